@@ -1,0 +1,100 @@
+package apiclient
+
+import "net/url"
+
+// Version is a version of the interface; it is part of every path.
+type Version string
+
+// The versions.
+const (
+	V1 Version = "v1"
+	V2 Version = "v2"
+)
+
+// Kind is what a request is for; requests are counted by it.
+type Kind string
+
+// The kinds of request. The first four create something.
+const (
+	CreateClient   Kind = "client" // v1 client or v2 contact
+	CreateClaim    Kind = "claim"
+	CreateActivity Kind = "activity"
+	CreateLink     Kind = "link"
+	FindClient     Kind = "lookup"
+	ReadTemplates  Kind = "templates"
+)
+
+// Request is one call as plain data. It holds personal data (a look-up's path,
+// a body): log Route, never Path or Body.
+type Request struct {
+	Kind   Kind
+	Method string
+	Route  string     // the document's path pattern, e.g. /funnel/v2/contacts/by-email/{email}
+	Path   []string   // segments below the base url, not escaped
+	Query  url.Values // nil for none
+	Body   []byte     // JSON; never nil for a POST
+}
+
+// Answer is what the service said: any status, the whole body (up to 1 MiB).
+type Answer struct {
+	Status      int
+	ContentType string
+	Body        []byte
+}
+
+// Effect is what became of a creating request, as far as can be proved.
+type Effect string
+
+// The effects.
+const (
+	Created   Effect = "created"   // 2xx with the id (and url) that the step needs
+	Refused   Effect = "refused"   // surely not created: the service said no
+	NotSent   Effect = "not sent"  // surely never left this machine
+	Uncertain Effect = "uncertain" // may have been created
+)
+
+// Verdict is what became of a creating request.
+type Verdict struct {
+	Effect Effect
+	ID     string // client, contact, claim or activity id; may be "" for an activity (wire.activity_id "")
+	URL    string // redirect url, for a v1 client and a v2 link; a credential
+	Status int    // HTTP status, 0 when there was no answer
+	Reason string // why it is not Created, one line, without personal data or links
+	Answer []byte // the whole body of a 2xx answer
+	// Stop is set when no other request will fare better (401, a certificate
+	// that is not trusted): the run must end.
+	Stop bool
+}
+
+// Attribute is one attribute of an activity, the same in both versions but for
+// the names of its fields on the wire.
+type Attribute struct {
+	TemplateID string
+	Field      string // stringValue, boolValue, dateTimeValue or doubleValue
+	Value      []byte // bare JSON: a string, true or false, a number
+}
+
+// Activity is an activity to create.
+type Activity struct {
+	TemplateID                 string
+	Status                     string
+	WorkflowName               string      // v2
+	WorkflowTemplateIdentifier string      // v2
+	Attributes                 []Attribute // nil for an Open activity: the field is left out
+}
+
+// Template is an activity template of the reference data.
+type Template struct {
+	ID         string
+	Name       string
+	Attributes []AttributeTemplate
+}
+
+// AttributeTemplate is an attribute template; DataType is in our names (Text,
+// TextArea, DropDown, Checkbox, Date, DateTime, Number, Currency) and "" where
+// the answer tells none.
+type AttributeTemplate struct {
+	ID       string
+	Name     string
+	DataType string
+}

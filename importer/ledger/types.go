@@ -1,0 +1,152 @@
+// Package ledger remembers what became of every step, in one SQLite file in
+// the state folder. It is the truth of Claimsheet: workbooks are projections
+// of it.
+//
+// Assumptions and promises:
+//
+//   - Append returns only when its events are durable (synchronous=FULL): an
+//     intent that Append has taken survives a power loss. One goroutine writes;
+//     whatever is queued goes into one transaction (group commit), without
+//     artificial delay, so that n workers share the cost of a commit.
+//   - Events are append-only; the table of steps beside them holds each step's
+//     current state and follows from them. A transition that the state machine
+//     does not know is refused, and nothing of that Append is written.
+//   - After any write error the ledger is stopped: every later Append fails
+//     with ErrStopped, because a ledger that may have lost an outcome must not
+//     let another request go out.
+//   - A damaged ledger is refused at Open, never repaired silently.
+//   - Reads never wait for the writer (WAL) and may be made from any goroutine.
+//   - Writing is not bound to a caller's context: the record of a call that
+//     happened is never cancelled.
+//
+// The ledger knows nothing of sheets, mappings or HTTP; it stores what the
+// importer tells it.
+package ledger
+
+import (
+	"errors"
+	"time"
+)
+
+// Owner is whose steps they are: a client within an environment.
+type Owner struct {
+	Environment string // normalised base url, with the case id under v1
+	Space       string // key space of the client key
+	Client      string // the client key, in clear
+}
+
+// StepID is a step's full name. Mapping is "" for the step "client", which all
+// mappings share, and the mapping's name for every other step.
+type StepID struct {
+	Owner
+	Mapping string
+	Step    string // client, claim/<id>/<key>, activity/…, link
+}
+
+// State is a step's current state.
+type State string
+
+// The states. A step that the ledger does not know is planned.
+const (
+	Intent    State = "intent"    // about to be sent, or sent and not answered yet
+	Done      State = "done"      // created, id stored
+	Failed    State = "failed"    // surely not created
+	NotSent   State = "not sent"  // surely never left this machine
+	Uncertain State = "uncertain" // may have been created: an operator decides
+	Parked    State = "parked"    // ambiguous, and a look-up says absent; too early to believe it
+	GivenUp   State = "given up"  // an operator closed it without an id
+)
+
+// Event is something that happened to a step.
+type Event struct {
+	StepID
+	To  State
+	At  time.Time // UTC
+	Run string    // the run that it happened in
+
+	// Kind is the step's kind: client, claim, activity or link.
+	Kind string
+	// Via tells how the step came to be done: answer, adopted, operator or workbook.
+	Via string
+	// Status is the HTTP status that led here, 0 when there was none.
+	Status int
+	// Reason is why, in words, without personal data or links.
+	Reason string
+
+	// Data is what was asked, as JSON, and Digest its SHA-256 in hex: set on
+	// Intent (and on Done via adopted), and kept until the next one. Digest
+	// outlives a purge of Data.
+	Data   []byte
+	Digest string
+	// Answer is the whole body of a 2xx answer, kept so that a corrected wire
+	// pointer can read it again.
+	Answer []byte
+	// ID is the created thing's id; URL its redirect url, a credential.
+	ID  string
+	URL string
+}
+
+// Step is a step's current state: the last event's facts, what was asked, and
+// the number of attempts (intents) so far.
+type Step struct {
+	Event
+	Attempts int
+}
+
+// Run is one run, from its start to the workbook that it wrote.
+type Run struct {
+	ID              string // a UUID
+	Environment     string // as Owner.Environment
+	EnvironmentName string // as in the environments file
+	Mapping         string // the mapping's name
+	MappingFile     string
+	MappingDigest   string // SHA-256 in hex
+	Input           string // the sheet's path as given
+	InputDigest     string
+	KeptInput       string // the copy in the state folder
+	Version         string // Claimsheet's
+	Started         time.Time
+	Finished        time.Time // zero while it runs, or when it was killed
+	Output          string    // the workbook it wrote, "" until then
+	OutputDigest    string
+	Summary         []byte // the run's summary as JSON
+}
+
+// Row is what a run says of one source row: a line of the results workbook.
+type Row struct {
+	Run        string
+	Row        int // 1-based in the source sheet
+	Status     string
+	Owner      Owner // zero for a row without a client
+	Number     int   // the client's number in the plan, 0 without
+	ClientID   string
+	ClaimIDs   []string
+	URL        string
+	FailedStep string
+	Error      string
+	Advice     string
+}
+
+// RunStep says that a run's plan had a step; Steps joins it with the step's
+// current state.
+type RunStep struct {
+	Run    string
+	Number int // line in the run, 1-based
+	StepID
+	Kind  string
+	Title string
+}
+
+// Errors of the ledger.
+var (
+	// ErrStopped is wrapped by every Append after one that could not be
+	// written.
+	ErrStopped = errors.New("the ledger cannot be written")
+	// ErrTransition is wrapped when an event does not follow from the step's
+	// state.
+	ErrTransition = errors.New("not a transition of a step's state")
+	// ErrLocked is wrapped by Lock when another process holds the ledger.
+	ErrLocked = errors.New("another run holds the ledger")
+	// ErrDamaged is wrapped by Open for a file that is not a sound ledger.
+	ErrDamaged = errors.New("the ledger is damaged")
+)

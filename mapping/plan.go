@@ -1,0 +1,129 @@
+package mapping
+
+import (
+	"claimsheet/mapping/problem"
+)
+
+// Plan is all that a sheet asks for one client: plain data, printable and
+// comparable, made without knowing what was done before.
+//
+// The steps stand in the order in which they are carried out. For v2 that is:
+// client; claims that no activity is on; the activities in the mapping's
+// order, a claim just before its first activity; link last. For v1: client,
+// the Open activity, then the back-filled ones (service document, "V1 flows",
+// "V2 flows").
+type Plan struct {
+	Number int      // 1-based, by the client's first row in the sheet
+	Client Identity // whose plan it is
+	Rows   []int    // every row of the client, in sheet order
+	Steps  []Step   // empty when Problems is not
+	Lookup Lookup   // how to find out whether the service knows the client already
+	// Problems of the client's rows. With any, nothing is sent for the client.
+	Problems problem.List
+}
+
+// Identity tells one client from another within an environment: two plans,
+// sheets or mappings that agree on it mean the same client.
+type Identity struct {
+	Space string // email, phone, or a name of the mapping's: keys of different spaces never meet
+	Key   string // trimmed, white space folded; lower case in the space email
+}
+
+// Lookup is how the service is asked for a client. Email decides; Phone is
+// asked only where Email is empty, unless Confirm asks both. Both empty: the
+// client cannot be looked up.
+type Lookup struct {
+	Email   string
+	Phone   string
+	Confirm bool
+}
+
+// StepKind is what kind of call a step makes.
+type StepKind string
+
+// The kinds of a step.
+const (
+	ClientStep   StepKind = "client"
+	ClaimStep    StepKind = "claim"
+	ActivityStep StepKind = "activity"
+	LinkStep     StepKind = "link"
+)
+
+// Step is one call that creates something. Its Key is stable: it is made from
+// business keys, never from row numbers, and with the client's identity and
+// the mapping's name it is what the ledger knows the step by.
+//
+//	client
+//	claim/<claims id>/<claim key>
+//	activity/<activity id>@client
+//	activity/<activity id>@<claims id>/<claim key>
+//	link
+type Step struct {
+	Key  string
+	Kind StepKind
+	// Rows that ask for the step, in sheet order. For the client, client
+	// activities and the link these are all rows of the client.
+	Rows []int
+	// Claim is the Key of the claim step that the step is on: its own Key for
+	// a claim, "" for what belongs to the client.
+	Claim string
+	// Title says in the operator's words what is made, without personal data:
+	// the template's name of an activity, the claims id of a claim.
+	Title string
+
+	Fields   []Field   // client: the fields of the create payload
+	Name     string    // claim: claimName
+	Activity *Activity // activity
+}
+
+// Field is one field of the client create payload.
+type Field struct {
+	Path   []string // names from the outside in: ["address", "postcode"]
+	Value  Value
+	Source Source
+}
+
+// Activity is the payload of an activity but for ids that only the run knows.
+type Activity struct {
+	TemplateID   string
+	TemplateName string
+	Status       Status
+	Workflow     Workflow // v2 only
+	Attributes   []Attribute
+}
+
+// Workflow is the pair of fields that every v2 activity carries. It is fixed
+// when the step is first sent, so a name with the run's date does not make
+// yesterday's activity differ from today's.
+type Workflow struct {
+	Name               string
+	TemplateIdentifier string
+}
+
+// Status is an activity's status on create (service document, "States and
+// transitions").
+type Status string
+
+// The statuses.
+const (
+	Open      Status = "Open"
+	Submitted Status = "Submitted"
+	Accepted  Status = "Accepted" // v2 only
+)
+
+// Attribute is one attribute of a back-filled activity.
+type Attribute struct {
+	TemplateID string
+	Name       string
+	Value      Value
+	Source     Source
+}
+
+// Source is where a value came from, to name the cell when a value differs
+// from what was sent before and to tell a corrected cell from a changed
+// mapping. The zero Source is a constant of the mapping.
+type Source struct {
+	Row     int      // the row whose cell was used
+	Columns []int    // 0 = A
+	Texts   []string // the cells as a person reads them
+}

@@ -1,0 +1,132 @@
+// Package problem holds the one shape in which Claimsheet says that something
+// is wrong: where, what, and how to mend it.
+//
+// It is a leaf: every package may import it and it imports nothing of ours.
+// Problems are values. They are collected, sorted and shown together, because
+// an operator who mends one thing wants to know of the others too.
+package problem
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Where is the place a problem is about: a position in a file, or a cell of a
+// sheet, or neither when the problem is about the command itself.
+type Where struct {
+	File   string // as the user named it; empty for cells
+	Line   int    // 1-based; 0 when only the file is known
+	Column int    // 1-based, in characters
+	Sheet  string // the sheet's name, for cells and rows
+	Cell   string // an A1 reference such as C7; empty when the row or sheet is meant
+	Row    int    // 1-based row as a spreadsheet program shows it; for sorting, and shown when Cell is empty
+}
+
+// String is file:line:col for files and Sheet!C7 for cells, so that editors
+// and spreadsheet programs can jump to it. It is empty for the zero Where.
+func (w Where) String() string {
+	switch {
+	case w.Sheet != "" && w.Cell != "":
+		return quoteSheet(w.Sheet) + "!" + w.Cell
+	case w.Sheet != "" && w.Row > 0:
+		return fmt.Sprintf("%s!%d", quoteSheet(w.Sheet), w.Row)
+	case w.Sheet != "":
+		return quoteSheet(w.Sheet)
+	case w.File != "" && w.Line > 0:
+		return fmt.Sprintf("%s:%d:%d", w.File, w.Line, w.Column)
+	}
+	return w.File
+}
+
+// quoteSheet writes a sheet name as spreadsheet programs do in a reference:
+// in single quotes, doubled inside, when it is more than a plain word.
+func quoteSheet(name string) string {
+	for _, r := range name {
+		plain := r == '_' || r == '.' || r > 127 ||
+			'0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		if !plain {
+			return "'" + strings.ReplaceAll(name, "'", "''") + "'"
+		}
+	}
+	return name
+}
+
+// Problem is one thing that is wrong. It is an error, so that a function that
+// can fail in only one way may return it as such.
+type Problem struct {
+	Where   Where
+	Code    string // a stable short word for filters and documentation, e.g. unknown-key
+	Message string // what is wrong and what was expected, one line, no final stop
+	Hint    string // how to mend it; may be empty
+	// Seen is the cell's value as a person reads it. It is personal data: the
+	// workbook shows it, logs and terminals never do.
+	Seen string
+}
+
+// Error is the problem on one line, without its hint and without Seen.
+func (p Problem) Error() string {
+	s := p.Message
+	if at := p.Where.String(); at != "" {
+		s = at + ": " + s
+	}
+	if p.Code != "" {
+		s += " [" + p.Code + "]"
+	}
+	return s
+}
+
+// Hinted returns p with the hint set.
+func (p Problem) Hinted(format string, args ...any) Problem {
+	p.Hint = fmt.Sprintf(format, args...)
+	return p
+}
+
+// New makes a problem that is about no particular place.
+func New(code, format string, args ...any) Problem {
+	return Problem{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// At makes a problem about a place.
+func At(where Where, code, format string, args ...any) Problem {
+	return Problem{Where: where, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// List is every problem of one step of the work. A nil List is no problem.
+type List []Problem
+
+// Error is one line per problem.
+func (l List) Error() string {
+	lines := make([]string, len(l))
+	for i, p := range l {
+		lines[i] = p.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Err is l as an error: nil when l is empty. (A nil List in an error
+// interface would not be nil.)
+func (l List) Err() error {
+	if len(l) == 0 {
+		return nil
+	}
+	return l
+}
+
+// Sort orders by file, line, column, sheet, row, cell and message, so that the
+// same input always gives the same report.
+func (l List) Sort() {
+	slices.SortStableFunc(l, func(a, b Problem) int {
+		return cmp.Or(
+			cmp.Compare(a.Where.File, b.Where.File),
+			cmp.Compare(a.Where.Line, b.Where.Line),
+			cmp.Compare(a.Where.Column, b.Where.Column),
+			cmp.Compare(a.Where.Sheet, b.Where.Sheet),
+			cmp.Compare(a.Where.Row, b.Where.Row),
+			cmp.Compare(len(a.Where.Cell), len(b.Where.Cell)),
+			cmp.Compare(a.Where.Cell, b.Where.Cell),
+			cmp.Compare(a.Message, b.Message),
+		)
+	})
+}

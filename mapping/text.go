@@ -1,0 +1,12 @@
+package mapping
+
+import (
+	"strconv"
+	"strings"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// squeeze trims a text and folds each run of white space, no-break spaces
+// included, into one space.
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
