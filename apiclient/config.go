@@ -1,0 +1,78 @@
+package apiclient
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"time"
+)
+
+// Config is all that a Client needs to know of an environment.
+type Config struct {
+	// BaseURL is what the document calls {base_url}: no userinfo, query or
+	// fragment; https, or http to a loopback address.
+	BaseURL string
+	Version Version
+	CaseID  string // v1: part of every path
+
+	// Headers are sent with every request.
+	Headers http.Header
+	// Authorize puts the credentials on a request; nil for none. It may be
+	// called from several goroutines.
+	Authorize func(ctx context.Context, req *http.Request) error
+	// TLS holds the client certificate and the own CA, if any.
+	TLS *tls.Config
+	// Timeout is how long a POST may wait for the answer's head; 0 means 120 s.
+	// A time-out manufactures uncertain steps, so it is long; a GET waits 30 s
+	// at most (RELIABILITY.md 2.4).
+	Timeout time.Duration
+	// RequestsPerSecond is a ceiling over all requests of the Client; 0 means none.
+	RequestsPerSecond float64
+
+	// ReadOnly refuses every method but GET before anything is sent: the
+	// second lock of a dry run.
+	ReadOnly bool
+	// Transport stands in for the network, for the embedded sandbox and tests
+	// of what lies above; nil means the real one.
+	Transport http.RoundTripper
+	// UserAgent names the program, its version and the run.
+	UserAgent string
+
+	Wire       Wire
+	NotFound   NotFound
+	Rules      []Rule
+	Repeatable []Kind // creating kinds that may be sent again when uncertain
+}
+
+// Wire tells where answers carry what the document leaves open: JSON Pointers
+// (RFC 6901). DefaultWire has the defaults; "" switches a pointer off where
+// that makes sense (ActivityID, DataType).
+type Wire struct {
+	ClientID        string // v1 client create
+	ContactID       string // v2 contact create
+	ClaimID         string
+	RedirectURL     string
+	ActivityID      string            // "" = an activity's answer need carry no id
+	DataType        string            // on an attribute template
+	DataTypes       map[string]string // their name → ours
+	LookupClientID  string            // "" = as ClientID
+	LookupContactID string            // "" = as ContactID
+	LookupAgree     map[string]string // client field (dotted path) → pointer in a look-up's answer
+	LinkBody        []byte            // JSON body of the magic-link request; {} by default
+}
+
+// NotFound is what a look-up that finds nobody looks like.
+type NotFound struct {
+	Status []int // 404 by default
+	Empty  bool  // a 2xx answer of null, {} or [] means nobody too; true by default
+}
+
+// Rule says what an answer means that the document does not show. Rules are
+// tried in order, before the built-in meaning.
+type Rule struct {
+	Status  int    // 0 = any
+	Pointer string // into the answer's body; "" = the whole body as text
+	Matches string // regular expression; "" = any
+	Means   string // retry, failed, done, stop or uncertain
+	Hint    string // shown as what to do
+}
