@@ -15,16 +15,19 @@ type Config struct {
 	Version Version
 	CaseID  string // v1: part of every path
 
-	// Headers are sent with every request.
+	// Headers are sent with every request. Idempotency-Key and
+	// X-Idempotency-Key are refused: they make net/http send a POST twice.
 	Headers http.Header
 	// Authorize puts the credentials on a request; nil for none. It may be
-	// called from several goroutines.
+	// called from several goroutines. An error stops the request before it is
+	// sent; its text is never shown unless it is a *Failure, whose Reason and
+	// Stop are taken over.
 	Authorize func(ctx context.Context, req *http.Request) error
 	// TLS holds the client certificate and the own CA, if any.
 	TLS *tls.Config
 	// Timeout is how long a POST may wait for the answer's head; 0 means 120 s.
 	// A time-out manufactures uncertain steps, so it is long; a GET waits 30 s
-	// at most (RELIABILITY.md 2.4).
+	// at most.
 	Timeout time.Duration
 	// RequestsPerSecond is a ceiling over all requests of the Client; 0 means none.
 	RequestsPerSecond float64
@@ -46,7 +49,7 @@ type Config struct {
 
 // Wire tells where answers carry what the document leaves open: JSON Pointers
 // (RFC 6901). DefaultWire has the defaults; "" switches a pointer off where
-// that makes sense (ActivityID, DataType).
+// that makes sense (ActivityID, DataType) and is the whole answer elsewhere.
 type Wire struct {
 	ClientID        string // v1 client create
 	ContactID       string // v2 contact create

@@ -4,11 +4,15 @@
 // Its parts, in the order in which a call meets them:
 //
 //	routes.go    the document's endpoints: what to send where
+//	path.go      urls that cannot leave the base url
 //	client.go    Do: one request, one answer
-//	transport.go the small RoundTrippers and the connection that counts bytes
+//	chain.go     the small RoundTrippers, in the order in which they act
+//	transport.go the connection to the service, and evidence.go what it proves
+//	failure.go   what went wrong, in words that hold no personal data
 //	verdict.go   what an answer means: created, refused, not sent, uncertain
-//	wire.go      JSON Pointers into answers, for what the document leaves open
-//	find.go      look-ups and the learnt shape of "nobody"
+//	wire.go      where answers carry what the document leaves open
+//	find.go      look-ups, and absent.go the learnt shape of "nobody"
+//	templates.go the reference data
 //
 // A POST is sent at most once by a call to Do, whatever happens: HTTP/1.1
 // only, no replay (GetBody nil), no redirects, no retries. Only what is proved

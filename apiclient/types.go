@@ -1,6 +1,9 @@
 package apiclient
 
-import "net/url"
+import (
+	"net/url"
+	"time"
+)
 
 // Version is a version of the interface; it is part of every path.
 type Version string
@@ -40,6 +43,11 @@ type Answer struct {
 	Status      int
 	ContentType string
 	Body        []byte
+	// RetryAfter is how long the service asks to wait; 0 when it does not ask.
+	RetryAfter time.Duration
+	// Early is set when the answer came before the request had been sent in
+	// full: the service cannot have acted on it.
+	Early bool
 }
 
 // Effect is what became of a creating request, as far as can be proved.
@@ -59,11 +67,26 @@ type Verdict struct {
 	ID     string // client, contact, claim or activity id; may be "" for an activity (wire.activity_id "")
 	URL    string // redirect url, for a v1 client and a v2 link; a credential
 	Status int    // HTTP status, 0 when there was no answer
-	Reason string // why it is not Created, one line, without personal data or links
-	Answer []byte // the whole body of a 2xx answer
+	// Reason is why it is not Created, or what a created v1 client lacks: one
+	// line, without personal data or links.
+	Reason string
+	// Detail is what the service itself said, at most 300 characters, control
+	// characters escaped. It may hold personal data: it is for the workbook and
+	// the ledger, never for logs.
+	Detail string
+	// Hint is what to do, from the Rule that decided or for what is usually the
+	// cause; may be empty.
+	Hint string
+	// Answer is the whole body of a 2xx answer, and at most 4 KiB of any other.
+	Answer []byte
 	// Stop is set when no other request will fare better (401, a certificate
 	// that is not trusted): the run must end.
 	Stop bool
+	// Retry is set on a Refused that is only for now (421, 425, 429, a Rule that
+	// means retry): the same request may be sent again, after RetryAfter if that
+	// is not 0. What is NotSent may always be sent again.
+	Retry      bool
+	RetryAfter time.Duration
 }
 
 // Attribute is one attribute of an activity, the same in both versions but for

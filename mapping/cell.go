@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"slices"
+	"strings"
 
 	"claimsheet/mapping/problem"
 )
@@ -39,7 +40,7 @@ type Cell struct {
 // IsEmpty tells whether the cell has nothing in it; white space is something
 // only to the file, not to a reader, so a blank text is empty too.
 func (c Cell) IsEmpty() bool {
-	return c.Kind == Empty || c.Kind == TextCell && squeeze(c.Raw) == ""
+	return c.Kind == Empty || c.Kind == TextCell && strings.TrimSpace(c.Raw) == ""
 }
 
 // Record is one row of a sheet.

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"strings"
 	"time"
 
 	"claimsheet/mapping/problem"
@@ -31,6 +32,49 @@ type Conversion struct {
 
 	Region    string // ISO 3166 region of a Phone without a country code
 	MaxLength int    // in characters; 0 means no limit
+}
+
+// Convert turns a filled cell into a value, or says why it cannot. It is pure
+// and may be called from several goroutines at once.
+//
+// An empty cell becomes the zero Value: whether it may be empty (required,
+// default) is the caller's matter. So does a text that Values turns into "".
+//
+// The text of a cell is trimmed first, of no-break spaces and of invisible
+// characters such as a byte order mark too. What is read beyond that is said
+// at each type: convertText, convertCheckbox, convertDate, convertDateTime,
+// convertNumber, convertEmail, convertPhone.
+func (c Conversion) Convert(cell Cell) (Value, *Refusal) {
+	if cell.Kind == Empty || cell.Kind == TextCell && strings.TrimSpace(cell.Raw) == "" {
+		return Value{}, nil
+	}
+	if r := refuseUnreadable(cell); r != nil {
+		return Value{}, r
+	}
+	literal, r := c.literal(cell)
+	if r != nil || literal == "" {
+		return Value{}, r
+	}
+	return Value{Field: c.Type.Field(), Literal: literal}, nil
+}
+
+// literal is the value's canonical spelling; "" leaves the value out.
+func (c Conversion) literal(cell Cell) (string, *Refusal) {
+	switch c.Type {
+	case Checkbox:
+		return c.convertCheckbox(cell)
+	case Date:
+		return c.convertDate(cell)
+	case DateTime:
+		return c.convertDateTime(cell)
+	case Numeric, Currency:
+		return c.convertNumber(cell)
+	case Email:
+		return c.convertEmail(cell)
+	case Phone:
+		return c.convertPhone(cell)
+	}
+	return c.convertText(cell)
 }
 
 // Output is how a Date is written.

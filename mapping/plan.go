@@ -18,6 +18,8 @@ type Plan struct {
 	Rows   []int    // every row of the client, in sheet order
 	Steps  []Step   // empty when Problems is not
 	Lookup Lookup   // how to find out whether the service knows the client already
+	// Skipped tells that the sheet's when leaves the (one) row out.
+	Skipped bool
 	// Problems of the client's rows. With any, nothing is sent for the client.
 	Problems problem.List
 }
@@ -71,9 +73,10 @@ type Step struct {
 	// the template's name of an activity, the claims id of a claim.
 	Title string
 
-	Fields   []Field   // client: the fields of the create payload
-	Name     string    // claim: claimName
-	Activity *Activity // activity
+	Fields     []Field   // client: the fields of the create payload
+	Name       string    // claim: claimName
+	NameSource Source    // claim: where the name's columns stand
+	Activity   *Activity // activity
 }
 
 // Field is one field of the client create payload.

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,3 +11,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // squeeze trims a text and folds each run of white space, no-break spaces
 // included, into one space.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
+}

@@ -11,11 +11,16 @@
 //   - Events are append-only; the table of steps beside them holds each step's
 //     current state and follows from them. A transition that the state machine
 //     does not know is refused, and nothing of that Append is written.
-//   - After any write error the ledger is stopped: every later Append fails
-//     with ErrStopped, because a ledger that may have lost an outcome must not
-//     let another request go out.
+//   - After any write error the ledger is stopped: that Append and every later
+//     one fail with ErrStopped, because a ledger that may have lost an outcome
+//     must not let another request go out.
 //   - A damaged ledger is refused at Open, never repaired silently.
 //   - Reads never wait for the writer (WAL) and may be made from any goroutine.
+//     They see everything whose Append, Flush, StartRun or FinishRun returned.
+//   - While it is closed the ledger is one plain file, which may be copied.
+//     While it is open, or after its process was killed, the files beside it
+//     that end in -wal and -shm belong to it: without them outcomes are lost.
+//   - Times are kept to the microsecond and come back in UTC.
 //   - Writing is not bound to a caller's context: the record of a call that
 //     happened is never cancelled.
 //
@@ -57,16 +62,38 @@ const (
 	GivenUp   State = "given up"  // an operator closed it without an id
 )
 
-// Event is something that happened to a step.
+// Ways by which an event came about, for Event.Via. A run's own conclusion,
+// such as "failed" after a refusal, has none.
+const (
+	ViaAnswer     = "answer"     // the service's answer said so
+	ViaAdopted    = "adopted"    // a look-up found it
+	ViaOperator   = "operator"   // a person decided
+	ViaWorkbook   = "workbook"   // a results workbook said so, the ledger being new
+	ViaRepeatable = "repeatable" // on Intent: the environment allows this kind to be sent again while uncertain
+)
+
+// The kinds of a step, for Event.Kind and RunStep.Kind.
+const (
+	KindClient   = "client"
+	KindClaim    = "claim"
+	KindActivity = "activity"
+	KindLink     = "link"
+)
+
+// Event is something that happened to a step. Data and Answer are
+// not copied by Append, which has done with them when it returns; empty is the
+// same as none.
 type Event struct {
 	StepID
 	To  State
 	At  time.Time // UTC
 	Run string    // the run that it happened in
 
-	// Kind is the step's kind: client, claim, activity or link.
+	// Kind is the step's kind: client, claim, activity or link. Only a step's
+	// first event needs it; a later one may leave it empty, not change it.
 	Kind string
-	// Via tells how the step came to be done: answer, adopted, operator or workbook.
+	// Via is one of the Via constants: how the step came to be done, and on
+	// whose word it left a state that a run may not leave by itself.
 	Via string
 	// Status is the HTTP status that led here, 0 when there was none.
 	Status int
@@ -86,11 +113,12 @@ type Event struct {
 	URL string
 }
 
-// Step is a step's current state: the last event's facts, what was asked, and
-// the number of attempts (intents) so far.
+// Step is a step's current state. To, At, Run, Via, Status and Reason are the
+// last event's; Data and Digest are the last that any event carried; Answer,
+// ID and URL are the last that an event carried since the last Intent.
 type Step struct {
 	Event
-	Attempts int
+	Attempts int // intents so far
 }
 
 // Run is one run, from its start to the workbook that it wrote.
@@ -127,7 +155,7 @@ type Row struct {
 	Advice     string
 }
 
-// RunStep says that a run's plan had a step; Steps joins it with the step's
+// RunStep says that a run's plan had a step; RunSteps joins it with the step's
 // current state.
 type RunStep struct {
 	Run    string
@@ -137,14 +165,25 @@ type RunStep struct {
 	Title string
 }
 
-// Errors of the ledger.
+// RunStepState is a step of a run's plan and what has become of it by now, in
+// this run or another. Step is zero but for its names when nothing has: To is
+// then "".
+type RunStepState struct {
+	RunStep
+	Step
+}
+
+// Errors of the ledger. Those of Open and Lock can also be read as a
+// problem.Problem with a hint (errors.As).
 var (
-	// ErrStopped is wrapped by every Append after one that could not be
-	// written.
+	// ErrStopped is wrapped by the Append, Flush or Close that could not be
+	// written and by every later one, together with the cause.
 	ErrStopped = errors.New("the ledger cannot be written")
 	// ErrTransition is wrapped when an event does not follow from the step's
 	// state.
 	ErrTransition = errors.New("not a transition of a step's state")
+	// ErrReadOnly is returned when a ledger of OpenReadOnly is asked to write.
+	ErrReadOnly = errors.New("the ledger is open for reading only")
 	// ErrLocked is wrapped by Lock when another process holds the ledger.
 	ErrLocked = errors.New("another run holds the ledger")
 	// ErrDamaged is wrapped by Open for a file that is not a sound ledger.

@@ -1,0 +1,171 @@
+package apiclient
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/time/rate"
+)
+
+const (
+	getTimeout     = 30 * time.Second  // for a GET's whole answer
+	defaultTimeout = 120 * time.Second // for the head of a POST's answer
+	bodyTimeout    = 60 * time.Second  // on top of it, for the body
+)
+
+// chain is every RoundTripper that a request passes, the first one first. Each
+// changes a copy of the request, never the request itself.
+func chain(cfg Config, wire http.RoundTripper) http.RoundTripper {
+	next := http.RoundTripper(oneShot{wire})
+	next = ownTime{cfg.Timeout, next}
+	if cfg.Authorize != nil {
+		next = authorised{cfg.Authorize, next}
+	}
+	next = labelled{cfg.Headers.Clone(), cfg.UserAgent, next}
+	if cfg.RequestsPerSecond > 0 {
+		next = paced{newLimiter(cfg.RequestsPerSecond), next}
+	}
+	if cfg.ReadOnly {
+		next = readOnly{next}
+	}
+	return next
+}
+
+// readOnly refuses every method but GET.
+type readOnly struct{ next http.RoundTripper }
+
+func (t readOnly) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		return nil, unsent("nothing but look-ups is sent in a dry run", nil)
+	}
+	return t.next.RoundTrip(req)
+}
+
+// newLimiter has a burst of one: a true ceiling, in every stretch of time.
+func newLimiter(perSecond float64) *rate.Limiter { return rate.NewLimiter(rate.Limit(perSecond), 1) }
+
+// paced waits for the request's turn.
+type paced struct {
+	limiter *rate.Limiter
+	next    http.RoundTripper
+}
+
+func (t paced) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := t.limiter.Wait(req.Context()); err != nil {
+		return nil, unsent("stopped before it was sent", err)
+	}
+	return t.next.RoundTrip(req)
+}
+
+// labelled sets the configured headers and our own. X-Request-Id lets the
+// service's operator find the request in their logs; it is new every time and
+// is not an idempotency key.
+type labelled struct {
+	headers   http.Header
+	userAgent string
+	next      http.RoundTripper
+}
+
+func (t labelled) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set("Accept", "application/json")
+	if req.Body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if t.userAgent != "" {
+		req.Header.Set("User-Agent", t.userAgent)
+	}
+	req.Header.Set("X-Request-Id", uuid.NewString())
+	for name, values := range t.headers {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	return t.next.RoundTrip(req)
+}
+
+// authorised puts the credentials on. It may ask a token server, so it still
+// obeys the run's context, and no longer than a GET may take.
+type authorised struct {
+	authorize func(context.Context, *http.Request) error
+	next      http.RoundTripper
+}
+
+func (t authorised) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	ctx, cancel := context.WithTimeout(req.Context(), getTimeout)
+	err := t.authorize(ctx, req)
+	cancel()
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return nil, &Failure{NotSent: true, Stop: f.Stop, Reason: f.Reason, Err: err}
+	}
+	if err != nil {
+		return nil, unsent("the credentials could not be had", err)
+	}
+	return t.next.RoundTrip(req)
+}
+
+// ownTime is the point of no return. A context that is done ends the request
+// here; beyond it a POST has a time limit of its own and no longer heeds the
+// run's context, because cutting off a request in flight only makes its
+// outcome unknown. A GET stays cancellable.
+type ownTime struct {
+	timeout time.Duration
+	next    http.RoundTripper
+}
+
+func (t ownTime) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	if err := ctx.Err(); err != nil {
+		return nil, unsent("stopped before it was sent", err)
+	}
+	limit := min(getTimeout, t.timeout)
+	if req.Method != http.MethodGet {
+		ctx = context.WithoutCancel(ctx)
+		limit = t.timeout + bodyTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	res, err := t.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	res.Body = cancelOnClose{res.Body, cancel}
+	return res, nil
+}
+
+// cancelOnClose ends a request's context when its answer has been read.
+type cancelOnClose struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+func (b cancelOnClose) Close() error {
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}
+
+// oneShot takes from net/http every ground on which it would send a request
+// again: GetBody, an empty body (sent again on a stale connection), and the
+// headers that it takes as a promise of idempotency.
+type oneShot struct{ next http.RoundTripper }
+
+func (t oneShot) RoundTrip(req *http.Request) (*http.Response, error) {
+	for _, name := range replayHeaders {
+		if _, ok := req.Header[name]; ok {
+			return nil, unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
+		}
+	}
+	if req.Method != http.MethodGet && (req.Body == nil || req.Body == http.NoBody) {
+		return nil, unsent("a request that creates something needs a body", nil)
+	}
+	req = req.Clone(req.Context())
+	req.GetBody = nil
+	return t.next.RoundTrip(req)
+}
+
+// replayHeaders, in canonical spelling, make net/http treat a POST as
+// replayable.
+var replayHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}

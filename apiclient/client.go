@@ -1,0 +1,178 @@
+package apiclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const maxBody = 1 << 20 // of an answer, in bytes
+
+// Client speaks to one environment's service. It is safe for concurrent use.
+type Client struct {
+	cfg     Config
+	base    *url.URL
+	chain   http.RoundTripper
+	counted bool // the transport is our own, whose connections prove what was sent
+	rules   []rule
+
+	mu     sync.Mutex
+	sent   map[Kind]int
+	absent map[By]shape // what "nobody" looks like, once learnt
+}
+
+// rule is a Rule with its expression compiled.
+type rule struct {
+	Rule
+	matches *regexp.Regexp
+}
+
+// New makes a Client. The error is a problem.List of everything that is wrong
+// with cfg. Nothing is sent.
+func New(cfg Config) (*Client, error) {
+	if err := check(cfg).Err(); err != nil {
+		return nil, err
+	}
+	normal, err := NormaliseBaseURL(cfg.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(normal)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Timeout == 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	c := &Client{
+		cfg:     cfg,
+		base:    base,
+		counted: cfg.Transport == nil,
+		sent:    make(map[Kind]int),
+		absent:  make(map[By]shape),
+	}
+	for _, r := range cfg.Rules {
+		c.rules = append(c.rules, rule{r, regexp.MustCompile(r.Matches)}) // check has compiled it
+	}
+	wire := cfg.Transport
+	if wire == nil {
+		wire = newTransport(cfg)
+	}
+	c.chain = chain(cfg, wire)
+	return c, nil
+}
+
+// Routes makes requests for this client's version and case.
+func (c *Client) Routes() Routes { return Routes{Version: c.cfg.Version, CaseID: c.cfg.CaseID} }
+
+// LinkBody is the configured body of the magic-link request, for
+// Routes.CreateLink.
+func (c *Client) LinkBody() json.RawMessage { return slices.Clone(c.cfg.Wire.LinkBody) }
+
+// Repeatable tells whether a request of the kind may be sent again when its
+// outcome is uncertain, on the word of the service's operator.
+func (c *Client) Repeatable(k Kind) bool { return slices.Contains(c.cfg.Repeatable, k) }
+
+// Sent is how many requests of each kind were really given to the wire so far;
+// one whose answer is awaited counts when it is over.
+func (c *Client) Sent() map[Kind]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.sent)
+}
+
+// Do sends one request, once, and reads its answer, whatever its status. The
+// error is always a *Failure; where the status was read before things went
+// wrong, the Answer has it, and what there is of the body.
+//
+// A context that is done before the request is on its way stops it (NotSent).
+// From then on a GET is cancelled with ctx, and a POST is not: it has
+// Config.Timeout for the answer's head and 60 s more for the body.
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	req, body, err := c.build(ctx, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	proof := &evidence{counted: c.counted}
+	res, err := c.chain.RoundTrip(req.WithContext(proof.watch(ctx)))
+	if err != nil {
+		f := classify(err, proof.notSent(err))
+		if !f.NotSent {
+			c.count(r.Kind)
+		}
+		return Answer{}, f
+	}
+	defer res.Body.Close()
+	c.count(r.Kind)
+	a := Answer{
+		Status:      res.StatusCode,
+		ContentType: res.Header.Get("Content-Type"),
+		RetryAfter:  retryAfter(res.Header, time.Now()),
+		Early:       body.unread(),
+	}
+	a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	switch {
+	case len(a.Body) > maxBody:
+		a.Body = a.Body[:maxBody]
+		return a, &Failure{Reason: statusText(a.Status) + ", but the answer is larger than 1 MiB"}
+	case err != nil:
+		return a, &Failure{Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
+	}
+	return a, nil
+}
+
+func (c *Client) count(k Kind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent[k]++
+}
+
+// build makes the HTTP request. Its errors are failures by which nothing was
+// sent.
+func (c *Client) build(ctx context.Context, r Request) (*http.Request, *requestBody, error) {
+	u, err := r.below(c.base)
+	if err != nil {
+		return nil, nil, unsent("a part of the request's path "+err.Error(), err)
+	}
+	req := (&http.Request{Method: r.Method, URL: u, Host: u.Host, Header: make(http.Header)}).WithContext(ctx)
+	if r.Method == http.MethodGet {
+		return req, &requestBody{}, nil
+	}
+	if !json.Valid(r.Body) {
+		return nil, nil, unsent("the request's body is not JSON", errors.New("not JSON"))
+	}
+	body := &requestBody{data: r.Body}
+	req.Body, req.ContentLength = body, int64(len(r.Body))
+	return req, body, nil
+}
+
+// requestBody is read once, by the transport, and tells how far it came. It
+// has no other methods, so that nothing can rewind it or go around Read.
+type requestBody struct {
+	data []byte
+	read atomic.Int64
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	at := b.read.Load()
+	if at == int64(len(b.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, b.data[at:])
+	b.read.Add(int64(n))
+	return n, nil
+}
+
+func (b *requestBody) Close() error { return nil }
+
+// unread tells that part of the body has not even been fetched for sending.
+func (b *requestBody) unread() bool { return b.read.Load() < int64(len(b.data)) }

@@ -1,0 +1,254 @@
+package apiclient_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient"
+	"claimsheet/mapping/problem"
+)
+
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
+
+func TestNewListsEverythingThatIsWrong(t *testing.T) {
+	cfg := apiclient.Config{
+		BaseURL:           "http://example.com",
+		Version:           apiclient.V1,
+		Headers:           http.Header{"idempotency-key": {"x"}, "X-Idempotency-Key": {"x"}, "X-Fine": {"x"}},
+		Timeout:           -1,
+		RequestsPerSecond: -1,
+		Repeatable:        []apiclient.Kind{apiclient.CreateLink, apiclient.FindClient},
+		Rules:             []apiclient.Rule{{Status: 7, Pointer: "x", Matches: "(", Means: "maybe"}},
+		Wire: apiclient.Wire{ClientID: "clientId", LookupAgree: map[string]string{"name": "/a~2"},
+			DataTypes: map[string]string{"1": "Texty"}, LinkBody: []byte("{")},
+	}
+	_, err := apiclient.New(cfg)
+	var list problem.List
+	if !errors.As(err, &list) {
+		t.Fatalf("%v is no list of problems", err)
+	}
+	var codes []string
+	for _, p := range list {
+		codes = append(codes, p.Code)
+	}
+	want := []string{"base-url", "case-id", "header", "header", "timeout", "rate", "repeatable",
+		"pointer", "pointer", "data-type", "link-body", "rule", "pointer", "rule", "rule"}
+	if diff := cmp.Diff(want, codes); diff != "" {
+		t.Errorf("-want +got:\n%s\n%v", diff, err)
+	}
+}
+
+func TestAHeaderThatMakesPOSTsReplayableNeverGoesOut(t *testing.T) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		cfg := config(apiclient.V2)
+		hits := 0
+		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))
+		cfg.Authorize = func(_ context.Context, req *http.Request) error {
+			req.Header.Set(name, "1")
+			return nil
+		}
+		c := client(t, cfg)
+		if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || hits != 0 {
+			t.Errorf("%s: %s, %d hits", name, v.Effect, hits)
+		}
+	}
+}
+
+func TestHeadersOfARequest(t *testing.T) {
+	var mu sync.Mutex
+	var seen []http.Header
+	cfg := config(apiclient.V2)
+	cfg.Headers = http.Header{"x-tenant": {"acme"}}
+	cfg.UserAgent = "claimsheet/1"
+	cfg.Authorize = func(_ context.Context, req *http.Request) error {
+		req.Header.Set("Authorization", "Bearer t")
+		return nil
+	}
+	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, r.Header.Clone())
+	}))
+	c := client(t, cfg)
+	c.Create(t.Context(), createContact(c))
+	c.Create(t.Context(), createContact(c))
+	ids := map[string]bool{}
+	for _, h := range seen {
+		ids[h.Get("X-Request-Id")] = true
+		h.Del("X-Request-Id")
+		want := http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"},
+			"User-Agent": {"claimsheet/1"}, "X-Tenant": {"acme"}, "Authorization": {"Bearer t"}}
+		if diff := cmp.Diff(want, h); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	if len(ids) != 2 || ids[""] {
+		t.Errorf("2 requests have the ids %v", ids)
+	}
+}
+
+func TestADryRunSendsNothingButGETs(t *testing.T) {
+	cfg := config(apiclient.V2)
+	cfg.ReadOnly = true
+	hits, authorised := 0, 0
+	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { hits++ }))
+	cfg.Authorize = func(context.Context, *http.Request) error { authorised++; return nil }
+	c := client(t, cfg)
+	for _, req := range everyRequest(c.Routes()) {
+		_, err := c.Do(t.Context(), req)
+		if isGET := req.Method == http.MethodGet; (err == nil) != isGET {
+			t.Errorf("%s %s: %v", req.Method, req.Route, err)
+		}
+	}
+	if diff := cmp.Diff(map[apiclient.Kind]int{apiclient.ReadTemplates: 1, apiclient.FindClient: 2}, c.Sent()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if hits != 3 || authorised != 3 {
+		t.Errorf("%d hits, %d authorised; want 3", hits, authorised)
+	}
+}
+
+func TestCredentialsThatCannotBeHad(t *testing.T) {
+	tests := []struct {
+		err    error
+		reason string
+		stop   bool
+	}{
+		{errors.New("token SECRET at https://id.example"), "the credentials could not be had", false},
+		{&apiclient.Failure{Stop: true, Reason: "the client secret is refused"}, "the client secret is refused", true},
+	}
+	for _, tt := range tests {
+		cfg := config(apiclient.V2)
+		cfg.Authorize = func(context.Context, *http.Request) error { return tt.err }
+		c := client(t, cfg)
+		v := c.Create(t.Context(), createContact(c))
+		if v.Effect != apiclient.NotSent || v.Reason != tt.reason || v.Stop != tt.stop {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+func TestARunThatStopsSendsNoMore(t *testing.T) {
+	hits := 0
+	c := against(t, func(http.ResponseWriter, *http.Request) { hits++ })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if v := c.Create(ctx, createContact(c)); v.Effect != apiclient.NotSent || hits != 0 {
+		t.Errorf("%s, %d hits", v.Effect, hits)
+	}
+}
+
+// A POST that is on its way is not cancelled with the run; a GET is.
+func TestStoppingWhileARequestIsOnItsWay(t *testing.T) {
+	post, cancelPost := context.WithCancel(t.Context())
+	get, cancelGet := context.WithCancel(t.Context())
+	defer cancelGet()
+	c := against(t, func(w http.ResponseWriter, r *http.Request) {
+		cancelPost()
+		if r.Method == http.MethodGet {
+			cancelGet()
+			<-r.Context().Done()
+			return
+		}
+		if r.Context().Err() != nil {
+			return
+		}
+		_, _ = io.WriteString(w, `{"contactId":"a"}`)
+	})
+	if v := c.Create(post, createContact(c)); v.Effect != apiclient.Created {
+		t.Errorf("the POST: %s, %s", v.Effect, v.Reason)
+	}
+	if _, err := c.Find(get, apiclient.ByEmail, "jane@example.com"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the GET: %v", err)
+	}
+}
+
+func TestTimeLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		never := func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+		c := against(t, never)
+		start := time.Now()
+		if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Uncertain || time.Since(start) != 3*time.Minute {
+			t.Errorf("a POST: %s after %v; want uncertain after 3m", v.Effect, time.Since(start))
+		}
+		start = time.Now()
+		_, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+		if err == nil || time.Since(start) != 30*time.Second {
+			t.Errorf("a GET: %v after %v; want an error after 30s", err, time.Since(start))
+		}
+	})
+}
+
+func TestTheRateIsATrueCeiling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config(apiclient.V2)
+		cfg.RequestsPerSecond = 10
+		cfg.Transport = apiclient.InProcess(answers(200, "application/json", `[]`))
+		c := client(t, cfg)
+		start := time.Now()
+		for i := range 21 {
+			if _, _, err := c.Templates(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := time.Since(start), time.Duration(i)*100*time.Millisecond; got < want-time.Millisecond {
+				t.Fatalf("request %d after %v, want no earlier than %v", i+1, got, want)
+			}
+		}
+		if got := time.Since(start); got > 2100*time.Millisecond {
+			t.Errorf("21 requests took %v, want 2s", got)
+		}
+	})
+}
+
+// No text that may reach a log repeats what was sent, where it went, or what
+// came back.
+func TestReasonsHoldNoPersonalData(t *testing.T) {
+	canaries := []string{"canary", "SECRET", "127.0.0.1", "localhost", "nowhere", "http://", "https://"}
+	clean := func(t *testing.T, texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			for _, canary := range canaries {
+				if strings.Contains(text, canary) {
+					t.Errorf("%q holds %q", text, canary)
+				}
+			}
+		}
+	}
+	echo := `{"message":"jane.canary@example.com SECRET","contactId":["canary"],"redirectUrl":"SECRET"}`
+	var urls []string
+	for _, reply := range []string{"", "HTTP/1.1 canary\r\n\r\n", "HTTP/1.1 400 canary\r\n\r\n" + echo, "HTTP/1.1 500 canary\r\n\r\n" + echo,
+		"HTTP/1.1 200 canary\r\nContent-Type: text/html\r\n\r\ncanary", "HTTP/1.1 201 canary\r\n\r\n" + echo,
+		"HTTP/1.1 307 x\r\nLocation: https://canary.example\r\n\r\n", "HTTP/1.1 404 canary\r\nContent-Type: canary/SECRET;;\r\n\r\n" + echo} {
+		url, _ := scripted(t, raw(reply))
+		urls = append(urls, url)
+	}
+	urls = append(urls, "https://nowhere.invalid/SECRET", "http://127.0.0.1:1/SECRET")
+	for _, url := range urls {
+		c := at(t, url, func(cfg *apiclient.Config) { cfg.Headers = http.Header{"X-Api-Key": {"SECRET"}} })
+		r := c.Routes()
+		for _, req := range []apiclient.Request{createContact(c), r.CreateLink("canary", nil), r.CreateClaim("canary", "canary")} {
+			v := c.Create(t.Context(), req)
+			clean(t, v.Reason, v.Hint)
+		}
+		_, err := c.Find(t.Context(), apiclient.ByEmail, "jane.canary@example.com")
+		if err != nil {
+			clean(t, err.Error())
+		}
+		if err := c.LearnAbsent(t.Context(), apiclient.ByPhone); err != nil {
+			clean(t, err.Error())
+		}
+		if _, _, err := c.Templates(t.Context()); err != nil {
+			clean(t, err.Error())
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package environment_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient"
+)
+
+var quiet = log.New(io.Discard, "", 0)
+
+// tokenServer answers each request for a token with the next number.
+type tokenServer struct {
+	answer func(w http.ResponseWriter, n int64)
+	count  atomic.Int64
+
+	mu   sync.Mutex
+	seen http.Header
+	form map[string][]string
+}
+
+func (s *tokenServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n := s.count.Add(1)
+	_ = r.ParseForm()
+	s.mu.Lock()
+	s.seen, s.form = r.Header.Clone(), r.PostForm
+	s.mu.Unlock()
+	s.answer(w, n)
+}
+
+// lasting answers with tokens of that life in seconds; 0 tells none.
+func lasting(seconds int) func(http.ResponseWriter, int64) {
+	return func(w http.ResponseWriter, n int64) {
+		w.Header().Set("Content-Type", "application/json")
+		expires := ""
+		if seconds > 0 {
+			expires = fmt.Sprintf(`,"expires_in":%d`, seconds)
+		}
+		fmt.Fprintf(w, `{"access_token":"token-%d","token_type":"bearer"%s}`, n, expires)
+	}
+}
+
+// oauth2 is a Config that fetches tokens from the server.
+func oauth2(t *testing.T, url, more string) apiclient.Config {
+	t.Helper()
+	t.Setenv("CANARY", canary)
+	keys := "    auth: {type: oauth2, token_url: \"" + url + "\", client_id: me@x, client_secret: env:CANARY" + more + "}\n"
+	c, err := only(t, t.TempDir(), keys).Config(t.Context(), apiclient.V2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func serve(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestOAuth2SendsTheSecretAsAsked(t *testing.T) {
+	for name, test := range map[string]struct {
+		more      string
+		basic     string
+		form      map[string][]string
+		wantToken string
+	}{
+		"header by default": {", scopes: [a, b]", "Basic bWUlNDB4OmNhbmFyeS01ZjBk",
+			map[string][]string{"grant_type": {"client_credentials"}, "scope": {"a b"}}, "Bearer token-1"},
+		"header": {", style: header", "Basic bWUlNDB4OmNhbmFyeS01ZjBk",
+			map[string][]string{"grant_type": {"client_credentials"}}, "Bearer token-1"},
+		"params": {", style: params", "",
+			map[string][]string{"grant_type": {"client_credentials"}, "client_id": {"me@x"}, "client_secret": {canary}}, "Bearer token-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &tokenServer{answer: lasting(3600)}
+			got := sent(t, oauth2(t, serve(t, s).URL+"/token?tenant=a", test.more))
+			if diff := cmp.Diff(http.Header{"Authorization": {test.wantToken}}, got); diff != "" {
+				t.Errorf("headers (-want +got):\n%s", diff)
+			}
+			if got := s.seen.Get("Authorization"); got != test.basic {
+				t.Errorf("the endpoint saw Authorization %q, want %q", got, test.basic)
+			}
+			if diff := cmp.Diff(test.form, s.form); diff != "" {
+				t.Errorf("form (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestOAuth2KeepsATokenUntilShortlyBeforeItsEnd(t *testing.T) {
+	for seconds, want := range map[int]string{
+		0:    "Bearer token-1", // never ends
+		3600: "Bearer token-1",
+		30:   "Bearer token-3", // too short to go with another request
+	} {
+		s := &tokenServer{answer: lasting(seconds)}
+		c := oauth2(t, serve(t, s).URL, "")
+		var got string
+		for range 3 {
+			got = sent(t, c).Get("Authorization")
+		}
+		if got != want {
+			t.Errorf("tokens of %d s: the third request carries %q, want %q", seconds, got, want)
+		}
+	}
+}
+
+func TestOAuth2AsksOnceForManyRequests(t *testing.T) {
+	s := &tokenServer{answer: lasting(3600)}
+	c := oauth2(t, serve(t, s).URL, "")
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			req := httptest.NewRequest(http.MethodGet, "/", nil)
+			if err := c.Authorize(t.Context(), req); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := s.count.Load(); n != 1 {
+		t.Errorf("%d tokens were fetched, want 1", n)
+	}
+}
+
+// Whatever the endpoint answers, the secret, the answer and the url stay out
+// of the error; what is hopeless stops the run, what is not does not.
+func TestOAuth2Failures(t *testing.T) {
+	elsewhere := &tokenServer{answer: lasting(3600)}
+	target := serve(t, elsewhere).URL
+	body := `{"error":"%s","error_description":"` + canary + `"}`
+	status := func(code int, body string) func(http.ResponseWriter, int64) {
+		return func(w http.ResponseWriter, _ int64) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Location", target)
+			w.WriteHeader(code)
+			fmt.Fprint(w, body)
+		}
+	}
+	for name, test := range map[string]struct {
+		answer func(http.ResponseWriter, int64)
+		want   string
+		stop   bool
+	}{
+		"refused":      {status(401, fmt.Sprintf(body, "invalid_client")), "the token endpoint answered with status 401 (invalid_client)", true},
+		"strange code": {status(400, fmt.Sprintf(body, canary)), "the token endpoint answered with status 400", true},
+		"error in 200": {status(200, fmt.Sprintf(body, "invalid_scope")), "the token endpoint answered with status 200 (invalid_scope)", true},
+		"redirect":     {status(307, ""), "the token endpoint answered with status 307", true},
+		"busy":         {status(429, canary), "the token endpoint answered with status 429", false},
+		"broken":       {status(503, canary), "the token endpoint answered with status 503", false},
+		"not JSON":     {status(200, canary), "the token endpoint's answer holds no token", false},
+		"no token":     {status(200, `{"id_token":"`+canary+`"}`), "the token endpoint's answer holds no token", false},
+		"bad token":    {status(200, `{"access_token":"`+canary+`\r\nX: y"}`), "the token endpoint's answer holds a token that cannot be sent", false},
+		"hangs up":     {func(http.ResponseWriter, int64) { panic(http.ErrAbortHandler) }, "the token endpoint cannot be reached", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := oauth2(t, serve(t, &tokenServer{answer: test.answer}).URL+"/"+canary, "")
+			req := httptest.NewRequest(http.MethodPost, "/", nil)
+			err := c.Authorize(t.Context(), req)
+			f, ok := errors.AsType[*apiclient.Failure](err)
+			if !ok {
+				t.Fatalf("error %v, want a Failure", err)
+			}
+			if f.Error() != test.want || f.Stop != test.stop || !f.NotSent {
+				t.Errorf("%+v, want %q, stop %v", f, test.want, test.stop)
+			}
+			if shown := fmt.Sprintf("%v %+v %v", err, f, errors.Unwrap(f)); strings.Contains(shown, canary) {
+				t.Errorf("something secret shows: %s", shown)
+			}
+			if req.Header.Get("Authorization") != "" {
+				t.Error("the request carries a token all the same")
+			}
+		})
+	}
+	if n := elsewhere.count.Load(); n != 0 {
+		t.Errorf("a redirect was followed %d times", n)
+	}
+}
+
+func TestOAuth2RecoversFromAFailure(t *testing.T) {
+	good := lasting(3600)
+	s := &tokenServer{answer: func(w http.ResponseWriter, n int64) {
+		if n == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		good(w, n)
+	}}
+	c := oauth2(t, serve(t, s).URL, "")
+	if err := c.Authorize(t.Context(), httptest.NewRequest(http.MethodGet, "/", nil)); err == nil {
+		t.Fatal("the first token was to fail")
+	}
+	if got := sent(t, c).Get("Authorization"); got != "Bearer token-2" {
+		t.Errorf("Authorization %q after the endpoint recovered", got)
+	}
+}
+
+func TestOAuth2WaitsNoLongerThanItsContext(t *testing.T) {
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	s := &tokenServer{answer: func(w http.ResponseWriter, n int64) {
+		close(arrived)
+		<-leave
+		lasting(3600)(w, n)
+	}}
+	c := oauth2(t, serve(t, s).URL, "")
+	first := make(chan error)
+	go func() { first <- c.Authorize(context.Background(), httptest.NewRequest(http.MethodGet, "/", nil)) }()
+	<-arrived
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := c.Authorize(ctx, httptest.NewRequest(http.MethodGet, "/", nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that of the context", err)
+	}
+	close(leave)
+	if err := <-first; err != nil {
+		t.Errorf("the one that asked: %v", err)
+	}
+}
+
+func TestOAuth2UsesTheSameTLS(t *testing.T) {
+	a := newAuthority(t)
+	server := a.serveTLS(t, &tokenServer{answer: lasting(3600)})
+	dir := t.TempDir()
+	cert, key := a.issue(t)
+	write(t, dir, "client.pem", cert)
+	write(t, dir, "client.key", key)
+	write(t, dir, "ca.pem", a.pem())
+	t.Setenv("CANARY", canary)
+	auth := "    auth: {type: oauth2, token_url: \"" + server.URL + "\", client_id: me, client_secret: env:CANARY}\n"
+	c, err := only(t, dir, auth+"    tls: {cert: client.pem, key: client.key, ca: ca.pem}\n").Config(t.Context(), apiclient.V2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := sent(t, c).Get("Authorization"); got != "Bearer token-1" {
+		t.Errorf("Authorization %q", got)
+	}
+	c, err = only(t, dir, auth).Config(t.Context(), apiclient.V2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Authorize(t.Context(), httptest.NewRequest(http.MethodGet, "/", nil))
+	if f, ok := errors.AsType[*apiclient.Failure](err); !ok || !f.Stop || f.Reason != "the token endpoint's certificate is not trusted" {
+		t.Errorf("without the authority: %v", err)
+	}
+}

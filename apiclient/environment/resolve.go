@@ -1,0 +1,190 @@
+package environment
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+const (
+	secretLimit   = 64 << 10         // bytes that a secret may have at most
+	commandLimit  = 30 * time.Second // how long a program may take to print one
+	worldReadable = 0o004
+)
+
+// resolve fetches what a reference refers to. The error never quotes the value,
+// nor anything that a program wrote.
+func (r reference) resolve(ctx context.Context, dir string) (value string, err error) {
+	switch r.source {
+	case fromEnv:
+		value, err = readVariable(r.name)
+	case fromFile:
+		value, err = readSecretFile(beside(dir, r.name))
+	case fromCommand:
+		value, err = runSecretCommand(ctx, dir, r.words)
+	case literal:
+		value = r.name
+	}
+	if err == nil {
+		err = checkHeaderText(value)
+	}
+	return value, err
+}
+
+// checkHeaderText refuses what cannot be sent: secrets end up in headers,
+// where a control character would be refused or, worse, end the header.
+func checkHeaderText(value string) error {
+	if value == "" {
+		return errors.New("the value is empty")
+	}
+	for _, c := range []byte(value) {
+		if c < ' ' || c == 0x7f {
+			return errors.New("the value has a line break or another control character inside")
+		}
+	}
+	return nil
+}
+
+func readVariable(name string) (string, error) {
+	value, ok := os.LookupEnv(name)
+	if !ok {
+		return "", fmt.Errorf("the environment variable %s is not set", name)
+	}
+	if value == "" {
+		return "", fmt.Errorf("the environment variable %s is empty", name)
+	}
+	return strings.TrimRight(value, "\r\n"), nil
+}
+
+// readSecretFile follows symbolic links, because mounted secrets are such. It
+// reads regular files only: opening a pipe could wait for ever.
+func readSecretFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", cannotRead(path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", cannotRead(path, err)
+	}
+	defer f.Close()
+	value, err := io.ReadAll(io.LimitReader(f, secretLimit+1))
+	switch {
+	case err != nil:
+		return "", cannotRead(path, err)
+	case len(value) > secretLimit:
+		return "", fmt.Errorf("%s is too large for a secret (more than 64 KiB)", path)
+	}
+	trimmed := strings.TrimRight(string(value), "\r\n")
+	if trimmed == "" {
+		return "", fmt.Errorf("%s is empty", path)
+	}
+	return trimmed, nil
+}
+
+// runSecretCommand runs a program without a shell, in the environments file's
+// folder, and takes what it prints. Its error output is thrown away: programs
+// of this kind like to print what they were asked for.
+func runSecretCommand(ctx context.Context, dir string, words []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandLimit)
+	defer cancel()
+	// Made absolute because the program starts in dir, where a relative path
+	// would be looked up a second time.
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", errors.New("the current folder cannot be told")
+	}
+	program := words[0]
+	if strings.ContainsAny(program, `/\`) {
+		program = beside(dir, program)
+	}
+	out := &cappedBuffer{}
+	cmd := exec.CommandContext(ctx, program, words[1:]...)
+	cmd.Dir = dir
+	cmd.Stdout = out
+	// A grandchild that keeps the output open must not hold us up.
+	cmd.WaitDelay = time.Second
+	err = cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // the program itself went well and has said all
+	}
+	name := filepath.Base(words[0])
+	var exit *exec.ExitError
+	switch {
+	case out.full:
+		return "", fmt.Errorf("%s printed more than 64 KiB", name)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return "", fmt.Errorf("%s did not finish within %s", name, commandLimit)
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s was stopped", name)
+	case errors.As(err, &exit) && exit.Exited():
+		return "", fmt.Errorf("%s failed with exit status %d; run it by hand to see why", name, exit.ExitCode())
+	case err != nil:
+		return "", fmt.Errorf("%s cannot be run: %s", name, reason(err))
+	}
+	value := strings.TrimSpace(out.kept.String())
+	if value == "" {
+		return "", fmt.Errorf("%s printed nothing", name)
+	}
+	return value, nil
+}
+
+// cappedBuffer keeps up to secretLimit bytes and refuses more. The buffer is
+// not embedded: io.Copy would find its ReadFrom and go round the limit.
+type cappedBuffer struct {
+	kept bytes.Buffer
+	full bool
+}
+
+func (b *cappedBuffer) Write(p []byte) (int, error) {
+	if b.kept.Len()+len(p) > secretLimit {
+		b.full = true
+		return 0, errors.New("too much output")
+	}
+	return b.kept.Write(p)
+}
+
+// beside makes a path of the file absolute or relative to the file's folder.
+func beside(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// cannotRead says why a file cannot be read, naming it once.
+func cannotRead(path string, err error) error {
+	return fmt.Errorf("%s cannot be read: %s", path, reason(err))
+}
+
+// reason is the innermost cause: wrappers repeat paths and arguments.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return "there is no such file"
+	case errors.Is(err, os.ErrPermission):
+		return "permission is denied"
+	}
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err.Error()
+}
+
+// exposed tells whether other users of this machine may read a file. Windows
+// has no such bits.
+func exposed(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&worldReadable != 0
+}

@@ -1,0 +1,65 @@
+package environment_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"claimsheet/apiclient/environment"
+)
+
+// canary must never show anywhere but in a request.
+const canary = "canary-5f0d"
+
+func TestSecretShowsNowhere(t *testing.T) {
+	s := environment.NewSecret(canary)
+	if s.Reveal() != canary {
+		t.Fatalf("Reveal() = %q", s.Reveal())
+	}
+	type wrapper struct {
+		Public environment.Secret
+		hidden environment.Secret
+		list   []environment.Secret
+		byName map[string]*environment.Secret
+	}
+	w := wrapper{s, s, []environment.Secret{s}, map[string]*environment.Secret{"a": &s}}
+	var shown bytes.Buffer
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
+		fmt.Fprintf(&shown, verb+"\n", s)
+		fmt.Fprintf(&shown, verb+"\n", &s)
+		fmt.Fprintf(&shown, verb+"\n", w)
+		fmt.Fprintf(&shown, verb+"\n", &w)
+	}
+	fmt.Fprintln(&shown, s, w, fmt.Errorf("with %v", s))
+	for _, h := range []slog.Handler{slog.NewTextHandler(&shown, nil), slog.NewJSONHandler(&shown, nil)} {
+		slog.New(h).Info("secret", "s", s, "w", w, slog.Group("g", "s", &s))
+	}
+	for _, v := range []any{s, &s, w, map[string]any{"s": s}} {
+		if err := json.NewEncoder(&shown).Encode(v); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, v := range []any{s, &s, map[string]any{"s": s}} {
+		data, err := yaml.Dump(v)
+		if err != nil {
+			t.Error(err)
+		}
+		shown.Write(data)
+	}
+	for _, form := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary)} {
+		if strings.Contains(shown.String(), form) {
+			t.Errorf("the secret shows:\n%s", shown.String())
+		}
+	}
+	if got := fmt.Sprintf("%v|%+v|%#v|%s|%q|%d", s, s, s, s, s, s); got != "***|***|***|***|***|***" {
+		t.Errorf("printed as %s", got)
+	}
+	if got := (environment.Secret{}).Reveal(); got != "" {
+		t.Errorf("the zero secret is %q", got)
+	}
+}

@@ -1,0 +1,152 @@
+package environment_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/mapping/problem"
+)
+
+// authority is a certificate authority of our own.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) authority {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return authority{cert, key}
+}
+
+func (a authority) pem() string { return encode("CERTIFICATE", a.cert.Raw) }
+
+// issue makes a certificate for 127.0.0.1 and its key, as PEM.
+func (a authority) issue(t *testing.T) (cert, key string) {
+	t.Helper()
+	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "leaf"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &k.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return encode("CERTIFICATE", der), encode("PRIVATE KEY", pkcs8)
+}
+
+func encode(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+// serveTLS starts a server that wants a client certificate of the authority.
+func (a authority) serveTLS(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	cert, key := a.issue(t)
+	pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = quiet
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func TestConfigReadsTLSFiles(t *testing.T) {
+	a := newAuthority(t)
+	server := a.serveTLS(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	dir := t.TempDir()
+	cert, key := a.issue(t)
+	write(t, dir, "client.pem", cert)
+	write(t, dir, "client.key", key)
+	write(t, dir, "ca.pem", a.pem())
+
+	c, err := only(t, dir, "    tls: {cert: client.pem, key: client.key, ca: ca.pem}\n").Config(t.Context(), apiclient.V2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: c.TLS}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if c.TLS.InsecureSkipVerify || c.TLS.MinVersion < tls.VersionTLS12 {
+		t.Errorf("weak TLS: %+v", c.TLS)
+	}
+}
+
+func TestConfigReportsTLSFilesThatCannotBeUsed(t *testing.T) {
+	a := newAuthority(t)
+	dir := t.TempDir()
+	cert, key := a.issue(t)
+	_, other := a.issue(t)
+	write(t, dir, "client.pem", cert)
+	write(t, dir, "client.key", key)
+	write(t, dir, "other.key", other)
+	write(t, dir, "text.pem", canary)
+	for keys, want := range map[string]string{
+		"cert: client.pem, key: other.key":  "does not match",
+		"cert: client.pem, key: text.pem":   "PEM",
+		"cert: client.pem, key: absent.key": filepath.Join(dir, "absent.key") + " cannot be read: there is no such file",
+		"cert: absent.pem, key: client.key": filepath.Join(dir, "absent.pem") + " cannot be read: there is no such file",
+		"ca: text.pem":                      "there is no certificate in",
+		"ca: absent.pem":                    "there is no such file",
+	} {
+		_, err := only(t, dir, "    tls: {"+keys+"}\n").Config(t.Context(), apiclient.V2)
+		var list problem.List
+		if !errors.As(err, &list) || len(list) != 1 || list[0].Where.Line != 4 || !strings.Contains(list[0].Message, want) {
+			t.Errorf("%s: %v, want one problem at line 4 with %q", keys, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), canary) {
+			t.Errorf("%s: the file's text shows: %v", keys, err)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package apiclient_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient"
+)
+
+func TestCheckPointer(t *testing.T) {
+	for pointer, want := range map[string]string{
+		"": "", "/": "", "/a": "", "/a/0/b": "", "/a~0b~1c": "", "/a b": "",
+		"a": `write "/a"`, "a.b": `write "/a/b"`, "/a~": "~0", "/a~2": "~0", "#/a": "slash",
+	} {
+		err := apiclient.CheckPointer(pointer)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", pointer, err, want)
+		}
+	}
+}
+
+func TestPointersReachEveryPlace(t *testing.T) {
+	body := `{"a":{"b/c":{"d~e":[{"":"deep"}]}},"01":"key"}`
+	for pointer, want := range map[string]string{
+		"/a/b~1c/d~0e/0/": "deep", "/01": "key", "/a/b~1c/d~0e/00/": "", "/a/b~1c/d~0e/1/": "", "/a/b~1c/d~0e/-/": "", "/A": "",
+	} {
+		cfg := config(apiclient.V2)
+		cfg.Wire.ContactID = pointer
+		v := client(t, cfg).Judge(apiclient.Request{Kind: apiclient.CreateClient}, apiclient.Answer{Status: 200, Body: []byte(body)}, nil)
+		if v.ID != want {
+			t.Errorf("%s: id %q, want %q", pointer, v.ID, want)
+		}
+	}
+}
+
+// Whatever the pointer and the answer: no panic, an id only from a sound JSON
+// answer, and an id that can be used in a path.
+func FuzzIDExtraction(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"/contactId", `{"contactId":"a"}`}, {"/a/0/b", `{"a":[{"b":1}]}`}, {"", `"a"`}, {"", `12`},
+		{"/~0~1", `{"~/":"x","~/":"y"}`}, {"/a", "\ufeff{\"a\":\"\\ud800\"}"}, {"/a", `{"a":1e3}`}, {"x", `{`}, {"/0", `[[[`},
+	} {
+		f.Add(seed[0], []byte(seed[1]))
+	}
+	f.Fuzz(func(t *testing.T, pointer string, body []byte) {
+		cfg := config(apiclient.V2)
+		cfg.Wire.ContactID = pointer
+		c, err := apiclient.New(cfg)
+		if (err == nil) != (apiclient.CheckPointer(pointer) == nil) {
+			t.Fatalf("%q: New says %v", pointer, err)
+		}
+		if err != nil {
+			return
+		}
+		v := c.Judge(apiclient.Request{Kind: apiclient.CreateClient}, apiclient.Answer{Status: 200, Body: body}, nil)
+		if (v.ID != "") != (v.Effect == apiclient.Created) || (v.Reason == "") != (v.Effect == apiclient.Created) {
+			t.Fatalf("%q in %q: %+v", pointer, body, v)
+		}
+		if v.ID == "" {
+			return
+		}
+		if !json.Valid([]byte(strings.TrimPrefix(string(body), "\ufeff"))) {
+			t.Fatalf("the id %q is from what is not JSON: %q", v.ID, body)
+		}
+		if strings.TrimSpace(v.ID) != v.ID || requestURI(t, v.ID) == "" {
+			t.Fatalf("the id %q cannot be used", v.ID)
+		}
+	})
+}

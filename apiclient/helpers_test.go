@@ -1,0 +1,68 @@
+package apiclient_test
+
+import (
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// config is an environment that lacks nothing but what a test is about.
+func config(v apiclient.Version) apiclient.Config {
+	return apiclient.Config{
+		BaseURL:  "http://localhost/api",
+		Version:  v,
+		CaseID:   "case-1",
+		Wire:     apiclient.DefaultWire(),
+		NotFound: apiclient.DefaultNotFound(),
+	}
+}
+
+func client(t testing.TB, cfg apiclient.Config) *apiclient.Client {
+	t.Helper()
+	c, err := apiclient.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// against is a v2 client of a handler in the same process.
+func against(t testing.TB, h http.HandlerFunc) *apiclient.Client {
+	t.Helper()
+	cfg := config(apiclient.V2)
+	cfg.Transport = apiclient.InProcess(h)
+	return client(t, cfg)
+}
+
+// answers always gives the same answer.
+func answers(status int, contentType, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; -update rewrites it):\n%s", file, diff)
+	}
+}

@@ -1,0 +1,326 @@
+package apiclient_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient"
+)
+
+// scripted is a raw TCP server: it reads each request in full, counts it and
+// then lets reply do what it likes with the connection; when reply returns
+// false the connection is closed.
+func scripted(t *testing.T, reply func(conn net.Conn) bool) (baseURL string, posts *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	posts = new(atomic.Int64)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				in := bufio.NewReader(conn)
+				for {
+					req, err := http.ReadRequest(in)
+					if err != nil {
+						return
+					}
+					if _, err := io.Copy(io.Discard, req.Body); err != nil {
+						return
+					}
+					posts.Add(1)
+					if !reply(conn) {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String(), posts
+}
+
+// raw answers with text as it is and closes the connection.
+func raw(text string) func(net.Conn) bool {
+	return func(conn net.Conn) bool {
+		_, _ = io.WriteString(conn, text)
+		return false
+	}
+}
+
+func at(t *testing.T, baseURL string, change ...func(*apiclient.Config)) *apiclient.Client {
+	t.Helper()
+	cfg := config(apiclient.V2)
+	cfg.BaseURL = baseURL
+	for _, f := range change {
+		f(&cfg)
+	}
+	return client(t, cfg)
+}
+
+func createContact(c *apiclient.Client) apiclient.Request {
+	return c.Routes().CreateClient([]byte(`{"email":"jane.canary@example.com"}`), true)
+}
+
+func TestAfterTheRequestArrivedNothingIsProved(t *testing.T) {
+	reset := func(conn net.Conn) bool {
+		_ = conn.(*net.TCPConn).SetLinger(0)
+		return false
+	}
+	silent := make(chan struct{})
+	t.Cleanup(func() { close(silent) })
+	tests := []struct {
+		name   string
+		reply  func(net.Conn) bool
+		reason string
+	}{
+		{"closed", raw(""), "connection was closed"},
+		{"reset", reset, "connection was closed"},
+		{"silence", func(net.Conn) bool { <-silent; return false }, "no answer within the time allowed"},
+		{"half a status line", raw("HTTP/1.1 20"), ""},
+		{"not HTTP", raw("SSH-2.0-OpenSSH_9.2\r\n\r\n"), "could not be read as HTTP"},
+		{"head too large", raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 100<<10) + "\r\n\r\n"), ""},
+		{"cut body", raw("HTTP/1.1 201 Created\r\nContent-Length: 99\r\n\r\n{\"contactId\":\"a\""), "HTTP 201 Created, but the connection was closed"},
+		{"endless body", raw("HTTP/1.1 201 Created\r\n\r\n" + strings.Repeat(" ", 2<<20)), "larger than 1 MiB"},
+		{"web page", raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"), "a web page"},
+		{"server error", raw("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"), "HTTP 500 Internal Server Error"},
+		{"compressed", raw("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00"), "not JSON"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url, posts := scripted(t, tt.reply)
+			c := at(t, url, func(cfg *apiclient.Config) {
+				if tt.name == "silence" {
+					cfg.Timeout = 100 * time.Millisecond
+				}
+			})
+			v := c.Create(t.Context(), createContact(c))
+			if v.Effect != apiclient.Uncertain || v.Stop || !strings.Contains(v.Reason, tt.reason) {
+				t.Errorf("%s, stop %v, %q; want uncertain with %q", v.Effect, v.Stop, v.Reason, tt.reason)
+			}
+			if posts.Load() != 1 || c.Sent()[apiclient.CreateClient] != 1 {
+				t.Errorf("%d POSTs arrived, %d counted; want 1", posts.Load(), c.Sent()[apiclient.CreateClient])
+			}
+		})
+	}
+}
+
+func TestARefusalNeedsNoWholeBody(t *testing.T) {
+	url, _ := scripted(t, raw("HTTP/1.1 422 No\r\nContent-Length: 99\r\n\r\ncut"))
+	c := at(t, url)
+	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Refused || v.Status != 422 {
+		t.Errorf("%s, HTTP %d; want refused, 422", v.Effect, v.Status)
+	}
+}
+
+func TestWithoutAConnectionNothingIsSent(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := l.Addr().String()
+	l.Close()
+	plain, _ := scripted(t, raw(""))
+	tests := []struct{ name, url, reason string }{
+		{"refused", "http://" + closed, "refuses the connection"},
+		{"unknown host", "https://nowhere.invalid", "cannot be resolved"},
+		{"no TLS there", strings.Replace(plain, "http:", "https:", 1), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := at(t, tt.url)
+			v := c.Create(t.Context(), createContact(c))
+			if v.Effect != apiclient.NotSent || v.Stop || !strings.Contains(v.Reason, tt.reason) {
+				t.Errorf("%s, stop %v, %q; want not sent with %q", v.Effect, v.Stop, v.Reason, tt.reason)
+			}
+			if len(c.Sent()) != 0 {
+				t.Errorf("counted as sent: %v", c.Sent())
+			}
+		})
+	}
+}
+
+func TestACertificateThatIsNotTrustedStopsTheRun(t *testing.T) {
+	hits := new(atomic.Int64)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	s.Config.ErrorLog = quiet()
+	s.StartTLS()
+	defer s.Close()
+	lax := func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{InsecureSkipVerify: true} }
+	for _, change := range []func(*apiclient.Config){func(*apiclient.Config) {}, lax} {
+		c := at(t, s.URL, change)
+		v := c.Create(t.Context(), createContact(c))
+		if v.Effect != apiclient.NotSent || !v.Stop || hits.Load() != 0 {
+			t.Errorf("%s, stop %v, %d hits; want not sent, stop, 0", v.Effect, v.Stop, hits.Load())
+		}
+	}
+}
+
+func TestTLSWithAnOwnAuthority(t *testing.T) {
+	s := httptest.NewTLSServer(answers(201, "application/json", `{"contactId":"a"}`))
+	defer s.Close()
+	roots := s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	c := at(t, s.URL, func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: roots} })
+	for range 2 {
+		if v := c.Create(t.Context(), createContact(c)); v.ID != "a" {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+// A server that wants a client certificate refuses the handshake. Under TLS
+// 1.3 our first bytes may be on their way by then, and a reset may overtake the
+// alert: then nothing is proved.
+func TestARefusedClientCertificate(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		hits := new(atomic.Int64)
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+		s.Config.ErrorLog = quiet()
+		s.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}
+		s.StartTLS()
+		defer s.Close()
+		roots := s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+		c := at(t, s.URL, func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: roots} })
+		v := c.Create(t.Context(), createContact(c))
+		proved := v.Effect == apiclient.NotSent && v.Stop
+		overtaken := version == tls.VersionTLS13 && v.Effect == apiclient.Uncertain
+		if hits.Load() != 0 || !proved && !overtaken {
+			t.Errorf("%s: %s, stop %v, %q, %d hits", tls.VersionName(version), v.Effect, v.Stop, v.Reason, hits.Load())
+		}
+	}
+}
+
+// A kept connection that breaks after the second POST was read: net/http would
+// send it again if it had a reason to.
+func TestAKeptConnectionThatBreaksSendsNothingTwice(t *testing.T) {
+	var n atomic.Int64
+	url, posts := scripted(t, func(conn net.Conn) bool {
+		if n.Add(1) > 1 {
+			return false
+		}
+		body := `{"contactId":"a"}`
+		fmt.Fprintf(conn, "HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		return true
+	})
+	c := at(t, url)
+	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Created {
+		t.Fatalf("the first: %s %s", v.Effect, v.Reason)
+	}
+	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Uncertain {
+		t.Errorf("the second: %s %s; want uncertain", v.Effect, v.Reason)
+	}
+	if posts.Load() != 2 {
+		t.Errorf("%d POSTs arrived for 2 requests", posts.Load())
+	}
+}
+
+// A server that drops every connection after one answer races with the next
+// POST. Whatever wins: what is called not sent never arrived, and nothing
+// arrived twice.
+func TestWhatIsCalledNotSentNeverArrived(t *testing.T) {
+	url, posts := scripted(t, raw("HTTP/1.1 201 Created\r\nContent-Length: 17\r\n\r\n{\"contactId\":\"a\"}"))
+	c := at(t, url)
+	sent := 0
+	for range 300 {
+		before := posts.Load()
+		v := c.Create(t.Context(), createContact(c))
+		arrived := posts.Load() - before
+		if v.Effect != apiclient.NotSent {
+			sent++
+		}
+		if v.Effect == apiclient.NotSent && arrived != 0 || v.Effect == apiclient.Created && arrived != 1 || arrived > 1 {
+			t.Fatalf("%s (%s), but %d POSTs arrived", v.Effect, v.Reason, arrived)
+		}
+	}
+	if got := c.Sent()[apiclient.CreateClient]; got != sent {
+		t.Errorf("%d counted as sent, want %d", got, sent)
+	}
+}
+
+// A 408 before the body was complete is a refusal; after it nothing is proved.
+func TestARequestTimeoutProvesSomethingOnlyWhenItIsEarly(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10) // so that a large body does not fit on the way
+			req, err := http.ReadRequest(bufio.NewReader(conn))
+			if err == nil && req.ContentLength < 1000 {
+				_, _ = io.Copy(io.Discard, req.Body)
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+			defer conn.Close()
+		}
+	}()
+	c := at(t, "http://"+l.Addr().String())
+	big := []byte(`{"x":"` + strings.Repeat("x", 8<<20) + `"}`)
+	if v := c.Create(t.Context(), c.Routes().CreateClient(big, true)); v.Effect != apiclient.Refused {
+		t.Errorf("early: %s, %s; want refused", v.Effect, v.Reason)
+	}
+	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Uncertain {
+		t.Errorf("late: %s, %s; want uncertain", v.Effect, v.Reason)
+	}
+}
+
+func TestRedirectsAreNeverFollowed(t *testing.T) {
+	targets := new(atomic.Int64)
+	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { targets.Add(1) }))
+	defer target.Close()
+	for status, want := range map[int]apiclient.Effect{
+		301: apiclient.Refused, 302: apiclient.Uncertain, 303: apiclient.Uncertain,
+		307: apiclient.Refused, 308: apiclient.Refused,
+	} {
+		hits := new(atomic.Int64)
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			hits.Add(1)
+			w.Header().Set("Location", target.URL)
+			w.WriteHeader(status)
+		}))
+		c := at(t, s.URL)
+		v := c.Create(t.Context(), createContact(c))
+		if _, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com"); err == nil {
+			t.Errorf("HTTP %d: a look-up that was redirected succeeded", status)
+		}
+		if v.Effect != want || v.Hint == "" || hits.Load() != 2 || targets.Load() != 0 {
+			t.Errorf("HTTP %d: %s, hint %q, %d hits, %d at the target; want %s, 2, 0",
+				status, v.Effect, v.Hint, hits.Load(), targets.Load(), want)
+		}
+		s.Close()
+	}
+}
+
+func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
+	hits := new(atomic.Int64)
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	defer proxy.Close()
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		t.Setenv(name, proxy.URL)
+	}
+	c := at(t, "https://nowhere.invalid")
+	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || hits.Load() != 0 {
+		t.Errorf("%s, %d requests at the proxy", v.Effect, hits.Load())
+	}
+}

@@ -1,0 +1,157 @@
+package apiclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// CheckPointer says what is wrong with a JSON Pointer (RFC 6901); nil for a
+// sound one. "" is sound: it means the whole document.
+func CheckPointer(pointer string) error {
+	if pointer == "" {
+		return nil
+	}
+	if pointer[0] != '/' {
+		return fmt.Errorf("a JSON Pointer begins with a slash: write %q", "/"+strings.ReplaceAll(pointer, ".", "/"))
+	}
+	for i := range len(pointer) {
+		if pointer[i] == '~' && !strings.HasPrefix(pointer[i:], "~0") && !strings.HasPrefix(pointer[i:], "~1") {
+			return errors.New("in a JSON Pointer ~ is written ~0 and a slash within a name ~1")
+		}
+	}
+	return nil
+}
+
+// document is a body as one JSON value: without a byte order mark, valid
+// UTF-8, and with nothing after it. ok is false when it is not that.
+func document(body []byte) (doc []byte, ok bool) {
+	doc = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	return doc, utf8.Valid(doc) && json.Valid(doc)
+}
+
+// found is what a pointer leads to in a document.
+type found struct {
+	// values are all that the pointer may mean: more than one where an object
+	// on the way repeats a key, none where the way ends.
+	values []json.RawMessage
+	// crowded is set when the way leads through an array of several elements:
+	// there are others beside the one that was pointed at.
+	crowded bool
+}
+
+// follow follows a sound pointer into a document.
+func follow(doc []byte, pointer string) found {
+	f := found{values: []json.RawMessage{doc}}
+	if pointer == "" {
+		return f
+	}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for _, token := range strings.Split(pointer[1:], "/") {
+		f.step(unescape.Replace(token))
+	}
+	return f
+}
+
+// step replaces the values by those that token leads to in each.
+func (f *found) step(token string) {
+	var next []json.RawMessage
+	for _, v := range f.values {
+		switch form(v) {
+		case "object":
+			for _, m := range members(v) {
+				if m.key == token {
+					next = append(next, m.value)
+				}
+			}
+		case "array":
+			items := elements(v)
+			f.crowded = f.crowded || len(items) > 1
+			if i, ok := index(token); ok && i < len(items) {
+				next = append(next, items[i])
+			}
+		}
+	}
+	f.values = next
+}
+
+// index reads an array index as RFC 6901 has it: digits, no leading zero.
+func index(token string) (int, bool) {
+	i, err := strconv.Atoi(token)
+	return i, err == nil && strconv.Itoa(i) == token && i >= 0
+}
+
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// members are an object's, in order, repeated keys included.
+func members(object []byte) []member {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	if _, err := dec.Token(); err != nil {
+		return nil
+	}
+	var out []member
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil
+		}
+		name, _ := key.(string)
+		out = append(out, member{name, value})
+	}
+	return out
+}
+
+func elements(array []byte) []json.RawMessage {
+	var out []json.RawMessage
+	if err := json.Unmarshal(array, &out); err != nil {
+		return nil
+	}
+	return out
+}
+
+// form is the kind of a JSON value: object, array, string, number, boolean or
+// null; "" for what is no value.
+func form(value []byte) string {
+	value = bytes.TrimLeft(value, " \t\r\n")
+	if len(value) == 0 {
+		return ""
+	}
+	switch value[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// scalar is the text of a string, number or boolean; a number is as it was
+// written, to the last digit.
+func scalar(value []byte) (string, bool) {
+	switch form(value) {
+	case "string":
+		var s string
+		err := json.Unmarshal(value, &s)
+		return s, err == nil
+	case "number", "boolean":
+		return string(bytes.TrimSpace(value)), true
+	}
+	return "", false
+}

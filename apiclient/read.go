@@ -1,0 +1,67 @@
+package apiclient
+
+import "errors"
+
+// need is what a successful answer to a kind of request must carry; nil for
+// what it need not.
+type need struct {
+	id, url *string // pointers
+	urlLess bool    // a missing url does not make the step undone
+}
+
+// needs says what the answers of a kind carry (document, tables of section
+// "Endpoints", column "Payload returned").
+func (c *Client) needs(k Kind) need {
+	w := &c.cfg.Wire
+	switch {
+	case k == CreateClient && c.cfg.Version == V1:
+		return need{id: &w.ClientID, url: &w.RedirectURL, urlLess: true}
+	case k == CreateClient:
+		return need{id: &w.ContactID}
+	case k == CreateClaim:
+		return need{id: &w.ClaimID}
+	case k == CreateActivity && w.ActivityID != "":
+		return need{id: &w.ActivityID}
+	case k == CreateLink:
+		return need{url: &w.RedirectURL}
+	}
+	return need{}
+}
+
+// read takes from an answer what the request's kind needs. Without it the
+// verdict is Uncertain: the thing was probably created, and nobody knows its
+// id. A v1 client with an id but no redirect url is Created all the same: its
+// id is what everything else hangs on.
+func (c *Client) read(v Verdict, r Request, a Answer) Verdict {
+	v.Effect = Created
+	if err := c.readInto(&v, c.needs(r.Kind), a); err != nil {
+		v.Effect, v.ID, v.URL = Uncertain, "", ""
+		v.Reason, v.Detail = statusText(a.Status)+", but the answer "+err.Error(), detail(a)
+	}
+	return v
+}
+
+func (c *Client) readInto(v *Verdict, n need, a Answer) (err error) {
+	if len(a.Body) == 0 {
+		if n.id == nil && n.url == nil {
+			return nil
+		}
+		return errors.New("is empty")
+	}
+	doc, ok := document(a.Body)
+	if !ok {
+		return errors.New(notJSON(a))
+	}
+	if n.id != nil {
+		if v.ID, err = identifier(follow(doc, *n.id), *n.id); err != nil {
+			return err
+		}
+	}
+	if n.url != nil {
+		v.URL, err = link(follow(doc, *n.url), *n.url)
+		if n.urlLess && err != nil {
+			v.Reason, err = "created without a redirect url: the answer "+err.Error(), nil
+		}
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"claimsheet/apiclient/sandbox"
+)
+
+// The built-in data need no options, have every data type, and take an
+// activity of each template.
+func TestBuiltInTemplates(t *testing.T) {
+	s, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var templates []struct {
+		ID         string
+		Attributes []struct{ ID, DataType string } `json:"activityAttributeTemplates"`
+	}
+	if err := json.Unmarshal(send(s, "GET", v2+"/activity-templates", "", "").Body.Bytes(), &templates); err != nil {
+		t.Fatal(err)
+	}
+	value := map[string]string{
+		"Text": `"stringValue":"x"`, "TextArea": `"stringValue":"x"`, "DropDown": `"stringValue":"x"`, "Checkbox": `"boolValue":false`,
+		"Date": `"dateTimeValue":"1980-05-01T00:00:00Z"`, "DateTime": `"dateTimeValue":"1980-05-01T09:00:00Z"`,
+		"Number": `"doubleValue":-1.5e3`, "Currency": `"doubleValue":0`,
+	}
+	contact, seen := newContact(t, s), map[string]bool{}
+	for _, template := range templates {
+		var attributes []json.RawMessage
+		for _, a := range template.Attributes {
+			seen[a.DataType] = true
+			attributes = append(attributes, json.RawMessage(`{"templateId":"`+a.ID+`",`+value[a.DataType]+`}`))
+		}
+		list, err := json.Marshal(attributes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		post(t, s, v2+"/activities?contactId="+contact, `{"templateId":"`+template.ID+
+			`","status":"Accepted","workflowName":"x","workflowTemplateIdentifier":"x","attributes":`+string(list)+`}`)
+	}
+	for dataType := range value {
+		if !seen[dataType] {
+			t.Errorf("no built-in attribute is a %s", dataType)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package sandbox_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Eight clients at once: each finds its own things complete and in order, now
+// and after a restart.
+func TestConcurrentUse(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	const workers, rounds = 8, 10
+	var group sync.WaitGroup
+	for worker := range workers {
+		group.Go(func() {
+			for round := range rounds {
+				email := fmt.Sprintf("%d.%d@example.com", worker, round)
+				made := decode(send(s, "POST", v2+"/contacts?isAdministrator=true", "application/json", `{"email":"`+email+`"}`))
+				contact := made["contactId"]
+				claim := decode(send(s, "POST", v2+"/claims", "application/json",
+					`{"administratorId":"`+contact+`","claimants":["`+contact+`"],"claimName":"`+email+`"}`))["claimId"]
+				send(s, "POST", v2+"/activities?claimId="+claim, "application/json", completed(details, surname, "Submitted"))
+				send(s, "POST", v2+"/activities?contactId="+contact, "application/json", opened(signature))
+				send(s, "POST", v2+"/contacts/"+contact+"/magic-link", "application/json", `{}`)
+				s.Snapshot()
+				if got := decode(send(s, "GET", v2+"/contacts/by-email/"+email, "", ""))["contactId"]; got != contact || got == "" {
+					t.Errorf("look-up of %s: %q, want %q", email, got, contact)
+				}
+			}
+		})
+	}
+	group.Wait()
+
+	snap := s.Snapshot()
+	if len(snap.Clients) != workers*rounds {
+		t.Errorf("%d clients, want %d", len(snap.Clients), workers*rounds)
+	}
+	ids := map[string]bool{}
+	for _, c := range snap.Clients {
+		ids[c.ID] = true
+		if len(c.Claims) != 1 || len(c.Claims[0].Activities) != 1 || len(c.Activities) != 1 || len(c.Links) != 1 {
+			t.Fatalf("client is incomplete: %+v", c)
+		}
+		got := []int{c.Claims[0].Order, c.Claims[0].Activities[0].Order, c.Activities[0].Order, c.Links[0].Order}
+		if diff := cmp.Diff([]int{1, 2, 3, 4}, got); diff != "" {
+			t.Errorf("order of creation (-want +got):\n%s", diff)
+		}
+		if string(c.Data) != `{"email":"`+c.Claims[0].Name+`"}` {
+			t.Errorf("client %s has the claim %q", c.Data, c.Claims[0].Name)
+		}
+	}
+	if len(ids) != workers*rounds {
+		t.Errorf("%d different ids, want %d", len(ids), workers*rounds)
+	}
+	s.Close()
+	if diff := cmp.Diff(snap, open(t, dir).Snapshot()); diff != "" {
+		t.Errorf("after a restart (-before +after):\n%s", diff)
+	}
+}
+
+// A snapshot is the caller's own.
+func TestSnapshotIsACopy(t *testing.T) {
+	s := open(t, "")
+	contact := populate(t, s)
+	before, kept := s.Snapshot(), shown(t, s)
+	post(t, s, v2+"/activities?contactId="+contact, opened(signature))
+	after := shown(t, s)
+	if after == kept {
+		t.Fatal("the service does not show the new activity")
+	}
+	clear(before.Clients[1].Data)
+	before.Clients[1].Claims[0].Claimants[0] = "x"
+	clear(before.Clients[1].Activities[0].Attributes[0].Value)
+	before.Clients[1].Links[0].RedirectURL = "x"
+	if diff := cmp.Diff(after, shown(t, s)); diff != "" {
+		t.Errorf("changing a snapshot changed the service:\n%s", diff)
+	}
+}

@@ -1,0 +1,115 @@
+package sandbox
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// journalName is the file's name in Options.Dir.
+const journalName = "service.jsonl"
+
+// journal is the file of records, one line of JSON each.
+//
+// A record is written by a single write before its answer leaves, so whatever
+// a client was told is in the file, even when the process is killed. A kill in
+// the middle of a write leaves a last line without its line end; nobody was
+// told of that record, and it is cut off before the next one is written.
+type journal struct {
+	file *os.File
+	end  int64 // of the last whole line
+	size int64 // of the file as we know it; more than end when the last line is torn
+	err  error // why nothing can be written any more
+}
+
+// openJournal opens the folder's file, which it makes if need be, and gives its
+// records to apply.
+func openJournal(dir string, apply func(record) error) (*journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	j := &journal{file: file}
+	if err := j.load(apply); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// load reads the file to its end.
+func (j *journal) load(apply func(record) error) error {
+	in := bufio.NewReader(j.file)
+	for line := 1; ; line++ {
+		text, err := in.ReadBytes('\n')
+		j.size += int64(len(text))
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var r record
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.DisallowUnknownFields()
+		if dec.Decode(&r) != nil || dec.InputOffset() != int64(len(text)-1) || apply(r) != nil { // why would show what is in the line
+			return fmt.Errorf("%s:%d is damaged: expected what this sandbox has written; move the file away to start with an empty service", j.file.Name(), line)
+		}
+		j.end = j.size
+	}
+}
+
+// append writes one record. After a failure it refuses all others: the file may
+// end in half a record, which only the next start may cut off.
+func (j *journal) append(r record) error {
+	if j.err == nil {
+		j.err = j.write(r)
+	}
+	return j.err
+}
+
+func (j *journal) write(r record) error {
+	var line bytes.Buffer
+	encode := json.NewEncoder(&line)
+	encode.SetEscapeHTML(false)
+	if err := encode.Encode(r); err != nil {
+		return err
+	}
+	info, err := j.file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() != j.size {
+		return fmt.Errorf("%s was changed by another program: expected one sandbox at a time in a folder", j.file.Name())
+	}
+	if j.size != j.end {
+		if err := j.file.Truncate(j.end); err != nil {
+			return err
+		}
+		j.size = j.end
+	}
+	n, err := j.file.WriteAt(line.Bytes(), j.end)
+	j.size += int64(n)
+	if err != nil {
+		return err
+	}
+	j.end = j.size
+	return nil
+}
+
+// close closes the file; nothing can be written any more.
+func (j *journal) close() error {
+	if errors.Is(j.err, os.ErrClosed) {
+		return nil
+	}
+	j.err = os.ErrClosed
+	return j.file.Close()
+}

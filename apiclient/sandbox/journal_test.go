@@ -1,0 +1,247 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient/sandbox"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// populate creates something of each kind and gives the v2 contact's id.
+func populate(t testing.TB, h http.Handler) string {
+	t.Helper()
+	client := post(t, h, v1Clients+"?leadRedirect=true", `{"email":"a@example.com", "name":{"first":"<A>"}}`)["clientId"]
+	post(t, h, v1Clients+"/"+client+"/activities", `{"activityTemplateId":"`+signature+`","status":"Open"}`)
+	contact := newContact(t, h)
+	claim := newClaim(t, h, contact, "Loan\u2028 & more")
+	post(t, h, v2+"/activities?contactId="+contact, completed(details, surname, "Submitted"))
+	newLink(t, h, contact)
+	post(t, h, v2+"/activities?claimId="+claim, completed(agreement, lender, "Accepted"))
+	return contact
+}
+
+func TestRestartSeesTheSame(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	first := open(t, dir)
+	contact := populate(t, first)
+	before := first.Snapshot()
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	second := open(t, dir)
+	if diff := cmp.Diff(before, second.Snapshot()); diff != "" {
+		t.Errorf("after a restart (-before +after):\n%s", diff)
+	}
+	if got := get(t, second, v2+"/contacts/by-email/jane@example.com")["contactId"]; got != contact {
+		t.Errorf("look-up after a restart: %s, want %s", got, contact)
+	}
+	wantStart(t, second, before.Clients[0].RedirectURL, "Signature")
+	wantStart(t, second, before.Clients[1].Links[0].RedirectURL, "step 1")
+	newClaim(t, second, contact, "Loan 2")
+	if got := second.Snapshot().Clients[1].Claims[1].Order; got != 5 {
+		t.Errorf("the order goes on with %d after a restart, want 5", got)
+	}
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no permission bits")
+	}
+	dir := filepath.Join(t.TempDir(), "state")
+	open(t, dir)
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "service.jsonl"): 0o600} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", path, got, want)
+		}
+	}
+}
+
+// A kill may cut the last line at any byte. What is left of it was never
+// answered: it is not seen, and the next record does not run into it.
+func TestTornTail(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "service.jsonl")
+	s := open(t, dir)
+	contact := newContact(t, s)
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.Snapshot()
+	newClaim(t, s, contact, "the torn one")
+	s.Close()
+	more, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(more, whole) || bytes.Count(more[len(whole):], []byte("\n")) != 1 {
+		t.Fatal("one creation did not add one line to the file")
+	}
+	for cut := len(whole); cut < len(more); cut++ {
+		if err := os.WriteFile(file, more[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := sandbox.New(options(t, dir))
+		if err != nil {
+			t.Fatalf("cut at byte %d: %v", cut, err)
+		}
+		if diff := cmp.Diff(before, s.Snapshot()); diff != "" {
+			t.Fatalf("cut at byte %d (-want +got):\n%s", cut, diff)
+		}
+		newClaim(t, s, contact, "x")
+		newClaim(t, s, contact, "y")
+		after := s.Snapshot()
+		s.Close()
+		again, err := sandbox.New(options(t, dir))
+		if err != nil {
+			t.Fatalf("cut at byte %d, then written to: %v", cut, err)
+		}
+		if diff := cmp.Diff(after, again.Snapshot()); diff != "" {
+			t.Fatalf("cut at byte %d, then written to (-want +got):\n%s", cut, diff)
+		}
+		again.Close()
+	}
+}
+
+// Reading alone never touches the file: another process may be in the middle of
+// a write.
+func TestReadingLeavesTheTailAlone(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "service.jsonl")
+	populate(t, open(t, dir))
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn := append(bytes.Clone(whole), `{"owner":`...)
+	if err := os.WriteFile(file, torn, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, dir)
+	get(t, s, v2+"/contacts/by-email/jane@example.com")
+	send(s, "POST", v2+"/contacts", "application/json", `{}`)
+	s.Close()
+	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, torn) {
+		t.Errorf("the file was changed by reading (%v)", err)
+	}
+}
+
+func TestDamageIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "service.jsonl")
+	populate(t, open(t, dir))
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	for name, damaged := range map[string]string{
+		"line is no JSON":       lines[0] + "jane@example.com\n" + lines[1],
+		"line is empty":         lines[0] + "\n" + lines[1],
+		"line with a tail":      strings.Replace(string(whole), "\n", "{}\n", 1),
+		"field is unknown":      strings.Replace(string(whole), `{"client"`, `{"x":1,"client"`, 1),
+		"nothing in it":         lines[0] + "{}\n",
+		"two things in it":      strings.Replace(string(whole), `{"client"`, `{"link":{},"client"`, 1),
+		"owner is missing":      lines[1],
+		"client twice":          lines[0] + lines[0],
+		"client without data":   `{"client":{"id":"1","version":"v2","data":7,"created":"2026-03-01T12:00:00Z"}}` + "\n",
+		"last line, though bad": string(whole) + "jane@example.com\n",
+	} {
+		if err := os.WriteFile(file, []byte(damaged), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := sandbox.New(options(t, dir))
+		if err == nil {
+			t.Errorf("%s: New took the file", name)
+			continue
+		}
+		if !strings.Contains(err.Error(), file+":") || strings.Contains(err.Error(), "jane@") {
+			t.Errorf("%s: %v: want the file and line, and nothing of what is in it", name, err)
+		}
+	}
+}
+
+// What cannot be written down is not created.
+func TestNothingIsCreatedUnwritten(t *testing.T) {
+	dir := t.TempDir()
+	refused := func(t *testing.T, s *sandbox.Service) {
+		t.Helper()
+		before := s.Snapshot()
+		w := send(s, "POST", v2+"/contacts", "application/json", `{"email":"x@example.com"}`)
+		if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `"store"`) {
+			t.Errorf("create: %d %s, want 500 with the code store", w.Code, w.Body)
+		}
+		if diff := cmp.Diff(before, s.Snapshot()); diff != "" {
+			t.Errorf("created all the same:\n%s", diff)
+		}
+	}
+	t.Run("two services in a folder", func(t *testing.T) {
+		one, other := open(t, dir), open(t, dir)
+		newContact(t, one)
+		refused(t, other)
+		newContact(t, one)
+	})
+	t.Run("closed", func(t *testing.T) {
+		s := open(t, dir)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("closing twice: %v", err)
+		}
+		refused(t, s)
+	})
+	t.Run("a folder that is a file", func(t *testing.T) {
+		if _, err := sandbox.New(options(t, filepath.Join(dir, "service.jsonl"))); err == nil {
+			t.Error("New took a file for a folder")
+		}
+	})
+}
+
+// Whatever is created, in whatever order, is the same after a restart.
+func TestRestartProperty(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir)
+		var contacts, claims []string
+		text := rapid.StringMatching(`[^"\\\x00-\x1f]{1,12}`)
+		for range rapid.IntRange(1, 12).Draw(r, "things") {
+			switch kind := rapid.IntRange(0, 4).Draw(r, "kind"); {
+			case kind == 0 || len(contacts) == 0:
+				body := `{"email":"` + text.Draw(r, "email") + `"}`
+				contacts = append(contacts, post(t, s, v2+"/contacts?isAdministrator=true", body)["contactId"])
+			case kind == 1 || len(claims) == 0:
+				claims = append(claims, newClaim(t, s, rapid.SampledFrom(contacts).Draw(r, "contact"), "x"+text.Draw(r, "name")))
+			case kind == 2:
+				post(t, s, v2+"/activities?claimId="+rapid.SampledFrom(claims).Draw(r, "claim"), completed(details, surname, "Accepted"))
+			case kind == 3:
+				post(t, s, v2+"/activities?contactId="+rapid.SampledFrom(contacts).Draw(r, "contact"), opened(signature))
+			case kind == 4:
+				newLink(t, s, rapid.SampledFrom(contacts).Draw(r, "contact"))
+			}
+		}
+		before := s.Snapshot()
+		s.Close()
+		again := open(t, dir)
+		defer again.Close()
+		if diff := cmp.Diff(before, again.Snapshot()); diff != "" {
+			r.Fatalf("after a restart (-before +after):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package sandbox
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+)
+
+//go:embed templates.json
+var builtIn []byte
+
+// valueFields are the value fields of an attribute, with the kind of JSON value
+// in them and the data types that use them (service document, "Activity
+// attribute template").
+var valueFields = []struct {
+	name, kind string
+	dataTypes  []string
+}{
+	{"stringValue", "string", []string{"Text", "TextArea", "DropDown"}},
+	{"boolValue", "boolean", []string{"Checkbox"}},
+	{"dateTimeValue", "string", []string{"Date", "DateTime"}},
+	{"doubleValue", "number", []string{"Number", "Currency"}},
+}
+
+// fieldOf is the value field that a data type uses.
+func fieldOf(dataType string) (string, bool) {
+	for _, f := range valueFields {
+		if slices.Contains(f.dataTypes, dataType) {
+			return f.name, true
+		}
+	}
+	return "", false
+}
+
+// reference is the reference data: what GET activity-templates answers, and the
+// same by id.
+type reference struct {
+	raw  json.RawMessage
+	byID map[string]template
+}
+
+// template is an activity template.
+type template struct {
+	ID         string              `json:"id"`
+	Name       string              `json:"name"`
+	Attributes []attributeTemplate `json:"activityAttributeTemplates"`
+}
+
+// attributeTemplate is an attribute template. A DataType of "" takes any value
+// field.
+type attributeTemplate struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	DataType string `json:"dataType"`
+}
+
+// attribute is the template's attribute template of that id.
+func (t template) attribute(id string) (attributeTemplate, bool) {
+	i := slices.IndexFunc(t.Attributes, func(a attributeTemplate) bool { return a.ID == id })
+	if i < 0 {
+		return attributeTemplate{}, false
+	}
+	return t.Attributes[i], true
+}
+
+// readReference reads and checks reference data, the built-in ones for nil.
+func readReference(raw []byte) (*reference, error) {
+	if raw == nil {
+		raw = builtIn
+	}
+	var list []template
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, fmt.Errorf("the activity templates are not as the service answers them: %w", err)
+	}
+	ref := &reference{byID: make(map[string]template, len(list))}
+	for i := range list {
+		if err := list[i].check(); err != nil {
+			return nil, fmt.Errorf("activity template %d: %w", i+1, err)
+		}
+		if _, twice := ref.byID[list[i].ID]; twice {
+			return nil, fmt.Errorf("activity template %d: id %s is used twice", i+1, list[i].ID)
+		}
+		ref.byID[list[i].ID] = list[i]
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, raw); err != nil {
+		return nil, err
+	}
+	ref.raw = compact.Bytes()
+	return ref, nil
+}
+
+// check puts the ids into lower case and refuses what no answer would hold.
+func (t *template) check() error {
+	var err error
+	if t.ID, err = parseUUID(t.ID, "id"); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for i := range t.Attributes {
+		a := &t.Attributes[i]
+		if a.ID, err = parseUUID(a.ID, "id"); err != nil {
+			return fmt.Errorf("attribute template %d: %w", i+1, err)
+		}
+		if seen[a.ID] {
+			return fmt.Errorf("attribute template %d: id %s is used twice", i+1, a.ID)
+		}
+		seen[a.ID] = true
+		if _, known := fieldOf(a.DataType); a.DataType != "" && !known {
+			return fmt.Errorf("attribute template %d: unknown data type %q", i+1, a.DataType)
+		}
+	}
+	return nil
+}
+
+// templates answers GET /funnel/v2/activity-templates.
+func (s *Service) templates(*http.Request) (answer, error) {
+	return answer{http.StatusOK, s.reference.raw}, nil
+}
+
+// caseTemplates answers the same for a case (v1): every case has the same
+// templates here.
+func (s *Service) caseTemplates(r *http.Request) (answer, error) {
+	if _, err := parseUUID(r.PathValue("caseId"), "caseId"); err != nil {
+		return answer{}, err
+	}
+	return s.templates(r)
+}

@@ -1,0 +1,149 @@
+package sandbox_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient/sandbox"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every way to be refused, with the whole answer in testdata/refusals.txt.
+func TestRefusals(t *testing.T) {
+	s := open(t, "")
+	admin := newContact(t, s)
+	claim := newClaim(t, s, admin, "Loan 1")
+	plain := post(t, s, v2+"/contacts", `{"email":"b@example.com"}`)["contactId"]
+	client := post(t, s, v1Clients, `{"email":"a@example.com"}`)["clientId"]
+	before := shown(t, s)
+
+	var got strings.Builder
+	for _, c := range refusals(admin, plain, claim, client) {
+		contentType := "application/json"
+		if c.contentType != "" {
+			contentType = strings.TrimPrefix(c.contentType, "none")
+		}
+		w := send(s, c.method, c.path, contentType, c.body)
+		if w.Code < 400 || w.Code >= 500 {
+			t.Errorf("%s: status %d, want a refusal", c.name, w.Code)
+		}
+		if diff := cmp.Diff(before, shown(t, s)); diff != "" {
+			t.Fatalf("%s: the refused request changed the service:\n%s", c.name, diff)
+		}
+		answer := strings.NewReplacer(admin, "(admin)", plain, "(plain)", claim, "(claim)", client, "(client)").Replace(w.Body.String())
+		allow := ""
+		if w.Header().Get("Allow") != "" {
+			allow = " Allow: " + w.Header().Get("Allow")
+		}
+		fmt.Fprintf(&got, "%s\n\t%d%s %s\n", c.name, w.Code, allow, answer)
+	}
+	golden(t, "refusals.txt", got.String())
+}
+
+// No code is left without a case.
+func TestEveryRefusalHasACase(t *testing.T) {
+	cases, err := os.ReadFile("testdata/refusals.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := []string{"body-incomplete", "content-encoding", "internal", "wrong-host", "cross-origin"}
+	made := regexp.MustCompile(`(?:bad\(|absent\(|refuse\([\w.]+, )"([a-z0-9-]+)"`)
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range made.FindAllStringSubmatch(string(source), -1) {
+			found++
+			if !strings.Contains(string(cases), `"code":"`+m[1]+`"`) && !strings.Contains(strings.Join(elsewhere, " "), m[1]) {
+				t.Errorf("%s: the refusal %q has no case", file, m[1])
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("found %d refusals in the source, want all of some 50", found)
+	}
+}
+
+type brokenOff struct{}
+
+func (brokenOff) Read([]byte) (int, error) { return 0, errors.New("reset") }
+
+func TestBodyThatBreaksOff(t *testing.T) {
+	s := open(t, "")
+	r := httptest.NewRequest("POST", v2+"/contacts", io.MultiReader(strings.NewReader(`{"a":1`), brokenOff{}))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "body-incomplete") || len(s.Snapshot().Clients) != 0 {
+		t.Errorf("a body that breaks off: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestCompressedBody(t *testing.T) {
+	s := open(t, "")
+	r := httptest.NewRequest("POST", v2+"/contacts", strings.NewReader(`{"a":1}`))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Content-Encoding", "gzip")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code != http.StatusUnsupportedMediaType || !strings.Contains(w.Body.String(), "content-encoding") {
+		t.Errorf("a body declared as gzip: %d %s", w.Code, w.Body)
+	}
+}
+
+// What was sent may be personal data; refusals do not repeat it.
+func TestRefusalsKeepValuesToThemselves(t *testing.T) {
+	s := open(t, "")
+	contact := newContact(t, s)
+	const canary = "CANARY1980"
+	for _, body := range []string{
+		`{"templateId":"` + canary + `"}`,
+		strings.Replace(completed(details, surname, "Submitted"), `"Submitted"`, `"`+canary+`"`, 1),
+		strings.Replace(completed(details, "00000000-0000-4000-8000-0000000000a5", "Submitted"), `stringValue":"Doe <& Söhne>`, `dateTimeValue":"`+canary, 1),
+		strings.Replace(completed(details, "00000000-0000-4000-8000-0000000000a5", "Submitted"), `Doe <& Söhne>`, canary, 1),
+		`{"templateId" ` + canary,
+	} {
+		w := send(s, "POST", v2+"/activities?contactId="+contact, "application/json", body)
+		if w.Code != http.StatusBadRequest || strings.Contains(w.Body.String(), canary) {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	for _, path := range []string{v2 + "/contacts/by-email/" + canary, v2 + "/contacts/by-phone/" + canary, "/start/" + canary, v2 + "/" + canary} {
+		if w := send(s, "GET", path, "", ""); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), canary) {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
+func TestReferenceDataMustBeSound(t *testing.T) {
+	const a = `"id":"` + details + `"`
+	for name, templates := range map[string]string{
+		"not JSON":            `[`,
+		"not a list":          `{}`,
+		"id is no UUID":       `[{"id":"1"}]`,
+		"id twice":            `[{` + a + `},{` + a + `}]`,
+		"attribute id":        `[{` + a + `,"activityAttributeTemplates":[{"id":"1"}]}]`,
+		"attribute twice":     `[{` + a + `,"activityAttributeTemplates":[{` + a + `},{` + a + `}]}]`,
+		"unheard-of datatype": `[{` + a + `,"activityAttributeTemplates":[{` + a + `,"dataType":"Colour"}]}]`,
+		"empty":               ``,
+	} {
+		if _, err := sandbox.New(sandbox.Options{Templates: []byte(templates)}); err == nil {
+			t.Errorf("%s: New took the templates", name)
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package sandbox_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient/sandbox"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// The reference data of the tests.
+const (
+	details   = "00000000-0000-4000-8000-00000000000a"
+	agreement = "00000000-0000-4000-8000-00000000000b"
+	signature = "00000000-0000-4000-8000-00000000000c"
+	surname   = "00000000-0000-4000-8000-0000000000a1"
+	lender    = "00000000-0000-4000-8000-0000000000b1"
+	unheardOf = "ffffffff-ffff-4fff-8fff-ffffffffffff"
+
+	v1Clients = "/funnel/v1/cases/" + sandbox.CaseID + "/clients"
+	v2        = "/funnel/v2"
+)
+
+// open makes a service with the tests' reference data and a clock that stands still.
+func open(t testing.TB, dir string) *sandbox.Service {
+	t.Helper()
+	s, err := sandbox.New(options(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func options(t testing.TB, dir string) sandbox.Options {
+	t.Helper()
+	templates, err := os.ReadFile("testdata/templates.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+	return sandbox.Options{Dir: dir, Templates: templates, Now: noon}
+}
+
+// send sends one request as it is written and gives the answer.
+func send(h http.Handler, method, path, contentType, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// post posts JSON, wants 201 and gives the answer's fields.
+func post(t testing.TB, h http.Handler, path, body string) map[string]string {
+	t.Helper()
+	return want(t, send(h, "POST", path, "application/json", body), http.StatusCreated)
+}
+
+// get gets a path, wants 200 and gives the answer's fields.
+func get(t testing.TB, h http.Handler, path string) map[string]string {
+	t.Helper()
+	return want(t, send(h, "GET", path, "", ""), http.StatusOK)
+}
+
+func want(t testing.TB, w *httptest.ResponseRecorder, status int) map[string]string {
+	t.Helper()
+	if w.Code != status {
+		t.Fatalf("status %d, want %d: %s", w.Code, status, w.Body)
+	}
+	if got := w.Header().Get("Content-Type"); got != "application/json" {
+		t.Errorf("Content-Type %q, want application/json", got)
+	}
+	var fields map[string]string
+	if err := json.Unmarshal(w.Body.Bytes(), &fields); err != nil {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	return fields
+}
+
+// pathOf is the path of a redirect url of the default base.
+func pathOf(t testing.TB, url string) string {
+	t.Helper()
+	path, ok := strings.CutPrefix(url, "https://sandbox.invalid")
+	if !ok || !regexp.MustCompile(`^/start/[A-Z2-7]{26}$`).MatchString(path) {
+		t.Fatalf("redirect url %q: want https://sandbox.invalid/start/ and a token", url)
+	}
+	return path
+}
+
+var random = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|/start/[A-Z2-7]{26}`)
+
+// numbered replaces each id and token that the service made up by a number, in
+// order of first appearance. Those of the tests begin with 0 or f.
+func numbered(s string) string {
+	seen := map[string]string{}
+	return random.ReplaceAllStringFunc(s, func(id string) string {
+		if strings.HasPrefix(id, "00000000") || id == unheardOf || id == sandbox.CaseID {
+			return id
+		}
+		if seen[id] == "" {
+			seen[id] = fmt.Sprintf("(%d)", len(seen)+1)
+		}
+		return seen[id]
+	})
+}
+
+// golden compares with a file in testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// shown is a snapshot as text that is the same in every run.
+func shown(t testing.TB, s *sandbox.Service) string {
+	t.Helper()
+	text, err := json.MarshalIndent(s.Snapshot(), "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return numbered(string(text)) + "\n"
+}

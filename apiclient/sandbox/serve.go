@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// shutdownTime is how long requests under way may take when Serve is to end.
+const shutdownTime = 5 * time.Second
+
+// Listen opens a TCP port for Serve, on a loopback address only: the sandbox
+// knows no authentication. Port 0 is any free one.
+func Listen(addr string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not an address: expected one such as 127.0.0.1:8080", addr)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, fmt.Errorf("%q is not an address of this machine alone: expected one such as 127.0.0.1:8080", addr)
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() { // localhost may be resolved to anything
+		l.Close()
+		return nil, fmt.Errorf("%q leads to %s, which is not an address of this machine alone", addr, l.Addr())
+	}
+	return l, nil
+}
+
+// Serve serves the service on l until ctx ends, then lets the requests under
+// way finish, for 5 s at most, and returns nil if they did. It closes l. A web page
+// that the user visits cannot use the service: requests for another host (DNS
+// rebinding) and cross-origin requests are refused with 403, and there are no
+// CORS headers.
+func (s *Service) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler:           s.guarded(l.Addr()),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       2 * time.Minute, // longer than a client's, or its requests meet a closing connection
+		MaxHeaderBytes:    64 << 10,
+	}
+	stopped := make(chan error, 1)
+	defer context.AfterFunc(ctx, func() {
+		fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		stopped <- server.Shutdown(fresh)
+	})()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-stopped
+}
+
+// guarded is the service for those on this machine that mean to speak to it.
+func (s *Service) guarded(addr net.Addr) http.Handler {
+	hosts := hostsOf(addr)
+	origins := http.NewCrossOriginProtection()
+	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refuse(http.StatusForbidden, "cross-origin", "Origin", "the request comes from a web page of another origin: expected none").write(w)
+	}))
+	inner := origins.Handler(s)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(hosts, r.Host) {
+			refuse(http.StatusForbidden, "wrong-host", "Host", "the request is for another host: expected %s", hosts[0]).write(w)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+}
+
+// hostsOf are the Host headers that an address may be called by.
+func hostsOf(addr net.Addr) []string {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return []string{addr.String()}
+	}
+	hosts := []string{net.JoinHostPort(host, port), net.JoinHostPort("localhost", port)}
+	if port == "80" { // browsers leave the default port out
+		hosts = append(hosts, "localhost", hosts[0][:len(hosts[0])-len(":80")])
+	}
+	return hosts
+}

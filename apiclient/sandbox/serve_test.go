@@ -1,0 +1,162 @@
+package sandbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient/sandbox"
+)
+
+func TestListenRefusesOtherMachines(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0", "127.0.0.1", "", "localhost.example.com:0", "127.1:0"} {
+		if l, err := sandbox.Listen(addr); err == nil {
+			l.Close()
+			t.Errorf("Listen(%q) listens on %s", addr, l.Addr())
+		}
+	}
+	for _, addr := range []string{"127.0.0.1:0", "localhost:0"} {
+		l, err := sandbox.Listen(addr)
+		if err != nil {
+			t.Errorf("Listen(%q): %v", addr, err)
+			continue
+		}
+		l.Close()
+	}
+}
+
+// serve serves s until the test ends, or the returned function is called; that
+// gives what Serve returned.
+func serve(t *testing.T, s *sandbox.Service) (addr string, stop func() error) {
+	t.Helper()
+	l, err := sandbox.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	t.Cleanup(cancel)
+	return l.Addr().String(), func() error { cancel(); return <-ended }
+}
+
+func TestServeIsForThisMachine(t *testing.T) {
+	s := open(t, "")
+	addr, stop := serve(t, s)
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, host, header, value string
+		status                    int
+		code                      string
+	}{
+		{"own address", addr, "", "", http.StatusCreated, ""},
+		{"localhost", "localhost:" + port, "", "", http.StatusCreated, ""},
+		{"same origin", addr, "Origin", "http://" + addr, http.StatusCreated, ""},
+		{"foreign host", "evil.test", "", "", http.StatusForbidden, "wrong-host"},
+		{"foreign host, own port", "evil.test:" + port, "", "", http.StatusForbidden, "wrong-host"},
+		{"other port", "127.0.0.1:1", "", "", http.StatusForbidden, "wrong-host"},
+		{"no port", "127.0.0.1", "", "", http.StatusForbidden, "wrong-host"},
+		{"foreign origin", addr, "Origin", "http://evil.test", http.StatusForbidden, "cross-origin"},
+		{"null origin", addr, "Origin", "null", http.StatusForbidden, "cross-origin"},
+		{"cross-site fetch", addr, "Sec-Fetch-Site", "cross-site", http.StatusForbidden, "cross-origin"},
+	} {
+		r, err := http.NewRequest("POST", "http://"+addr+v2+"/contacts", strings.NewReader(`{"a":1}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = c.host
+		r.Header.Set("Content-Type", "application/json")
+		if c.header != "" {
+			r.Header.Set(c.header, c.value)
+		}
+		held := len(s.Snapshot().Clients)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != c.status || !strings.Contains(string(body), c.code) {
+			t.Errorf("%s: %d %s (%v), want %d %s", c.name, answer.StatusCode, body, err, c.status, c.code)
+		}
+		for name := range answer.Header {
+			if strings.HasPrefix(name, "Access-Control-") {
+				t.Errorf("%s: CORS header %s", c.name, name)
+			}
+		}
+		if created := len(s.Snapshot().Clients) > held; created != (c.status == http.StatusCreated) {
+			t.Errorf("%s: created: %t", c.name, created)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	if conn, err := net.Dial("tcp", addr); err == nil {
+		conn.Close()
+		t.Error("still listening after Serve has returned")
+	}
+}
+
+// A request under way when the end comes is answered.
+func TestServeLetsRequestsFinish(t *testing.T) {
+	s := open(t, "")
+	addr, stop := serve(t, s)
+	body, rest := io.Pipe()
+	r, err := http.NewRequest("POST", "http://"+addr+v2+"/contacts", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Expect", "100-continue") // the body is sent when the service asks for it, no sooner
+	client := http.Client{Transport: &http.Transport{ExpectContinueTimeout: time.Minute}}
+	answered := make(chan error, 1)
+	go func() {
+		answer, err := client.Do(r)
+		if err == nil {
+			answer.Body.Close()
+		} else {
+			body.CloseWithError(err)
+		}
+		answered <- err
+	}()
+	io.WriteString(rest, `{"a":`)
+
+	ended := make(chan error, 1)
+	go func() { ended <- stop() }()
+	for { // until the service takes no more requests
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			break
+		}
+		conn.Close()
+	}
+	io.WriteString(rest, `1}`)
+	rest.Close()
+	if err := <-answered; err != nil {
+		t.Errorf("the request under way: %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+	if len(s.Snapshot().Clients) != 1 {
+		t.Error("the request under way created nothing")
+	}
+}
+
+// decode is an answer's fields, none if it has no such.
+func decode(w *httptest.ResponseRecorder) map[string]string {
+	var fields map[string]string
+	if json.Unmarshal(w.Body.Bytes(), &fields) != nil {
+		return nil
+	}
+	return fields
+}

@@ -1,0 +1,129 @@
+package apiclient
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Templates reads the activity templates of the environment (document, section
+// "Activity template"). The parse is strict: an answer that is not an array of
+// objects with id and name is an error (a *Failure), because a wrong template
+// is worse than none.
+//
+// The notes say, one per name, which data types of the service are unknown;
+// their attributes have none.
+func (c *Client) Templates(ctx context.Context) ([]Template, []string, error) {
+	a, err := c.Do(ctx, c.Routes().Templates())
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.refusal("reading the activity templates", a); err != nil {
+		return nil, nil, err
+	}
+	p := templateParser{wire: c.cfg.Wire}
+	templates, err := p.parse(a)
+	if err != nil {
+		return nil, nil, &Failure{Reason: "the answer with the activity templates " + err.Error()}
+	}
+	return templates, p.notes, nil
+}
+
+// templateParser reads templates and collects notes. Its errors complete the
+// sentence "the answer …".
+type templateParser struct {
+	wire    Wire
+	unknown []string // data types noted already
+	notes   []string
+}
+
+func (p *templateParser) parse(a Answer) ([]Template, error) {
+	doc, ok := document(a.Body)
+	if !ok {
+		return nil, fmt.Errorf("%s: check base_url", notJSON(a))
+	}
+	if form(doc) != "array" {
+		return nil, fmt.Errorf("is %s, not an array", article(form(doc)))
+	}
+	templates := []Template{}
+	for i, item := range elements(doc) {
+		t, err := p.template(item)
+		if err != nil {
+			return nil, fmt.Errorf("has at /%d %w", i, err)
+		}
+		templates = append(templates, t)
+	}
+	return templates, nil
+}
+
+func (p *templateParser) template(item json.RawMessage) (t Template, err error) {
+	if t.ID, t.Name, err = idAndName(item); err != nil {
+		return Template{}, err
+	}
+	nested := follow(item, "/activityAttributeTemplates").values
+	if len(nested) == 0 || form(nested[0]) == "null" {
+		return t, nil
+	}
+	if len(nested) > 1 || form(nested[0]) != "array" {
+		return Template{}, fmt.Errorf("a template whose activityAttributeTemplates is not one array")
+	}
+	for i, item := range elements(nested[0]) {
+		var at AttributeTemplate
+		if at.ID, at.Name, err = idAndName(item); err != nil {
+			return Template{}, fmt.Errorf("activityAttributeTemplates/%d %w", i, err)
+		}
+		at.DataType = p.dataType(item, t.Name+"/"+at.Name)
+		t.Attributes = append(t.Attributes, at)
+	}
+	return t, nil
+}
+
+func idAndName(item json.RawMessage) (id, name string, err error) {
+	if form(item) != "object" {
+		return "", "", fmt.Errorf("%s instead of a template", article(form(item)))
+	}
+	if id, err = identifier(follow(item, "/id"), "/id"); err != nil {
+		return "", "", fmt.Errorf("a template that %w", err)
+	}
+	name, err = only(follow(item, "/name").values, "/name", "name", func(v json.RawMessage) (string, error) {
+		if s, ok := scalar(v); ok && form(v) == "string" && strings.TrimSpace(s) != "" {
+			return s, nil
+		}
+		return "", fmt.Errorf("has no text")
+	})
+	if err != nil {
+		return "", "", fmt.Errorf("a template that %w", err)
+	}
+	return id, name, nil
+}
+
+// dataType is an attribute's data type in our names: as wire.data_types
+// translates it, else one of the document's names whatever its case. "" where
+// the answer tells none, or one that is unknown.
+func (p *templateParser) dataType(item json.RawMessage, attribute string) string {
+	if p.wire.DataType == "" {
+		return ""
+	}
+	values := follow(item, p.wire.DataType).values
+	if len(values) != 1 || form(values[0]) == "null" {
+		return ""
+	}
+	theirs, ok := scalar(values[0])
+	if !ok {
+		theirs = article(form(values[0]))
+	}
+	if ours, ok := p.wire.DataTypes[theirs]; ok {
+		return ours
+	}
+	i := slices.IndexFunc(DataTypes, func(ours string) bool { return strings.EqualFold(ours, theirs) })
+	if i >= 0 {
+		return DataTypes[i]
+	}
+	if !slices.Contains(p.unknown, theirs) {
+		p.unknown = append(p.unknown, theirs)
+		p.notes = append(p.notes, fmt.Sprintf("the data type %q of %q is not known and is ignored: set wire.data_types", theirs, attribute))
+	}
+	return ""
+}

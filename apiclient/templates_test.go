@@ -1,0 +1,71 @@
+package apiclient_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient"
+)
+
+func TestTemplates(t *testing.T) {
+	cfg := config(apiclient.V2)
+	cfg.Wire.DataTypes = map[string]string{"3": "Checkbox", "text": "TextArea"}
+	cfg.Transport = apiclient.InProcess(answers(200, asJSON, `[
+		{"id":"t1","name":"Your details","extra":1,"activityAttributeTemplates":[
+			{"id":"a1","name":"Born","dataType":"datetime"},
+			{"id":"a2","name":"Consent","dataType":3},
+			{"id":"a3","name":"Notes","dataType":"text"},
+			{"id":"a4","name":"Plain","dataType":"Text"},
+			{"id":"a5","name":"Rich","dataType":"text_area"},
+			{"id":"a6","name":"Rich too","dataType":"text_area"},
+			{"id":"a7","name":"None"},
+			{"id":"a8","name":"Null","dataType":null}]},
+		{"id":2,"name":"Sign","activityAttributeTemplates":null},
+		{"id":"t3","name":"Review"}]`))
+	got, notes, err := client(t, cfg).Templates(t.Context())
+	want := []apiclient.Template{
+		{ID: "t1", Name: "Your details", Attributes: []apiclient.AttributeTemplate{
+			{ID: "a1", Name: "Born", DataType: "DateTime"},
+			{ID: "a2", Name: "Consent", DataType: "Checkbox"},
+			{ID: "a3", Name: "Notes", DataType: "TextArea"},
+			{ID: "a4", Name: "Plain", DataType: "Text"},
+			{ID: "a5", Name: "Rich"}, {ID: "a6", Name: "Rich too"}, {ID: "a7", Name: "None"}, {ID: "a8", Name: "Null"}}},
+		{ID: "2", Name: "Sign"},
+		{ID: "t3", Name: "Review"},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v; -want +got:\n%s", err, diff)
+	}
+	wantNotes := []string{`the data type "text_area" of "Your details/Rich" is not known and is ignored: set wire.data_types`}
+	if diff := cmp.Diff(wantNotes, notes); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTemplatesAreParsedStrictly(t *testing.T) {
+	for body, want := range map[string]string{
+		``:                                 "is not JSON: check base_url",
+		`<html>`:                           "is a web page, not JSON: check base_url",
+		`{"items":[]}`:                     "is an object, not an array",
+		`null`:                             "is null, not an array",
+		`[1]`:                              "at /0 a number instead of a template",
+		`[{"id":"a","name":"A"},null]`:     "at /1 null instead of a template",
+		`[{"name":"A"}]`:                   "at /0 a template that has no value at /id",
+		`[{"id":"a","id":"b","name":"A"}]`: "two different ids at /id",
+		`[{"id":"a","name":" "}]`:          "at /0 a template that has no text at /name",
+		`[{"id":"a","name":"A","activityAttributeTemplates":{}}]`:                    "is not one array",
+		`[{"id":"a","name":"A","activityAttributeTemplates":[{"id":"x"}]}]`:          "at /0 activityAttributeTemplates/0 a template that has no value at /name",
+		`[{"id":"a","name":"A","activityAttributeTemplates":[{"id":"","name":""}]}]`: "has an id that is empty at /id",
+	} {
+		_, _, err := against(t, answers(200, "", body)).Templates(t.Context())
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want an error with %q", body, err, want)
+		}
+	}
+	_, _, err := against(t, answers(401, asJSON, `[]`)).Templates(t.Context())
+	if f, ok := err.(*apiclient.Failure); !ok || !f.Stop {
+		t.Errorf("a 401: %v, want a failure that stops", err)
+	}
+}

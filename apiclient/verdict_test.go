@@ -1,0 +1,178 @@
+package apiclient_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"claimsheet/apiclient"
+)
+
+// Every status, for a step whose answer is JSON without an id.
+func TestStatusProves(t *testing.T) {
+	refused := func(s int) bool {
+		switch s {
+		case 301, 307, 308, 501:
+			return true
+		}
+		return s >= 400 && s < 500 && s != 408
+	}
+	c := client(t, config(apiclient.V2))
+	req := c.Routes().CreateClaim("c", "n")
+	for status := 200; status < 600; status++ {
+		v := c.Judge(req, apiclient.Answer{Status: status, Body: []byte(`{}`)}, nil)
+		want := apiclient.Uncertain
+		if refused(status) {
+			want = apiclient.Refused
+		}
+		if v.Effect != want {
+			t.Errorf("HTTP %d: %s, want %s", status, v.Effect, want)
+		}
+		if v.Stop != (status == 401) {
+			t.Errorf("HTTP %d: stop is %v", status, v.Stop)
+		}
+		if v.Retry != (status == 421 || status == 425 || status == 429) {
+			t.Errorf("HTTP %d: retry is %v", status, v.Retry)
+		}
+	}
+	early := c.Judge(req, apiclient.Answer{Status: 408, Early: true}, nil)
+	if early.Effect != apiclient.Refused {
+		t.Errorf("408 before the request was complete: %s, want refused", early.Effect)
+	}
+}
+
+func TestWhatAnAnswerMustCarry(t *testing.T) {
+	const created, uncertain = apiclient.Created, apiclient.Uncertain
+	v1, v2 := apiclient.V1, apiclient.V2
+	tests := []struct {
+		name    string
+		version apiclient.Version
+		kind    apiclient.Kind
+		status  int
+		body    string
+		want    apiclient.Verdict
+	}{
+		{"contact", v2, apiclient.CreateClient, 201, `{"contactId":" abc "}`, apiclient.Verdict{Effect: created, ID: "abc"}},
+		{"contact accepted with id", v2, apiclient.CreateClient, 202, `{"contactId":"abc"}`, apiclient.Verdict{Effect: created, ID: "abc"}},
+		{"big number", v2, apiclient.CreateClient, 200, `{"contactId":90071992547409931234}`, apiclient.Verdict{Effect: created, ID: "90071992547409931234"}},
+		{"byte order mark", v2, apiclient.CreateClient, 200, "\ufeff" + `{"contactId":"abc"}`, apiclient.Verdict{Effect: created, ID: "abc"}},
+		{"the same twice", v2, apiclient.CreateClient, 200, `{"contactId":"abc","contactId":"abc"}`, apiclient.Verdict{Effect: created, ID: "abc"}},
+		{"client and url", v1, apiclient.CreateClient, 200, `{"clientId":"abc","redirectUrl":"https://x.example/r?t=1"}`,
+			apiclient.Verdict{Effect: created, ID: "abc", URL: "https://x.example/r?t=1"}},
+		{"client without url", v1, apiclient.CreateClient, 200, `{"clientId":"abc"}`,
+			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has no value at /redirectUrl"}},
+		{"client with a script for a url", v1, apiclient.CreateClient, 200, `{"clientId":"abc","redirectUrl":"javascript:alert(1)"}`,
+			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has something else than an absolute http(s) url at /redirectUrl"}},
+		{"link", v2, apiclient.CreateLink, 201, `{"redirectUrl":"https://x.example/m"}`, apiclient.Verdict{Effect: created, URL: "https://x.example/m"}},
+		{"link, relative", v2, apiclient.CreateLink, 201, `{"redirectUrl":"/m"}`,
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has something else than an absolute http(s) url at /redirectUrl"}},
+		{"claim", v2, apiclient.CreateClaim, 201, `{"claimId":"k"}`, apiclient.Verdict{Effect: created, ID: "k"}},
+		{"activity", v2, apiclient.CreateActivity, 201, `{"id":"a"}`, apiclient.Verdict{Effect: created}},
+		{"activity, no body", v2, apiclient.CreateActivity, 204, ``, apiclient.Verdict{Effect: created}},
+		{"activity, promised", v2, apiclient.CreateActivity, 202, `{}`, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 202 Accepted, which only promises to do it"}},
+		{"activity, web page", v2, apiclient.CreateActivity, 200, `<!DOCTYPE html><p>Log in</p>`,
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 200 OK, but the answer is a web page, not JSON"}},
+		{"no body", v2, apiclient.CreateClient, 204, ``, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 204 No Content, but the answer is empty"}},
+		{"null", v2, apiclient.CreateClient, 201, `{"contactId":null}`, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has null at /contactId"}},
+		{"two ids", v2, apiclient.CreateClient, 201, `{"contactId":"a","contact\u0049d":"b"}`,
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has two different ids at /contactId"}},
+		{"id and null", v2, apiclient.CreateClient, 201, `{"contactId":null,"contactId":"b"}`,
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has two different ids at /contactId"}},
+		{"trailing data", v2, apiclient.CreateClient, 201, `{"contactId":"a"}{}`, apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer is not JSON"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := client(t, config(tt.version))
+			got := c.Judge(apiclient.Request{Kind: tt.kind}, apiclient.Answer{Status: tt.status, Body: []byte(tt.body)}, nil)
+			ignore := cmpopts.IgnoreFields(apiclient.Verdict{}, "Status", "Answer", "Detail", "Hint")
+			if diff := cmp.Diff(tt.want, got, ignore); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if string(got.Answer) != tt.body {
+				t.Errorf("the answer kept is %q", got.Answer)
+			}
+		})
+	}
+}
+
+func TestNoIDIsUncertain(t *testing.T) {
+	c := client(t, config(apiclient.V2))
+	for _, value := range []string{`""`, `"  "`, `{}`, `{"id":"x"}`, `[]`, `["x"]`, `true`, `1.5`, `1e3`, `"."`, `".."`, `"a\u0000b"`, `"a\nb"`} {
+		body := `{"contactId":` + value + `}`
+		v := c.Judge(c.Routes().CreateClient(nil, true), apiclient.Answer{Status: 201, Body: []byte(body)}, nil)
+		if v.Effect != apiclient.Uncertain || v.ID != "" || v.Reason == "" {
+			t.Errorf("%s: %s with id %q, reason %q", body, v.Effect, v.ID, v.Reason)
+		}
+	}
+}
+
+func TestRulesComeFirst(t *testing.T) {
+	tests := []struct {
+		name   string
+		rule   apiclient.Rule
+		answer apiclient.Answer
+		want   apiclient.Verdict
+	}{
+		{"failed in a 200", apiclient.Rule{Status: 200, Pointer: "/error", Matches: "^E", Means: "failed", Hint: "mend it"},
+			apiclient.Answer{Status: 200, Body: []byte(`{"error":"E17","claimId":"k"}`)},
+			apiclient.Verdict{Effect: apiclient.Refused, Hint: "mend it", Reason: "HTTP 200 OK, which the environment's errors rules read as failed"}},
+		{"no match", apiclient.Rule{Pointer: "/error", Matches: "^X", Means: "failed"},
+			apiclient.Answer{Status: 200, Body: []byte(`{"error":"E17","claimId":"k"}`)},
+			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
+		{"retry a 503", apiclient.Rule{Status: 503, Means: "retry"}, apiclient.Answer{Status: 503},
+			apiclient.Verdict{Effect: apiclient.Refused, Retry: true, Reason: "HTTP 503 Service Unavailable, which the environment's errors rules read as retry"}},
+		{"done with an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{"claimId":"k"}`)},
+			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
+		{"done without an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{}`)},
+			apiclient.Verdict{Effect: apiclient.Uncertain, Reason: "HTTP 409 Conflict, but the answer has no value at /claimId"}},
+		{"stop keeps the effect", apiclient.Rule{Matches: "suspended", Means: "stop"}, apiclient.Answer{Status: 403, Body: []byte(`suspended`)},
+			apiclient.Verdict{Effect: apiclient.Refused, Stop: true, Reason: "HTTP 403 Forbidden"}},
+		{"uncertain 400", apiclient.Rule{Status: 400, Means: "uncertain"}, apiclient.Answer{Status: 400},
+			apiclient.Verdict{Effect: apiclient.Uncertain, Reason: "HTTP 400 Bad Request, which the environment's errors rules read as uncertain"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := config(apiclient.V2)
+			cfg.Rules = []apiclient.Rule{tt.rule}
+			got := client(t, cfg).Judge(apiclient.Request{Kind: apiclient.CreateClaim}, tt.answer, nil)
+			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(apiclient.Verdict{}, "Status", "Answer", "Detail")); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDetailIsTheServicesOwnWordsOnOneLine(t *testing.T) {
+	long := strings.Repeat("é", 400)
+	tests := []struct{ contentType, body, want string }{
+		{"application/json", `{"message":"e-mail is\ntaken"}`, `e-mail is\ntaken`},
+		{"application/problem+json", `{"title":"Invalid","errors":{"email": ["bad"]}}`, `Invalid {"email":["bad"]}`},
+		{"application/json", `{"code": 17}`, `{"code":17}`},
+		{"text/plain", "no\r\nERROR forged\x1b[31m", `no\r\nERROR forged\x1b[31m`},
+		{"text/plain", "right\u202eleft", `right\u202eleft`},
+		{"text/html", "<html>secret</html>", ""},
+		{"text/plain", long, strings.Repeat("é", 299) + "…"},
+	}
+	c := client(t, config(apiclient.V2))
+	for _, tt := range tests {
+		v := c.Judge(apiclient.Request{Kind: apiclient.CreateClaim},
+			apiclient.Answer{Status: http.StatusBadRequest, ContentType: tt.contentType, Body: []byte(tt.body)}, nil)
+		if v.Detail != tt.want || v.Reason != "HTTP 400 Bad Request" {
+			t.Errorf("%q: detail %q, want %q; reason %q", tt.body, v.Detail, tt.want, v.Reason)
+		}
+	}
+}
+
+func TestFailuresKeepLittleOfTheAnswer(t *testing.T) {
+	c := client(t, config(apiclient.V2))
+	body := []byte(strings.Repeat("x", 10<<10))
+	if v := c.Judge(apiclient.Request{}, apiclient.Answer{Status: 500, Body: body}, nil); len(v.Answer) != 4<<10 {
+		t.Errorf("%d bytes of a 500 are kept, want 4096", len(v.Answer))
+	}
+	if v := c.Judge(apiclient.Request{}, apiclient.Answer{Status: 200, Body: body}, nil); len(v.Answer) != len(body) {
+		t.Errorf("%d bytes of a 200 are kept, want all", len(v.Answer))
+	}
+}

@@ -1,0 +1,112 @@
+package apiclient
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// DefaultWire reads answers by the field names that the document gives
+// (clientId, contactId, claimId); where it gives none (redirect url, data
+// type), by the likeliest.
+func DefaultWire() Wire {
+	return Wire{
+		ClientID:    "/clientId",
+		ContactID:   "/contactId",
+		ClaimID:     "/claimId",
+		RedirectURL: "/redirectUrl",
+		DataType:    "/dataType",
+		LinkBody:    []byte("{}"),
+	}
+}
+
+// DefaultNotFound takes a 404 and an empty 2xx answer for nobody.
+func DefaultNotFound() NotFound {
+	return NotFound{Status: []int{http.StatusNotFound}, Empty: true}
+}
+
+// only is the one value that a pointer leads to. A repeated key is no trouble
+// while both say the same.
+func only(values []json.RawMessage, pointer, what string, read func(json.RawMessage) (string, error)) (string, error) {
+	if len(values) == 0 {
+		return "", errors.New("has no value at " + place(pointer))
+	}
+	text, err := read(values[0])
+	for _, v := range values[1:] {
+		other, otherErr := read(v)
+		if other != text || (err == nil) != (otherErr == nil) {
+			return "", errors.New("has two different " + what + "s at " + place(pointer))
+		}
+	}
+	if err != nil {
+		return "", errors.New(err.Error() + " at " + place(pointer))
+	}
+	return text, nil
+}
+
+// place names a pointer in a message.
+func place(pointer string) string {
+	if pointer == "" {
+		return "its top level"
+	}
+	return pointer
+}
+
+// identifier is the id that pointer leads to: a string, trimmed, or a whole
+// number to its last digit. The error completes the sentence "the answer …"
+// and holds nothing of the answer.
+func identifier(f found, pointer string) (string, error) {
+	return only(f.values, pointer, "id", readID)
+}
+
+func readID(value json.RawMessage) (string, error) {
+	kind := form(value)
+	text, ok := scalar(value)
+	switch {
+	case kind == "string" && ok:
+		text = strings.TrimSpace(text)
+	case kind == "number" && !strings.ContainsAny(text, ".eE"):
+	case kind == "number":
+		return "", errors.New("has a number that is not whole")
+	case kind == "null":
+		return "", errors.New("has null")
+	default:
+		return "", errors.New("has " + article(kind) + " instead of an id")
+	}
+	if err := checkSegment(text); err != nil {
+		return "", errors.New("has an id that " + err.Error())
+	}
+	return text, nil
+}
+
+// link is the redirect url that pointer leads to: an absolute http(s) url, as
+// it was written. The error is as identifier's.
+func link(f found, pointer string) (string, error) {
+	return only(f.values, pointer, "url", readLink)
+}
+
+func readLink(value json.RawMessage) (string, error) {
+	kind := form(value)
+	text, ok := scalar(value)
+	if kind != "string" || !ok {
+		return "", errors.New("has " + article(kind) + " instead of a url")
+	}
+	text = strings.TrimSpace(text)
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
+		return "", errors.New("has something else than an absolute http(s) url")
+	}
+	return text, nil
+}
+
+func article(kind string) string {
+	switch kind {
+	case "object", "array":
+		return "an " + kind
+	case "null":
+		return kind
+	}
+	return "a " + kind
+}

@@ -1,0 +1,34 @@
+package importer
+
+import "claimsheet/mapping"
+
+// What an operator reads in the column "What to do".
+const (
+	adviceRefused   = "Correct the row or the mapping, then run again: only what is missing is sent."
+	adviceNotSent   = "Nothing was sent. Run again when the service can be reached."
+	adviceChanged   = "The service cannot change what it has: nothing was sent. Correct it there by hand if it matters."
+	adviceHeld      = "Nothing was sent. Settle with the service's operator where the client is to resume."
+	adviceGivenUp   = "An operator gave this step up; what depends on it is not sent."
+	adviceInvalid   = "Correct the cell and run again."
+	adviceWaits     = "Nothing was sent for this client. Correct the row that it waits for and run again."
+	adviceStopped   = "Run again: it goes on from here."
+	adviceLookup    = "The service could not be asked whether it knows the client; nothing was sent. Run again."
+	adviceWhoIsIt   = "Find out with the service's operator who this is; correct the row, or the client there."
+	adviceKnown     = "The service knows this client already, so nothing was made (existing: fail)."
+	adviceSkipped   = "The service knows this client already, so the rows were left out (existing: skip)."
+	adviceNoLinkV1  = "The client was known already: the service gives a redirect url only when it creates one."
+	adviceNoURL     = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
+	adviceSameClaim = "It is the same claim as row %d; its ids are shown."
+)
+
+// adviceUncertain tells what to look for. The service has no way to list
+// claims or activities, so a person looks in its dashboard.
+func adviceUncertain(step mapping.Step) string {
+	what := map[mapping.StepKind]string{
+		mapping.ClientStep:   "the client",
+		mapping.ClaimStep:    "the claim",
+		mapping.ActivityStep: "the activity “" + step.Title + "”",
+		mapping.LinkStep:     "the magic link",
+	}[step.Kind]
+	return "Look in the service whether " + what + " exists. It is not sent again by itself; claimsheet settle takes your answer."
+}

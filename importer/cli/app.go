@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/importer"
+	"claimsheet/mapping/problem"
+)
+
+// Version is the program's version; a release build sets it.
+var Version = "dev"
+
+// program is one invocation: what its commands share.
+type program struct {
+	IO
+	summary *importer.Summary // of the run that the command made, nil for none
+}
+
+// Main runs the command that args (without the program's name) ask for and
+// returns the exit code.
+func Main(ctx context.Context, args []string, stdio IO) int {
+	p := &program{IO: stdio}
+	err := p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))
+	if err != nil {
+		sayError(p.Err, err)
+	}
+	return exitCode(ctx, err, p.summary)
+}
+
+func (p *program) app() *cli.App {
+	app := &cli.App{
+		Name:            "claimsheet",
+		Usage:           "pushes lead spreadsheets into a claims intake service",
+		Version:         Version,
+		Writer:          p.Out,
+		ErrWriter:       p.Err,
+		HideHelpCommand: true,
+		Commands:        []*cli.Command{p.runCommand(), p.checkCommand(), p.sandboxCommand()},
+		OnUsageError:    usageError,
+		// Main alone decides how the process ends.
+		ExitErrHandler: func(*cli.Context, error) {},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return unknownCommand(c)
+			}
+			return cli.ShowAppHelp(c)
+		},
+	}
+	for _, command := range app.Commands {
+		command.OnUsageError = usageError
+		command.HideHelpCommand = true
+		command.Before = refuseLateFlags
+	}
+	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "claimsheet", c.App.Version) }
+	return app
+}
+
+func unknownCommand(c *cli.Context) error {
+	name := c.Args().First()
+	var names []string
+	for _, command := range c.App.Commands {
+		names = append(names, command.Name)
+	}
+	found := problem.New("unknown-command", "there is no command “%s”", name)
+	if nearest, ok := problem.Nearest(name, names); ok {
+		return found.Hinted("did you mean “%s”?", nearest)
+	}
+	return found.Hinted("the commands are %s", strings.Join(names, ", "))
+}
+
+// usageError is for flags that are not known or have no value.
+func usageError(c *cli.Context, err error, _ bool) error {
+	found := problem.New("usage", "%s", strings.ToLower(err.Error()[:1])+err.Error()[1:])
+	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
+		found = problem.New("unknown-flag", "there is no flag --%s", strings.TrimPrefix(name, "-"))
+		var names []string
+		if c.Command != nil {
+			for _, f := range c.Command.Flags {
+				names = append(names, f.Names()...)
+			}
+		}
+		if nearest, ok := problem.Nearest(strings.TrimLeft(name, "-"), names); ok {
+			return found.Hinted("did you mean --%s?", nearest)
+		}
+	}
+	return found.Hinted("claimsheet %s --help lists the flags", c.Command.Name)
+}
+
+// refuseLateFlags refuses a flag after the first argument: it would be taken
+// for an argument, and a dry run would write for real.
+func refuseLateFlags(c *cli.Context) error {
+	args := c.Args().Slice()
+	for i, arg := range args {
+		if len(arg) > 1 && strings.HasPrefix(arg, "-") {
+			corrected := append([]string{"claimsheet", c.Command.Name}, givenFlags(c)...)
+			corrected = append(corrected, args[i:]...)
+			corrected = append(corrected, args[:i]...)
+			return problem.New("late-flag", "the flag %s stands after the argument %s; flags come first", arg, args[0]).
+				Hinted("%s", strings.Join(quoteAll(corrected), " "))
+		}
+	}
+	return nil
+}
+
+// givenFlags are the flags before the arguments, as they were typed.
+func givenFlags(c *cli.Context) []string {
+	var words []string
+	for _, f := range c.Command.Flags {
+		name := f.Names()[0]
+		if !c.IsSet(name) {
+			continue
+		}
+		words = append(words, "--"+name)
+		if _, isBool := f.(*cli.BoolFlag); !isBool {
+			words = append(words, fmt.Sprint(c.Value(name)))
+		}
+	}
+	return words
+}
+
+func quoteAll(words []string) []string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w
+		if strings.ContainsAny(w, " \t'\"$&|;<>()*?") {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return quoted
+}

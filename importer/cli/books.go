@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"path/filepath"
+	"time"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+// books are the ledgers of a run: what is known, and where its results go. A
+// run has both in one, which it holds alone; a dry run reads the one and
+// writes its results into a temporary one.
+type books struct {
+	known   *ledger.Ledger
+	results *ledger.Ledger
+	dryRun  bool
+	closers []func()
+}
+
+func openBooks(s *setup, dryRun bool) (*books, error) {
+	b := &books{dryRun: dryRun}
+	path := ledgerFile(s.state)
+	if dryRun {
+		return b, b.openDry(path)
+	}
+	return b, b.openForRun(path)
+}
+
+func (b *books) openForRun(path string) error {
+	release, err := ledger.Lock(path)
+	if err != nil {
+		return err
+	}
+	b.closers = append(b.closers, release)
+	if b.known, err = ledger.Open(path); err != nil {
+		b.close()
+		return err
+	}
+	b.results = b.known
+	b.closers = append(b.closers, func() { _ = b.known.Close() }) // every Append was durable before
+	return nil
+}
+
+func (b *books) openDry(path string) (err error) {
+	if b.known, err = ledger.OpenReadOnly(path); err != nil {
+		return err
+	}
+	b.closers = append(b.closers, func() { _ = b.known.Close() })
+	if b.results, err = ledger.OpenScratch(); err != nil {
+		b.close()
+		return err
+	}
+	b.closers = append(b.closers, func() { _ = b.results.Close() })
+	return nil
+}
+
+func (b *books) close() {
+	for i := len(b.closers) - 1; i >= 0; i-- {
+		b.closers[i]()
+	}
+	b.closers = nil
+}
+
+// start enters the run. What a killed run left in flight becomes uncertain.
+func (b *books) start(run ledger.Run) error {
+	if err := b.results.StartRun(run); err != nil {
+		return err
+	}
+	if b.dryRun {
+		return nil
+	}
+	_, err := b.known.Interrupted(run.ID, time.Now().UTC())
+	return err
+}
+
+// keepIn is the folder that a run keeps its inputs in; a dry run keeps none.
+func (o runOptions) keepIn(s *setup) string {
+	if o.dryRun || s.state == "" {
+		return ""
+	}
+	return filepath.Join(s.state, "inputs")
+}
+
+func tooFewRows(rows, least int) error {
+	return &incomplete{problem.New("min-rows", "the sheet has %d rows, fewer than --min-rows %d: the export is broken", rows, least).
+		Hinted("nothing was sent; look at the export")}
+}
+
+// incomplete is a problem by which the run could not be made (exit code 3),
+// though nothing is wrong with how it was asked for.
+type incomplete struct{ problem.Problem }
+
+// Unwrap lets the problem be shown with its hint.
+func (i *incomplete) Unwrap() error { return i.Problem }

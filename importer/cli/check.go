@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/mapping/problem"
+)
+
+func (p *program) checkCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "check",
+		Usage:     "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
+		ArgsUsage: "[SHEET]",
+		Flags:     []cli.Flag{mappingFlag, envFlag, environmentsFlag, stateFlag, templatesFlag},
+		Action: func(c *cli.Context) error {
+			if c.NArg() > 1 {
+				return problem.New("usage", "one sheet at a time; %d are given", c.NArg()).Hinted("run the command once for each")
+			}
+			s, err := prepare(c.Context, settings{
+				place: p.placeOf(c), sheet: c.Args().First(), environment: c.IsSet("env"), readOnly: true,
+			})
+			defer s.close()
+			if err != nil {
+				return err
+			}
+			sayProblems(p.Err, s.warnings)
+			fmt.Fprintln(p.Out, s.mapping.File+": no problem found")
+			return nil
+		},
+	}
+}

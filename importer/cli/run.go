@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+func (p *program) runCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "run",
+		Usage:     "import a sheet; --dry-run only checks and plans",
+		ArgsUsage: "SHEET",
+		Flags: []cli.Flag{
+			mappingFlag, envFlag, environmentsFlag, stateFlag, templatesFlag,
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "the results workbook's `FILE`; default: SHEET with .results.xlsx"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "check everything and say what would be sent; nothing is"},
+			&cli.BoolFlag{Name: "no-lookup", Usage: "in a dry run: do not ask the service which clients it knows"},
+			&cli.IntFlag{Name: "limit", Usage: "take the first `N` clients only"},
+			&cli.StringFlag{Name: "only", Usage: "take the client with this `KEY` only"},
+			&cli.IntFlag{Name: "min-rows", Usage: "stop when the sheet has fewer than `N` rows: the export is broken"},
+			&cli.IntFlag{Name: "concurrency", Usage: "`N` clients side by side; default: the environment's, else 8"},
+			&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second; default: the environment's"},
+			jsonFlag,
+			&cli.BoolFlag{Name: "quiet", Usage: "print problems only, no summary"},
+		},
+		Action: func(c *cli.Context) error {
+			o, err := p.runOptions(c)
+			if err != nil {
+				return err
+			}
+			return p.run(c.Context, o)
+		},
+	}
+}
+
+func (p *program) runOptions(c *cli.Context) (runOptions, error) {
+	o := runOptions{
+		place: p.placeOf(c), sheet: c.Args().First(), out: c.String("out"),
+		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
+		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
+		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), json: c.Bool("json"), quiet: c.Bool("quiet"),
+	}
+	switch {
+	case c.NArg() == 0:
+		return o, problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
+	case c.NArg() > 1:
+		return o, problem.New("usage", "one sheet at a time; %d are given", c.NArg()).Hinted("run the command once for each")
+	case o.noLookup && !o.dryRun:
+		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
+			Hinted("add --dry-run; to create clients unasked, write existing: create in the mapping")
+	}
+	for _, name := range []string{"limit", "concurrency", "rate", "min-rows"} {
+		if c.IsSet(name) && c.Float64(name) <= 0 && c.Int(name) <= 0 {
+			return o, problem.New("usage", "--%s must be more than 0", name)
+		}
+	}
+	return o, nil
+}
+
+// run is the whole import: load and bind, look through the sheet, carry the
+// plans out (or only foresee them), write the workbook.
+func (p *program) run(ctx context.Context, o runOptions) error {
+	started := time.Now()
+	id := uuid.NewString()
+	s, err := prepare(ctx, settings{
+		place: o.place, sheet: o.sheet, environment: true, keepIn: o.keepIn, readOnly: o.dryRun, rate: o.rate, run: id,
+	})
+	defer s.close()
+	if err != nil {
+		return err
+	}
+	sayProblems(p.Err, s.warnings)
+	books, err := openBooks(s, o.dryRun)
+	if err != nil {
+		return err
+	}
+	defer books.close()
+	record := o.runRecord(s, id, started)
+	out := target{path: o.output(), dryRun: o.dryRun, ledger: books.known}
+	if err := out.check(ctx, started); err != nil {
+		return err
+	}
+
+	survey, err := importer.Take(ctx, s.binding, s.reader.Records())
+	if err != nil {
+		return err
+	}
+	if survey.Rows < o.minRows {
+		return tooFewRows(survey.Rows, o.minRows)
+	}
+	job, err := o.job(s, books, survey, id)
+	if err != nil {
+		return err
+	}
+	if err := books.start(record); err != nil {
+		return err
+	}
+	s.input.keep()
+	plans := survey.Plans(s.binding, s.reader.Records())
+	var runErr error
+	if o.dryRun {
+		runErr = job.Forecast(ctx, plans)
+	} else {
+		runErr = job.Do(ctx, plans)
+	}
+	if !complete(runErr, o.dryRun) {
+		return runErr
+	}
+	e := ending{options: o, setup: s, books: books, survey: survey, record: record, target: out, why: runErr}
+	if err := p.finish(ctx, job, e); err != nil {
+		return err
+	}
+	return runErr
+}
+
+// job is what is left of the options once everything is loaded.
+func (o runOptions) job(s *setup, b *books, survey *importer.Survey, id string) (*importer.Job, error) {
+	concurrency := o.concurrency
+	if concurrency == 0 {
+		concurrency = s.env.Limits.Concurrency
+	}
+	job := &importer.Job{
+		Run: id, Environment: s.scope, Binding: s.binding, Service: s.service,
+		Ledger: b.known, Results: b.results, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
+	}
+	if o.only != "" {
+		if who := s.binding.Identity(o.only); survey.Has(who) {
+			job.Only = who
+		} else {
+			return nil, problem.New("unknown-key", "--only names a client key that the sheet does not hold").
+				Hinted("the client key is the column %s of the mapping's client.key", keyColumns(s.mapping))
+		}
+	}
+	return job, nil
+}
+
+func keyColumns(m *mapping.Mapping) string {
+	names := make([]string, len(m.Client.Key))
+	for i, w := range m.Client.Key {
+		names[i] = "“" + w.Text + "”"
+	}
+	return strings.Join(names, " | ")
+}
+
+func (o runOptions) runRecord(s *setup, id string, started time.Time) ledger.Run {
+	return ledger.Run{
+		ID: id, Environment: s.scope, EnvironmentName: s.env.Name,
+		Mapping: s.mapping.Name.Text, MappingFile: s.mapping.File, MappingDigest: s.mapping.Digest,
+		Input: o.sheet, InputDigest: s.input.digest, KeptInput: s.input.path,
+		Version: Version, Started: started.UTC(),
+	}
+}

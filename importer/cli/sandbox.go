@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient/sandbox"
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping/problem"
+)
+
+// sandboxNotice is said wherever a result of the sandbox is shown.
+const sandboxNotice = "This is the sandbox: nothing was sent to a real service, and its links lead nowhere."
+
+// startSandbox starts the embedded service for a run, with what it held after
+// the last one.
+func (s *setup) startSandbox(want settings) (http.Handler, error) {
+	templates, err := readTemplatesFile(want.templates)
+	if err != nil {
+		return nil, err
+	}
+	service, err := sandbox.New(sandbox.Options{Dir: s.state, Templates: templates})
+	if err != nil {
+		return nil, problem.New("sandbox", "the sandbox cannot start: %v", err).
+			Hinted("to begin with an empty sandbox, move %s away", s.state)
+	}
+	s.closers = append(s.closers, func() { _ = service.Close() })
+	return service, nil
+}
+
+func readTemplatesFile(path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, cannotRead(path, err)
+	}
+	return data, nil
+}
+
+func (p *program) sandboxCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "sandbox",
+		Usage: "serve the embedded service, for trying things out; its url is the first line on stdout",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8080", Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
+			templatesFlag,
+			&cli.StringFlag{Name: "state", Usage: "keep what it holds in `FOLDER`/sandbox; default: in memory only"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return problem.New("usage", "claimsheet sandbox takes no arguments").Hinted("claimsheet sandbox --help lists the flags")
+			}
+			return p.serve(c)
+		},
+	}
+}
+
+func (p *program) serve(c *cli.Context) error {
+	templates, err := readTemplatesFile(c.String("templates"))
+	if err != nil {
+		return err
+	}
+	l, err := sandbox.Listen(c.String("addr"))
+	if err != nil {
+		return problem.New("address", "the sandbox cannot listen there: %v", err)
+	}
+	url := "http://" + l.Addr().String()
+	options := sandbox.Options{Templates: templates, BaseURL: url}
+	if state := c.String("state"); state != "" {
+		options.Dir = filepath.Join(state, "sandbox")
+	}
+	service, err := sandbox.New(options)
+	if err != nil {
+		_ = l.Close()
+		return problem.New("sandbox", "the sandbox cannot start: %v", err)
+	}
+	defer service.Close()
+	fmt.Fprintln(p.Out, url)
+	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
+	return service.Serve(c.Context, l)
+}
+
+// refuseResults refuses a workbook that Claimsheet wrote as the input of a run:
+// its rows are done, and its columns would be taken for the source's.
+func refuseResults(path string, r *sheet.Reader) error {
+	if r.Properties()["claimsheet.kind"] == "" {
+		return nil
+	}
+	return problem.At(problem.Where{File: path}, "results-workbook", "this is a workbook that Claimsheet wrote, not a lead sheet").
+		Hinted("run the sheet that it was made from: only what is missing is sent")
+}

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"claimsheet/mapping/problem"
+)
+
+// IO is where a command reads and writes. What a script wants goes to Out;
+// what a person wants to know besides goes to Err.
+type IO struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+	Env func(name string) string
+}
+
+// mostProblems is how many problems are printed one by one; the workbook has
+// them all.
+const mostProblems = 40
+
+// sayError prints what ended a command: every problem with its hint, or one
+// line. Personal data is in neither.
+func sayError(w io.Writer, err error) {
+	var p problem.Problem
+	var list problem.List
+	switch {
+	case errors.As(err, &list):
+		sayProblems(w, list)
+	case errors.As(err, &p):
+		sayProblems(w, problem.List{p})
+	default:
+		fmt.Fprintln(w, "claimsheet: "+oneLine(err.Error()))
+	}
+}
+
+func sayProblems(w io.Writer, list problem.List) {
+	for i, p := range list {
+		if i == mostProblems {
+			fmt.Fprintf(w, "… and %d more\n", len(list)-i)
+			break
+		}
+		prefix := ""
+		if p.Where.String() == "" {
+			prefix = "claimsheet: "
+		}
+		fmt.Fprintln(w, prefix+oneLine(p.Error()))
+		if p.Hint != "" {
+			fmt.Fprintln(w, "  hint: "+oneLine(p.Hint))
+		}
+	}
+}
+
+// oneLine keeps a text from forging lines of its own: names of sheets, columns
+// and templates come from files.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+}

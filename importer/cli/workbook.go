@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+// ending is what is at hand when a run is over.
+type ending struct {
+	options runOptions
+	setup   *setup
+	books   *books
+	survey  *importer.Survey
+	record  ledger.Run
+	target  target
+	why     error // why the run had to stop before its end, nil when it had not
+}
+
+// complete tells that an error ended the run in good order: every row has its
+// result.
+func complete(err error, dryRun bool) bool {
+	return err == nil || errors.Is(err, importer.ErrStopped) && !dryRun
+}
+
+// output is where the workbook goes.
+func (o runOptions) output() string {
+	if o.out != "" {
+		return o.out
+	}
+	stem := strings.TrimSuffix(o.sheet, filepath.Ext(o.sheet))
+	if o.dryRun {
+		return stem + ".plan.xlsx"
+	}
+	return stem + ".results.xlsx"
+}
+
+// target is the workbook's place and what may be done with a file that is
+// there.
+type target struct {
+	path   string
+	dryRun bool
+	ledger *ledger.Ledger
+}
+
+// check refuses a place that cannot be written to, before anything is sent.
+func (t target) check(ctx context.Context, now time.Time) error {
+	_, err := t.placement(ctx, now)
+	return err
+}
+
+func (t target) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
+	digest, _, err := t.ledger.LastOutput(ctx, absolute(t.path))
+	if err != nil {
+		return reports.Placement{}, err
+	}
+	return reports.Target(t.path, t.dryRun, digest, now)
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// finish writes the workbook and the summary. It does so also when a signal
+// has ended ctx.
+func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error {
+	signalled := ctx.Err() != nil
+	ctx = context.WithoutCancel(ctx)
+	if err := e.books.results.Flush(); err != nil {
+		return err
+	}
+	summary, problems, mappingChanged := job.Summary(e.options.dryRun)
+	summary.Environment = e.setup.env.Name
+	summary.Seconds = time.Since(e.record.Started).Seconds()
+	if summary.Rows.Total != e.survey.Rows {
+		return fmt.Errorf("%d rows were read and %d have a result: this is a fault of Claimsheet's, and every id is safe in the ledger", e.survey.Rows, summary.Rows.Total)
+	}
+	if err := p.writeWorkbook(ctx, e, &summary, problems); err != nil {
+		return fmt.Errorf("every id is safe in the ledger, but the results workbook could not be written: %w", err)
+	}
+	p.summary = &summary
+	sayProblems(p.Err, problems)
+	if mappingChanged {
+		sayProblems(p.Err, problem.List{problem.At(problem.Where{File: e.setup.mapping.File}, "mapping-changed",
+			"the mapping asks for something else than what was sent before; what is done is not sent again")})
+	}
+	return p.saySummary(e, summary, signalled)
+}
+
+func (p *program) saySummary(e ending, summary importer.Summary, signalled bool) error {
+	switch {
+	case e.options.json:
+		return reports.WriteJSON(p.Out, summary)
+	case e.options.quiet:
+		return nil
+	}
+	words := reports.Ending{Command: e.options.command()}
+	if e.setup.env.Sandbox {
+		words.Notice = sandboxNotice
+	}
+	switch {
+	case e.why != nil:
+		words.Stopped = e.why.Error()
+	case signalled:
+		words.Stopped = "a signal ended the run; what was in flight was finished"
+	}
+	return reports.WriteSummary(p.Out, summary, words)
+}
+
+// command is the command that does the run, or does it again: only what is
+// missing is sent.
+func (o runOptions) command() []string {
+	words := []string{"claimsheet", "run", "-m", o.mapping}
+	for _, f := range []struct{ name, value string }{
+		{"-e", o.env}, {"--environments", o.environments}, {"--state", o.state}, {"--templates", o.templates},
+		{"--only", o.only},
+	} {
+		if f.value != "" {
+			words = append(words, f.name, f.value)
+		}
+	}
+	if o.limit > 0 {
+		words = append(words, "--limit", fmt.Sprint(o.limit))
+	}
+	if o.out != "" && !o.dryRun {
+		words = append(words, "-o", o.out)
+	}
+	return append(words, o.sheet)
+}
+
+func (p *program) writeWorkbook(ctx context.Context, e ending, summary *importer.Summary, problems problem.List) error {
+	place, err := e.target.placement(ctx, time.Now())
+	if err == nil {
+		err = place.MakeRoom()
+	}
+	if err != nil {
+		return err
+	}
+	summary.Results = place.Path
+	written, err := reports.WriteWorkbook(place.Path, e.book(ctx, *summary, problems))
+	if err != nil {
+		return err
+	}
+	summary.Results = written.Path
+	run := e.record
+	run.Finished, run.Output, run.OutputDigest = time.Now().UTC(), absolute(written.Path), written.Digest
+	var text bytes.Buffer
+	if err := reports.WriteJSON(&text, *summary); err != nil {
+		return err
+	}
+	run.Summary = text.Bytes()
+	return e.books.results.FinishRun(run)
+}
+
+// book is what the workbook shows.
+func (e ending) book(ctx context.Context, summary importer.Summary, problems problem.List) reports.Book {
+	s, r := e.setup, e.record
+	book := reports.Book{
+		Sheet:    s.binding.Sheet(),
+		Records:  s.reader.Records(),
+		Rows:     importer.RowResults(ctx, e.books.results, r.ID),
+		Steps:    importer.StepResults(ctx, e.books.results, r.ID),
+		Problems: problems,
+		Summary:  summary,
+		Facts: []reports.Fact{
+			{Label: "Mapping", Text: s.mapping.Name.Text + " (" + s.mapping.File + ")"},
+			{Label: "Sheet", Text: r.Input},
+			{Label: "Started", Text: r.Started.Format(time.RFC3339)},
+			{Label: "Ledger", Text: ledgerFile(s.state)},
+			{Label: "Claimsheet", Text: Version},
+		},
+		ClientIDHeader: "contactId",
+		Binding: map[string]string{
+			"claimsheet.run": r.ID, "claimsheet.environment": r.Environment, "claimsheet.environment-name": r.EnvironmentName,
+			"claimsheet.mapping": r.Mapping, "claimsheet.mapping-file": absolute(r.MappingFile), "claimsheet.mapping-digest": r.MappingDigest,
+			"claimsheet.input": absolute(r.Input), "claimsheet.input-digest": r.InputDigest, "claimsheet.ledger": absolute(ledgerFile(s.state)),
+		},
+	}
+	if s.mapping.V1() {
+		book.ClientIDHeader = "clientId"
+	}
+	if s.env.Sandbox {
+		book.Notice = sandboxNotice
+	}
+	for _, name := range s.binding.Untyped() {
+		book.Facts = append(book.Facts, reports.Fact{Label: "Sent as Text for want of a type", Text: name})
+	}
+	return book
+}

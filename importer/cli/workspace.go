@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping/problem"
+)
+
+// stateFolder is where the environment's ledger, inputs and, for the sandbox,
+// its data are kept.
+func (w place) stateFolder(env *environment.Environment, environmentsFile string) string {
+	dir := environment.StateDir(w.mapping, environmentsFile, w.state)
+	if env.Sandbox {
+		return filepath.Join(dir, "sandbox")
+	}
+	return dir
+}
+
+// ledgerFile is the ledger in a state folder.
+func ledgerFile(state string) string { return filepath.Join(state, "ledger.db") }
+
+// input is the run's own copy of a sheet: an export that is being written or
+// replaced cannot change under the run.
+type input struct {
+	path   string // of the copy
+	given  string // as the user named it
+	digest string // SHA-256 in hex
+	remove func() // removes the copy, unless it is kept or was there before
+}
+
+// keep leaves a run's copy in the state folder, to make workbooks from again.
+func (in *input) keep() { in.remove = func() {} }
+
+// keepInput copies a sheet into folder (0700), as a file of 0600 that is named
+// by its digest. With an empty folder the copy is temporary.
+func keepInput(given, folder string) (*input, error) {
+	src, err := os.Open(given)
+	if err != nil {
+		return nil, cannotRead(given, err)
+	}
+	defer src.Close()
+	if info, err := src.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, problem.At(problem.Where{File: given}, "not-a-file", "this is not a file; a workbook was expected")
+	}
+	in := &input{given: given}
+	if folder == "" {
+		folder, err = os.MkdirTemp("", "claimsheet-*") // 0700
+		in.remove = func() { _ = os.RemoveAll(folder) }
+	} else {
+		err = os.MkdirAll(folder, 0o700)
+		in.remove = func() {}
+	}
+	if err == nil {
+		err = in.copy(src, folder)
+	}
+	if err != nil {
+		in.remove()
+		return nil, err
+	}
+	return in, nil
+}
+
+// copy makes the copy and takes its digest on the way.
+func (in *input) copy(src io.Reader, folder string) error {
+	dst, err := os.CreateTemp(folder, "incoming-*") // 0600
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(dst, h), src)
+	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
+		return errors.Join(err, os.Remove(dst.Name()))
+	}
+	in.digest = hex.EncodeToString(h.Sum(nil))
+	in.path = filepath.Join(folder, in.digest+filepath.Ext(in.given))
+	if _, err := os.Stat(in.path); err == nil {
+		return os.Remove(dst.Name()) // kept by an earlier run
+	}
+	rest := in.remove
+	in.remove = func() { _ = os.Remove(in.path); rest() }
+	return os.Rename(dst.Name(), in.path)
+}
+
+func cannotRead(path string, err error) problem.Problem {
+	at := problem.Where{File: path}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return problem.At(at, "no-file", "there is no such file")
+	case errors.Is(err, os.ErrPermission):
+		return problem.At(at, "no-access", "the file may not be read by this user")
+	}
+	return problem.At(at, "unreadable", "the file cannot be read: %v", errors.Unwrap(err))
+}
+
+// open opens the copy; what is wrong with it is said of the file that the user
+// named.
+func (in *input) open(o sheet.Options) (*sheet.Reader, error) {
+	r, err := sheet.Open(in.path, o)
+	if p, ok := errors.AsType[problem.Problem](err); ok && p.Where.File == in.path {
+		p.Where.File = in.given
+		return nil, p
+	}
+	return r, err
+}

@@ -1,0 +1,154 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
+)
+
+// Job is one run over one sheet. Fill in the fields and call Do or Forecast,
+// once.
+type Job struct {
+	Run         string // the run's id
+	Environment string // the ledger's scope
+	Binding     *mapping.Binding
+	Service     *apiclient.Client
+	Ledger      *ledger.Ledger   // what is known, and where Do remembers
+	Results     *ledger.Ledger   // where the rows' results go; Do's is the same as Ledger
+	Concurrency int              // clients side by side; at least 1
+	Limit       int              // take the first clients only; 0 takes all
+	Only        mapping.Identity // take this client only; the zero Identity takes all
+	NoLookup    bool             // Forecast: do not ask the service who it knows
+
+	meetings *acquaintances
+	cancel   context.CancelCauseFunc
+	tally    tally
+}
+
+// ErrStopped is wrapped by Do's error when the run had to stop before its end;
+// the rows' results are complete all the same.
+var ErrStopped = errors.New("the run was stopped")
+
+// Do carries the plans out, clients side by side and each client's steps in
+// order. The first client for whom something is sent is finished before the
+// others start. When ctx is done, calls in flight are finished, nothing more
+// is sent, and the remaining clients are recorded as not started.
+//
+// The error is ErrStopped when the service's answers said that no other call
+// will fare better; any other error means that the ledger or the sheet failed.
+func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+	j.meetings = newAcquaintances(j.Service)
+	ctx, j.cancel = context.WithCancelCause(ctx)
+	defer j.cancel(nil)
+	var g errgroup.Group
+	g.SetLimit(max(j.Concurrency, 1))
+	fatal := &firstError{stop: j.stop}
+	proven := false
+	for plan, err := range plans {
+		if err != nil {
+			fatal.set(err)
+		}
+		if fatal.get() != nil {
+			break
+		}
+		if !proven {
+			sent, err := j.one(ctx, plan)
+			proven = sent > 0
+			fatal.set(err)
+			continue
+		}
+		g.Go(func() error {
+			_, err := j.one(ctx, plan)
+			fatal.set(err)
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions return nil: fatal has the first error
+	if err := fatal.get(); err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
+		return cause
+	}
+	return nil
+}
+
+// one carries one plan out and records its outcome.
+func (j *Job) one(ctx context.Context, plan mapping.Plan) (sent int, err error) {
+	outcome, sent, err := j.carryOut(ctx, plan)
+	if f := new(apiclient.Failure); errors.As(err, &f) {
+		// A look-up said that no other request will fare better: the client is
+		// recorded as not started, as all that follow are.
+		j.stop(f)
+		outcome, sent, err = j.carryOut(ctx, plan)
+	}
+	if err != nil {
+		return sent, err
+	}
+	return sent, j.record(outcome)
+}
+
+// stop ends the run: what is in flight is finished, nothing more is sent.
+func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, why)) }
+
+// whyStopped is the reason in words, for rows that are not started.
+func (j *Job) whyStopped(ctx context.Context) string {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
+		return cause.Error()
+	}
+	return ErrStopped.Error()
+}
+
+// leavesOut tells why a plan is not among those asked for, "" when it is.
+func (j *Job) leavesOut(plan mapping.Plan) string {
+	switch {
+	case j.Limit > 0 && plan.Number > j.Limit:
+		return fmt.Sprintf("left out by --limit %d", j.Limit)
+	case j.Only != (mapping.Identity{}) && plan.Client != j.Only:
+		return "left out by --only"
+	}
+	return ""
+}
+
+func (j *Job) owner(who mapping.Identity) ledger.Owner {
+	return ledger.Owner{Environment: j.Environment, Space: who.Space, Client: who.Key}
+}
+
+// stepID is a step's full name. The client step is shared by all mappings.
+func (j *Job) stepID(who mapping.Identity, step mapping.Step) ledger.StepID {
+	id := ledger.StepID{Owner: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
+	if step.Kind == mapping.ClientStep {
+		id.Mapping = ""
+	}
+	return id
+}
+
+// firstError keeps the first error and stops the run at it.
+type firstError struct {
+	mu   sync.Mutex
+	err  error
+	stop func(error)
+}
+
+func (f *firstError) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil && f.err == nil {
+		f.err = err
+		f.stop(err)
+	}
+}
+
+func (f *firstError) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}

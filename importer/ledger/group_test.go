@@ -1,0 +1,94 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"claimsheet/importer/ledger"
+)
+
+// TestCallersShareCommits: many callers at once cost fewer commits than they
+// make calls, and one caller's refusal is nobody else's.
+func TestCallersShareCommits(t *testing.T) {
+	l := fresh(t)
+	before := l.Commits()
+	const callers, calls = 16, 20
+	var refused atomic.Int32
+	var all sync.WaitGroup
+	for c := range callers {
+		all.Go(func() {
+			for i := range calls {
+				id := jane("m", fmt.Sprintf("claim/c/%d-%d", c, i))
+				to := ledger.Intent
+				if i%4 == 3 {
+					to = ledger.GivenUp // nothing was ever sent
+				}
+				err := l.Append(ledger.Event{StepID: id, To: to, At: noon, Kind: "claim"})
+				switch {
+				case errors.Is(err, ledger.ErrTransition) && to == ledger.GivenUp:
+					refused.Add(1)
+				case err != nil:
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	same(t, "refused", refused.Load(), int32(callers*calls/4))
+	steps, err := l.Steps(t.Context(), jane("", "").Owner, "m")
+	do(t, err)
+	same(t, "steps", len(steps), callers*calls*3/4)
+	if commits := l.Commits() - before; commits >= callers*calls {
+		t.Errorf("%d commits for %d calls", commits, callers*calls)
+	}
+}
+
+// TestReadersSeeWholeCalls reads, as another process would, while two events
+// at a time are appended.
+func TestReadersSeeWholeCalls(t *testing.T) {
+	path := t.TempDir() + "/ledger.db"
+	l := open(t, path)
+	var writers, readers sync.WaitGroup
+	done := make(chan struct{})
+	for w := range 4 {
+		writers.Go(func() {
+			for i := range 25 {
+				pair := func(half string) ledger.Event {
+					return ledger.Event{StepID: jane("m", fmt.Sprintf("claim/%d-%d/%s", w, i, half)), To: ledger.Intent, At: noon, Kind: "claim"}
+				}
+				if err := l.Append(pair("a"), pair("b")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	r, err := ledger.OpenReadOnly(path)
+	do(t, err)
+	defer r.Close()
+	for _, from := range []*ledger.Ledger{l, r} {
+		readers.Go(func() {
+			for last := 0; ; {
+				steps, err := from.Steps(t.Context(), jane("", "").Owner, "m")
+				if err != nil || len(steps)%2 != 0 || len(steps) < last {
+					t.Errorf("%d steps after %d, %v", len(steps), last, err)
+					return
+				}
+				last = len(steps)
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	readers.Wait()
+	steps, err := r.Steps(t.Context(), jane("", "").Owner, "m")
+	do(t, err)
+	same(t, "steps in the end", len(steps), 200)
+}

@@ -1,0 +1,87 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"claimsheet/mapping/problem"
+)
+
+// holder is who holds a lock, for the message to those who do not.
+type holder struct {
+	PID     int       `json:"pid"`
+	Started time.Time `json:"started"`
+}
+
+// Lock takes the ledger at path for this process, or fails at once with
+// ErrLocked, naming the holder's process and since when, when another process
+// has it. The lock is the operating system's, on path with ".lock" added; it
+// ends with the process, however that ends, and the file stays. Who holds it
+// stands in a file beside, path with ".holder" added, because a locked file
+// cannot be read on Windows.
+func Lock(path string) (release func(), err error) {
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", bare(err))
+	}
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	taken, err := lock.TryLock()
+	if err != nil {
+		return nil, unusable(path, "Let this user write to the folder, and keep it on a local disk.", err, "the ledger cannot be locked: %v", bare(err))
+	}
+	if !taken {
+		p := problem.At(problem.Where{File: path}, "ledger-locked", "another run holds the ledger%s", whoHolds(path))
+		return nil, refusal{p.Hinted("Wait until it has finished. If it hangs, stop that process: the lock ends with it."), ErrLocked}
+	}
+	note := path + ".holder"
+	if err := writeHolder(note); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return sync.OnceFunc(func() {
+		_ = os.Remove(note) // before the lock: afterwards it may be another's
+		_ = lock.Close()
+	}), nil
+}
+
+// writeHolder notes that this process holds the lock. An old note is removed
+// rather than written over, so that a planted link is not followed.
+func writeHolder(note string) error {
+	if err := os.Remove(note); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := json.Marshal(holder{PID: os.Getpid(), Started: time.Now().UTC().Truncate(time.Second)})
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(note, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// whoHolds is the holder in words, with a space before, and "" when its note
+// cannot be read: between taking the lock and writing the note.
+func whoHolds(path string) string {
+	text, err := os.ReadFile(path + ".holder")
+	if err != nil {
+		return ""
+	}
+	var h holder
+	if json.Unmarshal(text, &h) != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d, since %s)", h.PID, h.Started.Local().Format(time.DateTime))
+}

@@ -1,0 +1,72 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+func TestLockEndsWithItsProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "ledger.db")
+	child, out := start(t, "lock", path)
+	if !out.Scan() || out.Text() != "locked" {
+		t.Fatalf("the other process says %q", out.Text())
+	}
+	_, err := ledger.Lock(path)
+	if !errors.Is(err, ledger.ErrLocked) {
+		t.Fatalf("got %v, want ErrLocked", err)
+	}
+	var p problem.Problem
+	if !errors.As(err, &p) || p.Hint == "" || !strings.Contains(err.Error(), fmt.Sprintf("process %d, since 20", child.Process.Pid)) {
+		t.Errorf("got %v, want a problem that names process %d", err, child.Process.Pid)
+	}
+	do(t, child.Process.Kill())
+	_ = child.Wait()
+	release, err := ledger.Lock(path)
+	do(t, err)
+	release()
+}
+
+func TestOnlyOneOfManyGetsTheLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	for range 3 { // and it can be had again after it was given back
+		var got atomic.Int32
+		var all sync.WaitGroup
+		releases := make(chan func(), 50)
+		for range 50 {
+			all.Go(func() {
+				release, err := ledger.Lock(path)
+				switch {
+				case err == nil:
+					got.Add(1)
+					releases <- release
+				case !errors.Is(err, ledger.ErrLocked):
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		same(t, "holders", got.Load(), int32(1))
+		release := <-releases
+		release()
+		release() // more than once is harmless
+	}
+}
+
+func TestLockWhereNoFolderCanBe(t *testing.T) {
+	path := filepath.Join(closedLedger(t), "state", "ledger.db") // below a file
+	var p problem.Problem
+	if _, err := ledger.Lock(path); !errors.As(err, &p) || errors.Is(err, ledger.ErrLocked) {
+		t.Errorf("Lock: got %v, want a problem other than ErrLocked", err)
+	}
+	if _, err := ledger.Open(path); !errors.As(err, &p) {
+		t.Errorf("Open: got %v, want a problem", err)
+	}
+}

@@ -1,0 +1,264 @@
+package ledger_test
+
+import (
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+// closedLedger is the path of a ledger with one step, at rest.
+func closedLedger(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, path)
+	do(t, l.Append(story(jane("", "client"))...))
+	do(t, l.Close())
+	return path
+}
+
+// database runs SQL on a file, as another program would.
+func database(t testing.TB, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	do(t, err)
+	for _, s := range statements {
+		_, err := db.Exec(s)
+		do(t, err)
+	}
+	do(t, db.Close())
+}
+
+func TestOpenRefuses(t *testing.T) {
+	tests := []struct {
+		name    string
+		make    func(t *testing.T, path string)
+		damaged bool
+		says    string
+	}{
+		{"garbage", func(t *testing.T, path string) {
+			do(t, os.WriteFile(path, []byte(strings.Repeat("garbage ", 1000)), 0o600))
+		}, true, "not a ledger"},
+		{"a few bytes", func(t *testing.T, path string) { do(t, os.WriteFile(path, []byte("SQLite format 3\x00"), 0o600)) }, true, "not a ledger"},
+		{"an empty file", func(t *testing.T, path string) { do(t, os.WriteFile(path, nil, 0o600)) }, true, "0 bytes"},
+		{"an empty file beside a log", func(t *testing.T, path string) {
+			do(t, os.WriteFile(path, nil, 0o600))
+			do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
+		}, true, "0 bytes"},
+		{"a log without its ledger", func(t *testing.T, path string) {
+			do(t, os.WriteFile(path+"-wal", []byte("log"), 0o600))
+		}, true, "missing"},
+		{"another program's database", func(t *testing.T, path string) { database(t, path, "CREATE TABLE t (x)") }, true, "not a ledger of Claimsheet"},
+		{"a newer version", func(t *testing.T, path string) {
+			do(t, os.Rename(closedLedger(t), path))
+			database(t, path, "PRAGMA user_version = 2")
+		}, false, "newer Claimsheet"},
+		{"a folder", func(t *testing.T, path string) { do(t, os.Mkdir(path, 0o700)) }, false, "a folder"},
+		{"a symbolic link", func(t *testing.T, path string) {
+			if err := os.Symlink(closedLedger(t), path); err != nil {
+				t.Skip(err)
+			}
+		}, false, "symbolic link"},
+		{"the second half missing", func(t *testing.T, path string) {
+			do(t, os.Rename(closedLedger(t), path))
+			info, err := os.Stat(path)
+			do(t, err)
+			do(t, os.Truncate(path, info.Size()/2))
+		}, true, "ledger"},
+		{"a state that contradicts the events", func(t *testing.T, path string) {
+			do(t, os.Rename(closedLedger(t), path))
+			database(t, path, "UPDATE steps SET state = 'failed'")
+		}, true, "contradicts itself"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ledger.db")
+			test.make(t, path)
+			before := listing(t, filepath.Dir(path))
+			for how, open := range map[string]func(string) (*ledger.Ledger, error){"Open": ledger.Open, "OpenReadOnly": ledger.OpenReadOnly} {
+				l, err := open(path)
+				if err == nil {
+					l.Close()
+					t.Fatalf("%s: opened", how)
+				}
+				var p problem.Problem
+				if !errors.As(err, &p) || p.Code == "" || p.Hint == "" || !strings.Contains(err.Error(), test.says) {
+					t.Errorf("%s: got %v, want a problem with a hint that says %q", how, err, test.says)
+				}
+				same(t, how+": damaged", errors.Is(err, ledger.ErrDamaged), test.damaged)
+			}
+			same(t, "the folder afterwards", listing(t, filepath.Dir(path)), before)
+		})
+	}
+}
+
+// listing is what is in a folder: names and contents.
+func listing(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var text []byte
+			text, err = os.ReadFile(path)
+			files[path] = string(text)
+		}
+		return err
+	}))
+	return files
+}
+
+func TestOpenMakesPrivateFiles(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no such modes on Windows")
+	}
+	dir := filepath.Join(t.TempDir(), "a b%23#?", "state") // and no trouble with names that a URI would misread
+	l := open(t, filepath.Join(dir, "ledger.db"))
+	do(t, l.Append(story(jane("", "client"))...))
+	modes := map[string]fs.FileMode{}
+	do(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		info, err := d.Info()
+		modes[d.Name()] = info.Mode()
+		return err
+	}))
+	same(t, "modes", modes, map[string]fs.FileMode{
+		"state": fs.ModeDir | 0o700, "ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600})
+}
+
+func TestOpenInAFolderThatMayNotBeWritten(t *testing.T) {
+	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("this user may write everywhere")
+	}
+	dir := t.TempDir()
+	do(t, os.Chmod(dir, 0o500))
+	if l, err := ledger.Open(filepath.Join(dir, "ledger.db")); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got %v, %v; want fs.ErrPermission", l, err)
+	}
+}
+
+func TestAtRestTheLedgerIsOneFile(t *testing.T) {
+	path := closedLedger(t)
+	files := listing(t, filepath.Dir(path))
+	same(t, "number of files", len(files), 1)
+}
+
+func TestReadOnlyOfAMissingLedgerIsEmpty(t *testing.T) {
+	dir := t.TempDir()
+	l, err := ledger.OpenReadOnly(filepath.Join(dir, "state", "ledger.db"))
+	do(t, err)
+	defer l.Close()
+	steps, err := l.Steps(t.Context(), jane("", "").Owner, "loans")
+	do(t, err)
+	same(t, "steps", len(steps), 0)
+	same(t, "rows", len(collect(t, l.Rows(t.Context(), "r1"))), 0)
+	_, ok, err := l.Run(t.Context(), "r1")
+	do(t, err)
+	same(t, "run known", ok, false)
+	same(t, "files", len(listing(t, dir)), 0)
+}
+
+func TestReadOnlyRefusesToWrite(t *testing.T) {
+	l, err := ledger.OpenReadOnly(closedLedger(t))
+	do(t, err)
+	defer l.Close()
+	for what, write := range map[string]func() error{
+		"Append":      func() error { return l.Append(story(jane("", "client"))...) },
+		"AddRows":     func() error { return l.AddRows(ledger.Row{}) },
+		"AddRunSteps": func() error { return l.AddRunSteps(ledger.RunStep{}) },
+		"StartRun":    func() error { return l.StartRun(run) },
+		"FinishRun":   func() error { return l.FinishRun(run) },
+		"Flush":       l.Flush,
+		"Interrupted": func() error { _, err := l.Interrupted("r", noon); return err },
+	} {
+		if err := write(); !errors.Is(err, ledger.ErrReadOnly) {
+			t.Errorf("%s: got %v, want ErrReadOnly", what, err)
+		}
+	}
+}
+
+// A dry run looks at the ledger of a run that was killed, and must leave the
+// log as it is.
+func TestReadOnlyChangesNothing(t *testing.T) {
+	atRest := closedLedger(t)
+	killed := filepath.Join(t.TempDir(), "ledger.db")
+	dir := t.TempDir()
+	l := open(t, filepath.Join(dir, "ledger.db"))
+	do(t, l.Append(story(jane("", "client"))...))
+	copyLedger(t, dir, filepath.Dir(killed), "ledger.db", "ledger.db-wal", "ledger.db-shm")
+	for name, path := range map[string]string{"at rest": atRest, "killed": killed} {
+		before := listing(t, filepath.Dir(path))
+		r, err := ledger.OpenReadOnly(path)
+		do(t, err)
+		events, err := r.Events(t.Context(), jane("", "client"))
+		do(t, err)
+		same(t, name+": events", events, story(jane("", "client")))
+		do(t, r.Close())
+		same(t, name+": files", listing(t, filepath.Dir(path)), before)
+	}
+}
+
+func TestReadOnlyWhileAWriterComesAndGoes(t *testing.T) {
+	path := closedLedger(t)
+	r, err := ledger.OpenReadOnly(path)
+	do(t, err)
+	defer r.Close()
+	count := func() int {
+		steps, err := r.Steps(t.Context(), jane("", "").Owner, "m")
+		do(t, err)
+		return len(steps)
+	}
+	same(t, "steps before", count(), 1)
+	l := open(t, path)
+	for i, key := range []string{"claim/1", "claim/2", "claim/3"} {
+		do(t, l.Append(ledger.Event{StepID: jane("m", key), To: ledger.Intent, At: noon, Kind: "claim"}))
+		same(t, "steps while writing", count(), i+2)
+	}
+	do(t, l.Close())
+	same(t, "steps afterwards", count(), 4)
+}
+
+func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
+	path := closedLedger(t)
+	l := open(t, path)
+	do(t, l.StartRun(run))
+	for i := range 50 {
+		do(t, l.AddRows(ledger.Row{Run: "r1", Row: i + 2}))
+	}
+	do(t, l.Close())
+	r, err := ledger.OpenReadOnly(path)
+	do(t, err)
+	defer r.Close()
+	collect(t, r.Rows(t.Context(), "r1"))
+	l = open(t, path)
+	seen := 0
+	for _, err := range r.Rows(t.Context(), "r1") {
+		do(t, err)
+		seen++
+		do(t, l.AddRows(ledger.Row{Run: "r1", Row: 100 + seen}))
+		do(t, l.Flush())
+	}
+	same(t, "rows as they stood when reading began", seen, 50)
+}
+
+func TestScratchIsRemovedAtClose(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, dir)
+	}
+	l, err := ledger.OpenScratch()
+	do(t, err)
+	do(t, l.Append(story(jane("", "client"))...))
+	if len(listing(t, dir)) == 0 {
+		t.Error("the scratch ledger is not in the temporary folder")
+	}
+	do(t, l.Close())
+	left, err := os.ReadDir(dir)
+	do(t, err)
+	same(t, "files left", len(left), 0)
+}

@@ -1,0 +1,18 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+)
+
+// OwnersOf are the clients of an environment whose step client has the id:
+// more than one means that two keys stand for one client of the service.
+func (l *Ledger) OwnersOf(ctx context.Context, environment, id string) iter.Seq2[Owner, error] {
+	return stream(ctx, l.read, func(rows *sql.Rows) (o Owner, err error) {
+		err = rows.Scan(&o.Environment, &o.Space, &o.Client)
+		return o, err
+	}, `SELECT o.environment, o.space, o.client FROM steps s JOIN owners o ON o.id = s.owner
+		WHERE s.kind = 'client' AND s.state = 'done' AND s.created = ? AND o.environment = ?
+		ORDER BY s.id`, id, environment)
+}

@@ -1,0 +1,97 @@
+package ledger_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"claimsheet/importer/ledger"
+)
+
+// TestStepFollowsFromEvents appends whatever comes, and compares the ledger
+// with what the taken events add up to.
+func TestStepFollowsFromEvents(t *testing.T) {
+	l, err := ledger.OpenScratch()
+	do(t, err)
+	defer l.Close()
+	try := 0
+	rapid.Check(t, func(t *rapid.T) {
+		try++
+		id := jane("m", fmt.Sprint("claim/c/", try)) // a new step each time
+		var taken []ledger.Event
+		kind := rapid.SampledFrom(kinds[:]).Draw(t, "kind")
+		for range rapid.IntRange(1, 12).Draw(t, "calls") {
+			call := rapid.SliceOfN(events(id, kind), 1, 3).Draw(t, "call")
+			err := l.Append(call...)
+			switch {
+			case err == nil:
+				taken = append(taken, call...)
+			case !errors.Is(err, ledger.ErrTransition):
+				t.Fatal(err)
+			}
+		}
+		got, err := l.Events(t.Context(), id)
+		if diff := cmp.Diff(taken, got); err != nil || diff != "" {
+			t.Fatalf("events: %v (-taken +stored):\n%s", err, diff)
+		}
+		steps, err := l.Steps(t.Context(), id.Owner, "m")
+		step, known := steps[id.Step]
+		if diff := cmp.Diff(sum(taken), step); err != nil || known != (len(taken) > 0) || diff != "" {
+			t.Fatalf("step: %v (-sum +stored):\n%s", err, diff)
+		}
+	})
+}
+
+func events(id ledger.StepID, kind string) *rapid.Generator[ledger.Event] {
+	bytes := func(words ...string) *rapid.Generator[[]byte] {
+		return rapid.Map(rapid.SampledFrom(words), func(s string) []byte {
+			if s == "none" {
+				return nil
+			}
+			return []byte(s)
+		})
+	}
+	return rapid.Custom(func(t *rapid.T) ledger.Event {
+		return ledger.Event{
+			StepID: id, Kind: kind, At: noon,
+			To:     rapid.SampledFrom(states[:]).Draw(t, "to"),
+			Via:    rapid.SampledFrom(vias[:]).Draw(t, "via"),
+			Status: rapid.IntRange(0, 599).Draw(t, "status"),
+			Reason: rapid.String().Draw(t, "reason"),
+			Data:   bytes("none", "none", `{"a":"é"}`).Draw(t, "data"),
+			Digest: rapid.SampledFrom([]string{"", "", "d1", "d2"}).Draw(t, "digest"),
+			Answer: bytes("none", "none", `{"id":1}`).Draw(t, "answer"),
+			ID:     rapid.SampledFrom([]string{"", "", "id-1", "id-2"}).Draw(t, "id"),
+			URL:    rapid.SampledFrom([]string{"", "", "https://a", "https://b"}).Draw(t, "url"),
+		}
+	})
+}
+
+// sum is what a step's documentation says that its events add up to.
+func sum(events []ledger.Event) ledger.Step {
+	var s ledger.Step
+	for _, e := range events {
+		was := s
+		s.Event = e
+		if e.Data == nil && e.Digest == "" {
+			s.Data, s.Digest = was.Data, was.Digest
+		}
+		if e.To == ledger.Intent {
+			s.Attempts++
+			continue
+		}
+		if e.Answer == nil {
+			s.Answer = was.Answer
+		}
+		if e.ID == "" {
+			s.ID = was.ID
+		}
+		if e.URL == "" {
+			s.URL = was.URL
+		}
+	}
+	return s
+}

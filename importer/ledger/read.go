@@ -1,0 +1,112 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+)
+
+// stepColumns are the columns of step_now that stepTargets takes.
+const stepColumns = `environment, space, client, mapping, step,
+	state, at, run, kind, via, status, reason, data, digest, answer, created, url, attempts`
+
+// Steps are the known steps of a client, by the step's name: the step client,
+// which all mappings share, and the steps of one mapping.
+func (l *Ledger) Steps(ctx context.Context, owner Owner, mapping string) (map[string]Step, error) {
+	steps := map[string]Step{}
+	for s, err := range stream(ctx, l.read, scanStep, `
+		SELECT `+stepColumns+` FROM step_now
+		WHERE environment = ? AND space = ? AND client = ? AND mapping IN ('', ?)`,
+		owner.Environment, owner.Space, owner.Client, mapping) {
+		if err != nil {
+			return nil, err
+		}
+		steps[s.StepID.Step] = s
+	}
+	return steps, nil
+}
+
+// Uncertain are the steps of an environment that are uncertain or parked, the
+// longest waiting first; otherwise it is as Rows.
+func (l *Ledger) Uncertain(ctx context.Context, environment string) iter.Seq2[Step, error] {
+	return stream(ctx, l.read, scanStep, `
+		SELECT `+stepColumns+` FROM step_now
+		WHERE state IN ('intent', 'uncertain', 'parked') AND state <> 'intent' AND environment = ?
+		ORDER BY at, last`, environment)
+}
+
+// Events are all that happened to a step, oldest first; none for a step that is
+// not known.
+func (l *Ledger) Events(ctx context.Context, id StepID) ([]Event, error) {
+	var events []Event
+	for s, err := range stream(ctx, l.read, scanStep, `
+		SELECT o.environment, o.space, o.client, s.mapping, s.step,
+			e.state, e.at, e.run, s.kind, e.via, e.status, e.reason, e.data, e.digest, e.answer, e.created, e.url, 0
+		FROM owners o JOIN steps s ON s.owner = o.id JOIN events e ON e.step = s.id
+		WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping = ? AND s.step = ?
+		ORDER BY e.id`, id.Environment, id.Space, id.Client, id.Mapping, id.Step) {
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, s.Event)
+	}
+	return events, nil
+}
+
+func scanStep(rows *sql.Rows) (Step, error) {
+	var s Step
+	names, facts := stepTargets(&s)
+	return s, rows.Scan(slices.Concat(names, facts)...)
+}
+
+// stepTargets are where the columns of a step go: its names, then its facts.
+func stepTargets(s *Step) (names, facts []any) {
+	return []any{&s.Environment, &s.Space, &s.Client, &s.Mapping, &s.Event.Step},
+		[]any{&s.To, (*moment)(&s.At), &s.Run, &s.Kind, &s.Via, &s.Status, &s.Reason,
+			&s.Data, &s.Digest, &s.Answer, &s.ID, &s.URL, &s.Attempts}
+}
+
+// moment reads a stored time; NULL is the zero time.
+type moment time.Time
+
+// Scan implements sql.Scanner.
+func (m *moment) Scan(stored any) error {
+	switch v := stored.(type) {
+	case nil:
+		*m = moment{}
+	case int64:
+		*m = moment(time.UnixMicro(v).UTC())
+	default:
+		return fmt.Errorf("a time is stored as %T", stored)
+	}
+	return nil
+}
+
+// stream yields the rows of a query as they are asked for, until an error.
+func stream[T any](ctx context.Context, db *sql.DB, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		rows, err := db.QueryContext(ctx, query, args...)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			v, err := scan(rows)
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(none, err)
+		}
+	}
+}

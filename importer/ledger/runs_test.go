@@ -1,0 +1,147 @@
+package ledger_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"claimsheet/importer/ledger"
+)
+
+var run = ledger.Run{ID: "r1", Environment: "https://uat.example.com/api", EnvironmentName: "uat", Mapping: "loans",
+	MappingFile: "mapping.yaml", MappingDigest: "m", Input: "leads.xlsx", InputDigest: "i", KeptInput: "inputs/i.xlsx",
+	Version: "v1.0.0", Started: noon}
+
+func TestRun(t *testing.T) {
+	l := fresh(t)
+	do(t, l.StartRun(run))
+	if err := l.StartRun(run); err == nil || errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("started twice: got %v, want a refusal", err)
+	}
+	got, ok, err := l.Run(t.Context(), "r1")
+	do(t, err)
+	same(t, "known", ok, true)
+	same(t, "running", got, run)
+
+	ended := run
+	ended.Finished, ended.Output, ended.OutputDigest, ended.Summary = noon.Add(time.Hour), "leads.results.xlsx", "o", []byte("{}")
+	do(t, l.FinishRun(ended))
+	got, _, err = l.Run(t.Context(), "r1")
+	do(t, err)
+	same(t, "finished", got, ended)
+
+	_, ok, err = l.Run(t.Context(), "r9")
+	do(t, err)
+	same(t, "unknown run", ok, false)
+	if err := l.FinishRun(ledger.Run{ID: "r9"}); err == nil || errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("finishing an unknown run: got %v, want a refusal", err)
+	}
+}
+
+func TestLastOutputIsTheLatestOfAnyRun(t *testing.T) {
+	l := fresh(t)
+	write := func(id, path, digest string) {
+		do(t, l.FinishRun(ledger.Run{ID: id, Finished: noon, Output: path, OutputDigest: digest}))
+	}
+	second := run
+	second.ID = "r2"
+	do(t, l.StartRun(run))
+	do(t, l.StartRun(second))
+	write("r1", "a.xlsx", "1")
+	write("r2", "a.xlsx", "2")
+	write("r1", "b.xlsx", "3") // the first run's workbook, written again elsewhere
+	for path, want := range map[string]string{"a.xlsx": "2", "b.xlsx": "3", "c.xlsx": ""} {
+		digest, ok, err := l.LastOutput(t.Context(), path)
+		do(t, err)
+		same(t, path, digest, want)
+		same(t, path+" known", ok, want != "")
+	}
+}
+
+func TestRowsComeInSheetOrderAndTheLastWordCounts(t *testing.T) {
+	l := fresh(t)
+	do(t, l.StartRun(run))
+	rows := []ledger.Row{
+		{Run: "r1", Row: 2, Status: "skipped"},
+		{Run: "r1", Row: 3, Status: "done", Owner: jane("", "").Owner, Number: 1, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://uat.example.com/go/1"},
+		{Run: "r1", Row: 10, Status: "failed", Owner: jane("", "").Owner, Number: 1, FailedStep: "link", Error: "refused", Advice: "ask"},
+	}
+	do(t, l.AddRows(ledger.Row{Run: "r1", Row: 10, Status: "not started"}))
+	do(t, l.AddRows(rows[2], rows[0]))
+	do(t, l.AddRows(rows[1]))
+	do(t, l.Flush())
+	same(t, "rows", collect(t, l.Rows(t.Context(), "r1")), rows)
+	same(t, "rows of another run", len(collect(t, l.Rows(t.Context(), "r2"))), 0)
+}
+
+func TestRunStepsShowTheCurrentState(t *testing.T) {
+	l := fresh(t)
+	do(t, l.StartRun(run))
+	client := ledger.RunStep{Run: "r1", Number: 1, StepID: jane("", "client"), Kind: "client", Title: "client"}
+	link := ledger.RunStep{Run: "r1", Number: 2, StepID: jane("loans", "link"), Kind: "link", Title: "magic link"}
+	do(t, l.AddRunSteps(link, client))
+	do(t, l.Append(story(client.StepID)...)) // also durable: the steps queued before
+
+	got := collect(t, l.RunSteps(t.Context(), "r1"))
+	steps, err := l.Steps(t.Context(), client.Owner, "loans")
+	do(t, err)
+	planned := ledger.Step{Event: ledger.Event{StepID: link.StepID}}
+	same(t, "run steps", got, []ledger.RunStepState{{RunStep: client, Step: steps["client"]}, {RunStep: link, Step: planned}})
+}
+
+func TestReadingInsideALoopOverRows(t *testing.T) {
+	l := fresh(t)
+	do(t, l.StartRun(run))
+	for i := range 100 {
+		do(t, l.AddRows(ledger.Row{Run: "r1", Row: i + 2, Owner: jane("", "").Owner, Status: "done"}))
+	}
+	do(t, l.Append(story(jane("", "client"))...))
+	seen := 0
+	for row, err := range l.Rows(t.Context(), "r1") {
+		do(t, err)
+		steps, err := l.Steps(t.Context(), row.Owner, "loans")
+		do(t, err)
+		same(t, "steps", len(steps), 1)
+		if seen++; seen == 50 {
+			break // leaving early releases the connection, or Close would not fold the log
+		}
+	}
+}
+
+// A row of a run that was never started cannot be stored; any other write
+// error takes the same way.
+func TestWriteErrorStopsTheLedger(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir+"/ledger.db")
+	id := jane("", "client")
+	do(t, l.Append(story(id)[0]))
+	do(t, l.AddRows(ledger.Row{Run: "never started", Row: 2}))
+	for what, write := range map[string]func() error{
+		"Flush":    l.Flush,
+		"Append":   func() error { return l.Append(story(id)[1]) },
+		"StartRun": func() error { return l.StartRun(run) },
+		"Interrupted": func() error {
+			_, err := l.Interrupted("r2", noon)
+			return err
+		},
+	} {
+		if err := write(); !errors.Is(err, ledger.ErrStopped) {
+			t.Errorf("%s: got %v, want ErrStopped", what, err)
+		}
+	}
+	if err := l.Close(); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("Close: got %v, want ErrStopped", err)
+	}
+	events, err := open(t, dir+"/ledger.db").Events(t.Context(), id)
+	do(t, err)
+	same(t, "events", events, story(id)[:1])
+}
+
+func TestClosedLedgerIsStopped(t *testing.T) {
+	l := fresh(t)
+	do(t, l.Close())
+	if err := l.Append(story(jane("", "client"))[0]); !errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("got %v, want ErrStopped", err)
+	}
+	do(t, l.Close())
+}

@@ -1,0 +1,198 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"claimsheet/mapping/problem"
+)
+
+const (
+	// queueLength is how many calls may wait for the writer; one more waits to
+	// be queued, which bounds the memory that rows can take.
+	queueLength = 256
+	// batchLength is how many calls share one commit at most.
+	batchLength = 256
+)
+
+// job is one call's part of a transaction. do writes it, or returns a declined
+// error having left nothing behind; any other error stops the ledger.
+type job struct {
+	do   func(*transaction) error
+	done chan error // nil when nobody waits
+}
+
+// declined is an error that concerns only the caller, not the ledger.
+type declined struct{ error }
+
+func (d declined) Unwrap() error { return d.error }
+
+// writer owns the only connection that writes. Its goroutine takes a job, and
+// whatever else is queued by then, into one transaction, and answers when the
+// commit has reached the disk: while one batch is being synced the next one
+// gathers by itself.
+type writer struct {
+	db      *sql.DB
+	tx      *transaction
+	queue   chan job
+	ended   chan struct{}
+	commits atomic.Int64
+
+	mu      sync.RWMutex // held for reading while a job is being queued
+	closed  bool
+	failure atomic.Pointer[error] // set once, by the goroutine
+}
+
+// startWriter takes a database that has been checked and opens its log.
+func startWriter(db *sql.DB, path string) (*writer, error) {
+	ctx := context.Background()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var mode string
+	err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+	if err == nil && mode != "wal" {
+		err = fmt.Errorf("the journal mode stays %q", mode)
+	}
+	if err != nil {
+		p := problem.At(problem.Where{File: path}, "ledger-file", "the ledger cannot be opened for writing: %v", err)
+		return nil, refusal{p.Hinted("Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open."), err}
+	}
+	tx, err := prepare(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	w := &writer{db: db, tx: tx, queue: make(chan job, queueLength), ended: make(chan struct{})}
+	go w.work()
+	return w, nil
+}
+
+// submit queues a job. With wait it returns when the job is durable, or with
+// the reason why it is not; without, an error shows at the next job that
+// waits.
+func (w *writer) submit(wait bool, do func(*transaction) error) error {
+	if err := w.stopped(); err != nil {
+		return err
+	}
+	j := job{do: do}
+	if wait {
+		j.done = make(chan error, 1)
+	}
+	w.mu.RLock()
+	if w.closed {
+		w.mu.RUnlock()
+		return fmt.Errorf("%w: it is closed", ErrStopped)
+	}
+	w.queue <- j // the goroutine takes jobs until the queue is closed, so this ends
+	w.mu.RUnlock()
+	if !wait {
+		return nil
+	}
+	return <-j.done
+}
+
+// work commits jobs until the queue is closed.
+func (w *writer) work() {
+	defer close(w.ended)
+	for first := range w.queue {
+		batch := w.gather(first)
+		errs := w.commit(batch)
+		for i, j := range batch {
+			if j.done != nil {
+				j.done <- errs[i]
+			}
+		}
+	}
+}
+
+// gather is first and whatever is queued behind it, without waiting for more.
+func (w *writer) gather(first job) []job {
+	// Those who were answered just now get to speak before the next commit;
+	// with nobody to run this returns at once.
+	runtime.Gosched()
+	batch := []job{first}
+	for len(batch) < batchLength {
+		select {
+		case j, ok := <-w.queue:
+			if !ok {
+				return batch
+			}
+			batch = append(batch, j)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// commit writes a batch in one transaction and returns each job's error. An
+// error that is not a caller's own stops the ledger, and every job of the batch
+// gets it: whether any of them reached the disk is not known. It is not tried
+// again, because after a failed sync the system may have dropped the data and
+// report success the next time.
+func (w *writer) commit(batch []job) []error {
+	errs := make([]error, len(batch))
+	err := w.stopped()
+	if err == nil {
+		if err = w.run(batch, errs); err != nil {
+			err = fmt.Errorf("%w: %w", ErrStopped, err)
+			w.failure.Store(&err)
+		}
+	}
+	if err != nil {
+		for i := range errs {
+			errs[i] = err
+		}
+	}
+	return errs
+}
+
+func (w *writer) run(batch []job, errs []error) error {
+	if err := w.tx.begin(); err != nil {
+		return err
+	}
+	for i, j := range batch {
+		err := j.do(w.tx)
+		if own, ok := errors.AsType[declined](err); ok {
+			errs[i] = own.error
+		} else if err != nil {
+			w.tx.rollback()
+			return err
+		}
+	}
+	if err := w.tx.commit(); err != nil {
+		w.tx.rollback()
+		return err
+	}
+	w.commits.Add(1)
+	return nil
+}
+
+// stopped is the error that stopped the ledger, or nil.
+func (w *writer) stopped() error {
+	if err := w.failure.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// close writes what is queued and folds the log into the file, so that the
+// ledger at rest is one plain file. Where a reader in another process forbids
+// that, the log stays beside it, which loses nothing.
+func (w *writer) close() error {
+	w.mu.Lock()
+	w.closed = true
+	close(w.queue)
+	w.mu.Unlock()
+	<-w.ended
+	if w.stopped() == nil {
+		_ = w.tx.exec("PRAGMA journal_mode = DELETE")
+	}
+	return errors.Join(w.stopped(), w.tx.close(), w.db.Close())
+}

@@ -1,0 +1,115 @@
+package importer
+
+import (
+	"sync"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+// tally counts a run's outcomes. It is safe for concurrent use.
+type tally struct {
+	mu       sync.Mutex
+	summary  Summary
+	problems problem.List
+	mapping  bool // some done step differs because of the mapping
+}
+
+// maxSteps bounds the steps of one client, so that lines of the sheet Steps
+// can be numbered by client and step without knowing how many come before.
+const maxSteps = 1 << 24
+
+// record puts a client's outcome where the workbook is made from, and counts it.
+func (j *Job) record(o Outcome) error {
+	owner := ledger.Owner{}
+	if o.Client != (mapping.Identity{}) {
+		owner = j.owner(o.Client)
+	}
+	rows := make([]ledger.Row, len(o.Rows))
+	for i, r := range o.Rows {
+		rows[i] = ledger.Row{Run: j.Run, Row: r.Row, Status: string(r.Status), Owner: owner, Number: o.Number,
+			ClientID: r.ClientID, ClaimIDs: r.ClaimIDs, URL: r.URL, FailedStep: r.FailedStep, Error: r.Error, Advice: r.Advice}
+	}
+	var steps []ledger.RunStep
+	for i, s := range o.Steps {
+		if j.Results != j.Ledger && s.Status != Planned {
+			continue // a plan lists the calls that it would make
+		}
+		steps = append(steps, ledger.RunStep{Run: j.Run, Number: o.Number*maxSteps + i + 1,
+			StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
+	}
+	if err := j.Results.AddRows(rows...); err != nil {
+		return err
+	}
+	if err := j.Results.AddRunSteps(steps...); err != nil {
+		return err
+	}
+	j.tally.count(o)
+	return nil
+}
+
+func (t *tally) count(o Outcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range o.Rows {
+		t.summary.Rows.Add(r.Status)
+	}
+	if o.Number > 0 {
+		t.summary.Clients.Add(o.Status)
+		done := o.Status == DoneRow || o.Status == Unchanged || o.Status == Changed
+		if done && o.URL == "" {
+			t.summary.WithoutLink++
+		}
+	}
+	t.problems = append(t.problems, o.Problems...)
+	t.mapping = t.mapping || o.MappingChanged
+}
+
+// planned counts a request that a run would make.
+func (t *tally) planned(kind mapping.StepKind) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.summary.Requests.add(apiclient.Kind(kind), 1)
+}
+
+func (t *tally) lookups(n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.summary.Requests.add(apiclient.FindClient, n)
+}
+
+func (r *Requests) add(kind apiclient.Kind, n int) {
+	switch kind {
+	case apiclient.CreateClient:
+		r.Client += n
+	case apiclient.CreateClaim:
+		r.Claim += n
+	case apiclient.CreateActivity:
+		r.Activity += n
+	case apiclient.CreateLink:
+		r.Link += n
+	case apiclient.FindClient:
+		r.Lookup += n
+	case apiclient.ReadTemplates:
+		r.Templates += n
+	}
+}
+
+// Summary is what the run came to, and every problem of its rows. Call it
+// after Do or Forecast.
+func (j *Job) Summary(dryRun bool) (Summary, problem.List, bool) {
+	s := j.tally.summary
+	s.Run, s.DryRun = j.Run, dryRun
+	sent := j.Service.Sent()
+	if dryRun {
+		s.Requests.add(apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
+	} else {
+		for kind, n := range sent {
+			s.Requests.add(kind, n)
+		}
+	}
+	j.tally.problems.Sort()
+	return s, j.tally.problems, j.tally.mapping
+}

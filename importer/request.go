@@ -1,0 +1,102 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"claimsheet/apiclient"
+	"claimsheet/mapping"
+)
+
+// ids are what the run knows of a client by now.
+type ids struct {
+	client string
+	claims map[string]string // by the claim step's key
+}
+
+// request is the call that carries a step out.
+func (j *Job) request(step mapping.Step, known ids) apiclient.Request {
+	routes := j.Service.Routes()
+	switch step.Kind {
+	case mapping.ClientStep:
+		return routes.CreateClient(clientBody(step.Fields), j.Binding.Mapping().Client.Administrator)
+	case mapping.ClaimStep:
+		return routes.CreateClaim(known.client, step.Name)
+	case mapping.LinkStep:
+		return routes.CreateLink(known.client, j.Service.LinkBody())
+	}
+	return routes.CreateActivity(known.client, known.claims[step.Claim], activityOf(step.Activity))
+}
+
+func activityOf(a *mapping.Activity) apiclient.Activity {
+	out := apiclient.Activity{
+		TemplateID: a.TemplateID, Status: string(a.Status),
+		WorkflowName: a.Workflow.Name, WorkflowTemplateIdentifier: a.Workflow.TemplateIdentifier,
+	}
+	for _, attr := range a.Attributes {
+		out.Attributes = append(out.Attributes, apiclient.Attribute{
+			TemplateID: attr.TemplateID, Field: string(attr.Value.Field), Value: literal(attr.Value),
+		})
+	}
+	return out
+}
+
+// clientBody is the create payload: the fields in the mapping's order, dotted
+// names as nested objects.
+func clientBody(fields []mapping.Field) json.RawMessage {
+	var b bytes.Buffer
+	writeObject(&b, fields, 0)
+	return b.Bytes()
+}
+
+// writeObject writes the fields that share their first depth names as one
+// object.
+func writeObject(b *bytes.Buffer, fields []mapping.Field, depth int) {
+	b.WriteByte('{')
+	written := map[string]bool{}
+	for _, f := range fields {
+		name := f.Path[depth]
+		if written[name] {
+			continue
+		}
+		if len(written) > 0 {
+			b.WriteByte(',')
+		}
+		written[name] = true
+		b.Write(quoted(name))
+		b.WriteByte(':')
+		if len(f.Path) == depth+1 {
+			b.Write(literal(f.Value))
+			continue
+		}
+		var inside []mapping.Field
+		for _, other := range fields {
+			if other.Path[depth] == name {
+				inside = append(inside, other)
+			}
+		}
+		writeObject(b, inside, depth+1)
+	}
+	b.WriteByte('}')
+}
+
+// literal is a value's bare JSON.
+func literal(v mapping.Value) []byte {
+	switch v.Field {
+	case mapping.BoolValue, mapping.DoubleValue:
+		return []byte(v.Literal)
+	}
+	return quoted(v.Literal)
+}
+
+// quoted is a JSON string as a person would write it: < > and & are not
+// escaped.
+func quoted(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic("importer: a string that does not marshal: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

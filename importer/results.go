@@ -1,0 +1,40 @@
+package importer
+
+import (
+	"context"
+	"iter"
+
+	"claimsheet/importer/ledger"
+)
+
+// RowResults are a run's results by source row, ascending.
+func RowResults(ctx context.Context, l *ledger.Ledger, run string) iter.Seq2[RowResult, error] {
+	return func(yield func(RowResult, error) bool) {
+		for r, err := range l.Rows(ctx, run) {
+			row := RowResult{Row: r.Row, Status: Status(r.Status), ClientID: r.ClientID, ClaimIDs: r.ClaimIDs, URL: r.URL,
+				FailedStep: r.FailedStep, Error: r.Error, Advice: r.Advice}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// StepResults are the steps of a run's plans by client and step, with what
+// has become of them by now.
+func StepResults(ctx context.Context, l *ledger.Ledger, run string) iter.Seq2[StepResult, error] {
+	return func(yield func(StepResult, error) bool) {
+		number := 0
+		for s, err := range l.RunSteps(ctx, run) {
+			number++
+			step := StepResult{Number: number, ClientKey: s.RunStep.Client, Step: s.RunStep.Step, State: string(s.Step.To),
+				ID: s.Step.ID, Attempts: s.Step.Attempts, Status: s.Step.Event.Status, At: s.Step.At}
+			if step.State == "" {
+				step.State = string(Planned)
+			}
+			if !yield(step, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,111 @@
+package sheet
+
+import (
+	"archive/zip"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"claimsheet/mapping/problem"
+)
+
+// Limits against files made to exhaust the machine. A full sheet of 1,048,576
+// rows by 60 columns passes all of them.
+const (
+	maxEntries     = 10_000
+	maxSheetBytes  = 8 << 30 // unpacked; streamed, so it costs time and no memory
+	maxStringBytes = 2 << 30 // unpacked; streamed, see maxStringText for what is kept
+	maxPartBytes   = 64 << 20
+	maxRatio       = 300      // unpacked to packed; sheets reach 30, the densest deflate 1,032
+	freeRatio      = 16 << 20 // unpacked size up to which any ratio is taken
+)
+
+// archive is the zip file of a workbook, parts found by name ignoring case.
+type archive struct {
+	parts map[string]*zip.File
+}
+
+// openArchive reads the directory of the zip file. Names that differ in case
+// only are duplicates, as they are to spreadsheet programs: which of two parts
+// is the true one cannot be known.
+func openArchive(file *os.File) (*archive, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	z, err := zip.NewReader(file, info.Size())
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, damaged("", "it is cut short or not a zip file")
+	} else if err != nil {
+		return nil, err
+	}
+	if len(z.File) > maxEntries {
+		return nil, tooLarge("it has more than 10,000 parts")
+	}
+	a := &archive{parts: make(map[string]*zip.File, len(z.File))}
+	for _, f := range z.File {
+		key := partKey(f.Name)
+		if strings.HasSuffix(key, "/") {
+			continue
+		}
+		if a.parts[key] != nil {
+			return nil, damaged("", "it holds two parts of the name %q", f.Name)
+		}
+		if f.CompressedSize64 > uint64(info.Size()) {
+			return nil, damaged(f.Name, "it is said to be larger than the file")
+		}
+		a.parts[key] = f
+	}
+	return a, nil
+}
+
+// partKey is the name under which a part is found. Some programs write
+// backslashes or a leading slash.
+func partKey(name string) string {
+	return strings.ToLower(strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "/"))
+}
+
+func (a *archive) has(name string) bool { return a.parts[partKey(name)] != nil }
+
+// open opens a part that unpacks to at most limit bytes. Reading it to its
+// end compares its checksum and its size with the directory's.
+func (a *archive) open(name string, limit uint64) (*part, error) {
+	f := a.parts[partKey(name)]
+	if f == nil {
+		return nil, damaged(name, "the part is missing")
+	}
+	if f.Flags&1 != 0 {
+		return nil, problem.New("encrypted-workbook", "is encrypted; expected a workbook without a password").
+			Hinted("save it as .xlsx without a password")
+	}
+	size := f.UncompressedSize64
+	if size > limit || size > freeRatio && size/maxRatio > f.CompressedSize64 {
+		return nil, tooLarge("its part " + f.Name + " is too large when unpacked")
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, partError(f.Name, err)
+	}
+	return &part{name: f.Name, size: size, ReadCloser: r}, nil
+}
+
+// part is an open part; its errors name it.
+type part struct {
+	name string
+	size uint64 // unpacked
+	io.ReadCloser
+}
+
+func (p *part) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	if err != nil && err != io.EOF {
+		err = partError(p.name, err)
+	}
+	return n, err
+}
+
+func tooLarge(why string) problem.Problem {
+	return problem.New("workbook-too-large", "the workbook is refused: %s", why).
+		Hinted("remove what is not needed, or split the sheet into several files")
+}

@@ -1,0 +1,268 @@
+package sheet
+
+import "claimsheet/mapping"
+
+// cell is a cell with a value, until its row is complete: the texts of a row
+// are made one string, of which its cells have their pieces.
+type cell struct {
+	column int
+	cell   mapping.Cell
+	raw    span
+	shown  span
+}
+
+// span is a piece of a row's text; the zero span is none.
+type span struct{ from, to int }
+
+// finish gives the cell its texts.
+func (c *cell) finish(text string) mapping.Cell {
+	if c.raw.to > 0 {
+		c.cell.Raw = text[c.raw.from:c.raw.to]
+	}
+	if c.shown.to > 0 {
+		c.cell.Shown = text[c.shown.from:c.shown.to]
+	}
+	return c.cell
+}
+
+// cellType is the t attribute of a cell.
+type cellType uint8
+
+const (
+	numberType cellType = iota
+	sharedType
+	inlineType
+	resultType // a formula's string
+	boolType
+	errorType
+	dateType
+)
+
+// readCell reads a cell, whose start tag was just scanned.
+func (p *pass) readCell() error {
+	kind, style, err := p.cellAttributes()
+	if err != nil {
+		return err
+	}
+	if p.empty { // most often a cell with a border and nothing in it
+		_, err := p.next()
+		return err
+	}
+	p.value = p.value[:0]
+	formula, stored := false, false
+	for {
+		t, err := p.next()
+		switch {
+		case err != nil:
+			return err
+		case t == endTag:
+			return p.addCell(kind, style, formula, stored)
+		case t != startTag:
+			continue
+		}
+		switch string(p.name) {
+		case "v":
+			stored = true
+			p.value, err = p.content(p.value[:0])
+		case "f":
+			formula = true
+			err = p.skip()
+		case "is":
+			if kind != inlineType {
+				return p.cellDamaged("holds a text but is of another type")
+			}
+			p.value, err = p.richText(p.value[:0])
+		default:
+			err = p.skip()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// cellAttributes reads where the cell is, its type and its style.
+func (p *pass) cellAttributes() (kind cellType, style *format, err error) {
+	column := p.column + 1
+	for {
+		name, value, ok := p.attribute()
+		if !ok {
+			break
+		}
+		if len(name) != 1 {
+			continue
+		}
+		switch name[0] {
+		case 'r':
+			at, row, ok := reference(value)
+			if !ok || row != p.row {
+				return 0, nil, p.damaged("row %d holds a cell that is none of its own", p.row)
+			}
+			column = at
+		case 's':
+			n, ok := index(value)
+			if !ok || n >= max(len(p.styles), 1) {
+				return 0, nil, p.damaged("row %d holds a cell with a style that does not exist", p.row)
+			}
+			if len(p.styles) > 0 {
+				style = p.styles[n]
+			}
+		case 't':
+			if kind, ok = typeOf(value); !ok {
+				return 0, nil, p.damaged("row %d holds a cell of an unknown type", p.row)
+			}
+		}
+	}
+	if column <= p.column || column >= maxColumns {
+		return 0, nil, p.damaged("the cells of row %d are out of order", p.row)
+	}
+	p.column = column
+	return kind, style, nil
+}
+
+func typeOf(b []byte) (cellType, bool) {
+	switch string(b) {
+	case "n":
+		return numberType, true
+	case "s":
+		return sharedType, true
+	case "inlineStr":
+		return inlineType, true
+	case "str":
+		return resultType, true
+	case "b":
+		return boolType, true
+	case "e":
+		return errorType, true
+	case "d":
+		return dateType, true
+	}
+	return 0, false
+}
+
+// index reads a number that counts from 0: a style's or a shared string's.
+func index(b []byte) (n int, ok bool) {
+	if len(b) == 0 || len(b) > 9 {
+		return 0, false
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n, true
+}
+
+// addCell keeps the cell just read, if it has a value.
+func (p *pass) addCell(kind cellType, style *format, formula, stored bool) error {
+	c := cell{column: p.column}
+	c.cell.Format = style.formatCode()
+	switch {
+	case kind == inlineType || kind == resultType && stored:
+		return p.addText(c, kind)
+	case len(trimSpace(p.value)) > 0:
+		return p.addValue(c, kind, style)
+	case formula && !(kind == resultType && stored):
+		c.cell.Kind = mapping.Uncomputed
+		p.found = append(p.found, c)
+	}
+	return nil
+}
+
+// addText keeps a text that stands in the cell itself.
+func (p *pass) addText(c cell, kind cellType) error {
+	if kind == resultType {
+		p.value = decodeEscapes(p.value, 0)
+	}
+	if tooLong(p.value) {
+		return p.cellDamaged("holds a text of more than 32,767 characters")
+	}
+	if len(p.value) == 0 {
+		return nil
+	}
+	c.cell.Kind = mapping.TextCell
+	c.raw = p.keep(p.value)
+	c.shown = c.raw
+	p.found = append(p.found, c)
+	return nil
+}
+
+// addValue keeps a cell of any other type; its value is not empty.
+func (p *pass) addValue(c cell, kind cellType, style *format) error {
+	p.value = trimSpace(p.value)
+	switch kind {
+	case numberType:
+		return p.addNumber(c, style)
+	case sharedType:
+		n, ok := index(p.value)
+		if !ok || n >= p.strings.len() {
+			return p.cellDamaged("points to a shared string that does not exist")
+		}
+		text := p.strings.at(n)
+		if text == "" {
+			return nil
+		}
+		c.cell.Kind, c.cell.Raw, c.cell.Shown = mapping.TextCell, text, text
+	case boolType:
+		c.cell.Kind = mapping.Bool
+		switch string(p.value) {
+		case "1", "true":
+			c.cell.Raw, c.cell.Shown = "1", "TRUE"
+		case "0", "false":
+			c.cell.Raw, c.cell.Shown = "0", "FALSE"
+		default:
+			return p.cellDamaged("is neither true nor false")
+		}
+	case errorType:
+		c.cell.Kind = mapping.ErrorCell
+		c.raw = p.keep(p.value)
+		c.shown = c.raw
+	case dateType: // ISO 8601 already
+		c.cell.Kind = mapping.TextCell
+		c.raw = p.keep(p.value)
+		c.shown = c.raw
+	}
+	p.found = append(p.found, c)
+	return nil
+}
+
+// addNumber keeps a number, shown as its style says.
+func (p *pass) addNumber(c cell, style *format) error {
+	c.cell.Kind = mapping.Number
+	c.raw = p.keep(p.value)
+	if style.isDate() {
+		c.cell.Kind = mapping.DateCell
+	}
+	if (style == nil || !style.isDate() && style.sections == nil) && isPlain(p.value) {
+		c.shown = c.raw
+		p.found = append(p.found, c)
+		return nil
+	}
+	d, ok := parseDecimal(p.value)
+	if !ok {
+		return p.cellDamaged("holds a number that is none")
+	}
+	from := len(p.buf)
+	if style.isDate() {
+		if p.buf, ok = style.renderSerial(p.buf, d, p.date1904); !ok {
+			p.buf = d.appendGeneral(p.buf)
+		}
+	} else {
+		p.buf = style.render(p.buf, d)
+	}
+	c.shown = span{from, len(p.buf)}
+	p.found = append(p.found, c)
+	return nil
+}
+
+// keep puts a value into the row's text.
+func (p *pass) keep(value []byte) span {
+	from := len(p.buf)
+	p.buf = append(p.buf, value...)
+	return span{from, len(p.buf)}
+}
+
+func (p *pass) cellDamaged(what string) error {
+	return p.damaged("cell %s%d %s", mapping.ColumnName(p.column), p.row, what)
+}

@@ -1,0 +1,111 @@
+package sheet_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/sheet"
+)
+
+func TestCells(t *testing.T) {
+	tests := []struct{ name, xml, want string }{
+		{"number", `<row r="2"><c r="A2"><v>12</v></c></row>`, `2 | A number "12"`},
+		{"float noise", `<row r="2"><c r="A2" t="n"><v>1.1000000000000001</v></c></row>`, `2 | A number "1.1000000000000001" "1.1"`},
+		{"exponent", `<row r="2"><c r="A2"><v>7.7E9</v></c><c r="B2"><v>1.5E-3</v></c></row>`, `2 | A number "7.7E9" "7700000000" | B number "1.5E-3" "0.0015"`},
+		{"too many digits", `<row r="2"><c r="A2"><v>1234567890123456789</v></c></row>`, `2 | A number "1234567890123456789"`},
+		{"leading zeros by format", `<row r="2"><c r="A2" s="2"><v>123</v></c></row>`, `2 | A number "123" "00123" {00000}`},
+		{"date", `<row r="2"><c r="A2" s="1"><v>29342</v></c></row>`, `2 | A date "29342" "1980-05-01" {mm-dd-yy}`},
+		{"shared", `<row r="2"><c r="A2" t="s"><v>0</v></c><c r="C2" t="s"><v>1</v></c></row>`, `2 | A text "shared" | C text "rich "`},
+		{"bools", `<row r="2"><c r="A2" t="b"><v>1</v></c><c r="B2" t="b"><v>0</v></c></row>`, `2 | A bool "1" "TRUE" | B bool "0" "FALSE"`},
+		{"error", `<row r="2"><c r="A2" t="e"><v>#N/A</v></c></row>`, `2 | A error "#N/A"`},
+		{"ISO date", `<row r="2"><c r="A2" t="d"><v>2026-05-01T00:00:00</v></c></row>`, `2 | A text "2026-05-01T00:00:00"`},
+		{"formula with value", `<row r="2"><c r="A2"><f>1+1</f><v>2</v></c><c r="B2" t="str"><f>"a"</f><v>a</v></c></row>`, `2 | A number "2" | B text "a"`},
+		{"formula without value", `<row r="2"><c r="A2"><f>1+1</f></c><c r="B2"><f>1+1</f><v></v></c><c r="C2" t="str"><f>1</f></c></row>`, `2 | A uncomputed | B uncomputed | C uncomputed`},
+		{"formula giving nothing", `<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><v>1</v></c></row>`, `2 | B number "1"`},
+		{"quotes and order", "<row spans='1:2' r='2'><c t = 'inlineStr'\n r=\"A2\"><is><t>x</t></is></c></row>", `2 | A text "x"`},
+		{"greater-than in an attribute", `<row r="2" x="a>b"><c r="A2"><v>1</v></c></row>`, `2 | A number "1"`},
+		{"CDATA", `<row r="2"><c r="A2" t="str"><v>a<![CDATA[<b>&amp;]]>c</v></c></row>`, `2 | A text "a<b>&amp;c"`},
+		{"comments and instructions", `<!-- <row r="9"> --><row r="2"><?x y?><c r="A2"><v>1<!-- 2 -->3</v></c></row>`, `2 | A number "13"`},
+		{"entities", `<row r="2"><c r="A2" t="str"><v>&lt;&amp;&gt;&quot;&apos;&#65;&#x1F600;</v></c></row>`, "2 | A text \"<&>\\\"'A😀\""},
+		{"escapes", `<row r="2"><c r="A2" t="str"><v>a_x000D_b_x005F_x000D_ _xD83D__xDE00_ _xZZZZ_ _x00</v></c></row>`, `2 | A text "a\rb_x000D_ 😀 _xZZZZ_ _x00"`},
+		{"white space", `<row r="2"><c r="A2" t="inlineStr"><is><t> a </t></is></c><c r="B2" t="inlineStr"><is><t xml:space="preserve"> b </t></is></c></row>`, `2 | A text "a" | B text " b "`},
+		{"line ends", "<row r=\"2\"><c r=\"A2\" t=\"str\"><v>a\r\nb\rc</v></c></row>", `2 | A text "a\nb\nc"`},
+		{"no references", `<row><c><v>1</v></c><c/><c><v>3</v></c></row><row r="9"><c r="C9"><v>1</v></c><c><v>2</v></c></row><row><c><v>5</v></c></row>`,
+			"2 | A number \"1\" | C number \"3\"\n9 | C number \"1\" | D number \"2\"\n10 | A number \"5\""},
+		{"empty rows are left out", `<row r="2"/><row r="3"><c r="A3" s="1"/></row><row r="4"><c r="A4" t="inlineStr"><is><t></t></is></c></row><row r="5"><c r="A5" t="s"><v>2</v></c></row><row r="6"><c r="A6"><v>1</v></c></row>`, `6 | A number "1"`},
+		{"shrinking and growing rows", `<row r="2"><c r="A2"><v>1</v></c><c r="D2"><v>4</v></c></row><row r="3"><c r="B3"><v>2</v></c></row><row r="4"><c r="E4"><v>5</v></c></row>`,
+			"2 | A number \"1\" | D number \"4\"\n3 | B number \"2\"\n4 | E number \"5\""},
+		{"hidden", `<row r="2" hidden="1"><c r="A2"><v>1</v></c></row><row r="3" hidden="0"><c r="A3"><v>1</v></c></row>`, "2 hidden | A number \"1\"\n3 | A number \"1\""},
+		{"last cell", `<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`, `1048576 | XFD number "1"`},
+		{"unknown elements", `<row r="2"><extLst><c r="Z2"><v>9</v></c></extLst><c r="A2"><v>1</v><extLst><v>2</v></extLst></c></row>`, `2 | A number "1"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, all, err := read(save(t, workbook(rows(tt.xml)).zip()), sheet.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want+"\n", dump(all)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPrefixes(t *testing.T) {
+	xml := rows(`<row r="2"><c r="A2"><v>1</v></c></row>`)
+	xml = strings.NewReplacer("</", "</x:", "<", "<x:").Replace(xml)
+	p := workbook("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" + xml + "\n")
+	got, all, err := read(save(t, p.zip()), sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("2 | A number \"1\"\n", dump(all)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"Head"}, got.Header); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMergedCells(t *testing.T) {
+	xml := `<worksheet><sheetData>
+		<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c><c r="C1"><v>3</v></c></row>
+		<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>
+		<row r="3"><c r="A3"><v>1</v></c></row>
+		<row r="4"><c r="A4"><v>1</v></c></row>
+		</sheetData><mergeCells><mergeCell ref="A2:B3"/><mergeCell ref="A1:B1"/></mergeCells></worksheet>`
+	got, all, err := read(save(t, workbook(xml).zip()), sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("2 | A number \"1\"\n4 | A number \"1\"\n", dump(all)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"1", "", "3"}, got.Header); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPassesAreIndependent(t *testing.T) {
+	r, err := sheet.Open(save(t, workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row><row r="3"><c r="A3"><v>2</v></c></row>`)).zip()), sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for range r.Records() {
+		break
+	}
+	want := "2 | A number \"1\"\n3 | A number \"2\"\n"
+	for range 2 {
+		all, err := collect(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, dump(all)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+// Package sheet reads a spreadsheet, row by row, into mapping.Records with
+// typed cells.
+//
+//	open.go      the Reader
+//	file.go      what kind of file it is
+//	archive.go   the zip file: parts by name, size limits, checksums
+//	scanner.go   XML tokens, one pass over bytes (buffer, attribute, unescape, tree)
+//	workbook.go  which sheets there are, relations, date system (choose, properties)
+//	strings.go   the shared strings
+//	styles.go    cell styles: which number format a cell has
+//	format.go    number format codes: date or number (section)
+//	render.go    how a number is shown (decimal, serial)
+//	book.go      a sheet with its header
+//	pass.go      one pass over a sheet's rows (cell)
+//	merges.go    merged cells
+//
+// The one promise above all: a row is never lost without a word. A pass
+// delivers every row of the sheet that has a value in it, or ends with an
+// error. So every part is read to its end and its checksum compared, the XML
+// must be complete, and rows or cells that stand out of order are errors, not
+// something to be repaired.
+//
+// What is wrong with a file is a problem.Problem whose place is the file's
+// path. Codes: no-such-file, cannot-read, not-a-workbook, encrypted-workbook,
+// damaged-workbook, workbook-too-large, sheet-not-found, empty-sheet,
+// no-header. Contents of cells never stand in a message.
+//
+// Decisions about cells that a file leaves open: a format of elapsed time
+// ([h]:mm) is a number's, shown as it is there (26:30); a cell of type d is a
+// text in ISO 8601; a number that its format shows nothing of, or as a
+// fraction, is shown as in General; a text's own format section ("Ref "@) is
+// not applied.
+package sheet

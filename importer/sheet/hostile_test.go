@@ -1,0 +1,206 @@
+package sheet_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"claimsheet/importer/sheet"
+)
+
+// Every one of these must be refused, in Open or by the pass; none may give
+// rows and no error.
+func TestHostile(t *testing.T) {
+	good := workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
+	inSheet := func(xml string) []byte { return good.with("xl/worksheets/sheet1.xml", xml).zip() }
+	row := func(xml string) []byte { return inSheet(rows(xml)) }
+	tests := []struct {
+		name string
+		data []byte
+		want string
+	}{
+		{"row -1", row(`<row r="-1"/>`), "damaged-workbook"},
+		{"row 0", row(`<row r="0"/>`), "damaged-workbook"},
+		{"row beyond the last", row(`<row r="1048577"/>`), "damaged-workbook"},
+		{"row of 2^31-1", row(`<row r="2147483647"/>`), "damaged-workbook"},
+		{"row of 2^64+2", row(`<row r="18446744073709551618"/>`), "damaged-workbook"},
+		{"row after the last", row(`<row r="1048576"/><row/>`), "damaged-workbook"},
+		{"duplicate row", row(`<row r="2"/><row r="2"/>`), "damaged-workbook"},
+		{"rows out of order", row(`<row r="3"/><row r="2"/>`), "damaged-workbook"},
+		{"column beyond XFD", row(`<row r="2"><c r="XFE2"/></row>`), "damaged-workbook"},
+		{"cell after XFD", row(`<row r="2"><c r="XFD2"/><c/></row>`), "damaged-workbook"},
+		{"cell of another row", row(`<row r="2"><c r="A3"/></row>`), "damaged-workbook"},
+		{"cell without letters", row(`<row r="2"><c r="2"/></row>`), "damaged-workbook"},
+		{"cells out of order", row(`<row r="2"><c r="B2"/><c r="A2"/></row>`), "damaged-workbook"},
+		{"duplicate cell", row(`<row r="2"><c r="A2"/><c r="A2"/></row>`), "damaged-workbook"},
+		{"style -1", row(`<row r="2"><c r="A2" s="-1"/></row>`), "damaged-workbook"},
+		{"style beyond the last", row(`<row r="2"><c r="A2" s="3"/></row>`), "damaged-workbook"},
+		{"shared string -1", row(`<row r="2"><c r="A2" t="s"><v>-1</v></c></row>`), "damaged-workbook"},
+		{"shared string beyond the last", row(`<row r="2"><c r="A2" t="s"><v>3</v></c></row>`), "damaged-workbook"},
+		{"unknown type", row(`<row r="2"><c r="A2" t="z"><v>1</v></c></row>`), "damaged-workbook"},
+		{"no number", row(`<row r="2"><c r="A2"><v>twelve</v></c></row>`), "damaged-workbook"},
+		{"not a number", row(`<row r="2"><c r="A2"><v>NaN</v></c></row>`), "damaged-workbook"},
+		{"number beyond the range", row(`<row r="2"><c r="A2"><v>1E400</v></c></row>`), "damaged-workbook"},
+		{"neither true nor false", row(`<row r="2"><c r="A2" t="b"><v>2</v></c></row>`), "damaged-workbook"},
+		{"text too long", row(`<row r="2"><c r="A2" t="str"><v>` + strings.Repeat("a", 32_768) + `</v></c></row>`), "damaged-workbook"},
+		{"control character", row("<row r=\"2\"><c r=\"A2\" t=\"str\"><v>a\x01b</v></c></row>"), "damaged-workbook"},
+		{"not UTF-8", row("<row r=\"2\"><c r=\"A2\" t=\"str\"><v>a\xFFb</v></c></row>"), "damaged-workbook"},
+		{"unknown entity", row(`<row r="2"><c r="A2" t="str"><v>&bomb;</v></c></row>`), "damaged-workbook"},
+		{"endless entity", row(`<row r="2"><c r="A2" t="str"><v>&amp</v></c></row>`), "damaged-workbook"},
+		{"surrogate entity", row(`<row r="2"><c r="A2" t="str"><v>&#xD800;</v></c></row>`), "damaged-workbook"},
+		{"tags crossed", row(`<row r="2"><c r="A2"></row></c>`), "damaged-workbook"},
+		{"tag not closed", row(`<row r="2"><c r="A2" <v>1</v></c></row>`), "damaged-workbook"},
+		{"attribute without quotes", row(`<row r=2></row>`), "damaged-workbook"},
+		{"deep nesting", row(strings.Repeat("<a>", 1_000) + strings.Repeat("</a>", 1_000)), "damaged-workbook"},
+		{"tag without end", row(`<row r="2" x="` + strings.Repeat("a", 5<<20)), "damaged-workbook"},
+		{"two sheetData", inSheet(rows("</sheetData><sheetData>")), "damaged-workbook"},
+		{"no sheetData", inSheet(`<worksheet></worksheet>`), "damaged-workbook"},
+		{"two roots", inSheet(rows("") + rows("")), "damaged-workbook"},
+		{"text after the root", inSheet(rows("") + "x"), "damaged-workbook"},
+		{"another root", inSheet(`<chartsheet/>`), "damaged-workbook"},
+		{"empty part", good.with("xl/worksheets/sheet1.xml", " ").zip(), "damaged-workbook"},
+		{"document type", inSheet(`<!DOCTYPE a [<!ENTITY b "c">]>` + rows("")), "damaged-workbook"},
+		{"Latin-1", inSheet(`<?xml version="1.0" encoding="ISO-8859-1"?>` + rows("")), "damaged-workbook"},
+		{"UTF-16", inSheet("\xFF\xFE<\x00a\x00"), "damaged-workbook"},
+		{"merged cells upside down", inSheet(strings.Replace(rows(""), "</worksheet>", `<mergeCells><mergeCell ref="B2:A1"/></mergeCells></worksheet>`, 1)), "damaged-workbook"},
+		{"no sheet part", good.with("xl/worksheets/sheet1.xml", "").zip(), "damaged-workbook"},
+		{"no styles part", good.with("xl/styles.xml", "").zip(), "damaged-workbook"},
+		{"no strings part", good.with("xl/sharedStrings.xml", "").zip(), "damaged-workbook"},
+		{"no workbook part", good.with("xl/workbook.xml", "").zip(), "damaged-workbook"},
+		{"no workbook relations", good.with("xl/_rels/workbook.xml.rels", "").zip(), "damaged-workbook"},
+		{"duplicate parts", good.with("XL/Workbook.xml", "<workbook/>").zip(), "damaged-workbook"},
+		{"zip bomb", good.declaring("xl/worksheets/sheet1.xml", 1<<30), "workbook-too-large"},
+		{"strings bomb", good.declaring("xl/sharedStrings.xml", 1<<30), "workbook-too-large"},
+		{"part larger than it says", good.declaring("xl/worksheets/sheet1.xml", 100), "damaged-workbook"},
+		{"part smaller than it says", good.declaring("xl/worksheets/sheet1.xml", 10<<20), "damaged-workbook"},
+		{"too many parts", manyParts(), "workbook-too-large"},
+		{"a zip file", parts{"a.txt": "a"}.zip(), "not-a-workbook"},
+		{"OpenDocument", parts{"mimetype": "a", "content.xml": "<a/>"}.zip(), "not-a-workbook"},
+		{"binary workbook", good.with("_rels/.rels", strings.Replace(good["_rels/.rels"], "workbook.xml", "workbook.bin", 1)).zip(), "not-a-workbook"},
+		{"Word document", good.with("_rels/.rels", strings.Replace(good["_rels/.rels"], "xl/workbook", "word/document", 1)).zip(), "not-a-workbook"},
+		{"compound file", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1 and so on"), "encrypted-workbook"},
+		{"CSV", []byte("Name,Amount\nAnn,1\n"), "not-a-workbook"},
+		{"HTML", []byte("<html><table>"), "not-a-workbook"},
+		{"noise", []byte{1, 2, 3, 4}, "not-a-workbook"},
+		{"nothing", nil, "not-a-workbook"},
+		{"zip magic only", []byte("PK\x03\x04"), "damaged-workbook"},
+		{"no rows", inSheet(`<worksheet><sheetData/></worksheet>`), "empty-sheet"},
+		{"rows without values", inSheet(`<worksheet><sheetData><row r="1"><c r="A1"/></row></sheetData></worksheet>`), "empty-sheet"},
+		{"no header row", inSheet(`<worksheet><sheetData><row r="2"><c r="A2"><v>1</v></c></row></sheetData></worksheet>`), "no-header"},
+		{"blank header", inSheet(`<worksheet><sheetData><row r="1"><c r="A1" t="str"><v> </v></c></row></sheetData></worksheet>`), "no-header"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path := save(t, tt.data)
+			_, _, err := read(path, sheet.Options{})
+			if got := code(t, err, path); got != tt.want {
+				t.Errorf("got %q (%v), want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func manyParts() []byte {
+	p := parts{}
+	for i := range 10_001 {
+		p[fmt.Sprint(i)] = ""
+	}
+	return p.zip()
+}
+
+func TestNoFile(t *testing.T) {
+	dir := t.TempDir()
+	for path, want := range map[string]string{dir: "not-a-workbook", filepath.Join(dir, "none.xlsx"): "no-such-file"} {
+		_, err := sheet.Open(path, sheet.Options{})
+		if got := code(t, err, path); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}
+
+// A message about damage names the part and the place, never what is there.
+func TestDamageHidesContents(t *testing.T) {
+	path := save(t, workbook(rows(`<row r="2"><c r="A2"><v>ann@example.com</v></c></row>`)).zip())
+	_, _, err := read(path, sheet.Options{})
+	if err == nil || strings.Contains(err.Error(), "ann") || !strings.Contains(err.Error(), "sheet1.xml: cell A2") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// The sheet's XML cut at any byte is refused, though the zip file is sound.
+func TestCutSheet(t *testing.T) {
+	whole := rows(`<row r="2"><c r="A2" t="str"><v>a&amp;<![CDATA[b]]></v></c></row><!-- c --><row r="3"><c r="A3"><v>1</v></c></row>`)
+	path := save(t, nil)
+	for n := range len(whole) {
+		if err := os.WriteFile(path, workbook(whole[:n]+" ").zip(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := read(path, sheet.Options{}); err == nil {
+			t.Fatalf("cut at byte %d: no error", n)
+		}
+	}
+}
+
+// A file damaged on its way gives an error or all of its rows.
+func TestDamagedFile(t *testing.T) {
+	var xml strings.Builder
+	for r := 2; r < 30; r++ {
+		fmt.Fprintf(&xml, `<row r="%d"><c r="A%d"><v>%d</v></c><c r="B%d" t="s"><v>0</v></c></row>`, r, r, r, r)
+	}
+	data := workbook(rows(xml.String())).zip()
+	path := save(t, data)
+	_, all, err := read(path, sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := dump(all)
+	check := func(what string, damaged []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, all, err := read(path, sheet.Options{})
+		if err == nil && dump(all) != want {
+			t.Fatalf("%s: other rows and no error", what)
+		}
+	}
+	for n := 0; n < len(data); n += 5 {
+		check(fmt.Sprintf("cut at byte %d", n), data[:n])
+		flipped := bytes.Clone(data)
+		flipped[n] ^= 1 << (n % 8)
+		check(fmt.Sprintf("bit flipped in byte %d", n), flipped)
+	}
+}
+
+// Rows with formats and no values are passed over; the row after them is not.
+func TestEmptyRows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "empty.xlsx")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	for name, text := range workbook("").with("xl/worksheets/sheet1.xml", "") {
+		w, _ := z.Create(name)
+		_, _ = io.WriteString(w, text)
+	}
+	w, _ := z.Create("xl/worksheets/sheet1.xml")
+	_, _ = io.WriteString(w, `<worksheet><sheetData><row r="1"><c r="A1"><v>1</v></c></row>`)
+	for r := 2; r < 50_000; r++ {
+		fmt.Fprintf(w, `<row r="%d" s="1"/>`, r)
+	}
+	_, _ = io.WriteString(w, `<row r="1048576"><c r="A1048576"><v>7</v></c></row></sheetData></worksheet>`)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	_, all, err := read(path, sheet.Options{})
+	if err != nil || dump(all) != "1048576 | A number \"7\"\n" {
+		t.Errorf("got %s, %v", dump(all), err)
+	}
+}

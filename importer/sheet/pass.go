@@ -1,0 +1,203 @@
+package sheet
+
+import (
+	"iter"
+	"unicode/utf8"
+
+	"claimsheet/mapping"
+)
+
+// tab is a worksheet, ready to be passed over.
+type tab struct {
+	archive  *archive
+	part     string
+	strings  *sharedStrings
+	styles   []*format
+	merges   []area
+	date1904 bool
+}
+
+// rows is a pass over all rows of the sheet that have a value.
+func (t *tab) rows() iter.Seq2[mapping.Record, error] {
+	return func(yield func(mapping.Record, error) bool) {
+		r, err := t.archive.open(t.part, maxSheetBytes)
+		if err != nil {
+			yield(mapping.Record{}, err)
+			return
+		}
+		defer r.Close()
+		p := &pass{tab: t, scanner: newScanner(r), yield: yield}
+		p.cover.ahead = t.merges
+		if err := p.run(); err != nil && !p.stopped {
+			yield(mapping.Record{}, err)
+		}
+	}
+}
+
+// pass is the state of one pass.
+type pass struct {
+	*tab
+	*scanner
+	yield   func(mapping.Record, error) bool
+	stopped bool // the consumer has had enough
+	cover   cover
+
+	row    int            // the row being read, 0 before the first
+	column int            // the cell being read, -1 before the row's first
+	found  []cell         // cells of the row that have a value
+	buf    []byte         // their texts, but for shared strings
+	value  []byte         // the stored value of the cell being read
+	cells  []mapping.Cell // of the record last delivered; all empty beyond its length
+	filled []int          // which of them are not empty
+}
+
+// run reads the sheet to the part's end.
+func (p *pass) run() error {
+	data := false
+	for {
+		t, err := p.next()
+		if err != nil {
+			return err
+		}
+		switch {
+		case t == endOfPart:
+			if !data {
+				return p.damaged("it has no rows element")
+			}
+			return nil
+		case t != startTag:
+		case p.depth() == 1:
+			if string(p.name) != "worksheet" {
+				return p.damaged("it is not a worksheet")
+			}
+		case string(p.name) != "sheetData":
+			err = p.skip()
+		case data:
+			return p.damaged("it holds its rows twice")
+		default:
+			data = true
+			err = p.sheetData()
+		}
+		if err != nil || p.stopped {
+			return err
+		}
+	}
+}
+
+func (p *pass) sheetData() error {
+	for {
+		t, err := p.next()
+		switch {
+		case err != nil:
+			return err
+		case t == endTag:
+			return nil
+		case t != startTag:
+			continue
+		case string(p.name) == "row":
+			err = p.readRow()
+		default:
+			err = p.skip()
+		}
+		if err != nil || p.stopped {
+			return err
+		}
+	}
+}
+
+// readRow reads a row, whose start tag was just scanned, and delivers it.
+func (p *pass) readRow() error {
+	hidden, err := p.rowAttributes()
+	if err != nil {
+		return err
+	}
+	p.found, p.buf, p.column = p.found[:0], p.buf[:0], -1
+	for {
+		t, err := p.next()
+		switch {
+		case err != nil:
+			return err
+		case t == endTag:
+			return p.deliver(hidden)
+		case t != startTag:
+			continue
+		case string(p.name) == "c":
+			err = p.readCell()
+		default:
+			err = p.skip()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (p *pass) rowAttributes() (hidden bool, err error) {
+	row := p.row + 1
+	for {
+		name, value, ok := p.attribute()
+		if !ok {
+			break
+		}
+		switch string(name) {
+		case "r":
+			if row, ok = rowNumber(value); !ok {
+				return false, p.damaged("after row %d stands a row whose number is none of a sheet's", p.row)
+			}
+		case "hidden":
+			hidden = isTrue(string(value))
+		}
+	}
+	if row <= p.row || row > maxRows {
+		return false, p.damaged("row %d stands after row %d", row, p.row)
+	}
+	p.row = row
+	return hidden, nil
+}
+
+// deliver hands the row over unless it has no value. The record's cells are
+// used again, so those of the row before are emptied first.
+func (p *pass) deliver(hidden bool) error {
+	if len(p.found) == 0 {
+		return nil
+	}
+	if !p.cover.move(p.row) {
+		return p.damaged("its merged cells overlap")
+	}
+	text := string(p.buf)
+	for _, column := range p.filled {
+		p.cells[column] = mapping.Cell{}
+	}
+	p.filled = p.filled[:0]
+	cells := p.cells[:0]
+	for i := range p.found {
+		c := &p.found[i]
+		if p.cover.covers(p.row, c.column) {
+			continue
+		}
+		cells = extend(cells, c.column+1)
+		cells[c.column] = c.finish(text)
+		p.filled = append(p.filled, c.column)
+	}
+	p.cells = cells
+	if len(cells) > 0 {
+		p.stopped = !p.yield(mapping.Record{Row: p.row, Cells: cells, Hidden: hidden}, nil)
+	}
+	return nil
+}
+
+// extend makes room for n cells. What lies between len and cap is empty.
+func extend(cells []mapping.Cell, n int) []mapping.Cell {
+	if n <= cap(cells) {
+		return cells[:n]
+	}
+	bigger := make([]mapping.Cell, n, max(n, 2*cap(cells)))
+	copy(bigger, cells)
+	return bigger
+}
+
+// tooLong tells whether a text is longer than a cell can hold.
+func tooLong(b []byte) bool {
+	const most = 32_767
+	return len(b) > most && utf8.RuneCount(b) > most
+}

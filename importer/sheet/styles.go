@@ -1,0 +1,86 @@
+package sheet
+
+import "strconv"
+
+// maxStyles bounds the cell styles; spreadsheet programs stop at 65,490.
+const maxStyles = 1 << 17
+
+// readStyles gives the format of each cell style, by its number. Styles that
+// share a number format share its *format; nil is General.
+func readStyles(a *archive, name string) ([]*format, error) {
+	codes := map[int]string{}
+	var ids []int
+	err := a.walk(name, maxPartBytes, func(s *scanner, path []string) error {
+		switch {
+		case len(path) == 1 && path[0] != "styleSheet":
+			return s.damaged("it does not hold styles")
+		case at(path, "styleSheet", "numFmts", "numFmt"):
+			attrs, err := s.attributes()
+			if err != nil {
+				return err
+			}
+			id, err := strconv.Atoi(attrs["numFmtId"])
+			if err != nil {
+				return s.damaged("a number format has no number")
+			}
+			codes[id] = string(decodeEscapes([]byte(attrs["formatCode"]), 0))
+		case at(path, "styleSheet", "cellXfs", "xf"):
+			attrs, err := s.attributes()
+			if err != nil {
+				return err
+			}
+			id := 0 // the default
+			if v, ok := attrs["numFmtId"]; ok {
+				if id, err = strconv.Atoi(v); err != nil {
+					return s.damaged("a cell style has no number format")
+				}
+			}
+			if ids = append(ids, id); len(ids) > maxStyles {
+				return s.damaged("it holds more cell styles than a workbook can")
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return compileStyles(ids, codes), nil
+}
+
+func compileStyles(ids []int, codes map[int]string) []*format {
+	byID := map[int]*format{}
+	styles := make([]*format, len(ids))
+	for i, id := range ids {
+		f, known := byID[id]
+		if !known {
+			code, custom := codes[id]
+			if !custom {
+				code = builtIn[id]
+			}
+			f = compile(code)
+			byID[id] = f
+		}
+		styles[i] = f
+	}
+	return styles
+}
+
+// builtIn are the number formats that files name by number alone (ECMA-376
+// part 1, 18.8.30), codes as there. Where the code depends on the reader's
+// language, this is what matters of it: 5 to 8 and 42, 44 show a currency
+// that the file does not tell, so none; 27 to 36 and 50 to 58 are East Asian
+// dates, of which only some languages show 34, 35, 55 and 56 as times.
+var builtIn = map[int]string{
+	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00",
+	5: "#,##0;-#,##0", 6: "#,##0;-#,##0", 7: "#,##0.00;-#,##0.00", 8: "#,##0.00;-#,##0.00",
+	9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?", 13: "# ??/??",
+	14: "mm-dd-yy", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy",
+	18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 22: "m/d/yy h:mm",
+	27: "yyyy-mm-dd", 28: "yyyy-mm-dd", 29: "yyyy-mm-dd", 30: "m/d/yy", 31: "yyyy-mm-dd",
+	32: "h:mm", 33: "h:mm:ss", 34: "yyyy-mm-dd h:mm:ss", 35: "yyyy-mm-dd h:mm:ss", 36: "yyyy-mm-dd",
+	37: "#,##0 ;(#,##0)", 38: "#,##0 ;[Red](#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;[Red](#,##0.00)",
+	41: "#,##0;-#,##0", 42: "#,##0;-#,##0", 43: "#,##0.00;-#,##0.00", 44: "#,##0.00;-#,##0.00",
+	45: "mm:ss", 46: "[h]:mm:ss", 47: "mmss.0", 48: "##0.0E+0", 49: "@",
+	50: "yyyy-mm-dd", 51: "yyyy-mm-dd", 52: "yyyy-mm-dd", 53: "yyyy-mm-dd", 54: "yyyy-mm-dd",
+	55: "yyyy-mm-dd h:mm:ss", 56: "yyyy-mm-dd h:mm:ss", 57: "yyyy-mm-dd", 58: "yyyy-mm-dd",
+}

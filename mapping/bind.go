@@ -1,0 +1,208 @@
+package mapping
+
+import (
+	"slices"
+	"time"
+
+	"claimsheet/mapping/problem"
+)
+
+// The key spaces of clients that are told apart by what a look-up asks for.
+const (
+	emailSpace = "email"
+	phoneSpace = "phone"
+)
+
+// Binding is a mapping bound to a sheet and a service: it reads records and
+// makes plans. It is not changed after Bind and may be used from several
+// goroutines.
+type Binding struct {
+	mapping *Mapping
+	sheet   Sheet
+	untyped []string
+
+	take     *expression // nil takes every row
+	keySpace string
+	key      []int
+	lookup   boundLookup
+	fields   []boundField
+	claims   []boundClaim
+	resume   boundResume
+	acts     []boundActivity
+}
+
+type boundLookup struct {
+	email, phone *boundValue
+	confirm      bool
+}
+
+type boundField struct {
+	path  []string
+	value boundValue
+}
+
+// boundClaim is a claims entry.
+type boundClaim struct {
+	id   string
+	key  []int
+	name boundValue
+	when *expression
+}
+
+// boundActivity is an activity of the list. on holds the indexes of the claims
+// entries that it is on; none means the client.
+type boundActivity struct {
+	rule     *ActivityRule
+	template Template
+	on       []int
+	perScope map[int]*boundPayload // by claims entry; clientScope for the client
+	order    int                   // position among the workflow's activities; -1 when assigned
+}
+
+// clientScope stands for the client among the claims entries' indexes.
+const clientScope = -1
+
+// boundPayload is what an activity holds on one scope: a claims entry's
+// aliases can make the same attribute another column.
+type boundPayload struct {
+	when       *expression
+	attributes []boundAttribute
+	workflow   boundValue
+	identifier string
+}
+
+type boundAttribute struct {
+	templateID string
+	value      boundValue
+}
+
+type boundResume struct {
+	given  bool
+	order  int // of the template named
+	column int // -1 when a template is named
+	orders map[string]int
+}
+
+// binder collects what Bind finds.
+type binder struct {
+	parser
+	mapping    *Mapping
+	sheet      *Sheet
+	service    *Service
+	index      *columnIndex // nil without a sheet
+	zone       *time.Location
+	runDate    string
+	keyColumns map[int]bool
+	untyped    []string
+}
+
+// Bind finds every name of m in the sheet and the service and settles every
+// type. runDate stands for {run.date}. Without a sheet or a service (nil) the
+// names that belong to it are not checked; the Binding then serves only to
+// have been made. It is nil when there are problems.
+func Bind(m *Mapping, sheet *Sheet, service *Service, runDate string) (*Binding, problem.List) {
+	b := &binder{parser: parser{file: m.File}, mapping: m, sheet: sheet, service: service,
+		runDate: runDate, keyColumns: map[int]bool{}}
+	if m.Sheet.Timezone.Text != "" {
+		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
+	}
+	bound := &Binding{mapping: m}
+	if sheet != nil {
+		bound.sheet = *sheet
+		b.index = indexColumns(*sheet)
+		b.problems = append(b.problems, b.index.reserved()...)
+	}
+	b.noteKeys()
+	b.bindClient(bound)
+	b.bindClaims(bound)
+	b.bindActivities(bound)
+	b.bindResume(bound)
+	bound.take = b.condition(m.Sheet.When, nil)
+	bound.untyped = b.untyped
+	b.problems.Sort()
+	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
+		return nil, b.problems
+	}
+	return bound, nil
+}
+
+// Untyped lists the attributes, as Template/Attribute, that are sent as Text
+// because neither the service nor the mapping tells their data type.
+func (b *Binding) Untyped() []string { return b.untyped }
+
+// Sheet is the sheet that the mapping is bound to.
+func (b *Binding) Sheet() Sheet { return b.sheet }
+
+// Mapping is the mapping as written.
+func (b *Binding) Mapping() *Mapping { return b.mapping }
+
+// noteKeys notes which columns are part of a key: wherever they are used, rows
+// agree on them ignoring case.
+func (b *binder) noteKeys() {
+	note := func(key []Word, aliases map[string]Word) {
+		for _, c := range b.columns(key, aliases) {
+			b.keyColumns[c] = true
+		}
+	}
+	note(b.mapping.Client.Key, nil)
+	for _, c := range b.mapping.Claims {
+		note(c.Key, c.Columns)
+	}
+}
+
+func (b *binder) bindClient(bound *Binding) {
+	c := &b.mapping.Client
+	bound.key = b.columns(c.Key, nil)
+	bind := func(label string, rule *ValueRule, usual Type) *boundValue {
+		if rule == nil {
+			return nil
+		}
+		typ := Type(rule.Type.Text)
+		if typ == "" {
+			typ = usual
+		}
+		v := b.value(label, rule, typ, nil)
+		return &v
+	}
+	bound.lookup = boundLookup{bind("lookup.email", c.Lookup.Email, Email), bind("lookup.phone", c.Lookup.Phone, Text), c.Lookup.Confirm}
+	bound.keySpace = keySpace(b.mapping, bound)
+	for i := range c.Fields {
+		f := &c.Fields[i]
+		typ := Type(f.Value.Type.Text)
+		if typ == "" {
+			typ = Text
+		}
+		bound.fields = append(bound.fields, boundField{b.fieldPath(f.Name), b.value(f.Name.Text, &f.Value, typ, nil)})
+	}
+	b.checkPaths(c.Fields, bound.fields)
+}
+
+// keySpace tells what the client key is a key of: the e-mail address or phone
+// number where it is exactly that look-up's column, so that all mappings mean
+// the same client by it.
+func keySpace(m *Mapping, bound *Binding) string {
+	is := func(v *boundValue) bool {
+		return v != nil && v.text == nil && v.expr == nil && v.constant == nil &&
+			len(bound.key) == 1 && slices.Equal(v.columns, bound.key)
+	}
+	switch {
+	case is(bound.lookup.email):
+		return emailSpace
+	case is(bound.lookup.phone):
+		return phoneSpace
+	case m.Client.KeySpace.Text != "":
+		return m.Client.KeySpace.Text
+	}
+	return m.Name.Text
+}
+
+func (b *binder) bindClaims(bound *Binding) {
+	for i := range b.mapping.Claims {
+		c := &b.mapping.Claims[i]
+		name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
+		bound.claims = append(bound.claims, boundClaim{
+			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
+			name: b.value("the claim's name", &name, Text, c.Columns),
+		})
+	}
+}

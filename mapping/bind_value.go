@@ -1,0 +1,238 @@
+package mapping
+
+import (
+	"strings"
+	"time"
+
+	"claimsheet/mapping/problem"
+)
+
+// boundValue is a ValueRule with its columns found and its type settled.
+type boundValue struct {
+	label    string // what the value is for: the attribute's or field's name
+	columns  []int
+	text     templateText   // set for a text with places
+	places   map[string]int // the columns of the text's places
+	expr     *expression    // set for an expression
+	constant *Value         // set for a constant
+	conv     Conversion
+	required bool
+	fallback *Value // for an empty cell
+	foldCase bool   // rows agree on it ignoring case: e-mail addresses and key columns
+}
+
+// item is one value of one row, with the cell that it came from; the zero
+// Value means that the cell is empty.
+type item struct {
+	value  Value
+	source Source
+}
+
+// read converts the row's cell or cells. A required cell that is empty is not
+// reported here: another row of the client may fill it.
+func (v *boundValue) read(sheet *Sheet, r Record) (item, *problem.Problem) {
+	if v.constant != nil {
+		return item{value: *v.constant}, nil
+	}
+	src := Source{Row: r.Row, Columns: v.columns, Texts: make([]string, len(v.columns))}
+	for i, c := range v.columns {
+		src.Texts[i] = r.Cell(c).Shown
+	}
+	cell, at, refusal := v.cell(r)
+	if refusal == nil && cell.IsEmpty() {
+		return item{source: src}, nil
+	}
+	var value Value
+	if refusal == nil {
+		value, refusal = v.conv.Convert(cell)
+	}
+	if refusal != nil {
+		p := refusal.at(sheet.At(at, r.Row), sheet.header(at), r.Cell(at))
+		return item{source: src}, &p
+	}
+	return item{value, src}, nil
+}
+
+// cell is the cell to convert, and the column to name when it is refused. For
+// a text or an expression it is a text cell made of several.
+func (v *boundValue) cell(r Record) (Cell, int, *Refusal) {
+	switch {
+	case v.expr != nil:
+		cell, refusal := v.expr.value(r)
+		return cell, first(v.columns), refusal
+	case v.text != nil:
+		cell, at, refusal := fillText(v.text, v.places, r)
+		return cell, at, refusal
+	}
+	for _, c := range v.columns {
+		if cell := r.Cell(c); !cell.IsEmpty() {
+			return cell, c, nil
+		}
+	}
+	return Cell{}, first(v.columns), nil
+}
+
+func first(columns []int) int {
+	if len(columns) == 0 {
+		return 0
+	}
+	return columns[0]
+}
+
+// fillText fills the places of a text from a row's cells; a cell that cannot
+// be read as text is refused with its column.
+func fillText(t templateText, places map[string]int, r Record) (Cell, int, *Refusal) {
+	var refusal *Refusal
+	at := first(placeColumns(t, places))
+	s := t.fill(func(name string) string {
+		c, ok := places[name]
+		if !ok || r.Cell(c).IsEmpty() {
+			return ""
+		}
+		value, no := Conversion{Type: Text}.Convert(r.Cell(c))
+		if no != nil && refusal == nil {
+			refusal, at = no, c
+		}
+		return value.Literal
+	})
+	if s == "" {
+		return Cell{}, at, refusal
+	}
+	return Cell{Kind: TextCell, Raw: s, Shown: s}, at, refusal
+}
+
+// value binds a rule. aliases are the columns of a claims entry; nil for none.
+func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[string]Word) boundValue {
+	v := boundValue{label: label, required: rule.Required, conv: b.conversion(rule, typ)}
+	v.foldCase = typ == Email
+	if err := v.conv.Check(); err != nil {
+		b.wrongAt(rule.optionsAt(), "wrong-option", "“%s”: %s", label, err)
+		v.conv = Conversion{Type: Text}
+	}
+	switch {
+	case rule.hasConstant:
+		v.constant = b.constant(label, rule.Constant, v.conv)
+	case rule.Text.Text != "":
+		v.text, v.places = b.text(rule.Text, aliases)
+		v.columns = placeColumns(v.text, v.places)
+	case rule.Expr.Text != "":
+		v.expr = b.expression(rule.Expr, aliases, false)
+		v.columns = v.expr.columns()
+	case len(rule.FirstOf) > 0:
+		v.columns = b.columns(rule.FirstOf, aliases)
+	case rule.Column.Text != "":
+		v.columns = b.columns([]Word{rule.Column}, aliases)
+	}
+	if rule.Default != nil {
+		v.fallback = b.constant(label, *rule.Default, v.conv)
+	}
+	for _, c := range v.columns {
+		v.foldCase = v.foldCase || b.keyColumns[c]
+	}
+	return v
+}
+
+// placeColumns are the columns of a text's places, in order.
+func placeColumns(t templateText, places map[string]int) []int {
+	var columns []int
+	for _, name := range t.names() {
+		if c, ok := places[name]; ok {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// optionsAt is the place to show for an option that makes no sense.
+func (v *ValueRule) optionsAt() Place {
+	for _, w := range []Word{v.Format, v.Region, v.Output, v.Type} {
+		if w.Text != "" {
+			return w.At
+		}
+	}
+	return v.At
+}
+
+// conversion gives a rule's options their defaults.
+func (b *binder) conversion(rule *ValueRule, typ Type) Conversion {
+	c := Conversion{
+		Type: typ, Format: rule.Format.Text, Region: strings.ToUpper(rule.Region.Text),
+		Zone: b.zone, Numbers: b.mapping.Sheet.Numbers,
+		Checked: rule.Checked, Unchecked: rule.Unchecked,
+		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
+	}
+	if rule.Output.Text == "date" {
+		c.Output = AsDate
+	}
+	if b.sheet != nil {
+		c.Date1904 = b.sheet.Date1904
+	}
+	if typ == DateTime && b.zone == nil && rule.Format.Text != "" {
+		b.wrongAt(rule.Format.At, "no-timezone", "“%s” tells no timezone, and neither does the mapping", rule.Format.Text).
+			Hint = "add sheet: {timezone: Europe/London}, or wherever the times were written down"
+		c.Zone = time.UTC // said once here, not for every row
+	}
+	return c
+}
+
+// constant converts a constant of the mapping: numbers with a decimal point,
+// dates in ISO 8601, whatever the sheet's own habits are.
+func (b *binder) constant(label string, w Word, conv Conversion) *Value {
+	conv.Numbers, conv.Values, conv.Else = Numbers{Decimal: "."}, nil, nil
+	if conv.Type == Date || conv.Type == DateTime {
+		conv.Format = ""
+	}
+	value, refusal := conv.Convert(Cell{Kind: TextCell, Raw: w.Text, Shown: w.Text})
+	if refusal != nil {
+		b.wrongAt(w.At, refusal.Code, "the constant for “%s” %s", label, refusal.Message).Hint = refusal.Hint
+		return &Value{}
+	}
+	return &value
+}
+
+// columns finds columns by name, noting those that are not there.
+func (b *binder) columns(names []Word, aliases map[string]Word) []int {
+	var found []int
+	for _, w := range names {
+		if i, ok := b.column(w, aliases); ok {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func (b *binder) column(w Word, aliases map[string]Word) (int, bool) {
+	if alias, ok := aliases[w.Text]; ok {
+		w = alias
+	}
+	if b.index == nil || w.Text == "" {
+		return 0, false
+	}
+	i, missing := b.index.find(w.Text)
+	if missing != nil {
+		p := b.wrongAt(w.At, missing.Code, "%s", missing.Message)
+		p.Hint = missing.Hint
+		return 0, false
+	}
+	return i, true
+}
+
+// text parses a text with places and finds their columns.
+func (b *binder) text(w Word, aliases map[string]Word) (templateText, map[string]int) {
+	t, err := parseTemplateText(w.Text)
+	if err != nil {
+		return nil, nil // reported by Parse
+	}
+	return t, b.places(t, w.At, aliases)
+}
+
+// places are the columns that a text's places name.
+func (b *binder) places(t templateText, at Place, aliases map[string]Word) map[string]int {
+	places := map[string]int{}
+	for _, name := range t.names() {
+		if i, ok := b.column(Word{name, at}, aliases); ok {
+			places[name] = i
+		}
+	}
+	return places
+}

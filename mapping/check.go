@@ -1,0 +1,231 @@
+package mapping
+
+import (
+	"slices"
+	"strings"
+)
+
+// check reports what can be told from the mapping alone: keys that contradict
+// each other, ids that are not unique, what a version does not have.
+func (p *parser) check(m *Mapping) {
+	p.checkNames(m)
+	p.checkLookup(m)
+	if m.V1() {
+		p.checkV1(m)
+	}
+	if m.API.Text == "v2" {
+		p.checkV2(m)
+	}
+	p.checkClaims(m)
+	p.checkActivities(m)
+	p.checkOrder(m)
+	p.checkResume(m)
+}
+
+// checkNames keeps the mapping's own key spaces apart from the two that the
+// look-ups give their names to.
+func (p *parser) checkNames(m *Mapping) {
+	for _, w := range []Word{m.Name, m.Client.KeySpace} {
+		if w.Text == emailSpace || w.Text == phoneSpace {
+			p.wrongAt(w.At, "reserved-name", "“%s” is the name of a key space of Claimsheet's own", w.Text).
+				Hint = "choose another name"
+		}
+	}
+}
+
+func (p *parser) checkLookup(m *Mapping) {
+	c := &m.Client
+	known := c.Lookup.Email != nil || c.Lookup.Phone != nil
+	if !known && c.Existing != Create && c.At != (Place{}) {
+		at := c.At
+		if c.Lookup.At != (Place{}) {
+			at = c.Lookup.At
+		}
+		p.wrongAt(at, "no-lookup", "client.lookup needs email or phone: without one a client whom the service already knows is not found").
+			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client unasked"
+	}
+	if c.Lookup.Confirm && (c.Lookup.Email == nil || c.Lookup.Phone == nil) {
+		p.wrongAt(c.Lookup.At, "no-lookup", "lookup.confirm compares e-mail and phone; both must be given")
+	}
+}
+
+func (p *parser) checkV1(m *Mapping) {
+	const hint = "write api: v2, or leave this out"
+	if len(m.Claims) > 0 {
+		p.wrongAt(m.Claims[0].At, "not-in-v1", "version 1 of the interface has no claims").Hint = hint
+	}
+	workflow := func(w WorkflowRule) {
+		for _, word := range []Word{w.Name, w.TemplateIdentifier} {
+			if word.Text != "" {
+				p.wrongAt(word.At, "not-in-v1", "version 1 of the interface has no workflow fields").Hint = hint
+			}
+		}
+	}
+	workflow(m.Workflow)
+	for _, a := range m.Activities {
+		workflow(a.Workflow)
+		if a.Status == Accepted {
+			p.wrongAt(a.StatusAt, "not-in-v1", "version 1 of the interface has no status Accepted; expected Submitted or Open")
+		}
+	}
+}
+
+func (p *parser) checkV2(m *Mapping) {
+	for _, a := range m.Activities {
+		if m.Workflow.Name.Text == "" && a.Workflow.Name.Text == "" {
+			p.wrongAt(a.Template.At, "no-workflow", "“%s” has no workflow name, which every activity of version 2 carries", a.Template.Text).
+				Hint = "add workflow: {name: …} to the mapping"
+		}
+	}
+}
+
+func (p *parser) checkClaims(m *Mapping) {
+	ids := map[string]*ClaimRule{}
+	for i := range m.Claims {
+		c := &m.Claims[i]
+		first := ids[c.ID.Text]
+		at := c.ID.At
+		if at == (Place{}) {
+			at = c.At
+		}
+		switch {
+		case first != nil && (len(first.Columns) == 0 || len(c.Columns) == 0):
+			p.wrongAt(at, "duplicate-id", "two claims entries have the id “%s”", c.ID.Text).
+				Hint = "give each an id of its own; only entries that differ in their columns (wide sheets) may share one"
+		case c.ID.Text == "client" || strings.ContainsAny(c.ID.Text, "/@"):
+			p.wrongAt(at, "bad-id", "a claims entry cannot have the id “%s”: client is taken, and / and @ separate the parts of a step's name", c.ID.Text)
+		case c.ID.Text == "claim" && first == nil && len(m.claimIDs()) > 1:
+			p.wrongAt(at, "bad-id", "among several claims entries none can have the id “claim”: on: claim means every claim").
+				Hint = "give it an id that says what it is, e.g. id: loan"
+		}
+		if first == nil {
+			ids[c.ID.Text] = c
+		}
+		p.checkText(c.Name)
+	}
+}
+
+// claimIDs are the ids of the claims entries, each once, in order.
+func (m *Mapping) claimIDs() []string {
+	var ids []string
+	for _, c := range m.Claims {
+		if !slices.Contains(ids, c.ID.Text) {
+			ids = append(ids, c.ID.Text)
+		}
+	}
+	return ids
+}
+
+func (p *parser) checkActivities(m *Mapping) {
+	p.checkText(m.Workflow.Name)
+	ids := map[string]Place{}
+	for i := range m.Activities {
+		a := &m.Activities[i]
+		if first, twice := ids[a.ID.Text]; twice && a.ID.Text != "" {
+			p.wrongAt(a.ID.At, "duplicate-id", "two activities have the id “%s”; the first stands in line %d", a.ID.Text, first.Line).
+				Hint = "give one of them an id of its own, e.g. id: " + a.ID.Text + " 2"
+		}
+		ids[a.ID.Text] = a.ID.At
+		if strings.Contains(a.ID.Text, "@") {
+			p.wrongAt(a.ID.At, "bad-id", "an activity's id cannot hold @, which separates the parts of a step's name").
+				Hint = "give it an id without @"
+		}
+		p.checkOn(m, a)
+		p.checkText(a.Workflow.Name)
+		p.checkAttributes(m, a)
+	}
+}
+
+func (p *parser) checkOn(m *Mapping, a *ActivityRule) {
+	switch {
+	case a.On.Text == "client", a.On.Text == "claim" && len(m.Claims) > 0, slices.Contains(m.claimIDs(), a.On.Text):
+		return
+	case m.V1():
+		p.wrongAt(a.On.At, "not-in-v1", "on cannot be “%s”: in version 1 every activity is on the client", a.On.Text)
+	default:
+		choices := []string{"client"}
+		if len(m.Claims) > 0 {
+			choices = append(choices, "claim")
+		}
+		choices = append(choices, m.claimIDs()...)
+		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”; expected %s", a.On.Text, orList(choices)).
+			Hint = "the ids of the claims entries can be used here"
+	}
+}
+
+func (p *parser) checkAttributes(m *Mapping, a *ActivityRule) {
+	switch {
+	case a.Status == Open && len(a.Attributes) > 0:
+		p.wrongAt(a.Attributes[0].Name.At, "open-attributes", "“%s” is Open, and an Open activity has no attributes", a.Template.Text).
+			Hint = "leave the attributes out, or give it the status Submitted"
+	case a.Status != Open && len(a.Attributes) == 0 && m.ResumeAt == nil && a.Template.Text != "":
+		p.wrongAt(a.Template.At, "no-attributes", "“%s” is back-filled (%s) and has no attributes", a.Template.Text, a.Status).
+			Hint = "add attributes, or give it the status Open"
+	}
+	for _, attr := range a.Attributes {
+		v := attr.Value
+		if t := Type(v.Type.Text); t == Email || t == Phone {
+			p.wrongAt(v.Type.At, "wrong-type", "an attribute cannot be of type %s; expected %s", t, orList(typeNames()[:len(AttributeTypes)])).
+				Hint = "Email and Phone are for client fields and look-ups; an attribute that holds one is a Text"
+		}
+		if v.Output.Text != "" {
+			p.wrongAt(v.Output.At, "wrong-option", "output is for client fields; a Date attribute is always sent as a date-time")
+		}
+	}
+}
+
+// checkOrder allows one Open activity per scope: the client is sent to the
+// first Open one, so a second would never be first.
+func (p *parser) checkOrder(m *Mapping) {
+	open := map[string]Word{}
+	for _, a := range m.Activities {
+		if a.Status != Open || a.Assigned {
+			continue
+		}
+		for _, scope := range m.scopes(a.On.Text) {
+			if first, twice := open[scope]; twice {
+				p.wrongAt(a.Template.At, "two-open", "“%s” is Open, and so is “%s” in line %d: one scope can have one Open activity", a.Template.Text, first.Text, first.At.Line).
+					Hint = "an activity that a handler assigns outside the workflow is marked assigned: true"
+				break
+			}
+			open[scope] = a.Template
+		}
+	}
+}
+
+// scopes are the claims ids that `on` reaches, or client.
+func (m *Mapping) scopes(on string) []string {
+	if on != "claim" {
+		return []string{on}
+	}
+	return m.claimIDs()
+}
+
+func (p *parser) checkResume(m *Mapping) {
+	if m.ResumeAt == nil {
+		return
+	}
+	var names []string
+	for _, a := range m.Activities {
+		if a.Assigned {
+			continue
+		}
+		names = append(names, a.Template.Text)
+		if a.Status == Open {
+			p.wrongAt(a.StatusAt, "resume-open", "“%s” is Open, and resume_at says where the client resumes: they exclude each other", a.Template.Text).
+				Hint = "leave the status out; resume_at makes the activity that it names Open"
+		}
+	}
+	if w := m.ResumeAt.Template; w.Text != "" && !slices.Contains(names, w.Text) {
+		p.wrongAt(w.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", w.Text).
+			Hint = nearestHint(w.Text, names)
+	}
+}
+
+// checkText reports braces that do not pair.
+func (p *parser) checkText(w Word) {
+	if _, err := parseTemplateText(w.Text); err != nil {
+		p.wrongAt(w.At, "braces", "%s", err.Error()).
+			Hint = "{Column} is replaced by the cell's text; {{ and }} are braces"
+	}
+}

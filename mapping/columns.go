@@ -1,0 +1,83 @@
+package mapping
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"claimsheet/mapping/problem"
+)
+
+// ResultColumns are the columns that a results workbook adds. A source column
+// of one of these names would be taken for ours.
+var ResultColumns = []string{"Import status", "clientId", "contactId", "claimIds", "redirectUrl",
+	"Failed step", "Error", "What to do", "Source row"}
+
+// columnIndex finds columns by their headers: exactly, else ignoring case and
+// runs of white space.
+type columnIndex struct {
+	sheet  Sheet
+	exact  map[string][]int
+	folded map[string][]int
+}
+
+func indexColumns(sheet Sheet) *columnIndex {
+	x := &columnIndex{sheet, map[string][]int{}, map[string][]int{}}
+	for i, header := range sheet.Header {
+		if folded := foldHeader(header); folded != "" {
+			x.exact[header] = append(x.exact[header], i)
+			x.folded[folded] = append(x.folded[folded], i)
+		}
+	}
+	return x
+}
+
+func foldHeader(s string) string { return strings.ToLower(squeeze(s)) }
+
+// find is the column with a header; problem is nil when there is exactly one.
+func (x *columnIndex) find(name string) (int, *problem.Problem) {
+	found := x.exact[name]
+	if len(found) == 0 {
+		found = x.folded[foldHeader(name)]
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Name, name)
+		p.Hint = nearestHint(name, x.headers())
+		return -1, &p
+	}
+	var at []string
+	for _, i := range found {
+		at = append(at, x.sheet.At(i, x.sheet.HeaderRow).String())
+	}
+	p := problem.New("ambiguous-column", "the sheet has %d columns called “%s”: %s", len(found), name, strings.Join(at, ", ")).
+		Hinted("give the columns different headers")
+	return -1, &p
+}
+
+func (x *columnIndex) headers() []string {
+	return slices.DeleteFunc(slices.Clone(x.sheet.Header), func(h string) bool { return squeeze(h) == "" })
+}
+
+// reserved reports headers that the results workbook needs for itself.
+func (x *columnIndex) reserved() problem.List {
+	var list problem.List
+	for _, name := range ResultColumns {
+		for _, i := range x.folded[foldHeader(name)] {
+			list = append(list, problem.At(x.sheet.At(i, x.sheet.HeaderRow), "reserved-column",
+				"a source column cannot be called “%s”: the results workbook adds a column of that name", name).
+				Hinted("rename the column in the export, or feed a results workbook to claimsheet rerun"))
+		}
+	}
+	return list
+}
+
+// header names a column for messages.
+func (s Sheet) header(column int) string {
+	if column < len(s.Header) && squeeze(s.Header[column]) != "" {
+		return squeeze(s.Header[column])
+	}
+	return fmt.Sprintf("column %s", ColumnName(column))
+}

@@ -1,0 +1,134 @@
+package mapping_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping"
+)
+
+func TestParseDateFormatRefuses(t *testing.T) {
+	cases := map[string]string{ // format to what the error says
+		"":                                     "no day",
+		"mm/yyyy":                              "no day",
+		"dd/yyyy":                              "no month",
+		"dd/mm":                                "no year",
+		"dd-mm-yyyy hh:mm mm":                  "the month twice",
+		"dddd dd mm yyyy":                      `unknown token "dddd"`,
+		"dd/mm/yyy":                            `unknown token "yyy"`,
+		"dd/mmmmm/yyyy":                        `unknown token "mmmmm"`,
+		"%d/%m/%Y":                             `unknown token "Y"`,
+		"2006-01-02":                           "no digits of its own",
+		"dd/mm/yyyy hh:m":                      `unknown token "m"`,
+		"dd/mm/yyyy hh:mm:s":                   `unknown token "s"`,
+		"dd/mm/yyyyThh:mm":                     `unknown token "T"`,
+		"dd/mm/yyyy hhh":                       `unknown token "hhh"`,
+		"dd/mm/yyyy dd":                        "the day twice",
+		"dd/mm/yy yyyy":                        "the year twice",
+		"mmm mm dd yyyy":                       "the month twice",
+		"dd/mm/yyyy hh:ss":                     "seconds without minutes",
+		"dd/mm/yyyy AM/PM":                     "AM/PM without an hour",
+		"dmyyyy":                               "side by side",
+		`dd/mm/yyyy "o'clock`:                  "has no end",
+		strings.Repeat("/", 65):                "at most 64",
+		"dd/mm/yyyy" + strings.Repeat("-", 20): "at most",
+	}
+	for format, want := range cases {
+		if _, err := mapping.ParseDateFormat(format); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseDateFormat(%q) says %v; want something with %q", format, err, want)
+		}
+	}
+}
+
+func TestParseDateFormatKeepsTheFormat(t *testing.T) {
+	f, err := mapping.ParseDateFormat("DD/mm/yyyy hh:mm")
+	if err != nil || f.String() != "DD/mm/yyyy hh:mm" {
+		t.Errorf("the format is %q, %v", f, err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	cases := []struct {
+		name string
+		c    mapping.Conversion
+		want []string // option and code
+	}{
+		{"nothing given", mapping.Conversion{}, nil},
+		{"text with a table", mapping.Conversion{Type: mapping.DropDown, Values: map[string]string{"a": "b"}, Else: ptr("c"), MaxLength: 9}, nil},
+		{"date", mapping.Conversion{Type: mapping.Date, Format: "d mmm yy", Output: mapping.AsDate}, nil},
+		{"serial", mapping.Conversion{Type: mapping.DateTime, Format: "serial"}, nil},
+		{"phone", mapping.Conversion{Type: mapping.Phone, Format: "national", Region: "GB"}, nil},
+		{"raw phone", mapping.Conversion{Type: mapping.Phone, Format: "raw", MaxLength: 20}, nil},
+		{"checkbox", mapping.Conversion{Type: mapping.Checkbox, Checked: []string{"Yes"}, Unchecked: []string{}}, nil},
+		{"bad date format", mapping.Conversion{Type: mapping.Date, Format: "dd.mm"}, []string{"format date-format"}},
+		{"format of a text", mapping.Conversion{Format: "dd.mm.yyyy"}, []string{"format option-type"}},
+		{"bad phone format", mapping.Conversion{Type: mapping.Phone, Format: "E164"}, []string{"format phone-format"}},
+		{"bad output", mapping.Conversion{Type: mapping.Date, Output: "day"}, []string{"output output"}},
+		{"output of a DateTime", mapping.Conversion{Type: mapping.DateTime, Output: mapping.AsDate}, []string{"output option-type"}},
+		{"one list of words", mapping.Conversion{Type: mapping.Checkbox, Checked: []string{"Yes"}}, []string{"unchecked checkbox-words"}},
+		{"word on both lists", mapping.Conversion{Type: mapping.Checkbox, Checked: []string{"Yes"}, Unchecked: []string{"No", "YES"}}, []string{"unchecked checkbox-words"}},
+		{"empty word", mapping.Conversion{Type: mapping.Checkbox, Checked: []string{"Yes"}, Unchecked: []string{""}}, []string{"unchecked checkbox-words"}},
+		{"words of a number", mapping.Conversion{Type: mapping.Numeric, Checked: []string{"a"}, Unchecked: []string{"b"}}, []string{"checked option-type", "unchecked option-type"}},
+		{"else alone", mapping.Conversion{Else: ptr("x")}, []string{"else else-alone"}},
+		{"table of a date", mapping.Conversion{Type: mapping.Date, Values: map[string]string{"a": "b"}}, []string{"values option-type"}},
+		{"key that cannot match", mapping.Conversion{Values: map[string]string{" a": "b", "c": "d"}}, []string{"values values-key"}},
+		{"value that is too long", mapping.Conversion{Values: map[string]string{"a": "long"}, MaxLength: 3}, []string{"values too-long"}},
+		{"negative length", mapping.Conversion{MaxLength: -1}, []string{"max_length max-length"}},
+		{"length of a number", mapping.Conversion{Type: mapping.Currency, MaxLength: 3}, []string{"max_length option-type"}},
+		{"region of an e-mail", mapping.Conversion{Type: mapping.Email, Region: "GB"}, []string{"region option-type"}},
+		{"no region", mapping.Conversion{Type: mapping.Phone, Region: "UK"}, []string{"region phone-region"}},
+		{"region in lower case", mapping.Conversion{Type: mapping.Phone, Region: "gb"}, []string{"region phone-region"}},
+		{"all at once", mapping.Conversion{Type: mapping.Phone, Format: "x", Region: "x", Else: ptr("")}, []string{"else option-type", "format phone-format", "else else-alone", "region phone-region"}},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			if d := cmp.Diff(tc.want, optionsAndCodes(t, tc.c.Check())); d != "" {
+				t.Errorf("misuses (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestCheckNumbers(t *testing.T) {
+	cases := []struct {
+		n    mapping.Numbers
+		want []string
+	}{
+		{mapping.Numbers{}, nil},
+		{mapping.Numbers{Decimal: "."}, nil},
+		{mapping.Numbers{Decimal: ",", Group: " "}, nil},
+		{mapping.Numbers{Decimal: ",", Group: "."}, nil},
+		{mapping.Numbers{Decimal: ",", Group: ","}, []string{"group number-separator"}},
+		{mapping.Numbers{Group: "."}, []string{"group number-separator"}},
+		{mapping.Numbers{Decimal: "::", Group: "5"}, []string{"decimal number-separator", "group number-separator"}},
+		{mapping.Numbers{Decimal: " ", Group: ","}, []string{"decimal number-separator"}},
+		{mapping.Numbers{Decimal: "-", Group: ","}, []string{"decimal number-separator"}},
+	}
+	for _, tc := range cases {
+		if d := cmp.Diff(tc.want, optionsAndCodes(t, tc.n.Check())); d != "" {
+			t.Errorf("misuses of %+v (-want +got):\n%s", tc.n, d)
+		}
+	}
+}
+
+func TestMisusesReadAsOneLine(t *testing.T) {
+	err := mapping.Conversion{Type: mapping.Date, Region: "GB", MaxLength: 3}.Check()
+	want := "region does not go with the type Date; max_length does not go with the type Date"
+	if d := cmp.Diff(want, err.Error()); d != "" {
+		t.Errorf("misuses (-want +got):\n%s", d)
+	}
+}
+
+func optionsAndCodes(t *testing.T, misuses mapping.Misuses) []string {
+	t.Helper()
+	var got []string
+	for _, m := range misuses {
+		if m.Message == "" || m.Hint == "" {
+			t.Errorf("%+v lacks a message or a hint", m)
+		}
+		got = append(got, m.Option+" "+m.Code)
+	}
+	return got
+}

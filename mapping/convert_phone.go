@@ -1,0 +1,89 @@
+package mapping
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/nyaruka/phonenumbers"
+)
+
+// The formats of a Phone.
+const (
+	phoneE164          = "e164"
+	phoneNational      = "national"
+	phoneInternational = "international"
+	phoneRaw           = "raw"
+)
+
+// convertPhone reads one phone number and writes it as Format says. The
+// numbering plans decide whether it is one. A number without a leading + is
+// read as dialled in Region.
+//
+// A number cell is taken by its shown digits, as they are: where a leading
+// zero was lost and the rest is no number, nothing is guessed. Letters are
+// refused, so that an extension or a second number is not dropped in silence.
+func (c Conversion) convertPhone(cell Cell) (string, *Refusal) {
+	if cell.Kind == Bool || cell.Kind == DateCell {
+		return "", c.refusePhone(cell)
+	}
+	s, r := shownText(cell)
+	if r != nil {
+		return "", r
+	}
+	s = trimToken(s)
+	if c.Format == phoneRaw {
+		if s == "" {
+			return "", c.refusePhone(cell)
+		}
+		return s, refuseTooLong(s, c.MaxLength)
+	}
+	international := strings.HasPrefix(s, "+") || strings.HasPrefix(s, "＋")
+	if !isPhoneText(s) {
+		return "", c.refusePhone(cell)
+	}
+	if !international && c.Region == "" {
+		return "", refuse("phone-region", "has no country code; expected a number that begins with +",
+			"give the mapping the region that such numbers belong to, for example region: GB")
+	}
+	number, err := phonenumbers.Parse(s, strings.ToUpper(c.Region))
+	// Possible, not valid: which ranges are given out changes faster than any
+	// copy of the plans, and a claimant's number refused is worse than one
+	// that rings nowhere.
+	if err != nil || phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE {
+		return "", c.refusePhone(cell)
+	}
+	s = phonenumbers.Format(number, phoneFormats[c.Format])
+	return s, refuseTooLong(s, c.MaxLength)
+}
+
+var phoneFormats = map[string]phonenumbers.PhoneNumberFormat{
+	"":                 phonenumbers.E164,
+	phoneE164:          phonenumbers.E164,
+	phoneNational:      phonenumbers.NATIONAL,
+	phoneInternational: phonenumbers.INTERNATIONAL,
+}
+
+func (c Conversion) refusePhone(cell Cell) *Refusal {
+	message := "is not a valid phone number"
+	if c.Region != "" {
+		message += "; expected one of the region " + c.Region + ", or one with + and a country code"
+	}
+	hint := "write one number, without words or an extension"
+	if cell.Kind == Number {
+		hint = "a number cell loses leading zeros: format the column as text and fill it anew"
+	}
+	return refuse("not-phone", message, hint)
+}
+
+// isPhoneText tells digits and what people write between them, with a + in
+// front alone.
+func isPhoneText(s string) bool {
+	for i, r := range s {
+		between := unicode.IsDigit(r) || unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) ||
+			isDirectionMark(r) || strings.ContainsRune("()./\u2212\u200b\u2060", r)
+		if plus := r == '+' || r == '＋'; !between && (!plus || i > 0) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,124 @@
+package mapping_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+	_ "time/tzdata"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping"
+)
+
+// A conversion case: what becomes of one cell. want is the value as JSON, ""
+// when it is left out; code is the refusal's code.
+type conversionCase struct {
+	name string
+	c    mapping.Conversion
+	cell mapping.Cell
+	want string
+	code string
+}
+
+func runConversions(t *testing.T, cases []conversionCase) {
+	t.Helper()
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			value, refusal := tc.c.Convert(tc.cell)
+			got, code := "", ""
+			if refusal != nil {
+				code = refusal.Code
+				if refusal.Message == "" || refusal.Hint == "" {
+					t.Errorf("the refusal %+v lacks a message or a hint", *refusal)
+				}
+				if !value.IsZero() {
+					t.Errorf("a refused cell has the value %v", value)
+				}
+			} else if !value.IsZero() {
+				data, err := json.Marshal(value)
+				if err != nil {
+					t.Fatalf("the value %q is not JSON: %v", value.Literal, err)
+				}
+				got = string(data)
+			}
+			if d := cmp.Diff([2]string{tc.want, tc.code}, [2]string{got, code}); d != "" {
+				t.Errorf("value and refusal (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func text(s string) mapping.Cell { return mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s} }
+
+// number is a General number cell.
+func number(raw string) mapping.Cell {
+	return mapping.Cell{Kind: mapping.Number, Raw: raw, Shown: raw}
+}
+
+func formatted(raw, shown, format string) mapping.Cell {
+	return mapping.Cell{Kind: mapping.Number, Raw: raw, Shown: shown, Format: format}
+}
+
+func date(serial, shown string) mapping.Cell {
+	return mapping.Cell{Kind: mapping.DateCell, Raw: serial, Shown: shown, Format: "dd/mm/yyyy"}
+}
+
+func boolean(b bool) mapping.Cell {
+	if b {
+		return mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}
+	}
+	return mapping.Cell{Kind: mapping.Bool, Raw: "0", Shown: "FALSE"}
+}
+
+func location(t testing.TB, name string) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+func ptr(s string) *string { return &s }
+
+func TestCellsWithoutAValue(t *testing.T) {
+	for _, typ := range append(mapping.AttributeTypes, mapping.Email, mapping.Phone) {
+		c := mapping.Conversion{Type: typ, Region: "GB"}
+		runConversions(t, []conversionCase{
+			{"empty " + string(typ), c, mapping.Cell{}, "", ""},
+			{"blank " + string(typ), c, text(" \u00a0\t"), "", ""},
+			{"#N/A " + string(typ), c, mapping.Cell{Kind: mapping.ErrorCell, Raw: "#N/A", Shown: "#N/A"}, "", "cell-error"},
+			{"uncomputed " + string(typ), c, mapping.Cell{Kind: mapping.Uncomputed}, "", "cell-uncomputed"},
+		})
+	}
+}
+
+// Messages follow the column's header, say what was expected and never hold
+// what the cell holds.
+func TestRefusalWords(t *testing.T) {
+	cases := []struct {
+		c    mapping.Conversion
+		cell mapping.Cell
+		want string
+	}{
+		{mapping.Conversion{Type: mapping.Date, Format: "dd/mm/yyyy"}, text("31/04/1980"), "is not a day of the calendar; expected dd/mm/yyyy"},
+		{mapping.Conversion{Type: mapping.Date}, text("1/4/1980"), "is not a date; expected ISO 8601 (yyyy-mm-dd)"},
+		{mapping.Conversion{Type: mapping.Text}, mapping.Cell{Kind: mapping.ErrorCell, Raw: "#DIV/0!"}, "holds the error #DIV/0!"},
+		{mapping.Conversion{Type: mapping.Text}, mapping.Cell{Kind: mapping.ErrorCell, Raw: "sam@example.com"}, "holds an error"},
+		{mapping.Conversion{Type: mapping.Text}, mapping.Cell{Kind: mapping.Uncomputed}, "is a formula without a stored result"},
+		{mapping.Conversion{Type: mapping.Numeric, Numbers: mapping.Numbers{Decimal: ",", Group: "."}}, text("12.5"), "is not a number; expected one written like 1.234,5"},
+		{mapping.Conversion{Type: mapping.Text, MaxLength: 3}, text("Zoë!"), "has 4 characters; expected at most 3"},
+		{mapping.Conversion{Type: mapping.Checkbox}, text("maybe"), "is not a word of the check box; expected yes, y, true, 1, x or no, n, false, 0"},
+	}
+	for _, tc := range cases {
+		_, refusal := tc.c.Convert(tc.cell)
+		if refusal == nil {
+			t.Errorf("%v of type %s is not refused", tc.cell, tc.c.Type)
+			continue
+		}
+		if d := cmp.Diff(tc.want, refusal.Message); d != "" {
+			t.Errorf("message (-want +got):\n%s", d)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package mapping
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// convertText reads Text, TextArea and DropDown: what a person reads in the
+// cell, through the table of values where there is one.
+//
+// The table is matched exactly, upper and lower case told apart. Line ends
+// become \n; other control characters than tab are refused, and so are bytes
+// that are not text.
+func (c Conversion) convertText(cell Cell) (string, *Refusal) {
+	s, r := shownText(cell)
+	if r != nil {
+		return "", r
+	}
+	if c.Values != nil {
+		if s, r = c.lookUp(s); r != nil {
+			return "", r
+		}
+	}
+	return s, refuseTooLong(s, c.MaxLength)
+}
+
+// lookUp takes a text through the table of values.
+func (c Conversion) lookUp(s string) (string, *Refusal) {
+	if to, ok := c.Values[s]; ok {
+		return to, nil
+	}
+	if c.Else != nil {
+		return *c.Else, nil
+	}
+	hint := "add the text to values, or give else"
+	for from := range c.Values {
+		if strings.EqualFold(from, s) {
+			hint = "values tells upper from lower case: list the text as the cell writes it"
+		}
+	}
+	return "", refuse("value-unlisted", "is not listed in values", hint)
+}
+
+// shownText is what a person reads in the cell, trimmed and fit to be sent;
+// never "" without a refusal.
+func shownText(cell Cell) (string, *Refusal) {
+	s := cell.Shown
+	switch {
+	case cell.Kind == Number:
+		var r *Refusal
+		if s, r = shownNumber(cell); r != nil {
+			return "", r
+		}
+	case cell.Kind == TextCell && s == "":
+		s = cell.Raw // a number format such as ;;; hides the text, which is there all the same
+	}
+	if s = trimVisible(s); s == "" {
+		return "", refuse("text-invisible", "holds nothing that can be seen", "write the value anew, or clear the cell")
+	}
+	if strings.IndexByte(s, '\r') >= 0 {
+		s = lineEnds.Replace(s)
+	}
+	return s, refuseCharacters(s)
+}
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// refuseCharacters refuses what JSON would carry but no form could show, and
+// what was broken before it came here.
+func refuseCharacters(s string) *Refusal {
+	for i := 0; i < len(s); {
+		if s[i] >= ' ' && s[i] < 0x7f {
+			i++
+			continue
+		}
+		char, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case char == utf8.RuneError:
+			return refuse("text-broken", "holds a character that was lost in an earlier export",
+				"export the sheet again in UTF-8 (or as .xlsx), or write the character anew")
+		case unicode.IsControl(char) && char != '\n' && char != '\t':
+			return refuse("text-control", "holds a control character, which cannot be seen", "write the value anew")
+		}
+		i += size
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package mapping
+
+import (
+	"strings"
+
+	"claimsheet/mapping/problem"
+)
+
+// Lead is what one record asks for, every cell converted. Leads of one client
+// make a Plan.
+type Lead struct {
+	Row      int
+	Client   Identity // zero when the key cells cannot be read
+	Skipped  bool     // sheet.when leaves the row out
+	Problems problem.List
+
+	email, phone item
+	fields       []item
+	resume       int              // the order of the activity to resume at
+	acts         map[int]actItems // activities on the client, by index
+	claims       []claimItems
+}
+
+// claimItems is what a record asks of one claims entry.
+type claimItems struct {
+	entry int
+	key   string
+	name  item
+	acts  map[int]actItems // activities on the claim, by index
+}
+
+// actItems are the values of one activity.
+type actItems struct {
+	attributes []item
+	workflow   item
+}
+
+// reader reads one record, collecting every problem of its cells.
+type reader struct {
+	b      *Binding
+	record Record
+	lead   *Lead
+}
+
+// Read converts a record. What cannot be read stands in the lead's Problems.
+func (b *Binding) Read(record Record) Lead {
+	lead := Lead{Row: record.Row}
+	r := &reader{b, record, &lead}
+	if !r.holds(b.take, b.key) {
+		lead.Skipped = len(lead.Problems) == 0
+		return lead
+	}
+	if b.lookup.email != nil {
+		lead.email = r.item(b.lookup.email)
+	}
+	if b.lookup.phone != nil {
+		lead.phone = r.item(b.lookup.phone)
+	}
+	lead.Client = r.identity()
+	for i := range b.fields {
+		lead.fields = append(lead.fields, r.item(&b.fields[i].value))
+	}
+	lead.resume = r.resume()
+	lead.acts = r.activities(clientScope)
+	for entry := range b.claims {
+		if c, ok := r.claim(entry); ok {
+			lead.claims = append(lead.claims, c)
+		}
+	}
+	lead.Problems = dedupe(lead.Problems)
+	return lead
+}
+
+// dedupe drops what was found again: a column may be mapped more than once.
+func dedupe(list problem.List) problem.List {
+	seen := map[problem.Problem]bool{}
+	var once problem.List
+	for _, p := range list {
+		if !seen[p] {
+			seen[p] = true
+			once = append(once, p)
+		}
+	}
+	return once
+}
+
+func (r *reader) item(v *boundValue) item {
+	it, wrong := v.read(&r.b.sheet, r.record)
+	if wrong != nil {
+		r.lead.Problems = append(r.lead.Problems, *wrong)
+	}
+	return it
+}
+
+// refuse notes a refusal of the cell in a column.
+func (r *reader) refuse(column int, refusal Refusal) {
+	sheet := &r.b.sheet
+	r.lead.Problems = append(r.lead.Problems,
+		refusal.at(sheet.At(column, r.record.Row), sheet.header(column), r.record.Cell(column)))
+}
+
+// holds evaluates a condition; one that fails counts as true, for the row is
+// invalid and must not look left out.
+func (r *reader) holds(e *expression, else_ []int) bool {
+	yes, refusal := e.holds(r.record)
+	if refusal != nil {
+		columns := e.columns()
+		if len(columns) == 0 {
+			columns = else_
+		}
+		r.refuse(first(columns), *refusal)
+		return true
+	}
+	return yes
+}
+
+// identity reads the client's key cells.
+func (r *reader) identity() Identity {
+	b := r.b
+	switch b.keySpace {
+	case emailSpace:
+		return r.lookupIdentity(r.lead.email, emailSpace)
+	case phoneSpace:
+		return r.lookupIdentity(r.lead.phone, phoneSpace)
+	}
+	if key, ok := r.key(b.key, "the client key"); ok {
+		return Identity{b.keySpace, key}
+	}
+	return Identity{}
+}
+
+// lookupIdentity makes the identity from the converted look-up value, so that
+// it is the same however the cell is written.
+func (r *reader) lookupIdentity(it item, space string) Identity {
+	if it.value.IsZero() {
+		if c := r.b.key[0]; r.record.Cell(c).IsEmpty() {
+			r.refuse(c, Refusal{"empty-key", "is empty; it is the client key", "fill the cell, or delete the row"})
+		}
+		return Identity{}
+	}
+	key := it.value.Literal
+	if space == emailSpace {
+		key = strings.ToLower(key)
+	}
+	return Identity{space, key}
+}
+
+// Identity is the client with a key, written as in the sheet or as a workbook
+// shows it.
+func (b *Binding) Identity(key string) Identity {
+	cell := Cell{Kind: TextCell, Raw: key, Shown: key}
+	convert := func(v *boundValue) string {
+		if value, refusal := v.conv.Convert(cell); refusal == nil {
+			return value.Literal
+		}
+		return squeeze(key)
+	}
+	switch b.keySpace {
+	case emailSpace:
+		key = strings.ToLower(convert(b.lookup.email))
+	case phoneSpace:
+		key = convert(b.lookup.phone)
+	}
+	return Identity{b.keySpace, squeeze(key)}
+}
+
+// key joins key cells. The parts of a composite key are escaped, so that two
+// different keys never join to the same text.
+func (r *reader) key(columns []int, what string) (string, bool) {
+	parts := make([]string, len(columns))
+	ok := true
+	for i, c := range columns {
+		part, refusal := KeyText(r.record.Cell(c))
+		if refusal == nil && part == "" {
+			refusal = &Refusal{"empty-key", "is empty; it is part of " + what, "fill the cell"}
+		}
+		if refusal != nil {
+			r.refuse(c, *refusal)
+			ok = false
+		}
+		if len(columns) > 1 {
+			part = strings.NewReplacer(`\`, `\\`, `|`, `\|`).Replace(part)
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "|"), ok
+}
+
+// resume finds the activity at which the client resumes, by its order.
+func (r *reader) resume() int {
+	at := r.b.resume
+	if !at.given || at.column < 0 {
+		return at.order
+	}
+	name := squeeze(r.record.Cell(at.column).Shown)
+	order, known := at.orders[name]
+	if !known {
+		var names []string
+		for n := range at.orders {
+			names = append(names, n)
+		}
+		message := "names no activity of the workflow; the client's next step was expected"
+		if name == "" {
+			message = "is empty; the client's next step was expected"
+		}
+		r.refuse(at.column, Refusal{"unknown-activity", message, nearestHint(name, sorted(names))})
+	}
+	return order
+}
+
+// activities reads the activities of one scope.
+func (r *reader) activities(scope int) map[int]actItems {
+	acts := map[int]actItems{}
+	for i := range r.b.acts {
+		a := &r.b.acts[i]
+		payload, ok := a.perScope[scope]
+		status, wanted := r.b.status(a, r.lead.resume)
+		if !ok || !wanted || !r.holds(payload.when, r.b.key) {
+			continue
+		}
+		items := actItems{workflow: r.item(&payload.workflow)}
+		for k := range payload.attributes {
+			if status != Open { // the client fills in an Open one
+				items.attributes = append(items.attributes, r.item(&payload.attributes[k].value))
+			}
+		}
+		acts[i] = items
+	}
+	return acts
+}
+
+func (r *reader) claim(entry int) (claimItems, bool) {
+	c := &r.b.claims[entry]
+	if !r.holds(c.when, c.key) {
+		return claimItems{}, false
+	}
+	key, ok := r.key(c.key, "the claim key")
+	items := claimItems{entry: entry, key: key, name: r.item(&c.name), acts: r.activities(entry)}
+	return items, ok
+}

@@ -1,0 +1,64 @@
+package mapping
+
+// orderV1 puts the Open activity right behind the client, so that the client
+// can be redirected while the earlier activities are still being back-filled
+// (service document, v1 flow B).
+func orderV1(client Step, acts []placed) []Step {
+	steps := []Step{client}
+	for _, a := range acts {
+		if a.open {
+			steps = append(steps, a.Step)
+		}
+	}
+	for _, a := range acts {
+		if !a.open {
+			steps = append(steps, a.Step)
+		}
+	}
+	return steps
+}
+
+// orderV2 is the order of the document's use cases: the client; claims that no
+// activity is on; the activities as listed, a claim being created just before
+// its first activity, and a stretch of activities on claims running claim by
+// claim; the link.
+func (p *planner) orderV2(client Step, claims []*claim, acts []placed) []Step {
+	steps := []Step{client}
+	created := map[string]bool{}
+	create := func(c *claim) {
+		if !created[c.key] {
+			created[c.key] = true
+			steps = append(steps, c.step(p.b.claims[c.entry].id))
+		}
+	}
+	busy := map[string]bool{}
+	for _, a := range acts {
+		busy[a.Claim] = true
+	}
+	for _, c := range claims {
+		if !busy[c.key] {
+			create(c)
+		}
+	}
+	for len(acts) > 0 {
+		if acts[0].Claim == "" {
+			steps = append(steps, acts[0].Step)
+			acts = acts[1:]
+			continue
+		}
+		stretch := 0
+		for stretch < len(acts) && acts[stretch].Claim != "" {
+			stretch++
+		}
+		for _, c := range claims {
+			for _, a := range acts[:stretch] {
+				if a.Claim == c.key {
+					create(c)
+					steps = append(steps, a.Step)
+				}
+			}
+		}
+		acts = acts[stretch:]
+	}
+	return append(steps, Step{Key: "link", Kind: LinkStep, Rows: p.plan.Rows, Title: "magic link"})
+}

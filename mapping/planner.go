@@ -1,0 +1,230 @@
+package mapping
+
+import (
+	"slices"
+
+	"claimsheet/mapping/problem"
+)
+
+// planner makes the plan of one client.
+type planner struct {
+	b     *Binding
+	plan  *Plan
+	leads []Lead
+}
+
+// claim is a claim of the plan: several rows may ask for it.
+type claim struct {
+	entry int
+	key   string // the step's key
+	name  item
+	rows  []int
+	acts  map[int][]actItems
+}
+
+// Plan makes the plan of a client from all its leads, in sheet order; number
+// is the client's place in the sheet, from 1. With any problem the plan has no
+// steps.
+func (b *Binding) Plan(number int, leads []Lead) Plan {
+	plan := Plan{Number: number, Client: leads[0].Client}
+	p := &planner{b, &plan, leads}
+	for _, l := range leads {
+		plan.Rows = append(plan.Rows, l.Row)
+		plan.Problems = append(plan.Problems, l.Problems...)
+	}
+	if plan.Skipped = leads[0].Skipped; plan.Skipped {
+		return plan
+	}
+	p.sameResume()
+	client := p.clientStep()
+	claims := p.claims()
+	acts := p.activitySteps(claims)
+	if len(plan.Problems) > 0 {
+		plan.Problems = dedupe(plan.Problems)
+		plan.Problems.Sort()
+		return plan
+	}
+	if b.mapping.V1() {
+		plan.Steps = orderV1(client, acts)
+	} else {
+		plan.Steps = p.orderV2(client, claims, acts)
+	}
+	return plan
+}
+
+func (p *planner) sameResume() {
+	at := p.b.resume
+	for _, l := range p.leads[1:] {
+		if at.given && at.column >= 0 && l.resume != p.leads[0].resume && len(l.Problems)+len(p.leads[0].Problems) == 0 {
+			sheet := &p.b.sheet
+			here, there := sheet.At(at.column, l.Row), sheet.At(at.column, p.leads[0].Row)
+			const message = "%s differs from %s, and the rows of one client must agree on where it resumes"
+			header := sheet.header(at.column)
+			p.plan.Problems = append(p.plan.Problems,
+				problem.At(here, "conflict", message, header, there), problem.At(there, "conflict", message, header, here))
+			return
+		}
+	}
+}
+
+func (p *planner) clientStep() Step {
+	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client"}
+	if p.b.lookup.email != nil {
+		p.plan.Lookup.Email = p.each(p.b.lookup.email, func(l *Lead) item { return l.email }).value.Literal
+	}
+	if p.b.lookup.phone != nil {
+		p.plan.Lookup.Phone = p.each(p.b.lookup.phone, func(l *Lead) item { return l.phone }).value.Literal
+	}
+	p.plan.Lookup.Confirm = p.b.lookup.confirm
+	for i := range p.b.fields {
+		f := &p.b.fields[i]
+		merged := p.each(&f.value, func(l *Lead) item {
+			if i >= len(l.fields) {
+				return item{}
+			}
+			return l.fields[i]
+		})
+		if !merged.value.IsZero() {
+			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source})
+		}
+	}
+	return step
+}
+
+// each merges one value over all the leads.
+func (p *planner) each(v *boundValue, of func(*Lead) item) item {
+	items := make([]item, len(p.leads))
+	for i := range p.leads {
+		items[i] = of(&p.leads[i])
+	}
+	return p.merge(v, items)
+}
+
+// claims gathers the claims that the rows ask for, in the order of their first
+// row.
+func (p *planner) claims() []*claim {
+	var list []*claim
+	names := map[string][]item{}
+	for _, l := range p.leads {
+		for _, c := range l.claims {
+			key := "claim/" + p.b.claims[c.entry].id + "/" + c.key
+			i := slices.IndexFunc(list, func(known *claim) bool { return known.key == key })
+			if i < 0 {
+				i = len(list)
+				list = append(list, &claim{entry: c.entry, key: key, acts: map[int][]actItems{}})
+			}
+			known := list[i]
+			if !slices.Contains(known.rows, l.Row) {
+				known.rows = append(known.rows, l.Row)
+			}
+			for a, items := range c.acts {
+				known.acts[a] = append(known.acts[a], items)
+			}
+			names[key] = append(names[key], c.name)
+		}
+	}
+	for _, c := range list {
+		c.name = p.merge(&p.b.claims[c.entry].name, names[c.key])
+	}
+	return list
+}
+
+func (c *claim) step(id string) Step {
+	return Step{Key: c.key, Kind: ClaimStep, Rows: c.rows, Claim: c.key, Title: id,
+		Name: c.name.value.Literal, NameSource: c.name.source}
+}
+
+// placed is an activity step with its place in the mapping's list.
+type placed struct {
+	Step
+	index int // in the mapping's activities
+	open  bool
+}
+
+// activitySteps makes the steps of all activities, in the mapping's order and,
+// within one activity, in the order of the claims.
+func (p *planner) activitySteps(claims []*claim) []placed {
+	var steps []placed
+	for i := range p.b.acts {
+		a := &p.b.acts[i]
+		status, wanted := p.b.status(a, p.leads[0].resume)
+		if !wanted {
+			continue
+		}
+		if payload, ok := a.perScope[clientScope]; ok {
+			var items []actItems
+			for _, l := range p.leads {
+				if it, ok := l.acts[i]; ok {
+					items = append(items, it)
+				}
+			}
+			steps = p.activity(steps, i, status, payload, items, p.plan.Rows, "")
+		}
+		for _, c := range claims {
+			if payload, ok := a.perScope[c.entry]; ok {
+				steps = p.activity(steps, i, status, payload, c.acts[i], c.rows, c.key)
+			}
+		}
+	}
+	return steps
+}
+
+// status is the activity's status, or that it is left out, given the order of
+// the activity at which the client resumes.
+func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bool) {
+	switch {
+	case !b.resume.given || a.order < 0 || a.order < resume:
+		return a.rule.Status, true
+	case a.order == resume:
+		return Open, true
+	}
+	return "", false
+}
+
+// activity adds the step of one activity on one scope; no items means that its
+// condition left it out.
+func (p *planner) activity(steps []placed, i int, status Status, payload *boundPayload, items []actItems, rows []int, claimKey string) []placed {
+	if len(items) == 0 {
+		return steps
+	}
+	a := &p.b.acts[i]
+	key := "activity/" + a.rule.ID.Text + "@client"
+	if claimKey != "" {
+		key = "activity/" + a.rule.ID.Text + "@" + claimKey[len("claim/"):]
+	}
+	act := &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}
+	if !p.b.mapping.V1() {
+		name := p.merge(&payload.workflow, pick(items, func(it actItems) item { return it.workflow }))
+		act.Workflow = Workflow{name.value.Literal, payload.identifier}
+	}
+	if status != Open {
+		act.Attributes = p.attributes(payload, items)
+		if len(act.Attributes) == 0 {
+			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.sheet.AtRow(rows[0]), "no-attributes",
+				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
+				Hinted("fill one of them, or give the activity a when that leaves it out"))
+		}
+	}
+	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, Title: a.rule.Template.Text, Activity: act}
+	return append(steps, placed{step, i, status == Open && a.order >= 0})
+}
+
+func (p *planner) attributes(payload *boundPayload, items []actItems) []Attribute {
+	var list []Attribute
+	for k := range payload.attributes {
+		attr := &payload.attributes[k]
+		merged := p.merge(&attr.value, pick(items, func(it actItems) item { return it.attributes[k] }))
+		if !merged.value.IsZero() {
+			list = append(list, Attribute{attr.templateID, attr.value.label, merged.value, merged.source})
+		}
+	}
+	return list
+}
+
+func pick(items []actItems, of func(actItems) item) []item {
+	list := make([]item, len(items))
+	for i, it := range items {
+		list[i] = of(it)
+	}
+	return list
+}

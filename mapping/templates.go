@@ -1,0 +1,107 @@
+package mapping
+
+import (
+	"slices"
+	"strings"
+)
+
+// Service is what a mapping is bound to: the environment's reference data and
+// what its environment settles. Ids come from here and from nowhere else.
+type Service struct {
+	Environment                string // its name, for messages
+	Templates                  []Template
+	TemplateIDs                map[string]string // "Template" or "Template/Attribute" → id, where names are shared
+	WorkflowTemplateIdentifier string            // the default for mappings; "" for none
+}
+
+// template finds an activity template by its exact name.
+func (b *binder) template(name Word) (Template, bool) {
+	var found []Template
+	var names []string
+	for _, t := range b.service.Templates {
+		names = append(names, t.Name)
+		if t.Name == name.Text {
+			found = append(found, t)
+		}
+	}
+	if id, ok := b.service.TemplateIDs[name.Text]; ok {
+		return b.templateByID(name, id)
+	}
+	switch len(found) {
+	case 1:
+		return found[0], true
+	case 0:
+		b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template “%s”", b.service.Environment, name.Text).
+			Hint = nearestHint(name.Text, names)
+	default:
+		b.wrongAt(name.At, "shared-name", "the environment “%s” has %d activity templates called “%s”", b.service.Environment, len(found), name.Text).
+			Hint = "say which one is meant in the environments file: template_ids: {\"" + name.Text + "\": its id}; the ids are " + ids(found)
+	}
+	return Template{}, false
+}
+
+func (b *binder) templateByID(name Word, id string) (Template, bool) {
+	for _, t := range b.service.Templates {
+		if strings.EqualFold(t.ID, id) {
+			return t, true
+		}
+	}
+	b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template with the id that template_ids gives for “%s”", b.service.Environment, name.Text).
+		Hint = "correct template_ids in the environments file; “" + name.Text + "” may have been made anew"
+	return Template{}, false
+}
+
+func ids(templates []Template) string {
+	var list []string
+	for _, t := range templates {
+		list = append(list, t.ID)
+	}
+	return strings.Join(list, ", ")
+}
+
+// attribute finds an attribute template by its exact name.
+func (b *binder) attribute(t Template, name Word) (AttributeTemplate, bool) {
+	var found []AttributeTemplate
+	var names []string
+	id, chosen := b.service.TemplateIDs[t.Name+"/"+name.Text]
+	for _, a := range t.Attributes {
+		names = append(names, a.Name)
+		if chosen && strings.EqualFold(a.ID, id) || !chosen && a.Name == name.Text {
+			found = append(found, a)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], true
+	case chosen:
+		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute with the id that template_ids gives for “%s/%s”", t.Name, t.Name, name.Text).
+			Hint = "correct template_ids in the environments file"
+	case len(found) == 0:
+		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute “%s”", t.Name, name.Text).
+			Hint = nearestHint(name.Text, names)
+	default:
+		b.wrongAt(name.At, "shared-name", "the template “%s” has %d attributes called “%s”", t.Name, len(found), name.Text).
+			Hint = "say which one is meant in the environments file: template_ids: {\"" + t.Name + "/" + name.Text + "\": its id}"
+	}
+	return AttributeTemplate{}, false
+}
+
+// attributeType settles the data type: the template's where it tells one, else
+// the mapping's, else Text with a note. A contradiction is a problem.
+func (b *binder) attributeType(template string, a AttributeTemplate, rule *ValueRule) Type {
+	wanted := Type(rule.Type.Text)
+	switch {
+	case a.Type == "" && wanted == "":
+		note := template + "/" + a.Name
+		if !slices.Contains(b.untyped, note) {
+			b.untyped = append(b.untyped, note)
+		}
+		return Text
+	case a.Type == "":
+		return wanted
+	case wanted != "" && wanted != a.Type:
+		b.wrongAt(rule.Type.At, "wrong-type", "the service says that “%s” of “%s” is a %s, not a %s", a.Name, template, a.Type, wanted).
+			Hint = "leave type out, or write type: " + string(a.Type)
+	}
+	return a.Type
+}

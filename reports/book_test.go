@@ -1,0 +1,214 @@
+package reports_test
+
+import (
+	"flag"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// each yields values that nothing is wrong with.
+func each[T any](values ...T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, v := range values {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// broken yields values and then an error.
+func broken[T any](err error, values ...T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v := range each(values...) {
+			if !yield(v, nil) {
+				return
+			}
+		}
+		var none T
+		yield(none, err)
+	}
+}
+
+// loans is a small run with everything in it: its header stands in row 3.
+func loans() reports.Book {
+	text := func(s string) mapping.Cell { return mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s} }
+	record := func(row int, name, ref, amount, born string, rest ...mapping.Cell) mapping.Record {
+		return mapping.Record{Row: row, Cells: append([]mapping.Cell{
+			text(name),
+			{Kind: mapping.Number, Raw: ref, Shown: "00" + ref, Format: "00000"},
+			{Kind: mapping.Number, Raw: amount, Shown: amount, Format: `"£"#,##0.00`},
+			{Kind: mapping.DateCell, Raw: born, Shown: "1980-05-01", Format: "dd/mm/yyyy"},
+		}, rest...)}
+	}
+	steps := func(number int, client, step, state, id string, status int) importer.StepResult {
+		return importer.StepResult{Number: number, ClientKey: client, Step: step, State: state, ID: id, Attempts: 1,
+			Status: status, At: time.Date(2026, 11, 20, 2, number, 7, 0, time.UTC)}
+	}
+	return reports.Book{
+		Sheet: mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 3, Header: []string{"E-mail", "Ref", "Amount", "Born", "Opt in"}},
+		Records: each(
+			record(4, "ann@example.test", "123", "1500.5", "29342", mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}),
+			record(5, "bob@example.test", "124", "1.1000000000000001", "29343.604166666664", mapping.Cell{Kind: mapping.Bool, Raw: "0", Shown: "FALSE"}, text("late")),
+			record(6, "cy@example.test", "125", "12", "45000", mapping.Cell{Kind: mapping.ErrorCell, Raw: "#REF!", Shown: "#REF!"}),
+			record(8, "dee@example.test", "126", "13", "45001", mapping.Cell{Kind: mapping.Uncomputed}),
+			mapping.Record{Row: 9},
+		),
+		Rows: each(
+			importer.RowResult{Row: 4, Status: importer.DoneRow, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://go.example.test/1"},
+			importer.RowResult{Row: 5, Status: importer.FailedRow, ClientID: "c-2", FailedStep: "activity/details@client", Error: "the service answered 422", Advice: "correct the row and rerun"},
+			importer.RowResult{Row: 6, Status: importer.Invalid, Error: "Opt in is an error value", Advice: "correct the cell"},
+			importer.RowResult{Row: 8, Status: importer.Uncertain, FailedStep: "client", Error: "no answer", Advice: "settle the step"},
+			importer.RowResult{Row: 9, Status: importer.Skipped},
+		),
+		Steps: each(
+			steps(1, "ann@example.test", "client", "done", "c-1", 201),
+			steps(2, "ann@example.test", "claim/loan/A1", "done", "k-1", 201),
+			steps(3, "bob@example.test", "activity/details@client", "failed", "", 422),
+			importer.StepResult{Number: 4, ClientKey: "dee@example.test", Step: "client", State: "planned"},
+		),
+		Problems: problem.List{
+			problem.Problem{Where: problem.Where{Sheet: "Leads", Cell: "E6", Row: 6}, Code: "error-value", Message: "Opt in is an error value; expected yes or no", Hint: "mend the formula", Seen: "#REF!"},
+		},
+		Summary: importer.Summary{Run: "5b1c7b0e-6c3f-4d2e-9d8a-2f1f6f3c9a10", Environment: "uat", WithoutLink: 1, Seconds: 83.4, Results: "leads.results.xlsx",
+			Rows:     importer.Counts{Total: 5, Done: 1, Failed: 1, Invalid: 1, Uncertain: 1, Skipped: 1},
+			Clients:  importer.Counts{Total: 4, Done: 1, Failed: 1, Invalid: 1, Uncertain: 1},
+			Requests: importer.Requests{Client: 3, Claim: 1, Activity: 1, Link: 1, Lookup: 4, Templates: 1}},
+		Facts:          []reports.Fact{{Label: "Mapping", Text: "nightly-loans (mapping.yaml)"}, {Label: "Input", Text: "leads.xlsx"}},
+		ClientIDHeader: "contactId",
+		Binding:        map[string]string{"claimsheet.ledger": "L1", "claimsheet.environment": "https://uat.example.test", "claimsheet.input": ""},
+		Notice:         "Sandbox: nothing was sent to a real service.",
+	}
+}
+
+// written writes b into a new folder and opens the file.
+func written(t *testing.T, b reports.Book) (string, *excelize.File) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "leads.results.xlsx")
+	if _, err := reports.WriteWorkbook(path, b); err != nil {
+		t.Fatal(err)
+	}
+	return path, open(t, path)
+}
+
+func open(t *testing.T, path string) *excelize.File {
+	t.Helper()
+	f, err := excelize.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// dump is all sheets as text: a cell's stored value with its type and format.
+func dump(t *testing.T, f *excelize.File) string {
+	t.Helper()
+	var b strings.Builder
+	for _, sheet := range f.GetSheetList() {
+		fmt.Fprintf(&b, "== %s\n", sheet)
+		rows, err := f.GetRows(sheet, excelize.Options{RawCellValue: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r, row := range rows {
+			for c, value := range row {
+				if value != "" {
+					ref, _ := excelize.CoordinatesToCellName(c+1, r+1)
+					fmt.Fprintf(&b, "%s\t%s\t%s\n", ref, kind(t, f, sheet, ref), value)
+				}
+			}
+		}
+	}
+	return b.String()
+}
+
+// kind is a cell's type and number format.
+func kind(t *testing.T, f *excelize.File, sheet, ref string) string {
+	t.Helper()
+	typ, err := f.GetCellType(sheet, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := map[excelize.CellType]string{excelize.CellTypeUnset: "number", excelize.CellTypeBool: "bool",
+		excelize.CellTypeError: "error", excelize.CellTypeInlineString: "text"}[typ]
+	id, err := f.GetCellStyle(sheet, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	style, err := f.GetStyle(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if style.CustomNumFmt != nil {
+		return name + " " + *style.CustomNumFmt
+	}
+	if style.NumFmt != 0 {
+		return fmt.Sprintf("%s #%d", name, style.NumFmt)
+	}
+	return name
+}
+
+// golden compares with a file of testdata, or rewrites it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("not as in %s (-want +got):\n%s", path, diff)
+	}
+}
+
+func TestWorkbook(t *testing.T) {
+	t.Run("results", func(t *testing.T) {
+		_, f := written(t, loans())
+		golden(t, "results.golden", dump(t, f))
+	})
+	t.Run("plan", func(t *testing.T) {
+		b := loans()
+		b.Summary.DryRun = true
+		_, f := written(t, b)
+		golden(t, "plan.golden", dump(t, f))
+		comments, err := f.GetComments("Results")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range comments {
+			got = append(got, c.Cell+": "+c.Text)
+		}
+		want := []string{"E4: Opt in is an error value; expected yes or no\nmend the formula"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("comments (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("header alone", func(t *testing.T) {
+		b := reports.Book{Sheet: mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail"}}, ClientIDHeader: "clientId",
+			Records: each[mapping.Record](), Rows: each[importer.RowResult]()}
+		_, f := written(t, b)
+		golden(t, "empty.golden", dump(t, f))
+	})
+}

@@ -1,0 +1,135 @@
+package reports_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+// names are the entries of a folder, hidden ones too.
+func names(t *testing.T, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+// Whatever goes wrong, the old file stays as it was and nothing else appears.
+func TestNothingIsWrittenAfterAnError(t *testing.T) {
+	torn := errors.New("the source is torn")
+	cases := map[string]func(*reports.Book){
+		"records fail":        func(b *reports.Book) { b.Records = broken(torn, mapping.Record{Row: 4}) },
+		"rows fail":           func(b *reports.Book) { b.Rows = broken(torn, importer.RowResult{Row: 4}) },
+		"steps fail":          func(b *reports.Book) { b.Steps = broken(torn, importer.StepResult{Number: 1}) },
+		"rows fail after all": func(b *reports.Book) { b.Records, b.Rows = each[mapping.Record](), broken[importer.RowResult](torn) },
+		"a row too few":       func(b *reports.Book) { b.Rows = each(importer.RowResult{Row: 4}) },
+		"a row too many":      func(b *reports.Book) { b.Records = each(mapping.Record{Row: 4}) },
+		"another row":         func(b *reports.Book) { b.Rows = each(importer.RowResult{Row: 5}) },
+		"a reserved column":   func(b *reports.Book) { b.Sheet.Header[1] = "import STATUS " },
+	}
+	for name, spoil := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "leads.results.xlsx")
+			if err := os.WriteFile(path, []byte("the old file"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b := loans()
+			spoil(&b)
+			if w, err := reports.WriteWorkbook(path, b); err == nil {
+				t.Fatalf("no error, and %v", w)
+			}
+			if got, _ := os.ReadFile(path); string(got) != "the old file" {
+				t.Error("the old file was changed")
+			}
+			if diff := cmp.Diff([]string{"leads.results.xlsx"}, names(t, dir)); diff != "" {
+				t.Errorf("folder (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReservedColumnsAreProblems(t *testing.T) {
+	b := loans()
+	b.Sheet.Header[0], b.Sheet.Header[2] = "contactid", "Source row"
+	_, err := reports.WriteWorkbook(filepath.Join(t.TempDir(), "a.xlsx"), b)
+	var found problem.List
+	if !errors.As(err, &found) {
+		t.Fatal(err)
+	}
+	var cells []string
+	for _, p := range found {
+		cells = append(cells, p.Where.String())
+	}
+	if diff := cmp.Diff([]string{"Leads!A3", "Leads!C3"}, cells); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFileIsPrivateAndDigested(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "leads.results.xlsx")
+	if err := os.WriteFile(path, []byte("the old file"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w, err := reports.WriteWorkbook(path, loans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(data)
+	if diff := cmp.Diff(reports.Written{Path: path, Digest: hex.EncodeToString(sum[:])}, w); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode != 0o600 {
+		t.Errorf("the file's mode is %o", mode)
+	}
+	if diff := cmp.Diff([]string{"leads.results.xlsx"}, names(t, dir)); diff != "" {
+		t.Errorf("folder (-want +got):\n%s", diff)
+	}
+}
+
+// A folder stands for a file that cannot be replaced.
+func TestWorkbookIsNotLostWhenItsNameIsHeld(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "leads.results.xlsx")
+	for _, held := range []string{path, filepath.Join(dir, "leads.results.2.xlsx")} {
+		if err := os.Mkdir(held, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := reports.WriteWorkbook(path, loans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(dir, "leads.results.3.xlsx"); w.Path != want {
+		t.Errorf("written to %s, want %s", w.Path, want)
+	}
+	if _, ok, err := reports.IsOurs(w.Path); !ok || err != nil {
+		t.Errorf("IsOurs: %v, %v", ok, err)
+	}
+}

@@ -1,0 +1,119 @@
+package reports
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"claimsheet/mapping/problem"
+)
+
+// Placement says where a workbook goes and what becomes of a file that is there.
+type Placement struct {
+	// Path is where to write.
+	Path string
+	// Aside is what the file at Path is renamed to first, because somebody
+	// edited it; "" when there is nothing to keep.
+	Aside string
+}
+
+// MakeRoom renames the file at Path to Aside, if there is one to keep.
+func (p Placement) MakeRoom() error {
+	if p.Aside == "" {
+		return nil
+	}
+	if err := os.Rename(p.Path, p.Aside); err != nil {
+		return fmt.Errorf("keeping the edited workbook: %w", err)
+	}
+	return nil
+}
+
+// Target decides whether a workbook may be written to path. It changes nothing,
+// so it can be asked before a run starts and again before it writes.
+//
+//   - Nothing is there, or a workbook of ours as we left it (its SHA-256 in hex
+//     is lastDigest), or an earlier plan: it is written.
+//   - A results workbook of ours that somebody edited since, or whose digest
+//     nobody remembers (lastDigest is ""): it is renamed NAME-<now>.xlsx first.
+//   - Anything else, and results where a dry run's plan is to go: a
+//     problem.Problem.
+//
+// Any other error means that the file there could not be examined.
+func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placement, error) {
+	here := problem.Where{File: path}
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return Placement{}, problem.At(here, "output-no-folder", "the folder %s is not there; expected a folder that exists", folder).
+			Hinted("make the folder, or choose another name with -o")
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Placement{Path: path}, nil
+	}
+	if err != nil {
+		return Placement{}, fmt.Errorf("examining the place of the workbook: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return Placement{}, problem.At(here, "output-not-a-file", "is not a plain file; expected a free name or a workbook that Claimsheet wrote").
+			Hinted("choose another name with -o")
+	}
+	binding, ours, err := IsOurs(path)
+	if err != nil {
+		return Placement{}, fmt.Errorf("examining the workbook that is to be replaced: %w", err)
+	}
+	if !ours {
+		return Placement{}, problem.At(here, "output-exists", "exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote").
+			Hinted("choose another name with -o")
+	}
+	if Kind(binding[KindProperty]) == Plan {
+		return Placement{Path: path}, nil
+	}
+	if dryRun {
+		return Placement{}, problem.At(here, "output-is-results", "holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan").
+			Hinted("choose another name with -o")
+	}
+	return placeOver(path, lastDigest, now)
+}
+
+// placeOver replaces results of ours, keeping them when they are not as we left
+// them.
+func placeOver(path, lastDigest string, now time.Time) (Placement, error) {
+	digest, err := digestOf(path)
+	if err != nil {
+		return Placement{}, fmt.Errorf("examining the workbook that is to be replaced: %w", err)
+	}
+	if digest == lastDigest {
+		return Placement{Path: path}, nil
+	}
+	ext := filepath.Ext(path)
+	aside := strings.TrimSuffix(path, ext) + "-" + now.Format("20060102T150405")
+	name := aside + ext
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return Placement{Path: path, Aside: name}, nil
+		} else if err != nil {
+			return Placement{}, fmt.Errorf("finding a name for the edited workbook: %w", err)
+		}
+		name = fmt.Sprintf("%s.%d%s", aside, n, ext)
+	}
+}
+
+func digestOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

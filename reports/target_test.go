@@ -1,0 +1,150 @@
+package reports_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+func TestIsOurs(t *testing.T) {
+	path, f := written(t, loans())
+	want := map[string]string{
+		reports.KindProperty: "results", "claimsheet.ledger": "L1", "claimsheet.environment": "https://uat.example.test",
+	}
+	check := func(name, path string, want map[string]string) {
+		t.Helper()
+		got, ok, err := reports.IsOurs(path)
+		if err != nil || ok != (want != nil) {
+			t.Fatalf("%s: %v, %v", name, ok, err)
+		}
+		if diff := cmp.Diff(want, got); ok && diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	check("as written", path, want)
+
+	if err := f.SetCellValue("Results", "A2", "edited"); err != nil {
+		t.Fatal(err)
+	}
+	edited := filepath.Join(t.TempDir(), "edited.xlsx")
+	if err := f.SaveAs(edited); err != nil {
+		t.Fatal(err)
+	}
+	check("edited", edited, want)
+
+	check("a workbook of somebody else", foreign(t), nil)
+	for name, content := range map[string]string{"empty": "", "text": "a,b\n1,2\n"} {
+		path := filepath.Join(t.TempDir(), "a.xlsx")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check(name, path, nil)
+	}
+	if _, _, err := reports.IsOurs(filepath.Join(t.TempDir(), "missing.xlsx")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file: %v", err)
+	}
+}
+
+// foreign is a workbook that Claimsheet did not write.
+func foreign(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "foreign.xlsx")
+	f := excelize.NewFile()
+	defer f.Close()
+	if err := f.SetCustomProps(excelize.CustomProperty{Name: "Department", Value: "Claims"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.SaveAs(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestTarget(t *testing.T) {
+	now := time.Date(2026, 11, 20, 23, 5, 9, 0, time.UTC)
+	book := func(dryRun bool) string {
+		b := loans()
+		b.Summary.DryRun = dryRun
+		path, _ := written(t, b)
+		return path
+	}
+	digest := func(path string) string {
+		w, err := reports.WriteWorkbook(path, loans())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w.Digest
+	}
+	results, plan, folder := book(false), book(true), t.TempDir()
+	link := filepath.Join(folder, "link.xlsx")
+	if err := os.Symlink(results, link); err != nil {
+		t.Skip(err)
+	}
+	known := digest(results)
+	aside := filepath.Join(filepath.Dir(results), "leads.results-20261120T230509.xlsx")
+	free := filepath.Join(folder, "free.xlsx")
+
+	cases := map[string]struct {
+		path   string
+		dryRun bool
+		digest string
+		want   reports.Placement
+		code   string
+	}{
+		"free":                          {path: free, want: reports.Placement{Path: free}},
+		"free, dry run":                 {path: free, dryRun: true, want: reports.Placement{Path: free}},
+		"results as we left them":       {path: results, digest: known, want: reports.Placement{Path: results}},
+		"results edited since":          {path: results, digest: "another", want: reports.Placement{Path: results, Aside: aside}},
+		"results nobody remembers":      {path: results, want: reports.Placement{Path: results, Aside: aside}},
+		"a plan over results":           {path: results, dryRun: true, digest: known, code: "output-is-results"},
+		"a plan over a plan":            {path: plan, dryRun: true, want: reports.Placement{Path: plan}},
+		"results over a plan":           {path: plan, want: reports.Placement{Path: plan}},
+		"somebody else's":               {path: foreign(t), code: "output-exists"},
+		"a folder":                      {path: folder, code: "output-not-a-file"},
+		"a link":                        {path: link, code: "output-not-a-file"},
+		"in a folder that is not there": {path: filepath.Join(folder, "no", "a.xlsx"), code: "output-no-folder"},
+		"in a file":                     {path: filepath.Join(results, "a.xlsx"), dryRun: true, code: "output-no-folder"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := reports.Target(c.path, c.dryRun, c.digest, now)
+			var p problem.Problem
+			if errors.As(err, &p); p.Code != c.code || (err != nil) != (c.code != "") {
+				t.Fatalf("got error %v, want code %q", err, c.code)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMakeRoomKeepsTheEditedWorkbook(t *testing.T) {
+	path, _ := written(t, loans())
+	now := time.Date(2026, 11, 20, 23, 5, 9, 0, time.UTC)
+	before, _ := os.ReadFile(path)
+	for _, name := range []string{"leads.results-20261120T230509.xlsx", "leads.results-20261120T230509.2.xlsx"} {
+		p, err := reports.Target(path, false, "", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.MakeRoom(); err != nil {
+			t.Fatal(err)
+		}
+		kept, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
+		if err != nil || string(kept) != string(before) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := os.WriteFile(path, before, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package reports
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"claimsheet/importer"
+)
+
+// Ending is what a summary for a terminal needs to know beside the numbers.
+type Ending struct {
+	// Stopped is why the run ended before its work did, without a final stop;
+	// "" when it did not.
+	Stopped string
+	// Notice is said first, e.g. that nothing was sent to a real service.
+	Notice string
+	// Command is the command of the run: it does for real what a dry run
+	// planned, and, given again, does what is still missing.
+	Command []string
+}
+
+// WriteSummary writes the end of a run in a few plain lines for a terminal:
+// what was done, what needs a person, and the exact next commands. It holds no
+// personal data and no links.
+func WriteSummary(w io.Writer, s importer.Summary, e Ending) error {
+	var b strings.Builder
+	if e.Notice != "" {
+		fmt.Fprintln(&b, e.Notice)
+	}
+	if e.Stopped != "" {
+		fmt.Fprintf(&b, "Stopped: %s.\n", e.Stopped)
+	}
+	what := "Done"
+	if s.DryRun {
+		what = "Checked, nothing sent"
+	}
+	fmt.Fprintf(&b, "%s in %s: %s of %s in %s.\n", what, s.Environment,
+		count(s.Rows.Total, "row"), count(s.Clients.Total, "client"), duration(s.Seconds))
+	for _, c := range byStatus(s.Rows) {
+		if c.count > 0 {
+			fmt.Fprintf(&b, "  %7d %s\n", c.count, meaning(c.status))
+		}
+	}
+	if s.WithoutLink > 0 {
+		fmt.Fprintf(&b, "%s done without a redirect url; the column %q says why.\n", count(s.WithoutLink, "client"), AdviceHeader)
+	}
+	fmt.Fprintf(&b, "%s: %s.\n", requestWord(s.DryRun), requestText(s.Requests))
+	if s.Results != "" {
+		fmt.Fprintf(&b, "Every row is in %s\n", s.Results)
+	}
+	for _, line := range nextSteps(s, e) {
+		fmt.Fprintln(&b, line)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// WriteJSON writes s as one JSON object on one line.
+func WriteJSON(w io.Writer, s importer.Summary) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(s)
+}
+
+// meaning is a status with what it asks of a person.
+func meaning(s importer.Status) string {
+	switch s {
+	case importer.Unchanged:
+		return "unchanged: done before, nothing sent"
+	case importer.Changed:
+		return "changed since they were done: nothing sent, to be corrected by hand in the service"
+	case importer.Skipped:
+		return "skipped on purpose"
+	case importer.NotStarted:
+		return "not started: a later run does them"
+	case importer.FailedRow:
+		return "failed: refused by the service, see the column Error"
+	case importer.Uncertain:
+		return "uncertain: perhaps created, to be settled by you"
+	case importer.Invalid:
+		return "invalid: cells to be corrected, nothing sent for these clients"
+	}
+	return string(s)
+}
+
+func requestWord(dryRun bool) string {
+	if dryRun {
+		return "A run would send"
+	}
+	return "Sent"
+}
+
+// requestText lists the kinds of request that there were.
+func requestText(r importer.Requests) string {
+	var parts []string
+	for _, k := range byKind(r) {
+		if k.count > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", k.count, k.kind))
+		}
+	}
+	if parts == nil {
+		return "no requests"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// nextSteps is what a person does next, and with which command.
+func nextSteps(s importer.Summary, e Ending) []string {
+	r := s.Rows
+	switch {
+	case e.Command == nil:
+		return nil
+	case s.DryRun && r.Planned > 0:
+		return []string{"Next: " + commandLine(e.Command)}
+	case s.DryRun:
+		return nil
+	}
+	var lines []string
+	if r.Uncertain > 0 {
+		lines = append(lines, "Look in the service for the uncertain steps (sheet Steps): nothing sends them again by itself.")
+	}
+	if r.Failed+r.Invalid+r.NotStarted > 0 {
+		lines = append(lines, "When the cells are corrected, give the same command again; only what is missing is sent:",
+			"  "+commandLine(e.Command))
+	}
+	return lines
+}
+
+// commandLine is a command as it can be typed: words with anything but plain
+// characters are quoted, as this system's shell understands it.
+func commandLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w
+		switch {
+		case w != "" && !strings.ContainsFunc(w, needsQuotes):
+		case runtime.GOOS == "windows":
+			quoted[i] = `"` + w + `"`
+		default:
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+func needsQuotes(r rune) bool {
+	plain := r > 127 || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+		strings.ContainsRune("-_./:=,@%+", r)
+	return !plain
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

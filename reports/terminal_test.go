@@ -1,0 +1,52 @@
+package reports_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer"
+	"claimsheet/reports"
+)
+
+func TestWriteSummary(t *testing.T) {
+	mixed := loans().Summary
+	mixed.Results = "/data/John's leads.results.xlsx"
+	done := importer.Summary{Environment: "uat", Results: "a.results.xlsx", Seconds: 4.25,
+		Rows: importer.Counts{Total: 1, Done: 1}, Clients: importer.Counts{Total: 1, Done: 1}}
+	dry := importer.Summary{Environment: "uat", DryRun: true, Results: "a.plan.xlsx", Seconds: 1,
+		Rows: importer.Counts{Total: 3, Planned: 2, Invalid: 1}, Clients: importer.Counts{Total: 3, Planned: 2, Invalid: 1},
+		Requests: importer.Requests{Client: 2, Claim: 2}}
+	run := []string{"claimsheet", "run", "-m", "my mapping.yaml", "a.xlsx"}
+	cases := []struct {
+		summary importer.Summary
+		ending  reports.Ending
+	}{
+		{mixed, reports.Ending{Notice: "Sandbox: nothing was sent to a real service.", Stopped: "the service refuses the credentials (401)", Command: run}},
+		{done, reports.Ending{}},
+		{dry, reports.Ending{Command: run}},
+	}
+	var b strings.Builder
+	for _, c := range cases {
+		if err := reports.WriteSummary(&b, c.summary, c.ending); err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString("----\n")
+	}
+	golden(t, "summary.golden", b.String())
+}
+
+func TestWriteJSON(t *testing.T) {
+	var b strings.Builder
+	if err := reports.WriteJSON(&b, loans().Summary); err != nil {
+		t.Fatal(err)
+	}
+	counts := `{"total":5,"done":1,"failed":1,"uncertain":1,"invalid":1,"skipped":1,"unchanged":0,"changed":0,"notStarted":0,"planned":0}`
+	clients := `{"total":4,"done":1,"failed":1,"uncertain":1,"invalid":1,"skipped":0,"unchanged":0,"changed":0,"notStarted":0,"planned":0}`
+	want := `{"run":"5b1c7b0e-6c3f-4d2e-9d8a-2f1f6f3c9a10","environment":"uat","dryRun":false,"rows":` + counts + `,"clients":` + clients +
+		`,"requests":{"client":3,"claim":1,"activity":1,"link":1,"lookup":4,"templates":1},"withoutLink":1,"results":"leads.results.xlsx","seconds":83.4}` + "\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

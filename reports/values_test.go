@@ -1,0 +1,193 @@
+package reports_test
+
+import (
+	"archive/zip"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+	"pgregory.net/rapid"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/reports"
+)
+
+// sheetOf is a book of one column with these cells.
+func sheetOf(cells ...mapping.Cell) reports.Book {
+	var records []mapping.Record
+	var rows []importer.RowResult
+	for i, c := range cells {
+		records = append(records, mapping.Record{Row: i + 2, Cells: []mapping.Cell{c}})
+		rows = append(rows, importer.RowResult{Row: i + 2, Status: importer.DoneRow})
+	}
+	return reports.Book{
+		Sheet:   mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"Value"}},
+		Records: each(records...), Rows: each(rows...), ClientIDHeader: "clientId",
+	}
+}
+
+// column reads the stored values of column A below the header.
+func column(t *testing.T, f *excelize.File, rows int) []string {
+	t.Helper()
+	var got []string
+	for row := range rows {
+		ref, _ := excelize.CoordinatesToCellName(1, row+2)
+		value, err := f.GetCellValue("Results", ref, excelize.Options{RawCellValue: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, value)
+	}
+	return got
+}
+
+// A number is stored as the source stores it, to the last character.
+func TestNumbersKeepTheirLiteral(t *testing.T) {
+	literals := []string{"0", "-0", "0.1", "1.1000000000000001", "1.0000000000000049", "0.30000000000000004",
+		"9007199254740993", "12345678901234567890", "7.7E+25", "1e-7", "1.50", "-12.25", ".5", "5."}
+	var cells []mapping.Cell
+	for _, l := range literals {
+		cells = append(cells, mapping.Cell{Kind: mapping.Number, Raw: l, Shown: l})
+	}
+	_, f := written(t, sheetOf(cells...))
+	if diff := cmp.Diff(literals, column(t, f, len(literals))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for row := range literals {
+		ref, _ := excelize.CoordinatesToCellName(1, row+2)
+		if typ, _ := f.GetCellType("Results", ref); typ != excelize.CellTypeUnset {
+			t.Errorf("%s %q is no number", ref, literals[row])
+		}
+	}
+}
+
+func TestTextStaysText(t *testing.T) {
+	payloads := []string{
+		"=1+1", "=HYPERLINK(\"http://evil.test\",\"x\")", "+1+1", "-1+1", "@SUM(A1)", "=cmd|' /C calc'!A0", "\t=1+1", "\r=1+1", " =1+1",
+		"=\"a\"&\"b\"", "＝1+1", "＋1", "－1", "＠SUM(1)", "=DDE(\"a\";\"b\";\"c\")", "=IMPORTXML(\"http://evil.test\",\"//a\")",
+		"00123", "1E5", "TRUE", "#N/A", "<f>1+1</f>", "]]>&amp;", "_x000D_", "_x005F_x0041_", "two\nlines", "two\r\nlines", "tab\there",
+		" spaces ", "\u200bzero width", "e\u0301", "\u202egnp.exe", "😀", "'=1+1", "1.1000000000000001",
+	}
+	var cells []mapping.Cell
+	for _, p := range payloads {
+		cells = append(cells, mapping.Cell{Kind: mapping.TextCell, Raw: p, Shown: p})
+	}
+	path, f := written(t, sheetOf(cells...))
+	if diff := cmp.Diff(payloads, column(t, f, len(payloads))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if xml := sheetXML(t, path); strings.Contains(xml, "<f>") || strings.Contains(xml, "<f ") {
+		t.Error("a text became a formula")
+	}
+	for row := range payloads {
+		ref, _ := excelize.CoordinatesToCellName(1, row+2)
+		if typ, _ := f.GetCellType("Results", ref); typ != excelize.CellTypeInlineString {
+			t.Errorf("%s %q is no text", ref, payloads[row])
+		}
+	}
+}
+
+func TestAnyTextComesBack(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(rt *rapid.T) {
+		// Control characters cannot be stored as they are, and an empty text is
+		// no cell.
+		char := rapid.Rune().Filter(func(r rune) bool { return r >= ' ' && r != 0xFFFE && r != 0xFFFF })
+		texts := rapid.SliceOfN(rapid.StringOfN(char, 1, 20, -1), 1, 20).Draw(rt, "texts")
+		var cells []mapping.Cell
+		for _, s := range texts {
+			cells = append(cells, mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s})
+		}
+		w, err := reports.WriteWorkbook(dir+"/a.xlsx", sheetOf(cells...))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(texts, column(t, open(t, w.Path), len(texts))); diff != "" {
+			rt.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// The source's serials mean the same days, and our own moments are right, in
+// either date system.
+func TestDateSystems(t *testing.T) {
+	for _, date1904 := range []bool{false, true} {
+		b := sheetOf(
+			mapping.Cell{Kind: mapping.DateCell, Raw: "29342", Shown: "1980-05-01", Format: "mm-dd-yy"},
+			mapping.Cell{Kind: mapping.DateCell, Raw: "29342.5", Shown: "1980-05-01T12:00:00", Format: "d mmm yyyy"},
+		)
+		b.Sheet.Date1904 = date1904
+		moment := time.Date(2026, 11, 20, 2, 30, 7, 0, time.FixedZone("", 3600))
+		b.Steps = each(importer.StepResult{Number: 1, Step: "client", At: moment})
+		_, f := written(t, b)
+		props, err := f.GetWorkbookProps()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := props.Date1904 != nil && *props.Date1904; got != date1904 {
+			t.Errorf("date system 1904: got %v, want %v", got, date1904)
+		}
+		if diff := cmp.Diff([]string{"29342", "29342.5"}, column(t, f, 2)); diff != "" {
+			t.Errorf("serials (-want +got):\n%s", diff)
+		}
+		// 14 is the short date in the reader's own order.
+		if got := kind(t, f, "Results", "A2") + ", " + kind(t, f, "Results", "A3"); got != "number #14, number d mmm yyyy" {
+			t.Errorf("formats: got %s", got)
+		}
+		if got, _ := f.GetCellValue("Steps", "H2"); got != "2026-11-20 01:30:07" {
+			t.Errorf("1904 %v: the moment shows as %s", date1904, got)
+		}
+	}
+}
+
+func TestLongTextsAreCutVisibly(t *testing.T) {
+	long := strings.Repeat("é", 40000)
+	b := sheetOf(mapping.Cell{Kind: mapping.TextCell, Raw: long, Shown: long})
+	ids := make([]string, 1000)
+	for i := range ids {
+		ids[i] = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
+	}
+	b.Rows = each(importer.RowResult{Row: 2, Status: importer.DoneRow, ClaimIDs: ids, Error: strings.Repeat("😀", 20000)})
+	_, f := written(t, b)
+	cell := func(ref string) string {
+		v, err := f.GetCellValue("Results", ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if got, want := cell("A2"), strings.Repeat("é", 32766)+"…"; got != want {
+		t.Errorf("a long source text has %d bytes and ends in %q", len(got), got[len(got)-10:])
+	}
+	if got, want := cell("G2"), strings.Repeat("😀", 16383)+"…"; got != want {
+		t.Errorf("a long error has %d bytes", len(got))
+	}
+	listed, note, ok := strings.Cut(cell("D2"), " … and ")
+	n := len(strings.Split(listed, ", "))
+	if !ok || !strings.HasSuffix(listed, "0f7a11") || n < 800 || !strings.Contains(note, "see the sheet Steps") {
+		t.Errorf("%d ids are listed, then %q", n, note)
+	}
+}
+
+// sheetXML is the stored XML of the first sheet.
+func sheetXML(t *testing.T, path string) string {
+	t.Helper()
+	archive, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	part, err := archive.Open("xl/worksheets/sheet1.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(all)
+}

@@ -1,0 +1,55 @@
+// Command generate writes the lead sheets of the samples: samples/<name>/leads.xlsx.
+//
+//	go run ./samples/generate
+//
+// Run it in the repository's top folder. The sheets are the same to the last
+// byte whenever it is run: a diff of a sheet is a change that somebody meant.
+// Everybody in them is made up. E-mail addresses are on the domains reserved
+// for examples, telephone numbers in the ranges that Ofcom keeps for drama,
+// and post codes and number plates hold a letter that real ones never do.
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := generate("samples"); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+// samples are the leads of each sample and how its sheet shows them, by the
+// sample's folder. Each draws from its own seed, so that a change of one
+// leaves the others as they are.
+var samples = []struct {
+	name    string
+	seed    uint64
+	columns []column
+	leads   func(*rand.Rand) []lead
+}{
+	{"v1-step-1", 11, enquiryColumns, enquiries},
+	{"v1-resume", 12, vehicleColumns, vehicles},
+	{"v2-step-1", 21, campaignColumns, campaign},
+	{"v2-step-3", 22, loanColumns, loans},
+	{"v2-several-claims", 23, cardColumns, cards},
+}
+
+// generate writes every sample's sheet below the folder root.
+func generate(root string) error {
+	for _, s := range samples {
+		r := rand.New(rand.NewPCG(s.seed, 0))
+		folder := filepath.Join(root, s.name)
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+		if err := write(filepath.Join(folder, "leads.xlsx"), s.columns, s.leads(r)); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+	}
+	return nil
+}

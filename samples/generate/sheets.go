@@ -1,0 +1,157 @@
+package main
+
+import (
+	"math"
+	"os"
+	"time"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// column is a column of a sheet: what it shows of a lead, and how.
+type column struct {
+	header string
+	width  float64 // in characters
+	format string  // the number format; "" for General, "@" for Text
+	value  func(lead) any
+}
+
+// The number formats of the sheets.
+const (
+	asText   = "@"
+	asDay    = "dd/mm/yyyy"
+	asMinute = "dd/mm/yyyy hh:mm"
+	asMoney  = "#,##0.00"
+	asFive   = "00000" // 123 shows as 00123
+)
+
+const sheetName = "Leads"
+
+// write saves the leads as a workbook with one sheet, as a sales team would
+// send it.
+func write(path string, columns []column, leads []lead) error {
+	f := excelize.NewFile()
+	defer f.Close()
+	if err := f.SetSheetName("Sheet1", sheetName); err != nil {
+		return err
+	}
+	for i, c := range columns {
+		if err := fill(f, i+1, c, leads); err != nil {
+			return err
+		}
+	}
+	if err := dress(f, len(columns), len(leads)); err != nil {
+		return err
+	}
+	book, err := f.WriteToBuffer()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, book.Bytes(), 0o644)
+}
+
+// fill writes one column, 1-based, and its header.
+func fill(f *excelize.File, number int, c column, leads []lead) error {
+	letters, err := excelize.ColumnNumberToName(number)
+	if err != nil {
+		return err
+	}
+	style := &excelize.Style{Alignment: &excelize.Alignment{Vertical: "top"}}
+	if c.format != "" {
+		style.CustomNumFmt = &c.format
+	}
+	id, err := f.NewStyle(style)
+	if err != nil {
+		return err
+	}
+	if err := f.SetColWidth(sheetName, letters, letters, c.width); err != nil {
+		return err
+	}
+	if err := f.SetCellStr(sheetName, letters+"1", c.header); err != nil {
+		return err
+	}
+	for i, l := range leads {
+		cell, err := excelize.CoordinatesToCellName(number, i+2)
+		if err != nil {
+			return err
+		}
+		value, slipped := l.instead[c.header]
+		if !slipped {
+			value = c.value(l)
+		}
+		if err := set(f, cell, value); err != nil {
+			return err
+		}
+		if err := f.SetCellStyle(sheetName, cell, cell, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set writes a value; a time becomes the serial number that Excel keeps for
+// it, and an empty text leaves the cell empty.
+func set(f *excelize.File, cell string, value any) error {
+	switch v := value.(type) {
+	case time.Time:
+		return f.SetCellValue(sheetName, cell, serial(v))
+	case string:
+		if v == "" {
+			return nil
+		}
+	}
+	return f.SetCellValue(sheetName, cell, value)
+}
+
+// serial counts days since 30 December 1899, as Excel does for every day after
+// February 1900, with the 15 digits that Excel keeps.
+func serial(t time.Time) float64 {
+	days := t.Sub(day(1899, time.December, 30)).Hours() / 24
+	return math.Round(days*1e10) / 1e10
+}
+
+// dress does what is on every sheet: a bold header that stays in sight, a
+// filter, a page that is as wide as the sheet, and properties that do not
+// depend on the day.
+func dress(f *excelize.File, columns, leads int) error {
+	head, err := f.NewStyle(&excelize.Style{
+		Font:      &excelize.Font{Bold: true, Color: "FFFFFF"},
+		Fill:      excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"1F4E79"}},
+		Alignment: &excelize.Alignment{Vertical: "center"},
+	})
+	if err != nil {
+		return err
+	}
+	topRight, err := excelize.CoordinatesToCellName(columns, 1)
+	if err != nil {
+		return err
+	}
+	bottomRight, err := excelize.CoordinatesToCellName(columns, leads+1)
+	if err != nil {
+		return err
+	}
+	yes, landscape, paper, wide, high := true, "landscape", 9, 1, 0
+	for _, do := range []func() error{
+		func() error { return f.SetCellStyle(sheetName, "A1", topRight, head) },
+		func() error { return f.SetRowHeight(sheetName, 1, 20) },
+		func() error { return f.AutoFilter(sheetName, "A1:"+bottomRight, nil) },
+		func() error {
+			return f.SetPanes(sheetName, &excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"})
+		},
+		func() error { return f.SetSheetProps(sheetName, &excelize.SheetPropsOptions{FitToPage: &yes}) },
+		func() error {
+			return f.SetPageLayout(sheetName, &excelize.PageLayoutOptions{
+				Size: &paper, Orientation: &landscape, FitToWidth: &wide, FitToHeight: &high})
+		},
+		func() error {
+			return f.SetDocProps(&excelize.DocProperties{
+				Creator: "Claimsheet samples", LastModifiedBy: "Claimsheet samples",
+				Created: "2026-11-02T09:00:00Z", Modified: "2026-11-02T09:00:00Z"})
+		},
+	} {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

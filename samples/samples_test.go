@@ -1,0 +1,134 @@
+// Package samples runs every sample as a user would: the mapping, the
+// environments file and the sheet in a folder of their own, against the
+// sandbox. What must come of it stands in each sample's expected.json, which
+// was counted from the sheets and not taken from the program.
+package samples
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"claimsheet/importer/cli"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// counts are the counts of --json that no sample may get wrong; those that
+// expected.json leaves out are zero.
+type counts struct {
+	Total, Done, Failed, Uncertain, Invalid, Skipped, Unchanged, Changed, NotStarted, Planned int
+}
+
+// requests are the calls that create something.
+type requests struct{ Client, Claim, Activity, Link int }
+
+// expected is an expected.json: what a first run against a fresh sandbox gives.
+type expected struct {
+	Rows, Clients counts
+	Requests      requests
+	InvalidCells  []string
+}
+
+// summary is what a user's script reads of --json.
+type summary struct {
+	Environment   string
+	DryRun        bool
+	Rows, Clients counts
+	Requests      requests
+	WithoutLink   int
+	Results       string
+}
+
+func TestSamples(t *testing.T) {
+	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := readExpected(t, name)
+			folder := t.TempDir()
+			if err := os.CopyFS(folder, os.DirFS(name)); err != nil {
+				t.Fatal(err)
+			}
+
+			dry := claimsheet(t, folder, "--dry-run")
+			same(t, "dry run", dry, summary{
+				Environment: "sandbox", DryRun: true, Requests: want.Requests,
+				Rows: planned(want.Rows), Clients: planned(want.Clients),
+			})
+
+			first := claimsheet(t, folder)
+			same(t, "first run", first, summary{
+				Environment: "sandbox", Requests: want.Requests, Rows: want.Rows, Clients: want.Clients,
+			})
+			checkWorkbook(t, folder, first.Results, "done", want)
+
+			second := claimsheet(t, folder)
+			same(t, "second run", second, summary{
+				Environment: "sandbox", Rows: unchanged(want.Rows), Clients: unchanged(want.Clients),
+			})
+			checkWorkbook(t, folder, second.Results, "unchanged", want)
+		})
+	}
+}
+
+// claimsheet runs the program on the sample in folder and returns what --json
+// printed. Every sample has invalid rows, so the exit code is always 1.
+func claimsheet(t *testing.T, folder string, flags ...string) summary {
+	t.Helper()
+	var out, diagnostics bytes.Buffer
+	args := slices.Concat(
+		[]string{"run", "-m", filepath.Join(folder, "mapping.yaml"), "--json"},
+		flags,
+		[]string{filepath.Join(folder, "leads.xlsx")},
+	)
+	code := cli.Main(context.Background(), args, cli.IO{
+		In: bytes.NewReader(nil), Out: &out, Err: &diagnostics,
+		Env: func(string) string { return "" },
+	})
+	if code != 1 {
+		t.Fatalf("exit code %d, want 1 for some invalid rows\n%s%s", code, &out, &diagnostics)
+	}
+	var s summary
+	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
+		t.Fatalf("--json: %v\n%s", err, &out)
+	}
+	return s
+}
+
+// same compares all but the path of the results.
+func same(t *testing.T, what string, got, want summary) {
+	t.Helper()
+	want.Results = got.Results
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// planned is what a dry run says before a run that gives c.
+func planned(c counts) counts {
+	c.Planned, c.Done = c.Done, 0
+	return c
+}
+
+// unchanged is what a second run says after a run that gave c.
+func unchanged(c counts) counts {
+	c.Unchanged, c.Done = c.Done, 0
+	return c
+}
+
+func readExpected(t *testing.T, name string) expected {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(name, "expected.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want expected
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatalf("%s/expected.json: %v", name, err)
+	}
+	return want
+}

@@ -1,0 +1,111 @@
+package samples
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+)
+
+// checkWorkbook checks what a user finds in a results workbook: every source
+// row as it was, in its order; ids and a link beside each row that is done;
+// as many clients and claims as were made; and every invalid cell named.
+// good is the status of the rows that went well.
+func checkWorkbook(t *testing.T, folder, path, good string, want expected) {
+	t.Helper()
+	source := readSheet(t, filepath.Join(folder, "leads.xlsx"), "Leads")
+	results := readSheet(t, path, "Results")
+	if len(results) != len(source) {
+		t.Fatalf("Results has %d rows, the sheet has %d", len(results), len(source))
+	}
+	columns, width := results[0], len(source[0])
+	statuses, clients, claims := map[string]int{}, map[string]bool{}, map[string]bool{}
+	for i := range source {
+		if diff := cmp.Diff(fit(source[i], width), fit(results[i], width)); diff != "" {
+			t.Errorf("row %d is not the source's (-source +results):\n%s", i+1, diff)
+		}
+		if i == 0 {
+			continue
+		}
+		cell := func(header string) string {
+			if at := slices.Index(columns, header); at >= 0 && at < len(results[i]) {
+				return results[i][at]
+			}
+			return ""
+		}
+		if got := cell("Source row"); got != strconv.Itoa(i+1) {
+			t.Errorf("row %d: Source row is %q", i+1, got)
+		}
+		status := cell("Import status")
+		statuses[status]++
+		if status != good {
+			continue
+		}
+		client, claim := cell("clientId")+cell("contactId"), cell("claimIds")
+		if client == "" || cell("redirectUrl") == "" || (claim == "") != (want.Requests.Claim == 0) {
+			t.Errorf("row %d is %s without an id or a link", i+1, status)
+		}
+		clients[client] = true
+		if claim != "" {
+			claims[claim] = true
+		}
+	}
+	wantStatuses := map[string]int{good: want.Rows.Done, "invalid": want.Rows.Invalid}
+	if want.Rows.NotStarted > 0 {
+		wantStatuses["not started"] = want.Rows.NotStarted
+	}
+	if diff := cmp.Diff(wantStatuses, statuses); diff != "" {
+		t.Errorf("Import status (-want +got):\n%s", diff)
+	}
+	if len(clients) != want.Requests.Client || len(claims) != want.Requests.Claim {
+		t.Errorf("%d client and %d claim ids, want %d and %d",
+			len(clients), len(claims), want.Requests.Client, want.Requests.Claim)
+	}
+	if diff := cmp.Diff(want.InvalidCells, places(readSheet(t, path, "Problems"))); diff != "" {
+		t.Errorf("cells named in Problems (-want +got):\n%s", diff)
+	}
+}
+
+var place = regexp.MustCompile(`\bLeads!([A-Z]+)([0-9]+)\b`)
+
+// places are the cells of the sheet Leads that rows name, each once, by row.
+func places(rows [][]string) []string {
+	found := map[string]int{}
+	for _, row := range rows {
+		for _, text := range row {
+			for _, match := range place.FindAllStringSubmatch(text, -1) {
+				found[match[0]], _ = strconv.Atoi(match[2])
+			}
+		}
+	}
+	var list []string
+	for cell := range found {
+		list = append(list, cell)
+	}
+	slices.SortFunc(list, func(a, b string) int { return found[a] - found[b] })
+	return list
+}
+
+// readSheet is a sheet's cells as a person reads them.
+func readSheet(t *testing.T, path, sheet string) [][]string {
+	t.Helper()
+	f, err := excelize.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rows, err := f.GetRows(sheet)
+	if err != nil {
+		t.Fatalf("%s: %v", filepath.Base(path), err)
+	}
+	return rows
+}
+
+// fit cuts or pads a row to n cells: the reader leaves empty cells at the end out.
+func fit(row []string, n int) []string {
+	return slices.Concat(row, make([]string, n))[:n]
+}
