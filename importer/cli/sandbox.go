@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 
@@ -18,7 +17,7 @@ const sandboxNotice = "This is the sandbox: nothing was sent to a real service, 
 
 // startSandbox starts the embedded service for a run, with what it held after
 // the last one.
-func (s *setup) startSandbox(want settings) (http.Handler, error) {
+func (s *setup) startSandbox(want settings) (*sandbox.Service, error) {
 	templates, err := readTemplatesFile(want.templates)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"net/http"
 	"os"
 	"time"
 
@@ -165,11 +164,11 @@ func (s *setup) connect(ctx context.Context, want settings) error {
 		return err
 	}
 	if s.env.Sandbox {
-		var handler http.Handler
-		if handler, err = s.startSandbox(want); err != nil {
+		service, err := s.startSandbox(want)
+		if err != nil {
 			return err
 		}
-		cfg.Transport = apiclient.InProcess(handler)
+		cfg.Transport = apiclient.InProcess(service)
 	} else if want.templates != "" {
 		return problem.New("not-sandbox", "--templates gives the sandbox its reference data; the environment “%s” has its own", s.env.Name).
 			Hinted("leave it out, or use -e sandbox")

@@ -69,6 +69,7 @@ func appendForever(path string) {
 // TestKilledWhileAppending: whatever Append had returned for is there after a
 // kill, and at most one step per worker is left in between.
 func TestKilledWhileAppending(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	taken := map[string]ledger.State{}
 	for kill := range 15 {
@@ -132,6 +133,7 @@ func copyLedger(t testing.TB, from, to string, names ...string) {
 // disk may leave of others. The ledger holds the first n calls then, whole and
 // in order, never fewer than were in the file already.
 func TestLogCutAnywhere(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	l := open(t, filepath.Join(dir, "ledger.db"))
 	id := func(i int) ledger.StepID { return jane("m", fmt.Sprint("claim/c/", i)) }

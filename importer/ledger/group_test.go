@@ -49,6 +49,7 @@ func TestCallersShareCommits(t *testing.T) {
 // TestReadersSeeWholeCalls reads, as another process would, while two events
 // at a time are appended.
 func TestReadersSeeWholeCalls(t *testing.T) {
+	t.Parallel()
 	path := t.TempDir() + "/ledger.db"
 	l := open(t, path)
 	var writers, readers sync.WaitGroup

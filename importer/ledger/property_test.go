@@ -14,6 +14,7 @@ import (
 // TestStepFollowsFromEvents appends whatever comes, and compares the ledger
 // with what the taken events add up to.
 func TestStepFollowsFromEvents(t *testing.T) {
+	t.Parallel()
 	l, err := ledger.OpenScratch()
 	do(t, err)
 	defer l.Close()

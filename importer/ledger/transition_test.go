@@ -41,6 +41,7 @@ var roads = map[ledger.State][]ledger.Event{
 // step. testdata/transitions.golden is the state machine as users may rely on
 // it: read a difference as a change of a promise.
 func TestEveryTransition(t *testing.T) {
+	t.Parallel()
 	l, err := ledger.OpenScratch()
 	do(t, err)
 	defer l.Close()

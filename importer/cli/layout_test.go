@@ -1,0 +1,161 @@
+package cli_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const root = "../.." // the module's folder
+
+// arrows are the imports that our packages may have among themselves. Any
+// package may import mapping/problem.
+var arrows = map[string][]string{
+	".":                     {"importer/cli"},
+	"mapping/problem":       {},
+	"mapping":               {},
+	"apiclient":             {},
+	"apiclient/environment": {"apiclient"},
+	"apiclient/sandbox":     {},
+	"importer":              {"mapping", "apiclient", "importer/ledger"},
+	"importer/sheet":        {"mapping"},
+	"importer/ledger":       {},
+	"importer/oracle":       {},
+	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
+		"importer", "importer/sheet", "importer/ledger", "reports"},
+	"reports":          {"importer", "mapping"},
+	"samples/generate": {},
+}
+
+// doors are the packages through which a library comes in.
+var doors = map[string][]string{
+	"github.com/xuri/excelize/v2":     {"importer/sheet", "reports", "samples/generate"},
+	"github.com/xuri/nfp":             {"importer/sheet"},
+	"github.com/urfave/cli/v2":        {"importer/cli"},
+	"go.yaml.in/yaml/v4":              {"mapping", "apiclient/environment"},
+	"modernc.org/sqlite":              {"importer/ledger"},
+	"database/sql":                    {"importer/ledger"},
+	"github.com/gofrs/flock":          {"importer/ledger"},
+	"github.com/expr-lang/expr":       {"mapping"},
+	"github.com/nyaruka/phonenumbers": {"mapping"},
+	"github.com/shopspring/decimal":   {"mapping"},
+	"github.com/xrash/smetrics":       {"mapping/problem"},
+	"golang.org/x/net/idna":           {"mapping"},
+	"golang.org/x/text/unicode/norm":  {"mapping"},
+	"golang.org/x/oauth2":             {"apiclient/environment"},
+	"golang.org/x/time/rate":          {"apiclient"},
+	"golang.org/x/sync/errgroup":      {"importer"},
+	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/oracle"},
+}
+
+// TestArrows reads the imports of every file that is built into the program.
+func TestArrows(t *testing.T) {
+	for file, imports := range sources(t) {
+		pkg := filepath.ToSlash(filepath.Dir(file))
+		allowed, known := arrows[pkg]
+		if !known {
+			t.Errorf("%s: the package %s has no place in the layout", file, pkg)
+		}
+		for _, path := range imports {
+			ours, isOurs := strings.CutPrefix(path, "claimsheet/")
+			switch {
+			case isOurs && ours != "mapping/problem" && !slices.Contains(allowed, ours):
+				t.Errorf("%s: %s may not import %s", file, pkg, ours)
+			case !isOurs && !throughItsDoor(pkg, path):
+				t.Errorf("%s: %s does not come in through %s", file, path, pkg)
+			}
+		}
+	}
+}
+
+// throughItsDoor tells whether a package may import a library: one of the
+// standard library's that has no door, or its own.
+func throughItsDoor(pkg, path string) bool {
+	standard := !strings.Contains(strings.SplitN(path, "/", 2)[0], ".")
+	for library, packages := range doors {
+		if path == library || strings.HasPrefix(path, library+"/") {
+			return slices.Contains(packages, pkg)
+		}
+	}
+	return standard
+}
+
+// TestTopLevel keeps the top folder to what a newcomer expects there.
+func TestTopLevel(t *testing.T) {
+	want := []string{"CHANGELOG.md", "README.md", "apiclient", "docs", "go.mod", "go.sum", "importer", "main.go", "mapping", "reports", "samples"}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") && !slices.Contains(want, e.Name()) {
+			t.Errorf("%s does not belong at the top", e.Name())
+		}
+	}
+}
+
+// TestFileSizes keeps files to one idea.
+func TestFileSizes(t *testing.T) {
+	for file := range sources(t) {
+		data, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 500
+		if file == "main.go" {
+			most = 25
+		}
+		if lines := strings.Count(string(data), "\n"); lines > most {
+			t.Errorf("%s has %d lines, more than %d", file, lines, most)
+		}
+	}
+}
+
+// sources are the Go files of the module but for tests, with their imports.
+func sources(t *testing.T) map[string][]string {
+	t.Helper()
+	files := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() && name != ".." && strings.HasPrefix(name, ".") && path != root {
+			return filepath.SkipDir
+		}
+		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		files[rel] = []string{}
+		for _, imp := range parsed.Imports {
+			imported, err := strconv.Unquote(imp.Path.Value)
+			if err != nil {
+				return err
+			}
+			files[rel] = append(files[rel], imported)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 50 {
+		t.Fatalf("only %d files found: the test looks in the wrong folder", len(files))
+	}
+	return files
+}
