@@ -199,6 +199,9 @@ func keySpace(m *Mapping, bound *Binding) string {
 func (b *binder) bindClaims(bound *Binding) {
 	for i := range b.mapping.Claims {
 		c := &b.mapping.Claims[i]
+		for _, w := range c.Columns { // an alias that nothing uses must not hide a missing column
+			b.column(w, nil)
+		}
 		name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
 		bound.claims = append(bound.claims, boundClaim{
 			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),

@@ -22,10 +22,12 @@ type boundValue struct {
 }
 
 // item is one value of one row, with the cell that it came from; the zero
-// Value means that the cell is empty.
+// Value means that the cell is empty, or refused: then it has been reported
+// where it stands.
 type item struct {
-	value  Value
-	source Source
+	value   Value
+	source  Source
+	refused bool
 }
 
 // read converts the row's cell or cells. A required cell that is empty is not
@@ -48,9 +50,9 @@ func (v *boundValue) read(sheet *Sheet, r Record) (item, *problem.Problem) {
 	}
 	if refusal != nil {
 		p := refusal.at(sheet.At(at, r.Row), sheet.header(at), r.Cell(at))
-		return item{source: src}, &p
+		return item{source: src, refused: true}, &p
 	}
-	return item{value, src}, nil
+	return item{value: value, source: src}, nil
 }
 
 // cell is the cell to convert, and the column to name when it is refused. For
@@ -184,7 +186,12 @@ func (b *binder) constant(label string, w Word, conv Conversion) *Value {
 	}
 	value, refusal := conv.Convert(Cell{Kind: TextCell, Raw: w.Text, Shown: w.Text})
 	if refusal != nil {
-		b.wrongAt(w.At, refusal.Code, "the constant for “%s” %s", label, refusal.Message).Hint = refusal.Hint
+		hint := refusal.Hint
+		switch conv.Type {
+		case Date, DateTime, Numeric, Currency: // the sheet's habits, which the hint speaks of, do not apply
+			hint = "in a mapping dates are written like 1980-05-01 and numbers like 1234.5, whatever the sheet does"
+		}
+		b.wrongAt(w.At, refusal.Code, "the constant for “%s” %s", label, refusal.Message).Hint = hint
 		return &Value{}
 	}
 	return &value

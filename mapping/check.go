@@ -72,7 +72,7 @@ func (p *parser) checkV1(m *Mapping) {
 
 func (p *parser) checkV2(m *Mapping) {
 	for _, a := range m.Activities {
-		if m.Workflow.Name.Text == "" && a.Workflow.Name.Text == "" {
+		if m.Workflow.Name.Text == "" && a.Workflow.Name.Text == "" && a.Template.Text != "" {
 			p.wrongAt(a.Template.At, "no-workflow", "“%s” has no workflow name, which every activity of version 2 carries", a.Template.Text).
 				Hint = "add workflow: {name: …} to the mapping"
 		}

@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"claimsheet/mapping/problem"
@@ -57,8 +56,15 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	return -1, &p
 }
 
+// headers are the headers for a hint, their white space folded.
 func (x *columnIndex) headers() []string {
-	return slices.DeleteFunc(slices.Clone(x.sheet.Header), func(h string) bool { return squeeze(h) == "" })
+	var list []string
+	for _, header := range x.sheet.Header {
+		if h := squeeze(header); h != "" {
+			list = append(list, h)
+		}
+	}
+	return list
 }
 
 // reserved reports headers that the results workbook needs for itself.

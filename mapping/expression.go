@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"github.com/expr-lang/expr"
-	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
-	exprparser "github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 )
+
+// maxExpression is the longest expression that is compiled, in bytes: the
+// compiler descends once for each bracket, and too deep a descent ends the
+// program.
+const maxExpression = 10_000
 
 // expression is a compiled when or expr. Its functions read the row's cells:
 // col("A") text, num("A") number, date("A") day, has("A") whether it is filled.
@@ -36,9 +39,9 @@ func (e *expression) functions(r Record) map[string]any {
 		v, refusal := conv.Convert(c)
 		switch {
 		case c.IsEmpty():
-			return "", fmt.Errorf("“%s” is empty", name)
+			return "", cellError("“" + name + "” is empty")
 		case refusal != nil:
-			return "", fmt.Errorf("“%s” %s", name, refusal.Message)
+			return "", cellError("“" + name + "” " + refusal.Message)
 		}
 		return v.Literal, nil
 	}
@@ -70,58 +73,52 @@ func (b *binder) condition(w Word, aliases map[string]Word) *expression {
 	return b.expression(w, aliases, true)
 }
 
+// cellError says which cell an expression cannot use, without quoting it.
+type cellError string
+
+func (e cellError) Error() string { return string(e) }
+
 // expression compiles w, whose columns must exist. It is never nil; after a
-// problem it must not be run.
+// problem it must not be run. What a row means must not depend on the hour at
+// which it is read (now), nor on the order of a table that has none (keys).
 func (b *binder) expression(w Word, aliases map[string]Word, isCondition bool) *expression {
 	e := &expression{places: map[string]int{}, conv: b.conversion(&ValueRule{}, Text)}
-	tree, err := exprparser.Parse(w.Text)
-	if err == nil {
-		b.expressionColumns(w, tree.Node, aliases, e)
-		options := []expr.Option{expr.Env(e.functions(Record{}))}
-		if isCondition {
-			options = append(options, expr.AsBool())
-		}
-		e.program, err = expr.Compile(w.Text, options...)
+	if len(w.Text) > maxExpression {
+		b.wrongAt(w.At, "expression", "the expression is longer than %d bytes", maxExpression).
+			Hint = "work the value out in a column of the sheet"
+		return e
 	}
-	if err != nil {
-		at, message := w.At, err.Error()
-		if fe, ok := errors.AsType[*file.Error](err); ok {
-			at.Column += fe.Column
-			message = fe.Message
+	var calls columnCalls
+	options := []expr.Option{expr.Env(e.functions(Record{})), expr.Patch(&calls)}
+	for _, name := range []string{"now", "keys", "values", "toPairs"} {
+		options = append(options, expr.DisableBuiltin(name))
+	}
+	if isCondition {
+		options = append(options, expr.AsBool())
+	}
+	program, err := expr.Compile(w.Text, options...)
+	e.program = program
+	for _, call := range calls.named {
+		if i, found := b.column(Word{call.Value, w.inside(call.Location().From)}, aliases); found {
+			e.places[call.Value] = i
 		}
-		b.wrongAt(at, "expression", "the expression cannot be used: %s", message).
-			Hint = `it may call col("A"), num("A"), date("A") and has("A") with a column's name`
+	}
+	for _, loose := range calls.loose {
+		message := loose.Value + " can only be called, with one column's name in quotes"
+		if loose.Value == "$env" {
+			message = "$env cannot be used in an expression"
+		}
+		b.wrongAt(w.inside(loose.Location().From), "expression", "%s", message).Hint = expressionHint
+	}
+	if fe, ok := errors.AsType[*file.Error](err); ok {
+		b.wrongAt(w.inside(fe.From), "expression", "the expression cannot be used: %s", fe.Message).Hint = expressionHint
+	} else if err != nil {
+		b.wrongAt(w.At, "expression", "the expression cannot be used: %s", err).Hint = expressionHint
 	}
 	return e
 }
 
-// expressionColumns finds the columns that the calls name. A name must stand
-// there literally, or a missing column would show only on some row.
-func (b *binder) expressionColumns(w Word, root ast.Node, aliases map[string]Word, e *expression) {
-	ast.Walk(&root, visitor(func(n ast.Node) {
-		call, ok := n.(*ast.CallNode)
-		if !ok {
-			return
-		}
-		name, ok := call.Callee.(*ast.IdentifierNode)
-		if !ok || !slices.Contains([]string{"col", "num", "date", "has"}, name.Value) {
-			return
-		}
-		if len(call.Arguments) == 1 {
-			if text, ok := call.Arguments[0].(*ast.StringNode); ok {
-				if i, found := b.column(Word{text.Value, w.At}, aliases); found {
-					e.places[text.Value] = i
-				}
-				return
-			}
-		}
-		b.wrongAt(w.At, "expression", "%s(…) takes one column's name in quotes", name.Value)
-	}))
-}
-
-type visitor func(ast.Node)
-
-func (v visitor) Visit(n *ast.Node) { v(*n) }
+const expressionHint = `it may call col("A"), num("A"), date("A") and has("A") with a column's name`
 
 func (e *expression) columns() []int {
 	var list []int
@@ -177,13 +174,12 @@ func (e *expression) holds(r Record) (bool, *Refusal) {
 	return yes, nil
 }
 
+// expressionRefusal names the cell that an expression cannot use. What the
+// library says of any other failure may quote a cell, so it is not repeated.
 func expressionRefusal(err error) *Refusal {
-	message := err.Error()
-	if fe, ok := errors.AsType[*file.Error](err); ok {
-		message = fe.Message
-		if fe.Prev != nil {
-			message = fe.Prev.Error()
-		}
+	message := "its cells do not fit what it does with them"
+	if ce, ok := errors.AsType[cellError](err); ok {
+		message = string(ce)
 	}
 	return &Refusal{Code: "expression", Message: "is used in an expression that fails: " + message}
 }

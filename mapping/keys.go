@@ -36,7 +36,7 @@ var mappingFields = []field[Mapping]{
 	{"activities", "the activities, in workflow order", false,
 		func(p *parser, n *yaml.Node, m *Mapping) {
 			p.items(n, "activities", func(item *yaml.Node) {
-				var a ActivityRule
+				a := ActivityRule{Template: Word{At: place(item)}} // should it lack one
 				object(p, item, "an activity", &a, activityFields)
 				m.Activities = append(m.Activities, a)
 			})
@@ -52,7 +52,7 @@ var sheetFields = []field[SheetRule]{
 	{"numbers", "how numbers look in text cells: {decimal, group}", false,
 		func(p *parser, n *yaml.Node, s *SheetRule) { object(p, n, "sheet.numbers", &s.Numbers, numberFields) }},
 	{"when", "an expression that tells which rows to take", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) { s.When = p.word(n, "sheet.when") }},
+		func(p *parser, n *yaml.Node, s *SheetRule) { s.When = p.expression(n, "sheet.when") }},
 }
 
 var numberFields = []field[Numbers]{
@@ -108,7 +108,7 @@ var claimFields = []field[ClaimRule]{
 	{"name", "the claim's name, a text with {Column}", true,
 		func(p *parser, n *yaml.Node, c *ClaimRule) { c.Name = p.word(n, "the name of a claims entry") }},
 	{"when", "an expression that tells which rows yield this claim", false,
-		func(p *parser, n *yaml.Node, c *ClaimRule) { c.When = p.word(n, "the when of a claims entry") }},
+		func(p *parser, n *yaml.Node, c *ClaimRule) { c.When = p.expression(n, "the when of a claims entry") }},
 	{"columns", "aliases for wide sheets: a name and the column it stands for", false,
 		func(p *parser, n *yaml.Node, c *ClaimRule) { c.Columns = p.table(n, "columns") }},
 }
@@ -137,7 +137,7 @@ var activityFields = []field[ActivityRule]{
 	{"assigned", "the activity is not placed by the workflow; default false", false,
 		func(p *parser, n *yaml.Node, a *ActivityRule) { a.Assigned = p.boolean(n, "assigned") }},
 	{"when", "an expression that tells whether the activity is made", false,
-		func(p *parser, n *yaml.Node, a *ActivityRule) { a.When = p.word(n, "the when of an activity") }},
+		func(p *parser, n *yaml.Node, a *ActivityRule) { a.When = p.expression(n, "the when of an activity") }},
 	{"workflow", "overrides the mapping's workflow for this activity (v2)", false,
 		func(p *parser, n *yaml.Node, a *ActivityRule) { object(p, n, "workflow", &a.Workflow, workflowFields) }},
 	{"attributes", "the attributes, by the names of their templates", false,

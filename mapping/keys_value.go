@@ -12,7 +12,7 @@ var valueFields = []field[ValueRule]{
 	{"value", "a constant", false,
 		func(p *parser, n *yaml.Node, v *ValueRule) {
 			if p.isKind(n, yaml.ScalarNode, "value", "a text, a number or true or false") {
-				v.Constant, v.hasConstant = Word{n.Value, place(n)}, true
+				v.Constant, v.hasConstant = p.word(n, "value"), true
 			}
 		}},
 	{"text", "a text with {Column}", false,
@@ -20,7 +20,7 @@ var valueFields = []field[ValueRule]{
 	{"first_of", "columns of which the first that is not empty is taken", false,
 		func(p *parser, n *yaml.Node, v *ValueRule) { v.FirstOf = p.words(n, "first_of") }},
 	{"expr", "an expression", false,
-		func(p *parser, n *yaml.Node, v *ValueRule) { v.Expr = p.word(n, "expr") }},
+		func(p *parser, n *yaml.Node, v *ValueRule) { v.Expr = p.expression(n, "expr") }},
 	{"type", "the data type", false,
 		func(p *parser, n *yaml.Node, v *ValueRule) { v.Type = p.oneOf(n, "type", typeNames()...) }},
 	{"format", "how dates look in text cells, e.g. dd/mm/yyyy; how a phone number is sent", false,

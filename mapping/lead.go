@@ -16,7 +16,7 @@ type Lead struct {
 
 	email, phone item
 	fields       []item
-	resume       int              // the order of the activity to resume at
+	resume       int              // the order of the activity to resume at; -1 when the cell does not tell
 	acts         map[int]actItems // activities on the client, by index
 	claims       []claimItems
 }
@@ -138,7 +138,7 @@ func (r *reader) lookupIdentity(it item, space string) Identity {
 		}
 		return Identity{}
 	}
-	key := it.value.Literal
+	key := foldKey(it.value.Literal)
 	if space == emailSpace {
 		key = strings.ToLower(key)
 	}
@@ -153,7 +153,7 @@ func (b *Binding) Identity(key string) Identity {
 		if value, refusal := v.conv.Convert(cell); refusal == nil {
 			return value.Literal
 		}
-		return squeeze(key)
+		return key
 	}
 	switch b.keySpace {
 	case emailSpace:
@@ -161,7 +161,7 @@ func (b *Binding) Identity(key string) Identity {
 	case phoneSpace:
 		key = convert(b.lookup.phone)
 	}
-	return Identity{b.keySpace, squeeze(key)}
+	return Identity{b.keySpace, foldKey(key)}
 }
 
 // key joins key cells. The parts of a composite key are escaped, so that two
@@ -186,7 +186,8 @@ func (r *reader) key(columns []int, what string) (string, bool) {
 	return strings.Join(parts, "|"), ok
 }
 
-// resume finds the activity at which the client resumes, by its order.
+// resume finds the activity at which the client resumes, by its order; -1 when
+// the cell does not tell.
 func (r *reader) resume() int {
 	at := r.b.resume
 	if !at.given || at.column < 0 {
@@ -204,6 +205,7 @@ func (r *reader) resume() int {
 			message = "is empty; the client's next step was expected"
 		}
 		r.refuse(at.column, Refusal{"unknown-activity", message, nearestHint(name, sorted(names))})
+		return -1
 	}
 	return order
 }

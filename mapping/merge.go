@@ -34,16 +34,15 @@ func (p *planner) merge(v *boundValue, items []item) item {
 	return merged
 }
 
-// refused tells that a cell was filled but could not be converted, which has
-// been reported where it stands.
+// refused tells that a cell was filled but could not be converted.
 func refused(items []item) bool {
-	return slices.ContainsFunc(items, func(it item) bool {
-		return it.value.IsZero() && slices.ContainsFunc(it.source.Texts, func(t string) bool { return squeeze(t) != "" })
-	})
+	return slices.ContainsFunc(items, func(it item) bool { return it.refused })
 }
 
+// agree tells whether two rows say the same. What makes one key of two cells
+// (white space, accents) makes no difference to what stands in them either.
 func (v *boundValue) agree(a, b Value) bool {
-	return a == b || v.foldCase && a.Field == b.Field && strings.EqualFold(a.Literal, b.Literal)
+	return a == b || v.foldCase && a.Field == b.Field && strings.EqualFold(foldKey(a.Literal), foldKey(b.Literal))
 }
 
 // conflict names both cells, each in a problem of its own, so that both rows

@@ -163,6 +163,16 @@ func (p *parser) word(n *yaml.Node, what string) Word {
 	return Word{n.Value, place(n)}
 }
 
+// expression reads an expression; its place is where its first character
+// stands, behind the quote if there is one.
+func (p *parser) expression(n *yaml.Node, what string) Word {
+	w := p.word(n, what)
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+		w.At.Column++
+	}
+	return w
+}
+
 // oneOf reads a word of a closed set.
 func (p *parser) oneOf(n *yaml.Node, what string, allowed ...string) Word {
 	w := p.word(n, what)

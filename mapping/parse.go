@@ -32,8 +32,18 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 		m.setDefaults()
 		p.check(m)
 	}
+	p.keepWithin(data)
 	p.problems.Sort()
 	return m, p.problems
+}
+
+// keepWithin brings back the problems that the library places in the line
+// behind the last, where no editor can go.
+func (p *parser) keepWithin(data []byte) {
+	last := max(bytes.Count(data, []byte("\n")), bytes.Count(data, []byte("\r"))) + 1
+	for i := range p.problems {
+		p.problems[i].Where.Line = min(p.problems[i].Where.Line, last)
+	}
 }
 
 // document is the file's one YAML document, nil when there is none.
@@ -56,9 +66,12 @@ func (p *parser) document(data []byte) *yaml.Node {
 		p.syntax(err)
 		return nil
 	}
-	if dec.Load(&more) == nil {
+	switch err := dec.Load(&more); {
+	case err == nil:
 		p.wrong(&more, "two-documents", "a mapping file holds one document; a second one begins here").
 			Hint = "remove the line “---” and what follows it"
+	case !errors.Is(err, io.EOF):
+		p.syntax(err)
 	}
 	return doc.Content[0]
 }

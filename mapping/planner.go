@@ -35,10 +35,12 @@ func (b *Binding) Plan(number int, leads []Lead) Plan {
 	if plan.Skipped = leads[0].Skipped; plan.Skipped {
 		return plan
 	}
-	p.sameResume()
 	client := p.clientStep()
 	claims := p.claims()
-	acts := p.activitySteps(claims)
+	var acts []placed
+	if p.sameResume() {
+		acts = p.activitySteps(claims)
+	}
 	if len(plan.Problems) > 0 {
 		plan.Problems = dedupe(plan.Problems)
 		plan.Problems.Sort()
@@ -52,19 +54,26 @@ func (b *Binding) Plan(number int, leads []Lead) Plan {
 	return plan
 }
 
-func (p *planner) sameResume() {
-	at := p.b.resume
+// sameResume tells whether all rows know, and agree on, where the client
+// resumes. Where they do not, each has been read with other activities in
+// mind, and there is no one list of steps to make.
+func (p *planner) sameResume() bool {
+	first := p.leads[0]
 	for _, l := range p.leads[1:] {
-		if at.given && at.column >= 0 && l.resume != p.leads[0].resume && len(l.Problems)+len(p.leads[0].Problems) == 0 {
-			sheet := &p.b.sheet
-			here, there := sheet.At(at.column, l.Row), sheet.At(at.column, p.leads[0].Row)
+		if l.resume == first.resume {
+			continue
+		}
+		if l.resume >= 0 && first.resume >= 0 {
+			sheet, column := &p.b.sheet, p.b.resume.column
+			here, there := sheet.At(column, l.Row), sheet.At(column, first.Row)
 			const message = "%s differs from %s, and the rows of one client must agree on where it resumes"
-			header := sheet.header(at.column)
+			header := sheet.header(column)
 			p.plan.Problems = append(p.plan.Problems,
 				problem.At(here, "conflict", message, header, there), problem.At(there, "conflict", message, header, here))
-			return
 		}
+		return false
 	}
+	return true
 }
 
 func (p *planner) clientStep() Step {
@@ -199,7 +208,7 @@ func (p *planner) activity(steps []placed, i int, status Status, payload *boundP
 	}
 	if status != Open {
 		act.Attributes = p.attributes(payload, items)
-		if len(act.Attributes) == 0 {
+		if len(act.Attributes) == 0 && !slices.ContainsFunc(items, func(it actItems) bool { return refused(it.attributes) }) {
 			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.sheet.AtRow(rows[0]), "no-attributes",
 				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
 				Hinted("fill one of them, or give the activity a when that leaves it out"))

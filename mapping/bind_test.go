@@ -1,0 +1,150 @@
+package mapping_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping"
+)
+
+// bindSheet is the sheet that the mappings of testdata/lang/bind are bound to.
+func bindSheet() *mapping.Sheet {
+	return &mapping.Sheet{Name: "Leads 2026", HeaderRow: 3, Header: []string{
+		"E-mail", "First\u00a0name", "Post  code", "Amount", "Opt out", "AMOUNT ", "", "DOB", "Lender", "Mobile", "Next step", "Agreement no",
+	}}
+}
+
+// bindService has templates and attributes that share their names; the
+// environments file tells some of them apart, one wrongly.
+func bindService() *mapping.Service {
+	shared := func(name, id string) mapping.Template {
+		return mapping.Template{ID: id, Name: name, Attributes: []mapping.AttributeTemplate{{ID: id + "a", Name: "A"}}}
+	}
+	twice := shared("Shared with an id", "3")
+	twice.Attributes = []mapping.AttributeTemplate{
+		{ID: "31", Name: "Twice"}, {ID: "32", Name: "Twice"},
+		{ID: "33", Name: "Twice with an id"}, {ID: "34", Name: "Twice with an id"},
+		{ID: "35", Name: "Twice with a wrong id"},
+	}
+	s := service(
+		template("Your details", "Date of birth:Date", "Postcode:Text", "Agreed:Checkbox", "Balance:Number", "Balance in pounds:Currency"),
+		template("Sign your claim"), template("Handler review"),
+		shared("Shared", "1"), shared("Shared", "2"), twice, shared("Shared with an id", "4"), shared("Shared with a wrong id", "5"),
+	)
+	s.WorkflowTemplateIdentifier = ""
+	s.TemplateIDs = map[string]string{
+		"Shared with an id": "3", "Shared with an id/Twice with an id": "34",
+		"Shared with an id/Twice with a wrong id": "99", "Shared with a wrong id": "99",
+	}
+	return s
+}
+
+func TestBindReportsEveryMistake(t *testing.T) {
+	for _, file := range files(t, "testdata/lang/bind/*.yaml") {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			m, problems := mapping.Parse(filepath.Base(file), mustRead(t, file))
+			if len(problems) > 0 {
+				t.Fatalf("it cannot even be parsed:\n%s", report(problems))
+			}
+			b, problems := mapping.Bind(m, bindSheet(), bindService(), runDate)
+			if b != nil || len(problems) == 0 {
+				t.Error("it is bound in spite of its mistakes")
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".out", report(problems))
+		})
+	}
+}
+
+// A results workbook fed back to run would have its columns taken for ours.
+func TestBindRefusesResultColumns(t *testing.T) {
+	m := mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}")
+	for _, name := range mapping.ResultColumns {
+		for _, header := range []string{name, strings.ToUpper(name), strings.ReplaceAll(name, " ", "\u00a0 ")} {
+			sheet, _ := leads("No|" + header)
+			sheet.Header[1] = header
+			_, problems := mapping.Bind(m, &sheet, nil, runDate)
+			if len(problems) != 1 || problems[0].Code != "reserved-column" || problems[0].Where.Cell != "B1" {
+				t.Errorf("the source column %q: %v", header, problems)
+			}
+		}
+	}
+}
+
+// An exact header wins over one that differs in case or white space.
+func TestBindPrefersTheExactHeader(t *testing.T) {
+	for name, tc := range map[string]struct{ column, want string }{
+		"exact":             {"amount", "2"},
+		"exact, capital":    {"Amount", "1"},
+		"folded":            {"POST\u00a0 code", "3"},
+		"folded and narrow": {" post code ", "3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sheet, records := leads("No | Amount | amount | Post Code", "1 | 1 | 2 | 3")
+			b := mustBind(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {f: \""+tc.column+"\"}}", sheet, nil)
+			want := []string{`1 a "1" [2]`, `client [2] f="` + tc.want + `"`}
+			if d := cmp.Diff(want, outlines(planAll(b, records))); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// Without a sheet or a service what belongs to it is not checked: `check` can
+// be run before there is either.
+func TestBindWithoutSheetOrService(t *testing.T) {
+	m := mustParse(t, string(mustRead(t, "testdata/lang/ok/everything.yaml")))
+	if b, problems := mapping.Bind(m, nil, nil, runDate); b == nil || len(problems) > 0 {
+		t.Errorf("bound to nothing it has problems:\n%s", report(problems))
+	}
+	m = mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: {expr: '1 +'}, born: {value: x, type: Date}}}")
+	if _, problems := mapping.Bind(m, nil, nil, runDate); len(problems) != 2 {
+		t.Errorf("expected the expression and the constant, got:\n%s", report(problems))
+	}
+}
+
+// The type is the service's where it tells one, else the mapping's, else Text;
+// those of the last kind are listed.
+func TestBindSettlesTypes(t *testing.T) {
+	sheet, records := leads("No | A", "1 | 1")
+	b := mustBind(t, `name: a
+api: v2
+client: {key: No, existing: create, fields: {no: No}}
+workflow: {name: w}
+claims: [{key: No, name: "{No}"}]
+activities:
+  - {template: T, attributes: {Told: A, Said: {column: A, type: Currency}, Both: {column: A, type: Checkbox}, Untold: A}}
+  - {template: T, id: again, on: claim, attributes: {Untold: A, Other: A}}
+`, sheet, service(template("T", "Told:Number", "Said", "Both:Checkbox", "Untold", "Other")))
+	want := []string{
+		`1 a "1" [2]`,
+		`client [2] no="1"`,
+		`activity/T@client [2] Submitted Told=1 Said=1 Both=true Untold="1"`,
+		`claim/claim/1 [2] 1`,
+		`activity/again@claim/1 [2] Submitted Untold="1" Other="1"`,
+		`link [2]`,
+	}
+	if d := cmp.Diff(want, outlines(planAll(b, records))); d != "" {
+		t.Errorf("plan (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"T/Untold", "T/Other"}, b.Untyped()); d != "" {
+		t.Errorf("sent as Text for want of a type (-want +got):\n%s", d)
+	}
+}
+
+// Ids are compared ignoring case, as UUIDs are; the one that template_ids
+// names is taken even where the name is not shared.
+func TestBindTakesTemplateIDs(t *testing.T) {
+	sheet, records := leads("No | A", "1 | x")
+	to := &mapping.Service{Templates: []mapping.Template{
+		{ID: "aa-1", Name: "T", Attributes: []mapping.AttributeTemplate{{ID: "aa-2", Name: "N"}}},
+		{ID: "bb-1", Name: "T", Attributes: []mapping.AttributeTemplate{{ID: "bb-2", Name: "N"}, {ID: "bb-3", Name: "N"}}},
+	}, TemplateIDs: map[string]string{"T": "BB-1", "T/N": "BB-3"}}
+	b := mustBind(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nactivities: [{template: T, attributes: {N: A}}]", sheet, to)
+	act := planAll(b, records)[0].Steps[1].Activity
+	if act.TemplateID != "bb-1" || act.Attributes[0].TemplateID != "bb-3" {
+		t.Errorf("the ids are %s and %s", act.TemplateID, act.Attributes[0].TemplateID)
+	}
+}

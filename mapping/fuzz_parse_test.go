@@ -1,0 +1,124 @@
+package mapping_test
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+// FuzzParse: whatever the file holds, reading, binding and planning by it does
+// not panic, and every problem stands in a line that the file has.
+func FuzzParse(f *testing.F) {
+	for _, pattern := range []string{"testdata/lang/*/*.yaml", "../samples/*/mapping.yaml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			f.Fatalf("no seeds: %v", err)
+		}
+		for _, file := range found {
+			f.Add(mustRead(f, file))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		m, problems := mapping.Parse("m.yaml", data)
+		within(t, data, problems)
+		_, more := mapping.Bind(m, nil, nil, runDate)
+		within(t, data, more)
+		sheet, records := leads("No | E-mail | A", "1 | a@b.example | x", "1 | | y")
+		if b, more := mapping.Bind(m, &sheet, nil, runDate); len(problems)+len(more) == 0 {
+			planAll(b, records)
+		}
+	})
+}
+
+// within fails when a problem stands outside the file. YAML ends a line at
+// more characters than an editor may.
+func within(t *testing.T, data []byte, problems problem.List) {
+	t.Helper()
+	lines := 1 + strings.Count(string(data), "\n") + strings.Count(string(data), "\r") +
+		strings.Count(string(data), "\u0085") + strings.Count(string(data), "\u2028") + strings.Count(string(data), "\u2029")
+	for _, p := range problems {
+		if p.Where.Line < 1 || p.Where.Line > lines || p.Where.Column < 1 || p.Code == "" || p.Message == "" {
+			t.Fatalf("the file has %d lines: %+v", lines, p)
+		}
+	}
+}
+
+// onlyField plans one row with a client field; ok is false when the mapping is
+// refused.
+func onlyField(rule string, a string) (plan mapping.Plan, ok bool) {
+	m, problems := mapping.Parse("m.yaml", []byte(fields("a: {"+rule+"}")))
+	sheet, _ := leads("No | A")
+	b, more := mapping.Bind(m, &sheet, nil, runDate)
+	if len(problems)+len(more) > 0 {
+		return mapping.Plan{}, false
+	}
+	return planAll(b, []mapping.Record{{Row: 2, Cells: []mapping.Cell{text("1"), text(a)}}})[0], true
+}
+
+// FuzzTemplateText: any text is read or refused, and one whose braces are
+// doubled says itself again, with the cell behind it.
+func FuzzTemplateText(f *testing.F) {
+	for _, seed := range []string{"", "{A}", "Loan {A} {{x}}", "{", "}", "{}", "{ A }{A}", "{{{A}}}", "}}{{", "{A", "é {A} \u00a0 {No}", "{a{b}}"} {
+		f.Add(seed, "cell")
+	}
+	f.Fuzz(func(t *testing.T, s, cell string) {
+		if !utf8.ValidString(s) {
+			t.Skip("YAML is UTF-8")
+		}
+		onlyField("text: "+strconv.QuoteToASCII(s), cell)
+
+		a, refusal := mapping.Conversion{Type: mapping.Text}.Convert(text(cell))
+		if refusal != nil || a.IsZero() {
+			t.Skip("the place is empty or refused")
+		}
+		doubled := strings.NewReplacer("{", "{{", "}", "}}").Replace(s)
+		plan, ok := onlyField("text: "+strconv.QuoteToASCII(doubled+"{A}"), cell)
+		if !ok {
+			t.Fatalf("%q with its braces doubled is refused", s)
+		}
+		want, refusal := mapping.Conversion{Type: mapping.Text}.Convert(text(strings.Join(strings.Fields(s+a.Literal), " ")))
+		if refused := len(plan.Problems) > 0; refused != (refusal != nil) {
+			t.Fatalf("%q + %q: %v, expected %v", s, cell, plan.Problems, refusal)
+		}
+		if refusal == nil {
+			if d := cmp.Diff(want, plan.Steps[0].Fields[0].Value); d != "" {
+				t.Fatalf("%q + %q (-want +got):\n%s", s, cell, d)
+			}
+		}
+	})
+}
+
+// FuzzExpression: any expression is compiled or refused, gives the same each
+// time, and never quotes a cell in a message.
+func FuzzExpression(f *testing.F) {
+	for _, seed := range []string{
+		"", `col("A")`, `num("A") * 2`, `date("A")`, `has("A") ? "x" : nil`, `[1, 2][5]`, `int(col("A"))`, `"A" | col()`, `let f = col; f("A")`,
+		`$env`, `map([1], #)`, `col("A") matches "["`, `1 / 0`, `"\n"`, `col('A') in ["x"]`, `{"a": 1}.a`, `fromJSON(col("A"))`, `now()`, `trim(col("A"))`, `1..3`,
+	} {
+		f.Add(seed)
+	}
+	const secret = "s3cr3tcell"
+	f.Fuzz(func(t *testing.T, expression string) {
+		if !utf8.ValidString(expression) || len(expression) > 200 {
+			t.Skip("YAML is UTF-8; a short one shows as much")
+		}
+		rule := "expr: " + strconv.QuoteToASCII(expression)
+		first, ok := onlyField(rule, secret)
+		second, again := onlyField(rule, secret)
+		if d := cmp.Diff(first, second); ok != again || d != "" {
+			t.Fatalf("evaluated twice (-first +second):\n%s", d)
+		}
+		for _, p := range first.Problems {
+			if strings.Contains(p.Error()+p.Hint, secret) && !strings.Contains(expression, secret) {
+				t.Fatalf("the cell is quoted: %s", p.Error())
+			}
+		}
+	})
+}

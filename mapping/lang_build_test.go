@@ -1,0 +1,178 @@
+package mapping_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+var update = flag.Bool("update", false, "write the golden files of testdata/lang anew")
+
+// golden compares got with a file, or writes the file under -update.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", file, d)
+	}
+}
+
+// report is how problems are shown: each with its place and code, the hint below.
+func report(list problem.List) string {
+	var b strings.Builder
+	for _, p := range list {
+		fmt.Fprintln(&b, p.Error())
+		if p.Hint != "" {
+			fmt.Fprintln(&b, "    hint:", p.Hint)
+		}
+	}
+	return b.String()
+}
+
+// leads is a sheet as a test writes it down: a line for each row, the header
+// first, cells between bars.
+func leads(lines ...string) (mapping.Sheet, []mapping.Record) {
+	split := func(line string) []string {
+		cells := strings.Split(line, "|")
+		for i := range cells {
+			cells[i] = strings.Trim(cells[i], " ")
+		}
+		return cells
+	}
+	sheet := mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: split(lines[0])}
+	var records []mapping.Record
+	for i, line := range lines[1:] {
+		r := mapping.Record{Row: i + 2}
+		for _, s := range split(line) {
+			if s == "" {
+				r.Cells = append(r.Cells, mapping.Cell{})
+				continue
+			}
+			r.Cells = append(r.Cells, text(s))
+		}
+		records = append(records, r)
+	}
+	return sheet, records
+}
+
+// service is the reference data of a test's environment: templates by name,
+// each attribute's id being its template's and its own name.
+func service(templates ...mapping.Template) *mapping.Service {
+	return &mapping.Service{Environment: "uat", Templates: templates, WorkflowTemplateIdentifier: "WF"}
+}
+
+func template(name string, attributes ...string) mapping.Template {
+	t := mapping.Template{ID: "id of " + name, Name: name}
+	for _, a := range attributes {
+		a, typ, _ := strings.Cut(a, ":")
+		t.Attributes = append(t.Attributes, mapping.AttributeTemplate{ID: "id of " + name + "/" + a, Name: a, Type: mapping.Type(typ)})
+	}
+	return t
+}
+
+func mustParse(t testing.TB, source string) *mapping.Mapping {
+	t.Helper()
+	m, problems := mapping.Parse("mapping.yaml", []byte(source))
+	if len(problems) > 0 {
+		t.Fatalf("the mapping has problems:\n%s", report(problems))
+	}
+	return m
+}
+
+const runDate = "2026-11-20"
+
+func mustBind(t testing.TB, source string, sheet mapping.Sheet, to *mapping.Service) *mapping.Binding {
+	t.Helper()
+	b, problems := mapping.Bind(mustParse(t, source), &sheet, to, runDate)
+	if len(problems) > 0 {
+		t.Fatalf("the mapping cannot be bound:\n%s", report(problems))
+	}
+	return b
+}
+
+// planAll reads every record and plans every client, clients in the order of
+// their first rows; a row without a client is a plan of its own.
+func planAll(b *mapping.Binding, records []mapping.Record) []mapping.Plan {
+	var order []mapping.Identity
+	groups := map[mapping.Identity][]mapping.Lead{}
+	var alone []mapping.Plan
+	for _, r := range records {
+		lead := b.Read(r)
+		if lead.Client == (mapping.Identity{}) {
+			alone = append(alone, b.Plan(0, []mapping.Lead{lead}))
+			continue
+		}
+		if _, known := groups[lead.Client]; !known {
+			order = append(order, lead.Client)
+		}
+		groups[lead.Client] = append(groups[lead.Client], lead)
+	}
+	var plans []mapping.Plan
+	for i, who := range order {
+		plans = append(plans, b.Plan(i+1, groups[who]))
+	}
+	return append(plans, alone...)
+}
+
+// outline is a plan in a line for each step or problem: key, status, rows and
+// what is sent.
+func outline(p mapping.Plan) []string {
+	if p.Skipped {
+		return []string{fmt.Sprint("skipped ", p.Rows)}
+	}
+	lines := []string{fmt.Sprintf("%d %s %q %v", p.Number, p.Client.Space, p.Client.Key, p.Rows)}
+	for _, found := range p.Problems {
+		lines = append(lines, found.Error())
+	}
+	for _, s := range p.Steps {
+		line := fmt.Sprint(s.Key, " ", s.Rows)
+		switch {
+		case s.Kind == mapping.ClientStep:
+			for _, f := range s.Fields {
+				line += " " + strings.Join(f.Path, ".") + "=" + literal(f.Value)
+			}
+		case s.Kind == mapping.ClaimStep:
+			line += " " + s.Name
+		case s.Activity != nil:
+			line += " " + string(s.Activity.Status)
+			for _, a := range s.Activity.Attributes {
+				line += " " + a.Name + "=" + literal(a.Value)
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func outlines(plans []mapping.Plan) []string {
+	var lines []string
+	for _, p := range plans {
+		lines = append(lines, outline(p)...)
+	}
+	return lines
+}
+
+func literal(v mapping.Value) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}

@@ -1,0 +1,136 @@
+package mapping_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"claimsheet/mapping"
+)
+
+func files(t *testing.T, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no file fits %s: %v", pattern, err)
+	}
+	return found
+}
+
+func mustRead(t testing.TB, file string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// Every mistake of a file is reported, in the order of the places.
+func TestParseReportsEveryMistake(t *testing.T) {
+	for _, file := range files(t, "testdata/lang/err/*.yaml") {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			m, problems := mapping.Parse(filepath.Base(file), mustRead(t, file))
+			if len(problems) == 0 {
+				t.Error("nothing was found wrong")
+			}
+			if m == nil {
+				t.Error("what could be read is lost")
+			}
+			golden(t, strings.TrimSuffix(file, ".yaml")+".out", report(problems))
+		})
+	}
+}
+
+func TestParseTakesWhatIsRight(t *testing.T) {
+	for _, file := range append(files(t, "testdata/lang/ok/*.yaml"), files(t, "../samples/*/mapping.yaml")...) {
+		t.Run(strings.TrimPrefix(file, "testdata/lang/ok/"), func(t *testing.T) {
+			if _, problems := mapping.Parse(file, mustRead(t, file)); len(problems) > 0 {
+				t.Errorf("problems:\n%s", report(problems))
+			}
+		})
+	}
+}
+
+// The size limit is on the byte: a file of 1 MiB is read.
+func TestParseLimitsTheSize(t *testing.T) {
+	const small = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n#"
+	full := small + strings.Repeat("x", mapping.MaxSize-len(small))
+	if _, problems := mapping.Parse("m.yaml", []byte(full)); len(problems) > 0 {
+		t.Errorf("a file of 1 MiB has problems:\n%s", report(problems))
+	}
+	_, problems := mapping.Parse("m.yaml", []byte(full+"x"))
+	const want = "m.yaml:1:1: the file is larger than 1 MiB; a mapping is a few kilobytes [too-large]\n"
+	if got := report(problems); got != want {
+		t.Errorf("a file of 1 MiB and a byte: %q, expected %q", got, want)
+	}
+}
+
+// Files made to exhaust memory, stack or patience are refused like any other:
+// each takes some milliseconds, and none ends the program.
+func TestParseEndsOnHostileFiles(t *testing.T) {
+	indented := &strings.Builder{}
+	for depth := 0; indented.Len() < mapping.MaxSize-2000; depth++ {
+		indented.WriteString(strings.Repeat(" ", depth) + "a:\n")
+	}
+	bomb := "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+	for c := 'b'; c <= 'z'; c++ {
+		p := string(c - 1)
+		bomb += string(c) + ": &" + string(c) + " [" + strings.Repeat("*"+p+", ", 9) + "*" + p + "]\n"
+	}
+	const head = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n"
+	for name, source := range map[string]string{
+		"brackets":           strings.Repeat("[", mapping.MaxSize),
+		"braces":             strings.Repeat("{a: ", mapping.MaxSize/4),
+		"indentation":        indented.String(),
+		"aliases":            bomb,
+		"alias of itself":    "name: &a [*a]\nclient: &b {fields: *b}\n",
+		"nested expression":  head + "sheet: {when: '" + strings.Repeat("(", mapping.MaxSize/2) + "'}\n",
+		"many negations":     head + "sheet: {when: '" + strings.Repeat("!", mapping.MaxSize/2) + "true'}\n",
+		"nested to the full": head + "sheet: {when: '" + strings.Repeat("(", 4990) + "1" + strings.Repeat(")", 4990) + "'}\n",
+		"many keys":          strings.Repeat("a: b\n", mapping.MaxSize/5),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, problems := mapping.Parse("m.yaml", []byte(source))
+			_, more := mapping.Bind(m, nil, nil, runDate)
+			if len(problems)+len(more) == 0 {
+				t.Error("nothing was found wrong")
+			}
+		})
+	}
+}
+
+func TestDigestIsOfTheBytes(t *testing.T) {
+	const source = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n"
+	one, two, commented := mustParse(t, source), mustParse(t, source), mustParse(t, source+"# by night\n")
+	if one.Digest != two.Digest || len(one.Digest) != 64 {
+		t.Errorf("the same bytes have the digests %q and %q", one.Digest, two.Digest)
+	}
+	if one.Digest == commented.Digest {
+		t.Error("other bytes have the same digest")
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	m := mustParse(t, `name: a
+api: v2
+client: {key: No, existing: create, fields: {no: No}}
+claims: [{key: A, name: "{A}"}]
+workflow: {name: w}
+activities:
+  - {template: Your details, attributes: {Postcode: Post code}}
+`)
+	a := m.Activities[0]
+	got := []any{m.Sheet.HeaderRow, m.Sheet.Numbers, m.Client.Administrator, m.Claims[0].ID.Text, a.ID.Text, a.On.Text, a.Status, a.Assigned}
+	want := []any{1, mapping.Numbers{Decimal: ".", Group: ","}, true, "claim", "Your details", "client", mapping.Submitted, false}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("default %d is %v, expected %v", i, got[i], want[i])
+		}
+	}
+	if m := mustParse(t, "name: a\napi: v1\nclient: {key: No, lookup: {email: No}, fields: {no: No}}"); m.Client.Existing != mapping.Reuse {
+		t.Errorf("existing is %q by default", m.Client.Existing)
+	}
+}

@@ -1,0 +1,249 @@
+package mapping_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"claimsheet/mapping"
+)
+
+// A world is a random mapping with a sheet for it. Every value sent is made of
+// the keys or is a constant, so that rows never disagree.
+type world struct {
+	v2      bool
+	entries int
+	acts    []worldActivity
+	rows    []worldRow
+}
+
+type worldActivity struct {
+	on          string // client, claim, or e0, e1 …
+	open        bool
+	conditional bool // it has a when, which the column W answers
+}
+
+type worldRow struct {
+	client string
+	keys   []string // by claims entry; "" for none
+	w      string
+}
+
+func drawWorld(t *rapid.T) world {
+	w := world{v2: rapid.Bool().Draw(t, "v2")}
+	on := []string{"client"}
+	if w.v2 {
+		w.entries = rapid.IntRange(0, 3).Draw(t, "entries")
+	}
+	for i := range w.entries {
+		on = append(on, fmt.Sprint("e", i))
+	}
+	if w.entries > 0 {
+		on = append(on, "claim")
+	}
+	for range rapid.IntRange(0, 5).Draw(t, "activities") {
+		w.acts = append(w.acts, worldActivity{rapid.SampledFrom(on).Draw(t, "on"), rapid.Bool().Draw(t, "open"), rapid.Bool().Draw(t, "when")})
+	}
+	for range rapid.IntRange(1, 12).Draw(t, "rows") {
+		r := worldRow{client: rapid.SampledFrom([]string{"4", "6", "x|y"}).Draw(t, "client"), w: rapid.SampledFrom([]string{"", "yes"}).Draw(t, "w")}
+		for range w.entries {
+			r.keys = append(r.keys, rapid.SampledFrom([]string{"", "k", "4/6", "@client"}).Draw(t, "key"))
+		}
+		w.rows = append(w.rows, r)
+	}
+	return w
+}
+
+func (w world) source() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "name: n\napi: %s\nclient: {key: No, existing: create, fields: {no: No}}\n", map[bool]string{true: "v2", false: "v1"}[w.v2])
+	if w.v2 {
+		b.WriteString("workflow: {name: w, template_identifier: t}\nclaims:\n")
+	}
+	for i := range w.entries {
+		fmt.Fprintf(&b, "  - {id: e%d, key: K%d, name: 'Claim {K%d}', when: has(\"K%d\")}\n", i, i, i, i)
+	}
+	source := b.String()
+	if source = strings.TrimSuffix(source, "claims:\n"); len(w.acts) == 0 {
+		return source
+	}
+	source += "activities:\n"
+	for i, a := range w.acts {
+		what := "attributes: {a: {value: x}}"
+		if a.open {
+			what = "status: Open, assigned: true"
+		}
+		if a.conditional {
+			what += `, when: has("W")`
+		}
+		source += fmt.Sprintf("  - {template: T%d, on: %s, %s}\n", i, a.on, what)
+	}
+	return source
+}
+
+// sheet is the world's sheet; row numbers begin at first.
+func (w world) sheet(first int) (mapping.Sheet, []mapping.Record) {
+	header := []string{"No", "W"}
+	for i := range w.entries {
+		header = append(header, fmt.Sprint("K", i))
+	}
+	var records []mapping.Record
+	for i, row := range w.rows {
+		r := mapping.Record{Row: first + i}
+		for _, s := range append([]string{row.client, row.w}, row.keys...) {
+			r.Cells = append(r.Cells, text(s))
+		}
+		records = append(records, r)
+	}
+	return mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: header}, records
+}
+
+// steps is how many steps a client's rows ask for, by the design's own words:
+// one for the client, for each claim, for each activity on each thing that it
+// is on where a row wants it, and for the link.
+func (w world) steps(client string) int {
+	type claim struct {
+		entry int
+		key   string
+	}
+	wanted := map[claim]bool{} // and whether a row of it answers yes
+	anyYes := false
+	for _, r := range w.rows {
+		if r.client != client {
+			continue
+		}
+		anyYes = anyYes || r.w != ""
+		for i, key := range r.keys {
+			if key != "" {
+				c := claim{i, key}
+				wanted[c] = wanted[c] || r.w != ""
+			}
+		}
+	}
+	n := 1 + len(wanted)
+	if w.v2 {
+		n++
+	}
+	for _, a := range w.acts {
+		if a.on == "client" && (!a.conditional || anyYes) {
+			n++
+		}
+		for c, yes := range wanted {
+			if (a.on == "claim" || a.on == fmt.Sprint("e", c.entry)) && (!a.conditional || yes) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func bindWorld(t *rapid.T, w world, sheet mapping.Sheet) *mapping.Binding {
+	m, problems := mapping.Parse("m.yaml", []byte(w.source()))
+	if len(problems) > 0 {
+		t.Fatalf("%s\n%s", w.source(), report(problems))
+	}
+	b, problems := mapping.Bind(m, &sheet, nil, runDate)
+	if len(problems) > 0 {
+		t.Fatalf("%s\n%s", w.source(), report(problems))
+	}
+	return b
+}
+
+func keys(p mapping.Plan) []string {
+	var list []string
+	for _, s := range p.Steps {
+		list = append(list, s.Key)
+	}
+	return list
+}
+
+func TestPlansHaveTheStepsAskedFor(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		sheet, records := w.sheet(2)
+		for _, p := range planAll(bindWorld(t, w, sheet), records) {
+			if len(p.Problems) > 0 {
+				t.Fatalf("problems:\n%s", report(p.Problems))
+			}
+			unescaped := strings.ReplaceAll(p.Client.Key, `\|`, "|")
+			if want := w.steps(unescaped); len(p.Steps) != want {
+				t.Fatalf("%d steps, expected %d:\n%s", len(p.Steps), want, strings.Join(outline(p), "\n"))
+			}
+			if first := p.Steps[0]; first.Kind != mapping.ClientStep || !slices.Equal(first.Rows, p.Rows) {
+				t.Fatalf("the first step is %s of rows %v, expected the client of %v", first.Key, first.Rows, p.Rows)
+			}
+			if last := p.Steps[len(p.Steps)-1]; w.v2 != (last.Kind == mapping.LinkStep) {
+				t.Fatalf("the last step is %s", last.Key)
+			}
+			created := map[string]bool{"": true}
+			for _, s := range p.Steps {
+				if s.Kind == mapping.ClaimStep {
+					created[s.Key] = true
+				}
+				if !created[s.Claim] {
+					t.Fatalf("%s comes before %s", s.Key, s.Claim)
+				}
+				if !slices.IsSorted(s.Rows) || len(s.Rows) == 0 {
+					t.Fatalf("%s is asked for by the rows %v", s.Key, s.Rows)
+				}
+			}
+		}
+	})
+}
+
+// A step's name is made of business keys: the same rows further down in the
+// sheet have the same names, and no two steps share one.
+func TestStepKeysAreStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		sheet, records := w.sheet(2)
+		_, further := w.sheet(rapid.IntRange(3, 100_000).Draw(t, "first row"))
+		b := bindWorld(t, w, sheet)
+		here, there := planAll(b, records), planAll(b, further)
+		for i, p := range here {
+			if d := cmp.Diff(keys(p), keys(there[i])); d != "" {
+				t.Fatalf("further down the steps are called (-here +there):\n%s", d)
+			}
+			unique := slices.Compact(slices.Sorted(slices.Values(keys(p))))
+			if len(unique) != len(p.Steps) {
+				t.Fatalf("two steps share a name: %q", keys(p))
+			}
+		}
+	})
+}
+
+// Planning is pure: the same rows make the same plan, whatever was planned
+// before, in whatever binding, and wherever other clients' rows stand.
+func TestPlanningIsPure(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawWorld(t)
+		sheet, records := w.sheet(2)
+		b := bindWorld(t, w, sheet)
+		want := planAll(b, records)
+		if d := cmp.Diff(want, planAll(b, records)); d != "" {
+			t.Fatalf("planned twice (-first +second):\n%s", d)
+		}
+		if d := cmp.Diff(want, planAll(bindWorld(t, w, sheet), records)); d != "" {
+			t.Fatalf("bound twice (-first +second):\n%s", d)
+		}
+
+		clientOf := func(r mapping.Record) string { return r.Cells[0].Raw }
+		apart := slices.Clone(records)
+		slices.SortStableFunc(apart, func(a, b mapping.Record) int { return strings.Compare(clientOf(b), clientOf(a)) })
+		byClient := func(plans []mapping.Plan) map[mapping.Identity]mapping.Plan {
+			m := map[mapping.Identity]mapping.Plan{}
+			for _, p := range plans {
+				p.Number = 0 // the client's place in the sheet
+				m[p.Client] = p
+			}
+			return m
+		}
+		if d := cmp.Diff(byClient(want), byClient(planAll(b, apart))); d != "" {
+			t.Fatalf("with the clients' rows apart (-mixed +apart):\n%s", d)
+		}
+	})
+}
