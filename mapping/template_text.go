@@ -94,5 +94,9 @@ func (t templateText) fill(text func(name string) string) string {
 	if places > 0 && filled == 0 {
 		return ""
 	}
-	return squeeze(b.String())
+	lines := strings.Split(b.String(), "\n")
+	for i, line := range lines {
+		lines[i] = squeeze(line)
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
