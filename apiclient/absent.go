@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -74,6 +75,10 @@ func (c *Client) LearnAbsent(ctx context.Context, by By) error {
 		if a, err = c.lookUp(ctx, by, invented(by)); err != nil {
 			return err
 		}
+		if c.cfg.NotFound.describes(a) && isPage(a) {
+			return &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s with a web page, which says nothing about the client: "+
+				"check base_url and auth", by, statusText(a.Status))}
+		}
 		if c.cfg.NotFound.describes(a) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -127,4 +132,14 @@ func invented(by By) string {
 		return fmt.Sprintf("+447700900%03d", rand.IntN(1000))
 	}
 	return fmt.Sprintf("nobody.%016x@example.com", rand.Uint64())
+}
+
+// isPage tells that an answer is made for people: a login page, a proxy's or
+// a web server's own error page.
+func isPage(a Answer) bool {
+	switch mediaType(a) {
+	case "text/html", "application/xhtml+xml":
+		return true
+	}
+	return bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strings"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
@@ -14,7 +15,7 @@ import (
 // but look-ups (none with NoLookup, which takes unknown clients for new ones).
 // Its requests, by kind, are those that Do then makes.
 func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-	j.meetings = newAcquaintances(j.Service)
+	j.meetings, j.promised = newAcquaintances(j.Service), map[string]mapping.Identity{}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	probed := map[apiclient.By]bool{}
@@ -73,6 +74,9 @@ func (j *Job) foresee(ctx context.Context, plan mapping.Plan, probed map[apiclie
 			decisions[0].adopt(met.id, j.Binding.Mapping().V1())
 		}
 	}
+	if other, shared := j.promise(plan, decisions[0]); shared {
+		return j.foreseeShared(ctx, plan, decisions, other), nil
+	}
 	steps, err := walk(decisions, func(d decision) (StepOutcome, error) {
 		j.tally.planned(d.step.Kind)
 		return StepOutcome{Step: d.step, Status: Planned}, nil
@@ -80,6 +84,45 @@ func (j *Job) foresee(ctx context.Context, plan mapping.Plan, probed map[apiclie
 	o := outcomeOf(plan, steps)
 	finish(&o, decisions)
 	return o, err
+}
+
+// promise notes that a client would be created. shared tells that a client
+// promised before has the address by which this one is looked up: the run will
+// find that one.
+func (j *Job) promise(plan mapping.Plan, client decision) (other mapping.Identity, shared bool) {
+	if client.action != send || !j.looksUp(plan) {
+		return mapping.Identity{}, false
+	}
+	by, values := asks(plan.Lookup)
+	for i := range by {
+		if other, shared = j.promised[promiseKey(by[i], values[i])]; shared {
+			return other, true
+		}
+	}
+	j.promised[promiseKey(apiclient.ByEmail, plan.Lookup.Email)] = plan.Client
+	j.promised[promiseKey(apiclient.ByPhone, plan.Lookup.Phone)] = plan.Client
+	delete(j.promised, promiseKey(apiclient.ByEmail, ""))
+	delete(j.promised, promiseKey(apiclient.ByPhone, ""))
+	return mapping.Identity{}, false
+}
+
+// foreseeShared is what the run makes of a client whom a look-up will find,
+// because an earlier client of the sheet has the same address.
+func (j *Job) foreseeShared(ctx context.Context, plan mapping.Plan, decisions []decision, other mapping.Identity) Outcome {
+	met := meeting{reason: clashReason(other), advice: adviceWhoIsIt}
+	switch j.Binding.Mapping().Client.Existing {
+	case mapping.Skip:
+		return leftOut(plan, "", adviceSkipped)
+	case mapping.Fail:
+		met = meeting{reason: reasonKnown, advice: adviceKnown}
+	}
+	o, _ := j.greet(ctx, plan, decisions, &met)
+	finish(&o, decisions)
+	return o
+}
+
+func promiseKey(by apiclient.By, value string) string {
+	return string(by) + " " + strings.ToLower(value)
 }
 
 // countLookups counts the look-ups that the run will make for a client, and

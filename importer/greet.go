@@ -62,7 +62,7 @@ func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision
 	case met.id != "" && existing == mapping.Skip:
 		return leftOut(plan, met.id, adviceSkipped), true
 	case met.id != "" && existing == mapping.Fail:
-		met.reason, met.advice = "the service knows this client already", adviceKnown
+		met.reason, met.advice = reasonKnown, adviceKnown
 	default:
 		return Outcome{}, false
 	}
@@ -71,6 +71,8 @@ func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision
 	})
 	return outcomeOf(plan, steps), true
 }
+
+const reasonKnown = "the service knows this client already"
 
 // otherOwner finds another client of the ledger that has the same id.
 func (j *Job) otherOwner(ctx context.Context, id string, who mapping.Identity) (mapping.Identity, bool) {

@@ -29,6 +29,7 @@ type Job struct {
 	NoLookup    bool             // Forecast: do not ask the service who it knows
 
 	meetings *acquaintances
+	promised map[string]mapping.Identity // Forecast: whom a look-up will find once the run has created them
 	cancel   context.CancelCauseFunc
 	tally    tally
 }

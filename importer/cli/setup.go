@@ -147,7 +147,7 @@ func (s *setup) openSheet(want settings) error {
 		return err
 	}
 	s.input = in
-	s.closers = append(s.closers, in.remove)
+	s.closers = append(s.closers, func() { in.remove() })
 	s.reader, err = in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
 	if err != nil {
 		return err
