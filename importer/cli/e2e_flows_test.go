@@ -1,0 +1,159 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFlows holds every call of the document's five flows for one client:
+// method, path, query and body, in the document's order.
+func TestFlows(t *testing.T) {
+	cases := []struct {
+		name    string
+		mapping string
+		rows    [][]any
+		calls   string
+	}{
+		{"v1 flow A", "name: a\napi: v1\n" + clientPart, [][]any{lead(1, "A-1")}, `
+GET /funnel/v1/cases/CASE/clients/by-email/nobody.RANDOM%40example.com
+GET /funnel/v1/cases/CASE/clients/by-email/c1%40example.com
+POST /funnel/v1/cases/CASE/clients?leadRedirect=true {"email":"c1@example.com","firstName":"Ann1","phone":"+447911123001"}
+`},
+		{"v1 flow B", "name: b\napi: v1\nsheet: {timezone: Europe/London}\n" + clientPart + "activities:" + detailsActivity + `
+  - {template: Agreement details, attributes: {Agreement number: Agreement no, Amount: Amount, Signed at: Signed}}
+  - {template: Sign your claim, status: Open}
+`, [][]any{lead(1, "A-1")}, `
+GET /funnel/v1/cases/CASE/activity-templates
+GET /funnel/v1/cases/CASE/clients/by-email/nobody.RANDOM%40example.com
+GET /funnel/v1/cases/CASE/clients/by-email/c1%40example.com
+POST /funnel/v1/cases/CASE/clients?leadRedirect=true {"email":"c1@example.com","firstName":"Ann1","phone":"+447911123001"}
+POST /funnel/v1/cases/CASE/clients/CLIENT1/activities {"activityTemplateId":"10000000-0000-4000-8000-000000000003","status":"Open"}
+POST /funnel/v1/cases/CASE/clients/CLIENT1/activities {"activityTemplateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","attributes":[{"activityAttributeTemplateId":"11000000-0000-4000-8000-000000000001","dateTimeValue":"1980-05-01T00:00:00Z"},{"activityAttributeTemplateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"},{"activityAttributeTemplateId":"11000000-0000-4000-8000-000000000003","boolValue":true}]}
+POST /funnel/v1/cases/CASE/clients/CLIENT1/activities {"activityTemplateId":"10000000-0000-4000-8000-000000000002","status":"Submitted","attributes":[{"activityAttributeTemplateId":"12000000-0000-4000-8000-000000000001","stringValue":"A-1"},{"activityAttributeTemplateId":"12000000-0000-4000-8000-000000000002","doubleValue":1250.5},{"activityAttributeTemplateId":"12000000-0000-4000-8000-000000000003","dateTimeValue":"2026-03-31T08:30:00Z"}]}
+`},
+		{"v2 use case 1", "name: one\napi: v2\n" + clientPart + `
+claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+workflow: {name: Batch, template_identifier: WF-1}
+activities:` + detailsActivity, [][]any{lead(1, "A-1")}, `
+GET /funnel/v2/activity-templates
+GET /funnel/v2/contacts/by-email/nobody.RANDOM%40example.com
+GET /funnel/v2/contacts/by-email/c1%40example.com
+POST /funnel/v2/contacts?isAdministrator=true {"email":"c1@example.com","firstName":"Ann1","phone":"+447911123001"}
+POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT1"],"claimName":"Loan A-1"}
+POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"11000000-0000-4000-8000-000000000001","dateTimeValue":"1980-05-01T00:00:00Z"},{"templateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"},{"templateId":"11000000-0000-4000-8000-000000000003","boolValue":true}]}
+POST /funnel/v2/contacts/CLIENT1/magic-link {}
+`},
+		{"v2 use case 2", stepThree, [][]any{lead(1, "A-1")}, `
+GET /funnel/v2/activity-templates
+GET /funnel/v2/contacts/by-email/nobody.RANDOM%40example.com
+GET /funnel/v2/contacts/by-email/c1%40example.com
+POST /funnel/v2/contacts?isAdministrator=true {"email":"c1@example.com","firstName":"Ann1","phone":"+447911123001"}
+POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"11000000-0000-4000-8000-000000000001","dateTimeValue":"1980-05-01T00:00:00Z"},{"templateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"},{"templateId":"11000000-0000-4000-8000-000000000003","boolValue":true}]}
+POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT1"],"claimName":"Loan A-1"}
+POST /funnel/v2/activities?claimId=CLAIM3 {"templateId":"10000000-0000-4000-8000-000000000002","status":"Accepted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"12000000-0000-4000-8000-000000000001","stringValue":"A-1"},{"templateId":"12000000-0000-4000-8000-000000000002","doubleValue":1250.5},{"templateId":"12000000-0000-4000-8000-000000000003","dateTimeValue":"2026-03-31T08:30:00Z"}]}
+POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000003","status":"Open","workflowName":"Batch","workflowTemplateIdentifier":"WF-1"}
+POST /funnel/v2/contacts/CLIENT1/magic-link {}
+`},
+		// The second client stands between the two rows of the first, and is left
+		// out by its --only.
+		{"v2 use case 3", stepThree, [][]any{lead(1, "A-1"), lead(2, "B-1"), lead(1, "A-2")}, `
+GET /funnel/v2/activity-templates
+GET /funnel/v2/contacts/by-email/nobody.RANDOM%40example.com
+GET /funnel/v2/contacts/by-email/c1%40example.com
+POST /funnel/v2/contacts?isAdministrator=true {"email":"c1@example.com","firstName":"Ann1","phone":"+447911123001"}
+POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"11000000-0000-4000-8000-000000000001","dateTimeValue":"1980-05-01T00:00:00Z"},{"templateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"},{"templateId":"11000000-0000-4000-8000-000000000003","boolValue":true}]}
+POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT1"],"claimName":"Loan A-1"}
+POST /funnel/v2/activities?claimId=CLAIM3 {"templateId":"10000000-0000-4000-8000-000000000002","status":"Accepted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"12000000-0000-4000-8000-000000000001","stringValue":"A-1"},{"templateId":"12000000-0000-4000-8000-000000000002","doubleValue":1250.5},{"templateId":"12000000-0000-4000-8000-000000000003","dateTimeValue":"2026-03-31T08:30:00Z"}]}
+POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT1"],"claimName":"Loan A-2"}
+POST /funnel/v2/activities?claimId=CLAIM5 {"templateId":"10000000-0000-4000-8000-000000000002","status":"Accepted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"12000000-0000-4000-8000-000000000001","stringValue":"A-2"},{"templateId":"12000000-0000-4000-8000-000000000002","doubleValue":1250.5},{"templateId":"12000000-0000-4000-8000-000000000003","dateTimeValue":"2026-03-31T08:30:00Z"}]}
+POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000003","status":"Open","workflowName":"Batch","workflowTemplateIdentifier":"WF-1"}
+POST /funnel/v2/contacts/CLIENT1/magic-link {}
+`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t, c.mapping, c.rows)
+			p := s.mustRun(0, "--only", "c1@example.com")
+			want := strings.ReplaceAll(strings.TrimPrefix(c.calls, "\n"), "CASE", caseID)
+			if diff := cmp.Diff(want, transcript(p.calls)); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			s.checkIDs("c1@example.com")
+		})
+	}
+}
+
+// checkIDs compares what the workbook shows beside every row of a client with
+// what the service handed out.
+func (s *scene) checkIDs(key string) {
+	s.t.Helper()
+	made := s.oracle.Created()
+	link, id := made["link "+key], made["client "+key][0].ID
+	if len(link) == 0 {
+		link = made["client "+key] // version 1: the url comes with the client
+	}
+	for _, r := range s.results() {
+		if r["E-mail"] != key {
+			continue
+		}
+		if r["Import status"] != "done" {
+			s.t.Errorf("row %s: status %q: %s", r["Source row"], r["Import status"], r["Error"])
+		}
+		if got := r["contactId"] + r["clientId"]; got != id {
+			s.t.Errorf("row %s: client id %q, want %q", r["Source row"], got, id)
+		}
+		if got := r["redirectUrl"]; got != link[0].URL {
+			s.t.Errorf("row %s: redirect url %q, want %q", r["Source row"], got, link[0].URL)
+		}
+		if claim := made["claim "+key+"/Loan "+r["Agreement no"]]; len(claim) > 0 && r["claimIds"] != claim[0].ID {
+			s.t.Errorf("row %s: claim ids %q, want %q", r["Source row"], r["claimIds"], claim[0].ID)
+		}
+	}
+}
+
+// TestPlanOrder holds the order in which a client's steps arrive.
+func TestPlanOrder(t *testing.T) {
+	const head = "name: order\napi: v2\nsheet: {timezone: UTC}\n" + clientPart + "workflow: {name: Batch, template_identifier: WF-1}\n"
+	const claims = `claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]` + "\n"
+	two := [][]any{lead(1, "A-1"), lead(1, "A-2")}
+	cases := []struct {
+		name    string
+		mapping string
+		rows    [][]any
+		steps   []string // without the client's key
+	}{
+		{"claims that no activity is on come first", head + claims + "activities:" + detailsActivity, two,
+			[]string{"client", "claim/Loan A-1", "claim/Loan A-2", "activity Your details", "link"}},
+		{"a stretch on claims runs claim by claim", head + claims + "activities:" + agreementActivity + `
+  - {template: Sign your claim, on: claim, status: Open}
+`, two, []string{
+			"client", "claim/Loan A-1", "activity/Loan A-1 Agreement details", "activity/Loan A-1 Sign your claim",
+			"claim/Loan A-2", "activity/Loan A-2 Agreement details", "activity/Loan A-2 Sign your claim", "link"}},
+		{"two stretches", head + claims + "activities:" + agreementActivity + detailsActivity + `
+  - {template: Handler review, on: claim, assigned: true, status: Open}
+`, two, []string{
+			"client", "claim/Loan A-1", "activity/Loan A-1 Agreement details", "claim/Loan A-2", "activity/Loan A-2 Agreement details",
+			"activity Your details", "activity/Loan A-1 Handler review", "activity/Loan A-2 Handler review", "link"}},
+		{"no claims", head + "activities:" + detailsActivity, two[:1], []string{"client", "activity Your details", "link"}},
+		{"resume at a step", head + claims + "resume_at: Sign your claim\nactivities:" + detailsActivity + `
+  - {template: Sign your claim, attributes: {}}
+  - {template: Handler review, attributes: {}}
+`, two[:1], []string{"client", "claim/Loan A-1", "activity Your details", "activity Sign your claim", "link"}},
+		{"one claim asked for by two rows", head + claims + "activities:" + agreementActivity, [][]any{lead(1, "A-1"), lead(1, "A-1")},
+			[]string{"client", "claim/Loan A-1", "activity/Loan A-1 Agreement details", "link"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t, c.mapping, c.rows)
+			var got []string
+			for _, step := range s.mustRun(0).steps() {
+				got = append(got, strings.Replace(strings.Replace(step, " c1@example.com/", "/", 1), " c1@example.com", "", 1))
+			}
+			if diff := cmp.Diff(c.steps, got); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,242 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/importer"
+	"claimsheet/importer/cli"
+	"claimsheet/importer/oracle"
+)
+
+// caseID is the case of the version 1 scenes.
+const caseID = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
+
+// reference is the reference data of all scenes.
+var reference = []oracle.Template{
+	{ID: "10000000-0000-4000-8000-000000000001", Name: "Your details", Attributes: []oracle.Attribute{
+		{ID: "11000000-0000-4000-8000-000000000001", Name: "Date of birth", DataType: "Date"},
+		{ID: "11000000-0000-4000-8000-000000000002", Name: "Home address", DataType: "TextArea"},
+		{ID: "11000000-0000-4000-8000-000000000003", Name: "Consent to contact", DataType: "Checkbox"},
+	}},
+	{ID: "10000000-0000-4000-8000-000000000002", Name: "Agreement details", Attributes: []oracle.Attribute{
+		{ID: "12000000-0000-4000-8000-000000000001", Name: "Agreement number", DataType: "Text"},
+		{ID: "12000000-0000-4000-8000-000000000002", Name: "Amount", DataType: "Currency"},
+		{ID: "12000000-0000-4000-8000-000000000003", Name: "Signed at", DataType: "DateTime"},
+	}},
+	{ID: "10000000-0000-4000-8000-000000000003", Name: "Sign your claim"},
+	{ID: "10000000-0000-4000-8000-000000000004", Name: "Handler review"},
+}
+
+// header is the header of all scenes' sheets.
+var header = []any{"E-mail", "First name", "Mobile", "DOB", "Address", "Opt in", "Agreement no", "Amount", "Signed"}
+
+// lead is a row: client n with agreement no.
+func lead(n int, no string) []any {
+	return []any{
+		fmt.Sprintf("c%d@example.com", n), fmt.Sprintf("Ann%d", n), fmt.Sprintf("07911 %06d", 123000+n),
+		"1980-05-01", fmt.Sprintf("%d High Street", n), "Yes", no, 1250.5, "2026-03-31 09:30",
+	}
+}
+
+// leads are clients 1 to n with one agreement each.
+func leads(n int) [][]any {
+	var rows [][]any
+	for i := range n {
+		rows = append(rows, lead(i+1, fmt.Sprintf("A-%d", i+1)))
+	}
+	return rows
+}
+
+// clientPart is the client section of the scenes' mappings.
+const clientPart = `
+client:
+  key: E-mail
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, firstName: First name, phone: {column: Mobile, type: Phone, region: GB}}
+`
+
+// detailsActivity and agreementActivity are back-filled activities.
+const detailsActivity = `
+  - template: Your details
+    attributes: {Date of birth: DOB, Home address: Address, Consent to contact: Opt in}
+`
+
+const agreementActivity = `
+  - template: Agreement details
+    on: loan
+    status: Accepted
+    attributes: {Agreement number: Agreement no, Amount: Amount, Signed at: Signed}
+`
+
+// stepThree is version 2, use case 2: six calls and a look-up for each client
+// with one claim.
+const stepThree = `
+name: step-three
+api: v2
+sheet: {timezone: Europe/London}
+` + clientPart + `
+claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+workflow: {name: Batch, template_identifier: WF-1}
+activities:` + detailsActivity + agreementActivity + `
+  - {template: Sign your claim, status: Open}
+`
+
+// scene is a folder with a mapping, an environment and a sheet, and the
+// service that the environment names.
+type scene struct {
+	t      *testing.T
+	dir    string
+	oracle *oracle.Server
+	url    string
+	seen   int // calls of the service that a run's result has shown already
+}
+
+func newScene(t *testing.T, mapping string, rows [][]any) *scene {
+	t.Helper()
+	s := &scene{t: t, dir: t.TempDir(), oracle: oracle.New(reference...)}
+	server := httptest.NewServer(s.oracle)
+	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		for _, complaint := range s.oracle.Complaints() {
+			t.Errorf("a call is not as the service document says: %s", complaint)
+		}
+	})
+	s.url = server.URL
+	s.mapping(mapping)
+	s.environment("")
+	s.sheet(rows)
+	return s
+}
+
+func (s *scene) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *scene) mapping(text string) { write(s.t, s.path("mapping.yaml"), text) }
+
+// environment writes the environments file; more are lines of the entry,
+// without indentation.
+func (s *scene) environment(more string) {
+	entry := "base_url: " + s.url + "\ncase_id: " + caseID + "\n" + more
+	write(s.t, s.path("environments.yaml"), "default: uat\nenvironments:\n  uat:\n    "+
+		strings.ReplaceAll(strings.TrimSpace(entry), "\n", "\n    ")+"\n")
+}
+
+func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path("leads.xlsx"), header, rows) }
+
+func writeSheet(t *testing.T, path string, header []any, rows [][]any) {
+	t.Helper()
+	f := excelize.NewFile()
+	for i, row := range append([][]any{header}, rows...) {
+		if err := f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.SaveAs(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// played is what a run came to.
+type played struct {
+	code     int
+	out, err string
+	summary  importer.Summary
+	calls    []oracle.Call // all that the service got
+}
+
+// run runs the program over the scene's sheet, for its summary as JSON.
+func (s *scene) run(flags ...string) played {
+	s.t.Helper()
+	return s.runContext(s.t.Context(), append(flags, "--json")...)
+}
+
+// runContext is run with a context of the caller's, and without --json.
+func (s *scene) runContext(ctx context.Context, flags ...string) played {
+	s.t.Helper()
+	var out, diagnostics bytes.Buffer
+	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
+	p := played{code: cli.Main(ctx, s.args(flags...), stdio), out: out.String(), err: diagnostics.String()}
+	if slices.Contains(flags, "--json") && p.out != "" {
+		decoder := json.NewDecoder(strings.NewReader(p.out))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&p.summary); err != nil {
+			s.t.Fatalf("stdout is not the summary: %v\n%s", err, p.out)
+		}
+	}
+	p.calls, s.seen = s.oracle.Since(s.seen)
+	return p
+}
+
+func (s *scene) args(flags ...string) []string {
+	args := append([]string{"run", "-m", s.path("mapping.yaml")}, flags...)
+	return append(args, s.path("leads.xlsx"))
+}
+
+// mustRun runs and expects an exit code.
+func (s *scene) mustRun(code int, flags ...string) played {
+	s.t.Helper()
+	p := s.run(flags...)
+	if p.code != code {
+		s.t.Fatalf("exit code %d, want %d\n%s%s\n%s", p.code, code, p.out, p.err, transcript(p.calls))
+	}
+	return p
+}
+
+// posts are the creating calls, by kind.
+func (p played) posts() map[string]int {
+	counts := map[string]int{}
+	for _, c := range p.calls {
+		if c.Method != "GET" {
+			counts[c.Kind]++
+		}
+	}
+	return counts
+}
+
+// steps are the logical names of the creating calls, in the order of their
+// arrival.
+func (p played) steps() []string {
+	var list []string
+	for _, c := range p.calls {
+		if c.Method != "GET" {
+			list = append(list, c.Step)
+		}
+	}
+	return list
+}
+
+var (
+	anyID    = regexp.MustCompile(`([abc])0000000-0000-4000-8000-0*(\d+)`)
+	probe    = regexp.MustCompile(`nobody\.[0-9a-f]+`)
+	idPrefix = map[string]string{"a": "ACTIVITY", "b": "CLAIM", "c": "CLIENT"}
+)
+
+// transcript is calls as text, a line each; ids are shortened.
+func transcript(calls []oracle.Call) string {
+	var b strings.Builder
+	for _, c := range calls {
+		b.WriteString(c.Method + " " + c.Path)
+		if c.Query != "" {
+			b.WriteString("?" + c.Query)
+		}
+		if c.Body != "" {
+			b.WriteString(" " + c.Body)
+		}
+		b.WriteByte('\n')
+	}
+	text := probe.ReplaceAllString(b.String(), "nobody.RANDOM")
+	return anyID.ReplaceAllStringFunc(text, func(id string) string {
+		m := anyID.FindStringSubmatch(id)
+		return idPrefix[m[1]] + m[2]
+	})
+}
