@@ -143,7 +143,12 @@ func TestDryRunWithoutLookup(t *testing.T) {
 // take the place of results.
 func TestDryRunLeavesNothing(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
+	scratch := t.TempDir()
+	t.Setenv("TMPDIR", scratch)
 	s.mustRun(0, "--dry-run")
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("the dry run leaves %v in the temporary folder (error %v)", left, err)
+	}
 	var names []string
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {

@@ -104,7 +104,9 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	if err := books.start(record); err != nil {
 		return err
 	}
-	s.input.keep()
+	if !o.dryRun {
+		s.input.keep()
+	}
 	plans := survey.Plans(s.binding, s.reader.Records())
 	var runErr error
 	if o.dryRun {
