@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -87,7 +88,11 @@ func usageError(c *cli.Context, err error, _ bool) error {
 			return found.Hinted("did you mean --%s?", nearest)
 		}
 	}
-	return found.Hinted("claimsheet %s --help lists the flags", c.Command.Name)
+	words := []string{c.App.Name, c.Command.Name, "--help"}
+	if c.Command.Name == c.App.Name { // before any command
+		words = slices.Delete(words, 1, 2)
+	}
+	return found.Hinted("%s lists the flags", strings.Join(words, " "))
 }
 
 // refuseLateFlags refuses a flag after the first argument: it would be taken

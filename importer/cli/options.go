@@ -6,7 +6,7 @@ import (
 
 // The flags that commands share.
 var (
-	mappingFlag = &cli.StringFlag{Name: "mapping", Aliases: []string{"m"}, Usage: "the mapping `FILE`", Required: true}
+	mappingFlag = &cli.StringFlag{Name: "mapping", Aliases: []string{"m"}, Usage: "the mapping `FILE`; required"}
 	envFlag     = &cli.StringFlag{Name: "env", Aliases: []string{"e"},
 		Usage: "the `ENVIRONMENT`; default: CLAIMSHEET_ENV, then the environments file's default"}
 	environmentsFlag = &cli.StringFlag{Name: "environments", Usage: "the environments `FILE`; default: environments.yaml beside the mapping"}

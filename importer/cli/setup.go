@@ -50,6 +50,9 @@ type settings struct {
 // The setup must be closed, also after an error.
 func prepare(ctx context.Context, want settings) (*setup, error) {
 	s := &setup{}
+	if want.mapping == "" {
+		return s, problem.New("no-mapping", "no mapping is given").Hinted("name one with -m: claimsheet run -m mapping.yaml leads.xlsx")
+	}
 	var found problem.List
 	collect := func(err error) error { return addProblems(&found, err) }
 
@@ -148,12 +151,16 @@ func (s *setup) openSheet(want settings) error {
 	}
 	s.input = in
 	s.closers = append(s.closers, func() { in.remove() })
-	s.reader, err = in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
+	reader, err := in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
 	if err != nil {
 		return err
 	}
-	s.closers = append(s.closers, func() { _ = s.reader.Close() })
-	return refuseResults(want.sheet, s.reader)
+	s.closers = append(s.closers, func() { _ = reader.Close() })
+	if err := refuseResults(want.sheet, reader); err != nil {
+		return err // and not a word about its columns, which the mapping does not know
+	}
+	s.reader = reader
+	return nil
 }
 
 // connect makes the client of the service; for the sandbox it starts the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -54,8 +55,16 @@ type target struct {
 
 // check refuses a place that cannot be written to, before anything is sent.
 func (t target) check(ctx context.Context, now time.Time) error {
-	_, err := t.placement(ctx, now)
-	return err
+	if _, err := t.placement(ctx, now); err != nil {
+		return err
+	}
+	folder := filepath.Dir(t.path)
+	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // as the writing of the workbook begins
+	if err != nil {
+		return problem.At(problem.Where{File: t.path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
+			Hinted("let this user write to it, or choose another folder with -o")
+	}
+	return os.Remove(trial)
 }
 
 func (t target) placement(ctx context.Context, now time.Time) (reports.Placement, error) {

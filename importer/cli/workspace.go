@@ -54,8 +54,16 @@ func keepInput(given, folder string) (*input, error) {
 		folder, err = os.MkdirTemp("", "claimsheet-*") // 0700
 		in.remove = func() { _ = os.RemoveAll(folder) }
 	} else {
-		err = os.MkdirAll(folder, 0o700)
-		in.remove = func() {}
+		made := missing(folder)
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, problem.At(problem.Where{File: folder}, "state-folder", "the folder cannot be made: %v", errors.Unwrap(err)).
+				Hinted("name a state folder that this user may write to with --state")
+		}
+		in.remove = func() {
+			for _, dir := range made {
+				_ = os.Remove(dir) // stays when something else is in it
+			}
+		}
 	}
 	if err == nil {
 		err = in.copy(src, folder)
@@ -65,6 +73,18 @@ func keepInput(given, folder string) (*input, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// missing are the folder and those above it that are not there, the deepest
+// first.
+func missing(folder string) []string {
+	var dirs []string
+	for dir := filepath.Clean(folder); ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			return dirs
+		}
+		dirs = append(dirs, dir)
+	}
 }
 
 // copy makes the copy and takes its digest on the way.

@@ -1,0 +1,317 @@
+package cli_test
+
+import (
+	"archive/zip"
+	"bufio"
+	"context"
+	"encoding/csv"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/apiclient/sandbox"
+	"claimsheet/importer/cli"
+	"claimsheet/importer/ledger"
+)
+
+var update = flag.Bool("update", false, "write what the scripts' commands print into the scripts")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"claimsheet": claimsheet})
+}
+
+// claimsheet is what main.go does.
+func claimsheet() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(cli.Main(ctx, os.Args[1:], cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv}))
+}
+
+// TestScripts runs the program as a user types it, one script for each thing
+// that a user does. Every script finds a copy of the samples in its folder.
+//
+//	exits N claimsheet ARG…      runs the command, which must end with exit code N
+//	refuses claimsheet ARG…      the same with exit code 2, and it must leave no trace: nothing on
+//	                             stdout, no file or folder made or changed, nothing sent to the service
+//	scrub FROM TO                copies what changes from run to run (times, ids, folders) out of a text
+//	workbook FILE CSV [SHEET]    makes a workbook of text cells
+//	put FILE CELL TEXT           changes a cell of a workbook's first sheet
+//	cell FILE SHEET CELL TEXT    compares a cell of a workbook
+//	zip FILE                     makes a zip file that is no workbook
+//	service FILE                 starts a service and writes an environments file that has it as default
+//	sent N                       N requests other than GETs have reached the service
+//	serve ARG…                   starts claimsheet sandbox and sets $URL to its first line
+//	stop                         interrupts it; the exit code must be 130
+//	expand FILE                  replaces $VARIABLES in a file
+//	hold LEDGER                  holds a ledger as another run would
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Values[stateKey{}] = new(state)
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector would hold up the end of every process by a second
+			return copySamples(filepath.Join(env.WorkDir, "samples"))
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "root" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return os.Geteuid() == 0, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "refuses": refuses, "scrub": scrub,
+			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
+			"service": startService, "sent": sent, "serve": serve, "stop": stop,
+			"expand": expand, "hold": hold,
+		},
+	})
+}
+
+// copySamples copies the samples without the program that made them.
+func copySamples(to string) error {
+	samples := filepath.Join(root, "samples")
+	mappings, err := filepath.Glob(filepath.Join(samples, "*", "mapping.yaml"))
+	for _, mapping := range mappings {
+		from := filepath.Dir(mapping)
+		err = errors.Join(err, os.CopyFS(filepath.Join(to, filepath.Base(from)), os.DirFS(from)))
+	}
+	return err
+}
+
+// state is what a script's commands share.
+type state struct {
+	requests atomic.Int64 // those other than GETs, at the service
+	server   *exec.Cmd    // nil when none is running
+}
+
+type stateKey struct{}
+
+func stateOf(ts *testscript.TestScript) *state { return ts.Value(stateKey{}).(*state) }
+
+// wants ends the script when a command of it is written wrongly.
+func wants(ts *testscript.TestScript, neg bool, args []string, least, most int) {
+	if neg || len(args) < least || len(args) > most {
+		ts.Fatalf("this command takes %d to %d arguments and no !", least, most)
+	}
+}
+
+const many = 1 << 10
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, many)
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		got = failed.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func refuses(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 1, many)
+	before, sentBefore := tree(ts), stateOf(ts).requests.Load()
+	exits(ts, false, append([]string{"2"}, args...))
+	if out := ts.ReadFile("stdout"); out != "" {
+		ts.Fatalf("a refused command prints on stdout")
+	}
+	if ts.ReadFile("stderr") == "" {
+		ts.Fatalf("a refused command says nothing on stderr")
+	}
+	if diff := cmp.Diff(before, tree(ts)); diff != "" {
+		ts.Fatalf("a refused command leaves a trace (-before +after):\n%s", diff)
+	}
+	if n := stateOf(ts).requests.Load() - sentBefore; n != 0 {
+		ts.Fatalf("a refused command sends %d requests", n)
+	}
+}
+
+// tree is what stands in the script's folder, temporary files included. The
+// ledger may be there: a run opens it to learn whether it may replace a
+// workbook. It holds no input.
+func tree(ts *testscript.TestScript) map[string]string {
+	work := ts.Getenv("WORK")
+	found := map[string]string{}
+	ts.Check(filepath.WalkDir(work, func(path string, d fs.DirEntry, err error) error {
+		name := filepath.Base(path)
+		if err != nil || name == ".tmp" || name == ".claimsheet" || strings.HasPrefix(name, "ledger.db") {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil && d.IsDir() {
+			found[path] = "folder"
+		} else if err == nil {
+			found[path] = fmt.Sprint(info.Size(), info.ModTime())
+		}
+		return err
+	}))
+	return found
+}
+
+// changing is what differs from one run to the next.
+var changing = []struct {
+	what *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UUID"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "TIME"},
+	{regexp.MustCompile(` in [0-9.hmµs]+\.\n`), " in SECONDS.\n"},
+	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":SECONDS`},
+	{regexp.MustCompile(`process \d+`), "process PID"},
+	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
+}
+
+func scrub(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, 2)
+	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
+	for _, c := range changing {
+		text = c.what.ReplaceAllString(text, c.with)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}
+
+func makeWorkbook(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, 3)
+	reader := csv.NewReader(strings.NewReader(ts.ReadFile(args[1])))
+	reader.FieldsPerRecord = -1
+	rows, err := reader.ReadAll()
+	ts.Check(err)
+	f := excelize.NewFile()
+	defer f.Close()
+	name := "Leads"
+	if len(args) == 3 {
+		name = args[2]
+	}
+	ts.Check(f.SetSheetName("Sheet1", name))
+	for i, row := range rows {
+		ts.Check(f.SetSheetRow(name, fmt.Sprintf("A%d", i+1), &row))
+	}
+	ts.Check(f.SaveAs(ts.MkAbs(args[0])))
+}
+
+func putCell(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 3, 3)
+	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	ts.Check(f.SetCellValue(f.GetSheetName(0), args[1], args[2]))
+	ts.Check(f.Save())
+}
+
+func compareCell(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 4, 4)
+	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	got, err := f.GetCellValue(args[1], args[2])
+	ts.Check(err)
+	if got != args[3] {
+		ts.Fatalf("%s!%s is %q, want %q", args[1], args[2], got, args[3])
+	}
+}
+
+func makeZip(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 1, 1)
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	z := zip.NewWriter(f)
+	_, err = z.Create("holiday.jpg")
+	ts.Check(err)
+	ts.Check(z.Close())
+}
+
+func startService(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 1, 1)
+	inner, err := sandbox.New(sandbox.Options{})
+	ts.Check(err)
+	count := &stateOf(ts).requests
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			count.Add(1)
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("URL", server.URL)
+	file := "default: here\nenvironments:\n  here:\n    base_url: " + server.URL + "\n    case_id: " + sandbox.CaseID + "\n"
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(file), 0o600))
+}
+
+func sent(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 1, 1)
+	want, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	if got := stateOf(ts).requests.Load(); got != want {
+		ts.Fatalf("%d requests were sent, want %d", got, want)
+	}
+}
+
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 1, many)
+	cmd := exec.Command("claimsheet", append([]string{"sandbox"}, args...)...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "GORACE="+ts.Getenv("GORACE"))
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	mine := stateOf(ts)
+	mine.server = cmd
+	ts.Defer(func() {
+		if mine.server != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	ts.Check(err)
+	ts.Setenv("URL", strings.TrimSuffix(line, "\n"))
+}
+
+func stop(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 0, 0)
+	mine := stateOf(ts)
+	cmd := mine.server
+	mine.server = nil
+	ts.Check(cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait() // the exit code tells how it went
+	if got := cmd.ProcessState.ExitCode(); got != 130 {
+		ts.Fatalf("exit code %d, want 130", got)
+	}
+}
+
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 1, 1)
+	text := os.Expand(ts.ReadFile(args[0]), ts.Getenv)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+func hold(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 1, 1)
+	release, err := ledger.Lock(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Defer(release)
+}
