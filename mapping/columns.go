@@ -44,7 +44,7 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 		return found[0], nil
 	case 0:
 		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Name, name)
-		p.Hint = nearestHint(name, x.headers())
+		p.Hint = strings.Replace(nearestHint(name, x.headers()), "expected one of ", "its columns are ", 1)
 		return -1, &p
 	}
 	var at []string
@@ -74,7 +74,7 @@ func (x *columnIndex) reserved() problem.List {
 		for _, i := range x.folded[foldHeader(name)] {
 			list = append(list, problem.At(x.sheet.At(i, x.sheet.HeaderRow), "reserved-column",
 				"a source column cannot be called “%s”: the results workbook adds a column of that name", name).
-				Hinted("rename the column in the export, or feed a results workbook to claimsheet rerun"))
+				Hinted("rename the column in the export"))
 		}
 	}
 	return list

@@ -23,19 +23,21 @@ func byStatus(c importer.Counts) []statusCount {
 }
 
 type kindCount struct {
-	kind  string
-	count int
+	kind   string // as --json names it
+	count  int
+	one    string // in words
+	plural string
 }
 
 // byKind lists requests: those that create something, in the order in which a
 // client's plan makes them, then those that only read.
 func byKind(r importer.Requests) []kindCount {
 	return []kindCount{
-		{"client", r.Client},
-		{"claim", r.Claim},
-		{"activity", r.Activity},
-		{"link", r.Link},
-		{"lookup", r.Lookup},
-		{"templates", r.Templates},
+		{"client", r.Client, "client", "clients"},
+		{"claim", r.Claim, "claim", "claims"},
+		{"activity", r.Activity, "activity", "activities"},
+		{"link", r.Link, "link", "links"},
+		{"lookup", r.Lookup, "look-up", "look-ups"},
+		{"templates", r.Templates, "reading of the templates", "readings of the templates"},
 	}
 }

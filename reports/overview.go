@@ -125,6 +125,9 @@ func (o *overview) row(values ...any) {
 // duration is a number of seconds as a person says it.
 func duration(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
 	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()
 	}

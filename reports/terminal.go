@@ -75,7 +75,7 @@ func meaning(s importer.Status) string {
 	case importer.Skipped:
 		return "skipped on purpose"
 	case importer.NotStarted:
-		return "not started: a later run does them"
+		return "not started: they wait for something, see the column Error"
 	case importer.FailedRow:
 		return "failed: refused by the service, see the column Error"
 	case importer.Uncertain:
@@ -98,7 +98,11 @@ func requestText(r importer.Requests) string {
 	var parts []string
 	for _, k := range byKind(r) {
 		if k.count > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", k.count, k.kind))
+			word := k.plural
+			if k.count == 1 {
+				word = k.one
+			}
+			parts = append(parts, fmt.Sprintf("%d %s", k.count, word))
 		}
 	}
 	if parts == nil {
@@ -113,8 +117,11 @@ func nextSteps(s importer.Summary, e Ending) []string {
 	switch {
 	case e.Command == nil:
 		return nil
+	case s.DryRun && r.Planned > 0 && r.Invalid > 0:
+		return []string{"Next: correct the cells and check again, or import the others; the corrected ones can follow:",
+			"  " + commandLine(e.Command)}
 	case s.DryRun && r.Planned > 0:
-		return []string{"Next: " + commandLine(e.Command)}
+		return []string{"Next:", "  " + commandLine(e.Command)}
 	case s.DryRun:
 		return nil
 	}

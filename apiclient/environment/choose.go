@@ -18,8 +18,11 @@ func (f *File) Choose(name string) (*Environment, error) {
 	}
 	choices := f.choices()
 	if name == "" {
-		return nil, problem.At(f.whole(), "no-environment", "no environment is named and there is no default").
-			Hinted("name one with -e: %s", orList(choices))
+		found := problem.At(f.whole(), "no-environment", "no environment is named and there is no default")
+		if f == nil {
+			return nil, found.Hinted("put environments.yaml beside the mapping and name one of its environments with -e, or use -e sandbox")
+		}
+		return nil, found.Hinted("name one with -e: %s", orList(choices))
 	}
 	if f != nil {
 		if e, ok := f.environments[name]; ok {

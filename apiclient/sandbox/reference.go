@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -73,7 +74,8 @@ func readReference(raw []byte) (*reference, error) {
 	}
 	var list []template
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, fmt.Errorf("the activity templates are not as the service answers them: %w", err)
+		return nil, errors.New("the activity templates are not as the service answers them: a JSON array was expected, " +
+			"each entry with id, name and activityAttributeTemplates")
 	}
 	ref := &reference{byID: make(map[string]template, len(list))}
 	for i := range list {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,8 +41,12 @@ func (p *program) app() *cli.App {
 		Writer:          p.Out,
 		ErrWriter:       p.Err,
 		HideHelpCommand: true,
-		Commands:        []*cli.Command{p.runCommand(), p.checkCommand(), p.sandboxCommand()},
-		OnUsageError:    usageError,
+		UsageText:       "claimsheet COMMAND [options] [arguments]\n\nclaimsheet run -m mapping.yaml --dry-run leads.xlsx",
+		Description: "Exit codes: 0 every row done, unchanged, changed or skipped; 1 some rows failed or invalid; " +
+			"2 usage, mapping, configuration or unreadable input; 3 could not run or had to stop; 4 some step uncertain; " +
+			"5 another run holds the ledger; 130, 143 stopped by a signal.",
+		Commands:     []*cli.Command{p.runCommand(), p.checkCommand(), p.sandboxCommand()},
+		OnUsageError: usageError,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Action: func(c *cli.Context) error {
@@ -56,7 +61,6 @@ func (p *program) app() *cli.App {
 		command.HideHelpCommand = true
 		command.Before = refuseLateFlags
 	}
-	cli.VersionPrinter = func(c *cli.Context) { fmt.Fprintln(c.App.Writer, "claimsheet", c.App.Version) }
 	return app
 }
 
@@ -73,9 +77,15 @@ func unknownCommand(c *cli.Context) error {
 	return found.Hinted("the commands are %s", strings.Join(names, ", "))
 }
 
+// badValue is how the library says that a flag's value is no number.
+var badValue = regexp.MustCompile(`^invalid value "(.*)" for flag -+([a-z-]+): parse error$`)
+
 // usageError is for flags that are not known or have no value.
 func usageError(c *cli.Context, err error, _ bool) error {
 	found := problem.New("usage", "%s", strings.ToLower(err.Error()[:1])+err.Error()[1:])
+	if m := badValue.FindStringSubmatch(err.Error()); m != nil {
+		found = problem.New("usage", "--%s takes a number, not “%s”", m[2], m[1])
+	}
 	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
 		found = problem.New("unknown-flag", "there is no flag --%s", strings.TrimPrefix(name, "-"))
 		var names []string
@@ -119,7 +129,11 @@ func givenFlags(c *cli.Context) []string {
 		if !c.IsSet(name) {
 			continue
 		}
-		words = append(words, "--"+name)
+		dashes := "--"
+		if short := f.Names()[len(f.Names())-1]; len(short) == 1 {
+			name, dashes = short, "-"
+		}
+		words = append(words, dashes+name)
 		if _, isBool := f.(*cli.BoolFlag); !isBool {
 			words = append(words, fmt.Sprint(c.Value(name)))
 		}

@@ -12,8 +12,8 @@ func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "check",
 		Usage:     "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		ArgsUsage: "[SHEET]",
-		Flags:     []cli.Flag{mappingFlag, envFlag, environmentsFlag, stateFlag, templatesFlag},
+		UsageText: "claimsheet check -m FILE [-e ENVIRONMENT] [SHEET]",
+		Flags:     placeFlags(),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
 				return problem.New("usage", "one sheet at a time; %d are given", c.NArg()).Hinted("run the command once for each")

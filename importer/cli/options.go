@@ -4,32 +4,38 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// The flags that commands share.
-var (
-	mappingFlag = &cli.StringFlag{Name: "mapping", Aliases: []string{"m"}, Usage: "the mapping `FILE`; required"}
-	envFlag     = &cli.StringFlag{Name: "env", Aliases: []string{"e"},
-		Usage: "the `ENVIRONMENT`; default: CLAIMSHEET_ENV, then the environments file's default"}
-	environmentsFlag = &cli.StringFlag{Name: "environments", Usage: "the environments `FILE`; default: environments.yaml beside the mapping"}
-	stateFlag        = &cli.StringFlag{Name: "state", Usage: "the state `FOLDER`; default: .claimsheet beside the environments file"}
-	templatesFlag    = &cli.StringFlag{Name: "templates",
-		Usage: "reference data for the sandbox: a `FILE` with the answer of GET activity-templates"}
-	jsonFlag = &cli.BoolFlag{Name: "json", Usage: "print one JSON object on stdout at the end"}
-)
+// The flags that commands share. Each call makes a flag of its own, because
+// the library keeps what was given in the flag.
 
-// runOptions are the flags of claimsheet run.
-type runOptions struct {
-	place
-	sheet       string
-	out         string
-	concurrency int
-	rate        float64
-	limit       int
-	only        string
-	minRows     int
-	dryRun      bool
-	noLookup    bool
-	json        bool
-	quiet       bool
+func textFlag(name, short, usage string) *cli.StringFlag {
+	f := &cli.StringFlag{Name: name, Usage: usage}
+	if short != "" {
+		f.Aliases = []string{short}
+	}
+	return f
+}
+
+func numberFlag(name, usage, usual string) *cli.IntFlag {
+	return &cli.IntFlag{Name: name, Usage: usage, DefaultText: usual}
+}
+
+func switchFlag(name, usage string) *cli.BoolFlag {
+	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
+}
+
+func templatesFlag() cli.Flag {
+	return textFlag("templates", "", "reference data for the sandbox: a `FILE` with the answer of GET activity-templates")
+}
+
+// placeFlags say where things are.
+func placeFlags() []cli.Flag {
+	return []cli.Flag{
+		textFlag("mapping", "m", "the mapping `FILE`"),
+		textFlag("env", "e", "the `ENVIRONMENT`; default: CLAIMSHEET_ENV, then the environments file's default"),
+		textFlag("environments", "", "the environments `FILE`; default: environments.yaml beside the mapping"),
+		textFlag("state", "", "the state `FOLDER`; default: .claimsheet beside the environments file"),
+		templatesFlag(),
+	}
 }
 
 // place is where things are: what every command that uses an environment

@@ -18,20 +18,19 @@ func (p *program) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "run",
 		Usage:     "import a sheet; --dry-run only checks and plans",
-		ArgsUsage: "SHEET",
-		Flags: []cli.Flag{
-			mappingFlag, envFlag, environmentsFlag, stateFlag, templatesFlag,
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "the results workbook's `FILE`; default: SHEET with .results.xlsx"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "check everything and say what would be sent; nothing is"},
-			&cli.BoolFlag{Name: "no-lookup", Usage: "in a dry run: do not ask the service which clients it knows"},
-			&cli.IntFlag{Name: "limit", Usage: "take the first `N` clients only"},
-			&cli.StringFlag{Name: "only", Usage: "take the client with this `KEY` only"},
-			&cli.IntFlag{Name: "min-rows", Usage: "stop when the sheet has fewer than `N` rows: the export is broken"},
-			&cli.IntFlag{Name: "concurrency", Usage: "`N` clients side by side; default: the environment's, else 8"},
-			&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second; default: the environment's"},
-			jsonFlag,
-			&cli.BoolFlag{Name: "quiet", Usage: "print problems only, no summary"},
-		},
+		UsageText: "claimsheet run -m FILE [-e ENVIRONMENT] [options] SHEET",
+		Flags: append(placeFlags(),
+			textFlag("out", "o", "the results workbook's `FILE`; default: SHEET with .results.xlsx"),
+			switchFlag("dry-run", "check everything and say what would be sent; nothing is"),
+			switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
+			numberFlag("limit", "take the first `N` clients only", "all"),
+			textFlag("only", "", "take the client with this `KEY` only"),
+			numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
+			numberFlag("concurrency", "`N` clients side by side", "the environment's, else 8"),
+			&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
+			switchFlag("json", "print one JSON object on stdout at the end"),
+			switchFlag("quiet", "print problems only, no summary"),
+		),
 		Action: func(c *cli.Context) error {
 			o, err := p.runOptions(c)
 			if err != nil {
@@ -40,6 +39,22 @@ func (p *program) runCommand() *cli.Command {
 			return p.run(c.Context, o)
 		},
 	}
+}
+
+// runOptions are the flags of claimsheet run.
+type runOptions struct {
+	place
+	sheet       string
+	out         string
+	concurrency int
+	rate        float64
+	limit       int
+	only        string
+	minRows     int
+	dryRun      bool
+	noLookup    bool
+	json        bool
+	quiet       bool
 }
 
 func (p *program) runOptions(c *cli.Context) (runOptions, error) {
@@ -60,7 +75,7 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	}
 	for _, name := range []string{"limit", "concurrency", "rate", "min-rows"} {
 		if c.IsSet(name) && c.Float64(name) <= 0 && c.Int(name) <= 0 {
-			return o, problem.New("usage", "--%s must be more than 0", name)
+			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have it as usual")
 		}
 	}
 	return o, nil

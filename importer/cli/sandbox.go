@@ -44,12 +44,13 @@ func readTemplatesFile(path string) ([]byte, error) {
 
 func (p *program) sandboxCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "sandbox",
-		Usage: "serve the embedded service, for trying things out; its url is the first line on stdout",
+		Name:      "sandbox",
+		Usage:     "serve the embedded service, for trying things out; its url is the first line on stdout",
+		UsageText: "claimsheet sandbox [options]",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8080", Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
-			templatesFlag,
-			&cli.StringFlag{Name: "state", Usage: "keep what it holds in `FOLDER`/sandbox; default: in memory only"},
+			templatesFlag(),
+			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
