@@ -47,7 +47,6 @@ type summary struct {
 func TestSamples(t *testing.T) {
 	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			want := readExpected(t, name)
 			folder := t.TempDir()
 			if err := os.CopyFS(folder, os.DirFS(name)); err != nil {

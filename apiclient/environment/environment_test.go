@@ -43,7 +43,7 @@ func TestChoose(t *testing.T) {
 		"names keep their case":    {load(t, entries), "UAT", "unknown-environment: did you mean “uat”? The choices are prod, uat or sandbox"},
 		"unknown, but no file":     {nil, "uat", "unknown-environment: put environments.yaml beside the mapping, name one with --environments, or use -e sandbox"},
 		"the sandbox is not near":  {load(t, entries), "SANDBOX", "unknown-environment: did you mean “sandbox”? The choices are prod, uat or sandbox"},
-		"sandbox entry is no more": {load(t, "environments: {sandbox: {limits: {concurrency: 2}}}\n"), "", "no-environment: put environments.yaml beside the mapping and name one of its environments with -e, or use -e sandbox"},
+		"sandbox entry is no more": {load(t, "environments: {sandbox: {limits: {concurrency: 2}}}\n"), "", "no-environment: name one with -e: sandbox"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, err := test.file.Choose(test.name)
