@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 )
 
 // DefaultWire reads answers by the field names that the document gives
@@ -78,8 +79,15 @@ func readID(value json.RawMessage) (string, error) {
 	if err := checkSegment(text); err != nil {
 		return "", errors.New("has an id that " + err.Error())
 	}
+	if mangled(text) {
+		return "", errors.New("has an id with a character that cannot be read")
+	}
 	return text, nil
 }
+
+// mangled tells that a text is not what was meant: U+FFFD stands where half a
+// surrogate pair was escaped, or where somebody before us lost a character.
+func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
 // link is the redirect url that pointer leads to: an absolute http(s) url, as
 // it was written. The error is as identifier's.
@@ -94,6 +102,9 @@ func readLink(value json.RawMessage) (string, error) {
 		return "", errors.New("has " + article(kind) + " instead of a url")
 	}
 	text = strings.TrimSpace(text)
+	if mangled(text) {
+		return "", errors.New("has a url with a character that cannot be read")
+	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
 		return "", errors.New("has something else than an absolute http(s) url")

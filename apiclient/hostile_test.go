@@ -1,0 +1,180 @@
+package apiclient_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient"
+)
+
+// answerBodies are JSON answers to the creation of a contact, and the id that
+// is in them for certain: "" where none is.
+var answerBodies = []struct{ name, body, id string }{
+	{"plain", `{"contactId":"a-1"}`, "a-1"},
+	{"uuid", `{"contactId":"7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"}`, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"},
+	{"number", `{"contactId":42}`, "42"},
+	{"number above 2^53", `{"contactId":9007199254740993}`, "9007199254740993"},
+	{"number above 2^64", `{"contactId":18446744073709551617}`, "18446744073709551617"},
+	{"number with an exponent", `{"contactId":9e15}`, ""},
+	{"number with a fraction", `{"contactId":1.0}`, ""},
+	{"leading zeros", `{"contactId":"007"}`, "007"},
+	{"leading zeros of a number", `{"contactId":007}`, ""},
+	{"not a number", `{"contactId":NaN}`, ""},
+	{"spaces around", "\r\n\t {\"contactId\" : \"a-1\"}\n\n", "a-1"},
+	{"unicode", `{"contactId":"é😀"}`, "é😀"},
+	{"escapes", `{"contactId":"\u00e9\ud83d\ude00\/"}`, "é😀/"},
+	{"escaped key", `{"contact\u0049d":"a-1"}`, "a-1"},
+	{"half a surrogate", `{"contactId":"a\ud83d"}`, ""},
+	{"surrogates in the wrong order", `{"contactId":"\ude00\ud83d"}`, ""},
+	{"replacement character", `{"contactId":"a` + "\ufffd" + `"}`, ""},
+	{"invalid UTF-8", "{\"contactId\":\"a\xff\"}", ""},
+	{"invalid UTF-8 elsewhere", "{\"contactId\":\"a-1\",\"name\":\"J\xfcrgen\"}", ""},
+	{"UTF-16", "\xff\xfe{\x00}\x00", ""},
+	{"byte order mark", "\ufeff" + `{"contactId":"a-1"}`, "a-1"},
+	{"two byte order marks", "\ufeff\ufeff" + `{"contactId":"a-1"}`, ""},
+	{"key twice, the same", `{"contactId":"a-1","contactId":"a-1"}`, "a-1"},
+	{"key twice, different", `{"contactId":"a-1","contactId":"a-2"}`, ""},
+	{"key twice, one null", `{"contactId":"a-1","contactId":null}`, ""},
+	{"key twice, one escaped", `{"contactId":"a-1","contact\u0049d":"a-2"}`, ""},
+	{"key in another case", `{"ContactID":"a-1"}`, ""},
+	{"keys in both cases", `{"ContactID":"a-2","contactId":"a-1"}`, "a-1"},
+	{"nested", `{"data":{"contactId":"a-1"}}`, ""},
+	{"id as an object", `{"contactId":{"value":"a-1"}}`, ""},
+	{"id as an array", `{"contactId":["a-1"]}`, ""},
+	{"id null", `{"contactId":null}`, ""},
+	{"id true", `{"contactId":true}`, ""},
+	{"id blank", `{"contactId":" \t"}`, ""},
+	{"id with a line break", `{"contactId":"a\n1"}`, ""},
+	{"id with NUL", `{"contactId":"a\u00001"}`, ""},
+	{"id of dots", `{"contactId":".."}`, ""},
+	{"array", `[{"contactId":"a-1"}]`, ""},
+	{"null", `null`, ""},
+	{"text", `"a-1"`, ""},
+	{"empty", ``, ""},
+	{"trailing data", `{"contactId":"a-1"} x`, ""},
+	{"two documents", `{"contactId":"a-1"}` + "\n" + `{"contactId":"a-2"}`, ""},
+	{"trailing NUL", `{"contactId":"a-1"}` + "\x00", ""},
+	{"trailing comma", `{"contactId":"a-1",}`, ""},
+	{"a comment", `{"contactId":"a-1"/**/}`, ""},
+	{"single quotes", `{'contactId':'a-1'}`, ""},
+	{"a guard before it", ")]}',\n" + `{"contactId":"a-1"}`, ""},
+	{"a callback around it", `done({"contactId":"a-1"})`, ""},
+	{"nested 100,000 deep", `{"contactId":"a-1","x":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}`, ""},
+	{"nested 100,000 deep, open", strings.Repeat(`{"contactId":`, 80_000), ""},
+	{"nested 9,000 deep", `{"contactId":"a-1","x":` + strings.Repeat("[", 9_000) + strings.Repeat("]", 9_000) + `}`, "a-1"},
+	{"10,000 other keys", "{" + strings.Repeat(`"x":1,`, 10_000) + `"contactId":"a-1"}`, "a-1"},
+	{"10,000 times the same key", "{" + strings.Repeat(`"contactId":"a-1",`, 10_000) + `"contactId":"a-2"}`, ""},
+	{"a number of a million digits", `{"contactId":"a-1","x":` + strings.Repeat("9", 1_000_000) + `}`, "a-1"},
+	{"1 MiB in all", pad(`{"contactId":"a-1"}`, 1<<20), "a-1"},
+	{"one byte more", pad(`{"contactId":"a-1"}`, 1<<20+1), ""},
+}
+
+// pad lengthens a body by blanks.
+func pad(body string, length int) string { return body + strings.Repeat(" ", length-len(body)) }
+
+// The id is exact or the outcome is uncertain; for a look-up it is exact or an
+// error.
+func TestAnIDIsExactOrThereIsNone(t *testing.T) {
+	for _, tt := range answerBodies {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newFaultService(t, nil, whole("201 x", tt.body))
+			c := at(t, s.url())
+			want := apiclient.Created
+			if tt.id == "" {
+				want = apiclient.Uncertain
+			}
+			if v := c.Create(t.Context(), createContact(c)); v.Effect != want || v.ID != tt.id {
+				t.Errorf("%s with id %q; want %s with %q", v.Effect, v.ID, want, tt.id)
+			}
+			if tt.name == "array" || tt.name == "null" {
+				return // a look-up takes a list of one, and null for nobody
+			}
+			found, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+			if found.ID != tt.id || found.Absent || (err == nil) != (tt.id != "") {
+				t.Errorf("a look-up: id %q, absent %v, %v; want %q", found.ID, found.Absent, err, tt.id)
+			}
+		})
+	}
+}
+
+// A link is as it was written, or there is none.
+func TestALinkIsExactOrThereIsNone(t *testing.T) {
+	for url, sound := range map[string]bool{
+		`https://a.example/r?t=1\u0026u=2`: true, `https://a.example/\u00e9`: true,
+		`https://a.example/\ud83d`: false, `https://a.example/` + "\ufffd": false, `https://a.example/\u0000`: false, `//a.example/r`: false,
+	} {
+		c := client(t, config(apiclient.V2))
+		v := c.Judge(c.Routes().CreateLink("c", nil), apiclient.Answer{Status: 201, Body: []byte(`{"redirectUrl":"` + url + `"}`)}, nil)
+		if (v.Effect == apiclient.Created) != sound || (v.URL != "") != sound {
+			t.Errorf("%s: %s with a url of %d characters", url, v.Effect, len(v.URL))
+		}
+	}
+}
+
+// bomb is 1 GiB of blanks, as about 1 MB of gzip.
+func bomb() string {
+	var member bytes.Buffer
+	z := gzip.NewWriter(&member)
+	_, _ = z.Write(bytes.Repeat([]byte(" "), 16<<20))
+	_ = z.Close()
+	return strings.Repeat(member.String(), 64)
+}
+
+// endlessly writes text until a GiB of it has gone out or nobody takes more.
+func endlessly(before, text string) reply {
+	return func(v visit) bool {
+		v.swallow()
+		_, err := io.WriteString(v, before)
+		block := strings.Repeat(text, 64<<10/len(text)+1)
+		for sent := 0; err == nil && sent < 1<<30; sent += len(block) {
+			_, err = io.WriteString(v, block)
+		}
+		return false
+	}
+}
+
+// Whatever a service pours out, little of it is taken in.
+func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
+	const ok = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"
+	packed := bomb()
+	floods := map[string]reply{
+		"body without a length":       endlessly(ok+"\r\n", " "),
+		"body of 1 GiB":               endlessly(ok+"Content-Length: 1073741824\r\n\r\n", " "),
+		"body in chunks":              endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1000\r\n"+strings.Repeat(" ", 4096)+"\r\n"),
+		"body in chunks of one":       endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
+		"chunk with an endless head":  endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n1;", "x"),
+		"trailer":                     endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "X: y\r\n"),
+		"400,000 headers":             rawly(ok + strings.Repeat("X-Header: y\r\n", 400_000) + "\r\n{}"),
+		"headers":                     endlessly(ok, "X-Header: y\r\n"),
+		"one header":                  endlessly(ok+"X-Header: ", "y"),
+		"status line":                 endlessly("HTTP/1.1 201 ", "y"),
+		"interim answers":             endlessly("", "HTTP/1.1 103 Early Hints\r\n\r\n"),
+		"gzip of 1 GiB":               rawly(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", ok, len(packed), packed)),
+		"gzip of 1 GiB, as a framing": rawly(ok + "Transfer-Encoding: gzip\r\n\r\n" + packed),
+	}
+	for name, flood := range floods {
+		t.Run(name, func(t *testing.T) {
+			s := newFaultService(t, nil, flood)
+			c := at(t, s.url())
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			v := c.Create(t.Context(), createContact(c))
+			runtime.ReadMemStats(&after)
+			if v.Effect != apiclient.Uncertain || s.arrived.Load() != 1 {
+				t.Errorf("%s (%s), %d arrived; want uncertain, 1", v.Effect, v.Reason, s.arrived.Load())
+			}
+			// All that was allocated, by the service too: more than what was ever held.
+			taken := (after.TotalAlloc - before.TotalAlloc) >> 20
+			if taken > 64 {
+				t.Errorf("%d MiB were allocated", taken)
+			}
+			t.Logf("%d MiB allocated, %d MiB of heap", taken, after.HeapSys>>20)
+		})
+	}
+}

@@ -1,0 +1,172 @@
+package apiclient_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"claimsheet/apiclient"
+)
+
+// steps are the columns that create something.
+var steps = columns[2:]
+
+// secured makes a service's TLS and what a client needs to trust it; nil for
+// plain.
+func secured(t testing.TB, withTLS bool) (*tls.Config, func(*apiclient.Config)) {
+	t.Helper()
+	if !withTLS {
+		return nil, func(*apiclient.Config) {}
+	}
+	certificate, roots := identity(t)
+	return &tls.Config{Certificates: []tls.Certificate{certificate}},
+		func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: roots} }
+}
+
+// A kept connection that ends after the service has read the second request is
+// where net/http sends a request again if it has any ground to.
+func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
+	ends := map[string]reply{"closed": rawly(""), "reset": aborting(rawly(""))}
+	for name, end := range ends {
+		for _, withTLS := range []bool{false, true} {
+			for _, col := range steps {
+				server, trust := secured(t, withTLS)
+				var first atomic.Pointer[net.TCPConn]
+				s := newFaultService(t, server, func(v visit) bool {
+					if v.attempt == 1 {
+						first.Store(v.tcp)
+						return sound(col)(v)
+					}
+					if v.tcp != first.Load() {
+						t.Errorf("%s, %s: the connection was not kept", name, col.name)
+					}
+					return end(v)
+				})
+				c := at(t, s.url(), trust)
+				got := []string{col.attempt(t.Context(), c, ""), col.attempt(t.Context(), c, "")}
+				if got[0] != "created" || got[1] != "uncertain" || s.arrived.Load() != 2 {
+					t.Errorf("%s, TLS %v, %s: %q, %d arrived; want created, uncertain, 2", name, withTLS, col.name, got, s.arrived.Load())
+				}
+			}
+		}
+	}
+}
+
+// The headers by which net/http would send a POST again never come as far as
+// the wire, whoever sets them and even on a kept connection.
+func TestHeadersThatPromiseIdempotencyAreNeverSent(t *testing.T) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key", "x-idempotency-key"} {
+		cfg := config(apiclient.V2)
+		cfg.Headers = http.Header{name: {"k"}}
+		if _, err := apiclient.New(cfg); err == nil {
+			t.Errorf("%s is taken as a configured header", name)
+		}
+		for _, col := range steps {
+			promise := false
+			s := newFaultService(t, nil, sound(col))
+			c := at(t, s.url(), func(cfg *apiclient.Config) {
+				cfg.Authorize = func(_ context.Context, req *http.Request) error {
+					if promise {
+						req.Header.Set(name, "k")
+					}
+					return nil
+				}
+			})
+			got := col.attempt(t.Context(), c, "")
+			promise = true
+			if again := col.attempt(t.Context(), c, ""); got != "created" || again != "not sent" || s.arrived.Load() != 1 {
+				t.Errorf("%s, %s: %s without, %s with it, %d arrived; want created, not sent, 1", name, col.name, got, again, s.arrived.Load())
+			}
+		}
+	}
+}
+
+// Over HTTP/2 the library may send one POST more than a thousand times.
+func TestHTTP2IsNeverSpoken(t *testing.T) {
+	var other atomic.Value
+	var arrived atomic.Int64
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived.Add(1)
+		if r.ProtoMajor != 1 || r.TLS.NegotiatedProtocol == "h2" {
+			other.Store(r.Proto + " " + r.TLS.NegotiatedProtocol)
+		}
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"contactId":"a","claimId":"a","id":"a","redirectUrl":"https://a.example"}`)
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	roots := s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	c := at(t, s.URL, func(cfg *apiclient.Config) {
+		cfg.TLS = &tls.Config{RootCAs: roots, NextProtos: []string{"h2", "http/1.1"}}
+	})
+	for _, col := range steps {
+		if got := col.attempt(t.Context(), c, ""); got != "created" {
+			t.Errorf("%s: %s", col.name, got)
+		}
+	}
+	if other.Load() != nil || arrived.Load() != int64(len(steps)) {
+		t.Errorf("%v was spoken, %d arrived; want HTTP/1.1 and %d", other.Load(), arrived.Load(), len(steps))
+	}
+}
+
+// (For a service of h2 alone Go's own TLS server makes an exception, so another
+// protocol stands for it.)
+func TestAServiceWithoutHTTP1GetsNothing(t *testing.T) {
+	server, trust := secured(t, true)
+	server.NextProtos = []string{"h3"}
+	for _, col := range steps {
+		s := newFaultService(t, server, sound(col))
+		if got := col.attempt(t.Context(), at(t, s.url(), trust), ""); got != "not sent" || s.arrived.Load() != 0 {
+			t.Errorf("%s: %s, %d arrived; want not sent, 0", col.name, got, s.arrived.Load())
+		}
+	}
+}
+
+// A service that answers in HTTP/2 all the same is not understood, and what it
+// says in its frames is no reason to send anything again.
+func TestFramesOfHTTP2AreNoReasonToSendAgain(t *testing.T) {
+	const settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	frames := map[string]string{"GOAWAY": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"}
+	for name, code := range map[string]byte{"PROTOCOL_ERROR": 1, "REFUSED_STREAM": 7, "CANCEL": 8, "ENHANCE_YOUR_CALM": 11, "HTTP_1_1_REQUIRED": 13} {
+		frames["RST_STREAM "+name] = "\x00\x00\x04\x03\x00\x00\x00\x00\x01" + "\x00\x00\x00" + string(code)
+	}
+	for name, frame := range frames {
+		for _, withTLS := range []bool{false, true} {
+			for _, col := range steps {
+				server, trust := secured(t, withTLS)
+				s := newFaultService(t, server, rawly(settings+frame))
+				if got := col.attempt(t.Context(), at(t, s.url(), trust), ""); got != "uncertain" || s.arrived.Load() != 1 {
+					t.Errorf("%s, TLS %v, %s: %s, %d arrived; want uncertain, 1", name, withTLS, col.name, got, s.arrived.Load())
+				}
+			}
+		}
+	}
+}
+
+// A redirect is one request, wherever it points.
+func TestARedirectMultipliesNothing(t *testing.T) {
+	for _, code := range []int{301, 302, 303, 307, 308} {
+		for _, col := range columns {
+			elsewhere := newFaultService(t, nil, sound(col))
+			for _, target := range []string{"/sound", elsewhere.url() + "/sound", "//" + elsewhere.address + "/sound", "?again", ""} {
+				s := newFaultService(t, nil, func(v visit) bool {
+					if v.attempt > 1 {
+						return sound(col)(v)
+					}
+					return whole(fmt.Sprintf("%d x", code), "", "Location: "+target)(v)
+				})
+				got := col.attempt(t.Context(), at(t, s.url()), "")
+				if in := s.arrived.Load() + elsewhere.arrived.Load(); in != 1 || got == "created" || got == "found" || got == "read" {
+					t.Errorf("HTTP %d to %q, %s: %s, %d arrived in all; want 1", code, target, col.name, got, in)
+				}
+			}
+		}
+	}
+}
