@@ -87,8 +87,11 @@ func (t *transaction) append(e Event) error {
 		return err
 	}
 	t.event++
-	_, err = t.addEvent.ExecContext(context.Background(), t.event, now.id, string(e.To), stamp(e.At), e.Run, e.Via,
-		e.Status, e.Reason, blob(e.Data), e.Digest, blob(e.Answer), e.ID, e.URL)
+	if e.Boot == "" {
+		e.Boot, e.Uptime = bootClock()
+	}
+	_, err = t.addEvent.ExecContext(context.Background(), t.event, now.id, string(e.To), stamp(e.At), e.Boot, e.Uptime.Microseconds(),
+		e.Run, e.Via, e.Status, e.Reason, blob(e.Data), e.Digest, blob(e.Answer), e.ID, e.URL, int64(sumOfEvent(t.event, now.id, e)))
 	return err
 }
 
@@ -111,7 +114,7 @@ func (t *transaction) step(id StepID) (current, error) {
 func (t *transaction) putStep(id StepID, c current) (int64, error) {
 	if c.id != 0 {
 		_, err := t.setStep.ExecContext(context.Background(), string(c.state), c.attempts, c.last,
-			number(c.asked), number(c.answered), c.created, c.url, c.id)
+			number(c.asked), number(c.answered), c.created, c.url, int64(sumOfStep(id, c)), c.id)
 		return c.id, err
 	}
 	owner, err := t.owner(id.Owner)
@@ -119,7 +122,7 @@ func (t *transaction) putStep(id StepID, c current) (int64, error) {
 		return 0, err
 	}
 	r, err := t.addStep.ExecContext(context.Background(), owner, id.Mapping, id.Step, c.kind, string(c.state),
-		c.attempts, c.last, number(c.asked), number(c.answered), c.created, c.url)
+		c.attempts, c.last, number(c.asked), number(c.answered), c.created, c.url, int64(sumOfStep(id, c)))
 	if err != nil {
 		return 0, err
 	}

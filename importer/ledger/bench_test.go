@@ -1,6 +1,8 @@
 package ledger_test
 
 import (
+	"bytes"
+	"context"
 	"database/sql"
 	"fmt"
 	"path/filepath"
@@ -60,6 +62,29 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
+// BenchmarkOpen opens a ledger of 5,000 clients with 6 done steps each, all of
+// which are checked.
+func BenchmarkOpen(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "ledger.db")
+	l := open(b, path)
+	body := bytes.Repeat([]byte("x"), 500)
+	for client := range 5000 {
+		var events []ledger.Event
+		for step := range 6 {
+			id := jane("m", fmt.Sprint("claim/c/", step))
+			id.Client = fmt.Sprint(client)
+			events = append(events,
+				ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: body, Digest: "d"},
+				ledger.Event{StepID: id, To: ledger.Done, Via: ledger.ViaAnswer, At: noon, Status: 201, ID: "c", Answer: body})
+		}
+		do(b, l.Append(events...))
+	}
+	do(b, l.Close())
+	for b.Loop() {
+		do(b, open(b, path).Close())
+	}
+}
+
 // BenchmarkSteps is what planning a client asks of the ledger.
 func BenchmarkSteps(b *testing.B) {
 	l := fresh(b)
@@ -71,7 +96,7 @@ func BenchmarkSteps(b *testing.B) {
 	owner := jane("", "").Owner
 	for n := 0; b.Loop(); n++ {
 		owner.Client = fmt.Sprint(n % 300)
-		if steps, err := l.Steps(b.Context(), owner, "m"); err != nil || len(steps) != 6 {
+		if steps, err := l.Steps(context.Background(), owner, "m"); err != nil || len(steps) != 6 {
 			b.Fatal(steps, err)
 		}
 	}

@@ -27,12 +27,12 @@ func checkVersion(ctx context.Context, c *sql.Conn, path string) error {
 }
 
 // checkSound refuses a ledger with damage that can be seen. The structure of
-// the whole file is checked; the tables that decide whether a thing was created
-// are checked together with their indexes, because a step missing from an index
-// would be created again. SQLite keeps no checksums: a byte changed inside a
-// text is not seen.
+// the whole file is checked; the tables that tell what was created are checked
+// together with their indexes, because a step missing from an index
+// would be created again. What the structure cannot show, a byte changed inside
+// a text, the rows' own sums do.
 func checkSound(ctx context.Context, c *sql.Conn, path string) error {
-	for _, check := range []string{"quick_check(1)", "integrity_check(owners)", "integrity_check(steps)"} {
+	for _, check := range []string{"quick_check(1)", "integrity_check(owners)", "integrity_check(steps)", "integrity_check(events)"} {
 		var verdict string
 		if err := c.QueryRowContext(ctx, "PRAGMA "+check).Scan(&verdict); err != nil {
 			return damaged(path, "the ledger cannot be read: %v", err)
@@ -42,17 +42,20 @@ func checkSound(ctx context.Context, c *sql.Conn, path string) error {
 			return damaged(path, "the ledger is damaged: %q", verdict)
 		}
 	}
+	if err := checkSchema(ctx, c, path); err != nil {
+		return err
+	}
 	var strays int
 	err := c.QueryRowContext(ctx, `
 		SELECT count(*) FROM steps s LEFT JOIN events e ON e.id = s.last AND e.step = s.id
-		WHERE e.state IS NOT s.state`).Scan(&strays)
+		WHERE e.state IS NOT s.state OR e.id <> (SELECT max(id) FROM events WHERE step = s.id)`).Scan(&strays)
 	if err != nil {
 		return damaged(path, "the ledger cannot be read: %v", err)
 	}
 	if strays > 0 {
 		return damaged(path, "the ledger contradicts itself: %s not follow from their events", count(strays, "step does", "steps do"))
 	}
-	return nil
+	return checkSums(ctx, c, path)
 }
 
 // count is n with the word that fits it.

@@ -1,4 +1,21 @@
 package ledger
 
+import (
+	"context"
+	"fmt"
+)
+
 // Commits is how many transactions have reached the disk.
 func (l *Ledger) Commits() int64 { return l.write.commits.Load() }
+
+// LimitPages fills the disk as SQLite sees it: the ledger may grow by so many
+// pages.
+func (l *Ledger) LimitPages(more int) error {
+	return l.write.submit(true, func(t *transaction) error {
+		var pages int
+		if err := t.conn.QueryRowContext(context.Background(), "PRAGMA page_count").Scan(&pages); err != nil {
+			return err
+		}
+		return t.exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages+more))
+	})
+}

@@ -16,8 +16,10 @@ import (
 // Ledger is an open ledger. All methods may be called from any goroutine.
 type Ledger struct {
 	read  *sql.DB
-	write *writer // nil when the ledger is open for reading only
+	steps *sql.Stmt // stepsOfOwner on any connection of read
+	write *writer   // nil when the ledger is open for reading only
 
+	path string // "" for one that is in no file
 	temp string // a folder to remove at Close, "" for none
 
 	closing sync.Once
@@ -42,7 +44,11 @@ func Open(path string) (*Ledger, error) {
 		return nil, err
 	}
 	exists, err := inspect(path)
-	if err == nil && !exists {
+	switch {
+	case err != nil:
+	case exists:
+		err = inspectLog(path)
+	default:
 		err = create(path)
 	}
 	if err != nil {
@@ -99,7 +105,16 @@ func OpenReadOnly(path string) (*Ledger, error) {
 	if err := check(db, path); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Ledger{read: db}, nil
+	return reading(db, path)
+}
+
+// reading is a ledger that reads from db, which it closes when it cannot.
+func reading(db *sql.DB, path string) (*Ledger, error) {
+	steps, err := db.Prepare(stepsOfOwner)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &Ledger{read: db, steps: steps, path: path}, nil
 }
 
 // empties numbers the empty ledgers of this process, whose names it shares.
@@ -116,7 +131,7 @@ func openEmpty() (*Ledger, error) {
 	if _, err := db.ExecContext(context.Background(), schema); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Ledger{read: db}, nil
+	return reading(db, "")
 }
 
 // open opens a file that inspect has passed.
@@ -136,7 +151,12 @@ func open(path string, pragmas []string) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
-	return &Ledger{read: readers, write: w}, nil
+	l, err := reading(readers, path)
+	if err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	l.write = w
+	return l, nil
 }
 
 // openReaders is a pool of reading connections. It has no upper limit: a
@@ -176,12 +196,15 @@ func connect(name string) (*sql.DB, error) {
 // kind, nothing changes.
 var keepLocks = sync.OnceFunc(func() { _, _ = sqlite.OFDLocking(true) })
 
+// Path is the ledger's file, absolute; "" when it is in no file.
+func (l *Ledger) Path() string { return l.path }
+
 // Close writes what is queued, folds the log into the file and closes it. It
 // returns the error that stopped the ledger, if one did. Iterators must have
 // ended.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
-		err := l.read.Close() // first: a reader would keep the log open
+		err := errors.Join(l.steps.Close(), l.read.Close()) // first: a reader would keep the log open
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)
 		}

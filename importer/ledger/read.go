@@ -9,25 +9,39 @@ import (
 	"time"
 )
 
-// stepColumns are the columns of step_now that stepTargets takes.
-const stepColumns = `environment, space, client, mapping, step,
-	state, at, run, kind, via, status, reason, data, digest, answer, created, url, attempts`
+// stepColumns are the columns of step_now that stepTargets takes, the names and
+// then the facts.
+const (
+	stepColumns = `environment, space, client, mapping, step, ` + factColumns
+	factColumns = `state, at, boot, uptime, run, kind, via, status, reason, data, digest, answer, created, url, attempts`
+)
 
 // Steps are the known steps of a client, by the step's name: the step client,
 // which all mappings share, and the steps of one mapping.
 func (l *Ledger) Steps(ctx context.Context, owner Owner, mapping string) (map[string]Step, error) {
+	rows, err := l.steps.QueryContext(ctx, owner.Environment, owner.Space, owner.Client, mapping)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
 	steps := map[string]Step{}
-	for s, err := range stream(ctx, l.read, scanStep, `
-		SELECT `+stepColumns+` FROM step_now
-		WHERE environment = ? AND space = ? AND client = ? AND mapping IN ('', ?)`,
-		owner.Environment, owner.Space, owner.Client, mapping) {
-		if err != nil {
+	for rows.Next() {
+		var s Step
+		_, facts := stepTargets(&s)
+		if err := rows.Scan(slices.Concat([]any{&s.Mapping, &s.Event.Step}, facts)...); err != nil {
 			return nil, err
 		}
-		steps[s.StepID.Step] = s
+		s.Owner = owner
+		steps[s.Event.Step] = s
 	}
-	return steps, nil
+	return steps, rows.Err()
 }
+
+// stepsOfOwner is what Steps asks. It is prepared, because a run asks it for
+// every client, and most of its cost would be to have it read by SQLite.
+const stepsOfOwner = `
+	SELECT mapping, step, ` + factColumns + ` FROM step_now
+	WHERE environment = ? AND space = ? AND client = ? AND mapping IN ('', ?)`
 
 // Uncertain are the steps of an environment that are uncertain or parked, the
 // longest waiting first; otherwise it is as Rows.
@@ -44,7 +58,7 @@ func (l *Ledger) Events(ctx context.Context, id StepID) ([]Event, error) {
 	var events []Event
 	for s, err := range stream(ctx, l.read, scanStep, `
 		SELECT o.environment, o.space, o.client, s.mapping, s.step,
-			e.state, e.at, e.run, s.kind, e.via, e.status, e.reason, e.data, e.digest, e.answer, e.created, e.url, 0
+			e.state, e.at, e.boot, e.uptime, e.run, s.kind, e.via, e.status, e.reason, e.data, e.digest, e.answer, e.created, e.url, 0
 		FROM owners o JOIN steps s ON s.owner = o.id JOIN events e ON e.step = s.id
 		WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping = ? AND s.step = ?
 		ORDER BY e.id`, id.Environment, id.Space, id.Client, id.Mapping, id.Step) {
@@ -59,13 +73,14 @@ func (l *Ledger) Events(ctx context.Context, id StepID) ([]Event, error) {
 func scanStep(rows *sql.Rows) (Step, error) {
 	var s Step
 	names, facts := stepTargets(&s)
-	return s, rows.Scan(slices.Concat(names, facts)...)
+	err := rows.Scan(slices.Concat(names, facts)...)
+	return s, err
 }
 
 // stepTargets are where the columns of a step go: its names, then its facts.
 func stepTargets(s *Step) (names, facts []any) {
 	return []any{&s.Environment, &s.Space, &s.Client, &s.Mapping, &s.Event.Step},
-		[]any{&s.To, (*moment)(&s.At), &s.Run, &s.Kind, &s.Via, &s.Status, &s.Reason,
+		[]any{&s.To, (*moment)(&s.At), &s.Boot, (*span)(&s.Uptime), &s.Run, &s.Kind, &s.Via, &s.Status, &s.Reason,
 			&s.Data, &s.Digest, &s.Answer, &s.ID, &s.URL, &s.Attempts}
 }
 
@@ -82,6 +97,19 @@ func (m *moment) Scan(stored any) error {
 	default:
 		return fmt.Errorf("a time is stored as %T", stored)
 	}
+	return nil
+}
+
+// span reads a stored length of time.
+type span time.Duration
+
+// Scan implements sql.Scanner.
+func (s *span) Scan(stored any) error {
+	n, ok := stored.(int64)
+	if !ok {
+		return fmt.Errorf("a length of time is stored as %T", stored)
+	}
+	*s = span(time.Duration(n) * time.Microsecond)
 	return nil
 }
 

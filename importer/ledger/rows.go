@@ -107,7 +107,7 @@ func scanRow(rows *sql.Rows) (Row, error) {
 func (l *Ledger) RunSteps(ctx context.Context, run string) iter.Seq2[RunStepState, error] {
 	return stream(ctx, l.read, scanRunStep, `
 		SELECT r.run, r.number, r.kind, r.title, o.environment, o.space, o.client, r.mapping, r.step,
-			coalesce(s.state, ''), s.at, coalesce(s.run, ''), coalesce(s.kind, ''), coalesce(s.via, ''), coalesce(s.status, 0),
+			coalesce(s.state, ''), s.at, coalesce(s.boot, ''), coalesce(s.uptime, 0), coalesce(s.run, ''), coalesce(s.kind, ''), coalesce(s.via, ''), coalesce(s.status, 0),
 			coalesce(s.reason, ''), s.data, coalesce(s.digest, ''), s.answer, coalesce(s.created, ''), coalesce(s.url, ''), coalesce(s.attempts, 0)
 		FROM run_steps r
 		JOIN owners o ON o.id = r.owner

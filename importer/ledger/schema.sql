@@ -14,6 +14,7 @@ CREATE TABLE owners (
 
 -- The current state of every step. It follows from the events: last, asked and
 -- answered are the events that hold the facts, so that no body is stored twice.
+-- sum, here and in events, is the CRC-32C of the row: SQLite has none of its own.
 CREATE TABLE steps (
     id       INTEGER PRIMARY KEY,
     owner    INTEGER NOT NULL REFERENCES owners (id),
@@ -28,6 +29,7 @@ CREATE TABLE steps (
     answered INTEGER, -- the last event with an answer since the last intent
     created  TEXT NOT NULL, -- the id
     url      TEXT NOT NULL,
+    sum      INTEGER NOT NULL,
     UNIQUE (owner, mapping, step)
 ) STRICT;
 
@@ -44,6 +46,8 @@ CREATE TABLE events (
     step    INTEGER NOT NULL REFERENCES steps (id),
     state   TEXT NOT NULL,
     at      INTEGER NOT NULL,
+    boot    TEXT NOT NULL,    -- names a start of the machine; '' where that is not known
+    uptime  INTEGER NOT NULL, -- microseconds since that start, sleep included
     run     TEXT NOT NULL,
     via     TEXT NOT NULL,
     status  INTEGER NOT NULL,
@@ -52,14 +56,15 @@ CREATE TABLE events (
     digest  TEXT NOT NULL,
     answer  BLOB,
     created TEXT NOT NULL,
-    url     TEXT NOT NULL
+    url     TEXT NOT NULL,
+    sum     INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX events_of_step ON events (step);
 
 -- A step with its facts gathered: what Go calls a Step.
 CREATE VIEW step_now AS
-SELECT o.environment, o.space, o.client, s.mapping, s.step, s.state, l.at, l.run, s.kind,
+SELECT o.environment, o.space, o.client, s.mapping, s.step, s.state, l.at, l.boot, l.uptime, l.run, s.kind,
        l.via, l.status, l.reason, a.data, coalesce(a.digest, '') AS digest, w.answer,
        s.created, s.url, s.attempts, s.owner, s.last
 FROM steps s
@@ -84,6 +89,15 @@ CREATE TABLE runs (
     output           TEXT NOT NULL,
     output_digest    TEXT NOT NULL,
     summary          BLOB
+) STRICT, WITHOUT ROWID;
+
+-- What the names of a mapping's steps are made from.
+CREATE TABLE definitions (
+    environment TEXT NOT NULL,
+    mapping     TEXT NOT NULL,
+    definition  TEXT NOT NULL, -- JSON
+    at          INTEGER NOT NULL,
+    PRIMARY KEY (environment, mapping)
 ) STRICT, WITHOUT ROWID;
 
 -- The workbook last written to each path, to tell ours from one edited since.

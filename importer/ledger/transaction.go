@@ -33,11 +33,11 @@ func prepare(ctx context.Context, conn *sql.Conn) (*transaction, error) {
 		{&t.addOwner, `INSERT INTO owners (environment, space, client) VALUES (?, ?, ?)`},
 		{&t.findStep, `SELECT id, kind, state, attempts, last, coalesce(asked, 0), coalesce(answered, 0), created, url
 			FROM steps WHERE owner = ? AND mapping = ? AND step = ?`},
-		{&t.addStep, `INSERT INTO steps (owner, mapping, step, kind, state, attempts, last, asked, answered, created, url)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&t.setStep, `UPDATE steps SET state = ?, attempts = ?, last = ?, asked = ?, answered = ?, created = ?, url = ? WHERE id = ?`},
-		{&t.addEvent, `INSERT INTO events (id, step, state, at, run, via, status, reason, data, digest, answer, created, url)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&t.addStep, `INSERT INTO steps (owner, mapping, step, kind, state, attempts, last, asked, answered, created, url, sum)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
+		{&t.setStep, `UPDATE steps SET state = ?, attempts = ?, last = ?, asked = ?, answered = ?, created = ?, url = ?, sum = ? WHERE id = ?`},
+		{&t.addEvent, `INSERT INTO events (id, step, state, at, boot, uptime, run, via, status, reason, data, digest, answer, created, url, sum)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&t.addRow, `INSERT OR REPLACE INTO run_rows
 			(run, source_row, status, owner, number, client_id, claim_ids, url, failed_step, error, advice)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},

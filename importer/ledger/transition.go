@@ -62,11 +62,25 @@ var rules = []rule{
 	{from: Uncertain, to: Intent, via: []string{ViaRepeatable}},
 	// Only clients can be looked up. This is how the client step of a killed
 	// run comes to be tried again without an operator.
-	{from: Uncertain, to: Parked, via: []string{own}, kind: KindClient},
+	{from: Uncertain, to: Parked, via: []string{own, ViaEmergency}, kind: KindClient},
 
 	{from: Done, to: Done, via: []string{ViaAnswer, ViaOperator}}, // a corrected id or url
 	// A link that has expired is asked for afresh, by command.
 	{from: Done, to: Intent, via: []string{ViaOperator}, kind: KindLink},
+
+	// What a run could only note beside the ledger is truer than what the next
+	// one made of its silence.
+	{from: Intent, to: Done, via: []string{ViaEmergency}},
+	{from: Intent, to: Failed, via: []string{ViaEmergency}},
+	{from: Intent, to: NotSent, via: []string{ViaEmergency}},
+	{from: Intent, to: Uncertain, via: []string{ViaEmergency}},
+	{from: Intent, to: Parked, via: []string{ViaEmergency}},
+	{from: Uncertain, to: Done, via: []string{ViaEmergency}},
+	{from: Uncertain, to: Failed, via: []string{ViaEmergency}},
+	{from: Uncertain, to: NotSent, via: []string{ViaEmergency}},
+	{from: Parked, to: Done, via: []string{ViaEmergency}},
+	{from: Parked, to: Failed, via: []string{ViaEmergency}},
+	{from: Parked, to: NotSent, via: []string{ViaEmergency}},
 
 	{from: GivenUp, to: Done, via: []string{ViaOperator}},
 	{from: GivenUp, to: Failed, via: []string{ViaOperator}}, // opened again

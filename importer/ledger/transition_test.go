@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var (
 	states = [...]ledger.State{ledger.Intent, ledger.Done, ledger.Failed, ledger.NotSent, ledger.Uncertain, ledger.Parked, ledger.GivenUp}
-	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaOperator, ledger.ViaWorkbook, ledger.ViaRepeatable}
+	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaOperator, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaEmergency}
 	kinds  = [...]string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity, ledger.KindLink}
 )
 

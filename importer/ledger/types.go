@@ -20,6 +20,8 @@
 //   - While it is closed the ledger is one plain file, which may be copied.
 //     While it is open, or after its process was killed, the files beside it
 //     that end in -wal and -shm belong to it: without them outcomes are lost.
+//   - Every event and every step has a checksum, because SQLite keeps none: what
+//     the disk has changed is refused at Open.
 //   - Times are kept to the microsecond and come back in UTC.
 //   - Writing is not bound to a caller's context: the record of a call that
 //     happened is never cancelled.
@@ -70,6 +72,7 @@ const (
 	ViaOperator   = "operator"   // a person decided
 	ViaWorkbook   = "workbook"   // a results workbook said so, the ledger being new
 	ViaRepeatable = "repeatable" // on Intent: the environment allows this kind to be sent again while uncertain
+	ViaEmergency  = "emergency"  // the run that sent it could only note the outcome beside the ledger
 )
 
 // The kinds of a step, for Event.Kind and RunStep.Kind.
@@ -88,6 +91,11 @@ type Event struct {
 	To  State
 	At  time.Time // UTC
 	Run string    // the run that it happened in
+
+	// Boot and Uptime are the boot clock at that time, as in Clock. Append reads
+	// it where Boot is empty.
+	Boot   string
+	Uptime time.Duration
 
 	// Kind is the step's kind: client, claim, activity or link. Only a step's
 	// first event needs it; a later one may leave it empty, not change it.
@@ -113,8 +121,8 @@ type Event struct {
 	URL string
 }
 
-// Step is a step's current state. To, At, Run, Via, Status and Reason are the
-// last event's; Data and Digest are the last that any event carried; Answer,
+// Step is a step's current state. To, At, Boot, Uptime, Run, Via, Status and
+// Reason are the last event's; Data and Digest are the last that any event carried; Answer,
 // ID and URL are the last that an event carried since the last Intent.
 type Step struct {
 	Event

@@ -39,6 +39,7 @@ func (d declined) Unwrap() error { return d.error }
 type writer struct {
 	db      *sql.DB
 	tx      *transaction
+	files   [2]moved // the ledger and its log; only the goroutine looks
 	queue   chan job
 	ended   chan struct{}
 	commits atomic.Int64
@@ -68,7 +69,11 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &writer{db: db, tx: tx, queue: make(chan job, queueLength), ended: make(chan struct{})}
+	w := &writer{db: db, tx: tx, queue: make(chan job, queueLength), ended: make(chan struct{}),
+		files: [2]moved{{path: path}, {path: path + "-wal"}}}
+	if err := w.files[0].check(); err != nil {
+		return nil, errors.Join(err, tx.close())
+	}
 	go w.work()
 	return w, nil
 }
@@ -154,6 +159,9 @@ func (w *writer) commit(batch []job) []error {
 }
 
 func (w *writer) run(batch []job, errs []error) error {
+	if err := w.inPlace(); err != nil {
+		return err
+	}
 	if err := w.tx.begin(); err != nil {
 		return err
 	}
@@ -170,7 +178,21 @@ func (w *writer) run(batch []job, errs []error) error {
 		w.tx.rollback()
 		return err
 	}
+	// Once more: what went into a file that was taken away meanwhile is lost.
+	if err := w.inPlace(); err != nil {
+		return err
+	}
 	w.commits.Add(1)
+	return nil
+}
+
+// inPlace fails when the ledger or its log is not where it was.
+func (w *writer) inPlace() error {
+	for i := range w.files {
+		if err := w.files[i].check(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,252 @@
+package ledger_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+var everywhere = flag.Bool("everywhere", false, "cut and flip at every place, which takes long")
+
+// stride is how far apart bits are flipped: a prime, so that all bits of a byte
+// come up.
+func stride(usual, underRace int) int {
+	switch {
+	case *everywhere:
+		return 1
+	case racing:
+		return underRace
+	}
+	return usual
+}
+
+// storySteps are the steps that the tests of damage look at.
+func storySteps(n int) []ledger.StepID {
+	ids := make([]ledger.StepID, n)
+	for i := range ids {
+		ids[i] = jane("m", fmt.Sprint("claim/c/", i))
+	}
+	return ids
+}
+
+// storied has the story of each step, one commit for each event.
+func storied(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) {
+	for _, id := range ids {
+		for i, e := range story(id) {
+			e.Kind, e.Boot = "claim", "a"
+			if i == 3 {
+				e.ID = id.Step + "'s id"
+			}
+			do(t, l.Append(e))
+		}
+	}
+}
+
+// told is all that a ledger says of the steps, in a form that can be compared.
+func told(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) (string, error) {
+	t.Helper()
+	steps, err := l.Steps(t.Context(), jane("", "").Owner, "m")
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("%+v", steps) // maps are printed in the order of their keys
+	for _, id := range ids {
+		events, err := l.Events(t.Context(), id)
+		if err != nil {
+			return "", err
+		}
+		text += fmt.Sprintf("\n%+v", events)
+	}
+	return text, nil
+}
+
+// TestFlippedBits: a ledger in which a bit is not what was written is refused,
+// or says the same as before.
+func TestFlippedBits(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	ids := storySteps(6)
+	l := open(t, path)
+	storied(t, l, ids)
+	want, err := told(t, l, ids)
+	do(t, err)
+	do(t, l.Close())
+	sound, err := os.ReadFile(path)
+	do(t, err)
+
+	refused := 0
+	for bit := 0; bit < 8*len(sound); bit += stride(1009, 32003) {
+		spoilt := append([]byte{}, sound...)
+		spoilt[bit/8] ^= 1 << (bit % 8)
+		do(t, os.WriteFile(path, spoilt, 0o600))
+		l, err := ledger.OpenReadOnly(path)
+		if err != nil {
+			refused++
+			var p problem.Problem
+			if !errors.As(err, &p) {
+				t.Errorf("bit %d: refused with %v, want a problem", bit, err)
+			}
+			continue
+		}
+		if got, err := told(t, l, ids); err != nil || got != want {
+			t.Errorf("bit %d: opened, but it says something else (%v)", bit, err)
+		}
+		do(t, l.Close())
+	}
+	if refused == 0 {
+		t.Error("no flipped bit was refused")
+	}
+}
+
+// TestFlippedBitsInOneRecord flips every bit of the id in the middle of a
+// ledger, wherever it stands.
+func TestFlippedBitsInOneRecord(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, path)
+	storied(t, l, storySteps(6))
+	do(t, l.Close())
+	sound, err := os.ReadFile(path)
+	do(t, err)
+	id, places := "claim/c/3's id", 0
+	for at := range len(sound) - len(id) {
+		if string(sound[at:at+len(id)]) != id {
+			continue
+		}
+		places++
+		for bit := 0; bit < 8*len(id); bit += stride(1, 11) {
+			spoilt := append([]byte{}, sound...)
+			spoilt[at+bit/8] ^= 1 << (bit % 8)
+			do(t, os.WriteFile(path, spoilt, 0o600))
+			if l, err := ledger.OpenReadOnly(path); !errors.Is(err, ledger.ErrDamaged) {
+				t.Errorf("bit %d at %d: got %v, %v; want ErrDamaged", bit, at, l, err)
+			}
+		}
+	}
+	if places < 2 {
+		t.Errorf("the id stands in %d places, want it in the event and the step", places)
+	}
+}
+
+// TestRecordsDroppedRepeatedAndSwapped: what another program does to the
+// ledger's tables, its structure being sound, is refused.
+func TestRecordsDroppedRepeatedAndSwapped(t *testing.T) {
+	tests := map[string]string{
+		"the last event dropped":        "UPDATE steps SET last = last - 2, state = 'failed'; DELETE FROM events WHERE id > 2",
+		"an event's state changed":      "UPDATE events SET state = 'uncertain' WHERE id = 2",
+		"an event's answer swapped":     "UPDATE events SET answer = (SELECT data FROM events WHERE id = 1) WHERE id = 4",
+		"an event repeated":             "INSERT INTO events SELECT id + 4, step, state, at, boot, uptime, run, via, status, reason, data, digest, answer, created, url, sum FROM events WHERE id = 2",
+		"two events swapped":            "UPDATE events SET id = 100 WHERE id = 1; UPDATE events SET id = 1 WHERE id = 3; UPDATE events SET id = 3 WHERE id = 100",
+		"a step's id changed":           "UPDATE steps SET created = 'c-2'",
+		"a step given to someone else":  "UPDATE owners SET client = 'john@example.com'",
+		"a step called something else":  "UPDATE steps SET step = 'link'",
+		"a step that forgot its answer": "UPDATE steps SET answered = NULL",
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			path := closedLedger(t)
+			database(t, path, change)
+			if l, err := ledger.Open(path); !errors.Is(err, ledger.ErrDamaged) {
+				t.Errorf("got %v, %v; want ErrDamaged", l, err)
+			}
+		})
+	}
+}
+
+// killed is a folder as a kill leaves it: a ledger with a log beside it, whose
+// text and whose last commit's place are returned.
+func killed(t *testing.T, ids []ledger.StepID) (main, log []byte, lastCommit int, want []string) {
+	t.Helper()
+	dir := t.TempDir()
+	l := open(t, filepath.Join(dir, "ledger.db"))
+	for i := range ids {
+		storied(t, l, ids[i:i+1])
+		text, err := told(t, l, ids[:i+1])
+		do(t, err)
+		want = append(want, text)
+	}
+	main, err := os.ReadFile(filepath.Join(dir, "ledger.db"))
+	do(t, err)
+	log, err = os.ReadFile(filepath.Join(dir, "ledger.db-wal"))
+	do(t, err)
+	size := 24 + int(binary.BigEndian.Uint32(log[8:]))
+	lastCommit = len(log) - size
+	for at := len(log) - 2*size; at > 0 && binary.BigEndian.Uint32(log[at+4:]) == 0; at -= size {
+		lastCommit = at
+	}
+	return main, log, lastCommit, want
+}
+
+// TestLogTornInItsLastCommit cuts a log in the frames of its last commit: the
+// ledger opens with every commit before it. It cuts at
+// every 16th byte, and at the borders of frames.
+func TestLogTornInItsLastCommit(t *testing.T) {
+	t.Parallel()
+	ids := storySteps(3)
+	main, log, lastCommit, want := killed(t, ids)
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	frame := 24 + int(binary.BigEndian.Uint32(log[8:]))
+	for cut := len(log); cut > lastCommit; cut-- {
+		atBorder := (cut-32)%frame <= 1
+		if cut%stride(16, 3203) != 0 && !atBorder {
+			continue
+		}
+		do(t, os.WriteFile(path, main, 0o600))
+		do(t, os.WriteFile(path+"-wal", log[:cut], 0o600))
+		l, err := ledger.Open(path)
+		if err != nil {
+			t.Fatalf("cut at %d of %d: %v", cut, len(log), err)
+		}
+		got, err := told(t, l, ids)
+		do(t, err)
+		events, err := l.Events(t.Context(), ids[2])
+		do(t, err)
+		switch {
+		case cut == len(log):
+			same(t, "all", got, want[2])
+		case len(events) != 3:
+			t.Fatalf("cut at %d of %d, in the last commit: %d events of the last step, want 3", cut, len(log), len(events))
+		}
+		do(t, l.Close())
+	}
+}
+
+// TestFlippedBitsInTheLog: commits that were on the disk are not lost without
+// a word. Only the last one cannot be told from one that a power loss cut off.
+func TestFlippedBitsInTheLog(t *testing.T) {
+	t.Parallel()
+	ids := storySteps(3)
+	main, log, lastCommit, want := killed(t, ids)
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	refused := 0
+	for bit := 0; bit < 8*len(log); bit += stride(4001, 40009) {
+		spoilt := append([]byte{}, log...)
+		spoilt[bit/8] ^= 1 << (bit % 8)
+		do(t, os.WriteFile(path, main, 0o600))
+		do(t, os.WriteFile(path+"-wal", spoilt, 0o600))
+		l, err := ledger.Open(path)
+		switch {
+		case err == nil:
+			got, err := told(t, l, ids)
+			do(t, err)
+			if got != want[2] && bit/8 < lastCommit {
+				t.Errorf("bit %d of %d: commits are lost", bit, 8*len(log))
+			}
+			do(t, l.Close())
+		case errors.Is(err, ledger.ErrDamaged):
+			refused++
+		default:
+			t.Errorf("bit %d: got %v, want ErrDamaged", bit, err)
+		}
+	}
+	if refused == 0 {
+		t.Error("no flipped bit was refused")
+	}
+}

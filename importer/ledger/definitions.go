@@ -1,0 +1,87 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"iter"
+	"time"
+)
+
+// Definition is the definition that SetDefinition last stored for a mapping's
+// name in an environment; ok is false when it never did.
+func (l *Ledger) Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT definition FROM definitions WHERE environment = ? AND mapping = ?`,
+		environment, mapping).Scan(&definition)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	return definition, err == nil, err
+}
+
+// SetDefinition stores what the names of a mapping's steps are made from, as
+// JSON, in place of what was stored before. It is durable when it returns.
+func (l *Ledger) SetDefinition(environment, mapping, definition string) error {
+	if l.write == nil {
+		return ErrReadOnly
+	}
+	return l.write.submit(true, func(t *transaction) error {
+		return t.exec(`INSERT OR REPLACE INTO definitions (environment, mapping, definition, at) VALUES (?, ?, ?, ?)`,
+			environment, mapping, definition, time.Now().UnixMicro())
+	})
+}
+
+// ClaimedElsewhere tells whether any of these claim steps, named as under
+// mapping, is done for the client under another mapping's name, and under
+// which: the first in alphabetical order.
+func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner Owner, mapping string, steps []string) (otherMapping string, ok bool, err error) {
+	names, err := json.Marshal(steps)
+	if err != nil {
+		return "", false, err
+	}
+	err = l.read.QueryRowContext(ctx, `
+		SELECT s.mapping FROM owners o JOIN steps s ON s.owner = o.id
+		WHERE o.environment = ? AND o.space = ? AND o.client = ?
+			AND s.kind = 'claim' AND s.state = 'done' AND s.mapping <> ?
+			AND s.step IN (SELECT value FROM json_each(?))
+		ORDER BY s.mapping LIMIT 1`,
+		owner.Environment, owner.Space, owner.Client, mapping, string(names)).Scan(&otherMapping)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	return otherMapping, err == nil, err
+}
+
+// OtherMappings are the names of mappings other than this one that have made
+// claims in an environment, in alphabetical order. With none, ClaimedElsewhere
+// finds nothing for any client.
+func (l *Ledger) OtherMappings(ctx context.Context, environment, mapping string) ([]string, error) {
+	return gather(stream(ctx, l.read, func(rows *sql.Rows) (name string, err error) {
+		err = rows.Scan(&name)
+		return name, err
+	}, `SELECT DISTINCT s.mapping FROM steps s JOIN owners o ON o.id = s.owner
+		WHERE s.kind = 'claim' AND s.state = 'done' AND s.mapping <> ? AND o.environment = ?
+		ORDER BY s.mapping`, mapping, environment))
+}
+
+// Knows tells whether the ledger knows any step at all of an environment, in
+// whatever state.
+func (l *Ledger) Knows(ctx context.Context, environment string) (known bool, err error) {
+	err = l.read.QueryRowContext(ctx, `
+		SELECT EXISTS (SELECT 1 FROM owners o JOIN steps s ON s.owner = o.id WHERE o.environment = ?)`,
+		environment).Scan(&known)
+	return known, err
+}
+
+// gather is all that a stream yields.
+func gather[T any](all iter.Seq2[T, error]) ([]T, error) {
+	var list []T
+	for v, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}

@@ -1,0 +1,117 @@
+package ledger_test
+
+import (
+	"errors"
+	"testing"
+
+	"claimsheet/importer/ledger"
+)
+
+func TestDefinitionIsTheLastOneSet(t *testing.T) {
+	path := t.TempDir() + "/ledger.db"
+	l := open(t, path)
+	do(t, l.SetDefinition("https://uat", "loans", `{"key":["A"]}`))
+	do(t, l.SetDefinition("https://uat", "loans", `{"key":["B"]}`))
+	do(t, l.SetDefinition("https://live", "loans", `{"key":["C"]}`))
+	do(t, l.Close())
+	r, err := ledger.OpenReadOnly(path)
+	do(t, err)
+	defer r.Close()
+	for _, test := range []struct{ environment, mapping, want string }{
+		{"https://uat", "loans", `{"key":["B"]}`},
+		{"https://live", "loans", `{"key":["C"]}`},
+		{"https://uat", "cards", ""},
+		{"https://test", "loans", ""},
+	} {
+		got, ok, err := r.Definition(t.Context(), test.environment, test.mapping)
+		do(t, err)
+		same(t, test.environment+" "+test.mapping, got, test.want)
+		same(t, test.environment+" "+test.mapping+" known", ok, test.want != "")
+	}
+	if err := r.SetDefinition("https://uat", "loans", "{}"); !errors.Is(err, ledger.ErrReadOnly) {
+		t.Errorf("got %v, want ErrReadOnly", err)
+	}
+}
+
+// claims is a ledger in which Jane has claims under several names.
+func claims(t *testing.T) *ledger.Ledger {
+	l := fresh(t)
+	john, live := jane("zebra", "claim/loan/1"), jane("live", "claim/loan/1")
+	john.Client, live.Environment = "john@example.com", "https://live.example.com/api"
+	for _, made := range []struct {
+		id   ledger.StepID
+		to   ledger.State
+		kind string
+	}{
+		{jane("loans", "claim/loan/1"), ledger.Done, "claim"},
+		{jane("cards", "claim/card/1"), ledger.Done, "claim"},
+		{jane("alpha", "claim/card/1"), ledger.Done, "claim"},
+		{jane("cards", "claim/card/2"), ledger.Failed, "claim"},
+		{jane("links", "link"), ledger.Done, "link"},
+		{john, ledger.Done, "claim"},
+		{live, ledger.Done, "claim"},
+	} {
+		via := ""
+		if made.to == ledger.Done {
+			via = ledger.ViaAnswer
+		}
+		do(t, l.Append(
+			ledger.Event{StepID: made.id, To: ledger.Intent, At: noon, Kind: made.kind},
+			ledger.Event{StepID: made.id, To: made.to, Via: via, At: noon}))
+	}
+	return l
+}
+
+func TestClaimedElsewhere(t *testing.T) {
+	l := claims(t)
+	for _, test := range []struct {
+		mapping string
+		steps   []string
+		want    string // "" for nowhere
+	}{
+		{"loans", []string{"claim/loan/1"}, ""}, // its own
+		{"loans-2", []string{"claim/loan/1"}, "loans"},
+		{"loans-2", []string{"claim/loan/9", "claim/loan/1"}, "loans"},
+		{"loans-2", []string{"claim/card/1"}, "alpha"}, // of two names the first
+		{"loans-2", []string{"claim/card/2"}, ""},      // not done
+		{"loans-2", []string{"link"}, ""},              // not a claim
+		{"loans-2", []string{`claim/loan/"1"`, "claim/%", "claim/loan/10"}, ""},
+		{"loans-2", nil, ""},
+	} {
+		got, ok, err := l.ClaimedElsewhere(t.Context(), jane("", "").Owner, test.mapping, test.steps)
+		do(t, err)
+		same(t, test.mapping, got, test.want)
+		same(t, test.mapping+" claimed", ok, test.want != "")
+	}
+}
+
+func TestOtherMappings(t *testing.T) {
+	l := claims(t)
+	for mapping, want := range map[string][]string{
+		"loans":   {"alpha", "cards", "zebra"},
+		"loans-2": {"alpha", "cards", "loans", "zebra"},
+	} {
+		got, err := l.OtherMappings(t.Context(), jane("", "").Environment, mapping)
+		do(t, err)
+		same(t, mapping, got, want)
+	}
+	got, err := l.OtherMappings(t.Context(), "https://test.example.com", "loans")
+	do(t, err)
+	same(t, "elsewhere", got, []string(nil))
+}
+
+func TestKnows(t *testing.T) {
+	l := fresh(t)
+	do(t, l.StartRun(run))
+	do(t, l.AddRows(ledger.Row{Run: run.ID, Row: 2, Owner: jane("", "").Owner})) // a row is no step
+	do(t, l.Flush())
+	knows := func(environment string) bool {
+		known, err := l.Knows(t.Context(), environment)
+		do(t, err)
+		return known
+	}
+	same(t, "before the first step", knows(jane("", "").Environment), false)
+	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Failed, At: noon, Kind: "client"}))
+	same(t, "after it", knows(jane("", "").Environment), true)
+	same(t, "elsewhere", knows("https://live.example.com/api"), false)
+}

@@ -1,0 +1,68 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+)
+
+// Environments are the environments that the ledger has clients of, in
+// alphabetical order.
+func (l *Ledger) Environments(ctx context.Context) ([]string, error) {
+	return gather(stream(ctx, l.read, func(rows *sql.Rows) (name string, err error) {
+		err = rows.Scan(&name)
+		return name, err
+	}, `SELECT DISTINCT environment FROM owners ORDER BY environment`))
+}
+
+// spaceEmail is the key space whose keys ignore case: they are kept in lower
+// case.
+const spaceEmail = "email"
+
+// OwnersNamed are the clients of an environment that have the key, in whatever
+// key space, by key space. The key of an e-mail address ignores case.
+func (l *Ledger) OwnersNamed(ctx context.Context, environment, key string) ([]Owner, error) {
+	return gather(stream(ctx, l.read, scanOwner, `
+		SELECT environment, space, client FROM owners
+		WHERE environment = ? AND (client = ? OR space = ? AND client = ?)
+		ORDER BY space`, environment, key, spaceEmail, strings.ToLower(key)))
+}
+
+func scanOwner(rows *sql.Rows) (o Owner, err error) {
+	err = rows.Scan(&o.Environment, &o.Space, &o.Client)
+	return o, err
+}
+
+// Holders are the steps of a kind in an environment that are done and have the
+// id: more than one means that two steps stand for one thing of the service.
+func (l *Ledger) Holders(ctx context.Context, environment, kind, id string) ([]StepID, error) {
+	return gather(stream(ctx, l.read, scanStepID, `
+		SELECT o.environment, o.space, o.client, s.mapping, s.step FROM steps s JOIN owners o ON o.id = s.owner
+		WHERE s.kind = ? AND s.state = 'done' AND s.created = ? AND o.environment = ?
+		ORDER BY s.id`, kind, id, environment))
+}
+
+// StepsNamed are the steps of a client that have the name, one for each
+// mapping that has it, by the mapping's name.
+func (l *Ledger) StepsNamed(ctx context.Context, owner Owner, step string) ([]Step, error) {
+	return gather(stream(ctx, l.read, scanStep, `
+		SELECT `+stepColumns+` FROM step_now
+		WHERE environment = ? AND space = ? AND client = ? AND step = ?
+		ORDER BY mapping`, owner.Environment, owner.Space, owner.Client, step))
+}
+
+// MappingsOf are the names of the mappings under which a client has steps, in
+// alphabetical order.
+func (l *Ledger) MappingsOf(ctx context.Context, owner Owner) ([]string, error) {
+	return gather(stream(ctx, l.read, func(rows *sql.Rows) (name string, err error) {
+		err = rows.Scan(&name)
+		return name, err
+	}, `SELECT DISTINCT s.mapping FROM owners o JOIN steps s ON s.owner = o.id
+		WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping <> ''
+		ORDER BY s.mapping`, owner.Environment, owner.Space, owner.Client))
+}
+
+func scanStepID(rows *sql.Rows) (id StepID, err error) {
+	err = rows.Scan(&id.Environment, &id.Space, &id.Client, &id.Mapping, &id.Step)
+	return id, err
+}

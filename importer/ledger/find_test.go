@@ -1,0 +1,112 @@
+package ledger_test
+
+import (
+	"testing"
+	"time"
+
+	"claimsheet/importer/ledger"
+)
+
+// found is a ledger with clients of two environments.
+func found(t *testing.T) *ledger.Ledger {
+	l := fresh(t)
+	elsewhere := jane("", "client")
+	elsewhere.Environment = "https://live.example.com"
+	lead := jane("", "client")
+	lead.Space = "leads"
+	do(t, l.Append(
+		ledger.Event{StepID: elsewhere, To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1"},
+		ledger.Event{StepID: lead, To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1"},
+		ledger.Event{StepID: jane("", "client"), To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1"},
+		ledger.Event{StepID: jane("loans", "link"), To: ledger.Intent, At: noon, Kind: ledger.KindLink},
+		ledger.Event{StepID: jane("cars", "link"), To: ledger.Intent, At: noon, Kind: ledger.KindLink}))
+	return l
+}
+
+func TestEnvironments(t *testing.T) {
+	names, err := found(t).Environments(t.Context())
+	do(t, err)
+	same(t, "environments", names, []string{"https://live.example.com", "https://uat.example.com/api"})
+}
+
+func TestOwnersNamed(t *testing.T) {
+	l := found(t)
+	environment := jane("", "").Environment
+	spaces := func(key string) []string {
+		t.Helper()
+		owners, err := l.OwnersNamed(t.Context(), environment, key)
+		do(t, err)
+		var spaces []string
+		for _, o := range owners {
+			spaces = append(spaces, o.Space)
+		}
+		return spaces
+	}
+	same(t, "the same text in two key spaces", spaces("jane@example.com"), []string{"email", "leads"})
+	same(t, "only an e-mail address ignores case", spaces("JANE@example.com"), []string{"email"})
+	same(t, "nobody", len(spaces("eve@example.com")), 0)
+}
+
+func TestHolders(t *testing.T) {
+	l := found(t)
+	environment := jane("", "").Environment
+	holders, err := l.Holders(t.Context(), environment, ledger.KindClient, "c-1")
+	do(t, err)
+	same(t, "those of one environment", len(holders), 2)
+	holders, err = l.Holders(t.Context(), environment, ledger.KindClaim, "c-1")
+	do(t, err)
+	same(t, "of another kind", len(holders), 0)
+}
+
+func TestStepsNamed(t *testing.T) {
+	l := found(t)
+	steps, err := l.StepsNamed(t.Context(), jane("", "").Owner, "link")
+	do(t, err)
+	var mappings []string
+	for _, s := range steps {
+		mappings = append(mappings, s.Mapping)
+	}
+	same(t, "one for each mapping", mappings, []string{"cars", "loans"})
+	names, err := l.MappingsOf(t.Context(), jane("", "").Owner)
+	do(t, err)
+	same(t, "mappings", names, []string{"cars", "loans"})
+}
+
+// TestUnsettledNumbers checks that a number is never that of another step, nor
+// of a later attempt.
+func TestUnsettledNumbers(t *testing.T) {
+	l := fresh(t)
+	environment := jane("", "").Environment
+	uncertain := func(step string, at time.Time) {
+		t.Helper()
+		do(t, l.Append(
+			ledger.Event{StepID: jane("loans", step), To: ledger.Intent, At: at, Kind: ledger.KindClaim},
+			ledger.Event{StepID: jane("loans", step), To: ledger.Uncertain, At: at}))
+	}
+	numbers := func() map[string]int64 {
+		t.Helper()
+		all := map[string]int64{}
+		for _, u := range collect(t, l.Unsettled(t.Context(), environment)) {
+			all[u.StepID.Step] = u.Number
+		}
+		return all
+	}
+	uncertain("claim/loan/2", noon.Add(time.Minute))
+	uncertain("claim/loan/1", noon)
+	list := collect(t, l.Unsettled(t.Context(), environment))
+	same(t, "the longest waiting first", list[0].StepID.Step, "claim/loan/1")
+
+	first := numbers()
+	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/loan/1"), To: ledger.Failed, At: noon, Via: ledger.ViaOperator}))
+	same(t, "the other keeps its number", numbers(), map[string]int64{"claim/loan/2": first["claim/loan/2"]})
+	uncertain("claim/loan/1", noon)
+	if again := numbers()["claim/loan/1"]; again == first["claim/loan/1"] || again == first["claim/loan/2"] {
+		t.Errorf("the number %d was that of another state before", again)
+	}
+	for number, want := range map[int64]bool{first["claim/loan/1"]: true, first["claim/loan/2"]: true, 1: false, 9999: false} {
+		was, err := l.WasUnsettled(t.Context(), number)
+		do(t, err)
+		same(t, "was unsettled", was, want)
+	}
+	same(t, "another environment", len(collect(t, l.Unsettled(t.Context(), "https://live.example.com"))), 0)
+}

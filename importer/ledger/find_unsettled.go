@@ -1,0 +1,39 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"iter"
+	"slices"
+)
+
+// Unsettled is a step that is uncertain or parked.
+type Unsettled struct {
+	// Number names this state of this step: it is that of the event which led
+	// to it. It stays while others are settled, and is gone for good when the
+	// step leaves the state, so a number from an old list never means another
+	// step, nor a later attempt at the same one.
+	Number int64
+	Step
+}
+
+// Unsettled are the steps of an environment that are uncertain or parked, the
+// longest waiting first. They are those of the moment when the first is read.
+func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
+	return stream(ctx, l.read, func(rows *sql.Rows) (Unsettled, error) {
+		var u Unsettled
+		names, facts := stepTargets(&u.Step)
+		err := rows.Scan(slices.Concat([]any{&u.Number}, names, facts)...)
+		return u, err
+	}, `
+		SELECT last, `+stepColumns+` FROM step_now
+		WHERE state IN ('intent', 'uncertain', 'parked') AND state <> 'intent' AND environment = ?
+		ORDER BY at, last`, environment)
+}
+
+// WasUnsettled tells whether the number is or was that of an Unsettled.
+func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
+	err = l.read.QueryRowContext(ctx, `
+		SELECT EXISTS (SELECT 1 FROM events WHERE id = ? AND state IN ('uncertain', 'parked'))`, number).Scan(&was)
+	return was, err
+}
