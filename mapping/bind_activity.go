@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -103,7 +104,7 @@ func (b *binder) sheetName() string {
 	if b.sheet == nil {
 		return ""
 	}
-	return b.sheet.Name
+	return cmp.Or(b.sheet.Origin, b.sheet.Name)
 }
 
 // bindResume finds where the client resumes, by the activities' order.

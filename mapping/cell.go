@@ -48,6 +48,9 @@ type Record struct {
 	Row    int    // 1-based, as a spreadsheet program numbers it
 	Cells  []Cell // by column, 0 = A; it may be shorter than the header
 	Hidden bool   // the row is hidden in the file
+	// Source is the row's number in the sheet that was first imported, when it
+	// comes from a results workbook; else 0.
+	Source int
 }
 
 // Cell is the cell in column i (0 = A), empty where the row ends before it.
@@ -71,6 +74,9 @@ type Sheet struct {
 	HeaderRow int      // 1-based
 	Header    []string // by column, 0 = A, as shown; "" for a column without a header
 	Date1904  bool     // the workbook counts days from 1904-01-01
+	// Origin is the name of the sheet that was first imported, when this is the
+	// sheet of a results workbook; else "". A text's {sheet} stands for it.
+	Origin string
 }
 
 // At is the place of a cell: column 0 = A, row 1-based.

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"slices"
 	"strings"
 
 	"claimsheet/mapping/problem"
@@ -11,7 +12,7 @@ import (
 type Lead struct {
 	Row      int
 	Client   Identity // zero when the key cells cannot be read
-	Skipped  bool     // sheet.when leaves the row out
+	Skipped  bool     // the row is blank, or sheet.when leaves it out
 	Problems problem.List
 
 	email, phone item
@@ -46,8 +47,12 @@ type reader struct {
 func (b *Binding) Read(record Record) Lead {
 	lead := Lead{Row: record.Row}
 	r := &reader{b, record, &lead}
+	if blank(record) {
+		lead.Skipped = true
+		return lead
+	}
 	if !r.holds(b.take, b.key) {
-		lead.Skipped = len(lead.Problems) == 0
+		lead.Skipped = true
 		return lead
 	}
 	if b.lookup.email != nil {
@@ -69,6 +74,11 @@ func (b *Binding) Read(record Record) Lead {
 	}
 	lead.Problems = dedupe(lead.Problems)
 	return lead
+}
+
+// blank tells that a row has nothing in it that a person would see.
+func blank(record Record) bool {
+	return !slices.ContainsFunc(record.Cells, func(c Cell) bool { return !c.IsEmpty() })
 }
 
 // dedupe drops what was found again: a column may be mapped more than once.
@@ -101,12 +111,12 @@ func (r *reader) refuse(column int, refusal Refusal) {
 
 // holds evaluates a condition; one that fails counts as true, for the row is
 // invalid and must not look left out.
-func (r *reader) holds(e *expression, else_ []int) bool {
+func (r *reader) holds(e *expression, otherwise []int) bool {
 	yes, refusal := e.holds(r.record)
 	if refusal != nil {
 		columns := e.columns()
 		if len(columns) == 0 {
-			columns = else_
+			columns = otherwise
 		}
 		r.refuse(first(columns), *refusal)
 		return true

@@ -11,6 +11,11 @@ import (
 // cell agrees with anything, the first filled one counts, and where two differ
 // both cells are named.
 func (p *planner) merge(v *boundValue, items []item) item {
+	if v.text != nil && len(items) > 1 && !refused(items) {
+		if merged, ok := v.mergeTexts(items); ok {
+			items = []item{merged}
+		}
+	}
 	merged := item{}
 	for _, it := range items {
 		switch {
@@ -34,6 +39,37 @@ func (p *planner) merge(v *boundValue, items []item) item {
 	return merged
 }
 
+// mergeTexts fills the places of a text from several rows, cell by cell; ok is
+// false when two rows differ in a place, or the text does not convert.
+func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
+	merged = item{source: items[0].source}
+	merged.source.Texts = slices.Clone(merged.source.Texts)
+	for _, it := range items[1:] {
+		for i, text := range it.source.Texts {
+			known := squeeze(merged.source.Texts[i])
+			switch {
+			case squeeze(text) == "" || known == squeeze(text):
+			case known == "":
+				merged.source.Texts[i] = text
+			default:
+				return item{}, false
+			}
+		}
+	}
+	record := Record{Row: merged.source.Row}
+	for i, column := range merged.source.Columns {
+		for len(record.Cells) <= column {
+			record.Cells = append(record.Cells, Cell{})
+		}
+		record.Cells[column] = Cell{Kind: TextCell, Raw: merged.source.Texts[i], Shown: merged.source.Texts[i]}
+	}
+	cell, _, refusal := fillText(v.text, v.places, record)
+	if refusal == nil && !cell.IsEmpty() {
+		merged.value, refusal = v.conv.Convert(cell)
+	}
+	return merged, refusal == nil
+}
+
 // refused tells that a cell was filled but could not be converted.
 func refused(items []item) bool {
 	return slices.ContainsFunc(items, func(it item) bool { return it.refused })
@@ -49,10 +85,20 @@ func (v *boundValue) agree(a, b Value) bool {
 // are invalid.
 func (p *planner) conflict(v *boundValue, a, b item) {
 	sheet := &p.b.sheet
-	at := func(it item) problem.Where { return sheet.At(v.from(it), it.source.Row) }
+	column := func(it, other item) int {
+		for i, text := range it.source.Texts { // of several cells, the first that differs
+			if i < len(other.source.Texts) && squeeze(text) != "" && squeeze(other.source.Texts[i]) != "" &&
+				squeeze(text) != squeeze(other.source.Texts[i]) {
+				return it.source.Columns[i]
+			}
+		}
+		return v.from(it)
+	}
 	say := func(here, there item) {
-		found := problem.At(at(here), "conflict", "%s differs from %s, and the rows of one client must agree on “%s”",
-			sheet.header(v.from(here)), at(there), v.label).
+		at := sheet.At(column(there, here), there.source.Row)
+		found := problem.At(sheet.At(column(here, there), here.source.Row), "conflict",
+			"%s differs from %s, and the rows of one client must agree on “%s”",
+			sheet.header(column(here, there)), at, v.label).
 			Hinted("make the two cells the same, or leave one empty")
 		found.Seen = strings.Join(here.source.Texts, " ")
 		p.plan.Problems = append(p.plan.Problems, found)

@@ -22,6 +22,15 @@ type Plan struct {
 	Skipped bool
 	// Problems of the client's rows. With any, nothing is sent for the client.
 	Problems problem.List
+	// Claims are the claims that the rows ask for, where Problems keep them from
+	// being steps: their ids are shown all the same.
+	Claims []Claimed
+}
+
+// Claimed says which rows ask for a claim.
+type Claimed struct {
+	Key  string // the claim step's key
+	Rows []int
 }
 
 // Identity tells one client from another within an environment: two plans,
@@ -77,6 +86,16 @@ type Step struct {
 	Name       string    // claim: claimName
 	NameSource Source    // claim: where the name's columns stand
 	Activity   *Activity // activity
+
+	// LeftOut are the fields and attributes that are left out because their cells
+	// are empty: what is not said is part of what a step asks for.
+	LeftOut []LeftOut
+}
+
+// LeftOut is a field or attribute whose cells are empty.
+type LeftOut struct {
+	Name   string
+	Source Source
 }
 
 // Field is one field of the client create payload.
@@ -91,6 +110,7 @@ type Activity struct {
 	TemplateID   string
 	TemplateName string
 	Status       Status
+	StatusSource Source   // the cell that says where the client resumes; zero when the mapping says the status
 	Workflow     Workflow // v2 only
 	Attributes   []Attribute
 }
@@ -129,4 +149,7 @@ type Source struct {
 	Row     int      // the row whose cell was used
 	Columns []int    // 0 = A
 	Texts   []string // the cells as a person reads them
+	// FoldCase tells that case makes no difference: an e-mail address, or a
+	// column that is part of a key.
+	FoldCase bool
 }

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"slices"
+	"strings"
 
 	"claimsheet/mapping/problem"
 )
@@ -44,6 +45,9 @@ func (b *Binding) Plan(number int, leads []Lead) Plan {
 	if len(plan.Problems) > 0 {
 		plan.Problems = dedupe(plan.Problems)
 		plan.Problems.Sort()
+		for _, c := range claims {
+			plan.Claims = append(plan.Claims, Claimed{c.key, c.rows})
+		}
 		return plan
 	}
 	if b.mapping.V1() {
@@ -87,13 +91,10 @@ func (p *planner) clientStep() Step {
 	p.plan.Lookup.Confirm = p.b.lookup.confirm
 	for i := range p.b.fields {
 		f := &p.b.fields[i]
-		merged := p.each(&f.value, func(l *Lead) item {
-			if i >= len(l.fields) {
-				return item{}
-			}
-			return l.fields[i]
-		})
-		if !merged.value.IsZero() {
+		merged := p.each(&f.value, func(l *Lead) item { return l.fields[i] })
+		if merged.value.IsZero() {
+			step.LeftOut = append(step.LeftOut, LeftOut{strings.Join(f.path, "."), merged.source})
+		} else {
 			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source})
 		}
 	}
@@ -113,17 +114,18 @@ func (p *planner) each(v *boundValue, of func(*Lead) item) item {
 // row.
 func (p *planner) claims() []*claim {
 	var list []*claim
+	byKey := map[string]*claim{}
 	names := map[string][]item{}
 	for _, l := range p.leads {
 		for _, c := range l.claims {
 			key := "claim/" + p.b.claims[c.entry].id + "/" + c.key
-			i := slices.IndexFunc(list, func(known *claim) bool { return known.key == key })
-			if i < 0 {
-				i = len(list)
-				list = append(list, &claim{entry: c.entry, key: key, acts: map[int][]actItems{}})
+			known := byKey[key]
+			if known == nil {
+				known = &claim{entry: c.entry, key: key, acts: map[int][]actItems{}}
+				byKey[key] = known
+				list = append(list, known)
 			}
-			known := list[i]
-			if !slices.Contains(known.rows, l.Row) {
+			if len(known.rows) == 0 || known.rows[len(known.rows)-1] != l.Row {
 				known.rows = append(known.rows, l.Row)
 			}
 			for a, items := range c.acts {
@@ -206,28 +208,33 @@ func (p *planner) activity(steps []placed, i int, status Status, payload *boundP
 		name := p.merge(&payload.workflow, pick(items, func(it actItems) item { return it.workflow }))
 		act.Workflow = Workflow{name.value.Literal, payload.identifier}
 	}
+	if p.b.resume.given && p.b.resume.column >= 0 && a.order >= 0 {
+		act.StatusSource = Source{Row: rows[0], Columns: []int{p.b.resume.column}}
+	}
+	var empty []LeftOut
 	if status != Open {
-		act.Attributes = p.attributes(payload, items)
+		act.Attributes, empty = p.attributes(payload, items)
 		if len(act.Attributes) == 0 && !slices.ContainsFunc(items, func(it actItems) bool { return refused(it.attributes) }) {
 			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.sheet.AtRow(rows[0]), "no-attributes",
 				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
 				Hinted("fill one of them, or give the activity a when that leaves it out"))
 		}
 	}
-	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, Title: a.rule.Template.Text, Activity: act}
+	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, Title: a.rule.Template.Text, Activity: act, LeftOut: empty}
 	return append(steps, placed{step, i, status == Open && a.order >= 0})
 }
 
-func (p *planner) attributes(payload *boundPayload, items []actItems) []Attribute {
-	var list []Attribute
+func (p *planner) attributes(payload *boundPayload, items []actItems) (list []Attribute, empty []LeftOut) {
 	for k := range payload.attributes {
 		attr := &payload.attributes[k]
 		merged := p.merge(&attr.value, pick(items, func(it actItems) item { return it.attributes[k] }))
-		if !merged.value.IsZero() {
+		if merged.value.IsZero() {
+			empty = append(empty, LeftOut{attr.value.label, merged.source})
+		} else {
 			list = append(list, Attribute{attr.templateID, attr.value.label, merged.value, merged.source})
 		}
 	}
-	return list
+	return list, empty
 }
 
 func pick(items []actItems, of func(actItems) item) []item {
