@@ -23,6 +23,9 @@ type Book struct {
 	// the columns are measured before the first row is written. A record's
 	// cells need be valid only until the next one.
 	Records iter.Seq2[mapping.Record, error]
+	// Own are columns of Sheet that are not written again: those that an earlier
+	// results workbook added. 0 is A.
+	Own []int
 	// Rows are the results by row number, ascending: exactly one for every
 	// record.
 	Rows     iter.Seq2[importer.RowResult, error]

@@ -1,8 +1,10 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -20,7 +22,7 @@ const maxComments = 1000
 // resultsSheet is the sheet Results under construction.
 type resultsSheet struct {
 	*table
-	columns  int                     // of the source
+	columns  []int                   // of the source, without those of an earlier workbook's
 	invalid  map[string]problem.List // by the source's cell reference; dry run only
 	comments int
 }
@@ -65,25 +67,32 @@ func newResultsSheet(w *workbook, b Book) (*resultsSheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	headers := make([]string, len(widths))
-	for i, h := range b.Sheet.Header {
-		headers[i] = cut(h)
+	t := &table{book: w, name: ResultsSheet, maxRows: excelize.TotalRows}
+	var columns []int
+	for i, width := range widths {
+		if slices.Contains(b.Own, i) {
+			continue
+		}
+		header := ""
+		if i < len(b.Sheet.Header) {
+			header = cut(b.Sheet.Header[i])
+		}
+		columns = append(columns, i)
+		t.headers, t.widths = append(t.headers, header), append(t.widths, width)
 	}
-	t := &table{
-		book: w, name: "Results", maxRows: excelize.TotalRows, ours: len(widths),
-		headers: append(headers, ResultHeaders(b.ClientIDHeader)...),
-		widths:  append(widths, columnWidths...),
-	}
-	return &resultsSheet{table: t, columns: len(widths), invalid: invalidCells(b)}, t.begin()
+	t.ours = len(columns)
+	t.headers = append(t.headers, ResultHeaders(b.ClientIDHeader)...)
+	t.widths = append(t.widths, columnWidths...)
+	return &resultsSheet{table: t, columns: columns, invalid: invalidCells(b)}, t.begin()
 }
 
 // write writes one row.
 func (s *resultsSheet) write(record mapping.Record, r importer.RowResult) error {
-	values := make([]any, s.columns, s.columns+len(columnWidths))
-	for i := range values {
-		found := s.invalid[mapping.ColumnName(i)+strconv.Itoa(record.Row)]
+	values := make([]any, len(s.columns), len(s.columns)+len(columnWidths))
+	for i, column := range s.columns {
+		found := s.invalid[mapping.ColumnName(column)+strconv.Itoa(record.Row)]
 		var err error
-		if values[i], err = s.book.sourceCell(record.Cell(i), markOf(found)); err != nil {
+		if values[i], err = s.book.sourceCell(record.Cell(column), markOf(found)); err != nil {
 			return err
 		}
 		if err := s.comment(i, found); err != nil {
@@ -95,7 +104,7 @@ func (s *resultsSheet) write(record mapping.Record, r importer.RowResult) error 
 		return err
 	}
 	return s.add(append(values, status, text(r.ClientID), text(joinIDs(r.ClaimIDs)), text(r.URL),
-		text(r.FailedStep), text(r.Error), text(r.Advice), r.Row))
+		text(r.FailedStep), text(r.Error), text(r.Advice), cmp.Or(record.Source, r.Row)))
 }
 
 // sourceWidths measures the source's columns: how many there are, those beyond

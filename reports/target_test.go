@@ -18,6 +18,7 @@ func TestIsOurs(t *testing.T) {
 	path, f := written(t, loans())
 	want := map[string]string{
 		reports.KindProperty: "results", "claimsheet.ledger": "L1", "claimsheet.environment": "https://uat.example.test",
+		reports.StepsProperty: "4",
 	}
 	check := func(name, path string, want map[string]string) {
 		t.Helper()

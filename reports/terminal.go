@@ -18,8 +18,11 @@ type Ending struct {
 	// Notice is said first, e.g. that nothing was sent to a real service.
 	Notice string
 	// Command is the command of the run: it does for real what a dry run
-	// planned, and, given again, does what is still missing.
+	// planned.
 	Command []string
+	// Settle lists what is uncertain, and Rerun does what is still missing in
+	// the results workbook.
+	Settle, Rerun []string
 }
 
 // WriteSummary writes the end of a run in a few plain lines for a terminal:
@@ -77,7 +80,7 @@ func meaning(s importer.Status) string {
 	case importer.NotStarted:
 		return "not started: they wait for something, see the column Error"
 	case importer.FailedRow:
-		return "failed: refused by the service, see the column Error"
+		return "failed: surely not created, see the column Error"
 	case importer.Uncertain:
 		return "uncertain: perhaps created, to be settled by you"
 	case importer.Invalid:
@@ -115,8 +118,6 @@ func requestText(r importer.Requests) string {
 func nextSteps(s importer.Summary, e Ending) []string {
 	r := s.Rows
 	switch {
-	case e.Command == nil:
-		return nil
 	case s.DryRun && r.Planned > 0 && r.Invalid > 0:
 		return []string{"Next: correct the cells and check again, or import the others; the corrected ones can follow:",
 			"  " + commandLine(e.Command)}
@@ -126,12 +127,12 @@ func nextSteps(s importer.Summary, e Ending) []string {
 		return nil
 	}
 	var lines []string
-	if r.Uncertain > 0 {
-		lines = append(lines, "Look in the service for the uncertain steps (sheet Steps): nothing sends them again by itself.")
+	if r.Uncertain > 0 && e.Settle != nil {
+		lines = append(lines, "What is uncertain is never sent again by itself. To list it, and decide:", "  "+commandLine(e.Settle))
 	}
-	if r.Failed+r.Invalid+r.NotStarted > 0 {
-		lines = append(lines, "When the cells are corrected, give the same command again; only what is missing is sent:",
-			"  "+commandLine(e.Command))
+	if r.Failed+r.Invalid+r.NotStarted > 0 && e.Rerun != nil {
+		lines = append(lines, "Correct the cells in the results workbook and give it back; only what is missing is sent:",
+			"  "+commandLine(e.Rerun))
 	}
 	return lines
 }

@@ -23,7 +23,8 @@ func TestWriteSummary(t *testing.T) {
 		summary importer.Summary
 		ending  reports.Ending
 	}{
-		{mixed, reports.Ending{Notice: "Sandbox: nothing was sent to a real service.", Stopped: "the service refuses the credentials (401)", Command: run}},
+		{mixed, reports.Ending{Notice: "Sandbox: nothing was sent to a real service.", Stopped: "the service refuses the credentials (401)", Command: run,
+			Settle: []string{"claimsheet", "settle", "-m", "my mapping.yaml"}, Rerun: []string{"claimsheet", "rerun", "/data/John's leads.results.xlsx"}}},
 		{done, reports.Ending{}},
 		{dry, reports.Ending{Command: run}},
 	}

@@ -1,0 +1,38 @@
+package reports_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+)
+
+// TestOwnColumns: a results workbook that is run again is written without the
+// columns of the earlier run, wherever they stand, and tells the rows of the
+// sheet that was first imported.
+func TestOwnColumns(t *testing.T) {
+	text := func(s string) mapping.Cell { return mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s} }
+	b := loans()
+	b.Sheet.HeaderRow, b.Sheet.Header = 1, []string{"", "E-mail", "", "Name"}
+	b.Records = each(
+		mapping.Record{Row: 2, Source: 9, Cells: []mapping.Cell{{}, text("ann@example.test"), {}, text("Ann")}},
+		mapping.Record{Row: 3, Cells: []mapping.Cell{{}, text("bob@example.test"), {}, {}, text("beyond")}},
+	)
+	b.Rows = each(importer.RowResult{Row: 2, Status: importer.DoneRow}, importer.RowResult{Row: 3, Status: importer.DoneRow})
+	b.Own = []int{0, 2}
+	_, f := written(t, b)
+	got, err := f.GetRows("Results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{
+		{"E-mail", "Name", "", "Import status", "contactId", "claimIds", "redirectUrl", "Failed step", "Error", "What to do", "Source row"},
+		{"ann@example.test", "Ann", "", "done", "", "", "", "", "", "", "9"},
+		{"bob@example.test", "", "beyond", "done", "", "", "", "", "", "", "3"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
