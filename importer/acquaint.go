@@ -26,17 +26,22 @@ type acquaintances struct {
 	service *apiclient.Client
 
 	mu     sync.Mutex
-	learnt map[apiclient.By]error
+	learnt map[apiclient.By]bool
+	heard  bool // the service has answered a look-up
 	busy   map[string]chan struct{}
-	owners map[string]mapping.Identity // client id → whose it is in this run
+	owners map[string]mapping.Identity  // client id → whose it is in this run
+	known  map[mapping.Identity]meeting // what was asked before the client's turn
+	tried  map[string]mapping.Identity  // addresses for which this run creates, or may have created, a client
 }
 
 func newAcquaintances(service *apiclient.Client) *acquaintances {
 	return &acquaintances{
 		service: service,
-		learnt:  map[apiclient.By]error{},
+		learnt:  map[apiclient.By]bool{},
 		busy:    map[string]chan struct{}{},
 		owners:  map[string]mapping.Identity{},
+		known:   map[mapping.Identity]meeting{},
+		tried:   map[string]mapping.Identity{},
 	}
 }
 
@@ -52,20 +57,59 @@ func asks(l mapping.Lookup) (by []apiclient.By, values []string) {
 	return by, values
 }
 
-// meet asks the service for the client. An error is one that no other client
-// will be spared.
+// early meets a client before its turn, and keeps what is said until then.
+func (a *acquaintances) early(ctx context.Context, plan mapping.Plan) (meeting, error) {
+	a.mu.Lock()
+	met, known := a.known[plan.Client]
+	a.mu.Unlock()
+	if known {
+		return met, nil
+	}
+	met, err := a.ask(ctx, plan)
+	if err == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.known[plan.Client] = met
+	}
+	return met, err
+}
+
+// meet asks the service for the client, unless it was asked early and no
+// client of the same address was created since.
 func (a *acquaintances) meet(ctx context.Context, plan mapping.Plan) (meeting, error) {
+	if met, ok := a.recall(plan); ok {
+		return met, nil
+	}
+	return a.ask(ctx, plan)
+}
+
+func (a *acquaintances) recall(plan mapping.Plan) (met meeting, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.known) == 0 {
+		return meeting{}, false
+	}
+	met, ok = a.known[plan.Client]
+	delete(a.known, plan.Client)
+	for _, key := range addresses(plan.Lookup) {
+		if _, tried := a.tried[key]; tried {
+			ok = false
+		}
+	}
+	return met, ok
+}
+
+// ask asks the service for the client. An error is one that no other client
+// will be spared: a refused authentication, or the end of ctx.
+func (a *acquaintances) ask(ctx context.Context, plan mapping.Plan) (meeting, error) {
 	by, values := asks(plan.Lookup)
 	var answers []apiclient.Found
 	for i := range by {
-		if err := a.learn(ctx, by[i]); err != nil {
+		found, err := a.find(ctx, by[i], values[i])
+		switch {
+		case err != nil && (stops(err) || ctx.Err() != nil):
 			return meeting{}, err
-		}
-		found, err := a.service.Find(ctx, by[i], values[i])
-		if err != nil {
-			if stops(err) {
-				return meeting{}, err
-			}
+		case err != nil:
 			return meeting{reason: err.Error(), advice: adviceLookup}, nil
 		}
 		answers = append(answers, found)
@@ -85,19 +129,72 @@ func (a *acquaintances) meet(ctx context.Context, plan mapping.Plan) (meeting, e
 	return meeting{id: answers[0].ID}, nil
 }
 
-// learn finds out, once for each kind of look-up, what an answer that finds
-// nobody looks like, so that an error page is not taken for one.
+// find makes one look-up. Before the first of its kind it finds out what an
+// answer that finds nobody looks like, so that an error page is not taken for
+// one.
+func (a *acquaintances) find(ctx context.Context, by apiclient.By, value string) (apiclient.Found, error) {
+	if err := a.learn(ctx, by); err != nil {
+		return apiclient.Found{}, err
+	}
+	found, err := a.service.Find(ctx, by, value)
+	if err == nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.heard = true
+	}
+	return found, err
+}
+
 func (a *acquaintances) learn(ctx context.Context, by apiclient.By) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	err, asked := a.learnt[by]
-	if !asked {
-		err = a.service.LearnAbsent(ctx, by)
-		if ctx.Err() == nil {
-			a.learnt[by] = err
+	if a.learnt[by] {
+		return nil
+	}
+	err := a.service.LearnAbsent(ctx, by)
+	a.learnt[by] = err == nil
+	return err
+}
+
+// answered tells that the service has answered a look-up.
+func (a *acquaintances) answered() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.heard
+}
+
+// claim takes a client's addresses for its creation. taken tells that another
+// client of this run has the address by which this one is looked up, and was
+// created or may have been: that a look-up does not show it yet proves nothing.
+func (a *acquaintances) claim(plan mapping.Plan) (other mapping.Identity, taken bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked := plan.Lookup
+	if asked.Email != "" && !asked.Confirm {
+		asked.Phone = "" // people may share a phone: the e-mail address decides
+	}
+	for _, key := range addresses(asked) {
+		if other, taken = a.tried[key]; taken && other != plan.Client {
+			return other, true
 		}
 	}
-	return err
+	for _, key := range addresses(plan.Lookup) {
+		if _, known := a.tried[key]; !known {
+			a.tried[key] = plan.Client
+		}
+	}
+	return mapping.Identity{}, false
+}
+
+// unclaim gives the addresses back: the client was surely not created.
+func (a *acquaintances) unclaim(plan mapping.Plan) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, key := range addresses(plan.Lookup) {
+		if a.tried[key] == plan.Client {
+			delete(a.tried, key)
+		}
+	}
 }
 
 // own notes whose client an id is. Two identities with one id are told apart
@@ -115,14 +212,7 @@ func (a *acquaintances) own(id string, who mapping.Identity) (other mapping.Iden
 // alone waits until no other worker is busy with the same e-mail address or
 // phone number, and makes the others wait until done is called.
 func (a *acquaintances) alone(l mapping.Lookup) (done func()) {
-	var keys []string
-	if l.Email != "" {
-		keys = append(keys, "email "+strings.ToLower(l.Email))
-	}
-	if l.Phone != "" {
-		keys = append(keys, "phone "+l.Phone)
-	}
-	slices.Sort(keys) // one order for all: nobody waits in a circle
+	keys := addresses(l)
 	var held []chan struct{}
 	for _, key := range keys {
 		a.mu.Lock()
@@ -145,6 +235,20 @@ func (a *acquaintances) alone(l mapping.Lookup) (done func()) {
 			close(held[i])
 		}
 	}
+}
+
+// addresses are what two clients can have in common, in one order for all: so
+// nobody waits in a circle.
+func addresses(l mapping.Lookup) []string {
+	var keys []string
+	if l.Email != "" {
+		keys = append(keys, "email "+strings.ToLower(l.Email))
+	}
+	if l.Phone != "" {
+		keys = append(keys, "phone "+l.Phone)
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // fieldTexts are the client fields as text, by dotted path, to compare with a

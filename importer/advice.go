@@ -9,6 +9,7 @@ const (
 	adviceChanged   = "The service cannot change what it has: nothing was sent. Correct it there by hand if it matters."
 	adviceHeld      = "Nothing was sent. Settle with the service's operator where the client is to resume."
 	adviceGivenUp   = "An operator gave this step up; what depends on it is not sent."
+	adviceParked    = "It is not sent again yet; a run ten minutes from now or later looks the client up again and decides."
 	adviceInvalid   = "Correct the cell and run again."
 	adviceWaits     = "Nothing was sent for this client. Correct the row that it waits for and run again."
 	adviceStopped   = "Run again: it goes on from here."

@@ -14,27 +14,37 @@ import (
 // differs from night to night and whether a cell or the mapping made it so.
 // It holds no ids, for those belong to templates that may be made anew.
 type asked struct {
-	Mapping  string            `json:"mapping"` // digest of the mapping file
+	Mapping  string            `json:"mapping"` // the mapping's name
 	Template string            `json:"template,omitempty"`
 	Status   string            `json:"status,omitempty"`
+	Resumes  bool              `json:"resumes,omitempty"` // the status came from a cell
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
 	Values   []askedValue      `json:"values,omitempty"`
 
 	sources []mapping.Source // of Values; not kept
+	resume  mapping.Source   // of Status; not kept
 }
 
-// askedValue is one field or attribute.
+// askedValue is one field or attribute; Value is "" where its cells are empty.
 type askedValue struct {
 	Name  string   `json:"name"`
-	Field string   `json:"field"`
-	Value string   `json:"value"`
+	Field string   `json:"field,omitempty"`
+	Value string   `json:"value,omitempty"`
 	Cells []string `json:"cells,omitempty"` // as a person reads them; none for a constant
+	Fold  bool     `json:"fold,omitempty"`  // case makes no difference
 }
 
-func ask(step mapping.Step, mappingDigest string) asked {
-	a := asked{Mapping: mappingDigest}
+func (v askedValue) same(other askedValue) bool {
+	if v.Fold || other.Fold {
+		return v.Field == other.Field && strings.EqualFold(v.Value, other.Value)
+	}
+	return v.Field == other.Field && v.Value == other.Value
+}
+
+func ask(step mapping.Step, mappingName string) asked {
+	a := asked{Mapping: mappingName}
 	add := func(name string, v mapping.Value, src mapping.Source) {
-		a.Values = append(a.Values, askedValue{name, string(v.Field), v.Literal, src.Texts})
+		a.Values = append(a.Values, askedValue{name, string(v.Field), v.Literal, src.Texts, src.FoldCase})
 		a.sources = append(a.sources, src)
 	}
 	switch step.Kind {
@@ -46,6 +56,8 @@ func ask(step mapping.Step, mappingDigest string) asked {
 		add("claimName", mapping.Value{Field: mapping.StringValue, Literal: step.Name}, step.NameSource)
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
+		a.resume = step.Activity.StatusSource
+		a.Resumes = len(a.resume.Columns) > 0
 		if step.Activity.Workflow != (mapping.Workflow{}) {
 			w := step.Activity.Workflow
 			a.Workflow = &w
@@ -53,6 +65,9 @@ func ask(step mapping.Step, mappingDigest string) asked {
 		for _, attr := range step.Activity.Attributes {
 			add(attr.Name, attr.Value, attr.Source)
 		}
+	}
+	for _, empty := range step.LeftOut {
+		add(empty.Name, mapping.Value{}, empty.Source)
 	}
 	return a
 }
@@ -63,8 +78,12 @@ func ask(step mapping.Step, mappingDigest string) asked {
 func (a asked) digest() string {
 	told := asked{Template: a.Template, Status: a.Status}
 	for _, v := range a.Values {
-		v.Cells = nil
-		told.Values = append(told.Values, v)
+		if v.Fold {
+			v.Value = strings.ToLower(v.Value)
+		}
+		if v.Value != "" {
+			told.Values = append(told.Values, askedValue{Name: v.Name, Field: v.Field, Value: v.Value})
+		}
 	}
 	slices.SortFunc(told.Values, func(x, y askedValue) int { return strings.Compare(x.Name, y.Name) })
 	sum := sha256.Sum256(told.json())
@@ -83,19 +102,27 @@ func (a asked) json() []byte {
 type difference struct {
 	cells   []cellChange
 	mapping bool // the mapping asks for something else than it did
-	status  bool // an activity is wanted in another status
+	status  bool // a cell wants the activity in another status
 }
 
 type cellChange struct {
 	name   string
-	source mapping.Source // zero when the cell is now empty
+	source mapping.Source
 }
 
 // differs compares what was asked then with what is asked now. A value whose
 // cells read the same was changed by the mapping; so was one that only one of
-// two different mapping files has.
+// the two asks for. What only another mapping asks for is no difference: a
+// client belongs to all of them.
 func (now asked) differs(then asked) difference {
-	d := difference{status: now.Status != then.Status, mapping: now.Template != then.Template}
+	var d difference
+	own := now.Mapping == then.Mapping
+	if now.Status != then.Status {
+		d.status = now.Resumes || then.Resumes
+		d.mapping = !d.status
+		return d // an Open activity has no attributes: they do not differ, they are absent
+	}
+	d.mapping = own && now.Template != then.Template
 	old := map[string]askedValue{}
 	for _, v := range then.Values {
 		old[v.Name] = v
@@ -104,19 +131,13 @@ func (now asked) differs(then asked) difference {
 		was, known := old[v.Name]
 		delete(old, v.Name)
 		switch {
-		case known && was.Value == v.Value && was.Field == v.Field:
-		case known && slices.Equal(was.Cells, v.Cells), !known && then.Mapping != now.Mapping:
-			d.mapping = true
+		case known && v.same(was):
+		case !known, slices.Equal(was.Cells, v.Cells):
+			d.mapping = d.mapping || own
 		default:
 			d.cells = append(d.cells, cellChange{v.Name, now.sources[i]})
 		}
 	}
-	for _, v := range then.Values { // what is left of old was filled then and is empty now
-		if _, gone := old[v.Name]; gone && then.Mapping == now.Mapping {
-			d.cells = append(d.cells, cellChange{name: v.Name})
-		} else if gone {
-			d.mapping = true
-		}
-	}
+	d.mapping = d.mapping || own && len(old) > 0
 	return d
 }

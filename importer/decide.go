@@ -19,6 +19,8 @@ const (
 	operator               // may have been created: an operator decides
 	closed                 // an operator gave it up
 	adopted                // a look-up found the client in this run
+	foreseen               // a look-up of a dry run found the client
+	disputed               // done, with an id that another client has
 	hold                   // new, but held back because of a difference elsewhere
 )
 
@@ -29,23 +31,25 @@ type decision struct {
 	asked   asked
 	action  action
 	why     string // for differ, operator, closed and hold
+	advice  string // for what is done and lacks a url
 	mapping bool   // the mapping, not a cell, made the data differ
 }
 
 // decide tells for every step of a plan what is to be done, given what the
 // ledger knows of the client. It is pure: a first run, the resume after a
 // crash, a re-run and tonight's sheet are all this.
-func decide(plan mapping.Plan, known map[string]ledger.Step, sheet mapping.Sheet, mappingDigest string) []decision {
+func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) []decision {
 	decisions := make([]decision, len(plan.Steps))
-	statusMoved := ""
+	moved := ""
 	for i, step := range plan.Steps {
-		d := decision{step: step, known: known[step.Key], asked: ask(step, mappingDigest)}
+		d := decision{step: step, known: known[step.Key], asked: ask(step, b.Mapping().Name.Text)}
 		d.fixWorkflow()
 		switch d.known.To {
 		case ledger.Done:
-			if moved := d.compare(sheet); moved && statusMoved == "" {
-				statusMoved = step.Title
+			if d.compare(b.Sheet()) && moved == "" {
+				moved = step.Title
 			}
+			d.noteURL(b.Mapping().V1())
 		case ledger.Intent, ledger.Uncertain, ledger.Parked:
 			d.action, d.why = operator, d.known.Reason
 		case ledger.GivenUp:
@@ -53,32 +57,32 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, sheet mapping.Sheet
 		}
 		decisions[i] = d
 	}
-	if statusMoved != "" {
-		for i := range decisions {
-			if decisions[i].action == send {
-				decisions[i].action = hold
-				decisions[i].why = "held back: “" + statusMoved + "” is done and is now wanted in another status"
-			}
+	for i := range decisions {
+		if moved != "" && decisions[i].action == send {
+			decisions[i].action = hold
+			decisions[i].why = "held back: “" + moved + "” is done and is now wanted in another status"
 		}
 	}
 	return decisions
 }
 
-// fixWorkflow keeps the workflow fields of an earlier attempt: they are fixed
-// when the step is first sent, or a name with the run's date would split one
-// night's batch over two.
+// fixWorkflow keeps the workflow name of an earlier attempt: it is fixed when
+// the step is first sent, or a name with the run's date would split one
+// night's batch over two. A refused step takes the name as it is now, for the
+// name may be what was refused.
 func (d *decision) fixWorkflow() {
 	var then asked
-	if d.step.Activity == nil || d.known.Data == nil || json.Unmarshal(d.known.Data, &then) != nil || then.Workflow == nil {
+	if d.step.Activity == nil || d.known.To == ledger.Failed || d.known.Data == nil ||
+		json.Unmarshal(d.known.Data, &then) != nil || then.Workflow == nil {
 		return
 	}
 	act := *d.step.Activity
-	act.Workflow = *then.Workflow
-	d.step.Activity, d.asked.Workflow = &act, then.Workflow
+	act.Workflow.Name = then.Workflow.Name
+	d.step.Activity, d.asked.Workflow = &act, &act.Workflow
 }
 
-// compare settles a done step: kept, or different. moved tells that an
-// activity is wanted in another status than it has.
+// compare settles a done step: kept, or different. moved tells that a cell
+// wants an activity in another status than it has.
 func (d *decision) compare(sheet mapping.Sheet) (moved bool) {
 	d.action = keep
 	if d.known.Digest == "" || d.known.Digest == d.asked.digest() {
@@ -93,13 +97,11 @@ func (d *decision) compare(sheet mapping.Sheet) (moved bool) {
 	d.mapping = diff.mapping
 	var parts []string
 	if diff.status {
-		parts = append(parts, fmt.Sprintf("it was sent as %s and is now wanted as %s", then.Status, d.asked.Status))
+		parts = append(parts, fmt.Sprintf("it was sent as %s and is now wanted as %s: %s",
+			then.Status, d.asked.Status, cells(sheet, d.asked.resume)))
 	}
 	for _, c := range diff.cells {
-		if diff.status && d.asked.Status != then.Status && len(d.asked.Values)*len(then.Values) == 0 {
-			break // an Open activity has no attributes: they do not differ, they are absent
-		}
-		parts = append(parts, c.describe(sheet))
+		parts = append(parts, "“"+c.name+"” differs: "+cells(sheet, c.source))
 	}
 	if len(parts) > 0 {
 		d.action, d.why = differ, strings.Join(parts, "; ")
@@ -107,13 +109,22 @@ func (d *decision) compare(sheet mapping.Sheet) (moved bool) {
 	return diff.status
 }
 
-func (c cellChange) describe(sheet mapping.Sheet) string {
-	if len(c.source.Columns) == 0 {
-		return "“" + c.name + "” is now empty"
+// noteURL says why a v1 client that is done has no redirect url.
+func (d *decision) noteURL(v1 bool) {
+	switch {
+	case !v1 || d.step.Kind != mapping.ClientStep || d.known.URL != "":
+	case d.known.Via == ledger.ViaAdopted:
+		d.advice = adviceNoLinkV1
+	default:
+		d.advice = adviceNoURL
 	}
-	at := make([]string, len(c.source.Columns))
-	for i, column := range c.source.Columns {
-		at[i] = sheet.At(column, c.source.Row).String()
+}
+
+// cells names the cells that a value came from.
+func cells(sheet mapping.Sheet, src mapping.Source) string {
+	at := make([]string, len(src.Columns))
+	for i, column := range src.Columns {
+		at[i] = sheet.At(column, src.Row).String()
 	}
-	return "“" + c.name + "” differs: " + strings.Join(at, ", ")
+	return strings.Join(at, ", ")
 }

@@ -2,11 +2,23 @@
 // comes out; between the two stand the ledger, which knows what is done, and
 // the service, which is asked for the rest.
 //
-//	decide.go   Plan + what the ledger knows ─▶ what is to be done for each step; pure
-//	execute.go  one client's steps, in order, in one worker
-//	run.go      many clients side by side, bounded
-//	settle…     what an operator decides of uncertain steps
-//	outcome.go  what became of a client and its rows
+//	survey.go    the first pass over a sheet: which rows make one client
+//	vet.go       refuses what would do it all again
+//	job.go       a run: many clients side by side, bounded; guard.go stops and pauses it
+//	decide.go    Plan + what the ledger knows ─▶ what is to be done for each step; pure
+//	             (asked.go: what a step asks for, and how it differs from before)
+//	walk.go      a client's steps in order, and which of them wait
+//	execute.go   one client in one worker: intent, request, outcome
+//	             (request.go, patience.go: what is sent, and when again)
+//	acquaint.go  does the service know the client? greet.go acts on it,
+//	             reconcile.go settles clients whose creation is uncertain
+//	reread.go    kept answers, read again after a wire pointer is corrected
+//	forecast.go  a dry run: the same decisions, nothing sent
+//	outcome.go   what became of a client and its rows; record.go and results.go
+//	             put it where the workbook is made from
+//	settle.go    what an operator decides of uncertain steps (decision, doubt, relink)
+//	recall.go    what a results workbook says, compared with the ledger (seed, workbookrow)
+//	emergency.go outcomes that the ledger cannot take; takeup.go enters them later
 //
 // Failures of rows are data: they stand in outcomes. A Go error means that the
 // run cannot go on.

@@ -2,7 +2,11 @@ package importer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"claimsheet/apiclient"
@@ -15,8 +19,9 @@ type errand struct {
 	job     *Job
 	plan    mapping.Plan
 	known   ids
-	pending []ledger.Event // outcomes that the next commit takes along
-	sent    int            // creating requests that went out, whatever came of them
+	made    map[string]time.Time // when this run made the client and the claims, by step key
+	pending []ledger.Event       // outcomes that the next commit takes along
+	sent    int                  // creating requests that went out, whatever came of them
 }
 
 // carryOut does what is missing of a plan. An error means that the run cannot
@@ -27,16 +32,20 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (Outcome, int, er
 		return Outcome{}, 0, err
 	}
 	if o, over := j.withoutSteps(plan, known); over {
+		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
 		return o, 0, nil
 	}
-	e := &errand{job: j, plan: plan, known: ids{claims: map[string]string{}}}
-	decisions := decide(plan, known, j.Binding.Sheet(), j.Binding.Mapping().Digest)
+	e := &errand{job: j, plan: plan, known: ids{claims: map[string]string{}}, made: map[string]time.Time{}}
+	decisions := decide(plan, known, j.Binding)
 	e.remember(decisions)
 
-	if decisions[0].action == send && j.looksUp(plan) {
+	if decisions[0].action != keep && j.looksUp(plan) {
 		defer j.meetings.alone(plan.Lookup)()
 	}
 	outcome, over, err := e.acquaint(ctx, decisions)
+	if err == nil {
+		err = e.revisit(ctx, &decisions[0])
+	}
 	if err == nil && !over {
 		var steps []StepOutcome
 		steps, err = walk(decisions, func(d decision) (StepOutcome, error) { return e.send(ctx, d) })
@@ -45,20 +54,23 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (Outcome, int, er
 	if flushErr := e.commit(); err == nil {
 		err = flushErr
 	}
-	finish(&outcome, decisions)
+	noteMapping(&outcome, decisions)
 	return outcome, e.sent, err
 }
 
 // remember takes the ids of what is done from the ledger.
 func (e *errand) remember(decisions []decision) {
-	for _, d := range decisions {
+	for i := range decisions {
+		d := &decisions[i]
 		if d.known.To != ledger.Done {
 			continue
 		}
 		switch d.step.Kind {
 		case mapping.ClientStep:
 			e.known.client = d.known.ID
-			e.job.meetings.own(d.known.ID, e.plan.Client)
+			if other, clash := e.job.meetings.own(d.known.ID, e.plan.Client); clash {
+				d.action, d.why, d.advice = disputed, clashReason(other), adviceWhoIsIt
+			}
 		case mapping.ClaimStep:
 			e.known.claims[d.step.Key] = d.known.ID
 		}
@@ -77,11 +89,19 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	if o, over := e.job.greet(ctx, e.plan, decisions, &met); over {
-		return o, true, nil
+	if met.id == "" && met.reason == "" {
+		if other, taken := e.job.meetings.claim(e.plan); taken {
+			met = meeting{reason: clashReason(other), advice: adviceWhoIsIt}
+		}
 	}
-	if met.id == "" {
-		return Outcome{}, false, nil
+	o, over, err = e.job.greet(ctx, e.plan, decisions, &met)
+	if over && met.reason != "" && err == nil {
+		event := e.event(*first, ledger.Failed)
+		event.Reason = "nothing was created: see the workbook"
+		err = e.job.Ledger.Append(event)
+	}
+	if over || err != nil || met.id == "" {
+		return o, over, err
 	}
 	e.known.client = met.id
 	event := e.event(*first, ledger.Done)
@@ -93,31 +113,67 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 	return Outcome{}, false, nil
 }
 
-// send makes one request: the intent is durable before its first byte, and so
-// is the outcome of the step before.
+// send carries a step out: the intent is durable before the first byte of its
+// request, and so is the outcome of the step before. It is sent again only
+// while it is proved that the service did not process it.
 func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
-	if ctx.Err() != nil {
-		return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
+	for pace := newPatience(); ; {
+		e.job.gate.wait(ctx)
+		if ctx.Err() != nil {
+			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
+		}
+		if err := e.intend(d); err != nil {
+			return StepOutcome{}, err
+		}
+		verdict := e.job.Service.Create(ctx, e.job.request(d.step, e.known))
+		event, o := e.conclude(d, verdict)
+		e.pending = append(e.pending, event)
+		e.job.react(ctx, verdict)
+		next := pace.after(verdict, e.isFresh(d.step), e.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
+		if next.tooFar {
+			e.job.stop(fmt.Errorf("the service asks to wait for %s; run again then", next.wait.Round(time.Second)))
+		}
+		if verdict.Effect == apiclient.NotSent && ctx.Err() != nil {
+			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
+		}
+		if !next.again {
+			return e.settleClient(ctx, d, verdict, o)
+		}
+		if next.shared {
+			e.job.gate.hold(next.wait)
+		} else {
+			sleep(ctx, next.wait)
+		}
+		if o, over, err := e.meetAgain(ctx, d); over || err != nil {
+			return o, err
+		}
+		d.known.To = event.To
 	}
+}
+
+// intend makes the intent durable, together with what is pending.
+func (e *errand) intend(d decision) error {
 	intent := e.event(d, ledger.Intent)
 	intent.Data, intent.Digest = d.asked.json(), d.asked.digest()
+	if d.known.To == ledger.Uncertain {
+		intent.Via = ledger.ViaRepeatable
+	}
 	e.pending = append(e.pending, intent)
-	if err := e.commit(); err != nil {
-		return StepOutcome{}, err
-	}
 	e.sent++
-	verdict := e.job.Service.Create(ctx, e.job.request(d.step, e.known))
-	event, o := e.conclude(d, verdict)
-	e.pending = append(e.pending, event)
-	if verdict.Stop {
-		e.job.stop(errors.New(verdict.Reason))
-	}
-	return o, nil
+	return e.commit()
+}
+
+// isFresh tells that the step builds on something that was made so recently
+// that the service may not find it yet.
+func (e *errand) isFresh(step mapping.Step) bool {
+	made, ok := e.onPath(step)
+	return ok && time.Since(made) < lagging
 }
 
 // conclude turns a verdict into the ledger's event and the step's outcome.
 func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOutcome) {
-	o := StepOutcome{Step: d.step, Error: said(v), Advice: v.Hint}
+	o := StepOutcome{Step: d.step, Error: said(v), Advice: v.Hint, answered: v.Status != 0, http: v.Status,
+		wordless: v.Status/100 == 2 && v.Effect == apiclient.Uncertain && json.Valid(v.Answer)}
 	advise := func(usual string) {
 		if o.Advice == "" {
 			o.Advice = usual
@@ -130,11 +186,18 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 		if v.URL == "" && d.step.Kind == mapping.ClientStep && e.job.Binding.Mapping().V1() {
 			advise(adviceNoURL)
 		}
-		e.created(d.step, v.ID)
+		if other, clash := e.created(d.step, v.ID); clash {
+			o.Status, o.Error, o.Advice = FailedRow, clashReason(other), adviceWhoIsIt
+		}
 	case apiclient.Refused:
+		e.job.meetings.unclaim(e.plan)
 		to, o.Status = ledger.Failed, FailedRow
+		if v.Retry {
+			to = ledger.NotSent // not processed: it may be sent again
+		}
 		advise(adviceRefused)
 	case apiclient.NotSent:
+		e.job.meetings.unclaim(e.plan)
 		to, o.Status = ledger.NotSent, FailedRow
 		advise(adviceNotSent)
 	default:
@@ -151,14 +214,18 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 	return event, o
 }
 
-func (e *errand) created(step mapping.Step, id string) {
+// created notes what was made. clash tells that the service gave a client the
+// id of another one: nothing must be built on it.
+func (e *errand) created(step mapping.Step, id string) (other mapping.Identity, clash bool) {
+	e.made[step.Key] = time.Now()
 	switch step.Kind {
 	case mapping.ClientStep:
 		e.known.client = id
-		e.job.meetings.own(id, e.plan.Client)
+		return e.job.meetings.own(id, e.plan.Client)
 	case mapping.ClaimStep:
 		e.known.claims[step.Key] = id
 	}
+	return mapping.Identity{}, false
 }
 
 // said is the verdict in words for the workbook: ours, then the service's own.
@@ -175,6 +242,9 @@ func (e *errand) commit() error {
 		return nil
 	}
 	err := e.job.Ledger.Append(e.pending...)
+	if errors.Is(err, ledger.ErrStopped) {
+		err = errors.Join(err, e.job.Emergency.Keep(e.pending...))
+	}
 	e.pending = e.pending[:0]
 	return err
 }

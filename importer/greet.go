@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"errors"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
@@ -21,37 +22,62 @@ func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 		return nil, nil
 	}
 	// A record of what was done is read whether or not the run is being stopped.
-	return j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
+	known, err := j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
+	if err == nil {
+		err = j.reread(known)
+	}
+	return known, err
 }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service
 // knows: left out, or with problems.
 func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (Outcome, bool) {
-	client := known["client"]
+	made, url := madeOf(known)
 	switch why := j.leavesOut(plan); {
+	case plan.Skipped && j.Binding.Mapping().Sheet.When.Text == "":
+		return leftOut(plan, made, url, "the row is empty"), true
 	case plan.Skipped:
-		return leftOut(plan, "", "left out by the mapping's sheet.when"), true
+		return leftOut(plan, made, url, "left out by the mapping's sheet.when"), true
 	case why != "":
-		return leftOut(plan, client.ID, why), true
+		return leftOut(plan, made, url, why), true
 	case len(plan.Problems) > 0:
-		url := client.URL
-		if link := known["link"]; link.URL != "" {
-			url = link.URL
-		}
-		return invalidOutcome(plan, client.ID, url), true
+		return invalidOutcome(plan, made, url), true
 	}
 	return Outcome{}, false
+}
+
+// madeOf is what the ledger knows to be made of a client: nothing that it
+// knows is kept from the workbook because tonight's row is left out or wrong.
+func madeOf(known map[string]ledger.Step) (made ids, url string) {
+	made.claims = map[string]string{}
+	for key, step := range known {
+		if step.To != ledger.Done {
+			continue
+		}
+		switch step.Kind {
+		case ledger.KindClient:
+			made.client = step.ID
+		case ledger.KindClaim:
+			made.claims[key] = step.ID
+		}
+		if step.URL != "" && (url == "" || step.Kind == ledger.KindLink) {
+			url = step.URL
+		}
+	}
+	return made, url
 }
 
 // greet does what the mapping says of a client whom the service knows, and
 // refuses one of whom it cannot be told who it is. over tells that nothing
 // more is to be done. The executor and the dry run share it.
-func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision, met *meeting) (o Outcome, over bool) {
+func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision, met *meeting) (o Outcome, over bool, err error) {
 	existing := j.Binding.Mapping().Client.Existing
 	if met.id != "" && existing == mapping.Reuse {
 		other, clash := j.meetings.own(met.id, plan.Client)
 		if !clash {
-			other, clash = j.otherOwner(ctx, met.id, plan.Client)
+			if other, clash, err = j.otherOwner(context.WithoutCancel(ctx), met.id, plan.Client); err != nil {
+				return Outcome{}, false, err
+			}
 		}
 		if clash {
 			met.reason, met.advice = clashReason(other), adviceWhoIsIt
@@ -60,47 +86,47 @@ func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision
 	switch {
 	case met.reason != "":
 	case met.id != "" && existing == mapping.Skip:
-		return leftOut(plan, met.id, adviceSkipped), true
+		return leftOut(plan, ids{client: met.id}, "", adviceSkipped), true, nil
 	case met.id != "" && existing == mapping.Fail:
 		met.reason, met.advice = reasonKnown, adviceKnown
 	default:
-		return Outcome{}, false
+		return Outcome{}, false, nil
 	}
 	steps, _ := walk(decisions, func(d decision) (StepOutcome, error) {
 		return StepOutcome{Step: d.step, Status: FailedRow, Error: met.reason, Advice: met.advice}, nil
 	})
-	return outcomeOf(plan, steps), true
+	return outcomeOf(plan, steps), true, nil
 }
 
 const reasonKnown = "the service knows this client already"
 
 // otherOwner finds another client of the ledger that has the same id.
-func (j *Job) otherOwner(ctx context.Context, id string, who mapping.Identity) (mapping.Identity, bool) {
+func (j *Job) otherOwner(ctx context.Context, id string, who mapping.Identity) (mapping.Identity, bool, error) {
 	for owner, err := range j.Ledger.OwnersOf(ctx, j.Environment, id) {
-		other := mapping.Identity{Space: owner.Space, Key: owner.Client}
-		if err == nil && other != who {
-			return other, true
+		if err != nil {
+			return mapping.Identity{}, false, err
+		}
+		if other := (mapping.Identity{Space: owner.Space, Key: owner.Client}); other != who {
+			return other, true, nil
 		}
 	}
-	return mapping.Identity{}, false
+	return mapping.Identity{}, false, nil
 }
 
 // adopt makes the client step one that is done: a look-up found the client.
 func (d *decision) adopt(id string, v1 bool) {
-	d.action, d.known.To, d.known.ID = adopted, ledger.Done, id
-	if v1 {
-		d.why = adviceNoLinkV1
-	}
+	d.action, d.known.To, d.known.ID, d.known.Via, d.why = adopted, ledger.Done, id, ledger.ViaAdopted, ""
+	d.noteURL(v1)
 }
 
 // stops tells that a failure is one that no other request will be spared.
 func stops(err error) bool {
-	f, ok := err.(*apiclient.Failure)
+	f, ok := errors.AsType[*apiclient.Failure](err)
 	return ok && f.Stop
 }
 
-// finish adds what is known only of the client as a whole.
-func finish(o *Outcome, decisions []decision) {
+// noteMapping notes that the mapping asks for something else than it did.
+func noteMapping(o *Outcome, decisions []decision) {
 	for _, d := range decisions {
 		o.MappingChanged = o.MappingChanged || d.mapping && d.action != send
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,14 +24,19 @@ type Job struct {
 	Service     *apiclient.Client
 	Ledger      *ledger.Ledger   // what is known, and where Do remembers
 	Results     *ledger.Ledger   // where the rows' results go; Do's is the same as Ledger
+	Emergency   *Emergency       // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
 	Limit       int              // take the first clients only; 0 takes all
 	Only        mapping.Identity // take this client only; the zero Identity takes all
 	NoLookup    bool             // Forecast: do not ask the service who it knows
+	NewLedger   bool             // the ledger is new although the service knows the clients
+	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
+	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 
 	meetings *acquaintances
-	promised map[string]mapping.Identity // Forecast: whom a look-up will find once the run has created them
 	cancel   context.CancelCauseFunc
+	guard    guard
+	gate     gate
 	tally    tally
 }
 
@@ -46,14 +52,14 @@ var ErrStopped = errors.New("the run was stopped")
 // The error is ErrStopped when the service's answers said that no other call
 // will fare better; any other error means that the ledger or the sheet failed.
 func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-	j.meetings = newAcquaintances(j.Service)
+	j.meetings, j.guard.most = newAcquaintances(j.Service), j.MaxFailures
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	var g errgroup.Group
 	g.SetLimit(max(j.Concurrency, 1))
 	fatal := &firstError{stop: j.stop}
 	proven := false
-	for plan, err := range plans {
+	for plan, err := range j.withoutLoss(ctx, plans) {
 		if err != nil {
 			fatal.set(err)
 		}
@@ -61,13 +67,16 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 			break
 		}
 		if !proven {
-			sent, err := j.one(ctx, plan)
-			proven = sent > 0
+			outcome, sent, err := j.one(ctx, plan)
+			proven = sent > 0 || j.meetings.answered()
+			if sent > 0 && withoutURL(outcome, j.Binding.Mapping().V1()) {
+				j.stop(errNoURL)
+			}
 			fatal.set(err)
 			continue
 		}
 		g.Go(func() error {
-			_, err := j.one(ctx, plan)
+			_, _, err := j.one(ctx, plan)
 			fatal.set(err)
 			return nil
 		})
@@ -82,9 +91,11 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	return nil
 }
 
+var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
+
 // one carries one plan out and records its outcome.
-func (j *Job) one(ctx context.Context, plan mapping.Plan) (sent int, err error) {
-	outcome, sent, err := j.carryOut(ctx, plan)
+func (j *Job) one(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent int, err error) {
+	outcome, sent, err = j.carryOut(ctx, plan)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, as all that follow are.
@@ -92,9 +103,14 @@ func (j *Job) one(ctx context.Context, plan mapping.Plan) (sent int, err error) 
 		outcome, sent, err = j.carryOut(ctx, plan)
 	}
 	if err != nil {
-		return sent, err
+		return outcome, sent, err
 	}
-	return sent, j.record(outcome)
+	if sent > 0 {
+		if why := j.guard.finished(outcome.failure()); why != nil {
+			j.stop(why)
+		}
+	}
+	return outcome, sent, j.record(outcome)
 }
 
 // stop ends the run: what is in flight is finished, nothing more is sent.

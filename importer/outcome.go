@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -18,9 +19,26 @@ type Outcome struct {
 	Rows     []RowResult
 	Steps    []StepOutcome
 	Problems problem.List
+	// Known are the steps of earlier runs, of a client for whom nothing is
+	// planned in this one: the workbook must be enough by itself.
+	Known []ledger.Step
 	// MappingChanged tells that a done step's data differ because the mapping
 	// asks for something else; it is said once for a run, not for each row.
 	MappingChanged bool
+}
+
+// failure tells whether a step failed in this run, and the 4xx that the first
+// one got, 0 for none.
+func (o Outcome) failure() (failed bool, refused int) {
+	for _, s := range o.Steps {
+		if s.Status == FailedRow && s.answered {
+			if !failed && s.http/100 == 4 {
+				refused = s.http
+			}
+			failed = true
+		}
+	}
+	return failed || o.Status == FailedRow, refused
 }
 
 // severity orders the statuses, the worst first.
@@ -46,14 +64,18 @@ func outcomeOf(plan mapping.Plan, steps []StepOutcome) Outcome {
 		}
 	}
 	o.URL = url
-	for _, row := range plan.Rows {
-		r := RowResult{Row: row, ClientID: client, URL: url}
-		for _, s := range steps {
-			if slices.Contains(s.Step.Rows, row) {
-				r.add(s)
-			}
+	byRow := make(map[int]*RowResult, len(plan.Rows))
+	o.Rows = make([]RowResult, len(plan.Rows))
+	for i, row := range plan.Rows {
+		o.Rows[i] = RowResult{Row: row, ClientID: client, URL: url}
+		byRow[row] = &o.Rows[i]
+	}
+	for _, s := range steps {
+		for _, row := range s.Step.Rows {
+			byRow[row].add(s)
 		}
-		o.Rows = append(o.Rows, r)
+	}
+	for _, r := range o.Rows {
 		o.Status = worse(o.Status, r.Status)
 	}
 	return o
@@ -87,50 +109,87 @@ func (r *RowResult) add(s StepOutcome) {
 
 // invalidOutcome is that of a plan with problems: the rows that have one are
 // invalid, the others wait for them.
-func invalidOutcome(plan mapping.Plan, clientID, url string) Outcome {
+func invalidOutcome(plan mapping.Plan, made ids, url string) Outcome {
 	o := Outcome{Number: plan.Number, Client: plan.Client, Status: Invalid, URL: url, Problems: plan.Problems}
-	var bad []string
-	for _, row := range plan.Rows {
-		if len(problemsOf(plan, row)) > 0 {
-			bad = append(bad, fmt.Sprint(row))
-		}
+	byRow := map[int][]string{}
+	for _, p := range plan.Problems {
+		byRow[p.Where.Row] = append(byRow[p.Where.Row], inWords(p))
 	}
-	for _, row := range plan.Rows {
-		r := RowResult{Row: row, Status: NotStarted, ClientID: clientID, URL: url, Advice: adviceWaits,
-			Error: "waits for row " + strings.Join(bad, ", ") + ", which is invalid"}
-		if len(bad) > 1 {
-			r.Error = "waits for rows " + strings.Join(bad, ", ") + ", which are invalid"
-		}
-		if own := problemsOf(plan, row); len(own) > 0 {
+	waits := waitsFor(plan, byRow)
+	o.Rows = knownRows(plan, made, url)
+	for i := range o.Rows {
+		r := &o.Rows[i]
+		r.Status, r.Advice, r.Error = NotStarted, adviceWaits, waits
+		if own := byRow[r.Row]; len(own) > 0 {
 			r.Status, r.Advice, r.Error = Invalid, adviceInvalid, strings.Join(own, "; ")
 		}
-		o.Rows = append(o.Rows, r)
 	}
 	return o
 }
 
-// problemsOf are a row's problems in words for the workbook, which shows the
-// cell beside them.
-func problemsOf(plan mapping.Plan, row int) []string {
-	var list []string
-	for _, p := range plan.Problems {
-		if p.Where.Row != row {
-			continue
+// waitsFor names the rows that the others wait for, a few of them.
+func waitsFor(plan mapping.Plan, byRow map[int][]string) string {
+	const most = 5
+	var bad []string
+	more := 0
+	for _, row := range plan.Rows {
+		switch {
+		case len(byRow[row]) == 0:
+		case len(bad) < most:
+			bad = append(bad, fmt.Sprint(row))
+		default:
+			more++
 		}
-		text := p.Where.String() + ": " + p.Message
-		if p.Hint != "" {
-			text += " (" + p.Hint + ")"
-		}
-		list = append(list, text)
 	}
-	return list
+	switch {
+	case more > 0:
+		return fmt.Sprintf("waits for rows %s and %d more, which are invalid", strings.Join(bad, ", "), more)
+	case len(bad) > 1:
+		return "waits for rows " + strings.Join(bad, ", ") + ", which are invalid"
+	}
+	return "waits for row " + strings.Join(bad, "") + ", which is invalid"
+}
+
+// inWords is a problem for the workbook, which shows the cell beside it.
+func inWords(p problem.Problem) string {
+	text := p.Where.String() + ": " + p.Message
+	if p.Hint != "" {
+		text += " (" + p.Hint + ")"
+	}
+	return text
 }
 
 // leftOut is the outcome of rows that are not taken, and why.
-func leftOut(plan mapping.Plan, clientID, why string) Outcome {
-	o := Outcome{Number: plan.Number, Client: plan.Client, Status: Skipped}
-	for _, row := range plan.Rows {
-		o.Rows = append(o.Rows, RowResult{Row: row, Status: Skipped, ClientID: clientID, Advice: why})
+func leftOut(plan mapping.Plan, made ids, url, why string) Outcome {
+	o := Outcome{Number: plan.Number, Client: plan.Client, Status: Skipped, URL: url, Rows: knownRows(plan, made, url)}
+	for i := range o.Rows {
+		o.Rows[i].Status, o.Rows[i].Advice = Skipped, why
 	}
 	return o
+}
+
+// knownRows are the rows of a plan for which nothing is sent, with the ids
+// that are known from before.
+func knownRows(plan mapping.Plan, made ids, url string) []RowResult {
+	claims := map[int][]string{}
+	note := func(key string, rows []int) {
+		if id := made.claims[key]; id != "" {
+			for _, row := range rows {
+				claims[row] = append(claims[row], id)
+			}
+		}
+	}
+	for _, s := range plan.Steps {
+		if s.Kind == mapping.ClaimStep {
+			note(s.Key, s.Rows)
+		}
+	}
+	for _, c := range plan.Claims {
+		note(c.Key, c.Rows)
+	}
+	rows := make([]RowResult, len(plan.Rows))
+	for i, row := range plan.Rows {
+		rows[i] = RowResult{Row: row, ClientID: made.client, ClaimIDs: claims[row], URL: url}
+	}
+	return rows
 }

@@ -21,6 +21,9 @@ type tally struct {
 // can be numbered by client and step without knowing how many come before.
 const maxSteps = 1 << 24
 
+// foresees tells that this is a dry run, whose results go elsewhere.
+func (j *Job) foresees() bool { return j.Results != j.Ledger }
+
 // record puts a client's outcome where the workbook is made from, and counts it.
 func (j *Job) record(o Outcome) error {
 	owner := ledger.Owner{}
@@ -34,11 +37,14 @@ func (j *Job) record(o Outcome) error {
 	}
 	var steps []ledger.RunStep
 	for i, s := range o.Steps {
-		if j.Results != j.Ledger && s.Status != Planned {
+		if j.foresees() && s.Status != Planned {
 			continue // a plan lists the calls that it would make
 		}
 		steps = append(steps, ledger.RunStep{Run: j.Run, Number: o.Number*maxSteps + i + 1,
 			StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
+	}
+	for i, s := range o.Known {
+		steps = append(steps, ledger.RunStep{Run: j.Run, Number: o.Number*maxSteps + i + 1, StepID: s.StepID, Kind: s.Kind})
 	}
 	if err := j.Results.AddRows(rows...); err != nil {
 		return err
@@ -46,11 +52,11 @@ func (j *Job) record(o Outcome) error {
 	if err := j.Results.AddRunSteps(steps...); err != nil {
 		return err
 	}
-	j.tally.count(o)
+	j.tally.count(o, j.foresees())
 	return nil
 }
 
-func (t *tally) count(o Outcome) {
+func (t *tally) count(o Outcome, dryRun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, r := range o.Rows {
@@ -59,7 +65,7 @@ func (t *tally) count(o Outcome) {
 	if o.Number > 0 {
 		t.summary.Clients.Add(o.Status)
 		done := o.Status == DoneRow || o.Status == Unchanged || o.Status == Changed
-		if done && o.URL == "" {
+		if done && o.URL == "" && !dryRun {
 			t.summary.WithoutLink++
 		}
 	}

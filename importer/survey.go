@@ -3,9 +3,8 @@ package importer
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"iter"
-	"maps"
-	"slices"
 
 	"claimsheet/mapping"
 )
@@ -92,11 +91,8 @@ func (s *Survey) Plans(b *mapping.Binding, records iter.Seq2[mapping.Record, err
 				return
 			}
 		}
-		// Nothing is left open: the second pass reads what the first has read.
-		for _, number := range slices.Sorted(maps.Keys(open)) {
-			if !yield(b.Plan(int(number), open[number]), nil) {
-				return
-			}
+		if len(open) > 0 {
+			yield(mapping.Plan{}, errors.New("the sheet has fewer rows than when it was first read"))
 		}
 	}
 }

@@ -12,6 +12,10 @@ type StepOutcome struct {
 	URL    string // a credential
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
+
+	answered bool // an answer came in this run
+	http     int  // its status, 0 for none
+	wordless bool // it was a whole 2xx answer that lacks what was looked for
 }
 
 // ok tells that the step is done, now or before, or in a dry run would be, so
@@ -54,16 +58,20 @@ func walk(decisions []decision, do func(decision) (StepOutcome, error)) ([]StepO
 
 // settled is the outcome of a step that is not to be sent.
 func (d decision) settled() StepOutcome {
-	o := StepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why}
+	o := StepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
 	switch d.action {
 	case keep:
 		o.Status = Unchanged
 	case differ:
 		o.Status, o.Advice = Changed, adviceChanged
+	case foreseen:
+		o.Status = Planned
 	case adopted:
-		o.Status, o.Error, o.Advice = DoneRow, "", d.why
+		o.Status = DoneRow
 	case hold:
 		o.Status, o.Advice = Changed, adviceHeld
+	case disputed:
+		o.Status = FailedRow
 	case operator:
 		o.Status, o.Advice = Uncertain, adviceUncertain(d.step)
 	case closed:

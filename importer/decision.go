@@ -1,0 +1,104 @@
+package importer
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+// Choice is what an operator found out about an uncertain step.
+type Choice string
+
+// The choices.
+const (
+	WasCreated Choice = "created"     // it exists: the run goes on behind it
+	NotCreated Choice = "not created" // it does not: the next run sends it once more
+	GiveUp     Choice = "give up"     // leave it: what depends on it is never sent
+)
+
+// Decision is an operator's word on an uncertain step.
+type Decision struct {
+	Choice Choice
+	// Value goes with WasCreated: the id that the service gave, or the redirect
+	// url of a link. "" where the step needs none.
+	Value string
+}
+
+// ParseDecision reads a cell of the column Settle: “created”, “created ID”,
+// “created URL”, “not created” or “give up”, ignoring case and runs of white
+// space. The error is a problem.Problem without a place; it does not repeat the
+// text, which may be a redirect url.
+func ParseDecision(text string) (Decision, error) {
+	words := strings.Fields(text)
+	switch phrase := strings.ToLower(strings.Join(words, " ")); {
+	case phrase == string(NotCreated):
+		return Decision{Choice: NotCreated}, nil
+	case phrase == string(GiveUp):
+		return Decision{Choice: GiveUp}, nil
+	case len(words) == 1 && phrase == string(WasCreated):
+		return Decision{Choice: WasCreated}, nil
+	case len(words) == 2 && strings.EqualFold(words[0], string(WasCreated)):
+		return Decision{Choice: WasCreated, Value: words[1]}, nil
+	}
+	return Decision{}, problem.New("unknown-decision", "this is not a decision about an uncertain step").
+		Hinted("write “created”, “created” with the id or redirect url behind it, “not created” or “give up”")
+}
+
+// check says what is wrong with a decision about a step of the kind. Whether
+// an activity needs an id is the environment's to say, because the service's
+// document does not show what its creation answers.
+func (d Decision) check(kind string, activityIDs bool) (p problem.Problem, ok bool) {
+	switch {
+	case d.Choice != WasCreated && d.Value != "":
+		return problem.New("needless-value", "an id or url goes with “created” only"), false
+	case d.Choice != WasCreated:
+		return problem.Problem{}, true
+	case kind == ledger.KindLink:
+		return d.checkURL()
+	case d.Value == "" && kind == ledger.KindActivity && !activityIDs:
+		return problem.Problem{}, true
+	case d.Value == "":
+		return problem.New("no-id", "a created %s needs the id that the service gave it", kind).
+			Hinted("look it up in the service"), false
+	case isURL(d.Value):
+		return problem.New("not-an-id", "this is a url, and a created %s needs its id", kind).
+			Hinted("look the id up in the service"), false
+	}
+	if why := checkID(d.Value); why != "" {
+		return problem.New("not-an-id", "the id %s", why).Hinted("copy the id as the service shows it"), false
+	}
+	return problem.Problem{}, true
+}
+
+func (d Decision) checkURL() (p problem.Problem, ok bool) {
+	if isURL(d.Value) {
+		return problem.Problem{}, true
+	}
+	return problem.New("no-url", "a created link needs its redirect url, which begins with https:// or http://").
+		Hinted("a url that nobody has is as good as none: decide “not created”, and the next run asks for a fresh one"), false
+}
+
+func isURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsFunc(s, unicode.IsSpace)
+}
+
+// checkID completes the sentence “the id …” for one that cannot be a segment of
+// a request's path, as ids are; "" when it can.
+func checkID(id string) string {
+	switch {
+	case id == "." || id == "..":
+		return "is a dot segment"
+	case strings.ContainsAny(id, `/\?#`):
+		return "holds one of / \\ ? #"
+	case !utf8.ValidString(id):
+		return "is not valid UTF-8"
+	case strings.ContainsFunc(id, unicode.IsControl), strings.ContainsFunc(id, unicode.IsSpace):
+		return "holds white space or a control character"
+	}
+	return ""
+}

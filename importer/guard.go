@@ -1,0 +1,197 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/mapping"
+)
+
+// MaxFailures is how many clients may fail before the run stops: a number, or
+// a share of those that are through.
+type MaxFailures struct {
+	Count   int     // used when Percent is 0
+	Percent float64 // 0 to 100; 100 lifts every stop rule but authentication, TLS and disk
+}
+
+// DefaultMaxFailures is the rule without --max-failures.
+var DefaultMaxFailures = MaxFailures{Percent: 20}
+
+const (
+	// enoughClients is how many must be through before a share says anything.
+	enoughClients = 20
+	// forbiddenInARow and ambiguousInARow are how many 403 end the run, and how
+	// many uncertain outcomes pause it.
+	forbiddenInARow = 3
+	ambiguousInARow = 3
+	// firstClients is how many clients must be refused alike for the mapping,
+	// and not the clients, to be at fault.
+	firstClients = 3
+)
+
+// guard watches a run's answers and says when to stop or to pause. Rows that
+// are invalid and steps that were uncertain before the run do not come here.
+type guard struct {
+	most MaxFailures
+
+	mu        sync.Mutex
+	through   int   // clients for whom something was sent
+	failed    int   // of them
+	first     []int // the 4xx of each of the first clients, 0 for none
+	forbidden int   // 403 in a row
+	ambiguous int   // uncertain outcomes in a row
+}
+
+func (g *guard) lifted() bool { return g.most.Percent >= 100 }
+
+// saw takes one verdict into account. pause tells that the workers must wait
+// until the service answers a GET again.
+func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if v.Effect == apiclient.Uncertain {
+		g.ambiguous++
+	} else {
+		g.ambiguous = 0
+	}
+	if v.Status == 403 {
+		g.forbidden++
+	} else {
+		g.forbidden = 0
+	}
+	switch {
+	case v.Stop:
+		return errors.New(v.Reason), false
+	case g.forbidden >= forbiddenInARow && !g.lifted():
+		return fmt.Errorf("%d answers in a row were HTTP 403 Forbidden", g.forbidden), false
+	case g.ambiguous >= ambiguousInARow:
+		g.ambiguous = 0
+		return nil, true
+	}
+	return nil, false
+}
+
+// finished takes a client into account for whom something was sent. refused is
+// the 4xx that its first refused step got, 0 for none.
+func (g *guard) finished(failed bool, refused int) (stop error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.through++
+	if failed {
+		g.failed++
+	}
+	if len(g.first) < firstClients {
+		g.first = append(g.first, refused)
+	}
+	switch {
+	case g.lifted():
+		return nil
+	case len(g.first) == firstClients && g.through == firstClients && g.alike():
+		return fmt.Errorf("each of the first %d clients was refused with HTTP %d: the mapping or the environment is wrong", firstClients, g.first[0])
+	case g.most.Percent > 0 && g.through >= enoughClients && float64(g.failed)*100 > g.most.Percent*float64(g.through):
+		return fmt.Errorf("%d of %d clients failed, more than --max-failures %g%%", g.failed, g.through, g.most.Percent)
+	case g.most.Percent == 0 && g.failed > g.most.Count:
+		return fmt.Errorf("%d clients failed, more than --max-failures %d", g.failed, g.most.Count)
+	}
+	return nil
+}
+
+func (g *guard) alike() bool {
+	for _, status := range g.first {
+		if status == 0 || status != g.first[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// gate is what all workers pass before they send: it is shut while the
+// service asks for time, or does not answer.
+type gate struct {
+	mu    sync.Mutex
+	until time.Time
+	shut  chan struct{} // nil while no probe is under way
+}
+
+// wait returns when the gate is open, or when ctx is done.
+func (g *gate) wait(ctx context.Context) {
+	for ctx.Err() == nil {
+		g.mu.Lock()
+		shut, pause := g.shut, time.Until(g.until)
+		g.mu.Unlock()
+		switch {
+		case shut != nil:
+			select {
+			case <-shut:
+			case <-ctx.Done():
+			}
+		case pause > 0:
+			sleep(ctx, pause)
+		default:
+			return
+		}
+	}
+}
+
+// hold shuts the gate for a time.
+func (g *gate) hold(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if until := time.Now().Add(d); until.After(g.until) {
+		g.until = until
+	}
+}
+
+// probe shuts the gate until ask says that the service answers; of several
+// callers one asks.
+func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
+	g.mu.Lock()
+	if g.shut != nil {
+		g.mu.Unlock()
+		return
+	}
+	open := make(chan struct{})
+	g.shut = open
+	g.mu.Unlock()
+	defer func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.shut = nil
+		close(open)
+	}()
+	for pace := newPatience(); ctx.Err() == nil; {
+		if ask(ctx) {
+			return
+		}
+		sleep(ctx, pace.backoff.NextBackOff())
+	}
+}
+
+// sleep waits for d or until ctx is done.
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// withoutURL tells that a client who should have got a redirect url has none:
+// for the first client of a run that means a wrong pointer, not a wrong row.
+func withoutURL(o Outcome, v1 bool) bool {
+	for _, s := range o.Steps {
+		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Advice != adviceNoLinkV1
+		if link && s.Status == DoneRow && s.URL == "" {
+			return true
+		}
+		if s.Step.Kind == mapping.LinkStep && s.Status == Uncertain && s.wordless {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,87 @@
+package importer
+
+import (
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"claimsheet/apiclient"
+	"claimsheet/mapping"
+)
+
+const (
+	// maxAttempts bounds how often a request is sent again that surely did not
+	// arrive. Being asked to wait is no attempt.
+	maxAttempts = 5
+	// longestWait is the longest that one step waits because the service asks
+	// it to; a service that asks for more ends the run.
+	longestWait = 15 * time.Minute
+	// lagging is how long after a thing was made the service's own copies may
+	// still answer that there is no such thing.
+	lagging = 60 * time.Second
+	// maxLagging bounds how often a 404 is put down to that.
+	maxLagging = 3
+)
+
+// patience decides, for one step in one run, whether it is sent again and
+// after how long. Only what is proved not to have been processed is.
+type patience struct {
+	backoff  *backoff.ExponentialBackOff
+	attempts int
+	lagged   int
+	waited   time.Duration
+}
+
+// newPatience backs off with full jitter: evenly between 0 and a limit that
+// begins at half a second and doubles, up to a minute.
+func newPatience() *patience {
+	return &patience{backoff: &backoff.ExponentialBackOff{
+		InitialInterval: 250 * time.Millisecond, RandomizationFactor: 1, Multiplier: 2, MaxInterval: 30 * time.Second,
+	}}
+}
+
+// rest is what to do after a verdict that leaves the step undone.
+type rest struct {
+	again  bool
+	wait   time.Duration
+	shared bool // the service asks: all workers wait
+	tooFar bool // it asks for longer than the run waits
+}
+
+// after decides. fresh tells that an id in the request's path was made less
+// than a minute ago; repeatable, that the environment allows the kind to be
+// sent again when it is uncertain.
+func (p *patience) after(v apiclient.Verdict, fresh, repeatable bool) rest {
+	wait := p.backoff.NextBackOff()
+	switch {
+	case v.Stop || v.Effect == apiclient.Created:
+		return rest{}
+	case v.Retry && v.RetryAfter > longestWait:
+		return rest{tooFar: true, wait: v.RetryAfter}
+	case v.Retry:
+		wait = max(wait, v.RetryAfter)
+		p.waited += wait
+		return rest{again: p.waited <= longestWait, wait: wait, shared: v.Status == 429 || v.RetryAfter > 0}
+	case v.Effect == apiclient.Refused && v.Status == 404 && fresh && p.lagged < maxLagging:
+		p.lagged++
+		return rest{again: true, wait: wait}
+	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Uncertain && repeatable:
+		p.attempts++
+		return rest{again: p.attempts < maxAttempts, wait: wait}
+	}
+	return rest{}
+}
+
+// onPath tells whether a step's request holds the id of something made before
+// it, and when that was made.
+func (e *errand) onPath(step mapping.Step) (made time.Time, ok bool) {
+	switch {
+	case step.Kind == mapping.ClientStep:
+		return time.Time{}, false
+	case step.Kind == mapping.ActivityStep && step.Claim != "":
+		made, ok = e.made[step.Claim]
+	default:
+		made, ok = e.made["client"]
+	}
+	return made, ok
+}

@@ -1,0 +1,162 @@
+package importer
+
+import (
+	"context"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
+)
+
+// believable is how old an ambiguous attempt must be before a look-up that
+// finds nobody is believed: a service may still be creating what it was asked
+// for when it stopped answering.
+const believable = 10 * time.Minute
+
+const reasonParked = "no answer that says whether it was created; a look-up finds nobody yet"
+
+// react lets the guard see a verdict, and does what it says.
+func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
+	stop, pause := j.guard.saw(v)
+	if stop != nil {
+		j.stop(stop)
+	}
+	if pause {
+		j.gate.probe(ctx, j.answers)
+	}
+}
+
+// answers asks whether the service is there again: any answer but a 5xx will do.
+func (j *Job) answers(ctx context.Context) bool {
+	a, err := j.Service.Do(ctx, j.Service.Routes().Templates())
+	return err == nil && a.Status < 500
+}
+
+// settleClient looks an uncertain client up: only a positive answer settles it
+// in the run that asked. Nothing else can be looked up.
+func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdict, o StepOutcome) (StepOutcome, error) {
+	conflict := v.Effect == apiclient.Refused && v.Status == 409
+	if d.step.Kind != mapping.ClientStep || !e.job.looksUp(e.plan) || v.Effect != apiclient.Uncertain && !conflict {
+		return o, nil
+	}
+	if conflict { // something exists: the look-up says whether it is this client
+		met, err := e.job.meetings.meet(ctx, e.plan)
+		if err != nil || met.id == "" {
+			return o, err
+		}
+		return e.adopt(d, met.id)
+	}
+	for _, wait := range e.job.Patience {
+		sleep(ctx, wait)
+		if ctx.Err() != nil {
+			break
+		}
+		met, err := e.job.meetings.meet(ctx, e.plan)
+		switch {
+		case err != nil:
+			return o, err
+		case met.id != "":
+			return e.adopt(d, met.id)
+		case met.reason != "":
+			return o, nil // not to be told who it is: an operator decides
+		}
+	}
+	return e.park(d, o), nil
+}
+
+// adopt records that a look-up found the client whom this step asked for.
+func (e *errand) adopt(d decision, id string) (StepOutcome, error) {
+	if other, clash := e.job.meetings.own(id, e.plan.Client); clash {
+		return StepOutcome{Step: d.step, Status: Uncertain, Error: clashReason(other), Advice: adviceWhoIsIt}, nil
+	}
+	event := e.event(d, ledger.Done)
+	event.Via, event.ID = ledger.ViaAdopted, id
+	e.pending = append(e.pending, event)
+	e.created(d.step, id)
+	o := StepOutcome{Step: d.step, Status: DoneRow, ID: id}
+	if e.job.Binding.Mapping().V1() {
+		o.Advice = adviceNoLinkV1
+	}
+	return o, nil
+}
+
+// park records that look-ups find nobody, which a later run may believe.
+func (e *errand) park(d decision, o StepOutcome) StepOutcome {
+	event := e.event(d, ledger.Parked)
+	event.Reason = reasonParked
+	e.pending = append(e.pending, event)
+	o.Status, o.Error, o.Advice = Uncertain, event.Reason, adviceParked
+	return o
+}
+
+// meetAgain asks for a client once more before it is sent again: what was
+// refused for now may have been made by somebody else meanwhile.
+func (e *errand) meetAgain(ctx context.Context, d decision) (o StepOutcome, over bool, err error) {
+	if d.step.Kind != mapping.ClientStep || !e.job.looksUp(e.plan) || ctx.Err() != nil {
+		return StepOutcome{}, false, nil
+	}
+	met, err := e.job.meetings.meet(ctx, e.plan)
+	if err != nil || met.id == "" {
+		return StepOutcome{}, false, err
+	}
+	o, err = e.adopt(d, met.id)
+	return o, true, err
+}
+
+// revisit settles a client step that an earlier run left uncertain or parked,
+// as far as look-ups can: found, it is adopted; not found, it is parked; twice
+// not found when it has been parked for long enough, it is sent again.
+func (e *errand) revisit(ctx context.Context, d *decision) error {
+	if !e.job.revisits(e.plan, *d) || ctx.Err() != nil {
+		return nil
+	}
+	id, reason, err := e.job.lookTwice(ctx, e.plan, *d)
+	switch {
+	case err != nil:
+		return err
+	case id != "":
+		event := e.event(*d, ledger.Done)
+		event.Via, event.ID = ledger.ViaAdopted, id
+		e.known.client = id
+		d.adopt(id, e.job.Binding.Mapping().V1())
+		return e.job.Ledger.Append(event)
+	case reason != "":
+		d.why = reason
+	case e.job.ripe(*d):
+		d.action = send
+	case d.known.To != ledger.Parked:
+		event := e.event(*d, ledger.Parked)
+		event.Reason = reasonParked
+		d.known.To, d.why = ledger.Parked, reasonParked
+		return e.job.Ledger.Append(event)
+	}
+	return nil
+}
+
+// revisits tells whether a client step is one that look-ups may settle.
+func (j *Job) revisits(plan mapping.Plan, d decision) bool {
+	return d.action == operator && d.step.Kind == mapping.ClientStep && j.looksUp(plan)
+}
+
+// ripe tells that a parked step is old enough for an "absent" to be believed.
+// The service may still be creating what an earlier run asked for.
+func (j *Job) ripe(d decision) bool {
+	return d.known.To == ledger.Parked && d.known.Run != j.Run && d.known.Age(ledger.Now()) >= believable
+}
+
+// lookTwice looks a client up, a second time before an "absent" is acted upon.
+// reason tells why it cannot be told who it is.
+func (j *Job) lookTwice(ctx context.Context, plan mapping.Plan, d decision) (id, reason string, err error) {
+	looks := 1
+	if j.ripe(d) {
+		looks = 2
+	}
+	for range looks {
+		met, err := j.meetings.meet(ctx, plan)
+		if err != nil || met.id != "" || met.reason != "" {
+			return met.id, met.reason, err
+		}
+	}
+	return "", "", nil
+}

@@ -1,0 +1,110 @@
+package importer
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+// WorkbookStep is a line of a results workbook's sheet Steps, read back. It may
+// have been sorted, filtered or edited since.
+type WorkbookStep struct {
+	Number int    // as StepResult.Number; 0 when it cannot be read
+	Client string // the client key
+	Step   string // the step's key
+	State  string // as StepResult.State
+	ID     string
+	Settle string // an operator's word, "" for none
+
+	StepAt, StateAt, IDAt, SettleAt problem.Where
+}
+
+// Identity is the client of the line; a workbook's client keys are all of one
+// key space.
+func (s WorkbookStep) Identity(space string) mapping.Identity {
+	return mapping.Identity{Space: space, Key: s.Client}
+}
+
+// kind is the kind of the line's step, "" when its key names none.
+func (s WorkbookStep) kind() string {
+	switch {
+	case s.Step == string(mapping.ClientStep), s.Step == string(mapping.LinkStep):
+		return s.Step
+	case strings.HasPrefix(s.Step, "claim/"):
+		return ledger.KindClaim
+	case strings.HasPrefix(s.Step, "activity/"):
+		return ledger.KindActivity
+	}
+	return ""
+}
+
+// unsent are the states in which a step surely does not exist.
+var unsent = []string{string(Planned), string(ledger.Failed), string(ledger.NotSent)}
+
+// workbookStates are all that the column State may say.
+var workbookStates = append(slices.Clone(unsent), string(ledger.Done), string(ledger.Intent),
+	string(ledger.Uncertain), string(ledger.Parked), string(ledger.GivenUp))
+
+// check finds what makes a line unreadable.
+func (s WorkbookStep) check() (problem.Problem, bool) {
+	switch {
+	case s.Client == "" || s.kind() == "":
+		return problem.At(s.StepAt, "unknown-step", "this line of the sheet Steps names no step of a client; the client key and the step as Claimsheet wrote them were expected").
+			Hinted("take them from the copy that was kept of the workbook, or delete the line"), true
+	case !slices.Contains(workbookStates, s.State):
+		return problem.At(s.StateAt, "unknown-state", "this is no state of a step; one of %s was expected", strings.Join(workbookStates, ", ")).
+			Hinted("a state is not changed here: write created, not created or give up into the column Settle"), true
+	}
+	return problem.Problem{}, false
+}
+
+// reasons of steps that come from a workbook.
+const (
+	reasonTakenOver = "taken over from a results workbook"
+	reasonLostID    = "a results workbook says that it is done, and has lost the id"
+)
+
+// seed is the event by which a ledger that does not know the step takes it
+// over. ok is false for a step that needs none: it surely does not exist. A
+// client or claim that is done but has no id is taken over as uncertain: an
+// erased id does not mean that it is to be made again. url is the client's
+// redirect url, for the step that brings one.
+func (s WorkbookStep) seed(id ledger.StepID, url string, v1 bool) (event ledger.Event, ok bool) {
+	if slices.Contains(unsent, s.State) {
+		return ledger.Event{}, false
+	}
+	kind := s.kind()
+	event = ledger.Event{StepID: id, To: ledger.State(s.State), At: time.Now().UTC(), Kind: kind,
+		Via: ledger.ViaWorkbook, Reason: reasonTakenOver, ID: s.ID}
+	if event.To == ledger.Done && (kind == ledger.KindLink || v1 && kind == ledger.KindClient) {
+		event.URL = url
+	}
+	needsID := kind == ledger.KindClient || kind == ledger.KindClaim
+	switch {
+	case event.To == ledger.Intent:
+		event.To = ledger.Uncertain
+	case event.To == ledger.Done && needsID && s.ID == "":
+		event.To, event.Reason = ledger.Uncertain, reasonLostID
+	}
+	return event, true
+}
+
+// conflict tells that the line's id is not what the ledger has; the zero
+// ledger.Step is a step that it does not know. An empty id says nothing.
+func (s WorkbookStep) conflict(known ledger.Step) (problem.Problem, bool) {
+	switch {
+	case s.ID == "" || s.ID == known.ID:
+		return problem.Problem{}, false
+	case known.To == "" && !slices.Contains(unsent, s.State):
+		return problem.Problem{}, false // the ledger will take it over
+	case known.ID == "":
+		return problem.New("id-conflict", "%s holds an id, and the ledger knows of none for this step; nothing is sent for the client", s.IDAt).
+			Hinted("clear that cell; if the thing exists in the service, let an operator settle the step with its id"), true
+	}
+	return problem.New("id-conflict", "%s differs from the id that the ledger has for this step; nothing is sent for the client", s.IDAt).
+		Hinted("clear that cell: the ledger's id is the one that counts"), true
+}

@@ -1,0 +1,129 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+// ErrLostLedger is wrapped when the ledger knows nothing of an environment
+// that knows most of the sheet's clients.
+var ErrLostLedger = errors.New("the ledger is new, and the service knows most of these clients already")
+
+// vetted is how many clients are looked up to tell a lost ledger from a new
+// one.
+const vetted = 20
+
+// Vet refuses, before anything is sent, what would do it all again: a mapping
+// whose keys changed under its name, or whose claims are done under another
+// name. plans are those of the whole sheet; they are read only when there is
+// such another mapping.
+func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+	m := j.Binding.Mapping()
+	then, known, err := j.Ledger.Definition(ctx, j.Environment, m.Name.Text)
+	if err != nil {
+		return err
+	}
+	if known && then != m.Definition() {
+		return problem.At(m.At(m.Name.At), "identity-changed",
+			"the mapping “%s” has run before with another client key, other claim keys or other activity ids: what is done would be done again", m.Name.Text).
+			Hinted("take the change back; or give --new-identity if everything in the sheet is to be made anew under the new keys")
+	}
+	others, err := j.Ledger.OtherMappings(ctx, j.Environment, m.Name.Text)
+	if err != nil || len(others) == 0 {
+		return err
+	}
+	for plan, err := range plans {
+		if err != nil {
+			return err
+		}
+		var claims []string
+		for _, step := range plan.Steps {
+			if step.Kind == mapping.ClaimStep {
+				claims = append(claims, step.Key)
+			}
+		}
+		other, clash, err := j.Ledger.ClaimedElsewhere(ctx, j.owner(plan.Client), m.Name.Text, claims)
+		if err != nil {
+			return err
+		}
+		if clash {
+			return problem.At(m.At(m.Name.At), "claims-elsewhere",
+				"claims of this sheet are done under the mapping “%s”: under the name “%s” they would be made again", other, m.Name.Text).
+				Hinted("use the name “%s” again; or give --new-identity if these are claims of their own", other)
+		}
+	}
+	return nil
+}
+
+// withoutLoss passes plans on, after it has looked the first clients up when
+// the ledger knows nothing of the environment: a ledger that is new while the
+// service knows most of them was lost or moved. What it learns is kept, so no
+// client is looked up twice.
+func (j *Job) withoutLoss(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
+	return func(yield func(mapping.Plan, error) bool) {
+		next, stop := iter.Pull2(plans)
+		defer stop()
+		first, err := j.firstClients(ctx, next)
+		for _, plan := range first {
+			if err == nil && !yield(plan, nil) {
+				return
+			}
+		}
+		for err == nil {
+			plan, e, more := next()
+			if !more || !yield(plan, e) {
+				return
+			}
+		}
+		yield(mapping.Plan{}, err)
+	}
+}
+
+// firstClients reads plans until enough clients are looked up to tell whether
+// the ledger was lost; none when it knows the environment.
+func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error, bool)) ([]mapping.Plan, error) {
+	knows, err := j.Ledger.Knows(ctx, j.Environment)
+	if err != nil || knows || j.NewLedger || j.NoLookup {
+		return nil, err
+	}
+	var first []mapping.Plan
+	asked, found, seen := 0, 0, map[string]bool{}
+	for asked < vetted {
+		plan, err, more := next()
+		if err != nil || !more {
+			return first, err
+		}
+		first = append(first, plan)
+		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, addresses(plan.Lookup)) {
+			continue
+		}
+		met, err := j.meetings.early(ctx, plan)
+		if err != nil {
+			j.stop(err)
+			return first, nil // the clients are recorded as not started
+		}
+		asked++
+		if met.id != "" {
+			found++
+		}
+	}
+	if found*2 > asked {
+		return first, fmt.Errorf("%w: %d of the first %d; look for the state folder of earlier runs, or give --new-ledger", ErrLostLedger, found, asked)
+	}
+	return first, nil
+}
+
+// anyOf tells whether one of the keys was seen before, and remembers them all.
+func anyOf(seen map[string]bool, keys []string) bool {
+	before := false
+	for _, key := range keys {
+		before = before || seen[key]
+		seen[key] = true
+	}
+	return before
+}
