@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,7 +29,10 @@ type program struct {
 func Main(ctx context.Context, args []string, stdio IO) int {
 	p := &program{IO: stdio}
 	err := p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		sayError(p.Err, errors.New("stopped by a signal; nothing was sent"))
+	case err != nil:
 		sayError(p.Err, err)
 	}
 	return exitCode(ctx, err, p.summary)
@@ -45,7 +50,7 @@ func (p *program) app() *cli.App {
 		Description: "Exit codes: 0 every row done, unchanged, changed or skipped; 1 some rows failed or invalid; " +
 			"2 usage, mapping, configuration or unreadable input; 3 could not run or had to stop; 4 some step uncertain; " +
 			"5 another run holds the ledger; 130, 143 stopped by a signal.",
-		Commands:     []*cli.Command{p.runCommand(), p.checkCommand(), p.sandboxCommand()},
+		Commands:     []*cli.Command{p.runCommand(), p.rerunCommand(), p.checkCommand(), p.settleCommand(), p.linkCommand(), p.sandboxCommand()},
 		OnUsageError: usageError,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},
@@ -110,6 +115,9 @@ func usageError(c *cli.Context, err error, _ bool) error {
 func refuseLateFlags(c *cli.Context) error {
 	args := c.Args().Slice()
 	for i, arg := range args {
+		if _, err := os.Lstat(arg); err == nil && strings.HasPrefix(arg, "-") {
+			return problem.New("late-flag", "the file %s is named like a flag", arg).Hinted("write ./%s", arg)
+		}
 		if len(arg) > 1 && strings.HasPrefix(arg, "-") {
 			corrected := append([]string{"claimsheet", c.Command.Name}, givenFlags(c)...)
 			corrected = append(corrected, args[i:]...)

@@ -1,15 +1,22 @@
 // Package cli is the command line: it wires the packages together and is the
 // only one that does.
 //
-//	app.go       Main: arguments in, exit code out
-//	exit.go      the exit codes, decided in one place
-//	say.go       what is printed, and how
-//	options.go   the flags that commands share
-//	workspace.go the files of a run: environments, state folder, kept input
-//	setup.go     mapping, environment, sheet and templates, all problems at once
-//	run.go       claimsheet run, the whole import on one screen
-//	workbook.go  the results workbook of a run
-//	sandbox.go   claimsheet sandbox, and the sandbox inside a run
+//	app.go        Main: arguments in, exit code out
+//	exit.go       the exit codes, decided in one place
+//	say.go        what is printed, and how
+//	options.go    the flags that commands share; guards.go those that lift a guard
+//	workspace.go  the files of a run: environments, state folder, kept input
+//	setup.go      mapping, environment, sheet and templates, all problems at once
+//	books.go      the ledgers of a run
+//	run.go        claimsheet run, the whole import on one screen
+//	workbook.go   the results workbook of a run
+//	emergency.go  when the ledger cannot be written
+//	rerun.go      claimsheet rerun: a run whose sheet is a results workbook
+//	              (origin, resultsheet, stepsheet, recall)
+//	check.go      claimsheet check
+//	desk.go       work on the ledger without a sheet: settle.go (settle_list,
+//	              settle_words) and link.go (link_find)
+//	sandbox.go    claimsheet sandbox, and the sandbox inside a run
 //
 // Nothing below Main ends the process or touches its standard streams.
 package cli

@@ -89,6 +89,14 @@ func TestLimitAndOnly(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"client": 1, "claim": 1, "activity": 3, "link": 1}, p.posts()); diff != "" {
 		t.Errorf("--only: created (-want +got):\n%s", diff)
 	}
+	// What is left out this time keeps its lines in Steps.
+	lines := map[string]int{}
+	for _, step := range s.steps() {
+		lines[step["Client key"]]++
+	}
+	if diff := cmp.Diff(map[string]int{"c1@example.com": 8, "c3@example.com": 6}, lines); diff != "" {
+		t.Errorf("lines in Steps (-want +got):\n%s", diff)
+	}
 	s.mustRun(2, "--only", "nobody@example.com")
 	s.mustRun(3, "--min-rows", "5")
 	p = s.mustRun(0)

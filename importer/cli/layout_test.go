@@ -42,6 +42,8 @@ var doors = map[string][]string{
 	"modernc.org/sqlite":              {"importer/ledger"},
 	"database/sql":                    {"importer/ledger"},
 	"github.com/gofrs/flock":          {"importer/ledger"},
+	"github.com/cenkalti/backoff/v5":  {"importer"},
+	"golang.org/x/sys":                {"importer/ledger", "importer"},
 	"github.com/expr-lang/expr":       {"mapping"},
 	"github.com/nyaruka/phonenumbers": {"mapping"},
 	"github.com/shopspring/decimal":   {"mapping"},

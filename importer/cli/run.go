@@ -19,19 +19,13 @@ func (p *program) runCommand() *cli.Command {
 		Name:      "run",
 		Usage:     "import a sheet; --dry-run only checks and plans",
 		UsageText: "claimsheet run -m FILE [-e ENVIRONMENT] [options] SHEET",
-		Flags: append(placeFlags(),
-			textFlag("out", "o", "the results workbook's `FILE`; default: SHEET with .results.xlsx"),
-			switchFlag("dry-run", "check everything and say what would be sent; nothing is"),
-			switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
-			numberFlag("limit", "take the first `N` clients only", "all"),
-			textFlag("only", "", "take the client with this `KEY` only"),
-			numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
-			numberFlag("concurrency", "`N` clients side by side", "the environment's, else 8"),
-			&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
-			switchFlag("json", "print one JSON object on stdout at the end"),
-			switchFlag("quiet", "print problems only, no summary"),
-		),
+		Flags: append(append(placeFlags(),
+			textFlag("out", "o", "the results workbook's `FILE`; default: SHEET with .results.xlsx")),
+			runFlags()...),
 		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
+			}
 			o, err := p.runOptions(c)
 			if err != nil {
 				return err
@@ -41,10 +35,28 @@ func (p *program) runCommand() *cli.Command {
 	}
 }
 
-// runOptions are the flags of claimsheet run.
+// runFlags are the flags that run and rerun share.
+func runFlags() []cli.Flag {
+	return append([]cli.Flag{
+		switchFlag("dry-run", "check everything and say what would be sent; nothing is"),
+		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
+		numberFlag("limit", "take the first `N` clients only", "all"),
+		textFlag("only", "", "take the client with this `KEY` only"),
+		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
+		numberFlag("concurrency", "`N` clients side by side", "the environment's, else 8"),
+		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
+		switchFlag("json", "print one JSON object on stdout at the end"),
+		switchFlag("quiet", "print problems only, no summary"),
+	}, guardFlags()...)
+}
+
+// runOptions are the flags of claimsheet run and claimsheet rerun.
 type runOptions struct {
 	place
+	guards
 	sheet       string
+	origin      *origin // of a rerun's workbook; nil for a run
+	yes         bool    // rerun: take over what the ledger does not know without asking
 	out         string
 	concurrency int
 	rate        float64
@@ -64,9 +76,11 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
 		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), json: c.Bool("json"), quiet: c.Bool("quiet"),
 	}
+	var err error
+	if o.guards, err = guardsOf(c); err != nil {
+		return o, err
+	}
 	switch {
-	case c.NArg() == 0:
-		return o, problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
 	case c.NArg() > 1:
 		return o, problem.New("usage", "one sheet at a time; %d are given", c.NArg()).Hinted("run the command once for each")
 	case o.noLookup && !o.dryRun:
@@ -87,7 +101,7 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	started := time.Now()
 	id := uuid.NewString()
 	s, err := prepare(ctx, settings{
-		place: o.place, sheet: o.sheet, environment: true, keepIn: o.keepIn, readOnly: o.dryRun, rate: o.rate, run: id,
+		place: o.place, sheet: o.sheet, origin: o.origin, environment: true, keepIn: o.keepIn, readOnly: o.dryRun, rate: o.rate, run: id,
 	})
 	defer s.close()
 	if err != nil {
@@ -105,6 +119,16 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 		return err
 	}
 
+	places, err := importer.EmergencyPlaces(ledgerFile(s.state), out.path)
+	if err != nil {
+		return err
+	}
+	if !o.dryRun {
+		if err := p.takeUp(books.known, places); err != nil {
+			return err
+		}
+	}
+
 	survey, err := importer.Take(ctx, s.binding, s.reader.Records())
 	if err != nil {
 		return err
@@ -116,13 +140,32 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := o.vet(ctx, job, s, survey); err != nil {
+		return err
+	}
+	recall, err := p.recall(ctx, o, s, books)
+	if err != nil {
+		return err
+	}
 	if err := books.start(record); err != nil {
 		return err
 	}
 	if !o.dryRun {
 		s.input.keep()
+		if err := books.known.SetDefinition(s.scope, s.mapping.Name.Text, s.mapping.Definition()); err != nil {
+			return err
+		}
+	}
+	if !o.dryRun {
+		job.Emergency = p.openEmergency(id, books.known, places)
+		defer job.Emergency.Close()
 	}
 	plans := survey.Plans(s.binding, s.reader.Records())
+	if recall != nil {
+		if plans, err = recall.before(ctx, plans, id); err != nil {
+			return err
+		}
+	}
 	var runErr error
 	if o.dryRun {
 		runErr = job.Forecast(ctx, plans)
@@ -148,6 +191,7 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, id string) 
 	job := &importer.Job{
 		Run: id, Environment: s.scope, Binding: s.binding, Service: s.service,
 		Ledger: b.known, Results: b.results, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
+		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain),
 	}
 	if o.only != "" {
 		if who := s.binding.Identity(o.only); survey.Has(who) {
@@ -158,6 +202,20 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, id string) 
 		}
 	}
 	return job, nil
+}
+
+// lookAgain is when a client whose creation is uncertain is looked up in the
+// same run. Tests shorten it, also in a built program (-ldflags -X).
+var lookAgain = "0s 5s 30s"
+
+func patienceOf(text string) []time.Duration {
+	var waits []time.Duration
+	for _, word := range strings.Fields(text) {
+		if d, err := time.ParseDuration(word); err == nil {
+			waits = append(waits, d)
+		}
+	}
+	return waits
 }
 
 func keyColumns(m *mapping.Mapping) string {

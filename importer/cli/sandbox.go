@@ -1,14 +1,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/sandbox"
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 )
 
@@ -22,7 +23,11 @@ func (s *setup) startSandbox(want settings) (*sandbox.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	service, err := sandbox.New(sandbox.Options{Dir: s.state, Templates: templates})
+	dir := s.state
+	if _, err := os.Stat(dir); want.readOnly && errors.Is(err, fs.ErrNotExist) {
+		dir = "" // nothing was ever made here, and nothing will be
+	}
+	service, err := sandbox.New(sandbox.Options{Dir: dir, Templates: templates})
 	if err != nil {
 		return nil, problem.New("sandbox", "the sandbox cannot start: %v", err).
 			Hinted("to begin with an empty sandbox, move %s away", s.state)
@@ -84,14 +89,4 @@ func (p *program) serve(c *cli.Context) error {
 	fmt.Fprintln(p.Out, url)
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
 	return service.Serve(c.Context, l)
-}
-
-// refuseResults refuses a workbook that Claimsheet wrote as the input of a run:
-// its rows are done, and its columns would be taken for the source's.
-func refuseResults(path string, r *sheet.Reader) error {
-	if r.Properties()["claimsheet.kind"] == "" {
-		return nil
-	}
-	return problem.At(problem.Where{File: path}, "results-workbook", "this is a workbook that Claimsheet wrote, not a lead sheet").
-		Hinted("run the sheet that it was made from: only what is missing is sent")
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"iter"
 	"os"
 	"time"
 
@@ -21,11 +22,20 @@ type setup struct {
 	scope    string // the environment as the ledger knows it
 	state    string // the state folder of this environment
 	input    *input
-	reader   *sheet.Reader
+	reader   table
+	results  *resultSheet // the reader of a rerun; nil for a run
 	service  *apiclient.Client
 	binding  *mapping.Binding
 	warnings []problem.Problem
 	closers  []func()
+}
+
+// table is the sheet that a run reads.
+type table interface {
+	Sheet() mapping.Sheet
+	// Records are the rows below the header. A Record's cells are valid until
+	// the next one.
+	Records() iter.Seq2[mapping.Record, error]
 }
 
 func (s *setup) close() {
@@ -38,6 +48,7 @@ func (s *setup) close() {
 type settings struct {
 	place
 	sheet       string                // the sheet's path; "" for none
+	origin      *origin               // set when the sheet is a results workbook
 	keepIn      func(s *setup) string // the folder for the sheet's copy; nil or "" for a temporary one
 	environment bool                  // an environment is needed
 	readOnly    bool                  // nothing but GETs may leave
@@ -64,6 +75,11 @@ func prepare(ctx context.Context, want settings) (*setup, error) {
 			return s, err
 		}
 	}
+	if want.origin != nil && s.env != nil && s.mapping.Name.Text != "" {
+		if err := want.origin.refuses(s); err != nil {
+			return s, err
+		}
+	}
 	if want.sheet != "" {
 		if err := collect(s.openSheet(want)); err != nil {
 			return s, err
@@ -83,6 +99,11 @@ func prepare(ctx context.Context, want settings) (*setup, error) {
 	}
 	if err := collect(s.bind(service)); err != nil {
 		return s, err
+	}
+	if want.origin != nil && s.binding != nil {
+		if err := collect(want.origin.refusesKeys(s)); err != nil {
+			return s, err
+		}
 	}
 	found.Sort()
 	return s, found.Err()
@@ -151,15 +172,23 @@ func (s *setup) openSheet(want settings) error {
 	}
 	s.input = in
 	s.closers = append(s.closers, func() { in.remove() })
-	reader, err := in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
+	if want.origin != nil {
+		if s.results, err = openResults(in, want.origin); err != nil {
+			return err
+		}
+		s.reader = s.results
+		s.closers = append(s.closers, func() { _ = s.results.Close() })
+		return nil
+	}
+	if err := refuseResults(want.sheet, in.path); err != nil {
+		return err
+	}
+	r, err := in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
 	if err != nil {
 		return err
 	}
-	s.closers = append(s.closers, func() { _ = reader.Close() })
-	if err := refuseResults(want.sheet, reader); err != nil {
-		return err // and not a word about its columns, which the mapping does not know
-	}
-	s.reader = reader
+	s.reader = r
+	s.closers = append(s.closers, func() { _ = r.Close() })
 	return nil
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,11 @@ func (o runOptions) output() string {
 		return o.out
 	}
 	stem := strings.TrimSuffix(o.sheet, filepath.Ext(o.sheet))
-	if o.dryRun {
+	switch {
+	case o.dryRun:
 		return stem + ".plan.xlsx"
+	case o.origin != nil:
+		return o.sheet
 	}
 	return stem + ".results.xlsx"
 }
@@ -115,7 +119,8 @@ func (p *program) saySummary(e ending, summary importer.Summary, signalled bool)
 	case e.options.quiet:
 		return nil
 	}
-	words := reports.Ending{Command: e.options.command()}
+	words := reports.Ending{Command: e.options.command(), Settle: e.options.words("settle"),
+		Rerun: append(e.options.words("rerun"), summary.Results)}
 	if e.setup.env.Sandbox {
 		words.Notice = sandboxNotice
 	}
@@ -128,17 +133,18 @@ func (p *program) saySummary(e ending, summary importer.Summary, signalled bool)
 	return reports.WriteSummary(p.Out, summary, words)
 }
 
-// command is the command that does the run, or does it again: only what is
-// missing is sent.
+// command is the command of the run, without --dry-run.
 func (o runOptions) command() []string {
-	words := []string{"claimsheet", "run", "-m", o.mapping}
-	for _, f := range []struct{ name, value string }{
-		{"-e", o.env}, {"--environments", o.environments}, {"--state", o.state}, {"--templates", o.templates},
-		{"--only", o.only},
-	} {
-		if f.value != "" {
-			words = append(words, f.name, f.value)
-		}
+	verb := "run"
+	if o.origin != nil {
+		verb = "rerun"
+	}
+	words := o.words(verb)
+	if o.templates != "" {
+		words = append(words, "--templates", o.templates)
+	}
+	if o.only != "" {
+		words = append(words, "--only", o.only)
 	}
 	if o.limit > 0 {
 		words = append(words, "--limit", fmt.Sprint(o.limit))
@@ -147,6 +153,24 @@ func (o runOptions) command() []string {
 		words = append(words, "-o", o.out)
 	}
 	return append(words, o.sheet)
+}
+
+// words are a command with the flags that say where things are. The rerun after
+// a run knows the mapping and the environment from its workbook.
+func (o runOptions) words(verb string) []string {
+	words := []string{"claimsheet", verb}
+	flags := []struct{ name, value string }{
+		{"-m", o.mapping}, {"-e", o.env}, {"--environments", o.environments}, {"--state", o.state},
+	}
+	if verb == "rerun" && o.origin == nil {
+		flags = flags[2:]
+	}
+	for _, f := range flags {
+		if f.value != "" {
+			words = append(words, f.name, f.value)
+		}
+	}
+	return words
 }
 
 func (p *program) writeWorkbook(ctx context.Context, e ending, summary *importer.Summary, problems problem.List) error {
@@ -192,10 +216,14 @@ func (e ending) book(ctx context.Context, summary importer.Summary, problems pro
 		},
 		ClientIDHeader: "contactId",
 		Binding: map[string]string{
-			"claimsheet.run": r.ID, "claimsheet.environment": r.Environment, "claimsheet.environment-name": r.EnvironmentName,
-			"claimsheet.mapping": r.Mapping, "claimsheet.mapping-file": absolute(r.MappingFile), "claimsheet.mapping-digest": r.MappingDigest,
-			"claimsheet.input": absolute(r.Input), "claimsheet.input-digest": r.InputDigest, "claimsheet.ledger": absolute(ledgerFile(s.state)),
+			runProperty: r.ID, environmentProperty: r.Environment, environmentNameProperty: r.EnvironmentName,
+			mappingProperty: r.Mapping, mappingFileProperty: absolute(r.MappingFile), mappingDigestProperty: r.MappingDigest,
+			keySpaceProperty: s.binding.KeySpace(), sheetProperty: cmp.Or(s.reader.Sheet().Origin, s.reader.Sheet().Name),
+			inputProperty: absolute(r.Input), inputDigestProperty: r.InputDigest, ledgerProperty: absolute(ledgerFile(s.state)),
 		},
+	}
+	if s.results != nil {
+		book.Own = s.results.ownColumns()
 	}
 	if s.mapping.V1() {
 		book.ClientIDHeader = "clientId"

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+// deskFlags are the flags of commands that work on the ledger without a sheet.
+// The mapping is only a place to look beside.
+func deskFlags() []cli.Flag {
+	flags := placeFlags()[:4] // all but the sandbox's reference data
+	flags[0] = textFlag("mapping", "m", "the mapping `FILE`: the environments file and the state folder are sought beside it; default: the current folder")
+	return flags
+}
+
+// desk is where an operator works on what is known of an environment. Its
+// ledger is locked as long as it is open, so nothing changes meanwhile.
+type desk struct {
+	setup *setup // without a mapping or a sheet
+	where place
+	books *books
+	known *ledger.Ledger // nil when there is no ledger: nothing was ever run here
+	run   string         // names the operator's events; no run has it
+}
+
+// openDesk finds the environment and opens its ledger. What a killed run left
+// in flight becomes uncertain. The desk must be closed, also after an error.
+func (p *program) openDesk(where place) (*desk, error) {
+	d := &desk{setup: &setup{}, where: where, run: uuid.NewString()}
+	if err := d.chooseEnvironment(); err != nil {
+		return d, err
+	}
+	if _, err := os.Lstat(ledgerFile(d.setup.state)); errors.Is(err, fs.ErrNotExist) {
+		return d, nil
+	}
+	var err error
+	if d.books, err = openBooks(d.setup, false); err != nil {
+		return d, err
+	}
+	d.known = d.books.known
+	places, err := importer.EmergencyPlaces(ledgerFile(d.setup.state), "")
+	if err == nil {
+		err = p.takeUp(d.known, places)
+	}
+	if err != nil {
+		return d, err
+	}
+	_, err = d.known.Interrupted(d.run, time.Now().UTC())
+	return d, err
+}
+
+func (d *desk) chooseEnvironment() error {
+	if d.where.mapping != "" {
+		if _, err := os.Stat(d.where.mapping); err != nil {
+			return cannotRead(d.where.mapping, err)
+		}
+	}
+	var file *environment.File
+	path, ok := environment.Find(d.where.mapping, d.where.environments)
+	if ok {
+		var err error
+		if file, err = environment.Load(path); err != nil {
+			return err
+		}
+	}
+	env, err := file.Choose(d.where.env)
+	if err != nil {
+		return err
+	}
+	if environment.StateDir(d.where.mapping, path, d.where.state) == "" {
+		return problem.New("no-state", "there is no environments file here, so the state folder is not known").
+			Hinted("name the mapping with -m, the environments file with --environments, or the folder with --state")
+	}
+	d.setup.env, d.setup.state = env, d.where.stateFolder(env, path)
+	return nil
+}
+
+func (d *desk) close() {
+	if d.books != nil {
+		d.books.close()
+	}
+	d.setup.close()
+}
+
+// scopes are the ledger's names for the environment: that of version 2, and
+// one for each case of version 1, because claim types have cases of their own.
+func (d *desk) scopes(ctx context.Context) ([]string, error) {
+	all, err := d.known.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	anyCase := *d.setup.env
+	anyCase.CaseID = ""
+	v2, v1 := anyCase.Identity(apiclient.V2), anyCase.Identity(apiclient.V1)
+	return slices.DeleteFunc(all, func(scope string) bool {
+		return scope != v2 && !strings.HasPrefix(scope, v1)
+	}), nil
+}
+
+// command is a command line of claimsheet for the same place.
+func (w place) command(words ...string) string {
+	line := []string{"claimsheet", words[0]}
+	for _, flag := range [][2]string{{"-m", w.mapping}, {"-e", w.env}, {"--environments", w.environments}, {"--state", w.state}} {
+		if flag[1] != "" {
+			line = append(line, flag[0], flag[1])
+		}
+	}
+	return strings.Join(quoteAll(append(line, words[1:]...)), " ")
+}

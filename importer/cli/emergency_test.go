@@ -1,0 +1,97 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/importer/cli"
+)
+
+const emergencyMapping = `
+name: night
+api: v2
+client:
+  key: E-mail
+  existing: create
+  fields: {email: {column: E-mail, type: Email}, lastName: Name}
+`
+
+// TestLedgerLostUnderARun takes the ledger away while a request is in flight:
+// the run sends nothing more, its id goes to an emergency file, and the next
+// run takes it up and does the rest. Nothing is created twice.
+func TestLedgerLostUnderARun(t *testing.T) {
+	dir := t.TempDir()
+	ledgerFile := filepath.Join(dir, ".claimsheet", "ledger.db")
+	var contacts, links atomic.Int32
+	lose := true
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if strings.HasSuffix(r.URL.Path, "/magic-link") {
+			fmt.Fprintf(w, `{"redirectUrl":"https://claims.example.com/go/%d"}`, links.Add(1))
+			return
+		}
+		if lose {
+			if err := os.Rename(ledgerFile, ledgerFile+".away"); err != nil {
+				t.Error(err)
+			}
+		}
+		fmt.Fprintf(w, `{"contactId":"contact-%d"}`, contacts.Add(1))
+	}))
+	defer server.Close()
+	write(t, filepath.Join(dir, "mapping.yaml"), emergencyMapping)
+	write(t, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+server.URL+"'}}\n")
+	sheet := filepath.Join(dir, "leads.xlsx")
+	f := excelize.NewFile()
+	for i, row := range [][]any{{"E-mail", "Name"}, {"jane@example.com", "Doe"}, {"john@example.com", "Roe"}} {
+		if err := f.SetSheetRow("Sheet1", fmt.Sprint("A", i+1), &row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.SaveAs(sheet); err != nil {
+		t.Fatal(err)
+	}
+	run := func(want int) string {
+		t.Helper()
+		var out, diagnostics bytes.Buffer
+		code := cli.Main(context.Background(), []string{"run", "-m", filepath.Join(dir, "mapping.yaml"), sheet},
+			cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
+		if code != want {
+			t.Fatalf("exit code %d, want %d\n%s%s", code, want, &out, &diagnostics)
+		}
+		return diagnostics.String()
+	}
+
+	said := run(3)
+	if !strings.Contains(said, `client created, id "contact-1"`) || strings.Contains(said, "jane") {
+		t.Errorf("stderr is %q, want the id and no key", said)
+	}
+	if contacts.Load() != 1 || links.Load() != 0 {
+		t.Errorf("%d contacts and %d links were asked for, want 1 and 0", contacts.Load(), links.Load())
+	}
+	lose = false
+	if err := os.Rename(ledgerFile+".away", ledgerFile); err != nil {
+		t.Fatal(err)
+	}
+	if said := run(0); !strings.Contains(said, "could not record: 1") {
+		t.Errorf("stderr is %q, want it to tell of the outcome taken up", said)
+	}
+	run(0)
+	if contacts.Load() != 2 || links.Load() != 2 {
+		t.Errorf("%d contacts and %d links were asked for in the end, want 2 and 2", contacts.Load(), links.Load())
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".claimsheet", "emergency-*.jsonl")); len(left) > 0 {
+		t.Errorf("emergency files %v are left", left)
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+const linkHelp = `It prints one line for each client: the key, a tab, and the redirect url, which lets whoever has it act as the client.
+A key is what the mapping's client.key made of the sheet's cells, as the results workbook shows it. Where several kinds of
+key have the same text, write the kind before it: email:KEY, phone:KEY or, for other columns, the mapping's client.key_space or name.
+Clients that several mappings have made links for need -m, which says whose results show the new link.`
+
+func (p *program) linkCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "link",
+		Usage:       "ask for a fresh magic link (version 2) for clients whose link has expired",
+		ArgsUsage:   "CLIENT-KEY…",
+		Description: linkHelp,
+		Flags:       deskFlags(),
+		Action: func(c *cli.Context) error {
+			if !c.Args().Present() {
+				return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
+			}
+			return p.link(c.Context, p.placeOf(c), c.Args().Slice())
+		},
+	}
+}
+
+// link asks for a link for each client, one after the other. Nothing is sent
+// before every key is known to be good.
+func (p *program) link(ctx context.Context, where place, keys []string) error {
+	d, err := p.openDesk(where)
+	defer d.close()
+	if err != nil {
+		return err
+	}
+	only, err := mappingName(where.mapping)
+	if err != nil {
+		return err
+	}
+	links, err := d.findLinks(ctx, only, keys)
+	if err != nil {
+		return err
+	}
+	service, err := d.connect(ctx)
+	if err != nil {
+		return err
+	}
+	relinker := importer.Relinker{Ledger: d.known, Service: service, Run: d.run}
+	p.summary = &importer.Summary{}
+	for i, link := range links {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		o, err := relinker.Relink(ctx, link.step, link.clientID)
+		if err != nil {
+			return err
+		}
+		p.summary.Rows.Add(o.Status)
+		switch o.Status {
+		case importer.DoneRow:
+			fmt.Fprintf(p.Out, "%s\t%s\n", oneLine(link.step.Client), o.URL)
+		case importer.Uncertain:
+			sayProblems(p.Err, problem.List{problem.New("link-uncertain", "the link of key %d may or may not have been made: %s", i+1, o.Error).
+				Hinted("%s takes your answer; what nobody has got may be called not created", where.command("settle"))})
+		default:
+			sayProblems(p.Err, problem.List{problem.New("link-failed", "the link of key %d was not made: %s", i+1, o.Error).Hinted("%s", o.Advice)})
+		}
+	}
+	return nil
+}
+
+// mappingName is the name of the mapping in a file; "" without one.
+func mappingName(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", cannotRead(path, err)
+	}
+	m, found := mapping.Parse(path, data)
+	if err := found.Err(); err != nil {
+		return "", err
+	}
+	if m.V1() {
+		return "", problem.At(m.At(m.API.At), "no-links", "version 1 has no magic links: its redirect url comes with the creation of a client").
+			Hinted("the results workbook and the ledger have the one that the client got")
+	}
+	return m.Name.Text, nil
+}
+
+// connect makes a client of the environment's version 2.
+func (d *desk) connect(ctx context.Context) (*apiclient.Client, error) {
+	cfg, err := d.setup.env.Config(ctx, apiclient.V2)
+	if err != nil {
+		return nil, err
+	}
+	if d.setup.env.Sandbox {
+		service, err := d.setup.startSandbox(settings{place: d.where})
+		if err != nil {
+			return nil, err
+		}
+		cfg.Transport = apiclient.InProcess(service)
+	}
+	cfg.UserAgent = "claimsheet/" + Version + " run/" + d.run
+	return apiclient.New(cfg)
+}

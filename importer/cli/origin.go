@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"os"
+	"strconv"
+
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+// The document properties that bind a workbook to what it was made with.
+const (
+	runProperty             = "claimsheet.run"
+	environmentProperty     = "claimsheet.environment" // the scope
+	environmentNameProperty = "claimsheet.environment-name"
+	mappingProperty         = "claimsheet.mapping"
+	mappingFileProperty     = "claimsheet.mapping-file"
+	mappingDigestProperty   = "claimsheet.mapping-digest"
+	keySpaceProperty        = "claimsheet.key-space"
+	sheetProperty           = "claimsheet.sheet" // the name of the sheet that was first imported
+	inputProperty           = "claimsheet.input"
+	inputDigestProperty     = "claimsheet.input-digest"
+	ledgerProperty          = "claimsheet.ledger"
+)
+
+// origin is what a results workbook says of the run that it came from.
+type origin struct {
+	path     string // of the workbook
+	property map[string]string
+}
+
+// readOrigin reads the binding of a results workbook; a file that is none is
+// refused.
+func readOrigin(path string) (*origin, error) {
+	property, ours, err := reports.IsOurs(path)
+	at := problem.Where{File: path}
+	switch {
+	case err != nil:
+		return nil, cannotRead(path, err)
+	case !ours:
+		return nil, problem.At(at, "not-results", "this is not a results workbook that Claimsheet wrote").
+			Hinted("to import a sheet: claimsheet run -m mapping.yaml %s", quoteAll([]string{path})[0])
+	case reports.Kind(property[reports.KindProperty]) != reports.Results:
+		return nil, problem.At(at, "plan-workbook", "this is the plan of a dry run, which sent nothing; a results workbook was expected").
+			Hinted("to import the sheet that it was made from: claimsheet run -m mapping.yaml %s", quoteAll([]string{property[inputProperty]})[0])
+	}
+	return &origin{path, property}, nil
+}
+
+// refuseResults refuses a workbook that Claimsheet wrote as the input of a run:
+// its columns would be taken for the source's. given is the path as the user
+// named it.
+func refuseResults(given, copied string) error {
+	if _, ours, _ := reports.IsOurs(copied); !ours { // what cannot be read is for the reader to say
+		return nil
+	}
+	return problem.At(problem.Where{File: given}, "results-workbook", "this is a workbook that Claimsheet wrote, not a lead sheet").
+		Hinted("to do what is missing in it: claimsheet rerun %s", quoteAll([]string{given})[0])
+}
+
+// fill sets the mapping and the environment that are not given to those of the
+// run that wrote the workbook.
+func (o *origin) fill(where *place, envGiven bool) error {
+	if !envGiven {
+		where.env = o.property[environmentNameProperty]
+	}
+	if where.mapping != "" {
+		return nil
+	}
+	where.mapping = o.property[mappingFileProperty]
+	if info, err := os.Stat(where.mapping); err != nil || !info.Mode().IsRegular() {
+		return problem.At(problem.Where{File: o.path}, "no-mapping", "the mapping file that the workbook names, %s, is not there", where.mapping).
+			Hinted("give -m with the file in which the mapping “%s” is now", o.property[mappingProperty])
+	}
+	return nil
+}
+
+// refuses finds what must be as it was in the run that wrote the workbook: ids
+// of one environment mean nothing in another, and the ledger knows steps by the
+// mapping's name.
+func (o *origin) refuses(s *setup) error {
+	var found problem.List
+	at := problem.Where{File: o.path}
+	if was := o.property[environmentProperty]; was != s.scope {
+		found = append(found, problem.At(at, "other-environment", "the workbook belongs to the environment “%s” (%s), not to “%s” (%s)",
+			o.property[environmentNameProperty], was, s.env.Name, s.scope).
+			Hinted("leave -e out, or run the sheet itself in the other environment"))
+	}
+	if was := o.property[mappingProperty]; was != s.mapping.Name.Text {
+		found = append(found, problem.At(at, "other-mapping", "the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
+			was, s.mapping.Name.Text).
+			Hinted("give -m with the mapping “%s”", was))
+	}
+	return found.Err()
+}
+
+// refusesKeys is refuses for what is known only of a bound mapping.
+func (o *origin) refusesKeys(s *setup) error {
+	if was := o.property[keySpaceProperty]; was != s.binding.KeySpace() {
+		return problem.At(s.mapping.At(s.mapping.Client.At), "identity-changed",
+			"the client keys of the workbook are of the key space “%s”, those of the mapping now of “%s”: what is done would be done again",
+			was, s.binding.KeySpace()).
+			Hinted("take the change of client.key, client.lookup or client.key_space back")
+	}
+	return nil
+}
+
+// steps is how many lines the workbook's sheet Steps was written with; -1 when
+// it does not tell.
+func (o *origin) steps() int {
+	if n, err := strconv.Atoi(o.property[reports.StepsProperty]); err == nil && n >= 0 {
+		return n
+	}
+	return -1
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+// recall is what a rerun's workbook says beside its rows, compared with the
+// ledger.
+type recall struct {
+	*importer.Recall
+	setup *setup
+}
+
+// recall compares the workbook with the ledger and changes nothing. What the
+// ledger does not know is taken over only after a confirmation. It is nil for a
+// run of a sheet.
+func (p *program) recall(ctx context.Context, o runOptions, s *setup, b *books) (*recall, error) {
+	if o.origin == nil {
+		return nil, nil
+	}
+	r := &recall{&importer.Recall{Ledger: b.known, Environment: s.scope, Binding: s.binding,
+		ActivityIDs: s.env.Wire.ActivityID != ""}, s}
+	if err := r.CheckSteps(ctx, stepLines(s.input)); err != nil {
+		return nil, err
+	}
+	_, runKnown, err := b.known.Run(ctx, o.origin.property[runProperty])
+	if err != nil {
+		return nil, err
+	}
+	if runKnown && r.Missing == 0 && (r.Words == 0 || !o.dryRun) {
+		return r, nil
+	}
+	if err := o.origin.otherLedger(s, runKnown); err != nil {
+		return nil, err
+	}
+	if !(runKnown && r.Missing == 0) && !r.Complete(o.origin.steps()) {
+		return nil, problem.At(problem.Where{File: o.sheet, Sheet: ""}, "steps-missing",
+			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
+			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", ledgerFile(s.state))
+	}
+	switch {
+	case o.dryRun && r.Missing+r.Words > 0:
+		return nil, &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger is first to learn of %d steps from the workbook", r.Missing+r.Words).
+			Hinted("leave --dry-run out; you are asked before anything is taken over")}
+	case r.Missing > 0 && !o.yes:
+		return r, p.confirm(o, r.Missing, ledgerFile(s.state))
+	}
+	return r, nil
+}
+
+// otherLedger refuses to take over what another ledger, still there, knows
+// better.
+func (o *origin) otherLedger(s *setup, runKnown bool) error {
+	bound := o.property[ledgerProperty]
+	if runKnown || bound == "" || bound == absolute(ledgerFile(s.state)) {
+		return nil
+	}
+	if _, err := os.Stat(bound); err != nil {
+		return nil
+	}
+	return problem.At(problem.Where{File: o.path}, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it",
+		bound, ledgerFile(s.state)).
+		Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
+}
+
+// confirm asks whether steps are to be taken over. Only a typed yes will do; a
+// script says so with --yes.
+func (p *program) confirm(o runOptions, steps int, ledger string) error {
+	fmt.Fprintf(p.Err, "The ledger %s does not know %d steps that the workbook shows as done or undecided.\n", ledger, steps)
+	fmt.Fprint(p.Err, "Take them over from the workbook, so that they are not sent again? Type yes: ")
+	answer := ""
+	if p.In != nil {
+		answer, _ = bufio.NewReader(p.In).ReadString('\n') // no answer is an answer
+	}
+	fmt.Fprintln(p.Err)
+	if strings.EqualFold(strings.TrimSpace(answer), "yes") {
+		return nil
+	}
+	command := slices.Insert(o.command(), 2, "--yes")
+	return &incomplete{problem.New("not-confirmed", "nothing was sent: the ledger does not know what the workbook shows as done").
+		Hinted("bring the ledger back, or take the ids from the workbook: %s", strings.Join(quoteAll(command), " "))}
+}
+
+// before makes the ledger know what the workbook does, and passes the plans on
+// but for those of clients whose ids contradict it.
+func (r *recall) before(ctx context.Context, plans iter.Seq2[mapping.Plan, error], run string) (iter.Seq2[mapping.Plan, error], error) {
+	if r.Missing > 0 {
+		urls, err := r.urls()
+		if err == nil {
+			err = r.TakeOver(ctx, stepLines(r.setup.input), run, urls)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := r.Settle(ctx, uuid.NewString()); err != nil {
+		return nil, err
+	}
+	if err := r.CheckRows(ctx, r.setup.results.rows()); err != nil {
+		return nil, err
+	}
+	return r.Hold(plans), nil
+}
+
+// urls are the clients' redirect urls as the workbook shows them.
+func (r *recall) urls() (map[mapping.Identity]string, error) {
+	urls := map[mapping.Identity]string{}
+	for row, err := range r.setup.results.rows() {
+		if err != nil {
+			return nil, err
+		}
+		if row.URL != "" {
+			urls[r.setup.binding.Read(row.Record).Client] = row.URL
+		}
+	}
+	return urls, nil
+}

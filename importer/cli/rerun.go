@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/mapping/problem"
+)
+
+func (p *program) rerunCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "rerun",
+		Usage:     "do what is still missing in a results workbook, edited or not",
+		UsageText: "claimsheet rerun [options] RESULTS.xlsx",
+		Flags:     rerunFlags(),
+		Action: func(c *cli.Context) error {
+			if c.NArg() == 0 {
+				return problem.New("no-sheet", "no results workbook is given").Hinted("claimsheet rerun leads.results.xlsx")
+			}
+			o, err := p.runOptions(c)
+			if err != nil {
+				return err
+			}
+			if o.origin, err = readOrigin(o.sheet); err != nil {
+				return err
+			}
+			if err := o.origin.fill(&o.place, c.IsSet("env")); err != nil {
+				return err
+			}
+			o.yes = c.Bool("yes")
+			return p.run(c.Context, o)
+		},
+	}
+}
+
+func rerunFlags() []cli.Flag {
+	flags := placeFlags()
+	flags[0] = textFlag("mapping", "m", "the mapping `FILE`; default: the one that the workbook names")
+	flags[1] = textFlag("env", "e", "the `ENVIRONMENT`; default: the one that the workbook names")
+	flags = append(flags,
+		textFlag("out", "o", "the new results workbook's `FILE`; default: the workbook itself; an edited one is kept under another name"),
+		switchFlag("yes", "when the ledger is gone, take the ids from the workbook without asking"))
+	return append(flags, runFlags()...)
+}

@@ -1,0 +1,130 @@
+package cli_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+)
+
+var updateLibreOffice = flag.Bool("update-libreoffice", false, "make testdata/edited-in-libreoffice.xlsx anew, with the LibreOffice that is here")
+
+// saveInLibreOffice opens a workbook in LibreOffice and saves it again.
+func saveInLibreOffice(t *testing.T, path string) {
+	t.Helper()
+	office, err := exec.LookPath("soffice")
+	if err != nil || testing.Short() {
+		t.Skip("LibreOffice is not here, or the test is to be short")
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), office, "-env:UserInstallation=file://"+filepath.Join(dir, "profile"),
+		"--headless", "--convert-to", "xlsx:Calc MS Excel 2007 XML", "--outdir", dir, path)
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("LibreOffice: %v\n%s", err, said)
+	}
+	saved, err := os.ReadFile(filepath.Join(dir, filepath.Base(path)))
+	must(t, err)
+	must(t, os.WriteFile(path, saved, 0o600))
+}
+
+// editAsAPerson corrects the amount of client 3, sorts, filters and moves
+// columns.
+func editAsAPerson(t *testing.T, f *excelize.File) {
+	set(t, f, "Amount", 4, 250.25)
+	must(t, f.DuplicateRowTo("Results", 2, 6))
+	must(t, f.RemoveRow("Results", 2))
+	must(t, f.SetRowVisible("Results", 3, false))
+	moveToFront(t, f, "contactId")
+	moveToFront(t, f, "E-mail")
+}
+
+// TestRerunAfterLibreOffice: LibreOffice writes truth values as formulas and
+// styles of its own; keys, formats and the date system stay as they were.
+func TestRerunAfterLibreOffice(t *testing.T) {
+	s := newRerunScene(t)
+	before := shown(t, s.results())
+	s.edit(func(f *excelize.File) { editAsAPerson(t, f) })
+	saveInLibreOffice(t, s.results())
+	p := s.rerun()
+	if p.code != 4 || p.summary.Rows.Done != 1 || p.summary.Rows.Unchanged != 2 {
+		t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
+	}
+	s.createdOnce(all("c1@example.com", "00901"), all("c2@example.com", "00902"), all("c3@example.com", "00903"), client4)
+	checkResults(t, before, shown(t, s.results()), "")
+}
+
+const libreOfficeMapping = `
+name: loans
+api: v2
+client:
+  key: E-mail
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, lastName: Name}
+claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+workflow: {name: Loans, template_identifier: WF-LOANS}
+activities:
+  - {template: Your details, attributes: {Date of birth: Signed, Consent to contact: Opt in}}
+  - {template: Agreement details, on: loan, attributes: {Agreement number: Agreement no, Amount: Amount}}
+  - {template: Sign your claim, status: Open}
+`
+
+// TestRerunLibreOfficeWorkbook runs a results workbook again that LibreOffice
+// has written, in a folder without its ledger: also where LibreOffice is not.
+func TestRerunLibreOfficeWorkbook(t *testing.T) {
+	const golden = "testdata/edited-in-libreoffice.xlsx"
+	if *updateLibreOffice {
+		makeLibreOfficeWorkbook(t, golden)
+	}
+	data, err := os.ReadFile(golden)
+	must(t, err)
+	dir := t.TempDir()
+	mapping, results := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "leads.results.xlsx")
+	write(t, mapping, libreOfficeMapping)
+	must(t, os.WriteFile(results, data, 0o600))
+	before := shown(t, results)
+
+	p := runMain(t, "", "rerun", "--json", "--yes", "-m", mapping, results)
+	if p.code != 0 || p.summary.Rows.Done != 1 || p.summary.Rows.Unchanged != 3 {
+		t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
+	}
+	if r := p.summary.Requests; r.Client != 1 || r.Claim != 1 || r.Activity != 3 || r.Link != 1 {
+		t.Errorf("requests %+v, want those of one client", r)
+	}
+	after := shown(t, results)
+	for i := 1; i <= 4; i++ {
+		email := fmt.Sprintf("c%d@example.com", i)
+		for _, header := range []string{"Agreement no", "Signed", "Opt in", "Source row"} {
+			if now, then := after[email][header], before[email][header]; now != then || now == "" {
+				t.Errorf("%s: %s was %q and is now %q", email, header, then, now)
+			}
+		}
+		if i != 3 && (after[email]["claimIds"] != before[email]["claimIds"] || after[email]["redirectUrl"] != before[email]["redirectUrl"]) {
+			t.Errorf("%s: the ids were %v and are now %v", email, before[email], after[email])
+		}
+	}
+	if no := after["c3@example.com"]["Agreement no"]; no != "00903" {
+		t.Errorf("the agreement number is shown as %s", no)
+	}
+}
+
+// makeLibreOfficeWorkbook makes results in the sandbox, edits and saves them.
+func makeLibreOfficeWorkbook(t *testing.T, path string) {
+	dir := t.TempDir()
+	mapping, leads := filepath.Join(dir, "mapping.yaml"), filepath.Join(dir, "leads.xlsx")
+	write(t, mapping, libreOfficeMapping+"sheet: {header_row: 3}\n")
+	writeRerunSheet(t, leads)
+	if p := runMain(t, "", "run", "-m", mapping, "-e", "sandbox", "--json", leads); p.code != 1 {
+		t.Fatalf("exit code %d\n%s", p.code, p.err)
+	}
+	results := filepath.Join(dir, "leads.results.xlsx")
+	editWorkbook(t, results, func(f *excelize.File) { editAsAPerson(t, f) })
+	saveInLibreOffice(t, results)
+	data, err := os.ReadFile(results)
+	must(t, err)
+	must(t, os.RemoveAll(filepath.Join(dir, ".claimsheet"))) // or it would be the ledger to use
+	must(t, os.WriteFile(path, data, 0o644))
+}

@@ -1,0 +1,321 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/importer"
+	"claimsheet/importer/cli"
+)
+
+// ledgerService is a service that counts what it creates, by what a person
+// would call it.
+type ledgerService struct {
+	mu      sync.Mutex
+	created map[string]int    // “claim Loan 00901” → how often
+	names   map[string]string // id → e-mail or claim name
+	paths   []string          // of the creating calls
+	flows   map[string]bool   // the workflow names that were sent
+	silent  map[string]bool   // created, and the connection is cut before the answer
+}
+
+const rerunTemplates = `[
+ {"id": "10000000-0000-4000-8000-000000000001", "name": "Agreement details", "activityAttributeTemplates": [
+  {"id": "11000000-0000-4000-8000-000000000001", "name": "Agreement number", "dataType": "Text"},
+  {"id": "11000000-0000-4000-8000-000000000002", "name": "Amount", "dataType": "Currency"},
+  {"id": "11000000-0000-4000-8000-000000000003", "name": "Signed on", "dataType": "Date"},
+  {"id": "11000000-0000-4000-8000-000000000004", "name": "Consent to contact", "dataType": "Checkbox"}]},
+ {"id": "10000000-0000-4000-8000-000000000002", "name": "Sign your claim", "activityAttributeTemplates": []}]`
+
+func (s *ledgerService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	path := strings.TrimPrefix(r.URL.Path, "/funnel/v2/")
+	if r.Method == http.MethodGet {
+		if path == "activity-templates" {
+			_, _ = io.WriteString(w, rerunTemplates)
+			return
+		}
+		address := path[strings.LastIndex(path, "/")+1:]
+		for id, name := range s.names {
+			if name == address {
+				fmt.Fprintf(w, `{"contactId": %q}`, id)
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"error": "nobody"}`)
+		return
+	}
+	s.paths = append(s.paths, r.URL.RequestURI())
+	name, answer := s.create(path, r)
+	s.created[name]++
+	if s.silent[name] {
+		panic(http.ErrAbortHandler)
+	}
+	w.WriteHeader(http.StatusCreated)
+	_, _ = io.WriteString(w, answer)
+}
+
+// create names what a call creates, and answers it.
+func (s *ledgerService) create(path string, r *http.Request) (name, answer string) {
+	var body struct{ Email, ClaimName, TemplateID, WorkflowName string }
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	query := r.URL.Query()
+	switch id := fmt.Sprintf("ID-%d", len(s.paths)); {
+	case path == "contacts":
+		s.names[id] = body.Email
+		return "client " + body.Email, fmt.Sprintf(`{"contactId": %q}`, id)
+	case path == "claims":
+		s.names[id] = body.ClaimName
+		return "claim " + body.ClaimName, fmt.Sprintf(`{"claimId": %q}`, id)
+	case path == "activities":
+		s.flows[body.WorkflowName] = true
+		on := query.Get("claimId") + query.Get("contactId")
+		return "activity " + body.TemplateID[len(body.TemplateID)-1:] + " on " + s.names[on], `{}`
+	}
+	contact := strings.Split(path, "/")[1]
+	return "link " + s.names[contact], fmt.Sprintf(`{"redirectUrl": "https://claims.example.test/%s"}`, s.names[contact])
+}
+
+// all is what a lead's steps create.
+func all(email, no string) []string {
+	return []string{"client " + email, "claim Loan " + no, "activity 1 on Loan " + no, "activity 2 on " + email, "link " + email}
+}
+
+// rerunScene is a folder with a mapping, an environment, a sheet of four
+// clients and, after newRerunScene, the results of a first run: client 3 has
+// an amount that is none, and it is not known whether the claim of client 4 was
+// created.
+type rerunScene struct {
+	t       *testing.T
+	dir     string
+	service *ledgerService
+}
+
+const rerunMapping = `
+name: loans
+api: v2
+sheet: {name: Leads, header_row: 3}
+client:
+  key: E-mail
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, lastName: Name}
+claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+workflow: {name: "{sheet}", template_identifier: WF-1}
+activities:
+  - template: Agreement details
+    on: loan
+    attributes: {Agreement number: Agreement no, Amount: Amount, Signed on: Signed, Consent to contact: Opt in}
+  - {template: Sign your claim, status: Open}
+`
+
+func newRerunScene(t *testing.T) *rerunScene {
+	t.Helper()
+	s := &rerunScene{t: t, dir: t.TempDir(), service: &ledgerService{
+		created: map[string]int{}, names: map[string]string{}, flows: map[string]bool{}, silent: map[string]bool{"claim Loan 00904": true}}}
+	server := httptest.NewServer(s.service)
+	t.Cleanup(server.Close)
+	write(t, s.path("mapping.yaml"), rerunMapping)
+	write(t, s.path("environments.yaml"), "default: uat\nenvironments:\n  uat: {base_url: '"+server.URL+"'}\n  live: {base_url: '"+server.URL+"/live'}\n")
+	writeRerunSheet(t, s.path("leads.xlsx"))
+	if p := s.main("", "run", "-m", s.path("mapping.yaml"), "--json", s.path("leads.xlsx")); p.code != 4 {
+		t.Fatalf("the first run: exit code %d\n%s", p.code, p.err)
+	}
+	return s
+}
+
+// writeRerunSheet writes the leads from row 4, in a workbook that counts days
+// from 1904.
+func writeRerunSheet(t *testing.T, path string) {
+	t.Helper()
+	f := excelize.NewFile()
+	date1904, five, day := true, "00000", "dd/mm/yyyy"
+	number, err := f.NewStyle(&excelize.Style{CustomNumFmt: &five})
+	if err != nil {
+		t.Fatal(err)
+	}
+	date, err := f.NewStyle(&excelize.Style{CustomNumFmt: &day})
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(t, f.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &date1904}))
+	must(t, f.SetSheetName("Sheet1", "Leads"))
+	must(t, f.SetSheetRow("Leads", "A3", &[]any{"Agreement no", "E-mail", "Name", "Amount", "Signed", "Opt in", "Note"}))
+	for i := 1; i <= 4; i++ {
+		var amount any = 1000.5
+		if i == 3 {
+			amount = "ask"
+		}
+		row := []any{900 + i, fmt.Sprintf("c%d@example.com", i), fmt.Sprintf("Name %d", i), amount, 43000 + i, i%2 == 0, "mine"}
+		must(t, f.SetSheetRow("Leads", fmt.Sprintf("A%d", 3+i), &row))
+		must(t, f.SetCellStyle("Leads", fmt.Sprintf("A%d", 3+i), fmt.Sprintf("A%d", 3+i), number))
+		must(t, f.SetCellStyle("Leads", fmt.Sprintf("E%d", 3+i), fmt.Sprintf("E%d", 3+i), date))
+	}
+	must(t, f.SaveAs(path))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *rerunScene) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *rerunScene) results() string { return s.path("leads.results.xlsx") }
+
+// outcome is what a command came to.
+type outcome struct {
+	code     int
+	out, err string
+	summary  importer.Summary
+}
+
+// main runs the program; in is what is typed.
+func (s *rerunScene) main(in string, args ...string) outcome {
+	s.t.Helper()
+	return runMain(s.t, in, args...)
+}
+
+func runMain(t *testing.T, in string, args ...string) outcome {
+	t.Helper()
+	var out, diagnostics bytes.Buffer
+	stdio := cli.IO{In: strings.NewReader(in), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
+	p := outcome{code: cli.Main(context.Background(), args, stdio), out: out.String(), err: diagnostics.String()}
+	if p.out != "" {
+		if err := json.Unmarshal(out.Bytes(), &p.summary); err != nil {
+			t.Fatalf("stdout is not the summary: %v\n%s", err, p.out)
+		}
+	}
+	return p
+}
+
+// rerun runs the results workbook again.
+func (s *rerunScene) rerun(flags ...string) outcome {
+	s.t.Helper()
+	return s.main("", append(append([]string{"rerun", "--json"}, flags...), s.results())...)
+}
+
+// edit changes the results workbook as a person would.
+func (s *rerunScene) edit(change func(f *excelize.File)) {
+	s.t.Helper()
+	editWorkbook(s.t, s.results(), change)
+}
+
+func editWorkbook(t *testing.T, path string, change func(f *excelize.File)) {
+	t.Helper()
+	f, err := excelize.OpenFile(path)
+	must(t, err)
+	change(f)
+	must(t, f.SaveAs(path))
+	must(t, f.Close())
+}
+
+// cell is the reference of a row's cell below a header.
+func cell(t *testing.T, f *excelize.File, sheet, header string, row int) string {
+	t.Helper()
+	found, err := f.SearchSheet(sheet, header)
+	must(t, err)
+	for _, at := range found {
+		column, line, err := excelize.CellNameToCoordinates(at)
+		must(t, err)
+		if line == 1 {
+			name, err := excelize.CoordinatesToCellName(column, row)
+			must(t, err)
+			return name
+		}
+	}
+	t.Fatalf("the sheet %s has no column %q", sheet, header)
+	return ""
+}
+
+// stepCell is the cell of a column in the line of a client's step in the sheet
+// Steps.
+func stepCell(t *testing.T, f *excelize.File, client, step, header string) string {
+	t.Helper()
+	rows, err := f.GetRows("Steps")
+	must(t, err)
+	for i, row := range rows {
+		if len(row) > 2 && row[1] == client && row[2] == step {
+			return cell(t, f, "Steps", header, i+1)
+		}
+	}
+	t.Fatalf("the sheet Steps has no line for %s %s", client, step)
+	return ""
+}
+
+// set writes a cell of the sheet Results.
+func set(t *testing.T, f *excelize.File, header string, row int, value any) {
+	t.Helper()
+	must(t, f.SetCellValue("Results", cell(t, f, "Results", header, row), value))
+}
+
+// shown are the results by e-mail and header, as a person reads them.
+func shown(t *testing.T, path string) map[string]map[string]string {
+	t.Helper()
+	f, err := excelize.OpenFile(path)
+	must(t, err)
+	defer f.Close()
+	rows, err := f.GetRows("Results")
+	must(t, err)
+	all := map[string]map[string]string{}
+	for _, row := range rows[1:] {
+		line := map[string]string{}
+		for i, text := range row {
+			line[rows[0][i]] = text
+		}
+		all[line["E-mail"]] = line
+	}
+	return all
+}
+
+func (s *rerunScene) createdOnce(leads ...[]string) {
+	s.t.Helper()
+	s.service.mu.Lock()
+	defer s.service.mu.Unlock()
+	want := map[string]bool{}
+	for _, lead := range leads {
+		for _, name := range lead {
+			want[name] = true
+			if n := s.service.created[name]; n != 1 {
+				s.t.Errorf("%s was created %d times", name, n)
+			}
+		}
+	}
+	for name := range s.service.created {
+		if !want[name] {
+			s.t.Errorf("%s was created", name)
+		}
+	}
+}
+
+// sent is how many creating calls there have been.
+func (s *rerunScene) sent() int {
+	s.service.mu.Lock()
+	defer s.service.mu.Unlock()
+	return len(s.service.paths)
+}
+
+func (s *rerunScene) loseLedger() {
+	s.t.Helper()
+	files, err := filepath.Glob(s.path(".claimsheet/ledger.db*"))
+	must(s.t, err)
+	for _, file := range files {
+		must(s.t, os.Remove(file))
+	}
+}

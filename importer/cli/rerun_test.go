@@ -1,0 +1,268 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+)
+
+// client4 is what is known of client 4: its claim may or may not be there.
+var client4 = []string{"client c4@example.com", "claim Loan 00904"}
+
+// TestRerunDoesWhatIsMissing corrects client 3 in a workbook that was edited in
+// every other way too: only client 3 is sent.
+func TestRerunDoesWhatIsMissing(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		edit func(t *testing.T, f *excelize.File)
+		rows int
+	}{
+		{"sorted", func(t *testing.T, f *excelize.File) {
+			for range 3 { // the first row goes to the end, three times
+				must(t, f.DuplicateRowTo("Results", 2, 6))
+				must(t, f.RemoveRow("Results", 2))
+			}
+			must(t, f.DuplicateRowTo("Steps", 2, 4))
+			must(t, f.RemoveRow("Steps", 2))
+		}, 4},
+		{"filtered", func(t *testing.T, f *excelize.File) {
+			for row := 2; row <= 5; row++ {
+				must(t, f.SetRowVisible("Results", row, row == 2))
+			}
+		}, 4},
+		{"a row deleted", func(t *testing.T, f *excelize.File) { must(t, f.RemoveRow("Results", 2)) }, 3},
+		{"a source column deleted", func(t *testing.T, f *excelize.File) { removeColumn(t, f, "Note") }, 4},
+		{"our columns deleted", func(t *testing.T, f *excelize.File) {
+			for _, header := range []string{"Import status", "contactId", "claimIds", "redirectUrl", "Failed step", "Error", "What to do", "Source row"} {
+				removeColumn(t, f, header)
+			}
+		}, 4},
+		{"columns moved", func(t *testing.T, f *excelize.File) {
+			moveToFront(t, f, "E-mail")
+			moveToFront(t, f, "redirectUrl")
+			moveToFront(t, f, "Source row")
+			moveToFront(t, f, "Import status")
+		}, 4},
+		{"ids erased", func(t *testing.T, f *excelize.File) {
+			for row := 2; row <= 5; row++ {
+				set(t, f, "contactId", row, nil)
+				set(t, f, "claimIds", row, nil)
+			}
+			must(t, f.SetCellValue("Steps", stepCell(t, f, "c1@example.com", "client", "Id"), nil))
+		}, 4},
+		{"the sheet Steps deleted", func(t *testing.T, f *excelize.File) { must(t, f.DeleteSheet("Steps")) }, 4},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newRerunScene(t)
+			before := shown(t, s.results())
+			s.edit(func(f *excelize.File) {
+				set(t, f, "Amount", 4, 250.25)
+				test.edit(t, f)
+			})
+			p := s.rerun()
+			if p.code != 4 || p.summary.Rows.Total != test.rows || p.summary.Rows.Done != 1 || p.summary.Rows.Uncertain != 1 {
+				t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
+			}
+			s.createdOnce(all("c1@example.com", "00901"), all("c2@example.com", "00902"), all("c3@example.com", "00903"), client4)
+			checkResults(t, before, shown(t, s.results()), test.name)
+			if header := headerOf(t, s.results()); slices.Contains(header, "") || slices.Index(header, "Import status") != len(header)-8 {
+				t.Errorf("the new workbook's columns are %q", header)
+			}
+			if len(s.service.flows) != 1 || !s.service.flows["Leads"] {
+				t.Errorf("the workflow names are %v; all are to name the sheet first imported", s.service.flows)
+			}
+		})
+	}
+}
+
+// checkResults compares the new workbook with the one before, client by client.
+func checkResults(t *testing.T, before, after map[string]map[string]string, edit string) {
+	t.Helper()
+	for email, now := range after {
+		then := before[email]
+		for _, header := range []string{"Agreement no", "Name", "Signed", "Opt in"} {
+			if now[header] != then[header] {
+				t.Errorf("%s: %s was %q and is now %q", email, header, then[header], now[header])
+			}
+		}
+		if email != "c3@example.com" && (now["contactId"] != then["contactId"] || now["claimIds"] != then["claimIds"] || now["redirectUrl"] != then["redirectUrl"]) {
+			t.Errorf("%s: the ids were %v and are now %v", email, then, now)
+		}
+		if edit != "our columns deleted" && now["Source row"] != then["Source row"] {
+			t.Errorf("%s: the source row was %s and is now %s", email, then["Source row"], now["Source row"])
+		}
+	}
+	three := after["c3@example.com"]
+	if three["Import status"] != "done" || three["redirectUrl"] != "https://claims.example.test/c3@example.com" || three["Agreement no"] != "00903" {
+		t.Errorf("the corrected row says %v", three)
+	}
+}
+
+func headerOf(t *testing.T, path string) []string {
+	t.Helper()
+	f, err := excelize.OpenFile(path)
+	must(t, err)
+	defer f.Close()
+	rows, err := f.GetRows("Results")
+	must(t, err)
+	return rows[0]
+}
+
+func removeColumn(t *testing.T, f *excelize.File, header string) {
+	t.Helper()
+	must(t, f.RemoveCol("Results", letters(cell(t, f, "Results", header, 1))))
+}
+
+// moveToFront moves a column with its values, types and number formats.
+func moveToFront(t *testing.T, f *excelize.File, header string) {
+	t.Helper()
+	must(t, f.InsertCols("Results", "A", 1))
+	from := letters(cell(t, f, "Results", header, 1))
+	for row := 1; row <= 5; row++ {
+		at, to := fmt.Sprint(from, row), fmt.Sprint("A", row)
+		raw, err := f.GetCellValue("Results", at, excelize.Options{RawCellValue: true})
+		must(t, err)
+		kind, err := f.GetCellType("Results", at)
+		must(t, err)
+		style, err := f.GetCellStyle("Results", at)
+		must(t, err)
+		var value any = raw
+		if n, err := strconv.ParseFloat(raw, 64); err == nil && kind != excelize.CellTypeSharedString && kind != excelize.CellTypeInlineString {
+			value = n
+		}
+		must(t, f.SetCellValue("Results", to, value))
+		must(t, f.SetCellStyle("Results", to, to, style))
+	}
+	must(t, f.RemoveCol("Results", from))
+}
+
+func letters(cell string) string { return strings.TrimRight(cell, "0123456789") }
+
+// TestRerunKeepsTheEditedWorkbook: what a person wrote is never overwritten,
+// and -o leaves the workbook alone.
+func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
+	s := newRerunScene(t)
+	s.edit(func(f *excelize.File) { set(t, f, "Note", 2, "a remark") })
+	edited, err := os.ReadFile(s.results())
+	must(t, err)
+	if p := s.rerun("-o", s.path("other.xlsx")); p.code != 4 || p.summary.Results != s.path("other.xlsx") {
+		t.Fatalf("exit code %d, results %s\n%s", p.code, p.summary.Results, p.err)
+	}
+	if now, err := os.ReadFile(s.results()); err != nil || string(now) != string(edited) {
+		t.Errorf("with -o the workbook itself changed (%v)", err)
+	}
+	s.rerun()
+	aside, err := filepath.Glob(s.path("leads.results-*.xlsx"))
+	must(t, err)
+	if len(aside) != 1 {
+		t.Fatalf("%d copies of the edited workbook", len(aside))
+	}
+	if kept, err := os.ReadFile(aside[0]); err != nil || string(kept) != string(edited) {
+		t.Errorf("the copy is not the edited workbook (%v)", err)
+	}
+	if note := shown(t, s.results())["c1@example.com"]["Note"]; note != "a remark" {
+		t.Errorf("the new workbook's note is %q", note)
+	}
+}
+
+// TestRerunDryRun: it foresees the run, and changes nothing.
+func TestRerunDryRun(t *testing.T) {
+	s := newRerunScene(t)
+	s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
+	edited, err := os.ReadFile(s.results())
+	must(t, err)
+	sent := s.sent()
+	plan := s.rerun("--dry-run")
+	if now, err := os.ReadFile(s.results()); err != nil || string(now) != string(edited) || s.sent() != sent {
+		t.Errorf("the dry run changed the workbook, or sent something (%v)", err)
+	}
+	if plan.summary.Results != s.path("leads.results.plan.xlsx") || plan.summary.Rows.Planned != 1 {
+		t.Errorf("results %s, rows %+v\n%s", plan.summary.Results, plan.summary.Rows, plan.err)
+	}
+	if run := s.rerun(); run.summary.Requests != plan.summary.Requests {
+		t.Errorf("foreseen %+v, sent %+v", plan.summary.Requests, run.summary.Requests)
+	}
+}
+
+// TestRerunSaysWhatChanged: data of what is done are not sent again; the row
+// names the cell, where it now stands.
+func TestRerunSaysWhatChanged(t *testing.T) {
+	s := newRerunScene(t)
+	s.edit(func(f *excelize.File) {
+		set(t, f, "Amount", 3, 1)
+		moveToFront(t, f, "Import status")
+	})
+	sent := s.sent()
+	if p := s.rerun(); p.summary.Rows.Changed != 1 || s.sent() != sent {
+		t.Fatalf("rows %+v, %d sent\n%s", p.summary.Rows, s.sent()-sent, p.err)
+	}
+	row := shown(t, s.results())["c2@example.com"]
+	if row["Import status"] != "changed" || !strings.Contains(row["Error"], "Results!E3") {
+		t.Errorf("the row says %q, %q", row["Import status"], row["Error"])
+	}
+}
+
+// TestRerunRefuses: what is no results workbook of this environment and
+// mapping.
+func TestRerunRefuses(t *testing.T) {
+	s := newRerunScene(t)
+	for _, test := range []struct {
+		name, code string
+		args       func() []string
+	}{
+		{"another environment", "[other-environment]", func() []string { return []string{"rerun", "-e", "live", s.results()} }},
+		{"the sandbox", "[other-environment]", func() []string { return []string{"rerun", "-e", "sandbox", s.results()} }},
+		{"a lead sheet", "[not-results]", func() []string { return []string{"rerun", s.path("leads.xlsx")} }},
+		{"no file", "[no-file]", func() []string { return []string{"rerun", s.path("none.xlsx")} }},
+		{"a plan", "[plan-workbook]", func() []string {
+			s.main("", "run", "-m", s.path("mapping.yaml"), "--dry-run", "--json", s.path("leads.xlsx"))
+			return []string{"rerun", s.path("leads.plan.xlsx")}
+		}},
+		{"the mapping moved", "[no-mapping]", func() []string {
+			must(t, os.Rename(s.path("mapping.yaml"), s.path("moved.yaml")))
+			return []string{"rerun", s.results()}
+		}},
+		{"another mapping", "[other-mapping]", func() []string {
+			write(t, s.path("other.yaml"), strings.Replace(rerunMapping, "name: loans", "name: cars", 1))
+			return []string{"rerun", "-m", s.path("other.yaml"), s.results()}
+		}},
+		{"other keys", "[identity-changed]", func() []string {
+			write(t, s.path("mapping.yaml"), strings.Replace(rerunMapping, "key: E-mail", "key: Name", 1))
+			return []string{"rerun", s.results()}
+		}},
+		{"a copy without its ledger", "[other-ledger]", func() []string {
+			return []string{"rerun", "--yes", "--state", s.path("elsewhere"), s.results()}
+		}},
+		{"run instead of rerun", "[results-workbook]", func() []string {
+			return []string{"run", "-m", s.path("mapping.yaml"), s.results()}
+		}},
+		{"no workbook", "[no-sheet]", func() []string { return []string{"rerun"} }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			write(t, s.path("mapping.yaml"), rerunMapping)
+			sent := s.sent()
+			p := s.main("", test.args()...)
+			if p.code != 2 || !strings.Contains(p.err, test.code) {
+				t.Errorf("exit code %d, want 2 and %s\n%s", p.code, test.code, p.err)
+			}
+			if s.sent() != sent {
+				t.Errorf("%d requests were sent", s.sent()-sent)
+			}
+		})
+	}
+}
+
+// TestRerunWithMappingMoved: -m names the mapping where it is now.
+func TestRerunWithMappingMoved(t *testing.T) {
+	s := newRerunScene(t)
+	must(t, os.Rename(s.path("mapping.yaml"), s.path("moved.yaml")))
+	if p := s.rerun("-m", s.path("moved.yaml")); p.code != 4 || p.summary.Rows.Unchanged != 2 {
+		t.Errorf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
+	}
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"claimsheet/importer"
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+// stepLines are the lines of a results workbook's sheet Steps and of those in
+// which it goes on; none when the sheet was deleted. Each call is a fresh pass.
+func stepLines(in *input) iter.Seq2[importer.WorkbookStep, error] {
+	return func(yield func(importer.WorkbookStep, error) bool) {
+		for n := 1; ; n++ {
+			name := reports.StepsSheet
+			if n > 1 {
+				name += " " + strconv.Itoa(n)
+			}
+			r, err := in.open(sheet.Options{Name: name})
+			if absent(err) {
+				return
+			}
+			more := true
+			if err == nil {
+				more, err = eachStep(r, yield), r.Close()
+			}
+			if err != nil && more {
+				yield(importer.WorkbookStep{}, err)
+			}
+			if err != nil || !more {
+				return
+			}
+		}
+	}
+}
+
+// absent tells that a sheet is not in the workbook, or that nothing is in it.
+func absent(err error) bool {
+	p, ok := err.(problem.Problem)
+	return ok && (p.Code == "sheet-not-found" || p.Code == "empty-sheet")
+}
+
+// eachStep yields the lines of one sheet; more is false when the consumer has
+// had enough or has been given an error.
+func eachStep(r *sheet.Reader, yield func(importer.WorkbookStep, error) bool) (more bool) {
+	tab := r.Sheet()
+	columns, err := stepColumns(tab)
+	if err != nil {
+		yield(importer.WorkbookStep{}, err)
+		return false
+	}
+	for record, err := range r.Records() {
+		if err != nil {
+			yield(importer.WorkbookStep{}, err)
+			return false
+		}
+		if line, ok := stepLine(tab, columns, record); ok && !yield(line, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// stepHeaders are the columns that are read back.
+var stepHeaders = []string{reports.NumberHeader, reports.ClientKeyHeader, reports.StepHeader,
+	reports.StateHeader, reports.IDHeader, reports.SettleHeader}
+
+// stepColumns finds them by their headers, wherever they were moved to. One
+// that is gone is a problem: without it a decision or an id would be passed
+// over.
+func stepColumns(tab mapping.Sheet) (map[string]int, error) {
+	columns := map[string]int{}
+	for i, header := range tab.Header {
+		name := strings.TrimSpace(header)
+		if _, twice := columns[name]; !twice {
+			columns[name] = i
+		}
+	}
+	var found problem.List
+	for _, name := range stepHeaders {
+		if _, ok := columns[name]; !ok {
+			found = append(found, problem.At(problem.Where{Sheet: tab.Name}, "no-column", "the sheet has no column “%s”", name).
+				Hinted("take it from the copy that was kept of the workbook; if nothing in this sheet matters, delete the sheet"))
+		}
+	}
+	return columns, found.Err()
+}
+
+// stepLine reads a line; ok is false for one in which our columns are empty.
+func stepLine(tab mapping.Sheet, columns map[string]int, record mapping.Record) (importer.WorkbookStep, bool) {
+	said := func(header string) string { return strings.TrimSpace(record.Cell(columns[header]).Shown) }
+	at := func(header string) problem.Where { return tab.At(columns[header], record.Row) }
+	line := importer.WorkbookStep{
+		Number: count(said(reports.NumberHeader)),
+		Client: record.Cell(columns[reports.ClientKeyHeader]).Shown, Step: record.Cell(columns[reports.StepHeader]).Shown,
+		State: said(reports.StateHeader), ID: said(reports.IDHeader), Settle: said(reports.SettleHeader),
+		StepAt: at(reports.StepHeader), StateAt: at(reports.StateHeader), IDAt: at(reports.IDHeader), SettleAt: at(reports.SettleHeader),
+	}
+	return line, line.Client+line.Step+line.State+line.ID+line.Settle != ""
+}
