@@ -14,8 +14,6 @@ import (
 
 // newFaults lists the faults of the table, in its order.
 func newFaults(t *testing.T) faults {
-	closed := listen(t)
-	closed.Close()
 	over := make(chan struct{}) // ends what is silent
 	t.Cleanup(func() { close(over) })
 	silence := func(v visit) bool { v.swallow(); <-over; return false }
@@ -27,7 +25,7 @@ func newFaults(t *testing.T) faults {
 	hastily := func(cfg *apiclient.Config) { cfg.Timeout = 2 * time.Second }
 	return faults{
 		"unknown host":       {url: "https://nowhere.invalid"},
-		"connection refused": {url: "http://" + closed.Addr().String()},
+		"connection refused": {url: "http://" + refusing(t)},
 		"no route":           {url: "https://255.255.255.255"},
 		"dial time-out":      {url: "http://" + fullQueue(t), slow: true},
 		"a proxy on the way refuses": {tls: true, accept: func(conn *net.TCPConn) {

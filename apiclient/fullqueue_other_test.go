@@ -10,3 +10,9 @@ func fullQueue(t *testing.T) (address string) {
 	t.Skip("the queue of waiting connections cannot be made short on this system")
 	return ""
 }
+
+// refusing is as on unix systems.
+func refusing(t *testing.T) (address string) {
+	t.Skip("needs a socket that is bound and does not listen")
+	return ""
+}

@@ -4,6 +4,7 @@ package apiclient_test
 
 import (
 	"net"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -33,4 +34,23 @@ func fullQueue(t *testing.T) (address string) {
 	}
 	t.Skip("this system's queue of waiting connections cannot be filled")
 	return ""
+}
+
+// refusing is an address that refuses connections, and that no other test can
+// be given meanwhile: a socket has it that does not listen.
+func refusing(t *testing.T) (address string) {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
 }
