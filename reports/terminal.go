@@ -120,26 +120,26 @@ func nextSteps(s importer.Summary, e Ending) []string {
 	switch {
 	case s.DryRun && r.Planned > 0 && r.Invalid > 0:
 		return []string{"Next: correct the cells and check again, or import the others; the corrected ones can follow:",
-			"  " + commandLine(e.Command)}
+			"  " + CommandLine(e.Command)}
 	case s.DryRun && r.Planned > 0:
-		return []string{"Next:", "  " + commandLine(e.Command)}
+		return []string{"Next:", "  " + CommandLine(e.Command)}
 	case s.DryRun:
 		return nil
 	}
 	var lines []string
 	if r.Uncertain > 0 && e.Settle != nil {
-		lines = append(lines, "What is uncertain is never sent again by itself. To list it, and decide:", "  "+commandLine(e.Settle))
+		lines = append(lines, "What is uncertain is never sent again by itself. To list it, and decide:", "  "+CommandLine(e.Settle))
 	}
 	if r.Failed+r.Invalid+r.NotStarted > 0 && e.Rerun != nil {
 		lines = append(lines, "Correct the cells in the results workbook and give it back; only what is missing is sent:",
-			"  "+commandLine(e.Rerun))
+			"  "+CommandLine(e.Rerun))
 	}
 	return lines
 }
 
-// commandLine is a command as it can be typed: words with anything but plain
+// CommandLine is a command as it can be typed: words with anything but plain
 // characters are quoted, as this system's shell understands it.
-func commandLine(words []string) string {
+func CommandLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = w

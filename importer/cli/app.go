@@ -13,6 +13,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // Version is the program's version; a release build sets it.
@@ -123,7 +124,7 @@ func refuseLateFlags(c *cli.Context) error {
 			corrected = append(corrected, args[i:]...)
 			corrected = append(corrected, args[:i]...)
 			return problem.New("late-flag", "the flag %s stands after the argument %s; flags come first", arg, args[0]).
-				Hinted("%s", strings.Join(quoteAll(corrected), " "))
+				Hinted("%s", reports.CommandLine(corrected))
 		}
 	}
 	return nil
@@ -147,15 +148,4 @@ func givenFlags(c *cli.Context) []string {
 		}
 	}
 	return words
-}
-
-func quoteAll(words []string) []string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		quoted[i] = w
-		if strings.ContainsAny(w, " \t'\"$&|;<>()*?") {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return quoted
 }

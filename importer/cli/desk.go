@@ -17,6 +17,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // deskFlags are the flags of commands that work on the ledger without a sheet.
@@ -119,5 +120,5 @@ func (w place) command(words ...string) string {
 			line = append(line, flag[0], flag[1])
 		}
 	}
-	return strings.Join(quoteAll(append(line, words[1:]...)), " ")
+	return reports.CommandLine(append(line, words[1:]...))
 }

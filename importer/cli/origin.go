@@ -39,10 +39,10 @@ func readOrigin(path string) (*origin, error) {
 		return nil, cannotRead(path, err)
 	case !ours:
 		return nil, problem.At(at, "not-results", "this is not a results workbook that Claimsheet wrote").
-			Hinted("to import a sheet: claimsheet run -m mapping.yaml %s", quoteAll([]string{path})[0])
+			Hinted("to import a sheet: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{path}))
 	case reports.Kind(property[reports.KindProperty]) != reports.Results:
 		return nil, problem.At(at, "plan-workbook", "this is the plan of a dry run, which sent nothing; a results workbook was expected").
-			Hinted("to import the sheet that it was made from: claimsheet run -m mapping.yaml %s", quoteAll([]string{property[inputProperty]})[0])
+			Hinted("to import the sheet that it was made from: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{property[inputProperty]}))
 	}
 	return &origin{path, property}, nil
 }
@@ -55,7 +55,7 @@ func refuseResults(given, copied string) error {
 		return nil
 	}
 	return problem.At(problem.Where{File: given}, "results-workbook", "this is a workbook that Claimsheet wrote, not a lead sheet").
-		Hinted("to do what is missing in it: claimsheet rerun %s", quoteAll([]string{given})[0])
+		Hinted("to do what is missing in it: claimsheet rerun %s", reports.CommandLine([]string{given}))
 }
 
 // fill sets the mapping and the environment that are not given to those of the

@@ -14,6 +14,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // recall is what a rerun's workbook says beside its rows, compared with the
@@ -90,7 +91,7 @@ func (p *program) confirm(o runOptions, steps int, ledger string) error {
 	}
 	command := slices.Insert(o.command(), 2, "--yes")
 	return &incomplete{problem.New("not-confirmed", "nothing was sent: the ledger does not know what the workbook shows as done").
-		Hinted("bring the ledger back, or take the ids from the workbook: %s", strings.Join(quoteAll(command), " "))}
+		Hinted("bring the ledger back, or take the ids from the workbook: %s", reports.CommandLine(command))}
 }
 
 // before makes the ledger know what the workbook does, and passes the plans on
