@@ -19,7 +19,7 @@ const (
 	adviceSkipped   = "The service knows this client already, so the rows were left out (existing: skip)."
 	adviceNoLinkV1  = "The client was known already: the service gives a redirect url only when it creates one."
 	adviceNoURL     = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
-	adviceSameClaim = "It is the same claim as row %d; its ids are shown."
+	adviceSameClaim = "It is the same claim as row %s; its ids are shown."
 )
 
 // adviceUncertain tells what to look for. The service has no way to list

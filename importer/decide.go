@@ -46,7 +46,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		d.fixWorkflow()
 		switch d.known.To {
 		case ledger.Done:
-			if d.compare(b.Sheet()) && moved == "" {
+			if d.compare(b) && moved == "" {
 				moved = step.Title
 			}
 			d.noteURL(b.Mapping().V1())
@@ -83,7 +83,7 @@ func (d *decision) fixWorkflow() {
 
 // compare settles a done step: kept, or different. moved tells that a cell
 // wants an activity in another status than it has.
-func (d *decision) compare(sheet mapping.Sheet) (moved bool) {
+func (d *decision) compare(b *mapping.Binding) (moved bool) {
 	d.action = keep
 	if d.known.Digest == "" || d.known.Digest == d.asked.digest() {
 		return false
@@ -98,10 +98,10 @@ func (d *decision) compare(sheet mapping.Sheet) (moved bool) {
 	var parts []string
 	if diff.status {
 		parts = append(parts, fmt.Sprintf("it was sent as %s and is now wanted as %s: %s",
-			then.Status, d.asked.Status, cells(sheet, d.asked.resume)))
+			then.Status, d.asked.Status, cells(b, d.asked.resume)))
 	}
 	for _, c := range diff.cells {
-		parts = append(parts, "“"+c.name+"” differs: "+cells(sheet, c.source))
+		parts = append(parts, "“"+c.name+"” differs: "+cells(b, c.source))
 	}
 	if len(parts) > 0 {
 		d.action, d.why = differ, strings.Join(parts, "; ")
@@ -121,10 +121,10 @@ func (d *decision) noteURL(v1 bool) {
 }
 
 // cells names the cells that a value came from.
-func cells(sheet mapping.Sheet, src mapping.Source) string {
+func cells(b *mapping.Binding, src mapping.Source) string {
 	at := make([]string, len(src.Columns))
 	for i, column := range src.Columns {
-		at[i] = sheet.At(column, src.Row).String()
+		at[i] = b.At(column, src.Row).String()
 	}
 	return strings.Join(at, ", ")
 }

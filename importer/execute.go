@@ -49,7 +49,7 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (Outcome, int, er
 	if err == nil && !over {
 		var steps []StepOutcome
 		steps, err = walk(decisions, func(d decision) (StepOutcome, error) { return e.send(ctx, d) })
-		outcome = outcomeOf(plan, steps)
+		outcome = outcomeOf(j.Binding, plan, steps)
 	}
 	if flushErr := e.commit(); err == nil {
 		err = flushErr
@@ -251,6 +251,6 @@ func (e *errand) commit() error {
 
 func (e *errand) event(d decision, to ledger.State) ledger.Event {
 	return ledger.Event{
-		StepID: e.job.stepID(e.plan.Client, d.step), To: to, At: time.Now().UTC(), Run: e.job.Run, Kind: string(d.step.Kind),
+		StepID: e.job.stepID(e.plan.Client, d.step), To: to, At: time.Now().UTC(), Run: e.job.run(e.plan), Kind: string(d.step.Kind),
 	}
 }

@@ -135,7 +135,7 @@ func (j *Job) foresee(ctx context.Context, plan mapping.Plan, probed map[apiclie
 		j.tally.planned(d.step.Kind)
 		return StepOutcome{Step: d.step, Status: Planned}, nil
 	})
-	o := outcomeOf(plan, steps)
+	o := outcomeOf(j.Binding, plan, steps)
 	noteMapping(&o, decisions)
 	return o, err
 }

@@ -41,7 +41,7 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (Out
 	case why != "":
 		return leftOut(plan, made, url, why), true
 	case len(plan.Problems) > 0:
-		return invalidOutcome(plan, made, url), true
+		return invalidOutcome(j.Binding, plan, made, url), true
 	}
 	return Outcome{}, false
 }
@@ -95,7 +95,7 @@ func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision
 	steps, _ := walk(decisions, func(d decision) (StepOutcome, error) {
 		return StepOutcome{Step: d.step, Status: FailedRow, Error: met.reason, Advice: met.advice}, nil
 	})
-	return outcomeOf(plan, steps), true, nil
+	return outcomeOf(j.Binding, plan, steps), true, nil
 }
 
 const reasonKnown = "the service knows this client already"

@@ -18,8 +18,8 @@ import (
 // Job is one run over one sheet. Fill in the fields and call Do or Forecast,
 // once.
 type Job struct {
-	Run         string // the run's id
-	Environment string // the ledger's scope
+	Runs        []string // the id of each sheet's run; the first is the run's own
+	Environment string   // the ledger's scope
 	Binding     *mapping.Binding
 	Service     *apiclient.Client
 	Ledger      *ledger.Ledger   // what is known, and where Do remembers
@@ -134,6 +134,10 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 	}
 	return ""
 }
+
+// run is the id of the run in which a plan is carried out: that of the sheet in
+// which its first row stands.
+func (j *Job) run(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
 
 func (j *Job) owner(who mapping.Identity) ledger.Owner {
 	return ledger.Owner{Environment: j.Environment, Space: who.Space, Client: who.Key}

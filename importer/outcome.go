@@ -41,6 +41,17 @@ func (o Outcome) failure() (failed bool, refused int) {
 	return failed || o.Status == FailedRow, refused
 }
 
+// tables are the sheets in which the client has rows, ascending.
+func (o Outcome) tables() []int {
+	var tables []int
+	for _, r := range o.Rows { // in the order of the run
+		if n := len(tables); n == 0 || tables[n-1] != r.Table {
+			tables = append(tables, r.Table)
+		}
+	}
+	return tables
+}
+
 // severity orders the statuses, the worst first.
 var severity = []Status{Invalid, Uncertain, FailedRow, NotStarted, Changed, DoneRow, Planned, Unchanged, Skipped}
 
@@ -52,7 +63,7 @@ func worse(a, b Status) Status {
 }
 
 // outcomeOf makes the rows' results from the steps'.
-func outcomeOf(plan mapping.Plan, steps []StepOutcome) Outcome {
+func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []StepOutcome) Outcome {
 	o := Outcome{Number: plan.Number, Client: plan.Client, Steps: steps}
 	client, url := "", ""
 	for _, s := range steps {
@@ -64,15 +75,15 @@ func outcomeOf(plan mapping.Plan, steps []StepOutcome) Outcome {
 		}
 	}
 	o.URL = url
-	byRow := make(map[int]*RowResult, len(plan.Rows))
+	byRow := make(map[mapping.Row]*RowResult, len(plan.Rows))
 	o.Rows = make([]RowResult, len(plan.Rows))
 	for i, row := range plan.Rows {
-		o.Rows[i] = RowResult{Row: row, ClientID: client, URL: url}
+		o.Rows[i] = resultOf(row, client, url)
 		byRow[row] = &o.Rows[i]
 	}
 	for _, s := range steps {
 		for _, row := range s.Step.Rows {
-			byRow[row].add(s)
+			byRow[row].add(b, s)
 		}
 	}
 	for _, r := range o.Rows {
@@ -82,7 +93,7 @@ func outcomeOf(plan mapping.Plan, steps []StepOutcome) Outcome {
 }
 
 // add takes a step of the row into account.
-func (r *RowResult) add(s StepOutcome) {
+func (r *RowResult) add(b *mapping.Binding, s StepOutcome) {
 	if s.Step.Kind == mapping.ClaimStep && s.ID != "" {
 		r.ClaimIDs = append(r.ClaimIDs, s.ID)
 	}
@@ -102,25 +113,26 @@ func (r *RowResult) add(s StepOutcome) {
 	if r.Advice == "" {
 		r.Advice = s.Advice
 	}
-	if s.Step.Kind == mapping.ClaimStep && s.Step.Rows[0] != r.Row && r.Advice == "" {
-		r.Advice = fmt.Sprintf(adviceSameClaim, s.Step.Rows[0])
+	if s.Step.Kind == mapping.ClaimStep && s.Step.Rows[0] != r.row() && r.Advice == "" {
+		r.Advice = fmt.Sprintf(adviceSameClaim, b.RowName(s.Step.Rows[0]))
 	}
 }
 
 // invalidOutcome is that of a plan with problems: the rows that have one are
 // invalid, the others wait for them.
-func invalidOutcome(plan mapping.Plan, made ids, url string) Outcome {
+func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) Outcome {
 	o := Outcome{Number: plan.Number, Client: plan.Client, Status: Invalid, URL: url, Problems: plan.Problems}
-	byRow := map[int][]string{}
+	byRow := map[mapping.Row][]string{}
 	for _, p := range plan.Problems {
-		byRow[p.Where.Row] = append(byRow[p.Where.Row], inWords(p))
+		row := mapping.RowOf(p.Where.Table, p.Where.Row)
+		byRow[row] = append(byRow[row], inWords(p))
 	}
-	waits := waitsFor(plan, byRow)
+	waits := waitsFor(b, plan, byRow)
 	o.Rows = knownRows(plan, made, url)
 	for i := range o.Rows {
 		r := &o.Rows[i]
 		r.Status, r.Advice, r.Error = NotStarted, adviceWaits, waits
-		if own := byRow[r.Row]; len(own) > 0 {
+		if own := byRow[r.row()]; len(own) > 0 {
 			r.Status, r.Advice, r.Error = Invalid, adviceInvalid, strings.Join(own, "; ")
 		}
 	}
@@ -128,7 +140,7 @@ func invalidOutcome(plan mapping.Plan, made ids, url string) Outcome {
 }
 
 // waitsFor names the rows that the others wait for, a few of them.
-func waitsFor(plan mapping.Plan, byRow map[int][]string) string {
+func waitsFor(b *mapping.Binding, plan mapping.Plan, byRow map[mapping.Row][]string) string {
 	const most = 5
 	var bad []string
 	more := 0
@@ -136,7 +148,7 @@ func waitsFor(plan mapping.Plan, byRow map[int][]string) string {
 		switch {
 		case len(byRow[row]) == 0:
 		case len(bad) < most:
-			bad = append(bad, fmt.Sprint(row))
+			bad = append(bad, b.RowName(row))
 		default:
 			more++
 		}
@@ -171,8 +183,8 @@ func leftOut(plan mapping.Plan, made ids, url, why string) Outcome {
 // knownRows are the rows of a plan for which nothing is sent, with the ids
 // that are known from before.
 func knownRows(plan mapping.Plan, made ids, url string) []RowResult {
-	claims := map[int][]string{}
-	note := func(key string, rows []int) {
+	claims := map[mapping.Row][]string{}
+	note := func(key string, rows []mapping.Row) {
 		if id := made.claims[key]; id != "" {
 			for _, row := range rows {
 				claims[row] = append(claims[row], id)
@@ -189,7 +201,8 @@ func knownRows(plan mapping.Plan, made ids, url string) []RowResult {
 	}
 	rows := make([]RowResult, len(plan.Rows))
 	for i, row := range plan.Rows {
-		rows[i] = RowResult{Row: row, ClientID: made.client, ClaimIDs: claims[row], URL: url}
+		rows[i] = resultOf(row, made.client, url)
+		rows[i].ClaimIDs = claims[row]
 	}
 	return rows
 }

@@ -11,10 +11,11 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Recall compares what a results workbook says with the ledger, before its
+// Recall compares what results workbooks say with the ledger, before their
 // rows are run again. The ledger wins wherever it knows a step; what it does
-// not know it can take over. Call CheckSteps first, then TakeOver if anything is
-// missing, then CheckRows; a Recall is for one goroutine.
+// not know it can take over. Call CheckSteps for each workbook first, then
+// TakeOver for each if anything is missing, then CheckRows; a Recall is for one
+// goroutine.
 type Recall struct {
 	Ledger      *ledger.Ledger
 	Environment string // the ledger's scope
@@ -26,18 +27,21 @@ type Recall struct {
 	// and those in which an operator wrote a word.
 	Missing, Words int
 
-	lines     []bool // by number - 1: which lines of the sheet Steps are there
+	lines     []bool // by number - 1: which lines of the last workbook's sheet Steps are there
 	conflicts map[mapping.Identity]problem.List
 	words     []Settlement
 	last      ledger.Owner
 	steps     map[string]ledger.Step // of last
 }
 
-// CheckSteps goes through the lines of the sheet Steps and changes nothing. Its
+// CheckSteps goes through the lines of a sheet Steps and changes nothing. Its
 // problem.List names every line that cannot be read and every word that cannot
 // be followed; any other error is the ledger's or the file's.
 func (r *Recall) CheckSteps(ctx context.Context, lines iter.Seq2[WorkbookStep, error]) error {
-	r.conflicts = map[mapping.Identity]problem.List{}
+	if r.conflicts == nil {
+		r.conflicts = map[mapping.Identity]problem.List{}
+	}
+	r.lines = nil
 	var found problem.List
 	for line, err := range lines {
 		if err != nil {
@@ -82,8 +86,8 @@ func (r *Recall) see(number int) {
 // maxLines bounds the numbers that are believed: no workbook holds more lines.
 const maxLines = 1 << 26
 
-// Complete tells whether every one of the lines with which the sheet Steps was
-// written is still there, wherever it was sorted to. Without the ledger a line
+// Complete tells whether every one of the lines with which the sheet Steps that
+// was checked last was written is still there, wherever it was sorted to. Without the ledger a line
 // that is gone would be a step that is sent again.
 func (r *Recall) Complete(written int) bool {
 	return len(r.lines) == written && !slices.Contains(r.lines, false)
@@ -202,7 +206,7 @@ func (r *Recall) held(plan mapping.Plan, found problem.List) mapping.Plan {
 	plan.Steps = nil
 	for _, p := range found {
 		if p.Where == (problem.Where{}) { // what is about the sheet Steps
-			p.Where = r.Binding.Sheet().AtRow(plan.Rows[0])
+			p.Where = r.Binding.AtRow(plan.Rows[0])
 		}
 		plan.Problems = append(plan.Problems, p)
 	}

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"claimsheet/apiclient"
@@ -142,7 +143,7 @@ func (j *Job) revisits(plan mapping.Plan, d decision) bool {
 // ripe tells that a parked step is old enough for an "absent" to be believed.
 // The service may still be creating what an earlier run asked for.
 func (j *Job) ripe(d decision) bool {
-	return d.known.To == ledger.Parked && d.known.Run != j.Run && d.known.Age(ledger.Now()) >= believable
+	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(ledger.Now()) >= believable
 }
 
 // lookTwice looks a client up, a second time before an "absent" is acted upon.

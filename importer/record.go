@@ -13,8 +13,16 @@ import (
 type tally struct {
 	mu       sync.Mutex
 	summary  Summary
+	sheets   []sheetTally
 	problems problem.List
 	mapping  bool // some done step differs because of the mapping
+}
+
+// sheetTally counts one of several sheets' rows, and the clients that have rows
+// in it.
+type sheetTally struct {
+	rows, clients Counts
+	withoutLink   int
 }
 
 // maxSteps bounds the steps of one client, so that lines of the sheet Steps
@@ -32,41 +40,60 @@ func (j *Job) record(o Outcome) error {
 	}
 	rows := make([]ledger.Row, len(o.Rows))
 	for i, r := range o.Rows {
-		rows[i] = ledger.Row{Run: j.Run, Row: r.Row, Status: string(r.Status), Owner: owner, Number: o.Number,
+		rows[i] = ledger.Row{Run: j.Runs[r.Table], Row: r.Row, Status: string(r.Status), Owner: owner, Number: o.Number,
 			ClientID: r.ClientID, ClaimIDs: r.ClaimIDs, URL: r.URL, FailedStep: r.FailedStep, Error: r.Error, Advice: r.Advice}
 	}
+	if err := j.Results.AddRows(rows...); err != nil {
+		return err
+	}
+	for _, table := range o.tables() {
+		if err := j.Results.AddRunSteps(j.runSteps(o, j.Runs[table])...); err != nil {
+			return err
+		}
+	}
+	j.tally.count(o, len(j.Runs), j.foresees())
+	return nil
+}
+
+// runSteps are the lines that the client gets in the sheet Steps of a run's
+// workbook. Where rows of a client stand in several sheets, each sheet's workbook
+// has all of them: each must be enough by itself.
+func (j *Job) runSteps(o Outcome, run string) []ledger.RunStep {
 	var steps []ledger.RunStep
 	for i, s := range o.Steps {
 		if j.foresees() && s.Status != Planned {
 			continue // a plan lists the calls that it would make
 		}
-		steps = append(steps, ledger.RunStep{Run: j.Run, Number: o.Number*maxSteps + i + 1,
+		steps = append(steps, ledger.RunStep{Run: run, Number: o.Number*maxSteps + i + 1,
 			StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
 	}
 	for i, s := range o.Known {
-		steps = append(steps, ledger.RunStep{Run: j.Run, Number: o.Number*maxSteps + i + 1, StepID: s.StepID, Kind: s.Kind})
+		steps = append(steps, ledger.RunStep{Run: run, Number: o.Number*maxSteps + i + 1, StepID: s.StepID, Kind: s.Kind})
 	}
-	if err := j.Results.AddRows(rows...); err != nil {
-		return err
-	}
-	if err := j.Results.AddRunSteps(steps...); err != nil {
-		return err
-	}
-	j.tally.count(o, j.foresees())
-	return nil
+	return steps
 }
 
-func (t *tally) count(o Outcome, dryRun bool) {
+func (t *tally) count(o Outcome, sheets int, dryRun bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.sheets == nil {
+		t.sheets = make([]sheetTally, sheets)
+	}
 	for _, r := range o.Rows {
 		t.summary.Rows.Add(r.Status)
+		t.sheets[r.Table].rows.Add(r.Status)
 	}
 	if o.Number > 0 {
 		t.summary.Clients.Add(o.Status)
 		done := o.Status == DoneRow || o.Status == Unchanged || o.Status == Changed
+		withoutLink := 0
 		if done && o.URL == "" && !dryRun {
-			t.summary.WithoutLink++
+			withoutLink = 1
+		}
+		t.summary.WithoutLink += withoutLink
+		for _, table := range o.tables() {
+			t.sheets[table].clients.Add(o.Status)
+			t.sheets[table].withoutLink += withoutLink
 		}
 	}
 	t.problems = append(t.problems, o.Problems...)
@@ -107,7 +134,7 @@ func (r *Requests) add(kind apiclient.Kind, n int) {
 // after Do or Forecast.
 func (j *Job) Summary(dryRun bool) (Summary, problem.List, bool) {
 	s := j.tally.summary
-	s.Run, s.DryRun = j.Run, dryRun
+	s.Run, s.DryRun = j.Runs[0], dryRun
 	sent := j.Service.Sent()
 	if dryRun {
 		s.Requests.add(apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
@@ -118,4 +145,18 @@ func (j *Job) Summary(dryRun bool) (Summary, problem.List, bool) {
 	}
 	j.tally.problems.Sort()
 	return s, j.tally.problems, j.tally.mapping
+}
+
+// OfSheet is the summary of a whole run cut down to one of its sheets. Requests
+// stay those of the whole run: a client's may stand for rows of several sheets.
+func (j *Job) OfSheet(whole Summary, table int) Summary {
+	whole.Run = j.Runs[table]
+	if len(j.Runs) > 1 {
+		var of sheetTally // zero for a sheet without rows
+		if j.tally.sheets != nil {
+			of = j.tally.sheets[table]
+		}
+		whole.Rows, whole.Clients, whole.WithoutLink = of.rows, of.clients, of.withoutLink
+	}
+	return whole
 }

@@ -24,7 +24,7 @@ func (j *Job) reread(known map[string]ledger.Step) error {
 		if v.Effect != apiclient.Created || v.ID == step.ID && v.URL == step.URL {
 			continue
 		}
-		event := ledger.Event{StepID: step.StepID, To: ledger.Done, At: time.Now().UTC(), Run: j.Run, Via: ledger.ViaAnswer,
+		event := ledger.Event{StepID: step.StepID, To: ledger.Done, At: time.Now().UTC(), Run: j.Runs[0], Via: ledger.ViaAnswer,
 			Status: step.Event.Status, ID: v.ID, URL: v.URL}
 		step.To, step.ID, step.URL = ledger.Done, v.ID, v.URL
 		known[key] = step

@@ -1,6 +1,10 @@
 package importer
 
-import "time"
+import (
+	"time"
+
+	"claimsheet/mapping"
+)
 
 // Status is what a run says of a row or a client.
 type Status string
@@ -20,6 +24,7 @@ const (
 
 // RowResult is what the results workbook says beside one source row.
 type RowResult struct {
+	Table      int // which of the run's sheets it is in; 0 = the first
 	Row        int // 1-based in the source sheet
 	Status     Status
 	ClientID   string // clientId or contactId
@@ -29,6 +34,13 @@ type RowResult struct {
 	Error      string
 	Advice     string // the column "What to do"
 }
+
+// resultOf is a row's result but for what its steps say.
+func resultOf(row mapping.Row, client, url string) RowResult {
+	return RowResult{Table: row.Table(), Row: row.Number(), ClientID: client, URL: url}
+}
+
+func (r RowResult) row() mapping.Row { return mapping.RowOf(r.Table, r.Row) }
 
 // StepResult is one line of the workbook's sheet Steps.
 type StepResult struct {
@@ -100,6 +112,18 @@ type Summary struct {
 	Clients     Counts   `json:"clients"`
 	Requests    Requests `json:"requests"`
 	WithoutLink int      `json:"withoutLink"` // done clients that have no redirect url
-	Results     string   `json:"results"`     // the workbook's path
+	Results     string   `json:"results"`     // the workbook's path; of several, their folder, "" when they stand in different ones
 	Seconds     float64  `json:"seconds"`
+	// Sheets are the sheets of a run of several, in order; none when there is one.
+	Sheets []SheetSummary `json:"sheets,omitempty"`
+}
+
+// SheetSummary is what a run came to for one of several sheets. A client with
+// rows in two of them counts in both.
+type SheetSummary struct {
+	Sheet   string `json:"sheet"` // the path as given
+	Run     string `json:"run"`
+	Rows    Counts `json:"rows"`
+	Clients Counts `json:"clients"`
+	Results string `json:"results"`
 }

@@ -19,6 +19,7 @@ const (
 type Binding struct {
 	mapping *Mapping
 	sheet   Sheet
+	tables  []*Binding // one for each sheet; nil when there is but one
 	untyped []string
 
 	take     *expression // nil takes every row
@@ -83,6 +84,31 @@ type boundResume struct {
 	orders map[string]int
 }
 
+// BindAll is Bind for a run of several sheets: columns may stand in another
+// order in each. The clients are the same in all of them. It binds to no sheet
+// when there is none.
+func BindAll(m *Mapping, sheets []Sheet, service *Service, runDate string) (*Binding, problem.List) {
+	if len(sheets) == 0 {
+		return Bind(m, nil, service, runDate)
+	}
+	tables := make([]*Binding, len(sheets))
+	var problems problem.List
+	for i := range sheets {
+		var found problem.List
+		tables[i], found = Bind(m, &sheets[i], service, runDate)
+		problems = append(problems, found...)
+	}
+	if problems = dedupe(problems); len(problems) > 0 {
+		problems.Sort()
+		return nil, problems
+	}
+	whole := *tables[0]
+	if len(tables) > 1 {
+		whole.tables = tables
+	}
+	return &whole, nil
+}
+
 // binder collects what Bind finds.
 type binder struct {
 	parser
@@ -130,8 +156,40 @@ func Bind(m *Mapping, sheet *Sheet, service *Service, runDate string) (*Binding,
 // because neither the service nor the mapping tells their data type.
 func (b *Binding) Untyped() []string { return b.untyped }
 
-// Sheet is the sheet that the mapping is bound to.
+// Sheet is the sheet that the mapping is bound to, the first of several.
 func (b *Binding) Sheet() Sheet { return b.sheet }
+
+// table is the binding to one of the run's sheets.
+func (b *Binding) table(i int) *Binding {
+	if b.tables == nil {
+		return b
+	}
+	return b.tables[i]
+}
+
+// At is the place of a cell: column 0 = A, in the sheet of the row.
+func (b *Binding) At(column int, row Row) problem.Where {
+	return b.table(row.Table()).sheet.At(column, row.Number())
+}
+
+// AtRow is the place of a whole row.
+func (b *Binding) AtRow(row Row) problem.Where {
+	return b.table(row.Table()).sheet.AtRow(row.Number())
+}
+
+// RowName is what a row is called in messages: its number, or its place where
+// there are several sheets.
+func (b *Binding) RowName(row Row) string {
+	if b.tables == nil {
+		return itoa(row.Number())
+	}
+	return b.AtRow(row).String()
+}
+
+// header is what a column is called in the sheet of a row.
+func (b *Binding) header(column int, row Row) string {
+	return b.table(row.Table()).sheet.header(column)
+}
 
 // Mapping is the mapping as written.
 func (b *Binding) Mapping() *Mapping { return b.mapping }

@@ -36,7 +36,7 @@ func (v *boundValue) read(sheet *Sheet, r Record) (item, *problem.Problem) {
 	if v.constant != nil {
 		return item{value: *v.constant}, nil
 	}
-	src := Source{Row: r.Row, Columns: v.columns, Texts: make([]string, len(v.columns)), FoldCase: v.foldCase}
+	src := Source{Row: RowOf(r.Table, r.Row), Columns: v.columns, Texts: make([]string, len(v.columns)), FoldCase: v.foldCase}
 	for i, c := range v.columns {
 		src.Texts[i] = r.Cell(c).Shown
 	}

@@ -45,6 +45,7 @@ func (c Cell) IsEmpty() bool {
 
 // Record is one row of a sheet.
 type Record struct {
+	Table  int    // which of the run's sheets it is in; 0 = the first
 	Row    int    // 1-based, as a spreadsheet program numbers it
 	Cells  []Cell // by column, 0 = A; it may be shorter than the header
 	Hidden bool   // the row is hidden in the file
@@ -70,6 +71,8 @@ func (r Record) Clone() Record {
 // Sheet is what is known of a sheet besides its records.
 type Sheet struct {
 	File      string   // the path as the user gave it
+	Book      string   // what places call the file; empty in a run of one sheet
+	Table     int      // which of the run's sheets it is; 0 = the first
 	Name      string   // the sheet's name; for a CSV file the file's base name
 	HeaderRow int      // 1-based
 	Header    []string // by column, 0 = A, as shown; "" for a column without a header
@@ -81,12 +84,12 @@ type Sheet struct {
 
 // At is the place of a cell: column 0 = A, row 1-based.
 func (s Sheet) At(column, row int) problem.Where {
-	return problem.Where{Sheet: s.Name, Cell: ColumnName(column) + itoa(row), Row: row}
+	return problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name, Cell: ColumnName(column) + itoa(row), Row: row}
 }
 
 // AtRow is the place of a whole row.
 func (s Sheet) AtRow(row int) problem.Where {
-	return problem.Where{Sheet: s.Name, Row: row}
+	return problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name, Row: row}
 }
 
 // ColumnName is a column's letters: 0 is A, 25 is Z, 26 is AA.

@@ -43,7 +43,7 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	case 1:
 		return found[0], nil
 	case 0:
-		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Name, name)
+		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.inWords(), name)
 		p.Hint = strings.Replace(nearestHint(name, x.headers()), "expected one of ", "its columns are ", 1)
 		return -1, &p
 	}
@@ -78,6 +78,14 @@ func (x *columnIndex) reserved() problem.List {
 		}
 	}
 	return list
+}
+
+// inWords is the sheet's name in a message.
+func (s Sheet) inWords() string {
+	if s.Book != "" {
+		return "[" + s.Book + "]" + s.Name
+	}
+	return s.Name
 }
 
 // header names a column for messages.

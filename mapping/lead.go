@@ -10,7 +10,7 @@ import (
 // Lead is what one record asks for, every cell converted. Leads of one client
 // make a Plan.
 type Lead struct {
-	Row      int
+	Row      Row
 	Client   Identity // zero when the key cells cannot be read
 	Skipped  bool     // the row is blank, or sheet.when leaves it out
 	Problems problem.List
@@ -45,7 +45,8 @@ type reader struct {
 
 // Read converts a record. What cannot be read stands in the lead's Problems.
 func (b *Binding) Read(record Record) Lead {
-	lead := Lead{Row: record.Row}
+	b = b.table(record.Table)
+	lead := Lead{Row: RowOf(record.Table, record.Row)}
 	r := &reader{b, record, &lead}
 	if blank(record) {
 		lead.Skipped = true

@@ -56,8 +56,8 @@ func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
 			}
 		}
 	}
-	record := Record{Row: merged.source.Row}
-	for i, column := range merged.source.Columns {
+	record := Record{}
+	for i, column := range v.columns {
 		for len(record.Cells) <= column {
 			record.Cells = append(record.Cells, Cell{})
 		}
@@ -84,7 +84,6 @@ func (v *boundValue) agree(a, b Value) bool {
 // conflict names both cells, each in a problem of its own, so that both rows
 // are invalid.
 func (p *planner) conflict(v *boundValue, a, b item) {
-	sheet := &p.b.sheet
 	column := func(it, other item) int {
 		for i, text := range it.source.Texts { // of several cells, the first that differs
 			if i < len(other.source.Texts) && squeeze(text) != "" && squeeze(other.source.Texts[i]) != "" &&
@@ -92,13 +91,13 @@ func (p *planner) conflict(v *boundValue, a, b item) {
 				return it.source.Columns[i]
 			}
 		}
-		return v.from(it)
+		return it.source.from()
 	}
 	say := func(here, there item) {
-		at := sheet.At(column(there, here), there.source.Row)
-		found := problem.At(sheet.At(column(here, there), here.source.Row), "conflict",
+		at := p.b.At(column(there, here), there.source.Row)
+		found := problem.At(p.b.At(column(here, there), here.source.Row), "conflict",
 			"%s differs from %s, and the rows of one client must agree on “%s”",
-			sheet.header(column(here, there)), at, v.label).
+			p.b.header(column(here, there), here.source.Row), at, v.label).
 			Hinted("make the two cells the same, or leave one empty")
 		found.Seen = strings.Join(here.source.Texts, " ")
 		p.plan.Problems = append(p.plan.Problems, found)
@@ -109,22 +108,21 @@ func (p *planner) conflict(v *boundValue, a, b item) {
 
 // from is the column that a value came from: of several, the first that is
 // filled.
-func (v *boundValue) from(it item) int {
-	for i, text := range it.source.Texts {
+func (s Source) from() int {
+	for i, text := range s.Texts {
 		if squeeze(text) != "" {
-			return it.source.Columns[i]
+			return s.Columns[i]
 		}
 	}
-	return first(v.columns)
+	return first(s.Columns)
 }
 
 func (p *planner) missing(v *boundValue, it item) {
-	row := it.source.Row
+	row, column := it.source.Row, first(it.source.Columns)
 	if row == 0 {
-		row = p.plan.Rows[0]
+		row, column = p.plan.Rows[0], first(v.columns)
 	}
-	column := first(v.columns)
 	p.plan.Problems = append(p.plan.Problems,
-		problem.At(p.b.sheet.At(column, row), "required", "%s is empty, and “%s” is required", p.b.sheet.header(column), v.label).
+		problem.At(p.b.At(column, row), "required", "%s is empty, and “%s” is required", p.b.header(column, row), v.label).
 			Hinted("fill the cell"))
 }

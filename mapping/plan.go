@@ -15,7 +15,7 @@ import (
 type Plan struct {
 	Number int      // 1-based, by the client's first row in the sheet
 	Client Identity // whose plan it is
-	Rows   []int    // every row of the client, in sheet order
+	Rows   []Row    // every row of the client, in sheet order
 	Steps  []Step   // empty when Problems is not
 	Lookup Lookup   // how to find out whether the service knows the client already
 	// Skipped tells that the sheet's when leaves the (one) row out.
@@ -30,7 +30,7 @@ type Plan struct {
 // Claimed says which rows ask for a claim.
 type Claimed struct {
 	Key  string // the claim step's key
-	Rows []int
+	Rows []Row
 }
 
 // Identity tells one client from another within an environment: two plans,
@@ -74,7 +74,7 @@ type Step struct {
 	Kind StepKind
 	// Rows that ask for the step, in sheet order. For the client, client
 	// activities and the link these are all rows of the client.
-	Rows []int
+	Rows []Row
 	// Claim is the Key of the claim step that the step is on: its own Key for
 	// a claim, "" for what belongs to the client.
 	Claim string
@@ -146,7 +146,7 @@ type Attribute struct {
 // from what was sent before and to tell a corrected cell from a changed
 // mapping. The zero Source is a constant of the mapping.
 type Source struct {
-	Row     int      // the row whose cell was used
+	Row     Row      // the row whose cell was used
 	Columns []int    // 0 = A
 	Texts   []string // the cells as a person reads them
 	// FoldCase tells that case makes no difference: an e-mail address, or a

@@ -19,7 +19,7 @@ type claim struct {
 	entry int
 	key   string // the step's key
 	name  item
-	rows  []int
+	rows  []Row
 	acts  map[int][]actItems
 }
 
@@ -68,10 +68,10 @@ func (p *planner) sameResume() bool {
 			continue
 		}
 		if l.resume >= 0 && first.resume >= 0 {
-			sheet, column := &p.b.sheet, p.b.resume.column
-			here, there := sheet.At(column, l.Row), sheet.At(column, first.Row)
+			mine, other := p.b.table(l.Row.Table()), p.b.table(first.Row.Table())
+			here, there := mine.At(mine.resume.column, l.Row), other.At(other.resume.column, first.Row)
 			const message = "%s differs from %s, and the rows of one client must agree on where it resumes"
-			header := sheet.header(column)
+			header := mine.sheet.header(mine.resume.column)
 			p.plan.Problems = append(p.plan.Problems,
 				problem.At(here, "conflict", message, header, there), problem.At(there, "conflict", message, header, here))
 		}
@@ -194,7 +194,7 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 
 // activity adds the step of one activity on one scope; no items means that its
 // condition left it out.
-func (p *planner) activity(steps []placed, i int, status Status, payload *boundPayload, items []actItems, rows []int, claimKey string) []placed {
+func (p *planner) activity(steps []placed, i int, status Status, payload *boundPayload, items []actItems, rows []Row, claimKey string) []placed {
 	if len(items) == 0 {
 		return steps
 	}
@@ -209,13 +209,13 @@ func (p *planner) activity(steps []placed, i int, status Status, payload *boundP
 		act.Workflow = Workflow{name.value.Literal, payload.identifier}
 	}
 	if p.b.resume.given && p.b.resume.column >= 0 && a.order >= 0 {
-		act.StatusSource = Source{Row: rows[0], Columns: []int{p.b.resume.column}}
+		act.StatusSource = Source{Row: rows[0], Columns: []int{p.b.table(rows[0].Table()).resume.column}}
 	}
 	var empty []LeftOut
 	if status != Open {
 		act.Attributes, empty = p.attributes(payload, items)
 		if len(act.Attributes) == 0 && !slices.ContainsFunc(items, func(it actItems) bool { return refused(it.attributes) }) {
-			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.sheet.AtRow(rows[0]), "no-attributes",
+			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(rows[0]), "no-attributes",
 				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
 				Hinted("fill one of them, or give the activity a when that leaves it out"))
 		}

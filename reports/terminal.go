@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 
 	"claimsheet/importer"
@@ -20,8 +21,8 @@ type Ending struct {
 	// Command is the command of the run: it does for real what a dry run
 	// planned.
 	Command []string
-	// Settle lists what is uncertain, and Rerun does what is still missing in
-	// the results workbook.
+	// Settle lists what is uncertain, and Rerun does what is still missing in a
+	// results workbook; the workbooks' paths are added to it.
 	Settle, Rerun []string
 }
 
@@ -51,8 +52,8 @@ func WriteSummary(w io.Writer, s importer.Summary, e Ending) error {
 		fmt.Fprintf(&b, "%s done without a redirect url; the column %q says why.\n", count(s.WithoutLink, "client"), AdviceHeader)
 	}
 	fmt.Fprintf(&b, "%s: %s.\n", requestWord(s.DryRun), requestText(s.Requests))
-	if s.Results != "" {
-		fmt.Fprintf(&b, "Every row is in %s\n", s.Results)
+	for _, path := range workbooks(s) {
+		fmt.Fprintf(&b, "Every row is in %s\n", path)
 	}
 	for _, line := range nextSteps(s, e) {
 		fmt.Fprintln(&b, line)
@@ -131,10 +132,22 @@ func nextSteps(s importer.Summary, e Ending) []string {
 		lines = append(lines, "What is uncertain is never sent again by itself. To list it, and decide:", "  "+CommandLine(e.Settle))
 	}
 	if r.Failed+r.Invalid+r.NotStarted > 0 && e.Rerun != nil {
-		lines = append(lines, "Correct the cells in the results workbook and give it back; only what is missing is sent:",
-			"  "+CommandLine(e.Rerun))
+		lines = append(lines, "Correct the cells in the results workbook and give it back; only what is missing is sent:")
+		lines = append(lines, "  "+CommandLine(slices.Concat(e.Rerun, workbooks(s))))
 	}
 	return lines
+}
+
+// workbooks are the paths of what was written.
+func workbooks(s importer.Summary) []string {
+	var paths []string
+	for _, sheet := range s.Sheets {
+		paths = append(paths, sheet.Results)
+	}
+	if paths == nil && s.Results != "" {
+		paths = []string{s.Results}
+	}
+	return paths
 }
 
 // CommandLine is a command as it can be typed: words with anything but plain

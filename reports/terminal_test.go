@@ -24,7 +24,7 @@ func TestWriteSummary(t *testing.T) {
 		ending  reports.Ending
 	}{
 		{mixed, reports.Ending{Notice: "Sandbox: nothing was sent to a real service.", Stopped: "the service refuses the credentials (401)", Command: run,
-			Settle: []string{"claimsheet", "settle", "-m", "my mapping.yaml"}, Rerun: []string{"claimsheet", "rerun", "/data/John's leads.results.xlsx"}}},
+			Settle: []string{"claimsheet", "settle", "-m", "my mapping.yaml"}, Rerun: []string{"claimsheet", "rerun"}}},
 		{done, reports.Ending{}},
 		{dry, reports.Ending{Command: run}},
 	}

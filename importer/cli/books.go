@@ -63,14 +63,16 @@ func (b *books) close() {
 }
 
 // start enters the run. What a killed run left in flight becomes uncertain.
-func (b *books) start(run ledger.Run) error {
-	if err := b.results.StartRun(run); err != nil {
-		return err
+func (b *books) start(parts []*part) error {
+	for _, part := range parts {
+		if err := b.results.StartRun(part.record); err != nil {
+			return err
+		}
 	}
 	if b.dryRun {
 		return nil
 	}
-	_, err := b.known.Interrupted(run.ID, time.Now().UTC())
+	_, err := b.known.Interrupted(parts[0].record.ID, time.Now().UTC())
 	return err
 }
 
@@ -82,8 +84,8 @@ func (o runOptions) keepIn(s *setup) string {
 	return filepath.Join(s.state, "inputs")
 }
 
-func tooFewRows(rows, least int) error {
-	return &incomplete{problem.New("min-rows", "the sheet has %d rows, fewer than --min-rows %d: the export is broken", rows, least).
+func tooFewRows(p *part, least int) error {
+	return &incomplete{problem.At(problem.Where{File: p.source.book}, "min-rows", "rows in the sheet: %d, fewer than --min-rows %d: the export is broken", p.rows, least).
 		Hinted("nothing was sent; look at the export")}
 }
 

@@ -17,7 +17,8 @@ const (
 	mappingFileProperty     = "claimsheet.mapping-file"
 	mappingDigestProperty   = "claimsheet.mapping-digest"
 	keySpaceProperty        = "claimsheet.key-space"
-	sheetProperty           = "claimsheet.sheet" // the name of the sheet that was first imported
+	sheetProperty           = "claimsheet.sheet"  // the name of the sheet that was first imported
+	sheetsProperty          = "claimsheet.sheets" // how many sheets were run together
 	inputProperty           = "claimsheet.input"
 	inputDigestProperty     = "claimsheet.input-digest"
 	ledgerProperty          = "claimsheet.ledger"
@@ -27,6 +28,39 @@ const (
 type origin struct {
 	path     string // of the workbook
 	property map[string]string
+}
+
+// readOrigins reads the bindings of several.
+func readOrigins(paths []string) ([]*origin, error) {
+	var origins []*origin
+	var found problem.List
+	for _, path := range paths {
+		o, err := readOrigin(path)
+		if err := addProblems(&found, err); err != nil {
+			return nil, err
+		}
+		origins = append(origins, o)
+	}
+	return origins, found.Err()
+}
+
+// together warns that the workbook is one of several that one run wrote, and
+// that not all of them are given: what the rows of the others say of a client is
+// missing then, and looks changed.
+func (o *origin) together(given int) (problem.Problem, bool) {
+	n, err := strconv.Atoi(o.property[sheetsProperty])
+	if err != nil || n <= given {
+		return problem.Problem{}, false
+	}
+	return problem.At(problem.Where{File: o.path}, "other-workbooks", "the run that wrote it wrote %d workbooks, and %s given: a client with rows in another may look changed", n, isOrAre(given)).
+		Hinted("give all of them in one command: claimsheet rerun A.results.xlsx B.results.xlsx"), true
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return strconv.Itoa(n) + " are"
 }
 
 // readOrigin reads the binding of a results workbook; a file that is none is

@@ -17,41 +17,31 @@ import (
 	"claimsheet/reports"
 )
 
-// recall is what a rerun's workbook says beside its rows, compared with the
+// recall is what a rerun's workbooks say beside their rows, compared with the
 // ledger.
 type recall struct {
 	*importer.Recall
 	setup *setup
 }
 
-// recall compares the workbook with the ledger and changes nothing. What the
+// recall compares the workbooks with the ledger and changes nothing. What the
 // ledger does not know is taken over only after a confirmation. It is nil for a
-// run of a sheet.
+// run of sheets.
 func (p *program) recall(ctx context.Context, o runOptions, s *setup, b *books) (*recall, error) {
-	if o.origin == nil {
+	if o.origins == nil {
 		return nil, nil
 	}
 	r := &recall{&importer.Recall{Ledger: b.known, Environment: s.scope, Binding: s.binding,
 		ActivityIDs: s.env.Wire.ActivityID != ""}, s}
-	if err := r.CheckSteps(ctx, stepLines(s.input)); err != nil {
-		return nil, err
-	}
-	_, runKnown, err := b.known.Run(ctx, o.origin.property[runProperty])
-	if err != nil {
-		return nil, err
-	}
-	if runKnown && r.Missing == 0 && (r.Words == 0 || !o.dryRun) {
-		return r, nil
-	}
-	if err := o.origin.otherLedger(s, runKnown); err != nil {
-		return nil, err
-	}
-	if !(runKnown && r.Missing == 0) && !r.Complete(o.origin.steps()) {
-		return nil, problem.At(problem.Where{File: o.sheet, Sheet: ""}, "steps-missing",
-			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
-			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", ledgerFile(s.state))
+	var found problem.List
+	for _, src := range s.sources {
+		if err := addProblems(&found, r.check(ctx, o, src, b)); err != nil {
+			return nil, err
+		}
 	}
 	switch {
+	case len(found) > 0:
+		return nil, found
 	case o.dryRun && r.Missing+r.Words > 0:
 		return nil, &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger is first to learn of %d steps from the workbook", r.Missing+r.Words).
 			Hinted("leave --dry-run out; you are asked before anything is taken over")}
@@ -59,6 +49,32 @@ func (p *program) recall(ctx context.Context, o runOptions, s *setup, b *books) 
 		return r, p.confirm(o, r.Missing, ledgerFile(s.state))
 	}
 	return r, nil
+}
+
+// check compares one workbook with the ledger, and refuses one whose word cannot
+// be taken.
+func (r *recall) check(ctx context.Context, o runOptions, src *source, b *books) error {
+	before := r.Missing
+	if err := r.CheckSteps(ctx, stepLines(src.input)); err != nil {
+		return err
+	}
+	_, runKnown, err := b.known.Run(ctx, src.origin.property[runProperty])
+	if err != nil {
+		return err
+	}
+	missing := r.Missing > before
+	if runKnown && !missing && (r.Words == 0 || !o.dryRun) {
+		return nil
+	}
+	if err := src.origin.otherLedger(r.setup, runKnown); err != nil {
+		return err
+	}
+	if (!runKnown || missing) && !r.Complete(src.origin.steps()) {
+		return problem.At(problem.Where{File: src.input.given}, "steps-missing",
+			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
+			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", ledgerFile(r.setup.state))
+	}
+	return nil
 }
 
 // otherLedger refuses to take over what another ledger, still there, knows
@@ -94,31 +110,47 @@ func (p *program) confirm(o runOptions, steps int, ledger string) error {
 		Hinted("bring the ledger back, or take the ids from the workbook: %s", reports.CommandLine(command))}
 }
 
-// before makes the ledger know what the workbook does, and passes the plans on
+// before makes the ledger know what the workbooks do, and passes the plans on
 // but for those of clients whose ids contradict it.
 func (r *recall) before(ctx context.Context, plans iter.Seq2[mapping.Plan, error], run string) (iter.Seq2[mapping.Plan, error], error) {
 	if r.Missing > 0 {
 		urls, err := r.urls()
-		if err == nil {
-			err = r.TakeOver(ctx, stepLines(r.setup.input), run, urls)
-		}
 		if err != nil {
 			return nil, err
+		}
+		for _, src := range r.setup.sources {
+			if err := r.TakeOver(ctx, stepLines(src.input), run, urls); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := r.Settle(ctx, uuid.NewString()); err != nil {
 		return nil, err
 	}
-	if err := r.CheckRows(ctx, r.setup.results.rows()); err != nil {
+	if err := r.CheckRows(ctx, r.rows()); err != nil {
 		return nil, err
 	}
 	return r.Hold(plans), nil
 }
 
-// urls are the clients' redirect urls as the workbook shows them.
+// rows are those of all the workbooks.
+func (r *recall) rows() iter.Seq2[importer.WorkbookRow, error] {
+	return func(yield func(importer.WorkbookRow, error) bool) {
+		for i, src := range r.setup.sources {
+			for row, err := range src.results.rows() {
+				row.Record.Table = i
+				if !yield(row, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// urls are the clients' redirect urls as the workbooks show them.
 func (r *recall) urls() (map[mapping.Identity]string, error) {
 	urls := map[mapping.Identity]string{}
-	for row, err := range r.setup.results.rows() {
+	for row, err := range r.rows() {
 		if err != nil {
 			return nil, err
 		}

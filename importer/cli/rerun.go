@@ -9,8 +9,8 @@ import (
 func (p *program) rerunCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "rerun",
-		Usage:     "do what is still missing in a results workbook, edited or not",
-		UsageText: "claimsheet rerun [options] RESULTS.xlsx",
+		Usage:     "do what is still missing in results workbooks, edited or not",
+		UsageText: "claimsheet rerun [options] RESULTS.xlsx…",
 		Flags:     rerunFlags(),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
@@ -20,10 +20,13 @@ func (p *program) rerunCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if o.origin, err = readOrigin(o.sheet); err != nil {
+			if o.sheets, err = expandAll(c.Args().Slice()); err != nil {
 				return err
 			}
-			if err := o.origin.fill(&o.place, c.IsSet("env")); err != nil {
+			if o.origins, err = readOrigins(o.sheets); err != nil {
+				return err
+			}
+			if err := o.origins[0].fill(&o.place, c.IsSet("env")); err != nil {
 				return err
 			}
 			o.yes = c.Bool("yes")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -17,16 +18,19 @@ import (
 func (p *program) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "run",
-		Usage:     "import a sheet; --dry-run only checks and plans",
-		UsageText: "claimsheet run -m FILE [-e ENVIRONMENT] [options] SHEET",
+		Usage:     "import sheets; --dry-run only checks and plans",
+		UsageText: "claimsheet run -m FILE [-e ENVIRONMENT] [options] SHEET…",
 		Flags: append(append(placeFlags(),
-			textFlag("out", "o", "the results workbook's `FILE`; default: SHEET with .results.xlsx")),
+			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx")),
 			runFlags()...),
 		Action: func(c *cli.Context) error {
 			if c.NArg() == 0 {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
 			}
 			o, err := p.runOptions(c)
+			if err == nil {
+				o.sheets, err = expand(c.Args().Slice())
+			}
 			if err != nil {
 				return err
 			}
@@ -54,9 +58,9 @@ func runFlags() []cli.Flag {
 type runOptions struct {
 	place
 	guards
-	sheet       string
-	origin      *origin // of a rerun's workbook; nil for a run
-	yes         bool    // rerun: take over what the ledger does not know without asking
+	sheets      []string
+	origins     []*origin // of a rerun's workbooks; nil for a run
+	yes         bool      // rerun: take over what the ledger does not know without asking
 	out         string
 	concurrency int
 	rate        float64
@@ -71,7 +75,7 @@ type runOptions struct {
 
 func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	o := runOptions{
-		place: p.placeOf(c), sheet: c.Args().First(), out: c.String("out"),
+		place: p.placeOf(c), out: c.String("out"),
 		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
 		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
 		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), json: c.Bool("json"), quiet: c.Bool("quiet"),
@@ -81,8 +85,6 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 		return o, err
 	}
 	switch {
-	case c.NArg() > 1:
-		return o, problem.New("usage", "one sheet at a time; %d are given", c.NArg()).Hinted("run the command once for each")
 	case o.noLookup && !o.dryRun:
 		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
 			Hinted("add --dry-run; to create clients unasked, write existing: create in the mapping")
@@ -95,31 +97,40 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	return o, nil
 }
 
-// run is the whole import: load and bind, look through the sheet, carry the
-// plans out (or only foresee them), write the workbook.
+// run is the whole import: load and bind, look through the sheets, carry the
+// plans out (or only foresee them), write the workbooks.
 func (p *program) run(ctx context.Context, o runOptions) error {
 	started := time.Now()
 	id := uuid.NewString()
 	s, err := prepare(ctx, settings{
-		place: o.place, sheet: o.sheet, origin: o.origin, environment: true, keepIn: o.keepIn, readOnly: o.dryRun, rate: o.rate, run: id,
+		place: o.place, sheets: o.sheets, origins: o.origins, environment: true, keepIn: o.keepIn, readOnly: o.dryRun, rate: o.rate, run: id,
 	})
 	defer s.close()
 	if err != nil {
 		return err
 	}
+	for _, from := range o.origins {
+		if p, ok := from.together(len(o.origins)); ok {
+			s.warnings = append(s.warnings, p)
+		}
+	}
 	sayProblems(p.Err, s.warnings)
 	books, err := openBooks(s, o.dryRun)
+	if errors.Is(err, ledger.ErrLocked) {
+		s.keepInputs() // the run that holds the ledger may be reading the same copies
+	}
 	if err != nil {
 		return err
 	}
 	defer books.close()
-	record := o.runRecord(s, id, started)
-	out := target{path: o.output(), dryRun: o.dryRun, ledger: books.known}
-	if err := out.check(ctx, started); err != nil {
+	parts, err := o.parts(s, books.known, id, started)
+	if err != nil {
 		return err
 	}
-
-	places, err := importer.EmergencyPlaces(ledgerFile(s.state), out.path)
+	if err := checkTargets(ctx, parts, started); err != nil {
+		return err
+	}
+	places, err := importer.EmergencyPlaces(ledgerFile(s.state), parts[0].target.path)
 	if err != nil {
 		return err
 	}
@@ -128,15 +139,11 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 			return err
 		}
 	}
-
-	survey, err := importer.Take(ctx, s.binding, s.reader.Records())
+	survey, err := o.survey(ctx, s, parts)
 	if err != nil {
 		return err
 	}
-	if survey.Rows < o.minRows {
-		return tooFewRows(survey.Rows, o.minRows)
-	}
-	job, err := o.job(s, books, survey, id)
+	job, err := o.job(s, books, survey, runsOf(parts))
 	if err != nil {
 		return err
 	}
@@ -147,20 +154,18 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := books.start(record); err != nil {
+	if err := books.start(parts); err != nil {
 		return err
 	}
 	if !o.dryRun {
-		s.input.keep()
+		s.keepInputs()
 		if err := books.known.SetDefinition(s.scope, s.mapping.Name.Text, s.mapping.Definition()); err != nil {
 			return err
 		}
-	}
-	if !o.dryRun {
 		job.Emergency = p.openEmergency(id, books.known, places)
 		defer job.Emergency.Close()
 	}
-	plans := survey.Plans(s.binding, s.reader.Records())
+	plans := survey.Plans(s.binding, s.records())
 	if recall != nil {
 		if plans, err = recall.before(ctx, plans, id); err != nil {
 			return err
@@ -175,7 +180,7 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	if !complete(runErr, o.dryRun) {
 		return runErr
 	}
-	e := ending{options: o, setup: s, books: books, survey: survey, record: record, target: out, why: runErr}
+	e := ending{options: o, setup: s, books: books, survey: survey, parts: parts, started: started, why: runErr}
 	if err := p.finish(ctx, job, e); err != nil {
 		return err
 	}
@@ -183,13 +188,13 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 }
 
 // job is what is left of the options once everything is loaded.
-func (o runOptions) job(s *setup, b *books, survey *importer.Survey, id string) (*importer.Job, error) {
+func (o runOptions) job(s *setup, b *books, survey *importer.Survey, runs []string) (*importer.Job, error) {
 	concurrency := o.concurrency
 	if concurrency == 0 {
 		concurrency = s.env.Limits.Concurrency
 	}
 	job := &importer.Job{
-		Run: id, Environment: s.scope, Binding: s.binding, Service: s.service,
+		Runs: runs, Environment: s.scope, Binding: s.binding, Service: s.service,
 		Ledger: b.known, Results: b.results, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
 		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain),
 	}
@@ -224,13 +229,4 @@ func keyColumns(m *mapping.Mapping) string {
 		names[i] = "“" + w.Text + "”"
 	}
 	return strings.Join(names, " | ")
-}
-
-func (o runOptions) runRecord(s *setup, id string, started time.Time) ledger.Run {
-	return ledger.Run{
-		ID: id, Environment: s.scope, EnvironmentName: s.env.Name,
-		Mapping: s.mapping.Name.Text, MappingFile: s.mapping.File, MappingDigest: s.mapping.Digest,
-		Input: o.sheet, InputDigest: s.input.digest, KeptInput: s.input.path,
-		Version: Version, Started: started.UTC(),
-	}
 }

@@ -3,13 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"iter"
 	"os"
 	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -19,23 +17,13 @@ import (
 type setup struct {
 	mapping  *mapping.Mapping
 	env      *environment.Environment
-	scope    string // the environment as the ledger knows it
-	state    string // the state folder of this environment
-	input    *input
-	reader   table
-	results  *resultSheet // the reader of a rerun; nil for a run
+	scope    string    // the environment as the ledger knows it
+	state    string    // the state folder of this environment
+	sources  []*source // the sheets of the run, in order
 	service  *apiclient.Client
 	binding  *mapping.Binding
 	warnings []problem.Problem
 	closers  []func()
-}
-
-// table is the sheet that a run reads.
-type table interface {
-	Sheet() mapping.Sheet
-	// Records are the rows below the header. A Record's cells are valid until
-	// the next one.
-	Records() iter.Seq2[mapping.Record, error]
 }
 
 func (s *setup) close() {
@@ -47,9 +35,9 @@ func (s *setup) close() {
 // settings say what a command wants of its setup.
 type settings struct {
 	place
-	sheet       string                // the sheet's path; "" for none
-	origin      *origin               // set when the sheet is a results workbook
-	keepIn      func(s *setup) string // the folder for the sheet's copy; nil or "" for a temporary one
+	sheets      []string              // the sheets' paths
+	origins     []*origin             // of the sheets, when they are results workbooks
+	keepIn      func(s *setup) string // the folder for the sheets' copies; nil or "" for a temporary one
 	environment bool                  // an environment is needed
 	readOnly    bool                  // nothing but GETs may leave
 	rate        float64               // requests per second; 0 takes the environment's
@@ -75,15 +63,15 @@ func prepare(ctx context.Context, want settings) (*setup, error) {
 			return s, err
 		}
 	}
-	if want.origin != nil && s.env != nil && s.mapping.Name.Text != "" {
-		if err := want.origin.refuses(s); err != nil {
-			return s, err
+	if s.env != nil && s.mapping.Name.Text != "" {
+		for _, from := range want.origins {
+			if err := from.refuses(s); err != nil {
+				return s, err
+			}
 		}
 	}
-	if want.sheet != "" {
-		if err := collect(s.openSheet(want)); err != nil {
-			return s, err
-		}
+	if err := collect(s.openSheets(want)); err != nil {
+		return s, err
 	}
 	var service *mapping.Service
 	if s.env != nil && s.mapping.API.Text != "" {
@@ -100,8 +88,11 @@ func prepare(ctx context.Context, want settings) (*setup, error) {
 	if err := collect(s.bind(service)); err != nil {
 		return s, err
 	}
-	if want.origin != nil && s.binding != nil {
-		if err := collect(want.origin.refusesKeys(s)); err != nil {
+	for _, from := range want.origins {
+		if s.binding == nil {
+			break
+		}
+		if err := collect(from.refusesKeys(s)); err != nil {
 			return s, err
 		}
 	}
@@ -161,37 +152,6 @@ func (s *setup) chooseEnvironment(where place) error {
 	return nil
 }
 
-func (s *setup) openSheet(want settings) error {
-	folder := ""
-	if want.keepIn != nil {
-		folder = want.keepIn(s)
-	}
-	in, err := keepInput(want.sheet, folder)
-	if err != nil {
-		return err
-	}
-	s.input = in
-	s.closers = append(s.closers, func() { in.remove() })
-	if want.origin != nil {
-		if s.results, err = openResults(in, want.origin); err != nil {
-			return err
-		}
-		s.reader = s.results
-		s.closers = append(s.closers, func() { _ = s.results.Close() })
-		return nil
-	}
-	if err := refuseResults(want.sheet, in.path); err != nil {
-		return err
-	}
-	r, err := in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
-	if err != nil {
-		return err
-	}
-	s.reader = r
-	s.closers = append(s.closers, func() { _ = r.Close() })
-	return nil
-}
-
 // connect makes the client of the service; for the sandbox it starts the
 // embedded one.
 func (s *setup) connect(ctx context.Context, want settings) error {
@@ -243,13 +203,11 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 }
 
 func (s *setup) bind(service *mapping.Service) error {
-	var table *mapping.Sheet
-	if s.reader != nil {
-		sheet := s.reader.Sheet()
-		sheet.File = s.input.given
-		table = &sheet
+	var sheets []mapping.Sheet
+	for i, src := range s.sources {
+		sheets = append(sheets, src.sheet(i))
 	}
-	binding, found := mapping.Bind(s.mapping, table, service, s.today())
+	binding, found := mapping.BindAll(s.mapping, sheets, service, s.today())
 	s.binding = binding
 	return found.Err()
 }

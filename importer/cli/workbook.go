@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"time"
 
 	"claimsheet/importer"
@@ -23,8 +23,8 @@ type ending struct {
 	setup   *setup
 	books   *books
 	survey  *importer.Survey
-	record  ledger.Run
-	target  target
+	parts   []*part
+	started time.Time
 	why     error // why the run had to stop before its end, nil when it had not
 }
 
@@ -32,21 +32,6 @@ type ending struct {
 // result.
 func complete(err error, dryRun bool) bool {
 	return err == nil || errors.Is(err, importer.ErrStopped) && !dryRun
-}
-
-// output is where the workbook goes.
-func (o runOptions) output() string {
-	if o.out != "" {
-		return o.out
-	}
-	stem := strings.TrimSuffix(o.sheet, filepath.Ext(o.sheet))
-	switch {
-	case o.dryRun:
-		return stem + ".plan.xlsx"
-	case o.origin != nil:
-		return o.sheet
-	}
-	return stem + ".results.xlsx"
 }
 
 // target is the workbook's place and what may be done with a file that is
@@ -96,11 +81,11 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error
 	}
 	summary, problems, mappingChanged := job.Summary(e.options.dryRun)
 	summary.Environment = e.setup.env.Name
-	summary.Seconds = time.Since(e.record.Started).Seconds()
+	summary.Seconds = time.Since(e.started).Seconds()
 	if summary.Rows.Total != e.survey.Rows {
 		return fmt.Errorf("%d rows were read and %d have a result: this is a fault of Claimsheet's, and every id is safe in the ledger", e.survey.Rows, summary.Rows.Total)
 	}
-	if err := p.writeWorkbook(ctx, e, &summary, problems); err != nil {
+	if err := e.writeWorkbooks(ctx, job, &summary, problems); err != nil {
 		return fmt.Errorf("every id is safe in the ledger, but the results workbook could not be written: %w", err)
 	}
 	p.summary = &summary
@@ -119,8 +104,7 @@ func (p *program) saySummary(e ending, summary importer.Summary, signalled bool)
 	case e.options.quiet:
 		return nil
 	}
-	words := reports.Ending{Command: e.options.command(), Settle: e.options.words("settle"),
-		Rerun: append(e.options.words("rerun"), summary.Results)}
+	words := reports.Ending{Command: e.options.command(), Settle: e.options.words("settle"), Rerun: e.options.words("rerun")}
 	if e.setup.env.Sandbox {
 		words.Notice = sandboxNotice
 	}
@@ -136,7 +120,7 @@ func (p *program) saySummary(e ending, summary importer.Summary, signalled bool)
 // command is the command of the run, without --dry-run.
 func (o runOptions) command() []string {
 	verb := "run"
-	if o.origin != nil {
+	if o.origins != nil {
 		verb = "rerun"
 	}
 	words := o.words(verb)
@@ -152,7 +136,7 @@ func (o runOptions) command() []string {
 	if o.out != "" && !o.dryRun {
 		words = append(words, "-o", o.out)
 	}
-	return append(words, o.sheet)
+	return append(words, o.sheets...)
 }
 
 // words are a command with the flags that say where things are. The rerun after
@@ -162,7 +146,7 @@ func (o runOptions) words(verb string) []string {
 	flags := []struct{ name, value string }{
 		{"-m", o.mapping}, {"-e", o.env}, {"--environments", o.environments}, {"--state", o.state},
 	}
-	if verb == "rerun" && o.origin == nil {
+	if verb == "rerun" && o.origins == nil {
 		flags = flags[2:]
 	}
 	for _, f := range flags {
@@ -173,8 +157,58 @@ func (o runOptions) words(verb string) []string {
 	return words
 }
 
-func (p *program) writeWorkbook(ctx context.Context, e ending, summary *importer.Summary, problems problem.List) error {
-	place, err := e.target.placement(ctx, time.Now())
+// writeWorkbooks writes a workbook for each sheet. One that cannot be written
+// keeps none of the others from being written.
+func (e ending) writeWorkbooks(ctx context.Context, job *importer.Job, whole *importer.Summary, problems problem.List) error {
+	var failed []error
+	for _, part := range e.parts {
+		summary := job.OfSheet(*whole, part.table)
+		if err := e.writeWorkbook(ctx, part, &summary, problemsOf(part.table, problems)); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		whole.Sheets = append(whole.Sheets, importer.SheetSummary{Sheet: part.source.input.given, Run: summary.Run,
+			Rows: summary.Rows, Clients: summary.Clients, Results: summary.Results})
+	}
+	whole.Results = commonPlace(whole.Sheets)
+	if len(e.parts) == 1 {
+		whole.Sheets = nil
+	}
+	return errors.Join(failed...)
+}
+
+// problemsOf are the problems of one of the run's sheets. In its own workbook a
+// place needs no file.
+func problemsOf(table int, all problem.List) problem.List {
+	var own problem.List
+	for _, p := range all {
+		if p.Where.Table == table {
+			p.Where.File = ""
+			own = append(own, p)
+		}
+	}
+	return own
+}
+
+// commonPlace is the workbook's path, or the folder that holds all of several
+// workbooks; "" when they stand in different ones.
+func commonPlace(sheets []importer.SheetSummary) string {
+	if len(sheets) == 1 {
+		return sheets[0].Results
+	}
+	place := ""
+	for i, s := range sheets {
+		folder := filepath.Dir(s.Results)
+		if i > 0 && folder != place {
+			return ""
+		}
+		place = folder
+	}
+	return place
+}
+
+func (e ending) writeWorkbook(ctx context.Context, part *part, summary *importer.Summary, problems problem.List) error {
+	place, err := part.target.placement(ctx, time.Now())
 	if err == nil {
 		err = place.MakeRoom()
 	}
@@ -182,12 +216,12 @@ func (p *program) writeWorkbook(ctx context.Context, e ending, summary *importer
 		return err
 	}
 	summary.Results = place.Path
-	written, err := reports.WriteWorkbook(place.Path, e.book(ctx, *summary, problems))
+	written, err := reports.WriteWorkbook(place.Path, e.book(ctx, part, *summary, problems))
 	if err != nil {
 		return err
 	}
 	summary.Results = written.Path
-	run := e.record
+	run := part.record
 	run.Finished, run.Output, run.OutputDigest = time.Now().UTC(), absolute(written.Path), written.Digest
 	var text bytes.Buffer
 	if err := reports.WriteJSON(&text, *summary); err != nil {
@@ -198,11 +232,11 @@ func (p *program) writeWorkbook(ctx context.Context, e ending, summary *importer
 }
 
 // book is what the workbook shows.
-func (e ending) book(ctx context.Context, summary importer.Summary, problems problem.List) reports.Book {
-	s, r := e.setup, e.record
+func (e ending) book(ctx context.Context, part *part, summary importer.Summary, problems problem.List) reports.Book {
+	s, r, sheet := e.setup, part.record, part.source.sheet(part.table)
 	book := reports.Book{
-		Sheet:    s.binding.Sheet(),
-		Records:  s.reader.Records(),
+		Sheet:    sheet,
+		Records:  part.source.reader.Records(),
 		Rows:     importer.RowResults(ctx, e.books.results, r.ID),
 		Steps:    importer.StepResults(ctx, e.books.results, r.ID),
 		Problems: problems,
@@ -218,18 +252,22 @@ func (e ending) book(ctx context.Context, summary importer.Summary, problems pro
 		Binding: map[string]string{
 			runProperty: r.ID, environmentProperty: r.Environment, environmentNameProperty: r.EnvironmentName,
 			mappingProperty: r.Mapping, mappingFileProperty: absolute(r.MappingFile), mappingDigestProperty: r.MappingDigest,
-			keySpaceProperty: s.binding.KeySpace(), sheetProperty: cmp.Or(s.reader.Sheet().Origin, s.reader.Sheet().Name),
-			inputProperty: absolute(r.Input), inputDigestProperty: r.InputDigest, ledgerProperty: absolute(ledgerFile(s.state)),
+			keySpaceProperty: s.binding.KeySpace(), sheetProperty: cmp.Or(sheet.Origin, sheet.Name),
+			sheetsProperty: strconv.Itoa(len(e.parts)),
+			inputProperty:  absolute(r.Input), inputDigestProperty: r.InputDigest, ledgerProperty: absolute(ledgerFile(s.state)),
 		},
 	}
-	if s.results != nil {
-		book.Own = s.results.ownColumns()
+	if part.source.results != nil {
+		book.Own = part.source.results.ownColumns()
 	}
 	if s.mapping.V1() {
 		book.ClientIDHeader = "clientId"
 	}
 	if s.env.Sandbox {
 		book.Notice = sandboxNotice
+	}
+	if len(e.parts) > 1 {
+		book.Facts = append(book.Facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(e.parts))})
 	}
 	for _, name := range s.binding.Untyped() {
 		book.Facts = append(book.Facts, reports.Fact{Label: "Sent as Text for want of a type", Text: name})

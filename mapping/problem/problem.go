@@ -16,28 +16,39 @@ import (
 // Where is the place a problem is about: a position in a file, or a cell of a
 // sheet, or neither when the problem is about the command itself.
 type Where struct {
-	File   string // as the user named it; empty for cells
+	File   string // as the user named it; for a cell only where a run has several workbooks
 	Line   int    // 1-based; 0 when only the file is known
 	Column int    // 1-based, in characters
 	Sheet  string // the sheet's name, for cells and rows
 	Cell   string // an A1 reference such as C7; empty when the row or sheet is meant
 	Row    int    // 1-based row as a spreadsheet program shows it; for sorting, and shown when Cell is empty
+	Table  int    // which of a run's sheets it is, 0 = the first; for sorting
 }
 
-// String is file:line:col for files and Sheet!C7 for cells, so that editors
-// and spreadsheet programs can jump to it. It is empty for the zero Where.
+// String is file:line:col for files and Sheet!C7, or [file]Sheet!C7, for cells,
+// so that editors and spreadsheet programs can jump to it. It is empty for the
+// zero Where.
 func (w Where) String() string {
 	switch {
 	case w.Sheet != "" && w.Cell != "":
-		return quoteSheet(w.Sheet) + "!" + w.Cell
+		return w.tab() + "!" + w.Cell
 	case w.Sheet != "" && w.Row > 0:
-		return fmt.Sprintf("%s!%d", quoteSheet(w.Sheet), w.Row)
+		return fmt.Sprintf("%s!%d", w.tab(), w.Row)
 	case w.Sheet != "":
-		return quoteSheet(w.Sheet)
+		return w.tab()
 	case w.File != "" && w.Line > 0:
 		return fmt.Sprintf("%s:%d:%d", w.File, w.Line, w.Column)
 	}
 	return w.File
+}
+
+// tab is the sheet as spreadsheet programs refer to it, in another workbook or
+// in this one.
+func (w Where) tab() string {
+	if w.File != "" {
+		return "[" + w.File + "]" + quoteSheet(w.Sheet)
+	}
+	return quoteSheet(w.Sheet)
 }
 
 // quoteSheet writes a sheet name as spreadsheet programs do in a reference:
@@ -114,11 +125,12 @@ func (l List) Err() error {
 	return l
 }
 
-// Sort orders by file, line, column, sheet, row, cell and message, so that the
+// Sort orders by table, file, line, column, sheet, row, cell and message, so that the
 // same input always gives the same report.
 func (l List) Sort() {
 	slices.SortStableFunc(l, func(a, b Problem) int {
 		return cmp.Or(
+			cmp.Compare(a.Where.Table, b.Where.Table),
 			cmp.Compare(a.Where.File, b.Where.File),
 			cmp.Compare(a.Where.Line, b.Where.Line),
 			cmp.Compare(a.Where.Column, b.Where.Column),

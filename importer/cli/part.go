@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+// part is one sheet's share of a run: what the ledger calls a run of its own,
+// with its own results workbook. A client whose rows stand in several sheets is
+// one client all the same.
+type part struct {
+	source *source
+	table  int // its place among the run's sheets
+	record ledger.Run
+	target target
+	rows   int // as the first pass counted them
+}
+
+// parts are the run's sheets. The first has the run's own id.
+func (o runOptions) parts(s *setup, known *ledger.Ledger, id string, started time.Time) ([]*part, error) {
+	if n := len(s.sources); n > 1 && o.out != "" && !isFolder(o.out) {
+		return nil, problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
+			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
+	}
+	var parts []*part
+	var found problem.List
+	takenBy := map[string]string{}
+	for i, src := range s.sources {
+		if i > 0 {
+			id = uuid.NewString()
+		}
+		path := o.output(src.input.given)
+		if other, taken := takenBy[absolute(path)]; taken {
+			found = append(found, problem.At(problem.Where{File: path}, "output-twice", "the workbooks of %s and %s would be written to the same file",
+				other, src.input.given).Hinted("rename one of the sheets, or run them one after the other"))
+		}
+		takenBy[absolute(path)] = src.input.given
+		parts = append(parts, &part{source: src, table: i,
+			record: o.runRecord(s, src, id, started),
+			target: target{path: path, dryRun: o.dryRun, ledger: known}})
+	}
+	return parts, found.Err()
+}
+
+// output is where a sheet's workbook goes. -o is a file, or for several sheets,
+// and whenever it is one, a folder.
+func (o runOptions) output(sheet string) string {
+	switch {
+	case o.out == "":
+		return o.defaultOutput(sheet)
+	case isFolder(o.out):
+		return filepath.Join(o.out, filepath.Base(o.defaultOutput(sheet)))
+	}
+	return o.out
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+func (o runOptions) defaultOutput(sheet string) string {
+	stem := strings.TrimSuffix(sheet, filepath.Ext(sheet))
+	switch {
+	case o.dryRun:
+		return stem + ".plan.xlsx"
+	case o.origins != nil:
+		return sheet
+	}
+	return stem + ".results.xlsx"
+}
+
+func (o runOptions) runRecord(s *setup, src *source, id string, started time.Time) ledger.Run {
+	return ledger.Run{
+		ID: id, Environment: s.scope, EnvironmentName: s.env.Name,
+		Mapping: s.mapping.Name.Text, MappingFile: s.mapping.File, MappingDigest: s.mapping.Digest,
+		Input: src.input.given, InputDigest: src.input.digest, KeptInput: src.input.path,
+		Version: Version, Started: started.UTC(),
+	}
+}
+
+// checkTargets refuses places that cannot be written to, before anything is
+// sent.
+func checkTargets(ctx context.Context, parts []*part, now time.Time) error {
+	var found problem.List
+	for _, part := range parts {
+		if err := addProblems(&found, part.target.check(ctx, now)); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}
+
+// survey makes the first pass over all the sheets, and refuses one with too few
+// rows.
+func (o runOptions) survey(ctx context.Context, s *setup, parts []*part) (*importer.Survey, error) {
+	survey, err := importer.Take(ctx, s.binding, counted(s.records(), parts))
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range parts {
+		if part.rows < o.minRows {
+			return nil, tooFewRows(part, o.minRows)
+		}
+	}
+	return survey, nil
+}
+
+func runsOf(parts []*part) []string {
+	ids := make([]string, len(parts))
+	for i, part := range parts {
+		ids[i] = part.record.ID
+	}
+	return ids
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+// source is one of the sheets that a run reads: its copy, and the reader of it.
+type source struct {
+	input   *input
+	reader  table
+	results *resultSheet // the reader of a rerun's workbook; nil for a sheet
+	origin  *origin      // of a rerun's workbook
+	book    string       // what places call the file; "" when there is only one
+}
+
+// table is the sheet that a source holds.
+type table interface {
+	Sheet() mapping.Sheet
+	// Records are the rows below the header. A Record's cells are valid until
+	// the next one.
+	Records() iter.Seq2[mapping.Record, error]
+}
+
+// sheet is what is known of the source besides its records; i is its place
+// among the run's sheets.
+func (src *source) sheet(i int) mapping.Sheet {
+	s := src.reader.Sheet()
+	s.File, s.Book, s.Table = src.input.given, src.book, i
+	return s
+}
+
+// records are the rows of one of the run's sheets.
+func (s *setup) recordsOf(i int) iter.Seq2[mapping.Record, error] {
+	return func(yield func(mapping.Record, error) bool) {
+		for record, err := range s.sources[i].reader.Records() {
+			record.Table = i
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// records are the rows of all of the run's sheets, one sheet after the other.
+func (s *setup) records() iter.Seq2[mapping.Record, error] {
+	return func(yield func(mapping.Record, error) bool) {
+		for i := range s.sources {
+			for record, err := range s.recordsOf(i) {
+				if !yield(record, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// counted counts the rows of each sheet as they pass.
+func counted(records iter.Seq2[mapping.Record, error], parts []*part) iter.Seq2[mapping.Record, error] {
+	return func(yield func(mapping.Record, error) bool) {
+		for record, err := range records {
+			if err == nil {
+				parts[record.Table].rows++
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// keepInputs leaves the run's copies in the state folder, to make workbooks
+// from again.
+func (s *setup) keepInputs() {
+	for _, src := range s.sources {
+		src.input.keep()
+	}
+}
+
+// openSheets opens every sheet of the run, and collects what is wrong with any
+// of them.
+func (s *setup) openSheets(want settings) error {
+	folder := ""
+	if want.keepIn != nil {
+		folder = want.keepIn(s)
+	}
+	var found problem.List
+	books := bookNames(want.sheets)
+	for i, path := range want.sheets {
+		var from *origin
+		if want.origins != nil {
+			from = want.origins[i]
+		}
+		err := s.openSheet(path, folder, books[i], from)
+		if err := addProblems(&found, err); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}
+
+func (s *setup) openSheet(path, folder, book string, from *origin) error {
+	in, err := keepInput(path, folder)
+	if err != nil {
+		return err
+	}
+	src := &source{input: in, origin: from, book: book}
+	s.closers = append(s.closers, func() { in.remove() })
+	if from != nil {
+		if src.results, err = openResults(in, from); err != nil {
+			return err
+		}
+		s.closers = append(s.closers, func() { _ = src.results.Close() })
+		src.reader = src.results
+		s.sources = append(s.sources, src)
+		return nil
+	}
+	if err := refuseResults(path, in.path); err != nil {
+		return err
+	}
+	r, err := in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, func() { _ = r.Close() })
+	src.reader = r
+	s.sources = append(s.sources, src)
+	return nil
+}
+
+// bookNames are what places call the files: nothing when there is one, their
+// base names when these differ, else the paths as given.
+func bookNames(paths []string) []string {
+	names, seen := make([]string, len(paths)), map[string]bool{}
+	if len(paths) < 2 {
+		return names
+	}
+	for i, path := range paths {
+		names[i] = filepath.Base(path)
+		seen[names[i]] = true
+	}
+	if len(seen) < len(paths) {
+		return paths
+	}
+	return names
+}
+
+// expand makes sheets of patterns. The shell does it where there is one; a
+// scheduled task on Windows has none, and a pattern in quotes passes over the
+// workbooks that Claimsheet wrote beside the sheets.
+func expand(given []string) ([]string, error) {
+	return expandTo(given, func(path string) bool { return !ourName(path) })
+}
+
+// expandAll is expand for a rerun, whose sheets are such workbooks.
+func expandAll(given []string) ([]string, error) {
+	return expandTo(given, func(string) bool { return true })
+}
+
+// expandTo takes the matches that are wanted.
+func expandTo(given []string, wanted func(string) bool) ([]string, error) {
+	var paths []string
+	seen := map[string]bool{}
+	for _, arg := range given {
+		matches, err := matching(arg, wanted)
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range matches {
+			if name := absolute(path); seen[name] {
+				return nil, problem.At(problem.Where{File: path}, "usage", "the sheet is given twice").Hinted("name every sheet once")
+			} else {
+				seen[name] = true
+			}
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+func matching(arg string, wanted func(string) bool) ([]string, error) {
+	if _, err := os.Lstat(arg); err == nil || !strings.ContainsAny(arg, "*?[") {
+		return []string{arg}, nil
+	}
+	all, err := filepath.Glob(arg) // sorted
+	if err != nil {
+		return nil, problem.At(problem.Where{File: arg}, "usage", "this is not a pattern: %v", err)
+	}
+	var sheets []string
+	for _, path := range all {
+		if wanted(path) {
+			sheets = append(sheets, path)
+		}
+	}
+	if len(sheets) == 0 {
+		return nil, problem.At(problem.Where{File: arg}, "no-file", "no sheet matches this pattern").
+			Hinted("look whether the export was made")
+	}
+	return sheets, nil
+}
+
+// ourName tells that a file is named as Claimsheet names what it writes, or as
+// spreadsheet programs name what is open in them.
+func ourName(path string) bool {
+	stem, name := strings.TrimSuffix(path, filepath.Ext(path)), filepath.Base(path)
+	return strings.HasSuffix(stem, ".results") || strings.Contains(name, ".results-") || strings.HasSuffix(stem, ".plan") ||
+		strings.HasPrefix(name, "~$") || strings.HasPrefix(name, ".")
+}
