@@ -91,6 +91,19 @@ func (p *parser) separator(n *yaml.Node, what string) string {
 	return n.Value
 }
 
+// delimiter reads what parts the fields of a CSV file. A tab may be written out
+// or as the character.
+func (p *parser) delimiter(n *yaml.Node) string {
+	if n.Kind == yaml.ScalarNode && n.Value == "\t" {
+		return n.Value
+	}
+	w := p.oneOf(n, "sheet.delimiter", ",", ";", "tab")
+	if w.Text == "tab" {
+		return "\t"
+	}
+	return w.Text
+}
+
 func typeNames() []string {
 	var names []string
 	for _, t := range AttributeTypes {

@@ -20,7 +20,7 @@ func (p *program) rerunCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			if o.origin, err = readOrigin(o.sheet); err != nil {
+			if o.origin, err = readOrigin(o.sheet, o.password.value); err != nil {
 				return err
 			}
 			if err := o.origin.fill(&o.place, c.IsSet("env")); err != nil {

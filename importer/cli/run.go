@@ -39,6 +39,7 @@ func (p *program) runCommand() *cli.Command {
 func runFlags() []cli.Flag {
 	return append([]cli.Flag{
 		switchFlag("dry-run", "check everything and say what would be sent; nothing is"),
+		passwordFlag(),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
 		numberFlag("limit", "take the first `N` clients only", "all"),
 		textFlag("only", "", "take the client with this `KEY` only"),
@@ -55,6 +56,7 @@ type runOptions struct {
 	place
 	guards
 	sheet       string
+	password    password
 	origin      *origin // of a rerun's workbook; nil for a run
 	yes         bool    // rerun: take over what the ledger does not know without asking
 	out         string
@@ -80,6 +82,9 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	if o.guards, err = guardsOf(c); err != nil {
 		return o, err
 	}
+	if o.password, err = passwordOf(c); err != nil {
+		return o, err
+	}
 	switch {
 	case c.NArg() > 1:
 		return o, problem.New("usage", "one sheet at a time; %d are given", c.NArg()).Hinted("run the command once for each")
@@ -101,13 +106,17 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	started := time.Now()
 	id := uuid.NewString()
 	s, err := prepare(ctx, settings{
-		place: o.place, sheet: o.sheet, origin: o.origin, environment: true, keepIn: o.keepIn, readOnly: o.dryRun, rate: o.rate, run: id,
+		place: o.place, sheet: o.sheet, password: o.password.value, origin: o.origin, environment: true, keepIn: o.keepIn, readOnly: o.dryRun, rate: o.rate, run: id,
 	})
 	defer s.close()
 	if err != nil {
 		return err
 	}
-	sayProblems(p.Err, s.warnings)
+	notice, err := o.unencrypted(s)
+	if err != nil {
+		return err
+	}
+	sayProblems(p.Err, append(s.warnings, notice...))
 	books, err := openBooks(s, o.dryRun)
 	if err != nil {
 		return err
@@ -129,10 +138,12 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 		}
 	}
 
-	survey, err := importer.Take(ctx, s.binding, s.reader.Records())
+	hidden := &hiddenRows{}
+	survey, err := importer.Take(ctx, s.binding, hidden.among(s.reader.Records()))
 	if err != nil {
 		return err
 	}
+	sayProblems(p.Err, hidden.taken(s))
 	if survey.Rows < o.minRows {
 		return tooFewRows(survey.Rows, o.minRows)
 	}

@@ -36,6 +36,8 @@ type table interface {
 	// Records are the rows below the header. A Record's cells are valid until
 	// the next one.
 	Records() iter.Seq2[mapping.Record, error]
+	// Encrypted tells that the sheet's file is.
+	Encrypted() bool
 }
 
 func (s *setup) close() {
@@ -48,6 +50,7 @@ func (s *setup) close() {
 type settings struct {
 	place
 	sheet       string                // the sheet's path; "" for none
+	password    string                // opens an encrypted one
 	origin      *origin               // set when the sheet is a results workbook
 	keepIn      func(s *setup) string // the folder for the sheet's copy; nil or "" for a temporary one
 	environment bool                  // an environment is needed
@@ -170,7 +173,7 @@ func (s *setup) openSheet(want settings) error {
 	if err != nil {
 		return err
 	}
-	s.input = in
+	s.input, in.password = in, want.password
 	s.closers = append(s.closers, func() { in.remove() })
 	if want.origin != nil {
 		if s.results, err = openResults(in, want.origin); err != nil {
@@ -183,7 +186,8 @@ func (s *setup) openSheet(want settings) error {
 	if err := refuseResults(want.sheet, in.path); err != nil {
 		return err
 	}
-	r, err := in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
+	rule := s.mapping.Sheet
+	r, err := in.open(sheet.Options{Name: rule.Name.Text, HeaderRow: rule.HeaderRow, Encoding: rule.Encoding, Delimiter: rule.Delimiter})
 	if err != nil {
 		return err
 	}

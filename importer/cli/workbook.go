@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -39,7 +39,7 @@ func (o runOptions) output() string {
 	if o.out != "" {
 		return o.out
 	}
-	stem := strings.TrimSuffix(o.sheet, filepath.Ext(o.sheet))
+	stem := o.sheet[:len(o.sheet)-len(sheet.Ext(o.sheet))]
 	switch {
 	case o.dryRun:
 		return stem + ".plan.xlsx"
@@ -142,6 +142,9 @@ func (o runOptions) command() []string {
 	words := o.words(verb)
 	if o.templates != "" {
 		words = append(words, "--templates", o.templates)
+	}
+	if o.password.reference != "" {
+		words = append(words, "--password", o.password.reference)
 	}
 	if o.only != "" {
 		words = append(words, "--only", o.only)
