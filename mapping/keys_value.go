@@ -94,14 +94,17 @@ func (p *parser) separator(n *yaml.Node, what string) string {
 // delimiter reads what parts the fields of a CSV file. A tab may be written out
 // or as the character.
 func (p *parser) delimiter(n *yaml.Node) string {
-	if n.Kind == yaml.ScalarNode && n.Value == "\t" {
-		return n.Value
+	if !p.isKind(n, yaml.ScalarNode, "sheet.delimiter", "a text") {
+		return ""
 	}
-	w := p.oneOf(n, "sheet.delimiter", ",", ";", "tab")
-	if w.Text == "tab" {
+	switch n.Value {
+	case ",", ";", "\t":
+		return n.Value
+	case "tab":
 		return "\t"
 	}
-	return w.Text
+	p.wrong(n, "unknown-value", "sheet.delimiter cannot be “%s”", n.Value).Hint = `expected ",", ";" or tab`
+	return ""
 }
 
 func typeNames() []string {

@@ -68,6 +68,8 @@ func (f *csvFile) check() error {
 		}
 		switch p := f.wrong(row); {
 		case p == nil:
+		case p.Code == "file-too-large":
+			return *p
 		case len(found) < most:
 			found = append(found, *p)
 		default:

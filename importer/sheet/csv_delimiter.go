@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -37,6 +38,9 @@ func (f *csvFile) delimit(declared string) ([]string, error) {
 		fields, err := f.header()
 		c := cut{comma, fields, err}
 		cuts = append(cuts, c)
+		if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "no-header" || p.Code == "empty-sheet") {
+			return nil, err // nothing but delimiters is no header of one column
+		}
 		if err == nil && len(fields) > 1 {
 			apart = append(apart, c)
 		}
