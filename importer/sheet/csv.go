@@ -14,7 +14,8 @@ import (
 )
 
 // csvFile is a CSV file, plain or packed by gzip. Its cells are texts, just as
-// they stand there: 00123, 1/2/2026 and =1+1 too.
+// they stand there: 00123, 1/2/2026 and =1+1 too. Only what spreadsheet programs
+// write for an error, such as #N/A, is an error as it was to them.
 //
 // Its rows are numbered as a spreadsheet program does that opens it: a quoted
 // field with line breaks in it is within one row, a blank line is a row.
@@ -101,17 +102,24 @@ func (f *csvFile) records() iter.Seq2[mapping.Record, error] {
 			}
 			cells = cells[:0]
 			for _, field := range row.fields[:row.filled()] {
-				c := mapping.Cell{}
-				if field != "" {
-					c = mapping.Cell{Kind: mapping.TextCell, Raw: field, Shown: field}
-				}
-				cells = append(cells, c)
+				cells = append(cells, csvCell(field))
 			}
 			if len(cells) > 0 && !yield(mapping.Record{Row: row.number, Cells: cells}, nil) {
 				return
 			}
 		}
 	}
+}
+
+func csvCell(field string) mapping.Cell {
+	kind := mapping.TextCell
+	switch field {
+	case "":
+		return mapping.Cell{}
+	case "#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!":
+		kind = mapping.ErrorCell
+	}
+	return mapping.Cell{Kind: kind, Raw: field, Shown: field}
 }
 
 // csvRow is one row of the file, blank lines left out. Its fields are used
