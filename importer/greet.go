@@ -29,15 +29,20 @@ func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	return known, err
 }
 
+// skipWords say why a row is left out.
+var skipWords = map[mapping.SkipReason]string{
+	mapping.BlankRow:  "the row is empty",
+	mapping.HiddenRow: "the row is hidden, and the mapping's sheet.hidden_rows skips such rows",
+	mapping.NotWhen:   "left out by the mapping's sheet.when",
+}
+
 // withoutSteps settles plans for which nothing is sent, whatever the service
 // knows: left out, or with problems.
 func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (Outcome, bool) {
 	made, url := madeOf(known)
 	switch why := j.leavesOut(plan); {
-	case plan.Skipped && j.Binding.Mapping().Sheet.When.Text == "":
-		return leftOut(plan, made, url, "the row is empty"), true
-	case plan.Skipped:
-		return leftOut(plan, made, url, "left out by the mapping's sheet.when"), true
+	case plan.Skipped != "":
+		return leftOut(plan, made, url, skipWords[plan.Skipped]), true
 	case why != "":
 		return leftOut(plan, made, url, why), true
 	case len(plan.Problems) > 0:

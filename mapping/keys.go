@@ -53,6 +53,16 @@ var sheetFields = []field[SheetRule]{
 		func(p *parser, n *yaml.Node, s *SheetRule) { object(p, n, "sheet.numbers", &s.Numbers, numberFields) }},
 	{"when", "an expression that tells which rows to take", false,
 		func(p *parser, n *yaml.Node, s *SheetRule) { s.When = p.expression(n, "sheet.when") }},
+	{"hidden_rows", "rows that are hidden in the workbook: take (default) or skip", false,
+		func(p *parser, n *yaml.Node, s *SheetRule) {
+			s.SkipHidden = p.oneOf(n, "sheet.hidden_rows", "take", "skip").Text == "skip"
+		}},
+	{"encoding", "how a .csv file without a byte order mark is written: utf-8 (default) or windows-1252", false,
+		func(p *parser, n *yaml.Node, s *SheetRule) {
+			s.Encoding = p.oneOf(n, "sheet.encoding", "utf-8", "windows-1252").Text
+		}},
+	{"delimiter", "what parts the fields of a .csv file: \",\", \";\" or tab; default: told by its header", false,
+		func(p *parser, n *yaml.Node, s *SheetRule) { s.Delimiter = p.delimiter(n) }},
 }
 
 var numberFields = []field[Numbers]{

@@ -91,6 +91,22 @@ func (p *parser) separator(n *yaml.Node, what string) string {
 	return n.Value
 }
 
+// delimiter reads what parts the fields of a CSV file. A tab may be written out
+// or as the character.
+func (p *parser) delimiter(n *yaml.Node) string {
+	if !p.isKind(n, yaml.ScalarNode, "sheet.delimiter", "a text") {
+		return ""
+	}
+	switch n.Value {
+	case ",", ";", "\t":
+		return n.Value
+	case "tab":
+		return "\t"
+	}
+	p.wrong(n, "unknown-value", "sheet.delimiter cannot be “%s”", n.Value).Hint = `expected ",", ";" or tab`
+	return ""
+}
+
 func typeNames() []string {
 	var names []string
 	for _, t := range AttributeTypes {

@@ -134,7 +134,7 @@ func planAll(b *mapping.Binding, records []mapping.Record) []mapping.Plan {
 // outline is a plan in a line for each step or problem: key, status, rows and
 // what is sent.
 func outline(p mapping.Plan) []string {
-	if p.Skipped {
+	if p.Skipped != "" {
 		return []string{fmt.Sprint("skipped ", p.Rows)}
 	}
 	lines := []string{fmt.Sprintf("%d %s %q %v", p.Number, p.Client.Space, p.Client.Key, p.Rows)}

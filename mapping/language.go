@@ -43,6 +43,10 @@ type SheetRule struct {
 	Timezone  Word // an IANA name; "" when no DateTime needs one
 	Numbers   Numbers
 	When      Word // an expression; "" takes every row
+
+	SkipHidden bool   // rows that are hidden in the workbook are left out
+	Encoding   string // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
+	Delimiter  string // of a CSV file: a comma, a semicolon or a tab; "" = told by the header
 }
 
 // Existing says what to do with a client whom the service already knows.

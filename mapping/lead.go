@@ -11,8 +11,8 @@ import (
 // make a Plan.
 type Lead struct {
 	Row      Row
-	Client   Identity // zero when the key cells cannot be read
-	Skipped  bool     // the row is blank, or sheet.when leaves it out
+	Client   Identity   // zero when the key cells cannot be read
+	Skipped  SkipReason // why the row is left out; "" when it is taken
 	Problems problem.List
 
 	email, phone item
@@ -48,12 +48,15 @@ func (b *Binding) Read(record Record) Lead {
 	b = b.table(record.Table)
 	lead := Lead{Row: RowOf(record.Table, record.Row)}
 	r := &reader{b, record, &lead}
-	if blank(record) {
-		lead.Skipped = true
-		return lead
+	switch {
+	case blank(record):
+		lead.Skipped = BlankRow
+	case record.Hidden && b.mapping.Sheet.SkipHidden:
+		lead.Skipped = HiddenRow
+	case !r.holds(b.take, b.key):
+		lead.Skipped = NotWhen
 	}
-	if !r.holds(b.take, b.key) {
-		lead.Skipped = true
+	if lead.Skipped != "" {
 		return lead
 	}
 	if b.lookup.email != nil {

@@ -13,19 +13,28 @@ import (
 // the Open activity, then the back-filled ones (service document, "V1 flows",
 // "V2 flows").
 type Plan struct {
-	Number int      // 1-based, by the client's first row in the sheet
-	Client Identity // whose plan it is
-	Rows   []Row    // every row of the client, in sheet order
-	Steps  []Step   // empty when Problems is not
-	Lookup Lookup   // how to find out whether the service knows the client already
-	// Skipped tells that the sheet's when leaves the (one) row out.
-	Skipped bool
+	Number  int        // 1-based, by the client's first row in the sheet
+	Client  Identity   // whose plan it is
+	Rows    []Row      // every row of the client, in sheet order
+	Steps   []Step     // empty when Problems is not
+	Lookup  Lookup     // how to find out whether the service knows the client already
+	Skipped SkipReason // why the (one) row is left out; "" when it is not
 	// Problems of the client's rows. With any, nothing is sent for the client.
 	Problems problem.List
 	// Claims are the claims that the rows ask for, where Problems keep them from
 	// being steps: their ids are shown all the same.
 	Claims []Claimed
 }
+
+// SkipReason says why a row is left out.
+type SkipReason string
+
+// The reasons.
+const (
+	BlankRow  SkipReason = "blank"  // nothing is in it
+	HiddenRow SkipReason = "hidden" // sheet.hidden_rows is skip
+	NotWhen   SkipReason = "when"   // sheet.when does not hold
+)
 
 // Claimed says which rows ask for a claim.
 type Claimed struct {

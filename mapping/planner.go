@@ -33,7 +33,7 @@ func (b *Binding) Plan(number int, leads []Lead) Plan {
 		plan.Rows = append(plan.Rows, l.Row)
 		plan.Problems = append(plan.Problems, l.Problems...)
 	}
-	if plan.Skipped = leads[0].Skipped; plan.Skipped {
+	if plan.Skipped = leads[0].Skipped; plan.Skipped != "" {
 		return plan
 	}
 	client := p.clientStep()

@@ -103,8 +103,11 @@ func (s *resultsSheet) write(record mapping.Record, r importer.RowResult) error 
 	if err != nil {
 		return err
 	}
+	// A row that was left out for being hidden stays so: it would be taken when
+	// the workbook is run again.
+	stays := excelize.RowOpts{Hidden: record.Hidden && r.Status == importer.Skipped}
 	return s.add(append(values, status, text(r.ClientID), text(joinIDs(r.ClaimIDs)), text(r.URL),
-		text(r.FailedStep), text(r.Error), text(r.Advice), cmp.Or(record.Source, r.Row)))
+		text(r.FailedStep), text(r.Error), text(r.Advice), cmp.Or(record.Source, r.Row)), stays)
 }
 
 // sourceWidths measures the source's columns: how many there are, those beyond

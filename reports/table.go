@@ -59,7 +59,7 @@ func (t *table) begin() (err error) {
 }
 
 // add writes a row of values.
-func (t *table) add(values []any) error {
+func (t *table) add(values []any, options ...excelize.RowOpts) error {
 	if t.rows == t.maxRows {
 		if err := t.finish(); err != nil {
 			return err
@@ -69,7 +69,7 @@ func (t *table) add(values []any) error {
 		}
 	}
 	t.rows++
-	return t.stream.SetRow(fmt.Sprintf("A%d", t.rows), values)
+	return t.stream.SetRow(fmt.Sprintf("A%d", t.rows), values, options...)
 }
 
 // finish ends the current sheet.

@@ -123,8 +123,8 @@ func refuseLateFlags(c *cli.Context) error {
 			corrected := append([]string{"claimsheet", c.Command.Name}, givenFlags(c)...)
 			corrected = append(corrected, args[i:]...)
 			corrected = append(corrected, args[:i]...)
-			return problem.New("late-flag", "the flag %s stands after the argument %s; flags come first", arg, args[0]).
-				Hinted("%s", reports.CommandLine(corrected))
+			return problem.New("late-flag", "the flag %s stands after the argument %s; flags come first", withoutSecret([]string{arg})[0], args[0]).
+				Hinted("%s", reports.CommandLine(withoutSecret(corrected)))
 		}
 	}
 	return nil

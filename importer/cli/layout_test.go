@@ -37,6 +37,8 @@ var arrows = map[string][]string{
 var doors = map[string][]string{
 	"github.com/xuri/excelize/v2":     {"importer/sheet", "reports", "samples/generate"},
 	"github.com/xuri/nfp":             {"importer/sheet"},
+	"github.com/richardlehane/mscfb":  {"importer/sheet"},
+	"golang.org/x/text/encoding":      {"importer/sheet"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
 	"go.yaml.in/yaml/v4":              {"mapping", "apiclient/environment"},
 	"modernc.org/sqlite":              {"importer/ledger"},

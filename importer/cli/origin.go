@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"strconv"
 
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -31,11 +33,11 @@ type origin struct {
 }
 
 // readOrigins reads the bindings of several.
-func readOrigins(paths []string) ([]*origin, error) {
+func readOrigins(paths []string, password string) ([]*origin, error) {
 	var origins []*origin
 	var found problem.List
 	for _, path := range paths {
-		o, err := readOrigin(path)
+		o, err := readOrigin(path, password)
 		if err := addProblems(&found, err); err != nil {
 			return nil, err
 		}
@@ -65,10 +67,13 @@ func isOrAre(n int) string {
 
 // readOrigin reads the binding of a results workbook; a file that is none is
 // refused.
-func readOrigin(path string) (*origin, error) {
-	property, ours, err := reports.IsOurs(path)
+func readOrigin(path, password string) (*origin, error) {
+	property, ours, err := bindingOf(path, password)
 	at := problem.Where{File: path}
+	p, isProblem := errors.AsType[problem.Problem](err)
 	switch {
+	case isProblem:
+		return nil, p
 	case err != nil:
 		return nil, cannotRead(path, err)
 	case !ours:
@@ -79,6 +84,23 @@ func readOrigin(path string) (*origin, error) {
 			Hinted("to import the sheet that it was made from: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{property[inputProperty]}))
 	}
 	return &origin{path, property}, nil
+}
+
+// bindingOf reads the document properties of a workbook of ours, which may have
+// been encrypted since.
+func bindingOf(path, password string) (map[string]string, bool, error) {
+	property, ours, err := reports.IsOurs(path)
+	if ours || err != nil {
+		return property, ours, err
+	}
+	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
+	if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "encrypted-workbook" || p.Code == "wrong-password") {
+		return nil, false, p
+	} else if err != nil || !r.Encrypted() {
+		return nil, false, nil
+	}
+	property = r.Properties()
+	return property, property[reports.KindProperty] != "", r.Close()
 }
 
 // refuseResults refuses a workbook that Claimsheet wrote as the input of a run:

@@ -11,6 +11,8 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
@@ -23,6 +25,7 @@ type part struct {
 	record ledger.Run
 	target target
 	rows   int // as the first pass counted them
+	hidden hiddenRows
 }
 
 // parts are the run's sheets. The first has the run's own id.
@@ -53,12 +56,12 @@ func (o runOptions) parts(s *setup, known *ledger.Ledger, id string, started tim
 
 // output is where a sheet's workbook goes. -o is a file, or for several sheets,
 // and whenever it is one, a folder.
-func (o runOptions) output(sheet string) string {
+func (o runOptions) output(path string) string {
 	switch {
 	case o.out == "":
-		return o.defaultOutput(sheet)
+		return o.defaultOutput(path)
 	case isFolder(o.out):
-		return filepath.Join(o.out, filepath.Base(o.defaultOutput(sheet)))
+		return filepath.Join(o.out, filepath.Base(o.defaultOutput(path)))
 	}
 	return o.out
 }
@@ -68,13 +71,13 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func (o runOptions) defaultOutput(sheet string) string {
-	stem := strings.TrimSuffix(sheet, filepath.Ext(sheet))
+func (o runOptions) defaultOutput(path string) string {
+	stem := strings.TrimSuffix(path, sheet.Ext(path))
 	switch {
 	case o.dryRun:
 		return stem + ".plan.xlsx"
 	case o.origins != nil:
-		return sheet
+		return path
 	}
 	return stem + ".results.xlsx"
 }
@@ -85,6 +88,17 @@ func (o runOptions) runRecord(s *setup, src *source, id string, started time.Tim
 		Mapping: s.mapping.Name.Text, MappingFile: s.mapping.File, MappingDigest: s.mapping.Digest,
 		Input: src.input.given, InputDigest: src.input.digest, KeptInput: src.input.path,
 		Version: Version, Started: started.UTC(),
+	}
+}
+
+// sheet is what is known of the part's sheet besides its records.
+func (p *part) sheet() mapping.Sheet { return p.source.sheet(p.table) }
+
+// see counts a row.
+func (p *part) see(record mapping.Record) {
+	p.rows++
+	if record.Hidden {
+		p.hidden.note(record.Row)
 	}
 }
 
@@ -102,12 +116,15 @@ func checkTargets(ctx context.Context, parts []*part, now time.Time) error {
 
 // survey makes the first pass over all the sheets, and refuses one with too few
 // rows.
-func (o runOptions) survey(ctx context.Context, s *setup, parts []*part) (*importer.Survey, error) {
+func (p *program) survey(ctx context.Context, o runOptions, s *setup, parts []*part) (*importer.Survey, error) {
 	survey, err := importer.Take(ctx, s.binding, counted(s.records(), parts))
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range parts {
+		if !s.mapping.Sheet.SkipHidden {
+			sayProblems(p.Err, part.hidden.taken(part.sheet()))
+		}
 		if part.rows < o.minRows {
 			return nil, tooFewRows(part, o.minRows)
 		}
@@ -121,4 +138,25 @@ func runsOf(parts []*part) []string {
 		ids[i] = part.record.ID
 	}
 	return ids
+}
+
+// notices are what is to be known of a run before it starts.
+func (o runOptions) notices(s *setup) (problem.List, error) {
+	var notices problem.List
+	for _, from := range o.origins {
+		if p, ok := from.together(len(o.origins)); ok {
+			notices = append(notices, p)
+		}
+	}
+	for _, src := range s.sources {
+		if !src.reader.Encrypted() {
+			continue
+		}
+		p, err := unencrypted(src.input.given, o.output(src.input.given))
+		if err != nil {
+			return nil, err
+		}
+		notices = append(notices, p)
+	}
+	return notices, nil
 }

@@ -23,7 +23,7 @@ func (p *program) rerunCommand() *cli.Command {
 			if o.sheets, err = expandAll(c.Args().Slice()); err != nil {
 				return err
 			}
-			if o.origins, err = readOrigins(o.sheets); err != nil {
+			if o.origins, err = readOrigins(o.sheets, o.password.value); err != nil {
 				return err
 			}
 			if err := o.origins[0].fill(&o.place, c.IsSet("env")); err != nil {

@@ -94,6 +94,9 @@ func (s *resultSheet) split(record mapping.Record) importer.WorkbookRow {
 			record.Source = count(said)
 		}
 	}
+	// Rows are hidden by the filter too. One for which anything was tried is not
+	// left out because of it.
+	record.Hidden = record.Hidden && (row.Status == "" || row.Status == string(importer.Skipped)) && row.ClientID == ""
 	row.Record = record
 	return row
 }

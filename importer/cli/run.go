@@ -43,6 +43,7 @@ func (p *program) runCommand() *cli.Command {
 func runFlags() []cli.Flag {
 	return append([]cli.Flag{
 		switchFlag("dry-run", "check everything and say what would be sent; nothing is"),
+		passwordFlag(),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
 		numberFlag("limit", "take the first `N` clients only", "all"),
 		textFlag("only", "", "take the client with this `KEY` only"),
@@ -59,6 +60,7 @@ type runOptions struct {
 	place
 	guards
 	sheets      []string
+	password    password
 	origins     []*origin // of a rerun's workbooks; nil for a run
 	yes         bool      // rerun: take over what the ledger does not know without asking
 	out         string
@@ -84,6 +86,9 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	if o.guards, err = guardsOf(c); err != nil {
 		return o, err
 	}
+	if o.password, err = passwordOf(c); err != nil {
+		return o, err
+	}
 	switch {
 	case o.noLookup && !o.dryRun:
 		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
@@ -103,18 +108,18 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	started := time.Now()
 	id := uuid.NewString()
 	s, err := prepare(ctx, settings{
-		place: o.place, sheets: o.sheets, origins: o.origins, environment: true, keepIn: o.keepIn, readOnly: o.dryRun, rate: o.rate, run: id,
+		place: o.place, sheets: o.sheets, password: o.password.value, origins: o.origins, environment: true, keepIn: o.keepIn,
+		readOnly: o.dryRun, rate: o.rate, run: id,
 	})
 	defer s.close()
 	if err != nil {
 		return err
 	}
-	for _, from := range o.origins {
-		if p, ok := from.together(len(o.origins)); ok {
-			s.warnings = append(s.warnings, p)
-		}
+	notices, err := o.notices(s)
+	if err != nil {
+		return err
 	}
-	sayProblems(p.Err, s.warnings)
+	sayProblems(p.Err, append(s.warnings, notices...))
 	books, err := openBooks(s, o.dryRun)
 	if errors.Is(err, ledger.ErrLocked) {
 		s.keepInputs() // the run that holds the ledger may be reading the same copies
@@ -139,7 +144,7 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 			return err
 		}
 	}
-	survey, err := o.survey(ctx, s, parts)
+	survey, err := p.survey(ctx, o, s, parts)
 	if err != nil {
 		return err
 	}

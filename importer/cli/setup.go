@@ -36,6 +36,7 @@ func (s *setup) close() {
 type settings struct {
 	place
 	sheets      []string              // the sheets' paths
+	password    string                // opens encrypted ones
 	origins     []*origin             // of the sheets, when they are results workbooks
 	keepIn      func(s *setup) string // the folder for the sheets' copies; nil or "" for a temporary one
 	environment bool                  // an environment is needed

@@ -26,6 +26,8 @@ type table interface {
 	// Records are the rows below the header. A Record's cells are valid until
 	// the next one.
 	Records() iter.Seq2[mapping.Record, error]
+	// Encrypted tells that the sheet's file is.
+	Encrypted() bool
 }
 
 // sheet is what is known of the source besides its records; i is its place
@@ -61,12 +63,12 @@ func (s *setup) records() iter.Seq2[mapping.Record, error] {
 	}
 }
 
-// counted counts the rows of each sheet as they pass.
+// counted lets each part see its rows as they pass.
 func counted(records iter.Seq2[mapping.Record, error], parts []*part) iter.Seq2[mapping.Record, error] {
 	return func(yield func(mapping.Record, error) bool) {
 		for record, err := range records {
 			if err == nil {
-				parts[record.Table].rows++
+				parts[record.Table].see(record)
 			}
 			if !yield(record, err) {
 				return
@@ -97,7 +99,7 @@ func (s *setup) openSheets(want settings) error {
 		if want.origins != nil {
 			from = want.origins[i]
 		}
-		err := s.openSheet(path, folder, books[i], from)
+		err := s.openSheet(path, folder, want.password, books[i], from)
 		if err := addProblems(&found, err); err != nil {
 			return err
 		}
@@ -105,11 +107,12 @@ func (s *setup) openSheets(want settings) error {
 	return found.Err()
 }
 
-func (s *setup) openSheet(path, folder, book string, from *origin) error {
+func (s *setup) openSheet(path, folder, password, book string, from *origin) error {
 	in, err := keepInput(path, folder)
 	if err != nil {
 		return err
 	}
+	in.password = password
 	src := &source{input: in, origin: from, book: book}
 	s.closers = append(s.closers, func() { in.remove() })
 	if from != nil {
@@ -124,7 +127,8 @@ func (s *setup) openSheet(path, folder, book string, from *origin) error {
 	if err := refuseResults(path, in.path); err != nil {
 		return err
 	}
-	r, err := in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
+	rule := s.mapping.Sheet
+	r, err := in.open(sheet.Options{Name: rule.Name.Text, HeaderRow: rule.HeaderRow, Encoding: rule.Encoding, Delimiter: rule.Delimiter})
 	if err != nil {
 		return err
 	}

@@ -127,6 +127,9 @@ func (o runOptions) command() []string {
 	if o.templates != "" {
 		words = append(words, "--templates", o.templates)
 	}
+	if o.password.reference != "" {
+		words = append(words, "--password", o.password.reference)
+	}
 	if o.only != "" {
 		words = append(words, "--only", o.only)
 	}

@@ -32,7 +32,9 @@ type input struct {
 	path   string // of the copy
 	given  string // as the user named it
 	digest string // SHA-256 in hex
-	remove func() // removes the copy, unless it is kept or was there before
+	// password opens it when it is encrypted, which the copy stays.
+	password string
+	remove   func() // removes the copy, unless it is kept or was there before
 }
 
 // keep leaves a run's copy in the state folder, to make workbooks from again.
@@ -99,7 +101,7 @@ func (in *input) copy(src io.Reader, folder string) error {
 		return errors.Join(err, os.Remove(dst.Name()))
 	}
 	in.digest = hex.EncodeToString(h.Sum(nil))
-	in.path = filepath.Join(folder, in.digest+filepath.Ext(in.given))
+	in.path = filepath.Join(folder, in.digest+sheet.Ext(in.given))
 	if _, err := os.Stat(in.path); err == nil {
 		return os.Remove(dst.Name()) // kept by an earlier run
 	}
@@ -122,10 +124,6 @@ func cannotRead(path string, err error) problem.Problem {
 // open opens the copy; what is wrong with it is said of the file that the user
 // named.
 func (in *input) open(o sheet.Options) (*sheet.Reader, error) {
-	r, err := sheet.Open(in.path, o)
-	if p, ok := errors.AsType[problem.Problem](err); ok && p.Where.File == in.path {
-		p.Where.File = in.given
-		return nil, p
-	}
-	return r, err
+	o.As, o.Password = in.given, in.password
+	return sheet.Open(in.path, o)
 }

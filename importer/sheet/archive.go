@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"errors"
 	"io"
-	"os"
 	"strings"
 
 	"claimsheet/mapping/problem"
@@ -29,12 +28,8 @@ type archive struct {
 // openArchive reads the directory of the zip file. Names that differ in case
 // only are duplicates, as they are to spreadsheet programs: which of two parts
 // is the true one cannot be known.
-func openArchive(file *os.File) (*archive, error) {
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	z, err := zip.NewReader(file, info.Size())
+func openArchive(file io.ReaderAt, size int64) (*archive, error) {
+	z, err := zip.NewReader(file, size)
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, damaged("", "it is cut short or not a zip file")
 	} else if err != nil {
@@ -52,7 +47,7 @@ func openArchive(file *os.File) (*archive, error) {
 		if a.parts[key] != nil {
 			return nil, damaged("", "it holds two parts of the name %q", f.Name)
 		}
-		if f.CompressedSize64 > uint64(info.Size()) {
+		if f.CompressedSize64 > uint64(size) {
 			return nil, damaged(f.Name, "it is said to be larger than the file")
 		}
 		a.parts[key] = f

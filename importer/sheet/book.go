@@ -1,8 +1,8 @@
 package sheet
 
 import (
+	"io"
 	"iter"
-	"os"
 	"slices"
 
 	"claimsheet/mapping"
@@ -10,8 +10,8 @@ import (
 )
 
 // openWorkbook reads all of a workbook but the rows below the header.
-func openWorkbook(file *os.File, path string, o Options) (*Reader, error) {
-	a, err := openArchive(file)
+func openWorkbook(file io.ReaderAt, size int64, o Options) (*Reader, error) {
+	a, err := openArchive(file, size)
 	if err != nil {
 		return nil, err
 	}
@@ -37,10 +37,10 @@ func openWorkbook(file *os.File, path string, o Options) (*Reader, error) {
 	}
 	return &Reader{
 		sheet: mapping.Sheet{
-			File: path, Name: entry.name, HeaderRow: o.HeaderRow, Header: header, Date1904: b.date1904,
+			File: o.As, Name: entry.name, HeaderRow: o.HeaderRow, Header: header, Date1904: b.date1904,
 		},
 		properties: properties,
-		records:    func() iter.Seq2[mapping.Record, error] { return below(t, path, o.HeaderRow) },
+		records:    func() iter.Seq2[mapping.Record, error] { return below(t, o.As, o.HeaderRow) },
 	}, nil
 }
 

@@ -29,14 +29,20 @@ func damaged(part, format string, args ...any) error {
 	return damage{part, fmt.Sprintf(format, args...)}
 }
 
-// asProblem turns any error of reading into a problem about the file.
+// asProblem turns any error of reading into a problem, about the file unless it
+// names a place in it.
 func asProblem(path string, err error) error {
 	at := problem.Where{File: path}
+	var list problem.List
 	var p problem.Problem
 	var d damage
 	switch {
+	case errors.As(err, &list):
+		return list
 	case errors.As(err, &p):
-		p.Where = at
+		if p.Where == (problem.Where{}) {
+			p.Where = at
+		}
 		return p
 	case errors.As(err, &d):
 		return problem.At(at, "damaged-workbook", "%s", d.Error()).

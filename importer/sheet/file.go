@@ -6,62 +6,96 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"claimsheet/mapping/problem"
 )
 
-// openFile opens a file that looks like a workbook: a zip file. What else
-// people name .xlsx gets an answer of its own.
-func openFile(path string) (*os.File, error) {
-	at := problem.Where{File: path}
+// fileKind is what a file is.
+type fileKind uint8
+
+const (
+	zipFile      fileKind = iota // a workbook, if all is well
+	compoundFile                 // an encrypted workbook, or an old .xls
+	csvText
+	csvGzip
+)
+
+// openFile opens a file that looks like a workbook or a CSV file; named is the
+// path to judge and to name it by. What else people name .xlsx gets an answer
+// of its own.
+func openFile(path, named string) (*os.File, fileKind, error) {
+	at := problem.Where{File: named}
 	info, err := os.Stat(path) // before opening: opening a pipe would wait for ever
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, problem.At(at, "no-such-file", "no such file")
+		err = problem.At(at, "no-such-file", "no such file")
 	case err != nil:
-		return nil, asProblem(path, err)
+		err = asProblem(named, err)
 	case info.IsDir():
-		return nil, problem.At(at, "not-a-workbook", "is a folder, not a workbook").
+		err = problem.At(at, "not-a-workbook", "is a folder, not a workbook").
 			Hinted("name the .xlsx file in it")
 	case !info.Mode().IsRegular():
-		return nil, problem.At(at, "not-a-workbook", "is not a regular file")
+		err = problem.At(at, "not-a-workbook", "is not a regular file")
 	case info.Size() == 0:
-		return nil, problem.At(at, "not-a-workbook", "is empty (0 bytes), not a workbook").
+		err = problem.At(at, "not-a-workbook", "is empty (0 bytes), not a workbook").
 			Hinted("export the sheet again")
+	}
+	if err != nil {
+		return nil, 0, err
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, asProblem(path, err)
+		return nil, 0, asProblem(named, err)
 	}
-	if err := checkMagic(file, at); err != nil {
+	kind, err := kindOf(file, at)
+	if err != nil {
 		file.Close()
-		return nil, err
 	}
-	return file, nil
+	return file, kind, err
 }
 
-// checkMagic looks at the first bytes of the file.
-func checkMagic(file io.ReaderAt, at problem.Where) error {
+// kindOf looks at the first bytes of the file. Text is a CSV file only by its
+// name, for nothing in it says so.
+func kindOf(file io.ReaderAt, at problem.Where) (fileKind, error) {
 	head := make([]byte, 512)
 	n, err := file.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
-		return asProblem(at.File, err)
+		return 0, asProblem(at.File, err)
 	}
 	head = head[:n]
+	isCSV := strings.HasPrefix(Ext(at.File), ".csv")
+	isMarkup := bytes.HasPrefix(bytes.TrimSpace(head), []byte("<"))
 	switch {
 	case bytes.HasPrefix(head, []byte("PK")):
-		return nil
-	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0")): // a compound file: .xls, or .xlsx with a password
-		return problem.At(at, "encrypted-workbook", "is encrypted or an old .xls workbook; expected an .xlsx file").
-			Hinted("save it as .xlsx without a password")
-	case bytes.HasPrefix(bytes.ToLower(bytes.TrimSpace(head)), []byte("<")):
-		return problem.At(at, "not-a-workbook", "is a web page or an XML file, not a workbook").
+		return zipFile, nil
+	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0")):
+		return compoundFile, nil
+	case bytes.HasPrefix(head, []byte("\x1F\x8B")) && isCSV:
+		return csvGzip, nil
+	case bytes.HasPrefix(head, []byte("\x1F\x8B")):
+		return 0, problem.At(at, "not-a-workbook", "is packed by gzip; expected an .xlsx, .xlsm, .csv or .csv.gz file").
+			Hinted("if it is a packed CSV file, name it .csv.gz")
+	case isMarkup:
+		return 0, problem.At(at, "not-a-workbook", "is a web page or an XML file, not a workbook").
 			Hinted("open it in a spreadsheet program and save it as .xlsx")
+	case isCSV:
+		return csvText, nil
 	case isText(head):
-		return problem.At(at, "not-a-workbook", "is a text file, not a workbook").
-			Hinted("open it in a spreadsheet program and save it as .xlsx")
+		return 0, problem.At(at, "not-a-workbook", "is a text file, not a workbook").
+			Hinted("if it is a CSV file, name it .csv; else open it in a spreadsheet program and save it as .xlsx")
 	}
-	return problem.At(at, "not-a-workbook", "is not a workbook; expected an .xlsx or .xlsm file")
+	return 0, problem.At(at, "not-a-workbook", "is not a workbook; expected an .xlsx, .xlsm, .csv or .csv.gz file")
+}
+
+// Ext is a path's extension, of which .csv.gz is one, in lower case.
+func Ext(path string) string {
+	ext := strings.ToLower(filepath.Ext(path))
+	if ext == ".gz" && strings.HasSuffix(strings.ToLower(path), ".csv.gz") {
+		return ".csv.gz"
+	}
+	return ext
 }
 
 // isText tells whether the bytes look like text in any of the usual

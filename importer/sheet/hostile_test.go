@@ -13,91 +13,101 @@ import (
 	"claimsheet/importer/sheet"
 )
 
-// Every one of these must be refused, in Open or by the pass; none may give
+// hostileFile is a file that must be refused with a problem of a code.
+type hostileFile struct {
+	name    string
+	data    []byte
+	want    string
+	options sheet.Options
+}
+
+// hostileFiles must be refused every one, in Open or by the pass; none may give
 // rows and no error.
-func TestHostile(t *testing.T) {
+func hostileFiles() []hostileFile {
 	good := workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
 	inSheet := func(xml string) []byte { return good.with("xl/worksheets/sheet1.xml", xml).zip() }
 	row := func(xml string) []byte { return inSheet(rows(xml)) }
-	tests := []struct {
-		name string
-		data []byte
-		want string
-	}{
-		{"row -1", row(`<row r="-1"/>`), "damaged-workbook"},
-		{"row 0", row(`<row r="0"/>`), "damaged-workbook"},
-		{"row beyond the last", row(`<row r="1048577"/>`), "damaged-workbook"},
-		{"row of 2^31-1", row(`<row r="2147483647"/>`), "damaged-workbook"},
-		{"row of 2^64+2", row(`<row r="18446744073709551618"/>`), "damaged-workbook"},
-		{"row after the last", row(`<row r="1048576"/><row/>`), "damaged-workbook"},
-		{"duplicate row", row(`<row r="2"/><row r="2"/>`), "damaged-workbook"},
-		{"rows out of order", row(`<row r="3"/><row r="2"/>`), "damaged-workbook"},
-		{"column beyond XFD", row(`<row r="2"><c r="XFE2"/></row>`), "damaged-workbook"},
-		{"cell after XFD", row(`<row r="2"><c r="XFD2"/><c/></row>`), "damaged-workbook"},
-		{"cell of another row", row(`<row r="2"><c r="A3"/></row>`), "damaged-workbook"},
-		{"cell without letters", row(`<row r="2"><c r="2"/></row>`), "damaged-workbook"},
-		{"cells out of order", row(`<row r="2"><c r="B2"/><c r="A2"/></row>`), "damaged-workbook"},
-		{"duplicate cell", row(`<row r="2"><c r="A2"/><c r="A2"/></row>`), "damaged-workbook"},
-		{"style -1", row(`<row r="2"><c r="A2" s="-1"/></row>`), "damaged-workbook"},
-		{"style beyond the last", row(`<row r="2"><c r="A2" s="3"/></row>`), "damaged-workbook"},
-		{"shared string -1", row(`<row r="2"><c r="A2" t="s"><v>-1</v></c></row>`), "damaged-workbook"},
-		{"shared string beyond the last", row(`<row r="2"><c r="A2" t="s"><v>3</v></c></row>`), "damaged-workbook"},
-		{"unknown type", row(`<row r="2"><c r="A2" t="z"><v>1</v></c></row>`), "damaged-workbook"},
-		{"no number", row(`<row r="2"><c r="A2"><v>twelve</v></c></row>`), "damaged-workbook"},
-		{"not a number", row(`<row r="2"><c r="A2"><v>NaN</v></c></row>`), "damaged-workbook"},
-		{"number beyond the range", row(`<row r="2"><c r="A2"><v>1E400</v></c></row>`), "damaged-workbook"},
-		{"neither true nor false", row(`<row r="2"><c r="A2" t="b"><v>2</v></c></row>`), "damaged-workbook"},
-		{"text too long", row(`<row r="2"><c r="A2" t="str"><v>` + strings.Repeat("a", 32_768) + `</v></c></row>`), "damaged-workbook"},
-		{"control character", row("<row r=\"2\"><c r=\"A2\" t=\"str\"><v>a\x01b</v></c></row>"), "damaged-workbook"},
-		{"not UTF-8", row("<row r=\"2\"><c r=\"A2\" t=\"str\"><v>a\xFFb</v></c></row>"), "damaged-workbook"},
-		{"unknown entity", row(`<row r="2"><c r="A2" t="str"><v>&bomb;</v></c></row>`), "damaged-workbook"},
-		{"endless entity", row(`<row r="2"><c r="A2" t="str"><v>&amp</v></c></row>`), "damaged-workbook"},
-		{"surrogate entity", row(`<row r="2"><c r="A2" t="str"><v>&#xD800;</v></c></row>`), "damaged-workbook"},
-		{"tags crossed", row(`<row r="2"><c r="A2"></row></c>`), "damaged-workbook"},
-		{"tag not closed", row(`<row r="2"><c r="A2" <v>1</v></c></row>`), "damaged-workbook"},
-		{"attribute without quotes", row(`<row r=2></row>`), "damaged-workbook"},
-		{"deep nesting", row(strings.Repeat("<a>", 1_000) + strings.Repeat("</a>", 1_000)), "damaged-workbook"},
-		{"tag without end", row(`<row r="2" x="` + strings.Repeat("a", 4<<20)), "damaged-workbook"},
-		{"two sheetData", inSheet(rows("</sheetData><sheetData>")), "damaged-workbook"},
-		{"no sheetData", inSheet(`<worksheet></worksheet>`), "damaged-workbook"},
-		{"two roots", inSheet(rows("") + rows("")), "damaged-workbook"},
-		{"text after the root", inSheet(rows("") + "x"), "damaged-workbook"},
-		{"another root", inSheet(`<chartsheet/>`), "damaged-workbook"},
-		{"empty part", good.with("xl/worksheets/sheet1.xml", " ").zip(), "damaged-workbook"},
-		{"document type", inSheet(`<!DOCTYPE a [<!ENTITY b "c">]>` + rows("")), "damaged-workbook"},
-		{"Latin-1", inSheet(`<?xml version="1.0" encoding="ISO-8859-1"?>` + rows("")), "damaged-workbook"},
-		{"UTF-16", inSheet("\xFF\xFE<\x00a\x00"), "damaged-workbook"},
-		{"merged cells upside down", inSheet(strings.Replace(rows(""), "</worksheet>", `<mergeCells><mergeCell ref="B2:A1"/></mergeCells></worksheet>`, 1)), "damaged-workbook"},
-		{"no sheet part", good.with("xl/worksheets/sheet1.xml", "").zip(), "damaged-workbook"},
-		{"no styles part", good.with("xl/styles.xml", "").zip(), "damaged-workbook"},
-		{"no strings part", good.with("xl/sharedStrings.xml", "").zip(), "damaged-workbook"},
-		{"no workbook part", good.with("xl/workbook.xml", "").zip(), "damaged-workbook"},
-		{"no workbook relations", good.with("xl/_rels/workbook.xml.rels", "").zip(), "damaged-workbook"},
-		{"duplicate parts", good.with("XL/Workbook.xml", "<workbook/>").zip(), "damaged-workbook"},
-		{"zip bomb", good.declaring("xl/worksheets/sheet1.xml", 1<<30), "workbook-too-large"},
-		{"strings bomb", good.declaring("xl/sharedStrings.xml", 1<<30), "workbook-too-large"},
-		{"part larger than it says", good.declaring("xl/worksheets/sheet1.xml", 100), "damaged-workbook"},
-		{"part smaller than it says", good.declaring("xl/worksheets/sheet1.xml", 10<<20), "damaged-workbook"},
-		{"too many parts", manyParts(), "workbook-too-large"},
-		{"a zip file", parts{"a.txt": "a"}.zip(), "not-a-workbook"},
-		{"OpenDocument", parts{"mimetype": "a", "content.xml": "<a/>"}.zip(), "not-a-workbook"},
-		{"binary workbook", good.with("_rels/.rels", strings.Replace(good["_rels/.rels"], "workbook.xml", "workbook.bin", 1)).zip(), "not-a-workbook"},
-		{"Word document", good.with("_rels/.rels", strings.Replace(good["_rels/.rels"], "xl/workbook", "word/document", 1)).zip(), "not-a-workbook"},
-		{"compound file", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1 and so on"), "encrypted-workbook"},
-		{"CSV", []byte("Name,Amount\nAnn,1\n"), "not-a-workbook"},
-		{"HTML", []byte("<html><table>"), "not-a-workbook"},
-		{"noise", []byte{1, 2, 3, 4}, "not-a-workbook"},
-		{"nothing", nil, "not-a-workbook"},
-		{"zip magic only", []byte("PK\x03\x04"), "damaged-workbook"},
-		{"no rows", inSheet(`<worksheet><sheetData/></worksheet>`), "empty-sheet"},
-		{"rows without values", inSheet(`<worksheet><sheetData><row r="1"><c r="A1"/></row></sheetData></worksheet>`), "empty-sheet"},
-		{"no header row", inSheet(`<worksheet><sheetData><row r="2"><c r="A2"><v>1</v></c></row></sheetData></worksheet>`), "no-header"},
-		{"blank header", inSheet(`<worksheet><sheetData><row r="1"><c r="A1" t="str"><v> </v></c></row></sheetData></worksheet>`), "no-header"},
+	named := func(name string, data []byte, want string) hostileFile {
+		return hostileFile{name: name, data: data, want: want}
 	}
-	for _, tt := range tests {
+	return []hostileFile{
+		named("row -1", row(`<row r="-1"/>`), "damaged-workbook"),
+		named("row 0", row(`<row r="0"/>`), "damaged-workbook"),
+		named("row beyond the last", row(`<row r="1048577"/>`), "damaged-workbook"),
+		named("row of 2^31-1", row(`<row r="2147483647"/>`), "damaged-workbook"),
+		named("row of 2^64+2", row(`<row r="18446744073709551618"/>`), "damaged-workbook"),
+		named("row after the last", row(`<row r="1048576"/><row/>`), "damaged-workbook"),
+		named("duplicate row", row(`<row r="2"/><row r="2"/>`), "damaged-workbook"),
+		named("rows out of order", row(`<row r="3"/><row r="2"/>`), "damaged-workbook"),
+		named("column beyond XFD", row(`<row r="2"><c r="XFE2"/></row>`), "damaged-workbook"),
+		named("cell after XFD", row(`<row r="2"><c r="XFD2"/><c/></row>`), "damaged-workbook"),
+		named("cell of another row", row(`<row r="2"><c r="A3"/></row>`), "damaged-workbook"),
+		named("cell without letters", row(`<row r="2"><c r="2"/></row>`), "damaged-workbook"),
+		named("cells out of order", row(`<row r="2"><c r="B2"/><c r="A2"/></row>`), "damaged-workbook"),
+		named("duplicate cell", row(`<row r="2"><c r="A2"/><c r="A2"/></row>`), "damaged-workbook"),
+		named("style -1", row(`<row r="2"><c r="A2" s="-1"/></row>`), "damaged-workbook"),
+		named("style beyond the last", row(`<row r="2"><c r="A2" s="3"/></row>`), "damaged-workbook"),
+		named("shared string -1", row(`<row r="2"><c r="A2" t="s"><v>-1</v></c></row>`), "damaged-workbook"),
+		named("shared string beyond the last", row(`<row r="2"><c r="A2" t="s"><v>3</v></c></row>`), "damaged-workbook"),
+		named("unknown type", row(`<row r="2"><c r="A2" t="z"><v>1</v></c></row>`), "damaged-workbook"),
+		named("no number", row(`<row r="2"><c r="A2"><v>twelve</v></c></row>`), "damaged-workbook"),
+		named("not a number", row(`<row r="2"><c r="A2"><v>NaN</v></c></row>`), "damaged-workbook"),
+		named("number beyond the range", row(`<row r="2"><c r="A2"><v>1E400</v></c></row>`), "damaged-workbook"),
+		named("neither true nor false", row(`<row r="2"><c r="A2" t="b"><v>2</v></c></row>`), "damaged-workbook"),
+		named("text too long", row(`<row r="2"><c r="A2" t="str"><v>`+strings.Repeat("a", 32_768)+`</v></c></row>`), "damaged-workbook"),
+		named("control character", row("<row r=\"2\"><c r=\"A2\" t=\"str\"><v>a\x01b</v></c></row>"), "damaged-workbook"),
+		named("not UTF-8", row("<row r=\"2\"><c r=\"A2\" t=\"str\"><v>a\xFFb</v></c></row>"), "damaged-workbook"),
+		named("unknown entity", row(`<row r="2"><c r="A2" t="str"><v>&bomb;</v></c></row>`), "damaged-workbook"),
+		named("endless entity", row(`<row r="2"><c r="A2" t="str"><v>&amp</v></c></row>`), "damaged-workbook"),
+		named("surrogate entity", row(`<row r="2"><c r="A2" t="str"><v>&#xD800;</v></c></row>`), "damaged-workbook"),
+		named("tags crossed", row(`<row r="2"><c r="A2"></row></c>`), "damaged-workbook"),
+		named("tag not closed", row(`<row r="2"><c r="A2" <v>1</v></c></row>`), "damaged-workbook"),
+		named("attribute without quotes", row(`<row r=2></row>`), "damaged-workbook"),
+		named("deep nesting", row(strings.Repeat("<a>", 1_000)+strings.Repeat("</a>", 1_000)), "damaged-workbook"),
+		named("tag without end", row(`<row r="2" x="`+strings.Repeat("a", 4<<20)), "damaged-workbook"),
+		named("two sheetData", inSheet(rows("</sheetData><sheetData>")), "damaged-workbook"),
+		named("no sheetData", inSheet(`<worksheet></worksheet>`), "damaged-workbook"),
+		named("two roots", inSheet(rows("")+rows("")), "damaged-workbook"),
+		named("text after the root", inSheet(rows("")+"x"), "damaged-workbook"),
+		named("another root", inSheet(`<chartsheet/>`), "damaged-workbook"),
+		named("empty part", good.with("xl/worksheets/sheet1.xml", " ").zip(), "damaged-workbook"),
+		named("document type", inSheet(`<!DOCTYPE a [<!ENTITY b "c">]>`+rows("")), "damaged-workbook"),
+		named("Latin-1", inSheet(`<?xml version="1.0" encoding="ISO-8859-1"?>`+rows("")), "damaged-workbook"),
+		named("UTF-16", inSheet("\xFF\xFE<\x00a\x00"), "damaged-workbook"),
+		named("merged cells upside down", inSheet(strings.Replace(rows(""), "</worksheet>", `<mergeCells><mergeCell ref="B2:A1"/></mergeCells></worksheet>`, 1)), "damaged-workbook"),
+		named("no sheet part", good.with("xl/worksheets/sheet1.xml", "").zip(), "damaged-workbook"),
+		named("no styles part", good.with("xl/styles.xml", "").zip(), "damaged-workbook"),
+		named("no strings part", good.with("xl/sharedStrings.xml", "").zip(), "damaged-workbook"),
+		named("no workbook part", good.with("xl/workbook.xml", "").zip(), "damaged-workbook"),
+		named("no workbook relations", good.with("xl/_rels/workbook.xml.rels", "").zip(), "damaged-workbook"),
+		named("duplicate parts", good.with("XL/Workbook.xml", "<workbook/>").zip(), "damaged-workbook"),
+		named("zip bomb", good.declaring("xl/worksheets/sheet1.xml", 1<<30), "workbook-too-large"),
+		named("strings bomb", good.declaring("xl/sharedStrings.xml", 1<<30), "workbook-too-large"),
+		named("part larger than it says", good.declaring("xl/worksheets/sheet1.xml", 100), "damaged-workbook"),
+		named("part smaller than it says", good.declaring("xl/worksheets/sheet1.xml", 10<<20), "damaged-workbook"),
+		named("too many parts", manyParts(), "workbook-too-large"),
+		named("a zip file", parts{"a.txt": "a"}.zip(), "not-a-workbook"),
+		named("OpenDocument", parts{"mimetype": "a", "content.xml": "<a/>"}.zip(), "not-a-workbook"),
+		named("binary workbook", good.with("_rels/.rels", strings.Replace(good["_rels/.rels"], "workbook.xml", "workbook.bin", 1)).zip(), "not-a-workbook"),
+		named("Word document", good.with("_rels/.rels", strings.Replace(good["_rels/.rels"], "xl/workbook", "word/document", 1)).zip(), "not-a-workbook"),
+		named("compound file", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1 and so on"), "encrypted-workbook"),
+		named("CSV", []byte("Name,Amount\nAnn,1\n"), "not-a-workbook"),
+		named("HTML", []byte("<html><table>"), "not-a-workbook"),
+		named("noise", []byte{1, 2, 3, 4}, "not-a-workbook"),
+		named("nothing", nil, "not-a-workbook"),
+		named("zip magic only", []byte("PK\x03\x04"), "damaged-workbook"),
+		named("no rows", inSheet(`<worksheet><sheetData/></worksheet>`), "empty-sheet"),
+		named("rows without values", inSheet(`<worksheet><sheetData><row r="1"><c r="A1"/></row></sheetData></worksheet>`), "empty-sheet"),
+		named("no header row", inSheet(`<worksheet><sheetData><row r="2"><c r="A2"><v>1</v></c></row></sheetData></worksheet>`), "no-header"),
+		named("blank header", inSheet(`<worksheet><sheetData><row r="1"><c r="A1" t="str"><v> </v></c></row></sheetData></worksheet>`), "no-header"),
+	}
+}
+
+func TestHostile(t *testing.T) {
+	for _, tt := range hostileFiles() {
 		t.Run(tt.name, func(t *testing.T) {
 			path := save(t, tt.data)
-			_, _, err := read(path, sheet.Options{})
+			_, _, err := read(path, tt.options)
 			if got := code(t, err, path); got != tt.want {
 				t.Errorf("got %q (%v), want %q", got, err, tt.want)
 			}

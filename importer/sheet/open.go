@@ -1,8 +1,10 @@
 package sheet
 
 import (
+	"bytes"
 	"iter"
 	"maps"
+	"os"
 
 	"claimsheet/mapping"
 )
@@ -11,6 +13,15 @@ import (
 type Options struct {
 	Name      string // the sheet's name, exact or else ignoring case; "" means the first visible sheet
 	HeaderRow int    // 1-based; 0 means 1
+	// As is the path that the Sheet and problems name, and that tells whether a
+	// text file is a CSV; "" means the path itself.
+	As string
+	// Password opens an encrypted workbook.
+	Password string
+
+	// Of a CSV file, which has one sheet whatever Name says:
+	Encoding  string // UTF8 or Windows1252, unless it has a byte order mark; "" means UTF8
+	Delimiter string // one of , ; and tab; "" means the one that the header tells
 }
 
 // Reader reads one sheet of a file that it keeps open.
@@ -21,31 +32,60 @@ type Reader struct {
 	sheet      mapping.Sheet
 	properties map[string]string
 	records    func() iter.Seq2[mapping.Record, error]
+	encrypted  bool
 	close      func() error
 }
 
-// Open opens an .xlsx or .xlsm file, by what it is and not by its name, and
-// reads everything but the rows below the header: the list of sheets, styles,
-// shared strings, merged cells and the header itself. The sheet is unpacked
-// to its end, so that a file cut short or altered on its way is refused here,
-// before any row is used.
+// Open opens a workbook (.xlsx, .xlsm), by what it is and not by its name, or
+// a file named .csv or .csv.gz.
 //
-// The error is a problem.Problem.
+// It reads everything but the rows below the header: the list of sheets,
+// styles, shared strings, merged cells and the header itself. A workbook's
+// sheet is unpacked and a CSV file read to its end, so that a file cut short or
+// altered on its way is refused here, before any row is used.
+//
+// The error is a problem.Problem, or a problem.List where several rows of a CSV
+// file are wrong.
 func Open(path string, o Options) (*Reader, error) {
 	if o.HeaderRow == 0 {
 		o.HeaderRow = 1
 	}
-	file, err := openFile(path)
+	if o.As == "" {
+		o.As = path
+	}
+	file, kind, err := openFile(path, o.As)
 	if err != nil {
 		return nil, err
 	}
-	r, err := openWorkbook(file, path, o)
+	r, err := openKind(file, kind, o)
 	if err != nil {
 		file.Close()
-		return nil, asProblem(path, err)
+		return nil, asProblem(o.As, err)
 	}
 	r.close = file.Close
 	return r, nil
+}
+
+func openKind(file *os.File, kind fileKind, o Options) (*Reader, error) {
+	switch kind {
+	case csvText, csvGzip:
+		return openCSV(file, kind == csvGzip, o)
+	case compoundFile:
+		workbook, err := decrypt(file, o.Password)
+		if err != nil {
+			return nil, err
+		}
+		r, err := openWorkbook(bytes.NewReader(workbook), int64(len(workbook)), o)
+		if err == nil {
+			r.encrypted = true
+		}
+		return r, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return openWorkbook(file, info.Size(), o)
 }
 
 // Sheet is what is known of the sheet besides its records. Trailing columns
@@ -68,6 +108,9 @@ func (r *Reader) Records() iter.Seq2[mapping.Record, error] { return r.records()
 // text; empty when it has none. Claimsheet knows its own results workbooks by
 // them.
 func (r *Reader) Properties() map[string]string { return maps.Clone(r.properties) }
+
+// Encrypted tells that the file is a workbook that a password opened.
+func (r *Reader) Encrypted() bool { return r.encrypted }
 
 // Close lets go of the file. Passes under way end with an error.
 func (r *Reader) Close() error { return r.close() }

@@ -196,8 +196,10 @@ func extend(cells []mapping.Cell, n int) []mapping.Cell {
 	return bigger
 }
 
+// maxCell is how many characters a cell can hold.
+const maxCell = 32_767
+
 // tooLong tells whether a text is longer than a cell can hold.
 func tooLong(b []byte) bool {
-	const most = 32_767
-	return len(b) > most && utf8.RuneCount(b) > most
+	return len(b) > maxCell && utf8.RuneCount(b) > maxCell
 }
