@@ -23,7 +23,7 @@ type Job struct {
 	Binding     *mapping.Binding
 	Service     *apiclient.Client
 	Ledger      *ledger.Ledger   // what is known, and where Do remembers
-	Results     *ledger.Ledger   // where the rows' results go; Do's is the same as Ledger
+	Draft       *Draft           // where Forecast's results go; Do's go into the ledger
 	Emergency   *Emergency       // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
 	Limit       int              // take the first clients only; 0 takes all

@@ -21,11 +21,21 @@ type tally struct {
 // can be numbered by client and step without knowing how many come before.
 const maxSteps = 1 << 24
 
-// foresees tells that this is a dry run, whose results go elsewhere.
-func (j *Job) foresees() bool { return j.Results != j.Ledger }
-
 // record puts a client's outcome where the workbook is made from, and counts it.
 func (j *Job) record(o Outcome) error {
+	write := j.enter
+	if j.Draft != nil {
+		write = j.Draft.add
+	}
+	if err := write(o); err != nil {
+		return err
+	}
+	j.tally.count(o, j.Draft != nil)
+	return nil
+}
+
+// enter writes a client's outcome into the ledger.
+func (j *Job) enter(o Outcome) error {
 	owner := ledger.Owner{}
 	if o.Client != (mapping.Identity{}) {
 		owner = j.owner(o.Client)
@@ -37,23 +47,16 @@ func (j *Job) record(o Outcome) error {
 	}
 	var steps []ledger.RunStep
 	for i, s := range o.Steps {
-		if j.foresees() && s.Status != Planned {
-			continue // a plan lists the calls that it would make
-		}
 		steps = append(steps, ledger.RunStep{Run: j.Run, Number: o.Number*maxSteps + i + 1,
 			StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
 	}
 	for i, s := range o.Known {
 		steps = append(steps, ledger.RunStep{Run: j.Run, Number: o.Number*maxSteps + i + 1, StepID: s.StepID, Kind: s.Kind})
 	}
-	if err := j.Results.AddRows(rows...); err != nil {
+	if err := j.Ledger.AddRows(rows...); err != nil {
 		return err
 	}
-	if err := j.Results.AddRunSteps(steps...); err != nil {
-		return err
-	}
-	j.tally.count(o, j.foresees())
-	return nil
+	return j.Ledger.AddRunSteps(steps...)
 }
 
 func (t *tally) count(o Outcome, dryRun bool) {

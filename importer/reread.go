@@ -30,7 +30,7 @@ func (j *Job) reread(known map[string]ledger.Step) error {
 		known[key] = step
 		events = append(events, event)
 	}
-	if len(events) == 0 || j.foresees() {
+	if len(events) == 0 || j.Draft != nil {
 		return nil // a dry run only foresees it
 	}
 	return j.Ledger.Append(events...)

@@ -118,7 +118,9 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	if err := out.check(ctx, started); err != nil {
 		return err
 	}
-
+	if err := books.setAside(s, out.path); err != nil {
+		return err
+	}
 	places, err := importer.EmergencyPlaces(ledgerFile(s.state), out.path)
 	if err != nil {
 		return err
@@ -129,7 +131,7 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 		}
 	}
 
-	survey, err := importer.Take(ctx, s.binding, s.reader.Records())
+	survey, err := importer.Take(ctx, s.binding, s.rows)
 	if err != nil {
 		return err
 	}
@@ -160,7 +162,7 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 		job.Emergency = p.openEmergency(id, books.known, places)
 		defer job.Emergency.Close()
 	}
-	plans := survey.Plans(s.binding, s.reader.Records())
+	plans := survey.Plans(s.binding, s.rows)
 	if recall != nil {
 		if plans, err = recall.before(ctx, plans, id); err != nil {
 			return err
@@ -190,7 +192,7 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, id string) 
 	}
 	job := &importer.Job{
 		Run: id, Environment: s.scope, Binding: s.binding, Service: s.service,
-		Ledger: b.known, Results: b.results, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
+		Ledger: b.known, Draft: b.draft, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
 		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain),
 	}
 	if o.only != "" {

@@ -9,6 +9,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -23,7 +24,8 @@ type setup struct {
 	state    string // the state folder of this environment
 	input    *input
 	reader   table
-	results  *resultSheet // the reader of a rerun; nil for a run
+	rows     *importer.Kept // of the reader; set by a run
+	results  *resultSheet   // the reader of a rerun; nil for a run
 	service  *apiclient.Client
 	binding  *mapping.Binding
 	warnings []problem.Problem

@@ -91,8 +91,10 @@ func absolute(path string) string {
 func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error {
 	signalled := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
-	if err := e.books.results.Flush(); err != nil {
-		return err
+	if !e.options.dryRun {
+		if err := e.books.known.Flush(); err != nil {
+			return err
+		}
 	}
 	summary, problems, mappingChanged := job.Summary(e.options.dryRun)
 	summary.Environment = e.setup.env.Name
@@ -187,6 +189,9 @@ func (p *program) writeWorkbook(ctx context.Context, e ending, summary *importer
 		return err
 	}
 	summary.Results = written.Path
+	if e.options.dryRun {
+		return nil
+	}
 	run := e.record
 	run.Finished, run.Output, run.OutputDigest = time.Now().UTC(), absolute(written.Path), written.Digest
 	var text bytes.Buffer
@@ -194,7 +199,7 @@ func (p *program) writeWorkbook(ctx context.Context, e ending, summary *importer
 		return err
 	}
 	run.Summary = text.Bytes()
-	return e.books.results.FinishRun(run)
+	return e.books.known.FinishRun(run)
 }
 
 // book is what the workbook shows.
@@ -202,9 +207,9 @@ func (e ending) book(ctx context.Context, summary importer.Summary, problems pro
 	s, r := e.setup, e.record
 	book := reports.Book{
 		Sheet:    s.binding.Sheet(),
-		Records:  s.reader.Records(),
-		Rows:     importer.RowResults(ctx, e.books.results, r.ID),
-		Steps:    importer.StepResults(ctx, e.books.results, r.ID),
+		Records:  s.rows.Records(),
+		Rows:     importer.RowResults(ctx, e.books.known, r.ID),
+		Steps:    importer.StepResults(ctx, e.books.known, r.ID),
 		Problems: problems,
 		Summary:  summary,
 		Facts: []reports.Fact{
@@ -221,6 +226,9 @@ func (e ending) book(ctx context.Context, summary importer.Summary, problems pro
 			keySpaceProperty: s.binding.KeySpace(), sheetProperty: cmp.Or(s.reader.Sheet().Origin, s.reader.Sheet().Name),
 			inputProperty: absolute(r.Input), inputDigestProperty: r.InputDigest, ledgerProperty: absolute(ledgerFile(s.state)),
 		},
+	}
+	if e.options.dryRun {
+		book.Rows, book.Steps = e.books.draft.Rows(), e.books.draft.Steps()
 	}
 	if s.results != nil {
 		book.Own = s.results.ownColumns()
