@@ -21,11 +21,17 @@ type Survey struct {
 	sizes   []int32 // by client number - 1: how many rows
 }
 
-// Take makes the first pass: every cell is read and converted, so that a
-// damaged sheet or a failing conversion shows before anything is sent.
-func Take(ctx context.Context, b *mapping.Binding, rows *Kept) (*Survey, error) {
+// Take makes the first pass: every cell is read, so that a damaged sheet shows
+// before anything is sent. With convert they are all converted too, so that a
+// failing conversion does; what sends nothing can leave that to Plans.
+func Take(ctx context.Context, b *mapping.Binding, rows *Kept, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int32{}}
-	for who, err := range ahead(inBatches(rows.placed()), func(batch []mapping.Record) []client { return clientsOf(b, batch) }) {
+	whose := b.Client
+	if convert {
+		whose = func(record mapping.Record) mapping.Identity { return b.Read(record).Client }
+	}
+	work := func(batch []mapping.Record) []client { return clientsOf(batch, whose) }
+	for who, err := range ahead(inBatches(rows.placed()), work) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -46,11 +52,11 @@ type client struct {
 	key   [16]byte
 }
 
-func clientsOf(b *mapping.Binding, batch []mapping.Record) []client {
+func clientsOf(batch []mapping.Record, whose func(mapping.Record) mapping.Identity) []client {
 	list := make([]client, len(batch))
 	for i, record := range batch {
-		if lead := b.Read(record); lead.Client != (mapping.Identity{}) {
-			list[i] = client{true, fingerprint(lead.Client)}
+		if who := whose(record); who != (mapping.Identity{}) {
+			list[i] = client{true, fingerprint(who)}
 		}
 	}
 	return list
@@ -101,9 +107,14 @@ func inBatches(rows iter.Seq2[placedRecord, error]) iter.Seq2[[]mapping.Record, 
 // Has tells whether the sheet has a client.
 func (s *Survey) Has(who mapping.Identity) bool { return s.numbers[fingerprint(who)] > 0 }
 
-// fingerprint stands for an identity in memory: 16 bytes of its SHA-256.
+// fingerprint stands for an identity in memory.
 func fingerprint(who mapping.Identity) [16]byte {
-	sum := sha256.Sum256([]byte(who.Space + "\x00" + who.Key))
+	return fingerprintOf(who.Space + "\x00" + who.Key)
+}
+
+// fingerprintOf is 16 bytes of a text's SHA-256.
+func fingerprintOf(text string) [16]byte {
+	sum := sha256.Sum256([]byte(text))
 	return [16]byte(sum[:16])
 }
 

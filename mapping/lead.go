@@ -47,21 +47,9 @@ type reader struct {
 func (b *Binding) Read(record Record) Lead {
 	lead := Lead{Row: record.Row}
 	r := &reader{b, record, &lead}
-	if blank(record) {
-		lead.Skipped = true
+	if !r.taken() {
 		return lead
 	}
-	if !r.holds(b.take, b.key) {
-		lead.Skipped = true
-		return lead
-	}
-	if b.lookup.email != nil {
-		lead.email = r.item(b.lookup.email)
-	}
-	if b.lookup.phone != nil {
-		lead.phone = r.item(b.lookup.phone)
-	}
-	lead.Client = r.identity()
 	for i := range b.fields {
 		lead.fields = append(lead.fields, r.item(&b.fields[i].value))
 	}
@@ -74,6 +62,31 @@ func (b *Binding) Read(record Record) Lead {
 	}
 	lead.Problems = dedupe(lead.Problems)
 	return lead
+}
+
+// Client is whose a record is, as Read says, without converting the rest of
+// it.
+func (b *Binding) Client(record Record) Identity {
+	var lead Lead
+	(&reader{b, record, &lead}).taken()
+	return lead.Client
+}
+
+// taken reads whose the row is, unless it is left out.
+func (r *reader) taken() bool {
+	b, lead := r.b, r.lead
+	if blank(r.record) || !r.holds(b.take, b.key) {
+		lead.Skipped = true
+		return false
+	}
+	if b.lookup.email != nil {
+		lead.email = r.item(b.lookup.email)
+	}
+	if b.lookup.phone != nil {
+		lead.phone = r.item(b.lookup.phone)
+	}
+	lead.Client = r.identity()
+	return true
 }
 
 // blank tells that a row has nothing in it that a person would see.

@@ -131,7 +131,7 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 		}
 	}
 
-	survey, err := importer.Take(ctx, s.binding, s.rows)
+	survey, err := importer.Take(ctx, s.binding, s.rows, !o.dryRun)
 	if err != nil {
 		return err
 	}
