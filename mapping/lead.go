@@ -41,15 +41,17 @@ type reader struct {
 	b      *Binding
 	record Record
 	lead   *Lead
+	texts  []string // room for the texts of sources
 }
 
 // Read converts a record. What cannot be read stands in the lead's Problems.
 func (b *Binding) Read(record Record) Lead {
 	lead := Lead{Row: record.Row}
-	r := &reader{b, record, &lead}
+	r := &reader{b: b, record: record, lead: &lead}
 	if !r.taken() {
 		return lead
 	}
+	lead.fields = make([]item, 0, len(b.fields))
 	for i := range b.fields {
 		lead.fields = append(lead.fields, r.item(&b.fields[i].value))
 	}
@@ -68,7 +70,7 @@ func (b *Binding) Read(record Record) Lead {
 // it.
 func (b *Binding) Client(record Record) Identity {
 	var lead Lead
-	(&reader{b, record, &lead}).taken()
+	(&reader{b: b, record: record, lead: &lead}).taken()
 	return lead.Client
 }
 
@@ -96,6 +98,9 @@ func blank(record Record) bool {
 
 // dedupe drops what was found again: a column may be mapped more than once.
 func dedupe(list problem.List) problem.List {
+	if len(list) < 2 {
+		return list
+	}
 	seen := map[problem.Problem]bool{}
 	var once problem.List
 	for _, p := range list {
@@ -108,11 +113,23 @@ func dedupe(list problem.List) problem.List {
 }
 
 func (r *reader) item(v *boundValue) item {
-	it, wrong := v.read(&r.b.sheet, r.record)
+	it, wrong := v.read(&r.b.sheet, r.record, r.room(len(v.columns)))
 	if wrong != nil {
 		r.lead.Problems = append(r.lead.Problems, *wrong)
 	}
 	return it
+}
+
+// room is space for n texts. It comes in pieces of one allocation, of which a
+// row would otherwise make one for each of its values.
+func (r *reader) room(n int) []string {
+	const texts = 32
+	if n > len(r.texts) {
+		r.texts = make([]string, max(n, texts))
+	}
+	piece := r.texts[:n:n]
+	r.texts = r.texts[n:]
+	return piece
 }
 
 // refuse notes a refusal of the cell in a column.
@@ -244,8 +261,9 @@ func (r *reader) activities(scope int) map[int]actItems {
 			continue
 		}
 		items := actItems{workflow: r.item(&payload.workflow)}
-		for k := range payload.attributes {
-			if status != Open { // the client fills in an Open one
+		if status != Open { // the client fills in an Open one
+			items.attributes = make([]item, 0, len(payload.attributes))
+			for k := range payload.attributes {
 				items.attributes = append(items.attributes, r.item(&payload.attributes[k].value))
 			}
 		}
