@@ -9,17 +9,21 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
 
 // Forecast tells what Do would do, with the same decisions, and sends nothing
 // but look-ups (none with NoLookup, which takes unknown clients for new ones).
 // Its requests, by kind, are those that Do then makes.
-func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (err error) {
 	j.meetings = newAcquaintances(j.Service)
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	probed := map[apiclient.By]bool{}
+	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
+		return err
+	}
 	for inquiries, err := range ahead(inChunks(j.withoutLoss(ctx, plans), 4*max(j.Concurrency, 1)), j.inquire) {
 		if err != nil {
 			return err
@@ -53,8 +57,11 @@ func (j *Job) inquire(plans []mapping.Plan) []inquiry {
 	for i, plan := range plans {
 		in := &list[i]
 		in.plan = plan
-		known, err := j.knownSteps(plan)
-		if in.err = err; err != nil {
+		var known map[string]ledger.Step
+		if j.knows {
+			known, in.err = j.knownSteps(plan)
+		}
+		if in.err != nil {
 			continue
 		}
 		if in.outcome, in.over = j.withoutSteps(plan, known); !in.over {
