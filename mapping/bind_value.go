@@ -160,7 +160,7 @@ func (v *ValueRule) optionsAt() Place {
 func (b *binder) conversion(rule *ValueRule, typ Type) Conversion {
 	c := Conversion{
 		Type: typ, Format: rule.Format.Text, Region: strings.ToUpper(rule.Region.Text),
-		Zone: b.zone, Numbers: b.mapping.Sheet.Numbers,
+		Zone: b.zone, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers,
 		Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
 	}

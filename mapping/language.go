@@ -41,8 +41,10 @@ type SheetRule struct {
 	Name      Word // "" = the first visible sheet
 	HeaderRow int  // 1-based; default 1
 	Timezone  Word // an IANA name; "" when no DateTime needs one
-	Numbers   Numbers
-	When      Word // an expression; "" takes every row
+	// AmbiguousTimes is for DateTimes that came twice when the clocks went back.
+	AmbiguousTimes AmbiguousTimes
+	Numbers        Numbers
+	When           Word // an expression; "" takes every row
 }
 
 // Existing says what to do with a client whom the service already knows.

@@ -63,22 +63,27 @@ func (b *Binding) Plan(number int, leads []Lead) Plan {
 // resumes. Where they do not, each has been read with other activities in
 // mind, and there is no one list of steps to make.
 func (p *planner) sameResume() bool {
-	first := p.leads[0]
+	sheet, column := &p.b.sheet, p.b.resume.column
+	first, same := p.leads[0], true
+	var others []problem.Where
 	for _, l := range p.leads[1:] {
-		if l.resume == first.resume {
-			continue
+		same = same && l.resume == first.resume
+		if l.resume >= 0 && first.resume >= 0 && l.resume != first.resume {
+			others = append(others, sheet.At(column, l.Row))
 		}
-		if l.resume >= 0 && first.resume >= 0 {
-			sheet, column := &p.b.sheet, p.b.resume.column
-			here, there := sheet.At(column, l.Row), sheet.At(column, first.Row)
-			const message = "%s differs from %s, and the rows of one client must agree on where it resumes"
-			header := sheet.header(column)
-			p.plan.Problems = append(p.plan.Problems,
-				problem.At(here, "conflict", message, header, there), problem.At(there, "conflict", message, header, here))
-		}
-		return false
 	}
-	return true
+	say := func(here problem.Where, there ...problem.Where) {
+		p.plan.Problems = append(p.plan.Problems, problem.At(here, "conflict",
+			"%s differs from %s, and the rows of one client must agree on where it resumes", sheet.header(column), someOf(there)).
+			Hinted("write the same next step into all of them"))
+	}
+	if len(others) > 0 {
+		say(sheet.At(column, first.Row), others...)
+	}
+	for _, other := range others {
+		say(other, sheet.At(column, first.Row))
+	}
+	return same
 }
 
 func (p *planner) clientStep() Step {
