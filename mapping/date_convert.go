@@ -76,7 +76,7 @@ func (c Conversion) moment(cell Cell) (moment, *Refusal) {
 				return m, r
 			}
 		}
-		return moment{}, refuse("date-number", "is a bare number, not a date",
+		return moment{}, refuse("date-number", "is a bare number, not a date; expected a date cell, or a text written as "+c.expectedDate(),
 			"format the column as a date; or write format: serial if it is a spreadsheet's day count")
 	}
 	return moment{}, refuse("not-date", "is TRUE or FALSE, not a date", "write a date, or map the column as Checkbox")
