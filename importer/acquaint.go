@@ -29,9 +29,9 @@ type acquaintances struct {
 	learnt map[apiclient.By]bool
 	heard  bool // the service has answered a look-up
 	busy   map[string]chan struct{}
-	owners map[string]mapping.Identity  // client id → whose it is in this run
 	known  map[mapping.Identity]meeting // what was asked before the client's turn
-	tried  map[string]mapping.Identity  // addresses for which this run creates, or may have created, a client
+	owners *people                      // whose a client's id is in this run
+	tried  *people                      // for whom this run creates, or may have created, a client of an address
 }
 
 func newAcquaintances(service *apiclient.Client) *acquaintances {
@@ -39,9 +39,9 @@ func newAcquaintances(service *apiclient.Client) *acquaintances {
 		service: service,
 		learnt:  map[apiclient.By]bool{},
 		busy:    map[string]chan struct{}{},
-		owners:  map[string]mapping.Identity{},
 		known:   map[mapping.Identity]meeting{},
-		tried:   map[string]mapping.Identity{},
+		owners:  newPeople(),
+		tried:   newPeople(),
 	}
 }
 
@@ -92,7 +92,7 @@ func (a *acquaintances) recall(plan mapping.Plan) (met meeting, ok bool) {
 	met, ok = a.known[plan.Client]
 	delete(a.known, plan.Client)
 	for _, key := range addresses(plan.Lookup) {
-		if _, tried := a.tried[key]; tried {
+		if _, tried := a.tried.of(key); tried {
 			ok = false
 		}
 	}
@@ -174,13 +174,13 @@ func (a *acquaintances) claim(plan mapping.Plan) (other mapping.Identity, taken 
 		asked.Phone = "" // people may share a phone: the e-mail address decides
 	}
 	for _, key := range addresses(asked) {
-		if other, taken = a.tried[key]; taken && other != plan.Client {
+		if other, taken = a.tried.of(key); taken && other != plan.Client {
 			return other, true
 		}
 	}
 	for _, key := range addresses(plan.Lookup) {
-		if _, known := a.tried[key]; !known {
-			a.tried[key] = plan.Client
+		if key != plan.Client.Space+" "+plan.Client.Key { // an address that is the client's key is nobody else's
+			a.tried.note(key, plan.Client)
 		}
 	}
 	return mapping.Identity{}, false
@@ -191,8 +191,8 @@ func (a *acquaintances) unclaim(plan mapping.Plan) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, key := range addresses(plan.Lookup) {
-		if a.tried[key] == plan.Client {
-			delete(a.tried, key)
+		if who, known := a.tried.of(key); known && who == plan.Client {
+			a.tried.forget(key)
 		}
 	}
 }
@@ -202,10 +202,10 @@ func (a *acquaintances) unclaim(plan mapping.Plan) {
 func (a *acquaintances) own(id string, who mapping.Identity) (other mapping.Identity, clash bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if other, known := a.owners[id]; known && other != who {
+	if other, known := a.owners.of(id); known && other != who {
 		return other, true
 	}
-	a.owners[id] = who
+	a.owners.note(id, who)
 	return mapping.Identity{}, false
 }
 
@@ -240,7 +240,7 @@ func (a *acquaintances) alone(l mapping.Lookup) (done func()) {
 // addresses are what two clients can have in common, in one order for all: so
 // nobody waits in a circle.
 func addresses(l mapping.Lookup) []string {
-	var keys []string
+	var keys []string // a space of mapping.Identity and what could be a key in it
 	if l.Email != "" {
 		keys = append(keys, "email "+strings.ToLower(l.Email))
 	}

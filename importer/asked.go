@@ -43,6 +43,11 @@ func (v askedValue) same(other askedValue) bool {
 
 func ask(step mapping.Step, mappingName string) asked {
 	a := asked{Mapping: mappingName}
+	n := len(step.Fields) + len(step.LeftOut)
+	if step.Activity != nil {
+		n += len(step.Activity.Attributes)
+	}
+	a.Values, a.sources = make([]askedValue, 0, n+1), make([]mapping.Source, 0, n+1)
 	add := func(name string, v mapping.Value, src mapping.Source) {
 		a.Values = append(a.Values, askedValue{name, string(v.Field), v.Literal, src.Texts, src.FoldCase})
 		a.sources = append(a.sources, src)

@@ -9,27 +9,31 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
 
 // Forecast tells what Do would do, with the same decisions, and sends nothing
 // but look-ups (none with NoLookup, which takes unknown clients for new ones).
 // Its requests, by kind, are those that Do then makes.
-func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (err error) {
 	j.meetings = newAcquaintances(j.Service)
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	probed := map[apiclient.By]bool{}
-	for ahead, err := range inChunks(j.withoutLoss(ctx, plans), 4*max(j.Concurrency, 1)) {
+	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
+		return err
+	}
+	for inquiries, err := range ahead(inChunks(j.withoutLoss(ctx, plans), 4*max(j.Concurrency, 1)), j.inquire) {
 		if err != nil {
 			return err
 		}
-		j.askAhead(ctx, ahead)
+		j.askAhead(ctx, inquiries)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		for _, plan := range ahead {
-			if err := j.foreseeOne(ctx, plan, probed); err != nil {
+		for _, in := range inquiries {
+			if err := j.foreseeOne(ctx, in, probed); err != nil {
 				return err
 			}
 		}
@@ -37,8 +41,38 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	return nil
 }
 
-func (j *Job) foreseeOne(ctx context.Context, plan mapping.Plan, probed map[apiclient.By]bool) error {
-	outcome, err := j.foresee(ctx, plan, probed)
+// inquiry is a plan with what the ledger says of it: what is to be done, or,
+// with over, what became of it already.
+type inquiry struct {
+	plan      mapping.Plan
+	decisions []decision
+	outcome   Outcome
+	over      bool
+	err       error
+}
+
+// inquire asks the ledger, which a dry run does not change, about some plans.
+func (j *Job) inquire(plans []mapping.Plan) []inquiry {
+	list := make([]inquiry, len(plans))
+	for i, plan := range plans {
+		in := &list[i]
+		in.plan = plan
+		var known map[string]ledger.Step
+		if j.knows {
+			known, in.err = j.knownSteps(plan)
+		}
+		if in.err != nil {
+			continue
+		}
+		if in.outcome, in.over = j.withoutSteps(plan, known); !in.over {
+			in.decisions = decide(plan, known, j.Binding)
+		}
+	}
+	return list
+}
+
+func (j *Job) foreseeOne(ctx context.Context, in inquiry, probed map[apiclient.By]bool) error {
+	outcome, err := j.foresee(ctx, in, probed)
 	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
 		return fmt.Errorf("%w: %w", ErrStopped, f)
 	}
@@ -72,20 +106,19 @@ func inChunks(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.P
 
 // askAhead looks up the clients of some plans side by side; foresee finds the
 // answers, and asks again where there is none.
-func (j *Job) askAhead(ctx context.Context, plans []mapping.Plan) {
+func (j *Job) askAhead(ctx context.Context, inquiries []inquiry) {
 	if j.NoLookup {
 		return
 	}
 	var g errgroup.Group
 	g.SetLimit(max(j.Concurrency, 1))
-	for _, plan := range plans {
+	for _, in := range inquiries {
+		if len(in.decisions) == 0 || in.decisions[0].known.To != "" || !j.looksUp(in.plan) {
+			continue
+		}
 		g.Go(func() error {
-			known, err := j.knownSteps(plan)
-			_, over := j.withoutSteps(plan, known)
-			if _, isKnown := known["client"]; err == nil && !over && !isKnown && j.looksUp(plan) {
-				if _, err := j.meetings.early(ctx, plan); err != nil {
-					j.stop(err)
-				}
+			if _, err := j.meetings.early(ctx, in.plan); err != nil {
+				j.stop(err)
 			}
 			return nil
 		})
@@ -93,15 +126,11 @@ func (j *Job) askAhead(ctx context.Context, plans []mapping.Plan) {
 	_ = g.Wait() // the functions return nil
 }
 
-func (j *Job) foresee(ctx context.Context, plan mapping.Plan, probed map[apiclient.By]bool) (Outcome, error) {
-	known, err := j.knownSteps(plan)
-	if err != nil {
-		return Outcome{}, err
+func (j *Job) foresee(ctx context.Context, in inquiry, probed map[apiclient.By]bool) (o Outcome, err error) {
+	if in.over || in.err != nil {
+		return in.outcome, in.err
 	}
-	if o, over := j.withoutSteps(plan, known); over {
-		return o, nil
-	}
-	decisions := decide(plan, known, j.Binding)
+	plan, decisions := in.plan, in.decisions
 	(&errand{job: j, plan: plan, known: ids{claims: map[string]string{}}}).remember(decisions)
 	if decisions[0].action == send && j.looksUp(plan) {
 		j.countLookups(plan, probed)
@@ -135,7 +164,7 @@ func (j *Job) foresee(ctx context.Context, plan mapping.Plan, probed map[apiclie
 		j.tally.planned(d.step.Kind)
 		return StepOutcome{Step: d.step, Status: Planned}, nil
 	})
-	o := outcomeOf(j.Binding, plan, steps)
+	o = outcomeOf(j.Binding, plan, steps)
 	noteMapping(&o, decisions)
 	return o, err
 }

@@ -23,7 +23,7 @@ type Job struct {
 	Binding     *mapping.Binding
 	Service     *apiclient.Client
 	Ledger      *ledger.Ledger   // what is known, and where Do remembers
-	Results     *ledger.Ledger   // where the rows' results go; Do's is the same as Ledger
+	Drafts      []*Draft         // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *Emergency       // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
 	Limit       int              // take the first clients only; 0 takes all
@@ -33,6 +33,7 @@ type Job struct {
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
 	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 
+	knows    bool // Forecast: the ledger knows some step of the environment
 	meetings *acquaintances
 	cancel   context.CancelCauseFunc
 	guard    guard

@@ -29,11 +29,36 @@ type sheetTally struct {
 // can be numbered by client and step without knowing how many come before.
 const maxSteps = 1 << 24
 
-// foresees tells that this is a dry run, whose results go elsewhere.
-func (j *Job) foresees() bool { return j.Results != j.Ledger }
-
-// record puts a client's outcome where the workbook is made from, and counts it.
+// record puts a client's outcome where the workbooks are made from, and counts
+// it.
 func (j *Job) record(o Outcome) error {
+	write := j.enter
+	if j.foresees() {
+		write = j.draft
+	}
+	if err := write(o); err != nil {
+		return err
+	}
+	j.tally.count(o, len(j.Runs), j.foresees())
+	return nil
+}
+
+// foresees tells that this is a dry run, whose results go elsewhere.
+func (j *Job) foresees() bool { return j.Drafts != nil }
+
+// draft adds an outcome to the drafts of the sheets in which the client has
+// rows.
+func (j *Job) draft(o Outcome) error {
+	for _, table := range o.tables() {
+		if err := j.Drafts[table].add(o, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter writes a client's outcome into the ledger.
+func (j *Job) enter(o Outcome) error {
 	owner := ledger.Owner{}
 	if o.Client != (mapping.Identity{}) {
 		owner = j.owner(o.Client)
@@ -43,15 +68,14 @@ func (j *Job) record(o Outcome) error {
 		rows[i] = ledger.Row{Run: j.Runs[r.Table], Row: r.Row, Status: string(r.Status), Owner: owner, Number: o.Number,
 			ClientID: r.ClientID, ClaimIDs: r.ClaimIDs, URL: r.URL, FailedStep: r.FailedStep, Error: r.Error, Advice: r.Advice}
 	}
-	if err := j.Results.AddRows(rows...); err != nil {
+	if err := j.Ledger.AddRows(rows...); err != nil {
 		return err
 	}
 	for _, table := range o.tables() {
-		if err := j.Results.AddRunSteps(j.runSteps(o, j.Runs[table])...); err != nil {
+		if err := j.Ledger.AddRunSteps(j.runSteps(o, j.Runs[table])...); err != nil {
 			return err
 		}
 	}
-	j.tally.count(o, len(j.Runs), j.foresees())
 	return nil
 }
 
@@ -61,9 +85,6 @@ func (j *Job) record(o Outcome) error {
 func (j *Job) runSteps(o Outcome, run string) []ledger.RunStep {
 	var steps []ledger.RunStep
 	for i, s := range o.Steps {
-		if j.foresees() && s.Status != Planned {
-			continue // a plan lists the calls that it would make
-		}
 		steps = append(steps, ledger.RunStep{Run: run, Number: o.Number*maxSteps + i + 1,
 			StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
 	}

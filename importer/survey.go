@@ -21,78 +21,198 @@ type Survey struct {
 	sizes   []int32 // by client number - 1: how many rows
 }
 
-// Take makes the first pass: every cell is read and converted, so that a
-// damaged sheet or a failing conversion shows before anything is sent.
-func Take(ctx context.Context, b *mapping.Binding, records iter.Seq2[mapping.Record, error]) (*Survey, error) {
+// Take makes the first pass: every cell is read, so that a damaged sheet shows
+// before anything is sent. With convert they are all converted too, so that a
+// failing conversion does; what sends nothing can leave that to Plans.
+func Take(ctx context.Context, b *mapping.Binding, rows *Kept, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int32{}}
-	for record, err := range records {
+	whose := b.Client
+	if convert {
+		whose = func(record mapping.Record) mapping.Identity { return b.Read(record).Client }
+	}
+	work := func(batch []mapping.Record) []client { return clientsOf(batch, whose) }
+	for who, err := range ahead(inBatches(rows.placed()), work) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return nil, err
 		}
-		lead := b.Read(record)
-		s.Rows++
-		if lead.Client == (mapping.Identity{}) {
-			s.groups = append(s.groups, 0)
-			continue
+		for _, c := range who {
+			s.add(c)
 		}
-		key := fingerprint(lead.Client)
-		number, known := s.numbers[key]
-		if !known {
-			s.sizes = append(s.sizes, 0)
-			number = int32(len(s.sizes))
-			s.numbers[key] = number
-		}
-		s.sizes[number-1]++
-		s.groups = append(s.groups, number)
 	}
 	s.Clients = len(s.sizes)
 	return s, nil
 }
 
+// client is whose a row is: the fingerprint of an identity, or nobody's.
+type client struct {
+	known bool
+	key   [16]byte
+}
+
+func clientsOf(batch []mapping.Record, whose func(mapping.Record) mapping.Identity) []client {
+	list := make([]client, len(batch))
+	for i, record := range batch {
+		if who := whose(record); who != (mapping.Identity{}) {
+			list[i] = client{true, fingerprint(who)}
+		}
+	}
+	return list
+}
+
+// add notes the sheet's next row.
+func (s *Survey) add(c client) {
+	s.Rows++
+	if !c.known {
+		s.groups = append(s.groups, 0)
+		return
+	}
+	number, seen := s.numbers[c.key]
+	if !seen {
+		s.sizes = append(s.sizes, 0)
+		number = int32(len(s.sizes))
+		s.numbers[c.key] = number
+	}
+	s.sizes[number-1]++
+	s.groups = append(s.groups, number)
+}
+
+// batchRows is how many rows are converted at a time.
+const batchRows = 64
+
+// inBatches passes copies of records on, some at a time.
+func inBatches(rows iter.Seq2[placedRecord, error]) iter.Seq2[[]mapping.Record, error] {
+	return func(yield func([]mapping.Record, error) bool) {
+		var batch []mapping.Record
+		for placed, err := range rows {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if batch = append(batch, placed.record.Clone()); len(batch) == batchRows {
+				if !yield(batch, nil) {
+					return
+				}
+				batch = nil
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
+}
+
 // Has tells whether the sheet has a client.
 func (s *Survey) Has(who mapping.Identity) bool { return s.numbers[fingerprint(who)] > 0 }
 
-// fingerprint stands for an identity in memory: 16 bytes of its SHA-256.
+// fingerprint stands for an identity in memory.
 func fingerprint(who mapping.Identity) [16]byte {
-	sum := sha256.Sum256([]byte(who.Space + "\x00" + who.Key))
+	return fingerprintOf(who.Space + "\x00" + who.Key)
+}
+
+// fingerprintOf is 16 bytes of a text's SHA-256.
+func fingerprintOf(text string) [16]byte {
+	sum := sha256.Sum256([]byte(text))
 	return [16]byte(sum[:16])
 }
 
 // Plans makes the second pass: it yields the plan of each client as soon as
 // the client's last row has been read, wherever in the sheet its rows stand. A
 // row that belongs to no client is a plan of its own, numbered 0.
-func (s *Survey) Plans(b *mapping.Binding, records iter.Seq2[mapping.Record, error]) iter.Seq2[mapping.Plan, error] {
+//
+// Plans are made some ahead, on every core. In memory are the rows of those
+// few clients, and a number for each row of a client whose last one is to come.
+func (s *Survey) Plans(b *mapping.Binding, rows *Kept) iter.Seq2[mapping.Plan, error] {
+	plan := func(batch []group) []mapping.Plan {
+		plans := make([]mapping.Plan, len(batch))
+		for i, g := range batch {
+			leads := make([]mapping.Lead, len(g.records))
+			for k, record := range g.records {
+				leads[k] = b.Read(record)
+			}
+			plans[i] = b.Plan(int(g.number), leads)
+		}
+		return plans
+	}
 	return func(yield func(mapping.Plan, error) bool) {
-		open := map[int32][]mapping.Lead{}
-		i := 0
-		for record, err := range records {
+		for plans, err := range ahead(s.batchedGroups(rows), plan) {
 			if err != nil {
 				yield(mapping.Plan{}, err)
 				return
 			}
-			lead, number := b.Read(record), s.groups[i]
-			i++
-			if number == 0 {
-				if !yield(b.Plan(0, []mapping.Lead{lead}), nil) {
+			for _, p := range plans {
+				if !yield(p, nil) {
 					return
 				}
+			}
+		}
+	}
+}
+
+// group is the rows of one client, or one row of nobody's with the number 0.
+type group struct {
+	number  int32
+	records []mapping.Record
+}
+
+// batchedGroups passes groups on, some at a time, so many that they have
+// batchRows rows.
+func (s *Survey) batchedGroups(rows *Kept) iter.Seq2[[]group, error] {
+	return func(yield func([]group, error) bool) {
+		var batch []group
+		n := 0
+		for g, err := range s.gather(rows) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			batch = append(batch, g)
+			if n += len(g.records); n >= batchRows {
+				if !yield(batch, nil) {
+					return
+				}
+				batch, n = nil, 0
+			}
+		}
+		if len(batch) > 0 {
+			yield(batch, nil)
+		}
+	}
+}
+
+// gather yields each client's rows at its last one. Of rows that wait for a
+// later one it holds their places, and reads them back when that has come.
+func (s *Survey) gather(rows *Kept) iter.Seq2[group, error] {
+	return func(yield func(group, error) bool) {
+		back := rows.reader(spillLook)
+		waiting := map[int32][]int64{}
+		i := 0
+		for placed, err := range rows.placed() {
+			if err != nil {
+				yield(group{}, err)
+				return
+			}
+			number := s.groups[i]
+			i++
+			if number != 0 && len(waiting[number])+1 < int(s.sizes[number-1]) {
+				waiting[number] = append(waiting[number], placed.at)
 				continue
 			}
-			leads := append(open[number], lead)
-			if len(leads) < int(s.sizes[number-1]) {
-				open[number] = leads
-				continue
+			g := group{number: number}
+			if g.records, err = back.all(waiting[number]); err != nil {
+				yield(group{}, err)
+				return
 			}
-			delete(open, number)
-			if !yield(b.Plan(int(number), leads), nil) {
+			delete(waiting, number)
+			g.records = append(g.records, placed.record.Clone())
+			if !yield(g, nil) {
 				return
 			}
 		}
-		if len(open) > 0 {
-			yield(mapping.Plan{}, errors.New("the sheet has fewer rows than when it was first read"))
+		if i < s.Rows || len(waiting) > 0 {
+			yield(group{}, errors.New("the sheet has fewer rows than when it was first read"))
 		}
 	}
 }

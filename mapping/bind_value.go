@@ -31,12 +31,13 @@ type item struct {
 }
 
 // read converts the row's cell or cells. A required cell that is empty is not
-// reported here: another row of the client may fill it.
-func (v *boundValue) read(sheet *Sheet, r Record) (item, *problem.Problem) {
+// reported here: another row of the client may fill it. texts is room for one
+// text of each column.
+func (v *boundValue) read(sheet *Sheet, r Record, texts []string) (item, *problem.Problem) {
 	if v.constant != nil {
 		return item{value: *v.constant}, nil
 	}
-	src := Source{Row: RowOf(r.Table, r.Row), Columns: v.columns, Texts: make([]string, len(v.columns)), FoldCase: v.foldCase}
+	src := Source{Row: RowOf(r.Table, r.Row), Columns: v.columns, Texts: texts, FoldCase: v.foldCase}
 	for i, c := range v.columns {
 		src.Texts[i] = r.Cell(c).Shown
 	}
@@ -159,7 +160,7 @@ func (v *ValueRule) optionsAt() Place {
 func (b *binder) conversion(rule *ValueRule, typ Type) Conversion {
 	c := Conversion{
 		Type: typ, Format: rule.Format.Text, Region: strings.ToUpper(rule.Region.Text),
-		Zone: b.zone, Numbers: b.mapping.Sheet.Numbers,
+		Zone: b.zone, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers,
 		Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
 	}

@@ -22,6 +22,8 @@ type Conversion struct {
 	Output   Output         // Date in a client field: as a date-time or a bare date
 	Zone     *time.Location // where a DateTime without a zone was written down; nil is an error at Bind, never a guess
 	Date1904 bool           // the sheet's date system, for date cells and serials
+	// Ambiguous says which DateTime is meant by a time that came twice in Zone.
+	Ambiguous AmbiguousTimes
 
 	Numbers Numbers // how numbers look in text cells
 

@@ -34,7 +34,7 @@ func TestConvertNumber(t *testing.T) {
 		{"cell of no number", plain, number("NaN"), "", bad},
 		{"cell of infinity", plain, number("1e99999999999"), "", bad},
 		{"cell of an endless literal", plain, number(strings.Repeat("9", 5000)), "", "number-range"},
-		{"percentage cell", plain, formatted("0.5", "50%", "0.00%"), "", "number-percent"},
+		{"percentage cell: what it holds", plain, formatted("0.5", "50.00%", "0.00%"), "0.5", ""},
 		{"quoted percent sign in a format", plain, formatted("50", "50%", `0"%"`), "50", ""},
 		{"date cell", plain, date("29342", "1980-05-01"), "", bad},
 		{"TRUE", plain, boolean(true), "", bad},

@@ -1,6 +1,9 @@
 package mapping
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -39,7 +42,18 @@ func (c Conversion) lookUp(s string) (string, *Refusal) {
 			hint = "values tells upper from lower case: list the text as the cell writes it"
 		}
 	}
-	return "", refuse("value-unlisted", "is not listed in values", hint)
+	return "", refuse("value-unlisted", "is not listed in values; expected "+someWords(slices.Sorted(maps.Keys(c.Values))), hint)
+}
+
+// someWords lists words for a message: “A, B or C”, of many the first ones.
+func someWords(words []string) string {
+	if more := len(words) - 2*mostNamed; more > 0 {
+		return fmt.Sprintf("%s or one of %d more", strings.Join(words[:2*mostNamed], ", "), more)
+	}
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " or " + words[last]
+	}
+	return strings.Join(words, "")
 }
 
 // shownText is what a person reads in the cell, trimmed and fit to be sent;

@@ -41,7 +41,7 @@ func (c Conversion) convertDateTime(cell Cell) (string, *Refusal) {
 		if c.Zone == nil {
 			return "", refuse("time-zone", "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
 		}
-		if unix, r = unixFromWall(m.wall, c.Zone); r != nil {
+		if unix, r = unixFromWall(m.wall, c.Zone, c.Ambiguous); r != nil {
 			return "", r
 		}
 	}
@@ -58,7 +58,8 @@ func writeMoment(seconds int64) string {
 }
 
 // moment reads a date cell, a bare number where the format is serial, or a
-// text.
+// text. A number that a person reads as the format says (19800501 by yyyymmdd)
+// is as good as a text of these digits.
 func (c Conversion) moment(cell Cell) (moment, *Refusal) {
 	switch {
 	case cell.Kind == DateCell, cell.Kind == Number && c.Format == SerialFormat:
@@ -70,7 +71,12 @@ func (c Conversion) moment(cell Cell) (moment, *Refusal) {
 	case cell.Kind == TextCell:
 		return c.momentFromText(trimToken(cell.Raw))
 	case cell.Kind == Number:
-		return moment{}, refuse("date-number", "is a bare number, not a date",
+		if s, r := shownText(cell); r == nil && c.Format != "" {
+			if m, r := c.momentFromText(s); r == nil || r.Code != "not-date" {
+				return m, r
+			}
+		}
+		return moment{}, refuse("date-number", "is a bare number, not a date; expected a date cell, or a text written as "+c.expectedDate(),
 			"format the column as a date; or write format: serial if it is a spreadsheet's day count")
 	}
 	return moment{}, refuse("not-date", "is TRUE or FALSE, not a date", "write a date, or map the column as Checkbox")

@@ -75,6 +75,12 @@ func TestConvertDate(t *testing.T) {
 		{"time of day", as("dd/mm/yyyy hh:mm"), text("01/05/1980 00:01"), "", "date-with-time"},
 		{"date cell with a declared format", as("mm/dd/yyyy"), date("29342", "1980-05-01"), day, ""},
 		{"bare number with a declared format", as("dd/mm/yyyy"), number("29342"), "", "date-number"},
+		{"number of a format of digits", as("yyyymmdd"), number("19800501"), day, ""},
+		{"number of a format of digits, no such day", as("yyyymmdd"), number("19801301"), "", "date-impossible"},
+		{"number that lost its leading zero", as("ddmmyyyy"), number("1051980"), "", "date-number"},
+		{"number that shows its leading zero", as("ddmmyyyy"), formatted("1051980", "01051980", "00000000"), day, ""},
+		{"number shown as a date", as("yyyy-mm-dd"), formatted("19800501", "1980-05-01", "0000-00-00"), day, ""},
+		{"number with a fraction", as("yyyymmdd"), number("19800501.5"), "", "date-number"},
 		{"format that is none", as("dd/qq/yyyy"), text("01/05/1980"), "", "date-format"},
 
 		{"date cell", iso, date("29342", "1980-05-01"), day, ""},
@@ -113,6 +119,11 @@ func TestConvertDateTime(t *testing.T) {
 	in := func(zone, format string) mapping.Conversion {
 		return mapping.Conversion{Type: mapping.DateTime, Zone: location(t, zone), Format: format}
 	}
+	earlier := func(zone string) mapping.Conversion {
+		c := in(zone, "")
+		c.Ambiguous = mapping.EarlierAmbiguous
+		return c
+	}
 	london := in("Europe/London", "")
 	utc := mapping.Conversion{Type: mapping.DateTime, Zone: time.UTC}
 	nowhere := mapping.Conversion{Type: mapping.DateTime}
@@ -150,6 +161,13 @@ func TestConvertDateTime(t *testing.T) {
 		{"just before they do", london, text("2026-10-25T00:59:59"), `"2026-10-24T23:59:59Z"`, ""},
 		{"first second that comes twice", london, text("2026-10-25T01:00:00"), "", "time-twice"},
 		{"just after they did", london, text("2026-10-25T02:00:00"), `"2026-10-25T02:00:00Z"`, ""},
+		{"the clocks go back, the earlier is meant", earlier("Europe/London"), text("2026-10-25T01:30:00"), `"2026-10-25T00:30:00Z"`, ""},
+		{"the earlier of the first second", earlier("Europe/London"), text("2026-10-25T01:00:00"), `"2026-10-25T00:00:00Z"`, ""},
+		{"the earlier of the last second", earlier("Europe/London"), text("2026-10-25T01:59:59"), `"2026-10-25T00:59:59Z"`, ""},
+		{"the earlier, west of Greenwich", earlier("America/New_York"), text("2026-11-01T01:30:00"), `"2026-11-01T05:30:00Z"`, ""},
+		{"the earlier, once only", earlier("Europe/London"), text("2026-10-25T02:00:00"), `"2026-10-25T02:00:00Z"`, ""},
+		{"the earlier, own offset", earlier("Europe/London"), text("2026-10-25T01:30:00Z"), `"2026-10-25T01:30:00Z"`, ""},
+		{"the earlier of none", earlier("Europe/London"), text("2026-03-29T01:30:00"), "", "time-skipped"},
 		{"midnight that never was", in("America/Sao_Paulo", ""), text("2018-11-04"), "", "time-skipped"},
 		{"day that never was", in("Pacific/Apia", ""), text("2011-12-30T12:00"), "", "time-skipped"},
 		{"half an hour that comes twice", in("Australia/Lord_Howe", ""), text("2026-04-05T01:45"), "", "time-twice"},

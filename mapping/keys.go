@@ -49,6 +49,7 @@ var sheetFields = []field[SheetRule]{
 	{"header_row", "the row that holds the headers; default 1", false,
 		func(p *parser, n *yaml.Node, s *SheetRule) { s.HeaderRow = p.count(n, "sheet.header_row", 1) }},
 	{"timezone", "where date-times without a zone were written down, e.g. Europe/London", false, readTimezone},
+	{"ambiguous_times", "a time that came twice because the clocks went back: refuse (default) or earlier", false, readAmbiguousTimes},
 	{"numbers", "how numbers look in text cells: {decimal, group}", false,
 		func(p *parser, n *yaml.Node, s *SheetRule) { object(p, n, "sheet.numbers", &s.Numbers, numberFields) }},
 	{"when", "an expression that tells which rows to take", false,
@@ -171,6 +172,12 @@ func readResume(p *parser, n *yaml.Node, m *Mapping) {
 		{"column", "the column that holds the template's name", true,
 			func(p *parser, n *yaml.Node, r *ResumeRule) { r.Column = p.word(n, "resume_at.column") }},
 	})
+}
+
+func readAmbiguousTimes(p *parser, n *yaml.Node, s *SheetRule) {
+	if p.oneOf(n, "sheet.ambiguous_times", "refuse", string(EarlierAmbiguous)).Text == string(EarlierAmbiguous) {
+		s.AmbiguousTimes = EarlierAmbiguous
+	}
 }
 
 func readTimezone(p *parser, n *yaml.Node, s *SheetRule) {

@@ -41,8 +41,10 @@ type SheetRule struct {
 	Name      Word // "" = the first visible sheet
 	HeaderRow int  // 1-based; default 1
 	Timezone  Word // an IANA name; "" when no DateTime needs one
-	Numbers   Numbers
-	When      Word // an expression; "" takes every row
+	// AmbiguousTimes is for DateTimes that came twice when the clocks went back.
+	AmbiguousTimes AmbiguousTimes
+	Numbers        Numbers
+	When           Word // an expression; "" takes every row
 
 	SkipHidden bool   // rows that are hidden in the workbook are left out
 	Encoding   string // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8

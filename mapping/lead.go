@@ -41,31 +41,18 @@ type reader struct {
 	b      *Binding
 	record Record
 	lead   *Lead
+	texts  []string // room for the texts of sources
 }
 
 // Read converts a record. What cannot be read stands in the lead's Problems.
 func (b *Binding) Read(record Record) Lead {
 	b = b.table(record.Table)
 	lead := Lead{Row: RowOf(record.Table, record.Row)}
-	r := &reader{b, record, &lead}
-	switch {
-	case blank(record):
-		lead.Skipped = BlankRow
-	case record.Hidden && b.mapping.Sheet.SkipHidden:
-		lead.Skipped = HiddenRow
-	case !r.holds(b.take, b.key):
-		lead.Skipped = NotWhen
-	}
-	if lead.Skipped != "" {
+	r := &reader{b: b, record: record, lead: &lead}
+	if !r.taken() {
 		return lead
 	}
-	if b.lookup.email != nil {
-		lead.email = r.item(b.lookup.email)
-	}
-	if b.lookup.phone != nil {
-		lead.phone = r.item(b.lookup.phone)
-	}
-	lead.Client = r.identity()
+	lead.fields = make([]item, 0, len(b.fields))
 	for i := range b.fields {
 		lead.fields = append(lead.fields, r.item(&b.fields[i].value))
 	}
@@ -80,6 +67,38 @@ func (b *Binding) Read(record Record) Lead {
 	return lead
 }
 
+// Client is whose a record is, as Read says, without converting the rest of
+// it.
+func (b *Binding) Client(record Record) Identity {
+	var lead Lead
+	(&reader{b: b.table(record.Table), record: record, lead: &lead}).taken()
+	return lead.Client
+}
+
+// taken reads whose the row is, unless it is left out.
+func (r *reader) taken() bool {
+	b, lead := r.b, r.lead
+	switch {
+	case blank(r.record):
+		lead.Skipped = BlankRow
+	case r.record.Hidden && b.mapping.Sheet.SkipHidden:
+		lead.Skipped = HiddenRow
+	case !r.holds(b.take, b.key):
+		lead.Skipped = NotWhen
+	}
+	if lead.Skipped != "" {
+		return false
+	}
+	if b.lookup.email != nil {
+		lead.email = r.item(b.lookup.email)
+	}
+	if b.lookup.phone != nil {
+		lead.phone = r.item(b.lookup.phone)
+	}
+	lead.Client = r.identity()
+	return true
+}
+
 // blank tells that a row has nothing in it that a person would see.
 func blank(record Record) bool {
 	return !slices.ContainsFunc(record.Cells, func(c Cell) bool { return !c.IsEmpty() })
@@ -87,6 +106,9 @@ func blank(record Record) bool {
 
 // dedupe drops what was found again: a column may be mapped more than once.
 func dedupe(list problem.List) problem.List {
+	if len(list) < 2 {
+		return list
+	}
 	seen := map[problem.Problem]bool{}
 	var once problem.List
 	for _, p := range list {
@@ -99,11 +121,23 @@ func dedupe(list problem.List) problem.List {
 }
 
 func (r *reader) item(v *boundValue) item {
-	it, wrong := v.read(&r.b.sheet, r.record)
+	it, wrong := v.read(&r.b.sheet, r.record, r.room(len(v.columns)))
 	if wrong != nil {
 		r.lead.Problems = append(r.lead.Problems, *wrong)
 	}
 	return it
+}
+
+// room is space for n texts. It comes in pieces of one allocation, of which a
+// row would otherwise make one for each of its values.
+func (r *reader) room(n int) []string {
+	const texts = 32
+	if n > len(r.texts) {
+		r.texts = make([]string, max(n, texts))
+	}
+	piece := r.texts[:n:n]
+	r.texts = r.texts[n:]
+	return piece
 }
 
 // refuse notes a refusal of the cell in a column.
@@ -235,8 +269,9 @@ func (r *reader) activities(scope int) map[int]actItems {
 			continue
 		}
 		items := actItems{workflow: r.item(&payload.workflow)}
-		for k := range payload.attributes {
-			if status != Open { // the client fills in an Open one
+		if status != Open { // the client fills in an Open one
+			items.attributes = make([]item, 0, len(payload.attributes))
+			for k := range payload.attributes {
 				items.attributes = append(items.attributes, r.item(&payload.attributes[k].value))
 			}
 		}

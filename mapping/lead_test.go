@@ -32,12 +32,21 @@ func TestReadValues(t *testing.T) {
 			sheet: []string{"No | A | B", "1 | Leeds | LS1"}, want: []string{`1 n "1" [2]`, `client [2] address.town="Leeds" address.post.code="LS1"`},
 		},
 		{
+			name: "a time that came twice is refused, or by the sheet's word the earlier one", mapping: "sheet: {timezone: Europe/London, ambiguous_times: refuse}\n" + fields("a: {column: A, type: DateTime}"),
+			sheet: []string{"No | A", "1 | 2026-10-25T01:30"},
+			want:  []string{`1 n "1" [2]`, `Leads!B2: A is a time that came twice in Europe/London: the clocks went back over it [time-twice]`},
+		},
+		{
+			name: "the earlier time", mapping: "sheet: {timezone: Europe/London, ambiguous_times: earlier}\n" + fields("a: {column: A, type: DateTime}"),
+			sheet: []string{"No | A", "1 | 2026-10-25T01:30"}, want: []string{`1 n "1" [2]`, `client [2] a="2026-10-25T00:30:00Z"`},
+		},
+		{
 			name: "values and else", mapping: fields(`strict: {column: A, values: {LLOY: Lloyds, n/a: ""}}`, `loose: {column: A, values: {LLOY: Lloyds}, else: Other}`),
 			sheet: []string{"No | A", "1 | LLOY", "2 | n/a", "3 | HSBC", "4 |"},
 			want: []string{
 				`1 n "1" [2]`, `client [2] strict="Lloyds" loose="Lloyds"`,
 				`2 n "2" [3]`, `client [3] loose="Other"`,
-				`3 n "3" [4]`, `Leads!B4: A is not listed in values [value-unlisted]`,
+				`3 n "3" [4]`, `Leads!B4: A is not listed in values; expected LLOY or n/a [value-unlisted]`,
 				`4 n "4" [5]`, `client [5]`,
 			},
 		},
@@ -156,6 +165,20 @@ func TestPlanRowsThatDisagree(t *testing.T) {
 				`Leads!B3: Mail differs from Leads!B2, and the rows of one client must agree on “lookup.email” [conflict]`,
 				`Leads!C3: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
 				`Leads!E3: C is empty; it is part of the claim key [empty-key]`,
+			},
+		},
+		{
+			name: "every row that differs is named", mapping: mail,
+			sheet: []string{header, "1 | | Sam | | c | L", "1 | | Tom | | c |", "1 | | Sam | | c |", "1 | | Ann | | c |", "1 | | Bob | | c |", "1 | | Cid | | c |", "1 | | Dan | | c |", "1 | | Eve | | c |"},
+			want: []string{
+				`1 n "1" [2 3 4 5 6 7 8 9]`,
+				`Leads!C2: Name differs from Leads!C3, Leads!C5, Leads!C6, Leads!C7, Leads!C8 and 1 more, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C3: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C5: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C6: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C7: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C8: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C9: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
 			},
 		},
 		{

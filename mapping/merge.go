@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ func (p *planner) merge(v *boundValue, items []item) item {
 			items = []item{merged}
 		}
 	}
-	merged := item{}
+	merged, others := item{}, []item(nil)
 	for _, it := range items {
 		switch {
 		case it.value.IsZero():
@@ -26,9 +27,12 @@ func (p *planner) merge(v *boundValue, items []item) item {
 		case merged.value.IsZero():
 			merged = it
 		case !v.agree(merged.value, it.value):
-			p.conflict(v, merged, it)
-			return merged
+			others = append(others, it)
 		}
+	}
+	if len(others) > 0 {
+		p.conflict(v, merged, others)
+		return merged
 	}
 	if merged.value.IsZero() && v.fallback != nil {
 		merged.value = *v.fallback
@@ -81,9 +85,12 @@ func (v *boundValue) agree(a, b Value) bool {
 	return a == b || v.foldCase && a.Field == b.Field && strings.EqualFold(foldKey(a.Literal), foldKey(b.Literal))
 }
 
-// conflict names both cells, each in a problem of its own, so that both rows
-// are invalid.
-func (p *planner) conflict(v *boundValue, a, b item) {
+// mostNamed is how many cells a message names one by one.
+const mostNamed = 5
+
+// conflict names the first cell and all that differ from it, each in a problem
+// of its own, so that all their rows are invalid.
+func (p *planner) conflict(v *boundValue, first item, others []item) {
 	column := func(it, other item) int {
 		for i, text := range it.source.Texts { // of several cells, the first that differs
 			if i < len(other.source.Texts) && squeeze(text) != "" && squeeze(other.source.Texts[i]) != "" &&
@@ -93,17 +100,35 @@ func (p *planner) conflict(v *boundValue, a, b item) {
 		}
 		return it.source.from()
 	}
-	say := func(here, there item) {
-		at := p.b.At(column(there, here), there.source.Row)
-		found := problem.At(p.b.At(column(here, there), here.source.Row), "conflict",
+	say := func(here item, there ...item) {
+		at := make([]problem.Where, len(there))
+		for i, it := range there {
+			at[i] = p.b.At(column(it, here), it.source.Row)
+		}
+		found := problem.At(p.b.At(column(here, there[0]), here.source.Row), "conflict",
 			"%s differs from %s, and the rows of one client must agree on “%s”",
-			p.b.header(column(here, there), here.source.Row), at, v.label).
-			Hinted("make the two cells the same, or leave one empty")
+			p.b.header(column(here, there[0]), here.source.Row), someOf(at), v.label).
+			Hinted("make the cells the same, or leave all but one empty")
 		found.Seen = strings.Join(here.source.Texts, " ")
 		p.plan.Problems = append(p.plan.Problems, found)
 	}
-	say(a, b)
-	say(b, a)
+	say(first, others...)
+	for _, other := range others {
+		say(other, first)
+	}
+}
+
+// someOf names places, a few of them: “Leads!A3, Leads!A4 and 2 more”.
+func someOf(places []problem.Where) string {
+	var names []string
+	for _, at := range places[:min(len(places), mostNamed)] {
+		names = append(names, at.String())
+	}
+	text := strings.Join(names, ", ")
+	if more := len(places) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // from is the column that a value came from: of several, the first that is

@@ -20,16 +20,14 @@ const (
 // convertNumber reads Number and Currency (service document, "doubleValue"):
 // a number cell's digits, or a text in the declared notation.
 //
-// A number shown as a percentage is refused in either kind of cell: 5 % may
-// mean 5 or 0.05, and the sheet does not tell which the service wants.
+// A number cell that is shown as a percentage is the number that the cell
+// holds, as it is to every formula: 0.05 where 5% is shown. A text of 5% is no
+// number: it may mean 5 or 0.05.
 func (c Conversion) convertNumber(cell Cell) (string, *Refusal) {
 	switch cell.Kind {
 	case TextCell:
 		return numberFromText(trimToken(cell.Raw), c.Numbers.orDefault())
 	case Number:
-		if formatHas(cell.Format, "%") {
-			return "", refusePercent()
-		}
 		return plainDecimal(cell.Raw)
 	case DateCell:
 		return "", refuse("not-number", "is a date, not a number", "format the column as a number, or map it as Date")
@@ -38,7 +36,7 @@ func (c Conversion) convertNumber(cell Cell) (string, *Refusal) {
 }
 
 func refusePercent() *Refusal {
-	return refuse("number-percent", "is a percentage; expected a plain number",
+	return refuse("number-percent", "is a percentage written as text; expected a plain number",
 		"write plain numbers, so that the sheet tells which is meant: 5 or 0.05")
 }
 

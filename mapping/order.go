@@ -23,7 +23,7 @@ func orderV1(client Step, acts []placed) []Step {
 // its first activity, and a stretch of activities on claims running claim by
 // claim; the link.
 func (p *planner) orderV2(client Step, claims []*claim, acts []placed) []Step {
-	steps := []Step{client}
+	steps := append(make([]Step, 0, 2+len(claims)+len(acts)), client)
 	created := map[string]bool{}
 	create := func(c *claim) {
 		if !created[c.key] {

@@ -12,6 +12,7 @@ type planner struct {
 	b     *Binding
 	plan  *Plan
 	leads []Lead
+	items []item // of the value being merged
 }
 
 // claim is a claim of the plan: several rows may ask for it.
@@ -28,7 +29,7 @@ type claim struct {
 // steps.
 func (b *Binding) Plan(number int, leads []Lead) Plan {
 	plan := Plan{Number: number, Client: leads[0].Client}
-	p := &planner{b, &plan, leads}
+	p := &planner{b: b, plan: &plan, leads: leads, items: make([]item, 0, len(leads))}
 	for _, l := range leads {
 		plan.Rows = append(plan.Rows, l.Row)
 		plan.Problems = append(plan.Problems, l.Problems...)
@@ -62,26 +63,31 @@ func (b *Binding) Plan(number int, leads []Lead) Plan {
 // resumes. Where they do not, each has been read with other activities in
 // mind, and there is no one list of steps to make.
 func (p *planner) sameResume() bool {
-	first := p.leads[0]
+	at := func(l Lead) problem.Where { return p.b.At(p.b.table(l.Row.Table()).resume.column, l.Row) }
+	first, same := p.leads[0], true
+	var others []problem.Where
 	for _, l := range p.leads[1:] {
-		if l.resume == first.resume {
-			continue
+		same = same && l.resume == first.resume
+		if l.resume >= 0 && first.resume >= 0 && l.resume != first.resume {
+			others = append(others, at(l))
 		}
-		if l.resume >= 0 && first.resume >= 0 {
-			mine, other := p.b.table(l.Row.Table()), p.b.table(first.Row.Table())
-			here, there := mine.At(mine.resume.column, l.Row), other.At(other.resume.column, first.Row)
-			const message = "%s differs from %s, and the rows of one client must agree on where it resumes"
-			header := mine.sheet.header(mine.resume.column)
-			p.plan.Problems = append(p.plan.Problems,
-				problem.At(here, "conflict", message, header, there), problem.At(there, "conflict", message, header, here))
-		}
-		return false
 	}
-	return true
+	say := func(here problem.Where, there ...problem.Where) {
+		p.plan.Problems = append(p.plan.Problems, problem.At(here, "conflict",
+			"%s differs from %s, and the rows of one client must agree on where it resumes", p.b.header(p.b.resume.column, first.Row), someOf(there)).
+			Hinted("write the same next step into all of them"))
+	}
+	if len(others) > 0 {
+		say(at(first), others...)
+	}
+	for _, other := range others {
+		say(other, at(first))
+	}
+	return same
 }
 
 func (p *planner) clientStep() Step {
-	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client"}
+	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client", Fields: make([]Field, 0, len(p.b.fields))}
 	if p.b.lookup.email != nil {
 		p.plan.Lookup.Email = p.each(p.b.lookup.email, func(l *Lead) item { return l.email }).value.Literal
 	}
@@ -103,9 +109,9 @@ func (p *planner) clientStep() Step {
 
 // each merges one value over all the leads.
 func (p *planner) each(v *boundValue, of func(*Lead) item) item {
-	items := make([]item, len(p.leads))
+	items := p.items[:0]
 	for i := range p.leads {
-		items[i] = of(&p.leads[i])
+		items = append(items, of(&p.leads[i]))
 	}
 	return p.merge(v, items)
 }
@@ -155,7 +161,7 @@ type placed struct {
 // activitySteps makes the steps of all activities, in the mapping's order and,
 // within one activity, in the order of the claims.
 func (p *planner) activitySteps(claims []*claim) []placed {
-	var steps []placed
+	steps := make([]placed, 0, len(p.b.acts))
 	for i := range p.b.acts {
 		a := &p.b.acts[i]
 		status, wanted := p.b.status(a, p.leads[0].resume)
@@ -205,7 +211,7 @@ func (p *planner) activity(steps []placed, i int, status Status, payload *boundP
 	}
 	act := &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}
 	if !p.b.mapping.V1() {
-		name := p.merge(&payload.workflow, pick(items, func(it actItems) item { return it.workflow }))
+		name := p.merge(&payload.workflow, p.pick(items, func(it actItems) item { return it.workflow }))
 		act.Workflow = Workflow{name.value.Literal, payload.identifier}
 	}
 	if p.b.resume.given && p.b.resume.column >= 0 && a.order >= 0 {
@@ -225,9 +231,10 @@ func (p *planner) activity(steps []placed, i int, status Status, payload *boundP
 }
 
 func (p *planner) attributes(payload *boundPayload, items []actItems) (list []Attribute, empty []LeftOut) {
+	list = make([]Attribute, 0, len(payload.attributes))
 	for k := range payload.attributes {
 		attr := &payload.attributes[k]
-		merged := p.merge(&attr.value, pick(items, func(it actItems) item { return it.attributes[k] }))
+		merged := p.merge(&attr.value, p.pick(items, func(it actItems) item { return it.attributes[k] }))
 		if merged.value.IsZero() {
 			empty = append(empty, LeftOut{attr.value.label, merged.source})
 		} else {
@@ -237,10 +244,11 @@ func (p *planner) attributes(payload *boundPayload, items []actItems) (list []At
 	return list, empty
 }
 
-func pick(items []actItems, of func(actItems) item) []item {
-	list := make([]item, len(items))
-	for i, it := range items {
-		list[i] = of(it)
+// pick is one value of several rows, valid until the next is picked.
+func (p *planner) pick(items []actItems, of func(actItems) item) []item {
+	list := p.items[:0]
+	for _, it := range items {
+		list = append(list, of(it))
 	}
 	return list
 }

@@ -28,6 +28,7 @@ type program struct {
 // Main runs the command that args (without the program's name) ask for and
 // returns the exit code.
 func Main(ctx context.Context, args []string, stdio IO) int {
+	roomyMemory(stdio.Env)
 	p := &program{IO: stdio}
 	err := p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))
 	switch {

@@ -4,16 +4,16 @@ import (
 	"path/filepath"
 	"time"
 
+	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
-// books are the ledgers of a run: what is known, and where its results go. A
-// run has both in one, which it holds alone; a dry run reads the one and
-// writes its results into a temporary one.
+// books are what is known and where a run's results go: both are the ledger,
+// which a run holds alone. A dry run only reads it, and drafts its results.
 type books struct {
 	known   *ledger.Ledger
-	results *ledger.Ledger
+	drafts  []*importer.Draft // for each of the run's sheets; none but in a dry run
 	dryRun  bool
 	closers []func()
 }
@@ -37,7 +37,6 @@ func (b *books) openForRun(path string) error {
 		b.close()
 		return err
 	}
-	b.results = b.known
 	b.closers = append(b.closers, func() { _ = b.known.Close() }) // every Append was durable before
 	return nil
 }
@@ -47,11 +46,6 @@ func (b *books) openDry(path string) (err error) {
 		return err
 	}
 	b.closers = append(b.closers, func() { _ = b.known.Close() })
-	if b.results, err = ledger.OpenScratch(); err != nil {
-		b.close()
-		return err
-	}
-	b.closers = append(b.closers, func() { _ = b.results.Close() })
 	return nil
 }
 
@@ -64,13 +58,13 @@ func (b *books) close() {
 
 // start enters the run. What a killed run left in flight becomes uncertain.
 func (b *books) start(parts []*part) error {
-	for _, part := range parts {
-		if err := b.results.StartRun(part.record); err != nil {
-			return err
-		}
-	}
 	if b.dryRun {
 		return nil
+	}
+	for _, part := range parts {
+		if err := b.known.StartRun(part.record); err != nil {
+			return err
+		}
 	}
 	_, err := b.known.Interrupted(parts[0].record.ID, time.Now().UTC())
 	return err

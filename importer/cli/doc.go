@@ -3,11 +3,13 @@
 //
 //	app.go        Main: arguments in, exit code out
 //	exit.go       the exit codes, decided in one place
+//	memory.go     how much memory a run may take
 //	say.go        what is printed, and how
 //	options.go    the flags that commands share; guards.go those that lift a guard
 //	workspace.go  the files of a run: environments, state folder, kept input
 //	setup.go      mapping, environment, sheet and templates, all problems at once
 //	books.go      the ledgers of a run
+//	aside.go      the private files of a run
 //	run.go        claimsheet run, the whole import on one screen
 //	workbook.go   the results workbook of a run
 //	emergency.go  when the ledger cannot be written

@@ -56,7 +56,7 @@ func TestKilled(t *testing.T) {
 }
 
 // buildProgram builds the real binary.
-func buildProgram(t *testing.T) string {
+func buildProgram(t testing.TB) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "claimsheet.exe")
 	build := exec.Command("go", "build", "-ldflags", "-X 'claimsheet/importer/cli.lookAgain=0s 20ms'", "-o", binary, ".")

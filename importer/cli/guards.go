@@ -54,5 +54,5 @@ func (g guards) vet(ctx context.Context, job *importer.Job, s *setup, survey *im
 	if g.newIdentity {
 		return nil
 	}
-	return job.Vet(ctx, survey.Plans(s.binding, s.records()))
+	return job.Vet(ctx, survey.Plans(s.binding, s.rows))
 }

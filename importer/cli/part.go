@@ -117,7 +117,7 @@ func checkTargets(ctx context.Context, parts []*part, now time.Time) error {
 // survey makes the first pass over all the sheets, and refuses one with too few
 // rows.
 func (p *program) survey(ctx context.Context, o runOptions, s *setup, parts []*part) (*importer.Survey, error) {
-	survey, err := importer.Take(ctx, s.binding, counted(s.records(), parts))
+	survey, err := importer.Take(ctx, s.binding, s.rows, !o.dryRun)
 	if err != nil {
 		return nil, err
 	}

@@ -135,6 +135,9 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	if err := checkTargets(ctx, parts, started); err != nil {
 		return err
 	}
+	if err := books.setAside(s, parts); err != nil {
+		return err
+	}
 	places, err := importer.EmergencyPlaces(ledgerFile(s.state), parts[0].target.path)
 	if err != nil {
 		return err
@@ -170,7 +173,7 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 		job.Emergency = p.openEmergency(id, books.known, places)
 		defer job.Emergency.Close()
 	}
-	plans := survey.Plans(s.binding, s.records())
+	plans := survey.Plans(s.binding, s.rows)
 	if recall != nil {
 		if plans, err = recall.before(ctx, plans, id); err != nil {
 			return err
@@ -200,7 +203,7 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, runs []stri
 	}
 	job := &importer.Job{
 		Runs: runs, Environment: s.scope, Binding: s.binding, Service: s.service,
-		Ledger: b.known, Results: b.results, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
+		Ledger: b.known, Drafts: b.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
 		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain),
 	}
 	if o.only != "" {

@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -17,9 +18,10 @@ import (
 type setup struct {
 	mapping  *mapping.Mapping
 	env      *environment.Environment
-	scope    string    // the environment as the ledger knows it
-	state    string    // the state folder of this environment
-	sources  []*source // the sheets of the run, in order
+	scope    string         // the environment as the ledger knows it
+	state    string         // the state folder of this environment
+	sources  []*source      // the sheets of the run, in order
+	rows     *importer.Kept // of all sources; set by a run
 	service  *apiclient.Client
 	binding  *mapping.Binding
 	warnings []problem.Problem

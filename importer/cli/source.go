@@ -38,7 +38,24 @@ func (src *source) sheet(i int) mapping.Sheet {
 	return s
 }
 
-// records are the rows of one of the run's sheets.
+// rowsOf are the rows of one of the run's sheets, as the first pass kept them.
+func (s *setup) rowsOf(table int) iter.Seq2[mapping.Record, error] {
+	return func(yield func(mapping.Record, error) bool) {
+		for record, err := range s.rows.Records() {
+			switch {
+			case err == nil && record.Table < table:
+				continue
+			case err == nil && record.Table > table:
+				return
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// recordsOf are the rows of one of the run's sheets.
 func (s *setup) recordsOf(i int) iter.Seq2[mapping.Record, error] {
 	return func(yield func(mapping.Record, error) bool) {
 		for record, err := range s.sources[i].reader.Records() {

@@ -76,8 +76,10 @@ func absolute(path string) string {
 func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error {
 	signalled := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
-	if err := e.books.results.Flush(); err != nil {
-		return err
+	if !e.options.dryRun {
+		if err := e.books.known.Flush(); err != nil {
+			return err
+		}
 	}
 	summary, problems, mappingChanged := job.Summary(e.options.dryRun)
 	summary.Environment = e.setup.env.Name
@@ -224,6 +226,9 @@ func (e ending) writeWorkbook(ctx context.Context, part *part, summary *importer
 		return err
 	}
 	summary.Results = written.Path
+	if e.options.dryRun {
+		return nil
+	}
 	run := part.record
 	run.Finished, run.Output, run.OutputDigest = time.Now().UTC(), absolute(written.Path), written.Digest
 	var text bytes.Buffer
@@ -231,7 +236,7 @@ func (e ending) writeWorkbook(ctx context.Context, part *part, summary *importer
 		return err
 	}
 	run.Summary = text.Bytes()
-	return e.books.results.FinishRun(run)
+	return e.books.known.FinishRun(run)
 }
 
 // book is what the workbook shows.
@@ -239,9 +244,9 @@ func (e ending) book(ctx context.Context, part *part, summary importer.Summary, 
 	s, r, sheet := e.setup, part.record, part.source.sheet(part.table)
 	book := reports.Book{
 		Sheet:    sheet,
-		Records:  part.source.reader.Records(),
-		Rows:     importer.RowResults(ctx, e.books.results, r.ID),
-		Steps:    importer.StepResults(ctx, e.books.results, r.ID),
+		Records:  s.rowsOf(part.table),
+		Rows:     importer.RowResults(ctx, e.books.known, r.ID),
+		Steps:    importer.StepResults(ctx, e.books.known, r.ID),
 		Problems: problems,
 		Summary:  summary,
 		Facts: []reports.Fact{
@@ -259,6 +264,10 @@ func (e ending) book(ctx context.Context, part *part, summary importer.Summary, 
 			sheetsProperty: strconv.Itoa(len(e.parts)),
 			inputProperty:  absolute(r.Input), inputDigestProperty: r.InputDigest, ledgerProperty: absolute(ledgerFile(s.state)),
 		},
+	}
+	if e.options.dryRun {
+		draft := e.books.drafts[part.table]
+		book.Rows, book.Steps = draft.Rows(), draft.Steps()
 	}
 	if part.source.results != nil {
 		book.Own = part.source.results.ownColumns()

@@ -1,0 +1,168 @@
+package importer
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"slices"
+)
+
+// Draft is where a dry run's results of one sheet go: the ledger is not touched, and
+// nothing of a draft outlives the run. It holds a few bytes for each row and
+// client; the rest is in a private file. Results are added by one goroutine
+// and read when all are there.
+type Draft struct {
+	spill   *spill
+	rows    []draftRow
+	clients []int64 // where the calls of each client are, by number - 1; -1 for none
+	entry   []byte
+}
+
+// draftRow is a source row and where its result is.
+type draftRow struct {
+	row int
+	at  int64
+}
+
+// NewDraft makes an empty draft with a file in folder. Close it when the run is
+// over.
+func NewDraft(folder string) (*Draft, error) {
+	s, err := newSpill(folder)
+	if err != nil {
+		return nil, err
+	}
+	return &Draft{spill: s}, nil
+}
+
+// Close gives the file back.
+func (d *Draft) Close() error { return d.spill.close() }
+
+// add takes a client's outcome: its rows in one of the sheets, and the calls
+// that a run would make.
+func (d *Draft) add(o Outcome, table int) error {
+	for _, r := range o.Rows {
+		if r.Table != table {
+			continue
+		}
+		at, err := d.spill.add(d.encodeRow(r))
+		if err != nil {
+			return err
+		}
+		d.rows = append(d.rows, draftRow{r.Row, at})
+	}
+	if o.Number == 0 {
+		return nil
+	}
+	for len(d.clients) < o.Number {
+		d.clients = append(d.clients, -1)
+	}
+	b := appendText(d.entry[:0], o.Client.Key)
+	calls := 0
+	for _, s := range o.Steps {
+		if s.Status == Planned {
+			b = appendText(b, s.Step.Key)
+			calls++
+		}
+	}
+	d.entry = b
+	if calls == 0 {
+		return nil
+	}
+	at, err := d.spill.add(b)
+	d.clients[o.Number-1] = at
+	return err
+}
+
+func (d *Draft) encodeRow(r RowResult) []byte {
+	b := d.entry[:0]
+	for _, s := range []string{string(r.Status), r.ClientID, r.URL, r.FailedStep, r.Error, r.Advice} {
+		b = appendText(b, s)
+	}
+	for _, id := range r.ClaimIDs {
+		b = appendText(b, id)
+	}
+	d.entry = b
+	return b
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// Rows are the results by source row, ascending.
+func (d *Draft) Rows() iter.Seq2[RowResult, error] {
+	return func(yield func(RowResult, error) bool) {
+		if err := d.spill.flush(); err != nil {
+			yield(RowResult{}, err)
+			return
+		}
+		slices.SortFunc(d.rows, func(a, b draftRow) int { return cmp.Compare(a.row, b.row) })
+		from := d.spill.reader(spillBuffer)
+		for _, r := range d.rows {
+			texts, err := readTexts(from, r.at)
+			if err == nil && len(texts) < 6 {
+				err = errDamagedDraft
+			}
+			if err != nil {
+				yield(RowResult{}, err)
+				return
+			}
+			result := RowResult{Row: r.row, Status: Status(texts[0]), ClientID: texts[1], URL: texts[2],
+				FailedStep: texts[3], Error: texts[4], Advice: texts[5], ClaimIDs: texts[6:]}
+			if !yield(result, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Steps are the calls that a run would make, by client and in the order in
+// which it would make them.
+func (d *Draft) Steps() iter.Seq2[StepResult, error] {
+	return func(yield func(StepResult, error) bool) {
+		if err := d.spill.flush(); err != nil {
+			yield(StepResult{}, err)
+			return
+		}
+		from, number := d.spill.reader(spillBuffer), 0
+		for _, at := range d.clients {
+			if at < 0 {
+				continue
+			}
+			texts, err := readTexts(from, at)
+			if err != nil {
+				yield(StepResult{}, err)
+				return
+			}
+			for _, step := range texts[1:] {
+				number++
+				if !yield(StepResult{Number: number, ClientKey: texts[0], Step: step, State: string(Planned)}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+var errDamagedDraft = errors.New("a result that was kept during the dry run cannot be read back")
+
+func readTexts(from *spillReader, at int64) ([]string, error) {
+	if err := from.seek(at); err != nil {
+		return nil, err
+	}
+	entry, err := from.next()
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for len(entry) > 0 {
+		n, size := binary.Uvarint(entry)
+		if size <= 0 || n > uint64(len(entry)-size) {
+			return nil, errDamagedDraft
+		}
+		texts = append(texts, string(entry[size:size+int(n)]))
+		entry = entry[size+int(n):]
+	}
+	return texts, nil
+}

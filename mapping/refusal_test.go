@@ -1,0 +1,130 @@
+package mapping_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"claimsheet/mapping"
+)
+
+// refusalCases are a cell for every way in which a cell can be refused. The
+// rule is a client field's.
+var refusalCases = []struct {
+	code, rule string
+	cell       mapping.Cell
+	expects    string // what the message says was expected, or found
+}{
+	{"cell-error", "{column: Value}", mapping.Cell{Kind: mapping.ErrorCell, Raw: "#N/A", Shown: "#N/A"}, "the error #N/A"},
+	{"cell-uncomputed", "{column: Value}", mapping.Cell{Kind: mapping.Uncomputed}, "a formula without a stored result"},
+	{"text-broken", "{column: Value}", text("Zo\ufffd Quine"), "a character that was lost"},
+	{"text-control", "{column: Value}", text("Zoe\x07Quine"), "a control character"},
+	{"text-invisible", "{column: Value}", text("\u200b"), "nothing that can be seen"},
+	{"too-long", "{column: Value, max_length: 3}", text("Quine"), "has 5 characters; expected at most 3"},
+	{"value-unlisted", "{column: Value, values: {LLOY: Lloyds, BARC: Barclays}}", text("Quine"), "expected BARC or LLOY"},
+	{"value-unlisted", "{column: Value, type: DropDown, values: {LLOY: Lloyds}}", text("lloy"), "expected LLOY"},
+	{"number-digits", "{column: Value}", number("1234567890123456789"), "more than 15 digits"},
+	{"number-scientific", "{column: Value}", formatted("7700900123", "7.70E+09", "0.00E+00"), "an exponent, which hides digits"},
+	{"not-checkbox", "{column: Value, type: Checkbox}", text("perhaps"), "expected yes, y, true, 1, x or no, n, false, 0"},
+	{"not-checkbox", "{column: Value, type: Checkbox, checked: [Ja], unchecked: [Nein]}", text("yes"), "expected Ja or Nein"},
+	{"not-date", "{column: Value, type: Date}", text("05/01/1980"), "expected ISO 8601"},
+	{"not-date", "{column: Value, type: Date, format: dd/mm/yyyy}", text("1980.05.01"), "expected dd/mm/yyyy"},
+	{"not-date", "{column: Value, type: Date}", mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}, "not a date"},
+	{"date-number", "{column: Value, type: Date, format: dd/mm/yyyy}", number("29342"), "expected a date cell, or a text written as dd/mm/yyyy"},
+	{"date-serial", "{column: Value, type: Date, format: serial}", text("soon"), "a spreadsheet's day count"},
+	{"date-impossible", "{column: Value, type: Date, format: dd/mm/yyyy}", text("31/02/1980"), "expected dd/mm/yyyy"},
+	{"date-impossible", "{column: Value, type: Date}", date("60", "1900-02-29"), "is not a day of the calendar"},
+	{"date-with-time", "{column: Value, type: Date}", date("29342.5", "1980-05-01T12:00:00"), "expected a day alone"},
+	{"date-without-day", "{column: Value, type: DateTime}", date("0.5", "12:00:00"), "a time without a day"},
+	{"date-range", "{column: Value, type: Date}", date("9999999", "9999999"), "the years 1 to 9999"},
+	{"time-impossible", "{column: Value, type: DateTime}", text("1980-05-01T25:00"), "expected ISO 8601"},
+	{"time-skipped", "{column: Value, type: DateTime}", text("2026-03-29T01:30"), "never was in Europe/London"},
+	{"time-twice", "{column: Value, type: DateTime}", text("2026-10-25T01:30"), "came twice in Europe/London"},
+	{"not-number", "{column: Value, type: Number}", text("twelve"), "expected one written like 1,234.5"},
+	{"not-number", "{column: Value, type: Number}", date("29342", "1980-05-01"), "is a date, not a number"},
+	{"not-number", "{column: Value, type: Currency}", mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}, "not a number"},
+	{"number-percent", "{column: Value, type: Number}", text("5%"), "expected a plain number"},
+	{"number-range", "{column: Value, type: Number}", number("1E+300"), "more digits than can be meant"},
+	{"not-email", "{column: Value, type: Email}", text("quine"), "expected one bare address, name@domain"},
+	{"email-domain", "{column: Value, type: Email}", text("zoe@quine"), "expected one such as example.com"},
+	{"not-phone", "{column: Value, type: Phone, region: GB}", text("quine"), "expected one of the region GB"},
+	{"phone-region", "{column: Value, type: Phone}", text("020 7946 0018"), "expected a number that begins with +"},
+}
+
+// TestRefusalsSayAll: whatever is refused, the operator learns which cell it
+// is, under which header, what was wrong or expected, and how to mend it; what
+// the cell holds is kept apart, for the workbook alone.
+func TestRefusalsSayAll(t *testing.T) {
+	sheet := mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "Value"}}
+	for _, tc := range refusalCases {
+		t.Run(tc.code+" "+tc.cell.Shown, func(t *testing.T) {
+			b := mustBind(t, "sheet: {timezone: Europe/London}\n"+fields("value: "+tc.rule), sheet, nil)
+			plan := planAll(b, []mapping.Record{{Row: 7, Cells: []mapping.Cell{text("1"), tc.cell}}})[0]
+			if len(plan.Problems) != 1 || len(plan.Steps) != 0 {
+				t.Fatalf("problems %v, steps %d", plan.Problems, len(plan.Steps))
+			}
+			p := plan.Problems[0]
+			if p.Where.String() != "Leads!B7" || p.Code != tc.code {
+				t.Errorf("%s at %s", p.Code, p.Where)
+			}
+			if !strings.HasPrefix(p.Message, "Value ") || !strings.Contains(p.Message, tc.expects) {
+				t.Errorf("message %q", p.Message)
+			}
+			if p.Hint == "" {
+				t.Error("nothing says how to mend it")
+			}
+			if p.Seen != tc.cell.Shown {
+				t.Errorf("seen is %q", p.Seen)
+			}
+			if said := p.Error() + p.Hint; tc.cell.Kind == mapping.TextCell && strings.Contains(strings.Replace(said, "Value ", "", 1), tc.cell.Shown) {
+				t.Errorf("%q quotes the cell", said)
+			}
+		})
+	}
+}
+
+// TestEveryRefusalIsTried holds the table above against the codes in the code.
+func TestEveryRefusalIsTried(t *testing.T) {
+	tried := map[string]bool{
+		"date-format": true, // Check refuses it with the mapping
+		"time-zone":   true, // see TestConvertDateTime: Bind asks for the zone where a format is given
+	}
+	for _, tc := range refusalCases {
+		tried[tc.code] = true
+	}
+	for _, code := range refusalCodes(t) {
+		if !tried[code] {
+			t.Errorf("no test refuses a cell as %s", code)
+		}
+	}
+}
+
+var refusalCode = regexp.MustCompile(`\brefuse\("([a-z-]+)"`)
+
+// refusalCodes are the codes in the package's source.
+func refusalCodes(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, m := range refusalCode.FindAllSubmatch(source, -1) {
+			codes = append(codes, string(m[1]))
+		}
+	}
+	if len(codes) < 20 {
+		t.Fatalf("only %d refusals were found in the source", len(codes))
+	}
+	return codes
+}
