@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"errors"
+	"iter"
 	"path/filepath"
 
 	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
 )
 
 // setAside opens the private files of a run: the sheet's rows, which are gone
@@ -20,9 +24,25 @@ func (b *books) setAside(s *setup, output string) (err error) {
 		}
 		b.closers = append(b.closers, func() { _ = b.draft.Close() })
 	}
-	if s.rows, err = importer.Keep(folder, s.reader.Records()); err != nil {
+	if s.rows, err = importer.Keep(folder, s.input.records(s.reader)); err != nil {
 		return err
 	}
 	b.closers = append(b.closers, func() { _ = s.rows.Close() })
 	return nil
+}
+
+// records are the sheet's; what is wrong with it while it is read is said of
+// the file that the user named, not of the copy.
+func (in *input) records(of table) iter.Seq2[mapping.Record, error] {
+	return func(yield func(mapping.Record, error) bool) {
+		for record, err := range of.Records() {
+			if p, ok := errors.AsType[problem.Problem](err); ok && p.Where.File == in.path {
+				p.Where.File = in.given
+				err = p
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
 }
