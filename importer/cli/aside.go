@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"errors"
+	"iter"
 	"path/filepath"
 
 	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
 )
 
 // setAside opens the private files of a run: the sheets' rows, which are gone
@@ -29,4 +33,20 @@ func (b *books) setAside(s *setup, parts []*part) (err error) {
 	}
 	b.closers = append(b.closers, func() { _ = s.rows.Close() })
 	return nil
+}
+
+// records are the sheet's; what is wrong with it while it is read is said of
+// the file that the user named, not of the copy.
+func (in *input) records(of table) iter.Seq2[mapping.Record, error] {
+	return func(yield func(mapping.Record, error) bool) {
+		for record, err := range of.Records() {
+			if p, ok := errors.AsType[problem.Problem](err); ok && p.Where.File == in.path {
+				p.Where.File = in.given
+				err = p
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
 }

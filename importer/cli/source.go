@@ -58,7 +58,7 @@ func (s *setup) rowsOf(table int) iter.Seq2[mapping.Record, error] {
 // recordsOf are the rows of one of the run's sheets.
 func (s *setup) recordsOf(i int) iter.Seq2[mapping.Record, error] {
 	return func(yield func(mapping.Record, error) bool) {
-		for record, err := range s.sources[i].reader.Records() {
+		for record, err := range s.sources[i].input.records(s.sources[i].reader) {
 			record.Table = i
 			if !yield(record, err) {
 				return

@@ -1,0 +1,167 @@
+package importer_test
+
+import (
+	"errors"
+	"iter"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+)
+
+// anyRecords draws the rows of a sheet, as a reader might give them.
+func anyRecords(t *rapid.T) []mapping.Record {
+	texts := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("aé\x00")), 0, 300, -1))
+	cell := rapid.Custom(func(t *rapid.T) mapping.Cell {
+		c := mapping.Cell{Kind: mapping.CellKind(rapid.IntRange(0, int(mapping.Uncomputed)).Draw(t, "kind"))}
+		if c.Kind == mapping.Empty {
+			return c
+		}
+		c.Raw = texts.Draw(t, "raw")
+		c.Shown = rapid.OneOf(rapid.Just(c.Raw), texts).Draw(t, "shown")
+		c.Format = rapid.SampledFrom([]string{"", "dd/mm/yyyy", "0.00", ";;;"}).Draw(t, "format")
+		return c
+	})
+	records := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mapping.Record {
+		return mapping.Record{
+			Cells: rapid.SliceOfN(cell, 0, 30).Draw(t, "cells"), Hidden: rapid.Bool().Draw(t, "hidden"),
+			Source: rapid.IntRange(0, 2_000_000).Draw(t, "source"),
+		}
+	}), 0, 40).Draw(t, "records")
+	row := 0
+	for i := range records {
+		row += rapid.IntRange(1, 1000).Draw(t, "gap")
+		records[i].Row = row
+	}
+	return records
+}
+
+// asRead gives records as a reader does: the cells are used again.
+func asRead(records []mapping.Record) iter.Seq2[mapping.Record, error] {
+	return func(yield func(mapping.Record, error) bool) {
+		var cells []mapping.Cell
+		for _, r := range records {
+			cells = append(cells[:0], r.Cells...)
+			r.Cells = cells
+			if !yield(r, nil) {
+				return
+			}
+			clear(cells)
+		}
+	}
+}
+
+func gathered(t testing.TB, rows iter.Seq2[mapping.Record, error]) []mapping.Record {
+	t.Helper()
+	var list []mapping.Record
+	for r, err := range rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r.Clone())
+	}
+	return list
+}
+
+func keep(t testing.TB, source iter.Seq2[mapping.Record, error]) *importer.Kept {
+	t.Helper()
+	kept, err := importer.Keep(t.TempDir(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kept.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return kept
+}
+
+// Every pass gives the same records as the sheet, though the sheet is read
+// only once.
+func TestKeptRecordsComeBack(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(r *rapid.T) {
+		records := anyRecords(r)
+		passes := 0
+		kept, err := importer.Keep(dir, func(yield func(mapping.Record, error) bool) {
+			passes++
+			asRead(records)(yield)
+		})
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer kept.Close()
+		if rapid.Bool().Draw(r, "a pass that is broken off") {
+			for range kept.Records() {
+				break
+			}
+			passes--
+		}
+		for pass := range 3 {
+			if d := cmp.Diff(records, gathered(t, kept.Records()), cmpopts.EquateEmpty()); d != "" {
+				r.Fatalf("pass %d (-want +got):\n%s", pass, d)
+			}
+		}
+		if passes > 1 {
+			r.Fatalf("the sheet was read %d times", passes)
+		}
+	})
+}
+
+// The file is nobody else's to read and has no name to be found by.
+func TestKeptLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	kept, err := importer.Keep(dir, asRead([]mapping.Record{{Row: 2, Cells: []mapping.Cell{{Kind: mapping.TextCell, Raw: "x", Shown: "x"}}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gathered(t, kept.Records())
+	for _, entry := range ls(t, dir) {
+		if info, err := entry.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v, %v", entry.Name(), info.Mode(), err)
+		}
+	}
+	if err := kept.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left := ls(t, dir); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}
+
+func ls(t *testing.T, dir string) []os.DirEntry {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// An error of the sheet ends the pass, and the next begins with the sheet
+// again: half a sheet is never taken for a whole one.
+func TestKeptGivesErrorsOn(t *testing.T) {
+	damaged := errors.New("damaged")
+	kept := keep(t, func(yield func(mapping.Record, error) bool) {
+		_ = yield(mapping.Record{Row: 2}, nil) && yield(mapping.Record{}, damaged)
+	})
+	for range 2 {
+		var rows []int
+		var got error
+		for r, err := range kept.Records() {
+			if got = err; err == nil {
+				rows = append(rows, r.Row)
+			}
+		}
+		if !slices.Equal(rows, []int{2}) || !errors.Is(got, damaged) {
+			t.Errorf("rows %v, error %v", rows, got)
+		}
+	}
+}
