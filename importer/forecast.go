@@ -19,6 +19,9 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	j.meetings = newAcquaintances(j.Service)
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
+	if err := j.knowErased(ctx); err != nil {
+		return err
+	}
 	probed := map[apiclient.By]bool{}
 	for ahead, err := range inChunks(j.withoutLoss(ctx, plans), 4*max(j.Concurrency, 1)) {
 		if err != nil {

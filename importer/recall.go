@@ -26,6 +26,7 @@ type Recall struct {
 	// and those in which an operator wrote a word.
 	Missing, Words int
 
+	erasures  *ledger.Erasures // nil until asked for
 	lines     []bool // by number - 1: which lines of the sheet Steps are there
 	conflicts map[mapping.Identity]problem.List
 	words     []Settlement
@@ -44,6 +45,11 @@ func (r *Recall) CheckSteps(ctx context.Context, lines iter.Seq2[WorkbookStep, e
 			return err
 		}
 		r.see(line.Number)
+		if erased, err := r.isErased(ctx, line); err != nil {
+			return err
+		} else if erased {
+			continue
+		}
 		if p, wrong := line.check(); wrong {
 			found = append(found, p)
 			continue
@@ -133,6 +139,11 @@ func (r *Recall) TakeOver(ctx context.Context, lines iter.Seq2[WorkbookStep, err
 	for line, err := range lines {
 		if err != nil {
 			return err
+		}
+		if erased, err := r.isErased(ctx, line); err != nil {
+			return err
+		} else if erased {
+			continue
 		}
 		known, err := r.known(ctx, line)
 		if err != nil {

@@ -27,7 +27,7 @@ func (j *Job) foresees() bool { return j.Results != j.Ledger }
 // record puts a client's outcome where the workbook is made from, and counts it.
 func (j *Job) record(o Outcome) error {
 	owner := ledger.Owner{}
-	if o.Client != (mapping.Identity{}) {
+	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
 		owner = j.owner(o.Client)
 	}
 	rows := make([]ledger.Row, len(o.Rows))
