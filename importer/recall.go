@@ -27,7 +27,7 @@ type Recall struct {
 	Missing, Words int
 
 	erasures  *ledger.Erasures // nil until asked for
-	lines     []bool // by number - 1: which lines of the sheet Steps are there
+	lines     []bool           // by number - 1: which lines of the sheet Steps are there
 	conflicts map[mapping.Identity]problem.List
 	words     []Settlement
 	last      ledger.Owner

@@ -183,13 +183,18 @@ func (s *setup) openSheet(want settings) error {
 	if err := refuseResults(want.sheet, in.path); err != nil {
 		return err
 	}
-	r, err := in.open(sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow})
+	r, err := in.open(s.sheetOptions())
 	if err != nil {
 		return err
 	}
 	s.reader = r
 	s.closers = append(s.closers, func() { _ = r.Close() })
 	return nil
+}
+
+// sheetOptions are how the mapping reads its sheet.
+func (s *setup) sheetOptions() sheet.Options {
+	return sheet.Options{Name: s.mapping.Sheet.Name.Text, HeaderRow: s.mapping.Sheet.HeaderRow}
 }
 
 // connect makes the client of the service; for the sandbox it starts the

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 )
@@ -91,21 +92,21 @@ func (e Erasures) Find(o Owner) (stone Owner, at time.Time, ok bool) {
 }
 
 // ErasedNamed are the clients of an environment who were erased and had the key, in
-// whatever key space, as they stand in the ledger now, with the time.
-func (l *Ledger) ErasedNamed(ctx context.Context, environment, key string) (map[Owner]time.Time, error) {
+// whatever key space, as they stand in the ledger now.
+func (l *Ledger) ErasedNamed(ctx context.Context, environment, key string) ([]Owner, error) {
 	e, err := l.Erasures(ctx, environment)
 	if err != nil {
 		return nil, err
 	}
-	found := map[Owner]time.Time{}
+	var found []Owner
 	for _, stone := range e.stones {
 		for _, k := range []string{key, strings.ToLower(key)} {
 			was := Owner{Environment: environment, Space: stone.Space, Client: k}
 			if k != key && stone.Space != spaceEmail {
 				continue
 			}
-			if is, at, ok := e.Find(was); ok && is == stone {
-				found[stone] = at
+			if is, _, ok := e.Find(was); ok && is == stone && !slices.Contains(found, stone) {
+				found = append(found, stone)
 			}
 		}
 	}
