@@ -25,7 +25,7 @@ const decide = "# DECIDE: "
 func (d Draft) YAML() []byte {
 	w := &draftWriter{draft: d, columns: usableColumns(d.Headers), used: map[string]bool{}}
 	w.line("# A first mapping for %s, made by claimsheet init.", oneLine(strings.Join(d.Sources, ", ")))
-	w.line("# Names that look alike were put together; lines with DECIDE are guesses. Try it: claimsheet run --dry-run.")
+	w.line("# Names that say the same were put together; lines with DECIDE are guesses. Try it with claimsheet run --dry-run.")
 	if d.Name == emailSpace || d.Name == phoneSpace { // the names of key spaces
 		d.Name += " leads"
 	}

@@ -5,42 +5,56 @@ import (
 	"strings"
 )
 
-// activities writes the templates of which the sheet has any attribute, in the
-// service's order; the others are named in comments.
+// activities writes the templates in the service's order, those as comments of
+// which no column is surely an attribute.
 func (w *draftWriter) activities() {
 	service := w.draft.Service
-	if service == nil || len(service.Templates) > 0 {
-		w.line("")
-	}
 	if service == nil {
-		w.line("# The service's templates are not known here: claimsheet init -e ENVIRONMENT fills them in.\n" +
+		w.line("\n# The service's templates are not known here: claimsheet init -e ENVIRONMENT fills them in.\n" +
 			"# activities:\n#   - template: NAME OF A TEMPLATE\n#     attributes:\n#       NAME OF AN ATTRIBUTE: A column")
 		return
 	}
-	templates := w.matched()
-	if len(templates) > 0 {
+	var live, rest []Template
+	for _, t := range service.Templates {
+		if w.isMatched(t) {
+			live = append(live, t)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	if len(live) > 0 {
+		w.line("")
 		if w.draft.API == "v2" {
 			w.workflow()
 		}
 		w.line("activities:   %sthe workflow's order; status: Open at the step where the client resumes", decide)
 	}
-	for i, t := range templates {
-		w.line("  - template: %s", quote(t.Name))
-		if strings.Contains(t.Name, "@") { // which an id cannot hold
-			w.line("    id: step %d", i+1)
-		}
-		w.line("    attributes:")
-		for _, a := range t.Attributes {
-			w.attribute(a)
-		}
+	for i, t := range live {
+		w.template("", t, i+1)
 	}
-	for _, t := range service.Templates {
-		switch {
-		case w.shared(t.Name):
-			w.line("# - template: %s   # several have this name; template_ids of the environment tells them apart", quote(oneLine(t.Name)))
-		case !slices.ContainsFunc(templates, func(m Template) bool { return m.Name == t.Name }):
-			w.line("# - template: %s   # no column is named like an attribute of it", quote(oneLine(t.Name)))
-		}
+	if len(rest) > 0 {
+		w.line("\n# Templates of which no column is surely an attribute:")
+	}
+	for _, t := range rest {
+		w.template("# ", t, 0)
+	}
+}
+
+// template writes one template with its attributes, behind a mark.
+func (w *draftWriter) template(mark string, t Template, number int) {
+	note := ""
+	if w.shared(t.Name) {
+		note = "   # several have this name; template_ids of the environment tells them apart"
+	}
+	w.line("%s  - template: %s%s", mark, quote(t.Name), note)
+	if mark == "" && strings.Contains(t.Name, "@") { // which an id cannot hold
+		w.line("    id: step %d", number)
+	}
+	if len(t.Attributes) > 0 {
+		w.line("%s    attributes:", mark)
+	}
+	for _, a := range t.Attributes {
+		w.attribute(mark, t, a)
 	}
 }
 
@@ -54,25 +68,13 @@ func (w *draftWriter) workflow() {
 	w.line("")
 }
 
-// matched are the templates that have an attribute in the sheet. Names that the
-// service has twice cannot be named in a mapping without ids, and are left out.
-func (w *draftWriter) matched() []Template {
-	var found []Template
-	for _, t := range w.draft.Service.Templates {
-		if w.shared(t.Name) {
-			continue
-		}
-		for _, a := range t.Attributes {
-			if _, ok := w.column(t, a); ok {
-				found = append(found, t)
-				break
-			}
-		}
-	}
-	for i, t := range found {
-		found[i].Attributes = slices.DeleteFunc(slices.Clone(t.Attributes), func(a AttributeTemplate) bool { return attributeShared(t, a.Name) })
-	}
-	return found
+// isMatched tells whether a column is surely an attribute of a template. Names
+// that the service has twice cannot be told apart in a mapping.
+func (w *draftWriter) isMatched(t Template) bool {
+	return !w.shared(t.Name) && slices.ContainsFunc(t.Attributes, func(a AttributeTemplate) bool {
+		_, sure, _ := w.column(t, a)
+		return sure
+	})
 }
 
 func (w *draftWriter) shared(template string) bool {
@@ -95,37 +97,39 @@ func attributeShared(t Template, name string) bool {
 	return n > 1
 }
 
-// column is the column that an attribute of a template most likely means.
-func (w *draftWriter) column(t Template, a AttributeTemplate) (string, bool) {
+// column is matchColumn for an attribute of a template.
+func (w *draftWriter) column(t Template, a AttributeTemplate) (column string, sure, ok bool) {
 	if attributeShared(t, a.Name) {
-		return "", false
+		return "", false, false
 	}
 	return matchColumn(a.Name, w.columns)
 }
 
-// attribute writes one attribute: with its column, or as a comment.
-func (w *draftWriter) attribute(a AttributeTemplate) {
-	column, ok := matchColumn(a.Name, w.columns)
-	if !ok {
-		w.line("      # %s:   # no column is named like it%s", quote(oneLine(a.Name)), ofType(a.Type))
-		return
+// attribute writes one attribute: with its column, or as a comment with a guess
+// or none.
+func (w *draftWriter) attribute(mark string, t Template, a AttributeTemplate) {
+	column, sure, ok := w.column(t, a)
+	switch {
+	case sure && mark == "":
+		w.line("      %s: %s   # %s", quote(a.Name), w.take(column), typeInWords(a.Type, column))
+	case ok:
+		w.line("      # %s: %s   %sis it this column? %s", quote(a.Name), quote(column), decide, typeInWords(a.Type, column))
+	default:
+		w.line("      # %s:   # %s", quote(a.Name), typeInWords(a.Type, "Column"))
 	}
-	hint := ""
-	switch a.Type {
-	case Date, DateTime:
-		hint = "; text cells need a format, e.g. {column: " + oneLine(column) + ", format: dd/mm/yyyy}"
-	case Checkbox:
-		hint = "; other words than yes and no need checked and unchecked"
-	}
-	w.line("      %s: %s   # %s", quote(a.Name), w.take(column), strings.TrimPrefix(ofType(a.Type)+hint, ", "))
 }
 
-// ofType names a data type behind a comma.
-func ofType(t Type) string {
-	if t == "" {
-		return ", sent as Text: the service tells no data type"
+// typeInWords names a data type, and what its cells may need to be read.
+func typeInWords(t Type, column string) string {
+	switch t {
+	case "":
+		return "sent as Text: the service tells no data type"
+	case Date, DateTime:
+		return string(t) + "; text cells need a format: {column: " + oneLine(column) + ", format: dd/mm/yyyy}"
+	case Checkbox:
+		return string(t) + "; other words than yes and no need checked and unchecked"
 	}
-	return ", " + string(t)
+	return string(t)
 }
 
 // hasType tells whether an attribute of a type will be written.
@@ -133,9 +137,9 @@ func (w *draftWriter) hasType(want Type) bool {
 	if w.draft.Service == nil {
 		return false
 	}
-	for _, t := range w.matched() {
+	for _, t := range w.draft.Service.Templates {
 		for _, a := range t.Attributes {
-			if _, ok := w.column(t, a); ok && a.Type == want {
+			if _, sure, _ := w.column(t, a); sure && a.Type == want && w.isMatched(t) {
 				return true
 			}
 		}

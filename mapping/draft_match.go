@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -48,49 +49,53 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// matchColumn finds the column that an attribute's name most likely means: the
-// same words, all of its words or the column's, its initials (DOB), or few
-// letters otherwise.
-func matchColumn(attribute string, columns []string) (string, bool) {
-	name := wordsOf(attribute)
-	squashed := strings.Join(name, "")
+// alike are words that say the same in headers.
+var alike = map[string]string{"no": "number", "nr": "number", "num": "number", "tel": "telephone", "phone": "telephone", "addr": "address"}
+
+// matchColumn finds the column that an attribute's name most likely means. sure
+// is when both have the same words, or the header has the name's initials (DOB).
+// Otherwise it is a guess: one name has all words of the other, or few letters
+// differ. A guess can be quite wrong (Sort code, Post code), and several columns
+// that are as likely are none.
+func matchColumn(attribute string, columns []string) (column string, sure, ok bool) {
+	name := alikeWords(attribute)
 	initials := ""
 	for _, w := range name {
 		initials += string([]rune(w)[:1])
 	}
-	var same, part, short []string
-	byText := map[string]string{}
+	var same, part []string
+	near := map[string]string{}
 	for _, c := range columns {
-		words := wordsOf(c)
+		words := alikeWords(c)
 		text := strings.Join(words, "")
-		if _, twice := byText[text]; !twice {
-			byText[text] = c
-		}
 		switch {
-		case text == squashed:
+		case text == strings.Join(name, ""), len(name) > 2 && text == initials:
 			same = append(same, c)
 		case within(name, words) || within(words, name):
 			part = append(part, c)
-		case len(name) > 1 && text == initials:
-			short = append(short, c)
+		case len(text) > 3:
+			near[text] = c
 		}
 	}
-	for _, found := range [][]string{same, short, part} {
-		if len(found) == 1 {
-			return found[0], true
+	switch {
+	case len(same) > 0:
+		return same[0], len(same) == 1, len(same) == 1
+	case len(part) > 0:
+		return part[0], false, len(part) == 1
+	}
+	nearest, ok := problem.Nearest(strings.Join(name, ""), slices.Sorted(maps.Keys(near)))
+	return near[nearest], false, ok
+}
+
+// alikeWords are the words of a name with one word for those that say the same.
+func alikeWords(name string) []string {
+	words := wordsOf(name)
+	for i, w := range words {
+		if other, ok := alike[w]; ok {
+			words[i] = other
 		}
 	}
-	if len(same)+len(part)+len(short) > 0 {
-		return "", false // several are as likely
-	}
-	var texts []string
-	for _, c := range columns {
-		if text := strings.Join(wordsOf(c), ""); len(text) > 3 {
-			texts = append(texts, text)
-		}
-	}
-	nearest, ok := problem.Nearest(squashed, texts)
-	return byText[nearest], ok && len(squashed) > 3
+	return words
 }
 
 // within tells whether all of a's words are among b's.

@@ -91,10 +91,19 @@ func TestDraftPassesWhateverTheNames(t *testing.T) {
 func TestMatchColumn(t *testing.T) {
 	columns := []string{"Agreement no", "DOB", "Post code", "Loan amount", "Signed at", "Signed by", "E-mail adress"}
 	for attribute, want := range map[string]string{
-		"Date of birth": "DOB", "Postcode": "Post code", "Amount": "Loan amount", "Signed": "", "Signed at": "Signed at",
-		"Email address": "E-mail adress", "Colour": "", "No": "Agreement no",
+		"Date of birth": "sure DOB", "Postcode": "sure Post code", "Signed at": "sure Signed at", "Agreement number": "sure Agreement no",
+		"Amount": "perhaps Loan amount", "Email address": "perhaps E-mail adress", "No": "perhaps Agreement no", "Sort code": "perhaps Post code",
+		"Signed": "", "Colour": "",
 	} {
-		if got, _ := matchColumn(attribute, columns); got != want {
+		column, sure, ok := matchColumn(attribute, columns)
+		got := ""
+		switch {
+		case sure:
+			got = "sure " + column
+		case ok:
+			got = "perhaps " + column
+		}
+		if got != want {
 			t.Errorf("%q: matched with %q, want %q", attribute, got, want)
 		}
 	}
