@@ -42,7 +42,7 @@ func (p *program) historyCommand() *cli.Command {
 		Description: historyHelp,
 		Flags: append(deskFlags(),
 			switchFlag("json", "print one JSON object on stdout"),
-			switchFlag("purge", "take personal data out of the state folder that are older than --older-than"),
+			switchFlag("purge", "take personal data older than --older-than out of the state folder"),
 			textFlag("older-than", "", "a number of `DAYS`, such as 90d"),
 			textFlag("forget", "", "erase the client with this `KEY`"),
 			switchFlag("yes", "do not ask before a purge or an erasure")),

@@ -184,6 +184,9 @@ func (c toldClient) print(w io.Writer, d *desk) {
 
 func (s toldStep) print(w io.Writer) {
 	what := s.Step
+	if strings.HasPrefix(what, " ") { // a hash in place of a name
+		what = s.Kind
+	}
 	if s.ID != "" {
 		what += "  id " + s.ID
 	}

@@ -36,7 +36,7 @@ activities:
 func canaryPlace(t *testing.T) workplace {
 	w := newWorkplace(t)
 	write(t, w.path("mapping.yaml"), canaryMapping)
-	w.canarySheet("Canaryname", "C-1", "C-2")
+	w.canarySheet("Canaryname", "Customer-A", "Customer-B")
 	return w
 }
 
@@ -83,7 +83,7 @@ func (w workplace) leaks(texts ...string) []string {
 // unchanged row is unchanged and a changed one changed.
 func TestPurgeLeavesNothingPersonal(t *testing.T) {
 	w := canaryPlace(t)
-	w.say(map[string]string{"Loan of Canaryname C-2": `422 {"message":"no Canaryword here"}`})
+	w.say(map[string]string{"Loan of Canaryname Customer-B": `422 {"message":"no Canaryword here"}`})
 	if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 1 {
 		t.Fatalf("exit code %d\n%s", got.code, got.err)
 	}
@@ -93,8 +93,8 @@ func TestPurgeLeavesNothingPersonal(t *testing.T) {
 	write(t, taken, "Canaryword")
 	foreign := w.path(".claimsheet/emergency-00000000-0000-4000-8000-000000000000.jsonl.taken")
 	write(t, foreign, "of another ledger")
-	canary := []string{"Canaryname", "canary@", "7911", "Canary Street", "go/link", "Canaryword"}
-	if diff := cmp.Diff([]string{"7911", "Canary Street", "Canaryname", "Canaryword", "canary@", "go/link"}, w.leaks(canary...)); diff != "" {
+	canary := []string{"Canaryname", "canary@", "07911 12345", "+44791112345", "Canary Street", "go/link", "Canaryword"}
+	if diff := cmp.Diff([]string{"+44791112345", "07911 12345", "Canary Street", "Canaryname", "Canaryword", "canary@", "go/link"}, w.leaks(canary...)); diff != "" {
 		t.Fatalf("before the purge (-want +got):\n%s", diff)
 	}
 
@@ -119,7 +119,7 @@ func TestPurgeLeavesNothingPersonal(t *testing.T) {
 	if got := w.column("What to do")[0]; !strings.Contains(got, "claimsheet link") {
 		t.Errorf("what to do about a purged url: %q", got)
 	}
-	w.canarySheet("Other", "C-1", "C-2")
+	w.canarySheet("Other", "Customer-A", "Customer-B")
 	w.run(0)
 	if diff := cmp.Diff([]string{"changed", "changed"}, w.column("Import status")); diff != "" {
 		t.Errorf("a changed sheet (-want +got):\n%s", diff)
@@ -193,19 +193,19 @@ func TestForgetErasesOneClient(t *testing.T) {
 	results := keep(t, w.path("leads.results.xlsx"), w.path("old.results.xlsx"))
 	w.claimsheet("run", w.path("leads.xlsx"))
 	w.news()
-	got := runSaid(t, "no\n", "history", "-m", w.path("mapping.yaml"), "--forget", "C-1")
-	if got.code != 3 || len(w.leaks("Canaryname C-1")) == 0 {
+	got := runSaid(t, "no\n", "history", "-m", w.path("mapping.yaml"), "--forget", "Customer-A")
+	if got.code != 3 || len(w.leaks("Canaryname Customer-A")) == 0 {
 		t.Errorf("without a yes: exit code %d", got.code)
 	}
-	out := w.must("history", "--forget", "C-1", "--yes")
+	out := w.must("history", "--forget", "Customer-A", "--yes")
 	w.golden("history_forgot.txt", regexp.MustCompile(`\d+ bytes`).ReplaceAllString(out, "N bytes"))
-	if left := w.leaks("C-1", "go/link-1"); len(left) > 0 {
+	if left := w.leaks("Customer-A", "go/link-1"); len(left) > 0 {
 		t.Errorf("after the erasure there are left: %q", left)
 	}
-	if left := w.leaks("Canaryname C-2", "go/link-2"); len(left) != 2 {
+	if left := w.leaks("Canaryname Customer-B", "go/link-2"); len(left) != 2 {
 		t.Errorf("of the other client there is left: %q", left)
 	}
-	if got := w.must("history", "C-1"); !strings.HasPrefix(got, "A client who was erased on ") {
+	if got := w.must("history", "Customer-A"); !strings.HasPrefix(got, "A client who was erased on ") {
 		t.Errorf("the history of the client: %s", got)
 	}
 
@@ -224,13 +224,13 @@ func TestForgetErasesOneClient(t *testing.T) {
 	if got := w.column("What to do")[0]; !strings.Contains(got, "was erased on") {
 		t.Errorf("what to do: %q", got)
 	}
-	w.canarySheet("Other", "C-2")
+	w.canarySheet("Other", "Customer-B")
 	w.run(0)
 	w.must("history", "--purge", "--older-than", "0d", "--yes")
-	if left := w.leaks("C-1"); len(left) > 0 {
+	if left := w.leaks("Customer-A"); len(left) > 0 {
 		t.Error("a later run has recorded the client anew")
 	}
-	if got := w.claimsheet("history", "--forget", "C-1", "--yes"); got.code != 2 || !strings.Contains(got.err, "[erased-before]") {
+	if got := w.claimsheet("history", "--forget", "Customer-A", "--yes"); got.code != 2 || !strings.Contains(got.err, "[erased-before]") {
 		t.Errorf("erased twice: exit code %d\n%s", got.code, got.err)
 	}
 }

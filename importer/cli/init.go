@@ -27,7 +27,7 @@ func (p *program) initCommand() *cli.Command {
 		UsageText:   "claimsheet init [-e ENVIRONMENT] [options] SHEET…",
 		Description: initHelp,
 		Flags: append(flags,
-			apiFlag(),
+			apiFlag("v1 for an environment with a case_id, else v2"),
 			textFlag("out", "o", "the new mapping's `FILE`; default: stdout")),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {

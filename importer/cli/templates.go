@@ -28,7 +28,7 @@ func (p *program) templatesCommand() *cli.Command {
 		UsageText:   "claimsheet templates [-e ENVIRONMENT] [options]",
 		Description: templatesHelp,
 		Flags: append(placeFlags(),
-			apiFlag(),
+			apiFlag("the mapping's, else v1 for an environment with a case_id, else v2"),
 			switchFlag("json", "print one JSON object on stdout"),
 			textFlag("xlsx", "", "write the list to a new workbook, `FILE`")),
 		Action: func(c *cli.Context) error {
@@ -52,8 +52,8 @@ func (p *program) templatesCommand() *cli.Command {
 	}
 }
 
-func apiFlag() cli.Flag {
-	return textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: the mapping's, else v1 for an environment with a case_id")
+func apiFlag(usual string) cli.Flag {
+	return textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: "+usual)
 }
 
 func apiOf(c *cli.Context) (string, error) {
