@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,13 +116,30 @@ func (d *desk) everyOwner(ctx context.Context, key string) ([]ledger.Owner, erro
 			return nil, err
 		}
 		all = append(all, owners...)
-		erased, err := d.known.ErasedNamed(ctx, scope, strings.Join(strings.Fields(key), " "))
+		erased, err := d.erasedNamed(ctx, scope, key)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, erased...)
 	}
 	return all, nil
+}
+
+// erasedNamed is ownersNamed for clients who were erased.
+func (d *desk) erasedNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
+	key = strings.Join(strings.Fields(key), " ")
+	erased, err := d.known.ErasedNamed(ctx, scope, key)
+	if err != nil {
+		return nil, err
+	}
+	if space, rest, ok := strings.Cut(key, ":"); ok {
+		more, err := d.known.ErasedNamed(ctx, scope, rest)
+		if err != nil {
+			return nil, err
+		}
+		erased = append(erased, slices.DeleteFunc(more, func(o ledger.Owner) bool { return o.Space != space })...)
+	}
+	return erased, nil
 }
 
 // gather collects what the ledger has of a client.

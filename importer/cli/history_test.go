@@ -205,8 +205,10 @@ func TestForgetErasesOneClient(t *testing.T) {
 	if left := w.leaks("Canaryname Customer-B", "go/link-2"); len(left) != 2 {
 		t.Errorf("of the other client there is left: %q", left)
 	}
-	if got := w.must("history", "Customer-A"); !strings.HasPrefix(got, "A client who was erased on ") {
-		t.Errorf("the history of the client: %s", got)
+	for _, key := range []string{"Customer-A", "loans:Customer-A"} {
+		if got := w.must("history", key); !strings.HasPrefix(got, "A client who was erased on ") {
+			t.Errorf("the history of %s: %s", key, got)
+		}
 	}
 
 	for _, command := range [][]string{

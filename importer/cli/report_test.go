@@ -99,6 +99,23 @@ func (s *rerunScene) must(command string, words ...string) string {
 	return got.out
 }
 
+// TestReportOfEverySample writes the results of every sample again.
+func TestReportOfEverySample(t *testing.T) {
+	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
+		t.Run(name, func(t *testing.T) {
+			w := workplace{t: t, dir: t.TempDir()}
+			must(t, os.CopyFS(w.dir, os.DirFS(filepath.Join(root, "samples", name))))
+			if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 1 { // every sample has invalid rows
+				t.Fatalf("exit code %d\n%s", got.code, got.err)
+			}
+			w.must("report", "-o", w.path("again.xlsx"))
+			if diff := cmp.Diff(parts(t, w.path("leads.results.xlsx")), parts(t, w.path("again.xlsx"))); diff != "" {
+				t.Errorf("(-first +again):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestReportWritesWhereTheRunDid replaces the run's own workbook, keeps one that
 // was edited, and leaves a later run's alone.
 func TestReportWritesWhereTheRunDid(t *testing.T) {
