@@ -6,8 +6,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
 
@@ -264,5 +266,8 @@ func fieldTexts(plan mapping.Plan) map[string]string {
 }
 
 func clashReason(other mapping.Identity) string {
+	if at, ok := ledger.Erased(other.Key); ok {
+		return "the service has one client for this key and for one who was erased on " + at.Format(time.DateOnly)
+	}
 	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
 }

@@ -109,12 +109,16 @@ func (d *decision) compare(b *mapping.Binding) (moved bool) {
 	return diff.status
 }
 
-// noteURL says why a v1 client that is done has no redirect url.
+// noteURL says why what is done has no redirect url: a v1 client, or a link.
 func (d *decision) noteURL(v1 bool) {
 	switch {
+	case d.step.Kind == mapping.LinkStep && d.known.URL == "":
+		d.advice = adviceURLPurged
 	case !v1 || d.step.Kind != mapping.ClientStep || d.known.URL != "":
 	case d.known.Via == ledger.ViaAdopted:
 		d.advice = adviceNoLinkV1
+	case d.known.Via == ledger.ViaAnswer && d.known.Answer == nil:
+		d.advice = adviceURLPurgedV1
 	default:
 		d.advice = adviceNoURL
 	}

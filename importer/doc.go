@@ -18,6 +18,7 @@
 //	             put it where the workbook is made from
 //	settle.go    what an operator decides of uncertain steps (decision, doubt, relink)
 //	recall.go    what a results workbook says, compared with the ledger (seed, workbookrow)
+//	erased.go    clients who were erased, of whom nothing is known any more
 //	emergency.go outcomes that the ledger cannot take; takeup.go enters them later
 //
 // Failures of rows are data: they stand in outcomes. A Go error means that the

@@ -20,6 +20,9 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	j.meetings = newAcquaintances(j.Service)
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
+	if err := j.knowErased(ctx); err != nil {
+		return err
+	}
 	probed := map[apiclient.By]bool{}
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err

@@ -39,6 +39,7 @@ type Job struct {
 	guard    guard
 	gate     gate
 	tally    tally
+	erasures ledger.Erasures
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
@@ -56,6 +57,9 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	j.meetings, j.guard.most = newAcquaintances(j.Service), j.MaxFailures
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
+	if err := j.knowErased(ctx); err != nil {
+		return err
+	}
 	var g errgroup.Group
 	g.SetLimit(max(j.Concurrency, 1))
 	fatal := &firstError{stop: j.stop}
@@ -133,7 +137,7 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 	case j.Only != (mapping.Identity{}) && plan.Client != j.Only:
 		return "left out by --only"
 	}
-	return ""
+	return j.erased(plan.Client)
 }
 
 // run is the id of the run in which a plan is carried out: that of the sheet in

@@ -27,7 +27,8 @@ type Recall struct {
 	// and those in which an operator wrote a word.
 	Missing, Words int
 
-	lines     []bool // by number - 1: which lines of the last workbook's sheet Steps are there
+	erasures  *ledger.Erasures // nil until asked for
+	lines     []bool           // by number - 1: which lines of the last workbook's sheet Steps are there
 	conflicts map[mapping.Identity]problem.List
 	words     []Settlement
 	last      ledger.Owner
@@ -48,6 +49,11 @@ func (r *Recall) CheckSteps(ctx context.Context, lines iter.Seq2[WorkbookStep, e
 			return err
 		}
 		r.see(line.Number)
+		if erased, err := r.isErased(ctx, line); err != nil {
+			return err
+		} else if erased {
+			continue
+		}
 		if p, wrong := line.check(); wrong {
 			found = append(found, p)
 			continue
@@ -137,6 +143,11 @@ func (r *Recall) TakeOver(ctx context.Context, lines iter.Seq2[WorkbookStep, err
 	for line, err := range lines {
 		if err != nil {
 			return err
+		}
+		if erased, err := r.isErased(ctx, line); err != nil {
+			return err
+		} else if erased {
+			continue
 		}
 		known, err := r.known(ctx, line)
 		if err != nil {

@@ -60,7 +60,7 @@ func (j *Job) draft(o Outcome) error {
 // enter writes a client's outcome into the ledger.
 func (j *Job) enter(o Outcome) error {
 	owner := ledger.Owner{}
-	if o.Client != (mapping.Identity{}) {
+	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
 		owner = j.owner(o.Client)
 	}
 	rows := make([]ledger.Row, len(o.Rows))

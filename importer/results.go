@@ -23,9 +23,19 @@ func RowResults(ctx context.Context, l *ledger.Ledger, run string) iter.Seq2[Row
 // StepResults are the steps of a run's plans by client and step, with what
 // has become of them by now.
 func StepResults(ctx context.Context, l *ledger.Ledger, run string) iter.Seq2[StepResult, error] {
+	return stepResults(l.RunSteps(ctx, run))
+}
+
+// StepResultsAsOf are StepResults as they were when an event was the ledger's
+// newest.
+func StepResultsAsOf(ctx context.Context, l *ledger.Ledger, run string, event int64) iter.Seq2[StepResult, error] {
+	return stepResults(l.RunStepsAsOf(ctx, run, event))
+}
+
+func stepResults(steps iter.Seq2[ledger.RunStepState, error]) iter.Seq2[StepResult, error] {
 	return func(yield func(StepResult, error) bool) {
 		number := 0
-		for s, err := range l.RunSteps(ctx, run) {
+		for s, err := range steps {
 			number++
 			step := StepResult{Number: number, ClientKey: s.RunStep.Client, Step: s.RunStep.Step, State: string(s.Step.To),
 				ID: s.Step.ID, Attempts: s.Step.Attempts, Status: s.Step.Event.Status, At: s.Step.At}

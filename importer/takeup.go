@@ -100,7 +100,7 @@ func takeUp(l *ledger.Ledger, path string) (n int, err error) {
 			return n, err
 		}
 	}
-	if err := os.Rename(path, path+".taken"); err != nil {
+	if err := os.Rename(path, strings.TrimSuffix(path, emergencySuffix)+takenSuffix); err != nil {
 		return n, err
 	}
 	return n, syncPlace(filepath.Dir(path))

@@ -162,16 +162,18 @@ var activityFields = []field[ActivityRule]{
 		}},
 }
 
+var resumeFields = []field[ResumeRule]{
+	{"column", "the column that holds the template's name", true,
+		func(p *parser, n *yaml.Node, r *ResumeRule) { r.Column = p.word(n, "resume_at.column") }},
+}
+
 func readResume(p *parser, n *yaml.Node, m *Mapping) {
 	m.ResumeAt = &ResumeRule{}
 	if n.Kind != yaml.MappingNode {
 		m.ResumeAt.Template = p.word(n, "resume_at")
 		return
 	}
-	object(p, n, "resume_at", m.ResumeAt, []field[ResumeRule]{
-		{"column", "the column that holds the template's name", true,
-			func(p *parser, n *yaml.Node, r *ResumeRule) { r.Column = p.word(n, "resume_at.column") }},
-	})
+	object(p, n, "resume_at", m.ResumeAt, resumeFields)
 }
 
 func readAmbiguousTimes(p *parser, n *yaml.Node, s *SheetRule) {

@@ -180,8 +180,14 @@ func (w workplace) claimsheet(command string, words ...string) said {
 // claimsheetBare runs a command line as it is.
 func (w workplace) claimsheetBare(args ...string) said {
 	w.t.Helper()
+	return w.typed("", args...)
+}
+
+// typed is claimsheetBare with what a person types.
+func (w workplace) typed(in string, args ...string) said {
+	w.t.Helper()
 	var out, diagnostics bytes.Buffer
-	code := cli.Main(context.Background(), args, cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
+	code := cli.Main(context.Background(), args, cli.IO{In: strings.NewReader(in), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
 	return said{code, out.String(), diagnostics.String()}
 }
 

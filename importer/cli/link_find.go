@@ -66,18 +66,9 @@ func (d *desk) clientsNamed(ctx context.Context, key string) ([]ledger.Step, err
 	if d.known == nil {
 		return nil, nil
 	}
-	key = strings.Join(strings.Fields(key), " ")
-	scope := d.setup.env.Identity(apiclient.V2)
-	owners, err := d.known.OwnersNamed(ctx, scope, key)
+	owners, err := d.ownersNamed(ctx, d.setup.env.Identity(apiclient.V2), key)
 	if err != nil {
 		return nil, err
-	}
-	if space, rest, ok := strings.Cut(key, ":"); ok {
-		more, err := d.known.OwnersNamed(ctx, scope, rest)
-		if err != nil {
-			return nil, err
-		}
-		owners = append(owners, slices.DeleteFunc(more, func(o ledger.Owner) bool { return o.Space != space })...)
 	}
 	var clients []ledger.Step
 	for _, owner := range owners {
@@ -90,6 +81,24 @@ func (d *desk) clientsNamed(ctx context.Context, key string) ([]ledger.Step, err
 		}
 	}
 	return clients, nil
+}
+
+// ownersNamed are the clients that a key names, by itself, or behind its key
+// space and a colon.
+func (d *desk) ownersNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
+	key = strings.Join(strings.Fields(key), " ")
+	owners, err := d.known.OwnersNamed(ctx, scope, key)
+	if err != nil {
+		return nil, err
+	}
+	if space, rest, ok := strings.Cut(key, ":"); ok {
+		more, err := d.known.OwnersNamed(ctx, scope, rest)
+		if err != nil {
+			return nil, err
+		}
+		owners = append(owners, slices.DeleteFunc(more, func(o ledger.Owner) bool { return o.Space != space })...)
+	}
+	return owners, nil
 }
 
 func spacesOf(clients []ledger.Step) []string {

@@ -177,6 +177,10 @@ var changing = []struct {
 	with string
 }{
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UUID"},
+	{regexp.MustCompile(`(?m)^[0-9a-f]{8}  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  \d+s `), "RUN  TIME  TOOK "}, // a line of history
+	{regexp.MustCompile(`run [0-9a-f]{8}\b`), "run RUN"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`), "TIME"},
+	{regexp.MustCompile(`\d+ bytes`), "N bytes"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "TIME"},
 	{regexp.MustCompile(` in [0-9.hmµs]+\.\n`), " in SECONDS.\n"},
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":SECONDS`},

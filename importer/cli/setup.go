@@ -9,6 +9,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -153,6 +154,12 @@ func (s *setup) chooseEnvironment(where place) error {
 	s.env, s.state, s.warnings = env, where.stateFolder(env, path), env.Warnings()
 	s.scope = env.Identity(apiclient.Version(s.mapping.API.Text))
 	return nil
+}
+
+// sheetOptions are how the mapping reads its sheet.
+func (s *setup) sheetOptions() sheet.Options {
+	rule := s.mapping.Sheet
+	return sheet.Options{Name: rule.Name.Text, HeaderRow: rule.HeaderRow, Encoding: rule.Encoding, Delimiter: rule.Delimiter}
 }
 
 // connect makes the client of the service; for the sandbox it starts the

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -144,8 +143,7 @@ func (s *setup) openSheet(path, folder, password, book string, from *origin) err
 	if err := refuseResults(path, in.path); err != nil {
 		return err
 	}
-	rule := s.mapping.Sheet
-	r, err := in.open(sheet.Options{Name: rule.Name.Text, HeaderRow: rule.HeaderRow, Encoding: rule.Encoding, Delimiter: rule.Delimiter})
+	r, err := in.open(s.sheetOptions())
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -88,7 +87,7 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error
 		return fmt.Errorf("%d rows were read and %d have a result: this is a fault of Claimsheet's, and every id is safe in the ledger", e.survey.Rows, summary.Rows.Total)
 	}
 	if err := e.writeWorkbooks(ctx, job, &summary, problems); err != nil {
-		return fmt.Errorf("every id is safe in the ledger, but the results workbook could not be written: %w", err)
+		return e.unwritten(err)
 	}
 	p.summary = &summary
 	sayProblems(p.Err, problems)
@@ -97,6 +96,15 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error
 			"the mapping asks for something else than what was sent before; what is done is not sent again")})
 	}
 	return p.saySummary(e, summary, signalled)
+}
+
+// unwritten is why there is no workbook, with the command that makes one.
+func (e ending) unwritten(err error) error {
+	again := reports.CommandLine(append(e.options.words("report"), "-o", "FILE"))
+	if p, ok := errors.AsType[problem.Problem](err); ok {
+		return p.Hinted("%s; every id is safe in the ledger, and this writes the workbook: %s", p.Hint, again)
+	}
+	return fmt.Errorf("every id is safe in the ledger, but the results workbook could not be written (%w); this writes it: %s", err, again)
 }
 
 func (p *program) saySummary(e ending, summary importer.Summary, signalled bool) error {
@@ -213,6 +221,17 @@ func commonPlace(sheets []importer.SheetSummary) string {
 }
 
 func (e ending) writeWorkbook(ctx context.Context, part *part, summary *importer.Summary, problems problem.List) error {
+	book, run := e.book(ctx, part, *summary, problems), part.record
+	run.Finished = time.Now().UTC()
+	kept, err := e.memo(ctx, book)
+	if err != nil {
+		return err
+	}
+	// What the workbook is made from goes first: where it cannot be written,
+	// claimsheet report writes it later.
+	if err := e.finishRun(run, kept, *summary); err != nil {
+		return err
+	}
 	place, err := part.target.placement(ctx, time.Now())
 	if err == nil {
 		err = place.MakeRoom()
@@ -220,22 +239,23 @@ func (e ending) writeWorkbook(ctx context.Context, part *part, summary *importer
 	if err != nil {
 		return err
 	}
-	summary.Results = place.Path
-	written, err := reports.WriteWorkbook(place.Path, e.book(ctx, part, *summary, problems))
+	written, err := reports.WriteWorkbook(place.Path, book)
 	if err != nil {
 		return err
 	}
 	summary.Results = written.Path
+	run.Output, run.OutputDigest = absolute(written.Path), written.Digest
+	return e.finishRun(run, kept, *summary)
+}
+
+// finishRun records the end of a run; a dry run leaves no trace.
+func (e ending) finishRun(run ledger.Run, kept *memo, s importer.Summary) (err error) {
 	if e.options.dryRun {
 		return nil
 	}
-	run := part.record
-	run.Finished, run.Output, run.OutputDigest = time.Now().UTC(), absolute(written.Path), written.Digest
-	var text bytes.Buffer
-	if err := reports.WriteJSON(&text, *summary); err != nil {
+	if run.Summary, err = kept.text(s); err != nil {
 		return err
 	}
-	run.Summary = text.Bytes()
 	return e.books.known.FinishRun(run)
 }
 

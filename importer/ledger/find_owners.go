@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Environments are the environments that the ledger has clients of, in
+// Environments are the environments that the ledger has clients or runs of, in
 // alphabetical order.
 func (l *Ledger) Environments(ctx context.Context) ([]string, error) {
 	return gather(stream(ctx, l.read, func(rows *sql.Rows) (name string, err error) {
 		err = rows.Scan(&name)
 		return name, err
-	}, `SELECT DISTINCT environment FROM owners ORDER BY environment`))
+	}, `SELECT environment FROM owners UNION SELECT environment FROM runs ORDER BY environment`))
 }
 
 // spaceEmail is the key space whose keys ignore case: they are kept in lower

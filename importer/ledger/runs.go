@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // StartRun records a run's beginning, durably. An id that is known already is
@@ -48,27 +47,28 @@ func (l *Ledger) FinishRun(r Run) error {
 	})
 }
 
+// runColumns are the columns of runs that runTargets takes.
+const runColumns = `id, environment, environment_name, mapping, mapping_file, mapping_digest,
+	input, input_digest, kept_input, version, started, finished, output, output_digest, summary`
+
+func runTargets(r *Run) []any {
+	return []any{&r.ID, &r.Environment, &r.EnvironmentName, &r.Mapping, &r.MappingFile, &r.MappingDigest,
+		&r.Input, &r.InputDigest, &r.KeptInput, &r.Version, (*moment)(&r.Started), (*moment)(&r.Finished),
+		&r.Output, &r.OutputDigest, &r.Summary}
+}
+
+func scanRun(rows *sql.Rows) (r Run, err error) {
+	err = rows.Scan(runTargets(&r)...)
+	return r, err
+}
+
 // Run is the run with an id; ok is false when there is none.
 func (l *Ledger) Run(ctx context.Context, id string) (r Run, ok bool, err error) {
-	var started int64
-	var finished sql.NullInt64
-	err = l.read.QueryRowContext(ctx, `
-		SELECT id, environment, environment_name, mapping, mapping_file, mapping_digest,
-			input, input_digest, kept_input, version, started, finished, output, output_digest, summary
-		FROM runs WHERE id = ?`, id).Scan(
-		&r.ID, &r.Environment, &r.EnvironmentName, &r.Mapping, &r.MappingFile, &r.MappingDigest,
-		&r.Input, &r.InputDigest, &r.KeptInput, &r.Version, &started, &finished, &r.Output, &r.OutputDigest, &r.Summary)
+	err = l.read.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, id).Scan(runTargets(&r)...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Run{}, false, nil
 	}
-	if err != nil {
-		return Run{}, false, err
-	}
-	r.Started = time.UnixMicro(started).UTC()
-	if finished.Valid {
-		r.Finished = time.UnixMicro(finished.Int64).UTC()
-	}
-	return r, true, nil
+	return r, err == nil, err
 }
 
 // LastOutput is the digest of the workbook that a run last wrote to path, to

@@ -15,6 +15,8 @@
 //     one fail with ErrStopped, because a ledger that may have lost an outcome
 //     must not let another request go out.
 //   - A damaged ledger is refused at Open, never repaired silently.
+//   - Purge and Forget alone change what was written: they take personal data out
+//     of it, and leave the steps, their states and their ids.
 //   - Reads never wait for the writer (WAL) and may be made from any goroutine.
 //     They see everything whose Append, Flush, StartRun or FinishRun returned.
 //   - While it is closed the ledger is one plain file, which may be copied.

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+const initHelp = `It puts the sheet's columns beside the client's fields and, with -e, beside the attributes of the service's templates, by their
+names. The lines marked DECIDE are guesses: look at each before the first run. Of several sheets only the columns that all
+have are used. claimsheet check finds nothing wrong with it.`
+
+func (p *program) initCommand() *cli.Command {
+	flags := placeFlags()[1:] // there is no mapping yet
+	return &cli.Command{
+		Name:        "init",
+		Usage:       "write a first mapping from a sheet's headers and, with -e, the service's templates",
+		UsageText:   "claimsheet init [-e ENVIRONMENT] [options] SHEET…",
+		Description: initHelp,
+		Flags: append(flags,
+			apiFlag("v1 for an environment with a case_id, else v2"),
+			textFlag("out", "o", "the new mapping's `FILE`; default: stdout")),
+		Action: func(c *cli.Context) error {
+			if !c.Args().Present() {
+				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet init -e ENVIRONMENT leads.xlsx")
+			}
+			api, err := apiOf(c)
+			if err != nil {
+				return err
+			}
+			if err := refuseExisting(c.String("out"), "-o"); err != nil {
+				return err
+			}
+			sheets, err := expand(c.Args().Slice())
+			if err != nil {
+				return err
+			}
+			draft, err := draftOf(sheets)
+			if err != nil {
+				return err
+			}
+			if draft.API = api; api == "" {
+				draft.API = "v2"
+			}
+			where := p.placeOf(c)
+			if c.IsSet("env") || c.IsSet("environments") {
+				a, err := p.askTemplates(c.Context, where, api)
+				defer a.close()
+				if err != nil {
+					return err
+				}
+				draft.API, draft.Service = a.api, a.service
+			}
+			return p.writeDraft(draft, c.String("out"))
+		},
+	}
+}
+
+// draftOf reads the headers of the sheets.
+func draftOf(paths []string) (mapping.Draft, error) {
+	stem := filepath.Base(paths[0])
+	d := mapping.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem))}
+	var found problem.List
+	for i, path := range paths {
+		header, err := headerOf(path)
+		if p, ok := errors.AsType[problem.Problem](err); ok {
+			found = append(found, p)
+			continue
+		}
+		if err != nil {
+			return d, err
+		}
+		d.Sources = append(d.Sources, filepath.Base(path))
+		if i == 0 {
+			d.Headers = header
+		}
+		d.Headers = slices.DeleteFunc(slices.Clone(d.Headers), func(h string) bool { return !slices.Contains(header, h) })
+	}
+	if err := found.Err(); err != nil {
+		return d, err
+	}
+	if !d.Usable() {
+		return d, problem.At(problem.Where{File: paths[0]}, "no-columns", "there is no column that a mapping could name").
+			Hinted("each column needs a header of its own in the first row; of several sheets, the same in all")
+	}
+	return d, nil
+}
+
+func headerOf(path string) ([]string, error) {
+	if err := refuseResults(path, path); err != nil {
+		return nil, err
+	}
+	r, err := sheet.Open(path, sheet.Options{})
+	if err != nil {
+		return nil, err
+	}
+	header := r.Sheet().Header
+	return header, r.Close()
+}
+
+// writeDraft prints the mapping, or writes it to a new file.
+func (p *program) writeDraft(d mapping.Draft, out string) error {
+	if out == "" {
+		_, err := p.Out.Write(d.YAML())
+		return err
+	}
+	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return problem.At(problem.Where{File: out}, "output-no-access", "the file cannot be made: %v", errors.Unwrap(err)).
+			Hinted("choose another place with -o")
+	}
+	_, err = f.Write(d.YAML())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(out))
+	}
+	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", oneLine(out))
+	return nil
+}

@@ -1,0 +1,236 @@
+package ledger_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"claimsheet/importer/ledger"
+)
+
+// keepNothing is what stays of a summary in these tests.
+func keepNothing([]byte) []byte { return []byte("{}") }
+
+// personal is a ledger with two nights of a client and a run for each. What is
+// personal has CANARY in it.
+func personal(t *testing.T) (*ledger.Ledger, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state", "ledger.db")
+	l := open(t, path)
+	for i, id := range []string{"r1", "r2"} {
+		at := noon.AddDate(0, 0, 30*i)
+		r := run
+		r.ID, r.Started, r.KeptInput = id, at, "inputs/"+id+".xlsx"
+		do(t, l.StartRun(r))
+		r.Finished, r.Summary, r.Output, r.OutputDigest = at.Add(time.Hour), []byte(`{"seen":"CANARY-`+id+`"}`), "out.xlsx", "o"
+		do(t, l.AddRows(ledger.Row{Run: id, Row: 2, Status: "failed", Owner: jane("", "").Owner, Number: 1,
+			ClientID: "c-1", URL: "https://x/CANARY-row-" + id, FailedStep: "claim/loan/CANARY-no", Error: "CANARY-error-" + id}))
+		do(t, l.AddRunSteps(ledger.RunStep{Run: id, Number: 1, StepID: jane("", "client"), Kind: "client"},
+			ledger.RunStep{Run: id, Number: 2, StepID: jane("loans", "claim/loan/CANARY-no"), Kind: "claim"}))
+		do(t, l.Flush())
+		do(t, l.FinishRun(r))
+	}
+	do(t, l.Append(done(jane("", "client"), "client", "r1", noon, "c-1", "")...))
+	do(t, l.Append(done(jane("loans", "claim/loan/CANARY-no"), "claim", "r1", noon, "k-1", "")...))
+	do(t, l.Append(done(jane("loans", "link"), "link", "r2", noon.AddDate(0, 0, 30), "", "https://x/CANARY-new")...))
+	return l, path
+}
+
+// done is a step's way to Done.
+func done(id ledger.StepID, kind, run string, at time.Time, created, url string) []ledger.Event {
+	return []ledger.Event{
+		{StepID: id, To: ledger.Intent, At: at, Run: run, Kind: kind, Data: []byte(`{"name":"CANARY-` + run + `"}`), Digest: "CANARY-digest"},
+		{StepID: id, To: ledger.Done, At: at.Add(time.Second), Run: run, Via: ledger.ViaAnswer, Status: 201,
+			Answer: []byte(`{"echo":"CANARY-` + run + `"}`), ID: created, URL: url},
+	}
+}
+
+// holds are those of the texts that stand in any file beside the ledger.
+func holds(t *testing.T, path string, texts ...string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	do(t, err)
+	var found []string
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), e.Name()))
+		do(t, err)
+		for _, text := range texts {
+			if bytes.Contains(data, []byte(text)) && !slices.Contains(found, text) {
+				found = append(found, text)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// TestPurgeTakesOutWhatIsOlder: what is older leaves no byte in the files while
+// the ledger is open, the rest stays, and the ledger still opens.
+func TestPurgeTakesOutWhatIsOlder(t *testing.T) {
+	l, path := personal(t)
+	what := ledger.Purge{Environments: []string{run.Environment}, Before: noon.AddDate(0, 0, 10), Summary: keepNothing}
+	got, err := l.Purge(what)
+	do(t, err)
+	same(t, "purged", got, ledger.Purged{Runs: 1, Bodies: 4})
+	all := []string{"CANARY-r1", "CANARY-row-r1", "CANARY-error-r1", "CANARY-r2", "CANARY-row-r2", "CANARY-error-r2", "CANARY-new", "CANARY-digest"}
+	same(t, "left in the files", holds(t, path, all...), []string{"CANARY-digest", "CANARY-error-r2", "CANARY-new", "CANARY-r2", "CANARY-row-r2"})
+
+	do(t, l.Close())
+	l = open(t, path)
+	steps, err := l.Steps(t.Context(), jane("", "").Owner, "loans")
+	do(t, err)
+	claim := steps["claim/loan/CANARY-no"]
+	same(t, "state, id and digest", []string{string(claim.To), claim.ID, claim.Digest, string(claim.Data), string(claim.Answer)},
+		[]string{"done", "k-1", "CANARY-digest", "", ""})
+	r, _, err := l.Run(t.Context(), "r1")
+	do(t, err)
+	same(t, "the old run's input and summary", r.KeptInput+string(r.Summary), "{}")
+	again, err := l.Purge(what)
+	do(t, err)
+	same(t, "purged a second time", again, ledger.Purged{})
+
+	what.Before = noon.AddDate(1, 0, 0)
+	got, err = l.Purge(what)
+	do(t, err)
+	same(t, "purged later", got, ledger.Purged{Runs: 1, Bodies: 2, URLs: 1})
+	same(t, "left in the files", holds(t, path, all...), []string{"CANARY-digest"})
+	do(t, l.Append(ledger.Event{StepID: jane("loans", "link"), To: ledger.Intent, At: noon, Via: ledger.ViaOperator}))
+	do(t, l.Close())
+	open(t, path)
+}
+
+// TestPurgeKeepsTheAnswersOfUncertainSteps: an answer may be all that tells an
+// id.
+func TestPurgeKeepsTheAnswersOfUncertainSteps(t *testing.T) {
+	l := fresh(t)
+	id := jane("loans", "claim/loan/1")
+	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: []byte("{}")},
+		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Status: 201, Answer: []byte(`{"ref":"k-9"}`)}))
+	got, err := l.Purge(ledger.Purge{Environments: []string{id.Environment, "elsewhere"}, Before: noon.AddDate(1, 0, 0), Summary: keepNothing})
+	do(t, err)
+	same(t, "purged", got, ledger.Purged{Unsettled: 1})
+	steps, err := l.StepsOfClient(t.Context(), id.Owner)
+	do(t, err)
+	same(t, "answer", string(steps[0].Answer), `{"ref":"k-9"}`)
+}
+
+func TestPurgeIsOfOneEnvironment(t *testing.T) {
+	l, path := personal(t)
+	got, err := l.Purge(ledger.Purge{Environments: []string{"https://elsewhere"}, Before: noon.AddDate(1, 0, 0), Summary: keepNothing})
+	do(t, err)
+	same(t, "purged", got, ledger.Purged{})
+	same(t, "left in the files", len(holds(t, path, "CANARY-r1", "CANARY-new")), 2)
+}
+
+// TestForget: nothing of the client is left but kinds, states and ids, and the
+// key is recognised.
+func TestForget(t *testing.T) {
+	l, path := personal(t)
+	other := jane("", "").Owner
+	other.Client = "john@example.com"
+	do(t, l.AddRows(ledger.Row{Run: "r2", Row: 3, Status: "failed", Owner: other, Error: "one client for this key and for the key “jane@example.com”"}))
+	do(t, l.Append(done(ledger.StepID{Owner: other, Step: "client"}, "client", "r2", noon, "c-2", "")...))
+	got, err := l.Forget(jane("", "").Owner, noon, keepNothing)
+	do(t, err)
+	same(t, "forgotten", []int{got.Steps, got.Rows, len(got.Runs)}, []int{3, 2, 2})
+	same(t, "an input that holds the client", got.Runs[0].KeptInput, "inputs/r1.xlsx")
+	same(t, "left in the files", holds(t, path, "jane@example.com", "CANARY-no", "CANARY-r1", "CANARY-new", "CANARY-row-r2", "john@example.com"),
+		[]string{"john@example.com"})
+
+	do(t, l.Close())
+	l = open(t, path)
+	erased, err := l.Erasures(t.Context(), run.Environment)
+	do(t, err)
+	stone, at, ok := erased.Find(jane("", "").Owner)
+	same(t, "recognised", ok, true)
+	same(t, "when", at, noon.Truncate(time.Second))
+	_, _, ok = erased.Find(other)
+	same(t, "another client recognised", ok, false)
+	named, err := l.ErasedNamed(t.Context(), run.Environment, "Jane@Example.com")
+	do(t, err)
+	same(t, "named", named, []ledger.Owner{stone})
+
+	steps, err := l.StepsOfClient(t.Context(), stone)
+	do(t, err)
+	var kept []string
+	for _, s := range steps {
+		kept = append(kept, s.Kind+" "+string(s.To)+" "+s.ID+s.URL+s.Digest)
+	}
+	slices.Sort(kept)
+	same(t, "kept", kept, []string{"claim done k-1", "client done c-1", "link done "})
+	for _, s := range collect(t, l.RunStepsAsOf(t.Context(), "r1", 1000)) {
+		if s.Step.To != ledger.Done {
+			t.Errorf("a run's %s step no longer finds its step", s.RunStep.Kind)
+		}
+	}
+	if _, err := l.Forget(jane("", "").Owner, noon, keepNothing); err == nil || errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("forgotten twice: got %v, want a refusal", err)
+	}
+}
+
+func TestForgetWaitsForWhatIsUncertain(t *testing.T) {
+	l := fresh(t)
+	id := jane("loans", "claim/loan/1")
+	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
+	if _, err := l.Forget(id.Owner, noon, keepNothing); !errors.Is(err, ledger.ErrUnsettled) {
+		t.Errorf("got %v, want ErrUnsettled", err)
+	}
+	steps, err := l.StepsOfClient(t.Context(), id.Owner)
+	do(t, err)
+	same(t, "steps", len(steps), 1)
+}
+
+func TestRunStepsAsOf(t *testing.T) {
+	l := fresh(t)
+	do(t, l.StartRun(run))
+	id := jane("", "client")
+	do(t, l.AddRunSteps(ledger.RunStep{Run: "r1", Number: 1, StepID: id, Kind: "client"}))
+	do(t, l.Flush())
+	want := []ledger.Step{
+		{},
+		{Event: ledger.Event{To: ledger.Intent, At: noon}, Attempts: 1},
+		{Event: ledger.Event{To: ledger.Failed, At: noon.Add(time.Second), Status: 400}, Attempts: 1},
+		{Event: ledger.Event{To: ledger.Intent, At: noon.Add(time.Minute)}, Attempts: 2},
+		{Event: ledger.Event{To: ledger.Done, At: noon.Add(time.Minute + time.Second), Status: 201, ID: "c-1"}, Attempts: 2},
+	}
+	for i, e := range append(story(id), ledger.Event{StepID: id, To: ledger.Done, At: noon.Add(time.Hour), Via: ledger.ViaOperator, ID: "c-2"}) {
+		number, err := l.LastEvent(t.Context())
+		do(t, err)
+		same(t, "last event", number, int64(i))
+		do(t, l.Append(e))
+	}
+	for i, step := range want {
+		got := collect(t, l.RunStepsAsOf(t.Context(), "r1", int64(i)))
+		step.StepID = id
+		same(t, "step", got[0].Step, step)
+	}
+}
+
+func TestRunsAreTheNewestFirst(t *testing.T) {
+	l, _ := personal(t)
+	elsewhere := run
+	elsewhere.ID, elsewhere.Environment = "r3", "https://elsewhere"
+	do(t, l.StartRun(elsewhere))
+	var ids []string
+	for _, r := range collect(t, l.Runs(t.Context(), []string{run.Environment})) {
+		ids = append(ids, r.ID)
+	}
+	same(t, "runs", ids, []string{"r2", "r1"})
+	all, err := l.Environments(t.Context())
+	do(t, err)
+	same(t, "environments", all, []string{"https://elsewhere", run.Environment})
+	by, ok, err := l.OutputOf(t.Context(), "out.xlsx")
+	do(t, err)
+	same(t, "who wrote the workbook", by, "r2")
+	same(t, "known", ok, true)
+	do(t, l.NoteOutput("r1", "out.xlsx", "p"))
+	digest, _, err := l.LastOutput(t.Context(), "out.xlsx")
+	do(t, err)
+	same(t, "digest", digest, "p")
+	rows := collect(t, l.RowsOfClient(t.Context(), jane("", "").Owner))
+	same(t, "rows", len(rows), 2)
+}

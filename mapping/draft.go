@@ -1,0 +1,170 @@
+package mapping
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Draft is what a first mapping is made from.
+type Draft struct {
+	Name    string   // of the mapping
+	API     string   // v1 or v2
+	Sources []string // the sheets' names, for the comment at the top
+	Headers []string // those that all sheets have
+	Service *Service // nil when no environment was asked: there are then no activities
+}
+
+// decide marks the lines that are guesses.
+const decide = "# DECIDE: "
+
+// YAML is a mapping that Parse and Bind find nothing wrong with, for a person to
+// finish: every guess is marked. Equal drafts give equal bytes.
+func (d Draft) YAML() []byte {
+	w := &draftWriter{draft: d, columns: usableColumns(d.Headers), used: map[string]bool{}}
+	w.line("# A first mapping for %s, made by claimsheet init.", oneLine(strings.Join(d.Sources, ", ")))
+	w.line("# Names that say the same were put together; lines with DECIDE are guesses. Try it with claimsheet run --dry-run.")
+	if d.Name == emailSpace || d.Name == phoneSpace { // the names of key spaces
+		d.Name += " leads"
+	}
+	w.line("name: %s   %swhat this campaign is called; it must not change once it has run", quote(d.Name), decide)
+	w.line("api: %s", d.API)
+	w.line("")
+	if w.hasType(DateTime) {
+		w.line("sheet:\n  timezone: UTC   %swhere the sheet's times were written down, e.g. Europe/London", decide)
+		w.line("")
+	}
+	w.client()
+	if d.API == "v2" {
+		w.claims()
+	}
+	w.activities()
+	w.rest()
+	return []byte(w.String())
+}
+
+// draftWriter writes the draft's lines.
+type draftWriter struct {
+	strings.Builder
+	draft   Draft
+	columns []string
+	used    map[string]bool
+}
+
+func (w *draftWriter) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// take is the column, noted as used.
+func (w *draftWriter) take(column string) string {
+	w.used[column] = true
+	return quote(column)
+}
+
+// client writes the client section. The e-mail address is the best key there
+// is, because the service can be asked for it; then the phone number.
+func (w *draftWriter) client() {
+	found := map[string]string{}
+	for _, role := range clientRoles {
+		if column, ok := role.find(w.columns); ok {
+			found[role.field] = column
+		}
+	}
+	email, phone := found["email"], found["phone"]
+	w.line("client:")
+	switch {
+	case email != "":
+		w.line("  key: %s   %sthe column that tells one client from another", w.take(email), decide)
+		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
+		w.line("  lookup: {email: %s}", quote(email))
+	case phone != "":
+		w.line("  key: %s   %sthe column that tells one client from another", w.take(phone), decide)
+		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
+		w.line("  lookup: {phone: {column: %s, type: Phone}}   %sadd region: GB if the numbers have no country code", quote(phone), decide)
+	default:
+		w.line("  key: %s   %sthe column that tells one client from another", w.take(w.likelyKey()), decide)
+		w.line("  existing: create   %sno column holds an e-mail address or phone number to look clients up by", decide)
+	}
+	w.line("  fields:   %sthe names on the left are the service's; its operator knows them", decide)
+	for _, role := range clientRoles {
+		column, ok := found[role.field]
+		switch {
+		case ok && role.typ != "":
+			w.line("    %s: {column: %s, type: %s}", role.field, w.take(column), role.typ)
+		case ok:
+			w.line("    %s: %s", role.field, w.take(column))
+		}
+	}
+	if len(found) == 0 {
+		w.line("    reference: %s", quote(w.likelyKey()))
+	}
+}
+
+// likelyKey is the column that looks most like a number that tells rows apart.
+func (w *draftWriter) likelyKey() string {
+	if column, ok := numberRole.find(w.columns); ok {
+		return column
+	}
+	return w.columns[0]
+}
+
+// claims writes a claims section to be switched on: whether a row is a claim is
+// not to be seen in a header.
+func (w *draftWriter) claims() {
+	column, ok := numberRole.find(w.columns)
+	if !ok {
+		column = w.columns[0]
+	}
+	name := strings.NewReplacer("{", "{{", "}", "}}").Replace(column)
+	w.line("")
+	w.line("# %sif each row is a claim of its client, take the # away", strings.TrimPrefix(decide, "# "))
+	w.line("# claims:\n#   - id: claim\n#     key: %s\n#     name: %s", quote(column), quote("Claim {"+name+"}"))
+}
+
+// rest names the columns that nothing uses.
+func (w *draftWriter) rest() {
+	var unused []string
+	for _, c := range w.columns {
+		if !w.used[c] {
+			unused = append(unused, oneLine(c))
+		}
+	}
+	if len(unused) > 0 {
+		w.line("\n# Columns that nothing uses yet: %s", strings.Join(unused, ", "))
+	}
+}
+
+// usableColumns are the headers that a mapping can name: not empty, not twice,
+// not one of ours.
+func usableColumns(headers []string) []string {
+	count := map[string]int{}
+	for _, h := range headers {
+		count[foldHeader(h)]++
+	}
+	return slices.DeleteFunc(slices.Clone(headers), func(h string) bool {
+		return foldHeader(h) == "" || count[foldHeader(h)] > 1 || ResultColumn(h) != ""
+	})
+}
+
+// Usable tells whether a sheet has any column that a mapping can name.
+func (d Draft) Usable() bool { return len(usableColumns(d.Headers)) > 0 }
+
+// bareWord is a text that YAML takes for nothing but a text, also within braces.
+var bareWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
+
+var yamlWords = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
+
+// quote is a text as YAML has it. JSON's quotes are YAML's too.
+func quote(s string) string {
+	if bareWord.MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
+		return s
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic("mapping: a text that does not marshal: " + err.Error())
+	}
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(data))
+}
+
+// oneLine keeps a name from a file to the line of its comment.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

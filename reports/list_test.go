@@ -1,0 +1,42 @@
+package reports_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/reports"
+)
+
+func TestWriteList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "list.xlsx")
+	rows := [][]string{{"Your details", "", "=1+1"}, {"", "Date of birth", "Date"}}
+	if err := reports.WriteList(path, "Templates", []string{"Template", "Attribute", "Type"}, rows); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, want 0600 (%v)", info.Mode(), err)
+	}
+	f, err := excelize.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got, err := f.GetRows("Templates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]string{{"Template", "Attribute", "Type"}, {"Your details", "", "=1+1"}, {"", "Date of birth", "Date"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("rows (-want +got):\n%s", diff)
+	}
+	if formula, _ := f.GetCellFormula("Templates", "C2"); formula != "" {
+		t.Errorf("a text has become the formula %q", formula)
+	}
+	if reports.WriteList(filepath.Join(path, "x.xlsx"), "T", []string{"A"}, nil) == nil {
+		t.Error("a workbook was written below a file")
+	}
+}
