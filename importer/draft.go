@@ -21,8 +21,9 @@ type Draft struct {
 
 // draftRow is a source row and where its result is.
 type draftRow struct {
-	row int
-	at  int64
+	row    int32
+	client int32 // its number
+	at     int64
 }
 
 // NewDraft makes an empty draft with a file in folder. Close it when the run is
@@ -49,7 +50,7 @@ func (d *Draft) add(o Outcome, table int) error {
 		if err != nil {
 			return err
 		}
-		d.rows = append(d.rows, draftRow{r.Row, at})
+		d.rows = append(d.rows, draftRow{int32(r.Row), int32(o.Number), at})
 	}
 	if o.Number == 0 {
 		return nil
@@ -61,7 +62,7 @@ func (d *Draft) add(o Outcome, table int) error {
 	calls := 0
 	for _, s := range o.Steps {
 		if s.Status == Planned {
-			b = appendText(b, s.Step.Key)
+			b = appendText(appendText(appendText(b, s.Step.Key), string(s.Step.Kind)), s.Step.Title)
 			calls++
 		}
 	}
@@ -108,7 +109,7 @@ func (d *Draft) Rows() iter.Seq2[RowResult, error] {
 				yield(RowResult{}, err)
 				return
 			}
-			result := RowResult{Row: r.row, Status: Status(texts[0]), ClientID: texts[1], URL: texts[2],
+			result := RowResult{Row: int(r.row), Client: int(r.client), Status: Status(texts[0]), ClientID: texts[1], URL: texts[2],
 				FailedStep: texts[3], Error: texts[4], Advice: texts[5], ClaimIDs: texts[6:]}
 			if !yield(result, nil) {
 				return
@@ -126,18 +127,22 @@ func (d *Draft) Steps() iter.Seq2[StepResult, error] {
 			return
 		}
 		from, number := d.spill.reader(spillBuffer), 0
-		for _, at := range d.clients {
+		for i, at := range d.clients {
 			if at < 0 {
 				continue
 			}
 			texts, err := readTexts(from, at)
+			if err == nil && len(texts)%3 != 1 {
+				err = errDamagedDraft
+			}
 			if err != nil {
 				yield(StepResult{}, err)
 				return
 			}
-			for _, step := range texts[1:] {
+			for step := range slices.Chunk(texts[1:], 3) {
 				number++
-				if !yield(StepResult{Number: number, ClientKey: texts[0], Step: step, State: string(Planned)}, nil) {
+				if !yield(StepResult{Number: number, Client: i + 1, ClientKey: texts[0], Step: step[0], Kind: step[1], Title: step[2],
+					State: string(Planned)}, nil) {
 					return
 				}
 			}

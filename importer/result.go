@@ -26,6 +26,7 @@ const (
 type RowResult struct {
 	Table      int // which of the run's sheets it is in; 0 = the first
 	Row        int // 1-based in the source sheet
+	Client     int // the client's number, as its steps have it; 0 for a row without one
 	Status     Status
 	ClientID   string // clientId or contactId
 	ClaimIDs   []string
@@ -45,8 +46,11 @@ func (r RowResult) row() mapping.Row { return mapping.RowOf(r.Table, r.Row) }
 // StepResult is one line of the workbook's sheet Steps.
 type StepResult struct {
 	Number    int // 1-based
+	Client    int // the client's number, 1-based, by its first row in the sheet
 	ClientKey string
 	Step      string
+	Kind      string // client, claim, activity or link
+	Title     string // in the operator's words; "" for a step of an earlier run
 	State     string
 	ID        string
 	Attempts  int

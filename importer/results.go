@@ -11,7 +11,7 @@ import (
 func RowResults(ctx context.Context, l *ledger.Ledger, run string) iter.Seq2[RowResult, error] {
 	return func(yield func(RowResult, error) bool) {
 		for r, err := range l.Rows(ctx, run) {
-			row := RowResult{Row: r.Row, Status: Status(r.Status), ClientID: r.ClientID, ClaimIDs: r.ClaimIDs, URL: r.URL,
+			row := RowResult{Row: r.Row, Client: r.Number, Status: Status(r.Status), ClientID: r.ClientID, ClaimIDs: r.ClaimIDs, URL: r.URL,
 				FailedStep: r.FailedStep, Error: r.Error, Advice: r.Advice}
 			if !yield(row, err) || err != nil {
 				return
@@ -37,7 +37,8 @@ func stepResults(steps iter.Seq2[ledger.RunStepState, error]) iter.Seq2[StepResu
 		number := 0
 		for s, err := range steps {
 			number++
-			step := StepResult{Number: number, ClientKey: s.RunStep.Client, Step: s.RunStep.Step, State: string(s.Step.To),
+			step := StepResult{Number: number, Client: s.Number / maxSteps, ClientKey: s.RunStep.Client, Step: s.RunStep.Step,
+				Kind: s.RunStep.Kind, Title: s.Title, State: string(s.Step.To),
 				ID: s.Step.ID, Attempts: s.Step.Attempts, Status: s.Step.Event.Status, At: s.Step.At}
 			if step.State == "" {
 				step.State = string(Planned)

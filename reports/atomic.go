@@ -5,16 +5,23 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 )
 
-// writeAtomically makes a file at path from what write writes; write may keep
-// temporary files in scratch. Everything happens in a folder beside path that
+// readBack is a file that was just written, as far as it has been.
+type readBack interface {
+	io.ReaderAt
+	Stat() (fs.FileInfo, error)
+}
+
+// writeAtomically makes a file at path from what write writes; write may read
+// it back before it returns. Everything happens in a folder beside path that
 // only its owner can enter, and that is gone afterwards.
-func writeAtomically(path string, write func(dst io.Writer, scratch string) error) (w Written, err error) {
+func writeAtomically(path string, write func(dst io.Writer, file readBack) error) (w Written, err error) {
 	scratch, err := os.MkdirTemp(filepath.Dir(path), ".claimsheet-")
 	if err != nil {
 		return Written{}, err
@@ -24,12 +31,12 @@ func writeAtomically(path string, write func(dst io.Writer, scratch string) erro
 			err = removal
 		}
 	}()
-	temp, err := os.CreateTemp(scratch, "new-*.xlsx") // 0600
+	temp, err := os.CreateTemp(scratch, "new-*") // 0600
 	if err != nil {
 		return Written{}, err
 	}
 	digest := sha256.New()
-	err = write(io.MultiWriter(temp, digest), scratch)
+	err = write(io.MultiWriter(temp, digest), temp)
 	if err == nil {
 		err = temp.Sync()
 	}
@@ -54,17 +61,22 @@ func moveInto(temp, path string) (string, error) {
 	if refused == nil {
 		return path, nil
 	}
-	ext := filepath.Ext(path)
-	for n := 2; n < 100; n++ {
-		other := fmt.Sprintf("%s.%d%s", strings.TrimSuffix(path, ext), n, ext)
-		if _, err := os.Lstat(other); !os.IsNotExist(err) {
-			continue
-		}
-		if os.Rename(temp, other) == nil {
-			return other, nil
-		}
+	if other, ok := freeName(path); ok && os.Rename(temp, other) == nil {
+		return other, nil
 	}
 	return "", refused
+}
+
+// freeName is the next free of NAME.2.xlsx, NAME.3.xlsx …
+func freeName(path string) (string, bool) {
+	ext := filepath.Ext(path)
+	for n := 2; n < 1000; n++ {
+		other := fmt.Sprintf("%s.%d%s", strings.TrimSuffix(path, ext), n, ext)
+		if _, err := os.Lstat(other); os.IsNotExist(err) {
+			return other, true
+		}
+	}
+	return "", false
 }
 
 // syncFolder makes a rename durable. Windows knows no such call.

@@ -1,13 +1,10 @@
 package reports
 
 import (
-	"archive/zip"
 	"fmt"
 	"io"
 	"iter"
 	"time"
-
-	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer"
 	"claimsheet/mapping"
@@ -19,17 +16,21 @@ import (
 type Book struct {
 	// Sheet is the source sheet. Records may be wider than its header.
 	Sheet mapping.Sheet
-	// Records are the source rows in sheet order. They are gone through twice:
-	// the columns are measured before the first row is written. A record's
-	// cells need be valid only until the next one.
+	// Records are the source rows in sheet order. A record's cells need be valid
+	// only until the next one. Without Ruler they are gone through twice.
 	Records iter.Seq2[mapping.Record, error]
+	// Ruler has measured the columns of Records, in a pass over them that was
+	// made for something else; nil to measure them first.
+	Ruler *Ruler
 	// Own are columns of Sheet that are not written again: those that an earlier
 	// results workbook added. 0 is A.
 	Own []int
 	// Rows are the results by row number, ascending: exactly one for every
 	// record.
-	Rows     iter.Seq2[importer.RowResult, error]
-	Steps    iter.Seq2[importer.StepResult, error] // nil for none
+	Rows iter.Seq2[importer.RowResult, error]
+	// Steps are what the run asked for, by client: the lines of the sheet Steps,
+	// or of the sheet Plan in a dry run. nil for none.
+	Steps    iter.Seq2[importer.StepResult, error]
 	Problems problem.List
 	Summary  importer.Summary
 	// Facts are further lines of the sheet Summary, in order.
@@ -39,14 +40,20 @@ type Book struct {
 	// Binding is kept in the workbook's document properties and read back by
 	// IsOurs. Empty values are left out. KindProperty is set by WriteWorkbook.
 	Binding map[string]string
+	// Made is when the workbook says it was made. Take it from the run rather
+	// than the clock, so that the same run gives the same workbook again. The
+	// zero Time leaves it out.
+	Made time.Time
 	// Notice stands at the top of the sheet Summary when it is not empty.
 	Notice string
 }
 
-// Fact is a line of the sheet Summary.
+// Fact is a line of the sheet Summary: a text, or a moment if Text is empty,
+// which stands there as a date in UTC.
 type Fact struct {
 	Label string
 	Text  string
+	Time  time.Time
 }
 
 // Written is a workbook that was written.
@@ -63,61 +70,58 @@ type Written struct {
 // all: an older file stays as it was and nothing else is left behind.
 //
 // The number of rows that come in is the number that go out: a record without
-// a result, or a result without a record, is an error.
+// a result, or a result without a record, is an error. Results are read back
+// before they take their place; see verify. The same Book gives the same bytes
+// at any time and on any machine.
 func WriteWorkbook(path string, b Book) (Written, error) {
-	w, err := writeAtomically(path, func(dst io.Writer, scratch string) error {
-		return writeBook(dst, scratch, b)
-	})
+	w, err := writeAtomically(path, b.write)
 	if err != nil {
 		return Written{}, fmt.Errorf("writing the workbook %s: %w", path, err)
 	}
 	return w, nil
 }
 
-// workbook is a file under construction.
-type workbook struct {
-	*excelize.File
-	styles   styles
-	literals literals
-}
-
-// writeBook writes the workbook's bytes; excelize spills into scratch.
-func writeBook(dst io.Writer, scratch string, b Book) error {
-	w := &workbook{File: excelize.NewFile(excelize.Options{TmpDir: scratch}), literals: newLiterals()}
-	defer func() {
-		// Its only work is to remove spilled files, which go with scratch.
-		_ = w.Close()
-	}()
-	w.styles = newStyles(w.File)
-	// The archive goes straight to dst: excelize would hold the whole of it in
-	// memory first. What it then writes itself is empty.
-	w.SetZipWriter(func(io.Writer) excelize.ZipWriter {
-		return &literalZip{Writer: zip.NewWriter(dst), literals: w.literals}
-	})
-	if err := w.describe(b); err != nil {
+// write writes the workbook to a new file and reads it back, unless it is a plan,
+// which can be had again.
+func (b Book) write(dst io.Writer, file readBack) error {
+	w, err := writeBook(dst, b)
+	if err != nil || b.Summary.DryRun {
 		return err
 	}
-	for _, sheet := range []func(*workbook, Book) error{writeResults, writeSteps, writeProblems, writeOverview} {
-		if err := sheet(w, b); err != nil {
-			return err
+	return w.verify(file)
+}
+
+// writeBook writes the workbook's bytes.
+func writeBook(dst io.Writer, b Book) (*workbook, error) {
+	w := newWorkbook(dst)
+	defer w.abandon()
+	if err := w.describe(b); err != nil {
+		return nil, err
+	}
+	// The tabs in the order in which a person should see them. Which cells of
+	// the results the problems are about is known after these.
+	if len(b.Problems) > 0 {
+		if err := w.tab(ProblemsSheet); err != nil {
+			return nil, err
 		}
 	}
-	return w.Write(io.Discard)
-}
-
-// describe sets what belongs to the whole workbook: the date system, so that
-// the source's serial numbers mean the same days, and its properties.
-func (w *workbook) describe(b Book) error {
-	date1904 := b.Sheet.Date1904
-	if err := w.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &date1904}); err != nil {
-		return err
+	results, err := writeResults(w, b)
+	if err != nil {
+		return nil, err
 	}
-	now := time.Now().UTC().Format(time.RFC3339)
-	if err := w.SetDocProps(&excelize.DocProperties{
-		Title: "Claimsheet " + string(kindOf(b.Summary)), Creator: "Claimsheet", LastModifiedBy: "Claimsheet",
-		Created: now, Modified: now,
-	}); err != nil {
-		return err
+	if b.Summary.DryRun {
+		err = writePlan(w, b, results.clients)
+	} else {
+		err = writeSteps(w, b)
 	}
-	return w.bind(b)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeProblems(w, b, results); err != nil {
+		return nil, err
+	}
+	if err := writeOverview(w, b); err != nil {
+		return nil, err
+	}
+	return w, w.complete()
 }

@@ -70,10 +70,10 @@ func loans() reports.Book {
 			mapping.Record{Row: 9},
 		),
 		Rows: each(
-			importer.RowResult{Row: 4, Status: importer.DoneRow, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://go.example.test/1"},
-			importer.RowResult{Row: 5, Status: importer.FailedRow, ClientID: "c-2", FailedStep: "activity/details@client", Error: "the service answered 422", Advice: "correct the row and rerun"},
-			importer.RowResult{Row: 6, Status: importer.Invalid, Error: "Opt in is an error value", Advice: "correct the cell"},
-			importer.RowResult{Row: 8, Status: importer.Uncertain, FailedStep: "client", Error: "no answer", Advice: "settle the step"},
+			importer.RowResult{Row: 4, Client: 1, Status: importer.DoneRow, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://go.example.test/1"},
+			importer.RowResult{Row: 5, Client: 2, Status: importer.FailedRow, ClientID: "c-2", FailedStep: "activity/details@client", Error: "the service answered 422", Advice: "correct the row and rerun"},
+			importer.RowResult{Row: 6, Client: 3, Status: importer.Invalid, Error: "Opt in is an error value", Advice: "correct the cell"},
+			importer.RowResult{Row: 8, Client: 4, Status: importer.Uncertain, FailedStep: "client", Error: "no answer", Advice: "settle the step"},
 			importer.RowResult{Row: 9, Status: importer.Skipped},
 		),
 		Steps: each(
@@ -89,10 +89,30 @@ func loans() reports.Book {
 			Rows:     importer.Counts{Total: 5, Done: 1, Failed: 1, Invalid: 1, Uncertain: 1, Skipped: 1},
 			Clients:  importer.Counts{Total: 4, Done: 1, Failed: 1, Invalid: 1, Uncertain: 1},
 			Requests: importer.Requests{Client: 3, Claim: 1, Activity: 1, Link: 1, Lookup: 4, Templates: 1}},
-		Facts:          []reports.Fact{{Label: "Mapping", Text: "nightly-loans (mapping.yaml)"}, {Label: "Input", Text: "leads.xlsx"}},
+		Facts: []reports.Fact{{Label: "Mapping", Text: "nightly-loans (mapping.yaml)"}, {Label: "Input", Text: "leads.xlsx"},
+			{Label: "Started (UTC)", Time: time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)}},
 		ClientIDHeader: "contactId",
 		Binding:        map[string]string{"claimsheet.ledger": "L1", "claimsheet.environment": "https://uat.example.test", "claimsheet.input": ""},
 		Notice:         "Sandbox: nothing was sent to a real service.",
+	}
+}
+
+// planned are the calls of a dry run of loans, and a step that was done before.
+func planned() []importer.StepResult {
+	call := func(client int, key, step, kind, title string) importer.StepResult {
+		return importer.StepResult{Client: client, ClientKey: key, Step: step, Kind: kind, Title: title, State: "planned"}
+	}
+	done := call(2, "bob@example.test", "client", "client", "client")
+	done.State = "done"
+	return []importer.StepResult{
+		call(1, "ann@example.test", "client", "client", "client"),
+		call(1, "ann@example.test", "claim/loan/A1", "claim", "loan"),
+		call(1, "ann@example.test", "activity/details@client", "activity", "Your details"),
+		call(1, "ann@example.test", "activity/terms@loan/A1", "activity", "Agreement details"),
+		call(1, "ann@example.test", "link", "link", "magic link"),
+		done,
+		call(2, "bob@example.test", "claim/loan/B7", "claim", "loan"),
+		call(4, "dee@example.test", "client", "client", "client"),
 	}
 }
 
@@ -189,7 +209,7 @@ func TestWorkbook(t *testing.T) {
 	})
 	t.Run("plan", func(t *testing.T) {
 		b := loans()
-		b.Summary.DryRun = true
+		b.Summary.DryRun, b.Steps = true, each(planned()...)
 		_, f := written(t, b)
 		golden(t, "plan.golden", dump(t, f))
 		comments, err := f.GetComments("Results")

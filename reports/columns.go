@@ -28,8 +28,12 @@ func ResultHeaders(clientID string) []string {
 	}
 }
 
-// columnWidths of the added columns, in characters.
-var columnWidths = []float64{14, 38, 38, 40, 34, 52, 52, 12}
+// columnWidths of the added columns, in characters. In a plan few rows have ids,
+// and what is to be corrected should stand near the cells.
+var (
+	columnWidths     = []float64{14, 38, 38, 40, 34, 52, 52, 12}
+	planColumnWidths = []float64{14, 12, 12, 14, 14, 70, 52, 12}
+)
 
 // checkHeaders finds source columns that are named like added ones: they could
 // not be told apart when the workbook is run again.

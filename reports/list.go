@@ -11,19 +11,16 @@ import (
 // WriteList writes a workbook of one sheet with a header and rows of texts to
 // path, whole or not at all. It is no results workbook: nothing reads it back.
 func WriteList(path, sheet string, header []string, rows [][]string) error {
-	_, err := writeAtomically(path, func(dst io.Writer, scratch string) error {
-		f := excelize.NewFile(excelize.Options{TmpDir: scratch})
-		defer func() {
-			// Its only work is to remove spilled files, which go with scratch.
-			_ = f.Close()
-		}()
-		if err := f.SetSheetName("Sheet1", sheet); err != nil {
+	_, err := writeAtomically(path, func(dst io.Writer, file readBack) error {
+		w := newWorkbook(dst)
+		defer w.abandon()
+		if err := writeList(w, sheet, header, rows); err != nil {
 			return err
 		}
-		if err := writeList(f, sheet, header, rows); err != nil {
+		if err := w.complete(); err != nil {
 			return err
 		}
-		return f.Write(dst)
+		return w.verify(file)
 	})
 	if err != nil {
 		return fmt.Errorf("writing the workbook %s: %w", path, err)
@@ -31,42 +28,37 @@ func WriteList(path, sheet string, header []string, rows [][]string) error {
 	return nil
 }
 
-func writeList(f *excelize.File, sheet string, header []string, rows [][]string) error {
-	bold, err := f.NewStyle(&excelize.Style{Font: &excelize.Font{Bold: true}})
-	if err != nil {
-		return err
-	}
-	stream, err := f.NewStreamWriter(sheet)
-	if err != nil {
-		return err
-	}
+func writeList(w *workbook, sheet string, header []string, rows [][]string) error {
+	widths := make([]float64, len(header))
 	for i, h := range header {
-		longest := utf8.RuneCountInString(h)
+		longest := utf8.RuneCountInString(h) + 2 // room for the filter's button
 		for _, row := range rows {
 			longest = max(longest, utf8.RuneCountInString(row[i]))
 		}
-		if err := stream.SetColWidth(i+1, i+1, float64(min(longest, 60)+2)); err != nil {
+		widths[i] = float64(min(longest, 60) + 2)
+	}
+	quoted, err := w.styles.id(look{quoted: true})
+	if err != nil {
+		return err
+	}
+	t := &table{book: w, name: sheet, maxRows: excelize.TotalRows, headers: header, ours: len(header), layout: layout{widths: widths}}
+	if err := t.start(); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := t.line(); err != nil {
+			return err
+		}
+		for _, text := range row {
+			style := 0
+			if needsQuote(text) {
+				style = quoted
+			}
+			t.text(style, cut(text))
+		}
+		if err := t.end(); err != nil {
 			return err
 		}
 	}
-	if err := stream.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"}); err != nil {
-		return err
-	}
-	if err := stream.SetRow("A1", listCells(header), excelize.RowOpts{StyleID: bold}); err != nil {
-		return err
-	}
-	for i, row := range rows {
-		if err := stream.SetRow(fmt.Sprintf("A%d", i+2), listCells(row)); err != nil {
-			return err
-		}
-	}
-	return stream.Flush()
-}
-
-func listCells(texts []string) []any {
-	cells := make([]any, len(texts))
-	for i, t := range texts {
-		cells[i] = text(t)
-	}
-	return cells
+	return t.close()
 }

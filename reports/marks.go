@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
@@ -10,34 +11,75 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// invalidCells are the cells of a dry run's sheet that cannot be used, by their
-// reference in the source. A results workbook says the same beside its rows.
-func invalidCells(b Book) map[string]problem.List {
-	if !b.Summary.DryRun {
+// maxComments bounds the cell comments: programs grow slow with thousands. The
+// cells beyond are still marked, and the sheet Problems leads to all of them.
+const maxComments = 1000
+
+// marks are the problems of the source's rows, and where in the workbook these
+// rows stand.
+type marks struct {
+	colour   bool // mark the cells: a dry run's
+	sheet    string
+	rows     map[int]*markedRow // by the source's row
+	comments int
+}
+
+// markedRow is a row with problems.
+type markedRow struct {
+	row   int // of the source
+	found problem.List
+	sheet string // of the workbook; "" until the row is written
+	line  int
+	plain bool // its cells are not to be marked
+}
+
+func newMarks(b Book) marks {
+	m := marks{colour: b.Summary.DryRun, sheet: b.Sheet.Name, rows: map[int]*markedRow{}}
+	for _, p := range b.Problems {
+		row := p.Where.Row
+		if row == 0 || row == b.Sheet.HeaderRow || p.Where.Sheet != b.Sheet.Name {
+			continue
+		}
+		if m.rows[row] == nil {
+			m.rows[row] = &markedRow{row: row, plain: !m.colour}
+		}
+		m.rows[row].found = append(m.rows[row].found, p)
+	}
+	return m
+}
+
+// take notes where a row of the source is written, and returns it if it has
+// cells to be marked.
+func (m marks) take(row int, sheet string, line int) *markedRow {
+	r := m.rows[row]
+	if r == nil {
 		return nil
 	}
-	cells := map[string]problem.List{}
-	for _, p := range b.Problems {
-		if p.Where.Cell != "" && p.Where.Sheet == b.Sheet.Name && p.Where.Row != b.Sheet.HeaderRow {
-			cells[p.Where.Cell] = append(cells[p.Where.Cell], p)
+	r.sheet, r.line = sheet, line
+	if r.plain {
+		return nil
+	}
+	return r
+}
+
+// cell are the problems of one cell of the row.
+func (r *markedRow) cell(column int) problem.List {
+	ref := mapping.ColumnName(column) + strconv.Itoa(r.row)
+	var found problem.List
+	for _, p := range r.found {
+		if p.Where.Cell == ref {
+			found = append(found, p)
 		}
 	}
-	return cells
+	return found
 }
 
-func markOf(found problem.List) colour {
-	if len(found) == 0 {
-		return colour{}
-	}
-	return red
-}
-
-// comment explains a marked cell of the row that is being written.
-func (s *resultsSheet) comment(column int, found problem.List) error {
-	if len(found) == 0 || s.comments == maxComments {
+// explain puts a comment on a marked cell.
+func (s *resultsSheet) explain(ref string, found problem.List) error {
+	if s.marks.comments == maxComments {
 		return nil
 	}
-	s.comments++
+	s.marks.comments++
 	var b strings.Builder
 	for i, p := range found {
 		if i > 0 {
@@ -48,8 +90,25 @@ func (s *resultsSheet) comment(column int, found problem.List) error {
 			b.WriteString("\n" + p.Hint)
 		}
 	}
-	return s.book.AddComment(s.sheet, excelize.Comment{
-		Cell: mapping.ColumnName(column) + fmt.Sprint(s.rows+1), Author: "Claimsheet", Text: cut(b.String()),
+	return s.book.AddComment(s.sheetName(), excelize.Comment{
+		Cell: ref, Author: "Claimsheet", Text: cut(b.String()),
 		Width: 320, Height: uint(40 + 18*(1+b.Len()/45)),
 	})
+}
+
+// place is where in this workbook the cell of a problem stands; "" for a
+// problem that is about none of the sheet's rows. One about a whole row leads
+// to its first cell.
+func (s *resultsSheet) place(p problem.Problem) string {
+	r := s.marks.rows[p.Where.Row]
+	if r == nil || r.sheet == "" || p.Where.Sheet != s.marks.sheet {
+		return ""
+	}
+	letters := strings.TrimRight(p.Where.Cell, "0123456789")
+	for i, c := range s.columns {
+		if mapping.ColumnName(c.source) == letters {
+			return placeOf(r.sheet, fmt.Sprint(mapping.ColumnName(i), r.line))
+		}
+	}
+	return placeOf(r.sheet, fmt.Sprint("A", r.line))
 }

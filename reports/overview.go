@@ -4,42 +4,39 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/xuri/excelize/v2"
-
 	"claimsheet/importer"
 )
 
+// SummarySheet is the last sheet of a workbook.
+const SummarySheet = "Summary"
+
 // overview is the sheet Summary under construction.
 type overview struct {
-	book   *workbook
-	stream *excelize.StreamWriter
-	rows   int
-	err    error // the first; later calls do nothing
+	*page
+	date1904 bool
+	used     int   // rows
+	err      error // the first; later calls do nothing
 }
 
-// writeOverview writes the sheet Summary: what ran, and how it ended in numbers.
+// writeOverview writes the sheet Summary: what ran, and how it ended in numbers
+// and as a chart.
 func writeOverview(w *workbook, b Book) error {
-	stream, err := w.sheet("Summary")
+	p, err := w.page(SummarySheet, layout{widths: []float64{30, 20, 12}})
 	if err != nil {
 		return err
 	}
-	for i, width := range []float64{30, 12, 12} {
-		if err := stream.SetColWidth(i+1, i+1, width); err != nil {
-			return err
-		}
-	}
-	o := &overview{book: w, stream: stream}
+	o := &overview{page: p, date1904: b.Sheet.Date1904}
 	if b.Notice != "" {
-		o.line(look{bold: true, colour: colour{text: amber.text}}, cut(b.Notice))
+		o.line(look{bold: true, colour: colour{text: amber.text}}, b.Notice)
 		o.gap()
 	}
 	s := b.Summary
-	o.fact("Run", s.Run)
-	o.fact("Environment", s.Environment)
+	o.fact(Fact{Label: "Run", Text: s.Run})
+	o.fact(Fact{Label: "Environment", Text: s.Environment})
 	for _, f := range b.Facts {
-		o.fact(f.Label, f.Text)
+		o.fact(f)
 	}
-	o.fact("Duration", duration(s.Seconds))
+	o.fact(Fact{Label: "Duration", Text: duration(s.Seconds)})
 	o.gap()
 	o.statuses(s)
 	o.gap()
@@ -47,21 +44,25 @@ func writeOverview(w *workbook, b Book) error {
 	if o.err != nil {
 		return o.err
 	}
-	return stream.Flush()
+	return p.finish(0)
 }
 
 // statuses is the table of rows and clients by status: every status that there
-// is, so that two summaries can be laid side by side.
+// is, so that two summaries can be laid side by side. The chart shows the rows.
 func (o *overview) statuses(s importer.Summary) {
 	o.header("Status", "Rows", "Clients")
+	first := o.used + 1
 	clients := byStatus(s.Clients)
 	for i, c := range byStatus(s.Rows) {
 		o.line(look{}, string(c.status), c.count, clients[i].count)
 	}
+	if o.err == nil {
+		o.err = o.book.chart(SummarySheet, first, o.used)
+	}
 	o.line(look{bold: true}, "total", s.Rows.Total, s.Clients.Total)
 	if s.WithoutLink > 0 {
 		o.gap()
-		o.line(look{}, "Done without a link", "", s.WithoutLink)
+		o.line(look{}, "Done without a link", nil, s.WithoutLink)
 	}
 }
 
@@ -77,49 +78,64 @@ func (o *overview) requests(s importer.Summary) {
 	}
 }
 
-func (o *overview) fact(label, text string) {
-	if o.err != nil || text == "" {
+func (o *overview) fact(f Fact) {
+	if f.Text == "" && f.Time.IsZero() {
 		return
 	}
-	var cell excelize.Cell
-	if cell, o.err = o.book.styles.cell(label, look{bold: true}); o.err != nil {
-		return
+	o.next()
+	o.text(o.style(look{bold: true}), cut(f.Label))
+	if f.Text != "" {
+		o.text(o.style(look{quoted: needsQuote(f.Text)}), cut(f.Text))
+	} else {
+		o.float(o.style(look{format: timeFormat, left: true}), serial(f.Time, o.date1904))
 	}
-	o.row(cell, cut(text))
+	o.done()
 }
 
 // header begins a table: a label, then columns of numbers.
 func (o *overview) header(label string, numbers ...string) {
-	cells := make([]any, 1+len(numbers))
+	o.next()
 	for i, h := range append([]string{label}, numbers...) {
-		if o.err != nil {
-			return
-		}
-		cells[i], o.err = o.book.styles.cell(h, look{bold: true, colour: plain, right: i > 0})
+		o.text(o.style(look{bold: true, colour: plain, right: i > 0}), h)
 	}
-	o.row(cells...)
+	o.done()
 }
 
-// line writes values in one look.
+// line writes texts and numbers in one look; nil is no cell.
 func (o *overview) line(l look, values ...any) {
-	cells := make([]any, len(values))
-	for i, v := range values {
-		if o.err != nil {
-			return
+	o.next()
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			o.text(o.style(l), cut(v))
+		case int:
+			o.integer(o.style(l), v)
+		default:
+			o.skip()
 		}
-		cells[i], o.err = o.book.styles.cell(v, l)
 	}
-	o.row(cells...)
+	o.done()
 }
 
-func (o *overview) gap() { o.rows++ }
+func (o *overview) gap() { o.used++ }
 
-func (o *overview) row(values ...any) {
-	if o.err != nil {
-		return
+func (o *overview) next() {
+	o.used++
+	o.begin(o.used)
+}
+
+func (o *overview) done() {
+	if err := o.end(); o.err == nil {
+		o.err = err
 	}
-	o.rows++
-	o.err = o.stream.SetRow(fmt.Sprintf("A%d", o.rows), values)
+}
+
+func (o *overview) style(l look) int {
+	id, err := o.book.styles.id(l)
+	if o.err == nil {
+		o.err = err
+	}
+	return id
 }
 
 // duration is a number of seconds as a person says it.
@@ -132,4 +148,9 @@ func duration(seconds float64) string {
 		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Second).String()
+}
+
+// at is a range of a column of a sheet, as a chart names it.
+func at(sheet, column string, first, last int) string {
+	return fmt.Sprintf("'%s'!$%s$%d:$%s$%d", sheet, column, first, column, last)
 }

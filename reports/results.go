@@ -5,37 +5,40 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
-	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer"
 	"claimsheet/mapping"
-	"claimsheet/mapping/problem"
 )
-
-// maxComments bounds the cell comments: programs grow slow with thousands. The
-// cells beyond are still marked, and the sheet Problems has all of them.
-const maxComments = 1000
 
 // resultsSheet is the sheet Results under construction.
 type resultsSheet struct {
-	*table
-	columns  []int                   // of the source, without those of an earlier workbook's
-	invalid  map[string]problem.List // by the source's cell reference; dry run only
-	comments int
+	table
+	header  []string // of the source
+	columns []column // of the source, without those of an earlier workbook's
+	added   addedStyles
+	marks   marks
+	clients *clientRows // dry run only
 }
 
 // writeResults writes every source row with what became of it beside it.
-func writeResults(w *workbook, b Book) error {
+func writeResults(w *workbook, b Book) (*resultsSheet, error) {
 	if err := checkHeaders(b); err != nil {
-		return err
+		return nil, err
 	}
 	s, err := newResultsSheet(w, b)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	if err := eachRow(b, s.write); err != nil {
+		return nil, err
+	}
+	return s, s.close()
+}
+
+// eachRow goes through the records, each with its result.
+func eachRow(b Book, do func(mapping.Record, importer.RowResult) error) error {
 	next, stop := iter.Pull2(b.Rows)
 	defer stop()
 	for record, err := range b.Records {
@@ -49,7 +52,7 @@ func writeResults(w *workbook, b Book) error {
 		if !ok || result.Row != record.Row {
 			return fmt.Errorf("row %d of the sheet has no result", record.Row)
 		}
-		if err := s.write(record, result); err != nil {
+		if err := do(record, result); err != nil {
 			return err
 		}
 	}
@@ -58,100 +61,112 @@ func writeResults(w *workbook, b Book) error {
 	} else if ok {
 		return fmt.Errorf("the result of row %d has no row in the sheet", result.Row)
 	}
-	return s.finish()
+	return nil
 }
 
 // newResultsSheet measures the source and writes the header.
 func newResultsSheet(w *workbook, b Book) (*resultsSheet, error) {
-	widths, err := sourceWidths(b)
+	widths, err := b.widths()
 	if err != nil {
 		return nil, err
 	}
-	t := &table{book: w, name: ResultsSheet, maxRows: excelize.TotalRows}
-	var columns []int
+	s := &resultsSheet{
+		table:  table{book: w, name: ResultsSheet, maxRows: excelize.TotalRows},
+		header: b.Sheet.Header, marks: newMarks(b),
+	}
 	for i, width := range widths {
 		if slices.Contains(b.Own, i) {
 			continue
 		}
-		header := ""
-		if i < len(b.Sheet.Header) {
-			header = cut(b.Sheet.Header[i])
-		}
-		columns = append(columns, i)
-		t.headers, t.widths = append(t.headers, header), append(t.widths, width)
+		s.columns = append(s.columns, column{source: i, styles: &w.styles})
+		s.headers, s.layout.widths = append(s.headers, headerOf(b, i)), append(s.layout.widths, width)
 	}
-	t.ours = len(columns)
-	t.headers = append(t.headers, ResultHeaders(b.ClientIDHeader)...)
-	t.widths = append(t.widths, columnWidths...)
-	return &resultsSheet{table: t, columns: columns, invalid: invalidCells(b)}, t.begin()
+	s.ours = len(s.columns)
+	s.headers = append(s.headers, ResultHeaders(b.ClientIDHeader)...)
+	s.numbers = []int{len(s.headers) - 1}
+	s.layout.paint = []paint{{s.ours, statusRules}}
+	if b.Summary.DryRun {
+		s.clients = new(clientRows)
+		s.layout.widths = append(s.layout.widths, planColumnWidths...)
+	} else {
+		s.layout.widths = append(s.layout.widths, columnWidths...)
+	}
+	if s.added, err = newAddedStyles(w.styles); err != nil {
+		return nil, err
+	}
+	return s, s.start()
+}
+
+// headerOf is the header of a source column as it fits a cell.
+func headerOf(b Book, column int) string {
+	if column < len(b.Sheet.Header) {
+		return cut(b.Sheet.Header[column])
+	}
+	return ""
+}
+
+// addedStyles are those of the columns that Claimsheet adds.
+type addedStyles struct{ link, quoted int }
+
+func newAddedStyles(s styles) (a addedStyles, err error) {
+	if a.link, err = s.id(look{link: true}); err != nil {
+		return a, err
+	}
+	a.quoted, err = s.id(look{quoted: true})
+	return a, err
 }
 
 // write writes one row.
 func (s *resultsSheet) write(record mapping.Record, r importer.RowResult) error {
-	values := make([]any, len(s.columns), len(s.columns)+len(columnWidths))
-	for i, column := range s.columns {
-		found := s.invalid[mapping.ColumnName(column)+strconv.Itoa(record.Row)]
-		var err error
-		if values[i], err = s.book.sourceCell(record.Cell(column), markOf(found)); err != nil {
-			return err
-		}
-		if err := s.comment(i, found); err != nil {
-			return err
-		}
-	}
-	status, err := s.book.styles.cell(string(r.Status), look{colour: statusColours[r.Status]})
-	if err != nil {
-		return err
-	}
 	// A row that was left out for being hidden stays so: it would be taken when
 	// the workbook is run again.
-	stays := excelize.RowOpts{Hidden: record.Hidden && r.Status == importer.Skipped}
-	return s.add(append(values, status, text(r.ClientID), text(joinIDs(r.ClaimIDs)), text(r.URL),
-		text(r.FailedStep), text(r.Error), text(r.Advice), cmp.Or(record.Source, r.Row)), stays)
-}
-
-// sourceWidths measures the source's columns: how many there are, those beyond
-// the last header included, and in what width their values can be read.
-func sourceWidths(b Book) ([]float64, error) {
-	longest := make([]int, len(b.Sheet.Header))
-	for i, h := range b.Sheet.Header {
-		longest[i] = utf8.RuneCountInString(h) + 2 // room for the filter's button
+	s.hidden = record.Hidden && r.Status == importer.Skipped
+	if err := s.line(); err != nil {
+		return err
 	}
-	for record, err := range b.Records {
-		if err != nil {
-			return nil, err
+	found := s.marks.take(record.Row, s.sheetName(), s.row)
+	for i := range s.columns {
+		c := &s.columns[i]
+		marked := found != nil && found.cell(c.source) != nil
+		if err := c.write(s.rows, record.Cell(c.source), marked); err != nil {
+			return err
 		}
-		for i, c := range record.Cells {
-			if c.Kind == mapping.Empty {
-				continue
+		if marked {
+			if err := s.explain(s.ref(i), found.cell(c.source)); err != nil {
+				return err
 			}
-			for len(longest) <= i {
-				longest = append(longest, 0)
-			}
-			longest[i] = max(longest[i], shownLength(c))
 		}
 	}
-	widths := make([]float64, len(longest))
-	for i, n := range longest {
-		widths[i] = float64(min(max(n, 8), 48) + 2)
-	}
-	return widths, nil
+	s.clients.note(r.Client, cmp.Or(record.Source, r.Row), s.row)
+	s.text(0, string(r.Status))
+	s.said(r.ClientID)
+	s.said(joinIDs(r.ClaimIDs))
+	s.address(r.URL)
+	s.said(r.FailedStep)
+	s.said(r.Error)
+	s.said(r.Advice)
+	s.integer(0, cmp.Or(record.Source, r.Row))
+	return s.end()
 }
 
-// shownLength is how many characters a cell shows, roughly. A date or an amount
-// that does not fit shows as ####, so its format counts too.
-func shownLength(c mapping.Cell) int {
-	n := utf8.RuneCountInString(c.Shown)
-	if c.Kind == mapping.DateCell {
-		n = max(n, utf8.RuneCountInString(c.Format))
+// said writes a text of ours, or of the service's.
+func (s *resultsSheet) said(text string) {
+	style := 0
+	if needsQuote(text) {
+		style = s.added.quoted
 	}
-	return n
+	s.text(style, cut(text))
 }
 
-// text is a text as it fits a cell; nil for none.
-func text(s string) any {
-	if s == "" {
-		return nil
+// address writes a redirect url, clickable if it can be.
+func (s *resultsSheet) address(url string) {
+	if url == "" || !s.links.room() || !isAddress(url) {
+		s.said(url)
+		return
 	}
-	return cut(s)
+	s.links.add(link{cell: s.at(), address: url})
+	s.text(s.added.link, url)
 }
+
+// sheetName is the name of the sheet that is being written.
+func (s *resultsSheet) sheetName() string { return s.page.name }

@@ -4,40 +4,64 @@ import (
 	"claimsheet/mapping"
 )
 
-// sourceCell is a cell of the source as the workbook holds it, in a colour when
-// it is marked; nil for nothing.
-//
-// Values, types and number formats are kept. Two things cannot be: a formula
-// (its stored result stands in its place) and control characters, which
-// excelize replaces by U+FFFD. A formula whose result was never stored becomes
-// #N/A, "no value is available": an empty cell would pass for an answer when the
-// workbook is run again.
-func (w *workbook) sourceCell(c mapping.Cell, mark colour) (any, error) {
-	value := w.sourceValue(c)
-	if value == nil && mark == (colour{}) {
-		return nil, nil
-	}
-	if value == nil {
-		value = "" // a nil value would lose the mark
-	}
-	return w.styles.cell(value, look{format: c.Format, colour: mark})
+// column is a source column on its way into the workbook. Most of its cells are
+// of one kind and format, so the style of the last one is kept at hand.
+type column struct {
+	source int // 0 = A
+	styles *styles
+	last   look
+	style  int
 }
 
-func (w *workbook) sourceValue(c mapping.Cell) any {
-	switch c.Kind {
-	case mapping.TextCell:
-		if c.Raw == "" {
-			return nil
+// write writes a cell of the source, in red when it is marked.
+//
+// Values, types and number formats are kept. One thing cannot be: a formula
+// (its stored result stands in its place). One whose result was never stored
+// becomes #N/A, "no value is available": an empty cell would pass for an answer
+// when the workbook is run again. A text that is too long for a cell is cut and
+// says so: IsCut knows it when the workbook is run again, and it is an error
+// then, which keeps its text.
+func (c *column) write(to *rows, cell mapping.Cell, marked bool) error {
+	wanted := look{format: cell.Format}
+	if marked {
+		wanted.colour = red
+	}
+	if cell.Kind == mapping.Empty {
+		wanted.format = ""
+	}
+	if cell.Kind == mapping.TextCell {
+		wanted.quoted = needsQuote(cell.Raw)
+	}
+	if wanted != c.last {
+		id, err := c.styles.id(wanted)
+		if err != nil {
+			return err
 		}
-		return cut(c.Raw)
-	case mapping.Number, mapping.DateCell:
-		return w.literals.number(c.Raw)
-	case mapping.Bool:
-		return c.Raw == "1"
-	case mapping.ErrorCell:
-		return w.literals.errorValue(c.Raw)
-	case mapping.Uncomputed:
-		return w.literals.errorValue("#N/A")
+		c.last, c.style = wanted, id
+	}
+	switch {
+	case cell.Kind == mapping.TextCell, cell.Kind == mapping.ErrorCell && IsCut(cell.Raw):
+		to.text(c.style, cutSource(cell.Raw))
+	case cell.Kind == mapping.Number || cell.Kind == mapping.DateCell:
+		c.number(to, cell.Raw)
+	case cell.Kind == mapping.Bool:
+		to.boolean(c.style, cell.Raw == "1")
+	case cell.Kind == mapping.ErrorCell:
+		to.failure(c.style, errorName(cell.Raw))
+	case cell.Kind == mapping.Uncomputed:
+		to.failure(c.style, "#N/A")
+	default:
+		to.blank(c.style)
 	}
 	return nil
+}
+
+// number writes a number as the source spells it. What is no number to a
+// spreadsheet program stays the text that it is.
+func (c *column) number(to *rows, raw string) {
+	if isNumber(raw) {
+		to.literal(c.style, raw)
+		return
+	}
+	to.text(c.style, cutSource(raw))
 }

@@ -1,7 +1,9 @@
 package reports
 
 import (
+	"iter"
 	"strconv"
+	"time"
 
 	"github.com/xuri/excelize/v2"
 
@@ -36,37 +38,71 @@ func writeSteps(w *workbook, b Book) error {
 	t := &table{
 		book: w, name: StepsSheet, maxRows: excelize.TotalRows,
 		headers: []string{NumberHeader, ClientKeyHeader, StepHeader, StateHeader, IDHeader, "Attempts", "HTTP status", "When", SettleHeader},
-		widths:  []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
+		numbers: []int{0, 5, 6, 7},
+		layout: layout{widths: []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
+			paint: []paint{{3, stateRules}}},
 	}
-	if err := t.begin(); err != nil {
+	if err := t.start(); err != nil {
 		return err
 	}
-	steps, lines := b.Steps, 0
-	if steps == nil {
-		steps = func(func(importer.StepResult, error) bool) {}
+	moment, err := w.styles.id(look{format: timeFormat})
+	if err != nil {
+		return err
 	}
-	for s, err := range steps {
+	quoted, err := w.styles.id(look{quoted: true})
+	if err != nil {
+		return err
+	}
+	lines := 0
+	for s, err := range b.steps() {
 		if err != nil {
 			return err
 		}
-		lines++
-		var status, when any
-		if s.Status != 0 {
-			status = s.Status
+		if err := t.line(); err != nil {
+			return err
 		}
-		if !s.At.IsZero() {
-			if when, err = w.styles.cell(s.At.UTC(), look{format: timeFormat}); err != nil {
-				return err
+		lines++
+		t.integer(0, s.Number)
+		for _, text := range []string{s.ClientKey, s.Step, s.State, s.ID} {
+			if needsQuote(text) {
+				t.text(quoted, cut(text))
+			} else {
+				t.text(0, cut(text))
 			}
 		}
-		if err := t.add([]any{
-			s.Number, text(s.ClientKey), text(s.Step), text(s.State), text(s.ID), s.Attempts, status, when,
-		}); err != nil {
+		t.integer(0, s.Attempts)
+		if s.Status != 0 {
+			t.integer(0, s.Status)
+		} else {
+			t.skip()
+		}
+		if !s.At.IsZero() {
+			t.float(moment, serial(s.At, b.Sheet.Date1904))
+		}
+		if err := t.end(); err != nil {
 			return err
 		}
 	}
-	if err := t.finish(); err != nil {
+	if err := t.close(); err != nil {
 		return err
 	}
 	return w.SetCustomProps(excelize.CustomProperty{Name: StepsProperty, Value: strconv.Itoa(lines)})
+}
+
+// steps are the book's steps, which may be none.
+func (b Book) steps() iter.Seq2[importer.StepResult, error] {
+	if b.Steps == nil {
+		return func(func(importer.StepResult, error) bool) {}
+	}
+	return b.Steps
+}
+
+// serial is a moment in UTC as a spreadsheet program counts days, to the
+// second.
+func serial(at time.Time, date1904 bool) float64 {
+	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
+	if date1904 {
+		epoch = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return float64(at.Unix()-epoch.Unix()) / (24 * 60 * 60)
 }

@@ -2,14 +2,13 @@ package reports
 
 import (
 	"github.com/xuri/excelize/v2"
-
-	"claimsheet/importer"
 )
 
 // styles makes each style of a workbook once.
 type styles struct {
-	file *excelize.File
-	made map[look]int
+	file         *excelize.File
+	made         map[look]int
+	conditionals map[colour]int
 }
 
 // look is all that tells one style from another.
@@ -19,33 +18,12 @@ type look struct {
 	bold   bool
 	wrap   bool
 	right  bool
-}
-
-// colour is a text colour on a ground; the zero colour is the program's own.
-type colour struct{ text, ground string }
-
-// Colours, as spreadsheet programs' own "good", "bad" and "neutral" have them.
-var (
-	red    = colour{"9C0006", "FFC7CE"}
-	amber  = colour{"9C5700", "FFEB9C"}
-	green  = colour{"006100", "C6EFCE"}
-	grey   = colour{"595959", "E7E6E6"}
-	blue   = colour{"1F4E78", "DDEBF7"}
-	strong = colour{"FFFFFF", "1F4E78"} // headers of columns that Claimsheet adds
-	plain  = colour{"000000", "D9D9D9"} // other headers
-)
-
-// statusColours tell at a glance what a person has to look at.
-var statusColours = map[importer.Status]colour{
-	importer.Invalid:    red,
-	importer.FailedRow:  red,
-	importer.Uncertain:  amber,
-	importer.NotStarted: grey,
-	importer.Changed:    amber,
-	importer.DoneRow:    green,
-	importer.Unchanged:  green,
-	importer.Skipped:    grey,
-	importer.Planned:    blue,
+	left   bool
+	indent bool
+	link   bool
+	// quoted marks a text that a program must not take for a formula or a
+	// number when somebody edits its cell.
+	quoted bool
 }
 
 // localFormats are the built-in formats whose code is a stand-in: a program
@@ -54,7 +32,7 @@ var statusColours = map[importer.Status]colour{
 var localFormats = map[string]int{"mm-dd-yy": 14, "m/d/yy h:mm": 22, "m/d/yy hh:mm": 22}
 
 func newStyles(f *excelize.File) styles {
-	return styles{file: f, made: map[look]int{{}: 0}}
+	return styles{file: f, made: map[look]int{{}: 0}, conditionals: map[colour]int{}}
 }
 
 // id is the workbook's number for a look.
@@ -68,17 +46,18 @@ func (s styles) id(l look) (int, error) {
 	} else if l.format != "" {
 		style.CustomNumFmt = &l.format
 	}
-	if l.bold || l.colour.text != "" {
+	if l.bold || l.link || l.colour.text != "" {
 		style.Font = &excelize.Font{Bold: l.bold, Color: l.colour.text, Family: "Calibri", Size: 11}
+	}
+	if l.link {
+		style.Font.Color, style.Font.Underline = "0563C1", "single"
 	}
 	if l.colour.ground != "" {
 		style.Fill = excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{l.colour.ground}}
 	}
-	if l.wrap {
-		style.Alignment = &excelize.Alignment{WrapText: true, Vertical: "top"}
-	}
-	if l.right {
-		style.Alignment = &excelize.Alignment{Horizontal: "right"}
+	style.Alignment = l.alignment()
+	if l.quoted {
+		style.Protection = &excelize.Protection{Locked: true} // as all cells are; quote knows the style by it
 	}
 	id, err := s.file.NewStyle(style)
 	if err != nil {
@@ -88,8 +67,16 @@ func (s styles) id(l look) (int, error) {
 	return id, nil
 }
 
-// cell is a value in a look.
-func (s styles) cell(value any, l look) (excelize.Cell, error) {
-	id, err := s.id(l)
-	return excelize.Cell{Value: value, StyleID: id}, err
+func (l look) alignment() *excelize.Alignment {
+	switch {
+	case l.wrap:
+		return &excelize.Alignment{WrapText: true, Vertical: "top"}
+	case l.right:
+		return &excelize.Alignment{Horizontal: "right"}
+	case l.left:
+		return &excelize.Alignment{Horizontal: "left"}
+	case l.indent:
+		return &excelize.Alignment{Horizontal: "left", Indent: 1}
+	}
+	return nil
 }

@@ -2,102 +2,96 @@ package reports
 
 import (
 	"fmt"
-
-	"github.com/xuri/excelize/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"claimsheet/mapping"
 )
 
-// table is a sheet of rows below a header, which is bold, frozen and has a
-// filter. When the sheet is full it goes on in another one of the same name
-// with a number: 300,000 rows ask for more steps than a sheet has lines.
+// table is a sheet of rows below a header. When the sheet is full it goes on in
+// another one of the same name with a number: 300,000 rows ask for more steps
+// than a sheet has lines.
+//
+// A row is begun with line, its cells are written in order, and end ends it.
 type table struct {
+	*page
 	book    *workbook
 	name    string
+	layout  layout
 	headers []string
-	widths  []float64 // in characters, by column
-	ours    int       // the first column that Claimsheet adds; others are the source's
-	maxRows int       // rows of a sheet, the header included
+	ours    int   // the first column that Claimsheet adds; others are the source's
+	numbers []int // columns whose headers stand on the right, above numbers
+	maxRows int   // rows of a sheet, the header included
 
-	sheet  string // the current sheet's name
 	sheets int
-	rows   int // written to the current sheet, the header included
-	stream *excelize.StreamWriter
+	used   int // rows of the current sheet, the header included
 }
 
-// begin starts the first or the next sheet with its header.
-func (t *table) begin() (err error) {
+// start begins the table with its header.
+func (t *table) start() (err error) {
 	t.sheets++
-	t.sheet, t.rows = t.name, 0
+	name := t.name
 	if t.sheets > 1 {
-		t.sheet = fmt.Sprintf("%s %d", t.name, t.sheets)
+		name = fmt.Sprintf("%s %d", t.name, t.sheets)
 	}
-	if t.stream, err = t.book.sheet(t.sheet); err != nil {
+	t.layout.table = true
+	if t.page, err = t.book.page(name, t.layout); err != nil {
 		return err
 	}
-	for i, width := range t.widths {
-		if err := t.stream.SetColWidth(i+1, i+1, width); err != nil {
-			return err
-		}
-	}
-	if err := t.stream.SetPanes(&excelize.Panes{
-		Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft",
-	}); err != nil {
-		return err
-	}
-	header := make([]any, len(t.headers))
+	t.used = 1
+	t.begin(1)
 	for i, h := range t.headers {
-		l := look{bold: true, colour: plain}
+		l := look{bold: true, colour: plain, right: slices.Contains(t.numbers, i)}
 		if i >= t.ours {
 			l.colour = strong
 		}
-		if header[i], err = t.book.styles.cell(h, l); err != nil {
+		style, err := t.book.styles.id(l)
+		if err != nil {
+			return err
+		}
+		t.text(style, h)
+	}
+	return t.end()
+}
+
+// line begins the next row, in the next sheet when this one is full.
+func (t *table) line() error { return t.lineFor() }
+
+// lineFor is line for a row that is high enough for these texts in the first
+// columns, where they wrap: programs do not see to it by themselves.
+func (t *table) lineFor(texts ...string) error {
+	if t.used == t.maxRows {
+		if err := t.close(); err != nil {
+			return err
+		}
+		if err := t.start(); err != nil {
 			return err
 		}
 	}
-	return t.add(header)
+	t.used++
+	lines := 1
+	for i, text := range texts {
+		lines = max(lines, wrapped(text, int(t.layout.widths[i])))
+	}
+	t.beginHigh(t.used, lines)
+	return nil
 }
 
-// add writes a row of values.
-func (t *table) add(values []any, options ...excelize.RowOpts) error {
-	if t.rows == t.maxRows {
-		if err := t.finish(); err != nil {
-			return err
-		}
-		if err := t.begin(); err != nil {
-			return err
-		}
+// wrapped is how many lines a text takes in a column, roughly.
+func wrapped(text string, width int) (lines int) {
+	for line := range strings.SplitSeq(text, "\n") {
+		lines += max(1, (utf8.RuneCountInString(line)+width-1)/width)
 	}
-	t.rows++
-	return t.stream.SetRow(fmt.Sprintf("A%d", t.rows), values, options...)
+	return lines
 }
 
-// finish ends the current sheet.
-func (t *table) finish() error {
-	last := fmt.Sprintf("%s%d", mapping.ColumnName(len(t.headers)-1), t.rows)
-	if err := t.book.AutoFilter(t.sheet, "A1:"+last, nil); err != nil {
-		return err
-	}
-	return t.stream.Flush()
-}
+// close ends the current sheet.
+func (t *table) close() error { return t.page.finish(t.used) }
 
-// sheet makes a sheet after those there are and starts to stream it.
-func (w *workbook) sheet(name string) (*excelize.StreamWriter, error) {
-	const given = "Sheet1" // a new workbook has this one
-	if w.GetSheetName(0) == given {
-		if err := w.SetSheetName(given, name); err != nil {
-			return nil, err
-		}
-	} else if _, err := w.NewSheet(name); err != nil {
-		return nil, err
-	}
-	// Printed, all columns stand on one page.
-	fit, landscape, pages := true, "landscape", 0
-	if err := w.SetSheetProps(name, &excelize.SheetPropsOptions{FitToPage: &fit}); err != nil {
-		return nil, err
-	}
-	if err := w.SetPageLayout(name, &excelize.PageLayoutOptions{Orientation: &landscape, FitToHeight: &pages}); err != nil {
-		return nil, err
-	}
-	return w.NewStreamWriter(name)
-}
+// at is the reference of the next cell.
+func (t *table) at() string { return t.ref(t.column) }
+
+// ref is the reference of a cell of the current row.
+func (t *table) ref(column int) string { return mapping.ColumnName(column) + strconv.Itoa(t.row) }

@@ -1,43 +1,60 @@
 package reports
 
 import (
+	"bytes"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 )
 
+// made makes a workbook and opens it.
+func made(t *testing.T, make func(*workbook) error) *excelize.File {
+	t.Helper()
+	var file bytes.Buffer
+	w := newWorkbook(&file)
+	defer w.abandon()
+	if err := make(w); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.complete(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := excelize.OpenReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
 // A sheet that is full goes on in the next one, with its header again. The
 // limit is lowered here, because a million rows take too long.
 func TestFullSheetGoesOnInTheNext(t *testing.T) {
-	f := excelize.NewFile()
-	defer f.Close()
-	table := &table{book: &workbook{File: f, styles: newStyles(f)}, name: "Steps", headers: []string{"Number"}, maxRows: 3}
-	if err := table.begin(); err != nil {
-		t.Fatal(err)
-	}
-	for n := range 5 {
-		if err := table.add([]any{n + 1}); err != nil {
-			t.Fatal(err)
+	f := made(t, func(w *workbook) error {
+		table := &table{book: w, name: "Steps", headers: []string{"Number"}, layout: layout{widths: []float64{10}}, maxRows: 3}
+		if err := table.start(); err != nil {
+			return err
 		}
-	}
-	if err := table.finish(); err != nil {
-		t.Fatal(err)
-	}
-	buffer, err := f.WriteToBuffer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := excelize.OpenReader(buffer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer read.Close()
+		for n := range 5 {
+			if err := table.line(); err != nil {
+				return err
+			}
+			table.integer(0, n+1)
+			if err := table.end(); err != nil {
+				return err
+			}
+		}
+		return table.close()
+	})
 	got := map[string][][]string{}
-	for _, sheet := range read.GetSheetList() {
-		if got[sheet], err = read.GetRows(sheet); err != nil {
+	for _, sheet := range f.GetSheetList() {
+		rows, err := f.GetRows(sheet)
+		if err != nil {
 			t.Fatal(err)
 		}
+		got[sheet] = rows
 	}
 	want := map[string][][]string{
 		"Steps":   {{"Number"}, {"1"}, {"2"}},
@@ -46,5 +63,10 @@ func TestFullSheetGoesOnInTheNext(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for i, ref := range []string{"$A$1:$A$3", "$A$1:$A$3", "$A$1:$A$2"} {
+		if got, want := f.GetDefinedName()[i].RefersTo, fmt.Sprintf("'%s'!%s", f.GetSheetList()[i], ref); got != want {
+			t.Errorf("the filter is on %s, want %s", got, want)
+		}
 	}
 }

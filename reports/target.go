@@ -24,14 +24,22 @@ type Placement struct {
 	Aside string
 }
 
-// MakeRoom renames the file at Path to Aside, if there is one to keep.
-func (p Placement) MakeRoom() error {
+// MakeRoom renames the file at Path to Aside, if there is one to keep. Where it
+// cannot be renamed, as a workbook that is open in Excel cannot under Windows,
+// it stays, and Path becomes the next free of NAME.2.xlsx, NAME.3.xlsx …
+func (p *Placement) MakeRoom() error {
 	if p.Aside == "" {
 		return nil
 	}
-	if err := os.Rename(p.Path, p.Aside); err != nil {
-		return fmt.Errorf("keeping the edited workbook: %w", err)
+	refused := os.Rename(p.Path, p.Aside)
+	if refused == nil {
+		return nil
 	}
+	other, ok := freeName(p.Path)
+	if !ok {
+		return fmt.Errorf("keeping the edited workbook: %w", refused)
+	}
+	p.Path, p.Aside = other, ""
 	return nil
 }
 
@@ -47,39 +55,68 @@ func (p Placement) MakeRoom() error {
 //
 // Any other error means that the file there could not be examined.
 func Target(path string, dryRun bool, lastDigest string, now time.Time) (Placement, error) {
-	here := problem.Where{File: path}
-	folder := filepath.Dir(path)
-	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		return Placement{}, problem.At(here, "output-no-folder", "the folder %s is not there; expected a folder that exists", folder).
-			Hinted("make the folder, or choose another name with -o")
-	}
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if free, err := examine(path); err != nil {
+		return Placement{}, err
+	} else if free {
 		return Placement{Path: path}, nil
-	}
-	if err != nil {
-		return Placement{}, fmt.Errorf("examining the place of the workbook: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return Placement{}, problem.At(here, "output-not-a-file", "is not a plain file; expected a free name or a workbook that Claimsheet wrote").
-			Hinted("choose another name with -o")
 	}
 	binding, ours, err := IsOurs(path)
 	if err != nil {
 		return Placement{}, fmt.Errorf("examining the workbook that is to be replaced: %w", err)
 	}
 	if !ours {
-		return Placement{}, problem.At(here, "output-exists", "exists and was not written by Claimsheet; expected a free name or a workbook that Claimsheet wrote").
-			Hinted("choose another name with -o")
+		return Placement{}, notOurs(path, "a workbook that Claimsheet wrote")
 	}
 	if Kind(binding[KindProperty]) == Plan {
 		return Placement{Path: path}, nil
 	}
 	if dryRun {
-		return Placement{}, problem.At(here, "output-is-results", "holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan").
+		return Placement{}, problem.At(problem.Where{File: path}, "output-is-results", "holds the results of a run, which a dry run's plan never replaces; expected a free name or an earlier plan").
 			Hinted("choose another name with -o")
 	}
 	return placeOver(path, lastDigest, now)
+}
+
+// TargetCSV is Target for a CSV file, which cannot say who wrote it: it is ours
+// if lastDigest is not "", because then one of ours was written there.
+func TargetCSV(path, lastDigest string, now time.Time) (Placement, error) {
+	if free, err := examine(path); err != nil {
+		return Placement{}, err
+	} else if free {
+		return Placement{Path: path}, nil
+	}
+	if lastDigest == "" {
+		return Placement{}, notOurs(path, "a CSV file that Claimsheet wrote there")
+	}
+	return placeOver(path, lastDigest, now)
+}
+
+// examine tells whether nothing is at path. What can never be written over is a
+// problem.
+func examine(path string) (free bool, err error) {
+	here := problem.Where{File: path}
+	folder := filepath.Dir(path)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return false, problem.At(here, "output-no-folder", "the folder %s is not there; expected a folder that exists", folder).
+			Hinted("make the folder, or choose another name with -o")
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("examining the place of the results: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return false, problem.At(here, "output-not-a-file", "is not a plain file; expected a free name or a workbook that Claimsheet wrote").
+			Hinted("choose another name with -o")
+	}
+	return false, nil
+}
+
+func notOurs(path, expected string) error {
+	return problem.At(problem.Where{File: path}, "output-exists", "exists and was not written by Claimsheet; expected a free name or %s", expected).
+		Hinted("choose another name with -o")
 }
 
 // placeOver replaces results of ours, keeping them when they are not as we left

@@ -69,8 +69,9 @@ func foreign(t *testing.T) string {
 	return path
 }
 
+var moment = time.Date(2026, 11, 20, 23, 5, 9, 0, time.UTC)
+
 func TestTarget(t *testing.T) {
-	now := time.Date(2026, 11, 20, 23, 5, 9, 0, time.UTC)
 	book := func(dryRun bool) string {
 		b := loans()
 		b.Summary.DryRun = dryRun
@@ -116,7 +117,7 @@ func TestTarget(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := reports.Target(c.path, c.dryRun, c.digest, now)
+			got, err := reports.Target(c.path, c.dryRun, c.digest, moment)
 			var p problem.Problem
 			if errors.As(err, &p); p.Code != c.code || (err != nil) != (c.code != "") {
 				t.Fatalf("got error %v, want code %q", err, c.code)
@@ -130,10 +131,9 @@ func TestTarget(t *testing.T) {
 
 func TestMakeRoomKeepsTheEditedWorkbook(t *testing.T) {
 	path, _ := written(t, loans())
-	now := time.Date(2026, 11, 20, 23, 5, 9, 0, time.UTC)
 	before, _ := os.ReadFile(path)
 	for _, name := range []string{"leads.results-20261120T230509.xlsx", "leads.results-20261120T230509.2.xlsx"} {
-		p, err := reports.Target(path, false, "", now)
+		p, err := reports.Target(path, false, "", moment)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,5 +147,22 @@ func TestMakeRoomKeepsTheEditedWorkbook(t *testing.T) {
 		if err := os.WriteFile(path, before, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// An edited workbook that cannot be renamed stays as it is, and the results go
+// beside it. A folder that is not there stands for what keeps it.
+func TestMakeRoomBesideAHeldWorkbook(t *testing.T) {
+	path, _ := written(t, loans())
+	before, _ := os.ReadFile(path)
+	p := reports.Placement{Path: path, Aside: filepath.Join(filepath.Dir(path), "nowhere", "a.xlsx")}
+	if err := p.MakeRoom(); err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(filepath.Dir(path), "leads.results.2.xlsx"); p.Path != want || p.Aside != "" {
+		t.Errorf("the place is now %+v, want %s", p, want)
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("the workbook was changed (error %v)", err)
 	}
 }

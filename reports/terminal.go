@@ -22,7 +22,8 @@ type Ending struct {
 	// planned.
 	Command []string
 	// Settle lists what is uncertain, and Rerun does what is still missing in a
-	// results workbook; the workbooks' paths are added to it.
+	// results workbook, nil where the results cannot be run again; the workbooks'
+	// paths are added to it.
 	Settle, Rerun []string
 }
 
@@ -131,9 +132,13 @@ func nextSteps(s importer.Summary, e Ending) []string {
 	if r.Uncertain > 0 && e.Settle != nil {
 		lines = append(lines, "What is uncertain is never sent again by itself. To list it, and decide:", "  "+CommandLine(e.Settle))
 	}
-	if r.Failed+r.Invalid+r.NotStarted > 0 && e.Rerun != nil {
-		lines = append(lines, "Correct the cells in the results workbook and give it back; only what is missing is sent:")
-		lines = append(lines, "  "+CommandLine(slices.Concat(e.Rerun, workbooks(s))))
+	switch missing := r.Failed+r.Invalid+r.NotStarted > 0; {
+	case missing && e.Rerun != nil:
+		lines = append(lines, "Correct the cells in the results workbook and give it back; only what is missing is sent:",
+			"  "+CommandLine(slices.Concat(e.Rerun, workbooks(s))))
+	case missing && e.Command != nil:
+		lines = append(lines, "Correct the cells in the sheet and import it again; only what is missing is sent:",
+			"  "+CommandLine(e.Command))
 	}
 	return lines
 }

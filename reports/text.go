@@ -17,10 +17,32 @@ func cut(s string) string {
 	if len(s) <= maxCell || units(s) <= maxCell {
 		return s
 	}
-	n := 0
+	return head(s, maxCell-1) + "…"
+}
+
+// cutMark ends a source text that was cut.
+const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
+
+// cutSource is a source text as it fits a cell, and says so when something was
+// cut off.
+func cutSource(s string) string {
+	if len(s) <= maxCell || units(s) <= maxCell {
+		return s
+	}
+	return head(s, maxCell-units(cutMark)) + cutMark
+}
+
+// IsCut tells whether a text of a results workbook is the beginning of a source
+// text that was too long for a cell. It is no longer what was imported.
+func IsCut(s string) bool {
+	return strings.HasSuffix(s, cutMark) && units(s) >= maxCell-1
+}
+
+// head is as much of s as fits n characters.
+func head(s string, n int) string {
 	for i, r := range s {
-		if n += utf16.RuneLen(r); n > maxCell-1 {
-			return s[:i] + "…"
+		if n -= max(1, utf16.RuneLen(r)); n < 0 {
+			return s[:i]
 		}
 	}
 	return s

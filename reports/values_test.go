@@ -2,7 +2,9 @@ package reports_test
 
 import (
 	"archive/zip"
+	"encoding/xml"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/importer"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/reports"
 )
@@ -65,12 +68,18 @@ func TestNumbersKeepTheirLiteral(t *testing.T) {
 	}
 }
 
-func TestTextStaysText(t *testing.T) {
-	payloads := []string{
-		"=1+1", "=HYPERLINK(\"http://evil.test\",\"x\")", "+1+1", "-1+1", "@SUM(A1)", "=cmd|' /C calc'!A0", "\t=1+1", "\r=1+1", " =1+1",
-		"=\"a\"&\"b\"", "＝1+1", "＋1", "－1", "＠SUM(1)", "=DDE(\"a\";\"b\";\"c\")", "=IMPORTXML(\"http://evil.test\",\"//a\")",
-		"00123", "1E5", "TRUE", "#N/A", "<f>1+1</f>", "]]>&amp;", "_x000D_", "_x005F_x0041_", "two\nlines", "two\r\nlines", "tab\there",
-		" spaces ", "\u200bzero width", "e\u0301", "\u202egnp.exe", "😀", "'=1+1", "1.1000000000000001",
+// X-4: a text stays the text that it is, byte for byte, and is marked so that it
+// does also when somebody edits its cell.
+func TestX4_TextStaysText(t *testing.T) {
+	plain := []string{
+		" =1+1", "TRUE", "#N/A", "<f>1+1</f>", "]]>&amp;", "_x000D_", "_x005F_x0041_", "_x00e9_", "_xZZZZ_", "two\nlines", "two\r\nlines", "tab\there",
+		" spaces ", "\u200bzero width", "e\u0301", "\u202egnp.exe", "😀", "'=1+1", "NUL \x00 here", "\x1b[31m", "\uFFFE", "\uFFFF",
+		"00123", "1E5", "1.1000000000000001", "1980-05-01", "true", "plain",
+	}
+	payloads := append(slices.Clone(injections), plain...)
+	quoted := map[string]bool{"TRUE": true, "#N/A": true, "00123": true, "1E5": true, "1.1000000000000001": true, "1980-05-01": true, "true": true}
+	for _, p := range injections {
+		quoted[p] = true
 	}
 	var cells []mapping.Cell
 	for _, p := range payloads {
@@ -78,25 +87,79 @@ func TestTextStaysText(t *testing.T) {
 	}
 	path, f := written(t, sheetOf(cells...))
 	if diff := cmp.Diff(payloads, column(t, f, len(payloads))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("as excelize reads them (-want +got):\n%s", diff)
 	}
-	if xml := sheetXML(t, path); strings.Contains(xml, "<f>") || strings.Contains(xml, "<f ") {
+	if diff := cmp.Diff(payloads, ownColumn(t, path)); diff != "" {
+		t.Errorf("as we read them (-want +got):\n%s", diff)
+	}
+	if xml := partOf(t, path, "xl/worksheets/sheet1.xml"); strings.Contains(xml, "<f>") || strings.Contains(xml, "<f ") {
 		t.Error("a text became a formula")
 	}
-	for row := range payloads {
+	prefixed := quotedStyles(t, path)
+	for row, p := range payloads {
 		ref, _ := excelize.CoordinatesToCellName(1, row+2)
 		if typ, _ := f.GetCellType("Results", ref); typ != excelize.CellTypeInlineString {
-			t.Errorf("%s %q is no text", ref, payloads[row])
+			t.Errorf("%s %q is no text", ref, p)
+		}
+		style, err := f.GetCellStyle("Results", ref)
+		if err != nil || prefixed[style] != quoted[p] {
+			t.Errorf("%s %q is marked as a quoted text: %v, want %v (error %v)", ref, p, prefixed[style], quoted[p], err)
 		}
 	}
 }
 
+// quotedStyles are the numbers of the cell styles with quotePrefix.
+func quotedStyles(t *testing.T, path string) map[int]bool {
+	t.Helper()
+	var sheet struct {
+		Cells []struct {
+			Quoted bool `xml:"quotePrefix,attr"`
+		} `xml:"cellXfs>xf"`
+	}
+	if err := xml.Unmarshal([]byte(partOf(t, path, "xl/styles.xml")), &sheet); err != nil {
+		t.Fatal(err)
+	}
+	styles := map[int]bool{}
+	for i, c := range sheet.Cells {
+		styles[i] = c.Quoted
+	}
+	return styles
+}
+
+// ownColumn is column A below the header as the importer reads it.
+func ownColumn(t fatal, path string) []string {
+	t.Helper()
+	r, err := sheet.Open(path, sheet.Options{Name: "Results"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got []string
+	for record, err := range r.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := record.Cell(0); c.Kind != mapping.TextCell {
+			t.Fatalf("row %d is of kind %v", record.Row, c.Kind)
+		}
+		got = append(got, record.Cell(0).Raw)
+	}
+	return got
+}
+
+// fatal is a test, rapid's or Go's.
+type fatal interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+// Any text comes back as it was: control characters and what no XML may hold
+// too. An empty text is no cell, and bytes that are no UTF-8 are no text.
 func TestAnyTextComesBack(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
-		// Control characters cannot be stored as they are, and an empty text is
-		// no cell.
-		char := rapid.Rune().Filter(func(r rune) bool { return r >= ' ' && r != 0xFFFE && r != 0xFFFF })
+		char := rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("_x0059F\r\n\t \x00\x1f<>&\"'\uFFFE\uFFFF\uFFFD\u0085\u2028😀")))
 		texts := rapid.SliceOfN(rapid.StringOfN(char, 1, 20, -1), 1, 20).Draw(rt, "texts")
 		var cells []mapping.Cell
 		for _, s := range texts {
@@ -106,10 +169,44 @@ func TestAnyTextComesBack(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(texts, column(t, open(t, w.Path), len(texts))); diff != "" {
+		if diff := cmp.Diff(texts, ownColumn(rt, w.Path)); diff != "" {
 			rt.Errorf("(-want +got):\n%s", diff)
 		}
 	})
+}
+
+// Bytes that are no UTF-8 become U+FFFD, as in every program.
+func TestInvalidBytes(t *testing.T) {
+	path, _ := written(t, sheetOf(mapping.Cell{Kind: mapping.TextCell, Raw: "a\xff\xed\xa0\x80b", Shown: "a"}))
+	if got := ownColumn(t, path); got[0] != "a\uFFFD\uFFFD\uFFFD\uFFFDb" {
+		t.Errorf("%q", got)
+	}
+}
+
+// An error that only one program knows would make another call the file
+// damaged.
+func TestErrorValues(t *testing.T) {
+	_, f := written(t, sheetOf(
+		mapping.Cell{Kind: mapping.ErrorCell, Raw: "#DIV/0!"}, mapping.Cell{Kind: mapping.ErrorCell, Raw: "#SPILL!"},
+		mapping.Cell{Kind: mapping.ErrorCell, Raw: "Err:502"}, mapping.Cell{Kind: mapping.Uncomputed}))
+	if diff := cmp.Diff([]string{"#DIV/0!", "#VALUE!", "#VALUE!", "#N/A"}, column(t, f, 4)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What is no number to a spreadsheet program is a text, though a file calls it
+// a number.
+func TestNumbers(t *testing.T) {
+	for literal, number := range map[string]bool{"1": true, "-1.5e-7": true, "+.5": true, "5.": true, "1E+05": true,
+		".": false, "-": false, "1e": false, "e5": false, "0x10": false, "NaN": false, "1,5": false, "1 ": false, "--1": false, "1<2": false} {
+		_, f := written(t, sheetOf(mapping.Cell{Kind: mapping.Number, Raw: literal, Shown: literal}))
+		if typ, err := f.GetCellType("Results", "A2"); err != nil || (typ == excelize.CellTypeUnset) != number {
+			t.Errorf("%q is a number: %v, want %v (error %v)", literal, typ == excelize.CellTypeUnset, number, err)
+		}
+		if diff := cmp.Diff([]string{literal}, column(t, f, 1)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", literal, diff)
+		}
+	}
 }
 
 // The source's serials mean the same days, and our own moments are right, in
@@ -160,7 +257,7 @@ func TestLongTextsAreCutVisibly(t *testing.T) {
 		}
 		return v
 	}
-	if got, want := cell("A2"), strings.Repeat("é", 32766)+"…"; got != want {
+	if got, want := cell("A2"), strings.Repeat("é", 32716)+"… [cut here: a cell of a workbook cannot hold more]"; got != want || !reports.IsCut(got) {
 		t.Errorf("a long source text has %d bytes and ends in %q", len(got), got[len(got)-10:])
 	}
 	if got, want := cell("G2"), strings.Repeat("😀", 16383)+"…"; got != want {
@@ -173,15 +270,15 @@ func TestLongTextsAreCutVisibly(t *testing.T) {
 	}
 }
 
-// sheetXML is the stored XML of the first sheet.
-func sheetXML(t *testing.T, path string) string {
+// partOf is a part of a workbook.
+func partOf(t *testing.T, path, name string) string {
 	t.Helper()
 	archive, err := zip.OpenReader(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer archive.Close()
-	part, err := archive.Open("xl/worksheets/sheet1.xml")
+	part, err := archive.Open(name)
 	if err != nil {
 		t.Fatal(err)
 	}

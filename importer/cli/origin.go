@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
@@ -76,6 +78,9 @@ func readOrigin(path, password string) (*origin, error) {
 		return nil, p
 	case err != nil:
 		return nil, cannotRead(path, err)
+	case !ours && strings.EqualFold(filepath.Ext(path), ".csv"):
+		return nil, problem.At(at, "csv-results", "a CSV file cannot be run again: types, formats and steps are lost in it").
+			Hinted("correct the sheet that was imported and run that again, or have the workbook written: claimsheet report")
 	case !ours:
 		return nil, problem.At(at, "not-results", "this is not a results workbook that Claimsheet wrote").
 			Hinted("to import a sheet: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{path}))

@@ -14,6 +14,7 @@ import (
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // part is one sheet's share of a run: what the ledger calls a run of its own,
@@ -26,6 +27,7 @@ type part struct {
 	target target
 	rows   int // as the first pass counted them
 	hidden hiddenRows
+	ruler  reports.Ruler
 }
 
 // parts are the run's sheets. The first has the run's own id.
@@ -49,7 +51,7 @@ func (o runOptions) parts(s *setup, known *ledger.Ledger, id string, started tim
 		takenBy[absolute(path)] = src.input.given
 		parts = append(parts, &part{source: src, table: i,
 			record: o.runRecord(s, src, id, started),
-			target: target{path: path, dryRun: o.dryRun, ledger: known}})
+			target: target{path: path, format: o.format, dryRun: o.dryRun, ledger: known}})
 	}
 	return parts, found.Err()
 }
@@ -76,6 +78,8 @@ func (o runOptions) defaultOutput(path string) string {
 	switch {
 	case o.dryRun:
 		return stem + ".plan.xlsx"
+	case o.format == formatCSV:
+		return strings.TrimSuffix(stem, ".results") + ".results.csv"
 	case o.origins != nil:
 		return path
 	}
@@ -97,6 +101,7 @@ func (p *part) sheet() mapping.Sheet { return p.source.sheet(p.table) }
 // see counts a row.
 func (p *part) see(record mapping.Record) {
 	p.rows++
+	p.ruler.Measure(record)
 	if record.Hidden {
 		p.hidden.note(record.Row)
 	}

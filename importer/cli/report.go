@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -87,7 +88,7 @@ func (p *program) report(ctx context.Context, where place, prefix, out, password
 // that another run has written there since is not replaced unasked.
 func (d *desk) usualOutput(ctx context.Context, past *pastRun) (string, error) {
 	path := past.run.Output
-	if path == "" {
+	if path == "" || strings.EqualFold(filepath.Ext(path), "."+formatCSV) {
 		input := cmp.Or(past.memo.Binding[inputProperty], past.run.Input)
 		path = strings.TrimSuffix(input, sheet.Ext(input)) + ".results.xlsx"
 	}

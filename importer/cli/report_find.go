@@ -112,6 +112,7 @@ func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
 	tab.File = r.run.Input
 	return reports.Book{
 		Sheet: tab, Records: r.reader.Records(), Own: r.own,
+		Made: r.run.Started,
 		Rows: importer.RowResults(ctx, l, r.run.ID), Steps: importer.StepResultsAsOf(ctx, l, r.run.ID, r.memo.Event),
 		Problems: r.memo.Problems, Summary: r.summary, Facts: r.memo.Facts,
 		ClientIDHeader: r.memo.ClientIDHeader, Binding: r.memo.Binding, Notice: r.memo.Notice,

@@ -72,9 +72,15 @@ func (s *resultSheet) rows() iter.Seq2[importer.WorkbookRow, error] {
 	}
 }
 
-// split takes our cells out of a record.
+// split takes our cells out of a record. A source text that was cut to fit its
+// cell is an error: what was imported is no longer there.
 func (s *resultSheet) split(record mapping.Record) importer.WorkbookRow {
 	var row importer.WorkbookRow
+	for i := range record.Cells {
+		if c := &record.Cells[i]; c.Kind == mapping.TextCell && reports.IsCut(c.Raw) {
+			c.Kind = mapping.ErrorCell
+		}
+	}
 	for i, name := range s.own {
 		if i >= len(record.Cells) {
 			continue

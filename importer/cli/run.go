@@ -42,6 +42,7 @@ func (p *program) runCommand() *cli.Command {
 // runFlags are the flags that run and rerun share.
 func runFlags() []cli.Flag {
 	return append([]cli.Flag{
+		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading: types, formats and steps are lost (default: xlsx)"),
 		switchFlag("dry-run", "check everything and say what would be sent; nothing is"),
 		passwordFlag(),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
@@ -64,6 +65,7 @@ type runOptions struct {
 	origins     []*origin // of a rerun's workbooks; nil for a run
 	yes         bool      // rerun: take over what the ledger does not know without asking
 	out         string
+	format      string // xlsx or csv
 	concurrency int
 	rate        float64
 	limit       int
@@ -77,7 +79,7 @@ type runOptions struct {
 
 func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	o := runOptions{
-		place: p.placeOf(c), out: c.String("out"),
+		place: p.placeOf(c), out: c.String("out"), format: c.String("format"),
 		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
 		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
 		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), json: c.Bool("json"), quiet: c.Bool("quiet"),
@@ -99,7 +101,7 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have it as usual")
 		}
 	}
-	return o, nil
+	return o, o.settleFormat()
 }
 
 // run is the whole import: load and bind, look through the sheets, carry the

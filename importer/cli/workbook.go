@@ -37,6 +37,7 @@ func complete(err error, dryRun bool) bool {
 // there.
 type target struct {
 	path   string
+	format string
 	dryRun bool
 	ledger *ledger.Ledger
 }
@@ -59,6 +60,9 @@ func (t target) placement(ctx context.Context, now time.Time) (reports.Placement
 	digest, _, err := t.ledger.LastOutput(ctx, absolute(t.path))
 	if err != nil {
 		return reports.Placement{}, err
+	}
+	if t.format == formatCSV {
+		return reports.TargetCSV(t.path, digest, now)
 	}
 	return reports.Target(t.path, t.dryRun, digest, now)
 }
@@ -86,7 +90,7 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error
 	if summary.Rows.Total != e.survey.Rows {
 		return fmt.Errorf("%d rows were read and %d have a result: this is a fault of Claimsheet's, and every id is safe in the ledger", e.survey.Rows, summary.Rows.Total)
 	}
-	if err := e.writeWorkbooks(ctx, job, &summary, problems); err != nil {
+	if err := p.writeWorkbooks(ctx, e, job, &summary, problems); err != nil {
 		return e.unwritten(err)
 	}
 	p.summary = &summary
@@ -114,7 +118,10 @@ func (p *program) saySummary(e ending, summary importer.Summary, signalled bool)
 	case e.options.quiet:
 		return nil
 	}
-	words := reports.Ending{Command: e.options.command(), Settle: e.options.words("settle"), Rerun: e.options.words("rerun")}
+	words := reports.Ending{Command: e.options.command(), Settle: e.options.words("settle")}
+	if e.options.format != formatCSV {
+		words.Rerun = e.options.words("rerun")
+	}
 	if e.setup.env.Sandbox {
 		words.Notice = sandboxNotice
 	}
@@ -148,6 +155,8 @@ func (o runOptions) command() []string {
 	}
 	if o.out != "" && !o.dryRun {
 		words = append(words, "-o", o.out)
+	} else if o.format == formatCSV {
+		words = append(words, "--format", formatCSV)
 	}
 	return append(words, o.sheets...)
 }
@@ -172,11 +181,11 @@ func (o runOptions) words(verb string) []string {
 
 // writeWorkbooks writes a workbook for each sheet. One that cannot be written
 // keeps none of the others from being written.
-func (e ending) writeWorkbooks(ctx context.Context, job *importer.Job, whole *importer.Summary, problems problem.List) error {
+func (p *program) writeWorkbooks(ctx context.Context, e ending, job *importer.Job, whole *importer.Summary, problems problem.List) error {
 	var failed []error
 	for _, part := range e.parts {
 		summary := job.OfSheet(*whole, part.table)
-		if err := e.writeWorkbook(ctx, part, &summary, problemsOf(part.table, problems)); err != nil {
+		if err := p.writeWorkbook(ctx, e, part, &summary, problemsOf(part.table, problems)); err != nil {
 			failed = append(failed, err)
 			continue
 		}
@@ -220,7 +229,7 @@ func commonPlace(sheets []importer.SheetSummary) string {
 	return place
 }
 
-func (e ending) writeWorkbook(ctx context.Context, part *part, summary *importer.Summary, problems problem.List) error {
+func (p *program) writeWorkbook(ctx context.Context, e ending, part *part, summary *importer.Summary, problems problem.List) error {
 	book, run := e.book(ctx, part, *summary, problems), part.record
 	run.Finished = time.Now().UTC()
 	kept, err := e.memo(ctx, book)
@@ -239,9 +248,16 @@ func (e ending) writeWorkbook(ctx context.Context, part *part, summary *importer
 	if err != nil {
 		return err
 	}
-	written, err := reports.WriteWorkbook(place.Path, book)
+	write := reports.WriteWorkbook
+	if part.target.format == formatCSV {
+		write = reports.WriteCSV
+	}
+	written, err := write(place.Path, book)
 	if err != nil {
 		return err
+	}
+	if written.Path != part.target.path {
+		sayProblems(p.Err, problem.List{heldOutput(part.target.path, written.Path)})
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = absolute(written.Path), written.Digest
@@ -259,12 +275,20 @@ func (e ending) finishRun(run ledger.Run, kept *memo, s importer.Summary) (err e
 	return e.books.known.FinishRun(run)
 }
 
+// heldOutput says that the results are beside their place.
+func heldOutput(asked, written string) problem.Problem {
+	return problem.At(problem.Where{File: asked}, "output-held", "could not be replaced: another program has it open, or it is protected; the results are in %s", written).
+		Hinted("close it before the next run")
+}
+
 // book is what the workbook shows.
 func (e ending) book(ctx context.Context, part *part, summary importer.Summary, problems problem.List) reports.Book {
 	s, r, sheet := e.setup, part.record, part.source.sheet(part.table)
 	book := reports.Book{
 		Sheet:    sheet,
 		Records:  s.rowsOf(part.table),
+		Ruler:    &part.ruler,
+		Made:     r.Started,
 		Rows:     importer.RowResults(ctx, e.books.known, r.ID),
 		Steps:    importer.StepResults(ctx, e.books.known, r.ID),
 		Problems: problems,
@@ -272,7 +296,7 @@ func (e ending) book(ctx context.Context, part *part, summary importer.Summary, 
 		Facts: []reports.Fact{
 			{Label: "Mapping", Text: s.mapping.Name.Text + " (" + s.mapping.File + ")"},
 			{Label: "Sheet", Text: r.Input},
-			{Label: "Started", Text: r.Started.Format(time.RFC3339)},
+			{Label: "Started (UTC)", Time: r.Started},
 			{Label: "Ledger", Text: ledgerFile(s.state)},
 			{Label: "Claimsheet", Text: Version},
 		},

@@ -1,0 +1,157 @@
+package reports_test
+
+import (
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/reports"
+)
+
+// BenchmarkWorkbook compares the writing of a workbook with excelize's stream
+// writer alone, given the same cells as plain texts: neither formats nor types
+// nor results. BENCH_ROWS sets the number of rows of 20 columns. The sheets of
+// steps have one line for each row.
+func BenchmarkWorkbook(b *testing.B) {
+	count := 10_000
+	if n, err := strconv.Atoi(os.Getenv("BENCH_ROWS")); err == nil {
+		count = n
+	}
+	dir := b.TempDir()
+	ours := func(dryRun bool) func(b *testing.B) {
+		return func(b *testing.B) {
+			b.ReportAllocs()
+			path := filepath.Join(dir, fmt.Sprint(dryRun, ".xlsx"))
+			for b.Loop() {
+				if _, err := reports.WriteWorkbook(path, benchBook(count, dryRun)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			size(b, path)
+		}
+	}
+	b.Run("plan", ours(true))
+	b.Run("results", ours(false))
+	b.Run("excelize", func(b *testing.B) {
+		b.ReportAllocs()
+		path := filepath.Join(dir, "excelize.xlsx")
+		for b.Loop() {
+			streamed(b, path, benchBook(count, true))
+		}
+		size(b, path)
+	})
+}
+
+func size(b *testing.B, path string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(info.Size())/1e6, "MB")
+}
+
+// benchBook is a book of count rows, each a client with a step.
+func benchBook(count int, dryRun bool) reports.Book {
+	header := make([]string, 20)
+	for i := range header {
+		header[i] = fmt.Sprint("Column ", i+1)
+	}
+	book := reports.Book{
+		Sheet:          mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: header},
+		Records:        benchRecords(count),
+		ClientIDHeader: "contactId",
+		Summary:        importer.Summary{DryRun: dryRun},
+		Rows: counted(count, func(n int) importer.RowResult {
+			if dryRun {
+				return importer.RowResult{Row: n + 1, Client: n, Status: importer.Planned}
+			}
+			return importer.RowResult{Row: n + 1, Client: n, Status: importer.DoneRow, ClientID: benchID(n), ClaimIDs: []string{benchID(n)},
+				URL: "https://go.example.test/" + benchID(n)}
+		}),
+		Steps: counted(count, func(n int) importer.StepResult {
+			s := importer.StepResult{Number: n, Client: n, ClientKey: "c" + strconv.Itoa(n) + "@example.test", Step: "client",
+				Kind: "client", Title: "client", State: "planned"}
+			if !dryRun {
+				s.State, s.ID, s.Attempts, s.Status = "done", benchID(n), 1, 201
+			}
+			return s
+		}),
+	}
+	book.Ruler = new(reports.Ruler)
+	for record := range benchRecords(100) {
+		book.Ruler.Measure(record)
+	}
+	return book
+}
+
+func benchID(n int) string { return fmt.Sprintf("7d0c0f3e-2f0e-4c53-9d25-%012d", n) }
+
+// counted yields one value for each number from 1.
+func counted[T any](count int, value func(int) T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for n := range count {
+			if !yield(value(n+1), nil) {
+				return
+			}
+		}
+	}
+}
+
+// benchRecords are what a lead sheet is like: texts, numbers, money, dates.
+func benchRecords(count int) iter.Seq2[mapping.Record, error] {
+	cells := make([]mapping.Cell, 20)
+	return counted(count, func(n int) mapping.Record {
+		number := strconv.Itoa(n * 7)
+		text := "text of row " + number
+		for i := range cells {
+			switch {
+			case i < 10:
+				cells[i] = mapping.Cell{Kind: mapping.TextCell, Raw: text, Shown: text}
+			case i < 14:
+				cells[i] = mapping.Cell{Kind: mapping.Number, Raw: number, Shown: number}
+			case i < 16:
+				cells[i] = mapping.Cell{Kind: mapping.Number, Raw: number, Shown: number, Format: "#,##0.00"}
+			case i < 18:
+				cells[i] = mapping.Cell{Kind: mapping.DateCell, Raw: "29342", Shown: "1980-05-01", Format: "dd/mm/yyyy"}
+			default:
+				cells[i] = mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}
+			}
+		}
+		return mapping.Record{Row: n + 1, Cells: cells}
+	})
+}
+
+// streamed writes the records of a book with excelize.
+func streamed(b *testing.B, path string, book reports.Book) {
+	f := excelize.NewFile()
+	defer f.Close()
+	w, err := f.NewStreamWriter("Sheet1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	line := make([]any, 20)
+	for record, err := range book.Records {
+		if err != nil {
+			b.Fatal(err)
+		}
+		for i, c := range record.Cells {
+			line[i] = c.Raw
+		}
+		if err := w.SetRow("A"+strconv.Itoa(record.Row), line); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		b.Fatal(err)
+	}
+	if err := f.SaveAs(path); err != nil {
+		b.Fatal(err)
+	}
+}

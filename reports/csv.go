@@ -1,0 +1,118 @@
+package reports
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+)
+
+// byteOrderMark tells Excel that a CSV file is UTF-8.
+const byteOrderMark = "\uFEFF"
+
+// WriteCSV writes the rows of b to path as a CSV file with the columns of the
+// sheet Results, as WriteWorkbook writes a workbook: whole, private, durable, or
+// not at all. It is UTF-8 with a byte order mark, every field in quotes, lines
+// ended by CR LF.
+//
+// It loses what a workbook keeps: a cell is what it shows, types and formats are
+// gone, and so are the sheets Steps, Problems and Summary. A field that a
+// spreadsheet program would take for a formula gets a ' before it. So the file
+// is for reading, by people and programs, and cannot be run again.
+func WriteCSV(path string, b Book) (Written, error) {
+	w, err := writeAtomically(path, func(dst io.Writer, _ readBack) error { return b.writeCSV(dst) })
+	if err != nil {
+		return Written{}, fmt.Errorf("writing %s: %w", path, err)
+	}
+	return w, nil
+}
+
+func (b Book) writeCSV(dst io.Writer) error {
+	if err := checkHeaders(b); err != nil {
+		return err
+	}
+	widths, err := b.widths()
+	if err != nil {
+		return err
+	}
+	w := csvWriter{Writer: bufio.NewWriterSize(dst, 64<<10)}
+	_, _ = w.WriteString(byteOrderMark) // the first error stays, and is Flush's
+	var columns []int
+	for i := range widths {
+		if slices.Contains(b.Own, i) {
+			continue
+		}
+		columns = append(columns, i)
+		header := ""
+		if i < len(b.Sheet.Header) {
+			header = b.Sheet.Header[i]
+		}
+		w.field(header)
+	}
+	for _, header := range ResultHeaders(b.ClientIDHeader) {
+		w.field(header)
+	}
+	w.end()
+	if err := eachRow(b, func(record mapping.Record, r importer.RowResult) error {
+		for _, i := range columns {
+			w.field(csvText(record.Cell(i)))
+		}
+		for _, text := range []string{string(r.Status), r.ClientID, strings.Join(r.ClaimIDs, ", "), r.URL, r.FailedStep, r.Error, r.Advice} {
+			w.field(text)
+		}
+		w.field(strconv.Itoa(cmp.Or(record.Source, r.Row)))
+		return w.end()
+	}); err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// csvText is what a cell shows. A formula whose result was never stored shows
+// nothing that anybody knows.
+func csvText(c mapping.Cell) string {
+	switch c.Kind {
+	case mapping.TextCell:
+		return c.Raw
+	case mapping.Uncomputed:
+		return "#N/A"
+	}
+	return c.Shown
+}
+
+// csvWriter writes fields. All of them are in quotes, or a program that parts
+// fields at semicolons would find formulas inside them.
+type csvWriter struct {
+	*bufio.Writer
+	fields int // of the current line
+}
+
+// field writes a field of the current line.
+func (w *csvWriter) field(s string) {
+	if w.fields > 0 {
+		_ = w.WriteByte(',')
+	}
+	w.fields++
+	_ = w.WriteByte('"')
+	if opensFormula(s) {
+		_ = w.WriteByte('\'')
+	}
+	if strings.IndexByte(s, '"') >= 0 {
+		s = strings.ReplaceAll(s, `"`, `""`)
+	}
+	_, _ = w.WriteString(s)
+	_ = w.WriteByte('"')
+}
+
+// end ends the line.
+func (w *csvWriter) end() error {
+	w.fields = 0
+	_, err := w.WriteString("\r\n")
+	return err
+}

@@ -1,0 +1,191 @@
+package reports_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+// Every table has its header in sight and a filter over all its lines, and the
+// first tab is the one that a person sees: the problems, if there are any.
+func TestTables(t *testing.T) {
+	b := loans()
+	plan := loans()
+	plan.Summary.DryRun, plan.Steps = true, each(planned()...)
+	well := loans()
+	well.Problems = nil
+	for name, c := range map[string]struct {
+		book    reports.Book
+		tabs    []string
+		filters []string
+	}{
+		"results":          {b, []string{"Problems", "Results", "Steps", "Summary"}, []string{"'Problems'!$A$1:$E$2", "'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
+		"plan":             {plan, []string{"Problems", "Results", "Plan", "Summary"}, []string{"'Problems'!$A$1:$E$2", "'Results'!$A$1:$N$6", "'Plan'!$A$1:$I$4"}},
+		"without problems": {well, []string{"Results", "Steps", "Summary"}, []string{"'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, f := written(t, c.book)
+			if diff := cmp.Diff(c.tabs, f.GetSheetList()); diff != "" {
+				t.Errorf("tabs (-want +got):\n%s", diff)
+			}
+			if f.GetActiveSheetIndex() != 0 {
+				t.Error("the first tab is not the active one")
+			}
+			for _, sheet := range c.tabs[:len(c.tabs)-1] {
+				if panes, err := f.GetPanes(sheet); err != nil || !panes.Freeze || panes.YSplit != 1 {
+					t.Errorf("%s: the header is not frozen: %+v, %v", sheet, panes, err)
+				}
+			}
+			filters := map[string]bool{}
+			for _, n := range f.GetDefinedName() {
+				filters[n.RefersTo] = true
+			}
+			for _, want := range c.filters {
+				if !filters[want] {
+					t.Errorf("no filter on %s, but %v", want, filters)
+				}
+			}
+		})
+	}
+}
+
+// The colour of a status is a conditional format, so that it follows sorting and
+// editing; the cell itself has none.
+func TestStatusColours(t *testing.T) {
+	_, f := written(t, loans())
+	formats, err := f.GetConditionalFormats("Results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, rule := range formats["G2:G1048576"] {
+		style, err := f.GetConditionalStyle(*rule.Format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[rule.Value] = style.Fill.Color[0]
+	}
+	want := map[string]string{`"done"`: "C6EFCE", `"unchanged"`: "C6EFCE", `"failed"`: "FFC7CE", `"invalid"`: "FFC7CE", `"uncertain"`: "FFEB9C",
+		`"changed"`: "FFEB9C", `"not started"`: "E7E6E6", `"skipped"`: "E7E6E6", `"planned"`: "DDEBF7"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if id, err := f.GetCellStyle("Results", "G2"); err != nil || id != 0 {
+		t.Errorf("the cell of a status has the style %d of its own (error %v)", id, err)
+	}
+}
+
+// invalidBook is a dry run's of so many rows, the cell B of each being invalid.
+func invalidBook(rows int) reports.Book {
+	b := reports.Book{
+		Sheet:          mapping.Sheet{Name: "Jo's leads", HeaderRow: 1, Header: []string{"E-mail", "DOB"}},
+		ClientIDHeader: "contactId", Summary: importer.Summary{DryRun: true},
+		Records: counted(rows, func(n int) mapping.Record {
+			return mapping.Record{Row: n + 1, Cells: []mapping.Cell{{Kind: mapping.TextCell, Raw: "ann", Shown: "ann"}, {Kind: mapping.TextCell, Raw: "=1", Shown: "=1"}}}
+		}),
+		Rows: counted(rows, func(n int) importer.RowResult { return importer.RowResult{Row: n + 1, Status: importer.Invalid} }),
+	}
+	for n := range rows {
+		b.Problems = append(b.Problems, problem.At(b.Sheet.At(1, n+2), "date", "DOB is no date").Hinted("write it as dd/mm/yyyy"))
+	}
+	return b
+}
+
+// Every invalid cell is marked and named, also those beyond the cells that have
+// a comment.
+func TestEveryInvalidCellIsMarked(t *testing.T) {
+	const rows = 1100
+	_, f := written(t, invalidBook(rows))
+	comments, err := f.GetComments("Results")
+	if err != nil || len(comments) != 1000 {
+		t.Errorf("%d comments, want 1000 (error %v)", len(comments), err)
+	}
+	for _, ref := range []string{"B2", "B1001", "B1002", "B1101"} {
+		if ground(t, f, "Results", ref) != "FFC7CE" {
+			t.Errorf("%s is not marked", ref)
+		}
+	}
+	if ground(t, f, "Results", "A2") != "" {
+		t.Error("A2 is marked, and nothing is wrong with it")
+	}
+	for ref, want := range map[string]string{"A2": "'Results'!B2", "A1101": "'Results'!B1101"} {
+		if _, place, err := f.GetCellHyperLink("Problems", ref); err != nil || place != want {
+			t.Errorf("Problems!%s leads to %q, want %q (error %v)", ref, place, want, err)
+		}
+	}
+	if shown, _ := f.GetCellValue("Problems", "A1101"); shown != "'Jo''s leads'!B1101" {
+		t.Errorf("the last problem is at %s", shown)
+	}
+}
+
+func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
+	t.Helper()
+	id, err := f.GetCellStyle(sheet, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	style, err := f.GetStyle(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(style.Fill.Color, " ")
+}
+
+// A problem leads to its cell wherever it stands in the workbook: the source's
+// header may be anywhere, its rows may have gaps, and columns of an earlier
+// workbook are left out. One about a row leads to the row, one about neither
+// nowhere.
+func TestProblemsLeadToTheirCells(t *testing.T) {
+	b := loans()
+	b.Own = []int{1}
+	at := func(cell string, row int) problem.Problem {
+		return problem.At(problem.Where{Sheet: "Leads", Cell: cell, Row: row}, "code", "wrong")
+	}
+	b.Problems = problem.List{at("C8", 8), at("", 5), at("C3", 3), at("B4", 4), problem.New("code", "wrong"),
+		problem.At(problem.Where{Sheet: "Other", Cell: "C8", Row: 8}, "code", "wrong")}
+	_, f := written(t, b)
+	var got []string
+	for _, ref := range []string{"A2", "A3", "A4", "A5", "A6", "A7"} {
+		_, place, err := f.GetCellHyperLink("Problems", ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, place)
+	}
+	if diff := cmp.Diff([]string{"'Results'!B5", "'Results'!A3", "", "'Results'!A2", "", ""}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Moments are dates, not texts.
+func TestMoments(t *testing.T) {
+	_, f := written(t, loans())
+	for _, c := range []struct{ sheet, ref, want string }{{"Steps", "H2", "2026-11-20 02:01:07"}, {"Summary", "B7", "2026-11-20 02:00:00"}} {
+		typ, err := f.GetCellType(c.sheet, c.ref)
+		if err != nil || typ != excelize.CellTypeUnset {
+			t.Errorf("%s!%s is no number (error %v)", c.sheet, c.ref, err)
+		}
+		if got, _ := f.GetCellValue(c.sheet, c.ref); got != c.want {
+			t.Errorf("%s!%s shows %s, want %s", c.sheet, c.ref, got, c.want)
+		}
+	}
+}
+
+// A problem's line is as high as its texts ask for.
+func TestLongProblemsAreReadable(t *testing.T) {
+	b := loans()
+	b.Problems = problem.List{problem.New("code", "%s", strings.Repeat("word ", 24)).Hinted("a\nb\nc"), problem.New("code", "short")}
+	_, f := written(t, b)
+	for row, want := range map[int]float64{2: 45, 3: 15} {
+		if got, err := f.GetRowHeight("Problems", row); err != nil || got != want {
+			t.Errorf("row %d is %v high, want %v (error %v)", row, got, want, err)
+		}
+	}
+}

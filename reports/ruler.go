@@ -1,0 +1,78 @@
+package reports
+
+import (
+	"unicode/utf8"
+
+	"claimsheet/mapping"
+)
+
+// Ruler measures a sheet's columns while somebody else goes through its rows,
+// so that a workbook need not read the sheet once more for it. The zero Ruler
+// has measured nothing.
+type Ruler struct {
+	longest []int // characters, by column
+}
+
+// narrowest and widest are a source column's width in characters.
+const (
+	narrowest = 8
+	widest    = 48
+)
+
+// Measure takes a row into account.
+func (r *Ruler) Measure(record mapping.Record) {
+	for i := range record.Cells {
+		c := &record.Cells[i]
+		if c.Kind == mapping.Empty {
+			continue
+		}
+		for len(r.longest) <= i {
+			r.longest = append(r.longest, 0)
+		}
+		if most := r.longest[i]; most < widest && (len(c.Shown) > most || c.Kind == mapping.DateCell) {
+			r.longest[i] = max(most, shownLength(c))
+		}
+	}
+}
+
+// shownLength is how many characters a cell shows, roughly. A date or an amount
+// that does not fit shows as ####, so its format counts too.
+func shownLength(c *mapping.Cell) int {
+	n := utf8.RuneCountInString(c.Shown)
+	if c.Kind == mapping.DateCell {
+		n = max(n, utf8.RuneCountInString(c.Format))
+	}
+	return n
+}
+
+// widths are those in which the columns' values and headers can be read: as
+// many as there are, those beyond the last header included.
+func (r *Ruler) widths(header []string) []float64 {
+	widths := make([]float64, max(len(header), len(r.longest)))
+	for i := range widths {
+		n := 0
+		if i < len(r.longest) {
+			n = r.longest[i]
+		}
+		if i < len(header) {
+			n = max(n, utf8.RuneCountInString(header[i])+2) // room for the filter's button
+		}
+		widths[i] = float64(min(max(n, narrowest), widest) + 2)
+	}
+	return widths
+}
+
+// widths measures the source's columns, where nobody has.
+func (b Book) widths() ([]float64, error) {
+	ruler := b.Ruler
+	if ruler == nil {
+		ruler = new(Ruler)
+		for record, err := range b.Records {
+			if err != nil {
+				return nil, err
+			}
+			ruler.Measure(record)
+		}
+	}
+	return ruler.widths(b.Sheet.Header), nil
+}

@@ -1,0 +1,55 @@
+package reports_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"claimsheet/reports"
+)
+
+// The same book is the same bytes, whenever it is written, and whether its
+// columns were measured before or not: a workbook can be had again.
+func TestSameBookSameBytes(t *testing.T) {
+	for name, make := range map[string]func() reports.Book{
+		"results": loans,
+		"plan": func() reports.Book {
+			b := loans()
+			b.Summary.DryRun, b.Steps = true, each(planned()...)
+			return b
+		},
+		"many marks": func() reports.Book { return invalidBook(1100) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "a.xlsx")
+			var first []byte
+			for _, measured := range []bool{false, true, false} {
+				b := make()
+				b.Made = moment
+				if measured {
+					b.Ruler = new(reports.Ruler)
+					for record := range b.Records {
+						b.Ruler.Measure(record)
+					}
+				}
+				if _, err := reports.WriteWorkbook(path, b); err != nil {
+					t.Fatal(err)
+				}
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == nil {
+					first = data
+				}
+				if !bytes.Equal(first, data) {
+					t.Fatal("two writings differ")
+				}
+				time.Sleep(600 * time.Millisecond) // files tell times in seconds
+			}
+		})
+	}
+}
