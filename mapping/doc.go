@@ -11,6 +11,9 @@
 // wrong is a problem.Problem with a place; a row that cannot be sent is data,
 // not an error.
 //
+// Draft makes a first mapping from headers and templates, and Schema tells
+// editors the language.
+//
 // Names are bound to ids here and nowhere else; ids never stand in a mapping,
 // because they belong to one environment and one claim type (service
 // document, "What the service does").

@@ -16,6 +16,7 @@
 //	csv.go       Book ─▶ CSV file, for reading only
 //	atomic.go    a file appears whole or not at all
 //	binding.go   what ties a workbook to ledger, environment, mapping and input
+//	list.go      a plain workbook of texts, which nothing reads back
 //	target.go    which file may be written where
 //	terminal.go  the end of a run in plain words, and as JSON
 //

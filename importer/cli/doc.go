@@ -18,6 +18,12 @@
 //	check.go      claimsheet check
 //	desk.go       work on the ledger without a sheet: settle.go (settle_list,
 //	              settle_words) and link.go (link_find)
+//	report.go     claimsheet report (report_find): a run's workbook from its memo
+//	history.go    claimsheet history: runs, a client (client, words), purge and
+//	              forget (inputs)
+//	templates.go  claimsheet templates
+//	init.go       claimsheet init
+//	schema.go     claimsheet schema
 //	sandbox.go    claimsheet sandbox, and the sandbox inside a run
 //
 // Nothing below Main ends the process or touches its standard streams.

@@ -91,7 +91,8 @@ func (d *desk) toForget(ctx context.Context, key string) ([]ledger.Owner, error)
 	}
 	switch {
 	case len(owners) == 0 && !erased.IsZero():
-		return nil, problem.New("erased-before", "this client was erased before, on %s", moment(erased)).Hinted("nothing is left to do")
+		return nil, problem.New("erased-before", "this client was erased before, on %s", moment(erased)).
+			Hinted("what runs have kept of their sheets since goes with %s", d.where.command("history", "--purge", "--older-than", "0d"))
 	case len(owners) == 0:
 		return nil, d.unknownClient()
 	case len(spaces) > 1:

@@ -129,6 +129,18 @@ func TestPurgeLeavesNothingPersonal(t *testing.T) {
 	}
 }
 
+// TestPurgedURLOfVersion1 says that the service will not give it again.
+func TestPurgedURLOfVersion1(t *testing.T) {
+	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
+	write(t, w.path("mapping.yaml"), workMappingV1)
+	w.run(0, "clients?leadRedirect=true")
+	w.must("history", "--purge", "--older-than", "0d", "--yes")
+	w.run(0)
+	if got := w.column("What to do"); len(got) != 1 || !strings.Contains(got[0], "purged") {
+		t.Errorf("what to do: %q", got)
+	}
+}
+
 // runs are the ids of all runs, whole, the newest first.
 func (w workplace) runs() []string {
 	w.t.Helper()
@@ -193,6 +205,7 @@ func TestForgetErasesOneClient(t *testing.T) {
 	results := keep(t, w.path("leads.results.xlsx"), w.path("old.results.xlsx"))
 	w.claimsheet("run", w.path("leads.xlsx"))
 	w.news()
+	write(t, w.path(".claimsheet/emergency-"+w.runs()[0]+".jsonl.taken"), "Customer-A")
 	got := runSaid(t, "no\n", "history", "-m", w.path("mapping.yaml"), "--forget", "Customer-A")
 	if got.code != 3 || len(w.leaks("Canaryname Customer-A")) == 0 {
 		t.Errorf("without a yes: exit code %d", got.code)
