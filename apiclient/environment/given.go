@@ -21,7 +21,7 @@ func ReadSecret(ctx context.Context, flag, text string) (Secret, error) {
 	}
 	value, err := ref.resolve(ctx, ".")
 	if err != nil {
-		return Secret{}, problem.New("secret", "%s: %v", flag, err).Hinted("the secret is read from where the reference points to")
+		return Secret{}, problem.New("secret", "%s: %v", flag, err).Hinted("%s", referenceHint)
 	}
 	return NewSecret(value), nil
 }

@@ -54,6 +54,8 @@ func claimsheet() {
 //	workbook FILE CSV [SHEET]    makes a workbook of text cells
 //	put FILE CELL TEXT           changes a cell of a workbook's first sheet
 //	cell FILE SHEET CELL TEXT    compares a cell of a workbook
+//	encrypt FILE PASSWORD        saves a workbook with a password
+//	hide FILE ROW…               hides rows of a workbook's first sheet
 //	zip FILE                     makes a zip file that is no workbook
 //	service FILE                 starts a service and writes an environments file that has it as default
 //	sent N                       N requests other than GETs have reached the service
@@ -78,6 +80,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "refuses": refuses, "scrub": scrub,
+			"encrypt": encryptWorkbook, "hide": hideRows,
 			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
 			"service": startService, "sent": sent, "serve": serve, "stop": stop,
 			"expand": expand, "hold": hold,

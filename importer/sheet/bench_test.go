@@ -1,6 +1,9 @@
 package sheet_test
 
 import (
+	"bufio"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +15,8 @@ import (
 	"claimsheet/importer/sheet"
 )
 
+var memoryRows = flag.Int("memory-rows", 20_000, "TestMemory: rows of the sheet")
+
 // BenchmarkRecords compares a pass with that of excelize, which gives neither
 // types nor formats. BENCH_ROWS sets the number of rows of 20 columns.
 func BenchmarkRecords(b *testing.B) {
@@ -19,8 +24,9 @@ func BenchmarkRecords(b *testing.B) {
 	if n, err := strconv.Atoi(os.Getenv("BENCH_ROWS")); err == nil {
 		rows = n
 	}
-	path := filepath.Join(b.TempDir(), "bench.xlsx")
+	path, csvPath := filepath.Join(b.TempDir(), "bench.xlsx"), filepath.Join(b.TempDir(), "bench.csv")
 	writeBench(b, path, rows)
+	writeBenchCSV(b, csvPath, rows)
 	b.Run("open", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
@@ -31,26 +37,8 @@ func BenchmarkRecords(b *testing.B) {
 			r.Close()
 		}
 	})
-	b.Run("records", func(b *testing.B) {
-		r, err := sheet.Open(path, sheet.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer r.Close()
-		b.ReportAllocs()
-		for b.Loop() {
-			n := 0
-			for _, err := range r.Records() {
-				if err != nil {
-					b.Fatal(err)
-				}
-				n++
-			}
-			if n != rows {
-				b.Fatalf("%d rows of %d", n, rows)
-			}
-		}
-	})
+	b.Run("records", func(b *testing.B) { benchRecords(b, path, rows) })
+	b.Run("csv", func(b *testing.B) { benchRecords(b, csvPath, rows) })
 	b.Run("excelize", func(b *testing.B) {
 		f, err := excelize.OpenFile(path, excelize.Options{RawCellValue: true})
 		if err != nil {
@@ -78,8 +66,85 @@ func BenchmarkRecords(b *testing.B) {
 	})
 }
 
+// benchRecords makes passes, and tells what memory a process needs that opens
+// the file and makes one.
+func benchRecords(b *testing.B, path string, rows int) {
+	r, err := sheet.Open(path, sheet.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		n := 0
+		for _, err := range r.Records() {
+			if err != nil {
+				b.Fatal(err)
+			}
+			n++
+		}
+		if n != rows {
+			b.Fatalf("%d rows of %d", n, rows)
+		}
+	}
+	b.ReportMetric(float64(alone(b, path, sheet.Options{}).Peak)/(1<<20), "resident-MiB")
+}
+
+// TestMemory: what is resident does not grow with the sheet. A sheet without
+// shared strings, of 20 columns.
+func TestMemory(t *testing.T) {
+	limit := int64(64 << 20)
+	if *memoryRows > 300_000 {
+		limit = 256 << 20
+	}
+	dir := t.TempDir()
+	workbook, text := filepath.Join(dir, "leads.xlsx"), filepath.Join(dir, "leads.csv")
+	writeBench(t, workbook, *memoryRows)
+	writeBenchCSV(t, text, *memoryRows)
+	for _, path := range []string{workbook, text} {
+		r := alone(t, path, sheet.Options{})
+		if r.Rows != *memoryRows || r.Peak > limit {
+			t.Errorf("%s: %d rows of %d take %d MiB", filepath.Base(path), r.Rows, *memoryRows, r.Peak>>20)
+		}
+		t.Logf("%s: %d rows, %d MiB resident, %.1f s of processor time", filepath.Base(path), r.Rows, r.Peak>>20, r.Seconds)
+	}
+}
+
+// writeBenchCSV writes the like as a CSV file.
+func writeBenchCSV(b testing.TB, path string, rows int) {
+	b.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := bufio.NewWriter(f)
+	for row := range rows + 1 {
+		for c := range 20 {
+			switch {
+			case row == 0:
+				fmt.Fprintf(w, "Column %d", c+1)
+			case c < 10:
+				fmt.Fprintf(w, "text %d of row %d", c, row)
+			case c < 14:
+				fmt.Fprint(w, row*c)
+			case c < 16:
+				fmt.Fprintf(w, "\"%d,%03d.00\"", row, c)
+			default:
+				fmt.Fprintf(w, "%02d/%02d/%d", 1+row%28, 1+row%12, 1950+row%50)
+			}
+			if c < 19 {
+				_ = w.WriteByte(',')
+			}
+		}
+		_ = w.WriteByte('\n')
+	}
+	if err := errors.Join(w.Flush(), f.Close()); err != nil {
+		b.Fatal(err)
+	}
+}
+
 // writeBench writes what a lead sheet is like: texts, numbers, money, dates.
-func writeBench(b *testing.B, path string, rows int) {
+func writeBench(b testing.TB, path string, rows int) {
 	f := excelize.NewFile()
 	defer f.Close()
 	money, _ := f.NewStyle(&excelize.Style{NumFmt: 4})

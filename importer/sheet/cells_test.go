@@ -1,12 +1,17 @@
 package sheet_test
 
 import (
+	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
 )
 
 func TestCells(t *testing.T) {
@@ -106,6 +111,84 @@ func TestPassesAreIndependent(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, dump(all)); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+// Merged cells of any kind, overlapping ones too: a cell is empty when it lies
+// in one and is the first of none.
+func TestAnyMergedCells(t *testing.T) {
+	const side = 9
+	path := save(t, nil)
+	rapid.Check(t, func(t *rapid.T) {
+		type area struct{ top, left, bottom, right int }
+		var areas []area
+		var xml strings.Builder
+		xml.WriteString(`<worksheet><sheetData><row r="1"><c t="str"><v>Head</v></c></row>`)
+		for r := 2; r <= side; r++ {
+			fmt.Fprintf(&xml, `<row r="%d">%s</row>`, r, strings.Repeat("<c><v>1</v></c>", side))
+		}
+		xml.WriteString(`</sheetData><mergeCells>`)
+		at := rapid.IntRange(1, side)
+		for range rapid.IntRange(0, 8).Draw(t, "areas") {
+			a := area{top: at.Draw(t, "top"), left: at.Draw(t, "left")}
+			a.bottom, a.right = rapid.IntRange(a.top, side).Draw(t, "bottom"), rapid.IntRange(a.left, side).Draw(t, "right")
+			areas = append(areas, a)
+			fmt.Fprintf(&xml, `<mergeCell ref="%s%d:%s%d"/>`, mapping.ColumnName(a.left-1), a.top, mapping.ColumnName(a.right-1), a.bottom)
+		}
+		xml.WriteString(`</mergeCells></worksheet>`)
+		if err := os.WriteFile(path, workbook(xml.String()).zip(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, all, err := read(path, sheet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := map[string]bool{}, map[string]bool{}
+		for row := 2; row <= side; row++ {
+			for column := 1; column <= side; column++ {
+				covered, first := false, false
+				for _, a := range areas {
+					covered = covered || a.top <= row && row <= a.bottom && a.left <= column && column <= a.right
+					first = first || a.top == row && a.left == column
+				}
+				if !covered || first {
+					want[mapping.ColumnName(column-1)+strconv.Itoa(row)] = true
+				}
+			}
+		}
+		for _, r := range all {
+			for i, c := range r.Cells {
+				if !c.IsEmpty() {
+					got[mapping.ColumnName(i)+strconv.Itoa(r.Row)] = true
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// Shared strings of more than a block, long ones, short ones and empty ones.
+func TestManySharedStrings(t *testing.T) {
+	text := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), i*i%9973) }
+	const n = 1500
+	var sst, xml strings.Builder
+	sst.WriteString("<sst>")
+	for i := range n {
+		fmt.Fprintf(&sst, "<si><t>%s</t></si>", text(i))
+		fmt.Fprintf(&xml, `<row r="%d"><c t="s"><v>%d</v></c><c><v>%d</v></c></row>`, i+2, n-1-i, n-1-i)
+	}
+	sst.WriteString("</sst>")
+	_, all, err := read(save(t, workbook(rows(xml.String())).with("xl/sharedStrings.xml", sst.String()).zip()), sheet.Options{})
+	if err != nil || len(all) != n {
+		t.Fatal(len(all), err)
+	}
+	for _, r := range all {
+		i, err := strconv.Atoi(r.Cell(1).Raw)
+		if err != nil || r.Cell(0).Raw != text(i) {
+			t.Fatalf("string %d is not what it was", i)
 		}
 	}
 }

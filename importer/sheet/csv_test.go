@@ -126,47 +126,50 @@ func TestAs(t *testing.T) {
 	}
 }
 
-// csvRefused are files that must be refused, each in one line that names the
-// place.
-var csvRefused = []struct {
+// refusedCSVFile must be refused in one line that begins by the place.
+type refusedCSVFile struct {
 	name, file string
 	data       []byte
 	options    sheet.Options
 	want       string
-}{
-	{"Latin-1 undeclared", "a.csv", []byte("a,b\n1,2\nx\ty,caf\xE9\n"), sheet.Options{}, "a.csv:3:8: the byte 0xE9 is not UTF-8"},
-	{"undeclared, after the first chunk", "a.csv", []byte("a,b\n" + strings.Repeat("é,1\n", 20_000) + "\xE9,1\n"), sheet.Options{}, "a.csv:20002:1: the byte 0xE9"},
-	{"UTF-8 cut short", "a.csv", []byte("a,b\n1,\xC3"), sheet.Options{}, "a.csv:2:3: the byte 0xC3"},
-	{"undefined in Windows-1252", "a.csv", []byte("a,b\n1,\x81\n"), sheet.Options{Encoding: sheet.Windows1252}, "a.csv:2:3: the byte 0x81 is not Windows-1252"},
-	{"half a surrogate", "a.csv", append(inUTF16(binary.LittleEndian, "a,b\n1,"), 0x00, 0xD8, 'x', 0), sheet.Options{}, "a.csv:2:3: the byte 0x00D8 is not UTF-16"},
-	{"half a character", "a.csv", append(inUTF16(binary.BigEndian, "a,b\n1,"), 0x00), sheet.Options{}, "a.csv:2:3: the byte 0x00 is not UTF-16"},
-	{"UTF-16 without a mark", "a.csv", inUTF16(binary.LittleEndian, "a,b\n1,2\n")[2:], sheet.Options{}, "a.csv:1:2: it holds a NUL"},
-	{"NUL", "a.csv", []byte("a,b\n1,2\n\n3,\x00\n"), sheet.Options{}, "a.csv:4:3: it holds a NUL"},
-	{"two delimiters", "a.csv", []byte("a,b;c\n1,2;3\n"), sheet.Options{}, "a.csv!1: the fields of the header may be parted by “,” or by “;”"},
-	{"tab or comma", "a.csv", []byte("Name, first\tSum\n"), sheet.Options{}, "a.csv!1: the fields of the header may be parted by “,” or by a tab"},
-	{"extra field", "a.csv", []byte("a,b\n1,2\n\n1,2,,4\n"), sheet.Options{}, "a.csv!D4: the row has 4 fields, and the header 2"},
-	{"quote never closed", "a.csv", []byte("a,b\n1,2\n\n3,\"4\n5,6\n7,8\n"), sheet.Options{}, "a.csv:4:1: in the row that begins here a quote is opened"},
-	{"quote not doubled", "a.csv", []byte("a,b\n1,\"x\"y\"\n"), sheet.Options{}, "a.csv:2:1: in the row that begins here a quote is opened"},
-	{"stray quote", "a.csv", []byte("a,b\n1,2\n3,5\" pipe\n"), sheet.Options{}, "a.csv:3:4: a quote stands inside a field"},
-	{"quote over 16 MiB", "a.csv", []byte("a,b\n1,2\n3,\"" + strings.Repeat("x\n", 9<<20)), sheet.Options{}, "a.csv:3:1: the row that begins here is longer than 16 MiB"},
-	{"line of 20 MB", "a.csv", []byte("a,b\n1," + strings.Repeat("x", 20<<20)), sheet.Options{}, "a.csv:2:1: the row that begins here is longer than 16 MiB"},
-	{"long field", "a.csv", []byte("a,b\n1," + strings.Repeat("é", 32_768)), sheet.Options{}, "a.csv!B2: holds more than 32,767 characters"},
-	{"too many columns", "a.csv", []byte(strings.Repeat("a,", 16_384) + "a\n"), sheet.Options{}, "a.csv!1: it has more than 16,384 fields"},
-	{"too many rows", "a.csv", []byte("a,b\n" + strings.Repeat("1,2\n", 1<<20+20)), sheet.Options{}, "a.csv: it has more than 1,048,576 rows"},
-	{"nothing but a mark", "a.csv", []byte("\xEF\xBB\xBF"), sheet.Options{}, "a.csv: the file has no rows"},
-	{"blank lines", "a.csv", []byte("\n\r\n,,\n"), sheet.Options{}, "a.csv: the file has no rows"},
-	{"no header", "a.csv", []byte("\n1,2\n"), sheet.Options{}, "a.csv: the file has no header in row 1"},
-	{"blank header", "a.csv", []byte(" , \n1,2\n"), sheet.Options{}, "a.csv: the file has no header in row 1"},
-	{"header beyond the end", "a.csv", []byte("a,b\n1,2\n"), sheet.Options{HeaderRow: 9}, "a.csv: the file has no header in row 9"},
-	{"web page", "a.csv", []byte(" <!DOCTYPE html><table>"), sheet.Options{}, "a.csv: is a web page"},
-	{"gzip cut short", "a.csv.gz", gzipped("a,b\n1,2\n")[:24], sheet.Options{}, "a.csv.gz: the file is damaged: it is cut short"},
-	{"gzip cut in its checksum", "a.csv.gz", gzipped("a,b\n1,2\n")[:len(gzipped("a,b\n1,2\n"))-3], sheet.Options{}, "a.csv.gz: the file is damaged: it is cut short"},
-	{"gzip altered", "a.csv.gz", flip(gzipped("a,b\n1,2\n"), -6), sheet.Options{}, "a.csv.gz: the file is damaged: its checksum"},
-	{"gzip with a tail", "a.csv.gz", append(gzipped("a,b\n1,2\n"), "tail"...), sheet.Options{}, "a.csv.gz: the file is damaged"},
-	{"gzip magic only", "a.csv.gz", []byte("\x1F\x8B"), sheet.Options{}, "a.csv.gz: the file is damaged"},
-	{"gzip bomb in one line", "a.csv.gz", gzipped(strings.Repeat("a", 64<<20)), sheet.Options{}, "a.csv.gz: the file is refused: what it unpacks to"},
-	{"gzip bomb", "a.csv.gz", gzipped("a,b\n" + strings.Repeat(strings.Repeat(" ", 1<<20)+"\n", 64)), sheet.Options{}, "a.csv.gz: the file is refused: what it unpacks to"},
-	{"gzip by another name", "leads.gz", gzipped("a,b\n1,2\n"), sheet.Options{}, "leads.gz: is packed by gzip"},
+}
+
+func csvRefused() []refusedCSVFile {
+	return []refusedCSVFile{
+		{"Latin-1 undeclared", "a.csv", []byte("a,b\n1,2\nx\ty,caf\xE9\n"), sheet.Options{}, "a.csv:3:8: the byte 0xE9 is not UTF-8"},
+		{"undeclared, after the first chunk", "a.csv", []byte("a,b\n" + strings.Repeat("é,1\n", 20_000) + "\xE9,1\n"), sheet.Options{}, "a.csv:20002:1: the byte 0xE9"},
+		{"UTF-8 cut short", "a.csv", []byte("a,b\n1,\xC3"), sheet.Options{}, "a.csv:2:3: the byte 0xC3"},
+		{"undefined in Windows-1252", "a.csv", []byte("a,b\n1,\x81\n"), sheet.Options{Encoding: sheet.Windows1252}, "a.csv:2:3: the byte 0x81 is not Windows-1252"},
+		{"half a surrogate", "a.csv", append(inUTF16(binary.LittleEndian, "a,b\n1,"), 0x00, 0xD8, 'x', 0), sheet.Options{}, "a.csv:2:3: the byte 0x00D8 is not UTF-16"},
+		{"half a character", "a.csv", append(inUTF16(binary.BigEndian, "a,b\n1,"), 0x00), sheet.Options{}, "a.csv:2:3: the byte 0x00 is not UTF-16"},
+		{"UTF-16 without a mark", "a.csv", inUTF16(binary.LittleEndian, "a,b\n1,2\n")[2:], sheet.Options{}, "a.csv:1:2: it holds a NUL"},
+		{"NUL", "a.csv", []byte("a,b\n1,2\n\n3,\x00\n"), sheet.Options{}, "a.csv:4:3: it holds a NUL"},
+		{"two delimiters", "a.csv", []byte("a,b;c\n1,2;3\n"), sheet.Options{}, "a.csv!1: the fields of the header may be parted by “,” or by “;”"},
+		{"tab or comma", "a.csv", []byte("Name, first\tSum\n"), sheet.Options{}, "a.csv!1: the fields of the header may be parted by “,” or by a tab"},
+		{"extra field", "a.csv", []byte("a,b\n1,2\n\n1,2,,4\n"), sheet.Options{}, "a.csv!D4: the row has 4 fields, and the header 2"},
+		{"quote never closed", "a.csv", []byte("a,b\n1,2\n\n3,\"4\n5,6\n7,8\n"), sheet.Options{}, "a.csv:4:1: in the row that begins here a quote is opened"},
+		{"quote not doubled", "a.csv", []byte("a,b\n1,\"x\"y\"\n"), sheet.Options{}, "a.csv:2:1: in the row that begins here a quote is opened"},
+		{"stray quote", "a.csv", []byte("a,b\n1,2\n3,5\" pipe\n"), sheet.Options{}, "a.csv:3:4: a quote stands inside a field"},
+		{"quote over 16 MiB", "a.csv", []byte("a,b\n1,2\n3,\"" + strings.Repeat("x\n", 9<<20)), sheet.Options{}, "a.csv:3:1: the row that begins here is longer than 16 MiB"},
+		{"line of 20 MB", "a.csv", []byte("a,b\n1," + strings.Repeat("x", 20<<20)), sheet.Options{}, "a.csv:2:1: the row that begins here is longer than 16 MiB"},
+		{"long field", "a.csv", []byte("a,b\n1," + strings.Repeat("é", 32_768)), sheet.Options{}, "a.csv!B2: holds more than 32,767 characters"},
+		{"too many columns", "a.csv", []byte(strings.Repeat("a,", 16_384) + "a\n"), sheet.Options{}, "a.csv!1: it has more than 16,384 fields"},
+		{"too many rows", "a.csv", []byte("a,b\n" + strings.Repeat("1,2\n", 1<<20+20)), sheet.Options{}, "a.csv: it has more than 1,048,576 rows"},
+		{"nothing but a mark", "a.csv", []byte("\xEF\xBB\xBF"), sheet.Options{}, "a.csv: the file has no rows"},
+		{"blank lines", "a.csv", []byte("\n\r\n,,\n"), sheet.Options{}, "a.csv: the file has no rows"},
+		{"no header", "a.csv", []byte("\n1,2\n"), sheet.Options{}, "a.csv: the file has no header in row 1"},
+		{"blank header", "a.csv", []byte(" , \n1,2\n"), sheet.Options{}, "a.csv: the file has no header in row 1"},
+		{"header beyond the end", "a.csv", []byte("a,b\n1,2\n"), sheet.Options{HeaderRow: 9}, "a.csv: the file has no header in row 9"},
+		{"web page", "a.csv", []byte(" <!DOCTYPE html><table>"), sheet.Options{}, "a.csv: is a web page"},
+		{"gzip cut short", "a.csv.gz", gzipped("a,b\n1,2\n")[:24], sheet.Options{}, "a.csv.gz: the file is damaged: it is cut short"},
+		{"gzip cut in its checksum", "a.csv.gz", gzipped("a,b\n1,2\n")[:len(gzipped("a,b\n1,2\n"))-3], sheet.Options{}, "a.csv.gz: the file is damaged: it is cut short"},
+		{"gzip altered", "a.csv.gz", flip(gzipped("a,b\n1,2\n"), -6), sheet.Options{}, "a.csv.gz: the file is damaged: its checksum"},
+		{"gzip with a tail", "a.csv.gz", append(gzipped("a,b\n1,2\n"), "tail"...), sheet.Options{}, "a.csv.gz: the file is damaged"},
+		{"gzip magic only", "a.csv.gz", []byte("\x1F\x8B"), sheet.Options{}, "a.csv.gz: the file is damaged"},
+		{"gzip bomb in one line", "a.csv.gz", gzipped(strings.Repeat("a", 64<<20)), sheet.Options{}, "a.csv.gz: the file is refused: what it unpacks to"},
+		{"gzip bomb", "a.csv.gz", gzipped("a,b\n" + strings.Repeat(strings.Repeat(" ", 1<<20)+"\n", 64)), sheet.Options{}, "a.csv.gz: the file is refused: what it unpacks to"},
+		{"gzip by another name", "leads.gz", gzipped("a,b\n1,2\n"), sheet.Options{}, "leads.gz: is packed by gzip"},
+	}
 }
 
 // flip alters the byte that stands n from the end.
@@ -176,7 +179,7 @@ func flip(b []byte, n int) []byte {
 }
 
 func TestCSVRefused(t *testing.T) {
-	for _, tt := range csvRefused {
+	for _, tt := range csvRefused() {
 		t.Run(tt.name, func(t *testing.T) {
 			path := saveAs(t, "copy", tt.data)
 			tt.options.As = tt.file

@@ -10,8 +10,8 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// maxRecord bounds one row of a CSV file: a quote that is never closed would
-// swallow the rest of the file into memory.
+// maxRecord bounds the text of one row. In a CSV file a quote that is never
+// closed would swallow the rest of the file into memory.
 const maxRecord = 16 << 20
 
 // errLongRecord says that a row passes maxRecord; the pass knows where it began.

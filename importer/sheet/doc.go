@@ -13,6 +13,9 @@
 //	book.go      a sheet with its header
 //	pass.go      one pass over a sheet's rows (cell)
 //	merges.go    merged cells
+//	compound.go  encrypted workbooks
+//	csv.go       CSV files (csv_delimiter, csv_row)
+//	csv_text.go  a text file as UTF-8 (csv_encoding, gzip)
 //
 // The one promise above all: a row is never lost without a word. A pass
 // delivers every row of the sheet that has a value in it, or ends with an
@@ -21,9 +24,12 @@
 // something to be repaired.
 //
 // What is wrong with a file is a problem.Problem whose place is the file's
-// path. Codes: no-such-file, cannot-read, not-a-workbook, encrypted-workbook,
-// damaged-workbook, workbook-too-large, sheet-not-found, empty-sheet,
-// no-header. Contents of cells never stand in a message.
+// path, or a line or a cell of a CSV file. Codes: no-such-file, cannot-read,
+// not-a-workbook, encrypted-workbook, wrong-password, damaged-workbook,
+// workbook-too-large, sheet-not-found, empty-sheet, no-header; for a CSV file
+// also not-text, unknown-delimiter, extra-field, long-field, open-quote,
+// stray-quote, wrong-row, damaged-file, file-too-large. Contents of cells never
+// stand in a message.
 //
 // Decisions about cells that a file leaves open: a format of elapsed time
 // ([h]:mm) is a number's, shown as it is there (26:30); a cell of type d is a

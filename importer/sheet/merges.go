@@ -41,7 +41,9 @@ func survey(a *archive, name string) ([]area, error) {
 		if err != nil {
 			return nil, err
 		}
-		areas = append(areas, m)
+		if areas = append(areas, m); len(areas) > maxMerges {
+			return nil, tooLarge("its sheet has more than a million merged cells")
+		}
 	}
 	slices.SortFunc(areas, func(a, b area) int { return cmp.Compare(a.top, b.top) })
 	return areas, nil
@@ -95,15 +97,30 @@ func (s *scanner) area() (area, error) {
 // maxColumns is the number of columns of a sheet, A to XFD.
 const maxColumns = 16_384
 
+// Limits against merged cells made to waste time: sheets have a few, or the
+// same ones in every row.
+const (
+	maxMerges    = 1 << 20
+	maxCoverWork = 1 << 24 // merged cells looked at, over all rows in which any begins or ends
+)
+
 // cover follows a pass down the rows.
 type cover struct {
 	ahead []area // begin below the row, by first row
-	here  []area // may reach the row
+	here  []area // may reach the row, by first column and first row
+	reach []int  // for each of here, the last column that it and those before it cover
+	until int    // no area of here ends above this row
+	work  int
 }
 
-// move goes down to a row. More areas side by side than there are columns
-// must overlap, which no spreadsheet program writes.
+// move goes down to a row; ok is false when that takes more work than a sheet
+// can ask for.
 func (c *cover) move(row int) (ok bool) {
+	ended := len(c.here) > 0 && c.until < row
+	begins := len(c.ahead) > 0 && c.ahead[0].top <= row
+	if !ended && !begins {
+		return true
+	}
 	c.here = slices.DeleteFunc(c.here, func(a area) bool { return a.bottom < row })
 	for len(c.ahead) > 0 && c.ahead[0].top <= row {
 		if c.ahead[0].bottom >= row {
@@ -111,15 +128,26 @@ func (c *cover) move(row int) (ok bool) {
 		}
 		c.ahead = c.ahead[1:]
 	}
-	return len(c.here) <= maxColumns
+	if c.work += len(c.here); c.work > maxCoverWork {
+		return false
+	}
+	slices.SortFunc(c.here, func(a, b area) int { return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.top, b.top)) })
+	c.reach, c.until = c.reach[:0], maxRows
+	reach := -1
+	for _, a := range c.here {
+		reach = max(reach, a.right)
+		c.reach = append(c.reach, reach)
+		c.until = min(c.until, a.bottom)
+	}
+	return true
 }
 
 // covers tells whether a cell lies under the first cell of an area.
 func (c *cover) covers(row, column int) bool {
-	for _, a := range c.here {
-		if a.left <= column && column <= a.right && (row != a.top || column != a.left) {
-			return true
-		}
+	after, _ := slices.BinarySearchFunc(c.here, column+1, func(a area, column int) int { return cmp.Compare(a.left, column) })
+	if after == 0 || c.reach[after-1] < column {
+		return false
 	}
-	return false
+	last := c.here[after-1] // of those that begin in the column, the lowest
+	return last.left != column || last.top != row
 }

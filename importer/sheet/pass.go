@@ -122,7 +122,9 @@ func (p *pass) readRow() error {
 		case t != startTag:
 			continue
 		case string(p.name) == "c":
-			err = p.readCell()
+			if err = p.readCell(); err == nil && len(p.buf) > maxRecord {
+				err = p.damaged("row %d holds more than 16 MiB of text", p.row)
+			}
 		default:
 			err = p.skip()
 		}
@@ -162,7 +164,7 @@ func (p *pass) deliver(hidden bool) error {
 		return nil
 	}
 	if !p.cover.move(p.row) {
-		return p.damaged("its merged cells overlap")
+		return p.damaged("its merged cells overlap, or are too many")
 	}
 	text := string(p.buf)
 	for _, column := range p.filled {

@@ -1,26 +1,71 @@
 package sheet
 
-import "strings"
-
 // maxStringText bounds the shared strings in memory.
-const maxStringText = 512 << 20
+const maxStringText = 384 << 20
+
+// stringBlock is how much text stands in one block, and endBlock how many ends.
+// No text is longer.
+const (
+	stringBlock = 1 << 20
+	endBlock    = 1 << 16
+)
 
 // sharedStrings are the texts that cells point to by number. They stand one
-// after the other in one string, which costs the garbage collector nothing.
+// after the other in blocks, which never grow: making room for more would take
+// twice the memory, and pointers would cost the garbage collector time. A text
+// lies in one block.
 type sharedStrings struct {
-	text string
-	ends []uint32 // where each text ends
+	blocks []string
+	ends   [][]uint32 // where each text ends, counted over all blocks as if they were full
+	count  int
+	open   []byte // the block that is being filled
 }
 
-func (t *sharedStrings) len() int { return len(t.ends) }
+func (t *sharedStrings) len() int { return t.count }
+
+func (t *sharedStrings) end(i int) int {
+	if i < 0 {
+		return 0
+	}
+	return int(t.ends[i/endBlock][i%endBlock])
+}
 
 func (t *sharedStrings) at(i int) string {
-	from := uint32(0)
-	if i > 0 {
-		from = t.ends[i-1]
+	from, to := t.end(i-1), t.end(i)
+	if from == to {
+		return ""
 	}
-	return t.text[from:t.ends[i]]
+	block := (to - 1) / stringBlock
+	from = max(from, block*stringBlock)
+	return t.blocks[block][from-block*stringBlock : to-block*stringBlock]
 }
+
+// add appends a text.
+func (t *sharedStrings) add(text []byte) {
+	if len(t.open)+len(text) > stringBlock {
+		t.seal()
+	}
+	t.open = append(t.open, text...)
+	if t.count%endBlock == 0 {
+		t.ends = append(t.ends, make([]uint32, 0, endBlock))
+	}
+	end := len(t.blocks)*stringBlock + len(t.open)
+	if len(text) == 0 {
+		end = t.end(t.count - 1)
+	}
+	last := len(t.ends) - 1
+	t.ends[last] = append(t.ends[last], uint32(end))
+	t.count++
+}
+
+// seal ends the block that is being filled.
+func (t *sharedStrings) seal() {
+	t.blocks = append(t.blocks, string(t.open))
+	t.open = t.open[:0]
+}
+
+// size is the memory that the texts take.
+func (t *sharedStrings) size() int { return len(t.blocks)*stringBlock + 4*endBlock*len(t.ends) }
 
 // readStrings reads the part of the shared strings.
 func readStrings(a *archive, name string) (*sharedStrings, error) {
@@ -31,7 +76,6 @@ func readStrings(a *archive, name string) (*sharedStrings, error) {
 	defer p.Close()
 	s := newScanner(p)
 	t := &sharedStrings{}
-	var text strings.Builder
 	var one []byte
 	for {
 		token, err := s.next()
@@ -39,7 +83,8 @@ func readStrings(a *archive, name string) (*sharedStrings, error) {
 		case err != nil:
 			return nil, err
 		case token == endOfPart:
-			t.text = text.String()
+			t.seal()
+			t.open = nil
 			return t, nil
 		case token != startTag:
 			continue
@@ -52,14 +97,13 @@ func readStrings(a *archive, name string) (*sharedStrings, error) {
 			err = s.skip()
 		default:
 			one, err = s.richText(one[:0])
-			text.Write(one)
-			t.ends = append(t.ends, uint32(text.Len()))
+			t.add(one)
 		}
 		if err != nil {
 			return nil, err
 		}
-		if text.Len()+4*len(t.ends) > maxStringText {
-			return nil, tooLarge("its shared strings take more than 512 MiB")
+		if t.size() > maxStringText {
+			return nil, tooLarge("its shared strings take more than 384 MiB")
 		}
 	}
 }

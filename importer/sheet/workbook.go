@@ -74,6 +74,9 @@ func (b *workbook) visit(s *scanner, path []string) error {
 		b.sheets = append(b.sheets, sheetEntry{
 			name: attrs["name"], id: attrs["id"], hidden: state == "hidden" || state == "veryHidden",
 		})
+		if len(b.sheets) > maxEntries {
+			return s.damaged("it names more sheets than there can be parts")
+		}
 		return err
 	}
 	return nil
@@ -109,6 +112,9 @@ func (a *archive) relations(part string) ([]relation, error) {
 		all = append(all, relation{
 			id: attrs["Id"], kind: path.Base(attrs["Type"]), target: resolve(dir, attrs["Target"]),
 		})
+		if len(all) > maxEntries {
+			return s.damaged("it points to more parts than there can be")
+		}
 		return nil
 	})
 	return all, err

@@ -1,0 +1,31 @@
+package cli_test
+
+import (
+	"strconv"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/xuri/excelize/v2"
+)
+
+// encryptWorkbook saves a workbook with a password.
+func encryptWorkbook(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, 2)
+	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	ts.Check(f.SaveAs(ts.MkAbs(args[0]), excelize.Options{Password: args[1]}))
+}
+
+// hideRows hides rows of a workbook's first sheet.
+func hideRows(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, many)
+	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	for _, arg := range args[1:] {
+		row, err := strconv.Atoi(arg)
+		ts.Check(err)
+		ts.Check(f.SetRowVisible(f.GetSheetName(0), row, false))
+	}
+	ts.Check(f.Save())
+}

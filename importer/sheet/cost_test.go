@@ -1,0 +1,432 @@
+package sheet_test
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping/problem"
+)
+
+var costs = flag.Bool("costs", false, "TestCosts: large files too, and what each costs")
+
+// TestMain lets the test read a file in a process of its own, whose memory can
+// be told from the test's.
+func TestMain(m *testing.M) {
+	if request := os.Getenv("CLAIMSHEET_READ"); request != "" {
+		readAlone(request)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// reading is what a process read, and what it took.
+type reading struct {
+	Path    string
+	Options sheet.Options
+	Rows    int
+	Code    string  // of the problem; "" for none
+	Peak    int64   // of resident memory in bytes; 0 where it cannot be told
+	Seconds float64 // of processor time
+}
+
+// readAlone reads a file and prints what it came to.
+func readAlone(request string) {
+	var r reading
+	if err := json.Unmarshal([]byte(request), &r); err != nil {
+		panic(err)
+	}
+	err := func() error {
+		opened, err := sheet.Open(r.Path, r.Options)
+		if err != nil {
+			return err
+		}
+		defer opened.Close()
+		for _, err := range opened.Records() {
+			if err != nil {
+				return err
+			}
+			r.Rows++
+		}
+		return nil
+	}()
+	var list problem.List
+	if p, ok := errors.AsType[problem.Problem](err); ok {
+		r.Code = p.Code
+	} else if errors.As(err, &list) {
+		r.Code = list[0].Code
+	} else if err != nil {
+		panic(err)
+	}
+	r.Peak = peakMemory()
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
+		panic(err)
+	}
+}
+
+// peakMemory is the most memory that this process has had resident, as Linux
+// tells it.
+func peakMemory() int64 {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
+			kib, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kib << 10
+		}
+	}
+	return 0
+}
+
+// alone reads a file in a process of its own.
+func alone(t testing.TB, path string, o sheet.Options) reading {
+	t.Helper()
+	request, err := json.Marshal(reading{Path: path, Options: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "CLAIMSHEET_READ="+string(request))
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("the reader ended with %v\n%s", err, said.String())
+	}
+	var r reading
+	if err := json.Unmarshal(out, &r); err != nil {
+		t.Fatal(err)
+	}
+	// On a busy machine the clock tells nothing.
+	r.Seconds = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	return r
+}
+
+// What a file may cost, however hostile it is.
+const (
+	mostSeconds = 10
+	mostMemory  = 512 << 20
+)
+
+// TestCosts reads every hostile file in a process of its own: none may panic,
+// take long or much memory, or give fewer rows than are in it and no error.
+func TestCosts(t *testing.T) {
+	var slowest, largest reading
+	files := 0
+	check := func(t *testing.T, path string, o sheet.Options, want string, rows int) {
+		t.Helper()
+		r := alone(t, path, o)
+		files++
+		if r.Seconds > mostSeconds || r.Peak > mostMemory {
+			t.Errorf("it takes %.1f s and %d MiB", r.Seconds, r.Peak>>20)
+		}
+		if r.Code != want || want == "" && r.Rows != rows {
+			t.Errorf("%d rows and the problem %q, want %d and %q", r.Rows, r.Code, rows, want)
+		}
+		if *costs {
+			t.Logf("%.2f s, %d MiB, %d rows, %s", r.Seconds, r.Peak>>20, r.Rows, r.Code)
+		}
+		if r.Seconds > slowest.Seconds {
+			slowest = r
+		}
+		if r.Peak > largest.Peak {
+			largest = r
+		}
+	}
+	small := append(hostileFiles(), compoundRefused(t)...)
+	for i, tt := range small {
+		if !*costs && i%8 != 0 {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) { check(t, save(t, tt.data), tt.options, tt.want, 0) })
+	}
+	for i, tt := range csvRefused() {
+		if !*costs && i%8 != 0 {
+			continue
+		}
+		t.Run("CSV "+tt.name, func(t *testing.T) {
+			tt.options.As = tt.file
+			path := save(t, tt.data)
+			check(t, path, tt.options, codeOf(path, tt.options), 0)
+		})
+	}
+	for _, tt := range largeFiles {
+		if !*costs && !tt.short {
+			continue
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), tt.file)
+			f, err := os.Create(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.write(f)
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			check(t, path, sheet.Options{}, tt.want, tt.rows)
+		})
+	}
+	t.Logf("%d files; at most %.2f s (%s) and %d MiB (%s)", files, slowest.Seconds, filepath.Base(slowest.Path), largest.Peak>>20, filepath.Base(largest.Path))
+}
+
+// codeOf is the code of the problem that a file has, read in this process.
+func codeOf(path string, o sheet.Options) string {
+	_, _, err := read(path, o)
+	var list problem.List
+	if errors.As(err, &list) {
+		return list[0].Code
+	}
+	p, _ := errors.AsType[problem.Problem](err)
+	return p.Code
+}
+
+// largeFiles are made to exhaust the machine, or are only large.
+var largeFiles = []struct {
+	name, file string
+	write      func(io.Writer)
+	want       string // the code of the problem; "" for none
+	rows       int
+	short      bool // in the short form of the test too
+}{
+	{"a bomb of 1 GiB", "bomb.xlsx", sheetOf(repeat(" ", 1<<30)), "workbook-too-large", 0, false},
+	{"a bomb of 1 GiB below the ratio", "noisy.xlsx", sheetOf(noisy(1 << 30)), "damaged-workbook", 0, false},
+	{"a million empty rows", "empty.xlsx", sheetOf(emptyRows(1<<20 - 10)), "", 1, true},
+	{"a million rows of styled empty cells", "styled.xlsx", sheetOf(styledRows(1 << 20)), "", 0, false},
+	{"a million merged cells side by side", "merged.xlsx", merged(1<<20-1, func(i int) string { return fmt.Sprintf("B%d:C%d", i+1, i+1) }), "", 2000, false},
+	{"merged cells over all rows", "tall.xlsx", merged(16_000, func(i int) string { c := columnOf(i); return c + "1:" + c + "1048576" }), "", 0, true},
+	{"merged cells in stairs", "stairs.xlsx", merged(1<<20-1, func(i int) string { return fmt.Sprintf("B%d:C%d", i+1, min(i+20_000, 1<<20)) }), "damaged-workbook", 0, false},
+	{"ten million merged cells", "many.xlsx", merged(10_000_000, func(int) string { return "B1:C1" }), "workbook-too-large", 0, false},
+	{"a row of 500 MB", "wide.xlsx", sheetOf(wideRow), "damaged-workbook", 0, false},
+	{"shared strings of 380 MB", "strings.xlsx", sharedOf(25_000_000, func(i int) string { return fmt.Sprintf("%014d", i*7919) }), "workbook-too-large", 0, false},
+	{"fifty million empty shared strings", "none.xlsx", sharedOf(50_000_000, func(int) string { return "" }), "", 1, false},
+	{"100,000 sheets and as many relations", "sheets.xlsx", manySheets(100_000), "damaged-workbook", 0, true},
+	{"number formats of 1 MB", "formats.xlsx", longFormats, "", 1, true},
+	{"a million document properties", "properties.xlsx", manyProperties(900_000), "", 1, false},
+	{"comments and instructions", "comments.xlsx", sheetOf(repeat("<!-- "+strings.Repeat("<row r='2'/>", 4000)+" --><?x y?>", 2000)), "", 0, false},
+	{"macros and external links", "macros.xlsm", macros, "", 1, true},
+	{"1,048,575 rows of CSV", "full.csv", csvRows(1<<20 - 1), "", 1<<20 - 1, false},
+	{"1,048,575 rows of CSV, packed", "full.csv.gz", packed(csvRows(1<<20 - 1)), "", 1<<20 - 1, false},
+	{"a million blank lines", "blank.csv", csvOf(repeat("\n", 1<<20-3), "x,y\n"), "", 1, true},
+	{"16,384 columns of CSV", "columns.csv", csvOf(repeat(strings.Repeat("a,", 16_383)+"a\n", 2000), ""), "extra-field", 0, false},
+	{"a packed bomb of 800 MB", "bomb.csv.gz", packed(csvOf(repeat("a,\n", 1<<28), "")), "file-too-large", 0, false},
+	{"a packed line of 1 GiB", "line.csv.gz", packed(csvOf(noisy(1<<30), "")), "open-quote", 0, false},
+}
+
+// repeat writes a text n times.
+func repeat(text string, n int) func(io.Writer) {
+	return func(w io.Writer) {
+		b := bufio.NewWriter(w)
+		for range n {
+			_, _ = b.WriteString(text)
+		}
+		_ = b.Flush()
+	}
+}
+
+// noisy writes size bytes that pack to about a hundredth: white space with a
+// number now and then.
+func noisy(size int) func(io.Writer) {
+	return func(w io.Writer) {
+		const chunk = 1000
+		b := bytes.Repeat([]byte(" "), chunk)
+		for n := 0; n < size; n += chunk {
+			copy(b, fmt.Sprintf("%09d", n*2654435761%1_000_000_000))
+			_, _ = w.Write(b)
+		}
+	}
+}
+
+// sheetOf is a workbook with a header, what is written, and nothing of a value
+// or a row after it; texts between rows are white space to a reader.
+func sheetOf(body func(io.Writer)) func(io.Writer) {
+	return zipped("xl/worksheets/sheet1.xml", func(w io.Writer) {
+		_, _ = io.WriteString(w, `<worksheet><sheetData><row r="1"><c r="A1" t="str"><v>Head</v></c></row>`)
+		body(w)
+		_, _ = io.WriteString(w, `</sheetData></worksheet>`)
+	})
+}
+
+// zipped is a workbook of one row with a part written.
+func zipped(name string, body func(io.Writer)) func(io.Writer) {
+	return func(f io.Writer) {
+		z := zip.NewWriter(f)
+		z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
+		for other, text := range workbook(rows(`<row r="2"><c r="A2" s="1"><v>1</v></c></row>`)).with(name, "") {
+			w, _ := z.Create(other)
+			_, _ = io.WriteString(w, text)
+		}
+		w, _ := z.Create(name)
+		body(w)
+		_ = z.Close()
+	}
+}
+
+func emptyRows(n int) func(io.Writer) {
+	return func(w io.Writer) {
+		for r := 2; r < n; r++ {
+			fmt.Fprintf(w, `<row r="%d" s="1" customFormat="1" ht="15"/>`, r)
+		}
+		fmt.Fprintf(w, `<row r="%d"><c r="A%d"><v>7</v></c></row>`, n, n)
+	}
+}
+
+func styledRows(n int) func(io.Writer) {
+	return func(w io.Writer) {
+		for r := 2; r <= n; r++ {
+			fmt.Fprintf(w, `<row r="%d">`, r)
+			for c := range 10 {
+				fmt.Fprintf(w, `<c r="%c%d" s="1"/>`, 'A'+c, r)
+			}
+			_, _ = io.WriteString(w, "</row>")
+		}
+	}
+}
+
+func columnOf(i int) string {
+	name := ""
+	for n := i + 1; n > 0; n = (n - 1) / 26 {
+		name = string(rune('A'+(n-1)%26)) + name
+	}
+	return name
+}
+
+// merged is a workbook of 2,000 rows of 30 cells, and n merged cells.
+func merged(n int, ref func(int) string) func(io.Writer) {
+	return zipped("xl/worksheets/sheet1.xml", func(w io.Writer) {
+		_, _ = io.WriteString(w, `<worksheet><sheetData><row r="1"><c r="A1" t="str"><v>Head</v></c></row>`)
+		for r := 2; r <= 2001; r++ {
+			fmt.Fprintf(w, `<row r="%d">%s</row>`, r*500, strings.Repeat("<c><v>1</v></c>", 30))
+		}
+		_, _ = io.WriteString(w, `</sheetData><mergeCells>`)
+		for i := range n {
+			fmt.Fprintf(w, `<mergeCell ref="%s"/>`, ref(i))
+		}
+		_, _ = io.WriteString(w, `</mergeCells></worksheet>`)
+	})
+}
+
+func wideRow(w io.Writer) {
+	_, _ = io.WriteString(w, `<row r="2">`)
+	for i := range 16_384 {
+		_, _ = io.WriteString(w, `<c t="str"><v>`)
+		noisy(32_000)(w)
+		fmt.Fprintf(w, `%d</v></c>`, i)
+	}
+	_, _ = io.WriteString(w, `</row>`)
+}
+
+func sharedOf(n int, text func(int) string) func(io.Writer) {
+	return zipped("xl/sharedStrings.xml", func(w io.Writer) {
+		b := bufio.NewWriter(w)
+		_, _ = b.WriteString("<sst>")
+		for i := range n {
+			if s := text(i); s != "" {
+				fmt.Fprintf(b, "<si><t>%s</t></si>", s)
+			} else {
+				_, _ = b.WriteString("<si/>")
+				if i%64 == 0 { // below the ratio
+					fmt.Fprintf(b, "<!--%x-->", i*2654435761)
+				}
+			}
+		}
+		_, _ = b.WriteString("</sst>")
+		_ = b.Flush()
+	})
+}
+
+func manySheets(n int) func(io.Writer) {
+	return zipped("xl/workbook.xml", func(w io.Writer) {
+		_, _ = io.WriteString(w, `<workbook xmlns:r="x"><sheets>`)
+		for i := range n {
+			fmt.Fprintf(w, `<sheet name="s%d" sheetId="%d" r:id="x%d" state="hidden"/>`, i, i, i*7919)
+		}
+		_, _ = io.WriteString(w, `</sheets></workbook>`)
+	})
+}
+
+func longFormats(f io.Writer) {
+	zipped("xl/styles.xml", func(w io.Writer) {
+		_, _ = io.WriteString(w, `<styleSheet><numFmts>`)
+		for i := range 8 {
+			fmt.Fprintf(w, `<numFmt numFmtId="%d" formatCode="%s"/>`, 164+i, strings.Repeat("0.0;[h]#,", 100_000+i))
+		}
+		_, _ = io.WriteString(w, `</numFmts><cellXfs><xf/><xf numFmtId="164"/><xf numFmtId="165"/></cellXfs></styleSheet>`)
+	})(f)
+}
+
+func manyProperties(n int) func(io.Writer) {
+	return func(f io.Writer) {
+		z := zip.NewWriter(f)
+		p := workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
+		p["_rels/.rels"] = strings.Replace(p["_rels/.rels"], "</Relationships>",
+			`<Relationship Id="r9" Type="http://x/custom-properties" Target="docProps/custom.xml"/></Relationships>`, 1)
+		for name, text := range p {
+			w, _ := z.Create(name)
+			_, _ = io.WriteString(w, text)
+		}
+		w, _ := z.Create("docProps/custom.xml")
+		_, _ = io.WriteString(w, "<Properties>")
+		for i := range n {
+			fmt.Fprintf(w, `<property name="p%d"><v:lpwstr>%d</v:lpwstr></property>`, i, i*i)
+		}
+		_, _ = io.WriteString(w, "</Properties>")
+		_ = z.Close()
+	}
+}
+
+// macros is an .xlsm with a macro project, a link to another workbook and a
+// connection to a web page: nothing of them is looked at.
+func macros(f io.Writer) {
+	p := workbook(rows(`<row r="2"><c r="A2"><f>[1]Sheet1!A1</f><v>5</v></c></row>`))
+	p["xl/_rels/workbook.xml.rels"] = strings.Replace(p["xl/_rels/workbook.xml.rels"], "</Relationships>",
+		`<Relationship Id="r7" Type="http://x/vbaProject" Target="vbaProject.bin"/>`+
+			`<Relationship Id="r8" Type="http://x/externalLink" Target="externalLinks/externalLink1.xml"/>`+
+			`<Relationship Id="r9" Type="http://x/connections" Target="http://example.invalid/x" TargetMode="External"/></Relationships>`, 1)
+	p["xl/vbaProject.bin"] = "\xD0\xCF\x11\xE0 Sub Auto_Open()"
+	p["xl/externalLinks/externalLink1.xml"] = `<externalLink><oleLink/></externalLink>`
+	_, _ = f.Write(p.zip())
+}
+
+func csvOf(body func(io.Writer), last string) func(io.Writer) {
+	return func(w io.Writer) {
+		_, _ = io.WriteString(w, "a,b\n")
+		body(w)
+		_, _ = io.WriteString(w, last)
+	}
+}
+
+func csvRows(n int) func(io.Writer) {
+	return csvOf(func(w io.Writer) {
+		b := bufio.NewWriter(w)
+		for i := range n {
+			fmt.Fprintf(b, "lead%d@example.com,\"Street %d, Town\"\n", i, i*7919)
+		}
+		_ = b.Flush()
+	}, "")
+}
+
+func packed(body func(io.Writer)) func(io.Writer) {
+	return func(f io.Writer) {
+		z, _ := gzip.NewWriterLevel(f, gzip.BestSpeed)
+		body(z)
+		_ = z.Close()
+	}
+}
