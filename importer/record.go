@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"strings"
 	"sync"
 
 	"claimsheet/apiclient"
@@ -14,8 +15,13 @@ type tally struct {
 	mu       sync.Mutex
 	summary  Summary
 	problems problem.List
+	unlisted int  // problems beyond mostProblems
 	mapping  bool // some done step differs because of the mapping
 }
+
+// mostProblems bounds the problems that are held: a sheet with more of them is
+// the wrong sheet, and each row says its own in any case. Tests lower it.
+var mostProblems = 50_000
 
 // maxSteps bounds the steps of one client, so that lines of the sheet Steps
 // can be numbered by client and step without knowing how many come before.
@@ -72,8 +78,29 @@ func (t *tally) count(o Outcome, dryRun bool) {
 			t.summary.WithoutLink++
 		}
 	}
-	t.problems = append(t.problems, o.Problems...)
+	t.note(o.Problems)
 	t.mapping = t.mapping || o.MappingChanged
+}
+
+// note keeps problems for the workbook and the terminal.
+func (t *tally) note(list problem.List) {
+	room := min(mostProblems-len(t.problems), len(list))
+	t.unlisted += len(list) - room
+	for _, p := range list[:room] {
+		p.Seen = strings.Clone(p.Seen) // it may be a piece of its row's text
+		t.problems = append(t.problems, p)
+	}
+}
+
+// listed are the problems in the order of the sheet, and how many there are
+// besides.
+func (t *tally) listed() problem.List {
+	t.problems.Sort()
+	if t.unlisted == 0 {
+		return t.problems
+	}
+	return append(t.problems, problem.New("more-problems", "%d more problems are not listed one by one", t.unlisted).
+		Hinted("every row of the sheet Results says what is wrong with it"))
 }
 
 // planned counts a request that a run would make.
@@ -119,6 +146,5 @@ func (j *Job) Summary(dryRun bool) (Summary, problem.List, bool) {
 			s.Requests.add(kind, n)
 		}
 	}
-	j.tally.problems.Sort()
-	return s, j.tally.problems, j.tally.mapping
+	return s, j.tally.listed(), j.tally.mapping
 }
