@@ -3,6 +3,7 @@
 // the service, which is asked for the rest.
 //
 //	survey.go    the first pass over a sheet: which rows make one client
+//	             (kept.go: the rows in a private file, read once; spill.go, ahead.go)
 //	vet.go       refuses what would do it all again
 //	job.go       a run: many clients side by side, bounded; guard.go stops and pauses it
 //	decide.go    Plan + what the ledger knows ─▶ what is to be done for each step; pure
@@ -10,10 +11,10 @@
 //	walk.go      a client's steps in order, and which of them wait
 //	execute.go   one client in one worker: intent, request, outcome
 //	             (request.go, patience.go: what is sent, and when again)
-//	acquaint.go  does the service know the client? greet.go acts on it,
+//	acquaint.go  does the service know the client? (people.go) greet.go acts on it,
 //	             reconcile.go settles clients whose creation is uncertain
 //	reread.go    kept answers, read again after a wire pointer is corrected
-//	forecast.go  a dry run: the same decisions, nothing sent
+//	forecast.go  a dry run: the same decisions, nothing sent; draft.go has its results
 //	outcome.go   what became of a client and its rows; record.go and results.go
 //	             put it where the workbook is made from
 //	settle.go    what an operator decides of uncertain steps (decision, doubt, relink)

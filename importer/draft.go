@@ -87,10 +87,6 @@ func (d *Draft) encodeRow(r RowResult) []byte {
 	return b
 }
 
-func appendText(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
 // Rows are the results by source row, ascending.
 func (d *Draft) Rows() iter.Seq2[RowResult, error] {
 	return func(yield func(RowResult, error) bool) {

@@ -1,53 +1,54 @@
 package importer
 
 import (
-	"strings"
+	"encoding/binary"
 
 	"claimsheet/mapping"
 )
 
 // people notes which client something belongs to: an address that is being
-// used, an id that the service gave. A million of them must fit, so clients
-// are held once, by number, and what is noted by its fingerprint.
+// used, an id that the service gave. A million of them must fit, so what is
+// noted is held by its fingerprint, and the clients as bytes, one behind the
+// other.
 //
 // It is not safe for concurrent use.
 type people struct {
-	numbers map[[16]byte]int32 // by client
-	clients []mapping.Identity
-	owner   map[[16]byte]int32 // by what is noted
+	owner   map[[16]byte]uint32 // where in clients the owner of what is noted stands
+	clients []byte
 }
 
-func newPeople() *people {
-	return &people{numbers: map[[16]byte]int32{}, owner: map[[16]byte]int32{}}
-}
+func newPeople() *people { return &people{owner: map[[16]byte]uint32{}} }
 
 // of is the client that something was noted for.
 func (p *people) of(what string) (who mapping.Identity, known bool) {
-	n, known := p.owner[fingerprintOf(what)]
+	at, known := p.owner[fingerprintOf(what)]
 	if !known {
 		return mapping.Identity{}, false
 	}
-	return p.clients[n], true
+	space, rest := cutText(p.clients[at:])
+	key, _ := cutText(rest)
+	return mapping.Identity{Space: space, Key: key}, true
 }
 
 // note notes something for a client, unless it is another's already.
 func (p *people) note(what string, who mapping.Identity) {
 	key := fingerprintOf(what)
-	if _, known := p.owner[key]; !known {
-		p.owner[key] = p.number(who)
+	if _, known := p.owner[key]; known {
+		return
 	}
+	p.owner[key] = uint32(len(p.clients))
+	p.clients = appendText(appendText(p.clients, who.Space), who.Key)
 }
 
 func (p *people) forget(what string) { delete(p.owner, fingerprintOf(what)) }
 
-func (p *people) number(who mapping.Identity) int32 {
-	key := fingerprint(who)
-	n, known := p.numbers[key]
-	if !known {
-		n = int32(len(p.clients))
-		p.numbers[key] = n
-		// A copy: the key may be a piece of its row's text.
-		p.clients = append(p.clients, mapping.Identity{Space: who.Space, Key: strings.Clone(who.Key)})
-	}
-	return n
+// appendText writes a text with its length before it.
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// cutText reads what appendText wrote, and gives what is behind it.
+func cutText(b []byte) (s string, rest []byte) {
+	n, size := binary.Uvarint(b)
+	return string(b[size : size+int(n)]), b[size+int(n):]
 }

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"strings"
 	"sync"
 
 	"claimsheet/apiclient"
@@ -15,6 +16,7 @@ type tally struct {
 	summary  Summary
 	sheets   []sheetTally
 	problems problem.List
+	unlisted int  // problems beyond mostProblems
 	mapping  bool // some done step differs because of the mapping
 }
 
@@ -24,6 +26,10 @@ type sheetTally struct {
 	rows, clients Counts
 	withoutLink   int
 }
+
+// mostProblems bounds the problems that are held: a sheet with more of them is
+// the wrong sheet, and each row says its own in any case. Tests lower it.
+var mostProblems = 50_000
 
 // maxSteps bounds the steps of one client, so that lines of the sheet Steps
 // can be numbered by client and step without knowing how many come before.
@@ -117,8 +123,29 @@ func (t *tally) count(o Outcome, sheets int, dryRun bool) {
 			t.sheets[table].withoutLink += withoutLink
 		}
 	}
-	t.problems = append(t.problems, o.Problems...)
+	t.note(o.Problems)
 	t.mapping = t.mapping || o.MappingChanged
+}
+
+// note keeps problems for the workbook and the terminal.
+func (t *tally) note(list problem.List) {
+	room := min(mostProblems-len(t.problems), len(list))
+	t.unlisted += len(list) - room
+	for _, p := range list[:room] {
+		p.Seen = strings.Clone(p.Seen) // it may be a piece of its row's text
+		t.problems = append(t.problems, p)
+	}
+}
+
+// listed are the problems in the order of the sheet, and how many there are
+// besides.
+func (t *tally) listed() problem.List {
+	t.problems.Sort()
+	if t.unlisted == 0 {
+		return t.problems
+	}
+	return append(t.problems, problem.New("more-problems", "%d more problems are not listed one by one", t.unlisted).
+		Hinted("every row of the sheet Results says what is wrong with it"))
 }
 
 // planned counts a request that a run would make.
@@ -164,8 +191,7 @@ func (j *Job) Summary(dryRun bool) (Summary, problem.List, bool) {
 			s.Requests.add(kind, n)
 		}
 	}
-	j.tally.problems.Sort()
-	return s, j.tally.problems, j.tally.mapping
+	return s, j.tally.listed(), j.tally.mapping
 }
 
 // OfSheet is the summary of a whole run cut down to one of its sheets. Requests

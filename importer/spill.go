@@ -32,7 +32,7 @@ const (
 func newSpill(folder string) (*spill, error) {
 	f, err := os.CreateTemp(folder, ".claimsheet-*") // 0600
 	if err != nil {
-		return nil, fmt.Errorf("no room to keep rows while they are worked on: %w", err)
+		return nil, fmt.Errorf("the sheet's rows cannot be kept while they are worked on: %w", err)
 	}
 	return &spill{file: f, named: os.Remove(f.Name()) != nil}, nil
 }
@@ -51,7 +51,9 @@ func (s *spill) add(entry []byte) (at int64, err error) {
 // flush makes every entry readable.
 func (s *spill) flush() error {
 	if s.err == nil && len(s.pending) > 0 {
-		_, s.err = s.file.WriteAt(s.pending, s.written)
+		if _, err := s.file.WriteAt(s.pending, s.written); err != nil {
+			s.err = fmt.Errorf("the sheet's rows cannot be kept while they are worked on: %w", err)
+		}
 		s.written += int64(len(s.pending))
 		s.pending = s.pending[:0]
 	}

@@ -29,6 +29,7 @@ import (
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli"
 	"claimsheet/importer/ledger"
+	"claimsheet/reports"
 )
 
 var update = flag.Bool("update", false, "write what the scripts' commands print into the scripts")
@@ -224,7 +225,11 @@ func putCell(ts *testscript.TestScript, neg bool, args []string) {
 	f, err := excelize.OpenFile(ts.MkAbs(args[0]))
 	ts.Check(err)
 	defer f.Close()
-	ts.Check(f.SetCellValue(f.GetSheetName(0), args[1], args[2]))
+	tab := reports.ResultsSheet // of a results workbook; a sheet's own is its first
+	if n, err := f.GetSheetIndex(tab); err != nil || n < 0 {
+		tab = f.GetSheetName(0)
+	}
+	ts.Check(f.SetCellValue(tab, args[1], args[2]))
 	ts.Check(f.Save())
 }
 

@@ -20,7 +20,6 @@ type Ledger struct {
 	write *writer   // nil when the ledger is open for reading only
 
 	path string // "" for one that is in no file
-	temp string // a folder to remove at Close, "" for none
 
 	closing sync.Once
 	closed  error
@@ -29,9 +28,6 @@ type Ledger struct {
 // durable are the PRAGMAs of the writing connection. FULL syncs the log at
 // every commit, and fullfsync makes that reach the disk itself on macOS.
 var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "foreign_keys(1)"}
-
-// fleeting are those of a scratch ledger: nobody needs it after a power loss.
-var fleeting = []string{"synchronous(OFF)", "foreign_keys(1)"}
 
 // Open opens the ledger at path for reading and writing, and makes it (0600,
 // in a folder of 0700) when it is missing. The caller holds Lock. A file that
@@ -55,26 +51,6 @@ func Open(path string) (*Ledger, error) {
 		return nil, err
 	}
 	return open(path, durable)
-}
-
-// OpenScratch makes a private ledger in a new temporary folder, which Close
-// removes. It is for the results of a dry run and does not survive a power
-// loss.
-func OpenScratch() (*Ledger, error) {
-	dir, err := os.MkdirTemp("", "claimsheet-*") // 0700
-	if err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, "scratch.db")
-	var l *Ledger
-	if err = create(path); err == nil {
-		l, err = open(path, fleeting)
-	}
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	l.temp = dir
-	return l, nil
 }
 
 // OpenReadOnly opens the ledger at path for reading, while another process
@@ -207,9 +183,6 @@ func (l *Ledger) Close() error {
 		err := errors.Join(l.steps.Close(), l.read.Close()) // first: a reader would keep the log open
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)
-		}
-		if l.temp != "" {
-			err = errors.Join(err, os.RemoveAll(l.temp))
 		}
 		l.closed = err
 	})

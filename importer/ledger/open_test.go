@@ -250,20 +250,3 @@ func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
 	}
 	same(t, "rows as they stood when reading began", seen, 50)
 }
-
-func TestScratchIsRemovedAtClose(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
-		t.Setenv(name, dir)
-	}
-	l, err := ledger.OpenScratch()
-	do(t, err)
-	do(t, l.Append(story(jane("", "client"))...))
-	if len(listing(t, dir)) == 0 {
-		t.Error("the scratch ledger is not in the temporary folder")
-	}
-	do(t, l.Close())
-	left, err := os.ReadDir(dir)
-	do(t, err)
-	same(t, "files left", len(left), 0)
-}

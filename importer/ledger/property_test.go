@@ -15,7 +15,7 @@ import (
 // with what the taken events add up to.
 func TestStepFollowsFromEvents(t *testing.T) {
 	t.Parallel()
-	l, err := ledger.OpenScratch()
+	l, err := ledger.OpenScratch(t.TempDir())
 	do(t, err)
 	defer l.Close()
 	try := 0

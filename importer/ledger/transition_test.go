@@ -42,7 +42,7 @@ var roads = map[ledger.State][]ledger.Event{
 // it: read a difference as a change of a promise.
 func TestEveryTransition(t *testing.T) {
 	t.Parallel()
-	l, err := ledger.OpenScratch()
+	l, err := ledger.OpenScratch(t.TempDir())
 	do(t, err)
 	defer l.Close()
 	var table strings.Builder

@@ -1,0 +1,160 @@
+package mapping_test
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"claimsheet/mapping"
+)
+
+// FuzzDayNeverShifts: a day that a person sees, written in any of the ways
+// that a cell can hold it and in whatever time zone the sheet was, is sent as
+// midnight UTC of that calendar day.
+func FuzzDayNeverShifts(f *testing.F) {
+	for _, day := range []int32{0, 1, 58, 59, 60, 61, 365, 29342, 44197, 2_958_465} {
+		f.Add(day, uint8(0), uint8(0))
+		f.Add(day, uint8(1), uint8(1))
+	}
+	zones := []*time.Location{nil, time.UTC, location(f, "Europe/London"), location(f, "Pacific/Kiritimati"), location(f, "America/Sao_Paulo")}
+	formats := map[string]string{"": "2006-01-02", "dd/mm/yyyy": "02/01/2006", "m/d/yyyy": "1/2/2006", "d mmm yyyy": "2 Jan 2006", "mmmm d, yyyy": "January 2, 2006", "yyyymmdd": "20060102"}
+	f.Fuzz(func(t *testing.T, days int32, zone, half uint8) {
+		at := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(days)%2_958_464)
+		if at.Year() < 1900 {
+			t.Skip("no spreadsheet program has such a day")
+		}
+		want := at.Format("2006-01-02") + "T00:00:00Z"
+		sees := func(c mapping.Conversion, cell mapping.Cell) {
+			t.Helper()
+			c.Type, c.Zone = mapping.Date, zones[int(zone)%len(zones)]
+			if v, refusal := c.Convert(cell); refusal != nil || v.Literal != want {
+				t.Fatalf("%s as %q becomes %q, %v", want, cell.Raw, v.Literal, refusal)
+			}
+		}
+		for format, layout := range formats {
+			sees(mapping.Conversion{Format: format}, text(at.Format(layout)))
+		}
+		sees(mapping.Conversion{Format: "yyyymmdd"}, number(at.Format("20060102")))
+		since := func(year int) int {
+			return int((at.Unix() - time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Unix()) / 86400)
+		}
+		serial := since(1900) + 1
+		if serial >= 60 {
+			serial++ // the 29 February 1900 that never was
+		}
+		// A program's arithmetic leaves fractions of a second.
+		noise := []string{"", ".000000001", ".0000"}[half%3]
+		sees(mapping.Conversion{}, date(strconv.Itoa(serial)+noise, at.Format("2006-01-02")))
+		sees(mapping.Conversion{Format: mapping.SerialFormat}, number(strconv.Itoa(serial)))
+		if since(1904) > 0 {
+			sees(mapping.Conversion{Date1904: true}, date(strconv.Itoa(since(1904))+noise, at.Format("2006-01-02")))
+		}
+	})
+}
+
+// FuzzNumbersAreEqual: what is sent is the number that the cell says, exactly
+// in a text and to 15 significant digits in a number cell.
+func FuzzNumbersAreEqual(f *testing.F) {
+	for _, seed := range []string{"0", "-0.00", "1.1", "1,234.50", "£1,234", "-£5", "1E5", "1.1000000000000001", "0.1234567890123456", "123456789012345", "1234567890123456"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if v, refusal := (mapping.Conversion{Type: mapping.Currency}).Convert(text(s)); refusal == nil && !v.IsZero() {
+			digits := strings.Map(func(r rune) rune {
+				switch {
+				case r >= '0' && r <= '9', r == '.':
+					return r
+				case r == '-', r == '−':
+					return '-'
+				}
+				return -1
+			}, s)
+			compareNumbers(t, s, digits, v.Literal)
+		}
+		if _, err := strconv.ParseFloat(s, 64); err != nil || strings.ContainsAny(s, "xXpPiInN_") || len(s) > 60 {
+			return // no file holds it as a number
+		}
+		if v, refusal := (mapping.Conversion{Type: mapping.Numeric}).Convert(number(s)); refusal == nil {
+			compareNumbers(t, s, s, v.Literal)
+		}
+	})
+}
+
+// compareNumbers wants two literals to be one number, but for what is beyond
+// the 15th significant digit.
+func compareNumbers(t *testing.T, cell, said, sent string) {
+	t.Helper()
+	want, ok := new(big.Rat).SetString(said)
+	got, sentOK := new(big.Rat).SetString(sent)
+	if !ok || !sentOK {
+		t.Fatalf("%q is sent as %q", cell, sent)
+	}
+	off := new(big.Rat).Sub(want, got)
+	off.Abs(off).Mul(off, new(big.Rat).SetInt64(1e14))
+	if off.Cmp(want.Abs(want)) > 0 {
+		t.Fatalf("%q is sent as %q", cell, sent)
+	}
+}
+
+// FuzzConvertValues: a table of values gives what it lists for what the cell
+// says, or else, or a refusal: never anything of the cell's own.
+func FuzzConvertValues(f *testing.F) {
+	for _, seed := range []string{"LLOY", " LLOY\u00a0", "lloy", "", "n/a", "=LLOY", "LLOY\x00"} {
+		f.Add(seed, uint8(mapping.TextCell), true)
+		f.Add(seed, uint8(mapping.Number), false)
+	}
+	values := map[string]string{"LLOY": "Lloyds", "n/a": "", "1": "One"}
+	f.Fuzz(func(t *testing.T, s string, kind uint8, open bool) {
+		c := mapping.Conversion{Type: mapping.DropDown, Values: values}
+		if open {
+			other := "Other"
+			c.Else = &other
+		}
+		v, refusal := c.Convert(mapping.Cell{Kind: mapping.CellKind(kind % 7), Raw: s, Shown: s})
+		listed := false
+		for _, to := range values {
+			listed = listed || v.Literal == to
+		}
+		if refusal == nil && !listed && !(open && v.Literal == "Other") {
+			t.Fatalf("%q becomes %q", s, v.Literal)
+		}
+	})
+}
+
+// FuzzWhen: any condition is compiled or refused, says the same each time, and
+// one that fails makes the row invalid, never left out in silence.
+func FuzzWhen(f *testing.F) {
+	for _, seed := range []string{`col("A") != "Yes"`, `num("A") > 1`, `date("A") < date("No")`, `has("A")`, `true`, `1`, `col("A") matches "("`, `int(col("A")) > 0`, `nil`} {
+		f.Add(seed, "x")
+		f.Add(seed, "7")
+	}
+	f.Fuzz(func(t *testing.T, when, cell string) {
+		if !utf8.ValidString(when) || len(when) > 200 || strings.TrimSpace(when) == "" {
+			t.Skip("YAML is UTF-8; a short one shows as much")
+		}
+		source := "sheet: {when: " + strconv.QuoteToASCII(when) + "}\n" + fields("a: A")
+		m, problems := mapping.Parse("m.yaml", []byte(source))
+		if len(problems) > 0 {
+			return
+		}
+		sheet := mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "A"}}
+		b, problems := mapping.Bind(m, &sheet, nil, runDate)
+		if len(problems) > 0 {
+			return
+		}
+		record := mapping.Record{Row: 2, Cells: []mapping.Cell{text("1"), text(cell)}}
+		lead, again := b.Read(record), b.Read(record)
+		if lead.Skipped != again.Skipped || len(lead.Problems) != len(again.Problems) {
+			t.Fatalf("evaluated twice: %+v, %+v", lead, again)
+		}
+		if lead.Skipped != "" && len(lead.Problems) > 0 {
+			t.Fatalf("a row with problems is left out: %v", lead.Problems)
+		}
+		if client := b.Client(record); client != lead.Client {
+			t.Fatalf("whose the row is: %v, %v", client, lead.Client)
+		}
+	})
+}
