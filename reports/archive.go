@@ -9,10 +9,11 @@ import (
 )
 
 // archive is the workbook's zip file. Parts of any size are compressed while
-// they are made, beside the one who makes them.
+// they are made, beside the one who makes them; one at a time.
 type archive struct {
-	zip  *zip.Writer
-	done map[string]bool // the parts that it has
+	zip    *zip.Writer
+	done   map[string]bool // the parts that it has
+	buffer []byte          // what is being compressed
 }
 
 // deflateLevel is the quickest: level 6 makes a sheet a fifth smaller in five
@@ -21,10 +22,16 @@ const deflateLevel = flate.BestSpeed
 
 func newArchive(dst io.Writer) *archive {
 	z := zip.NewWriter(dst)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
-		return flate.NewWriter(w, deflateLevel)
+	var packer *flate.Writer // it is large, and no two parts are open at a time
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (_ io.WriteCloser, err error) {
+		if packer == nil {
+			packer, err = flate.NewWriter(w, deflateLevel)
+			return packer, err
+		}
+		packer.Reset(w)
+		return packer, nil
 	})
-	return &archive{zip: z, done: map[string]bool{}}
+	return &archive{zip: z, done: map[string]bool{}, buffer: make([]byte, partBuffer)}
 }
 
 // put adds a part that is whole already.
@@ -49,7 +56,7 @@ func (a *archive) begin(name string) (*part, error) {
 	from, to := io.Pipe()
 	p := &part{to: to, packed: make(chan error, 1)}
 	go func() {
-		_, err := io.CopyBuffer(struct{ io.Writer }{w}, from, make([]byte, partBuffer))
+		_, err := io.CopyBuffer(struct{ io.Writer }{w}, from, a.buffer)
 		_ = from.CloseWithError(err) // what is written from now on; never an error itself
 		p.packed <- err
 	}()

@@ -78,7 +78,7 @@ func (w *workbook) page(name string, l layout) (*page, error) {
 		return nil, err
 	}
 	w.open = p.part
-	p.rows = newRows(p.part)
+	p.rows = newRows(p.part, w.space)
 	p.raw(p.head)
 	return p, nil
 }

@@ -26,7 +26,7 @@ func TestPicture(t *testing.T) {
 	}
 	plan := loans()
 	plan.Summary.DryRun, plan.Steps = true, each(planned()...)
-	for name, c := range map[string]struct {
+	cases := map[string]struct {
 		book  reports.Book
 		shows []string
 		paint []string
@@ -36,15 +36,28 @@ func TestPicture(t *testing.T) {
 			[]string{"C6EFCE", "FFC7CE", "FFEB9C"}},
 		"plan": {plan, []string{"Leads!E6", "#REF!", "magic link", "“Agreement details” on claim loan/A1", "Requests a run would send"},
 			[]string{"FFC7CE"}},
-	} {
+	}
+	dir := t.TempDir()
+	var paths []string
+	for name, c := range cases {
+		path := filepath.Join(dir, name+".xlsx")
+		paths = append(paths, path)
+		if _, err := reports.WriteWorkbook(path, c.book); err != nil {
+			t.Fatal(err)
+		}
+	}
+	office(t, dir, paths)
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			path, _ := written(t, c.book)
-			pdf := office(t, path, "pdf")
+			pdf := filepath.Join(dir, name+".pdf")
 			text := output(t, "pdftotext", "-layout", pdf, "-")
 			for _, word := range c.shows {
 				if !strings.Contains(text, word) {
 					t.Errorf("LibreOffice does not show %q", word)
 				}
+			}
+			if links := output(t, "pdfinfo", "-url", pdf); name == "results" && !strings.Contains(links, "https://go.example.test/1") {
+				t.Errorf("the redirect url is not clickable; these are:\n%s", links)
 			}
 			seen := colours(t, pdf, name)
 			for _, colour := range c.paint {
@@ -56,13 +69,11 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// office lets LibreOffice convert a file.
-func office(t *testing.T, path, format string) string {
+// office lets LibreOffice print workbooks into PDF files of the same names.
+func office(t *testing.T, dir string, paths []string) {
 	t.Helper()
-	dir := t.TempDir()
-	output(t, "soffice", "-env:UserInstallation=file://"+filepath.Join(dir, "profile"), "--headless", "--convert-to", format, "--outdir", dir, path)
-	ext := strings.SplitN(format, ":", 2)[0]
-	return filepath.Join(dir, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))+"."+ext)
+	output(t, "soffice", append([]string{"-env:UserInstallation=file://" + filepath.Join(t.TempDir(), "profile"),
+		"--headless", "--convert-to", "pdf", "--outdir", dir}, paths...)...)
 }
 
 func output(t *testing.T, program string, args ...string) string {

@@ -30,7 +30,9 @@ type rows struct {
 // rowsBuffer is when rows are passed on.
 const rowsBuffer = partBuffer - 16<<10
 
-func newRows(to io.Writer) *rows { return &rows{to: to, buf: make([]byte, 0, partBuffer)} }
+// newRows starts with the space of the rows of another sheet, which must be
+// finished.
+func newRows(to io.Writer, space []byte) *rows { return &rows{to: to, buf: space[:0]} }
 
 // begin starts a row, which must stand below the one before.
 func (r *rows) begin(row int) { r.beginHigh(row, 1) }

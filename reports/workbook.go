@@ -22,12 +22,13 @@ type workbook struct {
 	open     *part              // the last part begun
 	related  map[string][]byte  // links' addresses, by the part that they belong into
 	maxLinks int                // of a sheet
+	space    []byte             // for the rows of the sheet that is being written
 	counted  map[string]int     // rows written, by part
 }
 
 func newWorkbook(dst io.Writer) *workbook {
 	w := &workbook{File: excelize.NewFile(), archive: newArchive(dst), related: map[string][]byte{},
-		maxLinks: maxLinks, counted: map[string]int{}}
+		maxLinks: maxLinks, space: make([]byte, partBuffer), counted: map[string]int{}}
 	w.styles = newStyles(w.File)
 	w.SetZipWriter(func(io.Writer) excelize.ZipWriter { return w.to })
 	return w
