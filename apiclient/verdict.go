@@ -28,12 +28,13 @@ func (c *Client) Judge(r Request, a Answer, err error) Verdict {
 	if a.Status == 0 {
 		return v.unanswered(err)
 	}
-	if err == nil {
-		if rule, ok := c.ruleFor(a); ok {
-			return c.judgeByRule(v, rule, r, a)
-		}
+	if rule, ok := c.ruleFor(a); ok && err == nil {
+		v = c.judgeByRule(v, rule, r, a)
+	} else {
+		v = c.judgeByStatus(v, r, a, err)
 	}
-	return c.judgeByStatus(v, r, a, err)
+	v.Shared = v.Retry && c.asksForTime(a)
+	return v
 }
 
 // unanswered judges a request that got no answer.

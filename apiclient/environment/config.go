@@ -24,7 +24,8 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	tlsConfig, problems := e.tls.load(e.dir)
 	r.note(problems...)
 	headers, steps := splitHeaders(r, e.headers)
-	if step := e.auth.authorize(r, tlsConfig); step != nil {
+	step, renew := e.auth.authorize(r, tlsConfig)
+	if step != nil {
 		steps = append(steps, step)
 	}
 	r.problems.Sort()
@@ -37,9 +38,11 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		CaseID:            e.CaseID,
 		Headers:           headers,
 		Authorize:         all(steps),
+		Renew:             renew,
 		TLS:               tlsConfig,
 		Timeout:           e.Limits.Timeout,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
+		Adaptive:          e.Limits.Adaptive,
 		Wire:              e.Wire,
 		NotFound:          e.NotFound,
 		Rules:             e.Rules,
