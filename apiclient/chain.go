@@ -16,16 +16,17 @@ const (
 	bodyTimeout    = 60 * time.Second  // on top of it, for the body
 )
 
-// chain is every RoundTripper that a request passes, the first one first. Each
-// changes a copy of the request, never the request itself.
-func chain(cfg Config, line *pace, wire http.RoundTripper) http.RoundTripper {
+// assemble is every RoundTripper that a request passes, the last one first.
+// Each changes a copy of the request, never the request itself.
+func (c *Client) assemble(wire http.RoundTripper) http.RoundTripper {
+	cfg := c.cfg
 	next := http.RoundTripper(oneShot{wire})
 	next = ownTime{cfg.Timeout, next}
 	if cfg.Authorize != nil {
-		next = authorised{cfg.Authorize, next}
+		next = authorised{cfg.Authorize, &c.secrets, next}
 	}
 	next = labelled{cfg.Headers.Clone(), cfg.UserAgent, next}
-	next = paced{line, next}
+	next = paced{c.pace, next}
 	if cfg.ReadOnly {
 		next = readOnly{next}
 	}
@@ -71,10 +72,12 @@ func (t labelled) RoundTrip(req *http.Request) (*http.Response, error) {
 // obeys the run's context, and no longer than a GET may take.
 type authorised struct {
 	authorize func(context.Context, *http.Request) error
+	secrets   *secrets
 	next      http.RoundTripper
 }
 
 func (t authorised) RoundTrip(req *http.Request) (*http.Response, error) {
+	before := req.Header
 	req = req.Clone(req.Context())
 	ctx, cancel := context.WithTimeout(req.Context(), getTimeout)
 	err := t.authorize(ctx, req)
@@ -82,6 +85,7 @@ func (t authorised) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, withoutCredentials(err)
 	}
+	t.secrets.learn(before, req.Header)
 	res, err := t.next.RoundTrip(req)
 	if res != nil {
 		res.Request = req // what the credentials were put on, for Config.Renew
@@ -93,7 +97,7 @@ func (t authorised) RoundTrip(req *http.Request) (*http.Response, error) {
 // sent.
 func withoutCredentials(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
-		return &Failure{NotSent: true, Stop: f.Stop, Reason: f.Reason, Err: err}
+		return &Failure{NotSent: true, Stop: f.Stop, Reason: f.Reason, Hint: f.Hint, Err: err}
 	}
 	return unsent("the credentials could not be had", err)
 }

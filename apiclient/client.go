@@ -26,9 +26,11 @@ type Client struct {
 	rules   []rule
 	pace    *pace
 
-	mu     sync.Mutex
-	sent   map[Kind]int
-	absent map[By]shape // what "nobody" looks like, once learnt
+	mu      sync.Mutex
+	sent    map[Kind]int
+	absent  map[By]shape // what "nobody" looks like, once learnt
+	unknown map[Unknown]int
+	secrets secrets
 }
 
 // rule is a Rule with its expression compiled.
@@ -69,7 +71,7 @@ func New(cfg Config) (*Client, error) {
 		wire = newTransport(cfg)
 	}
 	c.pace = newPace(cfg.RequestsPerSecond, cfg.Adaptive)
-	c.chain = chain(cfg, c.pace, wire)
+	c.chain = c.assemble(wire)
 	return c, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"syscall"
+	"time"
 )
 
 // Failure is why there is no answer, or none that can be used. It is the only
@@ -20,6 +21,14 @@ type Failure struct {
 	// Stop is set when no other request will fare better: a refused
 	// authentication or a certificate that is not trusted.
 	Stop bool
+	// Busy is set on the answer to a GET by which the service asks for time,
+	// RetryAfter is for how long; 0 when it does not say. The Client holds all
+	// its requests back until then.
+	Busy       bool
+	RetryAfter time.Duration
+	// Hint is what to do, from a Rule or for what is usually the cause; may be
+	// empty.
+	Hint string
 	// Reason is one line in our own words, without urls, addresses, personal
 	// data and credentials. It is safe to log.
 	Reason string
@@ -49,6 +58,7 @@ func classify(err error, notSent bool) *Failure {
 	switch {
 	case untrusted(err):
 		f.NotSent, f.Stop, f.Reason = true, true, "the service's certificate is not trusted"
+		f.Hint = certificateHint(err)
 	case refusedHandshake(err, notSent):
 		f.NotSent, f.Stop, f.Reason = true, true, "the service refuses the TLS handshake: a client certificate is missing or not accepted"
 	default:

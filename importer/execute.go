@@ -119,13 +119,16 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 	for pace := newPatience(); ; {
 		e.job.gate.wait(ctx)
-		if ctx.Err() != nil {
+		turn, leave, stopped := e.job.Service.Turn(ctx)
+		if stopped != nil {
 			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
 		}
 		if err := e.intend(d); err != nil {
+			leave()
 			return StepOutcome{}, err
 		}
-		verdict := e.job.Service.Create(ctx, e.job.request(d.step, e.known))
+		verdict := e.job.Service.Create(turn, e.job.request(d.step, e.known))
+		leave()
 		event, o := e.conclude(d, verdict)
 		e.pending = append(e.pending, event)
 		e.job.react(ctx, verdict)
@@ -139,9 +142,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if !next.again {
 			return e.settleClient(ctx, d, verdict, o)
 		}
-		if next.shared {
-			e.job.gate.hold(next.wait)
-		} else {
+		if !next.shared {
 			sleep(ctx, next.wait)
 		}
 		if o, over, err := e.meetAgain(ctx, d); over || err != nil {

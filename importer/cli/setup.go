@@ -9,6 +9,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -225,7 +226,12 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	if len(s.mapping.Activities) == 0 {
 		return service, nil
 	}
-	templates, notes, err := s.service.Templates(ctx)
+	var templates []apiclient.Template
+	var notes []string
+	err := importer.Patiently(ctx, func() (err error) {
+		templates, notes, err = s.service.Templates(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
