@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -22,7 +23,8 @@ type Client struct {
 	cfg     Config
 	base    *url.URL
 	chain   http.RoundTripper
-	counted bool // the transport is our own, whose connections prove what was sent
+	dial    func(context.Context) (net.Conn, error) // nil when the transport is not our own
+	counted bool                                    // the transport is our own, whose connections prove what was sent
 	rules   []rule
 	pace    *pace
 
@@ -68,7 +70,8 @@ func New(cfg Config) (*Client, error) {
 	}
 	wire := cfg.Transport
 	if wire == nil {
-		wire = newTransport(cfg)
+		own := newTransport(cfg)
+		wire, c.dial = own, func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
 	}
 	c.pace = newPace(cfg.RequestsPerSecond, cfg.Adaptive)
 	c.chain = c.assemble(wire)

@@ -16,6 +16,7 @@
 //	unknown.go   answers that nobody has explained yet
 //	find.go      look-ups, and absent.go the learnt shape of "nobody"
 //	templates.go the reference data
+//	examine.go   is all well? for claimsheet doctor
 //
 // A POST is sent at most once by a call to Do, whatever happens: HTTP/1.1
 // only, no replay (GetBody nil), no redirects, no retries; but for the 401 after

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -59,6 +60,9 @@ func classify(err error, notSent bool) *Failure {
 	case untrusted(err):
 		f.NotSent, f.Stop, f.Reason = true, true, "the service's certificate is not trusted"
 		f.Hint = certificateHint(err)
+	case notSent && outdatedTLS(err):
+		f.Stop, f.Reason = true, "the service speaks no TLS of version 1.2 or later"
+		f.Hint = "older versions are not safe: the service's operator must offer TLS 1.2 or 1.3"
 	case refusedHandshake(err, notSent):
 		f.NotSent, f.Stop, f.Reason = true, true, "the service refuses the TLS handshake: a client certificate is missing or not accepted"
 	default:
@@ -106,6 +110,15 @@ func untrusted(err error) bool {
 	_, host := errors.AsType[x509.HostnameError](err)
 	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
 	return verification || authority || host || invalid
+}
+
+// outdatedTLS tells whether the two sides have no version of TLS in common.
+// (Neither error has a type of its own: their texts are all there is.)
+func outdatedTLS(err error) bool {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
+		return op.Err.Error() == "tls: protocol version not supported"
+	}
+	return strings.HasPrefix(err.Error(), "tls: server selected unsupported protocol version")
 }
 
 // certificateAlerts are the alerts by which a server refuses our certificate.

@@ -50,6 +50,19 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	}, nil
 }
 
+// Secrets names what Config fetches from elsewhere, such as “token (env:NAME)”,
+// without fetching it.
+func (e *Environment) Secrets() []string {
+	a := e.auth
+	var names []string
+	for _, ref := range append([]reference{a.token, a.key, a.username, a.password, a.clientID, a.clientSecret}, e.headers...) {
+		if ref.source != literal {
+			names = append(names, ref.key+" ("+string(ref.source)+":"+ref.name+")")
+		}
+	}
+	return names
+}
+
 // Warnings names the secret files and the private key that every user of this
 // machine may read. They are no reason to stop, but to be told.
 func (e *Environment) Warnings() []problem.Problem {

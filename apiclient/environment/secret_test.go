@@ -16,7 +16,8 @@ import (
 // canary must never show anywhere but in a request.
 const canary = "canary-5f0d"
 
-func TestSecretShowsNowhere(t *testing.T) {
+// P-2 of docs/security.md.
+func TestP2_SecretShowsNowhere(t *testing.T) {
 	s := environment.NewSecret(canary)
 	if s.Reveal() != canary {
 		t.Fatalf("Reveal() = %q", s.Reveal())

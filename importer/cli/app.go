@@ -51,7 +51,7 @@ func (p *program) app() *cli.App {
 		Description: "Exit codes: 0 every row done, unchanged, changed or skipped; 1 some rows failed or invalid; " +
 			"2 usage, mapping, configuration or unreadable input; 3 could not run or had to stop; 4 some step uncertain; " +
 			"5 another run holds the ledger; 130, 143 stopped by a signal.",
-		Commands:     []*cli.Command{p.runCommand(), p.rerunCommand(), p.checkCommand(), p.settleCommand(), p.linkCommand(), p.sandboxCommand()},
+		Commands:     []*cli.Command{p.runCommand(), p.rerunCommand(), p.checkCommand(), p.settleCommand(), p.linkCommand(), p.doctorCommand(), p.sandboxCommand()},
 		OnUsageError: usageError,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},

@@ -182,6 +182,7 @@ var changing = []struct {
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":SECONDS`},
 	{regexp.MustCompile(`process \d+`), "process PID"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
+	{regexp.MustCompile(`round trip: .*`), "round trip: DURATION"},
 }
 
 func scrub(ts *testscript.TestScript, neg bool, args []string) {
