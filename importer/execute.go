@@ -26,7 +26,13 @@ type errand struct {
 
 // carryOut does what is missing of a plan. An error means that the run cannot
 // go on; what became of the rows stands in the Outcome.
-func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (Outcome, int, error) {
+func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent int, err error) {
+	e := &errand{job: j, plan: plan, known: ids{claims: map[string]string{}}, made: map[string]time.Time{}}
+	defer func() {
+		if v := recover(); v != nil { // what is known by now is kept, and other workers finish what they do
+			err = errors.Join(Caught(v), e.commit())
+		}
+	}()
 	known, err := j.knownSteps(plan)
 	if err != nil {
 		return Outcome{}, 0, err
@@ -35,7 +41,6 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (Outcome, int, er
 		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
 		return o, 0, nil
 	}
-	e := &errand{job: j, plan: plan, known: ids{claims: map[string]string{}}, made: map[string]time.Time{}}
 	decisions := decide(plan, known, j.Binding)
 	e.remember(decisions)
 

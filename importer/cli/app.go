@@ -27,7 +27,13 @@ type program struct {
 
 // Main runs the command that args (without the program's name) ask for and
 // returns the exit code.
-func Main(ctx context.Context, args []string, stdio IO) int {
+func Main(ctx context.Context, args []string, stdio IO) (code int) {
+	noCore()
+	defer func() {
+		if v := recover(); v != nil {
+			code = sayFault(stdio.Err, importer.Caught(v))
+		}
+	}()
 	p := &program{IO: stdio}
 	err := p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))
 	switch {

@@ -159,7 +159,7 @@ func (s *setup) chooseEnvironment(where place) error {
 	}
 	s.env, s.state, s.warnings = env, where.stateFolder(env, path), env.Warnings()
 	s.scope = env.Identity(apiclient.Version(s.mapping.API.Text))
-	return nil
+	return refuseShared(s.state)
 }
 
 func (s *setup) openSheet(want settings) error {

@@ -59,6 +59,10 @@ func keepInput(given, folder string) (*input, error) {
 			return nil, problem.At(problem.Where{File: folder}, "state-folder", "the folder cannot be made: %v", errors.Unwrap(err)).
 				Hinted("name a state folder that this user may write to with --state")
 		}
+		if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
+			return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
+				Hinted("move it away")
+		}
 		in.remove = func() {
 			for _, dir := range made {
 				_ = os.Remove(dir) // stays when something else is in it
@@ -100,11 +104,12 @@ func (in *input) copy(src io.Reader, folder string) error {
 	}
 	in.digest = hex.EncodeToString(h.Sum(nil))
 	in.path = filepath.Join(folder, in.digest+filepath.Ext(in.given))
-	if _, err := os.Stat(in.path); err == nil {
-		return os.Remove(dst.Name()) // kept by an earlier run
+	if _, err := os.Lstat(in.path); errors.Is(err, os.ErrNotExist) {
+		rest := in.remove
+		in.remove = func() { _ = os.Remove(in.path); rest() }
 	}
-	rest := in.remove
-	in.remove = func() { _ = os.Remove(in.path); rest() }
+	// What an earlier run kept is replaced by the same bytes, whatever has
+	// become of it, or been planted there, since.
 	return os.Rename(dst.Name(), in.path)
 }
 
