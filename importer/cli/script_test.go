@@ -34,7 +34,9 @@ import (
 var update = flag.Bool("update", false, "write what the scripts' commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"claimsheet": claimsheet})
+	testscript.Main(m, map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
+		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
+	}})
 }
 
 // claimsheet is what main.go does.
