@@ -23,8 +23,9 @@ const (
 	// stepsBack is how many seconds of good answers lead from nothing back to the
 	// rate that was cut; from its half, half as many.
 	stepsBack = 20.0
-	// leastRate is as slow as it gets.
-	leastRate = 0.1
+	// leastRate is as slow as it gets by itself; pauses do the rest. leastStep is
+	// what a second of good answers adds at least.
+	leastRate, leastStep = 1.0, 0.2
 )
 
 // pace is the line in which every request of a Client waits: they leave one by
@@ -144,10 +145,10 @@ func (p *pace) refused(a Answer, left time.Time) {
 	if p.rate > 0 {
 		before = min(before, p.rate)
 	} else {
-		p.step, p.lift = before/stepsBack, 2*before
+		p.step, p.lift = max(before/stepsBack, leastStep), 2*before
 	}
 	if p.adaptive {
-		p.step = max(before/stepsBack, leastRate)
+		p.step = max(before/stepsBack, leastStep)
 	}
 	p.rate = max(before/2, leastRate)
 	if p.ceiling > 0 {

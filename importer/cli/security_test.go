@@ -352,6 +352,36 @@ func TestP6_SharedFolders(t *testing.T) {
 	}
 }
 
+// a run that is killed leaves personal data where it belongs, and nothing
+// in the system's folder for temporary files.
+func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
+	s := newScene(t, stepThree, [][]any{{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}})
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	s.oracle.Play(oracle.Once(func(c oracle.Call) bool {
+		if c.Kind == "claim" {
+			close(arrived)
+		}
+		return c.Kind == "claim"
+	}, oracle.Fault{Until: leave}))
+	temp := s.path("temp")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("claimsheet", s.args()...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "TMP="+temp)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-arrived
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	close(leave)
+	s.searchAll("")
+	if left, _ := os.ReadDir(temp); len(left) > 0 {
+		t.Errorf("left in the folder for temporary files: %v", left)
+	}
+}
+
 // P-8: the panic of a command prints where it was, not what it held.
 func TestP8_Panic(t *testing.T) {
 	var out, diagnostics bytes.Buffer
