@@ -69,28 +69,32 @@ const tries = 3
 // Afterwards only an answer of that look means Absent. The error (a *Failure)
 // says what came when it is not "nobody" by Config.NotFound.
 func (c *Client) LearnAbsent(ctx context.Context, by By) error {
-	var a Answer
+	_, err := c.learnAbsent(ctx, by)
+	return err
+}
+
+// learnAbsent is LearnAbsent, with the answer that it learnt from.
+func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, err error) {
 	for range tries {
-		var err error
 		if a, err = c.lookUp(ctx, by, invented(by)); err != nil {
-			return err
+			return a, err
 		}
 		if c.cfg.NotFound.describes(a) && isPage(a) {
-			return &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s with a web page, which says nothing about the client: "+
-				"check base_url and auth", by, statusText(a.Status))}
+			return a, &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s with a web page, which says nothing about the client",
+				by, statusText(a.Status)), Hint: "check the environment's base_url and auth"}
 		}
 		if c.cfg.NotFound.describes(a) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.absent[by] = shapeOf(a)
-			return nil
+			return a, nil
 		}
 		if _, err := c.readMatch(a); err != nil {
 			break
 		}
 	}
-	return &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s, which not_found does not describe: "+
-		"set the environment's not_found to what the service answers for nobody", by, shapeOf(a))}
+	return a, &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s, which not_found does not describe", by, shapeOf(a)),
+		Hint: "set the environment's not_found to what the service answers for nobody"}
 }
 
 // asLearnt refuses an answer that means nobody by its status but does not look

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/time/rate"
 )
 
 const (
@@ -17,18 +16,17 @@ const (
 	bodyTimeout    = 60 * time.Second  // on top of it, for the body
 )
 
-// chain is every RoundTripper that a request passes, the first one first. Each
-// changes a copy of the request, never the request itself.
-func chain(cfg Config, wire http.RoundTripper) http.RoundTripper {
+// assemble is every RoundTripper that a request passes, the last one first.
+// Each changes a copy of the request, never the request itself.
+func (c *Client) assemble(wire http.RoundTripper) http.RoundTripper {
+	cfg := c.cfg
 	next := http.RoundTripper(oneShot{wire})
 	next = ownTime{cfg.Timeout, next}
 	if cfg.Authorize != nil {
-		next = authorised{cfg.Authorize, next}
+		next = authorised{cfg.Authorize, &c.secrets, next}
 	}
 	next = labelled{cfg.Headers.Clone(), cfg.UserAgent, next}
-	if cfg.RequestsPerSecond > 0 {
-		next = paced{newLimiter(cfg.RequestsPerSecond), next}
-	}
+	next = paced{c.pace, next}
 	if cfg.ReadOnly {
 		next = readOnly{next}
 	}
@@ -41,22 +39,6 @@ type readOnly struct{ next http.RoundTripper }
 func (t readOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method != http.MethodGet {
 		return nil, unsent("nothing but look-ups is sent in a dry run", nil)
-	}
-	return t.next.RoundTrip(req)
-}
-
-// newLimiter has a burst of one: a true ceiling, in every stretch of time.
-func newLimiter(perSecond float64) *rate.Limiter { return rate.NewLimiter(rate.Limit(perSecond), 1) }
-
-// paced waits for the request's turn.
-type paced struct {
-	limiter *rate.Limiter
-	next    http.RoundTripper
-}
-
-func (t paced) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := t.limiter.Wait(req.Context()); err != nil {
-		return nil, unsent("stopped before it was sent", err)
 	}
 	return t.next.RoundTrip(req)
 }
@@ -90,21 +72,34 @@ func (t labelled) RoundTrip(req *http.Request) (*http.Response, error) {
 // obeys the run's context, and no longer than a GET may take.
 type authorised struct {
 	authorize func(context.Context, *http.Request) error
+	secrets   *secrets
 	next      http.RoundTripper
 }
 
 func (t authorised) RoundTrip(req *http.Request) (*http.Response, error) {
+	before := req.Header
 	req = req.Clone(req.Context())
 	ctx, cancel := context.WithTimeout(req.Context(), getTimeout)
 	err := t.authorize(ctx, req)
 	cancel()
-	if f, ok := errors.AsType[*Failure](err); ok {
-		return nil, &Failure{NotSent: true, Stop: f.Stop, Reason: f.Reason, Err: err}
-	}
 	if err != nil {
-		return nil, unsent("the credentials could not be had", err)
+		return nil, withoutCredentials(err)
 	}
-	return t.next.RoundTrip(req)
+	t.secrets.learn(before, req.Header)
+	res, err := t.next.RoundTrip(req)
+	if res != nil {
+		res.Request = req // what the credentials were put on, for Config.Renew
+	}
+	return res, err
+}
+
+// withoutCredentials is the failure of a request that has none: it was not
+// sent.
+func withoutCredentials(err error) *Failure {
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return &Failure{NotSent: true, Stop: f.Stop, Reason: f.Reason, Hint: f.Hint, Err: err}
+	}
+	return unsent("the credentials could not be had", err)
 }
 
 // ownTime is the point of no return. A context that is done ends the request

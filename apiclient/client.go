@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -22,12 +23,16 @@ type Client struct {
 	cfg     Config
 	base    *url.URL
 	chain   http.RoundTripper
-	counted bool // the transport is our own, whose connections prove what was sent
+	dial    func(context.Context) (net.Conn, error) // nil when the transport is not our own
+	counted bool                                    // the transport is our own, whose connections prove what was sent
 	rules   []rule
+	pace    *pace
 
-	mu     sync.Mutex
-	sent   map[Kind]int
-	absent map[By]shape // what "nobody" looks like, once learnt
+	mu      sync.Mutex
+	sent    map[Kind]int
+	absent  map[By]shape // what "nobody" looks like, once learnt
+	unknown map[Unknown]int
+	secrets secrets
 }
 
 // rule is a Rule with its expression compiled.
@@ -65,9 +70,11 @@ func New(cfg Config) (*Client, error) {
 	}
 	wire := cfg.Transport
 	if wire == nil {
-		wire = newTransport(cfg)
+		own := newTransport(cfg)
+		wire, c.dial = own, func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
 	}
-	c.chain = chain(cfg, wire)
+	c.pace = newPace(cfg.RequestsPerSecond, cfg.Adaptive)
+	c.chain = c.assemble(wire)
 	return c, nil
 }
 
@@ -97,11 +104,39 @@ func (c *Client) Sent() map[Kind]int {
 // A context that is done before the request is on its way stops it (NotSent).
 // From then on a GET is cancelled with ctx, and a POST is not: it has
 // Config.Timeout for the answer's head and 60 s more for the body.
+//
+// There is one exception to "once": a 401 that no Rule speaks of, which proves
+// that the request was not processed, is sent again with new credentials where
+// Config.Renew has any. A second 401 is the answer.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	a, sent, err := c.once(ctx, r)
+	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
+		return a, err
+	}
+	if _, ruled := c.ruleFor(a); ruled {
+		return a, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, getTimeout)
+	renewed, err := c.cfg.Renew(limited, sent)
+	cancel()
+	if err != nil {
+		return Answer{}, withoutCredentials(err)
+	}
+	if !renewed {
+		return a, nil
+	}
+	a, _, err = c.once(ctx, r)
+	return a, err
+}
+
+// once sends a request and reads its answer. sent is what went out, for an
+// answer that was read in full.
+func (c *Client) once(ctx context.Context, r Request) (a Answer, sent *http.Request, err error) {
 	req, body, err := c.build(ctx, r)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, nil, err
 	}
+	ctx, trip := begin(ctx)
 	proof := &evidence{counted: c.counted}
 	res, err := c.chain.RoundTrip(req.WithContext(proof.watch(ctx)))
 	if err != nil {
@@ -109,25 +144,45 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 		if !f.NotSent {
 			c.count(r.Kind)
 		}
-		return Answer{}, f
+		return Answer{}, nil, f
 	}
 	defer res.Body.Close()
 	c.count(r.Kind)
-	a := Answer{
+	now := time.Now()
+	a = Answer{
 		Status:      res.StatusCode,
 		ContentType: res.Header.Get("Content-Type"),
-		RetryAfter:  retryAfter(res.Header, time.Now()),
+		RetryAfter:  retryAfter(res.Header, now),
 		Early:       body.unread(),
+		Took:        now.Sub(trip.left),
 	}
+	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
 	a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
 	switch {
 	case len(a.Body) > maxBody:
 		a.Body = a.Body[:maxBody]
-		return a, &Failure{Reason: statusText(a.Status) + ", but the answer is larger than 1 MiB"}
+		return a, nil, &Failure{Reason: statusText(a.Status) + ", but the answer is larger than 1 MiB"}
 	case err != nil:
-		return a, &Failure{Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
+		return a, nil, &Failure{Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
 	}
-	return a, nil
+	if c.asksForTime(a) {
+		c.pace.refused(a, trip.left)
+	} else {
+		c.pace.accepted()
+	}
+	return a, res.Request, nil
+}
+
+// asksForTime tells that an answer means "not now" for all requests and not
+// just for this one: a 429, a 503 that says for how long, or one of a Rule that
+// means retry.
+func (c *Client) asksForTime(a Answer) bool {
+	busy := a.Status == http.StatusTooManyRequests || a.RetryAfter > 0 && a.Status == http.StatusServiceUnavailable
+	rule, ruled := c.ruleFor(a)
+	if !ruled {
+		return busy
+	}
+	return rule.Means == "retry" && (busy || a.RetryAfter > 0 || a.Status == http.StatusServiceUnavailable)
 }
 
 func (c *Client) count(k Kind) {

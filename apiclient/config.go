@@ -23,6 +23,11 @@ type Config struct {
 	// sent; its text is never shown unless it is a *Failure, whose Reason and
 	// Stop are taken over.
 	Authorize func(ctx context.Context, req *http.Request) error
+	// Renew gets new credentials in place of those that a request was refused
+	// with (401); nil where there can be none. renewed is false when that would
+	// not help. It may be called from several goroutines, which may all have been
+	// refused for one and the same credential. Its errors are as Authorize's.
+	Renew func(ctx context.Context, refused *http.Request) (renewed bool, err error)
 	// TLS holds the client certificate and the own CA, if any.
 	TLS *tls.Config
 	// Timeout is how long a POST may wait for the answer's head; 0 means 120 s.
@@ -30,7 +35,13 @@ type Config struct {
 	// at most.
 	Timeout time.Duration
 	// RequestsPerSecond is a ceiling over all requests of the Client; 0 means none.
+	// Whatever it is, a service that asks for time (429, or 503 with Retry-After
+	// or by a Rule) is left alone for as long as it says, by all requests, and
+	// gets half as many afterwards until its answers bring the rate back.
 	RequestsPerSecond float64
+	// Adaptive finds the rate below the ceiling by itself: it starts low, and
+	// good answers add to it.
+	Adaptive bool
 
 	// ReadOnly refuses every method but GET before anything is sent: the
 	// second lock of a dry run.

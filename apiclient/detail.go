@@ -4,20 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"mime"
-	"slices"
 	"strconv"
 	"strings"
 )
 
 const maxDetail = 300 // characters
-
-// kept is what a Verdict keeps of an answer's body.
-func kept(a Answer) []byte {
-	if a.Status/100 == 2 || len(a.Body) <= maxKept {
-		return a.Body
-	}
-	return slices.Clone(a.Body[:maxKept])
-}
 
 // mediaType is an answer's, without parameters; "" when it names none.
 func mediaType(a Answer) string {

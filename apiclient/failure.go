@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // Failure is why there is no answer, or none that can be used. It is the only
@@ -20,6 +22,14 @@ type Failure struct {
 	// Stop is set when no other request will fare better: a refused
 	// authentication or a certificate that is not trusted.
 	Stop bool
+	// Busy is set on the answer to a GET by which the service asks for time,
+	// RetryAfter is for how long; 0 when it does not say. The Client holds all
+	// its requests back until then.
+	Busy       bool
+	RetryAfter time.Duration
+	// Hint is what to do, from a Rule or for what is usually the cause; may be
+	// empty.
+	Hint string
 	// Reason is one line in our own words, without urls, addresses, personal
 	// data and credentials. It is safe to log.
 	Reason string
@@ -49,6 +59,10 @@ func classify(err error, notSent bool) *Failure {
 	switch {
 	case untrusted(err):
 		f.NotSent, f.Stop, f.Reason = true, true, "the service's certificate is not trusted"
+		f.Hint = certificateHint(err)
+	case notSent && outdatedTLS(err):
+		f.Stop, f.Reason = true, "the service speaks no TLS of version 1.2 or later"
+		f.Hint = "older versions are not safe: the service's operator must offer TLS 1.2 or 1.3"
 	case refusedHandshake(err, notSent):
 		f.NotSent, f.Stop, f.Reason = true, true, "the service refuses the TLS handshake: a client certificate is missing or not accepted"
 	default:
@@ -96,6 +110,15 @@ func untrusted(err error) bool {
 	_, host := errors.AsType[x509.HostnameError](err)
 	_, invalid := errors.AsType[x509.CertificateInvalidError](err)
 	return verification || authority || host || invalid
+}
+
+// outdatedTLS tells whether the two sides have no version of TLS in common.
+// (Neither error has a type of its own: their texts are all there is.)
+func outdatedTLS(err error) bool {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
+		return op.Err.Error() == "tls: protocol version not supported"
+	}
+	return strings.HasPrefix(err.Error(), "tls: server selected unsupported protocol version")
 }
 
 // certificateAlerts are the alerts by which a server refuses our certificate.

@@ -66,7 +66,7 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (Answer, error
 	if c.cfg.NotFound.describes(a) {
 		return a, nil
 	}
-	if err := c.refusal("the look-up by "+string(by), a); err != nil {
+	if err := c.refusal(req, "the look-up by "+string(by), a); err != nil {
 		return Answer{}, err
 	}
 	return a, nil
@@ -74,13 +74,18 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (Answer, error
 
 // refusal is the failure of a GET that was answered with anything but a 2xx;
 // nil for a 2xx that no rule calls a stop.
-func (c *Client) refusal(what string, a Answer) error {
+func (c *Client) refusal(r Request, what string, a Answer) error {
 	rule, ok := c.ruleFor(a)
 	stop := ok && rule.Means == "stop" || a.Status == http.StatusUnauthorized
 	if a.Status/100 == 2 && !stop {
 		return nil
 	}
-	return &Failure{Stop: stop, Reason: what + " got " + statusText(a.Status)}
+	c.noteUnknown(r, a, "failed")
+	f := &Failure{Stop: stop, Busy: c.asksForTime(a), RetryAfter: a.RetryAfter, Reason: what + " got " + statusText(a.Status)}
+	if f.Hint = meaningOf(a).hint; ok && rule.Hint != "" {
+		f.Hint = rule.Hint
+	}
+	return f
 }
 
 // readMatch is the id of the one client in a look-up's answer.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"claimsheet/apiclient"
 )
@@ -83,6 +84,10 @@ var lies = []said{
 // In an environment that has learnt one way of saying "nobody", exactly that
 // one is absent, a plain match is an id, and everything else is an error.
 func TestLookUpsAreNotLiedTo(t *testing.T) {
+	synctest.Test(t, lookUpsAreNotLiedTo) // after "too many", the client waits
+}
+
+func lookUpsAreNotLiedTo(t *testing.T) {
 	matches := []said{
 		{"match", 200, asJSON, `{"contactId":"a"}`},
 		{"match in a list", 200, asJSON, `[{"contactId":"a"}]`},

@@ -311,16 +311,3 @@ func TestRedirectsAreNeverFollowed(t *testing.T) {
 		s.Close()
 	}
 }
-
-func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
-	hits := new(atomic.Int64)
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
-	defer proxy.Close()
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-		t.Setenv(name, proxy.URL)
-	}
-	c := at(t, "https://nowhere.invalid")
-	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || hits.Load() != 0 {
-		t.Errorf("%s, %d requests at the proxy", v.Effect, hits.Load())
-	}
-}

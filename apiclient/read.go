@@ -36,7 +36,7 @@ func (c *Client) read(v Verdict, r Request, a Answer) Verdict {
 	v.Effect = Created
 	if err := c.readInto(&v, c.needs(r.Kind), a); err != nil {
 		v.Effect, v.ID, v.URL = Uncertain, "", ""
-		v.Reason, v.Detail = statusText(a.Status)+", but the answer "+err.Error(), detail(a)
+		v.Reason, v.Detail = statusText(a.Status)+", but the answer "+err.Error(), detail(c.forShow(a))
 	}
 	return v
 }

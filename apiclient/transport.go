@@ -1,10 +1,12 @@
 package apiclient
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -39,6 +41,15 @@ func newTransport(cfg Config) *http.Transport {
 		MaxResponseHeaderBytes: maxHead,
 		ResponseHeaderTimeout:  cfg.Timeout,
 	}
+}
+
+// dial opens a connection to base as t does for a request.
+func dial(ctx context.Context, t *http.Transport, base *url.URL) (net.Conn, error) {
+	open, port := t.DialContext, "80"
+	if base.Scheme == "https" {
+		open, port = t.DialTLSContext, "443"
+	}
+	return open(ctx, "tcp", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), port)))
 }
 
 func dialPlain(dialer *net.Dialer) func(context.Context, string, string) (net.Conn, error) {

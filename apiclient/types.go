@@ -48,6 +48,10 @@ type Answer struct {
 	// Early is set when the answer came before the request had been sent in
 	// full: the service cannot have acted on it.
 	Early bool
+	// Date is the service's clock by its header Date; zero when it shows none.
+	Date time.Time
+	// Took is how long the answer's head took, without waiting for the rate.
+	Took time.Duration
 }
 
 // Effect is what became of a creating request, as far as can be proved.
@@ -87,6 +91,9 @@ type Verdict struct {
 	// is not 0. What is NotSent may always be sent again.
 	Retry      bool
 	RetryAfter time.Duration
+	// Shared is set on a Retry by which the service asks for time. The Client
+	// holds back all its requests for it, so there is nothing else to wait for.
+	Shared bool
 }
 
 // Attribute is one attribute of an activity, the same in both versions but for

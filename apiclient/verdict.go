@@ -13,7 +13,15 @@ const maxKept = 4 << 10 // of an answer that is not 2xx, in bytes
 // Create sends a creating request, once, and judges what became of it.
 func (c *Client) Create(ctx context.Context, r Request) Verdict {
 	a, err := c.Do(ctx, r)
-	return c.Judge(r, a, err)
+	v := c.Judge(r, a, err)
+	switch {
+	case err != nil:
+	case v.Effect == Refused:
+		c.noteUnknown(r, a, "failed")
+	case v.Effect == Uncertain:
+		c.noteUnknown(r, a, "uncertain")
+	}
+	return v
 }
 
 // Judge says what became of a creating request, from what Do returned. It
@@ -24,23 +32,25 @@ func (c *Client) Create(ctx context.Context, r Request) Verdict {
 // It judges one attempt by itself: that an earlier attempt was Uncertain
 // (which gives a 409 another meaning) is for the caller to weigh.
 func (c *Client) Judge(r Request, a Answer, err error) Verdict {
-	v := Verdict{Status: a.Status, Answer: kept(a), RetryAfter: a.RetryAfter}
+	v := Verdict{Status: a.Status, RetryAfter: a.RetryAfter}
 	if a.Status == 0 {
 		return v.unanswered(err)
 	}
-	if err == nil {
-		if rule, ok := c.ruleFor(a); ok {
-			return c.judgeByRule(v, rule, r, a)
-		}
+	if rule, ok := c.ruleFor(a); ok && err == nil {
+		v = c.judgeByRule(v, rule, r, a)
+	} else {
+		v = c.judgeByStatus(v, r, a, err)
 	}
-	return c.judgeByStatus(v, r, a, err)
+	v.Shared = v.Retry && c.asksForTime(a)
+	v.Answer = c.kept(r, a, v)
+	return v
 }
 
 // unanswered judges a request that got no answer.
 func (v Verdict) unanswered(err error) Verdict {
 	v.Effect, v.Reason = Uncertain, "there was no answer"
 	if f, ok := errors.AsType[*Failure](err); ok {
-		v.Reason, v.Stop = f.Reason, f.Stop
+		v.Reason, v.Stop, v.Hint = f.Reason, f.Stop, f.Hint
 		if f.NotSent {
 			v.Effect = NotSent
 		}
@@ -63,7 +73,7 @@ func (c *Client) judgeByStatus(v Verdict, r Request, a Answer, err error) Verdic
 	}
 	m := meaningOf(a)
 	v.Effect, v.Stop, v.Retry, v.Hint = m.effect, m.stop, m.retry, m.hint
-	v.Reason, v.Detail = statusText(a.Status), detail(a)
+	v.Reason, v.Detail = statusText(a.Status), detail(c.forShow(a))
 	return v
 }
 
@@ -87,7 +97,7 @@ func (c *Client) judgeByRule(v Verdict, rule Rule, r Request, a Answer) Verdict 
 		v.Reason = statusText(a.Status) + ", which the environment's errors rules read as " + rule.Means
 	}
 	if v.Effect != Created {
-		v.Detail = detail(a)
+		v.Detail = detail(c.forShow(a))
 	}
 	if rule.Hint != "" {
 		v.Hint = rule.Hint

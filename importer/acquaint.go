@@ -112,7 +112,7 @@ func (a *acquaintances) ask(ctx context.Context, plan mapping.Plan) (meeting, er
 		case err != nil && (stops(err) || ctx.Err() != nil):
 			return meeting{}, err
 		case err != nil:
-			return meeting{reason: err.Error(), advice: adviceLookup}, nil
+			return meeting{reason: err.Error(), advice: adviceAfter(err)}, nil
 		}
 		answers = append(answers, found)
 	}
@@ -138,7 +138,11 @@ func (a *acquaintances) find(ctx context.Context, by apiclient.By, value string)
 	if err := a.learn(ctx, by); err != nil {
 		return apiclient.Found{}, err
 	}
-	found, err := a.service.Find(ctx, by, value)
+	var found apiclient.Found
+	err := Patiently(ctx, func() (err error) {
+		found, err = a.service.Find(ctx, by, value)
+		return err
+	})
 	if err == nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -153,7 +157,7 @@ func (a *acquaintances) learn(ctx context.Context, by apiclient.By) error {
 	if a.learnt[by] {
 		return nil
 	}
-	err := a.service.LearnAbsent(ctx, by)
+	err := Patiently(ctx, func() error { return a.service.LearnAbsent(ctx, by) })
 	a.learnt[by] = err == nil
 	return err
 }

@@ -26,7 +26,13 @@ type errand struct {
 
 // carryOut does what is missing of a plan. An error means that the run cannot
 // go on; what became of the rows stands in the Outcome.
-func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (Outcome, int, error) {
+func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent int, err error) {
+	e := &errand{job: j, plan: plan, known: ids{claims: map[string]string{}}, made: map[string]time.Time{}}
+	defer func() {
+		if v := recover(); v != nil { // what is known by now is kept, and other workers finish what they do
+			err = errors.Join(Caught(v), e.commit())
+		}
+	}()
 	known, err := j.knownSteps(plan)
 	if err != nil {
 		return Outcome{}, 0, err
@@ -35,7 +41,6 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (Outcome, int, er
 		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
 		return o, 0, nil
 	}
-	e := &errand{job: j, plan: plan, known: ids{claims: map[string]string{}}, made: map[string]time.Time{}}
 	decisions := decide(plan, known, j.Binding)
 	e.remember(decisions)
 
@@ -119,13 +124,16 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 	for pace := newPatience(); ; {
 		e.job.gate.wait(ctx)
-		if ctx.Err() != nil {
+		turn, leave, stopped := e.job.Service.Turn(ctx)
+		if stopped != nil {
 			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
 		}
 		if err := e.intend(d); err != nil {
+			leave()
 			return StepOutcome{}, err
 		}
-		verdict := e.job.Service.Create(ctx, e.job.request(d.step, e.known))
+		verdict := e.job.Service.Create(turn, e.job.request(d.step, e.known))
+		leave()
 		event, o := e.conclude(d, verdict)
 		e.pending = append(e.pending, event)
 		e.job.react(ctx, verdict)
@@ -139,9 +147,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if !next.again {
 			return e.settleClient(ctx, d, verdict, o)
 		}
-		if next.shared {
-			e.job.gate.hold(next.wait)
-		} else {
+		if !next.shared {
 			sleep(ctx, next.wait)
 		}
 		if o, over, err := e.meetAgain(ctx, d); over || err != nil {

@@ -130,6 +130,14 @@ func stops(err error) bool {
 	return ok && f.Stop
 }
 
+// adviceAfter is what to do about a look-up that failed.
+func adviceAfter(err error) string {
+	if f, ok := errors.AsType[*apiclient.Failure](err); ok && f.Hint != "" {
+		return f.Hint
+	}
+	return adviceLookup
+}
+
 // noteMapping notes that the mapping asks for something else than it did.
 func noteMapping(o *Outcome, decisions []decision) {
 	for _, d := range decisions {

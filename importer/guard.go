@@ -65,7 +65,7 @@ func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
 	}
 	switch {
 	case v.Stop:
-		return errors.New(v.Reason), false
+		return hinted(errors.New(v.Reason), v.Hint), false
 	case g.forbidden >= forbiddenInARow && !g.lifted():
 		return fmt.Errorf("%d answers in a row were HTTP 403 Forbidden", g.forbidden), false
 	case g.ambiguous >= ambiguousInARow:
@@ -73,6 +73,14 @@ func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+// hinted is an error with what to do about it.
+func hinted(err error, hint string) error {
+	if hint == "" {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, hint)
 }
 
 // finished takes a client into account for whom something was sent. refused is
@@ -110,39 +118,25 @@ func (g *guard) alike() bool {
 }
 
 // gate is what all workers pass before they send: it is shut while the
-// service asks for time, or does not answer.
+// service does not answer.
 type gate struct {
-	mu    sync.Mutex
-	until time.Time
-	shut  chan struct{} // nil while no probe is under way
+	mu   sync.Mutex
+	shut chan struct{} // nil while no probe is under way
 }
 
 // wait returns when the gate is open, or when ctx is done.
 func (g *gate) wait(ctx context.Context) {
 	for ctx.Err() == nil {
 		g.mu.Lock()
-		shut, pause := g.shut, time.Until(g.until)
+		shut := g.shut
 		g.mu.Unlock()
-		switch {
-		case shut != nil:
-			select {
-			case <-shut:
-			case <-ctx.Done():
-			}
-		case pause > 0:
-			sleep(ctx, pause)
-		default:
+		if shut == nil {
 			return
 		}
-	}
-}
-
-// hold shuts the gate for a time.
-func (g *gate) hold(d time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if until := time.Now().Add(d); until.After(g.until) {
-		g.until = until
+		select {
+		case <-shut:
+		case <-ctx.Done():
+		}
 	}
 }
 

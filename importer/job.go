@@ -104,7 +104,7 @@ func (j *Job) one(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, as all that follow are.
-		j.stop(f)
+		j.stop(hinted(f, f.Hint))
 		outcome, sent, err = j.carryOut(ctx, plan)
 	}
 	if err != nil {

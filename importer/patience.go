@@ -44,7 +44,7 @@ func newPatience() *patience {
 type rest struct {
 	again  bool
 	wait   time.Duration
-	shared bool // the service asks: all workers wait
+	shared bool // the service asks: its client holds back all requests by itself
 	tooFar bool // it asks for longer than the run waits
 }
 
@@ -61,7 +61,7 @@ func (p *patience) after(v apiclient.Verdict, fresh, repeatable bool) rest {
 	case v.Retry:
 		wait = max(wait, v.RetryAfter)
 		p.waited += wait
-		return rest{again: p.waited <= longestWait, wait: wait, shared: v.Status == 429 || v.RetryAfter > 0}
+		return rest{again: p.waited <= longestWait, wait: wait, shared: v.Shared}
 	case v.Effect == apiclient.Refused && v.Status == 404 && fresh && p.lagged < maxLagging:
 		p.lagged++
 		return rest{again: true, wait: wait}

@@ -32,17 +32,21 @@ func (r *resolver) note(problems ...problem.Problem) {
 	r.problems = append(r.problems, problems...)
 }
 
-// authorize resolves the auth section; nil when nothing is to be added.
-func (c credentials) authorize(r *resolver, tlsConfig *tls.Config) authorize {
+// renew replaces credentials that were refused; see apiclient.Config.Renew.
+type renew func(ctx context.Context, refused *http.Request) (bool, error)
+
+// authorize resolves the auth section; nil when nothing is to be added, or
+// nothing can be renewed.
+func (c credentials) authorize(r *resolver, tlsConfig *tls.Config) (authorize, renew) {
 	switch c.kind {
 	case authBearer:
 		token := r.secret(c.token)
 		return func(_ context.Context, req *http.Request) error {
-			req.Header.Set("Authorization", "Bearer "+token.Reveal())
+			req.Header.Set("Authorization", bearer(token.Reveal()))
 			return nil
-		}
+		}, nil
 	case authAPIKey:
-		return setHeader(c.header, r.secret(c.key))
+		return setHeader(c.header, r.secret(c.key)), nil
 	case authBasic:
 		username, password := r.secret(c.username), r.secret(c.password)
 		if strings.Contains(username.Reveal(), ":") {
@@ -51,11 +55,12 @@ func (c credentials) authorize(r *resolver, tlsConfig *tls.Config) authorize {
 		return func(_ context.Context, req *http.Request) error {
 			req.SetBasicAuth(username.Reveal(), password.Reveal())
 			return nil
-		}
+		}, nil
 	case authOAuth2:
-		return newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig).authorize
+		cache := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig)
+		return cache.authorize, cache.again
 	}
-	return nil
+	return nil, nil
 }
 
 func setHeader(name string, value Secret) authorize {

@@ -24,7 +24,8 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	tlsConfig, problems := e.tls.load(e.dir)
 	r.note(problems...)
 	headers, steps := splitHeaders(r, e.headers)
-	if step := e.auth.authorize(r, tlsConfig); step != nil {
+	step, renew := e.auth.authorize(r, tlsConfig)
+	if step != nil {
 		steps = append(steps, step)
 	}
 	r.problems.Sort()
@@ -37,14 +38,29 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		CaseID:            e.CaseID,
 		Headers:           headers,
 		Authorize:         all(steps),
+		Renew:             renew,
 		TLS:               tlsConfig,
 		Timeout:           e.Limits.Timeout,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
+		Adaptive:          e.Limits.Adaptive,
 		Wire:              e.Wire,
 		NotFound:          e.NotFound,
 		Rules:             e.Rules,
 		Repeatable:        e.Repeatable,
 	}, nil
+}
+
+// Secrets names what Config fetches from elsewhere, such as “token (env:NAME)”,
+// without fetching it.
+func (e *Environment) Secrets() []string {
+	a := e.auth
+	var names []string
+	for _, ref := range append([]reference{a.token, a.key, a.username, a.password, a.clientID, a.clientSecret}, e.headers...) {
+		if ref.source != literal {
+			names = append(names, ref.key+" ("+string(ref.source)+":"+ref.name+")")
+		}
+	}
+	return names
 }
 
 // Warnings names the secret files and the private key that every user of this

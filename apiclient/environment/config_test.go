@@ -270,7 +270,8 @@ func TestConfigOfAPlainEntryHasTheDefaults(t *testing.T) {
 	}
 }
 
-func TestWarningsNameFilesThatEveryoneCanRead(t *testing.T) {
+// P-1 of docs/security.md.
+func TestP1_ExposedFilesAreWarnedOf(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such permissions")
 	}

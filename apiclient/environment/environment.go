@@ -56,6 +56,7 @@ type Environment struct {
 // limits (section "Limits"), so these are the operator's to set.
 type Limits struct {
 	RequestsPerSecond float64       // 0 means no ceiling; the default
+	Adaptive          bool          // find the rate below the ceiling; default false
 	Concurrency       int           // clients side by side; default 8
 	Timeout           time.Duration // how long a POST may wait for its answer; default 120 s
 }

@@ -95,7 +95,8 @@ func TestLoadWithoutAFile(t *testing.T) {
 }
 
 // Files made to exhaust a parser must end in an error, and in a short one.
-func TestLoadSurvivesHostileFiles(t *testing.T) {
+// C-1 of docs/security.md.
+func TestC1_HostileEnvironments(t *testing.T) {
 	var bomb strings.Builder
 	bomb.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
 	for i := 1; i < 20; i++ {

@@ -56,6 +56,8 @@ const maxConcurrency = 256
 var limitFields = []field[Limits]{
 	{"requests_per_second", "a ceiling over all requests; default: none", formNumber,
 		func(r *reader, v value, l *Limits) { l.RequestsPerSecond = r.rate(v) }},
+	{"adaptive", "find the rate by itself: start low, add while the service answers, halve when it asks for time; default false", formBool,
+		func(r *reader, v value, l *Limits) { l.Adaptive = r.boolean(v) }},
 	{"concurrency", "clients worked on side by side; default 8", formInteger(1, maxConcurrency),
 		func(r *reader, v value, l *Limits) { r.integer(v, 1, maxConcurrency, &l.Concurrency) }},
 	{"timeout", "how long a request that creates something may wait for its answer, such as 120s (the default)", formText,

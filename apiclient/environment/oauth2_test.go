@@ -104,7 +104,7 @@ func TestOAuth2KeepsATokenUntilShortlyBeforeItsEnd(t *testing.T) {
 	for seconds, want := range map[int]string{
 		0:    "Bearer token-1", // never ends
 		3600: "Bearer token-1",
-		30:   "Bearer token-3", // too short to go with another request
+		30:   "Bearer token-1", // good for half its life
 	} {
 		s := &tokenServer{answer: lasting(seconds)}
 		c := oauth2(t, serve(t, s).URL, "")

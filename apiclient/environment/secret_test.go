@@ -16,7 +16,8 @@ import (
 // canary must never show anywhere but in a request.
 const canary = "canary-5f0d"
 
-func TestSecretShowsNowhere(t *testing.T) {
+// P-2 of docs/security.md.
+func TestP2_SecretShowsNowhere(t *testing.T) {
 	s := environment.NewSecret(canary)
 	if s.Reveal() != canary {
 		t.Fatalf("Reveal() = %q", s.Reveal())
@@ -61,5 +62,28 @@ func TestSecretShowsNowhere(t *testing.T) {
 	}
 	if got := (environment.Secret{}).Reveal(); got != "" {
 		t.Errorf("the zero secret is %q", got)
+	}
+}
+
+// P-1 of docs/security.md: a secret that is written in the file is refused,
+// wherever one may stand, and not repeated.
+func TestP1_LiteralsAreRefused(t *testing.T) {
+	for _, keys := range []string{
+		"auth: {type: bearer, token: " + canary + "}",
+		"auth: {type: api_key, header: X-Key, key: " + canary + "}",
+		"auth: {type: basic, username: jo, password: " + canary + "}",
+		"auth: {type: oauth2, token_url: 'https://id.example.com', client_id: me, client_secret: " + canary + "}",
+		"headers: {X-Api-Key: " + canary + "}",
+		"headers: {Session-Token: " + canary + "}",
+		"auth: {type: bearer, token: 'ENV:" + canary + "'}",
+	} {
+		path := write(t, t.TempDir(), "environments.yaml", "environments:\n  uat:\n    base_url: https://uat.example.com\n    "+keys+"\n")
+		_, err := environment.Load(path)
+		if err == nil || !strings.Contains(report(t, err), "env:NAME, file:PATH or cmd:PROGRAM") {
+			t.Errorf("%s: %v", keys, err)
+		}
+		if err != nil && strings.Contains(report(t, err), canary) {
+			t.Errorf("the secret shows: %s", report(t, err))
+		}
 	}
 }

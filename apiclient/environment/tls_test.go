@@ -83,6 +83,13 @@ func encode(kind string, der []byte) string {
 // serveTLS starts a server that wants a client certificate of the authority.
 func (a authority) serveTLS(t *testing.T, h http.Handler) *httptest.Server {
 	t.Helper()
+	return a.start(t, h, true)
+}
+
+// start starts a server with a certificate of the authority, which may want
+// one of its clients.
+func (a authority) start(t *testing.T, h http.Handler, clients bool) *httptest.Server {
+	t.Helper()
 	cert, key := a.issue(t)
 	pair, err := tls.X509KeyPair([]byte(cert), []byte(key))
 	if err != nil {
@@ -92,7 +99,10 @@ func (a authority) serveTLS(t *testing.T, h http.Handler) *httptest.Server {
 	pool.AddCert(a.cert)
 	s := httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = quiet
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool}
+	if clients {
+		s.TLS.ClientAuth = tls.RequireAndVerifyClientCert
+	}
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s

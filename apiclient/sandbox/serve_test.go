@@ -14,7 +14,8 @@ import (
 	"claimsheet/apiclient/sandbox"
 )
 
-func TestListenRefusesOtherMachines(t *testing.T) {
+// C-4 of docs/security.md.
+func TestC4_ListensOnThisMachineOnly(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.com:0", "127.0.0.1", "", "localhost.example.com:0", "127.1:0"} {
 		if l, err := sandbox.Listen(addr); err == nil {
 			l.Close()
@@ -46,7 +47,8 @@ func serve(t *testing.T, s *sandbox.Service) (addr string, stop func() error) {
 	return l.Addr().String(), func() error { cancel(); return <-ended }
 }
 
-func TestServeIsForThisMachine(t *testing.T) {
+// C-4 of docs/security.md.
+func TestC4_ServesThisMachineOnly(t *testing.T) {
 	s := open(t, "")
 	addr, stop := serve(t, s)
 	_, port, err := net.SplitHostPort(addr)

@@ -27,7 +27,13 @@ type program struct {
 
 // Main runs the command that args (without the program's name) ask for and
 // returns the exit code.
-func Main(ctx context.Context, args []string, stdio IO) int {
+func Main(ctx context.Context, args []string, stdio IO) (code int) {
+	noCore()
+	defer func() {
+		if v := recover(); v != nil {
+			code = sayFault(stdio.Err, importer.Caught(v))
+		}
+	}()
 	roomyMemory(stdio.Env)
 	p := &program{IO: stdio}
 	err := p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))
@@ -52,8 +58,8 @@ func (p *program) app() *cli.App {
 		Description: "Exit codes: 0 every row done, unchanged, changed or skipped; 1 some rows failed or invalid; " +
 			"2 usage, mapping, configuration or unreadable input; 3 could not run or had to stop; 4 some step uncertain; " +
 			"5 another run holds the ledger; 130, 143 stopped by a signal.",
-		Commands: []*cli.Command{p.runCommand(), p.rerunCommand(), p.checkCommand(), p.settleCommand(), p.linkCommand(), p.reportCommand(), p.historyCommand(),
-			p.templatesCommand(), p.initCommand(), p.schemaCommand(), p.sandboxCommand()},
+		Commands: []*cli.Command{p.runCommand(), p.rerunCommand(), p.checkCommand(), p.initCommand(), p.templatesCommand(), p.settleCommand(), p.linkCommand(),
+			p.reportCommand(), p.historyCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()},
 		OnUsageError: usageError,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},

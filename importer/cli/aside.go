@@ -28,7 +28,7 @@ func (b *books) setAside(s *setup, parts []*part) (err error) {
 			b.closers = append(b.closers, func() { _ = draft.Close() })
 		}
 	}
-	if s.rows, err = importer.Keep(folder, counted(s.records(), parts)); err != nil {
+	if s.rows, err = importer.Keep(folder, passing(s.records(), parts)); err != nil {
 		return err
 	}
 	b.closers = append(b.closers, func() { _ = s.rows.Close() })

@@ -87,7 +87,7 @@ func (d *desk) chooseEnvironment() error {
 			Hinted("name the mapping with -m, the environments file with --environments, or the folder with --state")
 	}
 	d.setup.env, d.setup.state = env, d.where.stateFolder(env, path)
-	return nil
+	return refuseShared(d.setup.state)
 }
 
 func (d *desk) close() {

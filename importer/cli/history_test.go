@@ -78,10 +78,10 @@ func (w workplace) leaks(texts ...string) []string {
 	return found
 }
 
-// TestPurgeLeavesNothingPersonal: after a purge no file of the state folder
+// TestP7_PurgeLeavesNothingPersonal: after a purge no file of the state folder
 // holds a name, an address, a number or a link; the next night sends nothing, an
 // unchanged row is unchanged and a changed one changed.
-func TestPurgeLeavesNothingPersonal(t *testing.T) {
+func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	w := canaryPlace(t)
 	w.say(map[string]string{"Loan of Canaryname Customer-B": `422 {"message":"no Canaryword here"}`})
 	if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 1 {
@@ -196,10 +196,10 @@ func TestPurgeAsks(t *testing.T) {
 	}
 }
 
-// TestForgetErasesOneClient: no file of the state folder holds anything of the
+// TestP7_ForgetErasesOneClient: no file of the state folder holds anything of the
 // client, not even the key; the others keep all. A sheet that names the client
 // again sends nothing and records nothing but the copy of the sheet.
-func TestForgetErasesOneClient(t *testing.T) {
+func TestP7_ForgetErasesOneClient(t *testing.T) {
 	w := canaryPlace(t)
 	w.claimsheet("run", w.path("leads.xlsx"))
 	results := keep(t, w.path("leads.results.xlsx"), w.path("old.results.xlsx"))

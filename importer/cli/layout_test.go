@@ -53,7 +53,6 @@ var doors = map[string][]string{
 	"golang.org/x/net/idna":           {"mapping"},
 	"golang.org/x/text/unicode/norm":  {"mapping"},
 	"golang.org/x/oauth2":             {"apiclient/environment"},
-	"golang.org/x/time/rate":          {"apiclient"},
 	"golang.org/x/sync/errgroup":      {"importer"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
 	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/oracle"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"claimsheet/importer"
 	"claimsheet/mapping/problem"
 )
 
@@ -27,6 +28,10 @@ const mostProblems = 40
 func sayError(w io.Writer, err error) {
 	var p problem.Problem
 	var list problem.List
+	if fault, ok := errors.AsType[*importer.Fault](err); ok {
+		sayFault(w, fault)
+		return
+	}
 	switch {
 	case errors.As(err, &list):
 		sayProblems(w, list)
@@ -35,6 +40,17 @@ func sayError(w io.Writer, err error) {
 	default:
 		fmt.Fprintln(w, "claimsheet: "+oneLine(err.Error()))
 	}
+}
+
+// sayFault prints where the program went wrong by itself, without the values
+// that it worked on.
+func sayFault(w io.Writer, fault *importer.Fault) (code int) {
+	fmt.Fprintln(w, "claimsheet: "+oneLine(fault.Error()))
+	for _, frame := range fault.Stack {
+		fmt.Fprintln(w, "\t"+oneLine(frame))
+	}
+	fmt.Fprintln(w, "  hint: every id is safe in the ledger; run again, and report these lines if it happens again")
+	return exitStopped
 }
 
 func sayProblems(w io.Writer, list problem.List) {

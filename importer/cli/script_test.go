@@ -35,7 +35,9 @@ import (
 var update = flag.Bool("update", false, "write what the scripts' commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"claimsheet": claimsheet})
+	testscript.Main(m, map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
+		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
+	}})
 }
 
 // claimsheet is what main.go does.
@@ -190,6 +192,7 @@ var changing = []struct {
 	{regexp.MustCompile(`"seconds":[0-9.e-]+`), `"seconds":SECONDS`},
 	{regexp.MustCompile(`process \d+`), "process PID"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
+	{regexp.MustCompile(`round trip: .*`), "round trip: DURATION"},
 }
 
 func scrub(ts *testscript.TestScript, neg bool, args []string) {

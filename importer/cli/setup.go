@@ -153,7 +153,7 @@ func (s *setup) chooseEnvironment(where place) error {
 	}
 	s.env, s.state, s.warnings = env, where.stateFolder(env, path), env.Warnings()
 	s.scope = env.Identity(apiclient.Version(s.mapping.API.Text))
-	return nil
+	return refuseShared(s.state)
 }
 
 // sheetOptions are how the mapping reads its sheet.
@@ -195,7 +195,12 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	if len(s.mapping.Activities) == 0 {
 		return service, nil
 	}
-	templates, notes, err := s.service.Templates(ctx)
+	var templates []apiclient.Template
+	var notes []string
+	err := importer.Patiently(ctx, func() (err error) {
+		templates, notes, err = s.service.Templates(ctx)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -79,8 +79,8 @@ func (s *setup) records() iter.Seq2[mapping.Record, error] {
 	}
 }
 
-// counted lets each part see its rows as they pass.
-func counted(records iter.Seq2[mapping.Record, error], parts []*part) iter.Seq2[mapping.Record, error] {
+// passing lets each part see its rows as they pass.
+func passing(records iter.Seq2[mapping.Record, error], parts []*part) iter.Seq2[mapping.Record, error] {
 	return func(yield func(mapping.Record, error) bool) {
 		for record, err := range records {
 			if err == nil {

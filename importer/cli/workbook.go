@@ -131,7 +131,11 @@ func (p *program) saySummary(e ending, summary importer.Summary, signalled bool)
 	case signalled:
 		words.Stopped = "a signal ended the run; what was in flight was finished"
 	}
-	return reports.WriteSummary(p.Out, summary, words)
+	if err := reports.WriteSummary(p.Out, summary, words); err != nil {
+		return err
+	}
+	sayUnknown(p.Out, e.setup.service.Unknown())
+	return nil
 }
 
 // command is the command of the run, without --dry-run.
@@ -328,5 +332,6 @@ func (e ending) book(ctx context.Context, part *part, summary importer.Summary, 
 	for _, name := range s.binding.Untyped() {
 		book.Facts = append(book.Facts, reports.Fact{Label: "Sent as Text for want of a type", Text: name})
 	}
+	book.Facts = append(book.Facts, unknownFacts(s.service.Unknown())...)
 	return book
 }

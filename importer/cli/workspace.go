@@ -61,6 +61,10 @@ func keepInput(given, folder string) (*input, error) {
 			return nil, problem.At(problem.Where{File: folder}, "state-folder", "the folder cannot be made: %v", errors.Unwrap(err)).
 				Hinted("name a state folder that this user may write to with --state")
 		}
+		if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
+			return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
+				Hinted("move it away")
+		}
 		in.remove = func() {
 			for _, dir := range made {
 				_ = os.Remove(dir) // stays when something else is in it
@@ -102,11 +106,18 @@ func (in *input) copy(src io.Reader, folder string) error {
 	}
 	in.digest = hex.EncodeToString(h.Sum(nil))
 	in.path = filepath.Join(folder, in.digest+sheet.Ext(in.given))
-	if _, err := os.Stat(in.path); err == nil {
-		return os.Remove(dst.Name()) // kept by an earlier run
+	info, err := os.Lstat(in.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		rest := in.remove
+		in.remove = func() { _ = os.Remove(in.path); rest() }
+	case err == nil && info.Mode().IsRegular():
+		if digest, err := digestOf(in.path); err == nil && digest == in.digest {
+			return os.Remove(dst.Name()) // kept by an earlier run
+		}
 	}
-	rest := in.remove
-	in.remove = func() { _ = os.Remove(in.path); rest() }
+	// What has become of an earlier run's copy, or been planted there, since, is
+	// replaced.
 	return os.Rename(dst.Name(), in.path)
 }
 

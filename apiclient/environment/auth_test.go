@@ -1,0 +1,276 @@
+package environment_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient"
+)
+
+// guarded is a service that answers only those who have the right header.
+type guarded struct {
+	accepts func(r *http.Request) bool
+	hits    atomic.Int64
+	refused atomic.Int64
+	created atomic.Int64
+}
+
+func (s *guarded) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.hits.Add(1)
+	_, _ = io.ReadAll(r.Body)
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case !s.accepts(r):
+		s.refused.Add(1)
+		w.WriteHeader(http.StatusUnauthorized)
+	case r.Method == http.MethodGet:
+		_, _ = io.WriteString(w, "[]")
+	default:
+		fmt.Fprintf(w, `{"contactId":"contact-%d"}`, s.created.Add(1))
+	}
+}
+
+// connect makes a client of an entry with these keys.
+func connect(t *testing.T, dir, url, keys string) *apiclient.Client {
+	t.Helper()
+	e := only(t, dir, keys)
+	base, err := apiclient.NormaliseBaseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.BaseURL = base
+	cfg, err := e.Config(t.Context(), apiclient.V2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := apiclient.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func create(ctx context.Context, c *apiclient.Client) apiclient.Verdict {
+	return c.Create(ctx, c.Routes().CreateClient([]byte(`{"email":"jane@example.com"}`), true))
+}
+
+// Every kind of authentication works over every kind of connection, and a
+// wrong secret gets one 401 and an end.
+func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
+	a := newAuthority(t)
+	dir := t.TempDir()
+	cert, key := a.issue(t)
+	write(t, dir, "client.pem", cert)
+	write(t, dir, "client.key", key)
+	write(t, dir, "ca.pem", a.pem())
+
+	is := func(name, value string) func(*http.Request) bool {
+		return func(r *http.Request) bool { return r.Header.Get(name) == value }
+	}
+	kinds := map[string]struct {
+		keys    string // %s is the token endpoint
+		accepts func(*http.Request) bool
+	}{
+		"none":          {"type: none", func(r *http.Request) bool { return r.Header.Get("Authorization") == "" }},
+		"bearer":        {"type: bearer, token: env:CANARY", is("Authorization", "Bearer "+canary)},
+		"api key":       {"type: api_key, header: X-Api-Key, key: env:CANARY", is("X-Api-Key", canary)},
+		"bare api key":  {"type: api_key, header: Authorization, key: env:CANARY", is("Authorization", canary)},
+		"basic":         {"type: basic, username: jo, password: env:CANARY", is("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("jo:"+canary)))},
+		"oauth2":        {`type: oauth2, token_url: "%s", client_id: me, client_secret: env:CANARY`, is("Authorization", "Bearer token-1")},
+		"oauth2 params": {`type: oauth2, token_url: "%s", client_id: me, client_secret: env:CANARY, style: params`, is("Authorization", "Bearer token-1")},
+	}
+	connections := map[string]struct {
+		serve func(*testing.T, http.Handler) *httptest.Server
+		keys  string
+	}{
+		"loopback http":      {serve, ""},
+		"own authority":      {a.serveOwn, "    tls: {ca: ca.pem}\n"},
+		"client certificate": {a.serveTLS, "    tls: {cert: client.pem, key: client.key, ca: ca.pem}\n"},
+	}
+	for kind, k := range kinds {
+		for connection, via := range connections {
+			t.Run(kind+"/"+connection, func(t *testing.T) {
+				t.Setenv("CANARY", canary)
+				service := &guarded{accepts: k.accepts}
+				tokens := &tokenServer{answer: lasting(3600)}
+				keys := k.keys
+				if strings.Contains(keys, "%s") {
+					keys = fmt.Sprintf(keys, via.serve(t, tokens).URL+"/token")
+				}
+				c := connect(t, dir, via.serve(t, service).URL, "    auth: {"+keys+"}\n"+via.keys)
+				if _, _, err := c.Templates(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if v := create(t.Context(), c); v.Effect != apiclient.Created {
+					t.Errorf("%s, %s", v.Effect, v.Reason)
+				}
+				service.accepts = func(*http.Request) bool { return false }
+				before := service.hits.Load()
+				if v := create(t.Context(), c); v.Effect != apiclient.Refused || !v.Stop || v.Status != 401 {
+					t.Errorf("refused: %+v", v)
+				}
+				attempts := int64(1)
+				if strings.HasPrefix(kind, "oauth2") {
+					attempts = 2 // the token is renewed once
+				}
+				if n := service.hits.Load() - before; n != attempts {
+					t.Errorf("a refused request was sent %d times, want %d", n, attempts)
+				}
+				if n := tokens.count.Load(); n != attempts && n != 0 {
+					t.Errorf("%d tokens were fetched, want %d", n, attempts)
+				}
+			})
+		}
+	}
+}
+
+// serveOwn starts a server with a certificate of the authority.
+func (a authority) serveOwn(t *testing.T, h http.Handler) *httptest.Server {
+	t.Helper()
+	return a.start(t, h, false)
+}
+
+// revocable accepts the tokens from the n-th on.
+func revocable(s *guarded) (revoke func(below int64)) {
+	var least atomic.Int64
+	s.accepts = func(r *http.Request) bool {
+		var n int64
+		_, err := fmt.Sscanf(r.Header.Get("Authorization"), "Bearer token-%d", &n)
+		return err == nil && n >= least.Load()
+	}
+	return least.Store
+}
+
+// A token that the service no longer takes, though it has not ended, is
+// renewed once for all workers, and what was refused is sent again: everything
+// is created once.
+func TestARevokedTokenIsRenewedOnce(t *testing.T) {
+	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
+	revoke := revocable(service)
+	c := connectOAuth2(t, service, tokens)
+	if v := create(t.Context(), c); v.Effect != apiclient.Created {
+		t.Fatalf("%+v", v)
+	}
+	revoke(2)
+	const workers = 16
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			if v := create(t.Context(), c); v.Effect != apiclient.Created || v.Stop {
+				t.Errorf("%+v", v)
+			}
+		})
+	}
+	wg.Wait()
+	if n := tokens.count.Load(); n != 2 {
+		t.Errorf("%d tokens were fetched, want 2", n)
+	}
+	if n := service.created.Load(); n != 1+workers {
+		t.Errorf("%d were created, want %d", n, 1+workers)
+	}
+	if n := service.refused.Load(); n > workers {
+		t.Errorf("%d requests were refused, want at most one of each worker", n)
+	}
+}
+
+// Where a new token is refused as well, no third one is asked for, by any
+// worker, and every request ends the run.
+func TestATokenThatIsNeverTakenStopsTheRun(t *testing.T) {
+	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
+	revocable(service)(1 << 40)
+	c := connectOAuth2(t, service, tokens)
+	const workers = 16
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for range 3 {
+				if v := create(t.Context(), c); v.Effect != apiclient.Refused || !v.Stop || v.Status != 401 {
+					t.Errorf("%+v", v)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := tokens.count.Load(); n != 2 {
+		t.Errorf("%d tokens were fetched, want the first and one more", n)
+	}
+	if _, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com"); err == nil {
+		t.Error("a look-up was answered")
+	}
+}
+
+// When the token endpoint is away just then, the request is not sent, which is
+// no verdict on it, and may be sent later.
+func TestARenewalThatFailsIsNoVerdict(t *testing.T) {
+	good := lasting(3600)
+	service, tokens := &guarded{}, &tokenServer{answer: func(w http.ResponseWriter, n int64) {
+		if n == 2 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		good(w, n)
+	}}
+	revoke := revocable(service)
+	c := connectOAuth2(t, service, tokens)
+	create(t.Context(), c)
+	revoke(2)
+	if v := create(t.Context(), c); v.Effect != apiclient.NotSent || v.Stop || v.Reason != "the token endpoint answered with status 503" {
+		t.Errorf("%+v", v)
+	}
+	if v := create(t.Context(), c); v.Effect != apiclient.Created {
+		t.Errorf("%+v", v)
+	}
+}
+
+// A rule about a 401 decides, as it does about every answer.
+func TestARuleForA401ComesBeforeTheRenewal(t *testing.T) {
+	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
+	revocable(service)(1 << 40)
+	c := connectOAuth2(t, service, tokens, "    errors: [{status: 401, means: stop, hint: ask for a new client}]\n")
+	v := create(t.Context(), c)
+	if v.Effect != apiclient.Refused || !v.Stop || v.Hint != "ask for a new client" || service.hits.Load() != 1 || tokens.count.Load() != 1 {
+		t.Errorf("%+v; %d requests, %d tokens", v, service.hits.Load(), tokens.count.Load())
+	}
+}
+
+// A token is renewed before its end, here at half its life, and sent no longer.
+func TestAnExpiringTokenIsRenewedInTime(t *testing.T) {
+	service, tokens := &guarded{}, &tokenServer{answer: lasting(2)}
+	var mu sync.Mutex
+	born := map[string]time.Time{}
+	service.accepts = func(r *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		token := r.Header.Get("Authorization")
+		if born[token].IsZero() {
+			born[token] = time.Now()
+		}
+		return time.Since(born[token]) < 2*time.Second
+	}
+	c := connectOAuth2(t, service, tokens)
+	for range 6 {
+		if v := create(t.Context(), c); v.Effect != apiclient.Created {
+			t.Errorf("%+v", v)
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	if n := tokens.count.Load(); n < 2 || n > 4 || service.refused.Load() != 0 {
+		t.Errorf("%d tokens in 3 s, %d requests refused; want about 3 and none", n, service.refused.Load())
+	}
+}
+
+func connectOAuth2(t *testing.T, service, tokens http.Handler, more ...string) *apiclient.Client {
+	t.Helper()
+	t.Setenv("CANARY", canary)
+	keys := fmt.Sprintf("    auth: {type: oauth2, token_url: \"%s\", client_id: me, client_secret: env:CANARY}\n", serve(t, tokens).URL)
+	return connect(t, t.TempDir(), serve(t, service).URL, keys+strings.Join(more, ""))
+}

@@ -1,0 +1,195 @@
+package apiclient_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"claimsheet/apiclient"
+)
+
+// healthy is a service in which everything is well.
+func healthy(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	if strings.HasSuffix(r.URL.Path, "/activity-templates") {
+		_, _ = io.WriteString(w, `[{"id":"1","name":"Your details","activityAttributeTemplates":[{"id":"2","name":"DOB","dataType":"Date"},{"id":"3","name":"Note"}]}]`)
+		return
+	}
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = io.WriteString(w, `{"error":"nobody"}`)
+}
+
+// sick answers everything in one way.
+func sick(status int, contentType, body string) http.HandlerFunc {
+	return answers(status, contentType, body)
+}
+
+// onTemplates is healthy but for the templates.
+func onTemplates(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/activity-templates") {
+			h(w, r)
+			return
+		}
+		healthy(w, r)
+	}
+}
+
+func onLookUps(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/activity-templates") {
+			healthy(w, r)
+			return
+		}
+		h(w, r)
+	}
+}
+
+// examine collects findings as lines, and what a check without trouble says.
+func examine(t *testing.T, c *apiclient.Client) (troubles []string, all string) {
+	t.Helper()
+	for f := range c.Examine(t.Context()) {
+		line := fmt.Sprintf("%s %s: %s", f.Grade, f.Check, f.Text)
+		all += line + "\n"
+		if f.Grade != apiclient.OK {
+			troubles = append(troubles, line)
+			if f.Hint == "" && f.Grade == apiclient.Fail {
+				t.Errorf("%s: nothing says what to do", line)
+			}
+		}
+	}
+	return troubles, all
+}
+
+func TestExamineFindsEachFault(t *testing.T) {
+	for name, test := range map[string]struct {
+		h      http.HandlerFunc
+		change func(*apiclient.Config)
+		want   []string // the beginnings of the troubles
+	}{
+		"all well":        {healthy, nil, nil},
+		"401":             {sick(401, "application/json", `{}`), nil, []string{"fail authentication: the service does not accept the credentials: HTTP 401"}},
+		"403":             {sick(403, "application/json", `{}`), nil, []string{"fail authentication: the service knows the credentials, but they may not read"}},
+		"404 plain text":  {sick(404, "text/plain", "404 page not found"), nil, []string{"fail templates: reading the activity templates got HTTP 404"}},
+		"portal":          {sick(200, "text/html", "<html>Welcome to the hotel"), nil, []string{"fail templates: HTTP 200 OK with a web page"}},
+		"portal 404":      {sick(404, "text/html", "<html>"), nil, []string{"fail templates: HTTP 404 Not Found with a web page"}},
+		"redirect":        {sick(302, "text/plain", ""), nil, []string{"fail templates: reading the activity templates got HTTP 302"}},
+		"not an array":    {onTemplates(sick(200, "application/json", `{"items":[]}`)), nil, []string{"fail templates: the answer is an object"}},
+		"no templates":    {onTemplates(sick(200, "application/json", `[]`)), nil, []string{"warn templates: the service has no activity templates"}},
+		"unknown type":    {onTemplates(sick(200, "application/json", `[{"id":"1","name":"a","activityAttributeTemplates":[{"id":"2","name":"b","dataType":"Fax"}]}]`)), nil, []string{`warn templates: the data type "Fax"`}},
+		"everybody known": {onLookUps(sick(200, "application/json", `{"contactId":"a"}`)), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
+		"look-up page":    {onLookUps(sick(404, "text/html", "<html>")), nil, []string{"fail look-up by e-mail: the look-up of an invented e-mail", "fail look-up by phone: "}},
+		"clock ahead": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Date", time.Now().Add(2*time.Minute).UTC().Format(http.TimeFormat))
+			healthy(w, r)
+		}, nil, []string{"warn clock: the service's clock is "}},
+		"clock behind": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
+			healthy(w, r)
+		}, nil, []string{"warn clock: the service's clock is "}},
+		"no token": {healthy, func(cfg *apiclient.Config) {
+			cfg.Authorize = func(context.Context, *http.Request) error {
+				return &apiclient.Failure{Stop: true, Reason: "the token endpoint answered with status 401 (invalid_client)"}
+			}
+			cfg.Renew = func(context.Context, *http.Request) (bool, error) { return false, nil }
+		}, []string{"fail token: the token endpoint answered with status 401 (invalid_client)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(test.h)
+			defer s.Close()
+			c := at(t, s.URL, func(cfg *apiclient.Config) {
+				if test.change != nil {
+					test.change(cfg)
+				}
+			})
+			got, all := examine(t, c)
+			if len(got) != len(test.want) {
+				t.Fatalf("%q, want %q; all:\n%s", got, test.want, all)
+			}
+			for i, want := range test.want {
+				if !strings.HasPrefix(got[i], want) {
+					t.Errorf("%q, want it to begin with %q", got[i], want)
+				}
+			}
+			if lines := strings.Count(all, "\n"); test.want == nil && lines != 7 {
+				t.Errorf("%d lines, want 7:\n%s", lines, all)
+			}
+			for kind := range c.Sent() {
+				if kind != apiclient.ReadTemplates && kind != apiclient.FindClient {
+					t.Errorf("a %s was sent", kind)
+				}
+			}
+		})
+	}
+}
+
+// What cannot be reached, or trusted, is told apart, with what to do.
+func TestExamineFindsFaultsOfTheConnection(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	plain := httptest.NewServer(http.HandlerFunc(healthy))
+	t.Cleanup(plain.Close)
+	at2 := func(url string, trust func(*apiclient.Config)) *apiclient.Client { return at(t, url, trust) }
+	untrusted, _ := overTLS(t, http.HandlerFunc(healthy), soundCert, asUsual)
+	as := func(c *apiclient.Client, want ...string) func(*testing.T) {
+		return func(t *testing.T) {
+			got, all := examine(t, c)
+			if strings.Join(got, "|") != strings.Join(want, "|") {
+				t.Errorf("%q, want %q; all:\n%s", got, want, all)
+			}
+		}
+	}
+	const distrust = "fail connection: the service's certificate is not trusted"
+	t.Run("well", as(at2(overTLS(t, http.HandlerFunc(healthy), soundCert, asUsual))))
+	t.Run("unknown authority", as(at(t, untrusted), distrust))
+	t.Run("expired", as(at2(overTLS(t, http.HandlerFunc(healthy), expired, asUsual)), distrust))
+	t.Run("wrong host", as(at2(overTLS(t, http.HandlerFunc(healthy), ofAnother, asUsual)), distrust))
+	t.Run("TLS 1.1", as(at2(overTLS(t, http.HandlerFunc(healthy), soundCert, tls11)), "fail connection: the service speaks no TLS of version 1.2 or later"))
+	t.Run("refused", as(at(t, gone.URL), "fail connection: the service refuses the connection"))
+	t.Run("no TLS there", as(at(t, strings.Replace(plain.URL, "http:", "https:", 1)), "fail connection: the service does not speak TLS at this address"))
+	t.Run("DNS", as(at(t, "https://nowhere.invalid"), "fail host: the name nowhere.invalid cannot be resolved"))
+	t.Run("certificate wanted, TLS 1.2", as(at2(overTLS(t, http.HandlerFunc(healthy), soundCert, func(c *tls.Config) { wantsCert(c); tls12(c) })),
+		"fail connection: the service refuses the TLS handshake: a client certificate is missing or not accepted"))
+	soon, trust := overTLS(t, http.HandlerFunc(healthy), endsSoon, asUsual)
+	got, _ := examine(t, at(t, soon, trust))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "warn connection: TLS 1.3, certificate for localhost, 127.0.0.1 until ") {
+		t.Errorf("a certificate that ends soon: %q", got)
+	}
+}
+
+// A slow service is told, and the wait for the rate is not taken for slowness.
+func TestExamineTakesTheTime(t *testing.T) {
+	for name, test := range map[string]struct {
+		delay time.Duration
+		rate  float64
+		want  string
+	}{
+		"slow":              {1500 * time.Millisecond, 0, "warn round trip: 1.5s for a request, which is slow"},
+		"quick, a low rate": {0, 0.2, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := config(apiclient.V2)
+			cfg.RequestsPerSecond = test.rate
+			var posts atomic.Int64
+			cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet {
+					posts.Add(1)
+				}
+				time.Sleep(test.delay)
+				healthy(w, r)
+			}))
+			got, all := examine(t, client(t, cfg))
+			if strings.Join(got, "|") != test.want || posts.Load() != 0 {
+				t.Errorf("%s: %q, want %q; %d POSTs; all:\n%s", name, got, test.want, posts.Load(), all)
+			}
+		})
+	}
+}

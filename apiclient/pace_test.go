@@ -1,0 +1,359 @@
+package apiclient_test
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"claimsheet/apiclient"
+)
+
+// clockwork is a service that notes when requests arrive, on a clock that
+// starts with it.
+type clockwork struct {
+	start time.Time
+	mu    sync.Mutex
+	at    []time.Duration
+	say   func(n int, at time.Duration) (status int, retryAfter string) // to the n-th request; nil: 200
+}
+
+func (s *clockwork) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	at := time.Since(s.start)
+	s.at = append(s.at, at)
+	status, wait := 200, ""
+	if s.say != nil {
+		status, wait = s.say(len(s.at), at)
+	}
+	s.mu.Unlock()
+	time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond)
+	return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {wait}},
+		Body: io.NopCloser(strings.NewReader(`{"contactId":"a"}`)), Request: req}, nil
+}
+
+// clocked is a client of a clockwork.
+func clocked(t *testing.T, s *clockwork, change func(*apiclient.Config)) *apiclient.Client {
+	t.Helper()
+	s.start = time.Now()
+	cfg := config(apiclient.V2)
+	cfg.Transport = s
+	change(&cfg)
+	return client(t, cfg)
+}
+
+// work sends n requests from some workers and ends when all are answered.
+func work(t *testing.T, c *apiclient.Client, workers, n int) {
+	t.Helper()
+	work := make(chan int, n)
+	for i := range n {
+		work <- i
+	}
+	close(work)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for i := range work {
+				req := c.Routes().FindByEmail("jane@example.com")
+				if i%2 == 0 {
+					req = createContact(c)
+				}
+				_, _ = c.Do(t.Context(), req)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// mostInASecond is the largest number of arrivals in any window of one second,
+// wherever it begins.
+func mostInASecond(at []time.Duration) int {
+	most := 0
+	for i, first := range at {
+		n := 0
+		for _, other := range at[i:] {
+			if other < first+time.Second {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// No window of a second, wherever it is laid, holds more requests than the
+// rate, and hardly fewer while there is work.
+func TestTheRateIsATrueCeiling(t *testing.T) {
+	for _, rate := range []float64{1, 10, 50, 2.5} {
+		for _, workers := range []int{1, 16} {
+			synctest.Test(t, func(t *testing.T) {
+				s := &clockwork{}
+				c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = rate })
+				n := int(rate*20) + 1
+				work(t, c, workers, n)
+				if most := mostInASecond(s.at); float64(most) > max(rate, 1)+0.999 || rate == float64(int(rate)) && float64(most) > rate {
+					t.Errorf("%g a second, %d workers: %d in one second", rate, workers, most)
+				}
+				if last := s.at[n-1]; workers == 16 && last > 20*time.Second+time.Millisecond {
+					t.Errorf("%g a second: %d requests took %v, want 20s", rate, n, last)
+				}
+			})
+		}
+	}
+}
+
+// The same on a real clock, where goroutines are held up: what counts is when
+// requests leave.
+func TestTheRateIsATrueCeilingOnARealClock(t *testing.T) {
+	t.Parallel()
+	s := &clockwork{}
+	c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 40 })
+	work(t, c, 16, 100)
+	// A request's arrival is noted a moment after its departure.
+	if most := mostInASecond(s.at); most > 41 {
+		t.Errorf("%d in one second, want 40", most)
+	}
+}
+
+// A 429 holds all workers back for as long as it says, whatever kind of
+// request got it; afterwards half as many go out, and more step by step.
+func TestAServiceThatAsksForTimeGetsIt(t *testing.T) {
+	retry503 := []apiclient.Rule{{Status: 503, Means: "retry"}}
+	for name, test := range map[string]struct {
+		status int
+		wait   string
+		rules  []apiclient.Rule
+		pause  time.Duration
+	}{
+		"429":                  {429, "30", nil, 30 * time.Second},
+		"429 without a time":   {429, "", nil, 500 * time.Millisecond},
+		"429 for ever":         {429, "86400", nil, 15 * time.Minute},
+		"503 with a time":      {503, "30", nil, 30 * time.Second},
+		"503 by a rule":        {503, "", retry503, 500 * time.Millisecond},
+		"503 by a rule, timed": {503, "30", retry503, 30 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
+					if n == 100 {
+						return test.status, test.wait
+					}
+					return 200, ""
+				}}
+				c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond, cfg.Rules = 20, test.rules })
+				work(t, c, 16, 600)
+				after := slices.IndexFunc(s.at, func(at time.Duration) bool { return at >= s.at[99]+test.pause })
+				// Answers take up to 0.1 s, in which others leave.
+				if late := after - 100; late > 2 {
+					t.Errorf("%d requests left between the answer and the end of the pause", late)
+				}
+				slow := s.at[after+10] - s.at[after]
+				fast := s.at[599] - s.at[589]
+				if slow < 900*time.Millisecond || slow > 1100*time.Millisecond {
+					t.Errorf("after the pause 10 requests took %v, want about 1s: half the rate", slow)
+				}
+				if fast < 500*time.Millisecond || fast > 510*time.Millisecond {
+					t.Errorf("in the end 10 requests took %v, want 0.5s: the whole rate", fast)
+				}
+				if most := mostInASecond(s.at); most > 20 {
+					t.Errorf("%d in one second", most)
+				}
+			})
+		})
+	}
+}
+
+// A 503 that nobody vouches for, and that asks for nothing, changes nothing.
+func TestAPlain503IsNoReasonToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clockwork{say: func(int, time.Duration) (int, string) { return 503, "" }}
+		c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 10 })
+		work(t, c, 16, 100)
+		if last := s.at[99]; last != 9900*time.Millisecond {
+			t.Errorf("100 requests took %v, want 9.9s", last)
+		}
+	})
+}
+
+// Each refusal in a row that names no time doubles the pause.
+func TestPausesDouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clockwork{say: func(n int, _ time.Duration) (int, string) { return 429, "" }}
+		c := clocked(t, s, func(*apiclient.Config) {})
+		work(t, c, 1, 12)
+		for i := 2; i < len(s.at); i++ {
+			gap, before := s.at[i]-s.at[i-1], s.at[i-1]-s.at[i-2]
+			if gap < before-100*time.Millisecond || gap > 62*time.Second {
+				t.Errorf("pause %d is %v after one of %v", i, gap, before)
+			}
+		}
+		if longest := s.at[11] - s.at[10]; longest < time.Minute {
+			t.Errorf("the last pause is %v, want a minute", longest)
+		}
+	})
+}
+
+// Without a ceiling a 429 makes one, from what went out before, and good
+// answers lift it again.
+func TestWithoutACeilingOneIsMadeForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
+			if n == 1000 {
+				return 429, "5"
+			}
+			return 200, ""
+		}}
+		c := clocked(t, s, func(*apiclient.Config) {})
+		work(t, c, 16, 20000)
+		i := slices.IndexFunc(s.at, func(at time.Duration) bool { return at >= s.at[999]+5*time.Second })
+		before := float64(len(slices.DeleteFunc(slices.Clone(s.at), func(at time.Duration) bool { return at >= s.at[999] || at < s.at[999]-time.Second })))
+		soon := 20 / (s.at[i+20] - s.at[i]).Seconds()
+		if soon > 0.65*before || soon < 0.35*before {
+			t.Errorf("%.0f a second before the 429, %.0f after the pause; want half", before, soon)
+		}
+		if end := 2000 / (s.at[19999] - s.at[17999]).Seconds(); end < 0.9*before {
+			t.Errorf("%.0f a second in the end, %.0f before the 429", end, before)
+		}
+	})
+}
+
+// limited is a service that takes so many requests in any second.
+func limited(perSecond int) (s *clockwork, refused *int) {
+	s, refused = &clockwork{}, new(int)
+	var taken []time.Duration
+	s.say = func(_ int, at time.Duration) (int, string) {
+		taken = slices.DeleteFunc(taken, func(then time.Duration) bool { return then <= at-time.Second })
+		if len(taken) >= perSecond {
+			*refused++
+			return 429, "1"
+		}
+		taken = append(taken, at)
+		return 200, ""
+	}
+	return s, refused
+}
+
+// An adaptive client finds out what the service takes: it starts low, uses
+// most of it before long, and is refused seldom.
+func TestAdaptiveFindsTheRate(t *testing.T) {
+	for _, perSecond := range []int{5, 40} {
+		synctest.Test(t, func(t *testing.T) {
+			s, refused := limited(perSecond)
+			c := clocked(t, s, func(cfg *apiclient.Config) { cfg.Adaptive = true })
+			n := perSecond * 300
+			work(t, c, 16, n)
+			if first := mostInASecond(s.at[:3]); first > 3 {
+				t.Errorf("%d requests in the first second", first)
+			}
+			used := float64(n-*refused) / s.at[n-1].Seconds() / float64(perSecond)
+			if used < 0.6 || *refused*20 > n {
+				t.Errorf("a service of %d a second: %.0f %% used, %d of %d refused", perSecond, 100*used, *refused, n)
+			}
+			t.Logf("a service of %d a second: %.0f %% used, %d of %d refused", perSecond, 100*used, *refused, n)
+		})
+	}
+}
+
+// An adaptive client stays below its ceiling.
+func TestAdaptiveHasACeiling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clockwork{}
+		c := clocked(t, s, func(cfg *apiclient.Config) { cfg.Adaptive, cfg.RequestsPerSecond = true, 8 })
+		work(t, c, 16, 400)
+		if most := mostInASecond(s.at); most > 8 {
+			t.Errorf("%d in one second", most)
+		}
+		if s.at[399]-s.at[391] > 1001*time.Millisecond {
+			t.Errorf("the last 9 took %v, want 1s", s.at[399]-s.at[391])
+		}
+	})
+}
+
+// Whoever stops does not wait out a pause, and takes nobody's turn away.
+func TestStoppingEndsTheWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
+			if n == 1 {
+				return 429, "600"
+			}
+			return 200, ""
+		}}
+		c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 1 })
+		work(t, c, 1, 1)
+		reason, until := c.Waiting()
+		if reason != "the service asks for time (HTTP 429)" || time.Until(until).Round(time.Second) != 600*time.Second {
+			t.Errorf("waiting: %q for %v", reason, time.Until(until))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if v := c.Create(ctx, createContact(c)); v.Effect != apiclient.NotSent || v.Reason != "stopped before it was sent" {
+					t.Errorf("%s, %s", v.Effect, v.Reason)
+				}
+			})
+			wg.Go(func() {
+				if _, _, err := c.Turn(ctx); err == nil {
+					t.Error("a turn during the pause")
+				}
+			})
+		}
+		wg.Wait()
+		if took := time.Since(s.start); took > 61*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		work(t, c, 4, 4)
+		if len(s.at) != 5 || s.at[1] < 600*time.Second {
+			t.Errorf("arrivals at %v", s.at)
+		}
+	})
+}
+
+// A turn is waited for before anything is made durable: whoever has one leaves
+// next, the others have none, and the ceiling holds.
+func TestATurnIsForOneRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &clockwork{}
+		c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 2 })
+		var mu sync.Mutex
+		holders, most := 0, 0
+		var wg sync.WaitGroup
+		for i := range 16 {
+			wg.Go(func() {
+				turn, leave, err := c.Turn(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				holders++
+				most = max(most, holders)
+				mu.Unlock()
+				time.Sleep(50 * time.Millisecond) // the ledger
+				mu.Lock()
+				holders--
+				mu.Unlock()
+				if i == 7 {
+					leave() // changed its mind
+					return
+				}
+				c.Create(turn, createContact(c))
+				leave()
+			})
+		}
+		wg.Wait()
+		if most != 1 || len(s.at) != 15 || mostInASecond(s.at) > 2 {
+			t.Errorf("%d had a turn at a time, %d requests, %d in one second", most, len(s.at), mostInASecond(s.at))
+		}
+		if last := s.at[14]; last > 7*time.Second+100*time.Millisecond {
+			t.Errorf("15 requests took %v, want 7s: a turn and its request cost the rate once", last)
+		}
+	})
+}

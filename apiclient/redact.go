@@ -1,0 +1,127 @@
+package apiclient
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// shortSecret is the length below which a secret is not looked for: it would
+// be found in words that have nothing to do with it.
+const shortSecret = 6
+
+// secrets are the credentials that requests have carried, in every spelling in
+// which an answer may repeat them. It is safe for concurrent use.
+type secrets struct {
+	mu    sync.Mutex
+	known map[string]bool // by header value
+	all   []string        // what is looked for, the longest first
+}
+
+// learn takes the headers that were put on a request as credentials: those of
+// after that are not in before.
+func (s *secrets) learn(before, after http.Header) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, values := range after {
+		for _, value := range values {
+			if s.known[value] || slices.Contains(before[name], value) {
+				continue
+			}
+			if s.known == nil {
+				s.known = map[string]bool{}
+			}
+			s.known[value] = true
+			s.add(value)
+		}
+	}
+}
+
+// add takes up a header's value, and what is inside it.
+func (s *secrets) add(value string) {
+	parts := []string{value}
+	if scheme, rest, ok := strings.Cut(value, " "); ok {
+		parts = append(parts, rest)
+		if plain, err := base64.StdEncoding.DecodeString(rest); err == nil && scheme == "Basic" {
+			_, password, _ := strings.Cut(string(plain), ":")
+			parts = append(parts, string(plain), password)
+		}
+	}
+	spellings := map[string]bool{}
+	for _, part := range append(s.all, parts...) {
+		inJSON, _ := json.Marshal(part) // strings always have a JSON form
+		unescaped := encode(part)
+		for _, spelling := range []string{part, url.QueryEscape(part), url.PathEscape(part),
+			string(inJSON[1 : len(inJSON)-1]), string(unescaped[1 : len(unescaped)-1])} {
+			if len(spelling) >= shortSecret {
+				spellings[spelling] = true
+			}
+		}
+	}
+	s.all = slices.SortedFunc(maps.Keys(spellings), func(a, b string) int { return len(b) - len(a) })
+}
+
+// cover replaces the secrets in an answer's body.
+func (s *secrets) cover(body []byte) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secret := range s.all {
+		body = bytes.ReplaceAll(body, []byte(secret), []byte("***"))
+	}
+	return body
+}
+
+// anyURL finds urls, also with their slashes escaped as JSON may have them.
+var anyURL = regexp.MustCompile(`(?i)\b(https?:(?:\\?/){2})((?:\\/|[^\s"'<>\\])+)`)
+
+// coverURLs keeps of urls the host only: the rest may be a magic link, which is
+// a credential.
+func coverURLs(body []byte) []byte {
+	return anyURL.ReplaceAllFunc(body, func(found []byte) []byte {
+		m := anyURL.FindSubmatch(found)
+		host := strings.ReplaceAll(string(m[2]), `\`, "")
+		host, _, _ = strings.Cut(host, "/")
+		host, _, _ = strings.Cut(host, "?")
+		host, _, _ = strings.Cut(host, "#")
+		if at := strings.LastIndex(host, "@"); at >= 0 {
+			host = host[at+1:]
+		}
+		return []byte("https://" + host + "/***")
+	})
+}
+
+// forShow is an answer as it may be shown beside a row, or kept of a failure:
+// without the credentials that we sent, and without links.
+func (c *Client) forShow(a Answer) Answer {
+	a.Body = coverURLs(c.secrets.cover(a.Body))
+	return a
+}
+
+// kept is what a Verdict keeps of an answer's body. Of a 2xx that is all, with
+// its links, which are read from there again when a wire pointer is corrected;
+// so nothing is covered there that is part of an id or a link itself.
+func (c *Client) kept(r Request, a Answer, v Verdict) []byte {
+	if a.Status/100 == 2 {
+		covered := a
+		covered.Body = c.secrets.cover(a.Body)
+		if v.Effect != Created {
+			return covered.Body
+		}
+		if again := c.read(Verdict{}, r, covered); again.ID != v.ID || again.URL != v.URL {
+			return a.Body
+		}
+		return covered.Body
+	}
+	body := c.forShow(a).Body
+	if len(body) <= maxKept {
+		return body
+	}
+	return slices.Clone(body[:maxKept])
+}

@@ -1,0 +1,140 @@
+package apiclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient"
+)
+
+// echoing is a client with credentials, of a service that answers with a
+// status and whatever say makes of the request's headers.
+func echoing(t *testing.T, authorize func(*http.Request), status int, say func(h http.Header) string) *apiclient.Client {
+	t.Helper()
+	cfg := config(apiclient.V2)
+	cfg.Headers = http.Header{"X-Tenant": {"acme-limited"}}
+	cfg.Authorize = func(_ context.Context, req *http.Request) error { authorize(req); return nil }
+	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, say(r.Header))
+	}))
+	return client(t, cfg)
+}
+
+// A service may repeat what it was sent. What is kept of its failures, and
+// shown beside a row, holds neither our credentials, in whatever spelling, nor
+// links; what else it says stays.
+func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
+	const secret = `s3cr<et/"canary"+ä`
+	quoted, _ := json.Marshal(secret)
+	bearer := func(req *http.Request) { req.Header.Set("Authorization", "Bearer "+secret) }
+	key := func(req *http.Request) { req.Header.Set("X-Api-Key", secret) }
+	basic := func(req *http.Request) { req.SetBasicAuth("intake", secret) }
+	all := func(h http.Header) string { return fmt.Sprint(h) }
+	for name, test := range map[string]struct {
+		authorize func(*http.Request)
+		say       func(http.Header) string
+	}{
+		"bearer":          {bearer, all},
+		"api key":         {key, all},
+		"basic":           {basic, all},
+		"password alone":  {basic, func(http.Header) string { return "the password " + secret + " is wrong" }},
+		"in JSON":         {bearer, func(http.Header) string { return `{"message":"no ` + string(quoted[1:]) + `}` }},
+		"in a url":        {key, func(http.Header) string { return "see /help?key=s3cr%3Cet%2F%22canary%22%2B%C3%A4" }},
+		"at the 4 KiB":    {bearer, func(http.Header) string { return strings.Repeat("x", 4090) + secret }},
+		"link":            {bearer, func(http.Header) string { return `{"redirectUrl":"https://claims.example.com/go/canary?t=canary"}` }},
+		"link in slashes": {bearer, func(http.Header) string { return `{"u":"https:\/\/u:canary@claims.example.com\/go\/canary"}` }},
+		"link in words":   {bearer, func(http.Header) string { return "Go to HTTP://claims.example.com/canary, please" }},
+	} {
+		for _, status := range []int{400, 409, 500, 302} {
+			c := echoing(t, test.authorize, status, test.say)
+			v := c.Create(t.Context(), createContact(c))
+			shown := fmt.Sprint(string(v.Answer), v.Detail, v.Reason, v.Hint)
+			if strings.Contains(shown, "canary") || strings.Contains(shown, "s3cr") {
+				t.Errorf("%s, %d: %s", name, status, shown)
+			}
+			if len(v.Answer) == 0 || len(v.Answer) > 4<<10 {
+				t.Errorf("%s, %d: %d bytes kept", name, status, len(v.Answer))
+			}
+		}
+	}
+	c := echoing(t, bearer, 422, func(h http.Header) string {
+		return `{"message":"no such postcode for ` + h.Get("X-Tenant") + `, see https://help.example.com/postcodes?id=7"}`
+	})
+	v := c.Create(t.Context(), createContact(c))
+	if diff := cmp.Diff("no such postcode for acme-limited, see https://help.example.com/***", v.Detail); diff != "" {
+		t.Errorf("detail (-want +got):\n%s", diff)
+	}
+}
+
+// Of a good answer everything is kept but the credentials: its ids and links
+// are read from there again.
+func TestGoodAnswersAreKeptWithTheirLinks(t *testing.T) {
+	say := func(h http.Header) string {
+		return `{"contactId":"a","redirectUrl":"https://claims.example.com/go/x","echo":"` + h.Get("X-Api-Key") + `"}`
+	}
+	c := echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "canary-key") }, 201, say)
+	v := c.Create(t.Context(), createContact(c))
+	if want := `{"contactId":"a","redirectUrl":"https://claims.example.com/go/x","echo":"***"}`; string(v.Answer) != want {
+		t.Errorf("kept %s", v.Answer)
+	}
+	// A key that is part of what we need mutilates nothing.
+	c = echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "claims") }, 201, say)
+	v = c.Create(t.Context(), c.Routes().CreateLink("a", nil))
+	if v.URL != "https://claims.example.com/go/x" || !strings.Contains(string(v.Answer), v.URL) {
+		t.Errorf("%s, kept %s", v.URL, v.Answer)
+	}
+}
+
+// Answers that no rule explains are counted, with a rule to begin with, and
+// without anything of a person.
+func TestUnknownAnswersAreListed(t *testing.T) {
+	say := map[string]struct {
+		status int
+		body   string
+	}{
+		"contacts": {409, `{"code":"DUPLICATE","message":"jane.canary@example.com is known","jane.canary@example.com":1}`},
+		"claims":   {500, "canary stack trace"},
+		"known":    {422, `{"code":"known"}`},
+		"busy":     {429, ""},
+	}
+	cfg := config(apiclient.V2)
+	cfg.Rules = []apiclient.Rule{{Status: 422, Means: "failed"}}
+	next := ""
+	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(say[next].status)
+		_, _ = io.WriteString(w, say[next].body)
+	}))
+	c := client(t, cfg)
+	for range 3 {
+		next = "contacts"
+		c.Create(t.Context(), createContact(c))
+	}
+	for _, next = range []string{"claims", "known", "busy"} {
+		c.Create(t.Context(), c.Routes().CreateClaim("a", "n"))
+	}
+	next = "contacts"
+	_, _ = c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+	var got []string
+	for _, u := range c.Unknown() {
+		got = append(got, fmt.Sprintf("%d × %s | %s | %s", u.Count, u.Shape, u.Route, u.Rule()))
+	}
+	const conflict = "HTTP 409 Conflict with a JSON object (application/json), fields code, message, code DUPLICATE"
+	const rule = "{status: 409, pointer: /code, matches: '^DUPLICATE$', means: failed, hint: what to do}"
+	want := []string{
+		"3 × " + conflict + " | POST /funnel/v2/contacts?isAdministrator=true | " + rule,
+		"1 × " + conflict + " | GET /funnel/v2/contacts/by-email/{email} | " + rule,
+		"1 × HTTP 500 Internal Server Error with a body that is not JSON (application/json) | POST /funnel/v2/claims | {status: 500, means: uncertain, hint: what to do}",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

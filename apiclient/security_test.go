@@ -1,0 +1,259 @@
+package apiclient_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"claimsheet/apiclient"
+)
+
+// The tests of this file are the network's part of docs/security.md, by the
+// names of its items.
+
+// N-1: no redirect is followed, wherever it leads: the service is asked once,
+// and the target sees nothing at all.
+func TestN1_NoRedirects(t *testing.T) {
+	var atTarget atomic.Int64
+	target := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { atTarget.Add(1) })
+	plain := httptest.NewServer(target)
+	t.Cleanup(plain.Close)
+	secure, _ := overTLS(t, target, soundCert, asUsual)
+	targets := map[string]string{
+		"another host by http": plain.URL + "/x", "another host by https": secure + "/x",
+		"the same host": "/elsewhere", "without a scheme": "//" + strings.TrimPrefix(plain.URL, "http://") + "/x",
+	}
+	for name, location := range targets {
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			var hits atomic.Int64
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				hits.Add(1)
+				if r.URL.Path == "/elsewhere" {
+					atTarget.Add(1)
+				}
+				w.Header().Set("Location", location)
+				w.WriteHeader(status)
+			}))
+			c := at(t, s.URL, func(cfg *apiclient.Config) {
+				cfg.Headers = http.Header{"X-Api-Key": {"SECRET"}}
+				cfg.Authorize = func(_ context.Context, req *http.Request) error {
+					req.Header.Set("Authorization", "Bearer SECRET")
+					return nil
+				}
+			})
+			if v := c.Create(t.Context(), createContact(c)); v.Effect == apiclient.Created || hits.Load() != 1 {
+				t.Errorf("%d to %s: %s after %d requests", status, name, v.Effect, hits.Load())
+			}
+			if _, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com"); err == nil || hits.Load() != 2 {
+				t.Errorf("%d to %s: a look-up was answered", status, name)
+			}
+			s.Close()
+		}
+	}
+	if n := atTarget.Load(); n != 0 {
+		t.Errorf("the targets got %d requests", n)
+	}
+}
+
+// N-2: what cannot be trusted stops the run before a byte is sent, and says
+// why; TLS 1.2 and 1.3 with a sound certificate work.
+func TestN2_TLS(t *testing.T) {
+	for name, test := range map[string]struct {
+		certificate func(*x509.Certificate)
+		server      func(*tls.Config)
+		trusted     bool
+		reason      string // "" for one that works
+		hint        string
+	}{
+		"TLS 1.3":         {soundCert, asUsual, true, "", ""},
+		"TLS 1.2":         {soundCert, tls12, true, "", ""},
+		"TLS 1.1":         {soundCert, tls11, true, "speaks no TLS of version 1.2", "TLS 1.2"},
+		"self-signed":     {soundCert, asUsual, false, "not trusted", "tls.ca"},
+		"expired":         {expired, asUsual, true, "not trusted", "ended on"},
+		"not yet valid":   {ofTomorrow, asUsual, true, "not trusted", "valid from"},
+		"another name":    {ofAnother, asUsual, true, "not trusted", "other.example.com"},
+		"no client's own": {soundCert, func(c *tls.Config) { wantsCert(c); tls12(c) }, true, "refuses the TLS handshake", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var hits atomic.Int64
+			base, trust := overTLS(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				hits.Add(1)
+				_, _ = io.WriteString(w, `{"contactId":"a"}`)
+			}), test.certificate, test.server)
+			if !test.trusted {
+				trust = func(*apiclient.Config) {}
+			}
+			c := at(t, base, trust)
+			v := c.Create(t.Context(), createContact(c))
+			if test.reason == "" {
+				if v.Effect != apiclient.Created {
+					t.Errorf("%s, %s", v.Effect, v.Reason)
+				}
+				return
+			}
+			if v.Effect != apiclient.NotSent || !v.Stop || hits.Load() != 0 || !strings.Contains(v.Reason, test.reason) || !strings.Contains(v.Hint, test.hint) {
+				t.Errorf("%s, stop %v, %d hits, %q, hint %q; want not sent, stop, 0, %q and %q", v.Effect, v.Stop, hits.Load(), v.Reason, v.Hint, test.reason, test.hint)
+			}
+		})
+	}
+	for _, base := range []string{"http://uat.example.com", "http://10.0.0.1", "http://localhost.example.com", "ftp://127.0.0.1"} {
+		if _, err := apiclient.New(apiclient.Config{BaseURL: base, Version: apiclient.V2}); err == nil {
+			t.Errorf("%s is accepted", base)
+		}
+	}
+}
+
+// N-3: whatever an answer gives as an id, the next request goes to the base
+// url's host and below its path, or nowhere.
+func TestN3_BaseURLIsFixed(t *testing.T) {
+	for _, id := range []string{"http://evil.example/", "//evil.example", "../../admin", "..", ".", "%2e%2e", `..\admin`, "a/b", "a?x=1", "a#x", "a@evil.example", "a\r\nHost: evil.example", "", " "} {
+		for _, read := range []func(apiclient.Routes) apiclient.Request{
+			func(r apiclient.Routes) apiclient.Request { return r.CreateLink(id, nil) },
+			func(r apiclient.Routes) apiclient.Request {
+				return r.CreateActivity(id, "", apiclient.Activity{TemplateID: "t", Status: "Open"})
+			},
+			func(r apiclient.Routes) apiclient.Request {
+				return r.CreateActivity("c", id, apiclient.Activity{TemplateID: "t", Status: "Open"})
+			},
+		} {
+			for _, version := range []apiclient.Version{apiclient.V1, apiclient.V2} {
+				cfg := config(version)
+				cfg.Transport = elsewhere{t, "localhost", "/api/funnel/"}
+				c := client(t, cfg)
+				c.Create(t.Context(), read(c.Routes()))
+			}
+		}
+	}
+	for _, base := range []string{"https://user:pw@uat.example.com", "https://uat.example.com?x", "https://uat.example.com#x", "https://uat.example.com/a/../b"} {
+		if _, err := apiclient.NormaliseBaseURL(base); err == nil {
+			t.Errorf("%s is accepted", base)
+		}
+	}
+}
+
+// elsewhere complains of requests that leave the base url.
+type elsewhere struct {
+	t      *testing.T
+	host   string
+	prefix string
+}
+
+func (e elsewhere) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host != e.host || req.Host != e.host || !strings.HasPrefix(req.URL.EscapedPath(), e.prefix) {
+		e.t.Errorf("a request goes to %s at %s", req.URL.EscapedPath(), req.Host)
+	}
+	return nil, io.ErrUnexpectedEOF
+}
+
+// N-4: a path has as many segments as it should, below the base url's path,
+// whatever stands in one; what can be no segment is not sent.
+func TestN4_Paths(t *testing.T) {
+	payloads := []string{"..", ".", "", "../admin", "..%2fadmin", "%2e%2e", `..\admin`, "a/b", "a//b", "?admin=true", "#x", "a\x00b", "a\r\nX: y", "+49 170;x=1"}
+	if len(payloads) != 14 {
+		t.Fatal("14 payloads were meant")
+	}
+	for _, version := range []apiclient.Version{apiclient.V1, apiclient.V2} {
+		routes := map[string]func(r apiclient.Routes, s string) apiclient.Request{
+			"e-mail": func(r apiclient.Routes, s string) apiclient.Request { return r.FindByEmail(s) },
+			"phone":  func(r apiclient.Routes, s string) apiclient.Request { return r.FindByPhone(s) },
+			"link":   func(r apiclient.Routes, s string) apiclient.Request { return r.CreateLink(s, nil) },
+			"activity": func(r apiclient.Routes, s string) apiclient.Request {
+				return r.CreateActivity(s, s, apiclient.Activity{TemplateID: "t", Status: "Open"})
+			},
+		}
+		for name, route := range routes {
+			want := segments(t, version, route, "plain")
+			for _, payload := range payloads {
+				got := segments(t, version, route, payload)
+				refused := payload == "" || payload == "." || payload == ".." || strings.ContainsAny(payload, "\x00\r\n")
+				switch inPath := name != "activity" || version == apiclient.V1; {
+				case refused && inPath && got != nil:
+					t.Errorf("%s, %s: %q was sent as %v", version, name, payload, got)
+				case !(refused && inPath) && len(got) != len(want):
+					t.Errorf("%s, %s: %q was sent as %v", version, name, payload, got)
+				}
+			}
+		}
+	}
+	// Queries only by url.Values: the plus sign of a number is kept.
+	if got := (url.Values{"phone": {"+49"}}).Encode(); got != "phone=%2B49" {
+		t.Errorf("%s", got)
+	}
+}
+
+// segments is the path on the wire, taken apart; nil when nothing is sent.
+func segments(t *testing.T, version apiclient.Version, route func(apiclient.Routes, string) apiclient.Request, payload string) []string {
+	t.Helper()
+	var uri string
+	cfg := config(version)
+	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { uri = r.RequestURI }))
+	c := client(t, cfg)
+	_, _ = c.Do(t.Context(), route(c.Routes(), payload))
+	if uri == "" {
+		return nil
+	}
+	path, query, _ := strings.Cut(uri, "?")
+	if !strings.HasPrefix(path, "/api/funnel/"+string(version)+"/") {
+		t.Errorf("%q leads to %s", payload, path)
+	}
+	if values, err := url.ParseQuery(query); err != nil || len(values) > 1 {
+		t.Errorf("%q makes the query %s", payload, query)
+	}
+	return strings.Split(path, "/")
+}
+
+// N-6: an answer of more than 1 MiB, or with a head of more than 64 KiB, is
+// not read further, and a compressed one is not unpacked.
+func TestN6_ResponseLimits(t *testing.T) {
+	for name, test := range map[string]struct {
+		head, body int
+		readable   bool
+	}{
+		"a good answer": {0, 0, true}, "1 MiB": {0, 1<<20 - 20, true}, "over 1 MiB": {0, 1 << 20, false},
+		"a large head": {60 << 10, 0, true}, "too large a head": {66 << 10, 0, false},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			for i := range test.head / 1024 {
+				w.Header().Set(fmt.Sprintf("X-%d", i), strings.Repeat("x", 1000))
+			}
+			_, _ = io.WriteString(w, `{"contactId":"a"}`+strings.Repeat(" ", test.body))
+		}))
+		c := at(t, s.URL)
+		if v := c.Create(t.Context(), createContact(c)); (v.Effect == apiclient.Created) != test.readable {
+			t.Errorf("%s: %s, %s", name, v.Effect, v.Reason)
+		}
+		s.Close()
+	}
+}
+
+// N-7: proxies named by the environment's variables get nothing.
+func TestN7_NoProxy(t *testing.T) {
+	var atProxy, atService atomic.Int64
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { atProxy.Add(1) }))
+	t.Cleanup(proxy.Close)
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		t.Setenv(name, proxy.URL)
+	}
+	t.Setenv("NO_PROXY", "")
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		atService.Add(1)
+		_, _ = io.WriteString(w, `{"contactId":"a"}`)
+	})
+	plain := httptest.NewServer(h)
+	t.Cleanup(plain.Close)
+	secure, trust := overTLS(t, h, soundCert, asUsual)
+	for _, c := range []*apiclient.Client{at(t, plain.URL), at(t, secure, trust), at(t, "https://nowhere.invalid")} {
+		c.Create(t.Context(), createContact(c))
+	}
+	if atProxy.Load() != 0 || atService.Load() != 2 {
+		t.Errorf("%d requests at the proxy, %d at the service; want 0 and 2", atProxy.Load(), atService.Load())
+	}
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+const doctorHelp = `It fetches the secrets, opens a connection, authenticates, reads the templates, and learns what a look-up answers that
+finds nobody. Each check is a line: ok, warn (works, but look at it) or fail (a run would not work). Nothing but GETs
+reaches the service; with oauth2 one token is asked for. Give -m to try what a mapping needs: its version and claim type.
+Exit codes: 0 nothing failed, 2 the configuration is wrong, 3 the service cannot be used as it is.`
+
+func (p *program) doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "doctor",
+		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; sends GETs only",
+		UsageText:   "claimsheet doctor [-e ENVIRONMENT] [-m FILE]",
+		Description: doctorHelp,
+		Flags:       placeFlags(),
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return problem.New("usage", "claimsheet doctor takes no arguments").Hinted("name the environment with -e")
+			}
+			return p.doctor(c.Context, p.placeOf(c))
+		},
+	}
+}
+
+func (p *program) doctor(ctx context.Context, where place) error {
+	s := &setup{mapping: &mapping.Mapping{}}
+	defer s.close()
+	if where.mapping != "" {
+		if err := s.readMapping(where.mapping); err != nil {
+			return err
+		}
+	}
+	if err := s.chooseEnvironment(where); err != nil {
+		return err
+	}
+	version := apiclient.Version(s.mapping.API.Text)
+	if version == "" {
+		version = likelyVersion(s.env.CaseID, s.env.Sandbox)
+	}
+	d := &diagnosis{p: p}
+	d.say(apiclient.Finding{Check: "environment", Grade: apiclient.OK,
+		Text: fmt.Sprintf("%s, version %s, %s", s.env.Name, strings.TrimPrefix(string(version), "v"), s.env.BaseURL)})
+	s.mapping.API.Text = string(version)
+	if err := d.secrets(ctx, s, where); err != nil {
+		return err
+	}
+	for finding := range s.service.Examine(ctx) {
+		d.say(finding)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return d.verdict()
+}
+
+// likelyVersion is the version to try when no mapping tells: 1 where there is
+// a case for it.
+func likelyVersion(caseID string, sandbox bool) apiclient.Version {
+	if caseID != "" && !sandbox {
+		return apiclient.V1
+	}
+	return apiclient.V2
+}
+
+// diagnosis prints findings and counts them.
+type diagnosis struct {
+	p             *program
+	failed, warns int
+}
+
+func (d *diagnosis) say(f apiclient.Finding) {
+	switch f.Grade {
+	case apiclient.Fail:
+		d.failed++
+	case apiclient.Warn:
+		d.warns++
+	}
+	fmt.Fprintf(d.p.Out, "%-4s  %s: %s\n", f.Grade, f.Check, oneLine(f.Text))
+	if f.Hint != "" {
+		fmt.Fprintf(d.p.Out, "      %s\n", oneLine(f.Hint))
+	}
+}
+
+// secrets fetches them and reads the TLS files, which makes the client.
+func (d *diagnosis) secrets(ctx context.Context, s *setup, where place) error {
+	for _, w := range s.warnings {
+		d.say(apiclient.Finding{Check: "secrets", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
+	}
+	err := s.connect(ctx, settings{place: where, readOnly: true, run: uuid.NewString()})
+	var found problem.List
+	if err != nil && addProblems(&found, err) != nil {
+		return err
+	}
+	for _, p := range found {
+		d.say(apiclient.Finding{Check: "configuration", Grade: apiclient.Fail, Text: p.Error(), Hint: p.Hint})
+	}
+	if len(found) > 0 {
+		return problem.New("doctor", "%s; the service was not tried", counted(len(found)))
+	}
+	text := "none are needed"
+	if names := s.env.Secrets(); len(names) > 0 {
+		text = "fetched: " + strings.Join(names, ", ")
+	}
+	d.say(apiclient.Finding{Check: "secrets", Grade: apiclient.OK, Text: text})
+	return nil
+}
+
+// verdict ends the diagnosis.
+func (d *diagnosis) verdict() error {
+	switch {
+	case d.failed > 0:
+		return errors.New(counted(d.failed) + "; what depends on it was not tried")
+	case d.warns > 0:
+		fmt.Fprintln(d.p.Out, "It can be used as it is; see the warnings.")
+	default:
+		fmt.Fprintln(d.p.Out, "All is well.")
+	}
+	return nil
+}
+
+func counted(failed int) string {
+	if failed == 1 {
+		return "1 check failed"
+	}
+	return fmt.Sprintf("%d checks failed", failed)
+}

@@ -1,0 +1,146 @@
+package cli_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claimsheet/importer/oracle"
+)
+
+// TestDoneStepsTakeNoTurn runs over a sheet that is all done, at a rate by which
+// a second request would wait for a quarter of an hour: to see that something
+// is done costs none.
+func TestDoneStepsTakeNoTurn(t *testing.T) {
+	s := newScene(t, stepThree, leads(30))
+	s.mustRun(0)
+	p := s.mustRun(0, "--rate", "0.001")
+	if p.summary.Rows.Unchanged != 30 || len(p.calls) != 1 || p.calls[0].Kind != "templates" {
+		t.Errorf("rows %+v, calls:\n%s", p.summary.Rows, transcript(p.calls))
+	}
+}
+
+// TestRateOverrides: --rate and --concurrency win over the environment's
+// limits.
+func TestRateOverrides(t *testing.T) {
+	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(12))
+	s.environment("limits: {requests_per_second: 0.001, concurrency: 1}")
+	var mu sync.Mutex
+	var at []time.Time
+	together, most := 0, 0
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		at = append(at, time.Now())
+		together++
+		most = max(most, together)
+		return oracle.Fault{Delay: 100 * time.Millisecond, Then: func() {
+			mu.Lock()
+			defer mu.Unlock()
+			together--
+		}}
+	})
+	s.mustRun(0, "--rate", "50", "--concurrency", "8", "--new-ledger")
+	if most < 2 {
+		t.Errorf("%d requests at a time", most)
+	}
+	if took := at[len(at)-1].Sub(at[0]); took < time.Duration(len(at)-2)*20*time.Millisecond {
+		t.Errorf("%d requests in %v: more than 50 a second", len(at), took)
+	}
+}
+
+// TestBusyLookUps: a look-up that the service has no time for is asked again,
+// and nobody's row fails for it; being asked to wait is no attempt.
+func TestBusyLookUps(t *testing.T) {
+	s := newScene(t, stepThree, leads(2))
+	var mu sync.Mutex
+	refused := map[string]int{}
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		name := c.Kind + " " + c.Step
+		if c.Kind == "lookup" || c.Kind == "templates" || c.Kind == "claim" {
+			if refused[name]++; refused[name] == 1 {
+				return oracle.Busy(429, 0)
+			}
+		}
+		return oracle.Fault{}
+	})
+	if p := s.mustRun(0); p.summary.Rows.Done != 2 {
+		t.Errorf("rows %+v", p.summary.Rows)
+	}
+	s.checkPromise()
+}
+
+// TestBusyForTooLong: a service that asks for more than a quarter of an hour is
+// left alone until the next run.
+func TestBusyForTooLong(t *testing.T) {
+	for _, kind := range []string{"templates", "lookup", "claim"} {
+		s := newScene(t, stepThree, leads(4))
+		s.oracle.Play(func(c oracle.Call) oracle.Fault {
+			if c.Kind == kind {
+				return oracle.Busy(429, 3600)
+			}
+			return oracle.Fault{}
+		})
+		p := s.mustRun(3)
+		if !strings.Contains(p.out+p.err, "asks to wait for 1h0m0s") {
+			t.Errorf("%s: it does not say so:\n%s%s", kind, p.out, p.err)
+		}
+		s.oracle.Play(nil)
+		s.mustRun(0)
+		s.checkPromise()
+	}
+}
+
+// TestErrorRules: what the service's operators told is written in the
+// environment; its hint stands beside the row, and what no rule explains is
+// listed in the end, in the summary and in the workbook.
+func TestErrorRules(t *testing.T) {
+	s := newScene(t, stepThree, leads(6))
+	const rules = "errors:\n  - {status: 422, pointer: /code, matches: ^POSTCODE$, means: failed, hint: Ask the client for the postcode.}\n"
+	s.environment(rules)
+	answers := map[string]oracle.Reply{
+		"claim c2@example.com/Loan A-2": oracle.JSON(422, `{"code":"POSTCODE","message":"no postcode"}`),
+		"claim c3@example.com/Loan A-3": oracle.JSON(409, `{"code":"LOCKED","message":"c3@example.com is locked"}`),
+		"claim c5@example.com/Loan A-5": oracle.JSON(409, `{"code":"LOCKED","message":"c5@example.com is locked"}`),
+	}
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if reply, ok := answers[c.Step]; ok {
+			return oracle.Answer(reply)
+		}
+		return oracle.Fault{}
+	})
+	p := s.runContext(t.Context())
+	const line = "2 × HTTP 409 Conflict with a JSON object (application/json), fields code, message, code LOCKED to POST /funnel/v2/claims, taken as failed"
+	const rule = "{status: 409, pointer: /code, matches: '^LOCKED$', means: failed, hint: what to do}"
+	if p.code != 1 || !strings.Contains(p.out, line) || !strings.Contains(p.out, "- "+rule) || strings.Contains(p.out, "422") {
+		t.Errorf("exit code %d\n%s%s", p.code, p.out, p.err)
+	}
+	if got := column(s.results(), "What to do")[1]; got != "Ask the client for the postcode." {
+		t.Errorf("What to do: %q", got)
+	}
+	if text := string(contents(t, s.path("leads.results.xlsx"))); !strings.Contains(text, "code LOCKED to POST") {
+		t.Error("the workbook does not list the answer")
+	}
+	// The line as it is printed can be put into the file.
+	s.environment(rules + "  - " + rule + "\n")
+	if p := s.runContext(t.Context()); p.code != 1 || strings.Contains(p.out, "explains") || strings.Contains(p.out, "LOCKED") {
+		t.Errorf("with the rule: exit code %d\n%s%s", p.code, p.out, p.err)
+	}
+	if got := column(s.results(), "What to do")[2]; got != "what to do" {
+		t.Errorf("What to do: %q", got)
+	}
+}
+
+// TestAdaptiveRun finds the rate by itself, and is asked for time once.
+func TestAdaptiveRun(t *testing.T) {
+	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(6))
+	s.environment("limits: {adaptive: true}")
+	s.oracle.Play(oracle.Once(onStep("client c3@example.com"), oracle.Busy(429, 1)))
+	if p := s.mustRun(0, "--new-ledger"); p.summary.Rows.Done != 6 {
+		t.Errorf("rows %+v", p.summary.Rows)
+	}
+	s.checkPromise()
+}

@@ -1,0 +1,531 @@
+package cli_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"claimsheet/importer/cli"
+	"claimsheet/importer/oracle"
+)
+
+// The tests of this file are those of docs/security.md that need the whole
+// program, by the names of its items.
+
+// secretCanaries may be nowhere at all but in requests.
+var secretCanaries = []string{"canary-token", "canary-oauth", "canary-key-from-file", "canary-from-cmd"}
+
+// linkCanaries are redirect urls: in the workbook and the ledger only.
+var linkCanaries = []string{"canary-link"}
+
+// personalCanaries are personal data: in the sheet, its kept copy, the workbook
+// and the ledger only.
+var personalCanaries = []string{"canary-mail@example.com", "CanaryName", "911999001", "Canary Street", "CANARY-NO", "canary-detail", "canary-invalid"}
+
+// where tells which canaries a file may hold, by its path in the scene's
+// folder.
+func allowed(path string) (personal, links bool) {
+	switch name := filepath.Base(path); {
+	case strings.HasPrefix(name, "ledger.db"), strings.Contains(name, ".results"):
+		return true, true
+	case name == "leads.xlsx", filepath.Base(filepath.Dir(path)) == "inputs", strings.Contains(name, ".plan"):
+		return true, false
+	}
+	return false, false
+}
+
+// contents are a file's bytes; of a workbook those of its parts.
+func contents(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return data
+	}
+	var all bytes.Buffer
+	for _, part := range parts.File {
+		r, err := part.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(&all, r)
+		r.Close()
+	}
+	return all.Bytes()
+}
+
+func find(text []byte, canaries []string) string {
+	for _, canary := range canaries {
+		if bytes.Contains(bytes.ToLower(text), []byte(strings.ToLower(canary))) {
+			return canary
+		}
+	}
+	return ""
+}
+
+// searchAll looks for canaries in what was printed and in every file that is
+// left in the scene's folder, temporary files included.
+func (s *scene) searchAll(printed string) {
+	s.t.Helper()
+	if c := find([]byte(printed), append(append(secretCanaries, linkCanaries...), personalCanaries...)); c != "" {
+		s.t.Errorf("%q is printed:\n%s", c, printed)
+	}
+	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || strings.HasPrefix(filepath.Base(path), "secret-") {
+			return err
+		}
+		text := contents(s.t, path)
+		personal, links := allowed(path)
+		if c := find(text, secretCanaries); c != "" {
+			i := bytes.Index(text, []byte(c))
+			s.t.Errorf("the secret %q is in %s: %q", c, path, text[max(0, i-300):min(len(text), i+200)])
+		}
+		if c := find(text, linkCanaries); c != "" && !links {
+			s.t.Errorf("the link %q is in %s", c, path)
+		}
+		if c := find(text, personalCanaries); c != "" && !personal {
+			s.t.Errorf("%q is in %s", c, path)
+		}
+		return nil
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// exec runs the program as a process of its own, with the scene's temporary
+// folder and a secret in its environment.
+func (s *scene) exec(args ...string) (code int, printed string) {
+	s.t.Helper()
+	temp := s.path("temp")
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.Command("claimsheet", args...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "TMP="+temp, "CANARY=canary-oauth", "GORACE=atexit_sleep_ms=0")
+	out, err := cmd.CombinedOutput()
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
+		return failed.ExitCode(), string(out)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return 0, string(out)
+}
+
+// canaryScene is a scene in which every secret and every cell is a canary, over
+// a service that gives canaries as links.
+func canaryScene(t *testing.T) *scene {
+	good := []any{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}
+	bad := []any{"c2@example.com", "CanaryName", "canary-invalid", "canary-invalid", "2 Canary Street", "Yes", "CANARY-NO-2", "canary-invalid", "2026-03-31 09:30"}
+	s := newScene(t, stepThree, [][]any{good, bad})
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"access_token":"canary-token","token_type":"bearer","expires_in":3600}`)
+	}))
+	t.Cleanup(tokens.Close)
+	write(t, s.path("secret-key"), "canary-key-from-file\n")
+	write(t, s.path("secret-program"), "#!/bin/sh\necho canary-from-cmd\n")
+	if err := os.Chmod(s.path("secret-program"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.environment("auth: {type: oauth2, token_url: '" + tokens.URL + "', client_id: intake, client_secret: 'env:CANARY'}\n" +
+		"headers: {X-Api-Key: 'file:secret-key', X-Other: 'cmd:./secret-program'}")
+	return s
+}
+
+// P-3: secrets are nowhere, whatever the service makes of them; personal data
+// and links are where they belong. 12 canaries, and a service that repeats all
+// it was sent.
+func TestP3_Canaries(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program that prints a secret is a shell script")
+	}
+	if n := len(secretCanaries) + len(linkCanaries) + len(personalCanaries); n != 12 {
+		t.Fatalf("%d canaries", n)
+	}
+	echo := `{"message":"canary-detail Bearer canary-token canary-key-from-file","headers":{"X-Other":"canary-from-cmd"},"redirectUrl":"https://claims.example.com/canary-link"}`
+	link := oracle.CreateThen(oracle.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link","sent":"Bearer canary-token"}`))
+	on := func(kind string, f oracle.Fault) func(oracle.Call) oracle.Fault {
+		return func(c oracle.Call) oracle.Fault {
+			switch {
+			case c.Kind == kind:
+				return f
+			case c.Kind == "link":
+				return link
+			}
+			return oracle.Fault{}
+		}
+	}
+	for name, faults := range map[string]func(oracle.Call) oracle.Fault{
+		"done":         on("", oracle.Fault{}),
+		"refused":      on("claim", oracle.Answer(oracle.JSON(422, echo))),
+		"500":          on("claim", oracle.CreateThen(oracle.JSON(500, echo))),
+		"redirect":     on("claim", oracle.Answer(oracle.Reply{Status: 302, Header: map[string]string{"Location": "https://x.example/canary-link?canary-token"}})),
+		"401":          on("claim", oracle.Answer(oracle.JSON(401, echo))),
+		"no id":        on("claim", oracle.CreateThen(oracle.JSON(201, echo))),
+		"web page":     on("claim", oracle.CreateThen(oracle.Reply{Status: 200, Body: "<html>" + echo})),
+		"look-up page": on("lookup", oracle.Answer(oracle.Reply{Status: 404, Body: "<html>" + echo})),
+		"templates":    on("templates", oracle.Answer(oracle.JSON(403, echo))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := canaryScene(t)
+			s.oracle.Play(faults)
+			var printed strings.Builder
+			for _, args := range [][]string{s.args("--dry-run"), s.args(), s.args("--json"),
+				{"doctor", "-m", s.path("mapping.yaml")}, {"settle", "-m", s.path("mapping.yaml")}} {
+				if args[0] == "settle" {
+					continue // it shows the operator whose step it is
+				}
+				_, out := s.exec(args...)
+				printed.WriteString(out)
+			}
+			s.searchAll(printed.String())
+			if name == "done" && find(contents(t, s.path("leads.results.xlsx")), linkCanaries) == "" {
+				t.Error("the workbook has no link: this is not the run that was to be looked at")
+			}
+			if name == "refused" && find(contents(t, s.path("leads.results.xlsx")), []string{"canary-detail"}) == "" {
+				t.Error("the workbook lacks the service's words")
+			}
+		})
+	}
+}
+
+// P-4: a redirect url is in the workbook and in the ledger, and in no other
+// file and no output, not even when a step's answer is left open.
+func TestP4_MagicLinks(t *testing.T) {
+	s := newScene(t, stepThree, leads(2))
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Kind == "link" && c.Client == "c1@example.com" {
+			return oracle.CreateThen(oracle.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link"}`))
+		}
+		if c.Kind == "link" {
+			return oracle.CreateThen(oracle.JSON(201, `{"url":"https://claims.example.com/canary-link"}`))
+		}
+		return oracle.Fault{}
+	})
+	_, first := s.exec(s.args("--concurrency", "1")...)
+	_, second := s.exec(s.args("--json")...)
+	s.searchAll(first + second)
+	if find(contents(t, s.path("leads.results.xlsx")), linkCanaries) == "" || find(contents(t, s.path(".claimsheet/ledger.db")), linkCanaries) == "" {
+		t.Error("the link is not in the workbook and the ledger")
+	}
+}
+
+// P-6: whatever the umask, folders that we make are for their owner alone, and
+// so are files.
+func TestP6_Private(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	s := newScene(t, stepThree, leads(2))
+	s.oracle.Play(oracle.Once(onStep("claim c2@example.com/Loan A-2"), oracle.CreateThenDrop())) // left uncertain
+	before := map[string]bool{}
+	look := func(note func(path string, info fs.FileInfo)) {
+		_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+			if info, statErr := os.Lstat(path); err == nil && statErr == nil {
+				note(path, info)
+			}
+			return nil
+		})
+	}
+	look(func(path string, _ fs.FileInfo) { before[path] = true })
+	for _, args := range [][]string{s.args(), s.args("--dry-run"), s.args("-e", "sandbox", "-o", s.path("sandbox.results.xlsx")), s.args()} {
+		cmd := exec.Command("sh", append([]string{"-c", `umask 000; exec claimsheet "$@"`, "sh"}, args...)...)
+		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() > 4 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	made := 0
+	look(func(path string, info fs.FileInfo) {
+		if before[path] {
+			return
+		}
+		made++
+		want := fs.FileMode(0o600)
+		if info.IsDir() {
+			want = 0o700
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has the mode %v, want %v", path, info.Mode().Perm(), want)
+		}
+	})
+	if made < 8 {
+		t.Errorf("only %d files were made", made)
+	}
+}
+
+// P-6: links planted where the program writes are refused, not followed.
+func TestP6_PlantedLinks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights there")
+	}
+	for name, place := range map[string]string{
+		"ledger": ".claimsheet/ledger.db", "results": "leads.results.xlsx", "kept inputs": ".claimsheet/inputs",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, stepThree, leads(2))
+			victim := filepath.Join(t.TempDir(), "victim")
+			if name == "kept inputs" {
+				if err := os.Mkdir(victim, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				write(t, victim, "precious")
+			}
+			if err := os.MkdirAll(s.path(".claimsheet"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(victim, s.path(place)); err != nil {
+				t.Fatal(err)
+			}
+			p := s.run()
+			if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, "link") && !strings.Contains(p.err, "not a plain file") {
+				t.Errorf("exit code %d, %v\n%s", p.code, p.posts(), p.err)
+			}
+			if entries, _ := os.ReadDir(victim); len(entries) > 0 {
+				t.Errorf("files were written through the link")
+			}
+			if text, err := os.ReadFile(victim); err == nil && string(text) != "precious" {
+				t.Errorf("the link's target holds %q", text)
+			}
+		})
+	}
+	// A copy that was planted where a run keeps its input is replaced.
+	s := newScene(t, stepThree, leads(1))
+	s.mustRun(0)
+	kept, _ := filepath.Glob(s.path(".claimsheet/inputs/*.xlsx"))
+	victim := filepath.Join(t.TempDir(), "victim")
+	write(t, victim, "precious")
+	if len(kept) != 1 || os.Remove(kept[0]) != nil || os.Symlink(victim, kept[0]) != nil {
+		t.Fatalf("kept inputs: %v", kept)
+	}
+	s.mustRun(0)
+	if info, err := os.Lstat(kept[0]); err != nil || !info.Mode().IsRegular() || string(contents(t, victim)) != "precious" {
+		t.Errorf("the planted link was used: %v, %v", info, err)
+	}
+}
+
+// P-6: a state folder that others can write to, itself or by a folder above it,
+// is refused before anything is read from it.
+func TestP6_SharedFolders(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	for _, test := range []struct {
+		state, above os.FileMode
+		refused      bool
+	}{
+		{0o700, 0o755, false}, {0o755, 0o775, false}, {0o700, 0o777 | os.ModeSticky, false},
+		{0o770, 0o755, true}, {0o757, 0o755, true}, {0o777 | os.ModeSticky, 0o755, true}, {0o700, 0o777, true},
+	} {
+		s := newScene(t, stepThree, leads(1))
+		above := s.path("above")
+		state := filepath.Join(above, "state")
+		if err := os.MkdirAll(state, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Chmod(state, test.state), os.Chmod(above, test.above)); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []played{s.run("--dry-run", "--state", state), s.run("--state", state)} {
+			if refused := p.code == 2 && strings.Contains(p.err, "other users can write") && strings.Contains(p.err, "chmod"); refused != test.refused {
+				t.Errorf("state %v in %v: exit code %d\n%s", test.state, test.above, p.code, p.err)
+			}
+		}
+	}
+}
+
+// X-7: a run that is killed leaves personal data where it belongs, and nothing
+// in the system's folder for temporary files.
+func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
+	s := newScene(t, stepThree, [][]any{{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}})
+	arrived, leave := make(chan struct{}), make(chan struct{})
+	s.oracle.Play(oracle.Once(func(c oracle.Call) bool {
+		if c.Kind == "claim" {
+			close(arrived)
+		}
+		return c.Kind == "claim"
+	}, oracle.Fault{Until: leave}))
+	temp := s.path("temp")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("claimsheet", s.args()...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temp, "TMP="+temp)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-arrived
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	close(leave)
+	s.searchAll("")
+	if left, _ := os.ReadDir(temp); len(left) > 0 {
+		t.Errorf("left in the folder for temporary files: %v", left)
+	}
+}
+
+// P-8: the panic of a command prints where it was, not what it held.
+func TestP8_Panic(t *testing.T) {
+	var out, diagnostics bytes.Buffer
+	stdio := cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { panic("canary " + os.Args[0]) }}
+	code := cli.Main(t.Context(), []string{"run", "leads.xlsx"}, stdio)
+	text := out.String() + diagnostics.String()
+	if code != 3 || strings.Contains(text, "canary") || strings.Contains(text, os.Args[0]) {
+		t.Errorf("exit code %d\n%s", code, text)
+	}
+	if !strings.Contains(text, "a fault of Claimsheet's own: panic with a string") || !strings.Contains(text, "claimsheet/importer/cli.roomyMemory ") {
+		t.Errorf("it does not say where:\n%s", text)
+	}
+	// The same in a process of its own, whose memory is not dumped either.
+	cmd := exec.Command("claimsheet-panics", "run", "leads.xlsx")
+	cmd.Env = append(os.Environ(), "GOTRACEBACK=crash", "GORACE=atexit_sleep_ms=0")
+	cmd.Dir = t.TempDir()
+	printed, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 3 || bytes.Contains(printed, []byte("canary")) {
+		t.Errorf("exit code %d\n%s", cmd.ProcessState.ExitCode(), printed)
+	}
+	if left, _ := os.ReadDir(cmd.Dir); len(left) > 0 {
+		t.Errorf("files were left: %v", left)
+	}
+}
+
+// P-9: nothing that a service, a sheet or a file says begins a line of its own
+// or moves the cursor.
+func TestP9_LogInjection(t *testing.T) {
+	const forged = "x\nERROR forged\r\nERROR forged\u2028ERROR forged\x1b[2JERROR forged\u0085ERROR forged"
+	quoted, _ := json.Marshal(forged)
+	s := newScene(t, stepThree, [][]any{lead(1, "A-1"), append([]any{"c2@example.com", forged}, lead(2, "A-2")[2:]...), lead(3, forged)})
+	for kind, reply := range map[string]oracle.Reply{
+		"claim":     oracle.JSON(422, `{"message":`+string(quoted)+`,"code":`+string(quoted)+`,`+string(quoted)+`:1}`),
+		"client":    {Status: 409, Body: forged, Header: map[string]string{"X-Forged": "x"}},
+		"lookup":    {Status: 418, Body: forged},
+		"templates": oracle.JSON(200, `[{"id":"1","name":"Your details","activityAttributeTemplates":[{"id":"2","name":`+string(quoted)+`,"dataType":`+string(quoted)+`}]}]`),
+	} {
+		s.oracle.Play(func(c oracle.Call) oracle.Fault {
+			if c.Kind == kind {
+				return oracle.Answer(reply)
+			}
+			return oracle.Fault{}
+		})
+		for _, args := range [][]string{s.args(), s.args("--json"), {"doctor", "-m", s.path("mapping.yaml")}} {
+			_, printed := s.exec(args...)
+			for _, line := range strings.FieldsFunc(printed, func(r rune) bool { return strings.ContainsRune("\n\r\u2028\u0085", r) }) {
+				if strings.HasPrefix(strings.TrimSpace(line), "ERROR") {
+					t.Errorf("%s, %s: a line is forged:\n%s", kind, args[0], printed)
+				}
+			}
+			if strings.ContainsAny(printed, "\x1b\r\u2028\u0085") {
+				t.Errorf("%s, %s: a control character is printed:\n%q", kind, args[0], printed)
+			}
+		}
+	}
+}
+
+// N-8: with credentials that are not taken, each worker sends one request at
+// most, and the run ends.
+func TestN8_OneRefusalEach(t *testing.T) {
+	s := newScene(t, stepThree, leads(60))
+	var refusals atomic.Int64
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Kind == "templates" || c.Client == "c1@example.com" || strings.Contains(c.Path, "nobody.") {
+			return oracle.Fault{}
+		}
+		refusals.Add(1)
+		return oracle.Answer(oracle.JSON(401, `{}`))
+	})
+	const workers = 16
+	p := s.mustRun(3, "--concurrency", fmt.Sprint(workers), "--new-ledger")
+	if n := refusals.Load(); n < 1 || n > workers {
+		t.Errorf("%d requests were refused with a 401, want 1 to %d", n, workers)
+	}
+	if !strings.Contains(p.err, "HTTP 401") {
+		t.Errorf("the reason is not told:\n%s", p.err)
+	}
+}
+
+// C-2: what stands in a cell arrives as it is: nothing of it is a template, a
+// variable, a path or JSON.
+func TestC2_CellsAreLiteral(t *testing.T) {
+	for _, cell := range []string{"{{.Env}}", `"},{"x":"`, "${HOME}", "$(id)", "{Agreement no}", "{E-mail}", "%s%n", `\u0041`, "' OR 1=1 --", "<!--", "=1+1", "../../etc/passwd", "A&B <c>"} {
+		row := lead(1, cell)
+		row[1], row[4] = cell, cell
+		s := newScene(t, stepThree, [][]any{row})
+		p := s.mustRun(0)
+		seen := 0
+		for _, c := range p.calls {
+			if c.Body == "" {
+				continue
+			}
+			var body any
+			if err := json.Unmarshal([]byte(c.Body), &body); err != nil {
+				t.Fatalf("%s: %v", c.Body, err)
+			}
+			text := fmt.Sprint(body)
+			switch c.Kind {
+			case "client", "activity", "claim":
+				if strings.Contains(text, cell) {
+					seen++
+				}
+			}
+		}
+		if seen != 4 && seen != 3 { // client, claim, two activities
+			t.Errorf("%q arrived in %d of the calls:\n%s", cell, seen, transcript(p.calls))
+		}
+	}
+}
+
+// C-3: no file is named by a cell.
+func TestC3_NoFileIsNamedByACell(t *testing.T) {
+	row := lead(1, "../../planted")
+	row[1], row[4] = "../planted", "/tmp/planted"
+	s := newScene(t, stepThree, [][]any{row})
+	s.mustRun(0)
+	err := filepath.WalkDir(filepath.Dir(s.dir), func(path string, _ fs.DirEntry, err error) error {
+		if strings.Contains(filepath.Base(path), "planted") {
+			t.Errorf("%s was made", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// C-5: what the sandbox made cannot be taken for a real service's: it says so
+// wherever it shows, has a ledger of its own, and its results are refused
+// elsewhere.
+func TestC5_TheSandboxSaysSo(t *testing.T) {
+	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(2))
+	code, printed := s.exec(s.args("-e", "sandbox")...)
+	if code != 0 || !strings.Contains(printed, "This is the sandbox") {
+		t.Errorf("exit code %d\n%s", code, printed)
+	}
+	if !bytes.Contains(contents(t, s.path("leads.results.xlsx")), []byte("This is the sandbox")) {
+		t.Error("the workbook does not say so")
+	}
+	if _, err := os.Stat(s.path(".claimsheet/ledger.db")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the sandbox has used the environments' ledger: %v", err)
+	}
+	code, printed = s.exec("rerun", "-e", "uat", s.path("leads.results.xlsx"))
+	if code != 2 || !strings.Contains(printed, "other-environment") || len(s.oracle.Calls()) > 0 {
+		t.Errorf("exit code %d, %d calls\n%s", code, len(s.oracle.Calls()), printed)
+	}
+}

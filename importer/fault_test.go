@@ -1,0 +1,135 @@
+package importer_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
+)
+
+// faulty is a service whose transport panics, with personal data in the value,
+// at the creation of one client's claim, while other workers have requests on
+// their way.
+type faulty struct {
+	ids   atomic.Int64
+	value any
+}
+
+func (f *faulty) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, _ := io.ReadAll(req.Body)
+	if strings.Contains(string(body), "L-3") {
+		panic(f.value)
+	}
+	time.Sleep(20 * time.Millisecond)
+	id := f.ids.Add(1)
+	text := fmt.Sprintf(`{"contactId":"c-%d","claimId":"k-%d","redirectUrl":"https://claims.example.com/%d"}`, id, id, id)
+	return &http.Response{StatusCode: 201, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(text)), Request: req}, nil
+}
+
+// P-8 of docs/security.md, in a worker: a panic ends the run like any other
+// fault that a run cannot go on after. Its value is shown nowhere, what other
+// workers have on its way is finished and recorded, and so is what the client
+// had before.
+func TestP8_PanicInAWorker(t *testing.T) {
+	for name, value := range map[string]any{
+		"text": "jane.canary@example.com", "error": errors.New("canary"), "runtime": index([]string{"canary"}, 7),
+	} {
+		t.Run(name, func(t *testing.T) {
+			job, service := faultyJob(t, value)
+			err := job.Do(t.Context(), leadPlans(8))
+			fault, ok := errors.AsType[*importer.Fault](err)
+			if !ok || len(fault.Stack) == 0 || !strings.Contains(strings.Join(fault.Stack, "\n"), "importer.(*errand).send") {
+				t.Fatalf("error %v, want a fault with its stack: %+v", err, fault)
+			}
+			if shown := fmt.Sprintf("%v %+v %#v", err, fault, *fault); strings.Contains(shown, "canary") {
+				t.Errorf("the panic's value shows: %s", shown)
+			}
+			ids := 0
+			for n := range 8 {
+				owner := ledger.Owner{Environment: "https://uat.example.com", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
+				steps, err := job.Ledger.Steps(t.Context(), owner, "loans")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, s := range steps {
+					switch {
+					case s.To == ledger.Done:
+						ids++
+					case s.To == ledger.Intent && s.Step == "claim/loan/L-3":
+					case s.To != ledger.NotSent: // the run ended before it was sent
+						t.Errorf("%s of client %d is %s", s.Step, n+1, s.To)
+					}
+				}
+			}
+			if made := int(service.ids.Load()); ids != made || made < 3 {
+				t.Errorf("%d were made, %d ids are in the ledger", made, ids)
+			}
+		})
+	}
+}
+
+// index is the runtime's own panic, for an index out of range.
+func index(s []string, i int) (value any) {
+	defer func() { value = recover() }()
+	return s[i]
+}
+
+func faultyJob(t *testing.T, value any) (*importer.Job, *faulty) {
+	t.Helper()
+	m, found := mapping.Parse("mapping.yaml", []byte(`
+name: loans
+api: v2
+client: {key: E-mail, existing: create, fields: {email: {column: E-mail, type: Email}}}
+claims: [{id: loan, key: "No", name: "Loan {No}"}]
+`))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	binding, found := mapping.Bind(m, &mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}}, nil, "2026-11-20")
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	if err := l.StartRun(ledger.Run{ID: "run-1", Environment: "https://uat.example.com", Started: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	transport := &faulty{value: value}
+	service, err := apiclient.New(apiclient.Config{BaseURL: "https://uat.example.com", Version: apiclient.V2,
+		Wire: apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(), Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &importer.Job{Runs: []string{"run-1"}, Environment: "https://uat.example.com", Binding: binding, Service: service,
+		Ledger: l, Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, transport
+}
+
+// leadPlans are plans of clients with one claim each.
+func leadPlans(n int) iter.Seq2[mapping.Plan, error] {
+	return func(yield func(mapping.Plan, error) bool) {
+		for i := range n {
+			email := mapping.Value{Field: mapping.StringValue, Literal: fmt.Sprintf("c%d@example.com", i+1)}
+			plan := mapping.Plan{Number: i + 1, Client: mapping.Identity{Space: "email", Key: email.Literal}, Rows: []mapping.Row{mapping.Row(i + 2)}, Steps: []mapping.Step{
+				{Key: "client", Kind: mapping.ClientStep, Rows: []mapping.Row{mapping.Row(i + 2)}, Fields: []mapping.Field{{Path: []string{"email"}, Value: email}}},
+				{Key: fmt.Sprintf("claim/loan/L-%d", i+1), Kind: mapping.ClaimStep, Rows: []mapping.Row{mapping.Row(i + 2)}, Name: fmt.Sprintf("L-%d", i+1)},
+			}}
+			if !yield(plan, nil) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"claimsheet/apiclient"
+)
+
+// Patiently asks the service for something, and again for as long as it only
+// asks for time: the client holds its requests back by itself meanwhile, and
+// waiting is no attempt. A service that asks for more than a quarter of an hour,
+// at once or in all, gets no other request: the failure has Stop set. ask sends
+// GETs only; its other errors are returned as they are.
+func Patiently(ctx context.Context, ask func() error) error {
+	for pace, waited := newPatience(), time.Duration(0); ; {
+		err := ask()
+		f, ok := errors.AsType[*apiclient.Failure](err)
+		if !ok || !f.Busy || ctx.Err() != nil {
+			return err
+		}
+		waited += max(f.RetryAfter, pace.backoff.NextBackOff())
+		if waited > longestWait {
+			return &apiclient.Failure{Stop: true, Err: err,
+				Reason: fmt.Sprintf("%s, and asks to wait for %s; run again then", f.Reason, max(f.RetryAfter, waited).Round(time.Second))}
+		}
+	}
+}
