@@ -80,6 +80,11 @@ func (j *Job) askAhead(ctx context.Context, plans []mapping.Plan) {
 	g.SetLimit(max(j.Concurrency, 1))
 	for _, plan := range plans {
 		g.Go(func() error {
+			defer func() {
+				if v := recover(); v != nil {
+					j.stop(Caught(v))
+				}
+			}()
 			known, err := j.knownSteps(plan)
 			_, over := j.withoutSteps(plan, known)
 			if _, isKnown := known["client"]; err == nil && !over && !isKnown && j.looksUp(plan) {
