@@ -9,7 +9,7 @@
 //	             (asked.go: what a step asks for, and how it differs from before)
 //	walk.go      a client's steps in order, and which of them wait
 //	execute.go   one client in one worker: intent, request, outcome
-//	             (request.go, patience.go: what is sent, and when again)
+//	             (request.go, patience.go, patiently.go: what is sent, and when again)
 //	acquaint.go  does the service know the client? greet.go acts on it,
 //	             reconcile.go settles clients whose creation is uncertain
 //	reread.go    kept answers, read again after a wire pointer is corrected
@@ -18,6 +18,7 @@
 //	             put it where the workbook is made from
 //	settle.go    what an operator decides of uncertain steps (decision, doubt, relink)
 //	recall.go    what a results workbook says, compared with the ledger (seed, workbookrow)
+//	fault.go     a panic, without what it held
 //	emergency.go outcomes that the ledger cannot take; takeup.go enters them later
 //
 // Failures of rows are data: they stand in outcomes. A Go error means that the
