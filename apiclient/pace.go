@@ -132,7 +132,7 @@ func (p *pace) refused(a Answer, left time.Time) {
 	}
 	wait := a.RetryAfter
 	if wait == 0 {
-		wait = min(firstPause<<min(p.refusals-1, 16), mostPause)
+		wait = min(firstPause<<min(max(p.refusals, 1)-1, 16), mostPause)
 	}
 	if until := now.Add(min(wait, longestPause)); until.After(p.until) {
 		p.until, p.why = until, fmt.Sprintf("the service asks for time (HTTP %d)", a.Status)

@@ -199,6 +199,38 @@ func TestPausesDouble(t *testing.T) {
 	})
 }
 
+// A refusal that comes late, of a request that left before the rate was cut,
+// prolongs the pause and does not cut the rate again.
+func TestALateRefusalIsNoNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config(apiclient.V2)
+		cfg.RequestsPerSecond = 20
+		var n int
+		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			n++ // one by one: the rate sees to it
+			switch n {
+			case 1: // refused last
+				time.Sleep(3 * time.Second)
+				w.WriteHeader(429)
+			case 2: // refused first
+				time.Sleep(time.Second)
+				w.WriteHeader(429)
+			case 3: // good in between
+				time.Sleep(2 * time.Second)
+			}
+		}))
+		c := client(t, cfg)
+		work(t, c, 3, 3)
+		start := time.Now()
+		work(t, c, 1, 10)
+		// 3 requests left in the second of the cut: the rate is halved to 1.5, and
+		// adds one a second. Halved again it would take 4 s.
+		if took := time.Since(start); took < 500*time.Millisecond || took > 3100*time.Millisecond {
+			t.Errorf("10 requests took %v; want half a second of pause and about 2.5s", took)
+		}
+	})
+}
+
 // Without a ceiling a 429 makes one, from what went out before, and good
 // answers lift it again.
 func TestWithoutACeilingOneIsMadeForAWhile(t *testing.T) {

@@ -10,7 +10,7 @@
 //	             (asked.go: what a step asks for, and how it differs from before)
 //	walk.go      a client's steps in order, and which of them wait
 //	execute.go   one client in one worker: intent, request, outcome
-//	             (request.go, patience.go: what is sent, and when again)
+//	             (request.go, patience.go, patiently.go: what is sent, and when again)
 //	acquaint.go  does the service know the client? (people.go) greet.go acts on it,
 //	             reconcile.go settles clients whose creation is uncertain
 //	reread.go    kept answers, read again after a wire pointer is corrected
@@ -20,6 +20,7 @@
 //	settle.go    what an operator decides of uncertain steps (decision, doubt, relink)
 //	recall.go    what a results workbook says, compared with the ledger (seed, workbookrow)
 //	erased.go    clients who were erased, of whom nothing is known any more
+//	fault.go     a panic, without what it held
 //	emergency.go outcomes that the ledger cannot take; takeup.go enters them later
 //	             (emergency_clean.go removes what was taken up)
 //

@@ -120,6 +120,11 @@ func (j *Job) askAhead(ctx context.Context, inquiries []inquiry) {
 			continue
 		}
 		g.Go(func() error {
+			defer func() {
+				if v := recover(); v != nil {
+					j.stop(Caught(v))
+				}
+			}()
 			if _, err := j.meetings.early(ctx, in.plan); err != nil {
 				j.stop(err)
 			}

@@ -12,6 +12,8 @@
 //	aside.go      the private files of a run
 //	run.go        claimsheet run, the whole import on one screen
 //	workbook.go   the results workbook of a run
+//	unknown.go    answers that no errors rule explains, at the end of a run
+//	private.go    a state folder that is this user's alone; core_*.go no core files
 //	emergency.go  when the ledger cannot be written
 //	rerun.go      claimsheet rerun: a run whose sheet is a results workbook
 //	              (origin, resultsheet, stepsheet, recall)
@@ -24,6 +26,7 @@
 //	templates.go  claimsheet templates
 //	init.go       claimsheet init
 //	schema.go     claimsheet schema
+//	doctor.go     claimsheet doctor
 //	sandbox.go    claimsheet sandbox, and the sandbox inside a run
 //
 // Nothing below Main ends the process or touches its standard streams.

@@ -1,0 +1,140 @@
+package cli_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"claimsheet/importer/oracle"
+)
+
+// The tests of this file are those of item P-6 of docs/security.md.
+
+// P-6: whatever the umask, folders that we make are for their owner alone, and
+// so are files.
+func TestP6_Private(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	s := newScene(t, stepThree, leads(2))
+	s.oracle.Play(oracle.Once(onStep("claim c2@example.com/Loan A-2"), oracle.CreateThenDrop())) // left uncertain
+	before := map[string]bool{}
+	look := func(note func(path string, info fs.FileInfo)) {
+		_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+			if info, statErr := os.Lstat(path); err == nil && statErr == nil {
+				note(path, info)
+			}
+			return nil
+		})
+	}
+	look(func(path string, _ fs.FileInfo) { before[path] = true })
+	for _, args := range [][]string{s.args(), s.args("--dry-run"), s.args("-e", "sandbox", "-o", s.path("sandbox.results.xlsx")), s.args()} {
+		cmd := exec.Command("sh", append([]string{"-c", `umask 000; exec claimsheet "$@"`, "sh"}, args...)...)
+		if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() > 4 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	made := 0
+	look(func(path string, info fs.FileInfo) {
+		if before[path] {
+			return
+		}
+		made++
+		want := fs.FileMode(0o600)
+		if info.IsDir() {
+			want = 0o700
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s has the mode %v, want %v", path, info.Mode().Perm(), want)
+		}
+	})
+	if made < 8 {
+		t.Errorf("only %d files were made", made)
+	}
+}
+
+// P-6: links planted where the program writes are refused, not followed.
+func TestP6_PlantedLinks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need rights there")
+	}
+	for name, place := range map[string]string{
+		"ledger": ".claimsheet/ledger.db", "results": "leads.results.xlsx", "kept inputs": ".claimsheet/inputs",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, stepThree, leads(2))
+			victim := filepath.Join(t.TempDir(), "victim")
+			if name == "kept inputs" {
+				if err := os.Mkdir(victim, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				write(t, victim, "precious")
+			}
+			if err := os.MkdirAll(s.path(".claimsheet"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(victim, s.path(place)); err != nil {
+				t.Fatal(err)
+			}
+			p := s.run()
+			if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, "link") && !strings.Contains(p.err, "not a plain file") {
+				t.Errorf("exit code %d, %v\n%s", p.code, p.posts(), p.err)
+			}
+			if entries, _ := os.ReadDir(victim); len(entries) > 0 {
+				t.Errorf("files were written through the link")
+			}
+			if text, err := os.ReadFile(victim); err == nil && string(text) != "precious" {
+				t.Errorf("the link's target holds %q", text)
+			}
+		})
+	}
+	// A copy that was planted where a run keeps its input is replaced.
+	s := newScene(t, stepThree, leads(1))
+	s.mustRun(0)
+	kept, _ := filepath.Glob(s.path(".claimsheet/inputs/*.xlsx"))
+	victim := filepath.Join(t.TempDir(), "victim")
+	write(t, victim, "precious")
+	if len(kept) != 1 || os.Remove(kept[0]) != nil || os.Symlink(victim, kept[0]) != nil {
+		t.Fatalf("kept inputs: %v", kept)
+	}
+	s.mustRun(0)
+	if info, err := os.Lstat(kept[0]); err != nil || !info.Mode().IsRegular() || string(contents(t, victim)) != "precious" {
+		t.Errorf("the planted link was used: %v, %v", info, err)
+	}
+}
+
+// P-6: a state folder that others can write to, itself or by a folder above it,
+// is refused before anything is read from it.
+func TestP6_SharedFolders(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such modes")
+	}
+	for _, test := range []struct {
+		state, above os.FileMode
+		refused      bool
+	}{
+		{0o700, 0o755, false}, {0o755, 0o775, false}, {0o700, 0o777 | os.ModeSticky, false},
+		{0o770, 0o755, true}, {0o757, 0o755, true}, {0o777 | os.ModeSticky, 0o755, true}, {0o700, 0o777, true},
+	} {
+		s := newScene(t, stepThree, leads(1))
+		above := s.path("above")
+		state := filepath.Join(above, "state")
+		if err := os.MkdirAll(state, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Chmod(state, test.state), os.Chmod(above, test.above)); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []played{s.run("--dry-run", "--state", state), s.run("--state", state)} {
+			if refused := p.code == 2 && strings.Contains(p.err, "other users can write") && strings.Contains(p.err, "chmod"); refused != test.refused {
+				t.Errorf("state %v in %v: exit code %d\n%s", test.state, test.above, p.code, p.err)
+			}
+		}
+	}
+}
