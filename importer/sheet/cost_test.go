@@ -38,6 +38,7 @@ func TestMain(m *testing.M) {
 type reading struct {
 	Path    string
 	Options sheet.Options
+	Compare bool // read it by excelize, raw
 	Rows    int
 	Code    string  // of the problem; "" for none
 	Peak    int64   // of resident memory in bytes; 0 where it cannot be told
@@ -49,6 +50,11 @@ func readAlone(request string) {
 	var r reading
 	if err := json.Unmarshal([]byte(request), &r); err != nil {
 		panic(err)
+	}
+	if r.Compare {
+		r.Rows = excelizeRows(r.Path)
+		r.print()
+		return
 	}
 	err := func() error {
 		opened, err := sheet.Open(r.Path, r.Options)
@@ -72,6 +78,10 @@ func readAlone(request string) {
 	} else if err != nil {
 		panic(err)
 	}
+	r.print()
+}
+
+func (r reading) print() {
 	r.Peak = peakMemory()
 	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
 		panic(err)
@@ -98,7 +108,12 @@ func peakMemory() int64 {
 // alone reads a file in a process of its own.
 func alone(t testing.TB, path string, o sheet.Options) reading {
 	t.Helper()
-	request, err := json.Marshal(reading{Path: path, Options: o})
+	return reading{Path: path, Options: o}.run(t)
+}
+
+func (r reading) run(t testing.TB) reading {
+	t.Helper()
+	request, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +125,6 @@ func alone(t testing.TB, path string, o sheet.Options) reading {
 	if err != nil {
 		t.Fatalf("the reader ended with %v\n%s", err, said.String())
 	}
-	var r reading
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatal(err)
 	}
