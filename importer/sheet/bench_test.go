@@ -15,7 +15,7 @@ import (
 	"claimsheet/importer/sheet"
 )
 
-var memoryRows = flag.Int("memory-rows", 20_000, "TestMemory: rows of the sheet")
+var memoryRows = flag.Int("memory-rows", 5_000, "TestMemory: rows of the sheet")
 
 // BenchmarkRecords compares a pass with that of excelize, which gives neither
 // types nor formats. BENCH_ROWS sets the number of rows of 20 columns.

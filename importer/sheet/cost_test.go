@@ -166,15 +166,16 @@ func TestCosts(t *testing.T) {
 	}
 	small := append(hostileFiles(), compoundRefused(t)...)
 	for i, tt := range small {
-		if !*costs && i%8 != 0 {
+		if !*costs && i%12 != 0 {
 			continue
 		}
 		t.Run(tt.name, func(t *testing.T) { check(t, save(t, tt.data), tt.options, tt.want, 0) })
 	}
-	for i, tt := range csvRefused() {
-		if !*costs && i%8 != 0 {
-			continue
-		}
+	texts := csvRefused()
+	if !*costs {
+		texts = texts[:2]
+	}
+	for _, tt := range texts {
 		t.Run("CSV "+tt.name, func(t *testing.T) {
 			tt.options.As = tt.file
 			path := save(t, tt.data)
@@ -222,7 +223,7 @@ var largeFiles = []struct {
 }{
 	{"a bomb of 1 GiB", "bomb.xlsx", sheetOf(repeat(" ", 1<<30)), "workbook-too-large", 0, false},
 	{"a bomb of 1 GiB below the ratio", "noisy.xlsx", sheetOf(noisy(1 << 30)), "damaged-workbook", 0, false},
-	{"a million empty rows", "empty.xlsx", sheetOf(emptyRows(1<<20 - 10)), "", 1, true},
+	{"a million empty rows", "empty.xlsx", sheetOf(emptyRows(1<<20 - 10)), "", 1, false},
 	{"a million rows of styled empty cells", "styled.xlsx", sheetOf(styledRows(1 << 20)), "", 0, false},
 	{"a million merged cells side by side", "merged.xlsx", merged(1<<20-1, func(i int) string { return fmt.Sprintf("B%d:C%d", i+1, i+1) }), "", 2000, false},
 	{"merged cells over all rows", "tall.xlsx", merged(16_000, func(i int) string { c := columnOf(i); return c + "1:" + c + "1048576" }), "", 0, true},
