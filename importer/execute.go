@@ -37,6 +37,7 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (Outcome, int, er
 	}
 	e := &errand{job: j, plan: plan, known: ids{claims: map[string]string{}}, made: map[string]time.Time{}}
 	decisions := decide(plan, known, j.Binding)
+	complete(decisions, j.Binding)
 	e.remember(decisions)
 
 	if decisions[0].action != keep && j.looksUp(plan) {
