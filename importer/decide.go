@@ -28,7 +28,7 @@ const (
 type decision struct {
 	step    mapping.Step
 	known   ledger.Step // zero when the ledger does not know the step
-	asked   asked
+	asked   asked       // what the step asks for; of a step that the ledger does not know, see complete
 	action  action
 	why     string // for differ, operator, closed and hold
 	advice  string // for what is done and lacks a url
@@ -42,8 +42,11 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	decisions := make([]decision, len(plan.Steps))
 	moved := ""
 	for i, step := range plan.Steps {
-		d := decision{step: step, known: known[step.Key], asked: ask(step, b.Mapping().Name.Text)}
-		d.fixWorkflow()
+		d := decision{step: step, known: known[step.Key]}
+		if d.known.To != "" {
+			d.asked = ask(step, b.Mapping().Name.Text)
+			d.fixWorkflow()
+		}
 		switch d.known.To {
 		case ledger.Done:
 			if d.compare(b) && moved == "" {
@@ -64,6 +67,16 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		}
 	}
 	return decisions
+}
+
+// complete makes decisions ready to be carried out: what a new step asks for is
+// noted with its intent. A dry run has no use for it.
+func complete(decisions []decision, b *mapping.Binding) {
+	for i := range decisions {
+		if d := &decisions[i]; d.known.To == "" {
+			d.asked = ask(d.step, b.Mapping().Name.Text)
+		}
+	}
 }
 
 // fixWorkflow keeps the workflow name of an earlier attempt: it is fixed when

@@ -42,6 +42,7 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (outcome Outcome,
 		return o, 0, nil
 	}
 	decisions := decide(plan, known, j.Binding)
+	complete(decisions, j.Binding)
 	e.remember(decisions)
 
 	if decisions[0].action != keep && j.looksUp(plan) {
