@@ -125,7 +125,10 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if err := e.intend(d); err != nil {
 			return StepOutcome{}, err
 		}
-		verdict := e.job.Service.Create(ctx, e.job.request(d.step, e.known))
+		verdict, err := e.weigh(d, e.job.Service.Create(ctx, e.job.request(d.step, e.known)))
+		if err != nil {
+			return StepOutcome{}, err
+		}
 		event, o := e.conclude(d, verdict)
 		e.pending = append(e.pending, event)
 		e.job.react(ctx, verdict)
