@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,7 +33,7 @@ const (
 // created twice, no id is lost, and every kill has made at most one step of
 // each worker uncertain.
 func TestKilled(t *testing.T) {
-	binary := buildProgram(t)
+	binary := program(t)
 	seed := *killSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
@@ -53,18 +52,6 @@ func TestKilled(t *testing.T) {
 		s.checkPromise()
 		s.checkLeftOver(killed, int(ambiguous.Load()))
 	}
-}
-
-// buildProgram builds the real binary.
-func buildProgram(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "claimsheet.exe")
-	build := exec.Command("go", "build", "-ldflags", "-X 'claimsheet/importer/cli.lookAgain=0s 20ms'", "-o", binary, ".")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return binary
 }
 
 // killAndResume runs the command, killing it some times, until a run of its

@@ -24,7 +24,7 @@ func TestTerminated(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	binary := buildProgram(t)
+	binary := program(t)
 	seed := *killSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())

@@ -34,7 +34,7 @@ import (
 var update = flag.Bool("update", false, "write what the scripts' commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"claimsheet": claimsheet})
+	testscript.Main(builds{m}, map[string]func(){"claimsheet": claimsheet})
 }
 
 // claimsheet is what main.go does.

@@ -1,0 +1,183 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// A trial build is the program with some edits: places at which it can be
+// killed, bugs that can be planted, clocks that can be set. The edits are made
+// to copies, which the compiler is told to take instead (go build -overlay), so
+// that nothing of all this is in the program itself. What a trial build does is
+// chosen by environment variables; without them it does what the program does.
+
+// edit is a change of a trial build: text that stands exactly once in a file of
+// the program, and what is to stand there instead.
+type edit struct{ file, old, new string }
+
+// stepPlaces are the places of a step at which a trial build can be killed.
+// Outcomes wait for the next commit, so one may come with several steps.
+var stepPlaces = []edit{
+	{"importer/execute.go", "\terr := e.job.Ledger.Append(e.pending...)\n", `
+	pass := func(when string) {
+		for _, event := range e.pending {
+			what := "outcome"
+			if event.To == ledger.Intent {
+				what = "intent"
+			}
+			trial.Reach(when+"-"+what, event.Client+":"+event.StepID.Step)
+		}
+	}
+	pass("before")
+	err := e.job.Ledger.Append(e.pending...)
+	pass("after")
+`},
+	{"importer/execute.go", "e.job.Service.Create(ctx, ", `e.job.Service.Create(trial.Step(ctx, e.plan.Client.Key+":"+d.step.Key), `},
+	{"apiclient/client.go", "proof.watch(ctx)", `trial.Watch(proof.watch(ctx), string(r.Kind)+" "+r.Path[len(r.Path)-1], body.unread)`},
+	{"apiclient/evidence.go", "n, err := c.Conn.Write(p)\n", "n, err := c.Conn.Write(p)\n\ttrial.Wrote(c)\n"},
+	{"apiclient/client.go", "a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))\n", `
+	a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	trial.Reach("after-answer", trial.StepOf(ctx, string(r.Kind)+" "+r.Path[len(r.Path)-1]))
+`},
+	{"importer/ledger/clock_linux.go", "return bootID(), time.Duration(t.Nano())", "return trial.Boot(bootID(), time.Duration(t.Nano()))"},
+}
+
+// clocked are the packages whose wall clock a trial build can set.
+var clocked = []string{"apiclient", "importer", "importer/ledger", "importer/cli"}
+
+// trialSources are the files that a trial build has otherwise, by their path
+// below the module's folder.
+func trialSources(t *testing.T) map[string]string {
+	t.Helper()
+	sources := map[string]string{}
+	read := func(file string) string {
+		if sources[file] == "" {
+			data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[file] = string(data)
+		}
+		return sources[file]
+	}
+	for _, pkg := range clocked {
+		names, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			file := pkg + "/" + filepath.Base(name)
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			if text := read(file); strings.Contains(text, "time.Now()") {
+				sources[file] = strings.ReplaceAll(text, "time.Now()", "trial.Now()") + "\nvar _ time.Time\n"
+			} else {
+				delete(sources, file)
+			}
+		}
+	}
+	edits := stepPlaces
+	for _, p := range plants {
+		edits = append(edits[:len(edits):len(edits)], p.edits...)
+	}
+	for _, e := range edits {
+		text := read(e.file)
+		if n := strings.Count(text, e.old); n != 1 {
+			t.Fatalf("%s holds the text %q %d times: it was changed, and so must be the edit of the trial build that looks for it (once)", e.file, e.old, n)
+		}
+		sources[e.file] = strings.Replace(text, e.old, e.new, 1)
+	}
+	for file, text := range sources {
+		sources[file] = packageClause.ReplaceAllString(text, "$0\nimport \"claimsheet/importer/trial\"\n") + "\nvar _ = trial.Reach\n"
+	}
+	return sources
+}
+
+var packageClause = regexp.MustCompile(`(?m)^package \w+$`)
+
+// buildFolder is where binaries are built that several tests use.
+var buildFolder string
+
+// builds is this package's tests with a buildFolder.
+type builds struct{ *testing.M }
+
+// Run runs the tests.
+func (b builds) Run() int {
+	dir, err := os.MkdirTemp("", "claimsheet-builds-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	buildFolder = dir
+	return b.M.Run()
+}
+
+// building is held while a binary is built.
+var building sync.Mutex
+
+// program is the built program.
+func program(t *testing.T) string {
+	return built(t, "claimsheet", func(string) []string { return nil })
+}
+
+// trialProgram is the trial build.
+func trialProgram(t *testing.T) string {
+	return built(t, "trial", func(dir string) []string { return []string{"-overlay", trialOverlay(t, dir)} })
+}
+
+// built builds a binary, unless an earlier test has.
+func built(t *testing.T, name string, flags func(dir string) []string) string {
+	t.Helper()
+	building.Lock()
+	defer building.Unlock()
+	dir := filepath.Join(buildFolder, name)
+	binary := filepath.Join(dir, "claimsheet.exe")
+	if _, err := os.Stat(binary); err == nil {
+		return binary
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"build", "-ldflags", "-X 'claimsheet/importer/cli.lookAgain=0s 20ms'", "-o", binary}, flags(dir)...)
+	cmd := exec.Command("go", append(args, ".")...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// trialOverlay writes the sources of a trial build and the list of them.
+func trialOverlay(t *testing.T, dir string) (list string) {
+	t.Helper()
+	at, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := filepath.Abs(filepath.Join("testdata", "trial", "trial.go.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := map[string]string{filepath.Join(at, "importer", "trial", "trial.go"): own}
+	for file, text := range trialSources(t) {
+		copied := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		write(t, copied, text)
+		replace[filepath.Join(at, filepath.FromSlash(file))] = copied
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = filepath.Join(dir, "overlay.json")
+	write(t, list, string(data))
+	return list
+}
