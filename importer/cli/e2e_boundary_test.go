@@ -171,9 +171,14 @@ func (s *scene) asked() map[string]int {
 
 // settleDown waits until the service has done all that it was asked for.
 func (s *scene) settleDown() {
-	for slices.ContainsFunc(s.oracle.Calls(), func(c oracle.Call) bool { return c.Ended == 0 }) {
+	for s.busy() {
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// busy tells that the service has not done yet all that it was asked for.
+func (s *scene) busy() bool {
+	return slices.ContainsFunc(s.oracle.Calls(), func(c oracle.Call) bool { return c.Ended == 0 })
 }
 
 // runUntilQuiet lets the program go on until a run has nothing to send.

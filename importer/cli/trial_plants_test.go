@@ -1,9 +1,16 @@
 package cli_test
 
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
 // plant is a bug that a trial build has where TRIAL_BUG names it.
 type plant struct {
 	name  string
 	edits []edit
+	slow  bool // it shows only where the service is slow
 }
 
 const (
@@ -43,8 +50,8 @@ var plants = []plant{
 		}
 		event, o := e.conclude(d, verdict)
 `},
-	}},
-	{"nothing written before the end", nil}, // its edit is the one above
+	}, false},
+	{"nothing written before the end", nil, false}, // its edit is the one above
 	{"outcomes written at the end", []edit{{"importer/execute.go", "// commit makes the pending events durable.\n", `
 func (e *errand) commitIntents() error {
 	var now, later []ledger.Event
@@ -62,21 +69,63 @@ func (e *errand) commitIntents() error {
 }
 
 // commit makes the pending events durable.
-`}}},
+`}}, false},
 	{"open intent sent again", []edit{{"importer/decide.go", decideAt, `
 		if trial.Bug("open intent sent again") && strings.HasPrefix(d.known.Reason, "the run that was sending it ended") {
 			decisions[i] = d
 			continue
 		}
-` + decideAt}}},
-	{"sent again after a reset", resent("sent again after a reset", `v.Status == 0 && v.Reason != "no answer within the time allowed"`)},
-	{"sent again after a 500", resent("sent again after a 500", "v.Status == 500")},
-	{"sent again after a time-out", resent("sent again after a time-out", `v.Reason == "no answer within the time allowed"`)},
-	{"no settle window", []edit{{"importer/reconcile.go", believedAt, "d.known.Age(ledger.Now()) >= trial.Window(believable)"}}},
-	{"settle window shorter than the slowest creation", nil}, // trial.Window
+` + decideAt}}, false},
+	{"sent again after a reset", resent("sent again after a reset", `v.Status == 0 && v.Reason != "no answer within the time allowed"`), false},
+	{"sent again after a 500", resent("sent again after a 500", "v.Status == 500"), false},
+	{"sent again after a time-out", resent("sent again after a time-out", `v.Reason == "no answer within the time allowed"`), true},
+	{"no settle window", []edit{{"importer/reconcile.go", believedAt, "d.known.Age(ledger.Now()) >= trial.Window(believable)"}}, true},
+	{"settle window shorter than the slowest creation", nil, true}, // trial.Window
 	{"a 5xx taken for a refusal", []edit{{"apiclient/meaning.go", judgedAt, `
 	if trial.Bug("a 5xx taken for a refusal") {
 		return meaning{effect: Refused}
 	}
-` + judgedAt}}},
+` + judgedAt}}, false},
+}
+
+// mostKills is within how many kills a planted bug must be found.
+const mostKills = 200
+
+// TestPlantedBugs holds the tests that kill to finding each of the planted
+// bugs: a harness that misses one is blind.
+func TestPlantedBugs(t *testing.T) {
+	binary, rng := trialProgram(t), seeded(t, 2)
+	for _, p := range plants {
+		seed := rng.Uint64()
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			killed, found := p.hunt(t, binary, rand.New(rand.NewPCG(seed, 0)))
+			if found == "" {
+				t.Fatalf("not found by %d kills", killed)
+			}
+			t.Logf("found by %d kills: %s", killed, found)
+		})
+	}
+}
+
+// hunt kills a trial build with the bug until the promise is broken, and says
+// how.
+func (p plant) hunt(t *testing.T, binary string, rng *rand.Rand) (killed int, found string) {
+	t.Helper()
+	for killed < mostKills {
+		h := newHarness(t, binary, rng, 10)
+		h.env = []string{"TRIAL_BUG=" + p.name}
+		if p.slow {
+			h.way, h.bad = killThenLate, badAnswers[len(badAnswers)-1:]
+		}
+		stray := h.killAndResume()
+		killed += h.killed
+		if broken := h.broken(); len(broken) > 0 {
+			return killed, strings.Join(broken, "; ")
+		}
+		if stray != nil {
+			t.Log(stray)
+		}
+	}
+	return killed, ""
 }
