@@ -118,7 +118,9 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 // while it is proved that the service did not process it.
 func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 	for pace := newPatience(); ; {
-		e.job.gate.wait(ctx)
+		if err := e.pass(ctx); err != nil {
+			return StepOutcome{}, err
+		}
 		if ctx.Err() != nil {
 			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
 		}
@@ -142,6 +144,9 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if !next.again {
 			return e.settleClient(ctx, d, verdict, o)
 		}
+		if err := e.commit(); err != nil { // a wait may be long, and end with a kill
+			return StepOutcome{}, err
+		}
 		if next.shared {
 			e.job.gate.hold(next.wait)
 		} else {
@@ -152,6 +157,17 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		d.known.To = event.To
 	}
+}
+
+// pass waits until the gate is open. What is known is durable before that: a
+// wait may be long, and end with a kill.
+func (e *errand) pass(ctx context.Context) error {
+	if e.job.gate.open() {
+		return nil
+	}
+	err := e.commit()
+	e.job.gate.wait(ctx)
+	return err
 }
 
 // intend makes the intent durable, together with what is pending.

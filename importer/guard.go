@@ -137,6 +137,13 @@ func (g *gate) wait(ctx context.Context) {
 	}
 }
 
+// open tells that nobody need wait.
+func (g *gate) open() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut == nil && time.Until(g.until) <= 0
+}
+
 // hold shuts the gate for a time.
 func (g *gate) hold(d time.Duration) {
 	g.mu.Lock()
