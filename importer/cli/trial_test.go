@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,9 +23,10 @@ import (
 // the program, and what is to stand there instead.
 type edit struct{ file, old, new string }
 
-// stepPlaces are the places of a step at which a trial build can be killed.
-// Outcomes wait for the next commit, so one may come with several steps.
-var stepPlaces = []edit{
+// trialEdits are the places of a step at which a trial build can be killed, and
+// the clocks that are not asked by the package time's functions alone. Outcomes
+// wait for the next commit, so one commit may be a place of several steps.
+var trialEdits = []edit{
 	{"importer/execute.go", "\terr := e.job.Ledger.Append(e.pending...)\n", `
 	pass := func(when string) {
 		for _, event := range e.pending {
@@ -46,57 +48,61 @@ var stepPlaces = []edit{
 	a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
 	trial.Reach("after-answer", trial.StepOf(ctx, string(r.Kind)+" "+r.Path[len(r.Path)-1]))
 `},
+	// The library says by the real clock when a token ends.
+	{"apiclient/environment/oauth2.go", "\tc.token = t\n", "\tt.Expiry = trial.Now().Add(time.Until(t.Expiry))\n\tc.token = t\n"},
 	{"importer/ledger/clock_linux.go", "return bootID(), time.Duration(t.Nano())", "return trial.Boot(bootID(), time.Duration(t.Nano()))"},
 }
 
 // clocked are the packages whose wall clock a trial build can set.
-var clocked = []string{"apiclient", "importer", "importer/ledger", "importer/cli"}
+var clocked = []string{"apiclient", "apiclient/environment", "importer", "importer/ledger", "importer/cli"}
 
-// trialSources are the files that a trial build has otherwise, by their path
-// below the module's folder.
+// byTrialClock has a file ask the clock that can be set.
+var byTrialClock = strings.NewReplacer("time.Now()", "trial.Now()", "time.Since(", "trial.Since(", "time.Until(", "trial.Until(")
+
+// trialSources are the files that a trial build has otherwise, by their paths.
 func trialSources(t *testing.T) map[string]string {
 	t.Helper()
 	sources := map[string]string{}
 	read := func(file string) string {
-		if sources[file] == "" {
-			data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			sources[file] = string(data)
-		}
-		return sources[file]
-	}
-	for _, pkg := range clocked {
-		names, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+		return string(data)
+	}
+	for _, pkg := range clocked {
+		names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pkg), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := len(sources)
 		for _, name := range names {
-			file := pkg + "/" + filepath.Base(name)
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			if text := read(file); strings.Contains(text, "time.Now()") {
-				sources[file] = strings.ReplaceAll(text, "time.Now()", "trial.Now()") + "\nvar _ time.Time\n"
-			} else {
-				delete(sources, file)
+			text := read(name)
+			if clocked := byTrialClock.Replace(text); clocked != text && !strings.HasSuffix(name, "_test.go") {
+				sources[name] = clocked + "\nvar _ time.Time\n"
 			}
 		}
+		if len(sources) == before {
+			t.Fatalf("%s asks no clock: it need not be listed", pkg)
+		}
 	}
-	edits := stepPlaces
+	edits := slices.Clone(trialEdits)
 	for _, p := range plants {
-		edits = append(edits[:len(edits):len(edits)], p.edits...)
+		edits = append(edits, p.edits...)
 	}
 	for _, e := range edits {
-		text := read(e.file)
-		if n := strings.Count(text, e.old); n != 1 {
-			t.Fatalf("%s holds the text %q %d times: it was changed, and so must be the edit of the trial build that looks for it (once)", e.file, e.old, n)
+		name := filepath.Join(root, filepath.FromSlash(e.file))
+		if sources[name] == "" {
+			sources[name] = read(name)
 		}
-		sources[e.file] = strings.Replace(text, e.old, e.new, 1)
+		old := byTrialClock.Replace(e.old)
+		if n := strings.Count(sources[name], old); n != 1 {
+			t.Fatalf("%s holds the text %q %d times: it was changed, and so must be the edit of the trial build that looks for it (once)", e.file, old, n)
+		}
+		sources[name] = strings.Replace(sources[name], old, e.new, 1)
 	}
-	for file, text := range sources {
-		sources[file] = packageClause.ReplaceAllString(text, "$0\nimport \"claimsheet/importer/trial\"\n") + "\nvar _ = trial.Reach\n"
+	for name, text := range sources {
+		sources[name] = packageClause.ReplaceAllString(text, "$0\nimport \"claimsheet/importer/trial\"\n") + "\nvar _ = trial.Reach\n"
 	}
 	return sources
 }
@@ -159,19 +165,18 @@ func built(t *testing.T, name string, flags func(dir string) []string) string {
 // trialOverlay writes the sources of a trial build and the list of them.
 func trialOverlay(t *testing.T, dir string) (list string) {
 	t.Helper()
-	at, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
+	absolute := func(elem ...string) string {
+		path, err := filepath.Abs(filepath.Join(elem...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
-	own, err := filepath.Abs(filepath.Join("testdata", "trial", "trial.go.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	replace := map[string]string{filepath.Join(at, "importer", "trial", "trial.go"): own}
-	for file, text := range trialSources(t) {
-		copied := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		write(t, copied, text)
-		replace[filepath.Join(at, filepath.FromSlash(file))] = copied
+	replace := map[string]string{absolute(root, "importer", "trial", "trial.go"): absolute("testdata", "trial", "trial.go.txt")}
+	for name, text := range trialSources(t) {
+		edited := filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
+		write(t, edited, text)
+		replace[absolute(name)] = edited
 	}
 	data, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
