@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -113,10 +114,10 @@ func TestKilledWhileLookingUp(t *testing.T) {
 	for _, place := range []string{"after-sent", "after-write", "after-answer"} {
 		s := newScene(t, stepThree, leads(*boundaryKills+1))
 		for n := range *boundaryKills {
-			code, out := s.runTrial(binary, fmt.Sprintf("TRIAL_KILL=%s lookup c%d@example.com", place, n+2))
-			if code != -1 {
-				t.Fatalf("exit code %d: not killed %s\n%s", code, place, out)
-			}
+			email := fmt.Sprintf("c%d@example.com", n+2)
+			s.kill(binary, place, "lookup "+email, func(c oracle.Call) bool {
+				return strings.HasSuffix(c.Path, url.QueryEscape(email))
+			})
 		}
 		s.runUntilQuiet(binary)
 		for n := range *boundaryKills + 1 {
@@ -145,28 +146,31 @@ func (s *scene) killAt(binary, place string, step boundary) {
 	s.t.Helper()
 	_, rest, _ := strings.Cut(step.service, " ")
 	client, _, _ := strings.Cut(strings.Split(rest, " ")[0], "/")
-	code, out := s.runTrial(binary, fmt.Sprintf("TRIAL_KILL=%s %s:%s", place, client, step.ledger))
-	if code != -1 {
-		s.t.Fatalf("exit code %d: not killed %s of %s\n%s", code, place, step.ledger, out)
-	}
-	for patience := 0; place == "after-write" && s.asked()[step.service] == 0; patience++ {
-		if patience > 5000 {
-			s.t.Fatalf("what was written for %s never came in", step.service)
-		}
-		time.Sleep(time.Millisecond)
+	s.kill(binary, place, client+":"+step.ledger, func(c oracle.Call) bool { return c.Step == step.service })
+	if place == "after-write" {
+		s.waitFor("what was written for "+step.service, func() bool { return s.asked()[step.service] > 0 })
 	}
 	s.settleDown()
 }
 
-// asked is how often the service was asked to create each step.
-func (s *scene) asked() map[string]int {
-	counts := map[string]int{}
-	for _, c := range s.oracle.Calls() {
-		if c.Step != "" {
-			counts[c.Step]++
+// kill runs a trial build that is to be killed at a place of what it calls step.
+// A request that is killed when it is written must not be answered before that,
+// or the program would be further on: is tells which calls are the step's.
+func (s *scene) kill(binary, place, step string, is func(oracle.Call) bool) {
+	s.t.Helper()
+	dead := make(chan struct{})
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if place == "after-write" && is(c) {
+			return oracle.Fault{Until: dead}
 		}
+		return oracle.Fault{}
+	})
+	code, out := s.runTrial(binary, fmt.Sprintf("TRIAL_KILL=%s %s", place, step))
+	close(dead)
+	s.oracle.Play(nil)
+	if code != -1 {
+		s.t.Fatalf("exit code %d: not killed %s of %s\n%s", code, place, step, out)
 	}
-	return counts
 }
 
 // settleDown waits until the service has done all that it was asked for.
@@ -179,6 +183,17 @@ func (s *scene) settleDown() {
 // busy tells that the service has not done yet all that it was asked for.
 func (s *scene) busy() bool {
 	return slices.ContainsFunc(s.oracle.Calls(), func(c oracle.Call) bool { return c.Ended == 0 })
+}
+
+// asked is how often the service was asked to create each step.
+func (s *scene) asked() map[string]int {
+	counts := map[string]int{}
+	for _, c := range s.oracle.Calls() {
+		if c.Step != "" {
+			counts[c.Step]++
+		}
+	}
+	return counts
 }
 
 // runUntilQuiet lets the program go on until a run has nothing to send.
