@@ -56,7 +56,7 @@ func TestInterruptedTwice(t *testing.T) {
 		t.Skip("Windows sends no SIGINT to a process")
 	}
 	s := newScene(t, stepThree, leads(12))
-	cmd, output, release := s.inFlight(program(t), 15)
+	cmd, output, release := s.inFlight(buildProgram(t), 15)
 	ended := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(ended) }()
 
@@ -105,7 +105,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 		}
 		return oracle.Fault{}
 	})
-	cmd := exec.Command(program(t), s.args("--concurrency", "4")...)
+	cmd := exec.Command(buildProgram(t), s.args("--concurrency", "4")...)
 	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

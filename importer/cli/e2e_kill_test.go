@@ -35,7 +35,7 @@ const (
 // created twice, no id is lost, and every kill has made at most one step of
 // each worker uncertain.
 func TestKilled(t *testing.T) {
-	binary, rng := program(t), seeded(t, 0)
+	binary, rng := buildProgram(t), seeded(t, 0)
 	var done, uncertain, unclear atomic.Int64
 	t.Run("scenes", func(t *testing.T) {
 		for range 2 { // scenes side by side: most of their time is waiting

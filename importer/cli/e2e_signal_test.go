@@ -23,7 +23,7 @@ func TestTerminated(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	binary, rng := program(t), seeded(t, 1)
+	binary, rng := buildProgram(t), seeded(t, 1)
 	stopped := 0
 	for done := 0; done < *terms && !t.Failed(); done++ {
 		s := newScene(t, stepThree, leads(12))

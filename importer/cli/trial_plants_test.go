@@ -18,6 +18,7 @@ type where int
 
 const (
 	anywhere      where = iota
+	badService          // only where the service answers badly, and the run lives to send again
 	slowService         // only where the service is slow
 	sharedAddress       // only where two clients have one e-mail address; no kill is needed
 )
@@ -86,8 +87,8 @@ func (e *errand) commitIntents() error {
 			continue
 		}
 ` + decideAt}}, anywhere},
-	{"sent again after a reset", resent("sent again after a reset", `v.Status == 0 && v.Reason != "no answer within the time allowed"`), anywhere},
-	{"sent again after a 500", resent("sent again after a 500", "v.Status == 500"), anywhere},
+	{"sent again after a reset", resent("sent again after a reset", `v.Status == 0 && v.Reason != "no answer within the time allowed"`), badService},
+	{"sent again after a 500", resent("sent again after a 500", "v.Status == 500"), badService},
 	{"sent again after a time-out", resent("sent again after a time-out", `v.Reason == "no answer within the time allowed"`), slowService},
 	{"no settle window", []edit{{"importer/reconcile.go", believedAt, "d.known.Age(ledger.Now()) >= trial.Window(believable)"}}, slowService},
 	{"settle window shorter than the slowest creation", nil, slowService}, // trial.Window
@@ -131,7 +132,10 @@ func (p plant) hunt(t *testing.T, binary string, rng *rand.Rand) (killed int, fo
 	for killed < mostKills {
 		h := newHarness(t, binary, rng, 10)
 		h.env = []string{bug}
-		if p.where == slowService {
+		switch p.where {
+		case badService:
+			h.faults = 30
+		case slowService:
 			h.way, h.bad = killThenLate, badAnswers[len(badAnswers)-1:]
 		}
 		stray := h.killAndResume()

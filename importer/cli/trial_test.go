@@ -41,7 +41,10 @@ var trialEdits = []edit{
 	err := e.job.Ledger.Append(e.pending...)
 	pass("after")
 `},
-	{"importer/execute.go", "e.job.Service.Create(ctx, ", `e.job.Service.Create(trial.Step(ctx, e.plan.Client.Key+":"+d.step.Key), `},
+	{"importer/execute.go", "func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {\n", `
+func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
+	ctx = trial.Step(ctx, e.plan.Client.Key+":"+d.step.Key)
+`},
 	{"apiclient/client.go", "proof.watch(ctx)", `trial.Watch(proof.watch(ctx), string(r.Kind)+" "+r.Path[len(r.Path)-1], body.unread)`},
 	{"apiclient/evidence.go", "n, err := c.Conn.Write(p)\n", "n, err := c.Conn.Write(p)\n\ttrial.Wrote(c)\n"},
 	{"apiclient/client.go", "a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))\n", `
@@ -49,7 +52,11 @@ var trialEdits = []edit{
 	trial.Reach("after-answer", trial.StepOf(ctx, string(r.Kind)+" "+r.Path[len(r.Path)-1]))
 `},
 	// The library says by the real clock when a token ends.
-	{"apiclient/environment/oauth2.go", "\tc.token = t\n", "\tt.Expiry = trial.Now().Add(time.Until(t.Expiry))\n\tc.token = t\n"},
+	{"apiclient/environment/oauth2.go", "\tif err := checkHeaderText(t.AccessToken)", `
+	if !t.Expiry.IsZero() {
+		t.Expiry = trial.Now().Add(time.Until(t.Expiry))
+	}
+	if err := checkHeaderText(t.AccessToken)`},
 	{"importer/ledger/clock_linux.go", "return bootID(), time.Duration(t.Nano())", "return trial.Boot(bootID(), time.Duration(t.Nano()))"},
 }
 
@@ -60,7 +67,7 @@ var clocked = []string{"apiclient", "apiclient/environment", "importer", "import
 var byTrialClock = strings.NewReplacer("time.Now()", "trial.Now()", "time.Since(", "trial.Since(", "time.Until(", "trial.Until(")
 
 // trialSources are the files that a trial build has otherwise, by their paths.
-func trialSources(t *testing.T) map[string]string {
+func trialSources(t testing.TB) map[string]string {
 	t.Helper()
 	sources := map[string]string{}
 	read := func(file string) string {
@@ -130,18 +137,18 @@ func (b builds) Run() int {
 // building is held while a binary is built.
 var building sync.Mutex
 
-// program is the built program.
-func program(t *testing.T) string {
+// buildProgram builds the real binary.
+func buildProgram(t testing.TB) string {
 	return built(t, "claimsheet", func(string) []string { return nil })
 }
 
-// trialProgram is the trial build.
-func trialProgram(t *testing.T) string {
+// trialProgram builds the trial build.
+func trialProgram(t testing.TB) string {
 	return built(t, "trial", func(dir string) []string { return []string{"-overlay", trialOverlay(t, dir)} })
 }
 
 // built builds a binary, unless an earlier test has.
-func built(t *testing.T, name string, flags func(dir string) []string) string {
+func built(t testing.TB, name string, flags func(dir string) []string) string {
 	t.Helper()
 	building.Lock()
 	defer building.Unlock()
@@ -163,7 +170,7 @@ func built(t *testing.T, name string, flags func(dir string) []string) string {
 }
 
 // trialOverlay writes the sources of a trial build and the list of them.
-func trialOverlay(t *testing.T, dir string) (list string) {
+func trialOverlay(t testing.TB, dir string) (list string) {
 	t.Helper()
 	absolute := func(elem ...string) string {
 		path, err := filepath.Abs(filepath.Join(elem...))
