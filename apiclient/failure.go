@@ -23,8 +23,9 @@ type Failure struct {
 	// authentication or a certificate that is not trusted.
 	Stop bool
 	// Busy is set on the answer to a GET by which the service asks for time,
-	// RetryAfter is for how long; 0 when it does not say. The Client holds all
-	// its requests back until then.
+	// RetryAfter is for how long, 0 when it does not say; and on a request that was
+	// not sent because the service has asked for time. The Client holds all its
+	// requests back until then.
 	Busy       bool
 	RetryAfter time.Duration
 	// Hint is what to do, from a Rule or for what is usually the cause; may be

@@ -71,3 +71,19 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 }
+
+// TestRetryAfterByTheirClock: a date is compared with the service's own clock,
+// however far that is from this machine's.
+func TestRetryAfterByTheirClock(t *testing.T) {
+	for _, year := range []int{1970, 2015, 2100} {
+		now := time.Date(year, 10, 21, 7, 28, 0, 0, time.UTC)
+		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Date", now.Format(http.TimeFormat))
+			w.Header().Set("Retry-After", now.Add(90*time.Second).Format(http.TimeFormat))
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != 90*time.Second {
+			t.Errorf("%d: retry after %v, want 90s", year, v.RetryAfter)
+		}
+	}
+}

@@ -74,11 +74,17 @@ func (p *pace) enter(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// depart waits until the one at the head may leave, and notes that it does.
-func (p *pace) depart(ctx context.Context) error {
+// depart waits until the one at the head may leave, and notes that it does. One
+// that took a turn does not wait for the end of a pause that began since.
+func (p *pace) depart(ctx context.Context, turned bool) error {
 	for ctx.Err() == nil {
 		p.mu.Lock()
 		now := time.Now()
+		if turned && p.until.After(now) {
+			why := p.why
+			p.mu.Unlock()
+			return &Failure{NotSent: true, Busy: true, Reason: why}
+		}
 		if wait := max(p.until.Sub(now), p.next().Sub(now)); wait > 0 {
 			p.mu.Unlock()
 			sleep(ctx, wait)
@@ -224,13 +230,14 @@ func (t paced) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	trip := tripOf(ctx)
 	release := trip.turn.take()
-	if release == nil {
+	turned := release != nil
+	if !turned {
 		var err error
 		if release, err = t.pace.enter(ctx); err != nil {
 			return nil, err
 		}
 	}
-	err := t.pace.depart(ctx)
+	err := t.pace.depart(ctx, turned)
 	release()
 	if err != nil {
 		return nil, err

@@ -7,7 +7,8 @@ import (
 )
 
 // retryAfter reads the header Retry-After, in seconds or as a date; 0 when
-// there is none, when it cannot be read or when it is past.
+// there is none, when it cannot be read or when it is past. A date is compared
+// with the service's own, where it gives one: this machine's clock may be wrong.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := h.Get("Retry-After")
 	if value == "" {
@@ -19,6 +20,9 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	at, err := http.ParseTime(value)
 	if err != nil {
 		return 0
+	}
+	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = theirs
 	}
 	return max(0, at.Sub(now))
 }

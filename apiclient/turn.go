@@ -12,6 +12,10 @@ import (
 // a request is made durable just before it, and not minutes earlier by everyone
 // in the line.
 //
+// Where the service asks for time between Turn and the request, the request is
+// not sent at all: it would wait with what was made durable for it. The Verdict
+// says so (NotSent, Retry), and the caller takes another turn.
+//
 // Between Turn and that one request the caller sends no other. leave gives a
 // place back that was not used, and does nothing otherwise. The error, a
 // *Failure, is that of a ctx that is done.
@@ -21,7 +25,7 @@ func (c *Client) Turn(ctx context.Context) (turn context.Context, leave func(), 
 		return nil, nil, unsent("stopped before it was sent", err)
 	}
 	if !c.pace.limited() {
-		return ctx, func() {}, nil
+		return context.WithValue(ctx, turnKey{}, &slot{release: func() {}}), func() {}, nil
 	}
 	release, err := c.pace.enter(ctx)
 	if err != nil {
@@ -33,6 +37,13 @@ func (c *Client) Turn(ctx context.Context) (turn context.Context, leave func(), 
 		return nil, nil, unsent("stopped before it was sent", err)
 	}
 	return context.WithValue(ctx, turnKey{}, &slot{release: release}), release, nil
+}
+
+// Queues tells that Turn may wait: requests leave at a rate, or the service asks
+// for time.
+func (c *Client) Queues() bool {
+	reason, _ := c.pace.waiting()
+	return reason != "" || c.pace.limited()
 }
 
 // Waiting says what holds all requests up at present and until when: that the

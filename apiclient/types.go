@@ -89,6 +89,7 @@ type Verdict struct {
 	// Retry is set on a Refused that is only for now (421, 425, 429, a Rule that
 	// means retry): the same request may be sent again, after RetryAfter if that
 	// is not 0. What is NotSent may always be sent again.
+	// Also on a NotSent that the service asked for: see Client.Turn.
 	Retry      bool
 	RetryAfter time.Duration
 	// Shared is set on a Retry by which the service asks for time. The Client

@@ -53,6 +53,7 @@ func (v Verdict) unanswered(err error) Verdict {
 		v.Reason, v.Stop, v.Hint = f.Reason, f.Stop, f.Hint
 		if f.NotSent {
 			v.Effect = NotSent
+			v.Retry, v.Shared = f.Busy, f.Busy
 		}
 	}
 	return v

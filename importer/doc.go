@@ -10,7 +10,8 @@
 //	             (asked.go: what a step asks for, and how it differs from before)
 //	walk.go      a client's steps in order, and which of them wait
 //	execute.go   one client in one worker: intent, request, outcome
-//	             (request.go, patience.go, patiently.go: what is sent, and when again)
+//	             (request.go, patience.go, patiently.go: what is sent, and when again;
+//	             conflict.go: a 409 after an attempt that may have worked)
 //	acquaint.go  does the service know the client? (people.go) greet.go acts on it,
 //	             reconcile.go settles clients whose creation is uncertain
 //	reread.go    kept answers, read again after a wire pointer is corrected

@@ -124,7 +124,9 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 // while it is proved that the service did not process it.
 func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 	for pace := newPatience(); ; {
-		e.job.gate.wait(ctx)
+		if err := e.pass(ctx); err != nil {
+			return StepOutcome{}, err
+		}
 		turn, leave, stopped := e.job.Service.Turn(ctx)
 		if stopped != nil {
 			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
@@ -133,8 +135,11 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 			leave()
 			return StepOutcome{}, err
 		}
-		verdict := e.job.Service.Create(turn, e.job.request(d.step, e.known))
+		verdict, err := e.weigh(d, e.job.Service.Create(turn, e.job.request(d.step, e.known)))
 		leave()
+		if err != nil {
+			return StepOutcome{}, err
+		}
 		event, o := e.conclude(d, verdict)
 		e.pending = append(e.pending, event)
 		e.job.react(ctx, verdict)
@@ -148,6 +153,9 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if !next.again {
 			return e.settleClient(ctx, d, verdict, o)
 		}
+		if err := e.commit(); err != nil { // a wait may be long, and end with a kill
+			return StepOutcome{}, err
+		}
 		if !next.shared {
 			sleep(ctx, next.wait)
 		}
@@ -156,6 +164,17 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		d.known.To = event.To
 	}
+}
+
+// pass waits until the gate is open. What is known is durable before that, and
+// before a wait for the service: a wait may be long, and end with a kill.
+func (e *errand) pass(ctx context.Context) error {
+	if e.job.gate.open() && !e.job.Service.Queues() {
+		return nil
+	}
+	err := e.commit()
+	e.job.gate.wait(ctx)
+	return err
 }
 
 // intend makes the intent durable, together with what is pending.

@@ -140,6 +140,13 @@ func (g *gate) wait(ctx context.Context) {
 	}
 }
 
+// open tells that nobody need wait.
+func (g *gate) open() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut == nil
+}
+
 // probe shuts the gate until ask says that the service answers; of several
 // callers one asks.
 func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {

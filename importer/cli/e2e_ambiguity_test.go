@@ -122,7 +122,7 @@ func TestLateCreation(t *testing.T) {
 	s := newScene(t, stepThree, leads(3))
 	s.environment("limits: {timeout: 1s}")
 	step := "claim c2@example.com/Loan A-2"
-	s.oracle.Play(oracle.Once(onStep(step), oracle.CreateLate()))
+	s.oracle.Play(oracle.Once(onStep(step), oracle.CreateLate(0)))
 	s.mustRun(4)
 	s.oracle.Play(nil)
 	if posts := s.mustRun(4).posts(); len(posts) > 0 {

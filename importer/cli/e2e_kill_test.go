@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,13 +19,13 @@ import (
 )
 
 var (
-	killSeed = flag.Uint64("kill-seed", 0, "seed of TestKilled; 0 takes a new one")
-	kills    = flag.Int("kills", 20, "how often TestKilled kills, at least")
+	killSeed = flag.Uint64("kill-seed", 0, "seed of the tests that kill; 0 takes a new one")
+	kills    = flag.Int("kills", 100, "how often TestKilled kills, at least")
 	faulty   = flag.Int("kill-faults", 10, "per cent of the POSTs that the service answers badly while TestKilled kills")
 )
 
 const (
-	killsAScene = 6
+	killsAScene = 8
 	workers     = 4
 )
 
@@ -34,93 +35,134 @@ const (
 // created twice, no id is lost, and every kill has made at most one step of
 // each worker uncertain.
 func TestKilled(t *testing.T) {
-	binary := buildProgram(t)
+	binary, rng := buildProgram(t), seeded(t, 0)
+	var done, uncertain, unclear atomic.Int64
+	t.Run("scenes", func(t *testing.T) {
+		for range 2 { // scenes side by side: most of their time is waiting
+			seed := rng.Uint64()
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				rng := rand.New(rand.NewPCG(seed, 0))
+				for done.Load() < int64(*kills) && !t.Failed() {
+					h := newHarness(t, binary, rng, *faulty)
+					if err := h.killAndResume(); err != nil {
+						t.Fatal(err)
+					}
+					for _, broken := range h.broken() {
+						t.Error(broken)
+					}
+					h.checkLeftOver()
+					done.Add(int64(h.killed))
+					uncertain.Add(int64(len(h.uncertain())))
+					unclear.Add(h.ambiguous.Load())
+				}
+			})
+		}
+	})
+	t.Logf("%d kills, %d ambiguous answers, %d steps uncertain (bound %d)",
+		done.Load(), unclear.Load(), uncertain.Load(), done.Load()*workers+unclear.Load())
+}
+
+// seeded is the chance that a test which kills goes by; it says how to have the
+// same again.
+func seeded(t *testing.T, stream uint64) *rand.Rand {
 	seed := *killSeed
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
-	for done := 0; done < *kills && !t.Failed(); {
-		rows := leads(18)
-		for n := range 6 {
-			rows = append(rows, lead(3*n+1, "second"))
-		}
-		s := newScene(t, stepThree, rows)
-		var ambiguous atomic.Int64
-		killed := s.killAndResume(binary, rng, &ambiguous)
-		done += killed
-		s.checkPromise()
-		s.checkLeftOver(killed, int(ambiguous.Load()))
-	}
+	return rand.New(rand.NewPCG(seed, stream))
 }
 
-// buildProgram builds the real binary.
-func buildProgram(t testing.TB) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "claimsheet.exe")
-	build := exec.Command("go", "build", "-ldflags", "-X 'claimsheet/importer/cli.lookAgain=0s 20ms'", "-o", binary, ".")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+// harness kills the program over one scene.
+type harness struct {
+	*scene
+	binary    string
+	env       []string
+	rng       *rand.Rand
+	faults    int // per cent of the POSTs
+	bad       []badAnswer
+	way       int // of killing; -1 for any
+	killed    int
+	ambiguous atomic.Int64 // answers that left open what happened
+}
+
+func newHarness(t *testing.T, binary string, rng *rand.Rand, faults int) *harness {
+	rows := leads(18)
+	for n := range 6 {
+		rows = append(rows, lead(3*n+1, "second"))
 	}
-	return binary
+	s := newScene(t, stepThree, rows)
+	s.environment("limits: {timeout: 1s}")
+	return &harness{scene: s, binary: binary, rng: rng, faults: faults, bad: badAnswers, way: -1}
 }
 
 // killAndResume runs the command, killing it some times, until a run of its
-// own accord has nothing left to send. It returns how many were killed.
-func (s *scene) killAndResume(binary string, rng *rand.Rand, ambiguous *atomic.Int64) (killed int) {
-	s.t.Helper()
-	for attempt := 0; attempt < 40; attempt++ {
-		before := len(s.oracle.Calls())
-		code, out := s.runAndKill(binary, rng, killed < killsAScene, ambiguous)
-		posts := 0
-		for _, c := range s.oracle.Calls()[before:] {
-			if c.Method != "GET" {
-				posts++
-			}
-		}
+// own accord has nothing left to send. The error is that it ended as it should
+// not.
+func (h *harness) killAndResume() error {
+	h.t.Helper()
+	for range 60 {
+		before := len(h.oracle.Calls())
+		wanted := h.killed < killsAScene
+		code, out := h.runAndKill(wanted)
+		sent := slices.ContainsFunc(h.oracle.Calls()[before:], func(c oracle.Call) bool { return c.Method != "GET" })
+		busy := h.busy()
 		switch {
 		case code == -1:
-			killed++
-		case (code == 1 || code == 3) && killed < killsAScene: // the faults failed rows, or stopped the run
+			h.killed++
+		case (code == 1 || code == 3) && wanted: // the faults failed rows, or stopped the run
 		case code != 0 && code != 4:
-			s.t.Fatalf("exit code %d after %d kills\n%s", code, killed, out)
-		case posts == 0:
-			return killed
+			return fmt.Errorf("exit code %d after %d kills\n%s", code, h.killed, out)
+		case busy: // what the service is late with may show in a look-up
+			h.settleDown()
+		case !sent:
+			return nil
 		}
 	}
-	s.t.Fatal("the command does not come to rest")
-	return killed
+	return errors.New("the command does not come to rest")
 }
 
 // runAndKill runs the command once; with kill it is killed at some POST. The
 // code is -1 when it was.
-func (s *scene) runAndKill(binary string, rng *rand.Rand, kill bool, ambiguous *atomic.Int64) (code int, out string) {
-	s.t.Helper()
-	cmd := exec.Command(binary, s.args("--concurrency", "4")...)
+func (h *harness) runAndKill(kill bool) (code int, out string) {
+	h.t.Helper()
+	cmd := exec.Command(h.binary, h.args("--concurrency", fmt.Sprint(workers))...)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
-	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
+	cmd.Env = append(append(os.Environ(), "CLAIMSHEET_ENV="), h.env...)
 	started := make(chan *os.Process, 1)
-	s.oracle.Play(killer(rng.Uint64(), kill, ambiguous, func() { _ = (<-started).Kill() }))
+	h.oracle.Play(h.killer(kill, func() { _ = (<-started).Kill() }))
 	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	started <- cmd.Process
 	if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		s.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), output.String()
 }
 
+// The ways of killing at a POST.
+const (
+	killAtArrival = iota
+	killAfterEffect
+	killThenLate
+	killSoon
+	killWays
+)
+
 // killer is a script by which every call takes a moment, and which kills when
 // some number of POSTs have come in. Until then some POSTs are answered badly;
 // those whose answer leaves open what happened are counted.
-func killer(seed uint64, wanted bool, ambiguous *atomic.Int64, kill func()) func(oracle.Call) oracle.Fault {
+func (h *harness) killer(wanted bool, kill func()) func(oracle.Call) oracle.Fault {
 	var mu sync.Mutex
-	rng := rand.New(rand.NewPCG(seed, 0))
-	at, way, later := 1+rng.IntN(40), rng.IntN(3), time.Duration(rng.IntN(5000))*time.Microsecond
+	rng := rand.New(rand.NewPCG(h.rng.Uint64(), 0))
+	at, way := 1+rng.IntN(25), rng.IntN(killWays)
+	later, late := time.Duration(rng.IntN(5000))*time.Microsecond, time.Duration(400+rng.IntN(800))*time.Millisecond
+	if h.way >= 0 {
+		way = h.way
+	}
 	posts := 0
 	return func(c oracle.Call) oracle.Fault {
 		mu.Lock()
@@ -130,20 +172,19 @@ func killer(seed uint64, wanted bool, ambiguous *atomic.Int64, kill func()) func
 			return f
 		}
 		if posts++; posts != at || !wanted {
-			if wanted && rng.IntN(100) < *faulty {
-				bad := badAnswers[rng.IntN(len(badAnswers))]
-				if bad.ambiguous {
-					ambiguous.Add(1)
-				}
-				return bad.fault
+			if wanted && rng.IntN(100) < h.faults {
+				return h.badAnswer(rng)
 			}
 			return f
 		}
 		switch way {
-		case 0:
+		case killAtArrival:
 			kill() // the request is carried out all the same
-		case 1:
+		case killAfterEffect:
 			f.Then = kill
+		case killThenLate:
+			kill()
+			f.Late = late // when the next run has asked for the client already
 		default:
 			time.AfterFunc(later, kill)
 		}
@@ -151,39 +192,75 @@ func killer(seed uint64, wanted bool, ambiguous *atomic.Int64, kill func()) func
 	}
 }
 
-// badAnswers are what a troubled service does with a POST.
-var badAnswers = []struct {
+// badAnswer is what a troubled service does with a POST.
+type badAnswer struct {
 	fault     oracle.Fault
 	ambiguous bool
-}{
-	{oracle.CreateThenDrop(), true},
-	{oracle.DropBefore(), true},
-	{oracle.CreateThen(oracle.JSON(500, `{}`)), true},
-	{oracle.Answer(oracle.JSON(503, `{}`)), true},
-	{oracle.CreateThenCut(), true},
-	{oracle.Answer(oracle.JSON(400, `{"message":"not today"}`)), false},
-	{oracle.Busy(429, 0), false},
+	weight    int
 }
 
-// checkLeftOver holds how much may be left for a person after some kills, and
-// that the rest is done.
-func (s *scene) checkLeftOver(killed, ambiguous int) {
+// badAnswers are all of them. What takes long is rare.
+var badAnswers = []badAnswer{
+	{oracle.CreateThenDrop(), true, 4},
+	{oracle.DropBefore(), true, 4},
+	{oracle.CreateThen(oracle.JSON(500, `{}`)), true, 4},
+	{oracle.Answer(oracle.JSON(503, `{}`)), true, 4},
+	{oracle.CreateThenCut(), true, 4},
+	{oracle.Answer(oracle.JSON(400, `{"message":"not today"}`)), false, 4},
+	{oracle.Busy(429, 0), false, 4},
+	{oracle.CreateLate(800 * time.Millisecond), true, 1},
+}
+
+func (h *harness) badAnswer(rng *rand.Rand) oracle.Fault {
+	total := 0
+	for _, bad := range h.bad {
+		total += bad.weight
+	}
+	n := rng.IntN(total)
+	i := 0
+	for ; n >= h.bad[i].weight; i++ {
+		n -= h.bad[i].weight
+	}
+	if h.bad[i].ambiguous {
+		h.ambiguous.Add(1)
+	}
+	return h.bad[i].fault
+}
+
+// broken says how the promise was broken: nothing where it was kept.
+func (h *harness) broken() (how []string) {
+	h.t.Helper()
+	h.settleDown()
+	if v := h.oracle.Check(h.said()); !v.OK() {
+		how = append(how, fmt.Sprintf("the workbook and the service disagree: %s", v))
+	}
+	open, most := len(h.uncertain()), h.killed*workers+int(h.ambiguous.Load())
+	if open > most {
+		how = append(how, fmt.Sprintf("%d steps are uncertain after %d kills of %d workers and %d ambiguous answers",
+			open, h.killed, workers, h.ambiguous.Load()))
+	}
+	return how
+}
+
+// uncertain are the client keys of the steps that are left for a person.
+func (s *scene) uncertain() (clients []string) {
 	s.t.Helper()
-	open := map[string]bool{} // clients that have an uncertain step
-	uncertain := 0
 	for _, step := range s.steps() {
 		if step["State"] == "uncertain" || step["State"] == "parked" {
-			uncertain++
-			open[step["Client key"]] = true
+			clients = append(clients, step["Client key"])
 		}
 	}
-	if uncertain > killed*workers+ambiguous {
-		s.t.Errorf("%d steps are uncertain after %d kills of %d workers and %d ambiguous answers", uncertain, killed, workers, ambiguous)
-	}
-	for _, r := range s.results() {
-		if status := r["Import status"]; status != "unchanged" && !open[strings.ToLower(r["E-mail"])] {
-			s.t.Errorf("row %s is %q, though nothing of its client is uncertain: %s", r["Source row"], status, r["Error"])
+	return clients
+}
+
+// checkLeftOver holds that all is done but for what is uncertain.
+func (h *harness) checkLeftOver() {
+	h.t.Helper()
+	open := h.uncertain()
+	for _, r := range h.results() {
+		if status := r["Import status"]; status != "unchanged" && !slices.Contains(open, strings.ToLower(r["E-mail"])) {
+			h.t.Errorf("row %s is %q, though nothing of its client is uncertain: %s", r["Source row"], status, r["Error"])
 		}
 	}
-	s.t.Logf("%d kills, %d ambiguous answers, %d steps uncertain", killed, ambiguous, uncertain)
+	h.t.Logf("%d kills, %d ambiguous answers, %d steps uncertain", h.killed, h.ambiguous.Load(), len(open))
 }

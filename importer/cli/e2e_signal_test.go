@@ -3,7 +3,6 @@ package cli_test
 import (
 	"bytes"
 	"flag"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"runtime"
@@ -24,13 +23,7 @@ func TestTerminated(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
-	binary := buildProgram(t)
-	seed := *killSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	binary, rng := buildProgram(t), seeded(t, 1)
 	stopped := 0
 	for done := 0; done < *terms && !t.Failed(); done++ {
 		s := newScene(t, stepThree, leads(12))

@@ -35,7 +35,7 @@ import (
 var update = flag.Bool("update", false, "write what the scripts' commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
+	testscript.Main(builds{m}, map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
 		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
 	}})
 }

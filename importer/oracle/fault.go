@@ -14,6 +14,7 @@ type Fault struct {
 	Delay    time.Duration   // passes before anything else
 	Until    <-chan struct{} // is waited for before anything else
 	Gone     bool            // the caller's giving up is waited for before anything else
+	Late     time.Duration   // passes then, still before anything else
 	NoEffect bool            // nothing is created
 	Reply    *Reply          // what is answered instead
 	Drop     bool            // the connection is closed without an answer
@@ -33,8 +34,9 @@ func CreateThenDrop() Fault { return Fault{Drop: true} }
 // CreateThenCut does what is asked for, and cuts its answer short.
 func CreateThenCut() Fault { return Fault{Cut: true} }
 
-// CreateLate does what is asked for when the caller has given up waiting.
-func CreateLate() Fault { return Fault{Gone: true, Drop: true} }
+// CreateLate does what is asked for some time after the caller has given up
+// waiting.
+func CreateLate(after time.Duration) Fault { return Fault{Gone: true, Late: after, Drop: true} }
 
 // DropBefore closes the connection without doing anything.
 func DropBefore() Fault { return Fault{NoEffect: true, Drop: true} }
@@ -86,4 +88,5 @@ func (f Fault) wait(r *http.Request) {
 	if f.Gone {
 		<-r.Context().Done()
 	}
+	time.Sleep(f.Late)
 }

@@ -1,0 +1,131 @@
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"claimsheet/importer/oracle"
+)
+
+// inFlight starts the program over the scene, lets some POSTs be answered and
+// holds all later ones back until release is called. It returns when as many as
+// there are workers wait for their answers.
+func (s *scene) inFlight(binary string, answered int64) (cmd *exec.Cmd, output *bytes.Buffer, release func()) {
+	s.t.Helper()
+	var posts atomic.Int64
+	held := make(chan struct{})
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Method != "GET" && posts.Add(1) > answered {
+			return oracle.Fault{Until: held}
+		}
+		return oracle.Fault{}
+	})
+	output = new(bytes.Buffer)
+	cmd = exec.Command(binary, s.args("--concurrency", "4")...)
+	cmd.Stdout, cmd.Stderr = output, output
+	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	s.waitFor("the requests in flight", func() bool { return posts.Load() == answered+workers })
+	return cmd, output, func() { close(held) }
+}
+
+// waitFor waits until something is so, for no longer than anybody would.
+func (s *scene) waitFor(what string, so func() bool) {
+	s.t.Helper()
+	for began := time.Now(); !so(); time.Sleep(time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			s.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// TestInterruptedTwice interrupts a run whose requests are not answered, and
+// then once more: it ends at once. What was answered is recorded, what was in
+// flight is uncertain, nothing is sent again.
+func TestInterruptedTwice(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows sends no SIGINT to a process")
+	}
+	s := newScene(t, stepThree, leads(12))
+	cmd, output, release := s.inFlight(buildProgram(t), 15)
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); close(ended) }()
+
+	_ = cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-ended:
+		t.Fatalf("the first signal ended the run with requests in flight\n%s", output)
+	case <-time.After(300 * time.Millisecond):
+	}
+	again := time.Now()
+	_ = cmd.Process.Signal(os.Interrupt)
+	<-ended
+	if took := time.Since(again); took > 2*time.Second {
+		t.Errorf("the second signal ended the run after %s", took)
+	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
+		t.Errorf("the process ended with %s, want by the signal, which shells show as 130", cmd.ProcessState)
+	}
+	release()
+	s.settleDown()
+
+	s.oracle.Play(nil)
+	sent := s.asked()
+	s.mustRun(4)
+	for step, n := range s.asked() {
+		if n > 1 {
+			t.Errorf("%s was sent %d times, %d of them before the signals", step, n, sent[step])
+		}
+	}
+	if n := len(s.uncertain()); n == 0 || n > workers {
+		t.Errorf("%d steps are uncertain, want some and no more than the %d in flight", n, workers)
+	}
+	s.checkPromise()
+}
+
+// TestKilledWhileWaiting kills a run that waits because the service asks it to:
+// all that was answered before is recorded, and nothing is uncertain.
+func TestKilledWhileWaiting(t *testing.T) {
+	s := newScene(t, stepThree, leads(9))
+	var posts atomic.Int64
+	var busy atomic.Value // the step that is to wait
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Method != "GET" && posts.Add(1) == 20 {
+			busy.Store(c.Step)
+			return oracle.Busy(429, 600)
+		}
+		return oracle.Fault{}
+	})
+	cmd := exec.Command(buildProgram(t), s.args("--concurrency", "4")...)
+	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	before, since := 0, time.Now()
+	s.waitFor("the run to wait", func() bool {
+		if now := len(s.oracle.Calls()); now != before {
+			before, since = now, time.Now()
+		}
+		return busy.Load() != nil && time.Since(since) > time.Second
+	})
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	s.oracle.Play(nil)
+	s.mustRun(0)
+	for step, n := range s.asked() {
+		if n != 1 && step != busy.Load() {
+			t.Errorf("%s was sent %d times", step, n)
+		}
+	}
+	s.checkPromise()
+}
