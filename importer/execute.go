@@ -139,6 +139,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if !next.again {
 			return e.settleClient(ctx, d, verdict, o)
 		}
+		e.job.tally.retried(verdict)
 		if next.shared {
 			e.job.gate.hold(next.wait)
 		} else {

@@ -15,7 +15,8 @@ type tally struct {
 	summary  Summary
 	sheets   []sheetTally
 	problems problem.List
-	mapping  bool // some done step differs because of the mapping
+	mapping  bool           // some done step differs because of the mapping
+	retries  map[string]int // requests sent again, by why
 }
 
 // sheetTally counts one of several sheets' rows, and the clients that have rows

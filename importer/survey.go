@@ -15,6 +15,7 @@ import (
 type Survey struct {
 	Rows    int
 	Clients int
+	Invalid int // rows with a cell that cannot be used
 
 	numbers map[[16]byte]int32
 	groups  []int32 // by record, in sheet order: the client's number, from 1; 0 for a row without one
@@ -34,6 +35,9 @@ func Take(ctx context.Context, b *mapping.Binding, records iter.Seq2[mapping.Rec
 		}
 		lead := b.Read(record)
 		s.Rows++
+		if len(lead.Problems) > 0 {
+			s.Invalid++
+		}
 		if lead.Client == (mapping.Identity{}) {
 			s.groups = append(s.groups, 0)
 			continue
