@@ -22,7 +22,8 @@ var Version = "dev"
 // program is one invocation: what its commands share.
 type program struct {
 	IO
-	summary *importer.Summary // of the run that the command made, nil for none
+	summary  *importer.Summary // of the run that the command made, nil for none
+	attended *attended         // what a run has about it; nil for other commands
 }
 
 // Main runs the command that args (without the program's name) ask for and
@@ -36,7 +37,9 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 	case err != nil:
 		sayError(p.Err, err)
 	}
-	return exitCode(ctx, err, p.summary)
+	code := exitCode(ctx, err, p.summary)
+	p.ended(ctx, code, err)
+	return code
 }
 
 func (p *program) app() *cli.App {

@@ -38,6 +38,10 @@ func sayError(w io.Writer, err error) {
 }
 
 func sayProblems(w io.Writer, list problem.List) {
+	if o, ok := w.(*outlet); ok {
+		o.problems(list)
+		return
+	}
 	for i, p := range list {
 		if i == mostProblems {
 			fmt.Fprintf(w, "… and %d more\n", len(list)-i)

@@ -50,7 +50,7 @@ func claimsheet() {
 //	exits N claimsheet ARG…      runs the command, which must end with exit code N
 //	refuses claimsheet ARG…      the same with exit code 2, and it must leave no trace: nothing on
 //	                             stdout, no file or folder made or changed, nothing sent to the service
-//	scrub FROM TO                copies what changes from run to run (times, ids, folders) out of a text
+//	scrub FROM TO                copies what changes from run to run (times, ids, folders, log lines) out of a text
 //	workbook FILE CSV [SHEET]    makes a workbook of text cells
 //	put FILE CELL TEXT           changes a cell of a workbook's first sheet
 //	cell FILE SHEET CELL TEXT    compares a cell of a workbook
@@ -176,6 +176,7 @@ var changing = []struct {
 	what *regexp.Regexp
 	with string
 }{
+	{regexp.MustCompile(`(?m)^time=\S+ level=.*\n`), ""}, // the log has a test of its own
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UUID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "TIME"},
 	{regexp.MustCompile(` in [0-9.hmµs]+\.\n`), " in SECONDS.\n"},
