@@ -20,7 +20,13 @@ const (
 )
 
 // barTemplate is counters, the bar, and what there is room for.
-const barTemplate pb.ProgressBarTemplate = `{{counters . "%s/%s"}} {{bar . "[" "=" ">" " " "]"}} {{string . "words"}}`
+const barTemplate pb.ProgressBarTemplate = `{{counters . "%s/%s"}} {{string . "unit"}}{{bar . "[" "=" ">" " " "]"}} {{string . "words"}}`
+
+// unit is said of the counters where the terminal is wide enough.
+const (
+	unit     = "clients "
+	unitFrom = 60
+)
 
 // bar is the one line of a terminal that shows how a run stands. It is drawn
 // with a carriage return and blanks only: no colours, no escape sequences, so
@@ -48,8 +54,12 @@ func newBar(out *outlet, total int) *bar {
 // show draws the line anew.
 func (b *bar) show(s stand, now time.Time) {
 	b.pb.SetCurrent(int64(s.Clients.Total))
-	b.pb.Set("words", "")
-	room := b.pb.Width() - len(b.pb.Format(int64(s.Clients.Total))) - len(b.pb.Format(int64(s.total))) - leastBar
+	width, said := b.pb.Width(), ""
+	if width >= unitFrom {
+		said = unit
+	}
+	b.pb.Set("unit", said)
+	room := width - len(said) - len(b.pb.Format(int64(s.Clients.Total))) - len(b.pb.Format(int64(s.total))) - leastBar
 	b.pb.Set("words", fitting(s.words(now.Sub(b.began), now), room))
 	b.out.draw(func() { b.pb.Write() }, b.wipe)
 }

@@ -166,11 +166,11 @@ func (s stand) words(past time.Duration, now time.Time) []string {
 	if left, ok := s.left(past); ok {
 		words = append(words, "ETA "+rounded(left))
 	}
-	speed := fmt.Sprintf("%.0f calls/s", s.speed)
+	words = append(words, fmt.Sprintf("%.0f calls/s", s.speed))
 	if s.limited {
-		speed += " (rate limit)"
+		words = append(words, "rate limit")
 	}
-	return append(words, speed)
+	return words
 }
 
 // rounded is a duration as people say it: 28s, 4m10s, 2h5m.
