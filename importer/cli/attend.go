@@ -71,19 +71,24 @@ func (p *program) attend(c *cli.Context) error {
 	return found.Err()
 }
 
-func (a *attended) takeNotify(c *cli.Context) (err error) {
-	switch on := c.String("notify-on"); {
-	case on != "" && on != "always" && on != "problems":
-		return problem.New("usage", "--notify-on is always or problems, not “%s”", on).Hinted("leave it out to have always")
-	case on != "" && c.String("notify") == "":
-		return problem.New("usage", "--notify-on says when to post, and no url is given").Hinted("add --notify env:NAME")
-	default:
-		a.problems = on == "problems"
+func (a *attended) takeNotify(c *cli.Context) error {
+	var found problem.List
+	url, on := c.String("notify"), c.String("notify-on")
+	a.problems = on == "problems"
+	if on != "" && on != "always" && on != "problems" {
+		found = append(found, problem.New("usage", "--notify-on is always or problems, not “%s”", on).Hinted("leave it out to have always"))
 	}
-	if url := c.String("notify"); url != "" {
+	switch {
+	case url != "":
+		var err error
 		a.notify, err = environment.Webhook(c.Context, url)
+		if err := addProblems(&found, err); err != nil {
+			return err
+		}
+	case on != "":
+		found = append(found, problem.New("usage", "--notify-on says when to post, and no url is given").Hinted("add --notify env:NAME"))
 	}
-	return err
+	return found.Err()
 }
 
 func (a *attended) takeMetrics(c *cli.Context) error {
