@@ -51,7 +51,7 @@ func (g *gate) waiting(now time.Time) (why string, until time.Time) {
 }
 
 // Retries are how often requests of the run were sent again, by what had become
-// of them before: "HTTP 429", or "not sent" for one that never left. Call it
+// of them before: http429, notSent for one that never left, noAnswer. Call it
 // after Do.
 func (j *Job) Retries() map[string]int {
 	j.tally.mu.Lock()
@@ -61,12 +61,12 @@ func (j *Job) Retries() map[string]int {
 
 // retried counts a request that will be sent again.
 func (t *tally) retried(v apiclient.Verdict) {
-	why := "not sent"
+	why := "notSent"
 	switch {
 	case v.Status != 0:
-		why = fmt.Sprintf("HTTP %d", v.Status)
+		why = fmt.Sprintf("http%d", v.Status)
 	case v.Effect != apiclient.NotSent:
-		why = "no answer"
+		why = "noAnswer"
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -237,3 +237,20 @@ func TestLogFileIsAppendedTo(t *testing.T) {
 		t.Errorf("the log is\n%s", log)
 	}
 }
+
+// TestLogOfTrouble holds that what was sent again, why a run stopped and what it
+// came to are in its last line.
+func TestLogOfTrouble(t *testing.T) {
+	s := newScene(t, stepThree, leads(2))
+	s.oracle.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == "claim" }, oracle.Busy(429, 0)))
+	log := s.runContext(t.Context(), "--log-format", "text").err
+	if !strings.Contains(log, " level=INFO msg=\"run ended\" ") || !strings.Contains(log, " sentAgain.http429=1\n") || !strings.Contains(log, " rows.done=2 ") {
+		t.Errorf("the log is\n%s", log)
+	}
+	s.oracle.Play(func(call oracle.Call) oracle.Fault { return oracle.Answer(oracle.JSON(401, "{}")) })
+	s.sheet(leads(3))
+	log = s.runContext(t.Context(), "--log-format", "text").err
+	if !strings.Contains(log, " level=ERROR msg=\"run ended\" ") || !strings.Contains(log, " exitCode=3 ") || !strings.Contains(log, "401") {
+		t.Errorf("the log is\n%s", log)
+	}
+}
