@@ -247,7 +247,7 @@ func TestLogOfTrouble(t *testing.T) {
 	if !strings.Contains(log, " level=INFO msg=\"run ended\" ") || !strings.Contains(log, " sentAgain.http429=1\n") || !strings.Contains(log, " rows.done=2 ") {
 		t.Errorf("the log is\n%s", log)
 	}
-	s.oracle.Play(func(call oracle.Call) oracle.Fault { return oracle.Answer(oracle.JSON(401, "{}")) })
+	s.oracle.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == "client" }, oracle.Answer(oracle.JSON(401, "{}"))))
 	s.sheet(leads(3))
 	log = s.runContext(t.Context(), "--log-format", "text").err
 	if !strings.Contains(log, " level=ERROR msg=\"run ended\" ") || !strings.Contains(log, " exitCode=3 ") || !strings.Contains(log, "401") {
