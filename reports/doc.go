@@ -12,6 +12,8 @@
 //	binding.go  what ties a workbook to ledger, environment, mapping and input
 //	target.go   which file may be written where
 //	terminal.go the end of a run in plain words, and as JSON
+//	notice.go   the same, posted to a receiver
+//	metrics.go  the same for Prometheus
 //
 // A workbook is a projection: nothing in it is known only here. It holds
 // personal data and redirect urls, so files are 0600. Summaries and errors hold
