@@ -92,10 +92,10 @@ func TestNoticeIsTriedAgain(t *testing.T) {
 	trusted := httptest.NewTLSServer(http.NotFoundHandler())
 	defer trusted.Close()
 	for url, want := range map[string]string{
-		closed.URL + "/secret":           "the receiver cannot be reached",
-		trusted.URL + "/secret":          "the receiver's certificate is not trusted",
-		"http://secret.invalid/secret":   "the receiver's host name is not known here",
-		"http://secret:port/here": "the url cannot be used",
+		closed.URL + "/secret":         "the receiver cannot be reached",
+		trusted.URL + "/secret":        "the receiver's certificate is not trusted",
+		"http://secret.invalid/secret": "the receiver's host name is not known here",
+		"http://secret:port/here":      "the url cannot be used",
 	} {
 		if got := said(reports.Notice{}.Post(t.Context(), url)); got != want {
 			t.Errorf("%q, want %q", got, want)
