@@ -153,6 +153,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if !next.again {
 			return e.settleClient(ctx, d, verdict, o)
 		}
+		e.job.tally.retried(verdict)
 		if err := e.commit(); err != nil { // a wait may be long, and end with a kill
 			return StepOutcome{}, err
 		}

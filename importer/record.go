@@ -16,8 +16,9 @@ type tally struct {
 	summary  Summary
 	sheets   []sheetTally
 	problems problem.List
-	unlisted int  // problems beyond mostProblems
-	mapping  bool // some done step differs because of the mapping
+	unlisted int            // problems beyond mostProblems
+	mapping  bool           // some done step differs because of the mapping
+	retries  map[string]int // requests sent again, by why
 }
 
 // sheetTally counts one of several sheets' rows, and the clients that have rows

@@ -15,6 +15,7 @@ import (
 type Survey struct {
 	Rows    int
 	Clients int
+	Invalid int // rows with a cell that cannot be used; not counted where Take does not convert
 
 	numbers map[[16]byte]int32
 	groups  []int32 // by record, in sheet order: the client's number, from 1; 0 for a row without one
@@ -26,9 +27,14 @@ type Survey struct {
 // failing conversion does; what sends nothing can leave that to Plans.
 func Take(ctx context.Context, b *mapping.Binding, rows *Kept, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int32{}}
-	whose := b.Client
+	whose := func(record mapping.Record) client { return clientOf(b.Client(record)) }
 	if convert {
-		whose = func(record mapping.Record) mapping.Identity { return b.Read(record).Client }
+		whose = func(record mapping.Record) client {
+			lead := b.Read(record)
+			c := clientOf(lead.Client)
+			c.invalid = len(lead.Problems) > 0
+			return c
+		}
 	}
 	work := func(batch []mapping.Record) []client { return clientsOf(batch, whose) }
 	for who, err := range ahead(inBatches(rows.placed()), work) {
@@ -48,16 +54,22 @@ func Take(ctx context.Context, b *mapping.Binding, rows *Kept, convert bool) (*S
 
 // client is whose a row is: the fingerprint of an identity, or nobody's.
 type client struct {
-	known bool
-	key   [16]byte
+	known   bool
+	invalid bool // the row has a cell that cannot be used
+	key     [16]byte
 }
 
-func clientsOf(batch []mapping.Record, whose func(mapping.Record) mapping.Identity) []client {
+func clientOf(who mapping.Identity) client {
+	if who == (mapping.Identity{}) {
+		return client{}
+	}
+	return client{known: true, key: fingerprint(who)}
+}
+
+func clientsOf(batch []mapping.Record, whose func(mapping.Record) client) []client {
 	list := make([]client, len(batch))
 	for i, record := range batch {
-		if who := whose(record); who != (mapping.Identity{}) {
-			list[i] = client{true, fingerprint(who)}
-		}
+		list[i] = whose(record)
 	}
 	return list
 }
@@ -65,6 +77,9 @@ func clientsOf(batch []mapping.Record, whose func(mapping.Record) mapping.Identi
 // add notes the sheet's next row.
 func (s *Survey) add(c client) {
 	s.Rows++
+	if c.invalid {
+		s.Invalid++
+	}
 	if !c.known {
 		s.groups = append(s.groups, 0)
 		return

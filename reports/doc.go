@@ -19,6 +19,7 @@
 //	list.go      a plain workbook of texts, which nothing reads back
 //	target.go    which file may be written where
 //	terminal.go  the end of a run in plain words, and as JSON
+//	notice.go    the same, posted to a receiver; metrics.go for Prometheus
 //
 // A workbook is a projection: nothing in it is known only here. It holds
 // personal data and redirect urls, so files are 0600. Summaries and errors hold

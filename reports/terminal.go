@@ -134,13 +134,24 @@ func nextSteps(s importer.Summary, e Ending) []string {
 	}
 	switch missing := r.Failed+r.Invalid+r.NotStarted > 0; {
 	case missing && e.Rerun != nil:
-		lines = append(lines, "Correct the cells in the results workbook and give it back; only what is missing is sent:",
-			"  "+CommandLine(slices.Concat(e.Rerun, workbooks(s))))
+		lines = append(lines, goOn(r, e.Stopped != "")+"; only what is missing is sent:", "  "+CommandLine(slices.Concat(e.Rerun, workbooks(s))))
 	case missing && e.Command != nil:
 		lines = append(lines, "Correct the cells in the sheet and import it again; only what is missing is sent:",
 			"  "+CommandLine(e.Command))
 	}
 	return lines
+}
+
+// goOn is how the rest of a sheet is done: not every row that is left has a cell
+// that is wrong.
+func goOn(rows importer.Counts, stopped bool) string {
+	switch {
+	case rows.Failed+rows.Invalid > 0:
+		return "Correct the cells in the results workbook and give it back"
+	case stopped:
+		return "To go on, when the cause is mended, give the results workbook back"
+	}
+	return "When that is decided, give the results workbook back"
 }
 
 // workbooks are the paths of what was written.

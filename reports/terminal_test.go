@@ -18,6 +18,9 @@ func TestWriteSummary(t *testing.T) {
 	dry := importer.Summary{Environment: "uat", DryRun: true, Results: "a.plan.xlsx", Seconds: 1,
 		Rows: importer.Counts{Total: 3, Planned: 2, Invalid: 1}, Clients: importer.Counts{Total: 3, Planned: 2, Invalid: 1},
 		Requests: importer.Requests{Client: 2, Claim: 2}}
+	stopped, waits := done, done
+	stopped.Rows = importer.Counts{Total: 3, Done: 1, NotStarted: 2}
+	waits.Rows = importer.Counts{Total: 3, Uncertain: 1, NotStarted: 2}
 	run := []string{"claimsheet", "run", "-m", "my mapping.yaml", "a.xlsx"}
 	cases := []struct {
 		summary importer.Summary
@@ -27,6 +30,8 @@ func TestWriteSummary(t *testing.T) {
 			Settle: []string{"claimsheet", "settle", "-m", "my mapping.yaml"}, Rerun: []string{"claimsheet", "rerun"}}},
 		{done, reports.Ending{}},
 		{dry, reports.Ending{Command: run}},
+		{stopped, reports.Ending{Stopped: "a signal ended the run; what was in flight was finished", Rerun: []string{"claimsheet", "rerun"}}},
+		{waits, reports.Ending{Settle: []string{"claimsheet", "settle"}, Rerun: []string{"claimsheet", "rerun"}}},
 	}
 	var b strings.Builder
 	for _, c := range cases {

@@ -10,7 +10,8 @@
 //
 // A secret is never written in the file: it is a reference (env:NAME,
 // file:PATH or cmd:PROGRAM ARG…). Resolved secrets live in Secret, which no
-// formatter prints, and leave it only on the way into a request.
+// formatter prints, and leave it only on the way into a request. Webhook
+// resolves the url of a notice in the same way.
 //
 // Template ids, case ids and workflow identifiers stand here and not in
 // mappings because they belong to one environment and one claim type (service

@@ -22,28 +22,37 @@ var Version = "dev"
 // program is one invocation: what its commands share.
 type program struct {
 	IO
-	summary *importer.Summary // of the run that the command made, nil for none
+	summary  *importer.Summary // of the run that the command made, nil for none
+	attended *attended         // what a run has about it; nil for other commands
 }
 
 // Main runs the command that args (without the program's name) ask for and
 // returns the exit code.
-func Main(ctx context.Context, args []string, stdio IO) (code int) {
+func Main(ctx context.Context, args []string, stdio IO) int {
 	noCore()
-	defer func() {
-		if v := recover(); v != nil {
-			code = sayFault(stdio.Err, importer.Caught(v))
-		}
-	}()
-	roomyMemory(stdio.Env)
 	p := &program{IO: stdio}
-	err := p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))
+	err := p.command(ctx, args)
 	switch {
 	case errors.Is(err, context.Canceled):
 		sayError(p.Err, errors.New("stopped by a signal; nothing was sent"))
 	case err != nil:
 		sayError(p.Err, err)
 	}
-	return exitCode(ctx, err, p.summary)
+	code := exitCode(ctx, err, p.summary)
+	p.ended(ctx, code, err)
+	return code
+}
+
+// command runs a command. A panic of it is an error like others, so that its
+// end is told of all the same.
+func (p *program) command(ctx context.Context, args []string) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = importer.Caught(v)
+		}
+	}()
+	roomyMemory(p.Env)
+	return p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))
 }
 
 func (p *program) app() *cli.App {

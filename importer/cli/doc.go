@@ -17,6 +17,8 @@
 //	emergency.go  when the ledger cannot be written
 //	rerun.go      claimsheet rerun: a run whose sheet is a results workbook
 //	              (origin, resultsheet, stepsheet, recall)
+//	attend.go     what a run has about it that nobody need watch: log.go (outlet),
+//	              progress.go (bar), complete.go, archive.go, tell.go
 //	check.go      claimsheet check
 //	desk.go       work on the ledger without a sheet: settle.go (settle_list,
 //	              settle_words) and link.go (link_find)

@@ -40,6 +40,8 @@ var doors = map[string][]string{
 	"github.com/richardlehane/mscfb":  {"importer/sheet"},
 	"golang.org/x/text/encoding":      {"importer/sheet"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
+	"github.com/cheggaaa/pb/v3":       {"importer/cli"},
+	"github.com/mattn/go-isatty":      {"importer/cli"},
 	"go.yaml.in/yaml/v4":              {"mapping", "apiclient/environment"},
 	"modernc.org/sqlite":              {"importer/ledger"},
 	"database/sql":                    {"importer/ledger"},
@@ -55,7 +57,7 @@ var doors = map[string][]string{
 	"golang.org/x/oauth2":             {"apiclient/environment"},
 	"golang.org/x/sync/errgroup":      {"importer"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
-	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/oracle"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/oracle", "reports"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.

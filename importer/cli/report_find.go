@@ -2,13 +2,9 @@ package cli
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -117,18 +113,4 @@ func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
 		Problems: r.memo.Problems, Summary: r.summary, Facts: r.memo.Facts,
 		ClientIDHeader: r.memo.ClientIDHeader, Binding: r.memo.Binding, Notice: r.memo.Notice,
 	}
-}
-
-// digestOf is a file's SHA-256 in hex.
-func digestOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

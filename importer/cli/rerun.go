@@ -13,6 +13,9 @@ func (p *program) rerunCommand() *cli.Command {
 		UsageText: "claimsheet rerun [options] RESULTS.xlsx…",
 		Flags:     rerunFlags(),
 		Action: func(c *cli.Context) error {
+			if err := p.attend(c); err != nil {
+				return err
+			}
 			if c.NArg() == 0 {
 				return problem.New("no-sheet", "no results workbook is given").Hinted("claimsheet rerun leads.results.xlsx")
 			}
@@ -29,6 +32,7 @@ func (p *program) rerunCommand() *cli.Command {
 			if err := o.origins[0].fill(&o.place, c.IsSet("env")); err != nil {
 				return err
 			}
+			p.attended.where = o.place
 			o.yes = c.Bool("yes")
 			return p.run(c.Context, o)
 		},

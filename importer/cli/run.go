@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
@@ -21,9 +20,12 @@ func (p *program) runCommand() *cli.Command {
 		Usage:     "import sheets; --dry-run only checks and plans",
 		UsageText: "claimsheet run -m FILE [-e ENVIRONMENT] [options] SHEET…",
 		Flags: append(append(placeFlags(),
-			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx")),
+			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"), archiveFlag()),
 			runFlags()...),
 		Action: func(c *cli.Context) error {
+			if err := p.attend(c); err != nil {
+				return err
+			}
 			if c.NArg() == 0 {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
 			}
@@ -53,7 +55,7 @@ func runFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
 		switchFlag("json", "print one JSON object on stdout at the end"),
 		switchFlag("quiet", "print problems only, no summary"),
-	}, guardFlags()...)
+	}, append(guardFlags(), attendFlags()...)...)
 }
 
 // runOptions are the flags of claimsheet run and claimsheet rerun.
@@ -108,12 +110,14 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 // plans out (or only foresee them), write the workbooks.
 func (p *program) run(ctx context.Context, o runOptions) error {
 	started := time.Now()
-	id := uuid.NewString()
+	a := p.attended
+	id := a.run
 	s, err := prepare(ctx, settings{
 		place: o.place, sheets: o.sheets, password: o.password.value, origins: o.origins, environment: true, keepIn: o.keepIn,
 		readOnly: o.dryRun, rate: o.rate, run: id,
 	})
 	defer s.close()
+	a.knows(s)
 	if err != nil {
 		return err
 	}
@@ -149,10 +153,12 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 			return err
 		}
 	}
+	a.starts(s, o)
 	survey, err := p.survey(ctx, o, s, parts)
 	if err != nil {
 		return err
 	}
+	a.log.Info("first pass", "rows", survey.Rows, "clients", survey.Clients, "invalidRows", survey.Invalid) // 0 in a dry run, which finds them later
 	job, err := o.job(s, books, survey, runsOf(parts))
 	if err != nil {
 		return err
@@ -181,12 +187,14 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 			return err
 		}
 	}
+	stop := p.watch(job.Progress, survey.Clients, o.ceiling(s))
 	var runErr error
 	if o.dryRun {
 		runErr = job.Forecast(ctx, plans)
 	} else {
 		runErr = job.Do(ctx, plans)
 	}
+	stop()
 	if !complete(runErr, o.dryRun) {
 		return runErr
 	}
@@ -194,7 +202,18 @@ func (p *program) run(ctx context.Context, o runOptions) error {
 	if err := p.finish(ctx, job, e); err != nil {
 		return err
 	}
+	if err := a.completes(ctx, job, e); err != nil {
+		return err
+	}
 	return runErr
+}
+
+// ceiling is the most calls per second, 0 for as fast as they come.
+func (o runOptions) ceiling(s *setup) float64 {
+	if o.rate > 0 {
+		return o.rate
+	}
+	return s.env.Limits.RequestsPerSecond
 }
 
 // job is what is left of the options once everything is loaded.

@@ -44,16 +44,19 @@ func sayError(w io.Writer, err error) {
 
 // sayFault prints where the program went wrong by itself, without the values
 // that it worked on.
-func sayFault(w io.Writer, fault *importer.Fault) (code int) {
+func sayFault(w io.Writer, fault *importer.Fault) {
 	fmt.Fprintln(w, "claimsheet: "+oneLine(fault.Error()))
 	for _, frame := range fault.Stack {
 		fmt.Fprintln(w, "\t"+oneLine(frame))
 	}
 	fmt.Fprintln(w, "  hint: every id is safe in the ledger; run again, and report these lines if it happens again")
-	return exitStopped
 }
 
 func sayProblems(w io.Writer, list problem.List) {
+	if o, ok := w.(*outlet); ok {
+		o.problems(list)
+		return
+	}
 	for i, p := range list {
 		if i == mostProblems {
 			fmt.Fprintf(w, "… and %d more\n", len(list)-i)

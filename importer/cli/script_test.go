@@ -53,7 +53,8 @@ func claimsheet() {
 //	exits N claimsheet ARG…      runs the command, which must end with exit code N
 //	refuses claimsheet ARG…      the same with exit code 2, and it must leave no trace: nothing on
 //	                             stdout, no file or folder made or changed, nothing sent to the service
-//	scrub FROM TO                copies what changes from run to run (times, ids, folders) out of a text
+//	scrub FROM TO                copies what changes from run to run (times, ids, folders, log lines) out of a text
+//	steady FROM TO               the same, log lines included
 //	workbook FILE CSV [SHEET]    makes a workbook of text cells
 //	put FILE CELL TEXT           changes a cell of a workbook's first sheet
 //	cell FILE SHEET CELL TEXT    compares a cell of a workbook
@@ -82,7 +83,7 @@ func TestScripts(t *testing.T) {
 			return os.Geteuid() == 0, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "refuses": refuses, "scrub": scrub,
+			"exits": exits, "refuses": refuses, "scrub": scrub, "steady": steady,
 			"encrypt": encryptWorkbook, "hide": hideRows,
 			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
 			"service": startService, "sent": sent, "serve": serve, "stop": stop,
@@ -193,9 +194,19 @@ var changing = []struct {
 	{regexp.MustCompile(`process \d+`), "process PID"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
 	{regexp.MustCompile(`round trip: .*`), "round trip: DURATION"},
+	{regexp.MustCompile(`(?m)^time=\S+`), "time=TIME"},
+	{regexp.MustCompile(` seconds=[0-9.]+`), " seconds=SECONDS"},
 }
 
+var logLine = regexp.MustCompile(`(?m)^time=\S+ level=.*\n`)
+
 func scrub(ts *testscript.TestScript, neg bool, args []string) {
+	wants(ts, neg, args, 2, 2)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(logLine.ReplaceAllString(ts.ReadFile(args[0]), "")), 0o600))
+	steady(ts, false, []string{args[1], args[1]})
+}
+
+func steady(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 2, 2)
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), ts.Getenv("WORK"), "WORK")
 	for _, c := range changing {
@@ -220,6 +231,7 @@ func makeWorkbook(ts *testscript.TestScript, neg bool, args []string) {
 	for i, row := range rows {
 		ts.Check(f.SetSheetRow(name, fmt.Sprintf("A%d", i+1), &row))
 	}
+	ts.Check(os.MkdirAll(filepath.Dir(ts.MkAbs(args[0])), 0o700))
 	ts.Check(f.SaveAs(ts.MkAbs(args[0])))
 }
 

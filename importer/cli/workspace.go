@@ -138,3 +138,17 @@ func (in *input) open(o sheet.Options) (*sheet.Reader, error) {
 	o.As, o.Password = in.given, in.password
 	return sheet.Open(in.path, o)
 }
+
+// digestOf is a file's SHA-256 in hex.
+func digestOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/mapping/problem"
+)
+
+// archiveFlag is for runs only: the workbooks that a rerun reads are results.
+func archiveFlag() cli.Flag {
+	return textFlag("archive", "", "move the sheets into `FOLDER` when the run has come to its end (exit code 0, 1 or 4)")
+}
+
+// takeArchive refuses a folder that cannot be moved to, before anything is
+// sent.
+func (a *attended) takeArchive(c *cli.Context) error {
+	folder := c.String("archive")
+	switch {
+	case folder == "":
+		return nil
+	case c.Bool("dry-run"):
+		return problem.New("usage", "--archive moves sheets that are imported, and a dry run imports nothing").Hinted("leave it out")
+	case c.IsSet("limit") || c.IsSet("only"):
+		return problem.New("usage", "--archive would put away rows that --limit or --only leave out").Hinted("leave it out, or run the whole sheet")
+	case !isFolder(folder):
+		return problem.At(problem.Where{File: folder}, "archive", "there is no such folder to move the sheets into").Hinted("make it: mkdir %s", folder)
+	}
+	for _, sheet := range c.Args().Slice() {
+		if sameFolder(filepath.Dir(sheet), folder) {
+			return problem.At(problem.Where{File: folder}, "archive", "the sheets are in this folder already").Hinted("name another folder")
+		}
+	}
+	trial, err := os.CreateTemp(folder, ".claimsheet-*")
+	if err != nil {
+		return problem.At(problem.Where{File: folder}, "archive", "the folder cannot be written to: %v", innermost(err)).
+			Hinted("let this user write to it, or name another folder")
+	}
+	a.archive = folder
+	return errors.Join(trial.Close(), os.Remove(trial.Name()))
+}
+
+// putAway moves the run's sheets into the archive. One that cannot be moved
+// stays, with a warning: importing it again tomorrow makes nothing twice.
+func (a *attended) putAway() {
+	if a.archive == "" {
+		return
+	}
+	for _, in := range a.inputs {
+		to, err := putAway(in, a.archive, time.Now())
+		if err != nil {
+			a.warn(problem.At(problem.Where{File: in.given}, "archive", "the sheet could not be moved to %s: %v", a.archive, innermost(err)).
+				Hinted("move it by hand; if it stays, the next run finds it done already"))
+			continue
+		}
+		a.log.Info("sheet archived", "sheet", in.given, "archive", to)
+	}
+}
+
+// putAway moves one sheet, whole or not at all, never over another file. A
+// sheet that is not the one that was imported stays where it is.
+func putAway(in *input, folder string, now time.Time) (to string, err error) {
+	info, err := os.Lstat(in.given)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() {
+		return "", errors.New("it is a symbolic link, and what it names may belong to others")
+	}
+	if digest, err := digestOf(in.given); err != nil {
+		return "", err
+	} else if digest != in.digest {
+		return "", errors.New("it has changed since it was imported")
+	}
+	if to, err = reserve(folder, filepath.Base(in.given), now); err != nil {
+		return "", err
+	}
+	if os.Rename(in.given, to) == nil {
+		return to, nil
+	}
+	// Another file system, most likely.
+	if err := copyOver(in, to); err != nil {
+		return "", errors.Join(err, os.Remove(to))
+	}
+	return to, errors.Join(syncFolder(folder), os.Remove(in.given))
+}
+
+// reserve takes a free name in a folder by making an empty file of it, which
+// the sheet then replaces: the sheet's own, or with the time added.
+func reserve(folder, name string, now time.Time) (string, error) {
+	ext := filepath.Ext(name)
+	stamped := strings.TrimSuffix(name, ext) + "-" + now.Format("20060102T150405")
+	names := []string{name, stamped + ext}
+	for n := 2; n < 100; n++ {
+		names = append(names, fmt.Sprintf("%s-%d%s", stamped, n, ext))
+	}
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		return path, f.Close()
+	}
+	return "", errors.New("its name is taken there, with today's time too")
+}
+
+// copyOver replaces the reserved file to with a durable copy of a sheet, and
+// makes sure that it is the one that was imported.
+func copyOver(in *input, to string) (err error) {
+	src, err := os.Open(in.given)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	temp, err := os.CreateTemp(filepath.Dir(to), ".claimsheet-*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp.Name())
+		}
+	}()
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(temp, h), src)
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	if hex.EncodeToString(h.Sum(nil)) != in.digest {
+		return errors.New("it has changed since it was imported")
+	}
+	return os.Rename(temp.Name(), to)
+}
+
+// syncFolder makes it durable that a file is in a folder. Windows knows no such
+// call.
+func syncFolder(folder string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func sameFolder(a, b string) bool {
+	one, err := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return err == nil && err2 == nil && os.SameFile(one, other)
+}

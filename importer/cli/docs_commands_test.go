@@ -1,0 +1,141 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+
+	"claimsheet/importer/cli"
+)
+
+// TestDocumentedCommands holds every command line that the documentation shows
+// to the commands and flags that there are.
+func TestDocumentedCommands(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	must(t, err)
+	checked := 0
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		for _, words := range commandLines(readText(t, page)) {
+			checkCommand(t, page, words)
+			checked++
+		}
+	}
+	if checked < 15 {
+		t.Errorf("only %d command lines found in the documentation: the test looks in the wrong places", checked)
+	}
+}
+
+// typed finds command lines: in code, on lines of their own, and after a
+// program's path.
+var typed = regexp.MustCompile("(?:^|[ `/=])claimsheet ((?:[a-z]+)(?: [^`#;|&\n]*)?)")
+
+func commandLines(page string) [][]string {
+	var found [][]string
+	for i, part := range strings.Split(page, "\n```") {
+		for line := range strings.Lines(part) {
+			isCode := i%2 == 1 || strings.HasPrefix(line, "    ") || strings.Contains(line, "`claimsheet ")
+			if !isCode {
+				continue
+			}
+			for _, m := range typed.FindAllStringSubmatch(line, -1) {
+				found = append(found, strings.Fields(m[1]))
+			}
+		}
+	}
+	return found
+}
+
+// checkCommand looks a command's flags up in its own help. What stands after
+// the first argument is for the program to refuse.
+func checkCommand(t *testing.T, page string, words []string) {
+	t.Helper()
+	flags, ok := flagsOf(words[0])
+	if !ok {
+		t.Errorf("%s: there is no command claimsheet %s", page, words[0])
+		return
+	}
+	for _, word := range words[1:] {
+		if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "-") && !slices.Contains(flags, name) {
+			t.Errorf("%s: claimsheet %s has no flag %s: %s", page, words[0], name, strings.Join(words, " "))
+		}
+	}
+}
+
+var (
+	flagName  = regexp.MustCompile(`(?:^|[ ,])(--?[a-z][a-z-]*)`)
+	helpCache = map[string][]string{}
+)
+
+// flagsOf are the flags in the help of a command; ok is false when there is no
+// such command.
+func flagsOf(command string) (flags []string, ok bool) {
+	if flags, ok := helpCache[command]; ok {
+		return flags, true
+	}
+	var out bytes.Buffer
+	code := cli.Main(context.Background(), []string{command, "--help"}, cli.IO{Out: &out, Err: &bytes.Buffer{}, Env: func(string) string { return "" }})
+	_, options, found := strings.Cut(out.String(), "OPTIONS:\n")
+	if code != 0 || !found || !strings.Contains(out.String(), "claimsheet "+command) {
+		return nil, false
+	}
+	for line := range strings.Lines(options) {
+		names, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		for _, m := range flagName.FindAllStringSubmatch(names, -1) {
+			flags = append(flags, m[1])
+		}
+	}
+	helpCache[command] = flags
+	return flags, true
+}
+
+// TestCronJob reads the manifest of docs/operations.md.
+func TestCronJob(t *testing.T) {
+	page := filepath.Join(root, "docs", "operations.md")
+	var job struct {
+		Kind string
+		Spec struct {
+			ConcurrencyPolicy string `yaml:"concurrencyPolicy"`
+			JobTemplate       struct {
+				Spec struct {
+					BackoffLimit int `yaml:"backoffLimit"`
+					Template     struct {
+						Spec struct {
+							Grace      int `yaml:"terminationGracePeriodSeconds"`
+							Containers []struct{ Args []string }
+						}
+					}
+				}
+			} `yaml:"jobTemplate"`
+		}
+	}
+	for _, block := range yamlBlocks(readText(t, page)) {
+		if strings.Contains(block, "kind: CronJob") {
+			must(t, yaml.Unmarshal([]byte(block), &job))
+		}
+	}
+	pod := job.Spec.JobTemplate.Spec.Template.Spec
+	// 120 s for an answer to begin and 60 s for its body, as apiclient waits.
+	if job.Spec.ConcurrencyPolicy != "Forbid" || pod.Grace <= 180 || len(pod.Containers) != 1 || job.Spec.JobTemplate.Spec.BackoffLimit != 0 {
+		t.Fatalf("the manifest is %+v", job)
+	}
+	checkCommand(t, page, pod.Containers[0].Args)
+}
+
+// TestExitCodesAreDocumented holds the page for operators to the exit codes that
+// the program names.
+func TestExitCodesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))
+	must(t, err)
+	for _, code := range []string{"0", "1", "2", "3", "4", "5", "130, 143"} {
+		if !bytes.Contains(page, []byte("\n| "+code+" | ")) {
+			t.Errorf("docs/operations.md does not say what to do at exit code %s", code)
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/oracle"
+)
+
+// receiver takes the notices of runs.
+type receiver struct {
+	url string
+
+	mu     sync.Mutex
+	bodies []string
+}
+
+func newReceiver(t *testing.T) *receiver {
+	t.Helper()
+	r := &receiver{}
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.bodies = append(r.bodies, string(body))
+	}))
+	t.Cleanup(server.Close)
+	r.url = server.URL + "/hook/canary-hook"
+	return r
+}
+
+// take is what was received since the last call.
+func (r *receiver) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	got := r.bodies
+	r.bodies = nil
+	return got
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestLogsHoldNothingPersonal looks for personal data, secrets and links in
+// everything that tells of a run besides its workbook, in good runs and in bad
+// ones.
+func TestLogsHoldNothingPersonal(t *testing.T) {
+	good := []any{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}
+	bad := slices.Clone(good)
+	bad[3], bad[7] = "canary-date", "canary-amount"
+	echo := `{"message":"canary-mail@example.com\ntime=now level=INFO canary-detail https://x.example/?token=url-token"}`
+	faults := []struct {
+		name  string
+		rows  [][]any
+		fault oracle.Fault
+		code  int
+	}{
+		{"done", [][]any{good}, oracle.Fault{}, 0},
+		{"refused", [][]any{good}, oracle.Answer(oracle.JSON(422, echo)), 1},
+		{"unauthorised", [][]any{good}, oracle.Answer(oracle.JSON(401, echo)), 3},
+		{"no answer", [][]any{good}, oracle.DropBefore(), 4},
+		{"invalid", [][]any{bad}, oracle.Fault{}, 1},
+	}
+	secrets := append(slices.Clone(canaries), "canary-hook")
+	for _, format := range []string{"text", "json"} {
+		for _, c := range faults {
+			t.Run(format+" "+c.name, func(t *testing.T) {
+				s := newScene(t, stepThree, c.rows)
+				hook := newReceiver(t)
+				t.Setenv("UAT_TOKEN", "canary-token")
+				t.Setenv("HOOK", hook.url)
+				s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}")
+				s.oracle.Play(func(call oracle.Call) oracle.Fault {
+					if call.Kind == "client" || call.Kind == "link" {
+						return c.fault
+					}
+					return oracle.Fault{}
+				})
+				p := s.runContext(t.Context(), "--log-format", format, "--log-file", s.path("log"), "--metrics", s.path("metrics.prom"), "--notify", "env:HOOK",
+					"--only", "canary-mail@example.com")
+				if p.code != c.code {
+					t.Fatalf("exit code %d, want %d\n%s", p.code, c.code, p.err)
+				}
+				again := s.runContext(t.Context(), "--log-format", format)
+				log := readText(t, s.path("log"))
+				notices := hook.take()
+				if len(notices) != 1 || !strings.Contains(notices[0], fmt.Sprintf(`"exitCode":%d`, c.code)) {
+					t.Errorf("the notices are %q, want one with the exit code %d", notices, c.code)
+				}
+				told := log + again.out + again.err + p.out + p.err + strings.Join(notices, "") + readText(t, s.path("metrics.prom"))
+				for _, secret := range secrets {
+					if strings.Contains(strings.ToLower(told), strings.ToLower(secret)) {
+						t.Errorf("%q is told:\n%s", secret, told)
+					}
+				}
+				checkLines(t, format, log, c.code)
+				if format == "json" {
+					checkLines(t, format, again.err, again.code)
+				}
+			})
+		}
+	}
+}
+
+var (
+	runID    = regexp.MustCompile(`[ {,]"?run"?[=:]"?[0-9a-f]{8}-[0-9a-f-]{27}"?[ ,}\n]`)
+	textLine = regexp.MustCompile(`^time=\S+ level=(INFO|WARN|ERROR) msg=(\S+|".*") run=`)
+)
+
+// checkLines checks that a log is one record a line, each with the run's id, and
+// that it ends with the exit code.
+func checkLines(t *testing.T, format, log string, code int) {
+	t.Helper()
+	lines := slices.Collect(strings.Lines(log))
+	for _, line := range lines {
+		switch {
+		case !runID.MatchString(line):
+			t.Errorf("a line has no run id: %s", line)
+		case format == "json" && !json.Valid([]byte(line)), format == "text" && !textLine.MatchString(line):
+			t.Errorf("this is no line of %s: %s", format, line)
+		}
+	}
+	last := ""
+	if len(lines) > 0 {
+		last = lines[len(lines)-1]
+	}
+	want := fmt.Sprintf("exitCode=%d ", code)
+	if format == "json" {
+		want = fmt.Sprintf(`"exitCode":%d,`, code)
+	}
+	if !strings.Contains(last, "run ended") || !strings.Contains(last, want) {
+		t.Errorf("the log does not end with %s: %s", want, last)
+	}
+}
+
+// TestP9_SheetNamesInLogs runs a sheet whose name forges lines and commands a
+// terminal.
+func TestP9_SheetNamesInLogs(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files cannot be named so")
+	}
+	s := newScene(t, stepThree, leads(1))
+	name := s.path("a\nlevel=ERROR forged\r\x1b[31m\u009b1m\u2028b.xlsx")
+	if err := os.Rename(s.path("leads.xlsx"), name); err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"text", "json"} {
+		printed := runMain(t, "", "run", "-m", s.path("mapping.yaml"), "--log-format", format, "--json", name)
+		if printed.code != 0 {
+			t.Fatalf("exit code %d\n%s", printed.code, printed.err)
+		}
+		if n := strings.Count(printed.err, "\n"); n != 4 && n != 3 { // the second run tells of the same file
+			t.Errorf("%s: %d lines\n%s", format, n, printed.err)
+		}
+		for _, line := range strings.Split(printed.err, "\n") {
+			if strings.ContainsFunc(line, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' }) {
+				t.Errorf("%s: a control character is in %q", format, line)
+			}
+		}
+	}
+}
+
+// TestWhereItIsLogged is the rule of docs/operations.md: what stands on stderr
+// and in the log file.
+func TestWhereItIsLogged(t *testing.T) {
+	bad := lead(1, "A-1")
+	bad[3] = "yesterday"
+	s := newScene(t, stepThree, [][]any{bad, lead(2, "A-2")})
+	problem := "Sheet1!D2: "
+	cases := []struct {
+		name         string
+		flags        []string
+		plain        bool // problems on stderr as lines
+		stderr, file bool // the log on stderr, in the file
+	}{
+		{"a program's own writer", nil, true, false, false},
+		{"text", []string{"--log-format", "text"}, true, true, false},
+		{"json", []string{"--log-format", "json"}, false, true, false},
+		{"file", []string{"--log-file", s.path("log")}, true, false, true},
+		{"json file", []string{"--log-file", s.path("log"), "--log-format", "json"}, true, false, true},
+		{"quiet text", []string{"--log-format", "text", "--quiet"}, true, false, false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_ = os.Remove(s.path("log"))
+			p := s.runContext(t.Context(), c.flags...)
+			plain := strings.HasPrefix(p.err, problem) || strings.Contains(p.err, "\n"+problem)
+			logged, file := strings.Contains(p.err, "run started"), ""
+			if c.file {
+				file = readText(t, s.path("log"))
+				if info, err := os.Stat(s.path("log")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+					t.Errorf("the log file is %v, %v; want mode 0600", info.Mode(), err)
+				}
+				if !strings.Contains(file, "Sheet1!D2") {
+					t.Errorf("the problem is not in the file:\n%s", file)
+				}
+			}
+			got := []bool{plain, logged, strings.Contains(file, "run started")}
+			if diff := cmp.Diff([]bool{c.plain, c.stderr, c.file}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s\nstderr:\n%s", diff, p.err)
+			}
+		})
+	}
+}
+
+// TestLogFileIsAppendedTo also shows that a run that cannot start is logged.
+func TestLogFileIsAppendedTo(t *testing.T) {
+	s := newScene(t, stepThree, leads(1))
+	write(t, s.path("log"), "earlier\n")
+	if p := runMain(t, "", "run", "-m", s.path("mapping.yaml"), "--log-file", s.path("log"), s.path("missing.xlsx")); p.code != 2 {
+		t.Fatalf("exit code %d\n%s", p.code, p.err)
+	}
+	log := readText(t, s.path("log"))
+	if !strings.HasPrefix(log, "earlier\n") || !strings.Contains(log, `msg="there is no such file"`) || !strings.Contains(log, "exitCode=2 ") {
+		t.Errorf("the log is\n%s", log)
+	}
+}
+
+// TestLogOfTrouble holds that what was sent again, why a run stopped and what it
+// came to are in its last line.
+func TestLogOfTrouble(t *testing.T) {
+	s := newScene(t, stepThree, leads(2))
+	s.oracle.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == "claim" }, oracle.Busy(429, 0)))
+	log := s.runContext(t.Context(), "--log-format", "text").err
+	if !strings.Contains(log, " level=INFO msg=\"run ended\" ") || !strings.Contains(log, " sentAgain.http429=1\n") || !strings.Contains(log, " rows.done=2 ") {
+		t.Errorf("the log is\n%s", log)
+	}
+	s.oracle.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == "client" }, oracle.Answer(oracle.JSON(401, "{}"))))
+	s.sheet(leads(3))
+	log = s.runContext(t.Context(), "--log-format", "text").err
+	if !strings.Contains(log, " level=ERROR msg=\"run ended\" ") || !strings.Contains(log, " exitCode=3 ") || !strings.Contains(log, "401") {
+		t.Errorf("the log is\n%s", log)
+	}
+}

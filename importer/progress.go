@@ -1,0 +1,74 @@
+package importer
+
+import (
+	"fmt"
+	"maps"
+	"time"
+
+	"claimsheet/apiclient"
+)
+
+// Progress is how far a run has come. Nothing depends on it: a run that nobody
+// watches goes the same way.
+type Progress struct {
+	Clients  Counts // those that are through
+	Requests int    // given to the wire so far, whatever came of them
+	// Waiting is why nothing is sent at present, one line without personal data;
+	// "" when nothing is waited for.
+	Waiting string
+	// Until is when the waiting ends, zero when that is not known.
+	Until time.Time
+}
+
+// Progress looks at a run while Do or Forecast is under way. It may be called
+// from any goroutine.
+func (j *Job) Progress() Progress {
+	p := Progress{Clients: j.tally.clients()}
+	for _, n := range j.Service.Sent() {
+		p.Requests += n
+	}
+	if p.Waiting = j.gate.waiting(); p.Waiting == "" {
+		p.Waiting, p.Until = j.Service.Waiting()
+	}
+	return p
+}
+
+func (t *tally) clients() Counts {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.summary.Clients
+}
+
+// waiting is why the gate is shut, "" when it is not.
+func (g *gate) waiting() string {
+	if g.open() {
+		return ""
+	}
+	return "waiting for the service to answer again"
+}
+
+// Retries are how often requests of the run were sent again, by what had become
+// of them before: http429, notSent for one that never left, noAnswer. Call it
+// after Do.
+func (j *Job) Retries() map[string]int {
+	j.tally.mu.Lock()
+	defer j.tally.mu.Unlock()
+	return maps.Clone(j.tally.retries)
+}
+
+// retried counts a request that will be sent again.
+func (t *tally) retried(v apiclient.Verdict) {
+	why := "notSent"
+	switch {
+	case v.Status != 0:
+		why = fmt.Sprintf("http%d", v.Status)
+	case v.Effect != apiclient.NotSent:
+		why = "noAnswer"
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.retries == nil {
+		t.retries = map[string]int{}
+	}
+	t.retries[why]++
+}

@@ -1,0 +1,109 @@
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"claimsheet/importer"
+)
+
+// Metrics are a run's end for Prometheus, as its node exporter's textfile
+// collector reads them. They hold no personal data.
+type Metrics struct {
+	Environment string
+	Mapping     string
+	Ended       time.Time
+	ExitCode    int
+	Seconds     float64
+	SameInput   bool              // a sheet is the same file as in an earlier run
+	Uncertain   *int              // steps that wait for an operator now; nil when that is not known
+	Summary     *importer.Summary // nil when the run did not come so far
+}
+
+// WriteFile replaces the file at path, whole or not at all. Every user may read
+// it: the exporter runs as one of its own.
+func (m Metrics) WriteFile(path string) (err error) {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".claimsheet-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp.Name())
+		}
+	}()
+	_, err = temp.WriteString(m.Text())
+	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(temp.Name(), path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// Text is the metrics in Prometheus's text format.
+func (m Metrics) Text() string {
+	t := &exposition{labels: fmt.Sprintf("environment=%s,mapping=%s", label(m.Environment), label(m.Mapping))}
+	t.gauge("claimsheet_last_run_timestamp_seconds", "When the last run ended.", float64(m.Ended.UnixMilli())/1000)
+	t.gauge("claimsheet_last_run_success", "Whether the last run ended with exit code 0.", truth(m.ExitCode == 0))
+	t.gauge("claimsheet_last_run_exit_code", "The last run's exit code.", float64(m.ExitCode))
+	t.gauge("claimsheet_last_run_duration_seconds", "How long the last run took.", m.Seconds)
+	t.gauge("claimsheet_last_run_same_input", "Whether the last run's sheet was the same file as in an earlier run.", truth(m.SameInput))
+	if m.Uncertain != nil {
+		t.gauge("claimsheet_uncertain_steps", "Steps that wait for an operator's word.", float64(*m.Uncertain))
+	}
+	if s := m.Summary; s != nil {
+		t.family("claimsheet_last_run_rows", "The last run's rows by status.")
+		t.counts("claimsheet_last_run_rows", s.Rows)
+		t.family("claimsheet_last_run_clients", "The last run's clients by status.")
+		t.counts("claimsheet_last_run_clients", s.Clients)
+		t.family("claimsheet_last_run_requests", "The last run's requests by kind.")
+		for _, k := range byKind(s.Requests) {
+			t.sample("claimsheet_last_run_requests", ",kind="+label(k.kind), float64(k.count))
+		}
+	}
+	return t.String()
+}
+
+// exposition is text in Prometheus's format.
+type exposition struct {
+	strings.Builder
+	labels string // on every sample
+}
+
+func (t *exposition) gauge(name, help string, value float64) {
+	t.family(name, help)
+	t.sample(name, "", value)
+}
+
+func (t *exposition) family(name, help string) {
+	fmt.Fprintf(t, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name)
+}
+
+func (t *exposition) sample(name, more string, value float64) {
+	fmt.Fprintf(t, "%s{%s%s} %s\n", name, t.labels, more, strconv.FormatFloat(value, 'f', -1, 64))
+}
+
+func (t *exposition) counts(name string, c importer.Counts) {
+	for _, s := range byStatus(c) {
+		t.sample(name, ",status="+label(strings.ReplaceAll(string(s.status), " ", "_")), float64(s.count))
+	}
+}
+
+// label quotes a label's value.
+func label(value string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(value) + `"`
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
