@@ -26,6 +26,7 @@ var (
 
 const (
 	killsAScene = 8
+	sideBySide  = 4 // scenes
 	workers     = 4
 )
 
@@ -37,28 +38,28 @@ const (
 func TestKilled(t *testing.T) {
 	binary, rng := buildProgram(t), seeded(t, 0)
 	var done, uncertain, unclear atomic.Int64
-	t.Run("scenes", func(t *testing.T) {
-		for range 2 { // scenes side by side: most of their time is waiting
-			seed := rng.Uint64()
-			t.Run("", func(t *testing.T) {
-				t.Parallel()
-				rng := rand.New(rand.NewPCG(seed, 0))
-				for done.Load() < int64(*kills) && !t.Failed() {
-					h := newHarness(t, binary, rng, *faulty)
-					if err := h.killAndResume(); err != nil {
-						t.Fatal(err)
-					}
-					for _, broken := range h.broken() {
-						t.Error(broken)
-					}
-					h.checkLeftOver()
-					done.Add(int64(h.killed))
-					uncertain.Add(int64(len(h.uncertain())))
-					unclear.Add(h.ambiguous.Load())
-				}
-			})
+	scenes := func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		for done.Load() < int64(*kills) && !t.Failed() {
+			h := newHarness(t, binary, rng, *faulty)
+			if err := h.killAndResume(); err != nil {
+				t.Fatal(err)
+			}
+			for _, broken := range h.broken() {
+				t.Error(broken)
+			}
+			h.checkLeftOver()
+			done.Add(int64(h.killed))
+			uncertain.Add(int64(len(h.uncertain())))
+			unclear.Add(h.ambiguous.Load())
 		}
-	})
+	}
+	var all sync.WaitGroup
+	for range sideBySide { // most of their time is waiting: more of them than there are cores
+		seed := rng.Uint64()
+		all.Go(func() { t.Run("", func(t *testing.T) { scenes(t, seed) }) })
+	}
+	all.Wait()
 	t.Logf("%d kills, %d ambiguous answers, %d steps uncertain (bound %d)",
 		done.Load(), unclear.Load(), uncertain.Load(), done.Load()*workers+unclear.Load())
 }

@@ -53,7 +53,7 @@ func TestRateOverrides(t *testing.T) {
 // TestBusyLookUps: a look-up that the service has no time for is asked again,
 // and nobody's row fails for it; being asked to wait is no attempt.
 func TestBusyLookUps(t *testing.T) {
-	s := newScene(t, stepThree, leads(2))
+	s := newScene(t, stepThree, leads(1))
 	var mu sync.Mutex
 	refused := map[string]int{}
 	s.oracle.Play(func(c oracle.Call) oracle.Fault {
@@ -67,7 +67,7 @@ func TestBusyLookUps(t *testing.T) {
 		}
 		return oracle.Fault{}
 	})
-	if p := s.mustRun(0); p.summary.Rows.Done != 2 {
+	if p := s.mustRun(0); p.summary.Rows.Done != 1 {
 		t.Errorf("rows %+v", p.summary.Rows)
 	}
 	s.checkPromise()
