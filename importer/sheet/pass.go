@@ -20,13 +20,15 @@ type tab struct {
 // rows is a pass over all rows of the sheet that have a value.
 func (t *tab) rows() iter.Seq2[mapping.Record, error] {
 	return func(yield func(mapping.Record, error) bool) {
-		r, err := t.archive.open(t.part, maxSheetBytes)
+		part, err := t.archive.open(t.part, maxSheetBytes)
 		if err != nil {
 			yield(mapping.Record{}, err)
 			return
 		}
+		r := unpackAhead(part)
 		defer r.Close()
-		p := &pass{tab: t, scanner: newScanner(r), yield: yield}
+		p := &pass{tab: t, scanner: newScanner(part), yield: yield}
+		p.r = r
 		p.cover.ahead = t.merges
 		if err := p.run(); err != nil && !p.stopped {
 			yield(mapping.Record{}, err)
