@@ -52,7 +52,8 @@ func keepInput(given, folder string) (*input, error) {
 		return nil, problem.At(problem.Where{File: given}, "not-a-file", "this is not a file; a workbook was expected")
 	}
 	in := &input{given: given}
-	if folder == "" {
+	keep := folder != ""
+	if !keep {
 		folder, err = os.MkdirTemp("", "claimsheet-*") // 0700
 		in.remove = func() { _ = os.RemoveAll(folder) }
 	} else {
@@ -72,7 +73,7 @@ func keepInput(given, folder string) (*input, error) {
 		}
 	}
 	if err == nil {
-		err = in.copy(src, folder)
+		err = in.copy(src, folder, keep)
 	}
 	if err != nil {
 		in.remove()
@@ -93,15 +94,19 @@ func missing(folder string) []string {
 	}
 }
 
-// copy makes the copy and takes its digest on the way.
-func (in *input) copy(src io.Reader, folder string) error {
+// copy makes the copy, durable if it is to be kept, and takes its digest on the
+// way.
+func (in *input) copy(src io.Reader, folder string, keep bool) error {
 	dst, err := os.CreateTemp(folder, "incoming-*") // 0600
 	if err != nil {
 		return err
 	}
 	h := sha256.New()
 	_, err = io.Copy(io.MultiWriter(dst, h), src)
-	if err = errors.Join(err, dst.Sync(), dst.Close()); err != nil {
+	if keep && err == nil {
+		err = dst.Sync()
+	}
+	if err = errors.Join(err, dst.Close()); err != nil {
 		return errors.Join(err, os.Remove(dst.Name()))
 	}
 	in.digest = hex.EncodeToString(h.Sum(nil))
