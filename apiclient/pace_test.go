@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,10 +206,9 @@ func TestALateRefusalIsNoNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(apiclient.V2)
 		cfg.RequestsPerSecond = 20
-		var n int
+		var n atomic.Int32 // one by one: the rate sees to it
 		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			n++ // one by one: the rate sees to it
-			switch n {
+			switch n.Add(1) {
 			case 1: // refused last
 				time.Sleep(3 * time.Second)
 				w.WriteHeader(429)
