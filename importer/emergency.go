@@ -39,17 +39,21 @@ const emergencyRoom = 1 << 20
 
 // EmergencyPlaces are the folders for emergency files, the best first: the
 // ledger's own, the results workbook's, and a private one in the system's folder
-// for temporary files, named after the ledger. Both paths are made absolute.
+// for temporary files, named after the ledger. workbook is "" where none is
+// written. Paths are made absolute.
 func EmergencyPlaces(ledgerPath, workbook string) ([]string, error) {
 	ledgerPath, err := filepath.Abs(ledgerPath)
 	if err != nil {
 		return nil, err
 	}
-	workbook, err = filepath.Abs(workbook)
-	if err != nil {
-		return nil, err
+	places := []string{filepath.Dir(ledgerPath)}
+	if workbook != "" {
+		if workbook, err = filepath.Abs(workbook); err != nil {
+			return nil, err
+		}
+		places = append(places, filepath.Dir(workbook))
 	}
-	return []string{filepath.Dir(ledgerPath), filepath.Dir(workbook), privatePlace(ledgerPath)}, nil
+	return append(places, privatePlace(ledgerPath)), nil
 }
 
 // OpenEmergency prepares for a run's emergency. say is told once of every thing

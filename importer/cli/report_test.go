@@ -161,7 +161,7 @@ func TestReportAfterAFailedWriting(t *testing.T) {
 	must(t, os.Mkdir(folder, 0o700))
 	w.answer = func(string, string) string { _ = os.RemoveAll(folder); return "" }
 	got := w.claimsheet("run", "-o", filepath.Join(folder, "r.xlsx"), w.path("leads.xlsx"))
-	if got.code == 0 || !strings.Contains(got.err, "claimsheet report -m "+w.path("mapping.yaml")+" -o FILE") {
+	if got.code != 3 || !strings.Contains(got.err, "claimsheet report -m "+w.path("mapping.yaml")+" -o FILE") {
 		t.Fatalf("exit code %d\n%s", got.code, got.err)
 	}
 	w.must("report", "-o", w.path("leads.results.xlsx"))

@@ -104,9 +104,16 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error
 
 // unwritten is why there is no workbook, with the command that makes one.
 func (e ending) unwritten(err error) error {
+	p, ok := errors.AsType[problem.Problem](err)
+	if e.options.dryRun {
+		if ok {
+			return &incomplete{p}
+		}
+		return fmt.Errorf("the plan could not be written: %w", err)
+	}
 	again := reports.CommandLine(append(e.options.words("report"), "-o", "FILE"))
-	if p, ok := errors.AsType[problem.Problem](err); ok {
-		return p.Hinted("%s; every id is safe in the ledger, and this writes the workbook: %s", p.Hint, again)
+	if ok {
+		return &incomplete{p.Hinted("%s; every id is safe in the ledger, and this writes the workbook: %s", p.Hint, again)}
 	}
 	return fmt.Errorf("every id is safe in the ledger, but the results workbook could not be written (%w); this writes it: %s", err, again)
 }
