@@ -109,6 +109,7 @@ const mostKills = 200
 // TestPlantedBugs holds the tests that kill to finding each of the planted
 // bugs: a harness that misses one is blind.
 func TestPlantedBugs(t *testing.T) {
+	killsOwnBuilds(t)
 	binary, rng := trialProgram(t), seeded(t, 2)
 	var hunts errgroup.Group // most of their time is waiting: more of them than there are cores
 	hunts.SetLimit(sideBySide)
