@@ -10,7 +10,7 @@ import (
 
 // completes takes what is to be told of a run whose workbooks are written,
 // while its ledger is still open.
-func (a *attended) completes(ctx context.Context, job *importer.Job, e ending) error {
+func (a *attended) completes(ctx context.Context, job *importer.Job, e *running) error {
 	ctx = context.WithoutCancel(ctx)
 	a.retries = job.Retries()
 	if e.options.dryRun {
@@ -35,7 +35,7 @@ func (a *attended) completes(ctx context.Context, job *importer.Job, e ending) e
 // aside than this one, with --limit perhaps, is none to compare with, nor is
 // this one when it does. It is for the log and what is sent: a person who gives
 // a command again knows that.
-func (a *attended) compare(ctx context.Context, job *importer.Job, e ending) error {
+func (a *attended) compare(ctx context.Context, job *importer.Job, e *running) error {
 	if e.options.limit > 0 || e.options.only != "" {
 		return nil
 	}

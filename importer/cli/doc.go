@@ -10,8 +10,10 @@
 //	setup.go      mapping, environment, sheet and templates, all problems at once
 //	books.go      the ledgers of a run
 //	aside.go      the private files of a run
-//	run.go        claimsheet run, the whole import on one screen
-//	workbook.go   the results workbook of a run
+//	run.go        claimsheet run, the whole import on one screen; running.go has its
+//	              stages, part.go and source.go its sheets
+//	workbook.go   the results workbooks of a run; target.go says where they may go,
+//	              again.go which command goes on
 //	unknown.go    answers that no errors rule explains, at the end of a run
 //	private.go    a state folder that is this user's alone; core_*.go no core files
 //	emergency.go  when the ledger cannot be written

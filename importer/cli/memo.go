@@ -31,7 +31,7 @@ type runSummary struct {
 }
 
 // memo is what is to be kept of a workbook.
-func (e ending) memo(ctx context.Context, b reports.Book) (*memo, error) {
+func (e *running) memo(ctx context.Context, b reports.Book) (*memo, error) {
 	event, err := e.books.known.LastEvent(ctx)
 	return &memo{Event: event, Sheet: e.setup.sheetOptions(), ClientIDHeader: b.ClientIDHeader,
 		Facts: b.Facts, Binding: b.Binding, Notice: b.Notice, Problems: b.Problems}, err

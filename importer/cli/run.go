@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
-	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -109,103 +107,35 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 // run is the whole import: load and bind, look through the sheets, carry the
 // plans out (or only foresee them), write the workbooks.
 func (p *program) run(ctx context.Context, o runOptions) error {
-	started := time.Now()
-	a := p.attended
-	id := a.run
-	s, err := prepare(ctx, settings{
-		place: o.place, sheets: o.sheets, password: o.password.value, origins: o.origins, environment: true, keepIn: o.keepIn,
-		readOnly: o.dryRun, rate: o.rate, run: id,
-	})
-	defer s.close()
-	a.knows(s)
+	r := &running{options: o, started: time.Now()}
+	defer r.close()
+	if err := r.prepare(ctx, p); err != nil {
+		return err
+	}
+	if err := r.look(ctx, p); err != nil {
+		return err
+	}
+	plans, err := r.begin(ctx, p)
 	if err != nil {
 		return err
 	}
-	notices, err := o.notices(s)
-	if err != nil {
-		return err
-	}
-	sayProblems(p.Err, append(s.warnings, notices...))
-	books, err := openBooks(s, o.dryRun)
-	if errors.Is(err, ledger.ErrLocked) {
-		s.keepInputs() // the run that holds the ledger may be reading the same copies
-	}
-	if err != nil {
-		return err
-	}
-	defer books.close()
-	parts, err := o.parts(s, books.known, id, started)
-	if err != nil {
-		return err
-	}
-	if err := checkTargets(ctx, parts, started); err != nil {
-		return err
-	}
-	if err := books.setAside(s, parts); err != nil {
-		return err
-	}
-	places, err := importer.EmergencyPlaces(ledgerFile(s.state), parts[0].target.path)
-	if err != nil {
-		return err
-	}
-	if !o.dryRun {
-		if err := p.takeUp(books.known, places); err != nil {
-			return err
-		}
-	}
-	a.starts(s, o)
-	survey, err := p.survey(ctx, o, s, parts)
-	if err != nil {
-		return err
-	}
-	a.log.Info("first pass", "rows", survey.Rows, "clients", survey.Clients, "invalidRows", survey.Invalid) // 0 in a dry run, which finds them later
-	job, err := o.job(s, books, survey, runsOf(parts))
-	if err != nil {
-		return err
-	}
-	if err := o.vet(ctx, job, s, survey); err != nil {
-		return err
-	}
-	recall, err := p.recall(ctx, o, s, books)
-	if err != nil {
-		return err
-	}
-	if err := books.start(parts); err != nil {
-		return err
-	}
-	if !o.dryRun {
-		s.keepInputs()
-		if err := books.known.SetDefinition(s.scope, s.mapping.Name.Text, s.mapping.Definition()); err != nil {
-			return err
-		}
-		job.Emergency = p.openEmergency(id, books.known, places)
-		defer job.Emergency.Close()
-	}
-	plans := survey.Plans(s.binding, s.rows)
-	if recall != nil {
-		if plans, err = recall.before(ctx, plans, id); err != nil {
-			return err
-		}
-	}
-	stop := p.watch(job.Progress, survey.Clients, o.ceiling(s))
-	var runErr error
+	stop := p.watch(r.job.Progress, r.survey.Clients, o.ceiling(r.setup))
 	if o.dryRun {
-		runErr = job.Forecast(ctx, plans)
+		r.why = r.job.Forecast(ctx, plans)
 	} else {
-		runErr = job.Do(ctx, plans)
+		r.why = r.job.Do(ctx, plans)
 	}
 	stop()
-	if !complete(runErr, o.dryRun) {
-		return runErr
+	if !complete(r.why, o.dryRun) {
+		return r.why
 	}
-	e := ending{options: o, setup: s, books: books, survey: survey, parts: parts, started: started, why: runErr}
-	if err := p.finish(ctx, job, e); err != nil {
+	if err := p.finish(ctx, r.job, r); err != nil {
 		return err
 	}
-	if err := a.completes(ctx, job, e); err != nil {
+	if err := p.attended.completes(ctx, r.job, r); err != nil {
 		return err
 	}
-	return runErr
+	return r.why
 }
 
 // ceiling is the most calls per second, 0 for as fast as they come.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -16,67 +15,15 @@ import (
 	"claimsheet/reports"
 )
 
-// ending is what is at hand when a run is over.
-type ending struct {
-	options runOptions
-	setup   *setup
-	books   *books
-	survey  *importer.Survey
-	parts   []*part
-	started time.Time
-	why     error // why the run had to stop before its end, nil when it had not
-}
-
 // complete tells that an error ended the run in good order: every row has its
 // result.
 func complete(err error, dryRun bool) bool {
 	return err == nil || errors.Is(err, importer.ErrStopped) && !dryRun
 }
 
-// target is the workbook's place and what may be done with a file that is
-// there.
-type target struct {
-	path   string
-	format string
-	dryRun bool
-	ledger *ledger.Ledger
-}
-
-// check refuses a place that cannot be written to, before anything is sent.
-func (t target) check(ctx context.Context, now time.Time) error {
-	if _, err := t.placement(ctx, now); err != nil {
-		return err
-	}
-	folder := filepath.Dir(t.path)
-	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // as the writing of the workbook begins
-	if err != nil {
-		return problem.At(problem.Where{File: t.path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
-			Hinted("let this user write to it, or choose another folder with -o")
-	}
-	return os.Remove(trial)
-}
-
-func (t target) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
-	digest, _, err := t.ledger.LastOutput(ctx, absolute(t.path))
-	if err != nil {
-		return reports.Placement{}, err
-	}
-	if t.format == formatCSV {
-		return reports.TargetCSV(t.path, digest, now)
-	}
-	return reports.Target(t.path, t.dryRun, digest, now)
-}
-
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
 // finish writes the workbook and the summary. It does so also when a signal
 // has ended ctx.
-func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error {
+func (p *program) finish(ctx context.Context, job *importer.Job, e *running) error {
 	signalled := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
 	if !e.options.dryRun {
@@ -103,7 +50,7 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e ending) error
 }
 
 // unwritten is why there is no workbook, with the command that makes one.
-func (e ending) unwritten(err error) error {
+func (e *running) unwritten(err error) error {
 	p, ok := errors.AsType[problem.Problem](err)
 	if e.options.dryRun {
 		if ok {
@@ -118,7 +65,7 @@ func (e ending) unwritten(err error) error {
 	return fmt.Errorf("every id is safe in the ledger, but the results workbook could not be written (%w); this writes it: %s", err, again)
 }
 
-func (p *program) saySummary(e ending, summary importer.Summary, signalled bool) error {
+func (p *program) saySummary(e *running, summary importer.Summary, signalled bool) error {
 	switch {
 	case e.options.json:
 		return reports.WriteJSON(p.Out, summary)
@@ -145,54 +92,9 @@ func (p *program) saySummary(e ending, summary importer.Summary, signalled bool)
 	return nil
 }
 
-// command is the command of the run, without --dry-run.
-func (o runOptions) command() []string {
-	verb := "run"
-	if o.origins != nil {
-		verb = "rerun"
-	}
-	words := o.words(verb)
-	if o.templates != "" {
-		words = append(words, "--templates", o.templates)
-	}
-	if o.password.reference != "" {
-		words = append(words, "--password", o.password.reference)
-	}
-	if o.only != "" {
-		words = append(words, "--only", o.only)
-	}
-	if o.limit > 0 {
-		words = append(words, "--limit", fmt.Sprint(o.limit))
-	}
-	if o.out != "" && !o.dryRun {
-		words = append(words, "-o", o.out)
-	} else if o.format == formatCSV {
-		words = append(words, "--format", formatCSV)
-	}
-	return append(words, o.sheets...)
-}
-
-// words are a command with the flags that say where things are. The rerun after
-// a run knows the mapping and the environment from its workbook.
-func (o runOptions) words(verb string) []string {
-	words := []string{"claimsheet", verb}
-	flags := []struct{ name, value string }{
-		{"-m", o.mapping}, {"-e", o.env}, {"--environments", o.environments}, {"--state", o.state},
-	}
-	if verb == "rerun" && o.origins == nil {
-		flags = flags[2:]
-	}
-	for _, f := range flags {
-		if f.value != "" {
-			words = append(words, f.name, f.value)
-		}
-	}
-	return words
-}
-
 // writeWorkbooks writes a workbook for each sheet. One that cannot be written
 // keeps none of the others from being written.
-func (p *program) writeWorkbooks(ctx context.Context, e ending, job *importer.Job, whole *importer.Summary, problems problem.List) error {
+func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.Job, whole *importer.Summary, problems problem.List) error {
 	var failed []error
 	for _, part := range e.parts {
 		summary := job.OfSheet(*whole, part.table)
@@ -240,7 +142,7 @@ func commonPlace(sheets []importer.SheetSummary) string {
 	return place
 }
 
-func (p *program) writeWorkbook(ctx context.Context, e ending, part *part, summary *importer.Summary, problems problem.List) error {
+func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, summary *importer.Summary, problems problem.List) error {
 	book, run := e.book(ctx, part, *summary, problems), part.record
 	run.Finished = time.Now().UTC()
 	kept, err := e.memo(ctx, book)
@@ -276,7 +178,7 @@ func (p *program) writeWorkbook(ctx context.Context, e ending, part *part, summa
 }
 
 // finishRun records the end of a run; a dry run leaves no trace.
-func (e ending) finishRun(run ledger.Run, kept *memo, s importer.Summary) (err error) {
+func (e *running) finishRun(run ledger.Run, kept *memo, s importer.Summary) (err error) {
 	if e.options.dryRun {
 		return nil
 	}
@@ -293,7 +195,7 @@ func heldOutput(asked, written string) problem.Problem {
 }
 
 // book is what the workbook shows.
-func (e ending) book(ctx context.Context, part *part, summary importer.Summary, problems problem.List) reports.Book {
+func (e *running) book(ctx context.Context, part *part, summary importer.Summary, problems problem.List) reports.Book {
 	s, r, sheet := e.setup, part.record, part.source.sheet(part.table)
 	book := reports.Book{
 		Sheet:    sheet,
