@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode"
 
 	"claimsheet/importer"
 )
@@ -54,7 +55,7 @@ func WriteSummary(w io.Writer, s importer.Summary, e Ending) error {
 	}
 	fmt.Fprintf(&b, "%s: %s.\n", requestWord(s.DryRun), requestText(s.Requests))
 	for _, path := range workbooks(s) {
-		fmt.Fprintf(&b, "Every row is in %s\n", path)
+		fmt.Fprintf(&b, "Every row is in %s\n", inLine(path))
 	}
 	for _, line := range nextSteps(s, e) {
 		fmt.Fprintln(&b, line)
@@ -166,8 +167,20 @@ func workbooks(s importer.Summary) []string {
 	return paths
 }
 
+// inLine keeps a file's name from beginning a line of its own or moving the
+// cursor.
+func inLine(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return '?'
+		}
+		return r
+	}, name)
+}
+
 // CommandLine is a command as it can be typed: words with anything but plain
-// characters are quoted, as this system's shell understands it.
+// characters are quoted, as this system's shell understands it. Control
+// characters are shown as ?.
 func CommandLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
@@ -180,7 +193,7 @@ func CommandLine(words []string) string {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 	}
-	return strings.Join(quoted, " ")
+	return inLine(strings.Join(quoted, " "))
 }
 
 func needsQuotes(r rune) bool {

@@ -43,6 +43,18 @@ func TestWriteSummary(t *testing.T) {
 	golden(t, "summary.golden", b.String())
 }
 
+// P-9 of docs/security.md: a file's name begins no line and moves no cursor.
+func TestP9_FileNamesInSummaries(t *testing.T) {
+	var b strings.Builder
+	s := importer.Summary{Environment: "uat", Results: "a\nStopped: \x1b[2Jforged\u0085.xlsx", Rows: importer.Counts{Total: 1, Failed: 1}}
+	if err := reports.WriteSummary(&b, s, reports.Ending{Rerun: []string{"claimsheet", "rerun"}}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Contains(text, "\nStopped") || strings.ContainsAny(text, "\x1b\u0085") || !strings.Contains(text, "forged") {
+		t.Errorf("the summary is %q", text)
+	}
+}
+
 func TestWriteJSON(t *testing.T) {
 	var b strings.Builder
 	if err := reports.WriteJSON(&b, loans().Summary); err != nil {
