@@ -12,8 +12,8 @@ require (
 	github.com/google/uuid v1.6.0
 	github.com/mattn/go-isatty v0.0.24
 	github.com/nyaruka/phonenumbers v1.8.1
-	github.com/richardlehane/mscfb v1.0.7
 	github.com/prometheus/common v0.67.5
+	github.com/richardlehane/mscfb v1.0.7
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/shopspring/decimal v1.6.0
