@@ -95,6 +95,8 @@ type Verdict struct {
 	// Shared is set on a Retry by which the service asks for time. The Client
 	// holds back all its requests for it, so there is nothing else to wait for.
 	Shared bool
+	// Ruled is set when a Rule decided, and not the status alone.
+	Ruled bool
 }
 
 // Attribute is one attribute of an activity, the same in both versions but for

@@ -38,6 +38,7 @@ func (c *Client) Judge(r Request, a Answer, err error) Verdict {
 	}
 	if rule, ok := c.ruleFor(a); ok && err == nil {
 		v = c.judgeByRule(v, rule, r, a)
+		v.Ruled = true
 	} else {
 		v = c.judgeByStatus(v, r, a, err)
 	}

@@ -138,6 +138,7 @@ func TestRulesComeFirst(t *testing.T) {
 			cfg := config(apiclient.V2)
 			cfg.Rules = []apiclient.Rule{tt.rule}
 			got := client(t, cfg).Judge(apiclient.Request{Kind: apiclient.CreateClaim}, tt.answer, nil)
+			tt.want.Ruled = tt.name != "no match"
 			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(apiclient.Verdict{}, "Status", "Answer", "Detail")); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}

@@ -37,14 +37,14 @@ func (j *Job) answers(ctx context.Context) bool {
 // settleClient looks an uncertain client up: only a positive answer settles it
 // in the run that asked. Nothing else can be looked up.
 func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdict, o StepOutcome) (StepOutcome, error) {
-	conflict := v.Effect == apiclient.Refused && v.Status == 409
+	conflict := v.Effect == apiclient.Refused && v.Status == 409 && !v.Ruled
 	if d.step.Kind != mapping.ClientStep || !e.job.looksUp(e.plan) || v.Effect != apiclient.Uncertain && !conflict {
 		return o, nil
 	}
 	if conflict { // something exists: the look-up says whether it is this client
 		met, err := e.job.meetings.meet(ctx, e.plan)
 		if err != nil || met.id == "" {
-			return o, err
+			return e.contradicted(d, o), err
 		}
 		return e.adopt(d, met.id)
 	}
@@ -64,6 +64,16 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		}
 	}
 	return e.park(d, o), nil
+}
+
+// contradicted makes a refusal uncertain: the service says that the client is
+// there, and no look-up finds it. The refusal waits for its commit still.
+func (e *errand) contradicted(d decision, o StepOutcome) StepOutcome {
+	const unfound = ", and a look-up does not find it"
+	last := &e.pending[len(e.pending)-1]
+	last.To, last.Reason = ledger.Uncertain, last.Reason+unfound
+	o.Status, o.Error, o.Advice = Uncertain, o.Error+unfound, adviceUncertain(d.step)
+	return o
 }
 
 // adopt records that a look-up found the client whom this step asked for.

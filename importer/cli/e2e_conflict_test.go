@@ -64,6 +64,44 @@ func TestConflictAfterDoubt(t *testing.T) {
 	}
 }
 
+// TestConflictOverANewClient has a first attempt refused with a 409: the client
+// is taken over if a look-up finds it, uncertain if none does, and has failed
+// only where the environment's rules say so.
+func TestConflictOverANewClient(t *testing.T) {
+	const step = "client c2@example.com"
+	for _, c := range []struct {
+		name, rules string
+		appears     bool
+		code        int
+		status      string
+		later       int // the exit code of the next run, which sends nothing for the client
+	}{
+		{"found", "", true, 0, "done", 0},
+		{"not found", "", false, 4, "uncertain", 4},
+		{"a rule", "errors: [{status: 409, means: failed}]", false, 1, "failed", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t, stepThree, leads(3))
+			s.environment(c.rules)
+			f := conflict
+			if c.appears {
+				f.Then = func() { s.oracle.AddClient("c2@example.com", "c2@example.com", "") }
+			}
+			s.oracle.Play(oracle.Once(onStep(step), f))
+			s.mustRun(c.code)
+			if row := s.results()[1]; row["Import status"] != c.status || !c.appears && !strings.Contains(row["Error"], "409") {
+				t.Errorf("the row is %q: %q", row["Import status"], row["Error"])
+			}
+			s.oracle.Play(nil)
+			again := s.mustRun(c.later)
+			if n := again.posts()["client"]; c.later == 4 && n != 0 {
+				t.Errorf("the next run asked for %d clients", n)
+			}
+			s.checkPromise()
+		})
+	}
+}
+
 // TestConflictOverAClient is the same for a client, who can be looked up: found,
 // the client is taken over; not found, the step is parked.
 func TestConflictOverAClient(t *testing.T) {

@@ -24,6 +24,9 @@ func TestRefusals(t *testing.T) {
 			faults := map[string]oracle.Fault{}
 			for n, status := range refused {
 				name := strings.NewReplacer("K", rowKey(lead(n, "")), "N", fmt.Sprint(n)).Replace(step)
+				if status == 409 && step == "client K" {
+					status = 400 // a conflict over a client is settled by a look-up
+				}
 				faults[name] = oracle.Answer(oracle.JSON(status, `{"message":"the postcode is unknown"}`))
 			}
 			s.oracle.Play(oracle.OnceEach(faults))
