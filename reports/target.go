@@ -122,7 +122,7 @@ func notOurs(path, expected string) error {
 // placeOver replaces results of ours, keeping them when they are not as we left
 // them.
 func placeOver(path, lastDigest string, now time.Time) (Placement, error) {
-	digest, err := digestOf(path)
+	digest, err := DigestOf(path)
 	if err != nil {
 		return Placement{}, fmt.Errorf("examining the workbook that is to be replaced: %w", err)
 	}
@@ -142,7 +142,8 @@ func placeOver(path, lastDigest string, now time.Time) (Placement, error) {
 	}
 }
 
-func digestOf(path string) (string, error) {
+// DigestOf is a file's SHA-256 in hex.
+func DigestOf(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return "", err

@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // archiveFlag is for runs only: the workbooks that a rerun reads are results.
@@ -78,7 +79,7 @@ func putAway(in *input, folder string, now time.Time) (to string, err error) {
 	if !info.Mode().IsRegular() {
 		return "", errors.New("it is a symbolic link, and what it names may belong to others")
 	}
-	if digest, err := digestOf(in.given); err != nil {
+	if digest, err := reports.DigestOf(in.given); err != nil {
 		return "", err
 	} else if digest != in.digest {
 		return "", errors.New("it has changed since it was imported")

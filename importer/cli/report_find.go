@@ -71,7 +71,7 @@ func (d *desk) recallRun(r ledger.Run, password string) (*pastRun, error) {
 // open opens the kept copy of the sheet, which must be what the run read.
 func (r *pastRun) open(path, password string) error {
 	in := &input{path: path, given: r.run.Input, password: password}
-	digest, err := digestOf(path)
+	digest, err := reports.DigestOf(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return problem.At(problem.Where{File: path}, "input-missing", "the run's copy of its sheet is not there").

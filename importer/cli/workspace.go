@@ -11,6 +11,7 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // stateFolder is where the environment's ledger, inputs and, for the sandbox,
@@ -117,7 +118,7 @@ func (in *input) copy(src io.Reader, folder string, keep bool) error {
 		rest := in.remove
 		in.remove = func() { _ = os.Remove(in.path); rest() }
 	case err == nil && info.Mode().IsRegular():
-		if digest, err := digestOf(in.path); err == nil && digest == in.digest {
+		if digest, err := reports.DigestOf(in.path); err == nil && digest == in.digest {
 			return os.Remove(dst.Name()) // kept by an earlier run
 		}
 	}
@@ -142,18 +143,4 @@ func cannotRead(path string, err error) problem.Problem {
 func (in *input) open(o sheet.Options) (*sheet.Reader, error) {
 	o.As, o.Password = in.given, in.password
 	return sheet.Open(in.path, o)
-}
-
-// digestOf is a file's SHA-256 in hex.
-func digestOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
