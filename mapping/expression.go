@@ -2,10 +2,8 @@ package mapping
 
 import (
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"time"
+	"sync"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/file"
@@ -23,46 +21,7 @@ type expression struct {
 	program *vm.Program
 	places  map[string]int // the columns that its functions name
 	conv    Conversion     // the sheet's habits: separators, date system
-}
-
-// functions are what an expression can call; the signatures are for the
-// compiler, the bodies are set for each row.
-func (e *expression) functions(r Record) map[string]any {
-	cell := func(name string) Cell { return r.Cell(e.places[name]) }
-	read := func(name string, t Type) (string, error) {
-		c := cell(name)
-		if c.IsEmpty() && t == Text {
-			return "", nil
-		}
-		conv := e.conv
-		conv.Type = t
-		v, refusal := conv.Convert(c)
-		switch {
-		case c.IsEmpty():
-			return "", cellError("“" + name + "” is empty")
-		case refusal != nil:
-			return "", cellError("“" + name + "” " + refusal.Message)
-		}
-		return v.Literal, nil
-	}
-	return map[string]any{
-		"col": func(name string) (string, error) { return read(name, Text) },
-		"has": func(name string) bool { return !cell(name).IsEmpty() },
-		"num": func(name string) (float64, error) {
-			s, err := read(name, Numeric)
-			if err != nil {
-				return 0, err
-			}
-			return strconv.ParseFloat(s, 64)
-		},
-		"date": func(name string) (time.Time, error) {
-			s, err := read(name, Date)
-			if err != nil {
-				return time.Time{}, err
-			}
-			return time.Parse(time.RFC3339, s)
-		},
-	}
+	idle    sync.Pool      // of *evaluator
 }
 
 // condition compiles a when; nil for an empty one.
@@ -89,7 +48,7 @@ func (b *binder) expression(w Word, aliases map[string]Word, isCondition bool) *
 		return e
 	}
 	var calls columnCalls
-	options := []expr.Option{expr.Env(e.functions(Record{})), expr.Patch(&calls)}
+	options := []expr.Option{expr.Env(e.evaluator().env), expr.Patch(&calls)}
 	for _, name := range []string{"now", "keys", "values", "toPairs"} {
 		options = append(options, expr.DisableBuiltin(name))
 	}
@@ -127,59 +86,4 @@ func (e *expression) columns() []int {
 	}
 	slices.Sort(list)
 	return list
-}
-
-// value is the expression's result for a row as a cell, for the conversion.
-func (e *expression) value(r Record) (Cell, *Refusal) {
-	out, err := expr.Run(e.program, e.functions(r))
-	if err != nil {
-		return Cell{}, expressionRefusal(err)
-	}
-	switch v := out.(type) {
-	case nil:
-		return Cell{}, nil
-	case bool:
-		if v {
-			return Cell{Kind: Bool, Raw: "1", Shown: "TRUE"}, nil
-		}
-		return Cell{Kind: Bool, Raw: "0", Shown: "FALSE"}, nil
-	case int, int64, float64:
-		s := fmt.Sprint(v)
-		if f, ok := v.(float64); ok {
-			s = strconv.FormatFloat(f, 'f', -1, 64)
-		}
-		return Cell{Kind: Number, Raw: s, Shown: s}, nil
-	case time.Time:
-		s := v.Format(time.RFC3339)
-		if v.Equal(v.Truncate(24 * time.Hour)) {
-			s = v.Format(time.DateOnly)
-		}
-		return Cell{Kind: TextCell, Raw: s, Shown: s}, nil
-	case string:
-		return Cell{Kind: TextCell, Raw: v, Shown: v}, nil
-	}
-	return Cell{}, &Refusal{Code: "expression", Message: fmt.Sprintf("is used in an expression that gives a %T, which cannot be sent", out)}
-}
-
-// holds tells whether a condition is true for a row.
-func (e *expression) holds(r Record) (bool, *Refusal) {
-	if e == nil {
-		return true, nil
-	}
-	out, err := expr.Run(e.program, e.functions(r))
-	if err != nil {
-		return false, expressionRefusal(err)
-	}
-	yes, _ := out.(bool) // AsBool
-	return yes, nil
-}
-
-// expressionRefusal names the cell that an expression cannot use. What the
-// library says of any other failure may quote a cell, so it is not repeated.
-func expressionRefusal(err error) *Refusal {
-	message := "its cells do not fit what it does with them"
-	if ce, ok := errors.AsType[cellError](err); ok {
-		message = string(ce)
-	}
-	return &Refusal{Code: "expression", Message: "is used in an expression that fails: " + message}
 }

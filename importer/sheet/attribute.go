@@ -73,8 +73,10 @@ func (s *scanner) attributes() (map[string]string, error) {
 }
 
 func localName(full []byte) []byte {
-	if i := bytes.IndexByte(full, ':'); i >= 0 {
-		return full[i+1:]
+	for i, c := range full { // a name is short
+		if c == ':' {
+			return full[i+1:]
+		}
 	}
 	return full
 }
@@ -82,4 +84,12 @@ func localName(full []byte) []byte {
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // trimSpace trims what XML calls white space, and nothing else.
-func trimSpace(b []byte) []byte { return bytes.Trim(b, " \t\r\n") }
+func trimSpace(b []byte) []byte {
+	for len(b) > 0 && isSpace(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && isSpace(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}

@@ -48,6 +48,11 @@ func (p *pass) readCell() error {
 		_, err := p.next()
 		return err
 	}
+	if plain, err := p.plainCell(kind); err != nil {
+		return err
+	} else if plain {
+		return p.addCell(kind, style, false, true)
+	}
 	p.value = p.value[:0]
 	formula, stored := false, false
 	for {

@@ -139,12 +139,15 @@ func (s *scanner) scanStart() error {
 	if l := len(inside); l > 0 && inside[l-1] == '/' {
 		s.empty, inside = true, inside[:l-1]
 	}
-	end := 0
+	end, local := 0, 0
 	for end < len(inside) && !isSpace(inside[end]) {
+		if inside[end] == ':' && local == 0 {
+			local = end + 1
+		}
 		end++
 	}
 	full := inside[:end]
-	s.name, s.attrs = localName(full), inside[end:]
+	s.name, s.attrs = full[local:], inside[end:]
 	if len(s.name) == 0 {
 		return s.damaged("a tag has no name")
 	}
@@ -190,8 +193,18 @@ func (s *scanner) tagEnd() (int, error) {
 	}
 }
 
-// scanEnd scans </name>.
+// scanEnd scans </name>. Nearly always that is the name of the open element and
+// nothing else, and all of it has been read.
 func (s *scanner) scanEnd() error {
+	if len(s.marks) > 0 {
+		full := s.open[s.marks[len(s.marks)-1]:]
+		if rest := s.buf[s.pos+2 : s.end]; len(rest) > len(full) && rest[len(full)] == '>' && bytes.HasPrefix(rest, full) {
+			s.name = localName(rest[:len(full)])
+			s.pos += len(full) + 3
+			s.pop()
+			return nil
+		}
+	}
 	n, err := s.find(2, ">")
 	if err != nil {
 		return err
