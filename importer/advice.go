@@ -26,7 +26,7 @@ const (
 
 // adviceUncertain tells what to look for. The service has no way to list
 // claims or activities, so a person looks in its dashboard.
-func adviceUncertain(step mapping.Step) string {
+func adviceUncertain(step *mapping.Step) string {
 	what := map[mapping.StepKind]string{
 		mapping.ClientStep:   "the client",
 		mapping.ClaimStep:    "the claim",

@@ -41,8 +41,8 @@ func (v askedValue) same(other askedValue) bool {
 	return v.Field == other.Field && v.Value == other.Value
 }
 
-func ask(step mapping.Step, mappingName string) asked {
-	a := asked{Mapping: mappingName}
+func ask(step *mapping.Step, mappingName string) *asked {
+	a := &asked{Mapping: mappingName}
 	n := len(step.Fields) + len(step.LeftOut)
 	if step.Activity != nil {
 		n += len(step.Activity.Attributes)

@@ -26,13 +26,23 @@ const (
 
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
-	step    mapping.Step
-	known   ledger.Step // zero when the ledger does not know the step
-	asked   asked       // what the step asks for; of a step that the ledger does not know, see complete
+	step    *mapping.Step // the plan's, or a changed copy
+	known   *ledger.Step  // not to be changed; unknown when the ledger does not know the step
+	asked   *asked        // what the step asks for; nil for a step that the ledger does not know, until complete
 	action  action
 	why     string // for differ, operator, closed and hold
 	advice  string // for what is done and lacks a url
 	mapping bool   // the mapping, not a cell, made the data differ
+}
+
+// unknown is a step of which the ledger knows nothing.
+var unknown = new(ledger.Step)
+
+// now makes the step known in another state than the ledger has it.
+func (d *decision) now(change func(*ledger.Step)) {
+	known := *d.known
+	change(&known)
+	d.known = &known
 }
 
 // decide tells for every step of a plan what is to be done, given what the
@@ -41,10 +51,11 @@ type decision struct {
 func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) []decision {
 	decisions := make([]decision, len(plan.Steps))
 	moved := ""
-	for i, step := range plan.Steps {
-		d := decision{step: step, known: known[step.Key]}
-		if d.known.To != "" {
-			d.asked = ask(step, b.Mapping().Name.Text)
+	for i := range plan.Steps {
+		step := &plan.Steps[i]
+		d := decision{step: step, known: unknown}
+		if before, ok := known[step.Key]; ok {
+			d.known, d.asked = &before, ask(step, b.Mapping().Name.Text)
 			d.fixWorkflow()
 		}
 		switch d.known.To {
@@ -89,9 +100,10 @@ func (d *decision) fixWorkflow() {
 		json.Unmarshal(d.known.Data, &then) != nil || then.Workflow == nil {
 		return
 	}
-	act := *d.step.Activity
+	step, act := *d.step, *d.step.Activity
 	act.Workflow.Name = then.Workflow.Name
-	d.step.Activity, d.asked.Workflow = &act, &act.Workflow
+	step.Activity, d.asked.Workflow = &act, &act.Workflow
+	d.step = &step
 }
 
 // compare settles a done step: kept, or different. moved tells that a cell

@@ -38,7 +38,7 @@ func TestDraftComesBackInOrder(t *testing.T) {
 				} else {
 					steps = append(steps, StepResult{Number: len(steps) + 1, Client: n, ClientKey: o.Client.Key, Step: key, State: string(Planned)})
 				}
-				o.Steps = append(o.Steps, StepOutcome{Step: mapping.Step{Key: key}, Status: status})
+				o.Steps = append(o.Steps, StepOutcome{Step: &mapping.Step{Key: key}, Status: status})
 			}
 			outcomes = append(outcomes, o)
 		}

@@ -163,7 +163,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if o, over, err := e.meetAgain(ctx, d); over || err != nil {
 			return o, err
 		}
-		d.known.To = event.To
+		d.now(func(s *ledger.Step) { s.To = event.To })
 	}
 }
 
@@ -192,7 +192,7 @@ func (e *errand) intend(d decision) error {
 
 // isFresh tells that the step builds on something that was made so recently
 // that the service may not find it yet.
-func (e *errand) isFresh(step mapping.Step) bool {
+func (e *errand) isFresh(step *mapping.Step) bool {
 	made, ok := e.onPath(step)
 	return ok && time.Since(made) < lagging
 }
@@ -243,7 +243,7 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 
 // created notes what was made. clash tells that the service gave a client the
 // id of another one: nothing must be built on it.
-func (e *errand) created(step mapping.Step, id string) (other mapping.Identity, clash bool) {
+func (e *errand) created(step *mapping.Step, id string) (other mapping.Identity, clash bool) {
 	e.made[step.Key] = time.Now()
 	switch step.Kind {
 	case mapping.ClientStep:

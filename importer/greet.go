@@ -120,7 +120,8 @@ func (j *Job) otherOwner(ctx context.Context, id string, who mapping.Identity) (
 
 // adopt makes the client step one that is done: a look-up found the client.
 func (d *decision) adopt(id string, v1 bool) {
-	d.action, d.known.To, d.known.ID, d.known.Via, d.why = adopted, ledger.Done, id, ledger.ViaAdopted, ""
+	d.now(func(s *ledger.Step) { s.To, s.ID, s.Via = ledger.Done, id, ledger.ViaAdopted })
+	d.action, d.why = adopted, ""
 	d.noteURL(v1)
 }
 

@@ -149,7 +149,7 @@ func (j *Job) owner(who mapping.Identity) ledger.Owner {
 }
 
 // stepID is a step's full name. The client step is shared by all mappings.
-func (j *Job) stepID(who mapping.Identity, step mapping.Step) ledger.StepID {
+func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
 	id := ledger.StepID{Owner: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
 	if step.Kind == mapping.ClientStep {
 		id.Mapping = ""

@@ -74,7 +74,7 @@ func (p *patience) after(v apiclient.Verdict, fresh, repeatable bool) rest {
 
 // onPath tells whether a step's request holds the id of something made before
 // it, and when that was made.
-func (e *errand) onPath(step mapping.Step) (made time.Time, ok bool) {
+func (e *errand) onPath(step *mapping.Step) (made time.Time, ok bool) {
 	switch {
 	case step.Kind == mapping.ClientStep:
 		return time.Time{}, false

@@ -139,7 +139,8 @@ func (e *errand) revisit(ctx context.Context, d *decision) error {
 	case d.known.To != ledger.Parked:
 		event := e.event(*d, ledger.Parked)
 		event.Reason = reasonParked
-		d.known.To, d.why = ledger.Parked, reasonParked
+		d.now(func(s *ledger.Step) { s.To = ledger.Parked })
+		d.why = reasonParked
 		return e.job.Ledger.Append(event)
 	}
 	return nil

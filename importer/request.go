@@ -15,7 +15,7 @@ type ids struct {
 }
 
 // request is the call that carries a step out.
-func (j *Job) request(step mapping.Step, known ids) apiclient.Request {
+func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
 	routes := j.Service.Routes()
 	switch step.Kind {
 	case mapping.ClientStep:

@@ -6,7 +6,7 @@ import (
 
 // StepOutcome is what became of one step in this run.
 type StepOutcome struct {
-	Step   mapping.Step
+	Step   *mapping.Step
 	Status Status
 	ID     string
 	URL    string // a credential
@@ -89,7 +89,7 @@ type waiting struct {
 	any     string
 }
 
-func (w *waiting) note(step mapping.Step) {
+func (w *waiting) note(step *mapping.Step) {
 	if step.Kind == mapping.ClientStep {
 		w.client = step.Key
 	}
@@ -102,7 +102,7 @@ func (w *waiting) note(step mapping.Step) {
 }
 
 // blocks is the key of the step that must be done first, "" for none.
-func (w *waiting) blocks(step mapping.Step) string {
+func (w *waiting) blocks(step *mapping.Step) string {
 	switch {
 	case w.client != "":
 		return w.client

@@ -56,12 +56,15 @@ type boundActivity struct {
 	rule     *ActivityRule
 	template Template
 	on       []int
-	perScope map[int]*boundPayload // by claims entry; clientScope for the client
-	order    int                   // position among the workflow's activities; -1 when assigned
+	perScope []*boundPayload // the client's, then those of the claims entries; nil where it is not
+	order    int             // position among the workflow's activities; -1 when assigned
 }
 
 // clientScope stands for the client among the claims entries' indexes.
 const clientScope = -1
+
+// payload is what the activity holds on a scope; nil where it is not.
+func (a *boundActivity) payload(scope int) *boundPayload { return a.perScope[1+scope] }
 
 // boundPayload is what an activity holds on one scope: a claims entry's
 // aliases can make the same attribute another column.

@@ -10,7 +10,7 @@ func (b *binder) bindActivities(bound *Binding) {
 	order := 0
 	for i := range b.mapping.Activities {
 		rule := &b.mapping.Activities[i]
-		a := boundActivity{rule: rule, perScope: map[int]*boundPayload{}, order: -1}
+		a := boundActivity{rule: rule, perScope: make([]*boundPayload, 1+len(b.mapping.Claims)), order: -1}
 		if !rule.Assigned {
 			a.order = order
 			order++
@@ -25,7 +25,7 @@ func (b *binder) bindActivities(bound *Binding) {
 			scopes = a.on
 		}
 		for _, scope := range scopes {
-			a.perScope[scope] = b.payload(rule, a.template, known, scope)
+			a.perScope[1+scope] = b.payload(rule, a.template, known, scope)
 		}
 		bound.acts = append(bound.acts, a)
 	}

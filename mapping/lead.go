@@ -17,8 +17,8 @@ type Lead struct {
 
 	email, phone item
 	fields       []item
-	resume       int              // the order of the activity to resume at; -1 when the cell does not tell
-	acts         map[int]actItems // activities on the client, by index
+	resume       int        // the order of the activity to resume at; -1 when the cell does not tell
+	acts         []actItems // activities on the client, as listed
 	claims       []claimItems
 }
 
@@ -27,11 +27,12 @@ type claimItems struct {
 	entry int
 	key   string
 	name  item
-	acts  map[int]actItems // activities on the claim, by index
+	acts  []actItems // activities on the claim, as listed
 }
 
 // actItems are the values of one activity.
 type actItems struct {
+	index      int // in the mapping's activities
 	attributes []item
 	workflow   item
 }
@@ -259,23 +260,29 @@ func (r *reader) resume() int {
 }
 
 // activities reads the activities of one scope.
-func (r *reader) activities(scope int) map[int]actItems {
-	acts := map[int]actItems{}
+func (r *reader) activities(scope int) []actItems {
+	n := 0
+	for i := range r.b.acts {
+		if r.b.acts[i].payload(scope) != nil {
+			n++
+		}
+	}
+	acts := make([]actItems, 0, n)
 	for i := range r.b.acts {
 		a := &r.b.acts[i]
-		payload, ok := a.perScope[scope]
+		payload := a.payload(scope)
 		status, wanted := r.b.status(a, r.lead.resume)
-		if !ok || !wanted || !r.holds(payload.when, r.b.key) {
+		if payload == nil || !wanted || !r.holds(payload.when, r.b.key) {
 			continue
 		}
-		items := actItems{workflow: r.item(&payload.workflow)}
+		items := actItems{index: i, workflow: r.item(&payload.workflow)}
 		if status != Open { // the client fills in an Open one
 			items.attributes = make([]item, 0, len(payload.attributes))
 			for k := range payload.attributes {
 				items.attributes = append(items.attributes, r.item(&payload.attributes[k].value))
 			}
 		}
-		acts[i] = items
+		acts = append(acts, items)
 	}
 	return acts
 }

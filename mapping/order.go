@@ -24,37 +24,32 @@ func orderV1(client Step, acts []placed) []Step {
 // claim; the link.
 func (p *planner) orderV2(client Step, claims []*claim, acts []placed) []Step {
 	steps := append(make([]Step, 0, 2+len(claims)+len(acts)), client)
-	created := map[string]bool{}
 	create := func(c *claim) {
-		if !created[c.key] {
-			created[c.key] = true
+		if !c.made {
+			c.made = true
 			steps = append(steps, c.step(p.b.claims[c.entry].id))
 		}
 	}
-	busy := map[string]bool{}
-	for _, a := range acts {
-		busy[a.Claim] = true
-	}
 	for _, c := range claims {
-		if !busy[c.key] {
+		if !c.busy {
 			create(c)
 		}
 	}
 	for len(acts) > 0 {
-		if acts[0].Claim == "" {
+		if acts[0].on == nil {
 			steps = append(steps, acts[0].Step)
 			acts = acts[1:]
 			continue
 		}
 		stretch := 0
-		for stretch < len(acts) && acts[stretch].Claim != "" {
+		for stretch < len(acts) && acts[stretch].on != nil {
 			stretch++
 		}
 		for _, c := range claims {
-			for _, a := range acts[:stretch] {
-				if a.Claim == c.key {
+			for i := range acts[:stretch] {
+				if acts[i].on == c {
 					create(c)
-					steps = append(steps, a.Step)
+					steps = append(steps, acts[i].Step)
 				}
 			}
 		}

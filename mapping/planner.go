@@ -12,7 +12,8 @@ type planner struct {
 	b     *Binding
 	plan  *Plan
 	leads []Lead
-	items []item // of the value being merged
+	items []item      // of the value being merged
+	acts  []*actItems // of the activity being made
 }
 
 // claim is a claim of the plan: several rows may ask for it.
@@ -21,7 +22,9 @@ type claim struct {
 	key   string // the step's key
 	name  item
 	rows  []Row
-	acts  map[int][]actItems
+	asked []*claimItems // what each row asks of it
+	busy  bool          // some activity is on it
+	made  bool          // it has its place in the plan
 }
 
 // Plan makes the plan of a client from all its leads, in sheet order; number
@@ -119,31 +122,57 @@ func (p *planner) each(v *boundValue, of func(*Lead) item) item {
 // claims gathers the claims that the rows ask for, in the order of their first
 // row.
 func (p *planner) claims() []*claim {
-	var list []*claim
-	byKey := map[string]*claim{}
-	names := map[string][]item{}
-	for _, l := range p.leads {
-		for _, c := range l.claims {
-			key := "claim/" + p.b.claims[c.entry].id + "/" + c.key
-			known := byKey[key]
-			if known == nil {
-				known = &claim{entry: c.entry, key: key, acts: map[int][]actItems{}}
-				byKey[key] = known
-				list = append(list, known)
-			}
+	var found claimList
+	for i := range p.leads {
+		l := &p.leads[i]
+		for k := range l.claims {
+			c := &l.claims[k]
+			known := found.of(c.entry, "claim/"+p.b.claims[c.entry].id+"/"+c.key)
 			if len(known.rows) == 0 || known.rows[len(known.rows)-1] != l.Row {
 				known.rows = append(known.rows, l.Row)
 			}
-			for a, items := range c.acts {
-				known.acts[a] = append(known.acts[a], items)
-			}
-			names[key] = append(names[key], c.name)
+			known.asked = append(known.asked, c)
 		}
 	}
-	for _, c := range list {
-		c.name = p.merge(&p.b.claims[c.entry].name, names[c.key])
+	for _, c := range found.list {
+		names := p.items[:0]
+		for _, asked := range c.asked {
+			names = append(names, asked.name)
+		}
+		c.name = p.merge(&p.b.claims[c.entry].name, names)
 	}
-	return list
+	return found.list
+}
+
+// claimList finds claims by their key; most clients have one or two.
+type claimList struct {
+	list  []*claim
+	byKey map[string]*claim // once there are many
+}
+
+// of is the claim with a key, added if it is new.
+func (l *claimList) of(entry int, key string) *claim {
+	const few = 8
+	if l.byKey == nil {
+		for _, c := range l.list {
+			if c.key == key {
+				return c
+			}
+		}
+	} else if c := l.byKey[key]; c != nil {
+		return c
+	}
+	c := &claim{entry: entry, key: key}
+	l.list = append(l.list, c)
+	if len(l.list) == few {
+		l.byKey = map[string]*claim{}
+		for _, c := range l.list {
+			l.byKey[c.key] = c
+		}
+	} else if len(l.list) > few {
+		l.byKey[key] = c
+	}
+	return c
 }
 
 func (c *claim) step(id string) Step {
@@ -154,8 +183,8 @@ func (c *claim) step(id string) Step {
 // placed is an activity step with its place in the mapping's list.
 type placed struct {
 	Step
-	index int // in the mapping's activities
-	open  bool
+	on   *claim // nil for the client's
+	open bool
 }
 
 // activitySteps makes the steps of all activities, in the mapping's order and,
@@ -168,22 +197,33 @@ func (p *planner) activitySteps(claims []*claim) []placed {
 		if !wanted {
 			continue
 		}
-		if payload, ok := a.perScope[clientScope]; ok {
-			var items []actItems
-			for _, l := range p.leads {
-				if it, ok := l.acts[i]; ok {
-					items = append(items, it)
-				}
+		if payload := a.payload(clientScope); payload != nil {
+			p.acts = p.acts[:0]
+			for k := range p.leads {
+				p.take(p.leads[k].acts, i)
 			}
-			steps = p.activity(steps, i, status, payload, items, p.plan.Rows, "")
+			steps = p.activity(steps, i, status, payload, p.plan.Rows, nil)
 		}
 		for _, c := range claims {
-			if payload, ok := a.perScope[c.entry]; ok {
-				steps = p.activity(steps, i, status, payload, c.acts[i], c.rows, c.key)
+			if payload := a.payload(c.entry); payload != nil {
+				p.acts = p.acts[:0]
+				for _, asked := range c.asked {
+					p.take(asked.acts, i)
+				}
+				steps = p.activity(steps, i, status, payload, c.rows, c)
 			}
 		}
 	}
 	return steps
+}
+
+// take adds what a row says of an activity to that of the other rows.
+func (p *planner) take(acts []actItems, index int) {
+	for i := range acts {
+		if acts[i].index == index {
+			p.acts = append(p.acts, &acts[i])
+		}
+	}
 }
 
 // status is the activity's status, or that it is left out, given the order of
@@ -198,20 +238,21 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 	return "", false
 }
 
-// activity adds the step of one activity on one scope; no items means that its
-// condition left it out.
-func (p *planner) activity(steps []placed, i int, status Status, payload *boundPayload, items []actItems, rows []Row, claimKey string) []placed {
-	if len(items) == 0 {
+// activity adds the step of one activity on one scope, the client's where on is
+// nil; no row that says anything of it means that its condition left it out.
+func (p *planner) activity(steps []placed, i int, status Status, payload *boundPayload, rows []Row, on *claim) []placed {
+	if len(p.acts) == 0 {
 		return steps
 	}
 	a := &p.b.acts[i]
-	key := "activity/" + a.rule.ID.Text + "@client"
-	if claimKey != "" {
-		key = "activity/" + a.rule.ID.Text + "@" + claimKey[len("claim/"):]
+	key, claimKey := "activity/"+a.rule.ID.Text+"@client", ""
+	if on != nil {
+		key, claimKey = "activity/"+a.rule.ID.Text+"@"+on.key[len("claim/"):], on.key
+		on.busy = true
 	}
 	act := &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}
 	if !p.b.mapping.V1() {
-		name := p.merge(&payload.workflow, p.pick(items, func(it actItems) item { return it.workflow }))
+		name := p.merge(&payload.workflow, p.pick(func(it *actItems) item { return it.workflow }))
 		act.Workflow = Workflow{name.value.Literal, payload.identifier}
 	}
 	if p.b.resume.given && p.b.resume.column >= 0 && a.order >= 0 {
@@ -219,22 +260,22 @@ func (p *planner) activity(steps []placed, i int, status Status, payload *boundP
 	}
 	var empty []LeftOut
 	if status != Open {
-		act.Attributes, empty = p.attributes(payload, items)
-		if len(act.Attributes) == 0 && !slices.ContainsFunc(items, func(it actItems) bool { return refused(it.attributes) }) {
+		act.Attributes, empty = p.attributes(payload)
+		if len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *actItems) bool { return refused(it.attributes) }) {
 			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(rows[0]), "no-attributes",
 				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
 				Hinted("fill one of them, or give the activity a when that leaves it out"))
 		}
 	}
 	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, Title: a.rule.Template.Text, Activity: act, LeftOut: empty}
-	return append(steps, placed{step, i, status == Open && a.order >= 0})
+	return append(steps, placed{step, on, status == Open && a.order >= 0})
 }
 
-func (p *planner) attributes(payload *boundPayload, items []actItems) (list []Attribute, empty []LeftOut) {
+func (p *planner) attributes(payload *boundPayload) (list []Attribute, empty []LeftOut) {
 	list = make([]Attribute, 0, len(payload.attributes))
 	for k := range payload.attributes {
 		attr := &payload.attributes[k]
-		merged := p.merge(&attr.value, p.pick(items, func(it actItems) item { return it.attributes[k] }))
+		merged := p.merge(&attr.value, p.pick(func(it *actItems) item { return it.attributes[k] }))
 		if merged.value.IsZero() {
 			empty = append(empty, LeftOut{attr.value.label, merged.source})
 		} else {
@@ -244,10 +285,11 @@ func (p *planner) attributes(payload *boundPayload, items []actItems) (list []At
 	return list, empty
 }
 
-// pick is one value of several rows, valid until the next is picked.
-func (p *planner) pick(items []actItems, of func(actItems) item) []item {
+// pick is one value of the activity from each row, valid until the next is
+// picked.
+func (p *planner) pick(of func(*actItems) item) []item {
 	list := p.items[:0]
-	for _, it := range items {
+	for _, it := range p.acts {
 		list = append(list, of(it))
 	}
 	return list
