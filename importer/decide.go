@@ -54,7 +54,8 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
 		d := decision{step: step, known: unknown}
-		if before, ok := known[step.Key]; ok {
+		if s, ok := known[step.Key]; ok {
+			before := s // most are new, and need no room
 			d.known, d.asked = &before, ask(step, b.Mapping().Name.Text)
 			d.fixWorkflow()
 		}

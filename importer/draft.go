@@ -96,8 +96,10 @@ func (d *Draft) Rows() iter.Seq2[RowResult, error] {
 		}
 		slices.SortFunc(d.rows, func(a, b draftRow) int { return cmp.Compare(a.row, b.row) })
 		from := d.spill.reader(spillBuffer)
+		var texts []string
 		for _, r := range d.rows {
-			texts, err := readTexts(from, r.at)
+			var err error
+			texts, err = readTexts(from, r.at, texts[:0])
 			if err == nil && len(texts) < 6 {
 				err = errDamagedDraft
 			}
@@ -106,7 +108,7 @@ func (d *Draft) Rows() iter.Seq2[RowResult, error] {
 				return
 			}
 			result := RowResult{Row: int(r.row), Client: int(r.client), Status: Status(texts[0]), ClientID: texts[1], URL: texts[2],
-				FailedStep: texts[3], Error: texts[4], Advice: texts[5], ClaimIDs: texts[6:]}
+				FailedStep: texts[3], Error: texts[4], Advice: texts[5], ClaimIDs: slices.Clone(texts[6:])}
 			if !yield(result, nil) {
 				return
 			}
@@ -123,11 +125,13 @@ func (d *Draft) Steps() iter.Seq2[StepResult, error] {
 			return
 		}
 		from, number := d.spill.reader(spillBuffer), 0
+		var texts []string
 		for i, at := range d.clients {
 			if at < 0 {
 				continue
 			}
-			texts, err := readTexts(from, at)
+			var err error
+			texts, err = readTexts(from, at, texts[:0])
 			if err == nil && len(texts)%3 != 1 {
 				err = errDamagedDraft
 			}
@@ -148,7 +152,8 @@ func (d *Draft) Steps() iter.Seq2[StepResult, error] {
 
 var errDamagedDraft = errors.New("a result that was kept during the dry run cannot be read back")
 
-func readTexts(from *spillReader, at int64) ([]string, error) {
+// readTexts appends the texts of an entry to a list.
+func readTexts(from *spillReader, at int64, texts []string) ([]string, error) {
 	if err := from.seek(at); err != nil {
 		return nil, err
 	}
@@ -156,14 +161,14 @@ func readTexts(from *spillReader, at int64) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var texts []string
-	for len(entry) > 0 {
-		n, size := binary.Uvarint(entry)
-		if size <= 0 || n > uint64(len(entry)-size) {
+	all, i := string(entry), 0
+	for i < len(entry) {
+		n, size := binary.Uvarint(entry[i:])
+		if i += size; size <= 0 || n > uint64(len(entry)-i) {
 			return nil, errDamagedDraft
 		}
-		texts = append(texts, string(entry[size:size+int(n)]))
-		entry = entry[size+int(n):]
+		texts = append(texts, all[i:i+int(n)])
+		i += int(n)
 	}
 	return texts, nil
 }

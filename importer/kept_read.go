@@ -24,20 +24,19 @@ func (k *Kept) reader(ahead int) *keptReader {
 	return &keptReader{kept: k, from: k.spill.reader(ahead)}
 }
 
-// all are copies of the records at some places.
-func (r *keptReader) all(places []int64) ([]mapping.Record, error) {
-	records := make([]mapping.Record, 0, len(places)+1)
+// each gives do the records at some places, each valid until the next.
+func (r *keptReader) each(places []int64, do func(mapping.Record)) error {
 	for _, at := range places {
 		if err := r.from.seek(at); err != nil {
-			return nil, err
+			return err
 		}
 		record, err := r.next()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		records = append(records, record.Clone())
+		do(record)
 	}
-	return records, nil
+	return nil
 }
 
 var errDamagedRow = errors.New("a row that was kept while the sheet was read cannot be read back")

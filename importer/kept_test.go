@@ -64,7 +64,8 @@ func gathered(t testing.TB, rows iter.Seq2[mapping.Record, error]) []mapping.Rec
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, r.Clone())
+		r.Cells = slices.Clone(r.Cells)
+		list = append(list, r)
 	}
 	return list
 }

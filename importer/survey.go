@@ -36,8 +36,8 @@ func Take(ctx context.Context, b *mapping.Binding, rows *Kept, convert bool) (*S
 			return c
 		}
 	}
-	work := func(batch []mapping.Record) []client { return clientsOf(batch, whose) }
-	for who, err := range ahead(inBatches(rows.placed()), work) {
+	work := func(b *batch) []client { return clientsOf(b, whose) }
+	for who, err := range ahead(inBatches(rows.Records()), work) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -66,9 +66,10 @@ func clientOf(who mapping.Identity) client {
 	return client{known: true, key: fingerprint(who)}
 }
 
-func clientsOf(batch []mapping.Record, whose func(mapping.Record) client) []client {
-	list := make([]client, len(batch))
-	for i, record := range batch {
+func clientsOf(b *batch, whose func(mapping.Record) client) []client {
+	defer b.release()
+	list := make([]client, len(b.records))
+	for i, record := range b.records {
 		list[i] = whose(record)
 	}
 	return list
@@ -94,27 +95,24 @@ func (s *Survey) add(c client) {
 	s.groups = append(s.groups, number)
 }
 
-// batchRows is how many rows are converted at a time.
-const batchRows = 64
-
 // inBatches passes copies of records on, some at a time.
-func inBatches(rows iter.Seq2[placedRecord, error]) iter.Seq2[[]mapping.Record, error] {
-	return func(yield func([]mapping.Record, error) bool) {
-		var batch []mapping.Record
-		for placed, err := range rows {
+func inBatches(rows iter.Seq2[mapping.Record, error]) iter.Seq2[*batch, error] {
+	return func(yield func(*batch, error) bool) {
+		b := newBatch()
+		for record, err := range rows {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if batch = append(batch, placed.record.Clone()); len(batch) == batchRows {
-				if !yield(batch, nil) {
+			if b.keep(record); b.full() {
+				if !yield(b, nil) {
 					return
 				}
-				batch = nil
+				b = newBatch()
 			}
 		}
-		if len(batch) > 0 {
-			yield(batch, nil)
+		if len(b.records) > 0 {
+			yield(b, nil)
 		}
 	}
 }
@@ -140,19 +138,20 @@ func fingerprintOf(text string) [16]byte {
 // Plans are made some ahead, on every core. In memory are the rows of those
 // few clients, and a number for each row of a client whose last one is to come.
 func (s *Survey) Plans(b *mapping.Binding, rows *Kept) iter.Seq2[mapping.Plan, error] {
-	plan := func(batch []group) []mapping.Plan {
-		plans := make([]mapping.Plan, len(batch))
-		for i, g := range batch {
-			leads := make([]mapping.Lead, len(g.records))
-			for k, record := range g.records {
+	work := func(batch *batch) []mapping.Plan {
+		defer batch.release()
+		plans, records := make([]mapping.Plan, len(batch.groups)), batch.records
+		for i, g := range batch.groups {
+			leads := make([]mapping.Lead, g.rows)
+			for k, record := range records[:g.rows] {
 				leads[k] = b.Read(record)
 			}
-			plans[i] = b.Plan(int(g.number), leads)
+			plans[i], records = b.Plan(int(g.number), leads), records[g.rows:]
 		}
 		return plans
 	}
 	return func(yield func(mapping.Plan, error) bool) {
-		for plans, err := range ahead(s.batchedGroups(rows), plan) {
+		for plans, err := range ahead(s.gather(rows), work) {
 			if err != nil {
 				yield(mapping.Plan{}, err)
 				return
@@ -166,68 +165,45 @@ func (s *Survey) Plans(b *mapping.Binding, rows *Kept) iter.Seq2[mapping.Plan, e
 	}
 }
 
-// group is the rows of one client, or one row of nobody's with the number 0.
-type group struct {
-	number  int32
-	records []mapping.Record
-}
-
-// batchedGroups passes groups on, some at a time, so many that they have
-// batchRows rows.
-func (s *Survey) batchedGroups(rows *Kept) iter.Seq2[[]group, error] {
-	return func(yield func([]group, error) bool) {
-		var batch []group
-		n := 0
-		for g, err := range s.gather(rows) {
+// gather yields each client's rows at its last one, some clients at a time. Of
+// rows that wait for a later one it holds their places, and reads them back when
+// that has come.
+func (s *Survey) gather(rows *Kept) iter.Seq2[*batch, error] {
+	return func(yield func(*batch, error) bool) {
+		back := rows.reader(spillLook)
+		waiting := map[int32][]int64{}
+		b, i := newBatch(), 0
+		for placed, err := range rows.placed() {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			batch = append(batch, g)
-			if n += len(g.records); n >= batchRows {
-				if !yield(batch, nil) {
-					return
-				}
-				batch, n = nil, 0
-			}
-		}
-		if len(batch) > 0 {
-			yield(batch, nil)
-		}
-	}
-}
-
-// gather yields each client's rows at its last one. Of rows that wait for a
-// later one it holds their places, and reads them back when that has come.
-func (s *Survey) gather(rows *Kept) iter.Seq2[group, error] {
-	return func(yield func(group, error) bool) {
-		back := rows.reader(spillLook)
-		waiting := map[int32][]int64{}
-		i := 0
-		for placed, err := range rows.placed() {
-			if err != nil {
-				yield(group{}, err)
-				return
-			}
 			number := s.groups[i]
 			i++
-			if number != 0 && len(waiting[number])+1 < int(s.sizes[number-1]) {
-				waiting[number] = append(waiting[number], placed.at)
+			places := waiting[number]
+			if number != 0 && len(places)+1 < int(s.sizes[number-1]) {
+				waiting[number] = append(places, placed.at)
 				continue
 			}
-			g := group{number: number}
-			if g.records, err = back.all(waiting[number]); err != nil {
-				yield(group{}, err)
+			if err := back.each(places, b.keep); err != nil {
+				yield(nil, err)
 				return
 			}
 			delete(waiting, number)
-			g.records = append(g.records, placed.record.Clone())
-			if !yield(g, nil) {
-				return
+			b.keep(placed.record)
+			b.groups = append(b.groups, group{number, len(places) + 1})
+			if b.full() {
+				if !yield(b, nil) {
+					return
+				}
+				b = newBatch()
 			}
 		}
+		if len(b.groups) > 0 && !yield(b, nil) {
+			return
+		}
 		if i < s.Rows || len(waiting) > 0 {
-			yield(group{}, errors.New("the sheet has fewer rows than when it was first read"))
+			yield(nil, errors.New("the sheet has fewer rows than when it was first read"))
 		}
 	}
 }

@@ -62,12 +62,6 @@ func (r Record) Cell(i int) Cell {
 	return r.Cells[i]
 }
 
-// Clone copies the record, for one who keeps it beyond the next record.
-func (r Record) Clone() Record {
-	r.Cells = slices.Clone(r.Cells)
-	return r
-}
-
 // Sheet is what is known of a sheet besides its records.
 type Sheet struct {
 	File      string   // the path as the user gave it

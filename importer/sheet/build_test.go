@@ -110,7 +110,8 @@ func collect(r *sheet.Reader) ([]mapping.Record, error) {
 		if err != nil {
 			return all, err
 		}
-		all = append(all, rec.Clone())
+		rec.Cells = slices.Clone(rec.Cells)
+		all = append(all, rec)
 	}
 	return all, nil
 }
