@@ -40,6 +40,7 @@ type boundLookup struct {
 type boundField struct {
 	path  []string
 	value boundValue
+	same  *boundValue // the look-up that reads the very same; nil for none
 }
 
 // boundClaim is a claims entry.
@@ -233,7 +234,13 @@ func (b *binder) bindClient(bound *Binding) {
 		if typ == "" {
 			typ = Text
 		}
-		bound.fields = append(bound.fields, boundField{b.fieldPath(f.Name), b.value(f.Name.Text, &f.Value, typ, nil)})
+		field := boundField{path: b.fieldPath(f.Name), value: b.value(f.Name.Text, &f.Value, typ, nil)}
+		for _, lookup := range []*boundValue{bound.lookup.email, bound.lookup.phone} {
+			if lookup != nil && field.value.readsAs(lookup) {
+				field.same = lookup
+			}
+		}
+		bound.fields = append(bound.fields, field)
 	}
 	b.checkPaths(c.Fields, bound.fields)
 }

@@ -1,6 +1,8 @@
 package mapping
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,8 +66,7 @@ func (v *boundValue) cell(r Record) (Cell, int, *Refusal) {
 		cell, refusal := v.expr.value(r)
 		return cell, first(v.columns), refusal
 	case v.text != nil:
-		cell, at, refusal := fillText(v.text, v.places, r)
-		return cell, at, refusal
+		return fillText(v.text, v.columns, v.places, r)
 	}
 	for _, c := range v.columns {
 		if cell := r.Cell(c); !cell.IsEmpty() {
@@ -82,17 +83,28 @@ func first(columns []int) int {
 	return columns[0]
 }
 
+// readsAs tells that two values are read from the same cells in the same way,
+// as the e-mail address and phone number of a look-up and of a field mostly
+// are: numbering plans take longer than all else.
+func (v *boundValue) readsAs(other *boundValue) bool {
+	plain := func(v *boundValue) bool { return v.constant == nil && v.text == nil && v.expr == nil }
+	return plain(v) && plain(other) && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
+		reflect.DeepEqual(v.conv, other.conv)
+}
+
+var asText = Conversion{Type: Text}
+
 // fillText fills the places of a text from a row's cells; a cell that cannot
 // be read as text is refused with its column.
-func fillText(t templateText, places map[string]int, r Record) (Cell, int, *Refusal) {
+func fillText(t templateText, columns []int, places map[string]int, r Record) (Cell, int, *Refusal) {
 	var refusal *Refusal
-	at := first(placeColumns(t, places))
+	at := first(columns)
 	s := t.fill(func(name string) string {
 		c, ok := places[name]
 		if !ok || r.Cell(c).IsEmpty() {
 			return ""
 		}
-		value, no := Conversion{Type: Text}.Convert(r.Cell(c))
+		value, no := asText.Convert(r.Cell(c))
 		if no != nil && refusal == nil {
 			refusal, at = no, c
 		}

@@ -46,7 +46,7 @@ type Conversion struct {
 // characters such as a byte order mark too. What is read beyond that is said
 // at each type: convertText, convertCheckbox, convertDate, convertDateTime,
 // convertNumber, convertEmail, convertPhone.
-func (c Conversion) Convert(cell Cell) (Value, *Refusal) {
+func (c *Conversion) Convert(cell Cell) (Value, *Refusal) {
 	if cell.Kind == Empty || cell.Kind == TextCell && strings.TrimSpace(cell.Raw) == "" {
 		return Value{}, nil
 	}
@@ -61,7 +61,7 @@ func (c Conversion) Convert(cell Cell) (Value, *Refusal) {
 }
 
 // literal is the value's canonical spelling; "" leaves the value out.
-func (c Conversion) literal(cell Cell) (string, *Refusal) {
+func (c *Conversion) literal(cell Cell) (string, *Refusal) {
 	switch c.Type {
 	case Checkbox:
 		return c.convertCheckbox(cell)

@@ -34,12 +34,12 @@ func (m Misuses) Error() string {
 // or cannot be understood; nil when all is well. It looks at what the mapping
 // file says; Zone, Date1904 and Numbers belong to the sheet and are not its
 // matter.
-func (c Conversion) Check() Misuses {
+func (c *Conversion) Check() Misuses {
 	return slices.Concat(c.checkStrangers(), c.checkFormat(), c.checkWords(), c.checkTexts(), c.checkRegion())
 }
 
 // checkStrangers tells options that belong to another type.
-func (c Conversion) checkStrangers() []Misuse {
+func (c *Conversion) checkStrangers() []Misuse {
 	texts := []Type{Text, TextArea, DropDown}
 	options := []struct {
 		key   string
@@ -77,7 +77,7 @@ func joinTypes(types []Type) string {
 	return strings.Join(names, ", ")
 }
 
-func (c Conversion) checkFormat() []Misuse {
+func (c *Conversion) checkFormat() []Misuse {
 	switch {
 	case c.Format == "":
 	case c.Type == Date || c.Type == DateTime:
@@ -100,7 +100,7 @@ func (c Conversion) checkFormat() []Misuse {
 }
 
 // checkWords wants both lists of a Checkbox or none, and no word on both.
-func (c Conversion) checkWords() []Misuse {
+func (c *Conversion) checkWords() []Misuse {
 	if c.Type != Checkbox || c.Checked == nil && c.Unchecked == nil {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (c Conversion) checkWords() []Misuse {
 	return found
 }
 
-func (c Conversion) checkTexts() []Misuse {
+func (c *Conversion) checkTexts() []Misuse {
 	var found []Misuse
 	if c.Else != nil && c.Values == nil {
 		found = append(found, Misuse{"else", "else-alone", "else stands without values", "add values, or use default for empty cells"})
@@ -147,7 +147,7 @@ func (c Conversion) checkTexts() []Misuse {
 	return found
 }
 
-func (c Conversion) checkRegion() []Misuse {
+func (c *Conversion) checkRegion() []Misuse {
 	if c.Type != Phone || c.Region == "" || phonenumbers.GetSupportedRegions()[c.Region] {
 		return nil
 	}

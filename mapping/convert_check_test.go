@@ -114,7 +114,7 @@ func TestCheckNumbers(t *testing.T) {
 }
 
 func TestMisusesReadAsOneLine(t *testing.T) {
-	err := mapping.Conversion{Type: mapping.Date, Region: "GB", MaxLength: 3}.Check()
+	err := (&mapping.Conversion{Type: mapping.Date, Region: "GB", MaxLength: 3}).Check()
 	want := "region does not go with the type Date; max_length does not go with the type Date"
 	if d := cmp.Diff(want, err.Error()); d != "" {
 		t.Errorf("misuses (-want +got):\n%s", d)

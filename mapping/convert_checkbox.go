@@ -13,7 +13,7 @@ var (
 // its shown text or its digits. A TRUE or FALSE cell needs no words, unless
 // the declared ones say what TRUE and FALSE mean (a column such as "Opted out"
 // turns them round).
-func (c Conversion) convertCheckbox(cell Cell) (string, *Refusal) {
+func (c *Conversion) convertCheckbox(cell Cell) (string, *Refusal) {
 	checked, unchecked := c.Checked, c.Unchecked
 	if checked == nil && unchecked == nil {
 		checked, unchecked = usualChecked, usualUnchecked

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nyaruka/phonenumbers"
+	"pgregory.net/rapid"
+
 	"claimsheet/mapping"
 )
 
@@ -104,4 +107,28 @@ func TestPhoneHintNamesLostZeros(t *testing.T) {
 	if refusal == nil || !strings.Contains(refusal.Hint, "leading zeros") {
 		t.Errorf("the refusal %+v does not speak of leading zeros", refusal)
 	}
+}
+
+// TestPhoneWithoutPunctuation tells that a number means the same with and
+// without what people write between its digits: the library, asked about the
+// cell as it stands, must agree.
+func TestPhoneWithoutPunctuation(t *testing.T) {
+	between := []string{"", "", "", " ", "-", "(", ")", ".", "/", "\u00a0", "–", "\u2212", "\u200b", "(0)", "  "}
+	digits := strings.Split("0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 ٤ ４", " ")
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.SampledFrom([]string{"", "0", "+44", "＋44 ", "+39 0", "＋1", "0044", "(020) ", "+"}).Draw(t, "start")
+		for range rapid.IntRange(6, 12).Draw(t, "digits") {
+			s += rapid.SampledFrom(digits).Draw(t, "digit") + rapid.SampledFrom(between).Draw(t, "between")
+		}
+		region := rapid.SampledFrom([]string{"GB", "IT", "US", "DE"}).Draw(t, "region")
+		want := ""
+		number, err := phonenumbers.Parse(s, region)
+		if err == nil && phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.IS_POSSIBLE {
+			want = phonenumbers.Format(number, phonenumbers.E164)
+		}
+		got, _ := (&mapping.Conversion{Type: mapping.Phone, Region: region}).Convert(text(s))
+		if got.Literal != want {
+			t.Errorf("%q in %s is %q without what is between its digits and %q with it", s, region, got.Literal, want)
+		}
+	})
 }

@@ -21,7 +21,7 @@ const (
 //
 // Refused are display names, several addresses, quoted local parts, address
 // literals and domains of one label (name@gmail is a slip of the pen).
-func (c Conversion) convertEmail(cell Cell) (string, *Refusal) {
+func (c *Conversion) convertEmail(cell Cell) (string, *Refusal) {
 	s := trimToken(cell.Shown)
 	if cell.Kind == TextCell {
 		s = trimToken(cell.Raw)

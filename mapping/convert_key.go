@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -32,7 +31,7 @@ func KeyText(cell Cell) (string, *Refusal) {
 }
 
 func foldKey(s string) string {
-	if isFoldedKey(s) {
+	if isSqueezed(s) {
 		return s
 	}
 	s = strings.Map(func(r rune) rune {
@@ -43,17 +42,4 @@ func foldKey(s string) string {
 		return r
 	}, s)
 	return norm.NFC.String(squeeze(s))
-}
-
-// isFoldedKey tells the plain case, which most keys are, without allocating.
-func isFoldedKey(s string) bool {
-	space := true // a leading space is not folded
-	for i := range len(s) {
-		b := s[i]
-		if b < ' ' || b >= utf8.RuneSelf || b == ' ' && space {
-			return false
-		}
-		space = b == ' '
-	}
-	return !space
 }

@@ -22,7 +22,7 @@ const (
 // A number cell is taken by its shown digits, as they are: where a leading
 // zero was lost and the rest is no number, nothing is guessed. Letters are
 // refused, so that an extension or a second number is not dropped in silence.
-func (c Conversion) convertPhone(cell Cell) (string, *Refusal) {
+func (c *Conversion) convertPhone(cell Cell) (string, *Refusal) {
 	if cell.Kind == Bool || cell.Kind == DateCell {
 		return "", c.refusePhone(cell)
 	}
@@ -45,7 +45,7 @@ func (c Conversion) convertPhone(cell Cell) (string, *Refusal) {
 		return "", refuse("phone-region", "has no country code; expected a number that begins with +",
 			"give the mapping the region that such numbers belong to, for example region: GB")
 	}
-	number, err := phonenumbers.Parse(s, strings.ToUpper(c.Region))
+	number, err := phonenumbers.Parse(dialled(s), strings.ToUpper(c.Region))
 	// Possible, not valid: which ranges are given out changes faster than any
 	// copy of the plans, and a claimant's number refused is worse than one
 	// that rings nowhere.
@@ -56,6 +56,24 @@ func (c Conversion) convertPhone(cell Cell) (string, *Refusal) {
 	return s, refuseTooLong(s, c.MaxLength)
 }
 
+// dialled is a number without what people write between its digits, which the
+// library would drop itself, in much more time. Digits of other scripts are
+// left to it.
+func dialled(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r >= '0' && r <= '9', i == 0 && r == '+':
+			b.WriteRune(r)
+		case i == 0 && r == '＋':
+			b.WriteByte('+')
+		case unicode.IsDigit(r):
+			return s
+		}
+	}
+	return b.String()
+}
+
 var phoneFormats = map[string]phonenumbers.PhoneNumberFormat{
 	"":                 phonenumbers.E164,
 	phoneE164:          phonenumbers.E164,
@@ -63,7 +81,7 @@ var phoneFormats = map[string]phonenumbers.PhoneNumberFormat{
 	phoneInternational: phonenumbers.INTERNATIONAL,
 }
 
-func (c Conversion) refusePhone(cell Cell) *Refusal {
+func (c *Conversion) refusePhone(cell Cell) *Refusal {
 	message := "is not a valid phone number"
 	if c.Region != "" {
 		message += "; expected one of the region " + c.Region + ", or one with + and a country code"

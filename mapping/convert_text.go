@@ -15,7 +15,7 @@ import (
 // The table is matched exactly, upper and lower case told apart. Line ends
 // become \n; other control characters than tab are refused, and so are bytes
 // that are not text.
-func (c Conversion) convertText(cell Cell) (string, *Refusal) {
+func (c *Conversion) convertText(cell Cell) (string, *Refusal) {
 	s, r := shownText(cell)
 	if r != nil {
 		return "", r
@@ -29,7 +29,7 @@ func (c Conversion) convertText(cell Cell) (string, *Refusal) {
 }
 
 // lookUp takes a text through the table of values.
-func (c Conversion) lookUp(s string) (string, *Refusal) {
+func (c *Conversion) lookUp(s string) (string, *Refusal) {
 	if to, ok := c.Values[s]; ok {
 		return to, nil
 	}

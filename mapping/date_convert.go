@@ -12,7 +12,7 @@ type moment struct {
 // convertDate reads a calendar day. It is the day that is written, in every
 // time zone: midnight with an offset is that day too. Any other time of day
 // is refused, because the day it falls on depends on the zone.
-func (c Conversion) convertDate(cell Cell) (string, *Refusal) {
+func (c *Conversion) convertDate(cell Cell) (string, *Refusal) {
 	m, r := c.moment(cell)
 	if r != nil {
 		return "", r
@@ -31,7 +31,7 @@ func (c Conversion) convertDate(cell Cell) (string, *Refusal) {
 // convertDateTime reads an instant: a text's own offset if it has one, else
 // the time that clocks in Zone showed. A day alone is its midnight, as it is
 // to spreadsheet programs. It is sent in UTC (service document, "dateTimeValue").
-func (c Conversion) convertDateTime(cell Cell) (string, *Refusal) {
+func (c *Conversion) convertDateTime(cell Cell) (string, *Refusal) {
 	m, r := c.moment(cell)
 	if r != nil {
 		return "", r
@@ -60,7 +60,7 @@ func writeMoment(seconds int64) string {
 // moment reads a date cell, a bare number where the format is serial, or a
 // text. A number that a person reads as the format says (19800501 by yyyymmdd)
 // is as good as a text of these digits.
-func (c Conversion) moment(cell Cell) (moment, *Refusal) {
+func (c *Conversion) moment(cell Cell) (moment, *Refusal) {
 	switch {
 	case cell.Kind == DateCell, cell.Kind == Number && c.Format == SerialFormat:
 		wall, r := wallFromSerial(cell.Raw, c.Date1904)
@@ -84,7 +84,7 @@ func (c Conversion) moment(cell Cell) (moment, *Refusal) {
 
 // momentFromText compiles the format each time: that costs less than the
 // reading, and a Conversion stays plain data that cannot go stale.
-func (c Conversion) momentFromText(s string) (moment, *Refusal) {
+func (c *Conversion) momentFromText(s string) (moment, *Refusal) {
 	var (
 		p  dateParts
 		ok bool
@@ -104,7 +104,7 @@ func (c Conversion) momentFromText(s string) (moment, *Refusal) {
 	return p.moment(c.expectedDate())
 }
 
-func (c Conversion) expectedDate() string {
+func (c *Conversion) expectedDate() string {
 	if c.Format != "" {
 		return c.Format
 	}
@@ -114,7 +114,7 @@ func (c Conversion) expectedDate() string {
 	return "ISO 8601 (yyyy-mm-dd)"
 }
 
-func (c Conversion) dateHint() string {
+func (c *Conversion) dateHint() string {
 	if c.Format != "" {
 		return "correct the date, or the format in the mapping: d and m take one digit or two, dd and mm exactly two"
 	}

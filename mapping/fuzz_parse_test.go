@@ -74,7 +74,7 @@ func FuzzTemplateText(f *testing.F) {
 		}
 		onlyField("text: "+strconv.QuoteToASCII(s), cell)
 
-		a, refusal := mapping.Conversion{Type: mapping.Text}.Convert(text(cell))
+		a, refusal := (&mapping.Conversion{Type: mapping.Text}).Convert(text(cell))
 		if refusal != nil || a.IsZero() {
 			t.Skip("the place is empty or refused")
 		}
@@ -83,7 +83,7 @@ func FuzzTemplateText(f *testing.F) {
 		if !ok {
 			t.Fatalf("%q with its braces doubled is refused", s)
 		}
-		want, refusal := mapping.Conversion{Type: mapping.Text}.Convert(text(strings.Join(strings.Fields(s+a.Literal), " ")))
+		want, refusal := (&mapping.Conversion{Type: mapping.Text}).Convert(text(strings.Join(strings.Fields(s+a.Literal), " ")))
 		if refused := len(plan.Problems) > 0; refused != (refusal != nil) {
 			t.Fatalf("%q + %q: %v, expected %v", s, cell, plan.Problems, refusal)
 		}

@@ -55,7 +55,14 @@ func (b *Binding) Read(record Record) Lead {
 	}
 	lead.fields = make([]item, 0, len(b.fields))
 	for i := range b.fields {
-		lead.fields = append(lead.fields, r.item(&b.fields[i].value))
+		switch f := &b.fields[i]; {
+		case f.same == nil:
+			lead.fields = append(lead.fields, r.item(&f.value))
+		case f.same == b.lookup.email:
+			lead.fields = append(lead.fields, lead.email)
+		default:
+			lead.fields = append(lead.fields, lead.phone)
+		}
 	}
 	lead.resume = r.resume()
 	lead.acts = r.activities(clientScope)

@@ -67,7 +67,7 @@ func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
 		}
 		record.Cells[column] = Cell{Kind: TextCell, Raw: merged.source.Texts[i], Shown: merged.source.Texts[i]}
 	}
-	cell, _, refusal := fillText(v.text, v.places, record)
+	cell, _, refusal := fillText(v.text, v.columns, v.places, record)
 	if refusal == nil && !cell.IsEmpty() {
 		merged.value, refusal = v.conv.Convert(cell)
 	}

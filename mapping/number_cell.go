@@ -23,7 +23,7 @@ const (
 // A number cell that is shown as a percentage is the number that the cell
 // holds, as it is to every formula: 0.05 where 5% is shown. A text of 5% is no
 // number: it may mean 5 or 0.05.
-func (c Conversion) convertNumber(cell Cell) (string, *Refusal) {
+func (c *Conversion) convertNumber(cell Cell) (string, *Refusal) {
 	switch cell.Kind {
 	case TextCell:
 		return numberFromText(trimToken(cell.Raw), c.Numbers.orDefault())

@@ -94,6 +94,9 @@ func (t templateText) fill(text func(name string) string) string {
 	if places > 0 && filled == 0 {
 		return ""
 	}
+	if !strings.Contains(b.String(), "\n") {
+		return squeeze(b.String())
+	}
 	lines := strings.Split(b.String(), "\n")
 	for i, line := range lines {
 		lines[i] = squeeze(line)

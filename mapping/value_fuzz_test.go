@@ -62,7 +62,7 @@ func FuzzNumbersAreEqual(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if v, refusal := (mapping.Conversion{Type: mapping.Currency}).Convert(text(s)); refusal == nil && !v.IsZero() {
+		if v, refusal := (&mapping.Conversion{Type: mapping.Currency}).Convert(text(s)); refusal == nil && !v.IsZero() {
 			digits := strings.Map(func(r rune) rune {
 				switch {
 				case r >= '0' && r <= '9', r == '.':
@@ -77,7 +77,7 @@ func FuzzNumbersAreEqual(f *testing.F) {
 		if _, err := strconv.ParseFloat(s, 64); err != nil || strings.ContainsAny(s, "xXpPiInN_") || len(s) > 60 {
 			return // no file holds it as a number
 		}
-		if v, refusal := (mapping.Conversion{Type: mapping.Numeric}).Convert(number(s)); refusal == nil {
+		if v, refusal := (&mapping.Conversion{Type: mapping.Numeric}).Convert(number(s)); refusal == nil {
 			compareNumbers(t, s, s, v.Literal)
 		}
 	})
