@@ -161,9 +161,9 @@ func (c *Client) once(ctx context.Context, r Request) (a Answer, sent *http.Requ
 	switch {
 	case len(a.Body) > maxBody:
 		a.Body = a.Body[:maxBody]
-		return a, nil, &Failure{Reason: statusText(a.Status) + ", but the answer is larger than 1 MiB"}
+		return a, nil, &Failure{Again: true, Reason: statusText(a.Status) + ", but the answer is larger than 1 MiB"}
 	case err != nil:
-		return a, nil, &Failure{Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
+		return a, nil, &Failure{Again: true, Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
 	}
 	if c.asksForTime(a) {
 		c.pace.refused(a, trip.left)

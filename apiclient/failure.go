@@ -28,6 +28,10 @@ type Failure struct {
 	// requests back until then.
 	Busy       bool
 	RetryAfter time.Duration
+	// Again is set when the next attempt may well fare better: there was no whole
+	// answer, or one that tells of trouble at the service. It is for GETs, which
+	// may be sent again; of a POST, NotSent and Effect decide.
+	Again bool
 	// Hint is what to do, from a Rule or for what is usually the cause; may be
 	// empty.
 	Hint string
@@ -67,7 +71,7 @@ func classify(err error, notSent bool) *Failure {
 	case refusedHandshake(err, notSent):
 		f.NotSent, f.Stop, f.Reason = true, true, "the service refuses the TLS handshake: a client certificate is missing or not accepted"
 	default:
-		f.Reason = describe(err, notSent)
+		f.Reason, f.Again = describe(err, notSent), !errors.Is(err, context.Canceled)
 	}
 	return f
 }

@@ -48,7 +48,7 @@ func (c *Client) Find(ctx context.Context, by By, value string) (Found, error) {
 	}
 	id, err := c.readMatch(a)
 	if err != nil {
-		return Found{}, &Failure{Reason: "the look-up by " + string(by) + " got " + statusText(a.Status) + ", but the answer " + err.Error()}
+		return Found{}, &Failure{Again: !json.Valid(a.Body), Reason: "the look-up by " + string(by) + " got " + statusText(a.Status) + ", but the answer " + err.Error()}
 	}
 	return Found{ID: id, Body: a.Body}, nil
 }
@@ -81,11 +81,24 @@ func (c *Client) refusal(r Request, what string, a Answer) error {
 		return nil
 	}
 	c.noteUnknown(r, a, "failed")
-	f := &Failure{Stop: stop, Busy: c.asksForTime(a), RetryAfter: a.RetryAfter, Reason: what + " got " + statusText(a.Status)}
+	f := &Failure{Stop: stop, Busy: c.asksForTime(a), RetryAfter: a.RetryAfter, Reason: what + " got " + statusText(a.Status),
+		Again: !stop && (ok && rule.Means == "retry" || !ok && passing(a.Status))}
 	if f.Hint = meaningOf(a).hint; ok && rule.Hint != "" {
 		f.Hint = rule.Hint
 	}
 	return f
+}
+
+// passing tells of a status that it may be another one for the same GET, a
+// moment later.
+func passing(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusMisdirectedRequest, http.StatusTooEarly:
+		return true
+	case http.StatusNotImplemented:
+		return false
+	}
+	return status/100 == 5
 }
 
 // readMatch is the id of the one client in a look-up's answer.

@@ -27,7 +27,7 @@ func (c *Client) Templates(ctx context.Context) ([]Template, []string, error) {
 	p := templateParser{wire: c.cfg.Wire}
 	templates, err := p.parse(a)
 	if err != nil {
-		return nil, nil, &Failure{Reason: "the answer with the activity templates " + err.Error()}
+		return nil, nil, &Failure{Again: !json.Valid(a.Body), Reason: "the answer with the activity templates " + err.Error()}
 	}
 	return templates, p.notes, nil
 }

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ type acquaintances struct {
 	mu     sync.Mutex
 	learnt map[apiclient.By]bool
 	heard  bool // the service has answered a look-up
+	deaf   int  // look-ups given up since it last did
 	busy   map[string]chan struct{}
 	known  map[mapping.Identity]meeting // what was asked before the client's turn
 	owners *people                      // whose a client's id is in this run
@@ -138,17 +140,39 @@ func (a *acquaintances) find(ctx context.Context, by apiclient.By, value string)
 	if err := a.learn(ctx, by); err != nil {
 		return apiclient.Found{}, err
 	}
+	a.mu.Lock()
+	attempts := a.attempts()
+	a.mu.Unlock()
 	var found apiclient.Found
-	err := Patiently(ctx, func() (err error) {
+	err := askAgain(ctx, attempts, func() (err error) {
 		found, err = a.service.Find(ctx, by, value)
 		return err
 	})
-	if err == nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.heard = true
-	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.listen(err)
+	a.heard = a.heard || err == nil
 	return found, err
+}
+
+// listen counts the look-ups in a row to which there was no answer. mu is held.
+func (a *acquaintances) listen(err error) {
+	if f, ok := errors.AsType[*apiclient.Failure](err); ok && f.Again {
+		a.deaf++
+	} else {
+		a.deaf = 0
+	}
+}
+
+// attempts is how often a look-up is made that fails. A service that is away
+// for all of them a few times in a row is not waited for by every client. mu is
+// held.
+func (a *acquaintances) attempts() int {
+	const patient = 3
+	if a.deaf >= patient {
+		return 1
+	}
+	return maxAttempts
 }
 
 func (a *acquaintances) learn(ctx context.Context, by apiclient.By) error {
@@ -157,7 +181,8 @@ func (a *acquaintances) learn(ctx context.Context, by apiclient.By) error {
 	if a.learnt[by] {
 		return nil
 	}
-	err := Patiently(ctx, func() error { return a.service.LearnAbsent(ctx, by) })
+	err := askAgain(ctx, a.attempts(), func() error { return a.service.LearnAbsent(ctx, by) })
+	a.listen(err)
 	a.learnt[by] = err == nil
 	return err
 }

@@ -12,19 +12,31 @@ import (
 // Patiently asks the service for something, and again for as long as it only
 // asks for time: the client holds its requests back by itself meanwhile, and
 // waiting is no attempt. A service that asks for more than a quarter of an hour,
-// at once or in all, gets no other request: the failure has Stop set. ask sends
-// GETs only; its other errors are returned as they are.
-func Patiently(ctx context.Context, ask func() error) error {
+// at once or in all, gets no other request: the failure has Stop set. Where the
+// next attempt may fare better, five are made in all, with the waits of a step.
+// ask sends GETs only; its other errors are returned as they are.
+func Patiently(ctx context.Context, ask func() error) error { return askAgain(ctx, maxAttempts, ask) }
+
+func askAgain(ctx context.Context, attempts int, ask func() error) error {
 	for pace, waited := newPatience(), time.Duration(0); ; {
 		err := ask()
 		f, ok := errors.AsType[*apiclient.Failure](err)
-		if !ok || !f.Busy || ctx.Err() != nil {
+		if !ok || ctx.Err() != nil {
 			return err
 		}
-		waited += max(f.RetryAfter, pace.backoff.NextBackOff())
-		if waited > longestWait {
-			return &apiclient.Failure{Stop: true, Err: err,
-				Reason: fmt.Sprintf("%s, and asks to wait for %s; run again then", f.Reason, max(f.RetryAfter, waited).Round(time.Second))}
+		wait := pace.backoff.NextBackOff()
+		switch {
+		case f.Busy:
+			waited += max(f.RetryAfter, wait)
+			if waited > longestWait {
+				return &apiclient.Failure{Stop: true, Err: err,
+					Reason: fmt.Sprintf("%s, and asks to wait for %s; run again then", f.Reason, max(f.RetryAfter, waited).Round(time.Second))}
+			}
+		case f.Again && pace.attempts+1 < attempts:
+			pace.attempts++
+			sleep(ctx, wait)
+		default:
+			return err
 		}
 	}
 }
