@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/xuri/excelize/v2"
 
@@ -57,12 +58,6 @@ func (w *workbook) page(name string, l layout) (*page, error) {
 		return nil, err
 	}
 	p := &page{book: w, name: name, path: path, columns: len(l.widths), links: links{most: w.maxLinks}}
-	for i, width := range l.widths {
-		column := mapping.ColumnName(i)
-		if err := w.SetColWidth(name, column, column, width); err != nil {
-			return nil, err
-		}
-	}
 	if l.table {
 		if err := p.tabulate(l.paint); err != nil {
 			return nil, err
@@ -80,7 +75,26 @@ func (w *workbook) page(name string, l layout) (*page, error) {
 	w.open = p.part
 	p.rows = newRows(p.part, w.space)
 	p.raw(p.head)
+	p.columnWidths(l.widths)
+	p.raw([]byte(`<sheetData>`))
 	return p, nil
+}
+
+// columnWidths writes how wide the columns are, those of one width together:
+// excelize takes minutes for a sheet of thousands of columns.
+func (p *page) columnWidths(widths []float64) {
+	if len(widths) == 0 {
+		return
+	}
+	p.raw([]byte(`<cols>`))
+	for from, i := 0, 1; i <= len(widths); i++ {
+		if i < len(widths) && widths[i] == widths[from] {
+			continue
+		}
+		p.raw(fmt.Appendf(nil, `<col min="%d" max="%d" width="%s" customWidth="1"/>`, from+1, i, strconv.FormatFloat(widths[from], 'f', -1, 64)))
+		from = i
+	}
+	p.raw([]byte(`</cols>`))
 }
 
 // tabulate freezes the header and lets the columns be filtered and coloured.
@@ -171,7 +185,7 @@ func (w *workbook) partOf(sheet string) (string, error) {
 }
 
 // skeleton is a sheet without rows as excelize writes it by now: what stands
-// before its rows and what after them.
+// before its columns and rows, and what after them.
 func (w *workbook) skeleton(path string) (head, tail []byte, err error) {
 	all, err := w.parts()
 	if err != nil {
@@ -187,7 +201,7 @@ func (w *workbook) skeleton(path string) (head, tail []byte, err error) {
 	}
 	// Of the empty sheet; some programs read no further than it says.
 	head = bytes.Replace(head, []byte(`<dimension ref="A1"></dimension>`), nil, 1)
-	return slices.Concat(head, []byte(`<sheetData>`)), slices.Concat([]byte(`</sheetData>`), tail), nil
+	return head, slices.Concat([]byte(`</sheetData>`), tail), nil
 }
 
 // parts are the workbook's parts as excelize writes them by now.

@@ -3,7 +3,10 @@ package reports
 import (
 	"unicode/utf8"
 
+	"github.com/xuri/excelize/v2"
+
 	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
 )
 
 // Ruler measures a sheet's columns while somebody else goes through its rows,
@@ -33,6 +36,21 @@ func (r *Ruler) Measure(record mapping.Record) {
 			r.longest[i] = max(most, shownLength(c))
 		}
 	}
+}
+
+// Fits tells whether a results workbook has room for the columns measured and
+// Claimsheet's own beside them; own are those of an earlier one, as in Book. The
+// problem names the cell of the last column.
+func (r *Ruler) Fits(sheet mapping.Sheet, own []int) error {
+	columns := max(len(sheet.Header), len(r.longest))
+	room := excelize.MaxColumns - len(ResultHeaders(""))
+	if columns-len(own) <= room {
+		return nil
+	}
+	return problem.At(sheet.At(columns-1, sheet.HeaderRow), "too-wide",
+		"the sheet reaches to its column %s, and the results workbook needs %d columns beside them; expected at most %d columns",
+		mapping.ColumnName(columns-1), len(ResultHeaders("")), room).
+		Hinted("delete what stands far to the right: look for a stray cell there")
 }
 
 // shownLength is how many characters a cell shows, roughly. A date or an amount

@@ -107,6 +107,29 @@ func (p *part) see(record mapping.Record) {
 	}
 }
 
+// own are the columns that an earlier results workbook added, of a rerun.
+func (p *part) own() []int {
+	if p.source.results == nil {
+		return nil
+	}
+	return p.source.results.ownColumns()
+}
+
+// checkWidths refuses sheets that leave no room for the columns that Claimsheet
+// adds, before anything is sent.
+func checkWidths(parts []*part) error {
+	var found problem.List
+	for _, part := range parts {
+		if part.target.format == formatCSV {
+			continue // a text file is as wide as it likes
+		}
+		if err := addProblems(&found, part.ruler.Fits(part.sheet(), part.own())); err != nil {
+			return err
+		}
+	}
+	return found.Err()
+}
+
 // checkTargets refuses places that cannot be written to, before anything is
 // sent.
 func checkTargets(ctx context.Context, parts []*part, now time.Time) error {

@@ -83,8 +83,10 @@ func (r *running) look(ctx context.Context, p *program) (err error) {
 	if r.survey, err = p.survey(ctx, r.options, r.setup, r.parts); err != nil {
 		return err
 	}
-	// A dry run finds the invalid rows later.
-	p.attended.log.Info("first pass", "rows", r.survey.Rows, "clients", r.survey.Clients, "invalidRows", r.survey.Invalid)
+	p.attended.log.Info("first pass", r.counted()...)
+	if err := checkWidths(r.parts); err != nil {
+		return err
+	}
 	if r.job, err = r.options.job(r.setup, r.books, r.survey, runsOf(r.parts)); err != nil {
 		return err
 	}
@@ -93,6 +95,16 @@ func (r *running) look(ctx context.Context, p *program) (err error) {
 	}
 	r.recall, err = p.recall(ctx, r.options, r.setup, r.books)
 	return err
+}
+
+// counted is what the first pass has found. A dry run finds the invalid rows
+// later.
+func (r *running) counted() []any {
+	found := []any{"rows", r.survey.Rows, "clients", r.survey.Clients}
+	if !r.options.dryRun {
+		found = append(found, "invalidRows", r.survey.Invalid)
+	}
+	return found
 }
 
 // begin enters the run into the ledger, and makes its plans.

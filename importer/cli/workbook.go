@@ -226,9 +226,7 @@ func (e *running) book(ctx context.Context, part *part, summary importer.Summary
 		draft := e.books.drafts[part.table]
 		book.Rows, book.Steps = draft.Rows(), draft.Steps()
 	}
-	if part.source.results != nil {
-		book.Own = part.source.results.ownColumns()
-	}
+	book.Own = part.own()
 	if s.mapping.V1() {
 		book.ClientIDHeader = "clientId"
 	}
