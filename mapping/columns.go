@@ -31,7 +31,9 @@ func indexColumns(sheet Sheet) *columnIndex {
 	return x
 }
 
-func foldHeader(s string) string { return strings.ToLower(squeeze(s)) }
+// foldHeader is a header as it is compared where none is the same: what cannot
+// be seen makes no difference, as in keys.
+func foldHeader(s string) string { return strings.ToLower(foldKey(s)) }
 
 // find is the column with a header; problem is nil when there is exactly one.
 func (x *columnIndex) find(name string) (int, *problem.Problem) {

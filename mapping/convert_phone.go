@@ -23,7 +23,7 @@ const (
 // zero was lost and the rest is no number, nothing is guessed. Letters are
 // refused, so that an extension or a second number is not dropped in silence.
 func (c *Conversion) convertPhone(cell Cell) (string, *Refusal) {
-	if cell.Kind == Bool || cell.Kind == DateCell {
+	if cell.Kind == Bool || cell.Kind == DateCell || cell.Kind == Number && strings.HasPrefix(cell.Raw, "-") {
 		return "", c.refusePhone(cell)
 	}
 	s, r := shownText(cell)
@@ -49,11 +49,23 @@ func (c *Conversion) convertPhone(cell Cell) (string, *Refusal) {
 	// Possible, not valid: which ranges are given out changes faster than any
 	// copy of the plans, and a claimant's number refused is worse than one
 	// that rings nowhere.
-	if err != nil || phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE {
+	if err != nil || phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE || keepsTrunk(number) {
 		return "", c.refusePhone(cell)
 	}
 	s = phonenumbers.Format(number, phoneFormats[c.Format])
 	return s, refuseTooLong(s, c.MaxLength)
+}
+
+// keepsTrunk tells of a number that begins with the 0 of its country's trunk
+// calls behind the country code: the library leaves it there where digits are
+// missing, and such a number is nobody's. (In Italy the 0 is no such prefix, and
+// belongs to the number.)
+func keepsTrunk(number *phonenumbers.PhoneNumber) bool {
+	if !number.GetItalianLeadingZero() {
+		return false
+	}
+	region := phonenumbers.GetRegionCodeForCountryCode(int(number.GetCountryCode()))
+	return phonenumbers.GetNddPrefixForRegion(region, true) == "0" && !phonenumbers.IsValidNumber(number)
 }
 
 // dialled is a number without what people write between its digits, which the
