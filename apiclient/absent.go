@@ -3,6 +3,7 @@ package apiclient
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -94,7 +95,8 @@ func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, err error) {
 		}
 	}
 	return a, &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s, which not_found does not describe", by, shapeOf(a)),
-		Hint: "set the environment's not_found to what the service answers for nobody"}
+		Again: a.Status/100 == 2 && !json.Valid(a.Body),
+		Hint:  "set the environment's not_found to what the service answers for nobody"}
 }
 
 // asLearnt refuses an answer that means nobody by its status but does not look

@@ -32,6 +32,9 @@ type Failure struct {
 	// answer, or one that tells of trouble at the service. It is for GETs, which
 	// may be sent again; of a POST, NotSent and Effect decide.
 	Again bool
+	// Status is that of the answer to a GET that refused it, 0 where there was
+	// none.
+	Status int
 	// Hint is what to do, from a Rule or for what is usually the cause; may be
 	// empty.
 	Hint string

@@ -20,6 +20,8 @@ type meeting struct {
 	id     string
 	reason string // why the client cannot be gone on with
 	advice string
+	unmet  bool // a look-up failed: that is the reason
+	http   int  // the status that it got, 0 for none
 }
 
 // acquaintances finds out whether the service knows clients already, and sees
@@ -27,6 +29,7 @@ type meeting struct {
 // waits until the first has created the client, and finds it.
 type acquaintances struct {
 	service *apiclient.Client
+	dogged  bool // goes on with the next client though the service answers none
 
 	mu     sync.Mutex
 	learnt map[apiclient.By]bool
@@ -38,9 +41,10 @@ type acquaintances struct {
 	tried  *people                      // for whom this run creates, or may have created, a client of an address
 }
 
-func newAcquaintances(service *apiclient.Client) *acquaintances {
+func newAcquaintances(service *apiclient.Client, dogged bool) *acquaintances {
 	return &acquaintances{
 		service: service,
+		dogged:  dogged,
 		learnt:  map[apiclient.By]bool{},
 		busy:    map[string]chan struct{}{},
 		known:   map[mapping.Identity]meeting{},
@@ -114,7 +118,7 @@ func (a *acquaintances) ask(ctx context.Context, plan mapping.Plan) (meeting, er
 		case err != nil && (stops(err) || ctx.Err() != nil):
 			return meeting{}, err
 		case err != nil:
-			return meeting{reason: err.Error(), advice: adviceAfter(err)}, nil
+			return unmet(err), nil
 		}
 		answers = append(answers, found)
 	}
@@ -131,6 +135,15 @@ func (a *acquaintances) ask(ctx context.Context, plan mapping.Plan) (meeting, er
 		return meeting{reason: "the service knows a client by that " + string(by[0]) + ", whose “" + field + "” differs", advice: adviceWhoIsIt}, nil
 	}
 	return meeting{id: answers[0].ID}, nil
+}
+
+// unmet is what a failed look-up leaves to say.
+func unmet(err error) meeting {
+	met := meeting{reason: err.Error(), advice: adviceAfter(err), unmet: true}
+	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
+		met.http = f.Status
+	}
+	return met
 }
 
 // find makes one look-up. Before the first of its kind it finds out what an
@@ -150,25 +163,30 @@ func (a *acquaintances) find(ctx context.Context, by apiclient.By, value string)
 	})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.listen(err)
-	a.heard = a.heard || err == nil
-	return found, err
+	return found, a.listen(err)
 }
 
-// listen counts the look-ups in a row to which there was no answer. mu is held.
-func (a *acquaintances) listen(err error) {
-	if f, ok := errors.AsType[*apiclient.Failure](err); ok && f.Again {
-		a.deaf++
-	} else {
-		a.deaf = 0
+// patient is how many look-ups in a row are made again that get no answer.
+const patient = 3
+
+// listen counts the look-ups in a row to which there was no answer. A service
+// that has never given one is not there: the failure has Stop set. mu is held.
+func (a *acquaintances) listen(err error) error {
+	f, failed := errors.AsType[*apiclient.Failure](err)
+	if !failed || !f.Again {
+		a.deaf, a.heard = 0, a.heard || err == nil
+		return err
 	}
+	if a.deaf++; a.deaf < patient || a.heard || a.dogged {
+		return err
+	}
+	return &apiclient.Failure{Stop: true, Err: err, Hint: f.Hint, Reason: "the service answers no look-up: " + f.Reason}
 }
 
 // attempts is how often a look-up is made that fails. A service that is away
 // for all of them a few times in a row is not waited for by every client. mu is
 // held.
 func (a *acquaintances) attempts() int {
-	const patient = 3
 	if a.deaf >= patient {
 		return 1
 	}
@@ -182,9 +200,8 @@ func (a *acquaintances) learn(ctx context.Context, by apiclient.By) error {
 		return nil
 	}
 	err := askAgain(ctx, a.attempts(), func() error { return a.service.LearnAbsent(ctx, by) })
-	a.listen(err)
 	a.learnt[by] = err == nil
-	return err
+	return a.listen(err)
 }
 
 // answered tells that the service has answered a look-up.

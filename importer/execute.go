@@ -41,6 +41,7 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (outcome Outcome,
 		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
 		return o, 0, nil
 	}
+	defer j.canary.leave(e)
 	decisions := decide(plan, known, j.Binding)
 	complete(decisions, j.Binding)
 	e.remember(decisions)
@@ -56,6 +57,9 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (outcome Outcome,
 		var steps []StepOutcome
 		steps, err = walk(decisions, func(d decision) (StepOutcome, error) { return e.send(ctx, d) })
 		outcome = outcomeOf(j.Binding, plan, steps)
+		if j.canary.leads(e) && withoutURL(outcome, j.Binding.Mapping().V1()) {
+			j.stop(errNoURL)
+		}
 	}
 	if flushErr := e.commit(); err == nil {
 		err = flushErr
@@ -95,6 +99,9 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 	if err != nil {
 		return Outcome{}, false, err
 	}
+	if met.http == 403 {
+		e.job.react(ctx, first.step.Kind, apiclient.Verdict{Effect: apiclient.Refused, Status: met.http})
+	}
 	if met.id == "" && met.reason == "" {
 		if other, taken := e.job.meetings.claim(e.plan); taken {
 			met = meeting{reason: clashReason(other), advice: adviceWhoIsIt}
@@ -123,6 +130,7 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 // request, and so is the outcome of the step before. It is sent again only
 // while it is proved that the service did not process it.
 func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
+	e.job.canary.enter(ctx, e)
 	for pace := newPatience(); ; {
 		if err := e.pass(ctx); err != nil {
 			return StepOutcome{}, err
@@ -142,7 +150,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		event, o := e.conclude(d, verdict)
 		e.pending = append(e.pending, event)
-		e.job.react(ctx, verdict)
+		e.job.react(ctx, d.step.Kind, verdict)
 		next := pace.after(verdict, e.isFresh(d.step), e.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
 		if next.tooFar {
 			e.job.stop(fmt.Errorf("the service asks to wait for %s; run again then", next.wait.Round(time.Second)))

@@ -98,7 +98,7 @@ func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision
 		return Outcome{}, false, nil
 	}
 	steps, _ := walk(decisions, func(d decision) (StepOutcome, error) {
-		return StepOutcome{Step: d.step, Status: FailedRow, Error: met.reason, Advice: met.advice}, nil
+		return StepOutcome{Step: d.step, Status: FailedRow, Error: met.reason, Advice: met.advice, unmet: met.unmet, http: met.http}, nil
 	})
 	return outcomeOf(j.Binding, plan, steps), true, nil
 }

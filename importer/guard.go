@@ -28,6 +28,9 @@ const (
 	// many uncertain outcomes pause it.
 	forbiddenInARow = 3
 	ambiguousInARow = 3
+	// doubtsWithoutOne is how many steps of a kind may become uncertain while
+	// not one is created: each is a decision that an operator has to make.
+	doubtsWithoutOne = 10
 	// firstClients is how many clients must be refused alike for the mapping,
 	// and not the clients, to be at fault.
 	firstClients = 3
@@ -39,20 +42,23 @@ type guard struct {
 	most MaxFailures
 
 	mu        sync.Mutex
-	through   int   // clients for whom something was sent
-	failed    int   // of them
-	first     []int // the 4xx of each of the first clients, 0 for none
-	forbidden int   // 403 in a row
-	ambiguous int   // uncertain outcomes in a row
+	through   int                      // clients for whom something was sent
+	failed    int                      // of them
+	first     []int                    // the 4xx of each of the first clients, 0 for none
+	forbidden int                      // 403 in a row
+	ambiguous int                      // uncertain outcomes in a row
+	doubts    map[mapping.StepKind]int // uncertain outcomes of a kind of step, until one is created
+	proven    map[mapping.StepKind]bool
 }
 
 func (g *guard) lifted() bool { return g.most.Percent >= 100 }
 
 // saw takes one verdict into account. pause tells that the workers must wait
 // until the service answers a GET again.
-func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
+func (g *guard) saw(kind mapping.StepKind, v apiclient.Verdict) (stop error, pause bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.weigh(kind, v.Effect)
 	if v.Effect == apiclient.Uncertain {
 		g.ambiguous++
 	} else {
@@ -68,11 +74,33 @@ func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
 		return hinted(errors.New(v.Reason), v.Hint), false
 	case g.forbidden >= forbiddenInARow && !g.lifted():
 		return fmt.Errorf("%d answers in a row were HTTP 403 Forbidden", g.forbidden), false
+	case g.doubts[kind] >= doubtsWithoutOne && !g.lifted():
+		return fmt.Errorf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is ill", g.doubts[kind], kind), false
 	case g.ambiguous >= ambiguousInARow:
 		g.ambiguous = 0
 		return nil, true
 	}
 	return nil, false
+}
+
+// weigh counts the doubts about a kind of step that has never been created.
+func (g *guard) weigh(kind mapping.StepKind, effect apiclient.Effect) {
+	if g.doubts == nil {
+		g.doubts, g.proven = map[mapping.StepKind]int{}, map[mapping.StepKind]bool{}
+	}
+	switch {
+	case effect == apiclient.Created || g.proven[kind]:
+		g.proven[kind], g.doubts[kind] = true, 0
+	case effect == apiclient.Uncertain:
+		g.doubts[kind]++
+	}
+}
+
+// made tells that a step was created after all: a look-up found it.
+func (g *guard) made(kind mapping.StepKind) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.weigh(kind, apiclient.Created)
 }
 
 // hinted is an error with what to do about it.

@@ -37,6 +37,7 @@ type Job struct {
 	meetings *acquaintances
 	cancel   context.CancelCauseFunc
 	guard    guard
+	canary   canary
 	gate     gate
 	tally    tally
 	erasures ledger.Erasures
@@ -54,7 +55,8 @@ var ErrStopped = errors.New("the run was stopped")
 // The error is ErrStopped when the service's answers said that no other call
 // will fare better; any other error means that the ledger or the sheet failed.
 func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
-	j.meetings, j.guard.most = newAcquaintances(j.Service), j.MaxFailures
+	j.guard.most = j.MaxFailures
+	j.meetings = newAcquaintances(j.Service, j.guard.lifted())
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	if err := j.knowErased(ctx); err != nil {
@@ -72,16 +74,13 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 			break
 		}
 		if !proven {
-			outcome, sent, err := j.one(ctx, plan)
+			sent, err := j.one(ctx, plan)
 			proven = sent > 0 || j.meetings.answered()
-			if sent > 0 && withoutURL(outcome, j.Binding.Mapping().V1()) {
-				j.stop(errNoURL)
-			}
 			fatal.set(err)
 			continue
 		}
 		g.Go(func() error {
-			_, _, err := j.one(ctx, plan)
+			_, err := j.one(ctx, plan)
 			fatal.set(err)
 			return nil
 		})
@@ -99,8 +98,8 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
 
 // one carries one plan out and records its outcome.
-func (j *Job) one(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent int, err error) {
-	outcome, sent, err = j.carryOut(ctx, plan)
+func (j *Job) one(ctx context.Context, plan mapping.Plan) (sent int, err error) {
+	outcome, sent, err := j.carryOut(ctx, plan)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, as all that follow are.
@@ -108,14 +107,14 @@ func (j *Job) one(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent
 		outcome, sent, err = j.carryOut(ctx, plan)
 	}
 	if err != nil {
-		return outcome, sent, err
+		return sent, err
 	}
-	if sent > 0 {
+	if sent > 0 || outcome.unmet() {
 		if why := j.guard.finished(outcome.failure()); why != nil {
 			j.stop(why)
 		}
 	}
-	return outcome, sent, j.record(outcome)
+	return sent, j.record(outcome)
 }
 
 // stop ends the run: what is in flight is finished, nothing more is sent.

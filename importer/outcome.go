@@ -27,11 +27,16 @@ type Outcome struct {
 	MappingChanged bool
 }
 
+// unmet tells that a look-up failed, so that nothing was sent for the client.
+func (o Outcome) unmet() bool {
+	return slices.ContainsFunc(o.Steps, func(s StepOutcome) bool { return s.unmet })
+}
+
 // failure tells whether a step failed in this run, and the 4xx that the first
 // one got, 0 for none.
 func (o Outcome) failure() (failed bool, refused int) {
 	for _, s := range o.Steps {
-		if s.Status == FailedRow && s.answered {
+		if s.Status == FailedRow && (s.answered || s.unmet) {
 			if !failed && s.http/100 == 4 {
 				refused = s.http
 			}

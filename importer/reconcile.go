@@ -18,8 +18,8 @@ const believable = 10 * time.Minute
 const reasonParked = "no answer that says whether it was created; a look-up finds nobody yet"
 
 // react lets the guard see a verdict, and does what it says.
-func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
-	stop, pause := j.guard.saw(v)
+func (j *Job) react(ctx context.Context, kind mapping.StepKind, v apiclient.Verdict) {
+	stop, pause := j.guard.saw(kind, v)
 	if stop != nil {
 		j.stop(stop)
 	}
@@ -48,6 +48,7 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		}
 		return e.adopt(d, met.id)
 	}
+	silent := false
 	for _, wait := range e.job.Patience {
 		sleep(ctx, wait)
 		if ctx.Err() != nil {
@@ -59,9 +60,13 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 			return o, err
 		case met.id != "":
 			return e.adopt(d, met.id)
-		case met.reason != "":
+		case met.reason != "" && !met.unmet:
 			return o, nil // not to be told who it is: an operator decides
 		}
+		silent = met.unmet
+	}
+	if silent { // a look-up that fails does not say that there is nobody
+		return o, nil
 	}
 	return e.park(d, o), nil
 }
@@ -84,6 +89,7 @@ func (e *errand) adopt(d decision, id string) (StepOutcome, error) {
 	event := e.event(d, ledger.Done)
 	event.Via, event.ID = ledger.ViaAdopted, id
 	e.pending = append(e.pending, event)
+	e.job.guard.made(d.step.Kind)
 	e.created(d.step, id)
 	o := StepOutcome{Step: d.step, Status: DoneRow, ID: id}
 	if e.job.Binding.Mapping().V1() {

@@ -14,6 +14,7 @@ type StepOutcome struct {
 	Advice string
 
 	answered bool // an answer came in this run
+	unmet    bool // a look-up failed in this run
 	http     int  // its status, 0 for none
 	wordless bool // it was a whole 2xx answer that lacks what was looked for
 }

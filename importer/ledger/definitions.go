@@ -65,11 +65,13 @@ func (l *Ledger) OtherMappings(ctx context.Context, environment, mapping string)
 		ORDER BY s.mapping`, mapping, environment))
 }
 
-// Knows tells whether the ledger knows any step at all of an environment, in
-// whatever state.
+// Knows tells whether the ledger knows any step at all of an environment, but
+// for those that failed before anything was sent: of a service that did not
+// answer a look-up it has learnt nothing.
 func (l *Ledger) Knows(ctx context.Context, environment string) (known bool, err error) {
 	err = l.read.QueryRowContext(ctx, `
-		SELECT EXISTS (SELECT 1 FROM owners o JOIN steps s ON s.owner = o.id WHERE o.environment = ?)`,
+		SELECT EXISTS (SELECT 1 FROM owners o JOIN steps s ON s.owner = o.id WHERE o.environment = ?
+			AND (s.attempts > 0 OR s.state <> 'failed'))`,
 		environment).Scan(&known)
 	return known, err
 }

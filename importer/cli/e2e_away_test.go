@@ -1,0 +1,142 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+
+	"claimsheet/importer/oracle"
+)
+
+// passing are answers that a GET may get once and not again.
+var passing = map[string]oracle.Fault{
+	"500": oracle.Answer(oracle.JSON(500, `{}`)), "502": oracle.Answer(oracle.HTML(502)), "503": oracle.Answer(oracle.JSON(503, `{}`)),
+	"408": oracle.Answer(oracle.JSON(408, `{}`)), "421": oracle.Answer(oracle.JSON(421, `{}`)), "425": oracle.Answer(oracle.JSON(425, `{}`)),
+	"a web page": oracle.Answer(oracle.HTML(200)), "half an answer": oracle.CreateThenCut(), "no answer": oracle.DropBefore(),
+}
+
+// TestPassingTrouble: a GET that fails once for a reason that passes is made
+// again, the templates and the look-ups alike, and nobody's row fails for it.
+func TestPassingTrouble(t *testing.T) {
+	for name, fault := range passing {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, stepThree, leads(2))
+			var mu sync.Mutex
+			played := map[string]bool{}
+			s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				mu.Lock()
+				defer mu.Unlock()
+				if c.Method != "GET" || played[c.Kind] {
+					return oracle.Fault{}
+				}
+				played[c.Kind] = true
+				return fault
+			})
+			if p := s.mustRun(0); p.summary.Rows.Done != 2 {
+				t.Errorf("rows %+v\n%s", p.summary.Rows, transcript(p.calls))
+			}
+			s.checkPromise()
+		})
+	}
+}
+
+// TestNobodyAnswers: a service that has answered no look-up is not there. The
+// run and the dry run stop after a few; no row fails, and nothing is sent.
+func TestNobodyAnswers(t *testing.T) {
+	for _, flag := range []string{"--limit=25", "--dry-run"} {
+		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(25))
+			s.oracle.Play(func(c oracle.Call) oracle.Fault { return oracle.Answer(oracle.JSON(503, `{}`)) })
+			p := s.mustRun(3, flag)
+			if len(p.posts()) > 0 || p.summary.Rows.Failed > 2 || len(p.calls) > 40 {
+				t.Errorf("posts %v, rows %+v, %d calls", p.posts(), p.summary.Rows, len(p.calls))
+			}
+			if !strings.Contains(p.err, "the service answers no look-up") {
+				t.Errorf("it does not say why:\n%s", p.err)
+			}
+			s.oracle.Play(nil)
+			s.mustRun(0)
+		})
+	}
+}
+
+// TestRefusedLookUpsCount: clients whose look-up is refused are failures as
+// others are, and end the run when there are too many.
+func TestRefusedLookUpsCount(t *testing.T) {
+	for status, most := range map[int]int{400: 8, 403: 3} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			s := newScene(t, stepThree, leads(40))
+			s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				var n int
+				if _, err := fmt.Sscanf(path.Base(c.Path), "c%d%%40", &n); c.Kind == "lookup" && err == nil && n > 20 {
+					return oracle.Answer(oracle.JSON(status, `{}`))
+				}
+				return oracle.Fault{}
+			})
+			p := s.mustRun(3, "--concurrency", "1")
+			if rows := p.summary.Rows; rows.Done != 20 || rows.Failed > most || rows.NotStarted != 20-rows.Failed {
+				t.Errorf("rows %+v, at most %d failed wanted", rows, most)
+			}
+			s.oracle.Play(nil)
+			s.mustRun(0)
+			s.checkPromise()
+		})
+	}
+}
+
+// TestFirstToSendGoesFirst: the client for whom something is sent first is
+// through before anything is sent for another, also where those before it send
+// nothing: a wrong pointer costs one client.
+func TestFirstToSendGoesFirst(t *testing.T) {
+	rows := leads(30)
+	rows[0][0] = "" // no client
+	s := newScene(t, stepThree, rows)
+	s.environment("wire: {redirect_url: /nowhere}")
+	p := s.mustRun(3, "--concurrency", "8")
+	if got := p.posts()["link"]; got != 1 || p.posts()["client"] != 1 {
+		t.Errorf("posts %v, want those of one client", p.posts())
+	}
+}
+
+// TestDoubtsHaveAnEnd: where every step of a kind becomes uncertain, the run
+// stops before that makes a day's work for the operator.
+func TestDoubtsHaveAnEnd(t *testing.T) {
+	s := newScene(t, stepThree, leads(60))
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Kind == "claim" {
+			return oracle.Answer(oracle.JSON(200, `{}`))
+		}
+		return oracle.Fault{}
+	})
+	p := s.mustRun(3, "--concurrency", "4")
+	if rows := p.summary.Rows; rows.Uncertain < 10 || rows.Uncertain > 14 || rows.NotStarted != 60-rows.Uncertain {
+		t.Errorf("rows %+v", rows)
+	}
+	if !strings.Contains(p.err, "10 steps of the kind claim are uncertain and none was created") {
+		t.Errorf("it does not say why:\n%s", p.err)
+	}
+}
+
+// TestLostLedgerWhileTheServiceIsIll: a night in which no look-up is answered
+// teaches a new ledger nothing; the loss is found in the next.
+func TestLostLedgerWhileTheServiceIsIll(t *testing.T) {
+	s := newScene(t, stepThree, leads(30))
+	s.mustRun(0)
+	must(t, os.RemoveAll(s.path(".claimsheet")))
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Kind == "lookup" && strings.Contains(c.Path, "/c") {
+			return oracle.Answer(oracle.JSON(400, `{}`))
+		}
+		return oracle.Fault{}
+	})
+	s.run()
+	s.oracle.Play(nil)
+	if p := s.mustRun(3); len(p.posts()) > 0 || !strings.Contains(p.err, "--new-ledger") {
+		t.Errorf("posts %v\n%s", p.posts(), p.err)
+	}
+}
