@@ -92,6 +92,53 @@ func TestInterruptedTwice(t *testing.T) {
 	s.checkPromise()
 }
 
+// TestHungUp ends the terminal of a run in flight: as for any other signal,
+// what is in flight is finished and recorded.
+func TestHungUp(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no SIGHUP")
+	}
+	s := newScene(t, stepThree, leads(12))
+	cmd, output, release := s.inFlight(buildProgram(t), 15)
+	_ = cmd.Process.Signal(syscall.SIGHUP)
+	time.Sleep(100 * time.Millisecond)
+	release()
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 143 {
+		t.Errorf("exit code %d, want 143\n%s", code, output)
+	}
+	if n := len(s.uncertain()); n > 0 {
+		t.Errorf("%d steps are uncertain", n)
+	}
+	s.oracle.Play(nil)
+	s.mustRun(0)
+	s.checkPromise()
+}
+
+// TestReaderLeaves closes what reads a run's words while it runs: the run goes
+// on to its end.
+func TestReaderLeaves(t *testing.T) {
+	s := newScene(t, stepThree, leads(12))
+	read, write, err := os.Pipe()
+	must(t, err)
+	cmd := exec.Command(buildProgram(t), s.args("--json")...)
+	cmd.Stdout, cmd.Stderr = write, write
+	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
+	must(t, cmd.Start())
+	must(t, write.Close())
+	must(t, read.Close())
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code < 0 {
+		t.Errorf("the run ended with %s", cmd.ProcessState)
+	}
+	for _, row := range s.results() {
+		if row["Import status"] != "done" {
+			t.Errorf("a row is %q", row["Import status"])
+		}
+	}
+	s.checkPromise()
+}
+
 // TestKilledWhileWaiting kills a run that waits because the service asks it to:
 // all that was answered before is recorded, and nothing is uncertain.
 func TestKilledWhileWaiting(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // The exit codes, in the order in which the first that applies is taken.
 const (
 	exitInterrupted = 130 // SIGINT
-	exitTerminated  = 143 // SIGTERM
+	exitTerminated  = 143 // SIGTERM, or SIGHUP: the terminal is gone
 	exitUsage       = 2   // usage, mapping, configuration or unreadable input
 	exitLocked      = 5   // another run holds the ledger
 	exitStopped     = 3   // could not run, or had to stop
@@ -52,9 +52,9 @@ func exitCode(ctx context.Context, err error, s *importer.Summary) int {
 	return exitDone
 }
 
-// terminated tells that ctx was ended by SIGTERM and not by SIGINT. The cause
-// that signal.NotifyContext gives says so only in words.
+// terminated tells that ctx was ended by SIGTERM or SIGHUP and not by SIGINT.
+// The cause that signal.NotifyContext gives says so only in words.
 func terminated(ctx context.Context) bool {
 	cause := context.Cause(ctx)
-	return cause != nil && strings.HasPrefix(cause.Error(), syscall.SIGTERM.String())
+	return cause != nil && (strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) || strings.HasPrefix(cause.Error(), syscall.SIGHUP.String()))
 }
