@@ -112,6 +112,8 @@ func TestKnows(t *testing.T) {
 	}
 	same(t, "before the first step", knows(jane("", "").Environment), false)
 	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Failed, At: noon, Kind: "client"}))
+	same(t, "after one for which nothing was sent", knows(jane("", "").Environment), false)
+	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Intent, At: noon, Kind: "client"}))
 	same(t, "after it", knows(jane("", "").Environment), true)
 	same(t, "elsewhere", knows("https://live.example.com/api"), false)
 }
