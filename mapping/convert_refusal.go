@@ -21,7 +21,7 @@ func refuseUnreadable(cell Cell) *Refusal {
 		return refuse("cell-error", message, "mend the formula in the sheet, or clear the cell")
 	case Uncomputed:
 		return refuse("cell-uncomputed", "is a formula without a stored result",
-			"open the workbook in a spreadsheet program and save it, so that the results are stored")
+			"open the sheet that was exported in a spreadsheet program and save it, so that the results are stored; or type the value in place of the formula")
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (c *Conversion) lookUp(s string) (string, *Refusal) {
 	if c.Else != nil {
 		return *c.Else, nil
 	}
-	hint := "add the text to values, or give else"
+	hint := "write one of these in the cell, or let the mapping list this text too (values, or else)"
 	for from := range c.Values {
 		if strings.EqualFold(from, s) {
 			hint = "values tells upper from lower case: list the text as the cell writes it"

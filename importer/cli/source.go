@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 // source is one of the sheets that a run reads: its copy, and the reader of it.
@@ -224,10 +225,17 @@ func matching(arg string, wanted func(string) bool) ([]string, error) {
 	return sheets, nil
 }
 
-// ourName tells that a file is named as Claimsheet names what it writes, or as
-// spreadsheet programs name what is open in them.
+// ourName tells that Claimsheet wrote a file, or that a spreadsheet program did
+// for one that is open in it. A text file says so by its name alone; a workbook
+// that is only named like ours is a sheet.
 func ourName(path string) bool {
 	stem, name := strings.TrimSuffix(path, filepath.Ext(path)), filepath.Base(path)
-	return strings.HasSuffix(stem, ".results") || strings.Contains(name, ".results-") || strings.HasSuffix(stem, ".plan") ||
-		strings.HasPrefix(name, "~$") || strings.HasPrefix(name, ".")
+	if strings.HasPrefix(name, "~$") || strings.HasPrefix(name, ".") {
+		return true
+	}
+	if !strings.HasSuffix(stem, ".results") && !strings.Contains(name, ".results-") && !strings.HasSuffix(stem, ".plan") {
+		return false
+	}
+	_, ours, err := reports.IsOurs(path)
+	return ours || err != nil || strings.EqualFold(filepath.Ext(path), ".csv")
 }
