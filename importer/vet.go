@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -28,10 +29,10 @@ func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) err
 	if err != nil {
 		return err
 	}
-	if known && then != m.Definition() {
-		return problem.At(m.At(m.Name.At), "identity-changed",
-			"the mapping “%s” has run before with another client key, other claim keys or other activity ids: what is done would be done again", m.Name.Text).
-			Hinted("take the change back; or give --new-identity if everything in the sheet is to be made anew under the new keys")
+	if known {
+		if changes := j.Binding.Redefined(then); len(changes) > 0 {
+			return redefined(m, changes)
+		}
 	}
 	others, err := j.Ledger.OtherMappings(ctx, j.Environment, m.Name.Text)
 	if err != nil || len(others) == 0 {
@@ -58,6 +59,14 @@ func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) err
 		}
 	}
 	return nil
+}
+
+// redefined refuses a mapping that would do everything again under new names.
+func redefined(m *mapping.Mapping, changes []string) error {
+	return problem.At(m.At(m.Name.At), "identity-changed", "the mapping “%s” has run before with %s: what is done would be done again",
+		m.Name.Text, strings.Join(changes, " and ")).
+		Hinted("take the change of client.key, client.key_space, client.lookup, the claims' keys or the activities' ids back; " +
+			"or give --new-identity if everything in the sheet is to be made anew under the new keys")
 }
 
 // withoutLoss passes plans on, after it has looked the first clients up when
