@@ -70,3 +70,26 @@ func TestPhoneIsOneClientForAllMappings(t *testing.T) {
 		t.Errorf("created for the second campaign (-want +got):\n%s", diff)
 	}
 }
+
+// TestTwoCampaigns lets two mappings make claims of the same keys for one
+// client, on purpose: after that each goes on with its own, and is refused only
+// for claims that it has not made.
+func TestTwoCampaigns(t *testing.T) {
+	s := newScene(t, keyed("a", byEmail), leads(1))
+	s.mustRun(0)
+	s.mapping(keyed("b", byEmail))
+	s.mustRun(2)
+	s.mustRun(0, "--new-identity")
+	for _, name := range []string{"b", "a", "b"} {
+		s.mapping(keyed(name, byEmail))
+		if p := s.mustRun(0); p.summary.Rows.Unchanged != 1 || len(p.posts()) > 0 {
+			t.Errorf("%s: rows %+v, created %v", name, p.summary.Rows, p.posts())
+		}
+	}
+	s.sheet(leads(2))
+	s.mustRun(0)
+	s.mapping(keyed("a", byEmail))
+	if p := s.mustRun(2); !strings.Contains(p.err, "[claims-elsewhere]") {
+		t.Errorf("the new claim, made by the other mapping, is not refused as such\n%s", p.err)
+	}
+}
