@@ -211,10 +211,11 @@ func (a *acquaintances) answered() bool {
 	return a.heard
 }
 
-// claim takes a client's addresses for its creation. taken tells that another
-// client of this run has the address by which this one is looked up, and was
-// created or may have been: that a look-up does not show it yet proves nothing.
-func (a *acquaintances) claim(plan mapping.Plan) (other mapping.Identity, taken bool) {
+// claim takes a client's addresses for its creation. taken is why it cannot:
+// another client of this run has the address by which this one is looked up,
+// and was created or may have been. That a look-up does not show it yet proves
+// nothing.
+func (a *acquaintances) claim(plan mapping.Plan) (taken string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	asked := plan.Lookup
@@ -222,8 +223,8 @@ func (a *acquaintances) claim(plan mapping.Plan) (other mapping.Identity, taken 
 		asked.Phone = "" // people may share a phone: the e-mail address decides
 	}
 	for _, key := range addresses(asked) {
-		if other, taken = a.tried.of(key); taken && other != plan.Client {
-			return other, true
+		if other, tried := a.tried.of(key); tried && other != plan.Client {
+			return takenReason(key, other)
 		}
 	}
 	for _, key := range addresses(plan.Lookup) {
@@ -231,7 +232,7 @@ func (a *acquaintances) claim(plan mapping.Plan) (other mapping.Identity, taken 
 			a.tried.note(key, plan.Client)
 		}
 	}
-	return mapping.Identity{}, false
+	return ""
 }
 
 // unclaim gives the addresses back: the client was surely not created.
@@ -311,9 +312,24 @@ func fieldTexts(plan mapping.Plan) map[string]string {
 	return texts
 }
 
-func clashReason(other mapping.Identity) string {
+// clashReason tells that the service has one client for two of ours.
+func clashReason(who, other mapping.Identity) string {
 	if at, ok := ledger.Erased(other.Key); ok {
 		return "the service has one client for this key and for one who was erased on " + at.Format(time.DateOnly)
 	}
+	if who.Key == other.Key {
+		return fmt.Sprintf("the service has one client for this key of the key space “%s” and for the same key “%s” of the key space “%s”",
+			who.Space, other.Key, other.Space)
+	}
 	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
+}
+
+// takenReason tells that another client of the run has an address, one of
+// addresses. The service has not said so.
+func takenReason(address string, other mapping.Identity) string {
+	what := "e-mail address"
+	if strings.HasPrefix(address, "phone ") {
+		what = "phone number"
+	}
+	return fmt.Sprintf("another client of the sheet, with the key “%s”, has the same %s", other.Key, what)
 }

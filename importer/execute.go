@@ -79,7 +79,7 @@ func (e *errand) remember(decisions []decision) {
 		case mapping.ClientStep:
 			e.known.client = d.known.ID
 			if other, clash := e.job.meetings.own(d.known.ID, e.plan.Client); clash {
-				d.action, d.why, d.advice = disputed, clashReason(other), adviceWhoIsIt
+				d.action, d.why, d.advice = disputed, clashReason(e.plan.Client, other), adviceWhoIsIt
 			}
 		case mapping.ClaimStep:
 			e.known.claims[d.step.Key] = d.known.ID
@@ -103,8 +103,8 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 		e.job.react(ctx, first.step.Kind, apiclient.Verdict{Effect: apiclient.Refused, Status: met.http})
 	}
 	if met.id == "" && met.reason == "" {
-		if other, taken := e.job.meetings.claim(e.plan); taken {
-			met = meeting{reason: clashReason(other), advice: adviceWhoIsIt}
+		if taken := e.job.meetings.claim(e.plan); taken != "" {
+			met = meeting{reason: taken, advice: adviceTaken}
 		}
 	}
 	o, over, err = e.job.greet(ctx, e.plan, decisions, &met)
@@ -222,7 +222,7 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 			advise(adviceNoURL)
 		}
 		if other, clash := e.created(d.step, v.ID); clash {
-			o.Status, o.Error, o.Advice = FailedRow, clashReason(other), adviceWhoIsIt
+			o.Status, o.Error, o.Advice = FailedRow, clashReason(e.plan.Client, other), adviceWhoIsIt
 		}
 	case apiclient.Refused:
 		e.job.meetings.unclaim(e.plan)

@@ -163,8 +163,8 @@ func (j *Job) foresee(ctx context.Context, in inquiry, probed map[apiclient.By]b
 		}
 	}
 	if decisions[0].action == send && j.looksUp(plan) {
-		if other, shared := j.meetings.claim(plan); shared {
-			return j.foreseeShared(ctx, plan, decisions, other)
+		if taken := j.meetings.claim(plan); taken != "" {
+			return j.foreseeShared(ctx, plan, decisions, taken)
 		}
 	}
 	foreseeAdopted(decisions)
@@ -203,8 +203,8 @@ func foreseeAdopted(decisions []decision) {
 
 // foreseeShared is what the run makes of a client whom a look-up will find,
 // because an earlier client of the sheet has the same address.
-func (j *Job) foreseeShared(ctx context.Context, plan mapping.Plan, decisions []decision, other mapping.Identity) (Outcome, error) {
-	met := meeting{reason: clashReason(other), advice: adviceWhoIsIt}
+func (j *Job) foreseeShared(ctx context.Context, plan mapping.Plan, decisions []decision, taken string) (Outcome, error) {
+	met := meeting{reason: taken, advice: adviceTaken}
 	switch j.Binding.Mapping().Client.Existing {
 	case mapping.Skip:
 		return leftOut(plan, ids{}, "", adviceSkipped), nil

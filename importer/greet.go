@@ -85,7 +85,7 @@ func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision
 			}
 		}
 		if clash {
-			met.reason, met.advice = clashReason(other), adviceWhoIsIt
+			met.reason, met.advice = clashReason(plan.Client, other), adviceWhoIsIt
 		}
 	}
 	switch {

@@ -84,7 +84,7 @@ func (e *errand) contradicted(d decision, o StepOutcome) StepOutcome {
 // adopt records that a look-up found the client whom this step asked for.
 func (e *errand) adopt(d decision, id string) (StepOutcome, error) {
 	if other, clash := e.job.meetings.own(id, e.plan.Client); clash {
-		return StepOutcome{Step: d.step, Status: Uncertain, Error: clashReason(other), Advice: adviceWhoIsIt}, nil
+		return StepOutcome{Step: d.step, Status: Uncertain, Error: clashReason(e.plan.Client, other), Advice: adviceWhoIsIt}, nil
 	}
 	event := e.event(d, ledger.Done)
 	event.Via, event.ID = ledger.ViaAdopted, id

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -15,8 +16,12 @@ import (
 var ErrLostLedger = errors.New("the ledger is new, and the service knows most of these clients already")
 
 // vetted is how many clients are looked up to tell a lost ledger from a new
-// one.
-const vetted = 20
+// one. A smaller sheet is judged by all of its clients, unless they are fewer
+// than telling: that a few are known is what existing: reuse is for.
+const (
+	vetted  = 20
+	telling = 5
+)
 
 // Vet refuses, before anything is sent, what would do it all again: a mapping
 // whose keys changed under its name, or whose claims are done under another
@@ -28,10 +33,10 @@ func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) err
 	if err != nil {
 		return err
 	}
-	if known && then != m.Definition() {
-		return problem.At(m.At(m.Name.At), "identity-changed",
-			"the mapping “%s” has run before with another client key, other claim keys or other activity ids: what is done would be done again", m.Name.Text).
-			Hinted("take the change back; or give --new-identity if everything in the sheet is to be made anew under the new keys")
+	if known {
+		if changes := j.Binding.Redefined(then); len(changes) > 0 {
+			return redefined(m, changes)
+		}
 	}
 	others, err := j.Ledger.OtherMappings(ctx, j.Environment, m.Name.Text)
 	if err != nil || len(others) == 0 {
@@ -60,6 +65,14 @@ func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) err
 	return nil
 }
 
+// redefined refuses a mapping that would do everything again under new names.
+func redefined(m *mapping.Mapping, changes []string) error {
+	return problem.At(m.At(m.Name.At), "identity-changed", "the mapping “%s” has run before with %s: what is done would be done again",
+		m.Name.Text, strings.Join(changes, " and ")).
+		Hinted("take the change of client.key, client.key_space, client.lookup, the claims' keys or the activities' ids back; " +
+			"or give --new-identity if everything in the sheet is to be made anew under the new keys")
+}
+
 // withoutLoss passes plans on, after it has looked the first clients up when
 // the ledger knows nothing of the environment: a ledger that is new while the
 // service knows most of them was lost or moved. What it learns is kept, so no
@@ -85,7 +98,8 @@ func (j *Job) withoutLoss(ctx context.Context, plans iter.Seq2[mapping.Plan, err
 }
 
 // firstClients reads plans until enough clients are looked up to tell whether
-// the ledger was lost; none when it knows the environment.
+// the ledger was lost, or there are no more; none when it knows the
+// environment.
 func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error, bool)) ([]mapping.Plan, error) {
 	knows, err := j.Ledger.Knows(ctx, j.Environment)
 	if err != nil || knows || j.NewLedger || j.NoLookup {
@@ -95,8 +109,11 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 	asked, found, seen := 0, 0, map[string]bool{}
 	for asked < vetted {
 		plan, err, more := next()
-		if err != nil || !more {
+		if err != nil {
 			return first, err
+		}
+		if !more {
+			break
 		}
 		first = append(first, plan)
 		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, addresses(plan.Lookup)) {
@@ -112,7 +129,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			found++
 		}
 	}
-	if found*2 > asked {
+	if asked >= telling && found*2 > asked {
 		return first, fmt.Errorf("%w: %d of the first %d; look for the state folder of earlier runs, or give --new-ledger", ErrLostLedger, found, asked)
 	}
 	return first, nil

@@ -24,6 +24,7 @@ type Binding struct {
 
 	take     *expression // nil takes every row
 	keySpace string
+	number   *Conversion // of a phone key that is sent in another format than it is known by; nil for none
 	key      []int
 	lookup   boundLookup
 	fields   []boundField
@@ -228,6 +229,9 @@ func (b *binder) bindClient(bound *Binding) {
 	}
 	bound.lookup = boundLookup{bind("lookup.email", c.Lookup.Email, Email), bind("lookup.phone", c.Lookup.Phone, Text), c.Lookup.Confirm}
 	bound.keySpace = keySpace(b.mapping, bound)
+	if phone := bound.lookup.phone; phone != nil && bound.keySpace == phoneSpace {
+		bound.number = numberKey(phone.conv)
+	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
 		typ := Type(f.Value.Type.Text)
@@ -263,6 +267,21 @@ func keySpace(m *Mapping, bound *Binding) string {
 	}
 	return m.Name.Text
 }
+
+// numberKey is how a phone key is read that is sent in another format than
+// E.164. The client is the number, so that mappings which send it in different
+// formats mean the same client by it. It is nil where what is sent is the key
+// too: in E.164, or a text as it is written.
+func numberKey(sent Conversion) *Conversion {
+	if isVerbatim(sent) || phoneFormats[sent.Format] == phoneFormats[phoneE164] {
+		return nil
+	}
+	return &Conversion{Type: Phone, Format: phoneE164, Region: sent.Region}
+}
+
+// isVerbatim tells a phone number that is sent as it is written, and so is a
+// text like any other.
+func isVerbatim(sent Conversion) bool { return sent.Type != Phone || sent.Format == phoneRaw }
 
 func (b *binder) bindClaims(bound *Binding) {
 	for i := range b.mapping.Claims {

@@ -76,7 +76,7 @@ var numberFields = []field[Numbers]{
 var clientFields = []field[ClientRule]{
 	{"key", "the column or columns that tell one client from another", true,
 		func(p *parser, n *yaml.Node, c *ClientRule) { c.Key = p.words(n, "client.key") }},
-	{"key_space", "what the key is a key of, for mappings that share it; default: the mapping's name", false,
+	{"key_space", "what the key is a key of, for mappings that share it; default: the mapping's name. No matter where the key is the column of a look-up: such clients are the same in all mappings", false,
 		func(p *parser, n *yaml.Node, c *ClientRule) { c.KeySpace = p.word(n, "client.key_space") }},
 	{"existing", "what to do with a client whom the service knows: reuse, skip, fail or create; default reuse", false,
 		func(p *parser, n *yaml.Node, c *ClientRule) {

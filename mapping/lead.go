@@ -177,7 +177,11 @@ func (r *reader) identity() Identity {
 	case emailSpace:
 		return r.lookupIdentity(r.lead.email, emailSpace)
 	case phoneSpace:
-		return r.lookupIdentity(r.lead.phone, phoneSpace)
+		it := r.lead.phone
+		if b.number != nil && !it.value.IsZero() {
+			it.value, _ = b.number.Convert(r.record.Cell(b.key[0])) // it is a number: it was read as one to be sent
+		}
+		return r.lookupIdentity(it, phoneSpace)
 	}
 	if key, ok := r.key(b.key, "the client key"); ok {
 		return Identity{b.keySpace, key}
@@ -185,8 +189,8 @@ func (r *reader) identity() Identity {
 	return Identity{}
 }
 
-// lookupIdentity makes the identity from the converted look-up value, so that
-// it is the same however the cell is written.
+// lookupIdentity makes the identity from a converted look-up value, so that it
+// is the same however the cell is written.
 func (r *reader) lookupIdentity(it item, space string) Identity {
 	if it.value.IsZero() {
 		if c := r.b.key[0]; r.record.Cell(c).IsEmpty() {
@@ -205,17 +209,19 @@ func (r *reader) lookupIdentity(it item, space string) Identity {
 // shows it.
 func (b *Binding) Identity(key string) Identity {
 	cell := Cell{Kind: TextCell, Raw: key, Shown: key}
-	convert := func(v *boundValue) string {
-		if value, refusal := v.conv.Convert(cell); refusal == nil {
+	convert := func(conv *Conversion) string {
+		if value, refusal := conv.Convert(cell); refusal == nil {
 			return value.Literal
 		}
 		return key
 	}
-	switch b.keySpace {
-	case emailSpace:
-		key = strings.ToLower(convert(b.lookup.email))
-	case phoneSpace:
-		key = convert(b.lookup.phone)
+	switch {
+	case b.keySpace == emailSpace:
+		key = strings.ToLower(convert(&b.lookup.email.conv))
+	case b.number != nil:
+		key = convert(b.number)
+	case b.keySpace == phoneSpace:
+		key = convert(&b.lookup.phone.conv)
 	}
 	return Identity{b.keySpace, foldKey(key)}
 }

@@ -125,6 +125,18 @@ func TestReadKeys(t *testing.T) {
 			want:  []string{`1 phone "+442079460018" [2 3]`, `client [2 3] tel="a"`},
 		},
 		{
+			name: "a phone number is the same in whatever format it is sent", mapping: "name: n\napi: v1\nclient: {key: Tel, lookup: {phone: {column: Tel, type: Phone, region: GB, format: national, max_length: 13}}, fields: {tel: Name}}",
+			sheet: []string{"Tel | Name", "020 7946 0018 | a", "+44 20 7946 0018 | a"},
+			want: []string{
+				`1 phone "+442079460018" [2 3]`, `client [2 3] tel="a"`,
+			},
+		},
+		{
+			name: "a phone number that is sent as it is written is a text", mapping: "name: n\napi: v1\nclient: {key: Tel, lookup: {phone: {column: Tel, type: Phone, format: raw}}, fields: {tel: Name}}",
+			sheet: []string{"Tel | Name", "020 7946 0018 | a"},
+			want:  []string{`1 phone "020 7946 0018" [2]`, `client [2] tel="a"`},
+		},
+		{
 			name: "phone numbers without a type: white space is folded", mapping: "name: n\napi: v1\nclient: {key: Tel, lookup: {phone: Tel}, fields: {tel: Tel}}",
 			sheet: []string{"Tel", "020 79", "020  79", "020\u00a079"},
 			want:  []string{`1 phone "020 79" [2 3 4]`, `client [2 3 4] tel="020 79"`},
@@ -220,6 +232,8 @@ func TestIdentityOfAKey(t *testing.T) {
 	for name, tc := range map[string]struct{ client, row, key string }{
 		"e-mail":          {"key: Mail, lookup: {email: Mail}", "Sam@Example.com", " sam@EXAMPLE.com "},
 		"phone":           {"key: Mail, lookup: {phone: {column: Mail, type: Phone, region: GB}}", "020 7946 0018", "+44 20 7946 0018"},
+		"phone, national": {"key: Mail, lookup: {phone: {column: Mail, type: Phone, region: GB, format: national}}", "+442079460018", "020 7946 0018"},
+		"phone, abroad":   {"key: Mail, lookup: {phone: {column: Mail, type: Phone, format: international}}", "+442079460018", "+44 20 7946 0018"},
 		"phone as it is":  {"key: Mail, lookup: {phone: Mail}", "020  79", "020\u00a079"},
 		"number":          {"key: Mail, existing: create", "x  1", "x 1"},
 		"composed accent": {"key: Mail, existing: create", "Ame\u0301lie", "Am\u00e9lie"},

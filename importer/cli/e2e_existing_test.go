@@ -253,3 +253,55 @@ func TestOneIDForTwoKeys(t *testing.T) {
 		})
 	}
 }
+
+// TestOneIDForOneKeyTwice meets two clients with the same key in two key
+// spaces, whom the service takes for one: the message tells them apart.
+func TestOneIDForOneKeyTwice(t *testing.T) {
+	s := newScene(t, byAgreement("reuse", ""), leads(1))
+	s.oracle.KeyField = "ref"
+	s.mustRun(0)
+	s.mapping(strings.Replace(byAgreement("reuse", ""), "name: known", "name: other", 1))
+	s.mustRun(1)
+	const want = "the service has one client for this key of the key space “other” and for the same key “A-1” of the key space “known”"
+	if got := s.results()[0]["Error"]; got != want {
+		t.Errorf("Error: %q, want %q", got, want)
+	}
+}
+
+// TestAddressOfAnotherClient has two clients of one sheet share the address by
+// which they are looked up, at a service whose look-ups do not show yet whom it
+// has just created, or may have. Nothing is said that the service did not say.
+func TestAddressOfAnotherClient(t *testing.T) {
+	for name, c := range map[string]struct {
+		column int // of the sheet, that they share
+		empty  int // and one that is empty, so that the other decides; -1 for none
+		want   string
+	}{
+		"e-mail": {0, -1, "another client of the sheet, with the key “A-1”, has the same e-mail address"},
+		"phone":  {2, 0, "another client of the sheet, with the key “A-1”, has the same phone number"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows := leads(2)
+			rows[1][c.column] = rows[0][c.column]
+			if c.empty >= 0 {
+				rows[0][c.empty], rows[1][c.empty] = "", ""
+			}
+			s := newScene(t, byAgreement("reuse", ""), rows)
+			s.oracle.KeyField = "ref"
+			s.oracle.Play(func(call oracle.Call) oracle.Fault {
+				if call.Kind == "lookup" {
+					return oracle.Answer(s.oracle.Nobody)
+				}
+				return oracle.Fault{}
+			})
+			const advice = "If they are one person, give the rows one client key; if not, correct the address."
+			for _, run := range []struct{ flag, file string }{{"--dry-run", "leads.plan.xlsx"}, {"--no-progress", "leads.results.xlsx"}} {
+				s.mustRun(1, "--concurrency", "1", run.flag)
+				got := s.workbook(run.file, "Results")[1]
+				if got["Error"] != c.want || got["What to do"] != advice {
+					t.Errorf("%s: Error: %q, want %q; What to do: %q", run.flag, got["Error"], c.want, got["What to do"])
+				}
+			}
+		})
+	}
+}

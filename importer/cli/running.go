@@ -114,7 +114,7 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	}
 	if s := r.setup; !r.options.dryRun {
 		s.keepInputs()
-		if err := r.books.known.SetDefinition(s.scope, s.mapping.Name.Text, s.mapping.Definition()); err != nil {
+		if err := r.books.known.SetDefinition(s.scope, s.mapping.Name.Text, s.binding.Definition()); err != nil {
 			return nil, err
 		}
 		r.job.Emergency = p.openEmergency(p.attended.run, r.books.known, r.places)

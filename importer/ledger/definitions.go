@@ -34,7 +34,8 @@ func (l *Ledger) SetDefinition(environment, mapping, definition string) error {
 
 // ClaimedElsewhere tells whether any of these claim steps, named as under
 // mapping, is done for the client under another mapping's name, and under
-// which: the first in alphabetical order.
+// which: the first in alphabetical order. One that is done under mapping's own
+// name too will not be made again, whoever else has made one like it.
 func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner Owner, mapping string, steps []string) (otherMapping string, ok bool, err error) {
 	names, err := json.Marshal(steps)
 	if err != nil {
@@ -45,8 +46,10 @@ func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner Owner, mapping stri
 		WHERE o.environment = ? AND o.space = ? AND o.client = ?
 			AND s.kind = 'claim' AND s.state = 'done' AND s.mapping <> ?
 			AND s.step IN (SELECT value FROM json_each(?))
+			AND NOT EXISTS (SELECT 1 FROM steps own
+				WHERE own.owner = s.owner AND own.mapping = ? AND own.step = s.step AND own.state = 'done')
 		ORDER BY s.mapping LIMIT 1`,
-		owner.Environment, owner.Space, owner.Client, mapping, string(names)).Scan(&otherMapping)
+		owner.Environment, owner.Space, owner.Client, mapping, string(names), mapping).Scan(&otherMapping)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", false, nil
 	}

@@ -47,6 +47,7 @@ func claims(t *testing.T) *ledger.Ledger {
 		{jane("cards", "claim/card/1"), ledger.Done, "claim"},
 		{jane("alpha", "claim/card/1"), ledger.Done, "claim"},
 		{jane("cards", "claim/card/2"), ledger.Failed, "claim"},
+		{jane("late", "claim/loan/1"), ledger.Failed, "claim"},
 		{jane("links", "link"), ledger.Done, "link"},
 		{john, ledger.Done, "claim"},
 		{live, ledger.Done, "claim"},
@@ -75,6 +76,9 @@ func TestClaimedElsewhere(t *testing.T) {
 		{"loans-2", []string{"claim/card/1"}, "alpha"}, // of two names the first
 		{"loans-2", []string{"claim/card/2"}, ""},      // not done
 		{"loans-2", []string{"link"}, ""},              // not a claim
+		{"cards", []string{"claim/card/1"}, ""},        // its own too
+		{"cards", []string{"claim/card/1", "claim/loan/1"}, "loans"},
+		{"late", []string{"claim/loan/1"}, "loans"}, // its own is not done
 		{"loans-2", []string{`claim/loan/"1"`, "claim/%", "claim/loan/10"}, ""},
 		{"loans-2", nil, ""},
 	} {

@@ -1,0 +1,45 @@
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestLostLedger meets a service that knows clients of whom the ledger, which
+// is new, knows nothing. The first 20 clients tell, or all of a smaller sheet
+// if they are 5 at least.
+func TestLostLedger(t *testing.T) {
+	for _, c := range []struct {
+		clients, known int // the first of them are known
+		flags          []string
+		said           string // "" where the run goes on
+	}{
+		{4, 4, nil, ""},
+		{5, 2, nil, ""},
+		{5, 3, nil, "3 of the first 5"},
+		{5, 5, nil, "5 of the first 5"},
+		{5, 5, []string{"--new-ledger"}, ""},
+		{5, 5, []string{"--limit", "4"}, ""},
+		{8, 4, nil, ""},
+		{25, 10, nil, ""},
+		{25, 11, nil, "11 of the first 20"},
+	} {
+		t.Run(fmt.Sprint(c.known, " of ", c.clients, c.flags), func(t *testing.T) {
+			s := newScene(t, stepThree, leads(c.clients))
+			for n := range c.known {
+				mail := fmt.Sprintf("c%d@example.com", n+1)
+				s.oracle.AddClient(mail, mail, "")
+			}
+			for _, flags := range [][]string{append([]string{"--dry-run"}, c.flags...), c.flags} {
+				p := s.run(flags...)
+				switch {
+				case c.said == "" && p.code != 0:
+					t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
+				case c.said != "" && (p.code != 3 || len(p.posts()) > 0 || !strings.Contains(p.err, c.said)):
+					t.Errorf("%q: exit code %d, created %v\n%s", flags, p.code, p.posts(), p.err)
+				}
+			}
+		})
+	}
+}

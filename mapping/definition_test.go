@@ -1,0 +1,92 @@
+package mapping_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping"
+)
+
+// defined is a mapping of version 2 with a client section, bound to a sheet.
+func defined(t *testing.T, client, more string) *mapping.Binding {
+	t.Helper()
+	sheet, _ := leads("Mail | Tel | No | Other")
+	return mustBind(t, "name: loans\napi: v2\nclient: {fields: {no: No}, "+client+"}\n"+more, sheet, service(template("A")))
+}
+
+const (
+	tel      = "{column: Tel, type: Phone, region: GB}"
+	national = "{column: Tel, type: Phone, region: GB, format: national}"
+)
+
+// What the steps' names are made of is told apart from everything else.
+func TestRedefined(t *testing.T) {
+	for name, tc := range map[string]struct {
+		then, now         string // client sections
+		thenMore, nowMore string
+		want              []string
+	}{
+		"nothing": {then: "key: Mail, lookup: {email: Mail}", now: "key: Mail, lookup: {email: Mail}"},
+		"look-ups of other columns": {then: "key: No, lookup: {email: Mail}",
+			now: "key: No, lookup: {phone: Tel}"},
+		"another look-up beside the key's": {then: "key: Mail, lookup: {email: Mail}",
+			now: "key: Mail, existing: create, lookup: {email: Mail, phone: Tel}"},
+		"the format of a phone number": {then: "key: Tel, lookup: {phone: " + tel + "}",
+			now: "key: Tel, lookup: {phone: " + national + "}"},
+		"a key space that the look-up decides": {then: "key: Mail, lookup: {email: Mail}",
+			now: "key: Mail, lookup: {email: Mail}, key_space: crm"},
+		"the mapping's own key space by name": {then: "key: No, existing: create", now: "key: No, existing: create, key_space: loans"},
+		"another key": {then: "key: No, existing: create", now: "key: Other, existing: create",
+			want: []string{"another client key"}},
+		"a key space": {then: "key: No, existing: create", now: "key: No, existing: create, key_space: crm",
+			want: []string{"the key space “loans” where it is now “crm”"}},
+		"the key's look-up goes": {then: "key: Mail, lookup: {email: Mail}", now: "key: Mail, existing: create",
+			want: []string{"the key space “email” where it is now “loans”"}},
+		"the key's look-up comes": {then: "key: Mail, lookup: {phone: Tel}", now: "key: Mail, lookup: {email: Mail, phone: Tel}",
+			want: []string{"the key space “loans” where it is now “email”"}},
+		"another look-up of one column": {then: "key: Mail, lookup: {email: Mail}", now: "key: Mail, lookup: {phone: {column: Mail, type: Phone}}",
+			want: []string{"the key space “email” where it is now “phone”"}},
+		"numbers become texts": {then: "key: Tel, lookup: {phone: " + tel + "}", now: "key: Tel, lookup: {phone: Tel}",
+			want: []string{"phone numbers told apart in another way"}},
+		"texts become numbers": {then: "key: Tel, lookup: {phone: {column: Tel, type: Phone, format: raw}}", now: "key: Tel, lookup: {phone: " + tel + "}",
+			want: []string{"phone numbers told apart in another way"}},
+		"claim keys and activity ids": {then: "key: No, existing: create", now: "key: No, existing: create",
+			thenMore: "claims: [{key: Tel, name: a}]\nworkflow: {name: w, template_identifier: x}\nactivities: [{template: A, status: Open}]",
+			nowMore:  "claims: [{key: Other, name: a}]\nworkflow: {name: w, template_identifier: x}\nactivities: [{template: A, id: b, status: Open}]",
+			want:     []string{"other claim keys", "other activity ids"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			then := defined(t, tc.then, tc.thenMore).Definition()
+			if d := cmp.Diff(tc.want, defined(t, tc.now, tc.nowMore).Redefined(then)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// Definitions were recorded without the key space once. Such a mapping is the
+// same as long as nothing says otherwise.
+func TestRedefinedSinceAnOlderRecord(t *testing.T) {
+	for name, tc := range map[string]struct {
+		then, now string
+		want      []string
+	}{
+		"e-mail":          {`{"key":["Mail"]}`, "key: Mail, lookup: {email: Mail}", nil},
+		"phone":           {`{"key":["Tel"]}`, "key: Tel, lookup: {phone: " + tel + "}", nil},
+		"phone as text":   {`{"key":["Tel"]}`, "key: Tel, lookup: {phone: Tel}", nil},
+		"the name":        {`{"key":["No"]}`, "key: No, existing: create", nil},
+		"a key space":     {`{"key":["No"],"keySpace":"crm"}`, "key: No, existing: create, key_space: crm", nil},
+		"the key":         {`{"key":["No"]}`, "key: Other, existing: create", []string{"another client key"}},
+		"no key space":    {`{"key":["No"],"keySpace":"crm"}`, "key: No, existing: create", []string{"the key space “crm” where it is now “loans”"}},
+		"a new key space": {`{"key":["No"]}`, "key: No, existing: create, key_space: crm", []string{"the key space “loans” where it is now “crm”"}},
+		"phone, as sent":  {`{"key":["Tel"]}`, "key: Tel, lookup: {phone: " + national + "}", []string{"phone numbers told apart in another way"}},
+		"unreadable":      {`{`, "key: No, existing: create", []string{"another client key"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if d := cmp.Diff(tc.want, defined(t, tc.now, "").Redefined(tc.then)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
