@@ -97,17 +97,22 @@ func (j *Job) withoutLoss(ctx context.Context, plans iter.Seq2[mapping.Plan, err
 	}
 }
 
+// mostRead is how many plans are held to find enough clients to look up.
+const mostRead = 50 * vetted
+
 // firstClients reads plans until enough clients are looked up to tell whether
-// the ledger was lost, or there are no more; none when it knows the
-// environment.
+// the ledger was lost, or there are no more; none when it knows the environment
+// or nothing is ever sent for known clients. Those that --limit or --only leave
+// out tell as much as the others: a careful first try must not teach a new
+// ledger that all is well.
 func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error, bool)) ([]mapping.Plan, error) {
 	knows, err := j.Ledger.Knows(ctx, j.Environment)
-	if err != nil || knows || j.NewLedger || j.NoLookup {
+	if err != nil || knows || j.NewLedger || j.NoLookup || j.Binding.Mapping().Client.Existing != mapping.Reuse {
 		return nil, err
 	}
 	var first []mapping.Plan
 	asked, found, seen := 0, 0, map[string]bool{}
-	for asked < vetted {
+	for asked < vetted && len(first) < mostRead {
 		plan, err, more := next()
 		if err != nil {
 			return first, err
@@ -116,13 +121,20 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			break
 		}
 		first = append(first, plan)
-		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, addresses(plan.Lookup)) {
+		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.erased(plan.Client) != "" || anyOf(seen, addresses(plan.Lookup)) {
 			continue
+		}
+		if j.leavesOut(plan) != "" {
+			by, _ := asks(plan.Lookup)
+			j.tally.lookups(len(by))
 		}
 		met, err := j.meetings.early(ctx, plan)
 		if err != nil {
 			j.stop(err)
 			return first, nil // the clients are recorded as not started
+		}
+		if met.unmet {
+			continue // says nothing
 		}
 		asked++
 		if met.id != "" {
