@@ -33,14 +33,19 @@ func TestLostLedger(t *testing.T) {
 				mail := fmt.Sprintf("c%d@example.com", n+1)
 				s.oracle.AddClient(mail, mail, "")
 			}
+			var lookups []int
 			for _, flags := range [][]string{append([]string{"--dry-run"}, c.flags...), c.flags} {
 				p := s.run(flags...)
+				lookups = append(lookups, p.summary.Requests.Lookup)
 				switch {
 				case c.said == "" && p.code != 0:
 					t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
 				case c.said != "" && (p.code != 3 || len(p.posts()) > 0 || !strings.Contains(p.err, c.said)):
 					t.Errorf("%q: exit code %d, created %v\n%s", flags, p.code, p.posts(), p.err)
 				}
+			}
+			if c.said == "" && lookups[0] != lookups[1] {
+				t.Errorf("%d look-ups were foretold, and %d made", lookups[0], lookups[1])
 			}
 		})
 	}
