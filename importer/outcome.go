@@ -106,7 +106,7 @@ func (r *RowResult) add(b *mapping.Binding, s StepOutcome) {
 		if s.Advice != "" {
 			r.Advice = s.Advice
 		}
-	} else if worst == s.Status && s.Status == Changed && s.Error != "" && s.Error != r.Error {
+	} else if worst == s.Status && s.Status == Changed && s.Error != "" && !r.says(s.Error) {
 		r.Error += "; " + s.Error
 	}
 	r.Status = worst
@@ -116,6 +116,11 @@ func (r *RowResult) add(b *mapping.Binding, s StepOutcome) {
 	if s.Step.Kind == mapping.ClaimStep && s.Step.Rows[0] != r.row() && r.Advice == "" {
 		r.Advice = fmt.Sprintf(adviceSameClaim, b.RowName(s.Step.Rows[0]))
 	}
+}
+
+// says tells whether a reason stands beside the row already.
+func (r *RowResult) says(reason string) bool {
+	return strings.Contains("; "+r.Error+"; ", "; "+reason+"; ")
 }
 
 // invalidOutcome is that of a plan with problems: the rows that have one are

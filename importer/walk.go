@@ -69,7 +69,7 @@ func (d decision) settled() StepOutcome {
 	case adopted:
 		o.Status = DoneRow
 	case hold:
-		o.Status, o.Advice = Changed, adviceHeld
+		o.Status = Changed
 	case disputed:
 		o.Status = FailedRow
 	case operator:

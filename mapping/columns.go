@@ -33,6 +33,14 @@ func indexColumns(sheet Sheet) *columnIndex {
 
 func foldHeader(s string) string { return strings.ToLower(squeeze(s)) }
 
+func foldHeaders(headers ...string) []string {
+	folded := make([]string, len(headers))
+	for i, header := range headers {
+		folded[i] = foldHeader(header)
+	}
+	return folded
+}
+
 // find is the column with a header; problem is nil when there is exactly one.
 func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	found := x.exact[name]
