@@ -12,6 +12,7 @@ const (
 	adviceGivenUp       = "An operator gave this step up; what depends on it is not sent."
 	adviceParked        = "It is not sent again yet; a run ten minutes from now or later looks the client up again and decides."
 	adviceInvalid       = "Correct the cell and run again."
+	adviceTimezone      = "Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again."
 	adviceWaits         = "Nothing was sent for this client. Correct the row that it waits for and run again."
 	adviceStopped       = "Run again: it goes on from here."
 	adviceLookup        = "The service could not be asked whether it knows the client; nothing was sent. Run again."

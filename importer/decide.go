@@ -31,7 +31,7 @@ type decision struct {
 	asked   *asked        // what the step asks for; nil for a step that the ledger does not know, until complete
 	action  action
 	why     string // for differ, operator, closed and hold
-	advice  string // for what is held, and for what is done and lacks a url
+	advice  string // for what is held or parked, and for what is done and lacks a url
 	mapping bool   // the mapping, not a cell, made the data differ
 	moved   string // how the activity is wanted in another status than it was sent in
 }

@@ -73,7 +73,10 @@ func (d decision) settled() StepOutcome {
 	case disputed:
 		o.Status = FailedRow
 	case operator:
-		o.Status, o.Advice = Uncertain, adviceUncertain(d.step)
+		o.Status = Uncertain
+		if o.Advice == "" {
+			o.Advice = adviceUncertain(d.step)
+		}
 	case closed:
 		o.Status, o.Advice = FailedRow, adviceGivenUp
 	}
