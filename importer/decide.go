@@ -132,6 +132,9 @@ func (d *decision) compare(b *mapping.Binding) {
 	var then asked
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &then) != nil {
 		d.action, d.why = differ, "the data differ from what was sent; what they were is no longer kept"
+		if d.openedOrClosed() {
+			d.moved = "“" + d.step.Title + "” was sent in another status than it is now wanted in"
+		}
 		return
 	}
 	diff := d.asked.differs(then, func(column string, src mapping.Source) bool { return b.HasColumn(column, src.Row) })
@@ -151,6 +154,17 @@ func (d *decision) compare(b *mapping.Binding) {
 	if len(parts) > 0 {
 		d.action, d.why = differ, strings.Join(parts, "; ")
 	}
+}
+
+// openedOrClosed tells that an activity of which no more than the digest is kept
+// was Open and is now wanted back-filled, or the reverse: an Open one has no
+// attributes, so its digest is known.
+func (d *decision) openedOrClosed() bool {
+	if d.step.Activity == nil {
+		return false
+	}
+	open := asked{Template: d.asked.Template, Status: string(mapping.Open)}
+	return (d.known.Digest == open.digest()) != (d.step.Activity.Status == mapping.Open)
 }
 
 // noteURL says why what is done has no redirect url: a v1 client, or a link.

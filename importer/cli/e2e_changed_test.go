@@ -86,6 +86,24 @@ func TestResumeMoved(t *testing.T) {
 	}
 }
 
+// TestResumeMovedAfterAPurge holds the same when what was sent is no longer kept.
+func TestResumeMovedAfterAPurge(t *testing.T) {
+	s := newScene(t, resuming("Agreement details"), leads(1))
+	s.mustRun(0)
+	if p := (workplace{t: t}).typed("", "history", "--environments", s.path("environments.yaml"), "--purge", "--older-than", "0d", "--yes"); p.code != 0 {
+		t.Fatalf("the purge: exit code %d\n%s", p.code, p.err)
+	}
+	s.mapping(resuming("Sign your claim"))
+	p := s.mustRun(0)
+	if steps := p.steps(); len(steps) > 0 {
+		t.Errorf("sent %v", steps)
+	}
+	want := []string{"held back: “Agreement details” was sent in another status than it is now wanted in"}
+	if diff := cmp.Diff(want, s.errors()); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+}
+
 // TestStatusMoved holds back a new claim of a client who has an activity in
 // another status than the mapping wants it in now, and says so once for the
 // rows for which nothing new was to be sent.
