@@ -85,7 +85,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 func holdBack(decisions []decision, moved *decision) {
 	why, advice, held := "held back: "+moved.moved, adviceHeld, false
 	if moved.mapping {
-		advice = adviceHeldByMapping
+		advice = adviceHeldMapping
 	}
 	for i := range decisions {
 		if d := &decisions[i]; d.action == send {
