@@ -18,6 +18,7 @@ type asked struct {
 	Template string            `json:"template,omitempty"`
 	Status   string            `json:"status,omitempty"`
 	Resumes  bool              `json:"resumes,omitempty"` // the status came from a cell
+	Resume   askedCells        `json:"resume,omitzero"`   // that cell; older records have none
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
 	Values   []askedValue      `json:"values,omitempty"`
 
@@ -27,11 +28,17 @@ type asked struct {
 
 // askedValue is one field or attribute; Value is "" where its cells are empty.
 type askedValue struct {
-	Name  string   `json:"name"`
-	Field string   `json:"field,omitempty"`
-	Value string   `json:"value,omitempty"`
-	Cells []string `json:"cells,omitempty"` // as a person reads them; none for a constant
-	Fold  bool     `json:"fold,omitempty"`  // case makes no difference
+	Name  string `json:"name"`
+	Field string `json:"field,omitempty"`
+	Value string `json:"value,omitempty"`
+	askedCells
+	Fold bool `json:"fold,omitempty"` // case makes no difference
+}
+
+// askedCells are the cells that something came from; none for a constant.
+type askedCells struct {
+	Cells   []string `json:"cells,omitempty"`   // as a person reads them
+	Columns []string `json:"columns,omitempty"` // as the mapping names them; older records have none
 }
 
 func (v askedValue) same(other askedValue) bool {
@@ -49,7 +56,7 @@ func ask(step *mapping.Step, mappingName string) *asked {
 	}
 	a.Values, a.sources = make([]askedValue, 0, n+1), make([]mapping.Source, 0, n+1)
 	add := func(name string, v mapping.Value, src mapping.Source) {
-		a.Values = append(a.Values, askedValue{name, string(v.Field), v.Literal, src.Texts, src.FoldCase})
+		a.Values = append(a.Values, askedValue{name, string(v.Field), v.Literal, askedCells{src.Texts, src.Names}, src.FoldCase})
 		a.sources = append(a.sources, src)
 	}
 	switch step.Kind {
@@ -62,7 +69,7 @@ func ask(step *mapping.Step, mappingName string) *asked {
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
 		a.resume = step.Activity.StatusSource
-		a.Resumes = len(a.resume.Columns) > 0
+		a.Resumes, a.Resume = len(a.resume.Columns) > 0, askedCells{a.resume.Texts, a.resume.Names}
 		if step.Activity.Workflow != (mapping.Workflow{}) {
 			w := step.Activity.Workflow
 			a.Workflow = &w
@@ -101,48 +108,4 @@ func (a asked) json() []byte {
 		panic("importer: plain data that does not marshal: " + err.Error())
 	}
 	return data
-}
-
-// difference is what a done step's data differ in from what is asked now.
-type difference struct {
-	cells   []cellChange
-	mapping bool // the mapping asks for something else than it did
-	status  bool // a cell wants the activity in another status
-}
-
-type cellChange struct {
-	name   string
-	source mapping.Source
-}
-
-// differs compares what was asked then with what is asked now. A value whose
-// cells read the same was changed by the mapping; so was one that only one of
-// the two asks for. What only another mapping asks for is no difference: a
-// client belongs to all of them.
-func (now asked) differs(then asked) difference {
-	var d difference
-	own := now.Mapping == then.Mapping
-	if now.Status != then.Status {
-		d.status = now.Resumes || then.Resumes
-		d.mapping = !d.status
-		return d // an Open activity has no attributes: they do not differ, they are absent
-	}
-	d.mapping = own && now.Template != then.Template
-	old := map[string]askedValue{}
-	for _, v := range then.Values {
-		old[v.Name] = v
-	}
-	for i, v := range now.Values {
-		was, known := old[v.Name]
-		delete(old, v.Name)
-		switch {
-		case known && v.same(was):
-		case !known, slices.Equal(was.Cells, v.Cells):
-			d.mapping = d.mapping || own
-		default:
-			d.cells = append(d.cells, cellChange{v.Name, now.sources[i]})
-		}
-	}
-	d.mapping = d.mapping || own && len(old) > 0
-	return d
 }

@@ -31,8 +31,9 @@ type decision struct {
 	asked   *asked        // what the step asks for; nil for a step that the ledger does not know, until complete
 	action  action
 	why     string // for differ, operator, closed and hold
-	advice  string // for what is done and lacks a url
+	advice  string // for what is held or parked, and for what is done and lacks a url
 	mapping bool   // the mapping, not a cell, made the data differ
+	moved   string // how the activity is wanted in another status than it was sent in
 }
 
 // unknown is a step of which the ledger knows nothing.
@@ -50,7 +51,7 @@ func (d *decision) now(change func(*ledger.Step)) {
 // crash, a re-run and tonight's sheet are all this.
 func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) []decision {
 	decisions := make([]decision, len(plan.Steps))
-	moved := ""
+	moved := -1
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
 		d := decision{step: step, known: unknown}
@@ -61,8 +62,8 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		}
 		switch d.known.To {
 		case ledger.Done:
-			if d.compare(b) && moved == "" {
-				moved = step.Title
+			if d.compare(b); d.moved != "" && moved < 0 {
+				moved = i
 			}
 			d.noteURL(b.Mapping().V1())
 		case ledger.Intent, ledger.Uncertain, ledger.Parked:
@@ -72,13 +73,28 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		}
 		decisions[i] = d
 	}
-	for i := range decisions {
-		if moved != "" && decisions[i].action == send {
-			decisions[i].action = hold
-			decisions[i].why = "held back: “" + moved + "” is done and is now wanted in another status"
-		}
+	if moved >= 0 {
+		holdBack(decisions, &decisions[moved])
 	}
 	return decisions
+}
+
+// holdBack keeps what is new for a client from being sent, because an activity
+// that is done is wanted in another status: a second one would be Open. The
+// rows of that activity say no more than that where a cell wants it so.
+func holdBack(decisions []decision, moved *decision) {
+	why, advice, held := "held back: "+moved.moved, adviceHeld, false
+	if moved.mapping {
+		advice = adviceHeldMapping
+	}
+	for i := range decisions {
+		if d := &decisions[i]; d.action == send {
+			d.action, d.why, d.advice, held = hold, why, advice, true
+		}
+	}
+	if held && !moved.mapping {
+		moved.action, moved.why, moved.advice = hold, why, advice
+	}
 }
 
 // complete makes decisions ready to be carried out: what a new step asks for is
@@ -107,24 +123,30 @@ func (d *decision) fixWorkflow() {
 	d.step = &step
 }
 
-// compare settles a done step: kept, or different. moved tells that a cell
-// wants an activity in another status than it has.
-func (d *decision) compare(b *mapping.Binding) (moved bool) {
+// compare settles a done step: kept, or different.
+func (d *decision) compare(b *mapping.Binding) {
 	d.action = keep
 	if d.known.Digest == "" || d.known.Digest == d.asked.digest() {
-		return false
+		return
 	}
 	var then asked
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &then) != nil {
 		d.action, d.why = differ, "the data differ from what was sent; what they were is no longer kept"
-		return false
+		if d.openedOrClosed() {
+			d.moved = "“" + d.step.Title + "” was sent in another status than it is now wanted in"
+		}
+		return
 	}
-	diff := d.asked.differs(then)
+	diff := d.asked.differs(then, func(column string, src mapping.Source) bool { return b.HasColumn(column, src.Row) })
 	d.mapping = diff.mapping
 	var parts []string
-	if diff.status {
-		parts = append(parts, fmt.Sprintf("it was sent as %s and is now wanted as %s: %s",
-			then.Status, d.asked.Status, cells(b, d.asked.resume)))
+	switch {
+	case diff.byCell:
+		d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s",
+			d.step.Title, then.Status, d.asked.Status, cells(b, d.asked.resume))
+		parts = append(parts, d.moved)
+	case diff.status:
+		d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.asked.Status)
 	}
 	for _, c := range diff.cells {
 		parts = append(parts, "“"+c.name+"” differs: "+cells(b, c.source))
@@ -132,7 +154,17 @@ func (d *decision) compare(b *mapping.Binding) (moved bool) {
 	if len(parts) > 0 {
 		d.action, d.why = differ, strings.Join(parts, "; ")
 	}
-	return diff.status
+}
+
+// openedOrClosed tells that an activity of which no more than the digest is kept
+// was Open and is now wanted back-filled, or the reverse: an Open one has no
+// attributes, so its digest is known.
+func (d *decision) openedOrClosed() bool {
+	if d.step.Activity == nil {
+		return false
+	}
+	open := asked{Template: d.asked.Template, Status: string(mapping.Open)}
+	return (d.known.Digest == open.digest()) != (d.step.Activity.Status == mapping.Open)
 }
 
 // noteURL says why what is done has no redirect url: a v1 client, or a link.

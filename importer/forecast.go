@@ -186,9 +186,13 @@ func (j *Job) foreseeRevisit(ctx context.Context, plan mapping.Plan, d *decision
 		return err
 	case id != "":
 		d.adopt(id, j.Binding.Mapping().V1())
-	case reason == "" && j.ripe(*d):
+	case reason != "":
+		d.why = reason
+	case j.ripe(*d):
 		j.countLookups(plan, probed) // it looks twice
 		d.action = send
+	default:
+		d.waitParked()
 	}
 	return nil
 }

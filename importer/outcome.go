@@ -111,7 +111,7 @@ func (r *RowResult) add(b *mapping.Binding, s StepOutcome) {
 		if s.Advice != "" {
 			r.Advice = s.Advice
 		}
-	} else if worst == s.Status && s.Status == Changed && s.Error != "" && s.Error != r.Error {
+	} else if worst == s.Status && s.Status == Changed && s.Error != "" && !r.says(s.Error) {
 		r.Error += "; " + s.Error
 	}
 	r.Status = worst
@@ -123,14 +123,20 @@ func (r *RowResult) add(b *mapping.Binding, s StepOutcome) {
 	}
 }
 
+// says tells whether a reason stands beside the row already.
+func (r *RowResult) says(reason string) bool {
+	return strings.Contains("; "+r.Error+"; ", "; "+reason+"; ")
+}
+
 // invalidOutcome is that of a plan with problems: the rows that have one are
 // invalid, the others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) Outcome {
 	o := Outcome{Number: plan.Number, Client: plan.Client, Status: Invalid, URL: url, Problems: plan.Problems}
-	byRow := map[mapping.Row][]string{}
+	byRow, cells := map[mapping.Row][]string{}, map[mapping.Row]bool{}
 	for _, p := range plan.Problems {
 		row := mapping.RowOf(p.Where.Table, p.Where.Row)
 		byRow[row] = append(byRow[row], inWords(p))
+		cells[row] = cells[row] || p.Code != mapping.LacksTimezone
 	}
 	waits := waitsFor(b, plan, byRow)
 	o.Rows = knownRows(plan, made, url)
@@ -138,7 +144,10 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 		r := &o.Rows[i]
 		r.Status, r.Advice, r.Error = NotStarted, adviceWaits, waits
 		if own := byRow[r.row()]; len(own) > 0 {
-			r.Status, r.Advice, r.Error = Invalid, adviceInvalid, strings.Join(own, "; ")
+			r.Status, r.Advice, r.Error = Invalid, adviceTimezone, strings.Join(own, "; ")
+			if cells[r.row()] {
+				r.Advice = adviceInvalid
+			}
 		}
 	}
 	return o

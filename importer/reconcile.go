@@ -146,11 +146,16 @@ func (e *errand) revisit(ctx context.Context, d *decision) error {
 		event := e.event(*d, ledger.Parked)
 		event.Reason = reasonParked
 		d.now(func(s *ledger.Step) { s.To = ledger.Parked })
-		d.why = reasonParked
+		d.waitParked()
 		return e.job.Ledger.Append(event)
+	default:
+		d.waitParked()
 	}
 	return nil
 }
+
+// waitParked leaves a parked step to a later run, which decides by itself.
+func (d *decision) waitParked() { d.why, d.advice = reasonParked, adviceParked }
 
 // revisits tells whether a client step is one that look-ups may settle.
 func (j *Job) revisits(plan mapping.Plan, d decision) bool {

@@ -70,11 +70,14 @@ func (d decision) settled() StepOutcome {
 	case adopted:
 		o.Status = DoneRow
 	case hold:
-		o.Status, o.Advice = Changed, adviceHeld
+		o.Status = Changed
 	case disputed:
 		o.Status = FailedRow
 	case operator:
-		o.Status, o.Advice = Uncertain, adviceUncertain(d.step)
+		o.Status = Uncertain
+		if o.Advice == "" {
+			o.Advice = adviceUncertain(d.step)
+		}
 	case closed:
 		o.Status, o.Advice = FailedRow, adviceGivenUp
 	}

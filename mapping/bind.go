@@ -182,6 +182,12 @@ func (b *Binding) AtRow(row Row) problem.Where {
 	return b.table(row.Table()).sheet.AtRow(row.Number())
 }
 
+// HasColumn tells whether the sheet of a row has a column of the name.
+func (b *Binding) HasColumn(name string, row Row) bool {
+	is := func(header string) bool { return foldHeader(header) == foldHeader(name) }
+	return slices.ContainsFunc(b.table(row.Table()).sheet.Header, is)
+}
+
 // RowName is what a row is called in messages: its number, or its place where
 // there are several sheets.
 func (b *Binding) RowName(row Row) string {

@@ -80,7 +80,7 @@ func (b *binder) workflow(rule *ActivityRule, aliases map[string]Word) (boundVal
 	if t, err := parseTemplateText(name.Text); err == nil && name.Text != "" {
 		v.text = t.settle(map[string]string{"sheet": b.sheetName(), "run.date": b.runDate})
 		v.places = b.places(v.text, name.At, aliases)
-		v.columns = placeColumns(v.text, v.places)
+		v.columns, v.names = placeColumns(v.text, v.places)
 	}
 	if len(v.columns) == 0 {
 		v.constant = &Value{StringValue, v.text.fill(func(string) string { return "" })}

@@ -13,6 +13,7 @@ import (
 type boundValue struct {
 	label    string // what the value is for: the attribute's or field's name
 	columns  []int
+	names    []string       // of the columns, see Source
 	text     templateText   // set for a text with places
 	places   map[string]int // the columns of the text's places
 	expr     *expression    // set for an expression
@@ -39,7 +40,7 @@ func (v *boundValue) read(sheet *Sheet, r Record, texts []string) (item, *proble
 	if v.constant != nil {
 		return item{value: *v.constant}, nil
 	}
-	src := Source{Row: RowOf(r.Table, r.Row), Columns: v.columns, Texts: texts, FoldCase: v.foldCase}
+	src := Source{Row: RowOf(r.Table, r.Row), Columns: v.columns, Names: v.names, Texts: texts, FoldCase: v.foldCase}
 	for i, c := range v.columns {
 		src.Texts[i] = r.Cell(c).Shown
 	}
@@ -129,14 +130,14 @@ func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[stri
 		v.constant = b.constant(label, rule.Constant, v.conv)
 	case rule.Text.Text != "":
 		v.text, v.places = b.text(rule.Text, aliases)
-		v.columns = placeColumns(v.text, v.places)
+		v.columns, v.names = placeColumns(v.text, v.places)
 	case rule.Expr.Text != "":
 		v.expr = b.expression(rule.Expr, aliases, false)
-		v.columns = v.expr.columns()
+		v.columns, v.names = v.expr.columns(), foldHeaders(v.expr.names()...)
 	case len(rule.FirstOf) > 0:
-		v.columns = b.columns(rule.FirstOf, aliases)
+		v.columns, v.names = b.columns(rule.FirstOf, aliases), foldHeaders(texts(rule.FirstOf)...)
 	case rule.Column.Text != "":
-		v.columns = b.columns([]Word{rule.Column}, aliases)
+		v.columns, v.names = b.columns([]Word{rule.Column}, aliases), foldHeaders(rule.Column.Text)
 	}
 	if rule.Default != nil {
 		v.fallback = b.constant(label, *rule.Default, v.conv)
@@ -147,15 +148,14 @@ func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[stri
 	return v
 }
 
-// placeColumns are the columns of a text's places, in order.
-func placeColumns(t templateText, places map[string]int) []int {
-	var columns []int
+// placeColumns are the columns of a text's places, in order, and their names.
+func placeColumns(t templateText, places map[string]int) (columns []int, names []string) {
 	for _, name := range t.names() {
 		if c, ok := places[name]; ok {
-			columns = append(columns, c)
+			columns, names = append(columns, c), append(names, foldHeader(name))
 		}
 	}
-	return columns
+	return columns, names
 }
 
 // optionsAt is the place to show for an option that makes no sense.

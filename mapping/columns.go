@@ -35,6 +35,14 @@ func indexColumns(sheet Sheet) *columnIndex {
 // be seen makes no difference, as in keys.
 func foldHeader(s string) string { return strings.ToLower(foldKey(s)) }
 
+func foldHeaders(headers ...string) []string {
+	folded := make([]string, len(headers))
+	for i, header := range headers {
+		folded[i] = foldHeader(header)
+	}
+	return folded
+}
+
 // find is the column with a header; problem is nil when there is exactly one.
 func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	found := x.exact[name]

@@ -2,6 +2,10 @@ package mapping
 
 import "time"
 
+// LacksTimezone is the code of a cell that is refused for want of a timezone in
+// the mapping: it is the mapping that is to be corrected.
+const LacksTimezone = "time-zone"
+
 // moment is a date and time as a clock on the wall shows it.
 type moment struct {
 	wall      int64 // seconds of Unix time at which a clock in UTC shows it
@@ -39,7 +43,7 @@ func (c *Conversion) convertDateTime(cell Cell) (string, *Refusal) {
 	unix := m.wall - int64(m.offset)
 	if !m.hasOffset {
 		if c.Zone == nil {
-			return "", refuse("time-zone", "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
+			return "", refuse(LacksTimezone, "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
 		}
 		if unix, r = unixFromWall(m.wall, c.Zone, c.Ambiguous); r != nil {
 			return "", r

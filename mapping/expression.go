@@ -1,7 +1,9 @@
 package mapping
 
 import (
+	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 
@@ -81,9 +83,15 @@ const expressionHint = `it may call col("A"), num("A"), date("A") and has("A") w
 
 func (e *expression) columns() []int {
 	var list []int
-	for _, c := range e.places {
-		list = append(list, c)
+	for _, name := range e.names() {
+		list = append(list, e.places[name])
 	}
-	slices.Sort(list)
 	return list
+}
+
+// names are the columns as the expression names them, in the sheet's order.
+func (e *expression) names() []string {
+	return slices.SortedFunc(maps.Keys(e.places), func(a, b string) int {
+		return cmp.Or(cmp.Compare(e.places[a], e.places[b]), cmp.Compare(a, b))
+	})
 }

@@ -3,6 +3,7 @@ package mapping
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -89,11 +90,15 @@ func (e *expression) value(r Record) (Cell, *Refusal) {
 			return Cell{Kind: Bool, Raw: "1", Shown: "TRUE"}, nil
 		}
 		return Cell{Kind: Bool, Raw: "0", Shown: "FALSE"}, nil
-	case int, int64, float64:
+	case int, int64:
 		s := fmt.Sprint(v)
-		if f, ok := v.(float64); ok {
-			s = strconv.FormatFloat(f, 'f', -1, 64)
+		return Cell{Kind: Number, Raw: s, Shown: s}, nil
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return Cell{}, &Refusal{"expression", "is used in an expression that gives no number, as a division by zero does",
+				"correct the cell, or let the expression say what is sent then"}
 		}
+		s := strconv.FormatFloat(v, 'f', -1, 64)
 		return Cell{Kind: Number, Raw: s, Shown: s}, nil
 	case time.Time:
 		s := v.Format(time.RFC3339)

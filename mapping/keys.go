@@ -50,8 +50,7 @@ var sheetFields = []field[SheetRule]{
 		func(p *parser, n *yaml.Node, s *SheetRule) { s.HeaderRow = p.count(n, "sheet.header_row", 1) }},
 	{"timezone", "where date-times without a zone were written down, e.g. Europe/London", false, readTimezone},
 	{"ambiguous_times", "a time that came twice because the clocks went back: refuse (default) or earlier", false, readAmbiguousTimes},
-	{"numbers", "how numbers look in text cells: {decimal, group}", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) { object(p, n, "sheet.numbers", &s.Numbers, numberFields) }},
+	{"numbers", "how numbers look in text cells: {decimal, group}", false, readNumbers},
 	{"when", "an expression that tells which rows to take", false,
 		func(p *parser, n *yaml.Node, s *SheetRule) { s.When = p.expression(n, "sheet.when") }},
 	{"hidden_rows", "rows that are hidden in the workbook: take (default) or skip", false,
@@ -64,13 +63,6 @@ var sheetFields = []field[SheetRule]{
 		}},
 	{"delimiter", "what parts the fields of a .csv file: \",\", \";\" or tab; default: told by its header", false,
 		func(p *parser, n *yaml.Node, s *SheetRule) { s.Delimiter = p.delimiter(n) }},
-}
-
-var numberFields = []field[Numbers]{
-	{"decimal", "the decimal separator; default .", false,
-		func(p *parser, n *yaml.Node, s *Numbers) { s.Decimal = p.separator(n, "decimal") }},
-	{"group", "the separator between groups of three digits; default ,", false,
-		func(p *parser, n *yaml.Node, s *Numbers) { s.Group = p.separator(n, "group") }},
 }
 
 var clientFields = []field[ClientRule]{

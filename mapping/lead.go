@@ -18,6 +18,7 @@ type Lead struct {
 	email, phone item
 	fields       []item
 	resume       int        // the order of the activity to resume at; -1 when the cell does not tell
+	nextStep     string     // the cell that tells it
 	acts         []actItems // activities on the client, as listed
 	claims       []claimItems
 }
@@ -256,6 +257,7 @@ func (r *reader) resume() int {
 		return at.order
 	}
 	name := squeeze(r.record.Cell(at.column).Shown)
+	r.lead.nextStep = name
 	order, known := at.orders[name]
 	if !known {
 		var names []string

@@ -20,8 +20,8 @@ func (n Numbers) Check() Misuses {
 			`write ",", ".", " " or "'", or "" for none`})
 	}
 	if n.Decimal == n.Group {
-		found = append(found, Misuse{"group", "number-separator", "decimal and group are the same character",
-			`write group: "" if numbers have no groups`})
+		found = append(found, Misuse{"group", "number-separator", "decimal and group are both “" + n.Group + "”, and a number could be read in two ways",
+			`declare both, e.g. numbers: {decimal: ",", group: "."}; group: "" if numbers have no groups`})
 	}
 	return found
 }

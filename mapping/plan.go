@@ -157,6 +157,7 @@ type Attribute struct {
 type Source struct {
 	Row     Row      // the row whose cell was used
 	Columns []int    // 0 = A
+	Names   []string // the columns as the mapping names them, case and white space folded
 	Texts   []string // the cells as a person reads them
 	// FoldCase tells that case makes no difference: an e-mail address, or a
 	// column that is part of a key.

@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +16,7 @@ func value(s string) mapping.Value { return mapping.Value{Field: mapping.StringV
 // from is the source of a value that came from one cell of a row.
 func from(row mapping.Row, column int, shown string) mapping.Source {
 	// E-mail and Agreement are keys, for which case makes no difference.
-	return mapping.Source{Row: row, Columns: []int{column}, Texts: []string{shown}, FoldCase: column == 0 || column == 4}
+	return mapping.Source{Row: row, Columns: []int{column}, Names: []string{strings.ToLower(strings.Split(flowHeader, " | ")[column])}, Texts: []string{shown}, FoldCase: column == 0 || column == 4}
 }
 
 func checkPlans(t *testing.T, want, got []mapping.Plan) {

@@ -248,6 +248,15 @@ func TestPlanConditions(t *testing.T) {
 			},
 		},
 		{
+			name:    "an expression that divides by zero gives no number",
+			mapping: "name: n\napi: v1\nclient: {key: No, existing: create, fields: {n: {expr: '1 / num(\"X\")', type: Number}, no: No}}\n",
+			sheet:   []string{"No | X", "1 | 0", "2 | 4"},
+			want: []string{
+				`1 n "1" [2]`, `Leads!B2: X is used in an expression that gives no number, as a division by zero does [expression]`,
+				`2 n "2" [3]`, `client [3] n=0.25 no="2"`,
+			},
+		},
+		{
 			name:    "a back-filled activity whose cells are all empty is invalid unless when leaves it out",
 			mapping: version1 + "activities: [{template: A, attributes: {x: X, y: Y}}, {template: B, when: has(\"X\"), attributes: {x: X}}]",
 			sheet:   []string{"No | X | Y", "1 | | y", "2 | |"},

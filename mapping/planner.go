@@ -256,7 +256,7 @@ func (p *planner) activity(steps []placed, i int, status Status, payload *boundP
 		act.Workflow = Workflow{name.value.Literal, payload.identifier}
 	}
 	if p.b.resume.given && p.b.resume.column >= 0 && a.order >= 0 {
-		act.StatusSource = Source{Row: rows[0], Columns: []int{p.b.table(rows[0].Table()).resume.column}}
+		act.StatusSource = p.nextStep(rows[0])
 	}
 	var empty []LeftOut
 	if status != Open {
@@ -269,6 +269,12 @@ func (p *planner) activity(steps []placed, i int, status Status, payload *boundP
 	}
 	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, Title: a.rule.Template.Text, Activity: act, LeftOut: empty}
 	return append(steps, placed{step, on, status == Open && a.order >= 0})
+}
+
+// nextStep is the cell that says where the client resumes; the rows agree on it.
+func (p *planner) nextStep(row Row) Source {
+	return Source{Row: row, Columns: []int{p.b.table(row.Table()).resume.column},
+		Names: foldHeaders(p.b.mapping.ResumeAt.Column.Text), Texts: []string{p.leads[0].nextStep}}
 }
 
 func (p *planner) attributes(payload *boundPayload) (list []Attribute, empty []LeftOut) {

@@ -89,7 +89,6 @@ func TestRefusalsSayAll(t *testing.T) {
 func TestEveryRefusalIsTried(t *testing.T) {
 	tried := map[string]bool{
 		"date-format": true, // Check refuses it with the mapping
-		"time-zone":   true, // see TestConvertDateTime: Bind asks for the zone where a format is given
 	}
 	for _, tc := range refusalCases {
 		tried[tc.code] = true

@@ -50,6 +50,8 @@ type Environment struct {
 	claimTypes map[string]claimType
 	dir        string        // the environments file's folder
 	where      problem.Where // the entry's place; zero for a sandbox without one
+
+	agreeAt map[string]problem.Where // where the fields of wire.lookup_agree stand
 }
 
 // Limits is how much an environment can take. The service document shows no

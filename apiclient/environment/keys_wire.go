@@ -28,7 +28,7 @@ var wireFields = []field[apiclient.Wire]{
 		func(r *reader, v value, w *apiclient.Wire) { w.LookupClientID = r.pointer(v, true) }},
 	{"lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id", formPointer,
 		func(r *reader, v value, w *apiclient.Wire) { w.LookupContactID = r.pointer(v, true) }},
-	{"lookup_agree", "client fields and where a look-up's answer has them; compared before a client is taken over",
+	{"lookup_agree", "client fields, which the mapping must fill, and where a look-up's answer has them; compared before a client is taken over",
 		formMap(formPointer), readLookupAgree},
 	{"link_body", "the body of the magic-link request; default {}", form{"type": "object"},
 		func(r *reader, v value, w *apiclient.Wire) { w.LinkBody = r.jsonObject(v) }},

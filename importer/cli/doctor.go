@@ -94,7 +94,8 @@ func (d *diagnosis) say(f apiclient.Finding) {
 	}
 }
 
-// secrets fetches them and reads the TLS files, which makes the client.
+// secrets fetches them and reads the TLS files, which makes the client, and
+// tells what else is wrong with the configuration.
 func (d *diagnosis) secrets(ctx context.Context, s *setup, where place) error {
 	for _, w := range s.warnings {
 		d.say(apiclient.Finding{Check: "secrets", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
@@ -102,6 +103,9 @@ func (d *diagnosis) secrets(ctx context.Context, s *setup, where place) error {
 	err := s.connect(ctx, settings{place: where, readOnly: true, run: uuid.NewString()})
 	var found problem.List
 	if err != nil && addProblems(&found, err) != nil {
+		return err
+	}
+	if err := addProblems(&found, s.checkAgreement()); err != nil {
 		return err
 	}
 	for _, p := range found {

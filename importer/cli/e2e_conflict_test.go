@@ -132,5 +132,8 @@ func TestConflictOverAClient(t *testing.T) {
 		if n := s.mustRun(code).posts()["client"]; n != 0 {
 			t.Errorf("appears %v: the third run asked for %d clients", appears, n)
 		}
+		if got := s.results()[1]["What to do"]; !appears && !strings.Contains(got, "looks the client up again and decides") {
+			t.Errorf("what to do about a client who is parked still: %q", got)
+		}
 	}
 }

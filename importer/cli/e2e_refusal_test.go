@@ -137,3 +137,15 @@ func TestSignal(t *testing.T) {
 	}
 	s.checkPromise()
 }
+
+// TestNoTimezone says that the mapping lacks something, not the cell.
+func TestNoTimezone(t *testing.T) {
+	rows := leads(2)
+	rows[1][7] = "many"
+	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}\n", "", 1), rows)
+	s.mustRun(1)
+	want := []string{"Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again.", "Correct the cell and run again."}
+	if diff := cmp.Diff(want, column(s.results(), "What to do")); diff != "" {
+		t.Errorf("what to do (-want +got):\n%s", diff)
+	}
+}

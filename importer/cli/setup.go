@@ -67,6 +67,9 @@ func prepare(ctx context.Context, want settings) (*setup, error) {
 			return s, err
 		}
 	}
+	if err := collect(s.checkAgreement()); err != nil {
+		return s, err
+	}
 	if s.env != nil && s.mapping.Name.Text != "" {
 		for _, from := range want.origins {
 			if err := from.refuses(s); err != nil {
@@ -154,6 +157,20 @@ func (s *setup) chooseEnvironment(where place) error {
 	s.env, s.state, s.warnings = env, where.stateFolder(env, path), env.Warnings()
 	s.scope = env.Identity(apiclient.Version(s.mapping.API.Text))
 	return refuseShared(s.state)
+}
+
+// checkAgreement refuses an environment that compares a client field that the
+// mapping does not fill before it takes a client over.
+func (s *setup) checkAgreement() error {
+	client := s.mapping.Client
+	if s.env == nil || client.Existing != mapping.Reuse || len(client.Fields) == 0 {
+		return nil
+	}
+	fields := make([]string, len(client.Fields))
+	for i, f := range client.Fields {
+		fields[i] = f.Name.Text
+	}
+	return s.env.CheckAgreement(fields).Err()
 }
 
 // sheetOptions are how the mapping reads its sheet.
