@@ -236,10 +236,7 @@ func (p *pass) addValue(c cell, kind cellType, style *format) error {
 func (p *pass) addNumber(c cell, style *format) error {
 	c.cell.Kind = mapping.Number
 	c.raw = p.keep(p.value)
-	if style.isDate() {
-		c.cell.Kind = mapping.DateCell
-	}
-	if (style == nil || !style.isDate() && style.sections == nil) && isPlain(p.value) {
+	if (style == nil || style.sections == nil) && isPlain(p.value) {
 		c.shown = c.raw
 		p.found = append(p.found, c)
 		return nil
@@ -249,12 +246,9 @@ func (p *pass) addNumber(c cell, style *format) error {
 		return p.cellDamaged("holds a number that is none")
 	}
 	from := len(p.buf)
-	if style.isDate() {
-		if p.buf, ok = style.renderSerial(p.buf, d, p.date1904); !ok {
-			p.buf = d.appendGeneral(p.buf)
-		}
-	} else {
-		p.buf = style.render(p.buf, d)
+	isDate := false
+	if p.buf, isDate = style.show(p.buf, d, p.date1904); isDate {
+		c.cell.Kind = mapping.DateCell
 	}
 	c.shown = span{from, len(p.buf)}
 	p.found = append(p.found, c)
