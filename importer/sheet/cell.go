@@ -63,12 +63,16 @@ func (p *pass) readCell() error {
 		case t == endTag:
 			return p.addCell(kind, style, formula, stored)
 		case t != startTag:
+			if p.isText() {
+				return p.cellDamaged("holds what is neither a value nor a formula")
+			}
 			continue
 		}
+		before := len(p.value)
 		switch string(p.name) {
 		case "v":
 			stored = true
-			p.value, err = p.content(p.value[:0])
+			p.value, err = p.content(p.value)
 		case "f":
 			formula = true
 			err = p.skip()
@@ -76,9 +80,14 @@ func (p *pass) readCell() error {
 			if kind != inlineType {
 				return p.cellDamaged("holds a text but is of another type")
 			}
-			p.value, err = p.richText(p.value[:0])
-		default:
+			p.value, err = p.richText(p.value)
+		case "extLst":
 			err = p.skip()
+		default:
+			err = p.cellDamaged("holds what is neither a value nor a formula")
+		}
+		if err == nil && before > 0 && len(p.value) > before {
+			err = p.cellDamaged("holds two values")
 		}
 		if err != nil {
 			return err

@@ -44,7 +44,8 @@ func TestCells(t *testing.T) {
 			"2 | A number \"1\" | D number \"4\"\n3 | B number \"2\"\n4 | E number \"5\""},
 		{"hidden", `<row r="2" hidden="1"><c r="A2"><v>1</v></c></row><row r="3" hidden="0"><c r="A3"><v>1</v></c></row>`, "2 hidden | A number \"1\"\n3 | A number \"1\""},
 		{"last cell", `<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`, `1048576 | XFD number "1"`},
-		{"unknown elements", `<row r="2"><extLst><c r="Z2"><v>9</v></c></extLst><c r="A2"><v>1</v><extLst><v>2</v></extLst></c></row>`, `2 | A number "1"`},
+		{"empty values beside one", `<row r="2"><c r="A2" t="inlineStr"><v/><is><t>a</t></is></c><c r="B2"><v>1</v><v></v></c></row>`, `2 | A text "a" | B number "1"`},
+		{"extensions", `<row r="2"><extLst><c r="Z2"><v>9</v></c></extLst><c r="A2"><v>1</v><extLst><v>2</v></extLst></c></row>`, `2 | A number "1"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
