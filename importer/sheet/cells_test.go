@@ -95,6 +95,33 @@ func TestMergedCells(t *testing.T) {
 	}
 }
 
+// The areas to be warned of: those below the header that leave a cell of its
+// columns empty.
+func TestMerged(t *testing.T) {
+	xml := `<worksheet><sheetData>
+		<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c><c r="C2"><v>3</v></c></row>
+		<row r="3"><c r="A3"><v>1</v></c></row>
+		</sheetData><mergeCells>
+		<mergeCell ref="B9:C9"/><mergeCell ref="A9:A10"/><mergeCell ref="C5:E6"/><mergeCell ref="C7:E7"/><mergeCell ref="D3:D4"/>
+		<mergeCell ref="A4:A4"/><mergeCell ref="B4"/><mergeCell ref="A1:C1"/><mergeCell ref="B2:B3"/><mergeCell ref="A3:B3"/>
+		</mergeCells></worksheet>`
+	r, err := sheet.Open(save(t, workbook(xml).zip()), sheet.Options{HeaderRow: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got []string
+	for a := range r.Merged() {
+		got = append(got, a.String())
+	}
+	if diff := cmp.Diff([]string{"A3:B3", "C5:E6", "A9:A10", "B9:C9"}, got); diff != "" {
+		t.Error(diff)
+	}
+	for range r.Merged() {
+		break
+	}
+}
+
 func TestPassesAreIndependent(t *testing.T) {
 	r, err := sheet.Open(save(t, workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row><row r="3"><c r="A3"><v>2</v></c></row>`)).zip()), sheet.Options{})
 	if err != nil {

@@ -13,7 +13,7 @@ type tab struct {
 	part     string
 	strings  *sharedStrings
 	styles   []*format
-	merges   []area
+	merges   []Area
 	date1904 bool
 }
 
