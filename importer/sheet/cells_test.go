@@ -49,12 +49,14 @@ func TestCells(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, all, err := read(save(t, workbook(rows(tt.xml)).zip()), sheet.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want+"\n", dump(all)); diff != "" {
-				t.Error(diff)
+			for _, xml := range []string{tt.xml, unplain(tt.xml)} {
+				_, all, err := read(save(t, workbook(rows(xml)).zip()), sheet.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want+"\n", dump(all)); diff != "" {
+					t.Error(diff)
+				}
 			}
 		})
 	}
