@@ -3,6 +3,7 @@ package sheet
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // codeToken is one piece of a number format code.
@@ -85,16 +86,16 @@ func scanToken(code string) (t codeToken, n int) {
 			return codeToken{w.kind, code[:len(w.text)]}, len(w.text)
 		}
 	}
-	first := []rune(code[:min(len(code), 4)])[0]
-	if strings.ContainsRune("abdeghmrsy", unicode.ToLower(first)) {
-		n = len(code) - len(strings.TrimLeft(code, string(unicode.ToLower(first))+string(unicode.ToUpper(first))))
-		return codeToken{dateCode, code[:n]}, n
-	}
+	first, n := utf8.DecodeRuneInString(code)
 	kind := textCode
-	if '1' <= first && first <= '9' {
+	switch {
+	case strings.ContainsRune("abdeghmrsy", unicode.ToLower(first)):
+		kind = dateCode
+		n = len(code) - len(strings.TrimLeft(code, strings.ToLower(code[:n])+strings.ToUpper(code[:n])))
+	case '1' <= first && first <= '9':
 		kind = digitCode
 	}
-	return codeToken{kind, string(first)}, len(string(first))
+	return codeToken{kind, code[:n]}, n
 }
 
 // codeWords are the tokens that are always written alike, but for their case.
@@ -106,19 +107,15 @@ var codeWords = []codeToken{
 // scanEscape takes the character after it along: \x shows it, _x is a space as
 // wide as it, *x fills the cell with it, of which nothing is shown.
 func scanEscape(code string) (t codeToken, n int) {
-	escaped := ""
-	for _, c := range code[1:] {
-		escaped = string(c)
-		break
-	}
-	n = 1 + len(escaped)
+	_, n = utf8.DecodeRuneInString(code[1:])
+	n++
 	switch code[0] {
 	case '_':
-		escaped = " "
+		return codeToken{textCode, " "}, n
 	case '*':
-		escaped = ""
+		return codeToken{textCode, ""}, n
 	}
-	return codeToken{textCode, escaped}, n
+	return codeToken{textCode, code[1:n]}, n
 }
 
 // isElapsed tells whether what stands in brackets is h, m or s, or one of them
