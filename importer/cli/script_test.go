@@ -84,7 +84,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "refuses": refuses, "scrub": scrub, "steady": steady,
-			"encrypt": encryptWorkbook, "hide": hideRows,
+			"encrypt": encryptWorkbook, "hide": hideRows, "merge": mergeCells,
 			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
 			"service": startService, "sent": sent, "serve": serve, "stop": stop,
 			"expand": expand, "hold": hold,

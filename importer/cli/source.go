@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -26,6 +27,8 @@ type table interface {
 	// Records are the rows below the header. A Record's cells are valid until
 	// the next one.
 	Records() iter.Seq2[mapping.Record, error]
+	// Merged are the merged cells that leave others empty.
+	Merged() iter.Seq[sheet.Area]
 	// Encrypted tells that the sheet's file is.
 	Encrypted() bool
 }
@@ -120,6 +123,9 @@ func (s *setup) openSheets(want settings) error {
 		if err := addProblems(&found, err); err != nil {
 			return err
 		}
+	}
+	for i, src := range s.sources {
+		s.warnings = append(s.warnings, mergedCells(src.reader.Merged(), src.sheet(i))...)
 	}
 	return found.Err()
 }

@@ -39,6 +39,7 @@ func openWorkbook(file io.ReaderAt, size int64, o Options) (*Reader, error) {
 		sheet: mapping.Sheet{
 			File: o.As, Name: entry.name, HeaderRow: o.HeaderRow, Header: header, Date1904: b.date1904,
 		},
+		merges:     t.merges,
 		properties: properties,
 		records:    func() iter.Seq2[mapping.Record, error] { return below(t, o.As, o.HeaderRow) },
 	}, nil

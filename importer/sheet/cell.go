@@ -63,12 +63,16 @@ func (p *pass) readCell() error {
 		case t == endTag:
 			return p.addCell(kind, style, formula, stored)
 		case t != startTag:
+			if p.isText() {
+				return p.cellDamaged("holds what is neither a value nor a formula")
+			}
 			continue
 		}
+		before := len(p.value)
 		switch string(p.name) {
 		case "v":
 			stored = true
-			p.value, err = p.content(p.value[:0])
+			p.value, err = p.content(p.value)
 		case "f":
 			formula = true
 			err = p.skip()
@@ -76,9 +80,14 @@ func (p *pass) readCell() error {
 			if kind != inlineType {
 				return p.cellDamaged("holds a text but is of another type")
 			}
-			p.value, err = p.richText(p.value[:0])
-		default:
+			p.value, err = p.richText(p.value)
+		case "extLst":
 			err = p.skip()
+		default:
+			err = p.cellDamaged("holds what is neither a value nor a formula")
+		}
+		if err == nil && before > 0 && len(p.value) > before {
+			err = p.cellDamaged("holds two values")
 		}
 		if err != nil {
 			return err
@@ -236,10 +245,7 @@ func (p *pass) addValue(c cell, kind cellType, style *format) error {
 func (p *pass) addNumber(c cell, style *format) error {
 	c.cell.Kind = mapping.Number
 	c.raw = p.keep(p.value)
-	if style.isDate() {
-		c.cell.Kind = mapping.DateCell
-	}
-	if (style == nil || !style.isDate() && style.sections == nil) && isPlain(p.value) {
+	if (style == nil || style.sections == nil) && isPlain(p.value) {
 		c.shown = c.raw
 		p.found = append(p.found, c)
 		return nil
@@ -249,12 +255,9 @@ func (p *pass) addNumber(c cell, style *format) error {
 		return p.cellDamaged("holds a number that is none")
 	}
 	from := len(p.buf)
-	if style.isDate() {
-		if p.buf, ok = style.renderSerial(p.buf, d, p.date1904); !ok {
-			p.buf = d.appendGeneral(p.buf)
-		}
-	} else {
-		p.buf = style.render(p.buf, d)
+	isDate := false
+	if p.buf, isDate = style.show(p.buf, d, p.date1904); isDate {
+		c.cell.Kind = mapping.DateCell
 	}
 	c.shown = span{from, len(p.buf)}
 	p.found = append(p.found, c)

@@ -44,16 +44,19 @@ func TestCells(t *testing.T) {
 			"2 | A number \"1\" | D number \"4\"\n3 | B number \"2\"\n4 | E number \"5\""},
 		{"hidden", `<row r="2" hidden="1"><c r="A2"><v>1</v></c></row><row r="3" hidden="0"><c r="A3"><v>1</v></c></row>`, "2 hidden | A number \"1\"\n3 | A number \"1\""},
 		{"last cell", `<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`, `1048576 | XFD number "1"`},
-		{"unknown elements", `<row r="2"><extLst><c r="Z2"><v>9</v></c></extLst><c r="A2"><v>1</v><extLst><v>2</v></extLst></c></row>`, `2 | A number "1"`},
+		{"empty values beside one", `<row r="2"><c r="A2" t="inlineStr"><v/><is><t>a</t></is></c><c r="B2"><v>1</v><v></v></c></row>`, `2 | A text "a" | B number "1"`},
+		{"extensions", `<row r="2"><extLst><c r="Z2"><v>9</v></c></extLst><c r="A2"><v>1</v><extLst><v>2</v></extLst></c></row>`, `2 | A number "1"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, all, err := read(save(t, workbook(rows(tt.xml)).zip()), sheet.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tt.want+"\n", dump(all)); diff != "" {
-				t.Error(diff)
+			for _, xml := range []string{tt.xml, unplain(tt.xml)} {
+				_, all, err := read(save(t, workbook(rows(xml)).zip()), sheet.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want+"\n", dump(all)); diff != "" {
+					t.Error(diff)
+				}
 			}
 		})
 	}
@@ -91,6 +94,33 @@ func TestMergedCells(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"1", "", "3"}, got.Header); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The areas to be warned of: those below the header that leave a cell of its
+// columns empty.
+func TestMerged(t *testing.T) {
+	xml := `<worksheet><sheetData>
+		<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c><c r="C2"><v>3</v></c></row>
+		<row r="3"><c r="A3"><v>1</v></c></row>
+		</sheetData><mergeCells>
+		<mergeCell ref="B9:C9"/><mergeCell ref="A9:A10"/><mergeCell ref="C5:E6"/><mergeCell ref="C7:E7"/><mergeCell ref="D3:D4"/>
+		<mergeCell ref="A4:A4"/><mergeCell ref="B4"/><mergeCell ref="A1:C1"/><mergeCell ref="B2:B3"/><mergeCell ref="A3:B3"/>
+		</mergeCells></worksheet>`
+	r, err := sheet.Open(save(t, workbook(xml).zip()), sheet.Options{HeaderRow: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got []string
+	for a := range r.Merged() {
+		got = append(got, a.String())
+	}
+	if diff := cmp.Diff([]string{"A3:B3", "C5:E6", "A9:A10", "B9:C9"}, got); diff != "" {
+		t.Error(diff)
+	}
+	for range r.Merged() {
+		break
 	}
 }
 

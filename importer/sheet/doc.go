@@ -8,7 +8,8 @@
 //	workbook.go  which sheets there are, relations, date system (choose, properties)
 //	strings.go   the shared strings
 //	styles.go    cell styles: which number format a cell has
-//	format.go    number format codes: date or number (section)
+//	code.go      number format codes, token by token
+//	format.go    which section of a format shows a number (section, dateparts)
 //	render.go    how a number is shown (decimal, serial)
 //	book.go      a sheet with its header
 //	pass.go      one pass over a sheet's rows (cell)
@@ -31,9 +32,10 @@
 // stray-quote, wrong-row, damaged-file, file-too-large. Contents of cells never
 // stand in a message.
 //
-// Decisions about cells that a file leaves open: a format of elapsed time
+// Decisions about cells that a file leaves open: whether a number is a date is
+// told by the section of its format that shows it; a format of elapsed time
 // ([h]:mm) is a number's, shown as it is there (26:30); a cell of type d is a
 // text in ISO 8601; a number that its format shows nothing of, or as a
-// fraction, is shown as in General; a text's own format section ("Ref "@) is
-// not applied.
+// fraction, is shown as in General, with its sign; a text's own format section
+// ("Ref "@) is not applied.
 package sheet

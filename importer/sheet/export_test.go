@@ -6,11 +6,6 @@ func Show(code, value string) string {
 	if !ok {
 		return ""
 	}
-	f := compile(code)
-	if f.isDate() {
-		if shown, ok := f.renderSerial(nil, d, false); ok {
-			return string(shown)
-		}
-	}
-	return string(f.render(nil, d))
+	shown, _ := compile(code).show(nil, d, false)
+	return string(shown)
 }

@@ -1,8 +1,14 @@
 package sheet_test
 
 import (
+	"fmt"
 	"html"
+	"strconv"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
@@ -68,6 +74,59 @@ func TestShown(t *testing.T) {
 		{`"day" 0`, "3", n, "day 3"},
 		{`0 "months"`, "3", n, "3 months"},
 
+		// What is quoted or escaped is text, whatever it means elsewhere.
+		{`"No;"00000`, "41", n, "No;00041"},
+		{`"Lead #"00000`, "41", n, "Lead #00041"},
+		{`"A0"000`, "41", n, "A0041"},
+		{`0"%"`, "41", n, "41%"},
+		{`"50% of "0.0`, "41", n, "50% of 41.0"},
+		{`"a@b "0`, "41", n, "a@b 41"},
+		{`"[x] "0`, "41", n, "[x] 41"},
+		{`"Dr. General "0`, "41", n, "Dr. General 41"},
+		{`0" E+0"`, "41", n, "41 E+0"},
+		{`"a\b_c*d "0`, "41", n, `a\b_c*d 41`},
+		{`"no, "0`, "41", n, "no, 41"},
+		{`\;0;\;\;0`, "-41", n, ";;41"},
+		{`0_;;(0_;)`, "-41", n, "(41 )"},
+		{`0*;;(0)`, "-41", n, "(41)"},
+		{`[$;-409]0;(0)`, "-41", n, "(41)"},
+		{`\"0;(0)\"`, "-41", n, `(41)"`},
+		{`00\/00`, "1234", n, "12/34"},
+		{`'0`, "5", n, "'5"},
+		{"0;0;0;@;0", "41.5", n, "41.5"},
+		{"[>1][]0", "5", n, "5"},
+		{"[>x]0;00", "5", n, "5"},
+		{"0/8", "5.5", n, "5.5"},
+		{"[h].mm", "1.1041666666666667", n, "26.30"},
+		{"0[", "5", n, "5"},
+		{`0"`, "5", n, "5"},
+		{`"Ref; no "dd/mm/yyyy`, "29342", d, "1980-05-01"},
+		{`"0;0"dd/mm/yyyy`, "29342", d, "1980-05-01"},
+		{`"day "0;"dd"`, "3", n, "day 3"},
+
+		// A section that shows nothing of a number: all of it, with its sign.
+		{"0.00;;", "-1234.5", n, "-1234.5"},
+		{"#,##0.00;", "-1234.5", n, "-1234.5"},
+		{`#,##0;""`, "-1234.5", n, "-1234.5"},
+		{`#,##0;;"-"`, "-1234.5", n, "-1234.5"},
+		{";;;", "-1234.5", n, "-1234.5"},
+		{";;;", "0", n, "0"},
+		{"0;# ?/?", "-1.5", n, "-1.5"},
+
+		// The section that a number selects tells whether it is a date.
+		{`[=0]"";dd/mm/yyyy`, "29342", d, "1980-05-01"},
+		{`[=0]"";dd/mm/yyyy`, "0", n, "0"},
+		{`[=0]"-";dd/mm/yyyy`, "0", n, "-"},
+		{"[>40000]dd/mm/yyyy;0", "29342", n, "29342"},
+		{"[>40000]dd/mm/yyyy;0", "40001", d, "2009-07-07"},
+		{"[>40000]dd/mm/yyyy", "29342", n, "29342"},
+		{"[<1]hh:mm;dd/mm/yyyy", "0.25", d, "06:00:00"},
+		{"[<1]hh:mm;dd/mm/yyyy", "29342.25", d, "1980-05-01"},
+		{"dd/mm/yyyy;;", "29342", d, "1980-05-01"},
+		{"dd/mm/yyyy;;", "0", n, "0"},
+		{"dd/mm/yyyy;(0)", "-5", n, "(5)"},
+		{"0;0;dd/mm/yyyy", "29342", n, "29342"},
+
 		{"dd/mm/yyyy", "29342", d, "1980-05-01"},
 		{"dd/mm/yyyy;@", "29342", d, "1980-05-01"},
 		{`[$-F800]dddd\,\ mmmm\ dd\,\ yyyy`, "29342", d, "1980-05-01"},
@@ -102,6 +161,41 @@ func TestShown(t *testing.T) {
 				t.Errorf("got kind %d raw %q shown %q, want kind %d shown %q", c.Kind, c.Raw, c.Shown, tt.kind, tt.want)
 			}
 		})
+	}
+}
+
+// Whatever is quoted stands before the number as it is, and parts nothing: one
+// number is never shown as another.
+func TestQuotedInFormats(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		quoted := rapid.StringOfN(rapid.RuneFrom([]rune(`;[]0#?.,%@\\_*/E+-dmyhsG '<>=é年`)), 0, 12, -1).Draw(t, "quoted")
+		n := rapid.IntRange(-99_999, 99_999).Draw(t, "number")
+		want := fmt.Sprintf("%s%05d", quoted, n)
+		if n < 0 {
+			want = fmt.Sprintf("-%s%05d", quoted, -n)
+		}
+		got := sheet.Show(`"`+quoted+`"00000`, strconv.Itoa(n))
+		if diff := cmp.Diff(strings.TrimSpace(want), got); diff != "" {
+			t.Error(diff)
+		}
+		var escaped strings.Builder
+		for _, c := range quoted {
+			escaped.WriteString(`\` + string(c))
+		}
+		if again := sheet.Show(escaped.String()+"00000", strconv.Itoa(n)); again != got {
+			t.Errorf("escaped: got %q, quoted %q", again, got)
+		}
+	})
+}
+
+// Excel writes a format that only newer versions understand twice.
+func TestFormatInAlternatives(t *testing.T) {
+	styles := `<styleSheet xmlns:mc="x"><numFmts><mc:AlternateContent><mc:Choice Requires="x16r2"><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy" x16r2:formatCode16="x"/></mc:Choice>` +
+		`<mc:Fallback><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy"/></mc:Fallback></mc:AlternateContent></numFmts><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
+	p := workbook(rows(`<row r="2"><c r="A2" s="0"><v>29342</v></c></row>`)).with("xl/styles.xml", styles)
+	_, all, err := read(save(t, p.zip()), sheet.Options{})
+	if err != nil || all[0].Cell(0).Shown != "1980-05-01" {
+		t.Error(dump(all), err)
 	}
 }
 

@@ -75,6 +75,30 @@ func hostileFiles() []hostileFile {
 		named("Latin-1", inSheet(`<?xml version="1.0" encoding="ISO-8859-1"?>`+rows("")), "damaged-workbook"),
 		named("UTF-16", inSheet("\xFF\xFE<\x00a\x00"), "damaged-workbook"),
 		named("merged cells upside down", inSheet(strings.Replace(rows(""), "</worksheet>", `<mergeCells><mergeCell ref="B2:A1"/></mergeCells></worksheet>`, 1)), "damaged-workbook"),
+		named("row in another element", row(`<AlternateContent><Choice><row r="2"><c r="A2"><v>1</v></c></row></Choice></AlternateContent>`), "damaged-workbook"),
+		named("row in the wrong case", row(`<Row r="2"><c r="A2"><v>1</v></c></Row>`), "damaged-workbook"),
+		named("cell in another element", row(`<row r="2"><AlternateContent><Choice><c r="A2"><v>1</v></c></Choice></AlternateContent></row>`), "damaged-workbook"),
+		named("cell in the wrong case", row(`<row r="2"><C r="A2"><v>1</v></C></row>`), "damaged-workbook"),
+		named("value in the wrong case", row(`<row r="2"><c r="A2"><V>1</V></c></row>`), "damaged-workbook"),
+		named("value in another element", row(`<row r="2"><c r="A2"><x><v>1</v></x></c></row>`), "damaged-workbook"),
+		named("element in a value", row(`<row r="2"><c r="A2"><v>1<x>2</x></v></c></row>`), "damaged-workbook"),
+		named("two values", row(`<row r="2"><c r="A2"><v>1</v><v>2</v></c></row>`), "damaged-workbook"),
+		named("two texts", row(`<row r="2"><c r="A2" t="inlineStr"><is><t>a</t></is><is><t>b</t></is></c></row>`), "damaged-workbook"),
+		named("value of an inline text", row(`<row r="2"><c r="A2" t="inlineStr"><is><t>a</t></is><v>b</v></c></row>`), "damaged-workbook"),
+		named("text in another element", row(`<row r="2"><c r="A2" t="inlineStr"><is><x><t>a</t></x></is></c></row>`), "damaged-workbook"),
+		named("text between cells", row(`<row r="2"><c r="A2"><v>1</v></c>12</row>`), "damaged-workbook"),
+		named("text between rows", row(`<row r="2"><c r="A2"><v>1</v></c></row>12`), "damaged-workbook"),
+		named("text in a cell", row(`<row r="2"><c r="A2">12</c></row>`), "damaged-workbook"),
+		named("shared string in the wrong case", good.with("xl/sharedStrings.xml", `<sst><SI><t>a</t></SI><si><t>b</t></si></sst>`).zip(), "damaged-workbook"),
+		named("shared string in another element", good.with("xl/sharedStrings.xml", `<sst><x><si><t>a</t></si></x></sst>`).zip(), "damaged-workbook"),
+		named("run in the wrong case", good.with("xl/sharedStrings.xml", `<sst><si><r><T>a</T></r></si></sst>`).zip(), "damaged-workbook"),
+		named("cell style in another element", good.with("xl/styles.xml", `<styleSheet><cellXfs><x><xf/></x><xf numFmtId="14"/></cellXfs></styleSheet>`).zip(), "damaged-workbook"),
+		named("hidden neither true nor false", row(`<row r="2" hidden="True"><c r="A2"><v>1</v></c></row>`), "damaged-workbook"),
+		named("date1904 in capitals", good.with("xl/workbook.xml", date1904("TRUE")).zip(), "damaged-workbook"),
+		named("date1904 on", good.with("xl/workbook.xml", date1904("on")).zip(), "damaged-workbook"),
+		named("date1904 with spaces", good.with("xl/workbook.xml", date1904(" 1 ")).zip(), "damaged-workbook"),
+		named("date1904 empty", good.with("xl/workbook.xml", date1904("")).zip(), "damaged-workbook"),
+		named("sheet of an unknown state", good.with("xl/workbook.xml", `<workbook><sheets><sheet name="S" state="Hidden" r:id="r1"/></sheets></workbook>`).zip(), "damaged-workbook"),
 		named("no sheet part", good.with("xl/worksheets/sheet1.xml", "").zip(), "damaged-workbook"),
 		named("no styles part", good.with("xl/styles.xml", "").zip(), "damaged-workbook"),
 		named("no strings part", good.with("xl/sharedStrings.xml", "").zip(), "damaged-workbook"),
@@ -113,6 +137,11 @@ func TestHostile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// date1904 is a workbook part that tells its date system so.
+func date1904(value string) string {
+	return `<workbook><workbookPr date1904="` + value + `"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`
 }
 
 func manyParts() []byte {

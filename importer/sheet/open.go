@@ -30,6 +30,7 @@ type Options struct {
 // side by side, from any goroutine, until Close.
 type Reader struct {
 	sheet      mapping.Sheet
+	merges     []Area
 	properties map[string]string
 	records    func() iter.Seq2[mapping.Record, error]
 	encrypted  bool

@@ -13,7 +13,7 @@ type tab struct {
 	part     string
 	strings  *sharedStrings
 	styles   []*format
-	merges   []area
+	merges   []Area
 	date1904 bool
 }
 
@@ -94,12 +94,10 @@ func (p *pass) sheetData() error {
 			return err
 		case t == endTag:
 			return nil
-		case t != startTag:
-			continue
-		case string(p.name) == "row":
+		case t == startTag && string(p.name) == "row":
 			err = p.readRow()
-		default:
-			err = p.skip()
+		case t == startTag || p.isText():
+			err = p.damaged("after row %d stands what is no row", p.row)
 		}
 		if err != nil || p.stopped {
 			return err
@@ -121,14 +119,14 @@ func (p *pass) readRow() error {
 			return err
 		case t == endTag:
 			return p.deliver(hidden)
-		case t != startTag:
-			continue
-		case string(p.name) == "c":
+		case t == startTag && string(p.name) == "c":
 			if err = p.readCell(); err == nil && len(p.buf) > maxRecord {
 				err = p.damaged("row %d holds more than 16 MiB of text", p.row)
 			}
-		default:
+		case t == startTag && string(p.name) == "extLst":
 			err = p.skip()
+		case t == startTag || p.isText():
+			err = p.damaged("row %d holds what is no cell", p.row)
 		}
 		if err != nil {
 			return err
@@ -149,7 +147,9 @@ func (p *pass) rowAttributes() (hidden bool, err error) {
 				return false, p.damaged("after row %d stands a row whose number is none of a sheet's", p.row)
 			}
 		case "hidden":
-			hidden = isTrue(string(value))
+			if hidden, ok = boolean(string(value)); !ok {
+				return false, p.damaged("whether row %d is hidden cannot be told; expected 1, 0, true or false", row)
+			}
 		}
 	}
 	if row <= p.row || row > maxRows {

@@ -1,5 +1,10 @@
 package sheet
 
+import "slices"
+
+// severalValues are the kinds of properties that hold elements, and no text.
+var severalValues = []string{"vector", "array", "variant"}
+
 // readProperties reads the custom document properties.
 func readProperties(a *archive) (map[string]string, error) {
 	roots, err := a.relations("")
@@ -21,7 +26,7 @@ func readProperties(a *archive) (map[string]string, error) {
 			attrs, err := s.attributes()
 			name = attrs["name"]
 			return err
-		case len(path) == 3 && path[1] == "property":
+		case len(path) == 3 && path[1] == "property" && !slices.Contains(severalValues, path[2]):
 			value, err := s.content(nil)
 			all[name] = string(decodeEscapes(value, 0))
 			return err

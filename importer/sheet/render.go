@@ -5,80 +5,37 @@ import (
 	"strconv"
 )
 
-// render appends a number as the format shows it. What it shows nothing of, or
-// cannot show, is shown as in General.
-func (f *format) render(dst []byte, d decimal) []byte {
+// show appends a number as the format shows it, and tells whether that is a
+// date. What it shows nothing of, or cannot show, is shown as in General.
+func (f *format) show(dst []byte, d decimal, date1904 bool) (shown []byte, date bool) {
+	s, signless := f.pick(d)
+	if s.isDate() {
+		if shown, ok := s.renderSerial(dst, d, date1904); ok {
+			return shown, true
+		}
+		return d.appendGeneral(dst), true
+	}
 	from := len(dst)
-	if f != nil && len(f.sections) > 0 {
-		s, signless := f.pick(d)
-		if s != nil {
-			if signless {
-				d.negative = false
-			}
-			dst = s.render(dst, d)
-			shown := bytes.TrimSpace(dst[from:])
-			dst = append(dst[:from], shown...)
+	if s != nil && len(s.items) > 0 {
+		if d.negative && !signless {
+			dst = append(dst, '-')
+		}
+		body := len(dst)
+		dst = s.render(dst, d)
+		if len(bytes.TrimSpace(dst[body:])) > 0 {
+			return append(dst[:from], bytes.TrimSpace(dst[from:])...), false
 		}
 	}
-	if len(dst) == from {
-		dst = d.appendGeneral(dst)
-	}
-	return dst
+	return d.appendGeneral(dst[:from]), false
 }
 
-// pick is the section for a number. signless tells that the section itself
-// says that the number is negative.
-func (f *format) pick(d decimal) (s *section, signless bool) {
-	v := d.float()
-	last := len(f.sections) - 1
-	for i := range f.sections {
-		s := &f.sections[i]
-		var holds bool
-		switch {
-		case s.operator != "":
-			holds = compare(v, s.operator, s.operand)
-		case i == last && i > 0:
-			return s, i == 1 && f.sections[0].operator == ""
-		case last == 0:
-			holds = true
-		case i == 0:
-			holds = v > 0 || v == 0 && last == 1
-		default:
-			holds = v < 0
-			signless = true
-		}
-		if holds {
-			return s, signless && s.operator == ""
-		}
-	}
-	return nil, false
-}
-
-func compare(v float64, operator string, operand float64) bool {
-	switch operator {
-	case "<":
-		return v < operand
-	case "<=":
-		return v <= operand
-	case ">":
-		return v > operand
-	case ">=":
-		return v >= operand
-	case "<>":
-		return v != operand
-	}
-	return v == operand
-}
-
+// render appends a number without its sign.
 func (s *section) render(dst []byte, d decimal) []byte {
-	if d.negative {
-		dst = append(dst, '-')
-	}
+	d.negative = false
 	if s.elapsed != 0 {
 		return s.renderElapsed(dst, d)
 	}
 	if s.general {
-		d.negative = false
 		return s.fill(dst, nil, nil, d.appendGeneral(nil), 0)
 	}
 	d.digits = bytes.Clone(d.digits)
@@ -182,7 +139,6 @@ func (s *section) appendExponent(dst []byte, exponent int) []byte {
 // renderElapsed shows a number of days as hours, minutes and seconds, the
 // first unit holding all that is above it, rounded to the second.
 func (s *section) renderElapsed(dst []byte, d decimal) []byte {
-	d.negative = false
 	total := d.float()*secondsPerDay + 0.5
 	if total >= 1<<53 {
 		return d.appendGeneral(dst)

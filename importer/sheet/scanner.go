@@ -256,6 +256,9 @@ func (s *scanner) scanText() (given bool, err error) {
 	return false, nil
 }
 
+// isText tells whether the textRun just given out is more than white space.
+func (s *scanner) isText() bool { return len(trimSpace(s.text)) > 0 }
+
 // scanDeclaration scans a comment, CDATA, or what is refused.
 func (s *scanner) scanDeclaration() (given bool, err error) {
 	if err := s.want(9); err != nil {

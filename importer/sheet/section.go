@@ -1,27 +1,32 @@
 package sheet
 
 import (
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/xuri/nfp"
 )
 
 // section is one of up to three parts of a number's format, for positive
 // numbers, negative ones and zero unless conditions say otherwise.
 type section struct {
-	items    []item
 	operator string // of its condition, "" for none
 	operand  float64
 
-	digits   int  // digit places before the point
-	decimals int  // and after it
-	scale    int  // powers of ten that the number is multiplied by: 2 for %, -3 for a trailing comma
-	group    bool // thousands are set apart
-	exponent int  // digit places of the exponent; 0 for no exponent
-	general  bool // the digits are shown as in General
-	elapsed  byte // the first unit of elapsed time: h, m or s; 0 for none
+	date, clock bool // what of a day count is shown; of a number neither is
+
+	items    []item // of a number; none shows it as in General
+	digits   int    // digit places before the point
+	decimals int    // and after it
+	scale    int    // powers of ten that the number is multiplied by: 2 for %, -3 for a trailing comma
+	group    bool   // thousands are set apart
+	exponent int    // digit places of the exponent; 0 for no exponent
+	general  bool   // the digits are shown as in General
+	elapsed  byte   // the first unit of elapsed time: h, m or s; 0 for none
 }
+
+// isDate tells whether a number that the section shows is a date or a time of
+// day.
+func (s *section) isDate() bool { return s != nil && (s.date || s.clock) }
 
 // item is one piece of what is shown.
 type item struct {
@@ -42,114 +47,137 @@ const (
 	unit // of elapsed time: hours, minutes or seconds
 )
 
-// compileSection reads the tokens of one section; ok is false for what cannot
-// be rendered: fractions, digits of other scripts, dates beside numbers.
-func compileSection(tokens []nfp.Token) (section, bool) {
-	s := section{}
-	b := sectionBuilder{s: &s}
-	for i, t := range tokens {
-		if !b.add(t, i, tokens) {
+// compileSection reads the tokens of one section. What cannot be rendered
+// (fractions, digits of other scripts, dates beside numbers) has no items; ok
+// is false for a condition that cannot be read, for then it is not known to
+// which numbers the section applies.
+func compileSection(tokens []codeToken) (s section, ok bool) {
+	for _, t := range tokens {
+		if t.kind != bracketCode || !isCondition(t.text) {
+			continue
+		}
+		if s.operator, s.operand, ok = condition(t.text); !ok {
 			return section{}, false
 		}
 	}
-	s.group = b.commas > 0 && b.digitAfterComma
-	s.scale -= 3 * b.trailing
-	ok := !s.general || s.digits+s.decimals == 0
-	if s.elapsed != 0 {
-		ok = s.digits == 0 && !s.general && s.exponent == 0
+	if s.date, s.clock = dateParts(tokens); s.isDate() {
+		return s, true
 	}
-	return s, ok
+	b := sectionBuilder{s: s, tokens: tokens}
+	if !b.build() {
+		return s, true
+	}
+	return b.s, true
+}
+
+func isCondition(inside string) bool { return strings.IndexAny(inside, "<>=") == 0 }
+
+// condition reads what stands in brackets: <=9999999.
+func condition(text string) (operator string, operand float64, ok bool) {
+	operator = text[:len(text)-len(strings.TrimLeft(text, "<>="))]
+	if !slices.Contains([]string{"<", "<=", ">", ">=", "<>", "="}, operator) {
+		return "", 0, false
+	}
+	number := strings.TrimSpace(text[len(operator):])
+	if strings.Trim(number, "0123456789.+-eE") != "" {
+		return "", 0, false
+	}
+	operand, err := strconv.ParseFloat(number, 64)
+	return operator, operand, err == nil
 }
 
 // sectionBuilder is what is known while the tokens are read.
 type sectionBuilder struct {
-	s               *section
+	s               section
+	tokens          []codeToken
 	afterPoint      bool
 	commas          int  // met so far
 	trailing        int  // met since the last digit
 	digitAfterComma bool // a comma stands between two digits before the point
 }
 
-// add takes one token; false is a token that cannot be rendered.
-func (b *sectionBuilder) add(t nfp.Token, i int, all []nfp.Token) bool {
-	s := b.s
-	switch t.TType {
-	case nfp.TokenTypeLiteral:
-		// The parser takes the second of two commas for a literal.
-		if t.TValue == "," && i > 0 && all[i-1].TType == nfp.TokenTypeThousandsSeparator {
-			b.trailing++
-			return true
+// build takes all tokens; false is a section that cannot be rendered.
+func (b *sectionBuilder) build() bool {
+	for i := range b.tokens {
+		if !b.add(i) {
+			return false
 		}
-		if strings.Contains(t.TValue, "/") && s.digits > 0 && i+1 < len(all) && isPlace(all[i+1]) {
+	}
+	s := &b.s
+	s.group = b.commas > 0 && b.digitAfterComma
+	s.scale -= 3 * b.trailing
+	if s.elapsed != 0 {
+		return s.digits == 0 && !s.general && s.exponent == 0
+	}
+	return !s.general || s.digits+s.decimals == 0
+}
+
+// is tells whether token i is of a kind; there may be no such token.
+func (b *sectionBuilder) is(i int, kind codeKind) bool {
+	return i >= 0 && i < len(b.tokens) && b.tokens[i].kind == kind
+}
+
+// add takes token i; false is one that cannot be rendered.
+func (b *sectionBuilder) add(i int) bool {
+	t := b.tokens[i]
+	switch t.kind {
+	case textCode:
+		b.literal(t.text)
+	case slashCode:
+		if b.s.digits > 0 && b.is(i+1, placesCode) {
 			return false // a fraction, such as 0/0
 		}
-		s.items = append(s.items, item{kind: literal, text: t.TValue})
-	case nfp.TokenTypeAlignment:
-		s.items = append(s.items, item{kind: literal, text: " "})
-	case nfp.TokenTypePercent:
-		s.scale += 2 * len(t.TValue)
-		s.items = append(s.items, item{kind: literal, text: t.TValue})
-	case nfp.TokenTypeZeroPlaceHolder, nfp.TokenTypeHashPlaceHolder, nfp.TokenTypeDigitalPlaceHolder:
-		return b.places(t.TValue)
-	case nfp.TokenTypeThousandsSeparator:
-		b.commas++
-		b.trailing++
-	case nfp.TokenTypeDecimalPoint:
-		if b.afterPoint {
+		b.literal(t.text)
+	case digitCode:
+		if b.s.digits+b.s.decimals > 0 {
+			return false // of a fraction, 0/8, or a place for nothing
+		}
+		b.literal(t.text)
+	case percentCode:
+		b.s.scale += 2
+		b.literal(t.text)
+	case placesCode:
+		return b.places(t.text)
+	case commaCode:
+		return b.comma(i)
+	case pointCode:
+		return b.point(i)
+	case exponentCode:
+		if b.s.exponent != 0 || b.s.digits == 0 || !b.is(i+1, placesCode) {
 			return false
 		}
-		b.afterPoint = true
-		s.items = append(s.items, item{kind: point})
-	case nfp.TokenTypeExponential:
-		if s.exponent != 0 || s.digits == 0 || i+1 == len(all) || !isPlace(all[i+1]) {
-			return false
-		}
-		s.exponent = len(all[i+1].TValue)
-		s.items = append(s.items, item{kind: exponentSign})
-	case nfp.TokenTypeGeneral:
-		s.general = true
-		s.items = append(s.items, item{kind: generalDigits})
-	case nfp.TokenTypeCurrencyLanguage:
-		for _, p := range t.Parts {
-			if p.Token.TType == nfp.TokenSubTypeCurrencyString {
-				s.items = append(s.items, item{kind: literal, text: p.Token.TValue})
-			}
-		}
-	case nfp.TokenTypeCondition:
-		return b.condition(t)
-	case nfp.TokenTypeElapsedDateTimes, nfp.TokenTypeDateTimes:
+		b.s.exponent = len(b.tokens[i+1].text)
+		b.s.items = append(b.s.items, item{kind: exponentSign})
+	case generalCode:
+		b.s.general = true
+		b.s.items = append(b.s.items, item{kind: generalDigits})
+	case bracketCode:
+		return b.bracket(t.text)
+	case elapsedCode, dateCode:
 		return b.unit(t)
-	case nfp.TokenTypeColor, nfp.TokenTypeRepeatsChar:
-	case nfp.TokenTypeUnknown:
-		return strings.HasPrefix(strings.ToLower(t.TValue), "color") // [Color10]
 	default:
 		return false
 	}
 	return true
 }
 
-func isPlace(t nfp.Token) bool {
-	return t.TType == nfp.TokenTypeZeroPlaceHolder || t.TType == nfp.TokenTypeHashPlaceHolder ||
-		t.TType == nfp.TokenTypeDigitalPlaceHolder
+func (b *sectionBuilder) literal(text string) {
+	b.s.items = append(b.s.items, item{kind: literal, text: text})
 }
 
 // places takes a run of digit places.
 func (b *sectionBuilder) places(run string) bool {
-	s := b.s
+	s := &b.s
 	if s.exponent != 0 { // those of the exponent were taken with its sign
-		return len(s.items) > 0 && s.items[len(s.items)-1].kind == exponentSign
+		return s.items[len(s.items)-1].kind == exponentSign
 	}
 	for _, c := range run {
-		if c != '0' && c != '#' && c != '?' {
-			return false
-		}
 		if b.afterPoint {
 			s.decimals++
 			s.items = append(s.items, item{kind: decimalDigit, text: string(c)})
 			continue
 		}
 		b.digitAfterComma = b.digitAfterComma || b.commas > 0
-		b.trailing = 0
 		s.digits++
 		s.items = append(s.items, item{kind: wholeDigit, text: string(c)})
 	}
@@ -157,31 +185,65 @@ func (b *sectionBuilder) places(run string) bool {
 	return true
 }
 
-func (b *sectionBuilder) condition(t nfp.Token) bool {
-	if len(t.Parts) != 2 {
+// comma takes a comma, which is text before the first digit. After a digit
+// something else may stand before it: programs differ about that one.
+func (b *sectionBuilder) comma(i int) bool {
+	switch {
+	case b.is(i-1, placesCode) || b.is(i-1, commaCode) && b.commas > 0:
+		b.commas++
+		b.trailing++
+	case b.s.digits+b.s.decimals == 0:
+		b.literal(",")
+	default:
 		return false
 	}
-	n, err := strconv.ParseFloat(t.Parts[1].Token.TValue, 64)
-	b.s.operator, b.s.operand = t.Parts[0].Token.TValue, n
-	return err == nil
+	return true
 }
+
+// point takes a point, which in elapsed time may be text.
+func (b *sectionBuilder) point(i int) bool {
+	switch {
+	case b.s.elapsed != 0 && !b.is(i+1, placesCode):
+		b.literal(".")
+		return true
+	case b.afterPoint || !b.is(i-1, placesCode) && !b.is(i-1, commaCode) && !b.is(i+1, placesCode):
+		return false
+	}
+	b.afterPoint = true
+	b.s.items = append(b.s.items, item{kind: point})
+	return true
+}
+
+// bracket takes what stands in brackets: conditions and colours show nothing,
+// [$£-809] shows the currency before the dash.
+func (b *sectionBuilder) bracket(inside string) bool {
+	if currency, ok := strings.CutPrefix(inside, "$"); ok {
+		currency, _, _ = strings.Cut(currency, "-")
+		b.literal(currency)
+		return true
+	}
+	lower := strings.ToLower(inside)
+	return isCondition(inside) || slices.Contains(colours, lower) ||
+		strings.HasPrefix(lower, "color") // [Color10]
+}
+
+var colours = []string{"black", "blue", "cyan", "green", "magenta", "red", "white", "yellow"}
 
 // unit takes a unit of elapsed time: the first stands in brackets, the others
 // follow it in order of size.
-func (b *sectionBuilder) unit(t nfp.Token) bool {
-	s := b.s
-	letter := strings.ToLower(t.TValue)[:min(1, len(t.TValue))]
-	if strings.Trim(strings.ToLower(t.TValue), letter) != "" || !strings.Contains("hms", letter) || letter == "" {
+func (b *sectionBuilder) unit(t codeToken) bool {
+	s := &b.s
+	letter := strings.ToLower(t.text[:1])
+	switch {
+	case !isElapsed(t.text):
 		return false
-	}
-	if t.TType == nfp.TokenTypeElapsedDateTimes {
-		if s.elapsed != 0 {
-			return false
-		}
+	case t.kind == elapsedCode && s.elapsed != 0:
+		return false
+	case t.kind == elapsedCode:
 		s.elapsed = letter[0]
-	} else if s.elapsed == 0 || letter == "h" || letter[0] == s.elapsed {
+	case s.elapsed == 0 || letter == "h" || letter[0] == s.elapsed:
 		return false
 	}
-	s.items = append(s.items, item{kind: unit, text: letter, wide: len(t.TValue) > 1})
+	s.items = append(s.items, item{kind: unit, text: letter, wide: len(t.text) > 1})
 	return true
 }

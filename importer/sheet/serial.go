@@ -15,12 +15,12 @@ const (
 )
 
 // renderSerial appends a day count as ISO 8601: the day, the time of day or
-// both, as the format shows it, rounded to the second. ok is false for a
+// both, as the section shows it, rounded to the second. ok is false for a
 // number outside of the calendar, which spreadsheet programs show as #####.
 //
 // Two days of the 1900 system are in no calendar, and are shown as spreadsheet
 // programs do: 1900-01-00 for serial 0 and 1900-02-29 for serial 60.
-func (f *format) renderSerial(dst []byte, d decimal, date1904 bool) (shown []byte, ok bool) {
+func (s *section) renderSerial(dst []byte, d decimal, date1904 bool) (shown []byte, ok bool) {
 	serial, end := d.float(), float64(end1900)
 	if date1904 {
 		end = end1904
@@ -33,13 +33,13 @@ func (f *format) renderSerial(dst []byte, d decimal, date1904 bool) (shown []byt
 	if float64(day) >= end { // rounded up into the year 10000
 		day, second = day-1, secondsPerDay-1
 	}
-	if f.date {
+	if s.date {
 		dst = append(dst, isoDay(day, date1904)...)
 	}
-	if f.date && f.clock {
+	if s.date && s.clock {
 		dst = append(dst, 'T')
 	}
-	if f.clock {
+	if s.clock {
 		dst = fmt.Appendf(dst, "%02d:%02d:%02d", second/3600, second/60%60, second%60)
 	}
 	return dst, true

@@ -93,8 +93,10 @@ func readStrings(a *archive, name string) (*sharedStrings, error) {
 				return nil, s.damaged("it does not hold shared strings")
 			}
 			continue
-		case string(s.name) != "si":
+		case string(s.name) == "extLst":
 			err = s.skip()
+		case string(s.name) != "si":
+			err = s.damaged("after %d shared strings stands what is none", t.count)
 		default:
 			one, err = s.richText(one[:0])
 			t.add(one)
@@ -109,8 +111,8 @@ func readStrings(a *archive, name string) (*sharedStrings, error) {
 }
 
 // richText appends the text of an si or is element, whose start tag was just
-// scanned: a t, or the runs r with a t in each. Phonetic runs are a reading
-// aid and no part of the text.
+// scanned: a t, or the runs r with a t in each. Fonts and phonetic runs, a
+// reading aid, are no part of the text.
 func (s *scanner) richText(dst []byte) ([]byte, error) {
 	from := len(dst)
 	for depth := s.depth() - 1; ; {
@@ -123,6 +125,8 @@ func (s *scanner) richText(dst []byte) ([]byte, error) {
 				return dst, s.damaged("it holds a text of more than 32,767 characters")
 			}
 			return dst, nil
+		case token == textRun && s.isText():
+			return dst, s.damaged("a text stands outside its element")
 		case token != startTag:
 			continue
 		}
@@ -130,8 +134,10 @@ func (s *scanner) richText(dst []byte) ([]byte, error) {
 		case "r":
 		case "t":
 			dst, err = s.plainText(dst)
-		default:
+		case "rPr", "rPh", "phoneticPr", "extLst":
 			err = s.skip()
+		default:
+			err = s.damaged("a text holds what is no part of one")
 		}
 		if err != nil {
 			return dst, err

@@ -14,7 +14,7 @@ func readStyles(a *archive, name string) ([]*format, error) {
 		switch {
 		case len(path) == 1 && path[0] != "styleSheet":
 			return s.damaged("it does not hold styles")
-		case at(path, "styleSheet", "numFmts", "numFmt"):
+		case len(path) > 2 && path[1] == "numFmts" && path[len(path)-1] == "numFmt": // Excel puts some into an AlternateContent
 			attrs, err := s.attributes()
 			if err != nil {
 				return err
@@ -38,6 +38,8 @@ func readStyles(a *archive, name string) ([]*format, error) {
 			if ids = append(ids, id); len(ids) > maxStyles {
 				return s.damaged("it holds more cell styles than a workbook can")
 			}
+		case len(path) == 3 && path[1] == "cellXfs" && path[2] != "extLst":
+			return s.damaged("among its cell styles stands what is none") // cells name styles by their place
 		}
 		return nil
 	})

@@ -37,7 +37,7 @@ func (a *archive) walk(name string, limit uint64, visit func(s *scanner, path []
 func at(path []string, names ...string) bool { return slices.Equal(path, names) }
 
 // content appends the text of the element whose start tag was just scanned to
-// dst and passes over its end tag. Elements inside it are left out.
+// dst and passes over its end tag. It must hold nothing but text.
 func (s *scanner) content(dst []byte) ([]byte, error) {
 	for {
 		t, err := s.next()
@@ -47,7 +47,7 @@ func (s *scanner) content(dst []byte) ([]byte, error) {
 		case t == endTag:
 			return dst, nil
 		case t == startTag:
-			err = s.skip()
+			err = s.damaged("an element stands in a text")
 		case s.cdata:
 			from := len(dst)
 			dst, err = s.checked(append(dst, s.text...), from)

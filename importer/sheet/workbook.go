@@ -66,18 +66,30 @@ func (b *workbook) visit(s *scanner, path []string) error {
 		return s.damaged("it is not a workbook part")
 	case at(path, "workbook", "workbookPr"):
 		attrs, err := s.attributes()
-		b.date1904 = isTrue(attrs["date1904"])
-		return err
+		value, told := attrs["date1904"]
+		if err != nil || !told {
+			return err
+		}
+		var ok bool
+		if b.date1904, ok = boolean(value); !ok {
+			return s.damaged("which of the two date systems it uses cannot be told; expected a date1904 of 1, 0, true or false")
+		}
 	case at(path, "workbook", "sheets", "sheet"):
 		attrs, err := s.attributes()
-		state := attrs["state"]
-		b.sheets = append(b.sheets, sheetEntry{
-			name: attrs["name"], id: attrs["id"], hidden: state == "hidden" || state == "veryHidden",
-		})
-		if len(b.sheets) > maxEntries {
+		if err != nil {
+			return err
+		}
+		e := sheetEntry{name: attrs["name"], id: attrs["id"]}
+		switch attrs["state"] {
+		case "", "visible":
+		case "hidden", "veryHidden":
+			e.hidden = true
+		default:
+			return s.damaged("whether a sheet is hidden cannot be told; expected a state of visible, hidden or veryHidden")
+		}
+		if b.sheets = append(b.sheets, e); len(b.sheets) > maxEntries {
 			return s.damaged("it names more sheets than there can be parts")
 		}
-		return err
 	}
 	return nil
 }
@@ -140,5 +152,9 @@ func find(all []relation, kind string) int {
 	return -1
 }
 
-// isTrue reads XML's booleans.
-func isTrue(s string) bool { return s == "1" || s == "true" }
+// boolean reads XML's booleans. Other words for them are refused: one that is
+// misread moves every date by four years.
+func boolean(s string) (value, ok bool) {
+	value = s == "1" || s == "true"
+	return value, value || s == "0" || s == "false"
+}
