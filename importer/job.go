@@ -33,7 +33,8 @@ type Job struct {
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
 	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 
-	knows    bool // Forecast: the ledger knows some step of the environment
+	kept     map[mapping.Row]shown // of a rerun: what rows go on showing
+	knows    bool                  // Forecast: the ledger knows some step of the environment
 	meetings *acquaintances
 	cancel   context.CancelCauseFunc
 	guard    guard

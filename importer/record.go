@@ -39,6 +39,7 @@ const maxSteps = 1 << 24
 // record puts a client's outcome where the workbooks are made from, and counts
 // it.
 func (j *Job) record(o Outcome) error {
+	j.show(&o)
 	write := j.enter
 	if j.foresees() {
 		write = j.draft

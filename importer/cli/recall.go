@@ -32,7 +32,7 @@ func (p *program) recall(ctx context.Context, o runOptions, s *setup, b *books) 
 		return nil, nil
 	}
 	r := &recall{&importer.Recall{Ledger: b.known, Environment: s.scope, Binding: s.binding,
-		ActivityIDs: s.env.Wire.ActivityID != ""}, s}
+		ActivityIDs: s.env.Wire.ActivityID != "", NewIdentity: o.newIdentity}, s}
 	var found problem.List
 	for _, src := range s.sources {
 		if err := addProblems(&found, r.check(ctx, o, src, b)); err != nil {
