@@ -267,7 +267,9 @@ func (r *reader) resume() int {
 }
 
 // claimStep is the key of the step that makes a claim.
-func (b *Binding) claimStep(c *claimItems) string { return "claim/" + b.claims[c.entry].id + "/" + c.key }
+func (b *Binding) claimStep(c *claimItems) string {
+	return "claim/" + b.claims[c.entry].id + "/" + c.key
+}
 
 // ClaimSteps are the keys of the claim steps that a lead asks for; a claim whose
 // key cannot be read is none of them.
