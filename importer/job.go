@@ -72,8 +72,9 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		if fatal.get() != nil {
 			break
 		}
+		place := j.meetings.turn(plan.Lookup)
 		if !proven {
-			outcome, sent, err := j.one(ctx, plan)
+			outcome, sent, err := j.one(ctx, plan, place)
 			proven = sent > 0 || j.meetings.answered()
 			if sent > 0 && withoutURL(outcome, j.Binding.Mapping().V1()) {
 				j.stop(errNoURL)
@@ -82,7 +83,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 			continue
 		}
 		g.Go(func() error {
-			_, _, err := j.one(ctx, plan)
+			_, _, err := j.one(ctx, plan, place)
 			fatal.set(err)
 			return nil
 		})
@@ -100,13 +101,14 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
 
 // one carries one plan out and records its outcome.
-func (j *Job) one(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent int, err error) {
-	outcome, sent, err = j.carryOut(ctx, plan)
+func (j *Job) one(ctx context.Context, plan mapping.Plan, place turn) (outcome Outcome, sent int, err error) {
+	defer place.end()
+	outcome, sent, err = j.carryOut(ctx, plan, place)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, as all that follow are.
 		j.stop(hinted(f, f.Hint))
-		outcome, sent, err = j.carryOut(ctx, plan)
+		outcome, sent, err = j.carryOut(ctx, plan, place)
 	}
 	if err != nil {
 		return outcome, sent, err
