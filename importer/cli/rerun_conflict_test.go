@@ -108,6 +108,28 @@ func TestRerunConflictStands(t *testing.T) {
 	}
 }
 
+// TestRerunConflictWithoutLedger: a row that was given another client's key does
+// not give that client its url.
+func TestRerunConflictWithoutLedger(t *testing.T) {
+	s := newRerunScene(t)
+	s.edit(func(f *excelize.File) {
+		must(t, f.DuplicateRowTo("Results", 2, 6)) // the last row is read last
+		must(t, f.RemoveRow("Results", 2))
+		set(t, f, "E-mail", 5, "c2@example.com")
+		set(t, f, "Name", 5, "Name 2")
+	})
+	s.rerun()
+	s.loseLedger()
+	sent := s.sent()
+	p := s.rerun("--yes")
+	if p.summary.Rows.Invalid == 0 || s.sent() != sent {
+		t.Fatalf("rows %+v, %d sent\n%s", p.summary.Rows, s.sent()-sent, p.err)
+	}
+	if url := rowAt(t, s.results(), 2)["redirectUrl"]; url != "https://claims.example.test/c2@example.com" {
+		t.Errorf("the other client's url is %q", url)
+	}
+}
+
 // rowAt is a row of the sheet Results by header.
 func rowAt(t *testing.T, path string, number int) map[string]string {
 	t.Helper()
