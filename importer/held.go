@@ -34,7 +34,8 @@ func (r WorkbookRow) shown() (s shown, ok bool) {
 }
 
 // keep sees to it that a row goes on showing what it shows. Of a client who was
-// erased nothing is recorded again, whatever the row's key is now.
+// erased nothing is recorded again, whatever the row's key is now, but that there
+// was something.
 func (r *Recall) keep(ctx context.Context, row WorkbookRow, who mapping.Identity) error {
 	s, ok := row.shown()
 	if !ok {
@@ -49,7 +50,7 @@ func (r *Recall) keep(ctx context.Context, row WorkbookRow, who mapping.Identity
 			return err
 		}
 		if _, gone := ledger.Erased(owner.Client); gone {
-			return nil
+			s = shown{failedStep: string(mapping.ClientStep)}
 		}
 	}
 	r.kept[mapping.RowOf(row.Record.Table, row.Record.Row)] = s
