@@ -33,9 +33,9 @@ type acquaintances struct {
 
 	mu     sync.Mutex
 	learnt map[apiclient.By]bool
-	heard  bool // the service has answered a look-up
-	deaf   int  // look-ups given up since it last did
-	busy   map[string]chan struct{}
+	heard  bool                         // the service has answered a look-up
+	deaf   int                          // look-ups given up since it last did
+	last   map[string]chan struct{}     // the last turn at an address
 	known  map[mapping.Identity]meeting // what was asked before the client's turn
 	owners *people                      // whose a client's id is in this run
 	tried  *people                      // for whom this run creates, or may have created, a client of an address
@@ -46,7 +46,7 @@ func newAcquaintances(service *apiclient.Client, dogged bool) *acquaintances {
 		service: service,
 		dogged:  dogged,
 		learnt:  map[apiclient.By]bool{},
-		busy:    map[string]chan struct{}{},
+		last:    map[string]chan struct{}{},
 		known:   map[mapping.Identity]meeting{},
 		owners:  newPeople(),
 		tried:   newPeople(),
@@ -258,36 +258,7 @@ func (a *acquaintances) own(id string, who mapping.Identity) (other mapping.Iden
 	return mapping.Identity{}, false
 }
 
-// alone waits until no other worker is busy with the same e-mail address or
-// phone number, and makes the others wait until done is called.
-func (a *acquaintances) alone(l mapping.Lookup) (done func()) {
-	keys := addresses(l)
-	var held []chan struct{}
-	for _, key := range keys {
-		a.mu.Lock()
-		for a.busy[key] != nil {
-			other := a.busy[key]
-			a.mu.Unlock()
-			<-other
-			a.mu.Lock()
-		}
-		mine := make(chan struct{})
-		a.busy[key] = mine
-		a.mu.Unlock()
-		held = append(held, mine)
-	}
-	return func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		for i, key := range keys {
-			delete(a.busy, key)
-			close(held[i])
-		}
-	}
-}
-
-// addresses are what two clients can have in common, in one order for all: so
-// nobody waits in a circle.
+// addresses are what two clients can have in common.
 func addresses(l mapping.Lookup) []string {
 	var keys []string // a space of mapping.Identity and what could be a key in it
 	if l.Email != "" {

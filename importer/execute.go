@@ -26,7 +26,7 @@ type errand struct {
 
 // carryOut does what is missing of a plan. An error means that the run cannot
 // go on; what became of the rows stands in the Outcome.
-func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent int, err error) {
+func (j *Job) carryOut(ctx context.Context, plan mapping.Plan, place turn) (outcome Outcome, sent int, err error) {
 	e := &errand{job: j, plan: plan, known: ids{claims: map[string]string{}}, made: map[string]time.Time{}}
 	defer func() {
 		if v := recover(); v != nil { // what is known by now is kept, and other workers finish what they do
@@ -47,7 +47,7 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan) (outcome Outcome,
 	e.remember(decisions)
 
 	if decisions[0].action != keep && j.looksUp(plan) {
-		defer j.meetings.alone(plan.Lookup)()
+		place.wait()
 	}
 	outcome, over, err := e.acquaint(ctx, decisions)
 	if err == nil {

@@ -33,7 +33,8 @@ type Job struct {
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
 	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 
-	knows    bool // Forecast: the ledger knows some step of the environment
+	kept     map[mapping.Row]shown // of a rerun: what rows go on showing
+	knows    bool                  // Forecast: the ledger knows some step of the environment
 	meetings *acquaintances
 	cancel   context.CancelCauseFunc
 	guard    guard
@@ -73,14 +74,15 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		if fatal.get() != nil {
 			break
 		}
+		place := j.meetings.turn(plan.Lookup)
 		if !proven {
-			sent, err := j.one(ctx, plan)
+			sent, err := j.one(ctx, plan, place)
 			proven = sent > 0 || j.meetings.answered()
 			fatal.set(err)
 			continue
 		}
 		g.Go(func() error {
-			_, err := j.one(ctx, plan)
+			_, err := j.one(ctx, plan, place)
 			fatal.set(err)
 			return nil
 		})
@@ -98,13 +100,14 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
 
 // one carries one plan out and records its outcome.
-func (j *Job) one(ctx context.Context, plan mapping.Plan) (sent int, err error) {
-	outcome, sent, err := j.carryOut(ctx, plan)
+func (j *Job) one(ctx context.Context, plan mapping.Plan, place turn) (sent int, err error) {
+	defer place.end()
+	outcome, sent, err := j.carryOut(ctx, plan, place)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, as all that follow are.
 		j.stop(hinted(f, f.Hint))
-		outcome, sent, err = j.carryOut(ctx, plan)
+		outcome, sent, err = j.carryOut(ctx, plan, place)
 	}
 	if err != nil {
 		return sent, err

@@ -21,6 +21,7 @@ type Recall struct {
 	Environment string // the ledger's scope
 	Binding     *mapping.Binding
 	ActivityIDs bool // as Settler.ActivityIDs
+	NewIdentity bool // the mapping's keys were changed on purpose: claims are made anew under them
 
 	// Missing and Words are counted by CheckSteps: the lines of the sheet Steps
 	// that the ledger does not know and must take over before anything is sent,
@@ -30,6 +31,7 @@ type Recall struct {
 	erasures  *ledger.Erasures // nil until asked for
 	lines     []bool           // by number - 1: which lines of the last workbook's sheet Steps are there
 	conflicts map[mapping.Identity]problem.List
+	kept      map[mapping.Row]shown
 	words     []Settlement
 	last      ledger.Owner
 	steps     map[string]ledger.Step // of last
@@ -173,20 +175,38 @@ func (r *Recall) TakeOver(ctx context.Context, lines iter.Seq2[WorkbookStep, err
 // CheckRows goes through the rows of the sheet Results and notes the clients
 // whose rows show what the ledger does not know.
 func (r *Recall) CheckRows(ctx context.Context, rows iter.Seq2[WorkbookRow, error]) error {
-	skips := r.Binding.Mapping().Client.Existing == mapping.Skip
+	r.kept = map[mapping.Row]shown{}
 	for row, err := range rows {
 		if err != nil {
 			return err
 		}
-		who := r.Binding.Read(row.Record).Client
-		if who == (mapping.Identity{}) {
-			continue
-		}
-		known, err := r.client(ctx, who)
-		if err != nil {
+		if err := r.checkRow(ctx, row); err != nil {
 			return err
 		}
-		r.add(who, row.conflicts(known, skips)...)
+	}
+	return nil
+}
+
+// checkRow keeps what a row shows that cannot be told from the ledger: whose it
+// is cannot be read, it shows what the ledger has otherwise, or its claim's key
+// is among what is wrong with it.
+func (r *Recall) checkRow(ctx context.Context, row WorkbookRow) error {
+	lead := r.Binding.Read(row.Record)
+	if lead.Client == (mapping.Identity{}) {
+		return r.keep(ctx, row, lead.Client)
+	}
+	known, err := r.client(ctx, lead.Client)
+	if err != nil {
+		return err
+	}
+	asks := r.Binding.ClaimSteps(lead)
+	if r.NewIdentity {
+		asks = claimSteps(known)
+	}
+	found := row.conflicts(known, asks, r.Binding.Mapping().Client.Existing == mapping.Skip)
+	r.add(lead.Client, found...)
+	if len(found) > 0 || len(lead.Problems) > 0 && row.strays(known, asks) {
+		return r.keep(ctx, row, lead.Client)
 	}
 	return nil
 }

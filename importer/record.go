@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -39,6 +40,7 @@ const maxSteps = 1 << 24
 // record puts a client's outcome where the workbooks are made from, and counts
 // it.
 func (j *Job) record(o Outcome) error {
+	j.show(&o)
 	write := j.enter
 	if j.foresees() {
 		write = j.draft
@@ -46,8 +48,21 @@ func (j *Job) record(o Outcome) error {
 	if err := write(o); err != nil {
 		return err
 	}
-	j.tally.count(o, len(j.Runs), j.foresees())
+	j.tally.count(o, len(j.Runs), j.withoutLink(o))
 	return nil
+}
+
+// withoutLink tells that a client is done, or in a dry run would be, and has no
+// redirect url.
+func (j *Job) withoutLink(o Outcome) bool {
+	if !slices.Contains([]Status{DoneRow, Unchanged, Changed, Planned}, o.Status) || o.URL != "" {
+		return false
+	}
+	v1 := j.Binding.Mapping().V1()
+	return !slices.ContainsFunc(o.Steps, func(s StepOutcome) bool {
+		brings := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.ID == ""
+		return brings && s.Status == Planned
+	})
 }
 
 // foresees tells that this is a dry run, whose results go elsewhere.
@@ -101,7 +116,7 @@ func (j *Job) runSteps(o Outcome, run string) []ledger.RunStep {
 	return steps
 }
 
-func (t *tally) count(o Outcome, sheets int, dryRun bool) {
+func (t *tally) count(o Outcome, sheets int, linkless bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sheets == nil {
@@ -113,9 +128,8 @@ func (t *tally) count(o Outcome, sheets int, dryRun bool) {
 	}
 	if o.Number > 0 {
 		t.summary.Clients.Add(o.Status)
-		done := o.Status == DoneRow || o.Status == Unchanged || o.Status == Changed
 		withoutLink := 0
-		if done && o.URL == "" && !dryRun {
+		if linkless {
 			withoutLink = 1
 		}
 		t.summary.WithoutLink += withoutLink

@@ -17,18 +17,20 @@ type Relinker struct {
 	Run     string // names the events; a UUID that no run has
 }
 
-// Relink asks for a fresh link for the client with that id. The intent is
-// durable before the request leaves, and so is the outcome before Relink
+// Relink asks for a fresh link for the client with that id. That it is asked for
+// is durable before the request leaves, and so is the outcome before Relink
 // returns. It sends the request once and does not wait for a better moment: a
 // person is there to ask again. step must be done, failed, not sent or not
-// known.
+// known. One that is done stays so, with the url that it has, until there is
+// another.
 //
 // The error is ErrStopped when no other request will fare better; any other is
 // the ledger's, and the outcome is then not recorded.
 func (r Relinker) Relink(ctx context.Context, step ledger.Step, clientID string) (StepOutcome, error) {
+	again := step.To == ledger.Done
 	intent := ledger.Event{StepID: step.StepID, To: ledger.Intent, At: time.Now().UTC(), Run: r.Run, Kind: ledger.KindLink}
-	if step.To == ledger.Done {
-		intent.Via = ledger.ViaOperator
+	if again {
+		intent.To, intent.Via, intent.Reason = ledger.Done, ledger.ViaOperator, "a fresh link is asked for"
 	}
 	if err := r.Ledger.Append(intent); err != nil {
 		return StepOutcome{}, err
@@ -39,6 +41,8 @@ func (r Relinker) Relink(ctx context.Context, step ledger.Step, clientID string)
 		Status: v.Status, Reason: v.Reason, Answer: v.Answer, ID: v.ID, URL: v.URL}
 	if to == ledger.Done {
 		outcome.Via = ledger.ViaAnswer
+	} else if again {
+		outcome = stillDone(outcome)
 	}
 	if err := r.Ledger.Append(outcome); err != nil {
 		return StepOutcome{}, err
@@ -47,6 +51,22 @@ func (r Relinker) Relink(ctx context.Context, step ledger.Step, clientID string)
 		return o, fmt.Errorf("%w: %s", ErrStopped, v.Reason)
 	}
 	return o, nil
+}
+
+// stillDone is the outcome of a request for a link, beside one that is done, that
+// brought none. A whole answer is kept, to be read again.
+func stillDone(e ledger.Event) ledger.Event {
+	what := "no fresh link was made: "
+	if e.To == ledger.Uncertain {
+		what = "a fresh link may or may not have been made: "
+	}
+	e.To, e.Via, e.Reason = ledger.Done, ledger.ViaOperator, what+e.Reason
+	if e.Status/100 == 2 {
+		e.Via = ledger.ViaAnswer
+	} else {
+		e.Status, e.Answer = 0, nil // the step's own was another
+	}
+	return e
 }
 
 // linkOutcome is a verdict as the ledger's state and as an outcome. Its Error

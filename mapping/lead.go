@@ -274,6 +274,21 @@ func (r *reader) resume() int {
 	return order
 }
 
+// claimStep is the key of the step that makes a claim.
+func (b *Binding) claimStep(c *claimItems) string {
+	return "claim/" + b.claims[c.entry].id + "/" + c.key
+}
+
+// ClaimSteps are the keys of the claim steps that a lead asks for; a claim whose
+// key cannot be read is none of them.
+func (b *Binding) ClaimSteps(l Lead) []string {
+	keys := make([]string, len(l.claims))
+	for i := range l.claims {
+		keys[i] = b.claimStep(&l.claims[i])
+	}
+	return keys
+}
+
 // activities reads the activities of one scope.
 func (r *reader) activities(scope int) []actItems {
 	n := 0

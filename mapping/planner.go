@@ -127,7 +127,7 @@ func (p *planner) claims() []*claim {
 		l := &p.leads[i]
 		for k := range l.claims {
 			c := &l.claims[k]
-			known := found.of(c.entry, "claim/"+p.b.claims[c.entry].id+"/"+c.key)
+			known := found.of(c.entry, p.b.claimStep(c))
 			if len(known.rows) == 0 || known.rows[len(known.rows)-1] != l.Row {
 				known.rows = append(known.rows, l.Row)
 			}

@@ -62,7 +62,11 @@ func (o *overview) statuses(s importer.Summary) {
 	o.line(look{bold: true}, "total", s.Rows.Total, s.Clients.Total)
 	if s.WithoutLink > 0 {
 		o.gap()
-		o.line(look{}, "Done without a link", nil, s.WithoutLink)
+		label := "Done without a link"
+		if s.DryRun {
+			label = "Would be done without a link"
+		}
+		o.line(look{}, label, nil, s.WithoutLink)
 	}
 }
 

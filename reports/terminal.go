@@ -51,7 +51,11 @@ func WriteSummary(w io.Writer, s importer.Summary, e Ending) error {
 		}
 	}
 	if s.WithoutLink > 0 {
-		fmt.Fprintf(&b, "%s done without a redirect url; the column %q says why.\n", count(s.WithoutLink, "client"), AdviceHeader)
+		would := ""
+		if s.DryRun {
+			would = "would be "
+		}
+		fmt.Fprintf(&b, "%s %sdone without a redirect url; the column %q says why.\n", count(s.WithoutLink, "client"), would, AdviceHeader)
 	}
 	fmt.Fprintf(&b, "%s: %s.\n", requestWord(s.DryRun), requestText(s.Requests))
 	for _, path := range workbooks(s) {

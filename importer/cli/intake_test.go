@@ -141,19 +141,21 @@ client:
 // number.
 func newWorkplace(t *testing.T, rows ...[2]string) workplace {
 	w := workplace{newIntake(t), t, t.TempDir()}
-	f := excelize.NewFile()
-	for i, cells := range append([][2]string{{"E-mail", "No"}}, rows...) {
-		row := []any{cells[0], cells[1]}
-		if err := f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.SaveAs(w.path("leads.xlsx")); err != nil {
-		t.Fatal(err)
-	}
+	w.leads(rows...)
 	write(t, w.path("mapping.yaml"), workMapping)
 	w.environment("")
 	return w
+}
+
+// leads writes the sheet.
+func (w workplace) leads(rows ...[2]string) {
+	w.t.Helper()
+	f := excelize.NewFile()
+	for i, cells := range append([][2]string{{"E-mail", "No"}}, rows...) {
+		row := []any{cells[0], cells[1]}
+		must(w.t, f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row))
+	}
+	must(w.t, f.SaveAs(w.path("leads.xlsx")))
 }
 
 func (w workplace) path(name string) string { return filepath.Join(w.dir, name) }

@@ -9,6 +9,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer"
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -16,6 +17,8 @@ import (
 const linkHelp = `It prints one line for each client: the key, a tab, and the redirect url, which lets whoever has it act as the client.
 A key is what the mapping's client.key made of the sheet's cells, as the results workbook shows it. Where several kinds of
 key have the same text, write the kind before it: email:KEY, phone:KEY or, for other columns, the mapping's client.key_space or name.
+A client who has a link keeps it until there is a fresh one, whatever becomes of the request. One who has none yet gets it once
+every step before it is done: what is missing is for a run to send.
 Clients that several mappings have made links for need -m, which says whose results show the new link.`
 
 func (p *program) linkCommand() *cli.Command {
@@ -65,17 +68,29 @@ func (p *program) link(ctx context.Context, where place, keys []string) error {
 			return err
 		}
 		p.summary.Rows.Add(o.Status)
-		switch o.Status {
-		case importer.DoneRow:
+		if o.Status == importer.DoneRow {
 			fmt.Fprintf(p.Out, "%s\t%s\n", oneLine(link.step.Client), o.URL)
-		case importer.Uncertain:
-			sayProblems(p.Err, problem.List{problem.New("link-uncertain", "the link of key %d may or may not have been made: %s", i+1, o.Error).
-				Hinted("%s takes your answer; what nobody has got may be called not created", where.command("settle"))})
-		default:
-			sayProblems(p.Err, problem.List{problem.New("link-failed", "the link of key %d was not made: %s", i+1, o.Error).Hinted("%s", o.Advice)})
+			continue
 		}
+		sayProblems(p.Err, problem.List{noLink(i+1, o, link.step.To == ledger.Done, where)})
 	}
 	return nil
+}
+
+// noLink says why a client has no fresh link; had tells that there is an earlier
+// one.
+func noLink(number int, o importer.StepOutcome, had bool, where place) problem.Problem {
+	const kept = "the client keeps the link that was made before; to ask once more: claimsheet link"
+	switch {
+	case o.Status == importer.Uncertain && had:
+		return problem.New("link-uncertain", "a fresh link of key %d may or may not have been made: %s", number, o.Error).Hinted("%s", kept)
+	case o.Status == importer.Uncertain:
+		return problem.New("link-uncertain", "the link of key %d may or may not have been made: %s", number, o.Error).
+			Hinted("%s takes your answer; what nobody has got may be called not created", where.command("settle"))
+	case had && o.Advice == "":
+		o.Advice = kept
+	}
+	return problem.New("link-failed", "the link of key %d was not made: %s", number, o.Error).Hinted("%s", o.Advice)
 }
 
 // mappingName is the name of the mapping in a file; "" without one.

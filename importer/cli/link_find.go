@@ -49,6 +49,10 @@ func (d *desk) findLink(ctx context.Context, only string, number int, key string
 	}
 	switch len(clients) {
 	case 0:
+		if v1, err := d.isV1(ctx, key); err != nil || v1 {
+			return wantedLink{}, problem.New("no-links", "key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
+				Hinted("the results workbook has the one that the client got"), err
+		}
 		return wantedLink{}, problem.New("unknown-key", "key %d is no client that was made or found in the environment “%s”", number, d.setup.env.Name).
 			Hinted("write it as in the results workbook; what a run has not created yet has no link"), nil
 	case 1:
@@ -57,6 +61,9 @@ func (d *desk) findLink(ctx context.Context, only string, number int, key string
 			Hinted("write the kind and a colon before it: %s", strings.Join(spacesOf(clients), ", ")), nil
 	}
 	step, p, err := d.linkStep(ctx, only, number, clients[0].Owner)
+	if err == nil && p.Code == "" && step.To != ledger.Done {
+		p, err = d.linkWaits(ctx, number, step.StepID)
+	}
 	return wantedLink{step, clients[0].ID}, p, err
 }
 
@@ -81,6 +88,15 @@ func (d *desk) clientsNamed(ctx context.Context, key string) ([]ledger.Step, err
 		}
 	}
 	return clients, nil
+}
+
+// isV1 tells that a key names a client of one of the environment's cases.
+func (d *desk) isV1(ctx context.Context, key string) (bool, error) {
+	owners, err := d.everyOwner(ctx, key)
+	return slices.ContainsFunc(owners, func(o ledger.Owner) bool {
+		_, erased := ledger.Erased(o.Client)
+		return !erased && o.Environment != d.setup.env.Identity(apiclient.V2)
+	}), err
 }
 
 // ownersNamed are the clients that a key names, by itself, or behind its key

@@ -33,12 +33,57 @@ func TestLink(t *testing.T) {
 	}
 }
 
-// TestLinkBeforeTheRunGotThere makes the link of a client whose claim failed.
-func TestLinkBeforeTheRunGotThere(t *testing.T) {
+// TestLinkWaits: a link that the client has not got yet is for what is behind
+// it, as in a run.
+func TestLinkWaits(t *testing.T) {
+	for _, c := range []struct {
+		name, at, answer string
+		run              int
+		says             []string
+		settle           string   // a decision
+		rest             []string // what the next run sends
+	}{
+		{"the claim was refused", "claims", `422 {"message":"no"}`, 1, []string{"claim “loan”", "failed"}, "",
+			[]string{"claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link"}},
+		{"the claim is uncertain", "claims", badGateway, 4, []string{"claim “loan”", "uncertain", "claimsheet settle"}, "", nil},
+		{"the run was stopped behind the claim", "activities?claimId=", "401 {}", 3, []string{"activity “Agreement details”", "failed"}, "",
+			[]string{"activities?claimId=claim-1", "contacts/contact-1/magic-link"}},
+		{"an activity was given up", "activities?claimId=", badGateway, 4, []string{"activity “Agreement details”", "given up"}, "--give-up", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
+			w.say(map[string]string{c.at: c.answer})
+			if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != c.run {
+				t.Fatalf("exit code %d, want %d\n%s", got.code, c.run, got.err)
+			}
+			w.news()
+			w.say(nil)
+			if c.settle != "" {
+				w.must("settle", c.settle, w.numbers()[0])
+			}
+			got := w.claimsheet("link", "ann@example.com")
+			if got.code != 2 || got.out != "" || !strings.Contains(got.err, "[link-waits]") {
+				t.Errorf("exit code %d, want 2\n%s", got.code, got.err)
+			}
+			for _, words := range c.says {
+				if !strings.Contains(got.err, words) {
+					t.Errorf("the refusal does not say %q:\n%s", words, got.err)
+				}
+			}
+			w.expectPosts()
+			if c.rest != nil {
+				w.run(0, c.rest...)
+			}
+		})
+	}
+}
+
+// TestLinkThatFailed is asked for by command: nothing else is missing.
+func TestLinkThatFailed(t *testing.T) {
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
-	w.say(map[string]string{"claims": `422 {"message":"no"}`})
+	w.say(map[string]string{"contacts/contact-1/": `422 {"message":"no"}`})
 	if got := w.claimsheet("run", w.path("leads.xlsx")); got.code == 0 {
-		t.Fatal("the claim did not fail")
+		t.Fatal("the link did not fail")
 	}
 	w.news()
 	w.say(nil)
@@ -46,7 +91,20 @@ func TestLinkBeforeTheRunGotThere(t *testing.T) {
 		t.Errorf("printed %q", out)
 	}
 	w.expectPosts("contacts/contact-1/magic-link")
-	w.run(0, "claims", "activities?claimId=claim-1")
+	w.run(0)
+}
+
+// TestLinkOfAClientWithANewClaim: what came after a link does not take it back.
+func TestLinkOfAClientWithANewClaim(t *testing.T) {
+	w := linked(t)
+	w.leads([2]string{"ann@example.com", "A-1"}, [2]string{"ann@example.com", "A-2"})
+	w.say(map[string]string{"claims": `422 {"message":"no"}`})
+	if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 1 {
+		t.Fatalf("exit code %d\n%s", got.code, got.err)
+	}
+	w.news()
+	w.must("link", "ann@example.com")
+	w.expectPosts("contacts/contact-1/magic-link")
 }
 
 // TestLinkTrouble gives an exit code to each way in which a link is not made,
@@ -79,15 +137,57 @@ func TestLinkTrouble(t *testing.T) {
 	}
 }
 
-// TestLinkUncertainIsNotRepeated leaves an uncertain link to the operator.
-func TestLinkUncertainIsNotRepeated(t *testing.T) {
-	w := linked(t)
-	w.say(map[string]string{"contacts/contact-1/": badGateway})
-	if got := w.claimsheet("link", "ann@example.com"); got.code != 4 || got.out != "" {
-		t.Errorf("no answer: exit code %d, want 4; printed %q", got.code, got.out)
+// TestLinkKeepsTheOneThatIsDone: whatever becomes of a fresh link, the client
+// has the old one until there is another, and another may be asked for.
+func TestLinkKeepsTheOneThatIsDone(t *testing.T) {
+	for _, c := range []struct {
+		name, answer string
+		code         int
+		says         string // what the client's history tells of it
+	}{
+		{"no answer", badGateway, 4, "a fresh link may or may not have been made: HTTP 502"},
+		{"refused", `422 {}`, 1, "no fresh link was made: HTTP 422"},
+		{"without a url", `200 {"url":"https://claims.example.com/go/elsewhere"}`, 4, "a fresh link may or may not have been made: "},
+		{"unauthorised", `401 {}`, 3, "no fresh link was made: HTTP 401"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := linked(t)
+			before := w.column("redirectUrl")
+			w.say(map[string]string{"contacts/contact-1/": c.answer})
+			got := w.claimsheet("link", "ann@example.com")
+			if got.code != c.code || got.out != "" {
+				t.Errorf("exit code %d, want %d; printed %q", got.code, c.code, got.out)
+			}
+			w.say(nil)
+			w.expectPosts("contacts/contact-1/magic-link")
+			w.run(0)
+			if diff := cmp.Diff(before, w.column("redirectUrl")); diff != "" {
+				t.Errorf("redirectUrl (-want +got):\n%s", diff)
+			}
+			if out := w.must("settle"); out != "nothing is uncertain\n" {
+				t.Errorf("settle says %q", out)
+			}
+			if out := w.must("history", "ann@example.com"); !strings.Contains(out, c.says) {
+				t.Errorf("the history does not say %q:\n%s", c.says, out)
+			}
+			if out := w.must("link", "ann@example.com"); out != "ann@example.com\thttps://claims.example.com/go/link-3\n" {
+				t.Errorf("asked once more: printed %q", out)
+			}
+			w.expectPosts("contacts/contact-1/magic-link")
+		})
 	}
+}
+
+// TestLinkUncertainIsNotRepeated leaves a link that is uncertain, and the only
+// one, to the operator.
+func TestLinkUncertainIsNotRepeated(t *testing.T) {
+	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
+	w.say(map[string]string{"contacts/contact-1/": badGateway})
+	if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 4 {
+		t.Fatalf("exit code %d\n%s", got.code, got.err)
+	}
+	w.news()
 	w.say(nil)
-	w.expectPosts("contacts/contact-1/magic-link")
 	if got := w.claimsheet("link", "ann@example.com"); got.code != 2 || !strings.Contains(got.err, "[link-undecided]") {
 		t.Errorf("exit code %d\n%s", got.code, got.err)
 	}
@@ -118,6 +218,10 @@ func TestLinkRefuses(t *testing.T) {
 	}
 	write(t, w.path("mapping.yaml"), workMappingV1)
 	all.WriteString("version 1\n" + w.claimsheet("link", "ann@example.com").err)
+	w.leads([2]string{"eve@example.com", ""})
+	w.must("run", w.path("leads.xlsx"))
+	w.news()
+	all.WriteString("\na client of version 1\n" + w.claimsheetBare("link", "--environments", w.path("environments.yaml"), "eve@example.com").err)
 	w.golden("link_refused.txt", all.String())
 	w.expectPosts()
 }

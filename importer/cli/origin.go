@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -85,8 +86,7 @@ func readOrigin(path, password string) (*origin, error) {
 		return nil, problem.At(at, "not-results", "this is not a results workbook that Claimsheet wrote").
 			Hinted("to import a sheet: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{path}))
 	case reports.Kind(property[reports.KindProperty]) != reports.Results:
-		return nil, problem.At(at, "plan-workbook", "this is the plan of a dry run, which sent nothing; a results workbook was expected").
-			Hinted("to import the sheet that it was made from: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{property[inputProperty]}))
+		return nil, planWorkbook(path, property, "a results workbook")
 	}
 	return &origin{path, property}, nil
 }
@@ -112,11 +112,33 @@ func bindingOf(path, password string) (map[string]string, bool, error) {
 // its columns would be taken for the source's. given is the path as the user
 // named it.
 func refuseResults(given, copied string) error {
-	if _, ours, _ := reports.IsOurs(copied); !ours { // what cannot be read is for the reader to say
+	property, ours, _ := reports.IsOurs(copied) // what cannot be read is for the reader to say
+	switch {
+	case !ours:
 		return nil
+	case reports.Kind(property[reports.KindProperty]) == reports.Plan:
+		return planWorkbook(given, property, "a lead sheet")
 	}
 	return problem.At(problem.Where{File: given}, "results-workbook", "this is a workbook that Claimsheet wrote, not a lead sheet").
 		Hinted("to do what is missing in it: claimsheet rerun %s", reports.CommandLine([]string{given}))
+}
+
+// planWorkbook refuses the workbook of a dry run, which leads to what was tried
+// in it: a sheet, or the results of one.
+func planWorkbook(path string, property map[string]string, expected string) error {
+	p := problem.At(problem.Where{File: path}, "plan-workbook", "this is the plan of a dry run, which sent nothing; %s was expected", expected)
+	input := property[inputProperty]
+	line := []string{"claimsheet", "run", "-m", cmp.Or(property[mappingFileProperty], "mapping.yaml")}
+	switch {
+	case input == "":
+		return p.Hinted("run the sheet that it was made from")
+	case ourName(input):
+		return p.Hinted("to do what is missing in the results that it was made from: %s", reports.CommandLine([]string{"claimsheet", "rerun", input}))
+	}
+	if env := property[environmentNameProperty]; env != "" {
+		line = append(line, "-e", env)
+	}
+	return p.Hinted("to import the sheet that it was made from: %s", reports.CommandLine(append(line, input)))
 }
 
 // fill sets the mapping and the environment that are not given to those of the

@@ -32,7 +32,7 @@ func (p *program) recall(ctx context.Context, o runOptions, s *setup, b *books) 
 		return nil, nil
 	}
 	r := &recall{&importer.Recall{Ledger: b.known, Environment: s.scope, Binding: s.binding,
-		ActivityIDs: s.env.Wire.ActivityID != ""}, s}
+		ActivityIDs: s.env.Wire.ActivityID != "", NewIdentity: o.newIdentity}, s}
 	var found problem.List
 	for _, src := range s.sources {
 		if err := addProblems(&found, r.check(ctx, o, src, b)); err != nil {
@@ -147,16 +147,41 @@ func (r *recall) rows() iter.Seq2[importer.WorkbookRow, error] {
 	}
 }
 
-// urls are the clients' redirect urls as the workbooks show them.
+// urls are the clients' redirect urls as the workbooks show them. A row with
+// another client's id shows another client's url.
 func (r *recall) urls() (map[mapping.Identity]string, error) {
+	ids, err := r.clientIDs()
+	if err != nil {
+		return nil, err
+	}
 	urls := map[mapping.Identity]string{}
 	for row, err := range r.rows() {
 		if err != nil {
 			return nil, err
 		}
-		if row.URL != "" {
-			urls[r.setup.binding.Read(row.Record).Client] = row.URL
+		if row.URL == "" {
+			continue
+		}
+		who := r.setup.binding.Client(row.Record)
+		if id := ids[who]; row.ClientID == "" || id == "" || row.ClientID == id {
+			urls[who] = row.URL
 		}
 	}
 	return urls, nil
+}
+
+// clientIDs are the clients' ids as the sheets Steps show them.
+func (r *recall) clientIDs() (map[mapping.Identity]string, error) {
+	ids := map[mapping.Identity]string{}
+	for _, src := range r.setup.sources {
+		for line, err := range stepLines(src.input) {
+			if err != nil {
+				return nil, err
+			}
+			if line.Step == string(mapping.ClientStep) {
+				ids[line.Identity(r.setup.binding.KeySpace())] = line.ID
+			}
+		}
+	}
+	return ids, nil
 }

@@ -224,6 +224,9 @@ func TestRerunRefuses(t *testing.T) {
 			s.main("", "run", "-m", s.path("mapping.yaml"), "--dry-run", "--json", s.path("leads.xlsx"))
 			return []string{"rerun", s.path("leads.plan.xlsx")}
 		}},
+		{"a plan, run", "[plan-workbook]", func() []string {
+			return []string{"run", "-m", s.path("mapping.yaml"), s.path("leads.plan.xlsx")}
+		}},
 		{"the mapping moved", "[no-mapping]", func() []string {
 			must(t, os.Rename(s.path("mapping.yaml"), s.path("moved.yaml")))
 			return []string{"rerun", s.results()}
@@ -255,6 +258,25 @@ func TestRerunRefuses(t *testing.T) {
 				t.Errorf("%d requests were sent", s.sent()-sent)
 			}
 		})
+	}
+}
+
+// TestPlanLeadsToItsSheet: whatever a plan is given to, the hint's command is one
+// that will be taken.
+func TestPlanLeadsToItsSheet(t *testing.T) {
+	s := newRerunScene(t)
+	s.main("", "run", "-m", s.path("mapping.yaml"), "--dry-run", "--json", s.path("leads.xlsx"))
+	s.rerun("--dry-run")
+	for plan, want := range map[string]string{
+		"leads.plan.xlsx":         "claimsheet run -m " + s.path("mapping.yaml") + " -e uat " + s.path("leads.xlsx"),
+		"leads.results.plan.xlsx": "claimsheet rerun " + s.results(),
+	} {
+		for _, words := range [][]string{{"run", "-m", s.path("mapping.yaml")}, {"rerun"}} {
+			p := s.main("", append(words, s.path(plan))...)
+			if p.code != 2 || !strings.Contains(p.err, "[plan-workbook]") || !strings.HasSuffix(p.err, ": "+want+"\n") {
+				t.Errorf("%s %s: exit code %d, want 2 and the hint %q\n%s", words[0], plan, p.code, want, p.err)
+			}
+		}
 	}
 }
 

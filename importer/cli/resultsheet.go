@@ -96,6 +96,8 @@ func (s *resultSheet) split(record mapping.Record) importer.WorkbookRow {
 			row.ClaimIDs, row.ClaimIDsAt = claimIDs(said), at
 		case reports.URLHeader:
 			row.URL = said
+		case reports.FailedStepHeader:
+			row.FailedStep = said
 		case reports.SourceRowHeader:
 			record.Source = count(said)
 		}

@@ -123,5 +123,7 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	if r.recall == nil {
 		return plans, nil
 	}
-	return r.recall.before(ctx, plans, p.attended.run)
+	plans, err = r.recall.before(ctx, plans, p.attended.run)
+	r.recall.Keep(r.job)
+	return plans, err
 }

@@ -25,6 +25,23 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner Owner) iter.Seq2[Row, e
 		ORDER BY u.started, r.run, r.source_row`, owner.Environment, owner.Space, owner.Client)
 }
 
+// PlanOfClient are the steps that the newest run of a mapping which planned for
+// the client asked for, in order, each with its current state; none when no run
+// is known that did. Every plan of version 2 has the step link, which tells it from
+// the list of steps that a run leaves of a client whose rows are invalid.
+func (l *Ledger) PlanOfClient(ctx context.Context, owner Owner, mapping string) ([]RunStepState, error) {
+	return gather(stream(ctx, l.read, scanRunStep, `
+		SELECT `+runStepColumns+`
+		FROM run_steps r
+		JOIN owners o ON o.id = r.owner
+		LEFT JOIN step_now s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step
+		WHERE o.environment = ?1 AND o.space = ?2 AND o.client = ?3 AND r.run = (
+			SELECT p.run FROM owners w JOIN run_steps p ON p.owner = w.id JOIN runs u ON u.id = p.run
+			WHERE w.environment = ?1 AND w.space = ?2 AND w.client = ?3 AND p.mapping = ?4 AND p.kind = 'link'
+			ORDER BY u.started DESC LIMIT 1)
+		ORDER BY r.number`, owner.Environment, owner.Space, owner.Client, mapping))
+}
+
 func scanText(rows *sql.Rows) (text string, err error) {
 	err = rows.Scan(&text)
 	return text, err

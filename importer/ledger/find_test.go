@@ -110,3 +110,41 @@ func TestUnsettledNumbers(t *testing.T) {
 	}
 	same(t, "another environment", len(collect(t, l.Unsettled(t.Context(), "https://live.example.com"))), 0)
 }
+
+// TestPlanOfClient: the newest run that planned for the client counts, not one
+// that found his rows invalid.
+func TestPlanOfClient(t *testing.T) {
+	l := found(t)
+	owner := jane("", "").Owner
+	for i, run := range []string{"old", "new", "invalid", "cars"} {
+		do(t, l.StartRun(ledger.Run{ID: run, Environment: owner.Environment, Mapping: "loans", Started: noon.Add(time.Duration(i) * time.Hour)}))
+	}
+	step := func(run string, number int, id ledger.StepID, kind string) ledger.RunStep {
+		return ledger.RunStep{Run: run, Number: number, StepID: id, Kind: kind, Title: run}
+	}
+	other := jane("loans", "link")
+	other.Client = "eve@example.com"
+	do(t, l.AddRunSteps(
+		step("old", 1, jane("loans", "claim/loan/1"), ledger.KindClaim),
+		step("old", 2, jane("loans", "link"), ledger.KindLink),
+		step("new", 4, jane("loans", "link"), ledger.KindLink),
+		step("new", 3, jane("loans", "claim/loan/2"), ledger.KindClaim),
+		step("new", 2, jane("", "client"), ledger.KindClient),
+		step("new", 1, other, ledger.KindLink),
+		step("invalid", 1, jane("", "client"), ledger.KindClient),
+		step("cars", 1, jane("cars", "link"), ledger.KindLink)))
+	do(t, l.Flush())
+	plan := func(id ledger.StepID) []string {
+		t.Helper()
+		steps, err := l.PlanOfClient(t.Context(), id.Owner, id.Mapping)
+		do(t, err)
+		var all []string
+		for _, s := range steps {
+			all = append(all, s.Title+" "+s.RunStep.Step+" "+string(s.Step.To))
+		}
+		return all
+	}
+	same(t, "the newest plan", plan(jane("loans", "")), []string{"new client done", "new claim/loan/2 ", "new link intent"})
+	same(t, "another mapping's", plan(jane("cars", "")), []string{"cars link intent"})
+	same(t, "none", len(plan(jane("boats", ""))), 0)
+}

@@ -98,7 +98,7 @@ func TestPurgeTakesOutWhatIsOlder(t *testing.T) {
 	do(t, err)
 	same(t, "purged later", got, ledger.Purged{Runs: 1, Bodies: 2, URLs: 1})
 	same(t, "left in the files", holds(t, path, all...), []string{"CANARY-digest"})
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "link"), To: ledger.Intent, At: noon, Via: ledger.ViaOperator}))
+	do(t, l.Append(ledger.Event{StepID: jane("loans", "link"), To: ledger.Done, At: noon, Via: ledger.ViaOperator}))
 	do(t, l.Close())
 	open(t, path)
 }

@@ -106,14 +106,18 @@ func scanRow(rows *sql.Rows) (Row, error) {
 // state; otherwise it is as Rows.
 func (l *Ledger) RunSteps(ctx context.Context, run string) iter.Seq2[RunStepState, error] {
 	return stream(ctx, l.read, scanRunStep, `
-		SELECT r.run, r.number, r.kind, r.title, o.environment, o.space, o.client, r.mapping, r.step,
-			coalesce(s.state, ''), s.at, coalesce(s.boot, ''), coalesce(s.uptime, 0), coalesce(s.run, ''), coalesce(s.kind, ''), coalesce(s.via, ''), coalesce(s.status, 0),
-			coalesce(s.reason, ''), s.data, coalesce(s.digest, ''), s.answer, coalesce(s.created, ''), coalesce(s.url, ''), coalesce(s.attempts, 0)
+		SELECT `+runStepColumns+`
 		FROM run_steps r
 		JOIN owners o ON o.id = r.owner
 		LEFT JOIN step_now s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step
 		WHERE r.run = ? ORDER BY r.number`, run)
 }
+
+// runStepColumns are what scanRunStep takes, of a run's step r, its owner o and
+// what has become of it, s, if anything has.
+const runStepColumns = `r.run, r.number, r.kind, r.title, o.environment, o.space, o.client, r.mapping, r.step,
+	coalesce(s.state, ''), s.at, coalesce(s.boot, ''), coalesce(s.uptime, 0), coalesce(s.run, ''), coalesce(s.kind, ''), coalesce(s.via, ''), coalesce(s.status, 0),
+	coalesce(s.reason, ''), s.data, coalesce(s.digest, ''), s.answer, coalesce(s.created, ''), coalesce(s.url, ''), coalesce(s.attempts, 0)`
 
 func scanRunStep(rows *sql.Rows) (RunStepState, error) {
 	var s RunStepState

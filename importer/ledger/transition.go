@@ -64,9 +64,9 @@ var rules = []rule{
 	// run comes to be tried again without an operator.
 	{from: Uncertain, to: Parked, via: []string{own, ViaEmergency}, kind: KindClient},
 
-	{from: Done, to: Done, via: []string{ViaAnswer, ViaOperator}}, // a corrected id or url
-	// A link that has expired is asked for afresh, by command.
-	{from: Done, to: Intent, via: []string{ViaOperator}, kind: KindLink},
+	// A corrected id or url. A link that has expired is asked for afresh, by
+	// command; it stays done whatever becomes of that.
+	{from: Done, to: Done, via: []string{ViaAnswer, ViaOperator}},
 
 	// What a run could only note beside the ledger is truer than what the next
 	// one made of its silence.

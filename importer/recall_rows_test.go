@@ -1,0 +1,126 @@
+package importer_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+const recallRowsMapping = `
+name: loans
+api: v2
+client: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}
+claims:
+  - {id: loan, key: Loan, name: "Loan {Loan}"}
+  - {id: card, key: Card, name: "Card {Card}", when: has("Card")}
+`
+
+// TestRecallRowsOfClaims: the claim ids of a row are those of the claims that it
+// asks for, or something would be made again.
+func TestRecallRowsOfClaims(t *testing.T) {
+	type row struct{ loan, card, claims string }
+	for _, test := range []struct {
+		name        string
+		rows        []row // of one client; of two sheets in turn
+		newIdentity bool
+		want        int // conflicts
+	}{
+		{"as they were", []row{{"L1", "K1", "loan-1,card-1"}, {"L2", "", "loan-2"}}, false, 0},
+		{"two rows of one claim", []row{{"L1", "", "loan-1"}, {"L1", "K1", "loan-1,card-1"}}, false, 0},
+		{"a claim is added to a row", []row{{"L2", "K9", "loan-2"}}, false, 0},
+		{"ids erased", []row{{"L9", "", ""}}, false, 0},
+		{"a claim is taken out of a row", []row{{"L1", "", "loan-1,card-1"}}, false, 0},
+		{"two rows change places", []row{{"L2", "", "loan-1"}, {"L1", "", "loan-2"}}, false, 0},
+		{"another key", []row{{"L9", "", "loan-1"}}, false, 1},
+		{"another key in the second sheet", []row{{"L1", "", "loan-1"}, {"L9", "", "loan-2"}}, false, 1},
+		{"another key of one of two", []row{{"L1", "K9", "loan-1,card-1"}}, false, 1},
+		{"a claim that failed", []row{{"L3", "", "loan-1"}}, false, 1},
+		{"other keys on purpose", []row{{"L9", "", "loan-1"}}, true, 0},
+		{"an id that nobody knows", []row{{"L1", "", "loan-7"}}, true, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := rowsRecall(t)
+			r.NewIdentity = test.newIdentity
+			read := func(yield func(importer.WorkbookRow, error) bool) {
+				for i, row := range test.rows {
+					record := mapping.Record{Table: i % 2, Row: i + 2}
+					for _, text := range []string{"ann@example.test", row.loan, row.card} {
+						record.Cells = append(record.Cells, mapping.Cell{Kind: mapping.TextCell, Raw: text, Shown: text})
+					}
+					w := importer.WorkbookRow{Record: record, Status: "done", ClientID: "c-1", ClaimIDs: split(row.claims),
+						ClaimIDsAt: problem.Where{Row: record.Row}}
+					if !yield(w, nil) {
+						return
+					}
+				}
+			}
+			if err := r.CheckSteps(t.Context(), lines()); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.CheckRows(t.Context(), read); err != nil {
+				t.Fatal(err)
+			}
+			plans := func(yield func(mapping.Plan, error) bool) {
+				yield(mapping.Plan{Client: mapping.Identity{Space: "email", Key: "ann@example.test"}, Rows: []mapping.Row{mapping.RowOf(0, 2)}}, nil)
+			}
+			for plan := range r.Hold(plans) {
+				codes := []string{}
+				for _, p := range plan.Problems {
+					codes = append(codes, p.Code)
+				}
+				want := []string{"id-conflict"}[:test.want]
+				if diff := cmp.Diff(want, codes); diff != "" {
+					t.Errorf("problems (-want +got):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// rowsRecall is a Recall over a ledger that knows a client with claims, for two
+// sheets.
+func rowsRecall(t *testing.T) *importer.Recall {
+	t.Helper()
+	m, found := mapping.Parse("mapping.yaml", []byte(recallRowsMapping))
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	tab := mapping.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Loan", "Card"}}
+	second := tab
+	second.Table = 1
+	binding, found := mapping.BindAll(m, []mapping.Sheet{tab, second}, nil, "2026-11-20")
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	owner := ledger.Owner{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	events := []ledger.Event{
+		{StepID: ledger.StepID{Owner: owner, Step: "client"}, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1", At: at},
+		{StepID: ledger.StepID{Owner: owner, Mapping: "loans", Step: "claim/loan/L3"}, To: ledger.Failed, Kind: ledger.KindClaim, At: at},
+	}
+	for step, id := range map[string]string{"claim/loan/L1": "loan-1", "claim/loan/L2": "loan-2", "claim/card/K1": "card-1"} {
+		events = append(events, ledger.Event{StepID: ledger.StepID{Owner: owner, Mapping: "loans", Step: step},
+			To: ledger.Done, Kind: ledger.KindClaim, Via: ledger.ViaAdopted, ID: id, At: at})
+	}
+	if err := l.Append(events...); err != nil {
+		t.Fatal(err)
+	}
+	return &importer.Recall{Ledger: l, Environment: recallEnvironment, Binding: binding}
+}
+
+func split(ids string) []string {
+	return strings.FieldsFunc(ids, func(r rune) bool { return r == ',' })
+}
