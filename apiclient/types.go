@@ -69,7 +69,7 @@ const (
 type Verdict struct {
 	Effect Effect
 	ID     string // client, contact, claim or activity id; may be "" for an activity (wire.activity_id "")
-	URL    string // redirect url, for a v1 client and a v2 link; a credential
+	URL    string // redirect url, for a v1 client (also one whose id is missing) and a v2 link; a credential
 	Status int    // HTTP status, 0 when there was no answer
 	// Reason is why it is not Created, or what a created v1 client lacks: one
 	// line, without personal data or links.

@@ -66,6 +66,8 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has no value at /redirectUrl"}},
 		{"client with a script for a url", v1, apiclient.CreateClient, 200, `{"clientId":"abc","redirectUrl":"javascript:alert(1)"}`,
 			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has something else than an absolute http(s) url at /redirectUrl"}},
+		{"client without id", v1, apiclient.CreateClient, 201, `{"data":{"clientId":"abc"},"redirectUrl":"https://x.example/r"}`,
+			apiclient.Verdict{Effect: uncertain, URL: "https://x.example/r", Reason: "HTTP 201 Created, but the answer has no value at /clientId"}},
 		{"link", v2, apiclient.CreateLink, 201, `{"redirectUrl":"https://x.example/m"}`, apiclient.Verdict{Effect: created, URL: "https://x.example/m"}},
 		{"link, relative", v2, apiclient.CreateLink, 201, `{"redirectUrl":"/m"}`,
 			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has something else than an absolute http(s) url at /redirectUrl"}},

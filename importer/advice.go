@@ -18,6 +18,7 @@ const (
 	adviceKnown       = "The service knows this client already, so nothing was made (existing: fail)."
 	adviceSkipped     = "The service knows this client already, so the rows were left out (existing: skip)."
 	adviceNoLinkV1    = "The client was known already: the service gives a redirect url only when it creates one."
+	adviceURLLost     = "A look-up found the client after an attempt to create it: the service gives the redirect url only in the answer that creates one."
 	adviceNoURL       = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
 	adviceURLPurged   = "The redirect url was purged; claimsheet link asks for a fresh one."
 	adviceURLPurgedV1 = "The redirect url was purged; the service gives it only when it creates a client."
@@ -34,4 +35,17 @@ func adviceUncertain(step *mapping.Step) string {
 		mapping.LinkStep:     "the magic link",
 	}[step.Kind]
 	return "Look in the service whether " + what + " exists. It is not sent again by itself; claimsheet settle takes your answer."
+}
+
+// adviceWithoutURL is about a v1 client whom a look-up found and who has no
+// redirect url. read tells that an attempt to create the client got an answer
+// that could be read, and attempted that there was one.
+func adviceWithoutURL(attempted, read bool) string {
+	switch {
+	case read:
+		return adviceNoURL
+	case attempted:
+		return adviceURLLost
+	}
+	return adviceNoLinkV1
 }

@@ -2,7 +2,6 @@ package importer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -160,7 +159,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if !next.shared {
 			sleep(ctx, next.wait)
 		}
-		if o, over, err := e.meetAgain(ctx, d); over || err != nil {
+		if o, over, err := e.meetAgain(ctx, d, verdict); over || err != nil {
 			return o, err
 		}
 		d.now(func(s *ledger.Step) { s.To = event.To })
@@ -200,7 +199,7 @@ func (e *errand) isFresh(step *mapping.Step) bool {
 // conclude turns a verdict into the ledger's event and the step's outcome.
 func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOutcome) {
 	o := StepOutcome{Step: d.step, Error: said(v), Advice: v.Hint, answered: v.Status != 0, http: v.Status,
-		wordless: v.Status/100 == 2 && v.Effect == apiclient.Uncertain && json.Valid(v.Answer)}
+		wordless: v.Effect == apiclient.Uncertain && isReadable(v.Status, v.Answer)}
 	advise := func(usual string) {
 		if o.Advice == "" {
 			o.Advice = usual
@@ -211,6 +210,7 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 	case apiclient.Created:
 		to, o.Status, o.ID, o.URL, o.Error = ledger.Done, DoneRow, v.ID, v.URL, ""
 		if v.URL == "" && d.step.Kind == mapping.ClientStep && e.job.Binding.Mapping().V1() {
+			o.wordless = true
 			advise(adviceNoURL)
 		}
 		if other, clash := e.created(d.step, v.ID); clash {

@@ -186,11 +186,8 @@ func sleep(ctx context.Context, d time.Duration) {
 // for the first client of a run that means a wrong pointer, not a wrong row.
 func withoutURL(o Outcome, v1 bool) bool {
 	for _, s := range o.Steps {
-		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Advice != adviceNoLinkV1
-		if link && s.Status == DoneRow && s.URL == "" {
-			return true
-		}
-		if s.Step.Kind == mapping.LinkStep && s.Status == Uncertain && s.wordless {
+		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == DoneRow
+		if link && s.wordless {
 			return true
 		}
 	}

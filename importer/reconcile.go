@@ -46,7 +46,7 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		if err != nil || met.id == "" {
 			return e.contradicted(d, o), err
 		}
-		return e.adopt(d, met.id)
+		return e.adopt(d, v, met.id)
 	}
 	for _, wait := range e.job.Patience {
 		sleep(ctx, wait)
@@ -58,7 +58,7 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		case err != nil:
 			return o, err
 		case met.id != "":
-			return e.adopt(d, met.id)
+			return e.adopt(d, v, met.id)
 		case met.reason != "":
 			return o, nil // not to be told who it is: an operator decides
 		}
@@ -76,8 +76,9 @@ func (e *errand) contradicted(d decision, o StepOutcome) StepOutcome {
 	return o
 }
 
-// adopt records that a look-up found the client whom this step asked for.
-func (e *errand) adopt(d decision, id string) (StepOutcome, error) {
+// adopt records that a look-up found the client whom this step asked for. The
+// redirect url is that of the answer, which may lack nothing but the id.
+func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (StepOutcome, error) {
 	if other, clash := e.job.meetings.own(id, e.plan.Client); clash {
 		return StepOutcome{Step: d.step, Status: Uncertain, Error: clashReason(other), Advice: adviceWhoIsIt}, nil
 	}
@@ -85,9 +86,9 @@ func (e *errand) adopt(d decision, id string) (StepOutcome, error) {
 	event.Via, event.ID = ledger.ViaAdopted, id
 	e.pending = append(e.pending, event)
 	e.created(d.step, id)
-	o := StepOutcome{Step: d.step, Status: DoneRow, ID: id}
-	if e.job.Binding.Mapping().V1() {
-		o.Advice = adviceNoLinkV1
+	o := StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: v.URL, wordless: v.URL == "" && isReadable(v.Status, v.Answer)}
+	if e.job.Binding.Mapping().V1() && v.URL == "" {
+		o.Advice = adviceWithoutURL(true, o.wordless)
 	}
 	return o, nil
 }
@@ -103,7 +104,7 @@ func (e *errand) park(d decision, o StepOutcome) StepOutcome {
 
 // meetAgain asks for a client once more before it is sent again: what was
 // refused for now may have been made by somebody else meanwhile.
-func (e *errand) meetAgain(ctx context.Context, d decision) (o StepOutcome, over bool, err error) {
+func (e *errand) meetAgain(ctx context.Context, d decision, v apiclient.Verdict) (o StepOutcome, over bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !e.job.looksUp(e.plan) || ctx.Err() != nil {
 		return StepOutcome{}, false, nil
 	}
@@ -111,7 +112,7 @@ func (e *errand) meetAgain(ctx context.Context, d decision) (o StepOutcome, over
 	if err != nil || met.id == "" {
 		return StepOutcome{}, false, err
 	}
-	o, err = e.adopt(d, met.id)
+	o, err = e.adopt(d, v, met.id)
 	return o, true, err
 }
 

@@ -72,8 +72,8 @@ func (d decision) settled() StepOutcome {
 		o.Status, o.Advice = Changed, adviceHeld
 	case disputed:
 		o.Status = FailedRow
-	case operator:
-		o.Status, o.Advice = Uncertain, adviceUncertain(d.step)
+	case operator: // a redirect url that an answer held is shown with the id
+		o.Status, o.URL, o.Advice = Uncertain, "", adviceUncertain(d.step)
 	case closed:
 		o.Status, o.Advice = FailedRow, adviceGivenUp
 	}

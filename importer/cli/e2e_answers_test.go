@@ -1,0 +1,92 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/oracle"
+)
+
+// TestAnswerOfAParkedClient has the service create a client, answer where no
+// pointer of the environment leads, and not show the client to look-ups yet.
+// Corrected, the pointer finds the id in the answer that was kept: the client is
+// not asked for again, however long ago that was.
+func TestAnswerOfAParkedClient(t *testing.T) {
+	s := newScene(t, stepThree, leads(1))
+	s.oracle.Wire.ContactID = "/data/contactId"
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Kind != "lookup" {
+			return oracle.Fault{}
+		}
+		return oracle.Answer(s.oracle.Nobody)
+	})
+	s.environment("wire: {lookup_contact_id: /contactId}")
+	s.mustRun(4)
+	s.environment("wire: {contact_id: /data/contactId, lookup_contact_id: /contactId}")
+	if plan := s.mustRun(0, "--dry-run"); plan.summary.Requests.Client != 0 || plan.summary.Rows.Planned != 1 {
+		t.Errorf("the dry run plans %+v for rows %+v", plan.summary.Requests, plan.summary.Rows)
+	}
+	if n := s.mustRun(0).posts()["client"]; n != 0 {
+		t.Errorf("%d clients were asked for again", n)
+	}
+	s.checkIDs("c1@example.com")
+	s.checkPromise()
+}
+
+// TestURLOfAClientWhoWasLookedUp has a client created by an answer whose id is
+// not where the environment says. A look-up finds the client, and the redirect
+// url of the answer is the client's all the same: at once, or when its pointer
+// is corrected.
+func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
+	const missing = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
+	cases := []struct {
+		name, pointer string
+		code          int
+		urls          bool
+		advice        string
+	}{
+		{"right pointer", "/redirectUrl", 0, true, ""},
+		{"wrong pointer", "/url", 3, false, missing},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
+			s.oracle.Wire.ClientID, s.oracle.Wire.LookupID = "/data/clientId", "/clientId"
+			s.environment("wire: {client_id: /clientId, redirect_url: " + c.pointer + "}")
+			s.mustRun(c.code)
+			row := s.results()[0]
+			if row["Import status"] != "done" || (row["redirectUrl"] != "") != c.urls {
+				t.Errorf("the row is %v", row)
+			}
+			if diff := cmp.Diff(c.advice, row["What to do"]); diff != "" {
+				t.Errorf("what to do (-want +got):\n%s", diff)
+			}
+			s.environment("wire: {client_id: /clientId}")
+			s.mustRun(0)
+			for i, row := range s.results() {
+				if row["redirectUrl"] == "" || row["What to do"] != "" {
+					t.Errorf("row %d with the right pointer is %v", i, row)
+				}
+			}
+			s.checkPromise()
+		})
+	}
+}
+
+// TestURLThatWasLost has the answer to a client's creation lost. A look-up finds
+// the client: the redirect url is gone with the answer, which is nobody's
+// mistake and does not stop the run, and the row does not say that the client
+// was known before.
+func TestURLThatWasLost(t *testing.T) {
+	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
+	s.oracle.Play(oracle.Once(onStep("client c1@example.com"), oracle.CreateThenDrop()))
+	for range 2 {
+		s.mustRun(0)
+		if got := s.results()[0]["What to do"]; !strings.HasPrefix(got, "A look-up found the client after an attempt to create it") {
+			t.Errorf("what to do: %q", got)
+		}
+	}
+	s.checkPromise()
+}
