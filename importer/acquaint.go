@@ -36,6 +36,8 @@ type acquaintances struct {
 	known  map[mapping.Identity]meeting // what was asked before the client's turn
 	owners *people                      // whose a client's id is in this run
 	tried  *people                      // for whom this run creates, or may have created, a client of an address
+
+	doubtful *people // for whom earlier runs may have created one
 }
 
 func newAcquaintances(service *apiclient.Client) *acquaintances {
@@ -46,6 +48,8 @@ func newAcquaintances(service *apiclient.Client) *acquaintances {
 		known:   map[mapping.Identity]meeting{},
 		owners:  newPeople(),
 		tried:   newPeople(),
+
+		doubtful: newPeople(),
 	}
 }
 
@@ -96,9 +100,9 @@ func (a *acquaintances) recall(plan mapping.Plan) (met meeting, ok bool) {
 	met, ok = a.known[plan.Client]
 	delete(a.known, plan.Client)
 	for _, key := range addresses(plan.Lookup) {
-		if _, tried := a.tried.of(key); tried {
-			ok = false
-		}
+		_, tried := a.tried.of(key)
+		_, doubtful := a.doubtful.of(key)
+		ok = ok && !tried && !doubtful
 	}
 	return met, ok
 }
@@ -200,11 +204,7 @@ func (a *acquaintances) answered() bool {
 func (a *acquaintances) claim(plan mapping.Plan) (other mapping.Identity, taken bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	asked := plan.Lookup
-	if asked.Email != "" && !asked.Confirm {
-		asked.Phone = "" // people may share a phone: the e-mail address decides
-	}
-	for _, key := range addresses(asked) {
+	for _, key := range askedAddresses(plan.Lookup) {
 		if other, taken = a.tried.of(key); taken && other != plan.Client {
 			return other, true
 		}
@@ -222,8 +222,10 @@ func (a *acquaintances) unclaim(plan mapping.Plan) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, key := range addresses(plan.Lookup) {
-		if who, known := a.tried.of(key); known && who == plan.Client {
-			a.tried.forget(key)
+		for _, of := range []*people{a.tried, a.doubtful} {
+			if who, known := of.of(key); known && who == plan.Client {
+				of.forget(key)
+			}
 		}
 	}
 }
@@ -273,10 +275,10 @@ func (a *acquaintances) alone(l mapping.Lookup) (done func()) {
 func addresses(l mapping.Lookup) []string {
 	var keys []string // a space of mapping.Identity and what could be a key in it
 	if l.Email != "" {
-		keys = append(keys, "email "+strings.ToLower(l.Email))
+		keys = append(keys, addressIn("email", l.Email))
 	}
 	if l.Phone != "" {
-		keys = append(keys, "phone "+l.Phone)
+		keys = append(keys, addressIn("phone", l.Phone))
 	}
 	slices.Sort(keys)
 	return keys

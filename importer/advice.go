@@ -15,6 +15,7 @@ const (
 	adviceStopped     = "Run again: it goes on from here."
 	adviceLookup      = "The service could not be asked whether it knows the client; nothing was sent. Run again."
 	adviceWhoIsIt     = "Find out with the service's operator who this is; correct the row, or the client there."
+	adviceDoubtful    = "Nothing was sent. Decide about that client first, by a later run with its row or by claimsheet settle; then run again."
 	adviceKnown       = "The service knows this client already, so nothing was made (existing: fail)."
 	adviceSkipped     = "The service knows this client already, so the rows were left out (existing: skip)."
 	adviceNoLinkV1    = "The client was known already: the service gives a redirect url only when it creates one."

@@ -94,7 +94,10 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	if met.id == "" && met.reason == "" {
+	if met == (meeting{}) {
+		met, _ = e.job.meetings.doubt(e.plan)
+	}
+	if met == (meeting{}) {
 		if other, taken := e.job.meetings.claim(e.plan); taken {
 			met = meeting{reason: clashReason(other), advice: adviceWhoIsIt}
 		}

@@ -60,6 +60,9 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	if err := j.knowErased(ctx); err != nil {
 		return err
 	}
+	if err := j.knowDoubtful(ctx); err != nil {
+		return err
+	}
 	var g errgroup.Group
 	g.SetLimit(max(j.Concurrency, 1))
 	fatal := &firstError{stop: j.stop}

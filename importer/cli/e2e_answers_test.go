@@ -90,3 +90,31 @@ func TestURLThatWasLost(t *testing.T) {
 	}
 	s.checkPromise()
 }
+
+// TestAddressOfAParkedClient has the creation of a client end without an answer,
+// to happen later, and another key with the same address in the next run's
+// sheet: nothing is created for it while nobody knows about the first, and what
+// the dry run says is what the run does.
+func TestAddressOfAParkedClient(t *testing.T) {
+	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), leads(1))
+	s.oracle.KeyField = "firstName"
+	s.oracle.Play(oracle.Once(onStep("client Ann1"), oracle.DropBefore()))
+	s.mustRun(4)
+	s.oracle.Play(nil)
+	other := lead(1, "A-2")
+	other[0], other[1] = "C1@example.com", "Bob"
+	s.sheet([][]any{other})
+	plan := s.mustRun(1, "--dry-run")
+	if p := s.mustRun(1); len(p.posts()) > 0 || plan.summary.Rows != p.summary.Rows {
+		t.Errorf("created %v; rows %+v, foreseen %+v", p.posts(), p.summary.Rows, plan.summary.Rows)
+	}
+	row := s.results()[0]
+	if !strings.Contains(row["Error"], "“Ann1” has the same address") || !strings.Contains(row["What to do"], "claimsheet settle") {
+		t.Errorf("the row says %q: %q", row["Error"], row["What to do"])
+	}
+	s.settle("--not-created", "client")
+	s.mustRun(0)
+	if made := s.oracle.Created(); len(made["client Bob"]) != 1 || len(made["client Ann1"]) != 0 {
+		t.Errorf("created %v", made)
+	}
+}
