@@ -92,8 +92,10 @@ type Verdict struct {
 	// Also on a NotSent that the service asked for: see Client.Turn.
 	Retry      bool
 	RetryAfter time.Duration
-	// Shared is set on a Retry by which the service asks for time. The Client
-	// holds back all its requests for it, so there is nothing else to wait for.
+	// Busy is set on an answer by which the service asks for time, whatever became
+	// of the request. The Client holds back all its requests for it.
+	Busy bool
+	// Shared is set on a Retry that is Busy: there is nothing else to wait for.
 	Shared bool
 	// Ruled is set when a Rule decided, and not the status alone.
 	Ruled bool

@@ -125,7 +125,7 @@ func TestRulesComeFirst(t *testing.T) {
 			apiclient.Answer{Status: 200, Body: []byte(`{"error":"E17","claimId":"k"}`)},
 			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
 		{"retry a 503", apiclient.Rule{Status: 503, Means: "retry"}, apiclient.Answer{Status: 503},
-			apiclient.Verdict{Effect: apiclient.Refused, Retry: true, Shared: true, Reason: "HTTP 503 Service Unavailable, which the environment's errors rules read as retry"}},
+			apiclient.Verdict{Effect: apiclient.Refused, Retry: true, Busy: true, Shared: true, Reason: "HTTP 503 Service Unavailable, which the environment's errors rules read as retry"}},
 		{"done with an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{"claimId":"k"}`)},
 			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
 		{"done without an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{}`)},

@@ -6,6 +6,7 @@ import "claimsheet/mapping"
 const (
 	adviceRefused     = "Correct the row or the mapping, then run again: only what is missing is sent."
 	adviceNotSent     = "Nothing was sent. Run again when the service can be reached."
+	adviceBusy        = "The service refused it for now only; nothing is to be corrected. Run again later."
 	adviceChanged     = "The service cannot change what it has: nothing was sent. Correct it there by hand if it matters."
 	adviceHeld        = "Nothing was sent. Settle with the service's operator where the client is to resume."
 	adviceGivenUp     = "An operator gave this step up; what depends on it is not sent."

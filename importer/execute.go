@@ -3,7 +3,6 @@ package importer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -131,7 +130,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		turn, leave, stopped := e.job.Service.Turn(ctx)
 		if stopped != nil {
-			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
+			return e.job.cutShort(ctx, d, ""), nil
 		}
 		if err := e.intend(d); err != nil {
 			leave()
@@ -147,10 +146,10 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		e.job.react(ctx, verdict)
 		next := pace.after(verdict, e.isFresh(d.step), e.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
 		if next.tooFar {
-			e.job.stop(fmt.Errorf("the service asks to wait for %s; run again then", next.wait.Round(time.Second)))
+			e.job.stop(tooFar(next.wait))
 		}
-		if verdict.Effect == apiclient.NotSent && ctx.Err() != nil {
-			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
+		if event.To == ledger.NotSent && ctx.Err() != nil {
+			return e.job.cutShort(ctx, d, verdict.Detail), nil
 		}
 		if !next.again {
 			return e.settleClient(ctx, d, verdict, o)
@@ -167,6 +166,16 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		d.now(func(s *ledger.Step) { s.To = event.To })
 	}
+}
+
+// cutShort is the outcome of a step that the end of the run came before. said is
+// what the service said when the run was stopped for that.
+func (j *Job) cutShort(ctx context.Context, d decision, said string) StepOutcome {
+	o := StepOutcome{Step: d.step, Status: NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
+	if said != "" {
+		o.Error += "; the service says: " + said
+	}
+	return o
 }
 
 // pass waits until the gate is open. What is known is durable before that, and
@@ -222,8 +231,9 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 	case apiclient.Refused:
 		e.job.meetings.unclaim(e.plan)
 		to, o.Status = ledger.Failed, FailedRow
-		if v.Retry {
-			to = ledger.NotSent // not processed: it may be sent again
+		if v.Retry || v.Stop {
+			to = ledger.NotSent // not for what it asks: it may be sent again
+			advise(adviceBusy)
 		}
 		advise(adviceRefused)
 	case apiclient.NotSent:

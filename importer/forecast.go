@@ -80,7 +80,7 @@ func (j *Job) inquire(plans []mapping.Plan) []inquiry {
 func (j *Job) foreseeOne(ctx context.Context, in inquiry, probed map[apiclient.By]bool) error {
 	outcome, err := j.foresee(ctx, in, probed)
 	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
-		return fmt.Errorf("%w: %w", ErrStopped, f)
+		return fmt.Errorf("%w: %w", ErrStopped, advised(f))
 	}
 	if err != nil {
 		return err

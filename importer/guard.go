@@ -83,6 +83,15 @@ func hinted(err error, hint string) error {
 	return fmt.Errorf("%w; %s", err, hint)
 }
 
+// advised is an error with what to do about it, where it is a failed request that
+// says so.
+func advised(err error) error {
+	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
+		return hinted(err, f.Hint)
+	}
+	return err
+}
+
 // finished takes a client into account for whom something was sent. refused is
 // the 4xx that its first refused step got, 0 for none.
 func (g *guard) finished(failed bool, refused int) (stop error) {

@@ -107,7 +107,7 @@ func (j *Job) one(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, as all that follow are.
-		j.stop(hinted(f, f.Hint))
+		j.stop(f)
 		outcome, sent, err = j.carryOut(ctx, plan)
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (j *Job) one(ctx context.Context, plan mapping.Plan) (outcome Outcome, sent
 }
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
-func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, why)) }
+func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why))) }
 
 // whyStopped is the reason in words, for rows that are not started.
 func (j *Job) whyStopped(ctx context.Context) string {

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -31,7 +32,15 @@ func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
 // answers asks whether the service is there again: any answer but a 5xx will do.
 func (j *Job) answers(ctx context.Context) bool {
 	a, err := j.Service.Do(ctx, j.Service.Routes().Templates())
+	if err == nil && a.Status/100 != 2 && a.RetryAfter > longestWait {
+		j.stop(tooFar(a.RetryAfter))
+	}
 	return err == nil && a.Status < 500
+}
+
+// tooFar is why a run stops that is asked to wait for longer than it does.
+func tooFar(wait time.Duration) error {
+	return fmt.Errorf("the service asks to wait for %s; run again then", wait.Round(time.Second))
 }
 
 // settleClient looks an uncertain client up: only a positive answer settles it

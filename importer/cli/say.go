@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/mapping/problem"
 )
@@ -39,6 +40,15 @@ func sayError(w io.Writer, err error) {
 		sayProblems(w, problem.List{p})
 	default:
 		fmt.Fprintln(w, "claimsheet: "+oneLine(err.Error()))
+		sayHint(w, err)
+	}
+}
+
+// sayHint prints what to do about a request that failed, unless the error says it.
+func sayHint(w io.Writer, err error) {
+	f, ok := errors.AsType[*apiclient.Failure](err)
+	if ok && f.Hint != "" && !strings.Contains(err.Error(), f.Hint) {
+		fmt.Fprintln(w, "  hint: "+oneLine(f.Hint))
 	}
 }
 
