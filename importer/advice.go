@@ -1,6 +1,10 @@
 package importer
 
-import "claimsheet/mapping"
+import (
+	"strings"
+
+	"claimsheet/mapping"
+)
 
 // What an operator reads in the column "What to do".
 const (
@@ -50,4 +54,25 @@ func adviceWithoutURL(attempted, read bool) string {
 		return adviceURLLost
 	}
 	return adviceNoLinkV1
+}
+
+// withHint is the usual advice behind what the environment's rules, or we, say of
+// the answer.
+func withHint(hint, usual string) string {
+	switch {
+	case hint == "":
+		return usual
+	case strings.ContainsAny(hint[len(hint)-1:], ".!?"):
+		return hint + " " + usual
+	}
+	return hint + ". " + usual
+}
+
+// reasonWith is a reason as the ledger keeps it of a step that is left open: with
+// the hint, for whoever decides about it on another day.
+func reasonWith(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
 }

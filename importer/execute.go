@@ -242,13 +242,16 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 		advise(adviceNotSent)
 	default:
 		to, o.Status = ledger.Uncertain, Uncertain
-		o.Advice = adviceUncertain(d.step)
+		o.Advice = withHint(v.Hint, adviceUncertain(d.step))
 	}
 	event := e.event(d, to)
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
-	if to == ledger.Done {
+	switch to {
+	case ledger.Done:
 		event.Via = ledger.ViaAnswer
-	} else {
+	case ledger.Uncertain:
+		event.Reason = reasonWith(v.Reason, v.Hint)
+	default:
 		event.Reason = v.Reason
 	}
 	return event, o

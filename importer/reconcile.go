@@ -53,7 +53,7 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 	if conflict { // something exists: the look-up says whether it is this client
 		met, err := e.job.meetings.meet(ctx, e.plan)
 		if err != nil || met.id == "" {
-			return e.contradicted(d, o), err
+			return e.contradicted(d, v, o), err
 		}
 		return e.adopt(d, v, met.id)
 	}
@@ -72,16 +72,16 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 			return o, nil // not to be told who it is: an operator decides
 		}
 	}
-	return e.park(d, o), nil
+	return e.park(d, v, o), nil
 }
 
 // contradicted makes a refusal uncertain: the service says that the client is
 // there, and no look-up finds it. The refusal waits for its commit still.
-func (e *errand) contradicted(d decision, o StepOutcome) StepOutcome {
+func (e *errand) contradicted(d decision, v apiclient.Verdict, o StepOutcome) StepOutcome {
 	const unfound = ", and a look-up does not find it"
 	last := &e.pending[len(e.pending)-1]
 	last.To, last.Reason = ledger.Uncertain, last.Reason+unfound
-	o.Status, o.Error, o.Advice = Uncertain, o.Error+unfound, adviceUncertain(d.step)
+	o.Status, o.Error, o.Advice = Uncertain, o.Error+unfound, withHint(v.Hint, adviceUncertain(d.step))
 	return o
 }
 
@@ -103,11 +103,11 @@ func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (StepOutcome,
 }
 
 // park records that look-ups find nobody, which a later run may believe.
-func (e *errand) park(d decision, o StepOutcome) StepOutcome {
+func (e *errand) park(d decision, v apiclient.Verdict, o StepOutcome) StepOutcome {
 	event := e.event(d, ledger.Parked)
-	event.Reason = reasonParked
+	event.Reason = reasonWith(reasonParked, v.Hint)
 	e.pending = append(e.pending, event)
-	o.Status, o.Error, o.Advice = Uncertain, event.Reason, adviceParked
+	o.Status, o.Error, o.Advice = Uncertain, reasonParked, withHint(v.Hint, adviceParked)
 	return o
 }
 

@@ -154,3 +154,38 @@ func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 		})
 	}
 }
+
+// TestHintsOfUncertainAnswers: what a rule of the environment says about an
+// answer, or what we know of it, stands before the usual advice, and settle shows
+// it on any later day.
+func TestHintsOfUncertainAnswers(t *testing.T) {
+	const claim, client = "claim c1@example.com/Loan A-1", "client c1@example.com"
+	for _, c := range []struct {
+		name, step string
+		reply      oracle.Reply
+		hint       string
+		usual      string
+	}{
+		{"rule", claim, oracle.JSON(500, "{}"), "Call the desk.", " Look in the service whether the claim exists."},
+		{"redirect", claim, oracle.Reply{Status: 302}, "the service redirects, perhaps to a login page: check base_url and auth", ". Look in the service"},
+		{"parked", client, oracle.JSON(500, "{}"), "Call the desk.", " It is not sent again yet"},
+		{"promise", "activity c1@example.com Your details", oracle.JSON(202, "{}"), "if the service's operator vouches for it", "Look in the service"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t, stepThree, leads(1))
+			s.environment("errors: [{status: 500, means: uncertain, hint: Call the desk.}]")
+			s.oracle.Play(oracle.Once(onStep(c.step), oracle.Answer(c.reply)))
+			s.mustRun(4)
+			if got := s.results()[0]["What to do"]; !strings.HasPrefix(got, c.hint) || !strings.Contains(got, c.usual) {
+				t.Errorf("what to do: %q", got)
+			}
+			s.mustRun(4)
+			if got := s.results()[0]["Error"]; !strings.Contains(got, c.hint) {
+				t.Errorf("the next night's error: %q", got)
+			}
+			if code, out := s.exec("settle", "--environments", s.path("environments.yaml")); code != 4 || !strings.Contains(out, c.hint) {
+				t.Errorf("settle (exit code %d) says\n%s", code, out)
+			}
+		})
+	}
+}
