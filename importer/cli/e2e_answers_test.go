@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -187,5 +188,20 @@ func TestHintsOfUncertainAnswers(t *testing.T) {
 				t.Errorf("settle (exit code %d) says\n%s", code, out)
 			}
 		})
+	}
+}
+
+// TestStateFolderThatCannotBeWritten: a run that cannot note that it holds the
+// ledger sends nothing, and says what it could not write and what to do.
+func TestStateFolderThatCannotBeWritten(t *testing.T) {
+	s := newScene(t, stepThree, leads(1))
+	s.mustRun(0)
+	inTheWay := s.path(".claimsheet/ledger.db.holder/in the way")
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := s.mustRun(3)
+	if !strings.Contains(p.err, "ledger.db.holder: it cannot be noted who holds the ledger: ") || !strings.Contains(p.err, "hint: Let this user write to the folder") {
+		t.Errorf("it says\n%s", p.err)
 	}
 }
