@@ -212,6 +212,7 @@ func (a *acquaintances) claim(plan mapping.Plan) (other mapping.Identity, taken 
 	for _, key := range addresses(plan.Lookup) {
 		if key != plan.Client.Space+" "+plan.Client.Key { // an address that is the client's key is nobody else's
 			a.tried.note(key, plan.Client)
+			a.settled(key, plan.Client)
 		}
 	}
 	return mapping.Identity{}, false
@@ -222,11 +223,10 @@ func (a *acquaintances) unclaim(plan mapping.Plan) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, key := range addresses(plan.Lookup) {
-		for _, of := range []*people{a.tried, a.doubtful} {
-			if who, known := of.of(key); known && who == plan.Client {
-				of.forget(key)
-			}
+		if who, known := a.tried.of(key); known && who == plan.Client {
+			a.tried.forget(key)
 		}
+		a.settled(key, plan.Client)
 	}
 }
 

@@ -53,6 +53,14 @@ func (a *acquaintances) doubt(plan mapping.Plan) (met meeting, doubted bool) {
 	return meeting{}, false
 }
 
+// settled forgets that an address may be a client's by an earlier attempt: this
+// run's says more. mu is held.
+func (a *acquaintances) settled(key string, who mapping.Identity) {
+	if other, known := a.doubtful.of(key); known && other == who {
+		a.doubtful.forget(key)
+	}
+}
+
 // askedAddresses are those that decide who a client is. People may share a
 // phone: where there is an e-mail address, it decides.
 func askedAddresses(l mapping.Lookup) []string {
