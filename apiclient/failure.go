@@ -52,6 +52,18 @@ func (f *Failure) Error() string { return f.Reason }
 // Unwrap gives the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
+// asking is a failure with the name of the request that had it, where not every
+// request would have had it.
+func asking(what string, err error) error {
+	f, ok := errors.AsType[*Failure](err)
+	if !ok || f.NotSent || f.Stop {
+		return err
+	}
+	named := *f
+	named.Reason = what + ": " + f.Reason
+	return &named
+}
+
 // unsent is a failure before the request was given to the network.
 func unsent(reason string, err error) *Failure {
 	return &Failure{NotSent: true, Reason: reason, Err: err}

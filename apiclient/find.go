@@ -55,18 +55,18 @@ func (c *Client) Find(ctx context.Context, by By, value string) (Found, error) {
 
 // lookUp asks, and lets through what may be a match or nobody.
 func (c *Client) lookUp(ctx context.Context, by By, value string) (Answer, error) {
-	req := c.Routes().FindByEmail(value)
+	req, what := c.Routes().FindByEmail(value), "the look-up by "+string(by)
 	if by == ByPhone {
 		req = c.Routes().FindByPhone(value)
 	}
 	a, err := c.Do(ctx, req)
 	if err != nil {
-		return Answer{}, err
+		return Answer{}, asking(what, err)
 	}
 	if c.cfg.NotFound.describes(a) {
 		return a, nil
 	}
-	if err := c.refusal(req, "the look-up by "+string(by), a); err != nil {
+	if err := c.refusal(req, what, a); err != nil {
 		return Answer{}, err
 	}
 	return a, nil

@@ -60,7 +60,8 @@ func TestAHandlerThatPanicsIsABrokenConnection(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		"": 0, "0": 0, "120": 2 * time.Minute, "-1": 0, "soon": 0, "1.5": 0,
-		"Wed, 21 Oct 2015 07:28:00 GMT": 0,
+		"Wed, 21 Oct 2015 07:28:00 GMT": 0, "99999999999": 8760 * time.Hour, "99999999999999999999999": 8760 * time.Hour,
+		"Fri, 31 Dec 9999 23:59:59 GMT": 8760 * time.Hour,
 	} {
 		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", value)

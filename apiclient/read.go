@@ -1,6 +1,9 @@
 package apiclient
 
-import "errors"
+import (
+	"cmp"
+	"errors"
+)
 
 // need is what a successful answer to a kind of request must carry; nil for
 // what it need not.
@@ -31,17 +34,18 @@ func (c *Client) needs(k Kind) need {
 // read takes from an answer what the request's kind needs. Without it the
 // verdict is Uncertain: the thing was probably created, and nobody knows its
 // id. A v1 client with an id but no redirect url is Created all the same: its
-// id is what everything else hangs on.
+// id is what everything else hangs on. One with a url but no id is Uncertain, and
+// the url is kept: it is given only once.
 func (c *Client) read(v Verdict, r Request, a Answer) Verdict {
 	v.Effect = Created
 	if err := c.readInto(&v, c.needs(r.Kind), a); err != nil {
-		v.Effect, v.ID, v.URL = Uncertain, "", ""
+		v.Effect, v.ID = Uncertain, ""
 		v.Reason, v.Detail = statusText(a.Status)+", but the answer "+err.Error(), detail(c.forShow(a))
 	}
 	return v
 }
 
-func (c *Client) readInto(v *Verdict, n need, a Answer) (err error) {
+func (c *Client) readInto(v *Verdict, n need, a Answer) error {
 	if len(a.Body) == 0 {
 		if n.id == nil && n.url == nil {
 			return nil
@@ -52,16 +56,15 @@ func (c *Client) readInto(v *Verdict, n need, a Answer) (err error) {
 	if !ok {
 		return errors.New(notJSON(a))
 	}
+	var noID, noURL error
 	if n.id != nil {
-		if v.ID, err = identifier(follow(doc, *n.id), *n.id); err != nil {
-			return err
-		}
+		v.ID, noID = identifier(follow(doc, *n.id), *n.id)
 	}
 	if n.url != nil {
-		v.URL, err = link(follow(doc, *n.url), *n.url)
-		if n.urlLess && err != nil {
-			v.Reason, err = "created without a redirect url: the answer "+err.Error(), nil
-		}
+		v.URL, noURL = link(follow(doc, *n.url), *n.url)
 	}
-	return err
+	if noID == nil && noURL != nil && n.urlLess {
+		v.Reason, noURL = "created without a redirect url: the answer "+noURL.Error(), nil
+	}
+	return cmp.Or(noID, noURL)
 }

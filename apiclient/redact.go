@@ -81,9 +81,17 @@ func (s *secrets) cover(body []byte) []byte {
 // anyURL finds urls, also with their slashes escaped as JSON may have them.
 var anyURL = regexp.MustCompile(`(?i)\b(https?:(?:\\?/){2})((?:\\/|[^\s"'<>\\])+)`)
 
+// bareURL finds links without a scheme: a host whose last name is of letters, and
+// a path or query. A path alone, a date and "and/or" have no such host.
+var bareURL = regexp.MustCompile(`(?i)(^|[^\w./\\@+-])((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}(?::\d+)?)(?:\\?/|\?)(?:\\/|[^\s"'<>\\])+`)
+
 // coverURLs keeps of urls the host only: the rest may be a magic link, which is
 // a credential.
 func coverURLs(body []byte) []byte {
+	return bareURL.ReplaceAll(coverFullURLs(body), []byte("$1$2/***"))
+}
+
+func coverFullURLs(body []byte) []byte {
 	return anyURL.ReplaceAllFunc(body, func(found []byte) []byte {
 		m := anyURL.FindSubmatch(found)
 		host := strings.ReplaceAll(string(m[2]), `\`, "")
@@ -111,7 +119,7 @@ func (c *Client) kept(r Request, a Answer, v Verdict) []byte {
 	if a.Status/100 == 2 {
 		covered := a
 		covered.Body = c.secrets.cover(a.Body)
-		if v.Effect != Created {
+		if v.ID == "" && v.URL == "" {
 			return covered.Body
 		}
 		if again := c.read(Verdict{}, r, covered); again.ID != v.ID || again.URL != v.URL {

@@ -51,7 +51,11 @@ func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 		"at the 4 KiB":    {bearer, func(http.Header) string { return strings.Repeat("x", 4090) + secret }},
 		"link":            {bearer, func(http.Header) string { return `{"redirectUrl":"https://claims.example.com/go/canary?t=canary"}` }},
 		"link in slashes": {bearer, func(http.Header) string { return `{"u":"https:\/\/u:canary@claims.example.com\/go\/canary"}` }},
-		"link in words":   {bearer, func(http.Header) string { return "Go to HTTP://claims.example.com/canary, please" }},
+		"link, no scheme": {bearer, func(http.Header) string {
+			return `{"message":"use claims.example/m/canary?t=1 (or claims.example:8443\/canary)"}`
+		}},
+		"link, query":   {bearer, func(http.Header) string { return "claims.example.com?t=canary" }},
+		"link in words": {bearer, func(http.Header) string { return "Go to HTTP://claims.example.com/canary, please" }},
 	} {
 		for _, status := range []int{400, 409, 500, 302} {
 			c := echoing(t, test.authorize, status, test.say)
@@ -71,6 +75,30 @@ func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 	v := c.Create(t.Context(), createContact(c))
 	if diff := cmp.Diff("no such postcode for acme-limited, see https://help.example.com/***", v.Detail); diff != "" {
 		t.Errorf("detail (-want +got):\n%s", diff)
+	}
+}
+
+// What only resembles a link is left alone, and what is left of a link is not
+// covered twice.
+func TestWordsAreNoLinks(t *testing.T) {
+	for said, want := range map[string]string{
+		"and/or 1/2 05/11/2026 24/7 n/a w/o km/h.":      "",
+		"E.g. this/that, i.e. him/her; no.3/4, 1.5/2":   "",
+		"see /fields/email, body.email and v1.2/x":      "",
+		"write to jane@example.com/office":              "",
+		"type application/json; is text/html.":          "",
+		"https://help.example.com/a/b and www.x.org/a":  "https://help.example.com/*** and www.x.org/***",
+		"(claims.example/m/1), [c.example/2]":           "(claims.example/*** [c.example/***",
+		"link:claims.example/m/1 url=c.example?t=1":     "link:claims.example/*** url=c.example/***",
+		"HTTPS://claims.example/m/1?next=x.example/2/3": "https://claims.example/***",
+	} {
+		if want == "" {
+			want = said
+		}
+		c := echoing(t, func(*http.Request) {}, 422, func(http.Header) string { return said })
+		if diff := cmp.Diff(want, c.Create(t.Context(), createContact(c)).Detail); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
 	}
 }
 

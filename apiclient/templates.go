@@ -16,12 +16,12 @@ import (
 // The notes say, one per name, which data types of the service are unknown;
 // their attributes have none.
 func (c *Client) Templates(ctx context.Context) ([]Template, []string, error) {
-	req := c.Routes().Templates()
+	req, what := c.Routes().Templates(), "reading the activity templates"
 	a, err := c.Do(ctx, req)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, asking(what, err)
 	}
-	if err := c.refusal(req, "reading the activity templates", a); err != nil {
+	if err := c.refusal(req, what, a); err != nil {
 		return nil, nil, err
 	}
 	p := templateParser{wire: c.cfg.Wire}

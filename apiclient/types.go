@@ -69,7 +69,7 @@ const (
 type Verdict struct {
 	Effect Effect
 	ID     string // client, contact, claim or activity id; may be "" for an activity (wire.activity_id "")
-	URL    string // redirect url, for a v1 client and a v2 link; a credential
+	URL    string // redirect url, for a v1 client (also one whose id is missing) and a v2 link; a credential
 	Status int    // HTTP status, 0 when there was no answer
 	// Reason is why it is not Created, or what a created v1 client lacks: one
 	// line, without personal data or links.
@@ -92,8 +92,10 @@ type Verdict struct {
 	// Also on a NotSent that the service asked for: see Client.Turn.
 	Retry      bool
 	RetryAfter time.Duration
-	// Shared is set on a Retry by which the service asks for time. The Client
-	// holds back all its requests for it, so there is nothing else to wait for.
+	// Busy is set on an answer by which the service asks for time, whatever became
+	// of the request. The Client holds back all its requests for it.
+	Busy bool
+	// Shared is set on a Retry that is Busy: there is nothing else to wait for.
 	Shared bool
 	// Ruled is set when a Rule decided, and not the status alone.
 	Ruled bool

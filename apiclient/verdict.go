@@ -42,7 +42,8 @@ func (c *Client) Judge(r Request, a Answer, err error) Verdict {
 	} else {
 		v = c.judgeByStatus(v, r, a, err)
 	}
-	v.Shared = v.Retry && c.asksForTime(a)
+	v.Busy = c.asksForTime(a)
+	v.Shared = v.Retry && v.Busy
 	v.Answer = c.kept(r, a, v)
 	return v
 }
@@ -54,7 +55,7 @@ func (v Verdict) unanswered(err error) Verdict {
 		v.Reason, v.Stop, v.Hint = f.Reason, f.Stop, f.Hint
 		if f.NotSent {
 			v.Effect = NotSent
-			v.Retry, v.Shared = f.Busy, f.Busy
+			v.Retry, v.Busy, v.Shared = f.Busy, f.Busy, f.Busy
 		}
 	}
 	return v

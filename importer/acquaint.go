@@ -39,6 +39,8 @@ type acquaintances struct {
 	known  map[mapping.Identity]meeting // what was asked before the client's turn
 	owners *people                      // whose a client's id is in this run
 	tried  *people                      // for whom this run creates, or may have created, a client of an address
+
+	doubtful *people // for whom earlier runs may have created one
 }
 
 func newAcquaintances(service *apiclient.Client, dogged bool) *acquaintances {
@@ -50,6 +52,8 @@ func newAcquaintances(service *apiclient.Client, dogged bool) *acquaintances {
 		known:   map[mapping.Identity]meeting{},
 		owners:  newPeople(),
 		tried:   newPeople(),
+
+		doubtful: newPeople(),
 	}
 }
 
@@ -100,9 +104,9 @@ func (a *acquaintances) recall(plan mapping.Plan) (met meeting, ok bool) {
 	met, ok = a.known[plan.Client]
 	delete(a.known, plan.Client)
 	for _, key := range addresses(plan.Lookup) {
-		if _, tried := a.tried.of(key); tried {
-			ok = false
-		}
+		_, tried := a.tried.of(key)
+		_, doubtful := a.doubtful.of(key)
+		ok = ok && !tried && !doubtful
 	}
 	return met, ok
 }
@@ -218,11 +222,7 @@ func (a *acquaintances) answered() bool {
 func (a *acquaintances) claim(plan mapping.Plan) (taken string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	asked := plan.Lookup
-	if asked.Email != "" && !asked.Confirm {
-		asked.Phone = "" // people may share a phone: the e-mail address decides
-	}
-	for _, key := range addresses(asked) {
+	for _, key := range askedAddresses(plan.Lookup) {
 		if other, tried := a.tried.of(key); tried && other != plan.Client {
 			return takenReason(key, other)
 		}
@@ -230,6 +230,7 @@ func (a *acquaintances) claim(plan mapping.Plan) (taken string) {
 	for _, key := range addresses(plan.Lookup) {
 		if key != plan.Client.Space+" "+plan.Client.Key { // an address that is the client's key is nobody else's
 			a.tried.note(key, plan.Client)
+			a.settled(key, plan.Client)
 		}
 	}
 	return ""
@@ -243,6 +244,7 @@ func (a *acquaintances) unclaim(plan mapping.Plan) {
 		if who, known := a.tried.of(key); known && who == plan.Client {
 			a.tried.forget(key)
 		}
+		a.settled(key, plan.Client)
 	}
 }
 
@@ -262,10 +264,10 @@ func (a *acquaintances) own(id string, who mapping.Identity) (other mapping.Iden
 func addresses(l mapping.Lookup) []string {
 	var keys []string // a space of mapping.Identity and what could be a key in it
 	if l.Email != "" {
-		keys = append(keys, "email "+strings.ToLower(l.Email))
+		keys = append(keys, addressIn("email", l.Email))
 	}
 	if l.Phone != "" {
-		keys = append(keys, "phone "+l.Phone)
+		keys = append(keys, addressIn("phone", l.Phone))
 	}
 	slices.Sort(keys)
 	return keys

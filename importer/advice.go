@@ -1,11 +1,16 @@
 package importer
 
-import "claimsheet/mapping"
+import (
+	"strings"
+
+	"claimsheet/mapping"
+)
 
 // What an operator reads in the column "What to do".
 const (
 	adviceRefused     = "Correct the row or the mapping, then run again: only what is missing is sent."
 	adviceNotSent     = "Nothing was sent. Run again when the service can be reached."
+	adviceBusy        = "The service refused it for now only; nothing is to be corrected. Run again later."
 	adviceChanged     = "The service cannot change what it has: nothing was sent. Correct it there by hand if it matters."
 	adviceHeld        = "Nothing was sent. Settle with the service's operator where the client is to resume."
 	adviceHeldMapping = "Nothing was sent. Take the mapping's change back, or settle with the service's operator what is to become of the client."
@@ -18,9 +23,11 @@ const (
 	adviceLookup      = "The service could not be asked whether it knows the client; nothing was sent. Run again."
 	adviceWhoIsIt     = "Find out with the service's operator who this is; correct the row, or the client there."
 	adviceTaken       = "If they are one person, give the rows one client key; if not, correct the address."
+	adviceDoubtful    = "Nothing was sent. Decide about that client first, by a later run with its row or by claimsheet settle; then run again."
 	adviceKnown       = "The service knows this client already, so nothing was made (existing: fail)."
 	adviceSkipped     = "The service knows this client already, so the rows were left out (existing: skip)."
 	adviceNoLinkV1    = "The client was known already: the service gives a redirect url only when it creates one."
+	adviceURLLost     = "A look-up found the client after an attempt to create it: the service gives the redirect url only in the answer that creates one."
 	adviceNoURL       = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
 	adviceURLPurged   = "The redirect url was purged; claimsheet link asks for a fresh one."
 	adviceURLPurgedV1 = "The redirect url was purged; the service gives it only when it creates a client."
@@ -37,4 +44,38 @@ func adviceUncertain(step *mapping.Step) string {
 		mapping.LinkStep:     "the magic link",
 	}[step.Kind]
 	return "Look in the service whether " + what + " exists. It is not sent again by itself; claimsheet settle takes your answer."
+}
+
+// adviceWithoutURL is about a v1 client whom a look-up found and who has no
+// redirect url. read tells that an attempt to create the client got an answer
+// that could be read, and attempted that there was one.
+func adviceWithoutURL(attempted, read bool) string {
+	switch {
+	case read:
+		return adviceNoURL
+	case attempted:
+		return adviceURLLost
+	}
+	return adviceNoLinkV1
+}
+
+// withHint is the usual advice behind what the environment's rules, or we, say of
+// the answer.
+func withHint(hint, usual string) string {
+	switch {
+	case hint == "":
+		return usual
+	case strings.ContainsAny(hint[len(hint)-1:], ".!?"):
+		return hint + " " + usual
+	}
+	return hint + ". " + usual
+}
+
+// reasonWith is a reason as the ledger keeps it of a step that is left open: with
+// the hint, for whoever decides about it on another day.
+func reasonWith(reason, hint string) string {
+	if hint == "" {
+		return reason
+	}
+	return reason + "; " + hint
 }

@@ -174,7 +174,7 @@ func (d *decision) noteURL(v1 bool) {
 		d.advice = adviceURLPurged
 	case !v1 || d.step.Kind != mapping.ClientStep || d.known.URL != "":
 	case d.known.Via == ledger.ViaAdopted:
-		d.advice = adviceNoLinkV1
+		d.advice = adviceWithoutURL(d.known.Attempts > 0, isReadable(d.known.Status, d.known.Answer))
 	case d.known.Via == ledger.ViaAnswer && d.known.Answer == nil:
 		d.advice = adviceURLPurgedV1
 	default:

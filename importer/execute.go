@@ -2,9 +2,7 @@ package importer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -102,7 +100,10 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 	if met.http == 403 {
 		e.job.react(ctx, first.step.Kind, apiclient.Verdict{Effect: apiclient.Refused, Status: met.http})
 	}
-	if met.id == "" && met.reason == "" {
+	if met == (meeting{}) {
+		met, _ = e.job.meetings.doubt(e.plan)
+	}
+	if met == (meeting{}) {
 		if taken := e.job.meetings.claim(e.plan); taken != "" {
 			met = meeting{reason: taken, advice: adviceTaken}
 		}
@@ -137,7 +138,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		turn, leave, stopped := e.job.Service.Turn(ctx)
 		if stopped != nil {
-			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
+			return e.job.cutShort(ctx, d, ""), nil
 		}
 		if err := e.intend(d); err != nil {
 			leave()
@@ -153,10 +154,10 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		e.job.react(ctx, d.step.Kind, verdict)
 		next := pace.after(verdict, e.isFresh(d.step), e.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
 		if next.tooFar {
-			e.job.stop(fmt.Errorf("the service asks to wait for %s; run again then", next.wait.Round(time.Second)))
+			e.job.stop(tooFar(next.wait))
 		}
-		if verdict.Effect == apiclient.NotSent && ctx.Err() != nil {
-			return StepOutcome{Step: d.step, Status: NotStarted, Error: e.job.whyStopped(ctx), Advice: adviceStopped}, nil
+		if event.To == ledger.NotSent && ctx.Err() != nil {
+			return e.job.cutShort(ctx, d, verdict.Detail), nil
 		}
 		if !next.again {
 			return e.settleClient(ctx, d, verdict, o)
@@ -168,11 +169,21 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if !next.shared {
 			sleep(ctx, next.wait)
 		}
-		if o, over, err := e.meetAgain(ctx, d); over || err != nil {
+		if o, over, err := e.meetAgain(ctx, d, verdict); over || err != nil {
 			return o, err
 		}
 		d.now(func(s *ledger.Step) { s.To = event.To })
 	}
+}
+
+// cutShort is the outcome of a step that the end of the run came before. said is
+// what the service said when the run was stopped for that.
+func (j *Job) cutShort(ctx context.Context, d decision, said string) StepOutcome {
+	o := StepOutcome{Step: d.step, Status: NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
+	if said != "" {
+		o.Error += "; the service says: " + said
+	}
+	return o
 }
 
 // pass waits until the gate is open. What is known is durable before that, and
@@ -208,7 +219,7 @@ func (e *errand) isFresh(step *mapping.Step) bool {
 // conclude turns a verdict into the ledger's event and the step's outcome.
 func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOutcome) {
 	o := StepOutcome{Step: d.step, Error: said(v), Advice: v.Hint, answered: v.Status != 0, http: v.Status,
-		wordless: v.Status/100 == 2 && v.Effect == apiclient.Uncertain && json.Valid(v.Answer)}
+		wordless: v.Effect == apiclient.Uncertain && isReadable(v.Status, v.Answer)}
 	advise := func(usual string) {
 		if o.Advice == "" {
 			o.Advice = usual
@@ -219,6 +230,7 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 	case apiclient.Created:
 		to, o.Status, o.ID, o.URL, o.Error = ledger.Done, DoneRow, v.ID, v.URL, ""
 		if v.URL == "" && d.step.Kind == mapping.ClientStep && e.job.Binding.Mapping().V1() {
+			o.wordless = true
 			advise(adviceNoURL)
 		}
 		if other, clash := e.created(d.step, v.ID); clash {
@@ -227,8 +239,9 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 	case apiclient.Refused:
 		e.job.meetings.unclaim(e.plan)
 		to, o.Status = ledger.Failed, FailedRow
-		if v.Retry {
-			to = ledger.NotSent // not processed: it may be sent again
+		if v.Retry || v.Stop {
+			to = ledger.NotSent // not for what it asks: it may be sent again
+			advise(adviceBusy)
 		}
 		advise(adviceRefused)
 	case apiclient.NotSent:
@@ -237,13 +250,16 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 		advise(adviceNotSent)
 	default:
 		to, o.Status = ledger.Uncertain, Uncertain
-		o.Advice = adviceUncertain(d.step)
+		o.Advice = withHint(v.Hint, adviceUncertain(d.step))
 	}
 	event := e.event(d, to)
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
-	if to == ledger.Done {
+	switch to {
+	case ledger.Done:
 		event.Via = ledger.ViaAnswer
-	} else {
+	case ledger.Uncertain:
+		event.Reason = reasonWith(v.Reason, v.Hint)
+	default:
 		event.Reason = v.Reason
 	}
 	return event, o

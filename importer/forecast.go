@@ -23,6 +23,9 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	if err := j.knowErased(ctx); err != nil {
 		return err
 	}
+	if err := j.knowDoubtful(ctx); err != nil {
+		return err
+	}
 	probed := map[apiclient.By]bool{}
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
@@ -77,7 +80,7 @@ func (j *Job) inquire(plans []mapping.Plan) []inquiry {
 func (j *Job) foreseeOne(ctx context.Context, in inquiry, probed map[apiclient.By]bool) error {
 	outcome, err := j.foresee(ctx, in, probed)
 	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
-		return fmt.Errorf("%w: %w", ErrStopped, f)
+		return fmt.Errorf("%w: %w", ErrStopped, advised(f))
 	}
 	if err != nil {
 		return err
@@ -147,6 +150,9 @@ func (j *Job) foresee(ctx context.Context, in inquiry, probed map[apiclient.By]b
 			if met, err = j.meetings.meet(ctx, plan); err != nil {
 				return Outcome{}, err
 			}
+		}
+		if met == (meeting{}) {
+			met, _ = j.meetings.doubt(plan)
 		}
 		o, over, err := j.greet(ctx, plan, decisions, &met)
 		if over || err != nil {

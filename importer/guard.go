@@ -111,6 +111,15 @@ func hinted(err error, hint string) error {
 	return fmt.Errorf("%w; %s", err, hint)
 }
 
+// advised is an error with what to do about it, where it is a failed request that
+// says so.
+func advised(err error) error {
+	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
+		return hinted(err, f.Hint)
+	}
+	return err
+}
+
 // finished takes a client into account for whom something was sent. refused is
 // the 4xx that its first refused step got, 0 for none.
 func (g *guard) finished(failed bool, refused int) (stop error) {
@@ -214,11 +223,8 @@ func sleep(ctx context.Context, d time.Duration) {
 // for the first client of a run that means a wrong pointer, not a wrong row.
 func withoutURL(o Outcome, v1 bool) bool {
 	for _, s := range o.Steps {
-		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Advice != adviceNoLinkV1
-		if link && s.Status == DoneRow && s.URL == "" {
-			return true
-		}
-		if s.Step.Kind == mapping.LinkStep && s.Status == Uncertain && s.wordless {
+		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == DoneRow
+		if link && s.wordless {
 			return true
 		}
 	}

@@ -63,6 +63,9 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	if err := j.knowErased(ctx); err != nil {
 		return err
 	}
+	if err := j.knowDoubtful(ctx); err != nil {
+		return err
+	}
 	var g errgroup.Group
 	g.SetLimit(max(j.Concurrency, 1))
 	fatal := &firstError{stop: j.stop}
@@ -106,7 +109,7 @@ func (j *Job) one(ctx context.Context, plan mapping.Plan, place turn) (sent int,
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, as all that follow are.
-		j.stop(hinted(f, f.Hint))
+		j.stop(f)
 		outcome, sent, err = j.carryOut(ctx, plan, place)
 	}
 	if err != nil {
@@ -121,7 +124,7 @@ func (j *Job) one(ctx context.Context, plan mapping.Plan, place turn) (sent int,
 }
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
-func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, why)) }
+func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why))) }
 
 // whyStopped is the reason in words, for rows that are not started.
 func (j *Job) whyStopped(ctx context.Context) string {

@@ -56,7 +56,7 @@ func (p *patience) after(v apiclient.Verdict, fresh, repeatable bool) rest {
 	switch {
 	case v.Stop || v.Effect == apiclient.Created:
 		return rest{}
-	case v.Retry && v.RetryAfter > longestWait:
+	case (v.Retry || v.Busy) && v.RetryAfter > longestWait:
 		return rest{tooFar: true, wait: v.RetryAfter}
 	case v.Retry:
 		wait = max(wait, v.RetryAfter)

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -31,7 +32,15 @@ func (j *Job) react(ctx context.Context, kind mapping.StepKind, v apiclient.Verd
 // answers asks whether the service is there again: any answer but a 5xx will do.
 func (j *Job) answers(ctx context.Context) bool {
 	a, err := j.Service.Do(ctx, j.Service.Routes().Templates())
+	if err == nil && a.Status/100 != 2 && a.RetryAfter > longestWait {
+		j.stop(tooFar(a.RetryAfter))
+	}
 	return err == nil && a.Status < 500
+}
+
+// tooFar is why a run stops that is asked to wait for longer than it does.
+func tooFar(wait time.Duration) error {
+	return fmt.Errorf("the service asks to wait for %s; run again then", wait.Round(time.Second))
 }
 
 // settleClient looks an uncertain client up: only a positive answer settles it
@@ -44,9 +53,9 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 	if conflict { // something exists: the look-up says whether it is this client
 		met, err := e.job.meetings.meet(ctx, e.plan)
 		if err != nil || met.id == "" {
-			return e.contradicted(d, o), err
+			return e.contradicted(d, v, o), err
 		}
-		return e.adopt(d, met.id)
+		return e.adopt(d, v, met.id)
 	}
 	silent := false
 	for _, wait := range e.job.Patience {
@@ -59,7 +68,7 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		case err != nil:
 			return o, err
 		case met.id != "":
-			return e.adopt(d, met.id)
+			return e.adopt(d, v, met.id)
 		case met.reason != "" && !met.unmet:
 			return o, nil // not to be told who it is: an operator decides
 		}
@@ -68,21 +77,22 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 	if silent { // a look-up that fails does not say that there is nobody
 		return o, nil
 	}
-	return e.park(d, o), nil
+	return e.park(d, v, o), nil
 }
 
 // contradicted makes a refusal uncertain: the service says that the client is
 // there, and no look-up finds it. The refusal waits for its commit still.
-func (e *errand) contradicted(d decision, o StepOutcome) StepOutcome {
+func (e *errand) contradicted(d decision, v apiclient.Verdict, o StepOutcome) StepOutcome {
 	const unfound = ", and a look-up does not find it"
 	last := &e.pending[len(e.pending)-1]
 	last.To, last.Reason = ledger.Uncertain, last.Reason+unfound
-	o.Status, o.Error, o.Advice = Uncertain, o.Error+unfound, adviceUncertain(d.step)
+	o.Status, o.Error, o.Advice = Uncertain, o.Error+unfound, withHint(v.Hint, adviceUncertain(d.step))
 	return o
 }
 
-// adopt records that a look-up found the client whom this step asked for.
-func (e *errand) adopt(d decision, id string) (StepOutcome, error) {
+// adopt records that a look-up found the client whom this step asked for. The
+// redirect url is that of the answer, which may lack nothing but the id.
+func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (StepOutcome, error) {
 	if other, clash := e.job.meetings.own(id, e.plan.Client); clash {
 		return StepOutcome{Step: d.step, Status: Uncertain, Error: clashReason(e.plan.Client, other), Advice: adviceWhoIsIt}, nil
 	}
@@ -91,25 +101,25 @@ func (e *errand) adopt(d decision, id string) (StepOutcome, error) {
 	e.pending = append(e.pending, event)
 	e.job.guard.made(d.step.Kind)
 	e.created(d.step, id)
-	o := StepOutcome{Step: d.step, Status: DoneRow, ID: id}
-	if e.job.Binding.Mapping().V1() {
-		o.Advice = adviceNoLinkV1
+	o := StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: v.URL, wordless: v.URL == "" && isReadable(v.Status, v.Answer)}
+	if e.job.Binding.Mapping().V1() && v.URL == "" {
+		o.Advice = adviceWithoutURL(true, o.wordless)
 	}
 	return o, nil
 }
 
 // park records that look-ups find nobody, which a later run may believe.
-func (e *errand) park(d decision, o StepOutcome) StepOutcome {
+func (e *errand) park(d decision, v apiclient.Verdict, o StepOutcome) StepOutcome {
 	event := e.event(d, ledger.Parked)
-	event.Reason = reasonParked
+	event.Reason = reasonWith(reasonParked, v.Hint)
 	e.pending = append(e.pending, event)
-	o.Status, o.Error, o.Advice = Uncertain, event.Reason, adviceParked
+	o.Status, o.Error, o.Advice = Uncertain, reasonParked, withHint(v.Hint, adviceParked)
 	return o
 }
 
 // meetAgain asks for a client once more before it is sent again: what was
 // refused for now may have been made by somebody else meanwhile.
-func (e *errand) meetAgain(ctx context.Context, d decision) (o StepOutcome, over bool, err error) {
+func (e *errand) meetAgain(ctx context.Context, d decision, v apiclient.Verdict) (o StepOutcome, over bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !e.job.looksUp(e.plan) || ctx.Err() != nil {
 		return StepOutcome{}, false, nil
 	}
@@ -117,7 +127,7 @@ func (e *errand) meetAgain(ctx context.Context, d decision) (o StepOutcome, over
 	if err != nil || met.id == "" {
 		return StepOutcome{}, false, err
 	}
-	o, err = e.adopt(d, met.id)
+	o, err = e.adopt(d, v, met.id)
 	return o, true, err
 }
 

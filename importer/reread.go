@@ -1,6 +1,9 @@
 package importer
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
 	"time"
 
 	"claimsheet/apiclient"
@@ -13,25 +16,61 @@ import (
 func (j *Job) reread(known map[string]ledger.Step) error {
 	var events []ledger.Event
 	for key, step := range known {
-		if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaOperator {
-			continue
+		step, err := j.withAnswer(step)
+		if err != nil {
+			return err
 		}
-		if step.To != ledger.Done && step.To != ledger.Uncertain {
-			continue
+		again, told := j.readAgain(step)
+		known[key] = again
+		if told {
+			events = append(events, ledger.Event{StepID: step.StepID, To: again.To, At: time.Now().UTC(), Run: j.Runs[0], Via: again.Via,
+				Status: step.Event.Status, ID: again.ID, URL: again.URL})
 		}
-		v := j.Service.Judge(apiclient.Request{Kind: apiclient.Kind(step.Kind)},
-			apiclient.Answer{Status: step.Event.Status, ContentType: "application/json", Body: step.Answer}, nil)
-		if v.Effect != apiclient.Created || v.ID == step.ID && v.URL == step.URL {
-			continue
-		}
-		event := ledger.Event{StepID: step.StepID, To: ledger.Done, At: time.Now().UTC(), Run: j.Runs[0], Via: ledger.ViaAnswer,
-			Status: step.Event.Status, ID: v.ID, URL: v.URL}
-		step.To, step.ID, step.URL = ledger.Done, v.ID, v.URL
-		known[key] = step
-		events = append(events, event)
 	}
 	if len(events) == 0 || j.foresees() {
 		return nil // a dry run only foresees it
 	}
 	return j.Ledger.Append(events...)
 }
+
+// withAnswer is a step with the status of its answer: what a look-up said of the
+// client since has none.
+func (j *Job) withAnswer(step ledger.Step) (ledger.Step, error) {
+	if step.Answer == nil || step.Event.Status != 0 || step.Kind != ledger.KindClient {
+		return step, nil
+	}
+	// What was done is read whether or not the run is being stopped.
+	status, err := j.Ledger.AnswerStatus(context.Background(), step.StepID)
+	step.Event.Status = status
+	return step, err
+}
+
+// readAgain is a step as its answer says that it is, the pointers being what
+// they are now. told is set where that is news.
+func (j *Job) readAgain(step ledger.Step) (again ledger.Step, told bool) {
+	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaOperator {
+		return step, false
+	}
+	v := j.Service.Judge(apiclient.Request{Kind: apiclient.Kind(step.Kind)},
+		apiclient.Answer{Status: step.Event.Status, ContentType: "application/json", Body: step.Answer}, nil)
+	again = step
+	again.To, again.Via = ledger.Done, ledger.ViaAnswer
+	again.ID, again.URL = cmp.Or(v.ID, step.ID), cmp.Or(v.URL, step.URL)
+	switch {
+	case step.To == ledger.Uncertain, step.To == ledger.Parked:
+		told = v.Effect == apiclient.Created
+	case step.To == ledger.Done && step.Via == ledger.ViaAdopted:
+		// Everything else was built on the id that a look-up found.
+		told = again.ID == step.ID && again.URL != step.URL
+	case step.To == ledger.Done && v.Effect == apiclient.Created:
+		told = again.ID != step.ID || again.URL != step.URL
+	}
+	if !told {
+		return step, false
+	}
+	return again, true
+}
+
+// isReadable tells of a good answer that there is something to be read from it,
+// if not what was looked for.
+func isReadable(status int, answer []byte) bool { return status/100 == 2 && json.Valid(answer) }

@@ -73,8 +73,8 @@ func (d decision) settled() StepOutcome {
 		o.Status = Changed
 	case disputed:
 		o.Status = FailedRow
-	case operator:
-		o.Status = Uncertain
+	case operator: // a redirect url that an answer held is shown with the id
+		o.Status, o.URL = Uncertain, ""
 		if o.Advice == "" {
 			o.Advice = adviceUncertain(d.step)
 		}

@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,23 +76,57 @@ func TestBusyLookUps(t *testing.T) {
 }
 
 // TestBusyForTooLong: a service that asks for more than a quarter of an hour is
-// left alone until the next run.
+// left alone until the next run. What it refused for that has not failed; what
+// may have been created all the same is uncertain.
 func TestBusyForTooLong(t *testing.T) {
-	for _, kind := range []string{"templates", "lookup", "claim"} {
-		s := newScene(t, stepThree, leads(4))
-		s.oracle.Play(func(c oracle.Call) oracle.Fault {
-			if c.Kind == kind {
-				return oracle.Busy(429, 3600)
+	for _, c := range []struct {
+		kind      string
+		status    int
+		uncertain int
+	}{
+		{"templates", 429, 0}, {"lookup", 429, 0}, {"claim", 429, 0},
+		{"templates", 503, 0}, {"lookup", 503, 0}, {"claim", 503, 1},
+	} {
+		t.Run(fmt.Sprint(c.kind, " ", c.status), func(t *testing.T) {
+			s := newScene(t, stepThree, leads(4))
+			s.oracle.Play(func(call oracle.Call) oracle.Fault {
+				if call.Kind == c.kind {
+					return oracle.Busy(c.status, 3600)
+				}
+				return oracle.Fault{}
+			})
+			p := s.mustRun(3, "--concurrency", "1")
+			if !strings.Contains(p.out+p.err, "asks to wait for 1h0m0s; run again then") {
+				t.Errorf("it does not say so:\n%s%s", p.out, p.err)
 			}
-			return oracle.Fault{}
+			if rows := p.summary.Rows; c.kind != "templates" && (rows.NotStarted != 4-c.uncertain || rows.Uncertain != c.uncertain) {
+				t.Errorf("rows %+v", rows)
+			}
+			s.oracle.Play(nil)
+			s.mustRun(4 * c.uncertain)
+			s.checkPromise()
 		})
-		p := s.mustRun(3)
-		if !strings.Contains(p.out+p.err, "asks to wait for 1h0m0s") {
-			t.Errorf("%s: it does not say so:\n%s%s", kind, p.out, p.err)
+	}
+}
+
+// TestProbeThatIsAskedToWait: after three answers that leave things open all
+// wait until the service answers, but not for hours.
+func TestProbeThatIsAskedToWait(t *testing.T) {
+	s := newScene(t, stepThree, leads(6))
+	var clients atomic.Int64
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		switch {
+		case c.Kind == "client":
+			clients.Add(1)
+			return oracle.Answer(oracle.JSON(500, `{}`))
+		case c.Kind == "templates" && clients.Load() > 0:
+			return oracle.Busy(503, 3600)
 		}
-		s.oracle.Play(nil)
-		s.mustRun(0)
-		s.checkPromise()
+		return oracle.Fault{}
+	})
+	p := s.mustRun(3, "--concurrency", "1")
+	if rows := p.summary.Rows; rows.Uncertain != 3 || rows.NotStarted != 3 || !strings.Contains(p.err, "asks to wait for 1h0m0s") {
+		t.Errorf("rows %+v\n%s", rows, p.err)
 	}
 }
 

@@ -80,8 +80,13 @@ func TestUnauthorised(t *testing.T) {
 			if diff := cmp.Diff(c.posts, p.posts()); diff != "" {
 				t.Errorf("created (-want +got):\n%s", diff)
 			}
-			if c.name != "templates" && p.summary.Rows.NotStarted < 5 {
-				t.Errorf("rows %+v, want 5 or 6 not started", p.summary.Rows)
+			if c.name != "templates" {
+				if p.summary.Rows.NotStarted != 6 {
+					t.Errorf("rows %+v, want 6 not started: the credentials are wrong, not a row", p.summary.Rows)
+				}
+				if row := s.results()[0]; !strings.Contains(row["Error"], "check the environment's auth") {
+					t.Errorf("the first row says %q", row["Error"])
+				}
 			}
 			s.mustRun(0)
 			s.checkPromise()

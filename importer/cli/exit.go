@@ -36,7 +36,7 @@ func exitCode(ctx context.Context, err error, s *importer.Summary) int {
 		return exitStopped
 	case errors.Is(err, ledger.ErrLocked):
 		return exitLocked
-	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, importer.ErrStopped), errors.Is(err, importer.ErrLostLedger):
+	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped), errors.Is(err, importer.ErrLostLedger):
 		return exitStopped
 	case errors.As(err, &p), errors.As(err, &list):
 		return exitUsage

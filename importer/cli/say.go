@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
@@ -39,7 +42,30 @@ func sayError(w io.Writer, err error) {
 		sayProblems(w, problem.List{p})
 	default:
 		fmt.Fprintln(w, "claimsheet: "+oneLine(err.Error()))
+		sayHint(w, err)
 	}
+}
+
+// sayHint prints what to do about an error that is no problem with a place.
+func sayHint(w io.Writer, err error) {
+	if hint := hintOf(err); hint != "" && !strings.Contains(err.Error(), hint) {
+		fmt.Fprintln(w, "  hint: "+oneLine(hint))
+	}
+}
+
+// hintOf is what to do about a request that failed or a disk that is full; ""
+// where that is not what an error is about.
+func hintOf(err error) string {
+	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
+		return f.Hint
+	}
+	switch {
+	case errors.Is(err, ledger.ErrStopped):
+		return "see that the state folder's disk has room, that this user may write there and that nobody moves its files; then run again: it goes on from what is recorded"
+	case errors.Is(err, syscall.ENOSPC):
+		return "make room on that disk, then run again: it goes on from what is recorded"
+	}
+	return ""
 }
 
 // sayFault prints where the program went wrong by itself, without the values

@@ -31,6 +31,16 @@ func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Un
 		ORDER BY at, last`, environment)
 }
 
+// UndecidedClients are the client steps of an environment of which nobody knows
+// yet whether the client was created: uncertain, parked, or left in flight by a
+// run that was killed.
+func (l *Ledger) UndecidedClients(ctx context.Context, environment string) iter.Seq2[Step, error] {
+	return stream(ctx, l.read, scanStep, `
+		SELECT `+stepColumns+` FROM step_now
+		WHERE state IN ('intent', 'uncertain', 'parked') AND kind = 'client' AND environment = ?
+		ORDER BY last`, environment)
+}
+
 // WasUnsettled tells whether the number is or was that of an Unsettled.
 func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
 	err = l.read.QueryRowContext(ctx, `

@@ -139,6 +139,29 @@ func TestCorrectedIDKeepsTheAnswer(t *testing.T) {
 		[]string{"c-2", "https://uat.example.com/go/1", `{"clientId":"c-1"}`, `{"a":2}`})
 }
 
+// The status of an answer is found behind what happened since, until the step is
+// sent again.
+func TestStatusOfTheAnswer(t *testing.T) {
+	l := fresh(t)
+	id := jane("", "client")
+	status := func(want int) {
+		t.Helper()
+		got, err := l.AnswerStatus(t.Context(), id)
+		do(t, err)
+		same(t, "status", got, want)
+	}
+	status(0)
+	event := ledger.Event{StepID: id, To: ledger.Intent, At: noon, Run: "r1", Kind: ledger.KindClient}
+	do(t, l.Append(event))
+	status(0)
+	answered, parked := event, event
+	answered.To, answered.Status, answered.Answer, parked.To = ledger.Uncertain, 201, []byte(`{}`), ledger.Parked
+	do(t, l.Append(answered, parked))
+	status(201)
+	do(t, l.Append(event))
+	status(0)
+}
+
 func TestNewAttemptForgetsTheOldAnswer(t *testing.T) {
 	l := fresh(t)
 	id := jane("loans", "link")

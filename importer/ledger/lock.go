@@ -46,7 +46,7 @@ func Lock(path string) (release func(), err error) {
 	}
 	note := path + ".holder"
 	if err := writeHolder(note); err != nil {
-		return nil, errors.Join(err, lock.Close())
+		return nil, errors.Join(unwritable(note, err, "it cannot be noted who holds the ledger: %v", bare(err)), lock.Close())
 	}
 	return sync.OnceFunc(func() {
 		_ = os.Remove(note) // before the lock: afterwards it may be another's

@@ -50,7 +50,11 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(path, durable)
+	l, err := open(path, durable)
+	if err != nil && !errors.As(err, new(refusal)) {
+		return nil, unwritable(path, err, "the ledger cannot be opened for writing: %v", bare(err))
+	}
+	return l, err
 }
 
 // OpenReadOnly opens the ledger at path for reading, while another process

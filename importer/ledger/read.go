@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -50,6 +51,19 @@ func (l *Ledger) Uncertain(ctx context.Context, environment string) iter.Seq2[St
 		SELECT `+stepColumns+` FROM step_now
 		WHERE state IN ('intent', 'uncertain', 'parked') AND state <> 'intent' AND environment = ?
 		ORDER BY at, last`, environment)
+}
+
+// AnswerStatus is the HTTP status of a step's Answer, 0 where none is kept. It is
+// the Status of the step only while nothing has happened to it since.
+func (l *Ledger) AnswerStatus(ctx context.Context, id StepID) (status int, err error) {
+	err = l.read.QueryRowContext(ctx, `
+		SELECT e.status FROM owners o JOIN steps s ON s.owner = o.id JOIN events e ON e.id = s.answered
+		WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping = ? AND s.step = ?`,
+		id.Environment, id.Space, id.Client, id.Mapping, id.Step).Scan(&status)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return status, err
 }
 
 // Events are all that happened to a step, oldest first; none for a step that is

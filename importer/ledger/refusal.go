@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"errors"
+
 	"claimsheet/mapping/problem"
 )
 
@@ -29,4 +31,11 @@ func damaged(path, format string, args ...any) error {
 func unusable(path, hint string, cause error, format string, args ...any) error {
 	p := problem.At(problem.Where{File: path}, "ledger-file", format, args...)
 	return refusal{p.Hinted("%s", hint), cause}
+}
+
+// unwritable says that the ledger at path, or what belongs to it, cannot be
+// written as things are: it is a case of ErrStopped.
+func unwritable(path string, cause error, format string, args ...any) error {
+	const hint = "Let this user write to the folder, and see that its disk has room; nothing was sent, so run again then."
+	return unusable(path, hint, errors.Join(ErrStopped, cause), format, args...)
 }

@@ -50,7 +50,8 @@ var rules = []rule{
 
 	// Parked means that a look-up said absent; a later run may believe it.
 	{from: Parked, to: Intent, via: []string{own, ViaRepeatable}},
-	{from: Parked, to: Done, via: []string{ViaAdopted, ViaOperator}},
+	// An answer that lacked the id may be read again, as that of an uncertain step.
+	{from: Parked, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaOperator}},
 	{from: Parked, to: Uncertain, via: []string{own}},
 	{from: Parked, to: Failed, via: []string{ViaOperator}},
 	{from: Parked, to: GivenUp, via: []string{ViaOperator}},

@@ -1,0 +1,207 @@
+package cli_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/oracle"
+)
+
+// TestAnswerOfAParkedClient has the service create a client, answer where no
+// pointer of the environment leads, and not show the client to look-ups yet.
+// Corrected, the pointer finds the id in the answer that was kept: the client is
+// not asked for again, however long ago that was.
+func TestAnswerOfAParkedClient(t *testing.T) {
+	s := newScene(t, stepThree, leads(1))
+	s.oracle.Wire.ContactID = "/data/contactId"
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Kind != "lookup" {
+			return oracle.Fault{}
+		}
+		return oracle.Answer(s.oracle.Nobody)
+	})
+	s.environment("wire: {lookup_contact_id: /contactId}")
+	s.mustRun(4)
+	s.environment("wire: {contact_id: /data/contactId, lookup_contact_id: /contactId}")
+	if plan := s.mustRun(0, "--dry-run"); plan.summary.Requests.Client != 0 || plan.summary.Rows.Planned != 1 {
+		t.Errorf("the dry run plans %+v for rows %+v", plan.summary.Requests, plan.summary.Rows)
+	}
+	if n := s.mustRun(0).posts()["client"]; n != 0 {
+		t.Errorf("%d clients were asked for again", n)
+	}
+	s.checkIDs("c1@example.com")
+	s.checkPromise()
+}
+
+// TestURLOfAClientWhoWasLookedUp has a client created by an answer whose id is
+// not where the environment says. A look-up finds the client, and the redirect
+// url of the answer is the client's all the same: at once, or when its pointer
+// is corrected.
+func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
+	const missing = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
+	cases := []struct {
+		name, pointer string
+		code          int
+		urls          bool
+		advice        string
+	}{
+		{"right pointer", "/redirectUrl", 0, true, ""},
+		{"wrong pointer", "/url", 3, false, missing},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
+			s.oracle.Wire.ClientID, s.oracle.Wire.LookupID = "/data/clientId", "/clientId"
+			s.environment("wire: {client_id: /clientId, redirect_url: " + c.pointer + "}")
+			s.mustRun(c.code)
+			row := s.results()[0]
+			if row["Import status"] != "done" || (row["redirectUrl"] != "") != c.urls {
+				t.Errorf("the row is %v", row)
+			}
+			if diff := cmp.Diff(c.advice, row["What to do"]); diff != "" {
+				t.Errorf("what to do (-want +got):\n%s", diff)
+			}
+			s.environment("wire: {client_id: /clientId}")
+			s.mustRun(0)
+			for i, row := range s.results() {
+				if row["redirectUrl"] == "" || row["What to do"] != "" {
+					t.Errorf("row %d with the right pointer is %v", i, row)
+				}
+			}
+			s.checkPromise()
+		})
+	}
+}
+
+// TestURLThatWasLost has the answer to a client's creation lost. A look-up finds
+// the client: the redirect url is gone with the answer, which is nobody's
+// mistake and does not stop the run, and the row does not say that the client
+// was known before.
+func TestURLThatWasLost(t *testing.T) {
+	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
+	s.oracle.Play(oracle.Once(onStep("client c1@example.com"), oracle.CreateThenDrop()))
+	for range 2 {
+		s.mustRun(0)
+		if got := s.results()[0]["What to do"]; !strings.HasPrefix(got, "A look-up found the client after an attempt to create it") {
+			t.Errorf("what to do: %q", got)
+		}
+	}
+	s.checkPromise()
+}
+
+// TestAddressOfAParkedClient has the creation of a client end without an answer,
+// to happen later, and another key with the same address in the next run's
+// sheet: nothing is created for it while nobody knows about the first, and what
+// the dry run says is what the run does.
+func TestAddressOfAParkedClient(t *testing.T) {
+	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), leads(1))
+	s.oracle.KeyField = "firstName"
+	s.oracle.Play(oracle.Once(onStep("client Ann1"), oracle.DropBefore()))
+	s.mustRun(4)
+	s.oracle.Play(nil)
+	other := lead(1, "A-2")
+	other[0], other[1] = "C1@example.com", "Bob"
+	s.sheet([][]any{other})
+	plan := s.mustRun(1, "--dry-run")
+	if p := s.mustRun(1); len(p.posts()) > 0 || plan.summary.Rows != p.summary.Rows {
+		t.Errorf("created %v; rows %+v, foreseen %+v", p.posts(), p.summary.Rows, plan.summary.Rows)
+	}
+	row := s.results()[0]
+	if !strings.Contains(row["Error"], "“Ann1” has the same address") || !strings.Contains(row["What to do"], "claimsheet settle") {
+		t.Errorf("the row says %q: %q", row["Error"], row["What to do"])
+	}
+	s.settle("--not-created", "client")
+	s.mustRun(0)
+	if made := s.oracle.Created(); len(made["client Bob"]) != 1 || len(made["client Ann1"]) != 0 {
+		t.Errorf("created %v", made)
+	}
+}
+
+// TestRefusedQuestionsSayWhatToDo: where a GET is refused, or has no answer that
+// can be read, the message says which it was and what to do.
+func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
+	large := oracle.JSON(200, `"`+strings.Repeat("x", 1<<20)+`"`)
+	for _, c := range []struct {
+		name, kind string
+		fault      oracle.Fault
+		flags      []string
+		code       int
+		want       string
+	}{
+		{"templates moved", "templates", oracle.Answer(oracle.Reply{Status: 301}), nil, 3,
+			"reading the activity templates got HTTP 301 Moved Permanently\n  hint: the service redirects: check base_url\n"},
+		{"templates, large", "templates", oracle.Answer(large), nil, 3,
+			"reading the activity templates: HTTP 200 OK, but the answer is larger than 1 MiB\n"},
+		{"look-up", "lookup", oracle.Answer(oracle.JSON(401, "{}")), nil, 3,
+			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth\n"},
+		{"look-up of a dry run", "lookup", oracle.Answer(oracle.JSON(401, "{}")), []string{"--dry-run"}, 3,
+			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, stepThree, leads(1))
+			s.oracle.Play(func(call oracle.Call) oracle.Fault {
+				if call.Kind == c.kind {
+					return c.fault
+				}
+				return oracle.Fault{}
+			})
+			if p := s.mustRun(c.code, c.flags...); !strings.Contains(p.err, c.want) {
+				t.Errorf("it says\n%swant\n%s", p.err, c.want)
+			}
+		})
+	}
+}
+
+// TestHintsOfUncertainAnswers: what a rule of the environment says about an
+// answer, or what we know of it, stands before the usual advice, and settle shows
+// it on any later day.
+func TestHintsOfUncertainAnswers(t *testing.T) {
+	const claim, client = "claim c1@example.com/Loan A-1", "client c1@example.com"
+	for _, c := range []struct {
+		name, step string
+		reply      oracle.Reply
+		hint       string
+		usual      string
+	}{
+		{"rule", claim, oracle.JSON(500, "{}"), "Call the desk.", " Look in the service whether the claim exists."},
+		{"redirect", claim, oracle.Reply{Status: 302}, "the service redirects, perhaps to a login page: check base_url and auth", ". Look in the service"},
+		{"parked", client, oracle.JSON(500, "{}"), "Call the desk.", " It is not sent again yet"},
+		{"promise", "activity c1@example.com Your details", oracle.JSON(202, "{}"), "if the service's operator vouches for it", "Look in the service"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t, stepThree, leads(1))
+			s.environment("errors: [{status: 500, means: uncertain, hint: Call the desk.}]")
+			s.oracle.Play(oracle.Once(onStep(c.step), oracle.Answer(c.reply)))
+			s.mustRun(4)
+			if got := s.results()[0]["What to do"]; !strings.HasPrefix(got, c.hint) || !strings.Contains(got, c.usual) {
+				t.Errorf("what to do: %q", got)
+			}
+			s.mustRun(4)
+			if got := s.results()[0]["Error"]; !strings.Contains(got, c.hint) {
+				t.Errorf("the next night's error: %q", got)
+			}
+			if code, out := s.exec("settle", "--environments", s.path("environments.yaml")); code != 4 || !strings.Contains(out, c.hint) {
+				t.Errorf("settle (exit code %d) says\n%s", code, out)
+			}
+		})
+	}
+}
+
+// TestStateFolderThatCannotBeWritten: a run that cannot note that it holds the
+// ledger sends nothing, and says what it could not write and what to do.
+func TestStateFolderThatCannotBeWritten(t *testing.T) {
+	s := newScene(t, stepThree, leads(1))
+	s.mustRun(0)
+	inTheWay := s.path(".claimsheet/ledger.db.holder/in the way")
+	if err := os.MkdirAll(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := s.mustRun(3)
+	if !strings.Contains(p.err, "ledger.db.holder: it cannot be noted who holds the ledger: ") || !strings.Contains(p.err, "hint: Let this user write to the folder") {
+		t.Errorf("it says\n%s", p.err)
+	}
+}
