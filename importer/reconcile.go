@@ -155,8 +155,8 @@ func (e *errand) revisit(ctx context.Context, d *decision) error {
 	case d.known.To != ledger.Parked:
 		event := e.event(*d, ledger.Parked)
 		event.Reason = reasonParked
-		d.now(func(s *ledger.Step) { s.To = ledger.Parked })
 		d.waitParked()
+		d.now(func(s *ledger.Step) { s.To = ledger.Parked })
 		return e.job.Ledger.Append(event)
 	default:
 		d.waitParked()
@@ -164,8 +164,14 @@ func (e *errand) revisit(ctx context.Context, d *decision) error {
 	return nil
 }
 
-// waitParked leaves a parked step to a later run, which decides by itself.
-func (d *decision) waitParked() { d.why, d.advice = reasonParked, adviceParked }
+// waitParked leaves a parked step to a later run, which decides by itself. What
+// was said when it was parked stays.
+func (d *decision) waitParked() {
+	d.advice = adviceParked
+	if d.known.To != ledger.Parked || d.why == "" {
+		d.why = reasonParked
+	}
+}
 
 // revisits tells whether a client step is one that look-ups may settle.
 func (j *Job) revisits(plan mapping.Plan, d decision) bool {

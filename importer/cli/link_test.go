@@ -46,7 +46,7 @@ func TestLinkWaits(t *testing.T) {
 		{"the claim was refused", "claims", `422 {"message":"no"}`, 1, []string{"claim “loan”", "failed"}, "",
 			[]string{"claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link"}},
 		{"the claim is uncertain", "claims", badGateway, 4, []string{"claim “loan”", "uncertain", "claimsheet settle"}, "", nil},
-		{"the run was stopped behind the claim", "activities?claimId=", "401 {}", 3, []string{"activity “Agreement details”", "failed"}, "",
+		{"the run was stopped behind the claim", "activities?claimId=", "401 {}", 3, []string{"activity “Agreement details”", "not sent"}, "",
 			[]string{"activities?claimId=claim-1", "contacts/contact-1/magic-link"}},
 		{"an activity was given up", "activities?claimId=", badGateway, 4, []string{"activity “Agreement details”", "given up"}, "--give-up", nil},
 	} {
