@@ -74,9 +74,9 @@ func redefined(m *mapping.Mapping, changes []string) error {
 }
 
 // withoutLoss passes plans on, after it has looked the first clients up when
-// the ledger knows nothing of the environment: a ledger that is new while the
-// service knows most of them was lost or moved. What it learns is kept, so no
-// client is looked up twice.
+// the ledger knows nothing of them, and hardly any other of the environment: a
+// ledger that is new while the service knows most of them was lost or moved. What
+// it learns is kept, so no client is looked up twice.
 func (j *Job) withoutLoss(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
 	return func(yield func(mapping.Plan, error) bool) {
 		next, stop := iter.Pull2(plans)
@@ -100,14 +100,12 @@ func (j *Job) withoutLoss(ctx context.Context, plans iter.Seq2[mapping.Plan, err
 // mostRead is how many plans are held to find enough clients to look up.
 const mostRead = 50 * vetted
 
-// firstClients reads plans until enough clients are looked up to tell whether
-// the ledger was lost, or there are no more; none when it knows the environment
-// or nothing is ever sent for known clients. Those that --limit or --only leave
-// out tell as much as the others: a careful first try must not teach a new
-// ledger that all is well.
+// firstClients reads plans until enough clients of whom the ledger knows nothing
+// are looked up to tell whether it was lost, or there are no more; none when the
+// ledger is above suspicion.
 func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error, bool)) ([]mapping.Plan, error) {
-	knows, err := j.Ledger.Knows(ctx, j.Environment)
-	if err != nil || knows || j.NewLedger || j.NoLookup || j.Binding.Mapping().Client.Existing != mapping.Reuse {
+	suspect, err := j.suspect(ctx)
+	if err != nil || !suspect {
 		return nil, err
 	}
 	var first []mapping.Plan
@@ -121,12 +119,13 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			break
 		}
 		first = append(first, plan)
-		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.erased(plan.Client) != "" || anyOf(seen, addresses(plan.Lookup)) {
+		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, addresses(plan.Lookup)) {
 			continue
 		}
-		if j.Drafts != nil && j.leavesOut(plan) != "" { // a forecast; what a run sends is counted as it is sent
-			by, _ := asks(plan.Lookup)
-			j.tally.lookups(len(by))
+		if known, err := j.knownSteps(plan); err != nil {
+			return first, err
+		} else if len(known) > 0 {
+			continue
 		}
 		met, err := j.meetings.early(ctx, plan)
 		if err != nil {
@@ -141,10 +140,40 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			found++
 		}
 	}
-	if asked >= telling && found*2 > asked {
+	if asked < telling {
+		return first, nil
+	}
+	if found*2 > asked {
 		return first, fmt.Errorf("%w: %d of the first %d; look for the state folder of earlier runs, or give --new-ledger", ErrLostLedger, found, asked)
 	}
-	return first, nil
+	return first, j.trust()
+}
+
+// suspect tells whether the ledger may be one that took the place of a lost one:
+// it knows few clients, or none, and no whole sheet has been vetted with it. What
+// is never sent for clients whom the service knows cannot be sent twice.
+func (j *Job) suspect(ctx context.Context) (bool, error) {
+	switch {
+	case j.NewLedger:
+		return false, j.trust()
+	case j.NoLookup || j.Binding.Mapping().Client.Existing != mapping.Reuse:
+		return false, nil
+	}
+	trusted, err := j.Ledger.Trusted(ctx, j.Environment)
+	if err != nil || trusted {
+		return false, err
+	}
+	known, err := j.Ledger.KnownClients(ctx, j.Environment, vetted)
+	return known < vetted, err
+}
+
+// trust remembers that the ledger is what it should be. A forecast changes
+// nothing, and some clients alone say little.
+func (j *Job) trust() error {
+	if j.Drafts != nil || !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
+		return nil
+	}
+	return j.Ledger.Trust(j.Environment)
 }
 
 // anyOf tells whether one of the keys was seen before, and remembers them all.

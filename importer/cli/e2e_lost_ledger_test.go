@@ -20,8 +20,8 @@ func TestLostLedger(t *testing.T) {
 		{5, 3, nil, "3 of the first 5"},
 		{5, 5, nil, "5 of the first 5"},
 		{5, 5, []string{"--new-ledger"}, ""},
-		{5, 5, []string{"--limit", "4"}, "5 of the first 5"},
-		{25, 11, []string{"--limit", "1"}, "11 of the first 20"},
+		{5, 5, []string{"--limit", "4"}, ""},
+		{8, 8, []string{"--limit", "7"}, "7 of the first 7"},
 		{25, 9, []string{"--limit", "1"}, ""},
 		{8, 4, nil, ""},
 		{25, 10, nil, ""},
@@ -49,4 +49,27 @@ func TestLostLedger(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLostLedgerAfterACarefulTry: a try with one client does not teach a new
+// ledger that all is well. What an operator says of it is remembered.
+func TestLostLedgerAfterACarefulTry(t *testing.T) {
+	s := newScene(t, stepThree, leads(30))
+	know := func(from, to int) {
+		for n := from; n <= to; n++ {
+			mail := fmt.Sprintf("c%d@example.com", n)
+			s.oracle.AddClient(mail, mail, "")
+		}
+	}
+	know(1, 30)
+	s.mustRun(0, "--limit", "1")
+	for _, flags := range [][]string{{"--dry-run"}, nil} {
+		if p := s.mustRun(3, flags...); len(p.posts()) > 0 || !strings.Contains(p.err, "20 of the first 20") {
+			t.Errorf("created %v\n%s", p.posts(), p.err)
+		}
+	}
+	s.sheet(leads(3))
+	s.mustRun(0, "--new-ledger")
+	s.sheet(leads(15)) // the ledger knows fewer than 20 clients
+	s.mustRun(0)
 }

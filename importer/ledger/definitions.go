@@ -79,6 +79,30 @@ func (l *Ledger) Knows(ctx context.Context, environment string) (known bool, err
 	return known, err
 }
 
+// KnownClients is of how many clients of an environment the ledger knows more
+// than that nothing was sent, counted no further than most.
+func (l *Ledger) KnownClients(ctx context.Context, environment string, most int) (n int, err error) {
+	err = l.read.QueryRowContext(ctx, `
+		SELECT COUNT(*) FROM (SELECT DISTINCT o.id FROM owners o JOIN steps s ON s.owner = o.id
+			WHERE o.environment = ? AND (s.attempts > 0 OR s.state <> 'failed') LIMIT ?)`,
+		environment, most).Scan(&n)
+	return n, err
+}
+
+// trusted stands among the definitions, under no mapping's name, for an
+// environment of which the ledger is known not to be a lost one's successor.
+const trusted = "trusted"
+
+// Trust remembers that the ledger is the one that belongs to an environment. It
+// is durable when it returns.
+func (l *Ledger) Trust(environment string) error { return l.SetDefinition(environment, "", trusted) }
+
+// Trusted tells whether Trust was called for an environment.
+func (l *Ledger) Trusted(ctx context.Context, environment string) (bool, error) {
+	definition, _, err := l.Definition(ctx, environment, "")
+	return definition == trusted, err
+}
+
 // gather is all that a stream yields.
 func gather[T any](all iter.Seq2[T, error]) ([]T, error) {
 	var list []T
