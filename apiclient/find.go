@@ -80,9 +80,11 @@ func (c *Client) refusal(r Request, what string, a Answer) error {
 	if a.Status/100 == 2 && !stop {
 		return nil
 	}
-	c.noteUnknown(r, a, "failed")
 	f := &Failure{Stop: stop, Status: a.Status, Busy: c.asksForTime(a), RetryAfter: a.RetryAfter, Reason: what + " got " + statusText(a.Status),
 		Again: !stop && (ok && rule.Means == "retry" || !ok && passing(a.Status))}
+	if !f.Again {
+		c.noteUnknown(r, a, "failed")
+	}
 	if f.Hint = meaningOf(a).hint; ok && rule.Hint != "" {
 		f.Hint = rule.Hint
 	}

@@ -105,8 +105,7 @@ func (a *acquaintances) recall(plan mapping.Plan) (met meeting, ok bool) {
 	delete(a.known, plan.Client)
 	for _, key := range addresses(plan.Lookup) {
 		_, tried := a.tried.of(key)
-		_, doubtful := a.doubtful.of(key)
-		ok = ok && !tried && !doubtful
+		ok = ok && !tried
 	}
 	return met, ok
 }

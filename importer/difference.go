@@ -43,9 +43,6 @@ func (now asked) differs(then asked, has inSheet) difference {
 	for i, v := range now.Values {
 		was, known := old[v.Name]
 		delete(old, v.Name)
-		if !own {
-			was.Columns = nil // other mappings, other names
-		}
 		switch {
 		case known && v.same(was):
 		case known && v.edited(was.askedCells, now.sources[i], has):

@@ -97,9 +97,7 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	if met.http == 403 {
-		e.job.react(ctx, first.step.Kind, apiclient.Verdict{Effect: apiclient.Refused, Status: met.http})
-	}
+	e.job.hear(ctx, met)
 	if met == (meeting{}) {
 		met, _ = e.job.meetings.doubt(e.plan)
 	}
@@ -109,6 +107,7 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 		}
 	}
 	o, over, err = e.job.greet(ctx, e.plan, decisions, &met)
+	o.asked = over
 	if over && met.reason != "" && err == nil {
 		event := e.event(*first, ledger.Failed)
 		event.Reason = "nothing was created: see the workbook"
@@ -151,7 +150,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		event, o := e.conclude(d, verdict)
 		e.pending = append(e.pending, event)
-		e.job.react(ctx, d.step.Kind, verdict)
+		e.job.react(ctx, verdict)
 		next := pace.after(verdict, e.isFresh(d.step), e.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
 		if next.tooFar {
 			e.job.stop(tooFar(next.wait))
@@ -160,7 +159,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 			return e.job.cutShort(ctx, d, verdict.Detail), nil
 		}
 		if !next.again {
-			return e.settleClient(ctx, d, verdict, o)
+			return e.settle(ctx, d, verdict, o)
 		}
 		e.job.tally.retried(verdict)
 		if err := e.commit(); err != nil { // a wait may be long, and end with a kill
@@ -174,6 +173,19 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		d.now(func(s *ledger.Step) { s.To = event.To })
 	}
+}
+
+// settle ends a step that is not sent again. Only a client who was surely not
+// created leaves the address to another.
+func (e *errand) settle(ctx context.Context, d decision, v apiclient.Verdict, o StepOutcome) (StepOutcome, error) {
+	if why := e.job.guard.ended(d.step.Kind, v.Effect); why != nil {
+		e.job.stop(why)
+	}
+	o, err := e.settleClient(ctx, d, v, o)
+	if d.step.Kind == mapping.ClientStep && o.Status == FailedRow && v.Effect != apiclient.Created {
+		e.job.meetings.unclaim(e.plan)
+	}
+	return o, err
 }
 
 // cutShort is the outcome of a step that the end of the run came before. said is
@@ -237,7 +249,6 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 			o.Status, o.Error, o.Advice = FailedRow, clashReason(e.plan.Client, other), adviceWhoIsIt
 		}
 	case apiclient.Refused:
-		e.job.meetings.unclaim(e.plan)
 		to, o.Status = ledger.Failed, FailedRow
 		if v.Retry || v.Stop {
 			to = ledger.NotSent // not for what it asks: it may be sent again
@@ -245,7 +256,6 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 		}
 		advise(adviceRefused)
 	case apiclient.NotSent:
-		e.job.meetings.unclaim(e.plan)
 		to, o.Status = ledger.NotSent, FailedRow
 		advise(adviceNotSent)
 	default:

@@ -42,7 +42,7 @@ type guard struct {
 	most MaxFailures
 
 	mu        sync.Mutex
-	through   int                      // clients for whom something was sent
+	through   int                      // clients for whom something was sent, or who were looked up
 	failed    int                      // of them
 	first     []int                    // the 4xx of each of the first clients, 0 for none
 	forbidden int                      // 403 in a row
@@ -55,10 +55,9 @@ func (g *guard) lifted() bool { return g.most.Percent >= 100 }
 
 // saw takes one verdict into account. pause tells that the workers must wait
 // until the service answers a GET again.
-func (g *guard) saw(kind mapping.StepKind, v apiclient.Verdict) (stop error, pause bool) {
+func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.weigh(kind, v.Effect)
 	if v.Effect == apiclient.Uncertain {
 		g.ambiguous++
 	} else {
@@ -74,13 +73,29 @@ func (g *guard) saw(kind mapping.StepKind, v apiclient.Verdict) (stop error, pau
 		return hinted(errors.New(v.Reason), v.Hint), false
 	case g.forbidden >= forbiddenInARow && !g.lifted():
 		return fmt.Errorf("%d answers in a row were HTTP 403 Forbidden", g.forbidden), false
-	case g.doubts[kind] >= doubtsWithoutOne && !g.lifted():
-		return fmt.Errorf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is ill", g.doubts[kind], kind), false
 	case g.ambiguous >= ambiguousInARow:
 		g.ambiguous = 0
 		return nil, true
 	}
 	return nil, false
+}
+
+// allowed tells of an answer that was not a 403.
+func (g *guard) allowed() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forbidden = 0
+}
+
+// ended takes a step into account that is not sent again in this run.
+func (g *guard) ended(kind mapping.StepKind, effect apiclient.Effect) (stop error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.weigh(kind, effect)
+	if n := g.doubts[kind]; n >= doubtsWithoutOne && !g.lifted() {
+		return fmt.Errorf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is ill", n, kind)
+	}
+	return nil
 }
 
 // weigh counts the doubts about a kind of step that has never been created.
@@ -120,8 +135,9 @@ func advised(err error) error {
 	return err
 }
 
-// finished takes a client into account for whom something was sent. refused is
-// the 4xx that its first refused step got, 0 for none.
+// finished takes a client into account for whom something was sent, or who was
+// only looked up. refused is the 4xx that its first refused step or look-up got,
+// 0 for none.
 func (g *guard) finished(failed bool, refused int) (stop error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

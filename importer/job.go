@@ -115,8 +115,8 @@ func (j *Job) one(ctx context.Context, plan mapping.Plan, place turn) (sent int,
 	if err != nil {
 		return sent, err
 	}
-	if sent > 0 || outcome.unmet() {
-		if why := j.guard.finished(outcome.failure()); why != nil {
+	if failed, refused := outcome.failure(); sent > 0 || outcome.asked {
+		if why := j.guard.finished(failed && (sent > 0 || outcome.unmet()), refused); why != nil {
 			j.stop(why)
 		}
 	}

@@ -22,6 +22,8 @@ type Outcome struct {
 	// Known are the steps of earlier runs, of a client for whom nothing is
 	// planned in this one: the workbook must be enough by itself.
 	Known []ledger.Step
+	// asked tells that the service was asked about the client, and nothing more.
+	asked bool
 	// MappingChanged tells that a done step's data differ because the mapping
 	// asks for something else; it is said once for a run, not for each row.
 	MappingChanged bool

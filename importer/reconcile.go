@@ -19,13 +19,23 @@ const believable = 10 * time.Minute
 const reasonParked = "no answer that says whether it was created; a look-up finds nobody yet"
 
 // react lets the guard see a verdict, and does what it says.
-func (j *Job) react(ctx context.Context, kind mapping.StepKind, v apiclient.Verdict) {
-	stop, pause := j.guard.saw(kind, v)
+func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
+	stop, pause := j.guard.saw(v)
 	if stop != nil {
 		j.stop(stop)
 	}
 	if pause {
 		j.gate.probe(ctx, j.answers)
+	}
+}
+
+// hear lets the guard know of a look-up: whether it was forbidden.
+func (j *Job) hear(ctx context.Context, met meeting) {
+	switch {
+	case met.http == 403:
+		j.react(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: met.http})
+	case !met.unmet:
+		j.guard.allowed()
 	}
 }
 
@@ -57,7 +67,7 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		}
 		return e.adopt(d, v, met.id)
 	}
-	silent := false
+	silent := true
 	for _, wait := range e.job.Patience {
 		sleep(ctx, wait)
 		if ctx.Err() != nil {
@@ -74,7 +84,7 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		}
 		silent = met.unmet
 	}
-	if silent { // a look-up that fails does not say that there is nobody
+	if silent { // no look-up, or none that was answered, says that there is nobody
 		return o, nil
 	}
 	return e.park(d, v, o), nil

@@ -7,13 +7,14 @@ import (
 	"iter"
 	"strings"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
-// ErrLostLedger is wrapped when the ledger knows nothing of an environment
-// that knows most of the sheet's clients.
-var ErrLostLedger = errors.New("the ledger is new, and the service knows most of these clients already")
+// ErrLostLedger is wrapped when the ledger hardly knows anything of an
+// environment that knows most of the sheet's other clients.
+var ErrLostLedger = errors.New("the ledger knows few clients or none, and the service knows most of these already")
 
 // vetted is how many clients are looked up to tell a lost ledger from a new
 // one. A smaller sheet is judged by all of its clients, unless they are fewer
@@ -109,7 +110,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		return nil, err
 	}
 	var first []mapping.Plan
-	asked, found, seen := 0, 0, map[string]bool{}
+	asked, found, unmet, seen := 0, 0, 0, map[string]bool{}
 	for asked < vetted && len(first) < mostRead {
 		plan, err, more := next()
 		if err != nil {
@@ -124,7 +125,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		}
 		if known, err := j.knownSteps(plan); err != nil {
 			return first, err
-		} else if len(known) > 0 {
+		} else if anySent(known) {
 			continue
 		}
 		met, err := j.meetings.early(ctx, plan)
@@ -132,8 +133,15 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			j.stop(err)
 			return first, nil // the clients are recorded as not started
 		}
-		if met.unmet {
-			continue // says nothing
+		j.hear(ctx, met)
+		if ctx.Err() != nil {
+			return first, nil
+		}
+		if met.unmet { // says nothing
+			if unmet++; unmet == vetted {
+				return first, nil
+			}
+			continue
 		}
 		asked++
 		if met.id != "" {
@@ -174,6 +182,16 @@ func (j *Job) trust() error {
 		return nil
 	}
 	return j.Ledger.Trust(j.Environment)
+}
+
+// anySent tells whether a client's steps say more than that nothing was sent.
+func anySent(known map[string]ledger.Step) bool {
+	for _, step := range known {
+		if step.Attempts > 0 || step.To != ledger.Failed {
+			return true
+		}
+	}
+	return false
 }
 
 // anyOf tells whether one of the keys was seen before, and remembers them all.

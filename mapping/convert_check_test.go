@@ -42,13 +42,6 @@ func TestParseDateFormatRefuses(t *testing.T) {
 	}
 }
 
-func TestParseDateFormatKeepsTheFormat(t *testing.T) {
-	f, err := mapping.ParseDateFormat("DD/mm/yyyy hh:mm")
-	if err != nil || f.String() != "DD/mm/yyyy hh:mm" {
-		t.Errorf("the format is %q, %v", f, err)
-	}
-}
-
 func TestCheck(t *testing.T) {
 	cases := []struct {
 		name string

@@ -89,9 +89,6 @@ func ParseDateFormat(format string) (DateFormat, error) {
 	return f, f.check()
 }
 
-// String is the format as it was written.
-func (f DateFormat) String() string { return f.source }
-
 // nextDateToken reads the token at i; next is where the one after it begins.
 func nextDateToken(format string, i int, last dateTokenKind) (_ dateToken, next int, _ error) {
 	b := format[i]

@@ -80,9 +80,11 @@ func refused(items []item) bool {
 }
 
 // agree tells whether two rows say the same. What makes one key of two cells
-// (white space, accents) makes no difference to what stands in them either.
+// (white space, accents, a number's format) makes no difference to what stands
+// in them either.
 func (v *boundValue) agree(a, b Value) bool {
-	return a == b || v.foldCase && a.Field == b.Field && strings.EqualFold(foldKey(a.Literal), foldKey(b.Literal))
+	return a == b || v.foldCase && a.Field == b.Field &&
+		(strings.EqualFold(foldKey(a.Literal), foldKey(b.Literal)) || isDressed(a.Literal, b.Literal) || isDressed(b.Literal, a.Literal))
 }
 
 // mostNamed is how many cells a message names one by one.

@@ -1,0 +1,108 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"claimsheet/importer/oracle"
+)
+
+// TestSharedAddressIsHeld: while one key's client was created, or may have been,
+// no other key with its e-mail address gets a client, whatever became of the
+// steps behind it and however slow the look-ups are to find it.
+func TestSharedAddressIsHeld(t *testing.T) {
+	for name, fault := range map[string]struct {
+		step  string
+		first oracle.Fault // of the step's first attempt
+		then  oracle.Fault
+	}{
+		"the link is refused":      {"link A-1", oracle.Answer(oracle.JSON(422, "{}")), oracle.Fault{}},
+		"busy, then uncertain":     {"client A-1", oracle.Busy(429, 0), oracle.CreateThen(oracle.JSON(500, "{}"))},
+		"a conflict, and no match": {"client A-1", oracle.Answer(oracle.JSON(409, "{}")), oracle.Answer(oracle.JSON(409, "{}"))},
+	} {
+		for _, workers := range []string{"1", "4"} {
+			t.Run(name+", "+workers, func(t *testing.T) {
+				t.Parallel()
+				rows := leads(2)
+				rows[1][0] = rows[0][0]
+				s := newScene(t, byAgreement("reuse", ""), rows)
+				s.oracle.KeyField = "ref"
+				var mu sync.Mutex
+				asked := 0
+				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case c.Kind == "lookup":
+						return oracle.Answer(s.oracle.Nobody) // they lag
+					case c.Step != fault.step:
+						return oracle.Fault{}
+					}
+					if asked++; asked == 1 {
+						return fault.first
+					}
+					return fault.then
+				})
+				s.run("--concurrency", workers)
+				if n := len(s.oracle.Created()["client A-2"]); n > 0 {
+					t.Errorf("a second client was created; rows %q", column(s.results(), "Import status"))
+				}
+			})
+		}
+	}
+}
+
+// TestRefusalsInARow: three 403 stop a run only where nothing was allowed in
+// between.
+func TestRefusalsInARow(t *testing.T) {
+	s := newScene(t, byAgreement("skip", ""), leads(30))
+	s.oracle.KeyField = "ref"
+	for i := range 30 {
+		s.oracle.AddClient(fmt.Sprintf("A-%d", i+1), fmt.Sprintf("c%d@example.com", i+1), "")
+	}
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		for _, i := range []int{5, 15, 25} {
+			if c.Kind == "lookup" && strings.HasSuffix(c.Path, fmt.Sprintf("/c%d%%40example.com", i)) {
+				return oracle.Answer(oracle.JSON(403, "{}"))
+			}
+		}
+		return oracle.Fault{}
+	})
+	if p := s.mustRun(1, "--concurrency", "1"); p.summary.Rows.Skipped != 27 || p.summary.Rows.Failed != 3 {
+		t.Errorf("rows %+v", p.summary.Rows)
+	}
+}
+
+// TestDoubtsAreCountedByStep: the attempts at one link that may be repeated are
+// one doubt.
+func TestDoubtsAreCountedByStep(t *testing.T) {
+	s := newScene(t, stepThree, leads(6))
+	s.environment("repeatable: [link]")
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Step == "link c1@example.com" || c.Step == "link c2@example.com" {
+			return oracle.CreateThen(oracle.JSON(500, "{}"))
+		}
+		return oracle.Fault{}
+	})
+	if p := s.mustRun(4, "--concurrency", "2"); p.summary.Rows.Done != 4 {
+		t.Errorf("rows %+v\n%s", p.summary.Rows, p.err)
+	}
+}
+
+// TestLostLedgerAfterRefusals: that rows failed for which nothing was sent
+// teaches a new ledger nothing of their clients.
+func TestLostLedgerAfterRefusals(t *testing.T) {
+	s := newScene(t, byAgreement("reuse", ""), leads(8))
+	s.oracle.KeyField = "ref"
+	s.mustRun(0)
+	must(t, os.RemoveAll(s.path(".claimsheet")))
+	s.mapping(byAgreement("fail", ""))
+	s.mustRun(1)
+	s.mapping(byAgreement("reuse", ""))
+	if p := s.mustRun(3); len(p.posts()) > 0 {
+		t.Errorf("posts %v", p.posts())
+	}
+}
