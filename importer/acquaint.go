@@ -29,7 +29,8 @@ type meeting struct {
 // waits until the first has created the client, and finds it.
 type acquaintances struct {
 	service *apiclient.Client
-	dogged  bool // goes on with the next client though the service answers none
+	first   time.Duration // as in Patiently
+	dogged  bool          // goes on with the next client though the service answers none
 
 	mu     sync.Mutex
 	learnt map[apiclient.By]bool
@@ -43,9 +44,10 @@ type acquaintances struct {
 	doubtful *people // for whom earlier runs may have created one
 }
 
-func newAcquaintances(service *apiclient.Client, dogged bool) *acquaintances {
+func newAcquaintances(service *apiclient.Client, first time.Duration, dogged bool) *acquaintances {
 	return &acquaintances{
 		service: service,
+		first:   first,
 		dogged:  dogged,
 		learnt:  map[apiclient.By]bool{},
 		last:    map[string]chan struct{}{},

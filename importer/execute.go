@@ -131,7 +131,7 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 // while it is proved that the service did not process it.
 func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 	e.job.canary.enter(ctx, e)
-	for pace := newPatience(); ; {
+	for pace := newPatience(firstWait); ; {
 		if err := e.pass(ctx); err != nil {
 			return StepOutcome{}, err
 		}

@@ -17,7 +17,7 @@ import (
 // but look-ups (none with NoLookup, which takes unknown clients for new ones).
 // Its requests, by kind, are those that Do then makes.
 func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (err error) {
-	j.meetings = newAcquaintances(j.Service, false)
+	j.meetings = newAcquaintances(j.Service, j.FirstWait, false)
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	if err := j.knowErased(ctx); err != nil {

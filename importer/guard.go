@@ -217,7 +217,7 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 		g.shut = nil
 		close(open)
 	}()
-	for pace := newPatience(); ctx.Err() == nil; {
+	for pace := newPatience(firstWait); ctx.Err() == nil; {
 		if ask(ctx) {
 			return
 		}

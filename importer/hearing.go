@@ -18,7 +18,7 @@ func (a *acquaintances) find(ctx context.Context, by apiclient.By, value string)
 	attempts := a.attempts()
 	a.mu.Unlock()
 	var found apiclient.Found
-	err := askAgain(ctx, attempts, func() (err error) {
+	err := askAgain(ctx, attempts, a.first, func() (err error) {
 		found, err = a.service.Find(ctx, by, value)
 		return err
 	})
@@ -60,7 +60,7 @@ func (a *acquaintances) learn(ctx context.Context, by apiclient.By) error {
 	if a.learnt[by] {
 		return nil
 	}
-	err := askAgain(ctx, a.attempts(), func() error { return a.service.LearnAbsent(ctx, by) })
+	err := askAgain(ctx, a.attempts(), a.first, func() error { return a.service.LearnAbsent(ctx, by) })
 	a.learnt[by] = err == nil
 	return a.listen(err)
 }

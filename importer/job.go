@@ -31,6 +31,7 @@ type Job struct {
 	NoLookup    bool             // Forecast: do not ask the service who it knows
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
+	FirstWait   time.Duration    // before a look-up that failed is made again, as in Patiently
 	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 
 	kept     map[mapping.Row]shown // of a rerun: what rows go on showing
@@ -57,7 +58,7 @@ var ErrStopped = errors.New("the run was stopped")
 // will fare better; any other error means that the ledger or the sheet failed.
 func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	j.guard.most = j.MaxFailures
-	j.meetings = newAcquaintances(j.Service, j.guard.lifted())
+	j.meetings = newAcquaintances(j.Service, j.FirstWait, j.guard.lifted())
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
 	if err := j.knowErased(ctx); err != nil {

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -10,6 +11,8 @@ import (
 )
 
 const (
+	// firstWait is the first wait on average.
+	firstWait = 250 * time.Millisecond
 	// maxAttempts bounds how often a request is sent again that surely did not
 	// arrive. Being asked to wait is no attempt.
 	maxAttempts = 5
@@ -33,10 +36,11 @@ type patience struct {
 }
 
 // newPatience backs off with full jitter: evenly between 0 and a limit that
-// begins at half a second and doubles, up to a minute.
-func newPatience() *patience {
+// begins at twice the first wait, half a second usually, and doubles, up to a
+// minute.
+func newPatience(first time.Duration) *patience {
 	return &patience{backoff: &backoff.ExponentialBackOff{
-		InitialInterval: 250 * time.Millisecond, RandomizationFactor: 1, Multiplier: 2, MaxInterval: 30 * time.Second,
+		InitialInterval: cmp.Or(first, firstWait), RandomizationFactor: 1, Multiplier: 2, MaxInterval: 30 * time.Second,
 	}}
 }
 

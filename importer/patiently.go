@@ -14,11 +14,14 @@ import (
 // waiting is no attempt. A service that asks for more than a quarter of an hour,
 // at once or in all, gets no other request: the failure has Stop set. Where the
 // next attempt may fare better, five are made in all, with the waits of a step.
-// ask sends GETs only; its other errors are returned as they are.
-func Patiently(ctx context.Context, ask func() error) error { return askAgain(ctx, maxAttempts, ask) }
+// ask sends GETs only; its other errors are returned as they are. first is the
+// first wait on average, each further one twice the last; 0 is 250 ms.
+func Patiently(ctx context.Context, first time.Duration, ask func() error) error {
+	return askAgain(ctx, maxAttempts, first, ask)
+}
 
-func askAgain(ctx context.Context, attempts int, ask func() error) error {
-	for pace, waited := newPatience(), time.Duration(0); ; {
+func askAgain(ctx context.Context, attempts int, first time.Duration, ask func() error) error {
+	for pace, waited := newPatience(first), time.Duration(0); ; {
 		err := ask()
 		f, ok := errors.AsType[*apiclient.Failure](err)
 		if !ok || ctx.Err() != nil {

@@ -1,3 +1,3 @@
 package cli
 
-func init() { lookAgain = "0s 10ms 10ms" }
+func init() { lookAgain, askAgain = "0s 10ms 10ms", "20ms" }

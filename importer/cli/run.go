@@ -155,7 +155,7 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, runs []stri
 	job := &importer.Job{
 		Runs: runs, Environment: s.scope, Binding: s.binding, Service: s.service,
 		Ledger: b.known, Drafts: b.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain),
+		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain), FirstWait: firstWait(),
 	}
 	if o.only != "" {
 		if who := s.binding.Identity(o.only); survey.Has(who) {
@@ -171,6 +171,15 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, runs []stri
 // lookAgain is when a client whose creation is uncertain is looked up in the
 // same run. Tests shorten it, also in a built program (-ldflags -X).
 var lookAgain = "0s 5s 30s"
+
+// askAgain is the first wait before a GET that failed is sent again. Tests
+// shorten it too.
+var askAgain = "250ms"
+
+func firstWait() time.Duration {
+	wait, _ := time.ParseDuration(askAgain) // what is none is 0: the usual one
+	return wait
+}
 
 func patienceOf(text string) []time.Duration {
 	var waits []time.Duration

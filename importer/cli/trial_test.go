@@ -160,7 +160,7 @@ func built(t testing.TB, name string, flags func(dir string) []string) string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"build", "-ldflags", "-X 'claimsheet/importer/cli.lookAgain=0s 20ms'", "-o", binary}, flags(dir)...)
+	args := append([]string{"build", "-ldflags", "-X 'claimsheet/importer/cli.lookAgain=0s 20ms' -X claimsheet/importer/cli.askAgain=20ms", "-o", binary}, flags(dir)...)
 	cmd := exec.Command("go", append(args, ".")...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
