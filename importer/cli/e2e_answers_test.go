@@ -123,7 +123,6 @@ func TestAddressOfAParkedClient(t *testing.T) {
 // TestRefusedQuestionsSayWhatToDo: where a GET is refused, or has no answer that
 // can be read, the message says which it was and what to do.
 func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
-	t.Parallel()
 	large := oracle.JSON(200, `"`+strings.Repeat("x", 1<<20)+`"`)
 	for _, c := range []struct {
 		name, kind string
@@ -142,7 +141,6 @@ func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			s := newScene(t, stepThree, leads(1))
 			s.oracle.Play(func(call oracle.Call) oracle.Fault {
 				if call.Kind == c.kind {
@@ -161,7 +159,6 @@ func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 // answer, or what we know of it, stands before the usual advice, and settle shows
 // it on any later day.
 func TestHintsOfUncertainAnswers(t *testing.T) {
-	t.Parallel()
 	const claim, client = "claim c1@example.com/Loan A-1", "client c1@example.com"
 	for _, c := range []struct {
 		name, step string

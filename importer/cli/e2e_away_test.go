@@ -21,10 +21,8 @@ var passing = map[string]oracle.Fault{
 // TestPassingTrouble: a GET that fails once for a reason that passes is made
 // again, the templates and the look-ups alike, and nobody's row fails for it.
 func TestPassingTrouble(t *testing.T) {
-	t.Parallel()
 	for name, fault := range passing {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			s := newScene(t, stepThree, leads(2))
 			var mu sync.Mutex
 			played := map[string]bool{}
@@ -48,10 +46,8 @@ func TestPassingTrouble(t *testing.T) {
 // TestNobodyAnswers: a service that has answered no look-up is not there. The
 // run and the dry run stop after a few; no row fails, and nothing is sent.
 func TestNobodyAnswers(t *testing.T) {
-	t.Parallel()
 	for _, flag := range []string{"--limit=25", "--dry-run"} {
 		t.Run(flag, func(t *testing.T) {
-			t.Parallel()
 			s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(25))
 			s.oracle.Play(func(c oracle.Call) oracle.Fault { return oracle.Answer(oracle.JSON(503, `{}`)) })
 			p := s.mustRun(3, flag)
@@ -70,7 +66,6 @@ func TestNobodyAnswers(t *testing.T) {
 // TestRefusedLookUpsCount: clients whose look-up is refused are failures as
 // others are, and end the run when there are too many.
 func TestRefusedLookUpsCount(t *testing.T) {
-	t.Parallel()
 	for status, most := range map[int]int{400: 8, 403: 3} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			s := newScene(t, stepThree, leads(40))
@@ -109,7 +104,6 @@ func TestFirstToSendGoesFirst(t *testing.T) {
 // TestDoubtsHaveAnEnd: where every step of a kind becomes uncertain, the run
 // stops before that makes a day's work for the operator.
 func TestDoubtsHaveAnEnd(t *testing.T) {
-	t.Parallel()
 	s := newScene(t, stepThree, leads(60))
 	s.oracle.Play(func(c oracle.Call) oracle.Fault {
 		if c.Kind == "claim" {

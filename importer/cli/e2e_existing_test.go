@@ -184,7 +184,6 @@ var unclear = []oracle.Reply{
 // TestUnclearLookup never takes an unclear answer for "nobody": nothing is
 // created for the client, the others go on, and the next run asks again.
 func TestUnclearLookup(t *testing.T) {
-	t.Parallel()
 	s := newScene(t, stepThree, leads(len(unclear)+2))
 	s.oracle.Play(func(c oracle.Call) oracle.Fault {
 		for i, reply := range unclear {
@@ -206,10 +205,8 @@ func TestUnclearLookup(t *testing.T) {
 // TestLookupsBehindAPage creates nothing while every look-up, that of an
 // invented person too, is answered by a web page.
 func TestLookupsBehindAPage(t *testing.T) {
-	t.Parallel()
 	for _, page := range []oracle.Reply{oracle.HTML(200), oracle.HTML(404), oracle.JSON(500, "{}")} {
 		t.Run(fmt.Sprint(page.Status), func(t *testing.T) {
-			t.Parallel()
 			s := newScene(t, stepThree, leads(2))
 			nobody := s.oracle.Nobody
 			s.oracle.Nobody = page

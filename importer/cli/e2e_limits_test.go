@@ -55,7 +55,6 @@ func TestRateOverrides(t *testing.T) {
 // TestBusyLookUps: a look-up that the service has no time for is asked again,
 // and nobody's row fails for it; being asked to wait is no attempt.
 func TestBusyLookUps(t *testing.T) {
-	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	var mu sync.Mutex
 	refused := map[string]int{}
@@ -80,7 +79,6 @@ func TestBusyLookUps(t *testing.T) {
 // left alone until the next run. What it refused for that has not failed; what
 // may have been created all the same is uncertain.
 func TestBusyForTooLong(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		kind      string
 		status    int

@@ -10,7 +10,6 @@ import (
 // is new, knows nothing. The first 20 clients tell, or all of a smaller sheet
 // if they are 5 at least.
 func TestLostLedger(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		clients, known int // the first of them are known
 		flags          []string
@@ -55,7 +54,6 @@ func TestLostLedger(t *testing.T) {
 // TestLostLedgerAfterACarefulTry: a try with one client does not teach a new
 // ledger that all is well. What an operator says of it is remembered.
 func TestLostLedgerAfterACarefulTry(t *testing.T) {
-	t.Parallel()
 	s := newScene(t, stepThree, leads(30))
 	know := func(from, to int) {
 		for n := from; n <= to; n++ {

@@ -97,10 +97,8 @@ func TestUnauthorised(t *testing.T) {
 // TestNobodyListens runs against a service that is not there: nothing was
 // sent, and the next run does everything.
 func TestNobodyListens(t *testing.T) {
-	t.Parallel()
 	for name, mapping := range map[string]string{"templates are read": stepThree, "look-up first": "name: a\napi: v1\n" + clientPart} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			s := newScene(t, mapping, leads(2))
 			real := s.url
 			closed := httptest.NewServer(s.oracle)

@@ -14,7 +14,6 @@ import (
 // no other key with its e-mail address gets a client, whatever became of the
 // steps behind it and however slow the look-ups are to find it.
 func TestSharedAddressIsHeld(t *testing.T) {
-	t.Parallel()
 	for name, fault := range map[string]struct {
 		step  string
 		first oracle.Fault // of the step's first attempt
@@ -26,7 +25,6 @@ func TestSharedAddressIsHeld(t *testing.T) {
 	} {
 		for _, workers := range []string{"1", "4"} {
 			t.Run(name+", "+workers, func(t *testing.T) {
-				t.Parallel()
 				rows := leads(2)
 				rows[1][0] = rows[0][0]
 				s := newScene(t, byAgreement("reuse", ""), rows)
@@ -59,7 +57,6 @@ func TestSharedAddressIsHeld(t *testing.T) {
 // TestRefusalsInARow: three 403 stop a run only where nothing was allowed in
 // between.
 func TestRefusalsInARow(t *testing.T) {
-	t.Parallel()
 	s := newScene(t, byAgreement("skip", ""), leads(30))
 	s.oracle.KeyField = "ref"
 	for i := range 30 {
@@ -81,7 +78,6 @@ func TestRefusalsInARow(t *testing.T) {
 // TestDoubtsAreCountedByStep: the attempts at one link that may be repeated are
 // one doubt.
 func TestDoubtsAreCountedByStep(t *testing.T) {
-	t.Parallel()
 	s := newScene(t, stepThree, leads(6))
 	s.environment("repeatable: [link]")
 	s.oracle.Play(func(c oracle.Call) oracle.Fault {
@@ -98,7 +94,6 @@ func TestDoubtsAreCountedByStep(t *testing.T) {
 // TestLostLedgerAfterRefusals: that rows failed for which nothing was sent
 // teaches a new ledger nothing of their clients.
 func TestLostLedgerAfterRefusals(t *testing.T) {
-	t.Parallel()
 	s := newScene(t, byAgreement("reuse", ""), leads(8))
 	s.oracle.KeyField = "ref"
 	s.mustRun(0)
