@@ -159,7 +159,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 			return e.job.cutShort(ctx, d, verdict.Detail), nil
 		}
 		if !next.again {
-			return e.settle(ctx, d, verdict, o)
+			return e.finish(ctx, d, verdict, o)
 		}
 		e.job.tally.retried(verdict)
 		if err := e.commit(); err != nil { // a wait may be long, and end with a kill
@@ -175,9 +175,9 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 	}
 }
 
-// settle ends a step that is not sent again. Only a client who was surely not
+// finish ends a step that is not sent again. Only a client who was surely not
 // created leaves the address to another.
-func (e *errand) settle(ctx context.Context, d decision, v apiclient.Verdict, o StepOutcome) (StepOutcome, error) {
+func (e *errand) finish(ctx context.Context, d decision, v apiclient.Verdict, o StepOutcome) (StepOutcome, error) {
 	if why := e.job.guard.ended(d.step.Kind, v.Effect); why != nil {
 		e.job.stop(why)
 	}

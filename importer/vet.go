@@ -148,6 +148,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			found++
 		}
 	}
+	j.guard.allowed() // the clients' turns bring what was heard here once more
 	if asked < telling {
 		return first, nil
 	}
