@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -40,10 +41,16 @@ func (j *Job) hear(ctx context.Context, met meeting) {
 }
 
 // answers asks whether the service is there again: any answer but a 5xx will do.
+// One that ends the run (a redirect, a 401) ends it here, before another POST
+// meets it.
 func (j *Job) answers(ctx context.Context) bool {
-	a, err := j.Service.Do(ctx, j.Service.Routes().Templates())
+	req := j.Service.Routes().Templates()
+	a, err := j.Service.Do(ctx, req)
 	if err == nil && a.Status/100 != 2 && a.RetryAfter > longestWait {
 		j.stop(tooFar(a.RetryAfter))
+	}
+	if v := j.Service.Judge(req, a, err); v.Stop {
+		j.stop(hinted(errors.New(v.Reason), v.Hint))
 	}
 	return err == nil && a.Status < 500
 }
