@@ -299,8 +299,8 @@ func TestRerunRefuses(t *testing.T) {
 		name, code string
 		args       func() []string
 	}{
-		{"another environment", "[other-environment]", func() []string { return []string{"rerun", "-e", "live", s.results()} }},
-		{"the sandbox", "[other-environment]", func() []string { return []string{"rerun", "-e", "sandbox", s.results()} }},
+		{"another environment", "[other-environment]", func() []string { return s.rerunArgs("-e", "live") }},
+		{"the sandbox", "[other-environment]", func() []string { return s.rerunArgs("-e", "sandbox") }},
 		{"a lead sheet", "[not-results]", func() []string { return []string{"rerun", s.path("leads.xlsx")} }},
 		{"no file", "[no-file]", func() []string { return []string{"rerun", s.path("none.xlsx")} }},
 		{"a plan", "[plan-workbook]", func() []string {
@@ -312,7 +312,7 @@ func TestRerunRefuses(t *testing.T) {
 		}},
 		{"the mapping moved", "[no-mapping]", func() []string {
 			must(t, os.Rename(s.path("mapping.yaml"), s.path("moved.yaml")))
-			return []string{"rerun", s.results()}
+			return s.rerunArgs()
 		}},
 		{"another mapping", "[other-mapping]", func() []string {
 			write(t, s.path("other.yaml"), strings.Replace(rerunMapping, "name: loans", "name: cars", 1))
@@ -320,10 +320,10 @@ func TestRerunRefuses(t *testing.T) {
 		}},
 		{"other keys", "[identity-changed]", func() []string {
 			write(t, s.path("mapping.yaml"), strings.Replace(rerunMapping, "key: E-mail", "key: Name", 1))
-			return []string{"rerun", s.results()}
+			return s.rerunArgs()
 		}},
 		{"a copy without its ledger", "[other-ledger]", func() []string {
-			return []string{"rerun", "--yes", "--state", s.path("elsewhere"), s.results()}
+			return []string{"rerun", "--yes", "-m", s.path("mapping.yaml"), "--state", s.path("elsewhere"), s.results()}
 		}},
 		{"run instead of rerun", "[results-workbook]", func() []string {
 			return []string{"run", "-m", s.path("mapping.yaml"), s.results()}
