@@ -81,6 +81,9 @@ func (p *program) checkRows(ctx context.Context, s *setup) error {
 		wrong, warnings := look.verdict()
 		found = append(found, wrong...)
 		sayWarnings(p.Err, warnings)
+		if len(wrong) > 0 {
+			continue // the cells are not those of the columns
+		}
 		sayProblems(p.Err, noLeads)
 		if invalid > 0 {
 			sayWarnings(p.Err, problem.List{problem.At(problem.Where{File: s.sources[i].input.given}, "invalid-rows",
