@@ -76,7 +76,7 @@ func (c *Client) lookUp(ctx context.Context, by By, value string) (Answer, error
 // nil for a 2xx that no rule calls a stop.
 func (c *Client) refusal(r Request, what string, a Answer) error {
 	rule, ok := c.ruleFor(a)
-	stop := ok && rule.Means == "stop" || a.Status == http.StatusUnauthorized
+	stop := ok && rule.Means == "stop" || a.Status == http.StatusUnauthorized || !ok && meaningOf(a).stop
 	if a.Status/100 == 2 && !stop {
 		return nil
 	}

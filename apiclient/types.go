@@ -83,8 +83,9 @@ type Verdict struct {
 	Hint string
 	// Answer is the whole body of a 2xx answer, and at most 4 KiB of any other.
 	Answer []byte
-	// Stop is set when no other request will fare better (401, a certificate
-	// that is not trusted): the run must end.
+	// Stop is set when no other request will fare better (401, a redirect, a
+	// certificate that is not trusted): the run must end. The Effect is still this
+	// request's own: a 302 may have created something.
 	Stop bool
 	// Retry is set on a Refused that is only for now (421, 425, 429, a Rule that
 	// means retry): the same request may be sent again, after RetryAfter if that

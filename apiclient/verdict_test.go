@@ -2,6 +2,7 @@ package apiclient_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestStatusProves(t *testing.T) {
 		if v.Effect != want {
 			t.Errorf("HTTP %d: %s, want %s", status, v.Effect, want)
 		}
-		if v.Stop != (status == 401) {
+		if v.Stop != slices.Contains([]int{301, 302, 303, 307, 308, 401}, status) {
 			t.Errorf("HTTP %d: stop is %v", status, v.Stop)
 		}
 		if v.Retry != (status == 421 || status == 425 || status == 429) {

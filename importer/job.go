@@ -33,6 +33,7 @@ type Job struct {
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
 	FirstWait   time.Duration    // before a look-up that failed is made again, as in Patiently
 	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
+	Believable  time.Duration    // how old an ambiguous attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	kept     map[mapping.Row]shown // of a rerun: what rows go on showing
 	knows    bool                  // Forecast: the ledger knows some step of the environment

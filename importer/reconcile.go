@@ -1,7 +1,9 @@
 package importer
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -12,8 +14,8 @@ import (
 )
 
 // believable is how old an ambiguous attempt must be before a look-up that
-// finds nobody is believed: a service may still be creating what it was asked
-// for when it stopped answering.
+// finds nobody is believed, where the job does not say: a service may still be
+// creating what it was asked for when it stopped answering.
 const believable = 10 * time.Minute
 
 const reasonParked = "no answer that says whether it was created; a look-up finds nobody yet"
@@ -40,10 +42,16 @@ func (j *Job) hear(ctx context.Context, met meeting) {
 }
 
 // answers asks whether the service is there again: any answer but a 5xx will do.
+// One that ends the run (a redirect, a 401) ends it here, before another POST
+// meets it.
 func (j *Job) answers(ctx context.Context) bool {
-	a, err := j.Service.Do(ctx, j.Service.Routes().Templates())
+	req := j.Service.Routes().Templates()
+	a, err := j.Service.Do(ctx, req)
 	if err == nil && a.Status/100 != 2 && a.RetryAfter > longestWait {
 		j.stop(tooFar(a.RetryAfter))
+	}
+	if v := j.Service.Judge(req, a, err); v.Stop {
+		j.stop(hinted(errors.New(v.Reason), v.Hint))
 	}
 	return err == nil && a.Status < 500
 }
@@ -191,7 +199,7 @@ func (j *Job) revisits(plan mapping.Plan, d decision) bool {
 // ripe tells that a parked step is old enough for an "absent" to be believed.
 // The service may still be creating what an earlier run asked for.
 func (j *Job) ripe(d decision) bool {
-	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(ledger.Now()) >= believable
+	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)
 }
 
 // lookTwice looks a client up, a second time before an "absent" is acted upon.

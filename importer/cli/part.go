@@ -90,7 +90,7 @@ func (o runOptions) defaultOutput(path string) string {
 func (o runOptions) runRecord(s *setup, src *source, id string, started time.Time) ledger.Run {
 	return ledger.Run{
 		ID: id, Environment: s.scope, EnvironmentName: s.env.Name,
-		Mapping: s.mapping.Name.Text, MappingFile: s.mapping.File, MappingDigest: s.mapping.Digest,
+		Mapping: s.mapping.Name.Text, MappingFile: absolute(s.mapping.File), MappingDigest: s.mapping.Digest,
 		Input: src.input.given, InputDigest: src.input.digest, KeptInput: src.input.path,
 		Version: Version, Started: started.UTC(),
 	}

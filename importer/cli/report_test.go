@@ -131,7 +131,9 @@ func TestReportWritesWhereTheRunDid(t *testing.T) {
 		t.Errorf("written again (-first +again):\n%s", diff)
 	}
 	editWorkbook(t, results, func(f *excelize.File) { must(t, f.SetCellValue("Results", "A2", "mine")) })
-	w.must("report")
+	if got := w.claimsheet("report"); got.code != 0 || !strings.Contains(got.err, "[output-edited]") {
+		t.Errorf("over an edited workbook: exit code %d\n%s", got.code, got.err)
+	}
 	if kept, _ := filepath.Glob(w.path("leads.results-*.xlsx")); len(kept) != 1 {
 		t.Errorf("the edited workbook was kept as %q, want one file", kept)
 	}

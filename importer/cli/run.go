@@ -155,7 +155,7 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, runs []stri
 	job := &importer.Job{
 		Runs: runs, Environment: s.scope, Binding: s.binding, Service: s.service,
 		Ledger: b.known, Drafts: b.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain), FirstWait: firstWait(),
+		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain), FirstWait: duration(askAgain), Believable: duration(believeAfter),
 	}
 	if o.only != "" {
 		if who := s.binding.Identity(o.only); survey.Has(who) {
@@ -176,9 +176,13 @@ var lookAgain = "0s 5s 30s"
 // shorten it too.
 var askAgain = "250ms"
 
-func firstWait() time.Duration {
-	wait, _ := time.ParseDuration(askAgain) // what is none is 0: the usual one
-	return wait
+// believeAfter is how old an ambiguous attempt at a client must be before a
+// look-up that finds nobody is believed; "" is the usual ten minutes.
+var believeAfter string
+
+func duration(text string) time.Duration {
+	d, _ := time.ParseDuration(text) // what is none is 0: the usual one
+	return d
 }
 
 func patienceOf(text string) []time.Duration {

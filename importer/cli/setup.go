@@ -214,7 +214,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	}
 	var templates []apiclient.Template
 	var notes []string
-	err := importer.Patiently(ctx, firstWait(), func() (err error) {
+	err := importer.Patiently(ctx, duration(askAgain), func() (err error) {
 		templates, notes, err = s.service.Templates(ctx)
 		return err
 	})
