@@ -25,8 +25,8 @@ const (
 )
 
 // Vet refuses, before anything is sent, what would do it all again: a mapping
-// whose keys changed under its name, or whose claims are done under another
-// name. plans are those of the whole sheet; they are read only when there is
+// whose keys or activity ids changed under its name, or whose claims are done
+// under another name. plans are those of the whole sheet; they are read only when there is
 // such another mapping.
 func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	m := j.Binding.Mapping()
@@ -37,6 +37,9 @@ func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) err
 	if known {
 		if changes := j.Binding.Redefined(then); len(changes) > 0 {
 			return redefined(m, changes)
+		}
+		if err := j.vetActivities(ctx, then); err != nil {
+			return err
 		}
 	}
 	others, err := j.Ledger.OtherMappings(ctx, j.Environment, m.Name.Text)
@@ -70,7 +73,7 @@ func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) err
 func redefined(m *mapping.Mapping, changes []string) error {
 	return problem.At(m.At(m.Name.At), "identity-changed", "the mapping “%s” has run before with %s: what is done would be done again",
 		m.Name.Text, strings.Join(changes, " and ")).
-		Hinted("take the change of client.key, client.key_space, client.lookup, the claims' keys or the activities' ids back; " +
+		Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; " +
 			"or give --new-identity if everything in the sheet is to be made anew under the new keys")
 }
 

@@ -8,16 +8,16 @@ import (
 )
 
 // definition is what the names of steps are made from: whose they are, the
-// claim keys and the activity ids.
+// claim keys and the activities.
 type definition struct {
 	Key []string `json:"key"`
 	// KeySpace is client.key_space as written, in records that do not have
 	// Space yet.
-	KeySpace   string         `json:"keySpace,omitempty"`
-	Space      string         `json:"space,omitempty"`
-	Verbatim   bool           `json:"verbatim,omitempty"` // phone numbers are told apart as texts
-	Claims     []definedClaim `json:"claims,omitempty"`
-	Activities []string       `json:"activities,omitempty"`
+	KeySpace   string            `json:"keySpace,omitempty"`
+	Space      string            `json:"space,omitempty"`
+	Verbatim   bool              `json:"verbatim,omitempty"` // phone numbers are told apart as texts
+	Claims     []definedClaim    `json:"claims,omitempty"`
+	Activities []definedActivity `json:"activities,omitempty"`
 }
 
 type definedClaim struct {
@@ -26,11 +26,16 @@ type definedClaim struct {
 }
 
 // Definition is what the names of steps are made from, as JSON: the client key
-// and what it is a key of, the claim keys and the activity ids. A mapping whose
-// definition changes under the same name would ask for everything again under
-// new names.
-func (b *Binding) Definition() string {
-	data, err := json.Marshal(b.definition())
+// and what it is a key of, the claim keys, and of each activity its id, its
+// template and its scope. recorded is the definition that was stored before, ""
+// for none: activities that are no longer in the mapping stay in it, because
+// steps may have their ids.
+func (b *Binding) Definition(recorded string) string {
+	var then definition
+	_ = json.Unmarshal([]byte(recorded), &then) // what cannot be read was refused, or is replaced on purpose
+	now := b.definition()
+	now.Activities = append(now.Activities, gone(then.Activities, now.Activities)...)
+	data, err := json.Marshal(now)
 	if err != nil {
 		panic("mapping: plain data that does not marshal: " + err.Error())
 	}
@@ -52,14 +57,15 @@ func (b *Binding) definition() definition {
 		}
 		d.Claims = append(d.Claims, definedClaim{c.ID.Text, key})
 	}
-	for _, a := range m.Activities {
-		d.Activities = append(d.Activities, a.ID.Text+"@"+a.On.Text)
+	for i := range b.acts {
+		d.Activities = append(d.Activities, define(&b.acts[i]))
 	}
 	return d
 }
 
-// Redefined tells in words what is no longer as in a definition that was
-// recorded before; nil when steps have the names that they had.
+// Redefined tells in words which keys are no longer as in a definition that was
+// recorded before; nil when clients and claims have the names that they had. Of
+// the activities, see Renamed and Grown.
 func (b *Binding) Redefined(recorded string) []string {
 	var then definition
 	_ = json.Unmarshal([]byte(recorded), &then) // what cannot be read is not as it was
@@ -78,9 +84,6 @@ func (b *Binding) Redefined(recorded string) []string {
 	}
 	if !slices.EqualFunc(then.Claims, now.Claims, func(a, b definedClaim) bool { return a.ID == b.ID && slices.Equal(a.Key, b.Key) }) {
 		changes = append(changes, "other claim keys")
-	}
-	if !slices.Equal(then.Activities, now.Activities) {
-		changes = append(changes, "other activity ids")
 	}
 	return changes
 }

@@ -25,7 +25,7 @@ func (m *Mapping) V1() bool { return m.API.Text == "v1" }
 // Word is a scalar of the file with its place.
 type Word struct {
 	Text string
-	At   Place
+	At   Place `json:"-"`
 }
 
 // Place is a position in the mapping file, 1-based; zero for a default.
@@ -132,7 +132,7 @@ type AttributeRule struct {
 // ValueRule is where a value comes from and how it is read: exactly one of
 // Column, Constant, Text, FirstOf and Expr.
 type ValueRule struct {
-	At       Place
+	At       Place `json:"-"`
 	Column   Word
 	Constant Word
 	Text     Word

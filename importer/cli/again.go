@@ -26,6 +26,7 @@ func (o runOptions) command() []string {
 	} else if o.format == formatCSV {
 		words = append(words, "--format", formatCSV)
 	}
+	words = append(words, o.guards.words()...)
 	return append(words, o.sheets...)
 }
 

@@ -49,10 +49,27 @@ func parseMaxFailures(text string) (importer.MaxFailures, bool) {
 	return importer.MaxFailures{Count: count}, err == nil && count >= 0
 }
 
-// vet refuses a run that would make things again under new names.
-func (g guards) vet(ctx context.Context, job *importer.Job, s *setup, survey *importer.Survey) error {
-	if g.newIdentity {
-		return nil
+// vet refuses a run that would make things again under new names, and says what
+// is new in its mapping.
+func (g guards) vet(ctx context.Context, job *importer.Job, s *setup, survey *importer.Survey) (problem.List, error) {
+	if !g.newIdentity {
+		if err := job.Vet(ctx, survey.Plans(s.binding, s.rows)); err != nil {
+			return nil, err
+		}
 	}
-	return job.Vet(ctx, survey.Plans(s.binding, s.rows))
+	return job.Growth(ctx, survey.Plans(s.binding, s.rows))
+}
+
+// words are the guards that were lifted, as they are given.
+func (g guards) words() []string {
+	var words []string
+	for _, flag := range []struct {
+		given bool
+		name  string
+	}{{g.newIdentity, "--new-identity"}, {g.newLedger, "--new-ledger"}} {
+		if flag.given {
+			words = append(words, flag.name)
+		}
+	}
+	return words
 }

@@ -19,7 +19,7 @@ func (p *program) sayKept(e *running, part *part, written reports.Written) error
 	kept := keptAside(part.target.path, written.Aside, again)
 	switch {
 	case digest == part.source.input.digest:
-		kept.Hint = "its corrections were used in this run"
+		kept.Hint = "the corrections in it were used in this run"
 	case part.target.format == formatCSV:
 		kept.Hint = "nothing was taken from it: a CSV file is for reading"
 	}
@@ -30,6 +30,6 @@ func (p *program) sayKept(e *running, part *part, written reports.Written) error
 // keptAside says where an edited workbook is kept; again is the command that uses
 // it.
 func keptAside(path, aside, again string) problem.Problem {
-	return problem.At(problem.Where{File: path}, "output-edited", "was edited since Claimsheet wrote it; the edited workbook is kept as %s", aside).
-		Hinted("its corrections are not in the new workbook; to use them: %s", again)
+	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; what was here is kept as %s", aside).
+		Hinted("corrections made in it are not in the new workbook; to use them: %s", again)
 }

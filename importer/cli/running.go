@@ -90,9 +90,11 @@ func (r *running) look(ctx context.Context, p *program) (err error) {
 	if r.job, err = r.options.job(r.setup, r.books, r.survey, runsOf(r.parts)); err != nil {
 		return err
 	}
-	if err := r.options.vet(ctx, r.job, r.setup, r.survey); err != nil {
+	grown, err := r.options.vet(ctx, r.job, r.setup, r.survey)
+	if err != nil {
 		return err
 	}
+	sayProblems(p.Err, grown)
 	r.recall, err = p.recall(ctx, r.options, r.setup, r.books)
 	return err
 }
@@ -114,7 +116,7 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	}
 	if s := r.setup; !r.options.dryRun {
 		s.keepInputs()
-		if err := r.books.known.SetDefinition(s.scope, s.mapping.Name.Text, s.binding.Definition()); err != nil {
+		if err := r.define(ctx); err != nil {
 			return nil, err
 		}
 		r.job.Emergency = p.openEmergency(p.attended.run, r.books.known, r.places)
@@ -126,4 +128,14 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	plans, err = r.recall.before(ctx, plans, p.attended.run)
 	r.recall.Keep(r.job)
 	return plans, err
+}
+
+// define remembers what the names of the mapping's steps are made from.
+func (r *running) define(ctx context.Context) error {
+	s, known := r.setup, r.books.known
+	then, _, err := known.Definition(ctx, s.scope, s.mapping.Name.Text)
+	if err != nil {
+		return err
+	}
+	return known.SetDefinition(s.scope, s.mapping.Name.Text, s.binding.Definition(then))
 }

@@ -56,6 +56,17 @@ func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner Owner, mapping stri
 	return otherMapping, err == nil, err
 }
 
+// HasSteps tells whether a mapping has steps in an environment whose names begin
+// with a text, for any client, but for those that were surely not created.
+func (l *Ledger) HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error) {
+	err = l.read.QueryRowContext(ctx, `
+		SELECT EXISTS (SELECT 1 FROM steps s JOIN owners o ON o.id = s.owner
+			WHERE o.environment = ? AND s.mapping = ? AND s.state NOT IN ('failed', 'not sent')
+				AND substr(s.step, 1, length(?)) = ?)`,
+		environment, mapping, prefix, prefix).Scan(&has)
+	return has, err
+}
+
 // OtherMappings are the names of mappings other than this one that have made
 // claims in an environment, in alphabetical order. With none, ClaimedElsewhere
 // finds nothing for any client.

@@ -114,12 +114,8 @@ func (p *pass) cellAttributes() (kind cellType, style *format, err error) {
 			}
 			column = at
 		case 's':
-			n, ok := index(value)
-			if !ok || n >= max(len(p.styles), 1) {
-				return 0, nil, p.damaged("row %d holds a cell with a style that does not exist", p.row)
-			}
-			if len(p.styles) > 0 {
-				style = p.styles[n]
+			if style, ok = p.style(value); !ok {
+				return 0, nil, p.damaged("row %d holds a cell with a style that is no number", p.row)
 			}
 		case 't':
 			if kind, ok = typeOf(value); !ok {
@@ -243,6 +239,9 @@ func (p *pass) addValue(c cell, kind cellType, style *format) error {
 
 // addNumber keeps a number, shown as its style says.
 func (p *pass) addNumber(c cell, style *format) error {
+	if style == lostFormat {
+		return p.cellDamaged("holds a number with a style, and the part that holds the styles is missing")
+	}
 	c.cell.Kind = mapping.Number
 	c.raw = p.keep(p.value)
 	if (style == nil || style.sections == nil) && isPlain(p.value) {

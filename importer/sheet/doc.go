@@ -3,7 +3,7 @@
 //
 //	open.go      the Reader
 //	file.go      what kind of file it is
-//	archive.go   the zip file: parts by name, size limits, checksums
+//	archive.go   the zip file: parts by name, size limits, checksums (part)
 //	scanner.go   XML tokens, one pass over bytes (buffer, attribute, unescape, tree)
 //	workbook.go  which sheets there are, relations, date system (choose, properties)
 //	strings.go   the shared strings

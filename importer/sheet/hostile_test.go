@@ -3,6 +3,7 @@ package sheet_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -37,7 +38,9 @@ func hostileFiles() []hostileFile {
 		named("row of 2^31-1", row(`<row r="2147483647"/>`), "damaged-workbook"),
 		named("row of 2^64+2", row(`<row r="18446744073709551618"/>`), "damaged-workbook"),
 		named("row after the last", row(`<row r="1048576"/><row/>`), "damaged-workbook"),
-		named("duplicate row", row(`<row r="2"/><row r="2"/>`), "damaged-workbook"),
+		named("duplicate row", row(`<row r="2"><c r="A2"><v>1</v></c></row><row r="2"><c r="A2"><v>2</v></c></row>`), "damaged-workbook"),
+		named("pieces of a row out of order", row(`<row r="2"><c r="B2"><v>1</v></c></row><row r="2"><c r="A2"><v>2</v></c></row>`), "damaged-workbook"),
+		named("row again after another", row(`<row r="2"/><row r="3"/><row r="2"/>`), "damaged-workbook"),
 		named("rows out of order", row(`<row r="3"/><row r="2"/>`), "damaged-workbook"),
 		named("column beyond XFD", row(`<row r="2"><c r="XFE2"/></row>`), "damaged-workbook"),
 		named("cell after XFD", row(`<row r="2"><c r="XFD2"/><c/></row>`), "damaged-workbook"),
@@ -46,7 +49,7 @@ func hostileFiles() []hostileFile {
 		named("cells out of order", row(`<row r="2"><c r="B2"/><c r="A2"/></row>`), "damaged-workbook"),
 		named("duplicate cell", row(`<row r="2"><c r="A2"/><c r="A2"/></row>`), "damaged-workbook"),
 		named("style -1", row(`<row r="2"><c r="A2" s="-1"/></row>`), "damaged-workbook"),
-		named("style beyond the last", row(`<row r="2"><c r="A2" s="3"/></row>`), "damaged-workbook"),
+		named("style that is no number", row(`<row r="2"><c r="A2" s="a"/></row>`), "damaged-workbook"),
 		named("shared string -1", row(`<row r="2"><c r="A2" t="s"><v>-1</v></c></row>`), "damaged-workbook"),
 		named("shared string beyond the last", row(`<row r="2"><c r="A2" t="s"><v>3</v></c></row>`), "damaged-workbook"),
 		named("unknown type", row(`<row r="2"><c r="A2" t="z"><v>1</v></c></row>`), "damaged-workbook"),
@@ -73,7 +76,12 @@ func hostileFiles() []hostileFile {
 		named("empty part", good.with("xl/worksheets/sheet1.xml", " ").zip(), "damaged-workbook"),
 		named("document type", inSheet(`<!DOCTYPE a [<!ENTITY b "c">]>`+rows("")), "damaged-workbook"),
 		named("Latin-1", inSheet(`<?xml version="1.0" encoding="ISO-8859-1"?>`+rows("")), "damaged-workbook"),
-		named("UTF-16", inSheet("\xFF\xFE<\x00a\x00"), "damaged-workbook"),
+		named("UTF-16 cut short", inSheet("\xFF\xFE<\x00a\x00"), "damaged-workbook"),
+		named("UTF-16 that says UTF-8", inSheet(string(inUTF16(binary.LittleEndian, `<?xml version="1.0" encoding="UTF-8"?>`+rows("")))), "damaged-workbook"),
+		named("UTF-8 that says UTF-16", inSheet(`<?xml version="1.0" encoding="UTF-16"?>`+rows("")), "damaged-workbook"),
+		named("UTF-16 with half a character", inSheet(string(inUTF16(binary.LittleEndian, rows("")))+"\n"), "damaged-workbook"),
+		named("UTF-16 with half a pair", inSheet(strings.Replace(string(inUTF16(binary.BigEndian, rows(""))), "\x00H", "\xD8\x00", 1)), "damaged-workbook"),
+		named("UTF-16 with a control character", inSheet(strings.Replace(string(inUTF16(binary.BigEndian, rows(""))), "\x00H", "\x00\x01", 1)), "damaged-workbook"),
 		named("merged cells upside down", inSheet(strings.Replace(rows(""), "</worksheet>", `<mergeCells><mergeCell ref="B2:A1"/></mergeCells></worksheet>`, 1)), "damaged-workbook"),
 		named("row in another element", row(`<AlternateContent><Choice><row r="2"><c r="A2"><v>1</v></c></row></Choice></AlternateContent>`), "damaged-workbook"),
 		named("row in the wrong case", row(`<Row r="2"><c r="A2"><v>1</v></c></Row>`), "damaged-workbook"),
@@ -92,6 +100,7 @@ func hostileFiles() []hostileFile {
 		named("shared string in the wrong case", good.with("xl/sharedStrings.xml", `<sst><SI><t>a</t></SI><si><t>b</t></si></sst>`).zip(), "damaged-workbook"),
 		named("shared string in another element", good.with("xl/sharedStrings.xml", `<sst><x><si><t>a</t></si></x></sst>`).zip(), "damaged-workbook"),
 		named("run in the wrong case", good.with("xl/sharedStrings.xml", `<sst><si><r><T>a</T></r></si></sst>`).zip(), "damaged-workbook"),
+		named("alternatives of a cell style without a fallback", good.with("xl/styles.xml", `<styleSheet><cellXfs><AlternateContent><Choice Requires="x"><xf numFmtId="14"/></Choice></AlternateContent></cellXfs></styleSheet>`).zip(), "damaged-workbook"),
 		named("cell style in another element", good.with("xl/styles.xml", `<styleSheet><cellXfs><x><xf/></x><xf numFmtId="14"/></cellXfs></styleSheet>`).zip(), "damaged-workbook"),
 		named("hidden neither true nor false", row(`<row r="2" hidden="True"><c r="A2"><v>1</v></c></row>`), "damaged-workbook"),
 		named("date1904 in capitals", good.with("xl/workbook.xml", date1904("TRUE")).zip(), "damaged-workbook"),
@@ -100,8 +109,10 @@ func hostileFiles() []hostileFile {
 		named("date1904 empty", good.with("xl/workbook.xml", date1904("")).zip(), "damaged-workbook"),
 		named("sheet of an unknown state", good.with("xl/workbook.xml", `<workbook><sheets><sheet name="S" state="Hidden" r:id="r1"/></sheets></workbook>`).zip(), "damaged-workbook"),
 		named("no sheet part", good.with("xl/worksheets/sheet1.xml", "").zip(), "damaged-workbook"),
-		named("no styles part", good.with("xl/styles.xml", "").zip(), "damaged-workbook"),
-		named("no strings part", good.with("xl/sharedStrings.xml", "").zip(), "damaged-workbook"),
+		named("no styles part for a number", workbook(rows(`<row r="2"><c r="A2" s="1"><v>1</v></c></row>`)).with("xl/styles.xml", "").zip(), "damaged-workbook"),
+		named("no strings part for a text", workbook(rows(`<row r="2"><c r="A2" t="s"><v>0</v></c></row>`)).with("xl/sharedStrings.xml", "").zip(), "damaged-workbook"),
+		named("hidden sheet that points nowhere", good.with("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Code" state="veryHidden" r:id="r9"/><sheet name="Leads" r:id="r1"/></sheets></workbook>`).zip(), "damaged-workbook"),
+		named("visible sheet that points nowhere", good.with("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Code" r:id=""/><sheet name="Leads" r:id="r1"/></sheets></workbook>`).zip(), "damaged-workbook"),
 		named("no workbook part", good.with("xl/workbook.xml", "").zip(), "damaged-workbook"),
 		named("no workbook relations", good.with("xl/_rels/workbook.xml.rels", "").zip(), "damaged-workbook"),
 		named("duplicate parts", good.with("XL/Workbook.xml", "<workbook/>").zip(), "damaged-workbook"),
