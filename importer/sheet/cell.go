@@ -123,7 +123,9 @@ func (p *pass) cellAttributes() (kind cellType, style *format, err error) {
 			}
 		}
 	}
-	if column <= p.column || column >= maxColumns {
+	// A cell that has no value yet may come again with one.
+	again := column == p.column && (len(p.found) == 0 || p.found[len(p.found)-1].column < column)
+	if column <= p.column && !again || column >= maxColumns {
 		return 0, nil, p.damaged("the cells of row %d are out of order", p.row)
 	}
 	p.column = column
