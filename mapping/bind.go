@@ -46,10 +46,11 @@ type boundField struct {
 
 // boundClaim is a claims entry.
 type boundClaim struct {
-	id   string
-	key  []int
-	name boundValue
-	when *expression
+	id    string
+	key   []int
+	name  boundValue
+	when  *expression
+	first bool // created before all activities
 }
 
 // boundActivity is an activity of the list. on holds the indexes of the claims
@@ -298,7 +299,7 @@ func (b *binder) bindClaims(bound *Binding) {
 		name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
 		bound.claims = append(bound.claims, boundClaim{
 			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
-			name: b.value("the claim's name", &name, Text, c.Columns),
+			name: b.value("the claim's name", &name, Text, c.Columns), first: c.First,
 		})
 	}
 }

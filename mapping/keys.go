@@ -110,6 +110,10 @@ var claimFields = []field[ClaimRule]{
 		func(p *parser, n *yaml.Node, c *ClaimRule) { c.Key = p.words(n, "the key of a claims entry") }},
 	{"name", "the claim's name, a text with {Column}", true,
 		func(p *parser, n *yaml.Node, c *ClaimRule) { c.Name = p.word(n, "the name of a claims entry") }},
+	{"create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities", false,
+		func(p *parser, n *yaml.Node, c *ClaimRule) {
+			c.First = p.oneOf(n, "create", "when_needed", "first").Text == "first"
+		}},
 	{"when", "an expression that tells which rows yield this claim", false,
 		func(p *parser, n *yaml.Node, c *ClaimRule) { c.When = p.expression(n, "the when of a claims entry") }},
 	{"columns", "aliases for wide sheets: a name and the column it stands for", false,

@@ -95,6 +95,7 @@ type ClaimRule struct {
 	Name    Word            // a text with {Column}
 	When    Word            // an expression; "" takes every row
 	Columns map[string]Word // aliases: a name → the column it stands for
+	First   bool            // created before all activities, not just before the first that is on it
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.
