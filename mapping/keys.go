@@ -47,7 +47,9 @@ var sheetFields = []field[SheetRule]{
 	{"name", "the sheet's name; default: the first visible sheet", false,
 		func(p *parser, n *yaml.Node, s *SheetRule) { s.Name = p.word(n, "sheet.name") }},
 	{"header_row", "the row that holds the headers; default 1", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) { s.HeaderRow = p.count(n, "sheet.header_row", 1) }},
+		func(p *parser, n *yaml.Node, s *SheetRule) {
+			s.HeaderRow, s.HeaderRowGiven = p.count(n, "sheet.header_row", 1), true
+		}},
 	{"timezone", "where date-times without a zone were written down, e.g. Europe/London", false, readTimezone},
 	{"ambiguous_times", "a time that came twice because the clocks went back: refuse (default) or earlier", false, readAmbiguousTimes},
 	{"numbers", "how numbers look in text cells: {decimal, group}", false, readNumbers},

@@ -40,7 +40,9 @@ func (m *Mapping) At(p Place) problem.Where {
 type SheetRule struct {
 	Name      Word // "" = the first visible sheet
 	HeaderRow int  // 1-based; default 1
-	Timezone  Word // an IANA name; "" when no DateTime needs one
+	// HeaderRowGiven is where the mapping says it, be it the default.
+	HeaderRowGiven bool
+	Timezone       Word // an IANA name; "" when no DateTime needs one
 	// AmbiguousTimes is for DateTimes that came twice when the clocks went back.
 	AmbiguousTimes AmbiguousTimes
 	Numbers        Numbers
@@ -141,6 +143,8 @@ type ValueRule struct {
 	Expr     Word
 
 	hasConstant bool // an empty constant is one too, for a clear message
+
+	constantKind, defaultKind CellKind // what YAML takes Constant and Default for
 
 	Type      Word
 	Format    Word

@@ -53,7 +53,7 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	sayProblems(p.Err, append(r.setup.warnings, notices...))
+	sayWarnings(p.Err, append(r.setup.warnings, notices...))
 	if r.books, err = openBooks(r.setup, o.dryRun); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
 			r.setup.keepInputs() // the run that holds the ledger may be reading the same copies
