@@ -51,17 +51,19 @@ func (b *binder) payload(rule *ActivityRule, template Template, known bool, scop
 	for i := range rule.Attributes {
 		attr := &rule.Attributes[i]
 		var found AttributeTemplate
-		typ := Type(attr.Value.Type.Text)
+		typ, untyped := Type(attr.Value.Type.Text), 0 // "" stays where there is nothing that could say it
 		if b.service != nil && known {
 			var ok bool
 			if found, ok = b.attribute(template, attr.Name); ok {
-				typ = b.attributeType(template.Name, found, &attr.Value)
+				typ, untyped = b.attributeType(template.Name, found, attr)
 			}
 		}
-		if typ == "" {
-			typ = Text
+		if untyped > 0 && attr.Value.likelyType() != Text { // which is an error already
+			typ = ""
 		}
-		p.attributes = append(p.attributes, boundAttribute{found.ID, b.value(attr.Name.Text, &attr.Value, typ, aliases)})
+		v := b.value(attr.Name.Text, &attr.Value, typ, aliases)
+		v.untyped = untyped
+		p.attributes = append(p.attributes, boundAttribute{found.ID, v})
 	}
 	if !b.mapping.V1() {
 		p.workflow, p.identifier = b.workflow(rule, aliases)

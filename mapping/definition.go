@@ -71,7 +71,7 @@ func (b *Binding) Redefined(recorded string) []string {
 	_ = json.Unmarshal([]byte(recorded), &then) // what cannot be read is not as it was
 	now := b.definition()
 	if then.Space == "" {
-		b.complete(&then, now)
+		b.complete(&then, now, b.mapping.Name.Text)
 	}
 	var changes []string
 	if !slices.Equal(then.Key, now.Key) {
@@ -82,19 +82,38 @@ func (b *Binding) Redefined(recorded string) []string {
 	} else if then.Verbatim != now.Verbatim {
 		changes = append(changes, "phone numbers told apart in another way")
 	}
-	if !slices.EqualFunc(then.Claims, now.Claims, func(a, b definedClaim) bool { return a.ID == b.ID && slices.Equal(a.Key, b.Key) }) {
+	if !slices.EqualFunc(then.Claims, now.Claims, definedClaim.equal) {
 		changes = append(changes, "other claim keys")
 	}
 	return changes
 }
 
-// complete gives a definition that was recorded without its key space the one
-// that it must have had, or may have had. When such records were made, a phone
-// number was told apart by the text that was sent.
-func (b *Binding) complete(then *definition, now definition) {
+// SameAs tells whether the definition that was recorded for another mapping is
+// this one's but for the name: steps would be made again under the new name. space
+// is the key space of that mapping's clients.
+func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
+	var then definition
+	if json.Unmarshal([]byte(recorded), &then) != nil {
+		return "", false
+	}
+	now := b.definition()
+	if then.Space == "" {
+		b.complete(&then, now, name)
+	}
+	spaces := then.Space == now.Space || then.Space == name && now.Space == b.mapping.Name.Text
+	return then.Space, spaces && then.Verbatim == now.Verbatim && slices.Equal(then.Key, now.Key) &&
+		slices.EqualFunc(then.Claims, now.Claims, definedClaim.equal) && sameActivities(then.Activities, now.Activities)
+}
+
+func (c definedClaim) equal(d definedClaim) bool { return c.ID == d.ID && slices.Equal(c.Key, d.Key) }
+
+// complete gives a definition that was recorded without its key space, for the
+// mapping of that name, the one that it must have had, or may have had. When such
+// records were made, a phone number was told apart by the text that was sent.
+func (b *Binding) complete(then *definition, now definition, name string) {
 	then.Space = now.Space
 	if now.Space != emailSpace && now.Space != phoneSpace {
-		then.Space = cmp.Or(then.KeySpace, b.mapping.Name.Text)
+		then.Space = cmp.Or(then.KeySpace, name)
 	}
 	then.Verbatim = now.Verbatim || b.number != nil
 }

@@ -108,6 +108,22 @@ func (a definedActivity) replaces(was definedActivity, then, now []definedActivi
 	return moved && (!known || before.Holds != a.Holds) && (!still || after.Holds != was.Holds)
 }
 
+// sameActivities tells whether a record has the very activities of a mapping, in
+// whatever order.
+func sameActivities(then, now []definedActivity) bool {
+	n := 0
+	for _, was := range then {
+		if was.Gone {
+			continue
+		}
+		n++
+		if is, ok := was.in(now); !ok || is.On != was.On || !is.isAlike(was) {
+			return false
+		}
+	}
+	return n == len(now)
+}
+
 // Renaming is an activity that would do again, under another name, what is done.
 type Renaming struct {
 	Was, Now string // in words, with the scope where that has changed

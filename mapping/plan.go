@@ -8,8 +8,9 @@ import (
 // comparable, made without knowing what was done before.
 //
 // The steps stand in the order in which they are carried out. For v2 that is:
-// client; claims that no activity is on; the activities in the mapping's
-// order, a claim just before its first activity; link last. For v1: client,
+// client; claims that no activity is on, or that are created first; the
+// activities in the mapping's order, a claim just before its first activity;
+// link last. For v1: client,
 // the Open activity, then the back-filled ones (service document, "V1 flows",
 // "V2 flows").
 type Plan struct {

@@ -53,12 +53,20 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	sayProblems(p.Err, append(r.setup.warnings, notices...))
+	sayWarnings(p.Err, append(r.setup.warnings, notices...))
 	if r.books, err = openBooks(r.setup, o.dryRun); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
 			r.setup.keepInputs() // the run that holds the ledger may be reading the same copies
 		}
 		return err
+	}
+	if err := r.settleScope(ctx); err != nil {
+		return err
+	}
+	for _, from := range o.origins {
+		if err := from.refusesEnvironment(r.setup); err != nil {
+			return err
+		}
 	}
 	if r.parts, err = o.parts(r.setup, r.books.known, a.run, r.started); err != nil {
 		return err

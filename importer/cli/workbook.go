@@ -236,8 +236,12 @@ func (e *running) book(ctx context.Context, part *part, summary importer.Summary
 	if len(e.parts) > 1 {
 		book.Facts = append(book.Facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(e.parts))})
 	}
-	for _, name := range s.binding.Untyped() {
-		book.Facts = append(book.Facts, reports.Fact{Label: "Sent as Text for want of a type", Text: name})
+	named := map[string]bool{}
+	for _, u := range s.binding.Untyped() {
+		if name := u.Name(); !named[name] {
+			named[name] = true
+			book.Facts = append(book.Facts, reports.Fact{Label: "Sent as Text, because nobody says the type", Text: name})
+		}
 	}
 	book.Facts = append(book.Facts, unknownFacts(s.service.Unknown())...)
 	return book
