@@ -20,7 +20,7 @@ type Failure struct {
 	// this machine (or that no server took it): sending it again is safe.
 	NotSent bool
 	// Stop is set when no other request will fare better: a refused
-	// authentication or a certificate that is not trusted.
+	// authentication, a redirect or a certificate that is not trusted.
 	Stop bool
 	// Busy is set on the answer to a GET by which the service asks for time,
 	// RetryAfter is for how long, 0 when it does not say; and on a request that was

@@ -24,12 +24,13 @@ const (
 var meanings = map[int]meaning{
 	// Permanent and method-keeping redirects: the request was not acted upon
 	// here, and it is never sent on to an address that an answer names.
-	http.StatusMovedPermanently:  {effect: Refused, hint: hintBaseURL},
-	http.StatusTemporaryRedirect: {effect: Refused, hint: hintBaseURL},
-	http.StatusPermanentRedirect: {effect: Refused, hint: hintBaseURL},
+	// A redirect means that base_url is wrong, so the next request fares no better.
+	http.StatusMovedPermanently:  {effect: Refused, stop: true, hint: hintBaseURL},
+	http.StatusTemporaryRedirect: {effect: Refused, stop: true, hint: hintBaseURL},
+	http.StatusPermanentRedirect: {effect: Refused, stop: true, hint: hintBaseURL},
 	// "See this instead" is also what a service says after it has acted.
-	http.StatusFound:    {effect: Uncertain, hint: hintLogin},
-	http.StatusSeeOther: {effect: Uncertain, hint: hintLogin},
+	http.StatusFound:    {effect: Uncertain, stop: true, hint: hintLogin},
+	http.StatusSeeOther: {effect: Uncertain, stop: true, hint: hintLogin},
 
 	http.StatusUnauthorized: {effect: Refused, stop: true, hint: "check the environment's auth"},
 	// A time-out on the service's side proves nothing, unless it came before

@@ -2,6 +2,7 @@ package apiclient_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestStatusProves(t *testing.T) {
 		if v.Effect != want {
 			t.Errorf("HTTP %d: %s, want %s", status, v.Effect, want)
 		}
-		if v.Stop != (status == 401) {
+		if v.Stop != slices.Contains([]int{301, 302, 303, 307, 308, 401}, status) {
 			t.Errorf("HTTP %d: stop is %v", status, v.Stop)
 		}
 		if v.Retry != (status == 421 || status == 425 || status == 429) {
@@ -65,12 +66,13 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 		{"client without url", v1, apiclient.CreateClient, 200, `{"clientId":"abc"}`,
 			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has no value at /redirectUrl"}},
 		{"client with a script for a url", v1, apiclient.CreateClient, 200, `{"clientId":"abc","redirectUrl":"javascript:alert(1)"}`,
-			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has something else than an absolute http(s) url at /redirectUrl"}},
+			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has something else than an http(s) url at /redirectUrl"}},
 		{"client without id", v1, apiclient.CreateClient, 201, `{"data":{"clientId":"abc"},"redirectUrl":"https://x.example/r"}`,
 			apiclient.Verdict{Effect: uncertain, URL: "https://x.example/r", Reason: "HTTP 201 Created, but the answer has no value at /clientId"}},
 		{"link", v2, apiclient.CreateLink, 201, `{"redirectUrl":"https://x.example/m"}`, apiclient.Verdict{Effect: created, URL: "https://x.example/m"}},
-		{"link, relative", v2, apiclient.CreateLink, 201, `{"redirectUrl":"/m"}`,
-			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has something else than an absolute http(s) url at /redirectUrl"}},
+		{"link, relative", v2, apiclient.CreateLink, 201, `{"redirectUrl":"/m?t=1"}`, apiclient.Verdict{Effect: created, URL: "http://localhost/m?t=1"}},
+		{"link, a bare word", v2, apiclient.CreateLink, 201, `{"redirectUrl":"c-17"}`,
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has something else than an http(s) url at /redirectUrl"}},
 		{"claim", v2, apiclient.CreateClaim, 201, `{"claimId":"k"}`, apiclient.Verdict{Effect: created, ID: "k"}},
 		{"activity", v2, apiclient.CreateActivity, 201, `{"id":"a"}`, apiclient.Verdict{Effect: created}},
 		{"activity, no body", v2, apiclient.CreateActivity, 204, ``, apiclient.Verdict{Effect: created}},

@@ -3,6 +3,7 @@ package importer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,10 +44,16 @@ func (j *Job) hear(ctx context.Context, met meeting) {
 }
 
 // answers asks whether the service is there again: any answer but a 5xx will do.
+// One that ends the run (a redirect, a 401) ends it here, before another POST
+// meets it.
 func (j *Job) answers(ctx context.Context) bool {
-	a, err := j.Service.Do(ctx, j.Service.Routes().Templates())
+	req := j.Service.Routes().Templates()
+	a, err := j.Service.Do(ctx, req)
 	if err == nil && a.Status/100 != 2 && a.RetryAfter > longestWait {
 		j.stop(tooFar(a.RetryAfter))
+	}
+	if v := j.Service.Judge(req, a, err); v.Stop {
+		j.stop(hinted(errors.New(v.Reason), v.Hint))
 	}
 	return err == nil && a.Status < 500
 }
@@ -120,7 +127,7 @@ func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (o StepOutcom
 	e.pending = append(e.pending, event)
 	e.job.guard.made(d.step.Kind)
 	e.created(d.step, id)
-	o = StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: v.URL, wordless: v.URL == "" && isReadable(v.Status, v.Answer)}
+	o = StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: v.URL, wordless: v.URL == "" && apiclient.Readable(v.Status, v.Answer)}
 	if e.job.Binding.Mapping().V1() && v.URL == "" {
 		o.Advice = adviceWithoutURL(true, o.wordless)
 	}

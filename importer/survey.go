@@ -16,6 +16,9 @@ type Survey struct {
 	Rows    int
 	Clients int
 	Invalid int // rows with a cell that cannot be used; not counted where Take does not convert
+	// Typed are the dates, numbers and booleans under attributes whose type
+	// nobody says.
+	Typed mapping.TypedCells
 
 	numbers map[[16]byte]int32
 	groups  []int32 // by record, in sheet order: the client's number, from 1; 0 for a row without one
@@ -24,15 +27,16 @@ type Survey struct {
 
 // Take makes the first pass: every cell is read, so that a damaged sheet shows
 // before anything is sent. With convert they are all converted too, so that a
-// failing conversion does; what sends nothing can leave that to Plans.
+// failing conversion does; what sends nothing can leave that to Plans, where the
+// type of every attribute is known.
 func Take(ctx context.Context, b *mapping.Binding, rows *Kept, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int32{}}
 	whose := func(record mapping.Record) client { return clientOf(b.Client(record)) }
-	if convert {
+	if convert || len(b.Untyped()) > 0 {
 		whose = func(record mapping.Record) client {
 			lead := b.Read(record)
 			c := clientOf(lead.Client)
-			c.invalid = len(lead.Problems) > 0
+			c.invalid, c.typed = len(lead.Problems) > 0, lead.Typed
 			return c
 		}
 	}
@@ -57,6 +61,7 @@ type client struct {
 	known   bool
 	invalid bool // the row has a cell that cannot be used
 	key     [16]byte
+	typed   []mapping.TypedCell
 }
 
 func clientOf(who mapping.Identity) client {
@@ -78,6 +83,7 @@ func clientsOf(b *batch, whose func(mapping.Record) client) []client {
 // add notes the sheet's next row.
 func (s *Survey) add(c client) {
 	s.Rows++
+	s.Typed.Add(c.typed)
 	if c.invalid {
 		s.Invalid++
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 
 	"claimsheet/importer/ledger"
@@ -25,8 +27,8 @@ const (
 )
 
 // Vet refuses, before anything is sent, what would do it all again: a mapping
-// whose keys changed under its name, or whose claims are done under another
-// name. plans are those of the whole sheet; they are read only when there is
+// whose keys or activity ids changed under its name, or whose work is done under
+// another name. plans are those of the whole sheet; they are read only when there is
 // such another mapping.
 func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	m := j.Binding.Mapping()
@@ -38,29 +40,88 @@ func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) err
 		if changes := j.Binding.Redefined(then); len(changes) > 0 {
 			return redefined(m, changes)
 		}
+		if err := j.vetActivities(ctx, then); err != nil {
+			return err
+		}
+	}
+	var alike map[string]string // the key spaces of mappings that this one may have been, by name
+	if !known {
+		if alike, err = j.alike(ctx); err != nil {
+			return err
+		}
 	}
 	others, err := j.Ledger.OtherMappings(ctx, j.Environment, m.Name.Text)
-	if err != nil || len(others) == 0 {
+	if err != nil || len(others)+len(alike) == 0 {
 		return err
 	}
 	for plan, err := range plans {
+		if err == nil && len(others) > 0 {
+			err = j.vetClaims(ctx, plan)
+		}
+		if err == nil {
+			err = j.vetName(ctx, plan, alike)
+		}
 		if err != nil {
 			return err
 		}
-		var claims []string
-		for _, step := range plan.Steps {
-			if step.Kind == mapping.ClaimStep {
-				claims = append(claims, step.Key)
+	}
+	return nil
+}
+
+// vetClaims refuses claims that were made under another mapping's name.
+func (j *Job) vetClaims(ctx context.Context, plan mapping.Plan) error {
+	m := j.Binding.Mapping()
+	var claims []string
+	for _, step := range plan.Steps {
+		if step.Kind == mapping.ClaimStep {
+			claims = append(claims, step.Key)
+		}
+	}
+	other, clash, err := j.Ledger.ClaimedElsewhere(ctx, j.owner(plan.Client), m.Name.Text, claims)
+	if err != nil || !clash {
+		return err
+	}
+	return problem.At(m.At(m.Name.At), "claims-elsewhere",
+		"claims of this sheet are done under the mapping “%s”, or may be: under the name “%s” they would be made again", other, m.Name.Text).
+		Hinted("use the name “%s” again; or give --new-identity if these are claims of their own", other)
+}
+
+// alike are the mappings with this one's definition under another name, and the
+// key spaces of their clients.
+func (j *Job) alike(ctx context.Context) (map[string]string, error) {
+	definitions, err := j.Ledger.Definitions(ctx, j.Environment)
+	alike := map[string]string{}
+	for name, definition := range definitions {
+		if space, same := j.Binding.SameAs(definition, name); same {
+			alike[name] = space
+		}
+	}
+	return alike, err
+}
+
+// vetName refuses a mapping that is new to the ledger where another one, defined
+// as it is, has been sent for its clients: it was renamed.
+func (j *Job) vetName(ctx context.Context, plan mapping.Plan, alike map[string]string) error {
+	if len(plan.Steps) == 0 {
+		return nil
+	}
+	m := j.Binding.Mapping()
+	for _, name := range slices.Sorted(maps.Keys(alike)) {
+		owner := j.owner(plan.Client)
+		shared := owner.Space == alike[name]
+		owner.Space = alike[name]
+		steps, err := j.Ledger.Steps(ctx, owner, name)
+		if err != nil {
+			return err
+		}
+		for key, step := range steps {
+			if step.To == ledger.Failed || step.To == ledger.NotSent || shared && key == string(mapping.ClientStep) {
+				continue
 			}
-		}
-		other, clash, err := j.Ledger.ClaimedElsewhere(ctx, j.owner(plan.Client), m.Name.Text, claims)
-		if err != nil {
-			return err
-		}
-		if clash {
-			return problem.At(m.At(m.Name.At), "claims-elsewhere",
-				"claims of this sheet are done under the mapping “%s”: under the name “%s” they would be made again", other, m.Name.Text).
-				Hinted("use the name “%s” again; or give --new-identity if these are claims of their own", other)
+			return problem.At(m.At(m.Name.At), "mapping-renamed",
+				"the mapping “%s” is new, and “%s”, which is defined as it is, has run for clients of this sheet: what is done would be done again",
+				m.Name.Text, name).
+				Hinted("use the name “%s” again; or give --new-identity if everything is to be made for these clients once more", name)
 		}
 	}
 	return nil
@@ -70,7 +131,7 @@ func (j *Job) Vet(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) err
 func redefined(m *mapping.Mapping, changes []string) error {
 	return problem.At(m.At(m.Name.At), "identity-changed", "the mapping “%s” has run before with %s: what is done would be done again",
 		m.Name.Text, strings.Join(changes, " and ")).
-		Hinted("take the change of client.key, client.key_space, client.lookup, the claims' keys or the activities' ids back; " +
+		Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; " +
 			"or give --new-identity if everything in the sheet is to be made anew under the new keys")
 }
 

@@ -19,8 +19,9 @@ const (
 type Binding struct {
 	mapping *Mapping
 	sheet   Sheet
+	headers []string   // of the sheet, folded
 	tables  []*Binding // one for each sheet; nil when there is but one
-	untyped []string
+	untyped []Untyped
 
 	take     *expression // nil takes every row
 	keySpace string
@@ -46,10 +47,11 @@ type boundField struct {
 
 // boundClaim is a claims entry.
 type boundClaim struct {
-	id   string
-	key  []int
-	name boundValue
-	when *expression
+	id    string
+	key   []int
+	name  boundValue
+	when  *expression
+	first bool // created before all activities
 }
 
 // boundActivity is an activity of the list. on holds the indexes of the claims
@@ -124,7 +126,7 @@ type binder struct {
 	zone       *time.Location
 	runDate    string
 	keyColumns map[int]bool
-	untyped    []string
+	untyped    []Untyped
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
@@ -139,7 +141,7 @@ func Bind(m *Mapping, sheet *Sheet, service *Service, runDate string) (*Binding,
 	}
 	bound := &Binding{mapping: m}
 	if sheet != nil {
-		bound.sheet = *sheet
+		bound.sheet, bound.headers = *sheet, foldHeaders(sheet.Header...)
 		b.index = indexColumns(*sheet)
 		b.problems = append(b.problems, b.index.reserved()...)
 	}
@@ -156,10 +158,6 @@ func Bind(m *Mapping, sheet *Sheet, service *Service, runDate string) (*Binding,
 	}
 	return bound, nil
 }
-
-// Untyped lists the attributes, as Template/Attribute, that are sent as Text
-// because neither the service nor the mapping tells their data type.
-func (b *Binding) Untyped() []string { return b.untyped }
 
 // Sheet is the sheet that the mapping is bound to, the first of several.
 func (b *Binding) Sheet() Sheet { return b.sheet }
@@ -298,7 +296,7 @@ func (b *binder) bindClaims(bound *Binding) {
 		name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
 		bound.claims = append(bound.claims, boundClaim{
 			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
-			name: b.value("the claim's name", &name, Text, c.Columns),
+			name: b.value("the claim's name", &name, Text, c.Columns), first: c.First,
 		})
 	}
 }

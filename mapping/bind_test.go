@@ -129,8 +129,12 @@ activities:
 	if d := cmp.Diff(want, outlines(planAll(b, records))); d != "" {
 		t.Errorf("plan (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff([]string{"T/Untold", "T/Other"}, b.Untyped()); d != "" {
-		t.Errorf("sent as Text for want of a type (-want +got):\n%s", d)
+	var untyped []string
+	for _, u := range b.Untyped() {
+		untyped = append(untyped, u.At.String()+" "+u.Name())
+	}
+	if d := cmp.Diff([]string{"mapping.yaml:7:111 T/Untold", "mapping.yaml:8:54 T/Untold", "mapping.yaml:8:65 T/Other"}, untyped); d != "" {
+		t.Errorf("attributes whose type nobody says (-want +got):\n%s", d)
 	}
 }
 

@@ -22,6 +22,7 @@ type boundValue struct {
 	required bool
 	fallback *Value // for an empty cell
 	foldCase bool   // rows agree on it ignoring case: e-mail addresses and key columns
+	untyped  int    // its number among the attributes whose type nobody says, from 1; 0 for none
 }
 
 // item is one value of one row, with the cell that it came from; the zero
@@ -130,11 +131,20 @@ func fillText(t templateText, columns []int, places map[string]int, r Record) (C
 }
 
 // value binds a rule. aliases are the columns of a claims entry; nil for none.
+// A type of "" is one that is not known here: the options are checked as far as
+// they go together, and the value serves only to have been bound.
 func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[string]Word) boundValue {
+	known := typ != ""
+	if !known {
+		typ = rule.likelyType()
+	}
 	v := boundValue{label: label, required: rule.Required, conv: b.conversion(rule, typ)}
 	v.foldCase = typ == Email
-	if err := v.conv.Check(); err != nil {
+	err := v.conv.Check()
+	if err != nil {
 		b.wrongAt(rule.optionsAt(), "wrong-option", "“%s”: %s", label, err)
+	}
+	if err != nil || !known {
 		v.conv = Conversion{Type: Text}
 	}
 	switch {
@@ -172,7 +182,7 @@ func placeColumns(t templateText, places map[string]int) (columns []int, names [
 
 // optionsAt is the place to show for an option that makes no sense.
 func (v *ValueRule) optionsAt() Place {
-	for _, w := range []Word{v.Format, v.Region, v.Output, v.Type} {
+	for _, w := range []Word{v.Format, v.Region, v.Output, v.Type} { // the lists have no place of their own
 		if w.Text != "" {
 			return w.At
 		}

@@ -8,16 +8,16 @@ import (
 )
 
 // definition is what the names of steps are made from: whose they are, the
-// claim keys and the activity ids.
+// claim keys and the activities.
 type definition struct {
 	Key []string `json:"key"`
 	// KeySpace is client.key_space as written, in records that do not have
 	// Space yet.
-	KeySpace   string         `json:"keySpace,omitempty"`
-	Space      string         `json:"space,omitempty"`
-	Verbatim   bool           `json:"verbatim,omitempty"` // phone numbers are told apart as texts
-	Claims     []definedClaim `json:"claims,omitempty"`
-	Activities []string       `json:"activities,omitempty"`
+	KeySpace   string            `json:"keySpace,omitempty"`
+	Space      string            `json:"space,omitempty"`
+	Verbatim   bool              `json:"verbatim,omitempty"` // phone numbers are told apart as texts
+	Claims     []definedClaim    `json:"claims,omitempty"`
+	Activities []definedActivity `json:"activities,omitempty"`
 }
 
 type definedClaim struct {
@@ -26,11 +26,16 @@ type definedClaim struct {
 }
 
 // Definition is what the names of steps are made from, as JSON: the client key
-// and what it is a key of, the claim keys and the activity ids. A mapping whose
-// definition changes under the same name would ask for everything again under
-// new names.
-func (b *Binding) Definition() string {
-	data, err := json.Marshal(b.definition())
+// and what it is a key of, the claim keys, and of each activity its id, its
+// template and its scope. recorded is the definition that was stored before, ""
+// for none: activities that are no longer in the mapping stay in it, because
+// steps may have their ids.
+func (b *Binding) Definition(recorded string) string {
+	var then definition
+	_ = json.Unmarshal([]byte(recorded), &then) // what cannot be read was refused, or is replaced on purpose
+	now := b.definition()
+	now.Activities = append(now.Activities, gone(then.Activities, now.Activities)...)
+	data, err := json.Marshal(now)
 	if err != nil {
 		panic("mapping: plain data that does not marshal: " + err.Error())
 	}
@@ -52,20 +57,21 @@ func (b *Binding) definition() definition {
 		}
 		d.Claims = append(d.Claims, definedClaim{c.ID.Text, key})
 	}
-	for _, a := range m.Activities {
-		d.Activities = append(d.Activities, a.ID.Text+"@"+a.On.Text)
+	for i := range b.acts {
+		d.Activities = append(d.Activities, define(&b.acts[i]))
 	}
 	return d
 }
 
-// Redefined tells in words what is no longer as in a definition that was
-// recorded before; nil when steps have the names that they had.
+// Redefined tells in words which keys are no longer as in a definition that was
+// recorded before; nil when clients and claims have the names that they had. Of
+// the activities, see Renamed and Grown.
 func (b *Binding) Redefined(recorded string) []string {
 	var then definition
 	_ = json.Unmarshal([]byte(recorded), &then) // what cannot be read is not as it was
 	now := b.definition()
 	if then.Space == "" {
-		b.complete(&then, now)
+		b.complete(&then, now, b.mapping.Name.Text)
 	}
 	var changes []string
 	if !slices.Equal(then.Key, now.Key) {
@@ -76,22 +82,38 @@ func (b *Binding) Redefined(recorded string) []string {
 	} else if then.Verbatim != now.Verbatim {
 		changes = append(changes, "phone numbers told apart in another way")
 	}
-	if !slices.EqualFunc(then.Claims, now.Claims, func(a, b definedClaim) bool { return a.ID == b.ID && slices.Equal(a.Key, b.Key) }) {
+	if !slices.EqualFunc(then.Claims, now.Claims, definedClaim.equal) {
 		changes = append(changes, "other claim keys")
-	}
-	if !slices.Equal(then.Activities, now.Activities) {
-		changes = append(changes, "other activity ids")
 	}
 	return changes
 }
 
-// complete gives a definition that was recorded without its key space the one
-// that it must have had, or may have had. When such records were made, a phone
-// number was told apart by the text that was sent.
-func (b *Binding) complete(then *definition, now definition) {
+// SameAs tells whether the definition that was recorded for another mapping is
+// this one's but for the name: steps would be made again under the new name. space
+// is the key space of that mapping's clients.
+func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
+	var then definition
+	if json.Unmarshal([]byte(recorded), &then) != nil {
+		return "", false
+	}
+	now := b.definition()
+	if then.Space == "" {
+		b.complete(&then, now, name)
+	}
+	spaces := then.Space == now.Space || then.Space == name && now.Space == b.mapping.Name.Text
+	return then.Space, spaces && then.Verbatim == now.Verbatim && slices.Equal(then.Key, now.Key) &&
+		slices.EqualFunc(then.Claims, now.Claims, definedClaim.equal) && sameActivities(then.Activities, now.Activities)
+}
+
+func (c definedClaim) equal(d definedClaim) bool { return c.ID == d.ID && slices.Equal(c.Key, d.Key) }
+
+// complete gives a definition that was recorded without its key space, for the
+// mapping of that name, the one that it must have had, or may have had. When such
+// records were made, a phone number was told apart by the text that was sent.
+func (b *Binding) complete(then *definition, now definition, name string) {
 	then.Space = now.Space
 	if now.Space != emailSpace && now.Space != phoneSpace {
-		then.Space = cmp.Or(then.KeySpace, b.mapping.Name.Text)
+		then.Space = cmp.Or(then.KeySpace, name)
 	}
 	then.Verbatim = now.Verbatim || b.number != nil
 }

@@ -14,7 +14,10 @@ type Draft struct {
 	API     string   // v1 or v2
 	Sources []string // the sheets' names, for the comment at the top
 	Headers []string // those that all sheets have
-	Service *Service // nil when no environment was asked: there are then no activities
+	// HeaderRow is the row of the headers, 1-based. 0 is the first row, of which
+	// the mapping need not speak.
+	HeaderRow int
+	Service   *Service // nil when no environment was asked: there are then no activities
 }
 
 // decide marks the lines that are guesses.
@@ -32,10 +35,7 @@ func (d Draft) YAML() []byte {
 	w.line("name: %s   %swhat this campaign is called; it must not change once it has run", quote(d.Name), decide)
 	w.line("api: %s", d.API)
 	w.line("")
-	if w.hasType(DateTime) {
-		w.line("sheet:\n  timezone: UTC   %swhere the sheet's times were written down, e.g. Europe/London", decide)
-		w.line("")
-	}
+	w.sheet()
 	w.client()
 	if d.API == "v2" {
 		w.claims()
@@ -54,6 +54,20 @@ type draftWriter struct {
 }
 
 func (w *draftWriter) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// sheet writes what the draft has found out of the sheet's layout.
+func (w *draftWriter) sheet() {
+	var lines []string
+	if row := w.draft.HeaderRow; row != 0 {
+		lines = append(lines, fmt.Sprintf("  header_row: %d   %sthe row that holds the names of the columns", row, decide))
+	}
+	if w.hasType(DateTime) {
+		lines = append(lines, "  timezone: UTC   "+decide+"where the sheet's times were written down, e.g. Europe/London")
+	}
+	if len(lines) > 0 {
+		w.line("sheet:\n%s\n", strings.Join(lines, "\n"))
+	}
+}
 
 // take is the column, noted as used.
 func (w *draftWriter) take(column string) string {

@@ -47,7 +47,9 @@ var sheetFields = []field[SheetRule]{
 	{"name", "the sheet's name; default: the first visible sheet", false,
 		func(p *parser, n *yaml.Node, s *SheetRule) { s.Name = p.word(n, "sheet.name") }},
 	{"header_row", "the row that holds the headers; default 1", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) { s.HeaderRow = p.count(n, "sheet.header_row", 1) }},
+		func(p *parser, n *yaml.Node, s *SheetRule) {
+			s.HeaderRow, s.HeaderRowGiven = p.count(n, "sheet.header_row", 1), true
+		}},
 	{"timezone", "where date-times without a zone were written down, e.g. Europe/London", false, readTimezone},
 	{"ambiguous_times", "a time that came twice because the clocks went back: refuse (default) or earlier", false, readAmbiguousTimes},
 	{"numbers", "how numbers look in text cells: {decimal, group}", false, readNumbers},
@@ -83,7 +85,7 @@ var clientFields = []field[ClientRule]{
 		func(p *parser, n *yaml.Node, c *ClientRule) {
 			c.Administrator = p.boolean(n, "client.administrator")
 		}},
-	{"fields", "the fields of the create payload", true,
+	{"fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), and a part that is a number is a place in an array, counted from 0 (phones.0.number); an element of which every cell is empty is left out", true,
 		func(p *parser, n *yaml.Node, c *ClientRule) {
 			if !p.isKind(n, yaml.MappingNode, "client.fields", "a list of name: column pairs") {
 				return
@@ -110,6 +112,10 @@ var claimFields = []field[ClaimRule]{
 		func(p *parser, n *yaml.Node, c *ClaimRule) { c.Key = p.words(n, "the key of a claims entry") }},
 	{"name", "the claim's name, a text with {Column}", true,
 		func(p *parser, n *yaml.Node, c *ClaimRule) { c.Name = p.word(n, "the name of a claims entry") }},
+	{"create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities", false,
+		func(p *parser, n *yaml.Node, c *ClaimRule) {
+			c.First = p.oneOf(n, "create", "when_needed", "first").Text == "first"
+		}},
 	{"when", "an expression that tells which rows yield this claim", false,
 		func(p *parser, n *yaml.Node, c *ClaimRule) { c.When = p.expression(n, "the when of a claims entry") }},
 	{"columns", "aliases for wide sheets: a name and the column it stands for", false,

@@ -12,7 +12,7 @@ var valueFields = []field[ValueRule]{
 	{"value", "a constant", false,
 		func(p *parser, n *yaml.Node, v *ValueRule) {
 			if p.isKind(n, yaml.ScalarNode, "value", "a text, a number or true or false") {
-				v.Constant, v.hasConstant = p.word(n, "value"), true
+				v.Constant, v.hasConstant, v.constantKind = p.word(n, "value"), true, scalarKind(n)
 			}
 		}},
 	{"text", "a text with {Column}", false,
@@ -21,7 +21,7 @@ var valueFields = []field[ValueRule]{
 		func(p *parser, n *yaml.Node, v *ValueRule) { v.FirstOf = p.words(n, "first_of") }},
 	{"expr", "an expression", false,
 		func(p *parser, n *yaml.Node, v *ValueRule) { v.Expr = p.expression(n, "expr") }},
-	{"type", "the data type", false,
+	{"type", "the data type; default: the service's. An attribute that has none anywhere is sent as Text with a warning; over dates, numbers and booleans that is refused", false,
 		func(p *parser, n *yaml.Node, v *ValueRule) { v.Type = p.oneOf(n, "type", typeNames()...) }},
 	{"format", "how dates look in text cells, e.g. dd/mm/yyyy; how a phone number is sent", false,
 		func(p *parser, n *yaml.Node, v *ValueRule) { v.Format = p.word(n, "format") }},
@@ -43,7 +43,10 @@ var valueFields = []field[ValueRule]{
 	{"else", "what is sent for a cell that values does not list", false,
 		func(p *parser, n *yaml.Node, v *ValueRule) { w := p.word(n, "else"); v.Else = &w.Text }},
 	{"default", "what is sent for an empty cell", false,
-		func(p *parser, n *yaml.Node, v *ValueRule) { w := p.word(n, "default"); v.Default = &w }},
+		func(p *parser, n *yaml.Node, v *ValueRule) {
+			w := p.word(n, "default")
+			v.Default, v.defaultKind = &w, scalarKind(n)
+		}},
 	{"required", "an empty cell is an error; default false", false,
 		func(p *parser, n *yaml.Node, v *ValueRule) { v.Required = p.boolean(n, "required") }},
 	{"max_length", "the most characters that the value may have", false,

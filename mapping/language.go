@@ -25,7 +25,7 @@ func (m *Mapping) V1() bool { return m.API.Text == "v1" }
 // Word is a scalar of the file with its place.
 type Word struct {
 	Text string
-	At   Place
+	At   Place `json:"-"`
 }
 
 // Place is a position in the mapping file, 1-based; zero for a default.
@@ -40,7 +40,9 @@ func (m *Mapping) At(p Place) problem.Where {
 type SheetRule struct {
 	Name      Word // "" = the first visible sheet
 	HeaderRow int  // 1-based; default 1
-	Timezone  Word // an IANA name; "" when no DateTime needs one
+	// HeaderRowGiven is where the mapping says it, be it the default.
+	HeaderRowGiven bool
+	Timezone       Word // an IANA name; "" when no DateTime needs one
 	// AmbiguousTimes is for DateTimes that came twice when the clocks went back.
 	AmbiguousTimes AmbiguousTimes
 	Numbers        Numbers
@@ -95,6 +97,7 @@ type ClaimRule struct {
 	Name    Word            // a text with {Column}
 	When    Word            // an expression; "" takes every row
 	Columns map[string]Word // aliases: a name → the column it stands for
+	First   bool            // created before all activities, not just before the first that is on it
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.
@@ -132,7 +135,7 @@ type AttributeRule struct {
 // ValueRule is where a value comes from and how it is read: exactly one of
 // Column, Constant, Text, FirstOf and Expr.
 type ValueRule struct {
-	At       Place
+	At       Place `json:"-"`
 	Column   Word
 	Constant Word
 	Text     Word
@@ -140,6 +143,8 @@ type ValueRule struct {
 	Expr     Word
 
 	hasConstant bool // an empty constant is one too, for a clear message
+
+	constantKind, defaultKind CellKind // what YAML takes Constant and Default for
 
 	Type      Word
 	Format    Word

@@ -15,6 +15,7 @@ type Lead struct {
 	Client   Identity   // zero when the key cells cannot be read
 	Skipped  SkipReason // why the row is left out; "" when it is taken
 	Problems problem.List
+	Typed    []TypedCell // typed cells under attributes whose type nobody says
 
 	email, phone item
 	fields       []item
@@ -55,6 +56,7 @@ func (b *Binding) Read(record Record) Lead {
 	if !r.taken() {
 		return lead
 	}
+	r.notLead()
 	lead.fields = make([]item, 0, len(b.fields))
 	for i := range b.fields {
 		switch f := &b.fields[i]; {
@@ -311,7 +313,9 @@ func (r *reader) activities(scope int) []actItems {
 		if status != Open { // the client fills in an Open one
 			items.attributes = make([]item, 0, len(payload.attributes))
 			for k := range payload.attributes {
-				items.attributes = append(items.attributes, r.item(&payload.attributes[k].value))
+				v := &payload.attributes[k].value
+				items.attributes = append(items.attributes, r.item(v))
+				r.noteTyped(v)
 			}
 		}
 		acts = append(acts, items)

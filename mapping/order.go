@@ -18,10 +18,11 @@ func orderV1(client Step, acts []placed) []Step {
 	return steps
 }
 
-// orderV2 is the order of the document's use cases: the client; claims that no
-// activity is on; the activities as listed, a claim being created just before
-// its first activity, and a stretch of activities on claims running claim by
-// claim; the link.
+// orderV2 is the client; claims that no activity is on, or that the mapping wants
+// first; the activities as listed, any other claim being created just before its
+// first activity, and a stretch of activities on claims running claim by claim;
+// the link. The document's use cases 1 and 2 create their claim first, use case 3
+// each claim when it is needed.
 func (p *planner) orderV2(client Step, claims []*claim, acts []placed) []Step {
 	steps := append(make([]Step, 0, 2+len(claims)+len(acts)), client)
 	create := func(c *claim) {
@@ -31,7 +32,7 @@ func (p *planner) orderV2(client Step, claims []*claim, acts []placed) []Step {
 		}
 	}
 	for _, c := range claims {
-		if !c.busy {
+		if !c.busy || p.b.claims[c.entry].first {
 			create(c)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 // comparable, made without knowing what was done before.
 //
 // The steps stand in the order in which they are carried out. For v2 that is:
-// client; claims that no activity is on; the activities in the mapping's
-// order, a claim just before its first activity; link last. For v1: client,
+// client; claims that no activity is on, or that are created first; the
+// activities in the mapping's order, a claim just before its first activity;
+// link last. For v1: client,
 // the Open activity, then the back-filled ones (service document, "V1 flows",
 // "V2 flows").
 type Plan struct {
@@ -117,10 +118,14 @@ type LeftOut struct {
 
 // Field is one field of the client create payload.
 type Field struct {
-	Path   []string // names from the outside in: ["address", "postcode"]
+	Path   []string // names and places in arrays, from the outside in: ["address", "postcode"], ["phones", "0"]
 	Value  Value
 	Source Source
 }
+
+// Index is the place in an array that a part of the path is; ok is false for a
+// name.
+func (f Field) Index(part int) (i int, ok bool) { return arrayIndex(f.Path[part]) }
 
 // Activity is the payload of an activity but for ids that only the run knows.
 type Activity struct {

@@ -95,6 +95,28 @@ activities:
 			},
 		},
 		{
+			name: "claims that are created first: all of an entry, and none of the others",
+			mapping: version2 + `claims:
+  - {id: loan, key: L, name: 'Loan {L}', when: has("L")}
+  - {id: card, key: K, name: 'Card {K}', when: has("K"), create: first}
+  - {id: late, key: R, name: 'Late {R}', when: has("R"), create: when_needed}
+activities:
+  - {template: M, attributes: {y: {value: m}}}
+  - {template: A, on: claim, attributes: {x: {value: v}}}
+`,
+			sheet: []string{"No | L | K | R", "1 | l1 | k1 |", "1 | | k2 | r1"},
+			want: []string{
+				`1 n "1" [2 3]`,
+				`client [2 3] no="1"`,
+				`claim/card/k1 [2] Card k1`, `claim/card/k2 [3] Card k2`,
+				`activity/M@client [2 3] Submitted y="m"`,
+				`claim/loan/l1 [2] Loan l1`, `activity/A@loan/l1 [2] Submitted x="v"`,
+				`activity/A@card/k1 [2] Submitted x="v"`, `activity/A@card/k2 [3] Submitted x="v"`,
+				`claim/late/r1 [3] Late r1`, `activity/A@late/r1 [3] Submitted x="v"`,
+				`link [2 3]`,
+			},
+		},
+		{
 			name: "version 1: assigned ones and what follows the Open one stay in the order listed",
 			mapping: version1 + `activities:
   - {template: R, assigned: true, status: Open}

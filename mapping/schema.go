@@ -10,10 +10,12 @@ type form map[string]any
 // another key, on a sheet or on a service is left to that.
 func Schema() []byte {
 	s := formObject(mappingFields, form{
-		"api":        formOneOf("v1", "v2"),
-		"sheet":      formObject(sheetFields, form{"header_row": formCount, "numbers": formObject(numberFields, nil)}),
-		"client":     clientForm(),
-		"claims":     formList(formObject(claimFields, form{"key": formWords, "columns": formTable})),
+		"api":    formOneOf("v1", "v2"),
+		"sheet":  formObject(sheetFields, form{"header_row": formCount, "numbers": formObject(numberFields, nil)}),
+		"client": clientForm(),
+		"claims": formList(formObject(claimFields, form{
+			"key": formWords, "columns": formTable, "create": formOneOf("when_needed", "first"),
+		})),
 		"workflow":   formObject(workflowFields, nil),
 		"resume_at":  form{"anyOf": []form{formText, formObject(resumeFields, nil)}},
 		"activities": formList(activityForm()),

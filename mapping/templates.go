@@ -1,9 +1,6 @@
 package mapping
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // Service is what a mapping is bound to: the environment's reference data and
 // what its environment settles. Ids come from here and from nowhere else.
@@ -86,22 +83,20 @@ func (b *binder) attribute(t Template, name Word) (AttributeTemplate, bool) {
 	return AttributeTemplate{}, false
 }
 
-// attributeType settles the data type: the template's where it tells one, else
-// the mapping's, else Text with a note. A contradiction is a problem.
-func (b *binder) attributeType(template string, a AttributeTemplate, rule *ValueRule) Type {
-	wanted := Type(rule.Type.Text)
+// attributeType settles the data type: the template's where it says one, else
+// the mapping's, else Text, which is noted. A contradiction is a problem.
+// number is that of the note among the untyped, from 1; 0 for a type that
+// somebody says.
+func (b *binder) attributeType(template string, a AttributeTemplate, attr *AttributeRule) (t Type, number int) {
+	wanted := Type(attr.Value.Type.Text)
 	switch {
 	case a.Type == "" && wanted == "":
-		note := template + "/" + a.Name
-		if !slices.Contains(b.untyped, note) {
-			b.untyped = append(b.untyped, note)
-		}
-		return Text
+		return Text, b.noteUntyped(template, attr)
 	case a.Type == "":
-		return wanted
+		return wanted, 0
 	case wanted != "" && wanted != a.Type:
-		b.wrongAt(rule.Type.At, "wrong-type", "the service says that “%s” of “%s” is a %s, not a %s", a.Name, template, a.Type, wanted).
+		b.wrongAt(attr.Value.Type.At, "wrong-type", "the service says that “%s” of “%s” is a %s, not a %s", a.Name, template, a.Type, wanted).
 			Hint = "leave type out, or write type: " + string(a.Type)
 	}
-	return a.Type
+	return a.Type, 0
 }

@@ -18,11 +18,11 @@ type readBack interface {
 	Stat() (fs.FileInfo, error)
 }
 
-// writeAtomically makes a file at path from what write writes; write may read
-// it back before it returns. Everything happens in a folder beside path that
+// writeAtomically makes a file at its place from what write writes; write may read
+// it back before it returns. Everything happens in a folder beside the place that
 // only its owner can enter, and that is gone afterwards.
-func writeAtomically(path string, write func(dst io.Writer, file readBack) error) (w Written, err error) {
-	scratch, err := os.MkdirTemp(filepath.Dir(path), ".claimsheet-")
+func writeAtomically(place Placement, write func(dst io.Writer, file readBack) error) (w Written, err error) {
+	scratch, err := os.MkdirTemp(filepath.Dir(place.Path), ".claimsheet-")
 	if err != nil {
 		return Written{}, err
 	}
@@ -46,25 +46,10 @@ func writeAtomically(path string, write func(dst io.Writer, file readBack) error
 	if err != nil {
 		return Written{}, err
 	}
-	path, err = moveInto(temp.Name(), path)
-	if err != nil {
+	if place, err = place.put(temp.Name()); err != nil {
 		return Written{}, err
 	}
-	return Written{Path: path, Digest: hex.EncodeToString(digest.Sum(nil))}, syncFolder(filepath.Dir(path))
-}
-
-// moveInto renames temp to path. Where path cannot be replaced, as a workbook
-// that is open in Excel cannot under Windows, the next free of NAME.2.xlsx,
-// NAME.3.xlsx … is taken: a finished workbook is not thrown away.
-func moveInto(temp, path string) (string, error) {
-	refused := os.Rename(temp, path)
-	if refused == nil {
-		return path, nil
-	}
-	if other, ok := freeName(path); ok && os.Rename(temp, other) == nil {
-		return other, nil
-	}
-	return "", refused
+	return Written{Path: place.Path, Aside: place.Aside, Digest: hex.EncodeToString(digest.Sum(nil))}, syncFolder(filepath.Dir(place.Path))
 }
 
 // freeName is the next free of NAME.2.xlsx, NAME.3.xlsx …

@@ -61,22 +61,32 @@ type Written struct {
 	// Path is where it is: the path asked for, or NAME.2.xlsx and so on beside
 	// it when that could not be replaced because another program holds it open.
 	Path string
+	// Aside is where the edited workbook that was there is kept; "" when there
+	// was none, or when it stays at the path asked for.
+	Aside string
 	// Digest is the file's SHA-256 in hex.
 	Digest string
 }
 
-// WriteWorkbook writes b to path, replacing what is there. The file appears
-// whole, durable and readable by its owner only, or, after an error, not at
-// all: an older file stays as it was and nothing else is left behind.
+// WriteWorkbook writes b to path, replacing what is there; see
+// Placement.WriteWorkbook.
+func WriteWorkbook(path string, b Book) (Written, error) {
+	return Placement{Path: path}.WriteWorkbook(b)
+}
+
+// WriteWorkbook writes b to its place. The file appears whole, durable and
+// readable by its owner only, or, after an error, not at all: an older file
+// stays as it was and nothing else is left behind. Until the new file takes its
+// place the older one is there, whenever the program is killed.
 //
 // The number of rows that come in is the number that go out: a record without
 // a result, or a result without a record, is an error. Results are read back
 // before they take their place; see verify. The same Book gives the same bytes
 // at any time and on any machine.
-func WriteWorkbook(path string, b Book) (Written, error) {
-	w, err := writeAtomically(path, b.write)
+func (p Placement) WriteWorkbook(b Book) (Written, error) {
+	w, err := writeAtomically(p, b.write)
 	if err != nil {
-		return Written{}, fmt.Errorf("writing the workbook %s: %w", path, err)
+		return Written{}, fmt.Errorf("writing the workbook %s: %w", p.Path, err)
 	}
 	return w, nil
 }

@@ -16,19 +16,19 @@ import (
 // byteOrderMark tells Excel that a CSV file is UTF-8.
 const byteOrderMark = "\uFEFF"
 
-// WriteCSV writes the rows of b to path as a CSV file with the columns of the
-// sheet Results, as WriteWorkbook writes a workbook: whole, private, durable, or
-// not at all. It is UTF-8 with a byte order mark, every field in quotes, lines
+// WriteCSV writes the rows of b as a CSV file with the columns of the sheet
+// Results, as WriteWorkbook writes a workbook: whole, private, durable, or not at
+// all. It is UTF-8 with a byte order mark, every field in quotes, lines
 // ended by CR LF.
 //
 // It loses what a workbook keeps: a cell is what it shows, types and formats are
 // gone, and so are the sheets Steps, Problems and Summary. A field that a
 // spreadsheet program would take for a formula gets a ' before it. So the file
 // is for reading, by people and programs, and cannot be run again.
-func WriteCSV(path string, b Book) (Written, error) {
-	w, err := writeAtomically(path, func(dst io.Writer, _ readBack) error { return b.writeCSV(dst) })
+func (p Placement) WriteCSV(b Book) (Written, error) {
+	w, err := writeAtomically(p, func(dst io.Writer, _ readBack) error { return b.writeCSV(dst) })
 	if err != nil {
-		return Written{}, fmt.Errorf("writing %s: %w", path, err)
+		return Written{}, fmt.Errorf("writing %s: %w", p.Path, err)
 	}
 	return w, nil
 }

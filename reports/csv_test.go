@@ -20,7 +20,7 @@ import (
 func csvOf(t *testing.T, b reports.Book) (raw string, rows [][]string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "leads.results.csv")
-	w, err := reports.WriteCSV(path, b)
+	w, err := reports.Placement{Path: path}.WriteCSV(b)
 	if err != nil || w.Path != path {
 		t.Fatal(w, err)
 	}
@@ -111,7 +111,7 @@ func TestTargetCSV(t *testing.T) {
 	if place, err := reports.TargetCSV(path, "", moment); err != nil || place != (reports.Placement{Path: path}) {
 		t.Errorf("free: %v, %v", place, err)
 	}
-	w, err := reports.WriteCSV(path, loans())
+	w, err := reports.Placement{Path: path}.WriteCSV(loans())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 // WriteList writes a workbook of one sheet with a header and rows of texts to
 // path, whole or not at all. It is no results workbook: nothing reads it back.
 func WriteList(path, sheet string, header []string, rows [][]string) error {
-	_, err := writeAtomically(path, func(dst io.Writer, file readBack) error {
+	_, err := writeAtomically(Placement{Path: path}, func(dst io.Writer, file readBack) error {
 		w := newWorkbook(dst)
 		defer w.abandon()
 		if err := writeList(w, sheet, header, rows); err != nil {

@@ -19,28 +19,65 @@ import (
 type Placement struct {
 	// Path is where to write.
 	Path string
-	// Aside is what the file at Path is renamed to first, because somebody
-	// edited it; "" when there is nothing to keep.
+	// Aside is where a copy of the file at Path is kept, because somebody edited
+	// it; "" when there is nothing to keep.
 	Aside string
 }
 
-// MakeRoom renames the file at Path to Aside, if there is one to keep. Where it
-// cannot be renamed, as a workbook that is open in Excel cannot under Windows,
-// it stays, and Path becomes the next free of NAME.2.xlsx, NAME.3.xlsx …
-func (p *Placement) MakeRoom() error {
+// put moves a finished file to its place and says where it is now. An edited
+// workbook is copied before it is replaced, so that a workbook is at Path at every
+// moment: a run that is killed here can be repeated. Where Path
+// cannot be replaced, as a workbook that is open in Excel cannot under Windows,
+// it stays as it is and the file goes to the next free of NAME.2.xlsx,
+// NAME.3.xlsx …: a finished workbook is not thrown away.
+func (p Placement) put(finished string) (now Placement, err error) {
+	err = p.keep(filepath.Dir(finished))
+	if err == nil {
+		if err = os.Rename(finished, p.Path); err == nil {
+			return p, nil
+		}
+		if p.Aside != "" {
+			_ = os.Remove(p.Aside) // it stays at Path
+		}
+	}
+	if other, ok := freeName(p.Path); ok && os.Rename(finished, other) == nil {
+		return Placement{Path: other}, nil
+	}
+	return Placement{}, err
+}
+
+// keep makes the second file, of a copy in the folder scratch: it appears whole or
+// not at all.
+func (p Placement) keep(scratch string) error {
 	if p.Aside == "" {
 		return nil
 	}
-	refused := os.Rename(p.Path, p.Aside)
-	if refused == nil {
-		return nil
+	copied := filepath.Join(scratch, "edited")
+	err := copyFile(copied, p.Path)
+	if err == nil {
+		err = os.Rename(copied, p.Aside)
 	}
-	other, ok := freeName(p.Path)
-	if !ok {
-		return fmt.Errorf("keeping the edited workbook: %w", refused)
+	if err != nil {
+		return fmt.Errorf("keeping the edited workbook: %w", err)
 	}
-	p.Path, p.Aside = other, ""
 	return nil
+}
+
+// copyFile makes a durable copy that only its owner can read.
+func copyFile(to, from string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(dst, src); err == nil {
+		err = dst.Sync()
+	}
+	return errors.Join(err, dst.Close())
 }
 
 // Target decides whether a workbook may be written to path. It changes nothing,
@@ -49,7 +86,7 @@ func (p *Placement) MakeRoom() error {
 //   - Nothing is there, or a workbook of ours as we left it (its SHA-256 in hex
 //     is lastDigest), or an earlier plan: it is written.
 //   - A results workbook of ours that somebody edited since, or whose digest
-//     nobody remembers (lastDigest is ""): it is renamed NAME-<now>.xlsx first.
+//     nobody remembers (lastDigest is ""): it is kept as NAME-<now>.xlsx.
 //   - Anything else, and results where a dry run's plan is to go: a
 //     problem.Problem.
 //

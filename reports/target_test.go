@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
+	"claimsheet/importer"
+	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -129,20 +131,39 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-func TestMakeRoomKeepsTheEditedWorkbook(t *testing.T) {
+// An edited workbook is at its place until the new one is, whatever happens
+// meanwhile, and is kept under another name from then on.
+func TestEditedWorkbookIsKept(t *testing.T) {
 	path, _ := written(t, loans())
+	folder := filepath.Dir(path)
 	before, _ := os.ReadFile(path)
 	for _, name := range []string{"leads.results-20261120T230509.xlsx", "leads.results-20261120T230509.2.xlsx"} {
-		p, err := reports.Target(path, false, "", moment)
+		place, err := reports.Target(path, false, "", moment)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := p.MakeRoom(); err != nil {
-			t.Fatal(err)
+		b := loans()
+		records, looks := b.Records, 0
+		b.Records = func(yield func(mapping.Record, error) bool) {
+			for record, err := range records {
+				looks++
+				if now, err := os.ReadFile(path); err != nil || string(now) != string(before) {
+					t.Fatalf("while the new workbook is written, the edited one is not in its place (%v)", err)
+				}
+				if !yield(record, err) {
+					return
+				}
+			}
 		}
-		kept, err := os.ReadFile(filepath.Join(filepath.Dir(path), name))
-		if err != nil || string(kept) != string(before) {
+		w, err := place.WriteWorkbook(b)
+		if err != nil || looks == 0 || w.Path != path || w.Aside != filepath.Join(folder, name) {
+			t.Fatalf("written %+v after %d looks, %v", w, looks, err)
+		}
+		if kept, err := os.ReadFile(w.Aside); err != nil || string(kept) != string(before) {
 			t.Fatalf("%s: %v", name, err)
+		}
+		if now, err := reports.DigestOf(path); err != nil || now != w.Digest {
+			t.Errorf("the new workbook's digest is %s, want %s (%v)", now, w.Digest, err)
 		}
 		if err := os.WriteFile(path, before, 0o600); err != nil {
 			t.Fatal(err)
@@ -150,17 +171,41 @@ func TestMakeRoomKeepsTheEditedWorkbook(t *testing.T) {
 	}
 }
 
-// An edited workbook that cannot be renamed stays as it is, and the results go
-// beside it. A folder that is not there stands for what keeps it.
-func TestMakeRoomBesideAHeldWorkbook(t *testing.T) {
+// Writing that fails leaves the edited workbook alone.
+func TestEditedWorkbookAfterAFailure(t *testing.T) {
 	path, _ := written(t, loans())
 	before, _ := os.ReadFile(path)
-	p := reports.Placement{Path: path, Aside: filepath.Join(filepath.Dir(path), "nowhere", "a.xlsx")}
-	if err := p.MakeRoom(); err != nil {
+	place, err := reports.Target(path, false, "", moment)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(filepath.Dir(path), "leads.results.2.xlsx"); p.Path != want || p.Aside != "" {
-		t.Errorf("the place is now %+v, want %s", p, want)
+	b := loans()
+	b.Steps = func(yield func(importer.StepResult, error) bool) {
+		yield(importer.StepResult{}, errors.New("the disk is gone"))
+	}
+	if _, err := place.WriteWorkbook(b); err == nil {
+		t.Fatal("no error")
+	}
+	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
+		t.Errorf("the edited workbook was changed (error %v)", err)
+	}
+	if diff := cmp.Diff([]string{filepath.Base(path)}, names(t, filepath.Dir(path))); diff != "" {
+		t.Errorf("folder (-want +got):\n%s", diff)
+	}
+}
+
+// An edited workbook that cannot be kept under another name stays as it is, and
+// the results go beside it. A folder that is not there stands for what keeps it.
+func TestResultsBesideAHeldWorkbook(t *testing.T) {
+	path, _ := written(t, loans())
+	before, _ := os.ReadFile(path)
+	place := reports.Placement{Path: path, Aside: filepath.Join(filepath.Dir(path), "nowhere", "a.xlsx")}
+	w, err := place.WriteWorkbook(loans())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(filepath.Dir(path), "leads.results.2.xlsx"); w.Path != want || w.Aside != "" {
+		t.Errorf("written to %+v, want %s", w, want)
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the workbook was changed (error %v)", err)

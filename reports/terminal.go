@@ -17,6 +17,8 @@ type Ending struct {
 	// Stopped is why the run ended before its work did, without a final stop;
 	// "" when it did not.
 	Stopped string
+	// Interrupted: a signal stopped the run, so there is no cause to be fixed.
+	Interrupted bool
 	// Notice is said first, e.g. that nothing was sent to a real service.
 	Notice string
 	// Command is the command of the run: it does for real what a dry run
@@ -40,8 +42,11 @@ func WriteSummary(w io.Writer, s importer.Summary, e Ending) error {
 		fmt.Fprintf(&b, "Stopped: %s.\n", e.Stopped)
 	}
 	what := "Done"
-	if s.DryRun {
+	switch {
+	case s.DryRun:
 		what = "Checked, nothing sent"
+	case e.Stopped != "":
+		what = "Not finished"
 	}
 	fmt.Fprintf(&b, "%s in %s: %s of %s in %s.\n", what, s.Environment,
 		count(s.Rows.Total, "row"), count(s.Clients.Total, "client"), duration(s.Seconds))
@@ -139,25 +144,35 @@ func nextSteps(s importer.Summary, e Ending) []string {
 	}
 	switch missing := r.Failed+r.Invalid+r.NotStarted > 0; {
 	case missing && e.Rerun != nil:
-		lines = append(lines, goOn(r, e.Stopped != "")+"; only what is missing is sent:", "  "+CommandLine(slices.Concat(e.Rerun, workbooks(s))))
+		lines = append(lines, goOn(r, e)+"; only what is missing is sent:", "  "+CommandLine(slices.Concat(e.Rerun, workbooks(s))))
 	case missing && e.Command != nil:
-		lines = append(lines, "Correct the cells in the sheet and import it again; only what is missing is sent:",
-			"  "+CommandLine(e.Command))
+		again := "Correct the cells in the sheet and import it again"
+		if e.broken() {
+			again = "Fix the cause, then import the sheet again"
+		}
+		lines = append(lines, again+"; only what is missing is sent:", "  "+CommandLine(e.Command))
 	}
 	return lines
 }
 
 // goOn is how the rest of a sheet is done: not every row that is left has a cell
-// that is wrong.
-func goOn(rows importer.Counts, stopped bool) string {
+// that is wrong, and what stopped a run must be fixed whatever the cells say.
+func goOn(rows importer.Counts, e Ending) string {
 	switch {
+	case e.broken() && rows.Invalid > 0:
+		return "Fix the cause, correct the invalid cells in the results workbook, then continue with it"
+	case e.broken():
+		return "Fix the cause, then continue with the results workbook"
 	case rows.Failed+rows.Invalid > 0:
 		return "Correct the cells in the results workbook and give it back"
-	case stopped:
-		return "To go on, when the cause is mended, give the results workbook back"
+	case e.Interrupted:
+		return "Continue with the results workbook"
 	}
 	return "When that is decided, give the results workbook back"
 }
+
+// broken: something stopped the run that must be fixed first.
+func (e Ending) broken() bool { return e.Stopped != "" && !e.Interrupted }
 
 // workbooks are the paths of what was written.
 func workbooks(s importer.Summary) []string {

@@ -21,6 +21,8 @@ func TestWriteSummary(t *testing.T) {
 	stopped, waits := done, done
 	stopped.Rows = importer.Counts{Total: 3, Done: 1, NotStarted: 2}
 	waits.Rows = importer.Counts{Total: 3, Uncertain: 1, NotStarted: 2}
+	refused := stopped
+	refused.Rows = importer.Counts{Total: 5, Failed: 3, NotStarted: 2}
 	run := []string{"claimsheet", "run", "-m", "my mapping.yaml", "a.xlsx"}
 	cases := []struct {
 		summary importer.Summary
@@ -30,7 +32,9 @@ func TestWriteSummary(t *testing.T) {
 			Settle: []string{"claimsheet", "settle", "-m", "my mapping.yaml"}, Rerun: []string{"claimsheet", "rerun"}}},
 		{done, reports.Ending{}},
 		{dry, reports.Ending{Command: run}},
-		{stopped, reports.Ending{Stopped: "a signal ended the run; what was in flight was finished", Rerun: []string{"claimsheet", "rerun"}}},
+		{stopped, reports.Ending{Stopped: "a signal ended the run; what was in flight was finished", Interrupted: true, Rerun: []string{"claimsheet", "rerun"}}},
+		{refused, reports.Ending{Stopped: "the mapping or the environment is wrong", Rerun: []string{"claimsheet", "rerun"}}},
+		{refused, reports.Ending{Stopped: "the mapping or the environment is wrong", Command: run}},
 		{waits, reports.Ending{Settle: []string{"claimsheet", "settle"}, Rerun: []string{"claimsheet", "rerun"}}},
 	}
 	var b strings.Builder

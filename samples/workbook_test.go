@@ -70,6 +70,21 @@ func checkWorkbook(t *testing.T, folder, path, good string, want expected) {
 	}
 }
 
+var claimKey = regexp.MustCompile(`claim [^ ,]+`)
+
+// checkFlow checks the order of each client's calls in a plan workbook.
+func checkFlow(t *testing.T, path string, want expected) {
+	t.Helper()
+	rows := readSheet(t, path, "Plan")
+	at, flows := slices.Index(rows[0], "In this order"), map[string]int{}
+	for _, row := range rows[1 : 1+want.Requests.Client] {
+		flows[claimKey.ReplaceAllString(row[at], "claim")]++
+	}
+	if oneEach := want.Requests.Claim <= want.Requests.Client; flows[want.Flow] == 0 || oneEach && len(flows) > 1 {
+		t.Errorf("no client's calls, or not every one's, come in the order\n%s\nbut clients have these:\n%v", want.Flow, flows)
+	}
+}
+
 var place = regexp.MustCompile(`\bLeads!([A-Z]+)([0-9]+)\b`)
 
 // places are the cells of the sheet Leads that rows name, each once, by row.

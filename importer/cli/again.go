@@ -26,17 +26,19 @@ func (o runOptions) command() []string {
 	} else if o.format == formatCSV {
 		words = append(words, "--format", formatCSV)
 	}
+	words = append(words, o.guards.words()...)
 	return append(words, o.sheets...)
 }
 
 // words are a command with the flags that say where things are. The rerun after
-// a run knows the mapping and the environment from its workbook.
+// a run has mapping and environment from the ledger, where it finds that one
+// without them.
 func (o runOptions) words(verb string) []string {
 	words := []string{"claimsheet", verb}
 	flags := []struct{ name, value string }{
 		{"-m", o.mapping}, {"-e", o.env}, {"--environments", o.environments}, {"--state", o.state},
 	}
-	if verb == "rerun" && o.origins == nil {
+	if verb == "rerun" && o.origins == nil && o.recordsIn() == (place{environments: o.environments, state: o.state}).recordsIn() {
 		flags = flags[2:]
 	}
 	for _, f := range flags {

@@ -1,17 +1,26 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
 )
+
+const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's. With a
+SHEET its headers and cells are: it says how many rows cannot be imported as they are, and claimsheet run --dry-run names each
+cell. A header in the wrong row, totals, and typed cells under attributes whose type nobody says are named at once.`
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "check",
-		Usage:     "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		UsageText: "claimsheet check -m FILE [-e ENVIRONMENT] [SHEET…]",
-		Flags:     append(placeFlags(), passwordFlag()),
+		Name:        "check",
+		Usage:       "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
+		UsageText:   "claimsheet check -m FILE [-e ENVIRONMENT] [SHEET…]",
+		Description: checkHelp,
+		Flags:       append(placeFlags(), passwordFlag()),
 		Action: func(c *cli.Context) error {
 			sheets, err := expand(c.Args().Slice())
 			if err != nil {
@@ -21,16 +30,81 @@ func (p *program) checkCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			s, err := prepare(c.Context, settings{
+			return p.check(c.Context, settings{
 				place: p.placeOf(c), sheets: sheets, password: password.value, environment: c.IsSet("env"), readOnly: true,
 			})
-			defer s.close()
+		},
+	}
+}
+
+func (p *program) check(ctx context.Context, want settings) error {
+	s, err := prepare(ctx, want)
+	defer s.close()
+	sayWarnings(p.Err, s.warnings)
+	if err != nil {
+		return err
+	}
+	if err := p.checkRows(ctx, s); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Out, "%s: no problem found; %s\n", s.mapping.File, s.checked())
+	return nil
+}
+
+// checkRows looks through the rows of the sheets: for what no header shows, and
+// for cells that cannot be used, which a dry run names.
+func (p *program) checkRows(ctx context.Context, s *setup) error {
+	var found problem.List
+	var typed mapping.TypedCells
+	for i := range s.sources {
+		look, rows, invalid := newLayout(s, i), 0, 0
+		var noLeads problem.List
+		for record, err := range s.recordsOf(i) {
+			if err == nil {
+				err = ctx.Err()
+			}
 			if err != nil {
 				return err
 			}
-			sayProblems(p.Err, s.warnings)
-			fmt.Fprintln(p.Out, s.mapping.File+": no problem found")
-			return nil
-		},
+			look.see(record)
+			lead := s.binding.Read(record)
+			typed.Add(lead.Typed)
+			if rows++; len(lead.Problems) > 0 {
+				invalid++
+			}
+			for _, p := range lead.Problems {
+				if mapping.IsNoLead(p) {
+					noLeads = append(noLeads, p)
+				}
+			}
+		}
+		wrong, warnings := look.verdict()
+		found = append(found, wrong...)
+		sayWarnings(p.Err, warnings)
+		if len(wrong) > 0 {
+			continue // the cells are not those of the columns
+		}
+		sayProblems(p.Err, noLeads)
+		if invalid > 0 {
+			sayWarnings(p.Err, problem.List{problem.At(problem.Where{File: s.sources[i].input.given}, "invalid-rows",
+				"%d of %d rows cannot be imported as they are", invalid, rows).Hinted("claimsheet run --dry-run names every cell")})
+		}
 	}
+	untyped, warnings := s.binding.CheckTypes(typed)
+	sayWarnings(p.Err, warnings)
+	return append(found, untyped...).Err()
+}
+
+// checked says what a check has looked at, and what it has not.
+func (s *setup) checked() string {
+	const rest = "; what is done already and what rows make together is for claimsheet run --dry-run"
+	switch sheet, service := len(s.sources) > 0, s.service != nil; {
+	case sheet && service:
+		return "checked against templates, headers and cells" + rest
+	case sheet:
+		return "checked against headers and cells, as far as their types are known without -e; not against templates"
+	case service:
+		return "checked against templates; no SHEET is given, so not against columns"
+	}
+	return "the file alone was checked: -e ENVIRONMENT checks templates, a SHEET columns"
 }

@@ -16,7 +16,8 @@ import (
 
 const doctorHelp = `It fetches the secrets, opens a connection, authenticates, reads the templates, and learns what a look-up answers that
 finds nobody. Each check is a line: ok, warn (works, but look at it) or fail (a run would not work). Nothing but GETs
-reaches the service; with oauth2 one token is asked for. Give -m to try what a mapping needs: its version and claim type.
+reaches the service; with oauth2 one token is asked for. Give -m to try what a mapping needs (its version and claim
+type) and to check it against the templates.
 Exit codes: 0 nothing failed, 2 the configuration is wrong, 3 the service cannot be used as it is.`
 
 func (p *program) doctorCommand() *cli.Command {
@@ -38,13 +39,17 @@ func (p *program) doctorCommand() *cli.Command {
 func (p *program) doctor(ctx context.Context, where place) error {
 	s := &setup{mapping: &mapping.Mapping{}}
 	defer s.close()
+	var file problem.List // what is wrong with the mapping file by itself
 	if where.mapping != "" {
-		if err := s.readMapping(where.mapping); err != nil {
+		if err := addProblems(&file, s.readMapping(where.mapping)); err != nil {
 			return err
 		}
 	}
 	if err := s.chooseEnvironment(where); err != nil {
-		return err
+		if err := addProblems(&file, err); err != nil {
+			return err
+		}
+		return file.Err()
 	}
 	version := apiclient.Version(s.mapping.API.Text)
 	if version == "" {
@@ -55,7 +60,10 @@ func (p *program) doctor(ctx context.Context, where place) error {
 		Text: fmt.Sprintf("%s, version %s, %s", s.env.Name, strings.TrimPrefix(string(version), "v"), s.env.BaseURL)})
 	s.mapping.API.Text = string(version)
 	if err := d.secrets(ctx, s, where); err != nil {
-		return err
+		if err := addProblems(&file, err); err != nil {
+			return err
+		}
+		return file.Err()
 	}
 	for finding := range s.service.Examine(ctx) {
 		d.say(finding)
@@ -63,7 +71,48 @@ func (p *program) doctor(ctx context.Context, where place) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if where.mapping == "" {
+		return d.verdict()
+	}
+	return d.mapping(ctx, s, file)
+}
+
+// mapping checks the mapping against the service's templates, as check does.
+// file is what was found wrong with it before.
+func (d *diagnosis) mapping(ctx context.Context, s *setup, file problem.List) error {
+	if d.failed > 0 { // the templates may be what failed
+		d.wrong(file)
+		return d.verdict()
+	}
+	before := len(s.warnings)
+	service, err := s.readTemplates(ctx)
+	if err != nil {
+		return err
+	}
+	if err := addProblems(&file, s.bind(service)); err != nil {
+		return err
+	}
+	warnings := s.warnings[before:]
+	if s.binding != nil {
+		_, untyped := s.binding.CheckTypes(mapping.TypedCells{})
+		warnings = append(warnings, untyped...)
+	}
+	for _, w := range warnings {
+		d.say(apiclient.Finding{Check: "mapping", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
+	}
+	file.Sort()
+	if d.wrong(file); len(file) > 0 {
+		return problem.New("doctor", "%s", counted(len(file)))
+	}
+	d.say(apiclient.Finding{Check: "mapping", Grade: apiclient.OK, Text: s.mapping.File + " fits the templates; claimsheet check with a SHEET checks columns too"})
 	return d.verdict()
+}
+
+// wrong prints what is wrong with the mapping.
+func (d *diagnosis) wrong(list problem.List) {
+	for _, p := range list {
+		d.say(apiclient.Finding{Check: "mapping", Grade: apiclient.Fail, Text: p.Error(), Hint: p.Hint})
+	}
 }
 
 // likelyVersion is the version to try when no mapping tells: 1 where there is

@@ -177,7 +177,7 @@ func TestNobodyFound(t *testing.T) {
 // exists.
 var unclear = []oracle.Reply{
 	oracle.HTML(404), oracle.HTML(200), oracle.JSON(500, `{}`), oracle.JSON(503, `{}`), oracle.JSON(403, `{"message":"no"}`),
-	oracle.JSON(200, `{"status":"ok"}`), oracle.JSON(200, `"`), oracle.JSON(404, `{"error":"no such path"}`), oracle.JSON(302, ""),
+	oracle.JSON(200, `{"status":"ok"}`), oracle.JSON(200, `"`), oracle.JSON(404, `{"error":"no such path"}`), oracle.JSON(304, ""),
 	oracle.JSON(200, `[{"contactId":"x1"},{"contactId":"x2"}]`),
 }
 

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,17 +12,20 @@ import (
 // method, path, query and body, in the document's order.
 func TestFlows(t *testing.T) {
 	cases := []struct {
-		name    string
-		mapping string
-		rows    [][]any
-		calls   string
+		name     string
+		document string // the flow in the document's own words
+		mapping  string
+		rows     [][]any
+		calls    string
 	}{
-		{"v1 flow A", "name: a\napi: v1\n" + clientPart, [][]any{lead(1, "A-1")}, `
+		{"v1 flow A", "call client create with leadRedirect=true, then follow the redirect url.", "name: a\napi: v1\n" + clientPart, [][]any{lead(1, "A-1")}, `
 GET /funnel/v1/cases/CASE/clients/by-email/nobody.RANDOM%40example.com
 GET /funnel/v1/cases/CASE/clients/by-email/c1%40example.com
 POST /funnel/v1/cases/CASE/clients?leadRedirect=true {"email":"c1@example.com","firstName":"Ann1","phone":"+447911123001"}
 `},
-		{"v1 flow B", "name: b\napi: v1\nsheet: {timezone: Europe/London}\n" + clientPart + "activities:" + detailsActivity + `
+		{"v1 flow B", `1) create the client with leadRedirect=true and keep the response without redirecting. 2) Read the activity templates.
+3) Create an activity for template N with status Open. 4) Redirect the client using the url from step 1. 5) After the redirect, for each
+earlier activity, create the activity with status Submitted and its attributes.`, "name: b\napi: v1\nsheet: {timezone: Europe/London}\n" + clientPart + "activities:" + detailsActivity + `
   - {template: Agreement details, attributes: {Agreement number: Agreement no, Amount: Amount, Signed at: Signed}}
   - {template: Sign your claim, status: Open}
 `, [][]any{lead(1, "A-1")}, `
@@ -33,8 +37,10 @@ POST /funnel/v1/cases/CASE/clients/CLIENT1/activities {"activityTemplateId":"100
 POST /funnel/v1/cases/CASE/clients/CLIENT1/activities {"activityTemplateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","attributes":[{"activityAttributeTemplateId":"11000000-0000-4000-8000-000000000001","dateTimeValue":"1980-05-01T00:00:00Z"},{"activityAttributeTemplateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"},{"activityAttributeTemplateId":"11000000-0000-4000-8000-000000000003","boolValue":true}]}
 POST /funnel/v1/cases/CASE/clients/CLIENT1/activities {"activityTemplateId":"10000000-0000-4000-8000-000000000002","status":"Submitted","attributes":[{"activityAttributeTemplateId":"12000000-0000-4000-8000-000000000001","stringValue":"A-1"},{"activityAttributeTemplateId":"12000000-0000-4000-8000-000000000002","doubleValue":1250.5},{"activityAttributeTemplateId":"12000000-0000-4000-8000-000000000003","dateTimeValue":"2026-03-31T08:30:00Z"}]}
 `},
-		{"v2 use case 1", "name: one\napi: v2\n" + clientPart + `
-claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+		{"v2 use case 1", `read templates; create contact with isAdministrator=true; create claim with the contact as administrator and as the only
+claimant; optionally create back-filled activity 1 (status Submitted or Accepted, with workflowName, workflowTemplateIdentifier and
+attributes); create magic link; redirect.`, "name: one\napi: v2\n" + clientPart + `
+claims: [{id: loan, create: first, key: Agreement no, name: "Loan {Agreement no}"}]
 workflow: {name: Batch, template_identifier: WF-1}
 activities:` + detailsActivity, [][]any{lead(1, "A-1")}, `
 GET /funnel/v2/activity-templates
@@ -45,20 +51,23 @@ POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT1"],"cla
 POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"11000000-0000-4000-8000-000000000001","dateTimeValue":"1980-05-01T00:00:00Z"},{"templateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"},{"templateId":"11000000-0000-4000-8000-000000000003","boolValue":true}]}
 POST /funnel/v2/contacts/CLIENT1/magic-link {}
 `},
-		{"v2 use case 2", stepThree, [][]any{lead(1, "A-1")}, `
+		{"v2 use case 2", `create contact; create claim; create activity 1 (completed status, with attributes); create activity 2 (completed status,
+with attributes); create activity 3 with status Open and no attributes; create magic link; redirect.`, strings.Replace(stepThree, "{id: loan,", "{id: loan, create: first,", 1), [][]any{lead(1, "A-1")}, `
 GET /funnel/v2/activity-templates
 GET /funnel/v2/contacts/by-email/nobody.RANDOM%40example.com
 GET /funnel/v2/contacts/by-email/c1%40example.com
 POST /funnel/v2/contacts?isAdministrator=true {"email":"c1@example.com","firstName":"Ann1","phone":"+447911123001"}
-POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"11000000-0000-4000-8000-000000000001","dateTimeValue":"1980-05-01T00:00:00Z"},{"templateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"},{"templateId":"11000000-0000-4000-8000-000000000003","boolValue":true}]}
 POST /funnel/v2/claims {"administratorId":"CLIENT1","claimants":["CLIENT1"],"claimName":"Loan A-1"}
-POST /funnel/v2/activities?claimId=CLAIM3 {"templateId":"10000000-0000-4000-8000-000000000002","status":"Accepted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"12000000-0000-4000-8000-000000000001","stringValue":"A-1"},{"templateId":"12000000-0000-4000-8000-000000000002","doubleValue":1250.5},{"templateId":"12000000-0000-4000-8000-000000000003","dateTimeValue":"2026-03-31T08:30:00Z"}]}
+POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000001","status":"Submitted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"11000000-0000-4000-8000-000000000001","dateTimeValue":"1980-05-01T00:00:00Z"},{"templateId":"11000000-0000-4000-8000-000000000002","stringValue":"1 High Street"},{"templateId":"11000000-0000-4000-8000-000000000003","boolValue":true}]}
+POST /funnel/v2/activities?claimId=CLAIM2 {"templateId":"10000000-0000-4000-8000-000000000002","status":"Accepted","workflowName":"Batch","workflowTemplateIdentifier":"WF-1","attributes":[{"templateId":"12000000-0000-4000-8000-000000000001","stringValue":"A-1"},{"templateId":"12000000-0000-4000-8000-000000000002","doubleValue":1250.5},{"templateId":"12000000-0000-4000-8000-000000000003","dateTimeValue":"2026-03-31T08:30:00Z"}]}
 POST /funnel/v2/activities?contactId=CLIENT1 {"templateId":"10000000-0000-4000-8000-000000000003","status":"Open","workflowName":"Batch","workflowTemplateIdentifier":"WF-1"}
 POST /funnel/v2/contacts/CLIENT1/magic-link {}
 `},
 		// The second client stands between the two rows of the first, and is left
 		// out by its --only.
-		{"v2 use case 3", stepThree, [][]any{lead(1, "A-1"), lead(2, "B-1"), lead(1, "A-2")}, `
+		{"v2 use case 3", `create contact; create case activity 1 with contactId (Submitted, with attributes); create claim 1; create claim activity 2
+with claimId of claim 1; create claim 2; create claim activity 2 with claimId of claim 2; create case activity 3 with contactId and status
+Open; create magic link; redirect.`, stepThree, [][]any{lead(1, "A-1"), lead(2, "B-1"), lead(1, "A-2")}, `
 GET /funnel/v2/activity-templates
 GET /funnel/v2/contacts/by-email/nobody.RANDOM%40example.com
 GET /funnel/v2/contacts/by-email/c1%40example.com
@@ -80,9 +89,41 @@ POST /funnel/v2/contacts/CLIENT1/magic-link {}
 			if diff := cmp.Diff(want, transcript(p.calls)); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
+			if diff := cmp.Diff(created(c.document), p.created()); diff != "" {
+				t.Errorf("what is created, in the document's order (-want +got):\n%s", diff)
+			}
 			s.checkIDs("c1@example.com")
 		})
 	}
+}
+
+var (
+	creates  = regexp.MustCompile(`(?i)\bcreate (?:(?:the|an|back-filled|case|claim) )*(client|contact|claim|activity|magic link)\b`)
+	document = strings.NewReplacer("client create", "create the client", "\n", " ")
+)
+
+// created is what a flow of the document creates, in its order. A contact is the
+// client of version 2.
+func created(flow string) []string {
+	var things []string
+	for _, m := range creates.FindAllStringSubmatch(document.Replace(flow), -1) {
+		things = append(things, strings.Replace(m[1], "contact", "client", 1))
+	}
+	if strings.Contains(flow, "for each\nearlier activity") {
+		things = append(things, "activity") // there are two
+	}
+	return things
+}
+
+// created is what the calls created, in the order of their arrival.
+func (p played) created() []string {
+	var things []string
+	for _, c := range p.calls {
+		if c.Method != "GET" {
+			things = append(things, strings.Replace(c.Kind, "link", "magic link", 1))
+		}
+	}
+	return things
 }
 
 // checkIDs compares what the workbook shows beside every row of a client with

@@ -210,7 +210,7 @@ func TestArchive(t *testing.T) {
 // mustRerun shows that nothing is missing although the sheet is put away.
 func (s *scene) mustRerun(code int) {
 	s.t.Helper()
-	p := runMain(s.t, "", "rerun", "--json", s.path("leads.results.xlsx"))
+	p := runMain(s.t, "", "rerun", "--json", "-m", s.path("mapping.yaml"), s.path("leads.results.xlsx"))
 	if p.code != code || p.summary.Rows.Unchanged != p.summary.Rows.Total {
 		s.t.Errorf("the rerun: exit code %d, %s", p.code, fmt.Sprint(p.summary.Rows))
 	}

@@ -158,7 +158,7 @@ func TestNothingPersonalIsPrinted(t *testing.T) {
 		{"no answer", [][]any{good}, oracle.DropBefore(), 4},
 		{"cut", [][]any{good}, oracle.CreateThenCut(), 4},
 		{"500", [][]any{good}, oracle.CreateThen(oracle.JSON(500, echo)), 4},
-		{"redirect", [][]any{good}, oracle.Answer(oracle.Reply{Status: 302, Header: map[string]string{"Location": "https://x/?t=canary-detail"}}), 4},
+		{"redirect", [][]any{good}, oracle.Answer(oracle.Reply{Status: 302, Header: map[string]string{"Location": "https://x/?t=canary-detail"}}), 3},
 		{"invalid cells", [][]any{
 			with(0, "canary-bad-mail@@x"), with(2, "canary-badphone"), with(3, "canary-date"),
 			with(7, "canary-amount"), with(5, "canary-amount"), with(1, "CanaryName the second"),

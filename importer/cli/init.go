@@ -28,6 +28,7 @@ func (p *program) initCommand() *cli.Command {
 		Description: initHelp,
 		Flags: append(flags,
 			apiFlag("v1 for an environment with a case_id, else v2"),
+			numberFlag("header-row", "the headers are in row `N`", "told by the first rows"),
 			textFlag("out", "o", "the new mapping's `FILE`; default: stdout")),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
@@ -44,7 +45,11 @@ func (p *program) initCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			draft, err := draftOf(sheets)
+			row := c.Int("header-row")
+			if c.IsSet("header-row") && row < 1 {
+				return problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
+			}
+			draft, err := draftOf(sheets, row)
 			if err != nil {
 				return err
 			}
@@ -65,13 +70,14 @@ func (p *program) initCommand() *cli.Command {
 	}
 }
 
-// draftOf reads the headers of the sheets.
-func draftOf(paths []string) (mapping.Draft, error) {
+// draftOf reads the headers of the sheets, which are in one row of all of them.
+// headerRow is that row; 0 takes the one that the first sheet's rows show.
+func draftOf(paths []string, headerRow int) (mapping.Draft, error) {
 	stem := filepath.Base(paths[0])
-	d := mapping.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem))}
+	d := mapping.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem)), HeaderRow: headerRow}
 	var found problem.List
 	for i, path := range paths {
-		header, err := headerOf(path)
+		header, row, err := headerOf(path, d.HeaderRow)
 		if p, ok := errors.AsType[problem.Problem](err); ok {
 			found = append(found, p)
 			continue
@@ -81,30 +87,87 @@ func draftOf(paths []string) (mapping.Draft, error) {
 		}
 		d.Sources = append(d.Sources, filepath.Base(path))
 		if i == 0 {
-			d.Headers = header
+			d.Headers, d.HeaderRow = header, row
 		}
 		d.Headers = slices.DeleteFunc(slices.Clone(d.Headers), func(h string) bool { return !slices.Contains(header, h) })
 	}
 	if err := found.Err(); err != nil {
 		return d, err
 	}
+	if d.HeaderRow == 1 && headerRow == 0 {
+		d.HeaderRow = 0 // as mappings have it unsaid
+	}
 	if !d.Usable() {
 		return d, problem.At(problem.Where{File: paths[0]}, "no-columns", "there is no column that a mapping could name").
-			Hinted("each column needs a header of its own in the first row; of several sheets, the same in all")
+			Hinted("each column needs a header of its own in one row, which --header-row names; of several sheets, the same in all")
 	}
 	return d, nil
 }
 
-func headerOf(path string) ([]string, error) {
+// headerOf reads the headers in a row; 0 finds the row.
+func headerOf(path string, row int) (header []string, at int, err error) {
 	if err := refuseResults(path, path); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	r, err := sheet.Open(path, sheet.Options{})
+	if row == 0 {
+		if row, err = findHeader(path); err != nil {
+			return nil, 0, err
+		}
+	}
+	r, err := sheet.Open(path, sheet.Options{HeaderRow: row})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	header := r.Sheet().Header
-	return header, r.Close()
+	return r.Sheet().Header, row, r.Close()
+}
+
+// findHeader is the row that most likely holds a sheet's headers: the first that
+// holds anything, unless that looks like a title.
+func findHeader(path string) (int, error) {
+	var first error // what is wrong with the first row
+	for row := 1; row <= mapping.SoughtRows; row++ {
+		r, err := sheet.Open(path, sheet.Options{HeaderRow: row})
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			if !movesOn(err) {
+				break
+			}
+			continue
+		}
+		found, err := likelyHeader(r)
+		if err = errors.Join(err, r.Close()); err != nil {
+			return 0, err
+		}
+		return found, nil
+	}
+	return 0, first
+}
+
+// movesOn tells what another row of headers can cure: a row without any, and a
+// title in a text file, whose rows have more fields.
+func movesOn(err error) bool {
+	var p problem.Problem
+	var list problem.List
+	if errors.As(err, &list) {
+		return !slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" })
+	}
+	return errors.As(err, &p) && (p.Code == "no-header" || p.Code == "extra-field")
+}
+
+func likelyHeader(r *sheet.Reader) (int, error) {
+	var rows []mapping.Record
+	for record, err := range r.Records() {
+		if err != nil {
+			return 0, err
+		}
+		record.Cells = slices.Clone(record.Cells)
+		if rows = append(rows, record); len(rows) == mapping.SoughtRows {
+			break
+		}
+	}
+	return mapping.LikelyHeader(r.Sheet(), rows), nil
 }
 
 // writeDraft prints the mapping, or writes it to a new file.

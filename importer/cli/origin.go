@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -128,7 +126,7 @@ func refuseResults(given, copied string) error {
 func planWorkbook(path string, property map[string]string, expected string) error {
 	p := problem.At(problem.Where{File: path}, "plan-workbook", "this is the plan of a dry run, which sent nothing; %s was expected", expected)
 	input := property[inputProperty]
-	line := []string{"claimsheet", "run", "-m", cmp.Or(property[mappingFileProperty], "mapping.yaml")}
+	line := []string{"claimsheet", "run", "-m", "mapping.yaml"}
 	switch {
 	case input == "":
 		return p.Hinted("run the sheet that it was made from")
@@ -141,40 +139,27 @@ func planWorkbook(path string, property map[string]string, expected string) erro
 	return p.Hinted("to import the sheet that it was made from: %s", reports.CommandLine(append(line, input)))
 }
 
-// fill sets the mapping and the environment that are not given to those of the
-// run that wrote the workbook.
-func (o *origin) fill(where *place, envGiven bool) error {
-	if !envGiven {
-		where.env = o.property[environmentNameProperty]
-	}
-	if where.mapping != "" {
-		return nil
-	}
-	where.mapping = o.property[mappingFileProperty]
-	if info, err := os.Stat(where.mapping); err != nil || !info.Mode().IsRegular() {
-		return problem.At(problem.Where{File: o.path}, "no-mapping", "the mapping file that the workbook names, %s, is not there", where.mapping).
-			Hinted("give -m with the file in which the mapping “%s” is now", o.property[mappingProperty])
+// refuses finds what must be as it was in the run that wrote the workbook: the
+// ledger knows steps by the mapping's name.
+func (o *origin) refuses(s *setup) error {
+	if was := o.property[mappingProperty]; was != s.mapping.Name.Text {
+		return problem.At(problem.Where{File: o.path}, "other-mapping", "the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
+			was, s.mapping.Name.Text).
+			Hinted("give -m with the mapping “%s”", was)
 	}
 	return nil
 }
 
-// refuses finds what must be as it was in the run that wrote the workbook: ids
-// of one environment mean nothing in another, and the ledger knows steps by the
-// mapping's name.
-func (o *origin) refuses(s *setup) error {
-	var found problem.List
-	at := problem.Where{File: o.path}
-	if was := o.property[environmentProperty]; was != s.scope {
-		found = append(found, problem.At(at, "other-environment", "the workbook belongs to the environment “%s” (%s), not to “%s” (%s)",
-			o.property[environmentNameProperty], was, s.env.Name, s.scope).
-			Hinted("leave -e out, or run the sheet itself in the other environment"))
+// refusesEnvironment refuses a workbook of another environment: its ids mean
+// nothing in this one.
+func (o *origin) refusesEnvironment(s *setup) error {
+	was := o.property[environmentProperty]
+	if isSameService(was, s.scope) {
+		return nil
 	}
-	if was := o.property[mappingProperty]; was != s.mapping.Name.Text {
-		found = append(found, problem.At(at, "other-mapping", "the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
-			was, s.mapping.Name.Text).
-			Hinted("give -m with the mapping “%s”", was))
-	}
-	return found.Err()
+	return problem.At(problem.Where{File: o.path}, "other-environment", "the workbook belongs to the environment “%s” (%s), not to “%s” (%s)",
+		o.property[environmentNameProperty], was, s.env.Name, s.scope).
+		Hinted("name the environment of the workbook with -e, or run the sheet itself in the other environment")
 }
 
 // refusesKeys is refuses for what is known only of a bound mapping.

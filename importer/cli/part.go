@@ -27,6 +27,7 @@ type part struct {
 	target target
 	rows   int // as the first pass counted them
 	hidden hiddenRows
+	layout *layout
 	ruler  reports.Ruler
 }
 
@@ -49,7 +50,7 @@ func (o runOptions) parts(s *setup, known *ledger.Ledger, id string, started tim
 				other, src.input.given).Hinted("rename one of the sheets, or run them one after the other"))
 		}
 		takenBy[absolute(path)] = src.input.given
-		parts = append(parts, &part{source: src, table: i,
+		parts = append(parts, &part{source: src, table: i, layout: newLayout(s, i),
 			record: o.runRecord(s, src, id, started),
 			target: target{path: path, format: o.format, dryRun: o.dryRun, ledger: known}})
 	}
@@ -89,7 +90,7 @@ func (o runOptions) defaultOutput(path string) string {
 func (o runOptions) runRecord(s *setup, src *source, id string, started time.Time) ledger.Run {
 	return ledger.Run{
 		ID: id, Environment: s.scope, EnvironmentName: s.env.Name,
-		Mapping: s.mapping.Name.Text, MappingFile: s.mapping.File, MappingDigest: s.mapping.Digest,
+		Mapping: s.mapping.Name.Text, MappingFile: absolute(s.mapping.File), MappingDigest: s.mapping.Digest,
 		Input: src.input.given, InputDigest: src.input.digest, KeptInput: src.input.path,
 		Version: Version, Started: started.UTC(),
 	}
@@ -102,6 +103,7 @@ func (p *part) sheet() mapping.Sheet { return p.source.sheet(p.table) }
 func (p *part) see(record mapping.Record) {
 	p.rows++
 	p.ruler.Measure(record)
+	p.layout.see(record)
 	if record.Hidden {
 		p.hidden.note(record.Row)
 	}
@@ -142,14 +144,20 @@ func checkTargets(ctx context.Context, parts []*part, now time.Time) error {
 	return found.Err()
 }
 
-// survey makes the first pass over all the sheets, and refuses one with too few
-// rows.
+// survey makes the first pass over all the sheets. It refuses one with too few
+// rows or a title for its header, and typed cells whose attribute nobody gave a
+// type.
 func (p *program) survey(ctx context.Context, o runOptions, s *setup, parts []*part) (*importer.Survey, error) {
 	survey, err := importer.Take(ctx, s.binding, s.rows, !o.dryRun)
 	if err != nil {
 		return nil, err
 	}
+	found, untyped := s.binding.CheckTypes(survey.Typed)
+	sayWarnings(p.Err, untyped)
 	for _, part := range parts {
+		wrong, warnings := part.layout.verdict()
+		found = append(found, wrong...)
+		sayWarnings(p.Err, warnings)
 		if !s.mapping.Sheet.SkipHidden {
 			sayProblems(p.Err, part.hidden.taken(part.sheet()))
 		}
@@ -157,7 +165,7 @@ func (p *program) survey(ctx context.Context, o runOptions, s *setup, parts []*p
 			return nil, tooFewRows(part, o.minRows)
 		}
 	}
-	return survey, nil
+	return survey, found.Err()
 }
 
 func runsOf(parts []*part) []string {

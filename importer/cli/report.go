@@ -13,7 +13,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 const reportHelp = `A RUN is its id, or as many of its first characters as tell it from others; claimsheet history lists them. Without one it
@@ -67,15 +66,15 @@ func (p *program) report(ctx context.Context, where place, prefix, out, password
 		return err
 	}
 	place, err := to.placement(ctx, time.Now())
-	if err == nil {
-		err = place.MakeRoom()
-	}
 	if err != nil {
 		return err
 	}
-	written, err := reports.WriteWorkbook(place.Path, past.book(ctx, d.known))
+	written, err := place.WriteWorkbook(past.book(ctx, d.known))
 	if err != nil {
 		return err
+	}
+	if written.Aside != "" {
+		sayProblems(p.Err, problem.List{keptAside(to.path, written.Aside, d.where.command("rerun", written.Aside))})
 	}
 	if err := d.known.NoteOutput(run.ID, absolute(written.Path), written.Digest); err != nil {
 		return err

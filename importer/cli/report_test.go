@@ -104,7 +104,7 @@ func TestReportOfEverySample(t *testing.T) {
 	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
 		t.Run(name, func(t *testing.T) {
 			w := workplace{t: t, dir: t.TempDir()}
-			must(t, os.CopyFS(w.dir, os.DirFS(filepath.Join(root, "samples", name))))
+			must(t, copySample(filepath.Join(root, "samples", name), w.dir))
 			if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 1 { // every sample has invalid rows
 				t.Fatalf("exit code %d\n%s", got.code, got.err)
 			}
@@ -131,7 +131,9 @@ func TestReportWritesWhereTheRunDid(t *testing.T) {
 		t.Errorf("written again (-first +again):\n%s", diff)
 	}
 	editWorkbook(t, results, func(f *excelize.File) { must(t, f.SetCellValue("Results", "A2", "mine")) })
-	w.must("report")
+	if got := w.claimsheet("report"); got.code != 0 || !strings.Contains(got.err, "[output-edited]") {
+		t.Errorf("over an edited workbook: exit code %d\n%s", got.code, got.err)
+	}
 	if kept, _ := filepath.Glob(w.path("leads.results-*.xlsx")); len(kept) != 1 {
 		t.Errorf("the edited workbook was kept as %q, want one file", kept)
 	}

@@ -23,17 +23,17 @@ func (p *program) rerunCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			o.yes = c.Bool("yes")
 			if o.sheets, err = expandAll(c.Args().Slice()); err != nil {
 				return err
 			}
 			if o.origins, err = readOrigins(o.sheets, o.password.value); err != nil {
 				return err
 			}
-			if err := o.origins[0].fill(&o.place, c.IsSet("env")); err != nil {
+			if err := o.fromLedger(c.Context, c.IsSet("env")); err != nil {
 				return err
 			}
 			p.attended.where = o.place
-			o.yes = c.Bool("yes")
 			return p.run(c.Context, o)
 		},
 	}
@@ -41,8 +41,8 @@ func (p *program) rerunCommand() *cli.Command {
 
 func rerunFlags() []cli.Flag {
 	flags := placeFlags()
-	flags[0] = textFlag("mapping", "m", "the mapping `FILE`; default: the one that the workbook names")
-	flags[1] = textFlag("env", "e", "the `ENVIRONMENT`; default: the one that the workbook names")
+	flags[0] = textFlag("mapping", "m", "the mapping `FILE`; default: that of the run, as the ledger recorded it")
+	flags[1] = textFlag("env", "e", "the `ENVIRONMENT`; default: that of the run, as the ledger recorded it")
 	flags = append(flags,
 		textFlag("out", "o", "the new results workbook's `FILE`; default: the workbook itself; an edited one is kept under another name"),
 		switchFlag("yes", "when the ledger is gone, take the ids from the workbook without asking"))

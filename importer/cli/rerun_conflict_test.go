@@ -121,7 +121,7 @@ func TestRerunConflictWithoutLedger(t *testing.T) {
 	s.rerun()
 	s.loseLedger()
 	sent := s.sent()
-	p := s.rerun("--yes")
+	p := s.rerunWithout("--yes")
 	if p.summary.Rows.Invalid == 0 || s.sent() != sent {
 		t.Fatalf("rows %+v, %d sent\n%s", p.summary.Rows, s.sent()-sent, p.err)
 	}

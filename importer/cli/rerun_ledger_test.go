@@ -96,7 +96,7 @@ func TestRerunWithoutLedger(t *testing.T) {
 			before := shown(t, s.results())
 			s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 			s.loseLedger()
-			p := s.main(test.typed, append(append([]string{"rerun", "--json"}, test.flags...), s.results())...)
+			p := s.main(test.typed, append(append([]string{"rerun", "--json", "-m", s.path("mapping.yaml")}, test.flags...), s.results())...)
 			if p.code != 4 {
 				t.Fatalf("exit code %d, want 4\n%s", p.code, p.err)
 			}
@@ -114,7 +114,7 @@ func TestRerunWithoutLedgerAsks(t *testing.T) {
 	s := newRerunScene(t)
 	s.loseLedger()
 	sent := s.sent()
-	command := "claimsheet rerun --yes -m " + s.path("mapping.yaml") + " -e uat " + s.results()
+	command := "claimsheet rerun --yes -m " + s.path("mapping.yaml") + " " + s.results()
 	for _, test := range []struct {
 		name, typed, says string
 		flags             []string
@@ -124,7 +124,7 @@ func TestRerunWithoutLedgerAsks(t *testing.T) {
 		{"a dry run", "yes\n", "[dry-run-ledger]", []string{"--yes", "--dry-run"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := s.main(test.typed, append(append([]string{"rerun", "--json"}, test.flags...), s.results())...)
+			p := s.main(test.typed, append(append([]string{"rerun", "--json", "-m", s.path("mapping.yaml")}, test.flags...), s.results())...)
 			if p.code != 3 || !strings.Contains(p.err, test.says) || s.sent() != sent {
 				t.Errorf("exit code %d, want 3 and %s; %d sent\n%s", p.code, test.says, s.sent()-sent, p.err)
 			}
@@ -151,7 +151,7 @@ func TestRerunWithoutLedgerNeedsAll(t *testing.T) {
 			must(t, os.WriteFile(s.results(), untouched, 0o600))
 			s.edit(func(f *excelize.File) { change(t, f) })
 			sent := s.sent()
-			if p := s.rerun("--yes"); p.code != 2 || !strings.Contains(p.err, "[steps-missing]") || s.sent() != sent {
+			if p := s.rerunWithout("--yes"); p.code != 2 || !strings.Contains(p.err, "[steps-missing]") || s.sent() != sent {
 				t.Errorf("exit code %d, %d sent\n%s", p.code, s.sent()-sent, p.err)
 			}
 		})
@@ -169,7 +169,7 @@ func TestRerunWithoutLedgerKeepsWhatLostItsID(t *testing.T) {
 	s.edit(erase)
 	s.loseLedger()
 	sent := s.sent()
-	if p := s.rerun("--yes"); p.code != 4 || p.summary.Rows.Uncertain != 2 || s.sent() != sent {
+	if p := s.rerunWithout("--yes"); p.code != 4 || p.summary.Rows.Uncertain != 2 || s.sent() != sent {
 		t.Fatalf("exit code %d, rows %+v, %d sent\n%s", p.code, p.summary.Rows, s.sent()-sent, p.err)
 	}
 }

@@ -87,7 +87,7 @@ func TestRerunLibreOfficeWorkbook(t *testing.T) {
 	must(t, os.WriteFile(results, data, 0o600))
 	before := shown(t, results)
 
-	p := runMain(t, "", "rerun", "--json", "--yes", "-m", mapping, results)
+	p := runMain(t, "", "rerun", "--json", "--yes", "-m", mapping, "-e", "sandbox", results)
 	if p.code != 0 || p.summary.Rows.Done != 1 || p.summary.Rows.Unchanged != 3 {
 		t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
 	}

@@ -208,7 +208,20 @@ func runMain(t *testing.T, in string, args ...string) outcome {
 // rerun runs the results workbook again.
 func (s *rerunScene) rerun(flags ...string) outcome {
 	s.t.Helper()
-	return s.main("", append(append([]string{"rerun", "--json"}, flags...), s.results())...)
+	return s.main("", s.rerunArgs(flags...)...)
+}
+
+// rerunArgs are the words of a rerun, which finds its run in the scene's ledger;
+// the test's working directory is another one.
+func (s *rerunScene) rerunArgs(flags ...string) []string {
+	args := append([]string{"rerun", "--json", "--state", s.path(".claimsheet")}, flags...)
+	return append(args, s.results())
+}
+
+// rerunWithout is a rerun that no ledger leads to its mapping.
+func (s *rerunScene) rerunWithout(flags ...string) outcome {
+	s.t.Helper()
+	return s.main("", s.rerunArgs(append([]string{"-m", s.path("mapping.yaml")}, flags...)...)...)
 }
 
 // edit changes the results workbook as a person would.

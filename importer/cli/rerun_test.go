@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,8 +9,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/xuri/excelize/v2"
+
+	"claimsheet/importer/cli"
 )
 
 // client4 is what is known of client 4: its claim may or may not be there.
@@ -151,23 +155,102 @@ func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
 	s.edit(func(f *excelize.File) { set(t, f, "Note", 2, "a remark") })
 	edited, err := os.ReadFile(s.results())
 	must(t, err)
-	if p := s.rerun("-o", s.path("other.xlsx")); p.code != 4 || p.summary.Results != s.path("other.xlsx") {
+	if p := s.rerun("-o", s.path("other.xlsx")); p.code != 4 || p.summary.Results != s.path("other.xlsx") || strings.Contains(p.err, "[output-edited]") {
 		t.Fatalf("exit code %d, results %s\n%s", p.code, p.summary.Results, p.err)
 	}
 	if now, err := os.ReadFile(s.results()); err != nil || string(now) != string(edited) {
 		t.Errorf("with -o the workbook itself changed (%v)", err)
 	}
-	s.rerun()
-	aside, err := filepath.Glob(s.path("leads.results-*.xlsx"))
-	must(t, err)
-	if len(aside) != 1 {
-		t.Fatalf("%d copies of the edited workbook", len(aside))
-	}
-	if kept, err := os.ReadFile(aside[0]); err != nil || string(kept) != string(edited) {
+	p := s.rerun()
+	aside := s.aside()
+	if kept, err := os.ReadFile(aside); err != nil || string(kept) != string(edited) {
 		t.Errorf("the copy is not the edited workbook (%v)", err)
+	}
+	want := s.results() + ": is not as the last run wrote it; what was here is kept as " + aside + " [output-edited]\n" +
+		"  hint: the corrections in it were used in this run\n"
+	if !strings.Contains(p.err, want) {
+		t.Errorf("want\n%sgot\n%s", want, p.err)
 	}
 	if note := shown(t, s.results())["c1@example.com"]["Note"]; note != "a remark" {
 		t.Errorf("the new workbook's note is %q", note)
+	}
+	s.keepsWorkbook("a rerun that has nothing to keep", func() outcome { return s.rerun() }, "")
+}
+
+// aside is the one edited workbook that is kept.
+func (s *rerunScene) aside() string {
+	s.t.Helper()
+	kept, err := filepath.Glob(s.path("leads.results-*.xlsx"))
+	must(s.t, err)
+	if len(kept) != 1 {
+		s.t.Fatalf("%d edited workbooks are kept", len(kept))
+	}
+	return kept[0]
+}
+
+// TestEditedWorkbookIsKeptAndNamed: commands that do not read the edited workbook
+// say where it is and how its corrections come in after all.
+func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
+	for _, command := range []string{"run", "report"} {
+		t.Run(command, func(t *testing.T) {
+			s := newRerunScene(t)
+			s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
+			var words []string
+			if command == "run" {
+				words = []string{"-m", s.path("mapping.yaml"), "--quiet", s.path("leads.xlsx")}
+			} else {
+				words = []string{"-m", s.path("mapping.yaml")}
+			}
+			var out, diagnostics bytes.Buffer
+			cli.Main(t.Context(), append([]string{command}, words...), cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
+			aside := s.aside()
+			_, again, found := strings.Cut(diagnostics.String(), "to use them: claimsheet ")
+			again, _, _ = strings.Cut(again, "\n")
+			if !found || !strings.Contains(diagnostics.String(), "is kept as "+aside) {
+				t.Fatalf("the edited workbook is kept as %s, and this says nothing of it:\n%s", aside, &diagnostics)
+			}
+			if p := s.main("", append([]string{"rerun", "--json"}, strings.Fields(again)[1:]...)...); p.summary.Rows.Done != 1 {
+				t.Errorf("claimsheet %s: exit code %d, rows %+v\n%s", again, p.code, p.summary.Rows, p.err)
+			}
+		})
+	}
+}
+
+// TestEditedWorkbookIsNeverMissing: whenever the program is killed, the same
+// command finds the workbook that it was given.
+func TestEditedWorkbookIsNeverMissing(t *testing.T) {
+	s := newRerunScene(t)
+	for range 5 {
+		s.edit(func(f *excelize.File) { set(t, f, "Note", 2, time.Now().String()) })
+		s.keepsWorkbook("a rerun", func() outcome { return s.rerun() }, "[output-edited]")
+	}
+}
+
+// keepsWorkbook does something that must say said while the results workbook is
+// watched, which must be there all the time.
+func (s *rerunScene) keepsWorkbook(what string, do func() outcome, said string) {
+	s.t.Helper()
+	stop, missing := make(chan struct{}), make(chan bool)
+	go func() {
+		gone := false
+		for {
+			select {
+			case <-stop:
+				missing <- gone
+				return
+			default:
+				_, err := os.Stat(s.results())
+				gone = gone || err != nil
+			}
+		}
+	}()
+	p := do()
+	close(stop)
+	if <-missing {
+		s.t.Errorf("%s: for a while there was no workbook at its place", what)
+	}
+	if !strings.Contains(p.err, said) || said == "" && strings.Contains(p.err, "[output-edited]") {
+		s.t.Errorf("%s: want %q\n%s", what, said, p.err)
 	}
 }
 
@@ -216,8 +299,8 @@ func TestRerunRefuses(t *testing.T) {
 		name, code string
 		args       func() []string
 	}{
-		{"another environment", "[other-environment]", func() []string { return []string{"rerun", "-e", "live", s.results()} }},
-		{"the sandbox", "[other-environment]", func() []string { return []string{"rerun", "-e", "sandbox", s.results()} }},
+		{"another environment", "[other-environment]", func() []string { return s.rerunArgs("-e", "live") }},
+		{"the sandbox", "[other-environment]", func() []string { return s.rerunArgs("-e", "sandbox") }},
 		{"a lead sheet", "[not-results]", func() []string { return []string{"rerun", s.path("leads.xlsx")} }},
 		{"no file", "[no-file]", func() []string { return []string{"rerun", s.path("none.xlsx")} }},
 		{"a plan", "[plan-workbook]", func() []string {
@@ -229,7 +312,7 @@ func TestRerunRefuses(t *testing.T) {
 		}},
 		{"the mapping moved", "[no-mapping]", func() []string {
 			must(t, os.Rename(s.path("mapping.yaml"), s.path("moved.yaml")))
-			return []string{"rerun", s.results()}
+			return s.rerunArgs()
 		}},
 		{"another mapping", "[other-mapping]", func() []string {
 			write(t, s.path("other.yaml"), strings.Replace(rerunMapping, "name: loans", "name: cars", 1))
@@ -237,10 +320,10 @@ func TestRerunRefuses(t *testing.T) {
 		}},
 		{"other keys", "[identity-changed]", func() []string {
 			write(t, s.path("mapping.yaml"), strings.Replace(rerunMapping, "key: E-mail", "key: Name", 1))
-			return []string{"rerun", s.results()}
+			return s.rerunArgs()
 		}},
 		{"a copy without its ledger", "[other-ledger]", func() []string {
-			return []string{"rerun", "--yes", "--state", s.path("elsewhere"), s.results()}
+			return []string{"rerun", "--yes", "-m", s.path("mapping.yaml"), "--state", s.path("elsewhere"), s.results()}
 		}},
 		{"run instead of rerun", "[results-workbook]", func() []string {
 			return []string{"run", "-m", s.path("mapping.yaml"), s.results()}

@@ -53,12 +53,20 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	sayProblems(p.Err, append(r.setup.warnings, notices...))
+	sayWarnings(p.Err, append(r.setup.warnings, notices...))
 	if r.books, err = openBooks(r.setup, o.dryRun); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
 			r.setup.keepInputs() // the run that holds the ledger may be reading the same copies
 		}
 		return err
+	}
+	if err := r.settleScope(ctx); err != nil {
+		return err
+	}
+	for _, from := range o.origins {
+		if err := from.refusesEnvironment(r.setup); err != nil {
+			return err
+		}
 	}
 	if r.parts, err = o.parts(r.setup, r.books.known, a.run, r.started); err != nil {
 		return err
@@ -90,9 +98,11 @@ func (r *running) look(ctx context.Context, p *program) (err error) {
 	if r.job, err = r.options.job(r.setup, r.books, r.survey, runsOf(r.parts)); err != nil {
 		return err
 	}
-	if err := r.options.vet(ctx, r.job, r.setup, r.survey); err != nil {
+	grown, err := r.options.vet(ctx, r.job, r.setup, r.survey)
+	if err != nil {
 		return err
 	}
+	sayProblems(p.Err, grown)
 	r.recall, err = p.recall(ctx, r.options, r.setup, r.books)
 	return err
 }
@@ -114,7 +124,7 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	}
 	if s := r.setup; !r.options.dryRun {
 		s.keepInputs()
-		if err := r.books.known.SetDefinition(s.scope, s.mapping.Name.Text, s.binding.Definition()); err != nil {
+		if err := r.define(ctx); err != nil {
 			return nil, err
 		}
 		r.job.Emergency = p.openEmergency(p.attended.run, r.books.known, r.places)
@@ -126,4 +136,14 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	plans, err = r.recall.before(ctx, plans, p.attended.run)
 	r.recall.Keep(r.job)
 	return plans, err
+}
+
+// define remembers what the names of the mapping's steps are made from.
+func (r *running) define(ctx context.Context) error {
+	s, known := r.setup, r.books.known
+	then, _, err := known.Definition(ctx, s.scope, s.mapping.Name.Text)
+	if err != nil {
+		return err
+	}
+	return known.SetDefinition(s.scope, s.mapping.Name.Text, s.binding.Definition(then))
 }

@@ -99,6 +99,14 @@ func sayProblems(w io.Writer, list problem.List) {
 	}
 }
 
+// sayWarnings prints every warning, however many there are: each names something
+// that nobody would look for elsewhere.
+func sayWarnings(w io.Writer, list problem.List) {
+	for _, p := range list {
+		sayProblems(w, problem.List{p})
+	}
+}
+
 // oneLine keeps a text from forging lines of its own: names of sheets, columns
 // and templates come from files.
 func oneLine(s string) string {

@@ -400,7 +400,7 @@ func TestC5_TheSandboxSaysSo(t *testing.T) {
 	if _, err := os.Stat(s.path(".claimsheet/ledger.db")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the sandbox has used the environments' ledger: %v", err)
 	}
-	code, printed = s.exec("rerun", "-e", "uat", s.path("leads.results.xlsx"))
+	code, printed = s.exec("rerun", "-m", s.path("mapping.yaml"), "-e", "uat", s.path("leads.results.xlsx"))
 	if code != 2 || !strings.Contains(printed, "other-environment") || len(s.oracle.Calls()) > 0 {
 		t.Errorf("exit code %d, %d calls\n%s", code, len(s.oracle.Calls()), printed)
 	}

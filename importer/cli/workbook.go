@@ -83,7 +83,7 @@ func (p *program) saySummary(e *running, summary importer.Summary, signalled boo
 	case e.why != nil:
 		words.Stopped = e.why.Error()
 	case signalled:
-		words.Stopped = "a signal ended the run; what was in flight was finished"
+		words.Stopped, words.Interrupted = "a signal ended the run; what was in flight was finished", true
 	}
 	if err := reports.WriteSummary(p.Out, summary, words); err != nil {
 		return err
@@ -155,18 +155,18 @@ func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, sum
 		return err
 	}
 	place, err := part.target.placement(ctx, time.Now())
-	if err == nil {
-		err = place.MakeRoom()
-	}
 	if err != nil {
 		return err
 	}
-	write := reports.WriteWorkbook
+	write := place.WriteWorkbook
 	if part.target.format == formatCSV {
-		write = reports.WriteCSV
+		write = place.WriteCSV
 	}
-	written, err := write(place.Path, book)
+	written, err := write(book)
 	if err != nil {
+		return err
+	}
+	if err := p.sayKept(e, part, written); err != nil {
 		return err
 	}
 	if written.Path != part.target.path {
@@ -236,8 +236,12 @@ func (e *running) book(ctx context.Context, part *part, summary importer.Summary
 	if len(e.parts) > 1 {
 		book.Facts = append(book.Facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(e.parts))})
 	}
-	for _, name := range s.binding.Untyped() {
-		book.Facts = append(book.Facts, reports.Fact{Label: "Sent as Text for want of a type", Text: name})
+	named := map[string]bool{}
+	for _, u := range s.binding.Untyped() {
+		if name := u.Name(); !named[name] {
+			named[name] = true
+			book.Facts = append(book.Facts, reports.Fact{Label: "Sent as Text, because nobody says the type", Text: name})
+		}
 	}
 	book.Facts = append(book.Facts, unknownFacts(s.service.Unknown())...)
 	return book

@@ -32,10 +32,28 @@ func (l *Ledger) SetDefinition(environment, mapping, definition string) error {
 	})
 }
 
+// Definitions are what SetDefinition last stored for the mappings of an
+// environment, by their names.
+func (l *Ledger) Definitions(ctx context.Context, environment string) (map[string]string, error) {
+	list, err := gather(stream(ctx, l.read, func(rows *sql.Rows) (d [2]string, err error) {
+		err = rows.Scan(&d[0], &d[1])
+		return d, err
+	}, `SELECT mapping, definition FROM definitions WHERE environment = ? AND mapping NOT IN ('', ?)`, environment, movedTo))
+	definitions := map[string]string{}
+	for _, d := range list {
+		definitions[d[0]] = d[1]
+	}
+	return definitions, err
+}
+
+// created are the states of steps that were created, or may have been.
+const created = `('intent', 'done', 'uncertain', 'parked', 'given up')`
+
 // ClaimedElsewhere tells whether any of these claim steps, named as under
-// mapping, is done for the client under another mapping's name, and under
-// which: the first in alphabetical order. One that is done under mapping's own
-// name too will not be made again, whoever else has made one like it.
+// mapping, was or may have been created for the client under another mapping's
+// name, and under which: the first in alphabetical order. One for which that is
+// so under mapping's own name too will not be made again, whoever else has made
+// one like it.
 func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner Owner, mapping string, steps []string) (otherMapping string, ok bool, err error) {
 	names, err := json.Marshal(steps)
 	if err != nil {
@@ -44,10 +62,10 @@ func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner Owner, mapping stri
 	err = l.read.QueryRowContext(ctx, `
 		SELECT s.mapping FROM owners o JOIN steps s ON s.owner = o.id
 		WHERE o.environment = ? AND o.space = ? AND o.client = ?
-			AND s.kind = 'claim' AND s.state = 'done' AND s.mapping <> ?
+			AND s.kind = 'claim' AND s.state IN `+created+` AND s.mapping <> ?
 			AND s.step IN (SELECT value FROM json_each(?))
 			AND NOT EXISTS (SELECT 1 FROM steps own
-				WHERE own.owner = s.owner AND own.mapping = ? AND own.step = s.step AND own.state = 'done')
+				WHERE own.owner = s.owner AND own.mapping = ? AND own.step = s.step AND own.state IN `+created+`)
 		ORDER BY s.mapping LIMIT 1`,
 		owner.Environment, owner.Space, owner.Client, mapping, string(names), mapping).Scan(&otherMapping)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -56,15 +74,26 @@ func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner Owner, mapping stri
 	return otherMapping, err == nil, err
 }
 
-// OtherMappings are the names of mappings other than this one that have made
-// claims in an environment, in alphabetical order. With none, ClaimedElsewhere
+// HasSteps tells whether a mapping has steps in an environment whose names begin
+// with a text, for any client, but for those that were surely not created.
+func (l *Ledger) HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error) {
+	err = l.read.QueryRowContext(ctx, `
+		SELECT EXISTS (SELECT 1 FROM steps s JOIN owners o ON o.id = s.owner
+			WHERE o.environment = ? AND s.mapping = ? AND s.state IN `+created+`
+				AND substr(s.step, 1, length(?)) = ?)`,
+		environment, mapping, prefix, prefix).Scan(&has)
+	return has, err
+}
+
+// OtherMappings are the names of mappings other than this one that have, or may
+// have, made claims in an environment, in alphabetical order. With none, ClaimedElsewhere
 // finds nothing for any client.
 func (l *Ledger) OtherMappings(ctx context.Context, environment, mapping string) ([]string, error) {
 	return gather(stream(ctx, l.read, func(rows *sql.Rows) (name string, err error) {
 		err = rows.Scan(&name)
 		return name, err
 	}, `SELECT DISTINCT s.mapping FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.kind = 'claim' AND s.state = 'done' AND s.mapping <> ? AND o.environment = ?
+		WHERE s.kind = 'claim' AND s.state IN `+created+` AND s.mapping <> ? AND o.environment = ?
 		ORDER BY s.mapping`, mapping, environment))
 }
 

@@ -48,6 +48,7 @@ func claims(t *testing.T) *ledger.Ledger {
 		{jane("alpha", "claim/card/1"), ledger.Done, "claim"},
 		{jane("cards", "claim/card/2"), ledger.Failed, "claim"},
 		{jane("late", "claim/loan/1"), ledger.Failed, "claim"},
+		{jane("doubt", "claim/card/3"), ledger.Uncertain, "claim"},
 		{jane("links", "link"), ledger.Done, "link"},
 		{john, ledger.Done, "claim"},
 		{live, ledger.Done, "claim"},
@@ -74,7 +75,9 @@ func TestClaimedElsewhere(t *testing.T) {
 		{"loans-2", []string{"claim/loan/1"}, "loans"},
 		{"loans-2", []string{"claim/loan/9", "claim/loan/1"}, "loans"},
 		{"loans-2", []string{"claim/card/1"}, "alpha"}, // of two names the first
-		{"loans-2", []string{"claim/card/2"}, ""},      // not done
+		{"loans-2", []string{"claim/card/2"}, ""},      // surely not made
+		{"loans-2", []string{"claim/card/3"}, "doubt"}, // perhaps made
+		{"doubt", []string{"claim/card/3"}, ""},        // it stands in its own way
 		{"loans-2", []string{"link"}, ""},              // not a claim
 		{"cards", []string{"claim/card/1"}, ""},        // its own too
 		{"cards", []string{"claim/card/1", "claim/loan/1"}, "loans"},
@@ -92,8 +95,8 @@ func TestClaimedElsewhere(t *testing.T) {
 func TestOtherMappings(t *testing.T) {
 	l := claims(t)
 	for mapping, want := range map[string][]string{
-		"loans":   {"alpha", "cards", "zebra"},
-		"loans-2": {"alpha", "cards", "loans", "zebra"},
+		"loans":   {"alpha", "cards", "doubt", "zebra"},
+		"loans-2": {"alpha", "cards", "doubt", "loans", "zebra"},
 	} {
 		got, err := l.OtherMappings(t.Context(), jane("", "").Environment, mapping)
 		do(t, err)
@@ -120,4 +123,26 @@ func TestKnows(t *testing.T) {
 	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Intent, At: noon, Kind: "client"}))
 	same(t, "after it", knows(jane("", "").Environment), true)
 	same(t, "elsewhere", knows("https://live.example.com/api"), false)
+}
+
+func TestHasSteps(t *testing.T) {
+	l := claims(t)
+	for _, test := range []struct {
+		mapping, prefix string
+		want            bool
+	}{
+		{"cards", "claim/card/1", true},
+		{"cards", "claim/card/", true},
+		{"cards", "claim/card/2", false}, // surely not made
+		{"doubt", "claim/card/3", true},
+		{"cards", "claim/c%", false},
+		{"loans", "claim/card/", false},
+	} {
+		has, err := l.HasSteps(t.Context(), jane("", "").Environment, test.mapping, test.prefix)
+		do(t, err)
+		same(t, test.mapping+" "+test.prefix, has, test.want)
+	}
+	has, err := l.HasSteps(t.Context(), "https://test.example.com", "cards", "claim/")
+	do(t, err)
+	same(t, "elsewhere", has, false)
 }

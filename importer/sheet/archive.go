@@ -82,22 +82,7 @@ func (a *archive) open(name string, limit uint64) (*part, error) {
 	if err != nil {
 		return nil, partError(f.Name, err)
 	}
-	return &part{name: f.Name, size: size, ReadCloser: r}, nil
-}
-
-// part is an open part; its errors name it.
-type part struct {
-	name string
-	size uint64 // unpacked
-	io.ReadCloser
-}
-
-func (p *part) Read(b []byte) (int, error) {
-	n, err := p.ReadCloser.Read(b)
-	if err != nil && err != io.EOF {
-		err = partError(p.name, err)
-	}
-	return n, err
+	return newPart(f.Name, size, r)
 }
 
 func tooLarge(why string) problem.Problem {

@@ -49,12 +49,14 @@ func openWorkbook(file io.ReaderAt, size int64, o Options) (*Reader, error) {
 func readTab(a *archive, b *workbook, part string) (*tab, error) {
 	t := &tab{archive: a, part: part, strings: &sharedStrings{}, date1904: b.date1904}
 	var err error
-	if i := find(b.related, "styles"); i >= 0 {
+	// Programs name parts that they do not write when nothing would be in them.
+	// A cell that needs one is damage: see readCell.
+	if i := find(b.related, "styles"); i >= 0 && a.has(b.related[i].target) {
 		if t.styles, err = readStyles(a, b.related[i].target); err != nil {
 			return nil, err
 		}
 	}
-	if i := find(b.related, "sharedStrings"); i >= 0 {
+	if i := find(b.related, "sharedStrings"); i >= 0 && a.has(b.related[i].target) {
 		if t.strings, err = readStrings(a, b.related[i].target); err != nil {
 			return nil, err
 		}

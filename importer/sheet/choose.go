@@ -16,7 +16,7 @@ func (b *workbook) choose(name string) (sheetEntry, string, error) {
 			return sheetEntry{}, "", damaged(b.part, "a sheet has no part")
 		}
 		if part == "" {
-			continue // a chart, a dialogue or a macro sheet
+			continue // a chart, a dialogue, a macro sheet or a module
 		}
 		if name == "" && !e.hidden || name != "" && e.name == name {
 			return e, part, nil
@@ -32,8 +32,11 @@ func (b *workbook) choose(name string) (sheetEntry, string, error) {
 }
 
 // worksheet is the part of a tab, "" when the tab is no worksheet; ok is false
-// when it has no part at all.
+// when it should have a part and has none.
 func (b *workbook) worksheet(e sheetEntry) (part string, ok bool) {
+	if e.module {
+		return "", true
+	}
 	for _, r := range b.related {
 		if r.id != e.id {
 			continue

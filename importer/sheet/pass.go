@@ -45,6 +45,7 @@ type pass struct {
 	cover   cover
 
 	row    int            // the row being read, 0 before the first
+	hidden bool           // it is hidden
 	column int            // the cell being read, -1 before the row's first
 	found  []cell         // cells of the row that have a value
 	buf    []byte         // their texts, but for shared strings
@@ -93,7 +94,7 @@ func (p *pass) sheetData() error {
 		case err != nil:
 			return err
 		case t == endTag:
-			return nil
+			return p.deliver()
 		case t == startTag && string(p.name) == "row":
 			err = p.readRow()
 		case t == startTag || p.isText():
@@ -105,20 +106,28 @@ func (p *pass) sheetData() error {
 	}
 }
 
-// readRow reads a row, whose start tag was just scanned, and delivers it.
+// readRow reads a row, whose start tag was just scanned. Programs write a row in
+// pieces, so it is delivered when another begins.
 func (p *pass) readRow() error {
-	hidden, err := p.rowAttributes()
+	row, hidden, err := p.rowAttributes()
 	if err != nil {
 		return err
 	}
-	p.found, p.buf, p.column = p.found[:0], p.buf[:0], -1
+	if row > p.row {
+		if err := p.deliver(); err != nil || p.stopped {
+			return err
+		}
+		p.row, p.column, p.hidden = row, -1, false
+		p.found, p.buf = p.found[:0], p.buf[:0]
+	}
+	p.hidden = p.hidden || hidden
 	for {
 		t, err := p.next()
 		switch {
 		case err != nil:
 			return err
 		case t == endTag:
-			return p.deliver(hidden)
+			return nil
 		case t == startTag && string(p.name) == "c":
 			if err = p.readCell(); err == nil && len(p.buf) > maxRecord {
 				err = p.damaged("row %d holds more than 16 MiB of text", p.row)
@@ -134,8 +143,10 @@ func (p *pass) readRow() error {
 	}
 }
 
-func (p *pass) rowAttributes() (hidden bool, err error) {
-	row := p.row + 1
+// rowAttributes reads a row's number, which is that of the row before or
+// greater.
+func (p *pass) rowAttributes() (row int, hidden bool, err error) {
+	row = p.row + 1
 	for {
 		name, value, ok := p.attribute()
 		if !ok {
@@ -144,24 +155,23 @@ func (p *pass) rowAttributes() (hidden bool, err error) {
 		switch string(name) {
 		case "r":
 			if row, ok = rowNumber(value); !ok {
-				return false, p.damaged("after row %d stands a row whose number is none of a sheet's", p.row)
+				return 0, false, p.damaged("after row %d stands a row whose number is none of a sheet's", p.row)
 			}
 		case "hidden":
 			if hidden, ok = boolean(string(value)); !ok {
-				return false, p.damaged("whether row %d is hidden cannot be told; expected 1, 0, true or false", row)
+				return 0, false, p.damaged("whether row %d is hidden cannot be told; expected 1, 0, true or false", row)
 			}
 		}
 	}
-	if row <= p.row || row > maxRows {
-		return false, p.damaged("row %d stands after row %d", row, p.row)
+	if row < p.row || row > maxRows {
+		return 0, false, p.damaged("row %d stands after row %d", row, p.row)
 	}
-	p.row = row
-	return hidden, nil
+	return row, hidden, nil
 }
 
 // deliver hands the row over unless it has no value. The record's cells are
 // used again, so those of the row before are emptied first.
-func (p *pass) deliver(hidden bool) error {
+func (p *pass) deliver() error {
 	if len(p.found) == 0 {
 		return nil
 	}
@@ -185,7 +195,7 @@ func (p *pass) deliver(hidden bool) error {
 	}
 	p.cells = cells
 	if len(cells) > 0 {
-		p.stopped = !p.yield(mapping.Record{Row: p.row, Cells: cells, Hidden: hidden}, nil)
+		p.stopped = !p.yield(mapping.Record{Row: p.row, Cells: cells, Hidden: p.hidden}, nil)
 	}
 	return nil
 }

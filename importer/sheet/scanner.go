@@ -3,6 +3,7 @@ package sheet
 import (
 	"bytes"
 	"io"
+	"strings"
 )
 
 // maxToken bounds one tag, one comment or one stretch of text. A cell holds
@@ -28,16 +29,18 @@ const (
 // scanner cuts the XML of a part into tokens, in one pass. It checks what
 // tells a whole document from a damaged one: tags match, the root element ends,
 // nothing but white space follows it. Document types are refused, for entities
-// are the classic way to blow up a reader, and so is any encoding but UTF-8.
+// are the classic way to blow up a reader, and so is any encoding but UTF-8 and
+// UTF-16, which the part turns into UTF-8.
 // Namespaces are not resolved: names are compared by their local part.
 //
 // Byte slices that it gives out are valid until the next call of next.
 type scanner struct {
-	part string // its name, for errors
-	r    io.Reader
-	buf  []byte
-	pos  int // buf[pos:end] is not scanned yet
-	end  int
+	part     string // its name, for errors
+	encoding string // in which the part is written; what is read is UTF-8 always
+	r        io.Reader
+	buf      []byte
+	pos      int // buf[pos:end] is not scanned yet
+	end      int
 
 	name  []byte // of the element whose tag was scanned, without its prefix
 	attrs []byte // the inside of the start tag after its name
@@ -53,7 +56,7 @@ type scanner struct {
 }
 
 func newScanner(p *part) *scanner {
-	return &scanner{part: p.name, r: p, buf: make([]byte, min(scanBuffer, p.size+64))}
+	return &scanner{part: p.name, encoding: p.encoding, r: p, buf: make([]byte, min(scanBuffer, p.size+64))}
 }
 
 // depth is the number of open elements.
@@ -123,7 +126,7 @@ func (s *scanner) start() error {
 	case bytes.HasPrefix(head, []byte("\xEF\xBB\xBF")):
 		s.pos += 3
 	case head[0] == 0xFE || head[0] == 0xFF || head[0] == 0 || head[1] == 0:
-		return s.damaged("it is not written in UTF-8")
+		return s.damaged("it is not written in UTF-8 or UTF-16")
 	}
 	return nil
 }
@@ -302,10 +305,15 @@ func (s *scanner) scanInstruction() error {
 		if !ok {
 			return s.fault
 		}
-		if string(key) == "encoding" && !bytes.EqualFold(value, []byte("utf-8")) && !bytes.EqualFold(value, []byte("us-ascii")) {
-			return s.damaged("it is not written in UTF-8")
+		if string(key) == "encoding" && !s.isWrittenIn(string(value)) {
+			return s.damaged("it is not written in UTF-8 or UTF-16")
 		}
 	}
+}
+
+// isWrittenIn tells whether the encoding that a part declares is its own.
+func (s *scanner) isWrittenIn(declared string) bool {
+	return strings.EqualFold(declared, s.encoding) || s.encoding == inUTF8 && strings.EqualFold(declared, "us-ascii")
 }
 
 // skip passes over the rest of the element whose start tag was just scanned.

@@ -1,52 +1,110 @@
 package sheet
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // maxStyles bounds the cell styles; spreadsheet programs stop at 65,490.
 const maxStyles = 1 << 17
 
+// stylesPart is what the part of the styles says, as far as it matters here.
+type stylesPart struct {
+	codes                   map[int]string // of the number formats
+	ids                     []int          // of each cell style's number format
+	alternatives, fallbacks int            // among the cell styles
+}
+
 // readStyles gives the format of each cell style, by its number. Styles that
 // share a number format share its *format; nil is General.
 func readStyles(a *archive, name string) ([]*format, error) {
-	codes := map[int]string{}
-	var ids []int
-	err := a.walk(name, maxPartBytes, func(s *scanner, path []string) error {
-		switch {
-		case len(path) == 1 && path[0] != "styleSheet":
-			return s.damaged("it does not hold styles")
-		case len(path) > 2 && path[1] == "numFmts" && path[len(path)-1] == "numFmt": // Excel puts some into an AlternateContent
-			attrs, err := s.attributes()
-			if err != nil {
-				return err
-			}
-			id, err := strconv.Atoi(attrs["numFmtId"])
-			if err != nil {
-				return s.damaged("a number format has no number")
-			}
-			codes[id] = string(decodeEscapes([]byte(attrs["formatCode"]), 0))
-		case at(path, "styleSheet", "cellXfs", "xf"):
-			attrs, err := s.attributes()
-			if err != nil {
-				return err
-			}
-			id := 0 // the default
-			if v, ok := attrs["numFmtId"]; ok {
-				if id, err = strconv.Atoi(v); err != nil {
-					return s.damaged("a cell style has no number format")
-				}
-			}
-			if ids = append(ids, id); len(ids) > maxStyles {
-				return s.damaged("it holds more cell styles than a workbook can")
-			}
-		case len(path) == 3 && path[1] == "cellXfs" && path[2] != "extLst":
-			return s.damaged("among its cell styles stands what is none") // cells name styles by their place
-		}
-		return nil
-	})
+	p := &stylesPart{codes: map[int]string{}}
+	err := a.walk(name, maxPartBytes, p.visit)
+	if err == nil && p.alternatives != p.fallbacks {
+		err = damaged(name, "a cell style has alternatives, and none for programs that know none of them")
+	}
 	if err != nil {
 		return nil, err
 	}
-	return compileStyles(ids, codes), nil
+	return compileStyles(p.ids, p.codes), nil
+}
+
+func (p *stylesPart) visit(s *scanner, path []string) error {
+	n := len(path)
+	switch {
+	case n == 1 && path[0] != "styleSheet":
+		return s.damaged("it does not hold styles")
+	case n > 2 && path[1] == "numFmts" && path[n-1] == "numFmt": // Excel puts some into an AlternateContent
+		return p.addFormat(s)
+	case n < 3 || path[1] != "cellXfs":
+		return nil
+	case n == 3 && path[2] == "xf":
+		return p.addStyle(s)
+	case n == 3 && path[2] == "AlternateContent": // Hancom's programs write them; Excel reads their fallback
+		p.alternatives++
+	case n == 3 && path[2] != "extLst":
+		return s.damaged("among its cell styles stands what is none") // cells name styles by their place
+	case n == 4 && path[2] == "AlternateContent" && path[3] == "Fallback":
+		p.fallbacks++
+	case n == 5 && path[2] == "AlternateContent" && path[3] == "Fallback":
+		if path[4] != "xf" {
+			return s.damaged("among its cell styles stands what is none")
+		}
+		return p.addStyle(s)
+	}
+	return nil
+}
+
+func (p *stylesPart) addFormat(s *scanner) error {
+	attrs, err := s.attributes()
+	if err != nil {
+		return err
+	}
+	id, err := strconv.Atoi(attrs["numFmtId"])
+	if err != nil {
+		return s.damaged("a number format has no number")
+	}
+	p.codes[id] = string(decodeEscapes([]byte(attrs["formatCode"]), 0))
+	return nil
+}
+
+func (p *stylesPart) addStyle(s *scanner) error {
+	attrs, err := s.attributes()
+	if err != nil {
+		return err
+	}
+	id := 0 // the default
+	if v, ok := attrs["numFmtId"]; ok {
+		if id, err = strconv.Atoi(v); err != nil {
+			return s.damaged("a cell style has no number format")
+		}
+	}
+	if p.ids = append(p.ids, id); len(p.ids) > maxStyles {
+		return s.damaged("it holds more cell styles than a workbook can")
+	}
+	return nil
+}
+
+// lostFormat is that of a cell with a style in a workbook without styles. It
+// matters to numbers only.
+var lostFormat = &format{}
+
+// style finds a cell's format by its s attribute. An empty one is the first
+// style; one beyond the last is none, as spreadsheet programs take it. ok is
+// false for what is no number.
+func (t *tab) style(value []byte) (f *format, ok bool) {
+	n, ok := index(value)
+	switch {
+	case ok && n < len(t.styles):
+		return t.styles[n], true
+	case len(bytes.Trim(value, "0123456789")) > 0:
+		return nil, false
+	case len(value) == 0 && len(t.styles) > 0:
+		return t.styles[0], true
+	case len(t.styles) == 0 && len(bytes.Trim(value, "0")) > 0:
+		return lostFormat, true
+	}
+	return nil, true
 }
 
 func compileStyles(ids []int, codes map[int]string) []*format {

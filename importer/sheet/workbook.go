@@ -19,6 +19,7 @@ type workbook struct {
 type sheetEntry struct {
 	name   string
 	id     string // of the relation to its part
+	module bool   // a module of Visual Basic, which has no part
 	hidden bool   // hidden or very hidden
 }
 
@@ -87,6 +88,9 @@ func (b *workbook) visit(s *scanner, path []string) error {
 		default:
 			return s.damaged("whether a sheet is hidden cannot be told; expected a state of visible, hidden or veryHidden")
 		}
+		// Excel lists the module sheets of old workbooks, hidden, with an empty id.
+		id, has := attrs["id"]
+		e.module = e.hidden && has && id == ""
 		if b.sheets = append(b.sheets, e); len(b.sheets) > maxEntries {
 			return s.damaged("it names more sheets than there can be parts")
 		}

@@ -1,0 +1,95 @@
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/oracle"
+)
+
+// TestRedirectsEndTheRun has one request of the second client redirected: the
+// run ends with exit code 3, nothing more is sent, and the rest is not started.
+// A 302 or 303 is also what a service says that has done it: the step is
+// uncertain then and is never sent again; any other was not acted upon, and the
+// next run sends it.
+func TestRedirectsEndTheRun(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for kind, step := range map[string]string{
+			"client": "client c2@example.com", "claim": "claim c2@example.com/Loan A-2",
+			"activity": "activity c2@example.com Your details", "link": "link c2@example.com",
+		} {
+			t.Run(fmt.Sprint(status, " ", kind), func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, stepThree, leads(4))
+				moved := oracle.Reply{Status: status, Header: map[string]string{"Location": "/elsewhere"}}
+				done := status == 302 || status == 303
+				fault := oracle.Answer(moved)
+				if done {
+					fault = oracle.CreateThen(moved)
+				}
+				s.oracle.Play(oracle.Once(onStep(step), fault))
+				p := s.mustRun(3, "--concurrency", "1")
+				if last := p.steps()[len(p.steps())-1]; last != step {
+					t.Errorf("%s was sent after the redirect", last)
+				}
+				if last := p.calls[len(p.calls)-1]; last.Step != step {
+					t.Errorf("%s %s was sent after the redirect", last.Method, last.Path)
+				}
+				own := map[bool]string{true: "uncertain", false: "not started"}[done]
+				if diff := cmp.Diff([]string{"done", own, "not started", "not started"}, column(s.results(), "Import status")); diff != "" {
+					t.Errorf("statuses (-want +got):\n%s", diff)
+				}
+				if !strings.Contains(p.err, fmt.Sprintf("HTTP %d", status)) || !strings.Contains(p.err, "check base_url") {
+					t.Errorf("it does not say why:\n%s", p.err)
+				}
+				s.checkPromise()
+				second := s.run()
+				if sent := strings.Contains(strings.Join(second.steps(), "\n"), step); sent == done {
+					t.Errorf("exit code %d; sent again: %v", second.code, sent)
+				}
+				s.checkPromise()
+			})
+		}
+	}
+}
+
+// TestRedirectedQuestionsEndTheRun: a look-up, or the templates, that are
+// redirected end the run before anything is created.
+func TestRedirectedQuestionsEndTheRun(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for _, kind := range []string{"templates", "lookup"} {
+			t.Run(fmt.Sprint(status, " ", kind), func(t *testing.T) {
+				t.Parallel()
+				s := newScene(t, stepThree, leads(3))
+				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+					if c.Kind == kind && (kind == "templates" || strings.Contains(c.Path, "c1%40")) {
+						return oracle.Answer(oracle.Reply{Status: status})
+					}
+					return oracle.Fault{}
+				})
+				p := s.mustRun(3)
+				if len(p.posts()) > 0 || kind == "lookup" && p.summary.Rows.NotStarted != 3 {
+					t.Errorf("created %v, rows %+v", p.posts(), p.summary.Rows)
+				}
+				if !strings.Contains(p.err, fmt.Sprintf("HTTP %d", status)) || !strings.Contains(p.err, "check base_url") {
+					t.Errorf("it does not say why:\n%s", p.err)
+				}
+			})
+		}
+	}
+}
+
+// TestRedirectsByARule: what the environment's errors rules say of a redirect
+// comes first.
+func TestRedirectsByARule(t *testing.T) {
+	s := newScene(t, stepThree, leads(3))
+	s.environment("errors: [{status: 303, means: failed, hint: Call the desk.}]")
+	s.oracle.Play(oracle.Once(onStep("claim c2@example.com/Loan A-2"), oracle.Answer(oracle.Reply{Status: 303})))
+	s.mustRun(1)
+	if diff := cmp.Diff([]string{"done", "failed", "done"}, column(s.results(), "Import status")); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}

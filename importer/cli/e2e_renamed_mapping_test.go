@@ -1,0 +1,88 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"claimsheet/importer/oracle"
+)
+
+const (
+	byOwnNumber = "\nclient:\n  key: Agreement no\n  existing: create\n  fields: {email: {column: E-mail, type: Email}}\n"
+	v1Details   = "\napi: v1\nsheet: {timezone: Europe/London}\n" + clientPart + "activities:" + detailsActivity
+	v2Details   = "\napi: v2\n" + clientPart + "workflow: {name: Batch, template_identifier: WF-1}\nactivities:" + detailsActivity
+	v2Claims    = "\napi: v2\n" + clientPart + "claims: [{key: Agreement no, name: \"{Agreement no}\"}]\n"
+)
+
+// TestAMappingIsRenamed gives a mapping another name between two nights. What
+// was done, is uncertain or was given up under the old name would be made again.
+func TestAMappingIsRenamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		mapping string
+		doubt   string // the kind of step whose answer is a 500
+		giveUp  bool
+	}{
+		"v1 activities":            {mapping: v1Details},
+		"v1 activities, uncertain": {mapping: v1Details, doubt: "activity"},
+		"v2 without claims":        {mapping: v2Details},
+		"links alone":              {mapping: "\napi: v2\n" + clientPart},
+		"a link, uncertain":        {mapping: "\napi: v2\n" + clientPart, doubt: "link"},
+		"a claim, done":            {mapping: v2Claims},
+		"a claim, uncertain":       {mapping: v2Claims, doubt: "claim"},
+		"a claim, given up":        {mapping: v2Claims, doubt: "claim", giveUp: true},
+		"a key space of its own":   {mapping: "\napi: v2" + byOwnNumber},
+		"the same, v1":             {mapping: "\napi: v1" + byOwnNumber},
+	} {
+		for _, workers := range []string{"2", "8"} {
+			t.Run(name+" "+workers, func(t *testing.T) {
+				s := newScene(t, "name: night"+c.mapping, leads(2))
+				if c.doubt != "" {
+					s.sheet(leads(1)) // with what is done, one step is in doubt
+					s.oracle.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == c.doubt },
+						oracle.CreateThen(oracle.JSON(500, `{}`))))
+				}
+				if p := s.run("--concurrency", workers); (p.code == 4) != (c.doubt != "") {
+					t.Fatalf("exit code %d\n%s", p.code, p.err)
+				}
+				if c.giveUp {
+					s.settle("--give-up", "claim/claim/A-1")
+				}
+				s.mapping("name: evening" + c.mapping)
+				for _, rows := range [][][]any{leads(2), {lead(3, "A-3"), lead(2, "A-2"), lead(1, "A-1")}} {
+					s.sheet(rows)
+					for _, flags := range [][]string{{"--dry-run"}, {"--concurrency", workers}} {
+						p := s.mustRun(2, flags...)
+						if len(p.posts()) > 0 || !strings.Contains(p.err, "“night”") || !strings.Contains(p.err, "--new-identity") {
+							t.Errorf("created %v\n%s", p.posts(), p.err)
+						}
+					}
+				}
+				if p := s.run("--new-identity"); p.code == 2 {
+					t.Errorf("refused in spite of --new-identity\n%s", p.err)
+				}
+				if p := s.run(); p.code == 2 {
+					t.Errorf("refused the night after\n%s", p.err)
+				}
+			})
+		}
+	}
+}
+
+// TestAnotherCampaignIsNoRenaming: campaigns that are defined otherwise, or that
+// are for other clients, need no flag.
+func TestAnotherCampaignIsNoRenaming(t *testing.T) {
+	s := newScene(t, "name: night"+v2Details, leads(2))
+	s.mustRun(0)
+	s.sheet([][]any{lead(8, "A-8")})
+	s.mapping("name: others" + v2Details)
+	s.mustRun(0)
+	s.sheet(leads(2))
+	s.mapping("name: more" + strings.Replace(v2Details, "activities:", "activities:\n  - {template: Handler review, assigned: true, status: Open}", 1))
+	if p := s.mustRun(0); p.posts()["activity"] != 4 {
+		t.Errorf("created %v", p.posts())
+	}
+	s.mapping("name: night" + v2Details)
+	if p := s.mustRun(0); len(p.posts()) > 0 {
+		t.Errorf("created %v", p.posts())
+	}
+}

@@ -1,0 +1,161 @@
+// Package safefile opens files that other users of the machine could have
+// planted. It decides whose word a file is: one that belongs to the user who
+// runs the program, or to root, and that nobody else can write to.
+//
+// Windows has no owners and modes of this kind: there the checks of owner and
+// mode pass, and the folders' own rights decide.
+package safefile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"claimsheet/mapping/problem"
+)
+
+// Read returns the whole of a configuration file of at most limit bytes. It
+// refuses what Open refuses, what Check refuses, and a symbolic link that
+// another user has made. The error is a problem.Problem.
+func Read(path string, limit int64) ([]byte, error) {
+	if err := checkLink(path); err != nil {
+		return nil, err
+	}
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if err := Check(path, info); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, problem.At(problem.Where{File: path}, "too-large", "the file is larger than %s; what belongs here takes a few kilobytes", size(limit))
+	}
+	return data, nil
+}
+
+// Open opens a regular file for reading. A pipe, a device or a folder is
+// refused at once instead of being waited for. Links are followed. The error is
+// a problem.Problem.
+func Open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = unreadable(path, err)
+	case !info.Mode().IsRegular():
+		p := problem.At(problem.Where{File: path}, "not-a-file", "this is %s, not a file", Kind(info))
+		if info.Mode()&fs.ModeNamedPipe != 0 {
+			p = p.Hinted("write it to a file first: pipes, and <(…) of the shell, are not read")
+		}
+		err = p
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Check refuses a file or folder that belongs to another user than the one who
+// runs the program or root, and one that others can write to. The group of the
+// same number as the owner is the owner's own. The error is a problem.Problem.
+func Check(path string, info fs.FileInfo) error {
+	at := problem.Where{File: path}
+	if !trusted(info) {
+		return problem.At(at, "other-owner", "the file belongs to another user (%s), who could change what this user does with it", ownerOf(info)).
+			Hinted("use a copy of your own, or run as that user")
+	}
+	if rights := forbidden(info); rights != "" {
+		return problem.At(at, "others-can-write", "other users can write to the file (mode %04o), and so could change what this user does with it", info.Mode().Perm()).
+			Hinted("chmod %s-w %s", rights, path)
+	}
+	return nil
+}
+
+// CheckPath refuses what Check refuses of the file at path, and a symbolic link
+// that another user has made; what is not there passes. The error is a
+// problem.Problem.
+func CheckPath(path string) error {
+	if err := checkLink(path); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // whoever opens it says what is wrong with it
+	}
+	return Check(path, info)
+}
+
+// Owner refuses a file or folder of another user than the one who runs the
+// program or root; what is not there passes. A link is judged itself, not what
+// it leads to. The error is a problem.Problem.
+func Owner(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || trusted(info) {
+		return nil // whoever opens it says what is wrong with it
+	}
+	return problem.At(problem.Where{File: path}, "other-owner", "this belongs to another user (%s), who could change what it says", ownerOf(info)).
+		Hinted("use a folder of your own (--state), or run as that user")
+}
+
+// Kind says what a file is that is not a regular one.
+func Kind(info fs.FileInfo) string {
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	}
+	return "a special file"
+}
+
+// checkLink refuses a link of another user: it could be turned to another of
+// this user's files, which would pass every other check.
+func checkLink(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 || trusted(info) {
+		return nil
+	}
+	return problem.At(problem.Where{File: path}, "other-owner", "this is a link that another user (%s) has made and can turn elsewhere", ownerOf(info)).
+		Hinted("name the file itself")
+}
+
+func unreadable(path string, err error) problem.Problem {
+	at := problem.Where{File: path}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return problem.At(at, "no-file", "there is no such file")
+	case errors.Is(err, fs.ErrPermission):
+		return problem.At(at, "no-access", "the file may not be read by this user")
+	}
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	return problem.At(at, "unreadable", "the file cannot be read: %v", err)
+}
+
+func size(bytes int64) string {
+	if bytes >= 1<<20 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d KiB", bytes>>10)
+}

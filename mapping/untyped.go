@@ -1,0 +1,132 @@
+package mapping
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"claimsheet/mapping/problem"
+)
+
+// Untyped is an attribute of the mapping whose data type neither the service
+// nor the mapping says. It is sent as Text, which must not go unnoticed.
+type Untyped struct {
+	Template  string // the activity template's name
+	Attribute string
+	At        problem.Where // in the mapping file
+
+	rule *ValueRule
+}
+
+// Name is Template/Attribute.
+func (u Untyped) Name() string { return u.Template + "/" + u.Attribute }
+
+// warning says that the attribute is sent as Text, and how to say its type.
+func (u Untyped) warning() problem.Problem {
+	return problem.At(u.At, "untyped", "neither the service nor the mapping says the type of “%s” of “%s”: it is sent as Text", u.Attribute, u.Template).
+		Hinted("say what it is: %s", u.yaml(Text))
+}
+
+// yaml is what to write in the mapping to give the attribute a type.
+func (u Untyped) yaml(t Type) string {
+	if source := u.rule; source.Column.Text != "" && source.At == source.Column.At { // a bare column
+		return quote(u.Attribute) + ": {column: " + quote(source.Column.Text) + ", type: " + string(t) + "}"
+	}
+	return "add type: " + string(t) + " to “" + u.Attribute + "”"
+}
+
+// Untyped lists the attributes whose type nobody says, as the mapping lists
+// them.
+func (b *Binding) Untyped() []Untyped { return b.untyped }
+
+// noteUntyped notes an attribute whose type nobody says, once for each place in
+// the mapping, and returns its number from 1. What the mapping itself says in a
+// typed way, or reads by an option that only another type has, is an error.
+func (b *binder) noteUntyped(template string, attr *AttributeRule) int {
+	at := problem.Where{File: b.file, Line: attr.Name.At.Line, Column: attr.Name.At.Column}
+	for i, u := range b.untyped {
+		if u.At == at { // the same attribute on another claims entry
+			return i + 1
+		}
+	}
+	u := Untyped{Template: template, Attribute: attr.Name.Text, At: at, rule: &attr.Value}
+	b.untyped = append(b.untyped, u)
+	rule := &attr.Value
+	refuse := func(at Place, what string, t Type) {
+		b.wrongAt(at, "untyped", "neither the service nor the mapping says the type of “%s” of “%s”, and %s", u.Attribute, template, what).
+			Hint = "say what it is: " + u.yaml(t) + textInstead
+	}
+	if t := rule.likelyType(); t != Text {
+		refuse(rule.optionsAt(), "it has an option of another type than Text", t)
+	}
+	if rule.hasConstant && rule.constantKind != TextCell {
+		refuse(rule.Constant.At, "its constant is "+rule.constantKind.inWords()+", which would be sent as Text", rule.constantKind.likelyType(Cell{}))
+	}
+	if rule.Default != nil && rule.defaultKind != TextCell {
+		refuse(rule.Default.At, "its default is "+rule.defaultKind.inWords()+", which would be sent as Text", rule.defaultKind.likelyType(Cell{}))
+	}
+	return len(b.untyped)
+}
+
+const textInstead = "; where it is a text all the same, type: Text"
+
+// likelyType is the type that the options of a value are for.
+func (v *ValueRule) likelyType() Type {
+	switch {
+	case v.Type.Text != "":
+		return Type(v.Type.Text)
+	case v.Format.Text != "":
+		return Date
+	case v.Checked != nil || v.Unchecked != nil:
+		return Checkbox
+	}
+	return Text
+}
+
+// scalarKind is what YAML takes a value for; what is in quotes is a text.
+func scalarKind(n *yaml.Node) CellKind {
+	switch n.ShortTag() {
+	case "!!bool":
+		return Bool
+	case "!!int", "!!float":
+		return Number
+	case "!!timestamp":
+		return DateCell
+	}
+	return TextCell
+}
+
+// isTyped tells that a file says more of a cell than that it is a text.
+func (k CellKind) isTyped() bool { return k == Number || k == DateCell || k == Bool }
+
+func (k CellKind) inWords() string {
+	switch k {
+	case Number:
+		return "a number"
+	case DateCell:
+		return "a date"
+	case Bool:
+		return "a boolean"
+	}
+	return "a text"
+}
+
+// likelyType is the type to propose for a cell, or for a constant where there is
+// none.
+func (k CellKind) likelyType(c Cell) Type {
+	switch k {
+	case Number:
+		if strings.ContainsAny(c.Format, "$£€¥") {
+			return Currency
+		}
+		return Numeric
+	case DateCell:
+		if strings.Contains(c.Shown, ":") {
+			return DateTime
+		}
+		return Date
+	case Bool:
+		return Checkbox
+	}
+	return Text
+}

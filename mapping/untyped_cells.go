@@ -1,0 +1,119 @@
+package mapping
+
+import (
+	"fmt"
+	"time"
+
+	"claimsheet/mapping/problem"
+)
+
+// TypedCell is a date, number or boolean under an attribute whose type nobody
+// says: it would be sent as Text.
+type TypedCell struct {
+	untyped int // the attribute's number, from 1
+	row     Row
+	column  int
+	kind    CellKind
+	likely  Type
+	made    bool // not the cell is typed but what an expression makes of the row
+}
+
+// noteTyped notes the row's typed cell under an attribute whose type nobody
+// says.
+func (r *reader) noteTyped(v *boundValue) {
+	if v.untyped == 0 {
+		return
+	}
+	if c, ok := v.typedCell(r.record); ok {
+		c.untyped, c.row = v.untyped, r.lead.Row
+		r.lead.Typed = append(r.lead.Typed, c)
+	}
+}
+
+// typedCell is the first typed cell that a row's value is made from. Of several
+// columns of which the first filled one counts, it is that one; a text and an
+// expression are made from all of theirs. What an expression makes of texts may
+// be typed too.
+func (v *boundValue) typedCell(r Record) (TypedCell, bool) {
+	for _, c := range v.columns {
+		switch cell := r.Cell(c); {
+		case cell.Kind.isTyped():
+			return TypedCell{column: c, kind: cell.Kind, likely: cell.Kind.likelyType(cell)}, true
+		case v.expr == nil && v.text == nil && !cell.IsEmpty():
+			return TypedCell{}, false
+		}
+	}
+	if v.expr == nil {
+		return TypedCell{}, false
+	}
+	kind, ok := v.expr.typed(r)
+	return TypedCell{kind: kind, likely: kind.likelyType(Cell{}), made: true}, ok
+}
+
+// typed tells whether the expression gives something else than a text for a
+// row, and what.
+func (e *expression) typed(r Record) (CellKind, bool) {
+	out, err := e.run(r)
+	if err != nil {
+		return Empty, false // the row is refused for it
+	}
+	switch out.(type) {
+	case bool:
+		return Bool, true
+	case int, int64, float64:
+		return Number, true
+	case time.Time:
+		return DateCell, true
+	}
+	return Empty, false
+}
+
+// TypedCells counts the typed cells under attributes whose type nobody says, of
+// the rows of a run. The zero value has none. It is not safe for concurrent
+// use.
+type TypedCells struct {
+	found map[int]*typedCount // by the attribute's number
+}
+
+type typedCount struct {
+	first TypedCell
+	count int
+}
+
+// Add counts a row's cells. The rows come in the order of the sheets.
+func (t *TypedCells) Add(cells []TypedCell) {
+	for _, c := range cells {
+		if t.found == nil {
+			t.found = map[int]*typedCount{}
+		}
+		if t.found[c.untyped] == nil {
+			t.found[c.untyped] = &typedCount{first: c}
+		}
+		t.found[c.untyped].count++
+	}
+}
+
+// CheckTypes looks at the attributes whose type nobody says. Where cells under
+// one are typed that is an error: sent as Text, a date would be no date at the
+// service. The others are warned of. Each stands in one of the lists, once.
+func (b *Binding) CheckTypes(cells TypedCells) (wrong, warnings problem.List) {
+	for i, u := range b.untyped {
+		c := cells.found[i+1]
+		if c == nil {
+			warnings = append(warnings, u.warning())
+			continue
+		}
+		what, more := b.At(c.first.column, c.first.row).String()+" holds ", ""
+		if c.first.made {
+			what = "its expression gives for " + b.AtRow(c.first.row).String() + " "
+		}
+		if c.count > 1 {
+			more = fmt.Sprintf(" (the first of %d)", c.count)
+		}
+		wrong = append(wrong, problem.At(u.At, "untyped",
+			"neither the service nor the mapping says the type of “%s” of “%s”, and %s%s%s, which would be sent as Text",
+			u.Attribute, u.Template, what, c.first.kind.inWords(), more).
+			Hinted("say what it is: %s%s", u.yaml(c.first.likely), textInstead))
+	}
+	return wrong, warnings
+}

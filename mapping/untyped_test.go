@@ -1,0 +1,143 @@
+package mapping_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping"
+)
+
+// typedRows is a sheet whose cells are of every kind.
+func typedRows() (mapping.Sheet, []mapping.Record) {
+	sheet, _ := leads("No | Word | Day | Moment | Number | Money | Tick")
+	number := func(raw, format string) mapping.Cell {
+		return mapping.Cell{Kind: mapping.Number, Raw: raw, Shown: raw, Format: format}
+	}
+	row := mapping.Record{Row: 2, Cells: []mapping.Cell{
+		text("L1"), text("blue"), {Kind: mapping.DateCell, Raw: "29221", Shown: "1980-01-01", Format: "dd/mm/yyyy"},
+		{Kind: mapping.DateCell, Raw: "29221.5", Shown: "1980-01-01T12:00:00", Format: "dd/mm/yyyy hh:mm"},
+		number("12", ""), number("1250.5", "£#,##0.00"), {Kind: mapping.Bool, Raw: "1", Shown: "TRUE"},
+	}}
+	second := mapping.Record{Row: 3, Cells: append([]mapping.Cell{text("L2")}, row.Cells[1:]...)}
+	return sheet, []mapping.Record{row, second}
+}
+
+// refusedTypes are the hints at typed cells under an attribute that nobody
+// typed, read from a source as the mapping writes it.
+func refusedTypes(t *testing.T, source string) []string {
+	t.Helper()
+	sheet, records := typedRows()
+	b := mustBind(t, `name: a
+api: v2
+client: {key: No, existing: create, fields: {no: No}}
+workflow: {name: w}
+claims: [{key: No, name: "{No}", columns: {alias: Number}}]
+activities:
+  - {template: T, on: claim, attributes: {A: `+source+`}}
+`, sheet, service(template("T", "A")))
+	var cells mapping.TypedCells
+	for _, r := range records {
+		cells.Add(b.Read(r).Typed)
+	}
+	var hints []string
+	wrong, warnings := b.CheckTypes(cells)
+	if len(wrong)+len(warnings) != len(b.Untyped()) {
+		t.Errorf("%s: of %d attributes that nobody typed %d are refused and %d warned of", source, len(b.Untyped()), len(wrong), len(warnings))
+	}
+	for _, p := range wrong {
+		hint, _, _ := strings.Cut(p.Hint, ";")
+		hints = append(hints, p.Error(), hint)
+	}
+	return hints
+}
+
+// Where nobody says a type, a cell that is no text is refused whatever reads
+// it, with the first cell, how many there are, and what to write.
+func TestTypedCellsNeedAType(t *testing.T) {
+	const begins = "mapping.yaml:7:43: neither the service nor the mapping says the type of “A” of “T”, and "
+	said := func(cell, kind string) string {
+		return begins + "Leads!" + cell + " holds " + kind + " (the first of 2), which would be sent as Text [untyped]"
+	}
+	made := func(kind string) string {
+		return begins + "its expression gives for Leads!2 " + kind + " (the first of 2), which would be sent as Text [untyped]"
+	}
+	for source, want := range map[string][]string{
+		"Word":                                nil,
+		"Day":                                 {said("C2", "a date"), "say what it is: A: {column: Day, type: Date}"},
+		"Moment":                              {said("D2", "a date"), "say what it is: A: {column: Moment, type: DateTime}"},
+		"Number":                              {said("E2", "a number"), "say what it is: A: {column: Number, type: Number}"},
+		"Money":                               {said("F2", "a number"), "say what it is: A: {column: Money, type: Currency}"},
+		"Tick":                                {said("G2", "a boolean"), "say what it is: A: {column: Tick, type: Checkbox}"},
+		"alias":                               {said("E2", "a number"), "say what it is: A: {column: alias, type: Number}"},
+		"{column: Number, required: true}":    {said("E2", "a number"), "say what it is: add type: Number to “A”"},
+		`{column: Number, values: {"12": x}}`: {said("E2", "a number"), "say what it is: add type: Number to “A”"},
+		"{first_of: [Word, Number]}":          nil,
+		"{first_of: [Number, Word]}":          {said("E2", "a number"), "say what it is: add type: Number to “A”"},
+		`{text: "{Word} and {Word}"}`:         nil,
+		`{text: "{Word} {Number}"}`:           {said("E2", "a number"), "say what it is: add type: Number to “A”"},
+		`{expr: 'col("Word") + "!"'}`:         nil,
+		`{expr: 'has("Tick")'}`:               {said("G2", "a boolean"), "say what it is: add type: Checkbox to “A”"},
+		`{expr: 'has("Word")'}`:               {made("a boolean"), "say what it is: add type: Checkbox to “A”"},
+		`{expr: '1 + 1'}`:                     {made("a number"), "say what it is: add type: Number to “A”"},
+		`{expr: 'num("Number") * 2'}`:         {said("E2", "a number"), "say what it is: add type: Number to “A”"},
+		`{value: "12"}`:                       nil,
+		"{column: Day, type: Text}":           nil,
+		"{column: Day, type: Date}":           nil,
+	} {
+		if d := cmp.Diff(want, refusedTypes(t, source)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", source, d)
+		}
+	}
+}
+
+// A constant and a default that are no text for YAML need a type too, and so
+// does an option that only another type has.
+func TestTypedConstantsNeedAType(t *testing.T) {
+	sheet, _ := typedRows()
+	for source, want := range map[string]string{
+		"{value: true}":                                "its constant is a boolean, which would be sent as Text",
+		"{value: 12.5}":                                "its constant is a number, which would be sent as Text",
+		"{value: 2026-01-31}":                          "its constant is a date, which would be sent as Text",
+		"{column: Word, default: 0}":                   "its default is a number, which would be sent as Text",
+		"{column: Word, format: dd/mm/yyyy}":           "it has an option of another type than Text",
+		"{column: Word, checked: [a], unchecked: [b]}": "it has an option of another type than Text",
+		`{value: "true"}`:                              "",
+		`{value: yes please}`:                          "",
+		"{value: true, type: Text}":                    "",
+		"{value: true, type: Checkbox}":                "",
+	} {
+		m := mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nactivities: [{template: T, attributes: {A: "+source+"}}]")
+		_, problems := mapping.Bind(m, &sheet, service(template("T", "A")), runDate)
+		switch {
+		case want == "" && len(problems) > 0, len(problems) > 1:
+			t.Errorf("%s: problems:\n%s", source, report(problems))
+		case want != "" && (len(problems) != 1 || !strings.Contains(problems[0].Message, want) || problems[0].Code != "untyped"):
+			t.Errorf("%s: expected %q, got:\n%s", source, want, report(problems))
+		}
+	}
+}
+
+// Without the service's templates a type that the mapping leaves out is not
+// known, and no option is said to go with another.
+func TestUnknownTypesAreNotRefused(t *testing.T) {
+	sheet, _ := typedRows()
+	for source, want := range map[string]int{
+		"{column: Word, format: dd/mm/yyyy}":                       0,
+		"{column: Word, checked: [a], unchecked: [b]}":             0,
+		"{column: Word, max_length: 5}":                            0,
+		"{column: Word, values: {a: b}}":                           0,
+		"{value: true}":                                            0,
+		"{column: Word, format: dd/mm/yyyy, default: 1980-05-01}":  0,
+		"{column: Word, format: nonsense}":                         1,
+		"{column: Word, format: dd/mm/yyyy, values: {a: b}}":       1, // no type has both
+		"{column: Word, type: Text, format: dd/mm/yyyy}":           1,
+		"{column: Word, type: Number, checked: [a], unchecked: b}": 1,
+	} {
+		m := mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nactivities: [{template: T, attributes: {A: "+source+"}}]")
+		if _, problems := mapping.Bind(m, &sheet, nil, runDate); len(problems) != want {
+			t.Errorf("%s: expected %d problems, got:\n%s", source, want, report(problems))
+		}
+	}
+}
