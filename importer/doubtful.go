@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"claimsheet/mapping"
 )
@@ -34,7 +33,7 @@ func (j *Job) knowDoubtful(ctx context.Context) error {
 // addressIn is a value as addresses has it.
 func addressIn(space, value string) string {
 	if space == "email" {
-		value = strings.ToLower(value)
+		value = mapping.FoldEmail(value)
 	}
 	return space + " " + value
 }

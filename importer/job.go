@@ -44,6 +44,7 @@ type Job struct {
 	gate     gate
 	tally    tally
 	erasures ledger.Erasures
+	spelt    *spellings // read by Recorded, once
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;

@@ -203,7 +203,7 @@ func (r *reader) lookupIdentity(it item, space string) Identity {
 	}
 	key := foldKey(it.value.Literal)
 	if space == emailSpace {
-		key = strings.ToLower(key)
+		key = FoldEmail(key)
 	}
 	return Identity{space, key}
 }
@@ -220,7 +220,7 @@ func (b *Binding) Identity(key string) Identity {
 	}
 	switch {
 	case b.keySpace == emailSpace:
-		key = strings.ToLower(convert(&b.lookup.email.conv))
+		key = FoldEmail(convert(&b.lookup.email.conv))
 	case b.number != nil:
 		key = convert(b.number)
 	case b.keySpace == phoneSpace:
