@@ -74,6 +74,9 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	if err := checkTargets(ctx, r.parts, r.started); err != nil {
 		return err
 	}
+	if err := r.checkBehind(ctx); err != nil {
+		return err
+	}
 	if err := r.books.setAside(r.setup, r.parts); err != nil {
 		return err
 	}
