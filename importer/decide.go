@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
@@ -174,7 +175,7 @@ func (d *decision) noteURL(v1 bool) {
 		d.advice = adviceURLPurged
 	case !v1 || d.step.Kind != mapping.ClientStep || d.known.URL != "":
 	case d.known.Via == ledger.ViaAdopted:
-		d.advice = adviceWithoutURL(d.known.Attempts > 0, isReadable(d.known.Status, d.known.Answer))
+		d.advice = adviceWithoutURL(d.known.Attempts > 0, apiclient.Readable(d.known.Status, d.known.Answer))
 	case d.known.Via == ledger.ViaAnswer && d.known.Answer == nil:
 		d.advice = adviceURLPurgedV1
 	default:

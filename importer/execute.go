@@ -231,7 +231,7 @@ func (e *errand) isFresh(step *mapping.Step) bool {
 // conclude turns a verdict into the ledger's event and the step's outcome.
 func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOutcome) {
 	o := StepOutcome{Step: d.step, Error: said(v), Advice: v.Hint, answered: v.Status != 0, http: v.Status,
-		wordless: v.Effect == apiclient.Uncertain && isReadable(v.Status, v.Answer)}
+		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
 	advise := func(usual string) {
 		if o.Advice == "" {
 			o.Advice = usual

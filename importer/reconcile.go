@@ -119,7 +119,7 @@ func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (StepOutcome,
 	e.pending = append(e.pending, event)
 	e.job.guard.made(d.step.Kind)
 	e.created(d.step, id)
-	o := StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: v.URL, wordless: v.URL == "" && isReadable(v.Status, v.Answer)}
+	o := StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: v.URL, wordless: v.URL == "" && apiclient.Readable(v.Status, v.Answer)}
 	if e.job.Binding.Mapping().V1() && v.URL == "" {
 		o.Advice = adviceWithoutURL(true, o.wordless)
 	}

@@ -110,10 +110,14 @@ type LeftOut struct {
 
 // Field is one field of the client create payload.
 type Field struct {
-	Path   []string // names from the outside in: ["address", "postcode"]
+	Path   []string // names and places in arrays, from the outside in: ["address", "postcode"], ["phones", "0"]
 	Value  Value
 	Source Source
 }
+
+// Index is the place in an array that a part of the path is; ok is false for a
+// name.
+func (f Field) Index(part int) (i int, ok bool) { return arrayIndex(f.Path[part]) }
 
 // Activity is the payload of an activity but for ids that only the run knows.
 type Activity struct {

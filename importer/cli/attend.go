@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -122,7 +122,7 @@ func (a *attended) knows(s *setup) {
 // so far: its metrics belong beside those of the nights before.
 func (a *attended) guess() {
 	if a.mapping == "" && a.where.mapping != "" {
-		if data, err := os.ReadFile(a.where.mapping); err == nil {
+		if data, err := safefile.Read(a.where.mapping, mapping.MaxSize); err == nil {
 			m, _ := mapping.Parse(a.where.mapping, data)
 			a.mapping = m.Name.Text
 		}

@@ -92,13 +92,28 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// copySamples copies the samples without the program that made them.
+// copySamples copies the samples.
 func copySamples(to string) error {
-	samples := filepath.Join(root, "samples")
-	mappings, err := filepath.Glob(filepath.Join(samples, "*", "mapping.yaml"))
+	mappings, err := filepath.Glob(filepath.Join(root, "samples", "*", "mapping.yaml"))
 	for _, mapping := range mappings {
 		from := filepath.Dir(mapping)
-		err = errors.Join(err, os.CopyFS(filepath.Join(to, filepath.Base(from)), os.DirFS(from)))
+		err = errors.Join(err, copySample(from, filepath.Join(to, filepath.Base(from))))
+	}
+	return err
+}
+
+// copySample copies what belongs to a sample. Whoever has tried it has results
+// and a state folder beside these files.
+func copySample(from, to string) error {
+	err := os.MkdirAll(to, 0o755)
+	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.xlsx", "expected.json"} {
+		if err != nil {
+			return err
+		}
+		var data []byte
+		if data, err = os.ReadFile(filepath.Join(from, name)); err == nil {
+			err = os.WriteFile(filepath.Join(to, name), data, 0o644)
+		}
 	}
 	return err
 }

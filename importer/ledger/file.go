@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"claimsheet/importer/safefile"
 )
 
 //go:embed schema.sql
@@ -45,9 +47,14 @@ func inspect(path string) (exists bool, err error) {
 			"the ledger is a symbolic link; a plain file is expected, because a link can be turned to another ledger between two runs")
 	case !info.Mode().IsRegular():
 		return false, unusable(path, "Move it away, or name another folder with --state.", nil,
-			"a plain file is expected for the ledger, but this is %s", kindOf(info))
+			"a plain file is expected for the ledger, but this is %s", safefile.Kind(info))
 	case info.Size() == 0:
 		return false, damaged(path, "the ledger is empty (0 bytes); even a new one is not")
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := safefile.Owner(path + suffix); err != nil {
+			return false, err
+		}
 	}
 	return true, inspectHeader(path)
 }
@@ -131,14 +138,6 @@ func dsn(path, mode string, pragmas ...string) string {
 	}
 	query := url.Values{"mode": {mode}, "_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Path: p, RawQuery: query.Encode()}).String()
-}
-
-// kindOf says what a file that is not a plain one is.
-func kindOf(info fs.FileInfo) string {
-	if info.IsDir() {
-		return "a folder"
-	}
-	return "a special file (" + info.Mode().Type().String() + ")"
 }
 
 // bare is err without the path, which the problem names already.

@@ -16,10 +16,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// ConfigLimit is the size, in bytes, of the largest configuration file that is
-// read: mappings and environments take a few kilobytes.
-const ConfigLimit = 1 << 20
-
 // Read returns the whole of a configuration file of at most limit bytes. It
 // refuses what Open refuses, what Check refuses, and a symbolic link that
 // another user has made. The error is a problem.Problem.
@@ -89,6 +85,20 @@ func Check(path string, info fs.FileInfo) error {
 			Hinted("chmod %s-w %s", rights, path)
 	}
 	return nil
+}
+
+// CheckPath refuses what Check refuses of the file at path, and a symbolic link
+// that another user has made; what is not there passes. The error is a
+// problem.Problem.
+func CheckPath(path string) error {
+	if err := checkLink(path); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // whoever opens it says what is wrong with it
+	}
+	return Check(path, info)
 }
 
 // Owner refuses a file or folder of another user than the one who runs the
