@@ -17,7 +17,8 @@ func (j *Job) looksUp(plan mapping.Plan) bool {
 	return j.Binding.Mapping().Client.Existing != mapping.Create && len(by) > 0
 }
 
-// knownSteps is what the ledger knows of a plan's client.
+// knownSteps is what the ledger knows of a plan's client. A step that the ledger
+// has in an older spelling of its key takes that in the plan.
 func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	if plan.Client == (mapping.Identity{}) {
 		return nil, nil
@@ -27,6 +28,7 @@ func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
 	if err == nil {
 		err = j.reread(known)
 	}
+	respell(plan, known)
 	return known, err
 }
 

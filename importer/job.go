@@ -49,6 +49,7 @@ type Job struct {
 	tally    tally
 	holders  holders
 	erasures ledger.Erasures
+	spelt    *spellings // read by Recorded, once
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;

@@ -205,7 +205,7 @@ func (r *reader) lookupIdentity(it item, space string) Identity {
 func addressOf(space string, it item) Identity {
 	key := foldKey(cmp.Or(it.number, it.value.Literal))
 	if space == emailSpace {
-		key = strings.ToLower(key)
+		key = FoldEmail(key)
 	}
 	return Identity{space, key}
 }
@@ -222,7 +222,7 @@ func (b *Binding) Identity(key string) Identity {
 	}
 	switch {
 	case b.keySpace == emailSpace:
-		key = strings.ToLower(convert(&b.lookup.email.conv))
+		key = FoldEmail(convert(&b.lookup.email.conv))
 	case b.number != nil:
 		key = convert(b.number)
 	case b.keySpace == phoneSpace:

@@ -74,6 +74,9 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	if err := checkTargets(ctx, r.parts, r.started); err != nil {
 		return err
 	}
+	if err := r.checkBehind(ctx); err != nil {
+		return err
+	}
 	if err := r.books.setAside(r.setup, r.parts); err != nil {
 		return err
 	}
@@ -129,7 +132,7 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 		}
 		r.job.Emergency = p.openEmergency(p.attended.run, r.books.known, r.places)
 	}
-	plans = r.survey.Plans(r.setup.binding, r.setup.rows)
+	plans = r.job.Recorded(ctx, r.survey.Plans(r.setup.binding, r.setup.rows))
 	if r.recall == nil {
 		return plans, nil
 	}

@@ -28,6 +28,15 @@ func (l *Ledger) OwnersNamed(ctx context.Context, environment, key string) ([]Ow
 		ORDER BY space`, environment, key, spaceEmail, strings.ToLower(key)))
 }
 
+// OwnersBeyondASCII are the clients of an environment in whose keys stands more
+// than printable ASCII, by key space and key.
+func (l *Ledger) OwnersBeyondASCII(ctx context.Context, environment string) ([]Owner, error) {
+	return gather(stream(ctx, l.read, scanOwner, `
+		SELECT environment, space, client FROM owners
+		WHERE environment = ? AND client GLOB '*[^ -~]*'
+		ORDER BY space, client`, environment))
+}
+
 func scanOwner(rows *sql.Rows) (o Owner, err error) {
 	err = rows.Scan(&o.Environment, &o.Space, &o.Client)
 	return o, err
