@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"claimsheet/importer/cli"
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/oracle"
 )
 
@@ -227,4 +229,74 @@ func TestPhonesInTwoFormats(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestCorrectedAddressInAnOldRecord: a ledger of an earlier version does not say
+// by which address a client was looked up, but what was sent.
+func TestCorrectedAddressInAnOldRecord(t *testing.T) {
+	for _, by := range []string{"e-mail", "phone"} {
+		for _, changed := range []bool{true, false} {
+			t.Run(fmt.Sprint(by, ", ", changed), func(t *testing.T) {
+				row, _ := sharing(by)
+				other := lead(9, "A-9")
+				s := newScene(t, byLead, [][]any{other})
+				s.oracle.KeyField = "ref"
+				s.mustRun(0)
+				values := `{"name":"ref","field":"stringValue","value":"L1"}`
+				if by == "phone" {
+					values += `,{"name":"phone","field":"stringValue","value":"+447911123001"}`
+				} else {
+					values += `,{"name":"email","field":"stringValue","value":"C1@example.com"},{"name":"phone","field":"stringValue","value":"+447911123001"}`
+				}
+				s.remember(ledger.StepID{Owner: ledger.Owner{Environment: s.url, Space: "by-lead", Client: "L1"}, Step: "client"},
+					ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Data: []byte(`{"mapping":"by-lead","values":[` + values + `]}`), Digest: "d"},
+					ledger.Event{To: ledger.Uncertain})
+				id := s.oracle.AddClient("L1", fmt.Sprint(row[0]), "+447911123001")
+				if changed {
+					row = corrected(by)
+				}
+				s.sheet([][]any{row})
+				s.foretold(0)
+				if r := s.row("leads.results.xlsx", "L1"); r["contactId"] != id {
+					t.Errorf("the row says %v", r)
+				}
+				s.checkCreated(map[string]int{"client Ann9": 1, "claim Ann9/A-9": 1, "claim L1/A-1": 1})
+			})
+		}
+	}
+}
+
+// TestTwoDoubtsWithOneAddress: of two clients who may have been created with one
+// address, the contact who is found there is the earlier one's.
+func TestTwoDoubtsWithOneAddress(t *testing.T) {
+	for _, order := range []string{"above", "below"} {
+		for _, workers := range []string{"2", "8"} {
+			t.Run(order+", "+workers, func(t *testing.T) {
+				s := newLeadScene(t, "e-mail", doubts["created, then 500"])
+				first, second := sharing("e-mail")
+				s.remember(ledger.StepID{Owner: ledger.Owner{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},
+					ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Digest: "d",
+						Data: []byte(`{"mapping":"by-lead","values":[{"name":"email","field":"stringValue","value":"c1@example.com"}]}`)},
+					ledger.Event{To: ledger.Uncertain})
+				s.sheet(orders[order](first, second))
+				s.foretold(4, "--concurrency", workers)
+				s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
+				if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "uncertain" || !strings.Contains(r["Error"], "“L1”") {
+					t.Errorf("the row of L2 says %v", r)
+				}
+			})
+		}
+	}
+}
+
+// remember appends what happened to a step to the scene's ledger.
+func (s *scene) remember(id ledger.StepID, events ...ledger.Event) {
+	s.t.Helper()
+	l, err := ledger.Open(s.path(".claimsheet/ledger.db"))
+	must(s.t, err)
+	for i := range events {
+		events[i].StepID, events[i].At = id, time.Now().UTC()
+	}
+	must(s.t, l.Append(events...))
+	must(s.t, l.Close())
 }
