@@ -25,12 +25,12 @@ var arrows = map[string][]string{
 	"apiclient/sandbox":     {},
 	"importer":              {"mapping", "apiclient", "importer/ledger", "importer/safefile"},
 	"importer/safefile":     {},
-	"importer/sheet":        {"mapping", "importer/safefile"},
+	"importer/sheet":        {"mapping"},
 	"importer/ledger":       {"importer/safefile"},
 	"importer/oracle":       {},
 	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
 		"importer", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
-	"reports":          {"importer", "mapping", "importer/safefile"},
+	"reports":          {"importer", "mapping"},
 	"samples/generate": {},
 }
 
