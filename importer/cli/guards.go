@@ -63,11 +63,11 @@ func parseMaxFailures(text string) (importer.MaxFailures, bool) {
 // is new in its mapping.
 func (g guards) vet(ctx context.Context, job *importer.Job, s *setup, survey *importer.Survey) (problem.List, error) {
 	if !g.newIdentity {
-		if err := job.Vet(ctx, survey.Plans(s.binding, s.rows)); err != nil {
+		if err := job.Vet(ctx, job.Recorded(ctx, survey.Plans(s.binding, s.rows))); err != nil {
 			return nil, err
 		}
 	}
-	return job.Growth(ctx, survey.Plans(s.binding, s.rows))
+	return job.Growth(ctx, job.Recorded(ctx, survey.Plans(s.binding, s.rows)))
 }
 
 // words are the guards that were lifted, as they are given.

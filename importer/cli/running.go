@@ -135,7 +135,7 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 		}
 		r.job.Emergency = p.openEmergency(p.attended.run, r.books.known, r.places)
 	}
-	plans = r.survey.Plans(r.setup.binding, r.setup.rows)
+	plans = r.job.Recorded(ctx, r.survey.Plans(r.setup.binding, r.setup.rows))
 	if r.recall == nil {
 		return plans, nil
 	}
