@@ -99,7 +99,7 @@ func bindingOf(path, password string) (map[string]string, bool, error) {
 	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
 	if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "encrypted-workbook" || p.Code == "wrong-password") {
 		return nil, false, p
-	} else if err != nil || !r.Encrypted() {
+	} else if err != nil {
 		return nil, false, nil
 	}
 	property = r.Properties()
@@ -140,14 +140,21 @@ func planWorkbook(path string, property map[string]string, expected string) erro
 }
 
 // refuses finds what must be as it was in the run that wrote the workbook: the
-// ledger knows steps by the mapping's name.
+// ledger knows steps by the mapping's name. Whether a base url that has changed
+// leads to the same service is asked later, of the ledger.
 func (o *origin) refuses(s *setup) error {
-	if was := o.property[mappingProperty]; was != s.mapping.Name.Text {
-		return problem.At(problem.Where{File: o.path}, "other-mapping", "the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
-			was, s.mapping.Name.Text).
-			Hinted("give -m with the mapping “%s”", was)
+	var found problem.List
+	if o.property[environmentNameProperty] != s.env.Name {
+		if err := addProblems(&found, o.refusesEnvironment(s)); err != nil {
+			return err
+		}
 	}
-	return nil
+	if was := o.property[mappingProperty]; was != s.mapping.Name.Text {
+		found = append(found, problem.At(problem.Where{File: o.path}, "other-mapping", "the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
+			was, s.mapping.Name.Text).
+			Hinted("give -m with the mapping “%s”", was))
+	}
+	return found.Err()
 }
 
 // refusesEnvironment refuses a workbook of another environment: its ids mean

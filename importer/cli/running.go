@@ -74,6 +74,9 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	if err := checkTargets(ctx, r.parts, r.started); err != nil {
 		return err
 	}
+	if err := r.checkBehind(ctx); err != nil {
+		return err
+	}
 	if err := r.books.setAside(r.setup, r.parts); err != nil {
 		return err
 	}
@@ -124,12 +127,15 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	}
 	if s := r.setup; !r.options.dryRun {
 		s.keepInputs()
+		if err := r.markOpen(ctx, p); err != nil {
+			return nil, err
+		}
 		if err := r.define(ctx); err != nil {
 			return nil, err
 		}
 		r.job.Emergency = p.openEmergency(p.attended.run, r.books.known, r.places)
 	}
-	plans = r.survey.Plans(r.setup.binding, r.setup.rows)
+	plans = r.job.Recorded(ctx, r.survey.Plans(r.setup.binding, r.setup.rows))
 	if r.recall == nil {
 		return plans, nil
 	}
