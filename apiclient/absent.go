@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -15,22 +16,54 @@ func (n NotFound) describes(a Answer) bool {
 	if slices.Contains(n.Status, a.Status) {
 		return true
 	}
-	if !n.Empty || a.Status/100 != 2 {
-		return false
+	if doc, ok := document(a.Body); n.Empty && a.Status/100 == 2 && ok && isEmpty(doc) {
+		return true
 	}
-	doc, ok := document(a.Body)
-	if !ok {
-		return false
-	}
-	switch form(doc) {
+	return slices.ContainsFunc(n.Content, func(content NotFoundContent) bool { return content.describes(a) })
+}
+
+// isEmpty reports whether a JSON value is null, {} or [].
+func isEmpty(value []byte) bool {
+	switch form(value) {
 	case "null":
 		return true
 	case "object":
-		return len(members(doc)) == 0
+		return len(members(value)) == 0
 	case "array":
-		return len(elements(doc)) == 0
+		return len(elements(value)) == 0
 	}
 	return false
+}
+
+// describes tells whether the answer has at the place what means nobody. Where
+// a repeated key gives it several values, all of them must.
+func (n NotFoundContent) describes(a Answer) bool {
+	if n.Status == nil && a.Status/100 != 2 || n.Status != nil && !slices.Contains(n.Status, a.Status) {
+		return false
+	}
+	if n.Empty && n.Place == placeText {
+		return len(bytes.TrimSpace(a.Body)) == 0
+	}
+	f, err := locate(a, n.Place, follow)
+	return err == nil && len(f.values) > 0 && !slices.ContainsFunc(f.values, func(v json.RawMessage) bool { return !n.fits(v) })
+}
+
+func (n NotFoundContent) fits(value json.RawMessage) bool {
+	if n.Empty {
+		text, ok := scalar(value)
+		return isEmpty(value) || ok && form(value) == "string" && text == ""
+	}
+	if form(value) != form(n.Equals) {
+		return false
+	}
+	got, _ := scalar(value)
+	want, _ := scalar(n.Equals)
+	if form(value) == "number" {
+		a, errA := strconv.ParseFloat(got, 64)
+		b, errB := strconv.ParseFloat(want, 64)
+		return errA == nil && errB == nil && a == b
+	}
+	return got == want
 }
 
 // shape is what an answer looks like, apart from what it says.

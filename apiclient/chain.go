@@ -18,9 +18,10 @@ const (
 
 // assemble is every RoundTripper that a request passes, the last one first.
 // Each changes a copy of the request, never the request itself.
-func (c *Client) assemble(wire http.RoundTripper) http.RoundTripper {
+// wire reuses connections, fresh does not.
+func (c *Client) assemble(wire, fresh http.RoundTripper) http.RoundTripper {
 	cfg := c.cfg
-	next := http.RoundTripper(oneShot{wire})
+	next := http.RoundTripper(oneShot{wire, fresh})
 	next = ownTime{cfg.Timeout, next}
 	if cfg.Authorize != nil {
 		next = authorised{cfg.Authorize, &c.secrets, next}
@@ -143,9 +144,12 @@ func (b cancelOnClose) Close() error {
 }
 
 // oneShot takes from net/http every ground on which it would send a request
-// again: GetBody, an empty body (sent again on a stale connection), and the
-// headers that it takes as a promise of idempotency.
-type oneShot struct{ next http.RoundTripper }
+// again: GetBody, a connection that was used before under a request without a
+// body, and the headers that it takes as a promise of idempotency.
+type oneShot struct {
+	next  http.RoundTripper
+	fresh http.RoundTripper // opens a connection for each request
+}
 
 func (t oneShot) RoundTrip(req *http.Request) (*http.Response, error) {
 	for _, name := range replayHeaders {
@@ -153,12 +157,13 @@ func (t oneShot) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
 		}
 	}
-	if req.Method != http.MethodGet && (req.Body == nil || req.Body == http.NoBody) {
-		return nil, unsent("a request that creates something needs a body", nil)
+	next := t.next
+	if req.Method != http.MethodGet && req.Body == nil {
+		next = t.fresh
 	}
 	req = req.Clone(req.Context())
 	req.GetBody = nil
-	return t.next.RoundTrip(req)
+	return next.RoundTrip(req)
 }
 
 // replayHeaders, in canonical spelling, make net/http treat a POST as

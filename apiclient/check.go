@@ -52,21 +52,33 @@ func check(cfg Config) problem.List {
 		}
 	}
 	list = append(list, checkWire(cfg.Wire)...)
+	for i, content := range cfg.NotFound.Content {
+		if err := CheckIDPlace(content.Place); err != nil {
+			add(problem.New("pointer", "not_found[%d]: %v", i, err))
+		}
+		if (content.Equals == nil) != content.Empty || content.Equals != nil && !json.Valid(content.Equals) {
+			add(problem.New("not-found", "not_found[%d] needs either a JSON value that is equal or empty", i))
+		}
+	}
 	return append(list, checkRules(cfg.Rules)...)
 }
 
 func checkWire(w Wire) problem.List {
 	var list problem.List
-	pointers := map[string]string{
-		"client_id": w.ClientID, "contact_id": w.ContactID, "claim_id": w.ClaimID,
-		"redirect_url": w.RedirectURL, "activity_id": w.ActivityID, "data_type": w.DataType,
-		"lookup_client_id": w.LookupClientID, "lookup_contact_id": w.LookupContactID,
+	wrong := map[string]error{
+		"client_id": CheckIDPlace(w.ClientID), "contact_id": CheckIDPlace(w.ContactID), "claim_id": CheckIDPlace(w.ClaimID),
+		"activity_id": CheckIDPlace(w.ActivityID), "redirect_url": CheckURLPlace(w.RedirectURL), "data_type": CheckPointer(w.DataType),
+	}
+	for key, place := range map[string]*string{"lookup_client_id": w.LookupClientID, "lookup_contact_id": w.LookupContactID} {
+		if place != nil {
+			wrong[key] = CheckIDPlace(*place)
+		}
 	}
 	for field, pointer := range w.LookupAgree {
-		pointers["lookup_agree."+field] = pointer
+		wrong["lookup_agree."+field] = CheckPointer(pointer)
 	}
-	for _, key := range slices.Sorted(maps.Keys(pointers)) {
-		if err := CheckPointer(pointers[key]); err != nil {
+	for _, key := range slices.Sorted(maps.Keys(wrong)) {
+		if err := wrong[key]; err != nil {
 			list = append(list, problem.New("pointer", "wire.%s: %v", key, err))
 		}
 	}

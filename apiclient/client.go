@@ -68,13 +68,15 @@ func New(cfg Config) (*Client, error) {
 	for _, r := range cfg.Rules {
 		c.rules = append(c.rules, rule{r, regexp.MustCompile(r.Matches)}) // check has compiled it
 	}
-	wire := cfg.Transport
+	wire, fresh := cfg.Transport, cfg.Transport
 	if wire == nil {
 		own := newTransport(cfg)
-		wire, c.dial = own, func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
+		alone := own.Clone()
+		alone.DisableKeepAlives = true
+		wire, fresh, c.dial = own, alone, func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
 	}
 	c.pace = newPace(cfg.RequestsPerSecond, cfg.Adaptive)
-	c.chain = c.assemble(wire)
+	c.chain = c.assemble(wire, fresh)
 	return c, nil
 }
 
@@ -82,7 +84,7 @@ func New(cfg Config) (*Client, error) {
 func (c *Client) Routes() Routes { return Routes{Version: c.cfg.Version, CaseID: c.cfg.CaseID} }
 
 // LinkBody is the configured body of the magic-link request, for
-// Routes.CreateLink.
+// Routes.CreateLink; nil where it has none.
 func (c *Client) LinkBody() json.RawMessage { return slices.Clone(c.cfg.Wire.LinkBody) }
 
 // Repeatable tells whether a request of the kind may be sent again when its
@@ -152,6 +154,7 @@ func (c *Client) once(ctx context.Context, r Request) (a Answer, sent *http.Requ
 	a = Answer{
 		Status:      res.StatusCode,
 		ContentType: res.Header.Get("Content-Type"),
+		Header:      res.Header,
 		RetryAfter:  retryAfter(res.Header, now),
 		Early:       body.unread(),
 		Took:        now.Sub(trip.left),
@@ -199,7 +202,7 @@ func (c *Client) build(ctx context.Context, r Request) (*http.Request, *requestB
 		return nil, nil, unsent("a part of the request's path "+err.Error(), err)
 	}
 	req := (&http.Request{Method: r.Method, URL: u, Host: u.Host, Header: make(http.Header)}).WithContext(ctx)
-	if r.Method == http.MethodGet {
+	if r.Method == http.MethodGet || r.NoBody && r.Body == nil {
 		return req, &requestBody{}, nil
 	}
 	if !json.Valid(r.Body) {

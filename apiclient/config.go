@@ -3,6 +3,7 @@ package apiclient
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"net/http"
 	"time"
 )
@@ -58,27 +59,40 @@ type Config struct {
 	Repeatable []Kind // creating kinds that may be sent again when uncertain
 }
 
-// Wire tells where answers carry what the document leaves open: JSON Pointers
-// (RFC 6901). DefaultWire has the defaults; "" switches a pointer off where
-// that makes sense (ActivityID, DataType) and is the whole answer elsewhere.
+// Wire is where answers carry what the document leaves open. DefaultWire has the
+// defaults. Ids and the redirect url are read at a place: a JSON Pointer (RFC
+// 6901) into the body, where "" is the whole JSON document (a bare string);
+// "text", the whole body as plain text; "header:NAME"; for ids also
+// "last-segment:" and a place where there is a url. A redirect url that begins
+// with a slash, a dot or a question mark is resolved against the url of the
+// request.
 type Wire struct {
 	ClientID        string // v1 client create
 	ContactID       string // v2 contact create
 	ClaimID         string
 	RedirectURL     string
 	ActivityID      string            // "" = an activity's answer need carry no id
-	DataType        string            // on an attribute template
+	DataType        string            // a JSON Pointer on an attribute template; "" = none
 	DataTypes       map[string]string // their name → ours
-	LookupClientID  string            // "" = as ClientID
-	LookupContactID string            // "" = as ContactID
-	LookupAgree     map[string]string // client field (dotted path) → pointer in a look-up's answer
-	LinkBody        []byte            // JSON body of the magic-link request; {} by default
+	LookupClientID  *string           // nil = as ClientID
+	LookupContactID *string           // nil = as ContactID
+	LookupAgree     map[string]string // client field (dotted path) → JSON Pointer in a look-up's answer
+	LinkBody        []byte            // JSON body of the magic-link request, {} by default; nil = no body at all
 }
 
-// NotFound is what a look-up that finds nobody looks like.
+// NotFound is what a look-up that finds nobody looks like: any of what follows.
 type NotFound struct {
-	Status []int // 404 by default
-	Empty  bool  // a 2xx answer of null, {} or [] means nobody too; true by default
+	Status  []int // 404 by default
+	Empty   bool  // a 2xx answer of null, {} or []; true by default
+	Content []NotFoundContent
+}
+
+// NotFoundContent is an answer that means nobody by what stands at a place of it.
+type NotFoundContent struct {
+	Status []int           // of the answer; nil = any 2xx
+	Place  string          // as in Wire, for ids
+	Equals json.RawMessage // null, a boolean, a number or a string; nil for Empty
+	Empty  bool            // null, {}, [] or an empty text; for "text" also no body
 }
 
 // Rule says what an answer means that the document does not show. Rules are

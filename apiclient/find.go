@@ -44,6 +44,10 @@ func (c *Client) Find(ctx context.Context, by By, value string) (Found, error) {
 		if err := c.asLearnt(by, a); err != nil {
 			return Found{}, err
 		}
+		if c.contradicts(a) {
+			return Found{}, &Failure{Reason: "the look-up by " + string(by) + " got an answer that not_found takes for nobody, and that holds an id",
+				Hint: "check the environment's not_found and wire: such an answer is not taken for nobody"}
+		}
 		return Found{Absent: true, Body: a.Body}, nil
 	}
 	id, err := c.readMatch(a)
@@ -103,33 +107,41 @@ func passing(status int) bool {
 	return status/100 == 5
 }
 
+// contradicts reports whether an answer that means nobody by what stands at one
+// place has an id at another.
+func (c *Client) contradicts(a Answer) bool {
+	place := c.lookupPlace()
+	if n := c.cfg.NotFound; slices.Contains(n.Status, a.Status) ||
+		!slices.ContainsFunc(n.Content, func(content NotFoundContent) bool { return content.Place != place && content.describes(a) }) {
+		return false
+	}
+	_, err := c.readMatch(a)
+	return err == nil
+}
+
 // readMatch is the id of the one client in a look-up's answer.
 func (c *Client) readMatch(a Answer) (string, error) {
-	doc, ok := document(a.Body)
-	if !ok {
-		return "", errors.New(notJSON(a))
+	place := c.lookupPlace()
+	f, err := locate(a, place, followMatch)
+	if err != nil {
+		return "", err
 	}
-	pointer := c.lookupPointer()
-	f := followMatch(doc, pointer)
 	if f.crowded {
 		return "", errors.New("has more than one match")
 	}
-	return identifier(f, pointer)
+	return identifier(f, place)
 }
 
-func (c *Client) lookupPointer() string {
+func (c *Client) lookupPlace() string {
 	w := c.cfg.Wire
+	id, lookup := w.ContactID, w.LookupContactID
 	if c.cfg.Version == V1 {
-		return firstOf(w.LookupClientID, w.ClientID)
+		id, lookup = w.ClientID, w.LookupClientID
 	}
-	return firstOf(w.LookupContactID, w.ContactID)
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
+	if lookup != nil {
+		return *lookup
 	}
-	return b
+	return id
 }
 
 // followMatch follows pointer into an answer or, where that is an array of one

@@ -46,7 +46,7 @@ func TestFind(t *testing.T) {
 		{name: "two ids", status: 200, kind: asJSON, body: `{"contactId":"a","contactId":"b"}`, err: "two different ids"},
 		{name: "no id", status: 200, kind: asJSON, body: `{"id":"a"}`, err: "no value at /contactId"},
 		{name: "web page", status: 200, kind: "text/html", body: `<html>`, err: "a web page"},
-		{name: "no body", status: 204, err: "not JSON"},
+		{name: "no body", status: 204, err: "is empty"},
 		{name: "404 of a proxy", status: 404, kind: "text/html", body: `<html>`, err: "not taken for nobody"},
 		{name: "404 of another api", status: 404, kind: asJSON, body: `{"fault":"no route"}`, err: "with other fields"},
 		{name: "empty though nobody is a 404", status: 200, kind: asJSON, body: `[]`, err: "not taken for nobody"},
@@ -57,7 +57,9 @@ func TestFind(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			cfg := config(apiclient.V2)
-			cfg.Wire.LookupContactID = tt.pointer
+			if tt.pointer != "" {
+				cfg.Wire.LookupContactID = &tt.pointer
+			}
 			cfg.Transport = apiclient.InProcess(directory(
 				answers(tt.status, tt.kind, tt.body), answers(404, asJSON, `{"error":"nobody there"}`)))
 			c := client(t, cfg)

@@ -58,6 +58,39 @@ func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
 	}
 }
 
+// A magic link that is asked for without a body is one request on the wire, of
+// no length, wherever its connection ends: net/http sends such a request again
+// on a kept connection.
+func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
+	contact, link := columns[2], columns[6]
+	ends := map[string]reply{"answered": sound(link), "closed": rawly(""), "reset": aborting(rawly(""))}
+	for name, end := range ends {
+		for _, withTLS := range []bool{false, true} {
+			server, trust := secured(t, withTLS)
+			var head http.Header
+			var length []int64
+			s := newFaultService(t, server, func(v visit) bool {
+				if v.attempt == 1 {
+					return sound(contact)(v) // leaves a connection behind
+				}
+				head, length = v.req.Header, append(length, v.req.ContentLength)
+				return end(v)
+			})
+			c := at(t, s.url(), trust)
+			if got := contact.attempt(t.Context(), c, ""); got != "created" {
+				t.Fatal(got)
+			}
+			v := c.Create(t.Context(), c.Routes().CreateLink("contact-1", nil))
+			if (v.Effect == apiclient.Created) != (name == "answered") || s.arrived.Load() != 2 || len(length) != 1 || length[0] != 0 {
+				t.Errorf("%s, TLS %v: %s (%s), %d arrived, of the length %v", name, withTLS, v.Effect, v.Reason, s.arrived.Load(), length)
+			}
+			if head.Get("Content-Length") != "0" || head.Get("Content-Type") != "" {
+				t.Errorf("%s: the head is %v", name, head)
+			}
+		}
+	}
+}
+
 // The headers by which net/http would send a POST again never come as far as
 // the wire, whoever sets them and even on a kept connection.
 func TestHeadersThatPromiseIdempotencyAreNeverSent(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 // need is what a successful answer to a kind of request must carry; nil for
 // what it need not.
 type need struct {
-	id, url *string // pointers
+	id, url *string // places
 	urlLess bool    // a missing url does not make the step undone
 }
 
@@ -38,33 +38,51 @@ func (c *Client) needs(k Kind) need {
 // the url is kept: it is given only once.
 func (c *Client) read(v Verdict, r Request, a Answer) Verdict {
 	v.Effect = Created
-	if err := c.readInto(&v, c.needs(r.Kind), a); err != nil {
+	if err := c.readInto(&v, c.needs(r.Kind), r, a); err != nil {
 		v.Effect, v.ID = Uncertain, ""
 		v.Reason, v.Detail = statusText(a.Status)+", but the answer "+err.Error(), detail(c.forShow(a))
 	}
 	return v
 }
 
-func (c *Client) readInto(v *Verdict, n need, a Answer) error {
-	if len(a.Body) == 0 {
-		if n.id == nil && n.url == nil {
-			return nil
+func (c *Client) readInto(v *Verdict, n need, r Request, a Answer) error {
+	if n.id == nil && n.url == nil {
+		if _, ok := document(a.Body); len(a.Body) > 0 && !ok {
+			return errors.New(notJSON(a))
 		}
-		return errors.New("is empty")
-	}
-	doc, ok := document(a.Body)
-	if !ok {
-		return errors.New(notJSON(a))
+		return nil
 	}
 	var noID, noURL error
 	if n.id != nil {
-		v.ID, noID = identifier(follow(doc, *n.id), *n.id)
+		v.ID, noID = idAt(a, *n.id)
 	}
 	if n.url != nil {
-		v.URL, noURL = link(follow(doc, *n.url), *n.url)
+		v.URL, noURL = c.linkAt(r, a, *n.url)
 	}
 	if noID == nil && noURL != nil && n.urlLess {
 		v.Reason, noURL = "created without a redirect url: the answer "+noURL.Error(), nil
 	}
 	return cmp.Or(noID, noURL)
+}
+
+// idAt is the id at a place of an answer.
+func idAt(a Answer, place string) (string, error) {
+	f, err := locate(a, place, follow)
+	if err != nil {
+		return "", err
+	}
+	return identifier(f, place)
+}
+
+// linkAt is the redirect url at a place of the answer to a request.
+func (c *Client) linkAt(r Request, a Answer, place string) (string, error) {
+	f, err := locate(a, place, follow)
+	if err != nil {
+		return "", err
+	}
+	base, err := r.below(c.base)
+	if err != nil {
+		base = c.base
+	}
+	return link(f, place, base)
 }

@@ -112,20 +112,32 @@ func (c *Client) forShow(a Answer) Answer {
 	return a
 }
 
-// kept is what a Verdict keeps of an answer's body. Of a 2xx that is all, with
-// its links, which are read from there again when a wire pointer is corrected;
-// so nothing is covered there that is part of an id or a link itself.
+// covered is an answer without the credentials that we sent.
+func (c *Client) covered(a Answer) Answer {
+	a.Body = c.secrets.cover(a.Body)
+	header := http.Header{}
+	for name, values := range a.Header {
+		for _, v := range values {
+			header.Add(name, string(c.secrets.cover([]byte(v))))
+		}
+	}
+	a.Header = header
+	return a
+}
+
+// kept is what a Verdict keeps of an answer. Of a 2xx that is all, with its links
+// and headers, which are read from there again when wire is corrected; so
+// nothing is covered there that is part of an id or a link itself.
 func (c *Client) kept(r Request, a Answer, v Verdict) []byte {
 	if a.Status/100 == 2 {
-		covered := a
-		covered.Body = c.secrets.cover(a.Body)
+		covered := c.covered(a)
 		if v.ID == "" && v.URL == "" {
-			return covered.Body
+			return pack(covered)
 		}
 		if again := c.read(Verdict{}, r, covered); again.ID != v.ID || again.URL != v.URL {
-			return a.Body
+			return pack(a)
 		}
-		return covered.Body
+		return pack(covered)
 	}
 	body := c.forShow(a).Body
 	if len(body) <= maxKept {

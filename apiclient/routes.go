@@ -73,14 +73,12 @@ func (r Routes) CreateActivity(clientID, claimID string, a Activity) Request {
 }
 
 // CreateLink creates a magic link for the contact (v2). The document shows no
-// request body; none is sent as an empty object, because a POST without a body
-// may be replayed by the network library.
+// request body: nil sends none.
 func (r Routes) CreateLink(contactID string, body json.RawMessage) Request {
-	if len(body) == 0 {
-		body = json.RawMessage("{}")
-	}
-	return r.post(CreateLink, "/contacts/{contactId}/magic-link", body,
+	req := r.post(CreateLink, "/contacts/{contactId}/magic-link", body,
 		"contacts", contactID, "magic-link")
+	req.NoBody = body == nil
+	return req
 }
 
 // clients is what the version calls the collection of clients.

@@ -1,6 +1,7 @@
 package apiclient
 
 import (
+	"net/http"
 	"net/url"
 	"time"
 )
@@ -35,13 +36,15 @@ type Request struct {
 	Route  string     // the document's path pattern, e.g. /funnel/v2/contacts/by-email/{email}
 	Path   []string   // segments below the base url, not escaped
 	Query  url.Values // nil for none
-	Body   []byte     // JSON; never nil for a POST
+	Body   []byte     // JSON; never nil for a POST, unless NoBody is set
+	NoBody bool       // a POST without a body
 }
 
 // Answer is what the service said: any status, the whole body (up to 1 MiB).
 type Answer struct {
 	Status      int
 	ContentType string
+	Header      http.Header // for what wire reads from headers; nil for none
 	Body        []byte
 	// RetryAfter is how long the service asks to wait; 0 when it does not ask.
 	RetryAfter time.Duration
@@ -81,7 +84,9 @@ type Verdict struct {
 	// Hint is what to do, from the Rule that decided or for what is usually the
 	// cause; may be empty.
 	Hint string
-	// Answer is the whole body of a 2xx answer, and at most 4 KiB of any other.
+	// Answer is what a ledger keeps of the answer, for KeptAnswer: of a 2xx the
+	// whole body and the headers that an id or url may be in, of any other at most
+	// 4 KiB.
 	Answer []byte
 	// Stop is set when no other request will fare better (401, a redirect, a
 	// certificate that is not trusted): the run must end. The Effect is still this

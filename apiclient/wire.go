@@ -32,27 +32,27 @@ func DefaultNotFound() NotFound {
 // while both say the same.
 func only(values []json.RawMessage, pointer, what string, read func(json.RawMessage) (string, error)) (string, error) {
 	if len(values) == 0 {
-		return "", errors.New("has no value at " + place(pointer))
+		return "", errors.New("has no value at " + placeName(pointer))
 	}
 	text, err := read(values[0])
 	for _, v := range values[1:] {
 		other, otherErr := read(v)
 		if other != text || (err == nil) != (otherErr == nil) {
-			return "", errors.New("has two different " + what + "s at " + place(pointer))
+			return "", errors.New("has two different " + what + "s at " + placeName(pointer))
 		}
 	}
 	if err != nil {
-		return "", errors.New(err.Error() + " at " + place(pointer))
+		return "", errors.New(err.Error() + " at " + placeName(pointer))
 	}
 	return text, nil
 }
 
-// place names a pointer in a message.
-func place(pointer string) string {
-	if pointer == "" {
+// placeName names a place in a message.
+func placeName(place string) string {
+	if place == "" {
 		return "its top level"
 	}
-	return pointer
+	return place
 }
 
 // identifier is the id that pointer leads to: a string, trimmed, or a whole
@@ -89,13 +89,14 @@ func readID(value json.RawMessage) (string, error) {
 // surrogate pair was escaped, or where somebody before us lost a character.
 func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
-// link is the redirect url that pointer leads to: an absolute http(s) url, as
-// it was written. The error is as identifier's.
-func link(f found, pointer string) (string, error) {
-	return only(f.values, pointer, "url", readLink)
+// link is the redirect url at a place: an absolute http(s) url, as it was
+// written, or a relative one, resolved against base. The error is as
+// identifier's.
+func link(f found, place string, base *url.URL) (string, error) {
+	return only(f.values, place, "url", func(value json.RawMessage) (string, error) { return readLink(value, base) })
 }
 
-func readLink(value json.RawMessage) (string, error) {
+func readLink(value json.RawMessage, base *url.URL) (string, error) {
 	kind := form(value)
 	text, ok := scalar(value)
 	if kind != "string" || !ok {
@@ -106,10 +107,28 @@ func readLink(value json.RawMessage) (string, error) {
 		return "", errors.New("has a url with a character that cannot be read")
 	}
 	u, err := url.Parse(text)
+	if err == nil && isRelative(text) {
+		u = base.ResolveReference(u)
+		text = u.String()
+	}
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
-		return "", errors.New("has something else than an absolute http(s) url")
+		return "", errors.New("has something else than an http(s) url")
 	}
 	return text, nil
+}
+
+// isRelative reports whether text is a relative url that cannot be anything
+// else: a bare word is as likely an id, at a place that is wrong.
+func isRelative(text string) bool {
+	if strings.HasPrefix(text, "//") {
+		return false // another host without a scheme
+	}
+	for _, start := range []string{"/", "./", "../", "?"} {
+		if strings.HasPrefix(text, start) {
+			return true
+		}
+	}
+	return false
 }
 
 func article(kind string) string {

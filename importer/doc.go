@@ -5,6 +5,7 @@
 //	survey.go    the first pass over a sheet: which rows make one client
 //	             (kept.go: the rows in a private file, read once; spill.go, ahead.go)
 //	vet.go       refuses what would do it all again
+//	spelling.go  clients and steps that the ledger has under keys as older rules folded them
 //	job.go       a run: many clients side by side, bounded; guard.go stops and pauses it
 //	decide.go    Plan + what the ledger knows ─▶ what is to be done for each step; pure
 //	             (asked.go: what a step asks for, and how it differs from before)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"claimsheet/importer/safefile"
 )
 
 const privatePrefix = "claimsheet-"
@@ -40,7 +42,7 @@ func readyPlace(place string) error {
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() || !ownedByUs(info) || lax(info, 0o077) {
+	if !info.IsDir() || !safefile.Ours(info) || lax(info, 0o077) {
 		return errors.New("the folder is not this user's alone")
 	}
 	return nil
@@ -66,7 +68,7 @@ func readOwn(path string) ([]byte, error) {
 		return nil, err
 	case !os.SameFile(seen, opened):
 		return nil, errors.New("it was replaced while it was opened")
-	case !ownedByUs(opened) || lax(opened, 0o022):
+	case !safefile.Ours(opened) || lax(opened, 0o022):
 		return nil, fmt.Errorf("others may have written it (mode %v)", opened.Mode().Perm())
 	}
 	return io.ReadAll(f)

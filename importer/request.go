@@ -3,6 +3,7 @@ package importer
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"claimsheet/apiclient"
 	"claimsheet/mapping"
@@ -42,17 +43,28 @@ func activityOf(a *mapping.Activity) apiclient.Activity {
 }
 
 // clientBody is the create payload: the fields in the mapping's order, dotted
-// names as nested objects.
+// names as nested objects and arrays.
 func clientBody(fields []mapping.Field) json.RawMessage {
 	var b bytes.Buffer
-	writeObject(&b, fields, 0)
+	writeFields(&b, fields, 0)
 	return b.Bytes()
 }
 
-// writeObject writes the fields that share their first depth names as one
-// object.
-func writeObject(b *bytes.Buffer, fields []mapping.Field, depth int) {
-	b.WriteByte('{')
+// writeFields writes the fields that share their first depth names as one object
+// or array. An element of an array of which no field has a value is left out.
+func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
+	ends := "{}"
+	if len(fields) > 0 {
+		if _, isArray := fields[0].Index(depth); isArray {
+			ends = "[]"
+			fields = slices.SortedStableFunc(slices.Values(fields), func(f, g mapping.Field) int {
+				i, _ := f.Index(depth)
+				j, _ := g.Index(depth)
+				return i - j
+			})
+		}
+	}
+	b.WriteByte(ends[0])
 	written := map[string]bool{}
 	for _, f := range fields {
 		name := f.Path[depth]
@@ -63,8 +75,10 @@ func writeObject(b *bytes.Buffer, fields []mapping.Field, depth int) {
 			b.WriteByte(',')
 		}
 		written[name] = true
-		b.Write(quoted(name))
-		b.WriteByte(':')
+		if ends == "{}" {
+			b.Write(quoted(name))
+			b.WriteByte(':')
+		}
 		if len(f.Path) == depth+1 {
 			b.Write(literal(f.Value))
 			continue
@@ -75,9 +89,9 @@ func writeObject(b *bytes.Buffer, fields []mapping.Field, depth int) {
 				inside = append(inside, other)
 			}
 		}
-		writeObject(b, inside, depth+1)
+		writeFields(b, inside, depth+1)
 	}
-	b.WriteByte('}')
+	b.WriteByte(ends[1])
 }
 
 // literal is a value's bare JSON.

@@ -3,7 +3,6 @@ package importer
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"time"
 
 	"claimsheet/apiclient"
@@ -20,17 +19,30 @@ func (j *Job) reread(known map[string]ledger.Step) error {
 		if err != nil {
 			return err
 		}
-		again, told := j.readAgain(step)
-		known[key] = again
+		again, told := j.readAgain(step, known["client"].ID)
 		if told {
-			events = append(events, ledger.Event{StepID: step.StepID, To: again.To, At: time.Now().UTC(), Run: j.Runs[0], Via: again.Via,
-				Status: step.Event.Status, ID: again.ID, URL: again.URL})
+			event := ledger.Event{StepID: step.StepID, To: again.To, At: time.Now().UTC(), Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
+				Status: step.Event.Status, ID: again.ID, URL: again.URL}
+			t, ok, err := j.take(event)
+			if err != nil {
+				return err
+			}
+			if !ok { // it stays as it is; whoever reads why is told whose the id is
+				reason, whose := takenAnswer(step.Kind, again.ID, t)
+				again = step
+				again.Reason = reason + ": " + whose
+			} else {
+				events = append(events, event)
+			}
 		}
+		known[key] = again
 	}
 	if len(events) == 0 || j.foresees() {
 		return nil // a dry run only foresees it
 	}
-	return j.Ledger.Append(events...)
+	err := j.Ledger.Append(events...)
+	j.holders.release(events...)
+	return err
 }
 
 // withAnswer is a step with the status of its answer: what a look-up said of the
@@ -47,12 +59,11 @@ func (j *Job) withAnswer(step ledger.Step) (ledger.Step, error) {
 
 // readAgain is a step as its answer says that it is, the pointers being what
 // they are now. told is set where that is news.
-func (j *Job) readAgain(step ledger.Step) (again ledger.Step, told bool) {
+func (j *Job) readAgain(step ledger.Step, clientID string) (again ledger.Step, told bool) {
 	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaOperator {
 		return step, false
 	}
-	v := j.Service.Judge(apiclient.Request{Kind: apiclient.Kind(step.Kind)},
-		apiclient.Answer{Status: step.Event.Status, ContentType: "application/json", Body: step.Answer}, nil)
+	v := j.Service.Judge(j.answered(step, clientID), apiclient.KeptAnswer(step.Event.Status, step.Answer), nil)
 	again = step
 	again.To, again.Via = ledger.Done, ledger.ViaAnswer
 	again.ID, again.URL = cmp.Or(v.ID, step.ID), cmp.Or(v.URL, step.URL)
@@ -71,6 +82,14 @@ func (j *Job) readAgain(step ledger.Step) (again ledger.Step, told bool) {
 	return again, true
 }
 
-// isReadable tells of a good answer that there is something to be read from it,
-// if not what was looked for.
-func isReadable(status int, answer []byte) bool { return status/100 == 2 && json.Valid(answer) }
+// answered is the request that a step's answer came to, as far as a relative url
+// in the answer depends on it.
+func (j *Job) answered(step ledger.Step, clientID string) apiclient.Request {
+	switch routes := j.Service.Routes(); step.Kind {
+	case ledger.KindClient:
+		return routes.CreateClient(nil, false)
+	case ledger.KindLink:
+		return routes.CreateLink(clientID, nil)
+	}
+	return apiclient.Request{Kind: apiclient.Kind(step.Kind)}
+}

@@ -1,10 +1,6 @@
 package mapping
 
-import (
-	"cmp"
-	"slices"
-	"strings"
-)
+import "cmp"
 
 func (b *binder) bindActivities(bound *Binding) {
 	order := 0
@@ -127,25 +123,4 @@ func (b *binder) bindResume(bound *Binding) {
 		r.order = r.orders[rule.Template.Text] // checked by Parse
 	}
 	bound.resume = r
-}
-
-// fieldPath splits a dotted field name into the names of nested objects.
-func (b *binder) fieldPath(name Word) []string {
-	path := strings.Split(name.Text, ".")
-	if slices.Contains(path, "") {
-		b.wrongAt(name.At, "bad-field", "“%s” is not a field's name; a dot separates the names of nested objects", name.Text)
-	}
-	return path
-}
-
-// checkPaths reports a field that is both a value and an object.
-func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
-	for i, f := range fields {
-		for _, other := range fields {
-			if len(other.path) > len(f.path) && slices.Equal(other.path[:len(f.path)], f.path) {
-				b.wrongAt(rules[i].Name.At, "bad-field", "“%s” is a value here and an object in “%s”", rules[i].Name.Text, strings.Join(other.path, "."))
-				break
-			}
-		}
-	}
 }

@@ -27,6 +27,9 @@ func (c *Conversion) convertEmail(cell Cell) (string, *Refusal) {
 		s = trimToken(cell.Raw)
 	}
 	at := strings.IndexByte(s, '@')
+	if at > 0 && strings.ContainsFunc(s[:at], isHidden) {
+		return "", refuse("not-email", "has a character before the @ that cannot be seen", "type the address again")
+	}
 	if at <= 0 || strings.Count(s, "@") != 1 || !isEmailLocal(s[:at]) {
 		return "", refuseEmail()
 	}
@@ -70,7 +73,9 @@ func emailDomain(s string) (domain string, ok bool) {
 	if isPlainDomain(s) {
 		return s, true
 	}
-	s, err := idna.Lookup.ToASCII(s)
+	// The capital sharp s means the small one, which is a letter of its own in
+	// domains today; the library's tables still make ss of it.
+	s, err := idna.Lookup.ToASCII(strings.ReplaceAll(s, "ẞ", "ß"))
 	return s, err == nil && isPlainDomain(s)
 }
 
@@ -96,4 +101,24 @@ func isPlainDomain(s string) bool {
 		}
 	}
 	return labels >= 2 && !digitsOnly
+}
+
+// FoldEmail is an address as addresses are compared: in lower case, with letters
+// that differ only by where they stand in a word, or by their age, made one
+// (Unicode's simple case folding: the final sigma, the long s). A sharp s is no
+// double s: these are two addresses.
+func FoldEmail(s string) string {
+	return strings.Map(func(r rune) rune {
+		lower := unicode.ToLower(r)
+		if r < utf8.RuneSelf {
+			return lower
+		}
+		upper := unicode.ToUpper(lower)
+		for other := unicode.SimpleFold(lower); other != lower; other = unicode.SimpleFold(other) {
+			if other == upper { // a case of the same letter, which not every pair of cases is
+				return unicode.ToLower(upper)
+			}
+		}
+		return lower
+	}, s)
 }

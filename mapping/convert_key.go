@@ -1,10 +1,12 @@
 package mapping
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/shopspring/decimal"
+	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -64,16 +66,119 @@ func isDressed(s, number string) bool {
 	return refusal == nil && err == nil && shown.Equal(held)
 }
 
+// foldKey is a text as keys and headers are compared: what cannot be seen is
+// dropped or, where it leaves a gap, counts as white space; white space is
+// folded and accents are composed.
 func foldKey(s string) string {
 	if isSqueezed(s) {
 		return s
 	}
 	s = strings.Map(func(r rune) rune {
 		switch {
-		case r == '\u200b' || r == '\u2060' || r == '\ufeff' || isDirectionMark(r):
+		case isGap(r):
+			return ' '
+		case isUnseen(r) && !isJoiner(r):
 			return -1
 		}
 		return r
 	}, s)
+	if strings.ContainsFunc(s, isJoiner) {
+		s = dropJoiners(s)
+	}
 	return norm.NFC.String(squeeze(s))
+}
+
+const (
+	nonJoiner = '\u200c'
+	joiner    = '\u200d'
+)
+
+func isJoiner(r rune) bool { return r == nonJoiner || r == joiner }
+
+// dropJoiners drops the joiners of a text that change nothing on the page. Where
+// letters are written joined, as in Persian and Hindi, they part one word from
+// another and stay: there, RFC 5892 (A.1 and A.2) allows them in domains too.
+func dropJoiners(s string) string {
+	const near = 16 // what stands farther away makes no difference
+	all := []rune(s)
+	var kept []rune
+	for i, r := range all {
+		if !isJoiner(r) || shows(r, letters(all[max(0, i-near):i], true), letters(all[i+1:min(len(all), i+1+near)], false)) {
+			kept = append(kept, r)
+		}
+	}
+	return string(kept)
+}
+
+// letters are those at the end of a text, or at its beginning, with their marks
+// and without joiners.
+func letters(text []rune, atEnd bool) string {
+	text = slices.Clone(text)
+	if atEnd {
+		slices.Reverse(text)
+	}
+	end := slices.IndexFunc(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) && !isJoiner(r) })
+	if end >= 0 {
+		text = text[:end]
+	}
+	text = slices.DeleteFunc(text, isJoiner)
+	if atEnd {
+		slices.Reverse(text)
+	}
+	return string(text)
+}
+
+// joining checks where a joiner stands, and nothing else.
+var joining = idna.New(idna.CheckJoiners(true))
+
+// shows tells a joiner that changes how the letters beside it are written.
+func shows(joiner rune, before, after string) bool {
+	_, err := joining.ToUnicode(before + string(joiner) + after)
+	return before != "" && err == nil
+}
+
+// isGap tells a character that looks like a space and is none to Unicode: the
+// empty Braille pattern and the Hangul fillers.
+func isGap(r rune) bool { return r == '\u2800' || r == '\u3164' || r == '\uffa0' }
+
+// isUnseen tells a character that is no mark on the page: Unicode's default
+// ignorable ones (soft hyphen, joiners, variation selectors, tags, marks of the
+// writing direction and more).
+func isUnseen(r rune) bool {
+	if r < 0xad {
+		return false
+	}
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) && !isHieroglyphControl(r)
+}
+
+// isHidden tells a character that a reader does not see, or takes for a space.
+func isHidden(r rune) bool { return isGap(r) || isUnseen(r) }
+
+// isHieroglyphControl tells the controls that say how hieroglyphs are placed,
+// which can be seen.
+func isHieroglyphControl(r rune) bool { return 0x13430 <= r && r <= 0x13455 }
+
+// Folded is an identity with its key as keys are folded now. A ledger may hold
+// one that was folded by older rules.
+func (i Identity) Folded() Identity {
+	i.Key = foldKey(i.Key)
+	if i.Space == emailSpace {
+		i.Key = FoldEmail(i.Key)
+	}
+	return i
+}
+
+// FoldStep is the key of a step with the claim key in it as keys are folded now.
+func FoldStep(key string) string {
+	from := strings.IndexByte(key, '@') // claim/ID/KEY, activity/ID@ID/KEY
+	if claim := string(ClaimStep) + "/"; strings.HasPrefix(key, claim) {
+		from = len(claim) - 1
+	}
+	slash := strings.IndexByte(key[from+1:], '/')
+	if from < 0 || slash < 0 {
+		return key
+	}
+	at := from + 1 + slash + 1
+	return key[:at] + foldKey(key[at:])
 }

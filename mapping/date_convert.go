@@ -6,11 +6,16 @@ import "time"
 // the mapping: it is the mapping that is to be corrected.
 const LacksTimezone = "time-zone"
 
-// moment is a date and time as a clock on the wall shows it.
+// moment is a date and time as a clock on the wall shows it, rounded to the
+// second.
 type moment struct {
-	wall      int64 // seconds of Unix time at which a clock in UTC shows it
-	hasOffset bool  // the text said how far that clock is from UTC
-	offset    int   // seconds east of UTC
+	wall int64 // seconds of Unix time at which a clock in UTC shows it
+	// late tells that wall is a midnight to which the end of the day before was
+	// rounded up: 23:59:59.997 is no moment of the next day. What is less than half
+	// a millisecond before midnight is midnight with the noise of arithmetic.
+	late      bool
+	hasOffset bool // the text said how far that clock is from UTC
+	offset    int  // seconds east of UTC
 }
 
 // convertDate reads a calendar day. It is the day that is written, in every
@@ -21,7 +26,7 @@ func (c *Conversion) convertDate(cell Cell) (string, *Refusal) {
 	if r != nil {
 		return "", r
 	}
-	if m.wall%secondsPerDay != 0 {
+	if m.wall%secondsPerDay != 0 || m.late {
 		return "", refuse("date-with-time", "has a time of day; expected a day alone",
 			"take the time out of the cell, or map the column as DateTime")
 	}
@@ -67,11 +72,9 @@ func writeMoment(seconds int64) string {
 func (c *Conversion) moment(cell Cell) (moment, *Refusal) {
 	switch {
 	case cell.Kind == DateCell, cell.Kind == Number && c.Format == SerialFormat:
-		wall, r := wallFromSerial(cell.Raw, c.Date1904)
-		return moment{wall: wall}, r
+		return momentFromSerial(cell.Raw, c.Date1904)
 	case cell.Kind == TextCell && c.Format == SerialFormat:
-		wall, r := wallFromSerial(trimToken(cell.Raw), c.Date1904)
-		return moment{wall: wall}, r
+		return momentFromSerial(trimToken(cell.Raw), c.Date1904)
 	case cell.Kind == TextCell:
 		return c.momentFromText(trimToken(cell.Raw))
 	case cell.Kind == Number:
@@ -143,7 +146,8 @@ func (p dateParts) moment(expected string) (moment, *Refusal) {
 	if wall >= afterYear9999 {
 		return moment{}, refuseDayRange()
 	}
-	return moment{wall: wall, hasOffset: p.hasOffset, offset: p.offset}, nil
+	late := p.roundUp && !p.almostNext && wall%secondsPerDay == 0
+	return moment{wall: wall, late: late, hasOffset: p.hasOffset, offset: p.offset}, nil
 }
 
 func daysIn(year, month int) int {

@@ -43,6 +43,7 @@ func (p *dateParts) cutISOTime(s string) (rest string, ok bool) {
 		digits++
 	}
 	p.roundUp = digits > 0 && s[0] >= '5'
+	p.almostNext = s[:digits] >= "9995" // text by text, as decimals compare
 	return s[digits:], digits > 0
 }
 

@@ -12,6 +12,7 @@ type dateParts struct {
 	year, month, day     int
 	hour, minute, second int
 	roundUp              bool // half a second or more was written on top
+	almostNext           bool // it lacks less than half a millisecond of a second
 
 	hasOffset bool
 	offset    int // seconds east of UTC

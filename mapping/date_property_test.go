@@ -158,6 +158,42 @@ func TestSerialsAgainstAWalkedCalendar(t *testing.T) {
 	walk(true, 0, 1904, 2120, false)
 }
 
+// A day is never taken for the one beside it: a day count is a day only where it
+// is a midnight, give or take half a millisecond, or the half second after one
+// that is rounded to it. The same holds for a text.
+func TestDaysNeverShift(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		day := rapid.IntRange(63, 2_900_000).Draw(t, "day")
+		micros := rapid.OneOf(rapid.Int64Range(-3_000, 3_000), rapid.Int64Range(-3e6, 3e6), rapid.Int64Range(-43_200e6, 43_200e6)).Draw(t, "microseconds from midnight")
+		if distance := micros + 500; -2 < distance && distance < 2 || 499_998 < micros && micros < 500_002 {
+			t.Skip("a day count is not that exact")
+		}
+		midnight := time.Date(1899, 12, 30+day, 0, 0, 0, 0, time.UTC)
+		isDay := -500 < micros && micros < 500_000
+		date1904 := rapid.Bool().Draw(t, "1904")
+		serial := float64(day) + float64(micros)/86_400e6
+		if date1904 {
+			serial -= 1462
+		}
+		if date1904 && serial < 1 {
+			t.Skip("a time without a day")
+		}
+		c := mapping.Conversion{Type: mapping.Date, Output: mapping.AsDate, Date1904: date1904}
+		for _, cell := range []mapping.Cell{
+			date(strconv.FormatFloat(serial, 'f', -1, 64), ""),
+			text(midnight.Add(time.Duration(micros) * time.Microsecond).Format("2006-01-02T15:04:05.000000")),
+		} {
+			value, refusal := c.Convert(cell)
+			switch {
+			case isDay && (refusal != nil || value.Literal != midnight.Format(time.DateOnly)):
+				t.Fatalf("%d µs from midnight: %q is %q, %v; want %s", micros, cell.Raw, value.Literal, refusal, midnight.Format(time.DateOnly))
+			case !isDay && (refusal == nil || refusal.Code != "date-with-time"):
+				t.Fatalf("%d µs from midnight: %q is %q, %v; want a refusal", micros, cell.Raw, value.Literal, refusal)
+			}
+		}
+	})
+}
+
 // A moment that a spreadsheet stores as a fraction of a day is read to the
 // second.
 func TestSerialsKeepTheSecond(t *testing.T) {

@@ -25,36 +25,36 @@ const (
 	maxSerial = 3e6
 )
 
-// wallFromSerial is the moment that a spreadsheet's day count names, rounded
-// to the second: the seconds of Unix time at which a clock in UTC shows it.
-// A fraction of day 0 is a time without a day, and is refused.
-func wallFromSerial(literal string, date1904 bool) (int64, *Refusal) {
+// momentFromSerial is the moment that a spreadsheet's day count names. A
+// fraction of day 0 is a time without a day, and is refused.
+func momentFromSerial(literal string, date1904 bool) (moment, *Refusal) {
 	serial, ok := parseSerial(literal)
 	if !ok {
-		return 0, refuse("date-serial", "does not hold a spreadsheet's day count", "write the date anew")
+		return moment{}, refuse("date-serial", "does not hold a spreadsheet's day count", "write the date anew")
 	}
 	if serial < 0 || serial >= maxSerial {
-		return 0, refuseDayRange()
+		return moment{}, refuseDayRange()
 	}
 	seconds := int64(math.Round(serial * secondsPerDay))
 	day := seconds / secondsPerDay
 	start := day0Of1900
 	switch {
 	case date1904 && day == 0 && seconds > 0, !date1904 && day == 0:
-		return 0, refuse("date-without-day", "holds a time without a day", "write day and time into the cell")
+		return moment{}, refuse("date-without-day", "holds a time without a day", "write day and time into the cell")
 	case date1904:
 		start = day0Of1904
 	case day == phantomDay:
-		return 0, refuse("date-impossible", "is not a day of the calendar",
+		return moment{}, refuse("date-impossible", "is not a day of the calendar",
 			"correct the date: spreadsheet programs show a day in 1900 that never was")
 	case day < phantomDay:
 		start = day0Of1900Early
 	}
 	wall := start + seconds
 	if wall >= afterYear9999 {
-		return 0, refuseDayRange()
+		return moment{}, refuseDayRange()
 	}
-	return wall, nil
+	late := seconds%secondsPerDay == 0 && math.Round(serial*1000*secondsPerDay) < float64(1000*seconds)
+	return moment{wall: wall, late: late}, nil
 }
 
 // parseSerial takes digits, a point and an exponent; ParseFloat takes more

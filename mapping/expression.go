@@ -41,7 +41,8 @@ func (e cellError) Error() string { return string(e) }
 
 // expression compiles w, whose columns must exist. It is never nil; after a
 // problem it must not be run. What a row means must not depend on the hour at
-// which it is read (now), nor on the order of a table that has none (keys).
+// which it is read (now), nor on the order of a table that has none (keys); and
+// no expression may take all memory (unbounded).
 func (b *binder) expression(w Word, aliases map[string]Word, isCondition bool) *expression {
 	e := &expression{places: map[string]int{}, conv: b.conversion(&ValueRule{}, Text)}
 	if len(w.Text) > maxExpression {
@@ -50,8 +51,8 @@ func (b *binder) expression(w Word, aliases map[string]Word, isCondition bool) *
 		return e
 	}
 	var calls columnCalls
-	options := []expr.Option{expr.Env(e.evaluator().env), expr.Patch(&calls)}
-	for _, name := range []string{"now", "keys", "values", "toPairs"} {
+	options := append(boundedFunctions(), expr.Env(e.evaluator().env), expr.Patch(&calls), expr.Patch(bounds{}))
+	for _, name := range slices.Concat([]string{"now", "keys", "values", "toPairs"}, unbounded) {
 		options = append(options, expr.DisableBuiltin(name))
 	}
 	if isCondition {

@@ -18,12 +18,13 @@ type evaluator struct {
 	row        Record // whose cells the functions read
 	env        map[string]any
 	machine    vm.VM
+	usage      usage
 }
 
 // evaluator makes one. The signatures of its functions are for the compiler
 // too.
 func (e *expression) evaluator() *evaluator {
-	at := &evaluator{expression: e}
+	at := &evaluator{expression: e, machine: vm.VM{MemoryBudget: maxExprItems}}
 	at.env = map[string]any{
 		"col": func(name string) (string, error) { return at.read(name, Text) },
 		"has": func(name string) bool { return !at.cell(name).IsEmpty() },
@@ -42,6 +43,7 @@ func (e *expression) evaluator() *evaluator {
 			return time.Parse(time.RFC3339, s)
 		},
 	}
+	at.usage.functions(at.env)
 	return at
 }
 
@@ -72,7 +74,7 @@ func (e *expression) run(r Record) (any, error) {
 		at = e.evaluator()
 	}
 	defer e.idle.Put(at)
-	at.row = r
+	at.row, at.usage = r, usage{}
 	return at.machine.Run(e.program, at.env)
 }
 
@@ -131,6 +133,9 @@ func expressionRefusal(err error) *Refusal {
 	message := "its cells do not fit what it does with them"
 	if ce, ok := errors.AsType[cellError](err); ok {
 		message = string(ce)
+	}
+	if limit, ok := errors.AsType[limitError](err); ok {
+		message = string(limit)
 	}
 	return &Refusal{Code: "expression", Message: "is used in an expression that fails: " + message}
 }

@@ -85,7 +85,7 @@ var clientFields = []field[ClientRule]{
 		func(p *parser, n *yaml.Node, c *ClientRule) {
 			c.Administrator = p.boolean(n, "client.administrator")
 		}},
-	{"fields", "the fields of the create payload", true,
+	{"fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), and a part that is a number is a place in an array, counted from 0 (phones.0.number); an element of which every cell is empty is left out", true,
 		func(p *parser, n *yaml.Node, c *ClientRule) {
 			if !p.isKind(n, yaml.MappingNode, "client.fields", "a list of name: column pairs") {
 				return

@@ -60,6 +60,10 @@ const maxProperties = 1 << 20
 // read, so it is quick for any size. A file that is no workbook is not ours; an
 // error means that the file could not be read.
 func IsOurs(path string) (binding map[string]string, ok bool, err error) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for ever
+		return nil, false, err
+	}
 	// os.Open first: archive/zip would call an unreadable file and one that is
 	// no archive by similar names.
 	f, err := os.Open(path)
@@ -67,13 +71,6 @@ func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 		return nil, false, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, false, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, false, nil
-	}
 	archive, err := zip.NewReader(f, info.Size())
 	if errors.Is(err, zip.ErrFormat) {
 		return nil, false, nil
@@ -81,7 +78,7 @@ func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	part, err := archive.Open("docProps/custom.xml")
+	part, err := archive.Open(propertiesPart)
 	if err != nil {
 		return nil, false, nil
 	}

@@ -157,8 +157,8 @@ func TestConfigReportsSecretsThatCannotBeHad(t *testing.T) {
 		"file:absent":          "there is no such file",
 		"file:empty":           "is empty",
 		"file:two":             "line break",
-		"file:large":           "too large",
-		"file:.":               "is not a regular file",
+		"file:large":           "is larger than 64 KiB",
+		"file:.":               "this is a folder, not a file",
 		"cmd:no-such-program":  "no-such-program cannot be run",
 		program + "fail":       "failed with exit status 3",
 		program + "flood":      "printed more than 64 KiB",
@@ -227,7 +227,7 @@ func TestLoadReadsEverySetting(t *testing.T) {
 	}
 	wire := apiclient.Wire{
 		ClientID: "/data/id", ContactID: "/data/0/id", ClaimID: "/claim~1id", RedirectURL: "/url",
-		DataTypes: map[string]string{"Money": "Currency"}, LookupClientID: "/client/id",
+		DataTypes: map[string]string{"Money": "Currency"}, LookupClientID: new("/client/id"), LookupContactID: new(""),
 		LookupAgree: map[string]string{"email": "/email", "name.first": "/firstName"},
 		LinkBody:    []byte(`{"z":1,"a":[true,null,"x",1.50],"m":{"d":"2020-01-01"}}`),
 	}

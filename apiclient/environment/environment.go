@@ -114,16 +114,30 @@ func (e *Environment) ForClaimType(name string) (*Environment, error) {
 	return &o, nil
 }
 
-// Identity is what a ledger keeps its entries under: the normalised base url
-// and, under version 1, the case, because clients live in a case there; for
-// the sandbox it is just "sandbox". Neither the entry's name nor its
-// credentials are part of it.
+// inCase parts the base url of an identity from the case.
+const inCase = " case "
+
+// Identity is what a ledger keeps its entries under: the base url, in the one
+// spelling that stands for all that mean the same (apiclient.Service), and,
+// under version 1, the case, because clients live in a case there; for the
+// sandbox it is just "sandbox". Neither the entry's name nor its credentials are
+// part of it.
 func (e *Environment) Identity(version apiclient.Version) string {
 	switch {
 	case e.Sandbox:
 		return Sandbox
 	case version == apiclient.V1:
-		return e.BaseURL + " case " + strings.ToLower(e.CaseID)
+		return apiclient.Service(e.BaseURL) + inCase + strings.ToLower(e.CaseID)
 	}
-	return e.BaseURL
+	return apiclient.Service(e.BaseURL)
+}
+
+// ServiceOf is the base url of an identity, in the spelling that stands for all
+// that mean the same, and rest what comes after it.
+func ServiceOf(identity string) (service, rest string) {
+	base, caseID, ok := strings.Cut(identity, inCase)
+	if ok {
+		rest = inCase + caseID
+	}
+	return apiclient.Service(base), rest
 }

@@ -154,6 +154,9 @@ func TestIdentity(t *testing.T) {
 	if b.Identity(apiclient.V1) == b.Identity(apiclient.V2) {
 		t.Error("a client of version 1 lives in a case, a contact of version 2 does not")
 	}
+	if service, rest := environment.ServiceOf("https://UAT.example.com:443/api case x"); service+rest != "https://uat.example.com/api case x" {
+		t.Errorf("%q and %q", service, rest)
+	}
 	s, _ := one.Choose("sandbox")
 	if s.Identity(apiclient.V1) != "sandbox" || s.Identity(apiclient.V2) != "sandbox" {
 		t.Errorf("the sandbox is %q", s.Identity(apiclient.V1))

@@ -2,15 +2,13 @@ package environment
 
 import (
 	"errors"
-	"io"
-	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"go.yaml.in/yaml/v4"
 
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
 
@@ -37,7 +35,7 @@ func (f *File) Names() []string {
 
 // Load reads an environments file. The error is a problem.List: every problem
 // of the file, each with its place (up to 200), or one for a file that cannot
-// be read or is larger than 1 MiB. No secret is resolved and no other file
+// be read, that other users own or can write to, or that is larger than 1 MiB. No secret is resolved and no other file
 // opened.
 func Load(path string) (*File, error) {
 	data, err := read(path)
@@ -62,25 +60,17 @@ func Load(path string) (*File, error) {
 }
 
 func read(path string) ([]byte, error) {
-	whole := problem.Where{File: path}
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, problem.List{problem.At(whole, "no-file", "there is no such environments file").
-			Hinted("name one with --environments, or put environments.yaml beside the mapping")}
+	data, err := safefile.Read(path, MaxSize)
+	p, refused := errors.AsType[problem.Problem](err)
+	switch {
+	case refused && p.Code == "no-file":
+		p.Message = "there is no such environments file"
+		p.Hint = "name one with --environments, or put environments.yaml beside the mapping"
+		return nil, problem.List{p}
+	case refused:
+		return nil, problem.List{p}
 	}
-	var data []byte
-	if err == nil {
-		defer file.Close()
-		data, err = io.ReadAll(io.LimitReader(file, MaxSize+1))
-	}
-	if err != nil {
-		return nil, problem.List{problem.At(whole, "unreadable", "the environments file cannot be read: %s", reason(err))}
-	}
-	if len(data) > MaxSize {
-		return nil, problem.List{problem.At(whole, "too-large",
-			"the file is larger than 1 MiB; environments take a few kilobytes")}
-	}
-	return data, nil
+	return data, err
 }
 
 // checkDefault reports a default that names nothing.

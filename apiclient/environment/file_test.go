@@ -83,7 +83,7 @@ func TestLoadWithoutAFile(t *testing.T) {
 	large := write(t, dir, "large.yaml", strings.Repeat("#\n", environment.MaxSize))
 	for path, want := range map[string]string{
 		filepath.Join(dir, "absent.yaml"): "no-file",
-		dir:                               "unreadable",
+		dir:                               "not-a-file",
 		large:                             "too-large",
 	} {
 		_, err := environment.Load(path)

@@ -6,12 +6,14 @@ type form map[string]any
 const referenceForms = "env:NAME, file:PATH or cmd:PROGRAM ARG…"
 
 var (
-	formText    = form{"type": []string{"string", "number", "boolean"}}
-	formNumber  = form{"type": "number", "exclusiveMinimum": 0}
-	formBool    = form{"type": "boolean"}
-	formUUID    = form{"type": "string", "format": "uuid"}
-	formPointer = form{"type": "string", "pattern": "^(/.*)?$"}
-	formSecret  = form{"type": "string", "pattern": "^(env|file|cmd):"}
+	formText     = form{"type": []string{"string", "number", "boolean"}}
+	formNumber   = form{"type": "number", "exclusiveMinimum": 0}
+	formBool     = form{"type": "boolean"}
+	formUUID     = form{"type": "string", "format": "uuid"}
+	formPointer  = form{"type": "string", "pattern": "^(/.*)?$"}
+	formIDPlace  = form{"type": "string", "pattern": "^(last-segment:)?((/.*)?|text|header:.+)$"}
+	formURLPlace = form{"type": "string", "pattern": "^((/.*)?|text|header:.+)$"}
+	formSecret   = form{"type": "string", "pattern": "^(env|file|cmd):"}
 )
 
 func formInteger(least, most int) form {

@@ -10,35 +10,37 @@ import (
 )
 
 var wireFields = []field[apiclient.Wire]{
-	{"client_id", "version 1, the id of a created client; default /clientId", formPointer,
-		func(r *reader, v value, w *apiclient.Wire) { w.ClientID = r.pointer(v, false) }},
-	{"contact_id", "version 2, the id of a created contact; default /contactId", formPointer,
-		func(r *reader, v value, w *apiclient.Wire) { w.ContactID = r.pointer(v, false) }},
-	{"claim_id", "the id of a created claim; default /claimId", formPointer,
-		func(r *reader, v value, w *apiclient.Wire) { w.ClaimID = r.pointer(v, false) }},
-	{"redirect_url", "the url that the client is redirected to; default /redirectUrl", formPointer,
-		func(r *reader, v value, w *apiclient.Wire) { w.RedirectURL = r.pointer(v, false) }},
-	{"activity_id", "the id of a created activity; default \"\": the answer need carry none", formPointer,
-		func(r *reader, v value, w *apiclient.Wire) { w.ActivityID = r.pointer(v, true) }},
+	{"client_id", "version 1, the id of a created client; default /clientId; " + placeForms, formIDPlace,
+		func(r *reader, v value, w *apiclient.Wire) { w.ClientID = r.place(v, apiclient.CheckIDPlace) }},
+	{"contact_id", "version 2, the id of a created contact; default /contactId", formIDPlace,
+		func(r *reader, v value, w *apiclient.Wire) { w.ContactID = r.place(v, apiclient.CheckIDPlace) }},
+	{"claim_id", "the id of a created claim; default /claimId", formIDPlace,
+		func(r *reader, v value, w *apiclient.Wire) { w.ClaimID = r.place(v, apiclient.CheckIDPlace) }},
+	{"redirect_url", "the url that the client is redirected to; default /redirectUrl; a relative one is resolved against the request's url", formURLPlace,
+		func(r *reader, v value, w *apiclient.Wire) { w.RedirectURL = r.place(v, apiclient.CheckURLPlace) }},
+	{"activity_id", "the id of a created activity; default \"\": the answer need carry none", formIDPlace,
+		func(r *reader, v value, w *apiclient.Wire) { w.ActivityID = r.place(v, apiclient.CheckIDPlace) }},
 	{"data_type", "the data type of an attribute template; default /dataType; absent is fine", formPointer,
 		func(r *reader, v value, w *apiclient.Wire) { w.DataType = r.pointer(v, true) }},
 	{"data_types", "the service's names of data types and ours: Text, TextArea, DropDown, Checkbox, Date, DateTime, Number or Currency",
 		formMap(formOneOf(dataTypes)), readDataTypes},
-	{"lookup_client_id", "the client's id in a look-up's answer; default: as client_id", formPointer,
-		func(r *reader, v value, w *apiclient.Wire) { w.LookupClientID = r.pointer(v, true) }},
-	{"lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id", formPointer,
-		func(r *reader, v value, w *apiclient.Wire) { w.LookupContactID = r.pointer(v, true) }},
+	{"lookup_client_id", "the client's id in a look-up's answer; default: as client_id", formIDPlace,
+		func(r *reader, v value, w *apiclient.Wire) {
+			w.LookupClientID = new(r.place(v, apiclient.CheckIDPlace))
+		}},
+	{"lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id", formIDPlace,
+		func(r *reader, v value, w *apiclient.Wire) {
+			w.LookupContactID = new(r.place(v, apiclient.CheckIDPlace))
+		}},
 	{"lookup_agree", "client fields, which the mapping must fill, and where a look-up's answer has them; compared before a client is taken over",
 		formMap(formPointer), readLookupAgree},
-	{"link_body", "the body of the magic-link request; default {}", form{"type": "object"},
-		func(r *reader, v value, w *apiclient.Wire) { w.LinkBody = r.jsonObject(v) }},
+	{"link_body", "the body of the magic-link request; default {}; the word none sends it without a body",
+		form{"anyOf": []form{{"type": "object"}, {"const": "none"}}}, readLinkBody},
 }
 
-var notFoundFields = []field[apiclient.NotFound]{
-	{"status", "HTTP statuses; default [404]", formList(formInteger(100, 599)), readNotFoundStatus},
-	{"empty", "a successful answer of null, {} or [] means nobody too; default true", formBool,
-		func(r *reader, v value, n *apiclient.NotFound) { n.Empty = r.boolean(v) }},
-}
+// placeForms says how the place of an id is written.
+const placeForms = "a JSON Pointer into the body (\"\": the whole body is a JSON string), text (the whole body as plain text), header:NAME, " +
+	"or last-segment: before one of them, for the last segment of the path of the url there"
 
 var ruleFields = []field[apiclient.Rule]{
 	{"status", "the HTTP status; default: any", formInteger(100, 599),
@@ -72,28 +74,16 @@ func readLookupAgree(r *reader, v value, w *apiclient.Wire) {
 	}
 }
 
-// readNotFoundStatus refuses statuses that say nothing of the client: taken
-// for "nobody", they would make clients be created a second time.
-func readNotFoundStatus(r *reader, v value, n *apiclient.NotFound) {
-	n.Status = nil
-	for item := range r.items(v) {
-		var status int
-		if !r.integer(item, 100, 599, &status) {
-			continue
-		}
-		if !saysNobody(status) {
-			r.wrong(item.Node, "not-found-status",
-				"status %d does not say that nobody was found; taking it so would create clients twice", status).
-				Hint = "expected 204 or a 4xx status other than 401, 407, 408 and 429"
-			continue
-		}
-		n.Status = append(n.Status, status)
+// readLinkBody reads a JSON object, or the word none.
+func readLinkBody(r *reader, v value, w *apiclient.Wire) {
+	switch {
+	case v.Kind == yaml.ScalarNode && v.Value == "none":
+		w.LinkBody = nil
+	case v.Kind == yaml.ScalarNode && !isNull(v.Node):
+		r.wrong(v.Node, "wrong-kind", "%s must be “key: value” pairs, or the word none for a request without a body", v.name())
+	default:
+		w.LinkBody = r.jsonObject(v)
 	}
-}
-
-func saysNobody(status int) bool {
-	return status == 204 ||
-		status >= 400 && status < 500 && !slices.Contains([]int{401, 407, 408, 429}, status)
 }
 
 func readRules(r *reader, v value, e *Environment) {

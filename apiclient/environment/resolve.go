@@ -5,13 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
+
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
 )
 
 const (
@@ -64,33 +66,36 @@ func readVariable(name string) (string, error) {
 	return strings.TrimRight(value, "\r\n"), nil
 }
 
-// readSecretFile follows symbolic links, because mounted secrets are such. It
-// reads regular files only: opening a pipe could wait for ever.
+// readSecretFile follows symbolic links, because mounted secrets are such.
 func readSecretFile(path string) (string, error) {
-	info, err := os.Stat(path)
+	value, err := readConfig(path, secretLimit)
 	if err != nil {
-		return "", cannotRead(path, err)
-	}
-	if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return "", cannotRead(path, err)
-	}
-	defer f.Close()
-	value, err := io.ReadAll(io.LimitReader(f, secretLimit+1))
-	switch {
-	case err != nil:
-		return "", cannotRead(path, err)
-	case len(value) > secretLimit:
-		return "", fmt.Errorf("%s is too large for a secret (more than 64 KiB)", path)
+		return "", err
 	}
 	trimmed := strings.TrimRight(string(value), "\r\n")
 	if trimmed == "" {
 		return "", fmt.Errorf("%s is empty", path)
 	}
 	return trimmed, nil
+}
+
+// readConfig reads a file that the environments file names: one of this user's
+// or root's, of at most limit bytes.
+func readConfig(path string, limit int64) ([]byte, error) {
+	data, err := safefile.Read(path, limit)
+	return data, named(path, err)
+}
+
+// named is what is wrong with a file, as part of a sentence that names it.
+func named(path string, err error) error {
+	p, ok := errors.AsType[problem.Problem](err)
+	switch {
+	case !ok:
+		return err
+	case p.Hint == "":
+		return fmt.Errorf("%s: %s", path, p.Message)
+	}
+	return fmt.Errorf("%s: %s (%s)", path, p.Message, p.Hint)
 }
 
 // runSecretCommand runs a program without a shell, in the environments file's
@@ -108,6 +113,9 @@ func runSecretCommand(ctx context.Context, dir string, words []string) (string, 
 	program := words[0]
 	if strings.ContainsAny(program, `/\`) {
 		program = beside(dir, program)
+		if err := named(program, safefile.CheckPath(program)); err != nil {
+			return "", err
+		}
 	}
 	out := &cappedBuffer{}
 	cmd := exec.CommandContext(ctx, program, words[1:]...)
@@ -161,11 +169,6 @@ func beside(dir, path string) string {
 		return path
 	}
 	return filepath.Join(dir, path)
-}
-
-// cannotRead says why a file cannot be read, naming it once.
-func cannotRead(path string, err error) error {
-	return fmt.Errorf("%s cannot be read: %s", path, reason(err))
 }
 
 // reason is the innermost cause: wrappers repeat paths and arguments.

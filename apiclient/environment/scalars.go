@@ -147,6 +147,19 @@ func (r *reader) pointer(v value, mayBeEmpty bool) string {
 	return v.Value
 }
 
+// place reads where an answer carries an id or a url; check says what is wrong
+// with it. "" is the whole body as a JSON string.
+func (r *reader) place(v value, check func(string) error) string {
+	if !r.isKind(v, yaml.ScalarNode, "a place in an answer such as /data/id or header:Location") {
+		return ""
+	}
+	if err := check(v.Value); err != nil {
+		r.wrong(v.Node, "pointer", "%s must be a JSON Pointer such as /data/id, text, or header:NAME", v.name()).Hint = err.Error()
+		return ""
+	}
+	return v.Value
+}
+
 // regexp reads a regular expression, checked but kept as text.
 func (r *reader) regexp(v value) string {
 	t := r.text(v)

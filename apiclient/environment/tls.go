@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
 
 	"claimsheet/mapping/problem"
 )
@@ -44,13 +43,13 @@ func (t tlsFiles) load(dir string) (*tls.Config, problem.List) {
 
 func (t tlsFiles) loadPair(dir string) (tls.Certificate, error) {
 	certPath, keyPath := beside(dir, t.cert), beside(dir, t.key)
-	cert, err := os.ReadFile(certPath)
+	cert, err := readConfig(certPath, MaxSize)
 	if err != nil {
-		return tls.Certificate{}, cannotRead(certPath, err)
+		return tls.Certificate{}, err
 	}
-	key, err := os.ReadFile(keyPath)
+	key, err := readConfig(keyPath, MaxSize)
 	if err != nil {
-		return tls.Certificate{}, cannotRead(keyPath, err)
+		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(cert, key)
 }
@@ -58,9 +57,9 @@ func (t tlsFiles) loadPair(dir string) (tls.Certificate, error) {
 // loadAuthorities adds to the system's authorities instead of replacing them:
 // the token endpoint is often a public one while the service's is not.
 func loadAuthorities(path string) (*x509.CertPool, error) {
-	data, err := os.ReadFile(path)
+	data, err := readConfig(path, MaxSize)
 	if err != nil {
-		return nil, cannotRead(path, err)
+		return nil, err
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {

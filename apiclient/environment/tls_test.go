@@ -145,8 +145,8 @@ func TestConfigReportsTLSFilesThatCannotBeUsed(t *testing.T) {
 	for keys, want := range map[string]string{
 		"cert: client.pem, key: other.key":  "does not match",
 		"cert: client.pem, key: text.pem":   "PEM",
-		"cert: client.pem, key: absent.key": filepath.Join(dir, "absent.key") + " cannot be read: there is no such file",
-		"cert: absent.pem, key: client.key": filepath.Join(dir, "absent.pem") + " cannot be read: there is no such file",
+		"cert: client.pem, key: absent.key": filepath.Join(dir, "absent.key") + ": there is no such file",
+		"cert: absent.pem, key: client.key": filepath.Join(dir, "absent.pem") + ": there is no such file",
 		"ca: text.pem":                      "there is no certificate in",
 		"ca: absent.pem":                    "there is no such file",
 	} {

@@ -3,14 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -95,17 +94,17 @@ func (a *attended) takeMetrics(c *cli.Context) error {
 	if a.metrics == "" {
 		return nil
 	}
-	path := a.metrics
+	err := checkMetricsFile(a.metrics)
 	switch {
 	case c.Bool("dry-run"):
-		a.metrics = ""
-		return problem.New("usage", "--metrics tells of runs, and a dry run is none").Hinted("leave it out")
-	case isFolder(path) || !isFolder(filepath.Dir(path)):
-		a.metrics = ""
-		return problem.At(problem.Where{File: path}, "metrics-file", "the metrics cannot be written there: a file in a folder that exists was expected").
-			Hinted("make the folder, or name a file in another")
+		err = problem.New("usage", "--metrics tells of runs, and a dry run is none").Hinted("leave it out")
+	case c.String("log-file") != "" && absolute(c.String("log-file")) == absolute(a.metrics):
+		err = problem.At(problem.Where{File: a.metrics}, "usage", "--log-file and --metrics name the same file").Hinted("give each a file of its own")
 	}
-	return nil
+	if err != nil {
+		a.metrics = ""
+	}
+	return err
 }
 
 // knows notes what the run is about, for whatever tells of it.
@@ -122,7 +121,7 @@ func (a *attended) knows(s *setup) {
 // so far: its metrics belong beside those of the nights before.
 func (a *attended) guess() {
 	if a.mapping == "" && a.where.mapping != "" {
-		if data, err := os.ReadFile(a.where.mapping); err == nil {
+		if data, err := safefile.Read(a.where.mapping, mapping.MaxSize); err == nil {
 			m, _ := mapping.Parse(a.where.mapping, data)
 			a.mapping = m.Name.Text
 		}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -104,12 +103,20 @@ func (d *desk) scopes(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	anyCase := *d.setup.env
-	anyCase.CaseID = ""
-	v2, v1 := anyCase.Identity(apiclient.V2), anyCase.Identity(apiclient.V1)
+	v2, err := d.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ours, _ := environment.ServiceOf(v2)
 	return slices.DeleteFunc(all, func(scope string) bool {
-		return scope != v2 && !strings.HasPrefix(scope, v1)
+		service, _ := environment.ServiceOf(scope)
+		return service != ours
 	}), nil
+}
+
+// scope is the ledger's name for the environment under version 2.
+func (d *desk) scope(ctx context.Context) (string, error) {
+	return scopeIn(ctx, d.known, d.setup.env.Identity(apiclient.V2))
 }
 
 // command is a command line of claimsheet for the same place.

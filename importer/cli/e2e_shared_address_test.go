@@ -98,6 +98,7 @@ func TestLostLedgerAfterRefusals(t *testing.T) {
 	s.oracle.KeyField = "ref"
 	s.mustRun(0)
 	must(t, os.RemoveAll(s.path(".claimsheet")))
+	must(t, os.Remove(s.path("leads.results.xlsx"))) // it would tell
 	s.mapping(byAgreement("fail", ""))
 	s.mustRun(1)
 	s.mapping(byAgreement("reuse", ""))

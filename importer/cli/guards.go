@@ -17,6 +17,9 @@ type guards struct {
 	maxFailures importer.MaxFailures
 	newIdentity bool
 	newLedger   bool
+	sameService bool
+	newService  bool
+	lostRun     bool
 }
 
 func guardFlags() []cli.Flag {
@@ -25,11 +28,18 @@ func guardFlags() []cli.Flag {
 			Usage: "stop when more than `N` clients, or N% of at least 20, have failed; 100% never stops"},
 		switchFlag("new-identity", "the mapping's keys have changed on purpose: make everything anew under them"),
 		switchFlag("new-ledger", "the ledger is new on purpose, although the service knows these clients"),
+		switchFlag("lost-run", "a run began after the results workbook was written, and is lost with its ledger: go on without it"),
+		switchFlag("same-service", "the environment's base url has changed, and leads to the same service"),
+		switchFlag("new-service", "the environment's base url has changed, and leads to another service"),
 	}
 }
 
 func guardsOf(c *cli.Context) (guards, error) {
-	g := guards{maxFailures: importer.DefaultMaxFailures, newIdentity: c.Bool("new-identity"), newLedger: c.Bool("new-ledger")}
+	g := guards{maxFailures: importer.DefaultMaxFailures, newIdentity: c.Bool("new-identity"), newLedger: c.Bool("new-ledger"),
+		sameService: c.Bool("same-service"), newService: c.Bool("new-service"), lostRun: c.Bool("lost-run")}
+	if g.sameService && g.newService {
+		return g, problem.New("usage", "--same-service and --new-service exclude each other")
+	}
 	if text := c.String("max-failures"); text != "" {
 		var ok bool
 		if g.maxFailures, ok = parseMaxFailures(text); !ok {
@@ -53,11 +63,11 @@ func parseMaxFailures(text string) (importer.MaxFailures, bool) {
 // is new in its mapping.
 func (g guards) vet(ctx context.Context, job *importer.Job, s *setup, survey *importer.Survey) (problem.List, error) {
 	if !g.newIdentity {
-		if err := job.Vet(ctx, survey.Plans(s.binding, s.rows)); err != nil {
+		if err := job.Vet(ctx, job.Recorded(ctx, survey.Plans(s.binding, s.rows))); err != nil {
 			return nil, err
 		}
 	}
-	return job.Growth(ctx, survey.Plans(s.binding, s.rows))
+	return job.Growth(ctx, job.Recorded(ctx, survey.Plans(s.binding, s.rows)))
 }
 
 // words are the guards that were lifted, as they are given.
@@ -66,7 +76,10 @@ func (g guards) words() []string {
 	for _, flag := range []struct {
 		given bool
 		name  string
-	}{{g.newIdentity, "--new-identity"}, {g.newLedger, "--new-ledger"}} {
+	}{
+		{g.newIdentity, "--new-identity"}, {g.newLedger, "--new-ledger"}, {g.sameService, "--same-service"}, {g.newService, "--new-service"},
+		{g.lostRun, "--lost-run"},
+	} {
 		if flag.given {
 			words = append(words, flag.name)
 		}

@@ -25,18 +25,18 @@ var arrows = map[string][]string{
 	"apiclient/sandbox":     {},
 	"importer":              {"mapping", "apiclient", "importer/ledger", "importer/safefile"},
 	"importer/safefile":     {},
-	"importer/sheet":        {"mapping", "importer/safefile"},
+	"importer/sheet":        {"mapping"},
 	"importer/ledger":       {"importer/safefile"},
 	"importer/oracle":       {},
 	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
 		"importer", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
-	"reports":          {"importer", "mapping", "importer/safefile"},
+	"reports":          {"importer", "mapping"},
 	"samples/generate": {},
 }
 
 // doors are the packages through which a library comes in.
 var doors = map[string][]string{
-	"github.com/xuri/excelize/v2":     {"importer/sheet", "reports", "samples/generate"},
+	"github.com/xuri/excelize/v2":     {"reports", "samples/generate"},
 	"github.com/richardlehane/mscfb":  {"importer/sheet"},
 	"golang.org/x/text/encoding":      {"importer/sheet"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},

@@ -3,13 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -98,9 +98,9 @@ func mappingName(path string) (string, error) {
 	if path == "" {
 		return "", nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path, mapping.MaxSize)
 	if err != nil {
-		return "", cannotRead(path, err)
+		return "", err
 	}
 	m, found := mapping.Parse(path, data)
 	if err := found.Err(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -73,7 +73,11 @@ func (d *desk) clientsNamed(ctx context.Context, key string) ([]ledger.Step, err
 	if d.known == nil {
 		return nil, nil
 	}
-	owners, err := d.ownersNamed(ctx, d.setup.env.Identity(apiclient.V2), key)
+	scope, err := d.scope(ctx)
+	if err != nil {
+		return nil, err
+	}
+	owners, err := d.ownersNamed(ctx, scope, key)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +99,8 @@ func (d *desk) isV1(ctx context.Context, key string) (bool, error) {
 	owners, err := d.everyOwner(ctx, key)
 	return slices.ContainsFunc(owners, func(o ledger.Owner) bool {
 		_, erased := ledger.Erased(o.Client)
-		return !erased && o.Environment != d.setup.env.Identity(apiclient.V2)
+		_, inCase := environment.ServiceOf(o.Environment)
+		return !erased && inCase != ""
 	}), err
 }
 

@@ -99,7 +99,7 @@ func bindingOf(path, password string) (map[string]string, bool, error) {
 	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
 	if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "encrypted-workbook" || p.Code == "wrong-password") {
 		return nil, false, p
-	} else if err != nil || !r.Encrypted() {
+	} else if err != nil {
 		return nil, false, nil
 	}
 	property = r.Properties()
@@ -139,23 +139,34 @@ func planWorkbook(path string, property map[string]string, expected string) erro
 	return p.Hinted("to import the sheet that it was made from: %s", reports.CommandLine(append(line, input)))
 }
 
-// refuses finds what must be as it was in the run that wrote the workbook: ids
-// of one environment mean nothing in another, and the ledger knows steps by the
-// mapping's name.
+// refuses finds what must be as it was in the run that wrote the workbook: the
+// ledger knows steps by the mapping's name. Whether a base url that has changed
+// leads to the same service is asked later, of the ledger.
 func (o *origin) refuses(s *setup) error {
 	var found problem.List
-	at := problem.Where{File: o.path}
-	if was := o.property[environmentProperty]; was != s.scope {
-		found = append(found, problem.At(at, "other-environment", "the workbook belongs to the environment “%s” (%s), not to “%s” (%s)",
-			o.property[environmentNameProperty], was, s.env.Name, s.scope).
-			Hinted("name the environment of the workbook with -e, or run the sheet itself in the other environment"))
+	if o.property[environmentNameProperty] != s.env.Name {
+		if err := addProblems(&found, o.refusesEnvironment(s)); err != nil {
+			return err
+		}
 	}
 	if was := o.property[mappingProperty]; was != s.mapping.Name.Text {
-		found = append(found, problem.At(at, "other-mapping", "the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
+		found = append(found, problem.At(problem.Where{File: o.path}, "other-mapping", "the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
 			was, s.mapping.Name.Text).
 			Hinted("give -m with the mapping “%s”", was))
 	}
 	return found.Err()
+}
+
+// refusesEnvironment refuses a workbook of another environment: its ids mean
+// nothing in this one.
+func (o *origin) refusesEnvironment(s *setup) error {
+	was := o.property[environmentProperty]
+	if isSameService(was, s.scope) {
+		return nil
+	}
+	return problem.At(problem.Where{File: o.path}, "other-environment", "the workbook belongs to the environment “%s” (%s), not to “%s” (%s)",
+		o.property[environmentNameProperty], was, s.env.Name, s.scope).
+		Hinted("name the environment of the workbook with -e, or run the sheet itself in the other environment")
 }
 
 // refusesKeys is refuses for what is known only of a bound mapping.

@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
 
-// refuseShared refuses a state folder that other users of this machine could
-// put files into, or exchange for another one: they could plant a ledger or a
-// link there. What is not there yet will be made for this user alone. Windows
+// refuseShared refuses a state folder of another user, and one that other users
+// of this machine could put files into, or exchange for another one: they could
+// plant a ledger or a link there. What is not there yet will be made for this user alone. Windows
 // has no such modes; its folders inherit who may do what.
 func refuseShared(state string) error {
 	if runtime.GOOS == "windows" || state == "" {
@@ -19,6 +20,9 @@ func refuseShared(state string) error {
 	}
 	dir, err := filepath.Abs(state)
 	if err != nil {
+		return err
+	}
+	if err := safefile.Owner(dir); err != nil {
 		return err
 	}
 	for forbidden := os.FileMode(0o022); ; forbidden = 0o002 {

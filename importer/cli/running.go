@@ -61,10 +61,21 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 		}
 		return err
 	}
+	if err := r.settleScope(ctx); err != nil {
+		return err
+	}
+	for _, from := range o.origins {
+		if err := from.refusesEnvironment(r.setup); err != nil {
+			return err
+		}
+	}
 	if r.parts, err = o.parts(r.setup, r.books.known, a.run, r.started); err != nil {
 		return err
 	}
 	if err := checkTargets(ctx, r.parts, r.started); err != nil {
+		return err
+	}
+	if err := r.checkBehind(ctx); err != nil {
 		return err
 	}
 	if err := r.books.setAside(r.setup, r.parts); err != nil {
@@ -117,12 +128,15 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	}
 	if s := r.setup; !r.options.dryRun {
 		s.keepInputs()
+		if err := r.markOpen(ctx, p); err != nil {
+			return nil, err
+		}
 		if err := r.define(ctx); err != nil {
 			return nil, err
 		}
 		r.job.Emergency = p.openEmergency(p.attended.run, r.books.known, r.places)
 	}
-	plans = r.survey.Plans(r.setup.binding, r.setup.rows)
+	plans = r.job.Recorded(ctx, r.survey.Plans(r.setup.binding, r.setup.rows))
 	if r.recall == nil {
 		return plans, nil
 	}

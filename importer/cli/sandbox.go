@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/sandbox"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
 
@@ -36,15 +37,14 @@ func (s *setup) startSandbox(want settings) (*sandbox.Service, error) {
 	return service, nil
 }
 
+// templatesLimit is the size of the largest file with reference data, in bytes.
+const templatesLimit = 64 << 20
+
 func readTemplatesFile(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, cannotRead(path, err)
-	}
-	return data, nil
+	return safefile.Read(path, templatesLimit)
 }
 
 func (p *program) sandboxCommand() *cli.Command {

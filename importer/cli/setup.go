@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -125,10 +125,10 @@ func addProblems(found *problem.List, err error) error {
 }
 
 func (s *setup) readMapping(path string) error {
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path, mapping.MaxSize)
 	if err != nil {
 		s.mapping, _ = mapping.Parse(path, nil)
-		return cannotRead(path, err)
+		return err
 	}
 	var found problem.List
 	s.mapping, found = mapping.Parse(path, data)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -44,14 +45,11 @@ func (in *input) keep() { in.remove = func() {} }
 // keepInput copies a sheet into folder (0700), as a file of 0600 that is named
 // by its digest. With an empty folder the copy is temporary.
 func keepInput(given, folder string) (*input, error) {
-	src, err := os.Open(given)
+	src, err := safefile.Open(given)
 	if err != nil {
-		return nil, cannotRead(given, err)
+		return nil, err
 	}
 	defer src.Close()
-	if info, err := src.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, problem.At(problem.Where{File: given}, "not-a-file", "this is not a file; a workbook was expected")
-	}
 	in := &input{given: given}
 	keep := folder != ""
 	if !keep {

@@ -38,7 +38,7 @@ func (l *Ledger) Definitions(ctx context.Context, environment string) (map[strin
 	list, err := gather(stream(ctx, l.read, func(rows *sql.Rows) (d [2]string, err error) {
 		err = rows.Scan(&d[0], &d[1])
 		return d, err
-	}, `SELECT mapping, definition FROM definitions WHERE environment = ? AND mapping <> ''`, environment))
+	}, `SELECT mapping, definition FROM definitions WHERE environment = ? AND mapping NOT IN ('', ?)`, environment, movedTo))
 	definitions := map[string]string{}
 	for _, d := range list {
 		definitions[d[0]] = d[1]

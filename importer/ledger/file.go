@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
 	"encoding/binary"
 	"errors"
@@ -12,16 +13,30 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"claimsheet/importer/safefile"
 )
 
 //go:embed schema.sql
-var schema string
+var firstSchema string
+
+//go:embed schema_2.sql
+var secondSchema string
+
+// schemas are what leads from each version to the next, the first from nothing.
+// A version that was released is never changed.
+var schemas = []string{firstSchema, secondSchema}
+
+// schemaVersion is the version that this Claimsheet writes.
+var schemaVersion = len(schemas)
+
+// schemaOfVersion makes a ledger of a version.
+func schemaOfVersion(version int) string { return strings.Join(schemas[:version], "\n") }
 
 // The marks that schema.sql sets, and where SQLite keeps the first of them.
 const (
 	applicationID   = 0x434C414D
 	applicationIDAt = 68
-	schemaVersion   = 1
 	magic           = "SQLite format 3\x00"
 	headerSize      = 100
 )
@@ -45,9 +60,14 @@ func inspect(path string) (exists bool, err error) {
 			"the ledger is a symbolic link; a plain file is expected, because a link can be turned to another ledger between two runs")
 	case !info.Mode().IsRegular():
 		return false, unusable(path, "Move it away, or name another folder with --state.", nil,
-			"a plain file is expected for the ledger, but this is %s", kindOf(info))
+			"a plain file is expected for the ledger, but this is %s", safefile.Kind(info))
 	case info.Size() == 0:
 		return false, damaged(path, "the ledger is empty (0 bytes); even a new one is not")
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := safefile.Owner(path + suffix); err != nil {
+			return false, err
+		}
 	}
 	return true, inspectHeader(path)
 }
@@ -102,8 +122,22 @@ func initialise(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(context.Background(), "BEGIN; "+schema+" COMMIT;")
+	_, err = db.ExecContext(context.Background(), "BEGIN; "+schemaOfVersion(schemaVersion)+" COMMIT;")
 	return errors.Join(err, db.Close())
+}
+
+// upgrade brings a ledger of an earlier version, which check has passed, to the
+// present one: durably, and all or nothing.
+func upgrade(ctx context.Context, db *sql.DB, path string) error {
+	var version int
+	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	if err == nil && version < schemaVersion {
+		_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE; "+strings.Join(schemas[version:], "\n")+" COMMIT;")
+	}
+	if err != nil {
+		return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", bare(err))
+	}
+	return nil
 }
 
 // syncFolder makes the names in a folder durable. Windows has no such call: it
@@ -131,14 +165,6 @@ func dsn(path, mode string, pragmas ...string) string {
 	}
 	query := url.Values{"mode": {mode}, "_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Path: p, RawQuery: query.Encode()}).String()
-}
-
-// kindOf says what a file that is not a plain one is.
-func kindOf(info fs.FileInfo) string {
-	if info.IsDir() {
-		return "a folder"
-	}
-	return "a special file (" + info.Mode().Type().String() + ")"
 }
 
 // bare is err without the path, which the problem names already.

@@ -28,18 +28,18 @@ func (l *Ledger) OwnersNamed(ctx context.Context, environment, key string) ([]Ow
 		ORDER BY space`, environment, key, spaceEmail, strings.ToLower(key)))
 }
 
+// OwnersBeyondASCII are the clients of an environment in whose keys stands more
+// than printable ASCII, by key space and key.
+func (l *Ledger) OwnersBeyondASCII(ctx context.Context, environment string) ([]Owner, error) {
+	return gather(stream(ctx, l.read, scanOwner, `
+		SELECT environment, space, client FROM owners
+		WHERE environment = ? AND client GLOB '*[^ -~]*'
+		ORDER BY space, client`, environment))
+}
+
 func scanOwner(rows *sql.Rows) (o Owner, err error) {
 	err = rows.Scan(&o.Environment, &o.Space, &o.Client)
 	return o, err
-}
-
-// Holders are the steps of a kind in an environment that are done and have the
-// id: more than one means that two steps stand for one thing of the service.
-func (l *Ledger) Holders(ctx context.Context, environment, kind, id string) ([]StepID, error) {
-	return gather(stream(ctx, l.read, scanStepID, `
-		SELECT o.environment, o.space, o.client, s.mapping, s.step FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.kind = ? AND s.state = 'done' AND s.created = ? AND o.environment = ?
-		ORDER BY s.id`, kind, id, environment))
 }
 
 // StepsNamed are the steps of a client that have the name, one for each
@@ -60,9 +60,4 @@ func (l *Ledger) MappingsOf(ctx context.Context, owner Owner) ([]string, error) 
 	}, `SELECT DISTINCT s.mapping FROM owners o JOIN steps s ON s.owner = o.id
 		WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping <> ''
 		ORDER BY s.mapping`, owner.Environment, owner.Space, owner.Client))
-}
-
-func scanStepID(rows *sql.Rows) (id StepID, err error) {
-	err = rows.Scan(&id.Environment, &id.Space, &id.Client, &id.Mapping, &id.Step)
-	return id, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
 
@@ -35,7 +36,10 @@ func Lock(path string) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", bare(err))
 	}
-	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	if err := inspectLock(path + ".lock"); err != nil {
+		return nil, err
+	}
+	lock := flock.New(path+".lock", flock.SetFlag(safefile.LockFlags), flock.SetPermissions(0o600))
 	taken, err := lock.TryLock()
 	if err != nil {
 		return nil, unusable(path, "Let this user write to the folder, and keep it on a local disk.", err, "the ledger cannot be locked: %v", bare(err))
@@ -52,6 +56,16 @@ func Lock(path string) (release func(), err error) {
 		_ = os.Remove(note) // before the lock: afterwards it may be another's
 		_ = lock.Close()
 	}), nil
+}
+
+// inspectLock refuses a lock file that others could have planted: a link would
+// be followed, a pipe waited for, and another user's could be held for ever.
+func inspectLock(path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return unusable(path, "Look who made it, and move it away while no run is under way.", nil,
+			"a plain file is expected as the ledger's lock, but this is %s", safefile.Kind(info))
+	}
+	return safefile.Owner(path)
 }
 
 // writeHolder notes that this process holds the lock. An old note is removed

@@ -70,12 +70,13 @@ func (s *Server) createActivity(call *Call, shape activityShape, clientID, claim
 		if err := shape.check(payload, template); err != nil {
 			return refuse(err.Error())
 		}
-		made, reply := Made{ID: s.newID("a")}, map[string]any{"status": payload["status"]}
+		made, reply := Made{ID: s.newID("a")}, words{}
+		reply.put("/status", payload["status"])
 		if s.Wire.ActivityID != "" {
-			put(reply, s.Wire.ActivityID, s.idValue(made.ID))
+			reply.putID(s.Wire.ActivityID, s.idValue(made.ID))
 		}
 		s.create(call, made)
-		return answer(http.StatusCreated, reply), nil
+		return reply.reply(http.StatusCreated), nil
 	}
 }
 

@@ -3,6 +3,7 @@ package oracle
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,7 +12,9 @@ import (
 )
 
 // Wire is where answers carry what the document leaves open: names from the
-// outside in, each after a slash, a number standing for an element of an array.
+// outside in, each after a slash, a number standing for an element of an array;
+// or a header ("header:Location", an id as the end of a path), the whole body as
+// text ("text") or as a JSON string ("string").
 type Wire struct {
 	ClientID    string
 	ContactID   string
@@ -21,6 +24,7 @@ type Wire struct {
 	LookupID    string // "": as in the answer of the create
 	DataType    string // on an attribute template; "": the service does not tell
 	Numeric     bool   // ids are JSON numbers
+	Origin      string // redirect urls are of this host, and the answers give them without it; "": they are whole
 }
 
 // DefaultWire names the fields as the document does.
@@ -90,6 +94,62 @@ func (s *Server) idValue(id string) any {
 		return json.Number(id)
 	}
 	return id
+}
+
+// urlValue is a redirect url as answers give it.
+func (s *Server) urlValue(url string) string { return strings.TrimPrefix(url, s.Wire.Origin) }
+
+// words are what an answer says.
+type words struct {
+	header map[string]string
+	fields map[string]any
+	whole  *Reply // the whole body is one value
+}
+
+// put says a value at a place of Wire.
+func (w *words) put(place string, value any) {
+	name, isHeader := strings.CutPrefix(place, "header:")
+	switch {
+	case isHeader && w.header == nil:
+		w.header = map[string]string{name: fmt.Sprint(value)}
+	case isHeader:
+		w.header[name] = fmt.Sprint(value)
+	case place == "text":
+		w.whole = &Reply{Header: map[string]string{"Content-Type": "text/plain"}, Body: fmt.Sprintln(value)}
+	case place == "string":
+		w.whole = new(answer(0, value))
+	default:
+		if w.fields == nil {
+			w.fields = map[string]any{}
+		}
+		put(w.fields, place, value)
+	}
+}
+
+// putID is put for ids, which a Location does not hold alone.
+func (w *words) putID(place string, value any) {
+	if place == "header:Location" {
+		value = fmt.Sprint("/made/", value)
+	}
+	w.put(place, value)
+}
+
+func (w *words) reply(status int) Reply {
+	r := Reply{}
+	switch {
+	case w.whole != nil:
+		r = *w.whole
+	case w.fields != nil:
+		r = answer(status, w.fields)
+	}
+	r.Status = status
+	for name, value := range w.header {
+		if r.Header == nil {
+			r.Header = map[string]string{}
+		}
+		r.Header[name] = value
+	}
+	return r
 }
 
 // put sets the value at a pointer, making the objects and arrays on its way.

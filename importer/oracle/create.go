@@ -1,12 +1,14 @@
 package oracle
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -40,18 +42,18 @@ func (s *Server) createClient(call *Call, query url.Values, v1 bool) action {
 		}
 		c := &client{id: s.newID("c"), key: call.Client, email: text(payload, s.EmailField), phone: text(payload, s.PhoneField)}
 		s.clients = append(s.clients, c)
-		made, reply := Made{ID: c.id}, map[string]any{}
+		made, reply := Made{ID: c.id}, words{}
 		if v1 {
-			put(reply, s.Wire.ClientID, s.idValue(c.id))
+			reply.putID(s.Wire.ClientID, s.idValue(c.id))
 			if query.Has(flag) {
 				made.URL = s.newURL()
-				put(reply, s.Wire.RedirectURL, made.URL)
+				reply.put(s.Wire.RedirectURL, s.urlValue(made.URL))
 			}
 		} else {
-			put(reply, s.Wire.ContactID, s.idValue(c.id))
+			reply.putID(s.Wire.ContactID, s.idValue(c.id))
 		}
 		s.create(call, made)
-		return answer(http.StatusCreated, reply), nil
+		return reply.reply(http.StatusCreated), nil
 	}
 }
 
@@ -90,11 +92,11 @@ func (s *Server) createClaim(call *Call) action {
 		case *payload.ClaimName == "":
 			return refuse("claimName is empty")
 		}
-		made, reply := Made{ID: s.newID("b")}, map[string]any{}
+		made, reply := Made{ID: s.newID("b")}, words{}
 		s.claims[made.ID] = claim{who, *payload.ClaimName}
-		put(reply, s.Wire.ClaimID, s.idValue(made.ID))
+		reply.putID(s.Wire.ClaimID, s.idValue(made.ID))
 		s.create(call, made)
-		return answer(http.StatusCreated, reply), nil
+		return reply.reply(http.StatusCreated), nil
 	}
 }
 
@@ -109,16 +111,16 @@ func (s *Server) createLink(call *Call, contactID string) action {
 		if who == nil {
 			return refuse("the contactId of the path is nobody's")
 		}
-		made, reply := Made{URL: s.newURL()}, map[string]any{}
-		put(reply, s.Wire.RedirectURL, made.URL)
+		made, reply := Made{URL: s.newURL()}, words{}
+		reply.put(s.Wire.RedirectURL, s.urlValue(made.URL))
 		s.create(call, made)
-		return answer(http.StatusCreated, reply), nil
+		return reply.reply(http.StatusCreated), nil
 	}
 }
 
 func (s *Server) newURL() string {
 	s.serial++
-	return fmt.Sprintf("https://claims.example.com/go/url-token-%d", s.serial)
+	return fmt.Sprintf("%s/go/url-token-%d", cmp.Or(s.Wire.Origin, "https://claims.example.com"), s.serial)
 }
 
 // strict reads a body that must be one JSON object of known fields.
@@ -135,18 +137,23 @@ func strict(body string, into any) error {
 }
 
 // text is the text at a dotted name; "" for none.
-func text(payload map[string]any, name string) string {
-	head, rest, nested := strings.Cut(name, ".")
-	if nested {
-		inner, _ := payload[head].(map[string]any)
-		return text(inner, rest)
+func text(payload map[string]any, name string) string { return textIn(payload, name) }
+
+func textIn(value any, name string) string {
+	if name == "" {
+		if value == nil {
+			return ""
+		}
+		return fmt.Sprint(value)
 	}
-	switch v := payload[head].(type) {
-	case string:
-		return v
-	case nil:
-		return ""
-	default:
-		return fmt.Sprint(v)
+	head, rest, _ := strings.Cut(name, ".")
+	switch v := value.(type) {
+	case map[string]any:
+		return textIn(v[head], rest)
+	case []any:
+		if i, err := strconv.Atoi(head); err == nil && i < len(v) {
+			return textIn(v[i], rest)
+		}
 	}
+	return ""
 }

@@ -112,8 +112,8 @@ func (s *Server) lookUp(call *Call, by, value, pointer string) action {
 		if c == nil {
 			return s.Nobody, nil
 		}
-		found := map[string]any{}
-		put(found, pointer, s.idValue(c.id))
-		return answer(http.StatusOK, found), nil
+		found := words{}
+		found.putID(pointer, s.idValue(c.id))
+		return found.reply(http.StatusOK), nil
 	}
 }

@@ -1,6 +1,10 @@
 package sheet
 
-import "claimsheet/mapping"
+import (
+	"strconv"
+
+	"claimsheet/mapping"
+)
 
 // cell is a cell with a value, until its row is complete: the texts of a row
 // are made one string, of which its cells have their pieces.
@@ -123,7 +127,9 @@ func (p *pass) cellAttributes() (kind cellType, style *format, err error) {
 			}
 		}
 	}
-	if column <= p.column || column >= maxColumns {
+	// A cell that has no value yet may come again with one.
+	again := column == p.column && (len(p.found) == 0 || p.found[len(p.found)-1].column < column)
+	if column <= p.column && !again || column >= maxColumns {
 		return 0, nil, p.damaged("the cells of row %d are out of order", p.row)
 	}
 	p.column = column
@@ -228,10 +234,8 @@ func (p *pass) addValue(c cell, kind cellType, style *format) error {
 		c.cell.Kind = mapping.ErrorCell
 		c.raw = p.keep(p.value)
 		c.shown = c.raw
-	case dateType: // ISO 8601 already
-		c.cell.Kind = mapping.TextCell
-		c.raw = p.keep(p.value)
-		c.shown = c.raw
+	case dateType:
+		return p.addDate(c, style)
 	}
 	p.found = append(p.found, c)
 	return nil
@@ -253,6 +257,37 @@ func (p *pass) addNumber(c cell, style *format) error {
 	if !ok {
 		return p.cellDamaged("holds a number that is none")
 	}
+	p.addShown(c, d, style)
+	return nil
+}
+
+// addDate keeps a cell of type d as the number that it is in the cells of other
+// workbooks. What is no day count stays a text.
+func (p *pass) addDate(c cell, style *format) error {
+	v, ok := readISO(string(p.value), p.date1904)
+	if !ok {
+		c.cell.Kind = mapping.TextCell
+		c.raw = p.keep(p.value)
+		c.shown = c.raw
+		p.found = append(p.found, c)
+		return nil
+	}
+	literal := strconv.AppendFloat(nil, v.serial, 'f', -1, 64)
+	d, ok := parseDecimal(literal)
+	if !ok {
+		return p.cellDamaged("holds a date that is none")
+	}
+	if section, _ := style.pick(d); section == nil {
+		style = v.format
+	}
+	c.cell.Kind, c.cell.Format = mapping.Number, style.formatCode()
+	c.raw = p.keep(literal)
+	p.addShown(c, d, style)
+	return nil
+}
+
+// addShown keeps a number with what its format shows of it.
+func (p *pass) addShown(c cell, d decimal, style *format) {
 	from := len(p.buf)
 	isDate := false
 	if p.buf, isDate = style.show(p.buf, d, p.date1904); isDate {
@@ -260,7 +295,6 @@ func (p *pass) addNumber(c cell, style *format) error {
 	}
 	c.shown = span{from, len(p.buf)}
 	p.found = append(p.found, c)
-	return nil
 }
 
 // keep puts a value into the row's text.

@@ -10,12 +10,12 @@
 //	styles.go    cell styles: which number format a cell has
 //	code.go      number format codes, token by token
 //	format.go    which section of a format shows a number (section, dateparts)
-//	render.go    how a number is shown (decimal, serial)
+//	render.go    how a number is shown (decimal, serial, iso)
 //	book.go      a sheet with its header
 //	pass.go      one pass over a sheet's rows (cell)
 //	merges.go    merged cells
 //	columns.go   columns that are hidden
-//	compound.go  encrypted workbooks
+//	compound.go  encrypted workbooks (agile, standard)
 //	csv.go       CSV files (csv_delimiter, csv_row)
 //	csv_text.go  a text file as UTF-8 (csv_encoding, gzip)
 //
@@ -35,8 +35,9 @@
 //
 // Decisions about cells that a file leaves open: whether a number is a date is
 // told by the section of its format that shows it; a format of elapsed time
-// ([h]:mm) is a number's, shown as it is there (26:30); a cell of type d is a
-// text in ISO 8601; a number that its format shows nothing of, or as a
+// ([h]:mm) is a number's, shown as it is there (26:30); a cell of type d, in
+// which Strict Open XML has dates and elapsed times, is the number that it is in
+// other workbooks, shown by its format; a number that its format shows nothing of, or as a
 // fraction, is shown as in General, with its sign; a text's own format section
 // ("Ref "@) is not applied.
 package sheet

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -135,6 +136,19 @@ func TestShown(t *testing.T) {
 		{"yyyy-mm-dd hh:mm:ss", "29342.604166666668", d, "1980-05-01T14:30:00"},
 		{"yyyy-mm-dd hh:mm:ss", "29342.99999999", d, "1980-05-02T00:00:00"},
 		{"h:mm", "0.6041666666666666", d, "14:30:00"},
+
+		// A day alone is the day that the number lies in; a time is rounded.
+		{"dd/mm/yyyy", "44000.9999999653", d, "2020-06-18"},
+		{"dd/mm/yyyy hh:mm:ss", "44000.9999999653", d, "2020-06-19T00:00:00"},
+		{"hh:mm:ss", "44000.9999999653", d, "00:00:00"},
+		{"dd/mm/yyyy", "44000.9999999942", d, "2020-06-18"},
+		{"dd/mm/yyyy", "44000.9999999943", d, "2020-06-19"},
+		{"dd/mm/yyyy", "29341.99999999999", d, "1980-05-01"},
+		{"dd/mm/yyyy", "29341.9999999999", d, "1980-05-01"},
+		{"dd/mm/yyyy", "29342.0000000001", d, "1980-05-01"},
+		{"mmmm yyyy", "43982.9999999653", d, "2020-05-31"},
+		{"yyyy-mm-dd", "60.9999999653", d, "1900-02-29"},
+		{"yyyy-mm-dd", "0.9999999653", d, "1900-01-00"},
 		{"mm:ss.0", "0.000694444444", d, "00:01:00"},
 		{"mmm yyyy", "29342", d, "1980-05-01"},
 		{`[Red]d.m.yyyy`, "29342", d, "1980-05-01"},
@@ -184,6 +198,30 @@ func TestQuotedInFormats(t *testing.T) {
 		}
 		if again := sheet.Show(escaped.String()+"00000", strconv.Itoa(n)); again != got {
 			t.Errorf("escaped: got %q, quoted %q", again, got)
+		}
+	})
+}
+
+// A person who reads a day gets that day or, where the cell has a time of day, a
+// refusal: never the day beside it.
+func TestDayShownIsDaySent(t *testing.T) {
+	conversion := mapping.Conversion{Type: mapping.Date, Output: mapping.AsDate}
+	rapid.Check(t, func(t *rapid.T) {
+		day := rapid.IntRange(62, 90_000).Draw(t, "day")
+		micros := rapid.OneOf(rapid.Int64Range(-480, 480), rapid.Int64Range(-1e6, -520), rapid.Int64Range(-86_400e6/2, 86_400e6/2)).Draw(t, "microseconds from midnight")
+		if -520 < micros && micros < -480 {
+			t.Skip("a day count of 15 digits is not that exact")
+		}
+		serial := strconv.FormatFloat(float64(day)+float64(micros)/86_400e6, 'f', -1, 64)
+		code := rapid.SampledFrom([]string{"dd/mm/yyyy", "d-mmm-yy", "[$-F800]dddd, mmmm dd, yyyy"}).Draw(t, "format")
+		shown := sheet.Show(code, serial)
+		want := time.Date(1899, 12, 30+day, 0, 0, 0, 0, time.UTC).Add(time.Duration(micros+480) * time.Microsecond).Format(time.DateOnly)
+		if shown != want {
+			t.Fatalf("%s is shown as %s, want %s", serial, shown, want)
+		}
+		value, refusal := conversion.Convert(mapping.Cell{Kind: mapping.DateCell, Raw: serial, Shown: shown, Format: code})
+		if refusal == nil && value.Literal != shown {
+			t.Fatalf("%s is shown as %s and sent as %s", serial, shown, value.Literal)
 		}
 	})
 }

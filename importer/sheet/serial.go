@@ -6,7 +6,10 @@ import (
 	"time"
 )
 
-const secondsPerDay = 86_400
+const (
+	secondsPerDay      = 86_400
+	millisecondsPerDay = 1_000 * secondsPerDay
+)
 
 // The day after the last one of each date system: both end with 9999-12-31.
 const (
@@ -15,8 +18,13 @@ const (
 )
 
 // renderSerial appends a day count as ISO 8601: the day, the time of day or
-// both, as the section shows it, rounded to the second. ok is false for a
-// number outside of the calendar, which spreadsheet programs show as #####.
+// both, as the section shows it. ok is false for a number outside of the
+// calendar, which spreadsheet programs show as #####.
+//
+// A time is rounded to the second. A day alone is the day that the number lies
+// in, read to the millisecond, the finest that spreadsheet programs show: what is
+// nearer to midnight is the noise of arithmetic, but 23:59:59.997, the last moment
+// of a day to databases, belongs to the day that it ends.
 //
 // Two days of the 1900 system are in no calendar, and are shown as spreadsheet
 // programs do: 1900-01-00 for serial 0 and 1900-02-29 for serial 60.
@@ -30,6 +38,9 @@ func (s *section) renderSerial(dst []byte, d decimal, date1904 bool) (shown []by
 	}
 	seconds := int64(math.Round(serial * secondsPerDay))
 	day, second := seconds/secondsPerDay, seconds%secondsPerDay
+	if !s.clock {
+		day = int64(math.Round(serial*millisecondsPerDay)) / millisecondsPerDay
+	}
 	if float64(day) >= end { // rounded up into the year 10000
 		day, second = day-1, secondsPerDay-1
 	}

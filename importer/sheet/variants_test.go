@@ -56,6 +56,8 @@ func variants() []variant {
 		{"no strings part, and no cell that points to one", good.with("xl/sharedStrings.xml", ""), "", oneRow},
 		{"row in pieces", workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row><row r="2" hidden="1"><c r="B2"><v>2</v></c></row><row r="2"/><row r="2"><c><v>3</v></c></row><row><c><v>4</v></c></row><row r="3"><c r="C3"><v>5</v></c></row>`)), "",
 			"2 hidden | A number \"1\" | B number \"2\" | C number \"3\"\n3 | A number \"4\" | C number \"5\"\n"},
+		{"cells that come again with their value", workbook(rows(`<row r="2"><c r="A2" s="1"/><c r="A2"><v>1</v></c><c r="B2" t="str"><v></v></c></row><row r="2"><c r="B2" t="s"><v>2</v></c></row><row r="2"><c r="B2"/><c r="B2"><v>2</v></c></row>`)), "",
+			"2 | A number \"1\" | B number \"2\"\n"},
 		{"header in pieces", workbook(`<worksheet><sheetData><row r="1"><c r="A1" t="str"><v>Head</v></c></row><row r="1"><c r="B1" t="str"><v>Foot</v></c></row>` + one + `</sheetData></worksheet>`), "", oneRow},
 	}
 }

@@ -1,0 +1,185 @@
+package cli_test
+
+import (
+	"bytes"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/importer/cli"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/oracle"
+)
+
+// claimsheet runs any command beside the scene's environments file.
+func (s *scene) claimsheet(words ...string) (code int, out, diagnostics string) {
+	s.t.Helper()
+	var stdout, stderr bytes.Buffer
+	stdio := cli.IO{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: func(string) string { return "" }}
+	code = cli.Main(s.t.Context(), words, stdio)
+	return code, stdout.String(), stderr.String()
+}
+
+// spelled are ways to write the scene's base url that mean the same.
+func (s *scene) spelled() []string {
+	port := s.url[strings.LastIndexByte(s.url, ':')+1:]
+	return []string{
+		"http://localhost:" + port, "http://LocalHost:0" + port + "/", "HTTP://127.0.0.1:000" + port + "//",
+		"http://[::ffff:127.0.0.1]:" + port, "http://[::FFFF:7f00:1]:" + port, s.url,
+	}
+}
+
+// TestABaseURLSpeltOtherwise: spellings that mean the same are one service,
+// under one name or two.
+func TestABaseURLSpeltOtherwise(t *testing.T) {
+	for name, mapping := range map[string]string{"v1": "name: m\napi: v1\n" + clientPart, "v2": stepThree} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, mapping, leads(2))
+			s.mustRun(0)
+			for _, spelt := range s.spelled() {
+				s.url = spelt
+				s.environment("")
+				for _, flags := range [][]string{{"--dry-run"}, nil} {
+					if p := s.mustRun(0, flags...); p.summary.Rows.Unchanged != 2 || len(p.posts()) > 0 {
+						t.Errorf("%s: rows %+v, created %v", spelt, p.summary.Rows, p.posts())
+					}
+				}
+				file := "default: other\nenvironments: {other: {base_url: '" + spelt + "', case_id: " + caseID + "}}\n"
+				write(t, s.path("environments.yaml"), file)
+				if p := s.mustRun(0); p.summary.Rows.Unchanged != 2 || len(p.posts()) > 0 {
+					t.Errorf("%s under another name: rows %+v, created %v", spelt, p.summary.Rows, p.posts())
+				}
+			}
+		})
+	}
+}
+
+// TestABaseURLOfAnOlderLedger: a ledger whose records have another spelling of
+// the base url is the same service's.
+func TestABaseURLOfAnOlderLedger(t *testing.T) {
+	s := newScene(t, "name: links\napi: v2\n"+clientPart, leads(1))
+	s.mustRun(0, "--dry-run")
+	known, err := ledger.Open(s.path(".claimsheet/ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := ledger.Owner{Environment: s.spelled()[0], Space: "email", Client: "c1@example.com"}
+	for step, event := range map[string]ledger.Event{"client": {Kind: ledger.KindClient, ID: "c-1"}, "link": {Kind: ledger.KindLink, URL: "https://example.com/l"}} {
+		event.StepID, event.At, event.To = ledger.StepID{Owner: owner, Mapping: "links", Step: step}, time.Now(), ledger.Intent
+		if step == "client" {
+			event.Mapping = ""
+		}
+		done := event
+		event.ID, event.URL, done.To, done.Via = "", "", ledger.Done, ledger.ViaAnswer
+		if err := known.Append(event, done); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := known.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range [][]string{{"--dry-run"}, nil, nil} {
+		if p := s.mustRun(0, flags...); p.summary.Rows.Unchanged != 1 || len(p.calls) > 0 {
+			t.Errorf("rows %+v\n%s", p.summary.Rows, transcript(p.calls))
+		}
+	}
+}
+
+// moved starts a second service and writes its address into the scene's
+// environments file.
+func (s *scene) moved() *oracle.Server {
+	other := oracle.New(reference...)
+	server := httptest.NewServer(other)
+	s.t.Cleanup(server.Close)
+	s.url = server.URL
+	s.environment("")
+	return other
+}
+
+func postsTo(calls []oracle.Call) (n int) {
+	for _, c := range calls {
+		if c.Method != "GET" {
+			n++
+		}
+	}
+	return n
+}
+
+// TestABaseURLThatChanges: under the same name of an environment it may be the
+// same service at another address, or another service. Only a person knows.
+func TestABaseURLThatChanges(t *testing.T) {
+	for name, c := range map[string]struct{ mapping, workers string }{
+		"v1, 2 workers": {"name: m\napi: v1\n" + clientPart, "2"}, "v1, 8 workers": {"name: m\napi: v1\n" + clientPart, "8"},
+		"v2, 2 workers": {stepThree, "2"}, "v2, 8 workers": {stepThree, "8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, c.mapping, leads(3))
+			s.mustRun(0, "--concurrency", c.workers)
+			first := s.url
+			other := s.moved()
+			for _, flags := range [][]string{{"--dry-run"}, nil, {"--new-ledger"}, {"--new-identity"}} {
+				p := s.mustRun(3, flags...)
+				if postsTo(other.Calls()) > 0 || !strings.Contains(p.err, "--same-service") || !strings.Contains(p.err, "--new-service") {
+					t.Errorf("%q\n%s", flags, p.err)
+				}
+			}
+			for _, flags := range [][]string{{"--dry-run", "--same-service"}, {"--same-service"}, nil} {
+				if p := s.mustRun(0, flags...); p.summary.Rows.Unchanged != 3 || postsTo(other.Calls()) > 0 {
+					t.Errorf("%q: rows %+v", flags, p.summary.Rows)
+				}
+			}
+			moved := s.url
+			s.url = first // the old address is still the same service's
+			s.environment("")
+			s.mustRun(0)
+			s.url = moved
+			s.environment("")
+			s.mustRun(0)
+
+			third := s.moved()
+			s.mustRun(3)
+			p := s.mustRun(0, "--dry-run", "--new-service")
+			made := p.summary.Requests.Client + p.summary.Requests.Claim + p.summary.Requests.Activity + p.summary.Requests.Link
+			s.mustRun(0, "--new-service", "--concurrency", c.workers)
+			if n := postsTo(third.Calls()); n != made || n == 0 {
+				t.Errorf("%d things were foretold, and %d made", made, n)
+			}
+			s.mustRun(0)
+			if n := postsTo(third.Calls()); n != made {
+				t.Errorf("%d things were made again", n-made)
+			}
+			s.url = moved
+			s.environment("")
+			s.mustRun(3)
+			if p := s.mustRun(2, "--same-service"); !strings.Contains(p.err, "service-known") {
+				t.Errorf("two services that are known become one\n%s", p.err)
+			}
+			s.mustRun(2, "--same-service", "--new-service")
+		})
+	}
+}
+
+// TestAServiceMoves: what is in doubt, erased, or written in a workbook follows
+// the service to its new address.
+func TestAServiceMoves(t *testing.T) {
+	s := newScene(t, stepThree, leads(3))
+	s.oracle.Play(oracle.Once(onStep("link c3@example.com"), oracle.CreateThen(oracle.JSON(500, `{}`))))
+	s.mustRun(4)
+	if code, _, said := s.claimsheet("history", "--environments", s.path("environments.yaml"), "--yes", "--forget", "c2@example.com"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, said)
+	}
+	other := s.moved()
+	s.mustRun(4, "--same-service")
+	if n := postsTo(other.Calls()); n > 0 {
+		t.Errorf("%d things were made again\n%s", n, transcript(other.Calls()))
+	}
+	s.settle("--created", "https://example.com/found", "link")
+	if p := s.mustRun(0); p.summary.Rows.Unchanged != 2 || p.summary.Rows.Skipped+p.summary.Rows.NotStarted != 1 {
+		t.Errorf("rows %+v\n%s", p.summary.Rows, p.err)
+	}
+	code, _, said := s.claimsheet("rerun", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml"), s.path("leads.results.xlsx"))
+	if code != 0 || postsTo(other.Calls()) > 0 {
+		t.Errorf("rerun: exit code %d\n%s", code, said)
+	}
+}

@@ -1,0 +1,124 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// creating is a mapping that never asks whom the service knows.
+const creating = "name: m\napi: v2\nclient:\n  key: E-mail\n  existing: create\n  fields: {email: {column: E-mail, type: Email}}\n"
+
+// rerun runs claimsheet rerun over workbooks of the scene.
+func (s *scene) rerun(books ...string) (code int, said string) {
+	s.t.Helper()
+	words := []string{"rerun", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml")}
+	for _, word := range books {
+		if !strings.HasPrefix(word, "-") {
+			word = s.path(word)
+		}
+		words = append(words, word)
+	}
+	code, out, diagnostics := s.claimsheet(words...)
+	return code, out + diagnostics
+}
+
+// saveState keeps a copy of the state folder, as a backup does.
+func (s *scene) saveState(name string) {
+	s.t.Helper()
+	if err := os.CopyFS(s.path(name), os.DirFS(s.path(".claimsheet"))); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// restoreState puts a backup in the place of the state folder; "" leaves none.
+func (s *scene) restoreState(name string) {
+	s.t.Helper()
+	if err := os.RemoveAll(s.path(".claimsheet")); err != nil {
+		s.t.Fatal(err)
+	}
+	if name == "" {
+		return
+	}
+	if err := os.CopyFS(s.path(".claimsheet"), os.DirFS(s.path(name))); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Chmod(s.path(".claimsheet"), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestALedgerBehindItsWorkbook: the results workbook that lies where the new one
+// goes is of a run that the ledger does not know. It was lost, or an older one
+// was restored, and everything since would be made again.
+func TestALedgerBehindItsWorkbook(t *testing.T) {
+	for _, clients := range []int{1, 4, 19, 25} {
+		for name, mapping := range map[string]string{"reuse": stepThree, "create": creating} {
+			for backup, restored := range map[string]string{"gone": "", "a night older": "backup"} {
+				workers := fmt.Sprint(2 + 6*(clients%2))
+				t.Run(fmt.Sprint(name, " ", backup, " ", clients), func(t *testing.T) {
+					s := newScene(t, mapping, leads(1))
+					s.mustRun(0)
+					s.saveState("backup")
+					rows := leads(clients)
+					if restored != "" {
+						rows = append(rows, lead(77, "A-77"))
+					}
+					s.sheet(rows)
+					s.mustRun(0, "--concurrency", workers)
+					s.restoreState(restored)
+					slices.Reverse(rows)
+					s.sheet(rows)
+					for _, flags := range [][]string{{"--dry-run"}, {"--concurrency", workers}, {"--new-identity"}} {
+						p := s.mustRun(3, flags...)
+						if len(p.posts()) > 0 || !strings.Contains(p.err, "claimsheet rerun -m "+s.path("mapping.yaml")) || !strings.Contains(p.err, "--new-ledger") {
+							t.Errorf("%q: created %v\n%s", flags, p.posts(), p.err)
+						}
+					}
+					if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 {
+						t.Fatalf("rerun: exit code %d\n%s", code, said)
+					}
+					if p := s.mustRun(0, "--concurrency", workers); len(p.posts()) > 0 || p.summary.Rows.Unchanged != len(rows) {
+						t.Errorf("made again: %v, rows %+v", p.posts(), p.summary.Rows)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestANewLedgerBesideAWorkbook: where everything is to be made again, a person
+// says so once.
+func TestANewLedgerBesideAWorkbook(t *testing.T) {
+	s := newScene(t, creating, leads(2))
+	s.mustRun(0)
+	s.restoreState("")
+	if p := s.mustRun(0, "--dry-run", "--new-ledger"); p.summary.Requests.Client != 2 {
+		t.Errorf("%+v", p.summary.Requests)
+	}
+	if p := s.mustRun(0, "--new-ledger"); p.posts()["client"] != 2 {
+		t.Errorf("%v", p.posts())
+	}
+	s.mustRun(0)
+}
+
+// TestAWorkbookOfAnotherEnvironment in the new one's place says nothing of the
+// ledger: it was imported elsewhere first, or tried in the sandbox.
+func TestAWorkbookOfAnotherEnvironment(t *testing.T) {
+	s := newScene(t, creating, leads(2))
+	s.mustRun(0, "-e", "sandbox")
+	s.mustRun(0)
+	first := s.url
+	other := s.moved()
+	write(t, s.path("environments.yaml"), "default: live\nenvironments: {live: {base_url: '"+s.url+"'}, uat: {base_url: '"+first+"'}}\n")
+	s.mustRun(0, "--state", s.path("other"))
+	if n := postsTo(other.Calls()); n != 4 {
+		t.Errorf("%d things were made", n)
+	}
+	// The sandbox keeps its data beside its ledger: both begin again.
+	s.mustRun(0, "-e", "sandbox")
+	s.restoreState("")
+	s.mustRun(0, "-e", "sandbox")
+}

@@ -1,0 +1,87 @@
+//go:build unix
+
+package safefile_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
+)
+
+// code is the code of the problem that an error is, "" for no error.
+func code(t *testing.T, err error) string {
+	t.Helper()
+	p, ok := errors.AsType[problem.Problem](err)
+	if err != nil && !ok {
+		t.Fatalf("%v is no problem", err)
+	}
+	return p.Code
+}
+
+func TestRead(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	file := func(name, text string, mode os.FileMode) string {
+		if err := errors.Join(os.WriteFile(path(name), []byte(text), 0o600), os.Chmod(path(name), mode)); err != nil {
+			t.Fatal(err)
+		}
+		return path(name)
+	}
+	fifo := path("pipe")
+	file("target", "text", 0o600)
+	if err := errors.Join(syscall.Mkfifo(fifo, 0o600), os.Symlink(path("target"), path("link"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ path, code string }{
+		{file("private", "text", 0o600), ""},
+		{file("readable", "text", 0o644), ""},
+		{path("link"), ""},
+		{file("full", strings.Repeat("x", 2048), 0o600), ""},
+		{file("large", strings.Repeat("x", 2049), 0o600), "too-large"},
+		{file("for all", "text", 0o602), "others-can-write"},
+		{path("none"), "no-file"},
+		{fifo, "not-a-file"}, {dir, "not-a-file"}, {"/dev/zero", "not-a-file"},
+	} {
+		data, err := safefile.Read(test.path, 2048)
+		if got := code(t, err); got != test.code || got == "" && len(data) == 0 {
+			t.Errorf("%s: %d bytes, %v; want %q", test.path, len(data), err, test.code)
+		}
+	}
+}
+
+// What other users own or have linked is refused; only root can try it.
+func TestReadOfAnotherOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file to another user")
+	}
+	const stranger = 65533
+	dir := t.TempDir()
+	theirs, link, group := filepath.Join(dir, "theirs"), filepath.Join(dir, "link"), filepath.Join(dir, "group")
+	err := errors.Join(os.WriteFile(theirs, []byte("text"), 0o644), os.Chown(theirs, stranger, stranger),
+		os.WriteFile(group, []byte("text"), 0o600), os.Chmod(group, 0o660), os.Chown(group, 0, stranger),
+		os.Symlink(group, link), os.Lchown(link, stranger, stranger))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{theirs: "other-owner", group: "others-can-write", link: "other-owner"} {
+		_, err := safefile.Read(path, 100)
+		if got := code(t, err); got != want {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+		if got := code(t, safefile.CheckPath(path)); got != want {
+			t.Errorf("CheckPath(%s) = %q, want %q", path, got, want)
+		}
+	}
+	if err := os.Chown(group, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := safefile.Read(group, 100); err != nil {
+		t.Errorf("the user's own group: %v", err)
+	}
+}
