@@ -20,6 +20,7 @@ type errand struct {
 	made    map[string]time.Time // when this run made the client and the claims, by step key
 	pending []ledger.Event       // outcomes that the next commit takes along
 	sent    int                  // creating requests that went out, whatever came of them
+	reused  bool                 // a look-up found the client, and nothing was sent to create it
 }
 
 // carryOut does what is missing of a plan. An error means that the run cannot
@@ -75,7 +76,7 @@ func (e *errand) remember(decisions []decision) {
 		}
 		switch d.step.Kind {
 		case mapping.ClientStep:
-			e.known.client = d.known.ID
+			e.known.client, e.reused = d.known.ID, d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
 			if other, clash := e.job.meetings.own(d.known.ID, e.plan.Client); clash {
 				d.action, d.why, d.advice = disputed, clashReason(e.plan.Client, other), adviceWhoIsIt
 			}
@@ -116,7 +117,7 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 	if over || err != nil || met.id == "" {
 		return o, over, err
 	}
-	e.known.client = met.id
+	e.known.client, e.reused = met.id, first.known.Attempts == 0
 	event := e.event(*first, ledger.Done)
 	event.Via, event.ID, event.Data, event.Digest = ledger.ViaAdopted, met.id, first.asked.json(), first.asked.digest()
 	if err := e.job.Ledger.Append(event); err != nil {
@@ -253,6 +254,9 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 		if v.Retry || v.Stop {
 			to = ledger.NotSent // not for what it asks: it may be sent again
 			advise(adviceBusy)
+		}
+		if e.reused && d.step.Kind == mapping.ClaimStep {
+			advise(adviceReused)
 		}
 		advise(adviceRefused)
 	case apiclient.NotSent:
