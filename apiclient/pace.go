@@ -106,6 +106,16 @@ func (p *pace) next() time.Time {
 	return p.last.Add(time.Duration(float64(time.Second) / p.rate))
 }
 
+// spacing is the time between two departures at the present rate.
+func (p *pace) spacing() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / p.rate)
+}
+
 // pauseOver waits for the end of a pause only.
 func (p *pace) pauseOver(ctx context.Context) {
 	for ctx.Err() == nil {

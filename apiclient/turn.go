@@ -51,6 +51,9 @@ func (c *Client) Queues() bool {
 // one line without personal data, "" when nothing is waited for.
 func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.waiting() }
 
+// Spacing is the time between two requests at the present rate; 0 without one.
+func (c *Client) Spacing() time.Duration { return c.pace.spacing() }
+
 // slot is the head of the line, held for one request.
 type slot struct {
 	mu      sync.Mutex

@@ -4,24 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
 
 // meeting is what the service says of a client whom the ledger does not know.
-// All fields empty: it knows nobody, or was not asked.
+// Without an id and a reason it knows nobody, or was not asked.
 type meeting struct {
 	id     string
 	reason string // why the client cannot be gone on with
 	advice string
-	unmet  bool // a look-up failed: that is the reason
-	http   int  // the status that it got, 0 for none
+	unmet  bool      // a look-up failed: that is the reason
+	http   int       // the status that it got, 0 for none
+	at     time.Time // when it was asked; zero when it was not
 }
 
 // acquaintances finds out whether the service knows clients already, and sees
@@ -30,7 +29,8 @@ type meeting struct {
 type acquaintances struct {
 	service *apiclient.Client
 	first   time.Duration // as in Patiently
-	dogged  bool          // goes on with the next client though the service answers none
+	now     func() time.Time
+	dogged  bool // goes on with the next client though the service answers none
 
 	mu     sync.Mutex
 	learnt map[apiclient.By]bool
@@ -38,24 +38,25 @@ type acquaintances struct {
 	deaf   int                          // look-ups given up since it last did
 	last   map[string]chan struct{}     // the last turn at an address
 	known  map[mapping.Identity]meeting // what was asked before the client's turn
-	owners *people                      // whose a client's id is in this run
 	tried  *people                      // for whom this run creates, or may have created, a client of an address
 
-	doubtful *people // for whom earlier runs may have created one
+	doubtful *people                       // for whom earlier runs may have created one
+	doubts   map[mapping.Identity][]string // the addresses of those clients
 }
 
-func newAcquaintances(service *apiclient.Client, first time.Duration, dogged bool) *acquaintances {
+func newAcquaintances(service *apiclient.Client, first time.Duration, now func() time.Time, dogged bool) *acquaintances {
 	return &acquaintances{
 		service: service,
 		first:   first,
+		now:     now,
 		dogged:  dogged,
 		learnt:  map[apiclient.By]bool{},
 		last:    map[string]chan struct{}{},
 		known:   map[mapping.Identity]meeting{},
-		owners:  newPeople(),
 		tried:   newPeople(),
 
 		doubtful: newPeople(),
+		doubts:   map[mapping.Identity][]string{},
 	}
 }
 
@@ -79,7 +80,7 @@ func (a *acquaintances) early(ctx context.Context, plan mapping.Plan) (meeting, 
 	if known {
 		return met, nil
 	}
-	met, err := a.ask(ctx, plan)
+	met, err := a.ask(ctx, plan.Lookup, fieldTexts(plan))
 	if err == nil {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -94,7 +95,7 @@ func (a *acquaintances) meet(ctx context.Context, plan mapping.Plan) (meeting, e
 	if met, ok := a.recall(plan); ok {
 		return met, nil
 	}
-	return a.ask(ctx, plan)
+	return a.ask(ctx, plan.Lookup, fieldTexts(plan))
 }
 
 func (a *acquaintances) recall(plan mapping.Plan) (met meeting, ok bool) {
@@ -105,17 +106,19 @@ func (a *acquaintances) recall(plan mapping.Plan) (met meeting, ok bool) {
 	}
 	met, ok = a.known[plan.Client]
 	delete(a.known, plan.Client)
-	for _, key := range addresses(plan.Lookup) {
+	for _, key := range askedAddresses(plan.Lookup) {
 		_, tried := a.tried.of(key)
 		ok = ok && !tried
 	}
 	return met, ok
 }
 
-// ask asks the service for the client. An error is one that no other client
-// will be spared: a refused authentication, or the end of ctx.
-func (a *acquaintances) ask(ctx context.Context, plan mapping.Plan) (meeting, error) {
-	by, values := asks(plan.Lookup)
+// ask asks the service for the client with these addresses and fields. An error is
+// one that no other client will be spared: a refused authentication, or the end
+// of ctx.
+func (a *acquaintances) ask(ctx context.Context, lookup mapping.Lookup, fields map[string]string) (meeting, error) {
+	by, values := asks(lookup)
+	met := meeting{at: a.now()} // the oldest of its answers counts
 	var answers []apiclient.Found
 	for i := range by {
 		found, err := a.find(ctx, by[i], values[i])
@@ -125,21 +128,24 @@ func (a *acquaintances) ask(ctx context.Context, plan mapping.Plan) (meeting, er
 		case err != nil:
 			return unmet(err), nil
 		}
+		if len(answers) == 0 {
+			met.at = a.now()
+		}
 		answers = append(answers, found)
 	}
-	if len(answers) == 0 {
-		return meeting{}, nil
-	}
 	if len(answers) == 2 && answers[0].ID != answers[1].ID {
-		return meeting{reason: "the look-ups by e-mail and by phone disagree", advice: adviceWhoIsIt}, nil
+		met.reason, met.advice = "the look-ups by e-mail and by phone disagree", adviceWhoIsIt
+		return met, nil
 	}
-	if answers[0].Absent {
-		return meeting{}, nil
+	if len(answers) == 0 || answers[0].Absent {
+		return met, nil
 	}
-	if field, ok := a.service.Agrees(answers[0], fieldTexts(plan)); !ok {
-		return meeting{reason: "the service knows a client by that " + string(by[0]) + ", whose “" + field + "” differs", advice: adviceWhoIsIt}, nil
+	if field, ok := a.service.Agrees(answers[0], fields); !ok {
+		met.reason, met.advice = "the service knows a client by that "+string(by[0])+", whose “"+field+"” differs", adviceWhoIsIt
+		return met, nil
 	}
-	return meeting{id: answers[0].ID}, nil
+	met.id = answers[0].ID
+	return met, nil
 }
 
 // unmet is what a failed look-up leaves to say.
@@ -163,10 +169,9 @@ func (a *acquaintances) claim(plan mapping.Plan) (taken string) {
 			return takenReason(key, other)
 		}
 	}
-	for _, key := range addresses(plan.Lookup) {
-		if key != plan.Client.Space+" "+plan.Client.Key { // an address that is the client's key is nobody else's
+	for _, key := range addressesOf(plan) {
+		if key != addressKey(plan.Client) { // an address that is the client's key is nobody else's
 			a.tried.note(key, plan.Client)
-			a.settled(key, plan.Client)
 		}
 	}
 	return ""
@@ -176,36 +181,53 @@ func (a *acquaintances) claim(plan mapping.Plan) (taken string) {
 func (a *acquaintances) unclaim(plan mapping.Plan) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, key := range addresses(plan.Lookup) {
+	for _, key := range addressesOf(plan) {
 		if who, known := a.tried.of(key); known && who == plan.Client {
 			a.tried.forget(key)
 		}
-		a.settled(key, plan.Client)
 	}
 }
 
-// own notes whose client an id is. Two identities with one id are told apart
-// by nobody, so the second is refused.
-func (a *acquaintances) own(id string, who mapping.Identity) (other mapping.Identity, clash bool) {
+// doubt finds the client to whom an address belongs by which a client is looked
+// up: an earlier attempt may have created that one with it. So whoever a look-up
+// finds there may be that client, and a look-up that finds nobody proves nothing.
+// Where somebody is found, the attempts of this run count too.
+func (a *acquaintances) doubt(plan mapping.Plan, found bool) (other mapping.Identity, doubted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if other, known := a.owners.of(id); known && other != who {
-		return other, true
+	for _, key := range askedAddresses(plan.Lookup) {
+		if other, known := a.doubtful.of(key); known && other != plan.Client {
+			return other, true
+		}
+		if other, known := a.tried.of(key); found && known && other != plan.Client {
+			return other, true
+		}
 	}
-	a.owners.note(id, who)
 	return mapping.Identity{}, false
 }
 
-// addresses are what two clients can have in common.
-func addresses(l mapping.Lookup) []string {
-	var keys []string // a space of mapping.Identity and what could be a key in it
+// addressKey is an address, or a client's key, as people note it.
+func addressKey(who mapping.Identity) string { return who.Space + " " + who.Key }
+
+// addressesOf are what two clients can have in common.
+func addressesOf(plan mapping.Plan) []string {
+	keys := make([]string, len(plan.Addresses))
+	for i, who := range plan.Addresses {
+		keys[i] = addressKey(who)
+	}
+	return keys
+}
+
+// askedAddresses are those that decide who a client is. People may share a
+// phone: where there is an e-mail address, it decides.
+func askedAddresses(l mapping.Lookup) []string {
+	var keys []string
 	if l.Email != "" {
-		keys = append(keys, addressIn("email", l.Email))
+		keys = append(keys, addressKey(l.EmailAddress))
 	}
-	if l.Phone != "" {
-		keys = append(keys, addressIn("phone", l.Phone))
+	if l.Phone != "" && (l.Email == "" || l.Confirm) {
+		keys = append(keys, addressKey(l.PhoneNumber))
 	}
-	slices.Sort(keys)
 	return keys
 }
 
@@ -221,20 +243,14 @@ func fieldTexts(plan mapping.Plan) map[string]string {
 	return texts
 }
 
-// clashReason tells that the service has one client for two of ours.
-func clashReason(who, other mapping.Identity) string {
-	if at, ok := ledger.Erased(other.Key); ok {
-		return "the service has one client for this key and for one who was erased on " + at.Format(time.DateOnly)
-	}
-	if who.Key == other.Key {
-		return fmt.Sprintf("the service has one client for this key of the key space “%s” and for the same key “%s” of the key space “%s”",
-			who.Space, other.Key, other.Space)
-	}
-	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
+// doubtReason tells that an address belongs to a client who may have been
+// created with it.
+func doubtReason(other mapping.Identity) string {
+	return fmt.Sprintf("the client of the key “%s” has the same address, and may have been created by an earlier attempt", other.Key)
 }
 
-// takenReason tells that another client of the run has an address, one of
-// addresses. The service has not said so.
+// takenReason tells that another client of the run has an address. The service
+// has not said so.
 func takenReason(address string, other mapping.Identity) string {
 	what := "e-mail address"
 	if strings.HasPrefix(address, "phone ") {

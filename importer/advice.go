@@ -26,6 +26,7 @@ const (
 	adviceWhoIsIt     = "Find out with the service's operator who this is; correct the row, or the client there."
 	adviceTaken       = "If they are one person, give the rows one client key; if not, correct the address."
 	adviceDoubtful    = "Nothing was sent. Decide about that client first, by a later run with its row or by claimsheet settle; then run again."
+	hintTaken         = "If a wire pointer of the environment leads to the wrong place, correct it and run again: the answers are kept, and read again."
 	adviceKnown       = "The service knows this client already, so nothing was made (existing: fail)."
 	adviceSkipped     = "The service knows this client already, so the rows were left out (existing: skip)."
 	adviceNoLinkV1    = "The client was known already: the service gives a redirect url only when it creates one."

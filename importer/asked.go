@@ -22,6 +22,11 @@ type asked struct {
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
 	Values   []askedValue      `json:"values,omitempty"`
 
+	// Of a client: how it was looked up, and all its addresses as addressKey
+	// has them. Older records have neither.
+	Lookup    *askedLookup `json:"lookup,omitempty"`
+	Addresses []string     `json:"addresses,omitempty"`
+
 	sources []mapping.Source // of Values; not kept
 	resume  mapping.Source   // of Status; not kept
 }
@@ -33,6 +38,15 @@ type askedValue struct {
 	Value string `json:"value,omitempty"`
 	askedCells
 	Fold bool `json:"fold,omitempty"` // case makes no difference
+}
+
+// askedLookup is how a client was looked up before it was asked for: in the
+// format of that time, and by which addresses.
+type askedLookup struct {
+	Email   string   `json:"email,omitempty"`
+	Phone   string   `json:"phone,omitempty"`
+	Confirm bool     `json:"confirm,omitempty"`
+	Asked   []string `json:"asked,omitempty"`
 }
 
 // askedCells are the cells that something came from; none for a constant.
@@ -48,7 +62,8 @@ func (v askedValue) same(other askedValue) bool {
 	return v.Field == other.Field && v.Value == other.Value
 }
 
-func ask(step *mapping.Step, mappingName string) *asked {
+// ask is what a step of a plan asks for.
+func ask(plan mapping.Plan, step *mapping.Step, mappingName string) *asked {
 	a := &asked{Mapping: mappingName}
 	n := len(step.Fields) + len(step.LeftOut)
 	if step.Activity != nil {
@@ -64,6 +79,8 @@ func ask(step *mapping.Step, mappingName string) *asked {
 		for _, f := range step.Fields {
 			add(strings.Join(f.Path, "."), f.Value, f.Source)
 		}
+		a.Addresses = addressesOf(plan)
+		a.Lookup = &askedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, askedAddresses(plan.Lookup)}
 	case mapping.ClaimStep:
 		add("claimName", mapping.Value{Field: mapping.StringValue, Literal: step.Name}, step.NameSource)
 	case mapping.ActivityStep:

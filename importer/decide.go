@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
@@ -31,10 +32,11 @@ type decision struct {
 	known   *ledger.Step  // not to be changed; unknown when the ledger does not know the step
 	asked   *asked        // what the step asks for; nil for a step that the ledger does not know, until complete
 	action  action
-	why     string // for differ, operator, closed and hold
-	advice  string // for what is held or parked, and for what is done and lacks a url
-	mapping bool   // the mapping, not a cell, made the data differ
-	moved   string // how the activity is wanted in another status than it was sent in
+	why     string    // for differ, operator, closed and hold
+	advice  string    // for what is held or parked, and for what is done and lacks a url
+	mapping bool      // the mapping, not a cell, made the data differ
+	moved   string    // how the activity is wanted in another status than it was sent in
+	asOf    time.Time // of a client to be sent: when a look-up found nobody; zero when none was made
 }
 
 // unknown is a step of which the ledger knows nothing.
@@ -58,7 +60,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		d := decision{step: step, known: unknown}
 		if s, ok := known[step.Key]; ok {
 			before := s // most are new, and need no room
-			d.known, d.asked = &before, ask(step, b.Mapping().Name.Text)
+			d.known, d.asked = &before, ask(plan, step, b.Mapping().Name.Text)
 			d.fixWorkflow()
 		}
 		switch d.known.To {
@@ -100,10 +102,10 @@ func holdBack(decisions []decision, moved *decision) {
 
 // complete makes decisions ready to be carried out: what a new step asks for is
 // noted with its intent. A dry run has no use for it.
-func complete(decisions []decision, b *mapping.Binding) {
+func complete(plan mapping.Plan, decisions []decision, b *mapping.Binding) {
 	for i := range decisions {
 		if d := &decisions[i]; d.known.To == "" {
-			d.asked = ask(d.step, b.Mapping().Name.Text)
+			d.asked = ask(plan, d.step, b.Mapping().Name.Text)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func TestOlderRecords(t *testing.T) {
 		act := mapping.Activity{TemplateName: "Your details", Status: mapping.Submitted, StatusSource: source("Bank"), Attributes: []mapping.Attribute{
 			{Name: "Postcode", Value: text("R1"), Source: source("R1")}, {Name: "Source", Value: text("web")}}}
 		change(&act)
-		return ask(&mapping.Step{Kind: mapping.ActivityStep, Activity: &act}, "loans")
+		return ask(mapping.Plan{}, &mapping.Step{Kind: mapping.ActivityStep, Activity: &act}, "loans")
 	}
 	cases := []struct {
 		name   string

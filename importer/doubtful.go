@@ -3,68 +3,88 @@ package importer
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"slices"
+	"strings"
 
 	"claimsheet/mapping"
 )
 
 // knowDoubtful learns which addresses clients have of whom nobody knows yet
-// whether earlier runs created them. A look-up that does not find such an address
-// proves nothing: the service may still be creating that client.
+// whether earlier runs created them. Of two with one address it is the earlier
+// one's. The addresses stay theirs for the whole run, whatever it finds out, so
+// that the order of the rows makes no difference to other clients.
 func (j *Job) knowDoubtful(ctx context.Context) error {
 	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {
 		if err != nil {
 			return err
 		}
 		who := mapping.Identity{Space: step.Space, Key: step.Client}
-		j.meetings.doubtful.note(addressIn(who.Space, who.Key), who)
+		keys := []string{addressKey(who)}
 		var was asked
-		if json.Unmarshal(step.Data, &was) != nil {
-			continue // purged
+		if json.Unmarshal(step.Data, &was) == nil { // it is purged otherwise
+			keys = append(keys, was.Addresses...)
+			for _, v := range was.Values { // older records say no addresses
+				for _, address := range j.Binding.AddressesIn(v.Value) {
+					keys = append(keys, addressKey(address))
+				}
+			}
 		}
-		for _, v := range was.Values { // which of them is an address, the mapping of that time knew
-			j.meetings.doubtful.note(addressIn("email", v.Value), who)
-			j.meetings.doubtful.note(addressIn("phone", v.Value), who)
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+		for _, key := range keys {
+			j.meetings.doubtful.note(key, who)
 		}
+		j.meetings.doubts[who] = keys
 	}
 	return nil
 }
 
-// addressIn is a value as addresses has it.
-func addressIn(space, value string) string {
-	if space == "email" {
-		value = mapping.FoldEmail(value)
+// sentLookup is how the client is looked up whose creation is in doubt: by what
+// was sent. corrected tells that the sheet has another address by now; ok is
+// false when that is not to be known any more.
+func sentLookup(plan mapping.Plan, d decision, b *mapping.Binding) (lookup mapping.Lookup, fields map[string]string, corrected, ok bool) {
+	var was asked
+	if d.known.Data == nil || json.Unmarshal(d.known.Data, &was) != nil {
+		// Taken over from a workbook, or purged.
+		return plan.Lookup, fieldTexts(plan), false, d.known.Digest == "" || d.known.Digest == d.asked.digest()
 	}
-	return space + " " + value
+	fields = map[string]string{}
+	for _, v := range was.Values {
+		fields[v.Name] = v.Value
+	}
+	var then []string
+	if was.Lookup != nil {
+		lookup = mapping.Lookup{Email: was.Lookup.Email, Phone: was.Lookup.Phone, Confirm: was.Lookup.Confirm}
+		then = was.Lookup.Asked
+	} else {
+		lookup, then = oldLookup(plan, was, b)
+	}
+	if now := askedAddresses(plan.Lookup); slices.Equal(then, now) {
+		return plan.Lookup, fields, false, true // in the format of tonight
+	}
+	return lookup, fields, true, len(then) > 0
 }
 
-// doubt tells that a client whom a look-up does not find may be there all the
-// same, under another key: met is then why nothing can be created.
-func (a *acquaintances) doubt(plan mapping.Plan) (met meeting, doubted bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, key := range askedAddresses(plan.Lookup) {
-		if other, known := a.doubtful.of(key); known && other != plan.Client {
-			return meeting{advice: adviceDoubtful,
-				reason: fmt.Sprintf("the client of the key “%s” has the same address, and may have been created by an earlier attempt", other.Key)}, true
+// oldLookup is sentLookup for a record that does not say by what the client is
+// looked up: tonight's addresses, if they are among what was sent, else the
+// first address that was.
+func oldLookup(plan mapping.Plan, was asked, b *mapping.Binding) (lookup mapping.Lookup, asked []string) {
+	sent := map[string]string{} // what was sent as an address
+	for _, v := range was.Values {
+		for _, address := range b.AddressesIn(v.Value) {
+			key := addressKey(address)
+			sent[key] = v.Value
+			switch {
+			case lookup.Email == "" && address.IsEmail():
+				lookup.Email, lookup.EmailAddress = v.Value, address
+			case lookup.Phone == "" && strings.HasPrefix(address.Key, "+"):
+				lookup.Phone, lookup.PhoneNumber = v.Value, address
+			}
 		}
 	}
-	return meeting{}, false
-}
-
-// settled forgets that an address may be a client's by an earlier attempt: this
-// run's says more. mu is held.
-func (a *acquaintances) settled(key string, who mapping.Identity) {
-	if other, known := a.doubtful.of(key); known && other == who {
-		a.doubtful.forget(key)
+	now := askedAddresses(plan.Lookup)
+	if len(now) > 0 && !slices.ContainsFunc(now, func(key string) bool { return sent[key] == "" }) {
+		return plan.Lookup, now
 	}
-}
-
-// askedAddresses are those that decide who a client is. People may share a
-// phone: where there is an e-mail address, it decides.
-func askedAddresses(l mapping.Lookup) []string {
-	if l.Email != "" && !l.Confirm {
-		l.Phone = ""
-	}
-	return addresses(l)
+	return lookup, askedAddresses(lookup)
 }

@@ -19,6 +19,7 @@ type errand struct {
 	known   ids
 	made    map[string]time.Time // when this run made the client and the claims, by step key
 	pending []ledger.Event       // outcomes that the next commit takes along
+	pace    *patience            // with which the client is sent again
 	sent    int                  // creating requests that went out, whatever came of them
 	reused  bool                 // a look-up found the client, and nothing was sent to create it
 }
@@ -42,23 +43,27 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan, place turn) (outc
 	}
 	defer j.canary.leave(e)
 	decisions := decide(plan, known, j.Binding)
-	complete(decisions, j.Binding)
+	complete(plan, decisions, j.Binding)
 	e.remember(decisions)
 
-	if decisions[0].action != keep && j.looksUp(plan) {
+	if d := decisions[0]; d.action != keep && (j.looksUp(plan) || j.revisits(plan, d)) {
 		place.wait()
 	}
-	outcome, over, err := e.acquaint(ctx, decisions)
-	if err == nil {
-		err = e.revisit(ctx, &decisions[0])
-	}
-	if err == nil && !over {
+	for first := decisions[0]; ; decisions[0] = first {
+		var over bool
+		if outcome, over, err = e.meet(ctx, decisions); err != nil || over {
+			break
+		}
 		var steps []StepOutcome
 		steps, err = walk(decisions, func(d decision) (StepOutcome, error) { return e.send(ctx, d) })
+		if errors.Is(err, errStale) {
+			continue // nothing was sent for the client
+		}
 		outcome = outcomeOf(j.Binding, plan, steps)
 		if j.canary.leads(e) && withoutURL(outcome, j.Binding.Mapping().V1()) {
 			j.stop(errNoURL)
 		}
+		break
 	}
 	if flushErr := e.commit(); err == nil {
 		err = flushErr
@@ -77,7 +82,7 @@ func (e *errand) remember(decisions []decision) {
 		switch d.step.Kind {
 		case mapping.ClientStep:
 			e.known.client, e.reused = d.known.ID, d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
-			if other, clash := e.job.meetings.own(d.known.ID, e.plan.Client); clash {
+			if other, clash := e.job.sharedWith(d.known.ID, e.plan.Client); clash {
 				d.action, d.why, d.advice = disputed, clashReason(e.plan.Client, other), adviceWhoIsIt
 			}
 		case mapping.ClaimStep:
@@ -86,53 +91,12 @@ func (e *errand) remember(decisions []decision) {
 	}
 }
 
-// acquaint asks the service whether it knows a client who is new to the
-// ledger, and does what the mapping says of known clients. over tells that
-// nothing more is to be done for the client.
-func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome, over bool, err error) {
-	first := &decisions[0]
-	if first.action != send || !e.job.looksUp(e.plan) || ctx.Err() != nil {
-		return Outcome{}, false, nil
-	}
-	met, err := e.job.meetings.meet(ctx, e.plan)
-	if err != nil {
-		return Outcome{}, false, err
-	}
-	e.job.hear(ctx, met)
-	if met == (meeting{}) {
-		met, _ = e.job.meetings.doubt(e.plan)
-	}
-	if met == (meeting{}) {
-		if taken := e.job.meetings.claim(e.plan); taken != "" {
-			met = meeting{reason: taken, advice: adviceTaken}
-		}
-	}
-	o, over, err = e.job.greet(ctx, e.plan, decisions, &met)
-	o.asked = over
-	if over && met.reason != "" && err == nil {
-		event := e.event(*first, ledger.Failed)
-		event.Reason = "nothing was created: see the workbook"
-		err = e.job.Ledger.Append(event)
-	}
-	if over || err != nil || met.id == "" {
-		return o, over, err
-	}
-	e.known.client, e.reused = met.id, first.known.Attempts == 0
-	event := e.event(*first, ledger.Done)
-	event.Via, event.ID, event.Data, event.Digest = ledger.ViaAdopted, met.id, first.asked.json(), first.asked.digest()
-	if err := e.job.Ledger.Append(event); err != nil {
-		return Outcome{}, false, err
-	}
-	first.adopt(met.id, e.job.Binding.Mapping().V1())
-	return Outcome{}, false, nil
-}
-
 // send carries a step out: the intent is durable before the first byte of its
 // request, and so is the outcome of the step before. It is sent again only
 // while it is proved that the service did not process it.
 func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 	e.job.canary.enter(ctx, e)
-	for pace := newPatience(firstWait); ; {
+	for pace := e.paceOf(d); ; {
 		if err := e.pass(ctx); err != nil {
 			return StepOutcome{}, err
 		}
@@ -140,12 +104,20 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if stopped != nil {
 			return e.job.cutShort(ctx, d, ""), nil
 		}
+		if e.isStale(d) {
+			leave()
+			return StepOutcome{}, errStale
+		}
 		if err := e.intend(d); err != nil {
 			leave()
 			return StepOutcome{}, err
 		}
 		verdict, err := e.weigh(d, e.job.Service.Create(turn, e.job.request(d.step, e.known)))
 		leave()
+		taken := false
+		if err == nil {
+			verdict, taken, err = e.takeAnswer(d, verdict)
+		}
 		if err != nil {
 			return StepOutcome{}, err
 		}
@@ -155,6 +127,10 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		next := pace.after(verdict, e.isFresh(d.step), e.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
 		if next.tooFar {
 			e.job.stop(tooFar(next.wait))
+		}
+		if taken { // whoever has it, another attempt gets no better answer
+			o.wordless = false
+			return o, nil
 		}
 		if event.To == ledger.NotSent && ctx.Err() != nil {
 			return e.job.cutShort(ctx, d, verdict.Detail), nil
@@ -169,11 +145,25 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if !next.shared {
 			sleep(ctx, next.wait)
 		}
-		if o, over, err := e.meetAgain(ctx, d, verdict); over || err != nil {
-			return o, err
+		if verdict.Effect == apiclient.Uncertain {
+			if o, over, err := e.meetAgain(ctx, d, verdict); over || err != nil {
+				return o, err
+			}
 		}
 		d.now(func(s *ledger.Step) { s.To = event.To })
 	}
+}
+
+// paceOf is how patiently a step is sent: a client may be looked up again between
+// two attempts, which makes them no fewer.
+func (e *errand) paceOf(d decision) *patience {
+	if d.step.Kind != mapping.ClientStep {
+		return newPatience(firstWait)
+	}
+	if e.pace == nil {
+		e.pace = newPatience(firstWait)
+	}
+	return e.pace
 }
 
 // finish ends a step that is not sent again. Only a client who was surely not
@@ -246,9 +236,7 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 			o.wordless = true
 			advise(adviceNoURL)
 		}
-		if other, clash := e.created(d.step, v.ID); clash {
-			o.Status, o.Error, o.Advice = FailedRow, clashReason(e.plan.Client, other), adviceWhoIsIt
-		}
+		e.created(d.step, v.ID)
 	case apiclient.Refused:
 		to, o.Status = ledger.Failed, FailedRow
 		if v.Retry || v.Stop {
@@ -279,18 +267,15 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 	return event, o
 }
 
-// created notes what was made. clash tells that the service gave a client the
-// id of another one: nothing must be built on it.
-func (e *errand) created(step *mapping.Step, id string) (other mapping.Identity, clash bool) {
+// created notes what was made.
+func (e *errand) created(step *mapping.Step, id string) {
 	e.made[step.Key] = time.Now()
 	switch step.Kind {
 	case mapping.ClientStep:
 		e.known.client = id
-		return e.job.meetings.own(id, e.plan.Client)
 	case mapping.ClaimStep:
 		e.known.claims[step.Key] = id
 	}
-	return mapping.Identity{}, false
 }
 
 // said is the verdict in words for the workbook: ours, then the service's own.
@@ -307,6 +292,7 @@ func (e *errand) commit() error {
 		return nil
 	}
 	err := e.job.Ledger.Append(e.pending...)
+	e.job.holders.release(e.pending...)
 	if errors.Is(err, ledger.ErrStopped) {
 		err = errors.Join(err, e.job.Emergency.Keep(e.pending...))
 	}

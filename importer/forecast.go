@@ -17,13 +17,9 @@ import (
 // but look-ups (none with NoLookup, which takes unknown clients for new ones).
 // Its requests, by kind, are those that Do then makes.
 func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (err error) {
-	j.meetings = newAcquaintances(j.Service, j.FirstWait, false)
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.knowErased(ctx); err != nil {
-		return err
-	}
-	if err := j.knowDoubtful(ctx); err != nil {
+	if err := j.know(ctx, false); err != nil {
 		return err
 	}
 	probed := map[apiclient.By]bool{}
@@ -143,34 +139,28 @@ func (j *Job) foresee(ctx context.Context, in inquiry, probed map[apiclient.By]b
 	}
 	plan, decisions := in.plan, in.decisions
 	(&errand{job: j, plan: plan, known: ids{claims: map[string]string{}}}).remember(decisions)
-	if decisions[0].action == send && j.looksUp(plan) {
-		j.countLookups(plan, probed)
+	if d := &decisions[0]; j.revisits(plan, *d) && !j.NoLookup {
+		looked := func(l mapping.Lookup) { j.countLookups(l, probed) }
+		if _, err := j.revisit(ctx, plan, d, looked); err != nil {
+			return Outcome{}, err
+		}
+	} else if d.action == send && j.looksUp(plan) {
+		j.countLookups(plan.Lookup, probed)
 		var met meeting
 		if !j.NoLookup {
 			if met, err = j.meetings.meet(ctx, plan); err != nil {
 				return Outcome{}, err
 			}
 		}
-		if met == (meeting{}) {
-			met, _ = j.meetings.doubt(plan)
-		}
-		o, over, err := j.greet(ctx, plan, decisions, &met)
+		o, over, err := j.greet(plan, decisions, &met)
 		if over || err != nil {
 			noteMapping(&o, decisions)
 			return o, err
 		}
-		if met.id != "" && decisions[0].action == send {
-			decisions[0].adopt(met.id, j.Binding.Mapping().V1())
-		}
-	}
-	if d := &decisions[0]; j.revisits(plan, *d) && !j.NoLookup {
-		if err := j.foreseeRevisit(ctx, plan, d, probed); err != nil {
-			return Outcome{}, err
-		}
-	}
-	if decisions[0].action == send && j.looksUp(plan) {
-		if taken := j.meetings.claim(plan); taken != "" {
-			return j.foreseeShared(ctx, plan, decisions, taken)
+		if met.id != "" {
+			d.adopt(met.id, j.Binding.Mapping().V1())
+		} else if taken := j.meetings.claim(plan); taken != "" {
+			return j.foreseeShared(plan, decisions, taken)
 		}
 	}
 	foreseeAdopted(decisions)
@@ -183,26 +173,6 @@ func (j *Job) foresee(ctx context.Context, in inquiry, probed map[apiclient.By]b
 	return o, err
 }
 
-// foreseeRevisit is revisit without a trace.
-func (j *Job) foreseeRevisit(ctx context.Context, plan mapping.Plan, d *decision, probed map[apiclient.By]bool) error {
-	j.countLookups(plan, probed)
-	id, reason, err := j.lookTwice(ctx, plan, *d)
-	switch {
-	case err != nil:
-		return err
-	case id != "":
-		d.adopt(id, j.Binding.Mapping().V1())
-	case reason != "":
-		d.why = reason
-	case j.ripe(*d):
-		j.countLookups(plan, probed) // it looks twice
-		d.action = send
-	default:
-		d.waitParked()
-	}
-	return nil
-}
-
 // foreseeAdopted shows a client whom the run will take over as planned: it is
 // not done yet.
 func foreseeAdopted(decisions []decision) {
@@ -213,7 +183,7 @@ func foreseeAdopted(decisions []decision) {
 
 // foreseeShared is what the run makes of a client whom a look-up will find,
 // because an earlier client of the sheet has the same address.
-func (j *Job) foreseeShared(ctx context.Context, plan mapping.Plan, decisions []decision, taken string) (Outcome, error) {
+func (j *Job) foreseeShared(plan mapping.Plan, decisions []decision, taken string) (Outcome, error) {
 	met := meeting{reason: taken, advice: adviceTaken}
 	switch j.Binding.Mapping().Client.Existing {
 	case mapping.Skip:
@@ -221,15 +191,15 @@ func (j *Job) foreseeShared(ctx context.Context, plan mapping.Plan, decisions []
 	case mapping.Fail:
 		met = meeting{reason: reasonKnown, advice: adviceKnown}
 	}
-	o, _, err := j.greet(ctx, plan, decisions, &met)
+	o := j.refused(plan, decisions, met)
 	noteMapping(&o, decisions)
-	return o, err
+	return o, nil
 }
 
 // countLookups counts the look-ups that the run will make for a client, and
 // the one of each kind by which it first learns what "nobody" looks like.
-func (j *Job) countLookups(plan mapping.Plan, probed map[apiclient.By]bool) {
-	by, _ := asks(plan.Lookup)
+func (j *Job) countLookups(lookup mapping.Lookup, probed map[apiclient.By]bool) {
+	by, _ := asks(lookup)
 	for _, b := range by {
 		if !probed[b] {
 			probed[b] = true

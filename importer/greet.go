@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"errors"
+	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
@@ -75,21 +76,15 @@ func madeOf(known map[string]ledger.Step) (made ids, url string) {
 }
 
 // greet does what the mapping says of a client whom the service knows, and
-// refuses one of whom it cannot be told who it is. over tells that nothing
-// more is to be done. The executor and the dry run share it.
-func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision, met *meeting) (o Outcome, over bool, err error) {
-	existing := j.Binding.Mapping().Client.Existing
-	if met.id != "" && existing == mapping.Reuse {
-		other, clash := j.meetings.own(met.id, plan.Client)
-		if !clash {
-			if other, clash, err = j.otherOwner(context.WithoutCancel(ctx), met.id, plan.Client); err != nil {
-				return Outcome{}, false, err
-			}
-		}
-		if clash {
-			met.reason, met.advice = clashReason(plan.Client, other), adviceWhoIsIt
+// refuses one of whom it cannot be told who it is. over tells that nothing more is
+// to be done. The executor and the dry run share it.
+func (j *Job) greet(plan mapping.Plan, decisions []decision, met *meeting) (o Outcome, over bool, err error) {
+	if met.reason == "" {
+		if err := j.checkWhose(plan, met); err != nil {
+			return Outcome{}, false, err
 		}
 	}
+	existing := j.Binding.Mapping().Client.Existing
 	switch {
 	case met.reason != "":
 	case met.id != "" && existing == mapping.Skip:
@@ -99,26 +94,51 @@ func (j *Job) greet(ctx context.Context, plan mapping.Plan, decisions []decision
 	default:
 		return Outcome{}, false, nil
 	}
+	return j.refused(plan, decisions, *met), true, nil
+}
+
+// checkWhose says in met why a client who is new to the ledger has to give way to
+// another: what the ledger has done comes first, then an earlier attempt that may
+// have created the other client with this one's address, whether or not somebody
+// is found there. An id that is adopted is taken.
+func (j *Job) checkWhose(plan mapping.Plan, met *meeting) error {
+	adopts := met.id != "" && j.Binding.Mapping().Client.Existing == mapping.Reuse
+	event := j.foundEvent(plan, met.id)
+	if other, doubted := j.meetings.doubt(plan, adopts); doubted {
+		met.reason, met.advice = doubtReason(other), adviceDoubtful
+		// It is read whether or not the run is being stopped.
+		t, done, err := j.Ledger.Holder(context.Background(), event)
+		if done {
+			met.reason, met.advice = clashReason(plan.Client, identityOf(t)), adviceWhoIsIt
+		}
+		return err
+	}
+	if !adopts {
+		return nil
+	}
+	t, ok, err := j.take(event)
+	if err == nil && !ok {
+		met.reason, met.advice = clashReason(plan.Client, identityOf(t)), adviceWhoIsIt
+	}
+	return err
+}
+
+// refused is the outcome of a client for whom nothing is sent because of what
+// was found out.
+func (j *Job) refused(plan mapping.Plan, decisions []decision, met meeting) Outcome {
 	steps, _ := walk(decisions, func(d decision) (StepOutcome, error) {
 		return StepOutcome{Step: d.step, Status: FailedRow, Error: met.reason, Advice: met.advice, unmet: met.unmet, http: met.http}, nil
 	})
-	return outcomeOf(j.Binding, plan, steps), true, nil
+	return outcomeOf(j.Binding, plan, steps)
+}
+
+// foundEvent is the event by which a client becomes done whom a look-up found.
+func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
+	return ledger.Event{StepID: ledger.StepID{Owner: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
+		At: time.Now().UTC(), Run: j.run(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
 }
 
 const reasonKnown = "the service knows this client already"
-
-// otherOwner finds another client of the ledger that has the same id.
-func (j *Job) otherOwner(ctx context.Context, id string, who mapping.Identity) (mapping.Identity, bool, error) {
-	for owner, err := range j.Ledger.OwnersOf(ctx, j.Environment, id) {
-		if err != nil {
-			return mapping.Identity{}, false, err
-		}
-		if other := (mapping.Identity{Space: owner.Space, Key: owner.Client}); other != who {
-			return other, true, nil
-		}
-	}
-	return mapping.Identity{}, false, nil
-}
 
 // adopt makes the client step one that is done: a look-up found the client.
 func (d *decision) adopt(id string, v1 bool) {

@@ -34,6 +34,10 @@ const (
 	// firstClients is how many clients must be refused alike for the mapping,
 	// and not the clients, to be at fault.
 	firstClients = 3
+	// takenInARow is how many answers for one kind of step in a row may hold what
+	// another step has: one may be a slip of the service's, more are a fault of it
+	// or a pointer that leads to a constant.
+	takenInARow = 2
 )
 
 // guard watches a run's answers and says when to stop or to pause. Rows that
@@ -47,6 +51,7 @@ type guard struct {
 	first     []int                    // the 4xx of each of the first clients, 0 for none
 	forbidden int                      // 403 in a row
 	ambiguous int                      // uncertain outcomes in a row
+	taken     map[mapping.StepKind]int // answers in a row that hold what another step has
 	doubts    map[mapping.StepKind]int // uncertain outcomes of a kind of step, until one is created
 	proven    map[mapping.StepKind]bool
 }
@@ -109,6 +114,25 @@ func (g *guard) weigh(kind mapping.StepKind, effect apiclient.Effect) {
 	case effect == apiclient.Uncertain:
 		g.doubts[kind]++
 	}
+}
+
+// gave takes an answer into account by which a step was created, and whether it
+// holds an id or url that another step has.
+func (g *guard) gave(kind mapping.StepKind, taken bool) (stop error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !taken {
+		delete(g.taken, kind)
+		return nil
+	}
+	if g.taken == nil {
+		g.taken = map[mapping.StepKind]int{}
+	}
+	if g.taken[kind]++; g.taken[kind] < takenInARow || g.lifted() {
+		return nil
+	}
+	return fmt.Errorf("the service gave %d steps of the kind %s in a row what other steps have already: it is at fault, or a wire pointer of the environment leads to the wrong place",
+		g.taken[kind], kind)
 }
 
 // made tells that a step was created after all: a look-up found it.

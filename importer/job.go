@@ -35,6 +35,10 @@ type Job struct {
 	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 	Believable  time.Duration    // how old an ambiguous attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
+	// Now says when a look-up was made and when its answer is acted upon; nil is
+	// the wall clock.
+	Now func() time.Time
+
 	kept     map[mapping.Row]shown // of a rerun: what rows go on showing
 	knows    bool                  // Forecast: the ledger knows some step of the environment
 	meetings *acquaintances
@@ -43,6 +47,7 @@ type Job struct {
 	canary   canary
 	gate     gate
 	tally    tally
+	holders  holders
 	erasures ledger.Erasures
 	spelt    *spellings // read by Recorded, once
 }
@@ -60,13 +65,9 @@ var ErrStopped = errors.New("the run was stopped")
 // will fare better; any other error means that the ledger or the sheet failed.
 func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	j.guard.most = j.MaxFailures
-	j.meetings = newAcquaintances(j.Service, j.FirstWait, j.guard.lifted())
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.knowErased(ctx); err != nil {
-		return err
-	}
-	if err := j.knowDoubtful(ctx); err != nil {
+	if err := j.know(ctx, j.guard.lifted()); err != nil {
 		return err
 	}
 	var g errgroup.Group
@@ -80,7 +81,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		if fatal.get() != nil {
 			break
 		}
-		place := j.meetings.turn(plan.Lookup)
+		place := j.meetings.turn(plan)
 		if !proven {
 			sent, err := j.one(ctx, plan, place)
 			proven = sent > 0 || j.meetings.answered()
@@ -101,6 +102,21 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		return cause
 	}
 	return nil
+}
+
+// know learns from the ledger what counts for all clients.
+func (j *Job) know(ctx context.Context, dogged bool) error {
+	if j.Now == nil {
+		j.Now = time.Now
+	}
+	j.meetings = newAcquaintances(j.Service, j.FirstWait, j.Now, dogged)
+	if err := j.knowErased(ctx); err != nil {
+		return err
+	}
+	if err := j.knowHolders(ctx); err != nil {
+		return err
+	}
+	return j.knowDoubtful(ctx)
 }
 
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")

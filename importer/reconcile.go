@@ -18,6 +18,8 @@ import (
 // creating what it was asked for when it stopped answering.
 const believable = 10 * time.Minute
 
+const reasonForgotten = "it is not kept any more with which address the client was asked for, and the row has changed since"
+
 const reasonParked = "no answer that says whether it was created; a look-up finds nobody yet"
 
 // react lets the guard see a verdict, and does what it says.
@@ -73,7 +75,11 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		if err != nil || met.id == "" {
 			return e.contradicted(d, v, o), err
 		}
-		return e.adopt(d, v, met.id)
+		found, ok, err := e.adopt(d, v, met.id)
+		if !ok {
+			found.Status = FailedRow // who exists is another client
+		}
+		return found, err
 	}
 	silent := true
 	for _, wait := range e.job.Patience {
@@ -86,7 +92,8 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		case err != nil:
 			return o, err
 		case met.id != "":
-			return e.adopt(d, v, met.id)
+			o, _, err := e.adopt(d, v, met.id)
+			return o, err
 		case met.reason != "" && !met.unmet:
 			return o, nil // not to be told who it is: an operator decides
 		}
@@ -108,22 +115,23 @@ func (e *errand) contradicted(d decision, v apiclient.Verdict, o StepOutcome) St
 	return o
 }
 
-// adopt records that a look-up found the client whom this step asked for. The
-// redirect url is that of the answer, which may lack nothing but the id.
-func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (StepOutcome, error) {
-	if other, clash := e.job.meetings.own(id, e.plan.Client); clash {
-		return StepOutcome{Step: d.step, Status: Uncertain, Error: clashReason(e.plan.Client, other), Advice: adviceWhoIsIt}, nil
+// adopt records that a look-up found the client whom this step asked for; ok is
+// false when that is another client's. The redirect url is that of the answer,
+// which may lack nothing but the id.
+func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (o StepOutcome, ok bool, err error) {
+	event := e.job.foundEvent(e.plan, id)
+	t, ok, err := e.job.take(event)
+	if err != nil || !ok {
+		return StepOutcome{Step: d.step, Status: Uncertain, Error: clashReason(e.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
 	}
-	event := e.event(d, ledger.Done)
-	event.Via, event.ID = ledger.ViaAdopted, id
 	e.pending = append(e.pending, event)
 	e.job.guard.made(d.step.Kind)
 	e.created(d.step, id)
-	o := StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: v.URL, wordless: v.URL == "" && apiclient.Readable(v.Status, v.Answer)}
+	o = StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: v.URL, wordless: v.URL == "" && apiclient.Readable(v.Status, v.Answer)}
 	if e.job.Binding.Mapping().V1() && v.URL == "" {
 		o.Advice = adviceWithoutURL(true, o.wordless)
 	}
-	return o, nil
+	return o, true, nil
 }
 
 // park records that look-ups find nobody, which a later run may believe.
@@ -135,8 +143,8 @@ func (e *errand) park(d decision, v apiclient.Verdict, o StepOutcome) StepOutcom
 	return o
 }
 
-// meetAgain asks for a client once more before it is sent again: what was
-// refused for now may have been made by somebody else meanwhile.
+// meetAgain asks for a client once more before it is sent again though it may
+// have been created.
 func (e *errand) meetAgain(ctx context.Context, d decision, v apiclient.Verdict) (o StepOutcome, over bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !e.job.looksUp(e.plan) || ctx.Err() != nil {
 		return StepOutcome{}, false, nil
@@ -145,41 +153,114 @@ func (e *errand) meetAgain(ctx context.Context, d decision, v apiclient.Verdict)
 	if err != nil || met.id == "" {
 		return StepOutcome{}, false, err
 	}
-	o, err = e.adopt(d, v, met.id)
+	o, _, err = e.adopt(d, v, met.id)
 	return o, true, err
 }
 
-// revisit settles a client step that an earlier run left uncertain or parked,
-// as far as look-ups can: found, it is adopted; not found, it is parked; twice
-// not found when it has been parked for long enough, it is sent again.
-func (e *errand) revisit(ctx context.Context, d *decision) error {
-	if !e.job.revisits(e.plan, *d) || ctx.Err() != nil {
-		return nil
+// revisit settles a client step that an earlier run left uncertain or parked, as
+// far as look-ups can. It is looked up by what was sent and, where the sheet has
+// another address by now, by that too. Found by what was sent, it is adopted; not
+// found, it is parked; twice not found when it has been parked for long enough, it
+// is sent again, as one whom the service does not know.
+//
+// event is what is to be recorded of it; To is "" for nothing. looked is called
+// for each look-up. The executor and the dry run share it.
+func (j *Job) revisit(ctx context.Context, plan mapping.Plan, d *decision, looked func(mapping.Lookup)) (event ledger.Event, err error) {
+	sent, now, err := j.lookUndecided(ctx, plan, *d, looked)
+	adopts := sent.id
+	if err == nil && sent.reason == "" && sent.id == "" && j.ripe(*d) {
+		adopts = now.id
+		if err = j.readmit(plan, &now); now.reason == "" && now.id == "" {
+			d.action, d.asOf = send, now.at
+			return ledger.Event{}, err
+		}
+		sent.reason = now.reason
 	}
-	id, reason, err := e.job.lookTwice(ctx, e.plan, *d)
 	switch {
 	case err != nil:
-		return err
-	case id != "":
-		event := e.event(*d, ledger.Done)
-		event.Via, event.ID = ledger.ViaAdopted, id
-		e.known.client = id
-		d.adopt(id, e.job.Binding.Mapping().V1())
-		return e.job.Ledger.Append(event)
-	case reason != "":
-		d.why = reason
-	case e.job.ripe(*d):
-		d.action = send
+		return ledger.Event{}, err
+	case sent.reason != "":
+		d.why = sent.reason
+		return ledger.Event{}, nil
+	case adopts != "":
+		event = j.foundEvent(plan, adopts)
+		t, ok, err := j.take(event)
+		if err != nil || !ok {
+			d.why = clashReason(plan.Client, identityOf(t))
+			return ledger.Event{}, err
+		}
+		d.adopt(adopts, j.Binding.Mapping().V1())
+		d.compareAdopted(j.Binding)
+		return event, nil
 	case d.known.To != ledger.Parked:
-		event := e.event(*d, ledger.Parked)
-		event.Reason = reasonParked
+		event = j.foundEvent(plan, "")
+		event.To, event.Via, event.Reason = ledger.Parked, "", reasonParked
 		d.waitParked()
 		d.now(func(s *ledger.Step) { s.To = ledger.Parked })
-		return e.job.Ledger.Append(event)
 	default:
 		d.waitParked()
 	}
+	return event, nil
+}
+
+// lookUndecided looks a client up whose creation is in doubt: sent is what the
+// addresses find with which it was asked for, now what those of the sheet find,
+// the same where they were not corrected. Before an "absent" is acted upon they
+// are asked twice. sent.reason is why nothing can be told.
+func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, looked func(mapping.Lookup)) (sent, now meeting, err error) {
+	lookup, fields, corrected, ok := sentLookup(plan, d, j.Binding)
+	if !ok {
+		return meeting{reason: reasonForgotten}, meeting{}, nil
+	}
+	looks := 1
+	if j.ripe(d) {
+		looks = 2
+	}
+	for range looks {
+		looked(lookup)
+		sent, err = j.meetings.ask(ctx, lookup, fields)
+		if err != nil || sent.id != "" || sent.reason != "" {
+			break
+		}
+	}
+	if now = sent; err != nil || !corrected || len(askedAddresses(plan.Lookup)) == 0 {
+		return sent, now, err
+	}
+	looked(plan.Lookup)
+	now, err = j.meetings.ask(ctx, plan.Lookup, fieldTexts(plan))
+	switch {
+	case sent.reason != "":
+	case now.reason != "":
+		sent.reason = now.reason
+	case sent.id != "" && now.id != "" && sent.id != now.id:
+		sent.reason = fmt.Sprintf("the address with which it was asked for is that of %s in the service, and the corrected one that of %s", sent.id, now.id)
+	}
+	return sent, now, err
+}
+
+// readmit says in met why a client who was surely not created by the attempt that
+// was in doubt cannot be gone on with as a new one.
+func (j *Job) readmit(plan mapping.Plan, met *meeting) error {
+	if err := j.checkWhose(plan, met); err != nil || met.reason != "" {
+		return err
+	}
+	switch {
+	case met.id == "" && !j.looksUp(plan):
+		met.reason = "the sheet has no address any more by which the client could be looked up"
+	case met.id == "":
+		met.reason = j.meetings.claim(plan)
+	case j.Binding.Mapping().Client.Existing != mapping.Reuse:
+		met.reason = reasonKnown
+	}
 	return nil
+}
+
+// compareAdopted says what differs of a client who was asked for with other data
+// than the sheet has now.
+func (d *decision) compareAdopted(b *mapping.Binding) {
+	if d.compare(b); d.action == keep {
+		d.action = adopted
+	}
 }
 
 // waitParked leaves a parked step to a later run, which decides by itself. What
@@ -193,27 +274,16 @@ func (d *decision) waitParked() {
 
 // revisits tells whether a client step is one that look-ups may settle.
 func (j *Job) revisits(plan mapping.Plan, d decision) bool {
-	return d.action == operator && d.step.Kind == mapping.ClientStep && j.looksUp(plan)
+	if d.action != operator || d.step.Kind != mapping.ClientStep || j.Binding.Mapping().Client.Existing == mapping.Create {
+		return false
+	}
+	lookup, _, _, _ := sentLookup(plan, d, j.Binding)
+	by, _ := asks(lookup)
+	return len(by) > 0 || j.looksUp(plan)
 }
 
 // ripe tells that a parked step is old enough for an "absent" to be believed.
 // The service may still be creating what an earlier run asked for.
 func (j *Job) ripe(d decision) bool {
 	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)
-}
-
-// lookTwice looks a client up, a second time before an "absent" is acted upon.
-// reason tells why it cannot be told who it is.
-func (j *Job) lookTwice(ctx context.Context, plan mapping.Plan, d decision) (id, reason string, err error) {
-	looks := 1
-	if j.ripe(d) {
-		looks = 2
-	}
-	for range looks {
-		met, err := j.meetings.meet(ctx, plan)
-		if err != nil || met.id != "" || met.reason != "" {
-			return met.id, met.reason, err
-		}
-	}
-	return "", "", nil
 }

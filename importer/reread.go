@@ -20,16 +20,29 @@ func (j *Job) reread(known map[string]ledger.Step) error {
 			return err
 		}
 		again, told := j.readAgain(step, known["client"].ID)
-		known[key] = again
 		if told {
-			events = append(events, ledger.Event{StepID: step.StepID, To: again.To, At: time.Now().UTC(), Run: j.Runs[0], Via: again.Via,
-				Status: step.Event.Status, ID: again.ID, URL: again.URL})
+			event := ledger.Event{StepID: step.StepID, To: again.To, At: time.Now().UTC(), Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
+				Status: step.Event.Status, ID: again.ID, URL: again.URL}
+			t, ok, err := j.take(event)
+			if err != nil {
+				return err
+			}
+			if !ok { // it stays as it is; whoever reads why is told whose the id is
+				reason, whose := takenAnswer(step.Kind, again.ID, t)
+				again = step
+				again.Reason = reason + ": " + whose
+			} else {
+				events = append(events, event)
+			}
 		}
+		known[key] = again
 	}
 	if len(events) == 0 || j.foresees() {
 		return nil // a dry run only foresees it
 	}
-	return j.Ledger.Append(events...)
+	err := j.Ledger.Append(events...)
+	j.holders.release(events...)
+	return err
 }
 
 // withAnswer is a step with the status of its answer: what a look-up said of the

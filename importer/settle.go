@@ -108,8 +108,8 @@ func (s Settler) checkHolder(ctx context.Context, event ledger.Event) (problem.P
 	if event.ID == "" {
 		return problem.Problem{}, nil
 	}
-	holders, err := s.Ledger.Holders(ctx, event.Environment, event.Kind, event.ID)
-	if err != nil || len(holders) == 0 {
+	_, taken, err := s.Ledger.Holder(ctx, event)
+	if err != nil || !taken {
 		return problem.Problem{}, err
 	}
 	return problem.New("id-taken", "the id is that of another %s, which the ledger has as done", event.Kind).

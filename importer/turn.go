@@ -1,11 +1,13 @@
 package importer
 
 import (
+	"slices"
+
 	"claimsheet/mapping"
 )
 
 // turn is a client's place among those with the same e-mail address or phone
-// number. Of two such clients the earlier one in the sheet is made, as a dry run
+// number, now or when an earlier run may have created them. Of two such clients the earlier one in the sheet is made, as a dry run
 // foretells, whichever worker is faster.
 type turn struct {
 	acquaintances *acquaintances
@@ -16,8 +18,10 @@ type turn struct {
 
 // turn takes a client's place. Turns are taken in the order of the sheet and all
 // addresses at once, so nobody waits in a circle.
-func (a *acquaintances) turn(l mapping.Lookup) turn {
-	t := turn{acquaintances: a, keys: addresses(l), over: make(chan struct{})}
+func (a *acquaintances) turn(plan mapping.Plan) turn {
+	keys := slices.Concat(addressesOf(plan), a.doubts[plan.Client])
+	slices.Sort(keys)
+	t := turn{acquaintances: a, keys: slices.Compact(keys), over: make(chan struct{})}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, key := range t.keys {

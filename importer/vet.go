@@ -181,7 +181,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			break
 		}
 		first = append(first, plan)
-		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, addresses(plan.Lookup)) {
+		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, askedAddresses(plan.Lookup)) {
 			continue
 		}
 		if known, err := j.knownSteps(plan); err != nil {

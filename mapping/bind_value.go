@@ -32,6 +32,7 @@ type item struct {
 	value   Value
 	source  Source
 	refused bool
+	number  string // a Phone that is sent in another format than E.164, in E.164
 }
 
 // read converts the row's cell or cells. A required cell that is empty is not
@@ -57,7 +58,18 @@ func (v *boundValue) read(sheet *Sheet, r Record, texts []string) (item, *proble
 		p := refusal.at(sheet.At(at, r.Row), sheet.header(at), r.Cell(at))
 		return item{source: src, refused: true}, &p
 	}
-	return item{value: value, source: src}, nil
+	return item{value: value, source: src, number: v.number(cell)}, nil
+}
+
+// number is a cell's phone number in E.164 where the value is one that is sent in
+// another format; "" where what is sent is enough.
+func (v *boundValue) number(cell Cell) string {
+	plain := numberKey(v.conv)
+	if plain == nil {
+		return ""
+	}
+	number, _ := plain.Convert(cell) // it was read as a number to be sent
+	return number.Literal
 }
 
 // cell is the cell to convert, and the column to name when it is refused. For

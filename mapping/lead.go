@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -180,11 +181,7 @@ func (r *reader) identity() Identity {
 	case emailSpace:
 		return r.lookupIdentity(r.lead.email, emailSpace)
 	case phoneSpace:
-		it := r.lead.phone
-		if b.number != nil && !it.value.IsZero() {
-			it.value, _ = b.number.Convert(r.record.Cell(b.key[0])) // it is a number: it was read as one to be sent
-		}
-		return r.lookupIdentity(it, phoneSpace)
+		return r.lookupIdentity(r.lead.phone, phoneSpace)
 	}
 	if key, ok := r.key(b.key, "the client key"); ok {
 		return Identity{b.keySpace, key}
@@ -201,7 +198,12 @@ func (r *reader) lookupIdentity(it item, space string) Identity {
 		}
 		return Identity{}
 	}
-	key := foldKey(it.value.Literal)
+	return addressOf(space, it)
+}
+
+// addressOf is the identity that a converted e-mail address or phone number is.
+func addressOf(space string, it item) Identity {
+	key := foldKey(cmp.Or(it.number, it.value.Literal))
 	if space == emailSpace {
 		key = FoldEmail(key)
 	}

@@ -70,6 +70,7 @@ func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
 	cell, _, refusal := fillText(v.text, v.columns, v.places, record)
 	if refusal == nil && !cell.IsEmpty() {
 		merged.value, refusal = v.conv.Convert(cell)
+		merged.number = v.number(cell)
 	}
 	return merged, refusal == nil
 }

@@ -14,12 +14,15 @@ import (
 // the Open activity, then the back-filled ones (service document, "V1 flows",
 // "V2 flows").
 type Plan struct {
-	Number  int        // 1-based, by the client's first row in the sheet
-	Client  Identity   // whose plan it is
-	Rows    []Row      // every row of the client, in sheet order
-	Steps   []Step     // empty when Problems is not
-	Lookup  Lookup     // how to find out whether the service knows the client already
-	Skipped SkipReason // why the (one) row is left out; "" when it is not
+	Number int      // 1-based, by the client's first row in the sheet
+	Client Identity // whose plan it is
+	Rows   []Row    // every row of the client, in sheet order
+	Steps  []Step   // empty when Problems is not
+	Lookup Lookup   // how to find out whether the service knows the client already
+	// Addresses are the e-mail addresses and phone numbers of the client, those
+	// of the look-ups and those of the payload, each once.
+	Addresses []Identity
+	Skipped   SkipReason // why the (one) row is left out; "" when it is not
 	// Problems of the client's rows. With any, nothing is sent for the client.
 	Problems problem.List
 	// Claims are the claims that the rows ask for, where Problems keep them from
@@ -44,7 +47,9 @@ type Claimed struct {
 }
 
 // Identity tells one client from another within an environment: two plans,
-// sheets or mappings that agree on it mean the same client.
+// sheets or mappings that agree on it mean the same client. In the spaces email
+// and phone it is an address: in lower case, or in E.164 whatever the format in
+// which a mapping sends it (a number that is sent as it is written is that text).
 type Identity struct {
 	Space string // email, phone, or a name of the mapping's: keys of different spaces never meet
 	Key   string // trimmed, white space folded; lower case in the space email
@@ -57,6 +62,9 @@ type Lookup struct {
 	Email   string
 	Phone   string
 	Confirm bool
+	// EmailAddress and PhoneNumber are Email and Phone as Plan.Addresses has
+	// them; zero where those are empty.
+	EmailAddress, PhoneNumber Identity
 }
 
 // StepKind is what kind of call a step makes.

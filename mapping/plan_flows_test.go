@@ -53,9 +53,10 @@ func sam(rows []mapping.Row, steps ...mapping.Step) mapping.Plan {
 			steps[i].Rows = rows
 		}
 	}
+	address := mapping.Identity{Space: "email", Key: "sam@example.com"}
 	return mapping.Plan{
-		Number: 1, Client: mapping.Identity{Space: "email", Key: "sam@example.com"}, Rows: rows,
-		Lookup: mapping.Lookup{Email: "sam@example.com"}, Steps: steps,
+		Number: 1, Client: address, Rows: rows,
+		Lookup: mapping.Lookup{Email: "sam@example.com", EmailAddress: address}, Addresses: []mapping.Identity{address}, Steps: steps,
 	}
 }
 

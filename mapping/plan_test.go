@@ -324,18 +324,26 @@ activities:
 }
 
 // The look-up's values are the converted ones, of the first row that has one.
+// Its addresses are the same however they are sent.
 func TestPlanLookup(t *testing.T) {
+	email := func(s string) mapping.Identity { return mapping.Identity{Space: "email", Key: s} }
+	phone := func(s string) mapping.Identity { return mapping.Identity{Space: "phone", Key: s} }
 	for name, tc := range map[string]struct {
 		client string
 		rows   []string
 		want   mapping.Lookup
 	}{
-		"e-mail alone":     {"lookup: {email: Mail}", []string{"1 | Sam@Example.com | 020 7946 0018"}, mapping.Lookup{Email: "Sam@example.com"}},
-		"both":             {"lookup: {email: Mail, phone: {column: Tel, type: Phone, region: GB}}", []string{"1 | | 020 7946 0018", "1 | a@b.example |"}, mapping.Lookup{Email: "a@b.example", Phone: "+442079460018"}},
-		"phone as written": {"lookup: {phone: Tel}", []string{"1 | | 020 7946"}, mapping.Lookup{Phone: "020 7946"}},
-		"confirm":          {"lookup: {email: Mail, phone: Tel, confirm: true}", []string{"1 | a@b.example | 1"}, mapping.Lookup{Email: "a@b.example", Phone: "1", Confirm: true}},
-		"nothing to ask":   {"lookup: {email: Mail}", []string{"1 | |"}, mapping.Lookup{}},
-		"create unasked":   {"existing: create", []string{"1 | a@b.example | 1"}, mapping.Lookup{}},
+		"e-mail alone": {"lookup: {email: Mail}", []string{"1 | Sam@Example.com | 020 7946 0018"},
+			mapping.Lookup{Email: "Sam@example.com", EmailAddress: email("sam@example.com")}},
+		"both": {"lookup: {email: Mail, phone: {column: Tel, type: Phone, region: GB}}", []string{"1 | | 020 7946 0018", "1 | a@b.example |"},
+			mapping.Lookup{Email: "a@b.example", Phone: "+442079460018", EmailAddress: email("a@b.example"), PhoneNumber: phone("+442079460018")}},
+		"phone in another format": {"lookup: {phone: {column: Tel, type: Phone, region: GB, format: national}}", []string{"1 | | +44 20 7946 0018"},
+			mapping.Lookup{Phone: "020 7946 0018", PhoneNumber: phone("+442079460018")}},
+		"phone as written": {"lookup: {phone: Tel}", []string{"1 | | 020 7946"}, mapping.Lookup{Phone: "020 7946", PhoneNumber: phone("020 7946")}},
+		"confirm": {"lookup: {email: Mail, phone: Tel, confirm: true}", []string{"1 | a@b.example | 1"},
+			mapping.Lookup{Email: "a@b.example", Phone: "1", Confirm: true, EmailAddress: email("a@b.example"), PhoneNumber: phone("1")}},
+		"nothing to ask": {"lookup: {email: Mail}", []string{"1 | |"}, mapping.Lookup{}},
+		"create unasked": {"existing: create", []string{"1 | a@b.example | 1"}, mapping.Lookup{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sheet, records := leads(append([]string{"No | Mail | Tel"}, tc.rows...)...)
@@ -344,5 +352,18 @@ func TestPlanLookup(t *testing.T) {
 				t.Errorf("look-up (-want +got):\n%s", d)
 			}
 		})
+	}
+}
+
+// A client's addresses are those of the look-ups and of the payload, each once,
+// in whichever formats they are sent.
+func TestPlanAddresses(t *testing.T) {
+	sheet, records := leads("No | Mail | Tel", "1 | Sam@Example.com | 020 7946 0018")
+	const tel = "column: Tel, type: Phone, region: GB, format: "
+	b := mustBind(t, "name: n\napi: v1\nclient: {key: No, lookup: {email: Mail, phone: {"+tel+"international}}, "+
+		"fields: {no: No, mail: {column: Mail, type: Email}, tel: {"+tel+"national}, again: {"+tel+"e164}}}", sheet, nil)
+	want := []mapping.Identity{{Space: "email", Key: "sam@example.com"}, {Space: "phone", Key: "+442079460018"}}
+	if d := cmp.Diff(want, planAll(b, records)[0].Addresses); d != "" {
+		t.Errorf("addresses (-want +got):\n%s", d)
 	}
 }

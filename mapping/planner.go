@@ -91,13 +91,16 @@ func (p *planner) sameResume() bool {
 
 func (p *planner) clientStep() Step {
 	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client", Fields: make([]Field, 0, len(p.b.fields))}
-	if p.b.lookup.email != nil {
-		p.plan.Lookup.Email = p.each(p.b.lookup.email, func(l *Lead) item { return l.email }).value.Literal
+	lookup := &p.plan.Lookup
+	if v := p.b.lookup.email; v != nil {
+		it := p.each(v, func(l *Lead) item { return l.email })
+		lookup.Email, lookup.EmailAddress = it.value.Literal, p.address(emailSpace, it)
 	}
-	if p.b.lookup.phone != nil {
-		p.plan.Lookup.Phone = p.each(p.b.lookup.phone, func(l *Lead) item { return l.phone }).value.Literal
+	if v := p.b.lookup.phone; v != nil {
+		it := p.each(v, func(l *Lead) item { return l.phone })
+		lookup.Phone, lookup.PhoneNumber = it.value.Literal, p.address(phoneSpace, it)
 	}
-	p.plan.Lookup.Confirm = p.b.lookup.confirm
+	lookup.Confirm = p.b.lookup.confirm
 	for i := range p.b.fields {
 		f := &p.b.fields[i]
 		merged := p.each(&f.value, func(l *Lead) item { return l.fields[i] })
@@ -105,9 +108,27 @@ func (p *planner) clientStep() Step {
 			step.LeftOut = append(step.LeftOut, LeftOut{strings.Join(f.path, "."), merged.source})
 		} else {
 			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source})
+			switch f.value.conv.Type {
+			case Email:
+				p.address(emailSpace, merged)
+			case Phone:
+				p.address(phoneSpace, merged)
+			}
 		}
 	}
 	return step
+}
+
+// address is a value as an address, which is noted as one of the client's.
+func (p *planner) address(space string, it item) Identity {
+	if it.value.IsZero() {
+		return Identity{}
+	}
+	who := addressOf(space, it)
+	if !slices.Contains(p.plan.Addresses, who) {
+		p.plan.Addresses = append(p.plan.Addresses, who)
+	}
+	return who
 }
 
 // each merges one value over all the leads.

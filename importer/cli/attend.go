@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -95,17 +94,17 @@ func (a *attended) takeMetrics(c *cli.Context) error {
 	if a.metrics == "" {
 		return nil
 	}
-	path := a.metrics
+	err := checkMetricsFile(a.metrics)
 	switch {
 	case c.Bool("dry-run"):
-		a.metrics = ""
-		return problem.New("usage", "--metrics tells of runs, and a dry run is none").Hinted("leave it out")
-	case isFolder(path) || !isFolder(filepath.Dir(path)):
-		a.metrics = ""
-		return problem.At(problem.Where{File: path}, "metrics-file", "the metrics cannot be written there: a file in a folder that exists was expected").
-			Hinted("make the folder, or name a file in another")
+		err = problem.New("usage", "--metrics tells of runs, and a dry run is none").Hinted("leave it out")
+	case c.String("log-file") != "" && absolute(c.String("log-file")) == absolute(a.metrics):
+		err = problem.At(problem.Where{File: a.metrics}, "usage", "--log-file and --metrics name the same file").Hinted("give each a file of its own")
 	}
-	return nil
+	if err != nil {
+		a.metrics = ""
+	}
+	return err
 }
 
 // knows notes what the run is about, for whatever tells of it.

@@ -228,12 +228,13 @@ func TestWhereItIsLogged(t *testing.T) {
 // TestLogFileIsAppendedTo also shows that a run that cannot start is logged.
 func TestLogFileIsAppendedTo(t *testing.T) {
 	s := newScene(t, stepThree, leads(1))
-	write(t, s.path("log"), "earlier\n")
+	const earlier = "time=2026-01-01T00:00:00.000Z level=INFO msg=earlier\n"
+	write(t, s.path("log"), earlier)
 	if p := runMain(t, "", "run", "-m", s.path("mapping.yaml"), "--log-file", s.path("log"), s.path("missing.xlsx")); p.code != 2 {
 		t.Fatalf("exit code %d\n%s", p.code, p.err)
 	}
 	log := readText(t, s.path("log"))
-	if !strings.HasPrefix(log, "earlier\n") || !strings.Contains(log, `msg="there is no such file"`) || !strings.Contains(log, "exitCode=2 ") {
+	if !strings.HasPrefix(log, earlier) || !strings.Contains(log, `msg="there is no such file"`) || !strings.Contains(log, "exitCode=2 ") {
 		t.Errorf("the log is\n%s", log)
 	}
 }

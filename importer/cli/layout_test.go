@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 
 // doors are the packages through which a library comes in.
 var doors = map[string][]string{
-	"github.com/xuri/excelize/v2":     {"importer/sheet", "reports", "samples/generate"},
+	"github.com/xuri/excelize/v2":     {"reports", "samples/generate"},
 	"github.com/richardlehane/mscfb":  {"importer/sheet"},
 	"golang.org/x/text/encoding":      {"importer/sheet"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},

@@ -1,11 +1,9 @@
 package cli
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/mattn/go-isatty"
 	"github.com/urfave/cli/v2"
@@ -78,16 +76,6 @@ func (p *program) openLog(c *cli.Context, run string) (*runLog, *outlet, error) 
 
 func isTerminal(f *os.File) bool {
 	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
-}
-
-// openLogFile opens a file to append to. A new one is its owner's alone.
-func openLogFile(path string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Clean(path), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, problem.At(problem.Where{File: path}, "log-file", "the log cannot be written there: %v", errors.Unwrap(err)).
-			Hinted("name a file in a folder that is there and that this user may write to")
-	}
-	return file, nil
 }
 
 func newHandler(w io.Writer, format string, level slog.Level) slog.Handler {

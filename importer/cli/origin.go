@@ -99,7 +99,7 @@ func bindingOf(path, password string) (map[string]string, bool, error) {
 	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
 	if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "encrypted-workbook" || p.Code == "wrong-password") {
 		return nil, false, p
-	} else if err != nil || !r.Encrypted() {
+	} else if err != nil {
 		return nil, false, nil
 	}
 	property = r.Properties()

@@ -27,7 +27,11 @@ func (p *program) writeMetrics(code int) {
 	}
 	m := reports.Metrics{Environment: a.environment, Mapping: a.mapping, Ended: time.Now(), ExitCode: code,
 		Seconds: time.Since(a.started).Seconds(), SameInput: a.same, Uncertain: a.uncertain, Summary: p.summary}
-	if err := m.WriteFile(a.metrics); err != nil {
+	err := checkMetricsFile(a.metrics) // again: much may have happened since the run began
+	if err == nil {
+		err = m.WriteFile(a.metrics)
+	}
+	if err != nil {
 		a.warn(problem.At(problem.Where{File: a.metrics}, "metrics-file", "the metrics could not be written: %v", innermost(err)))
 	}
 }

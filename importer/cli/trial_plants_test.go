@@ -30,7 +30,9 @@ const (
 	resendAt   = "\tcase v.Effect == apiclient.NotSent, v.Effect == apiclient.Uncertain && repeatable:\n"
 	believedAt = "d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)"
 	judgedAt   = "\treturn meaning{effect: Uncertain}\n"
-	clashAt    = "\t\tif clash {\n\t\t\tmet.reason"
+	doubtedAt  = "j.meetings.doubt(plan, adopts); doubted {"
+	takeAt     = "\tif t, ok = j.holders.take(e); !ok {\n"
+	takenAt    = "\tif now.state != Done {\n"
 )
 
 // resent has an uncertain answer of some kind taken for one that may be sent
@@ -99,8 +101,11 @@ func (e *errand) commitIntents() error {
 		return meaning{effect: Refused}
 	}
 ` + judgedAt}}, anywhere},
-	{"one client taken for two", []edit{{"importer/greet.go", clashAt,
-		"\t\tif clash && !trial.Bug(\"one client taken for two\") {\n\t\t\tmet.reason"}}, sharedAddress},
+	{"one client taken for two", []edit{
+		{"importer/greet.go", doubtedAt, "j.meetings.doubt(plan, adopts); doubted && !trial.Bug(\"one client taken for two\") {"},
+		{"importer/holder.go", takeAt, "\tif trial.Bug(\"one client taken for two\") {\n\t\treturn t, true, nil\n\t}\n" + takeAt},
+		{"importer/ledger/holder.go", takenAt, "\tif now.state != Done || trial.Bug(\"one client taken for two\") {\n"},
+	}, sharedAddress},
 }
 
 // mostKills is within how many kills a planted bug must be found.

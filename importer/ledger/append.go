@@ -15,8 +15,8 @@ import (
 // same time share one commit.
 //
 // An event that does not follow from its step's state fails the call with
-// ErrTransition, and other callers notice nothing. Any other error wraps
-// ErrStopped: whether the events were recorded is then not known, and nothing
+// ErrTransition, one that would make a step done with what another step has with
+// Taken, and other callers notice nothing. Any other error wraps ErrStopped: whether the events were recorded is then not known, and nothing
 // more is.
 func (l *Ledger) Append(events ...Event) error {
 	if l.write == nil {
@@ -82,6 +82,9 @@ func (t *transaction) append(e Event) error {
 	now, err := next(was, e, t.event+1)
 	if err != nil {
 		return declined{err}
+	}
+	if err := t.refuseTaken(e.StepID, was, now); err != nil {
+		return err
 	}
 	if now.id, err = t.putStep(e.StepID, now); err != nil {
 		return err

@@ -9,21 +9,21 @@ import (
 )
 
 // checkVersion refuses a ledger that a newer Claimsheet has written: what it
-// added would be lost or misread.
-func checkVersion(ctx context.Context, c *sql.Conn, path string) error {
-	var version int
+// added would be lost or misread. An earlier version can be read, and is brought
+// to the present one before anything is written.
+func checkVersion(ctx context.Context, c *sql.Conn, path string) (version int, err error) {
 	if err := c.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return damaged(path, "the ledger cannot be read: %v", err)
+		return 0, damaged(path, "the ledger cannot be read: %v", err)
 	}
 	switch {
 	case version > schemaVersion:
 		p := problem.At(problem.Where{File: path}, "ledger-newer",
 			"the ledger has version %d, written by a newer Claimsheet; this one knows version %d", version, schemaVersion)
-		return refusal{p.Hinted("Use the newer Claimsheet."), nil}
-	case version < schemaVersion:
-		return damaged(path, "the ledger has version %d; %d is expected", version, schemaVersion)
+		return 0, refusal{p.Hinted("Use the newer Claimsheet."), nil}
+	case version < 1:
+		return 0, damaged(path, "the ledger has version %d; 1 to %d is expected", version, schemaVersion)
 	}
-	return nil
+	return version, nil
 }
 
 // checkSound refuses a ledger with damage that can be seen. The structure of
@@ -31,7 +31,7 @@ func checkVersion(ctx context.Context, c *sql.Conn, path string) error {
 // together with their indexes, because a step missing from an index
 // would be created again. What the structure cannot show, a byte changed inside
 // a text, the rows' own sums do.
-func checkSound(ctx context.Context, c *sql.Conn, path string) error {
+func checkSound(ctx context.Context, c *sql.Conn, path string, version int) error {
 	for _, check := range []string{"quick_check(1)", "integrity_check(owners)", "integrity_check(steps)", "integrity_check(events)"} {
 		var verdict string
 		if err := c.QueryRowContext(ctx, "PRAGMA "+check).Scan(&verdict); err != nil {
@@ -42,7 +42,7 @@ func checkSound(ctx context.Context, c *sql.Conn, path string) error {
 			return damaged(path, "the ledger is damaged: %q", verdict)
 		}
 	}
-	if err := checkSchema(ctx, c, path); err != nil {
+	if err := checkSchema(ctx, c, path, version); err != nil {
 		return err
 	}
 	var strays int

@@ -4,13 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync"
 )
 
-// checkSchema refuses a ledger whose tables are not the ones that schema.sql
-// makes: a view in which a letter has changed would say something else.
-func checkSchema(ctx context.Context, c *sql.Conn, path string) error {
-	want, err := soundSchema()
+// checkSchema refuses a ledger whose tables are not the ones of its version: a view in which a letter has changed would say something else.
+func checkSchema(ctx context.Context, c *sql.Conn, path string, version int) error {
+	want, err := soundSchema(version)
 	if err != nil {
 		return err
 	}
@@ -24,8 +22,8 @@ func checkSchema(ctx context.Context, c *sql.Conn, path string) error {
 	return nil
 }
 
-// soundSchema is what schemaOf gives for a new ledger.
-var soundSchema = sync.OnceValues(func() (string, error) {
+// soundSchema is what schemaOf gives for a new ledger of a version.
+func soundSchema(version int) (string, error) {
 	ctx := context.Background()
 	db, err := connect(":memory:")
 	if err != nil {
@@ -35,13 +33,13 @@ var soundSchema = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", errors.Join(err, db.Close())
 	}
-	_, err = c.ExecContext(ctx, schema)
+	_, err = c.ExecContext(ctx, schemaOfVersion(version))
 	text := ""
 	if err == nil {
 		text, err = schemaOf(ctx, c)
 	}
 	return text, errors.Join(err, c.Close(), db.Close())
-})
+}
 
 // schemaOf is the text of all tables, indexes and views. Statistics, which
 // other programs may gather, are left out.

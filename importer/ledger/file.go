@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	_ "embed"
 	"encoding/binary"
 	"errors"
@@ -17,13 +18,25 @@ import (
 )
 
 //go:embed schema.sql
-var schema string
+var firstSchema string
+
+//go:embed schema_2.sql
+var secondSchema string
+
+// schemas are what leads from each version to the next, the first from nothing.
+// A version that was released is never changed.
+var schemas = []string{firstSchema, secondSchema}
+
+// schemaVersion is the version that this Claimsheet writes.
+var schemaVersion = len(schemas)
+
+// schemaOfVersion makes a ledger of a version.
+func schemaOfVersion(version int) string { return strings.Join(schemas[:version], "\n") }
 
 // The marks that schema.sql sets, and where SQLite keeps the first of them.
 const (
 	applicationID   = 0x434C414D
 	applicationIDAt = 68
-	schemaVersion   = 1
 	magic           = "SQLite format 3\x00"
 	headerSize      = 100
 )
@@ -109,8 +122,22 @@ func initialise(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(context.Background(), "BEGIN; "+schema+" COMMIT;")
+	_, err = db.ExecContext(context.Background(), "BEGIN; "+schemaOfVersion(schemaVersion)+" COMMIT;")
 	return errors.Join(err, db.Close())
+}
+
+// upgrade brings a ledger of an earlier version, which check has passed, to the
+// present one: durably, and all or nothing.
+func upgrade(ctx context.Context, db *sql.DB, path string) error {
+	var version int
+	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
+	if err == nil && version < schemaVersion {
+		_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE; "+strings.Join(schemas[version:], "\n")+" COMMIT;")
+	}
+	if err != nil {
+		return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", bare(err))
+	}
+	return nil
 }
 
 // syncFolder makes the names in a folder durable. Windows has no such call: it

@@ -42,15 +42,6 @@ func scanOwner(rows *sql.Rows) (o Owner, err error) {
 	return o, err
 }
 
-// Holders are the steps of a kind in an environment that are done and have the
-// id: more than one means that two steps stand for one thing of the service.
-func (l *Ledger) Holders(ctx context.Context, environment, kind, id string) ([]StepID, error) {
-	return gather(stream(ctx, l.read, scanStepID, `
-		SELECT o.environment, o.space, o.client, s.mapping, s.step FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.kind = ? AND s.state = 'done' AND s.created = ? AND o.environment = ?
-		ORDER BY s.id`, kind, id, environment))
-}
-
 // StepsNamed are the steps of a client that have the name, one for each
 // mapping that has it, by the mapping's name.
 func (l *Ledger) StepsNamed(ctx context.Context, owner Owner, step string) ([]Step, error) {
@@ -69,9 +60,4 @@ func (l *Ledger) MappingsOf(ctx context.Context, owner Owner) ([]string, error) 
 	}, `SELECT DISTINCT s.mapping FROM owners o JOIN steps s ON s.owner = o.id
 		WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping <> ''
 		ORDER BY s.mapping`, owner.Environment, owner.Space, owner.Client))
-}
-
-func scanStepID(rows *sql.Rows) (id StepID, err error) {
-	err = rows.Scan(&id.Environment, &id.Space, &id.Client, &id.Mapping, &id.Step)
-	return id, err
 }

@@ -17,7 +17,7 @@ func found(t *testing.T) *ledger.Ledger {
 	do(t, l.Append(
 		ledger.Event{StepID: elsewhere, To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1"},
 		ledger.Event{StepID: lead, To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1"},
-		ledger.Event{StepID: jane("", "client"), To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1"},
+		ledger.Event{StepID: jane("", "client"), To: ledger.Done, At: noon, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-2"},
 		ledger.Event{StepID: jane("loans", "link"), To: ledger.Intent, At: noon, Kind: ledger.KindLink},
 		ledger.Event{StepID: jane("cars", "link"), To: ledger.Intent, At: noon, Kind: ledger.KindLink}))
 	return l
@@ -45,17 +45,6 @@ func TestOwnersNamed(t *testing.T) {
 	same(t, "the same text in two key spaces", spaces("jane@example.com"), []string{"email", "leads"})
 	same(t, "only an e-mail address ignores case", spaces("JANE@example.com"), []string{"email"})
 	same(t, "nobody", len(spaces("eve@example.com")), 0)
-}
-
-func TestHolders(t *testing.T) {
-	l := found(t)
-	environment := jane("", "").Environment
-	holders, err := l.Holders(t.Context(), environment, ledger.KindClient, "c-1")
-	do(t, err)
-	same(t, "those of one environment", len(holders), 2)
-	holders, err = l.Holders(t.Context(), environment, ledger.KindClaim, "c-1")
-	do(t, err)
-	same(t, "of another kind", len(holders), 0)
 }
 
 func TestStepsNamed(t *testing.T) {

@@ -33,12 +33,12 @@ func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Un
 
 // UndecidedClients are the client steps of an environment of which nobody knows
 // yet whether the client was created: uncertain, parked, or left in flight by a
-// run that was killed.
+// run that was killed. Those that were asked for first come first.
 func (l *Ledger) UndecidedClients(ctx context.Context, environment string) iter.Seq2[Step, error] {
 	return stream(ctx, l.read, scanStep, `
-		SELECT `+stepColumns+` FROM step_now
+		SELECT `+stepColumns+` FROM step_now n
 		WHERE state IN ('intent', 'uncertain', 'parked') AND kind = 'client' AND environment = ?
-		ORDER BY last`, environment)
+		ORDER BY (SELECT coalesce(asked, last) FROM steps WHERE owner = n.owner AND kind = 'client'), last`, environment)
 }
 
 // WasUnsettled tells whether the number is or was that of an Unsettled.

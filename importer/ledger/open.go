@@ -108,7 +108,7 @@ func openEmpty() (*Ledger, error) {
 	}
 	// The memory lives as long as one connection does.
 	db.SetMaxIdleConns(8)
-	if _, err := db.ExecContext(context.Background(), schema); err != nil {
+	if _, err := db.ExecContext(context.Background(), schemaOfVersion(schemaVersion)); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return reading(db, "")
@@ -121,6 +121,9 @@ func open(path string, pragmas []string) (*Ledger, error) {
 		return nil, err
 	}
 	if err := check(db, path); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if err := upgrade(context.Background(), db, path); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	w, err := startWriter(db, path)
@@ -158,10 +161,11 @@ func check(db *sql.DB, path string) error {
 		return damaged(path, "the ledger cannot be read: %v", err)
 	}
 	defer c.Close()
-	if err := checkVersion(ctx, c, path); err != nil {
+	version, err := checkVersion(ctx, c, path)
+	if err != nil {
 		return err
 	}
-	return checkSound(ctx, c, path)
+	return checkSound(ctx, c, path, version)
 }
 
 // connect is a pool of connections to a data source.

@@ -58,7 +58,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"another program's database", func(t *testing.T, path string) { database(t, path, "CREATE TABLE t (x)") }, true, "not a ledger of Claimsheet"},
 		{"a newer version", func(t *testing.T, path string) {
 			do(t, os.Rename(closedLedger(t), path))
-			database(t, path, "PRAGMA user_version = 2")
+			database(t, path, "PRAGMA user_version = 99")
 		}, false, "newer Claimsheet"},
 		{"a folder", func(t *testing.T, path string) { do(t, os.Mkdir(path, 0o700)) }, false, "a folder"},
 		{"a symbolic link", func(t *testing.T, path string) {

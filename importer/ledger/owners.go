@@ -13,6 +13,6 @@ func (l *Ledger) OwnersOf(ctx context.Context, environment, id string) iter.Seq2
 		err = rows.Scan(&o.Environment, &o.Space, &o.Client)
 		return o, err
 	}, `SELECT o.environment, o.space, o.client FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.kind = 'client' AND s.state = 'done' AND s.created = ? AND o.environment = ?
+		WHERE s.kind = 'client' AND s.state = 'done' AND s.created = ? AND s.created <> '' AND o.environment = ?
 		ORDER BY s.id`, id, environment)
 }

@@ -22,6 +22,7 @@ func TestStepFollowsFromEvents(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		try++
 		id := jane("m", fmt.Sprint("claim/c/", try)) // a new step each time
+		id.Environment = fmt.Sprint(try)             // in which no other step has its ids
 		var taken []ledger.Event
 		kind := rapid.SampledFrom(kinds[:]).Draw(t, "kind")
 		for range rapid.IntRange(1, 12).Draw(t, "calls") {

@@ -16,6 +16,7 @@ type transaction struct {
 
 	findOwner, addOwner             *sql.Stmt
 	findStep, addStep, setStep      *sql.Stmt
+	findID, findURL                 *sql.Stmt
 	addEvent, addRow, addRunStep    *sql.Stmt
 	lastEvent, beginning, finishing *sql.Stmt
 }
@@ -33,6 +34,8 @@ func prepare(ctx context.Context, conn *sql.Conn) (*transaction, error) {
 		{&t.addOwner, `INSERT INTO owners (environment, space, client) VALUES (?, ?, ?)`},
 		{&t.findStep, `SELECT id, kind, state, attempts, last, coalesce(asked, 0), coalesce(answered, 0), created, url
 			FROM steps WHERE owner = ? AND mapping = ? AND step = ?`},
+		{&t.findID, holderOfID},
+		{&t.findURL, holderOfURL},
 		{&t.addStep, `INSERT INTO steps (owner, mapping, step, kind, state, attempts, last, asked, answered, created, url, sum)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&t.setStep, `UPDATE steps SET state = ?, attempts = ?, last = ?, asked = ?, answered = ?, created = ?, url = ?, sum = ? WHERE id = ?`},

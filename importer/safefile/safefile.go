@@ -159,3 +159,39 @@ func size(bytes int64) string {
 	}
 	return fmt.Sprintf("%d KiB", bytes>>10)
 }
+
+// OpenAppend opens a regular file of this user's, or of root's, for reading and
+// appending, and makes it (0600) when it is missing. A link is followed when this
+// user or root has made it. Nothing is waited for. The error is a
+// problem.Problem.
+func OpenAppend(path string) (*os.File, error) {
+	if err := checkLink(path); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR|nonblock, 0o600)
+	if err != nil {
+		return nil, unwritable(path, err)
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		err = unwritable(path, err)
+	case !info.Mode().IsRegular():
+		err = problem.At(problem.Where{File: path}, "not-a-file", "this is %s, not a file", Kind(info))
+	case !trusted(info):
+		err = problem.At(problem.Where{File: path}, "other-owner", "the file belongs to another user (%s)", ownerOf(info)).
+			Hinted("name a file of your own")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func unwritable(path string, err error) problem.Problem {
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	return problem.At(problem.Where{File: path}, "no-access", "the file cannot be written: %v", err)
+}

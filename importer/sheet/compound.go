@@ -3,14 +3,12 @@ package sheet
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/xml"
 	"errors"
 	"io"
 	"os"
 	"strings"
 
 	"github.com/richardlehane/mscfb"
-	"github.com/xuri/excelize/v2"
 
 	"claimsheet/mapping/problem"
 )
@@ -23,44 +21,54 @@ const (
 	maxSpins     = 1_000_000
 )
 
-// settingsStream says how a workbook is encrypted.
-const settingsStream = "EncryptionInfo"
+// The streams of an encrypted workbook: how it is encrypted, and itself.
+const (
+	settingsStream = "EncryptionInfo"
+	packageStream  = "EncryptedPackage"
+)
+
+// excelsPassword is the one under which Excel encrypts workbooks that need none
+// to be opened, such as those that are only protected against changes.
+const excelsPassword = "VelvetSweatshop"
 
 // errCompound says that a compound file is damaged, or encrypted in a way that
 // is not known.
 var errCompound = errors.New("a compound file that cannot be read")
 
-// decrypt gives the workbook in a compound file. It stays in memory.
-func decrypt(file *os.File, password string) ([]byte, error) {
+// encryption is a way in which workbooks are encrypted.
+type encryption interface {
+	// key is the key of the package, if the password is right.
+	key(password string) (key []byte, right bool)
+	// decryptPackage decrypts data in place.
+	decryptPackage(key, data []byte)
+}
+
+// decrypt gives the workbook in a compound file, which stays in memory. secret
+// tells that it took the password, for Excel asks for none where its own is
+// right.
+func decrypt(file *os.File, password string) (workbook []byte, secret bool, err error) {
 	info, err := file.Stat()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if info.Size() > maxEncrypted {
-		return nil, tooLarge("it is a compound file of more than 256 MiB")
+		return nil, false, tooLarge("it is a compound file of more than 256 MiB")
 	}
 	raw, err := io.ReadAll(io.NewSectionReader(file, 0, info.Size()))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	workbook, err := decryptCompound(raw, password)
-	switch {
-	case errors.Is(err, errCompound):
-		return nil, problem.New("encrypted-workbook", "is damaged, or encrypted in a way that cannot be read; expected an .xlsx file, with a password as Excel sets it or without").
+	workbook, secret, err = decryptCompound(raw, password)
+	if errors.Is(err, errCompound) {
+		err = problem.New("encrypted-workbook", "is damaged, or encrypted in a way that cannot be read; expected an .xlsx file, with a password as Excel sets it or without").
 			Hinted("open it in a spreadsheet program and save it as .xlsx")
-	case err != nil:
-		return nil, err
-	case !bytes.HasPrefix(workbook, []byte("PK")):
-		return nil, problem.New("wrong-password", "cannot be decrypted: the password is not the workbook's").
-			Hinted("look at what --password refers to; upper and lower case matter")
 	}
-	return workbook, nil
+	return workbook, secret, err
 }
 
-// decryptCompound tells encrypted workbooks from others and decrypts them;
-// with a wrong password that gives noise. What the libraries make of a damaged
-// file, a panic included, is errCompound.
-func decryptCompound(raw []byte, password string) (workbook []byte, err error) {
+// decryptCompound tells encrypted workbooks from others and decrypts them. What
+// is made of a damaged file, a panic included, is errCompound.
+func decryptCompound(raw []byte, password string) (workbook []byte, secret bool, err error) {
 	defer func() {
 		if recover() != nil {
 			err = errCompound
@@ -68,32 +76,62 @@ func decryptCompound(raw []byte, password string) (workbook []byte, err error) {
 	}()
 	streams, err := readCompound(raw)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
+	data, settings := streams[packageStream], streams[settingsStream]
 	switch {
-	case streams["EncryptedPackage"] != nil && streams[settingsStream] != nil:
+	case data != nil && settings != nil:
 	case streams["Workbook"] != nil || streams["Book"] != nil:
-		return nil, problem.New("not-a-workbook", "is an old .xls workbook; expected an .xlsx file").
+		return nil, false, problem.New("not-a-workbook", "is an old .xls workbook; expected an .xlsx file").
 			Hinted("open it in a spreadsheet program and save it as .xlsx")
 	default:
-		return nil, problem.New("not-a-workbook", "is a compound file, such as an old Word document, and not a workbook")
+		return nil, false, problem.New("not-a-workbook", "is a compound file, such as an old Word document, and not a workbook")
 	}
-	if password == "" {
-		return nil, problem.New("encrypted-workbook", "is encrypted with a password").
+	way, err := readEncryption(settings)
+	if err != nil {
+		return nil, false, err
+	}
+	key, right := way.key(excelsPassword)
+	if !right && password == "" {
+		return nil, false, problem.New("encrypted-workbook", "is encrypted with a password").
 			Hinted("give the password with --password env:NAME (or file:PATH, cmd:PROGRAM), or save the workbook without one")
 	}
-	if err := checkSettings(streams[settingsStream]); err != nil {
-		return nil, err
+	if !right {
+		key, secret = way.key(password)
+		if !secret {
+			return nil, false, problem.New("wrong-password", "cannot be decrypted: the password is not the workbook's").
+				Hinted("look at what --password refers to; upper and lower case matter")
+		}
 	}
-	if workbook, err = excelize.Decrypt(raw, &excelize.Options{Password: password}); err != nil {
-		return nil, errCompound
+	const sizeBytes = 8 // of the workbook, before it is padded
+	if len(data) < sizeBytes || binary.LittleEndian.Uint64(data) > uint64(len(data)-sizeBytes) {
+		return nil, false, errCompound
 	}
-	return workbook, nil
+	size := binary.LittleEndian.Uint64(data)
+	data = data[sizeBytes:]
+	way.decryptPackage(key, data)
+	return data[:size], secret, nil
 }
 
-// readCompound names the streams of a compound file and gives the one that
-// says how it is encrypted. Its numbers are held against the file's size first, for
-// the libraries believe them.
+// readEncryption reads the settings by their version.
+func readEncryption(settings []byte) (encryption, error) {
+	const versionAndFlags = 8
+	if len(settings) < versionAndFlags {
+		return nil, errCompound
+	}
+	major, minor := binary.LittleEndian.Uint16(settings), binary.LittleEndian.Uint16(settings[2:])
+	switch {
+	case major == 4 && minor == 4:
+		return readAgile(settings[versionAndFlags:])
+	case major >= 2 && major <= 4 && minor == 2:
+		return readStandard(settings[versionAndFlags:])
+	}
+	return nil, errCompound
+}
+
+// readCompound names the streams of a compound file and gives those of an
+// encrypted workbook. Its numbers are held against the file's size first, for
+// the library believes them.
 func readCompound(raw []byte) (map[string][]byte, error) {
 	const headerSize = 512
 	if len(raw) < headerSize {
@@ -115,7 +153,7 @@ func readCompound(raw []byte) (map[string][]byte, error) {
 			return nil, errCompound
 		}
 		streams[entry.Name] = []byte{}
-		if entry.Name == settingsStream {
+		if entry.Name == settingsStream || entry.Name == packageStream {
 			content := make([]byte, entry.Size)
 			if _, err := io.ReadFull(entry, content); err != nil {
 				return nil, errCompound
@@ -124,32 +162,4 @@ func readCompound(raw []byte) (map[string][]byte, error) {
 		}
 	}
 	return streams, nil
-}
-
-// checkSettings refuses agile encryption, which is described in XML, with
-// numbers that would take all of the machine's time or memory.
-func checkSettings(settings []byte) error {
-	const agile, version = "\x04\x00\x04\x00", 8
-	if !bytes.HasPrefix(settings, []byte(agile)) {
-		return nil
-	}
-	var said struct {
-		KeyData struct {
-			BlockSize int `xml:"blockSize,attr"`
-		} `xml:"keyData"`
-		Keys []struct {
-			Spins     int `xml:"spinCount,attr"`
-			BlockSize int `xml:"blockSize,attr"`
-		} `xml:"keyEncryptors>keyEncryptor>encryptedKey"`
-	}
-	const aesBlock = 16
-	if len(settings) < version || xml.Unmarshal(settings[version:], &said) != nil || said.KeyData.BlockSize != aesBlock {
-		return errCompound
-	}
-	for _, key := range said.Keys {
-		if key.Spins < 0 || key.Spins > maxSpins || key.BlockSize != aesBlock {
-			return errCompound
-		}
-	}
-	return nil
 }

@@ -71,7 +71,7 @@ func compoundRefused(t testing.TB) []hostileFile {
 		{name: "a billion spins", data: patch(`spinCount="100000" saltSize="16"`, `spinCount="1000000000"         `+" "), options: agilePassword, want: "encrypted-workbook"},
 		{name: "huge blocks", data: patch(`saltSize="16" blockSize="16"`, `blockSize="1099511627776"   `), options: agilePassword, want: "encrypted-workbook"},
 		{name: "no blocks", data: patch(`blockSize="16"`, `blockSize="00"`), options: agilePassword, want: "encrypted-workbook"},
-		{name: "huge key", data: patch(`keyBits="256"`, `keyBits="999"`), options: agilePassword, want: "wrong-password"},
+		{name: "huge key", data: patch(`keyBits="256"`, `keyBits="999"`), options: agilePassword, want: "encrypted-workbook"},
 		{name: "unknown hash", data: patch(`hashAlgorithm="SHA512"`, `hashAlgorithm="SHA999"`), options: agilePassword, want: "encrypted-workbook"},
 		{name: "settings that are no XML", data: patch(`<encryption`, `<<<<<<<<<<<`), options: agilePassword, want: "encrypted-workbook"},
 		{name: "unknown version of encryption", data: bytes.ReplaceAll(agile, []byte("\x04\x00\x04\x00\x40\x00\x00\x00"), []byte("\x09\x00\x09\x00\x40\x00\x00\x00")), options: agilePassword, want: "encrypted-workbook"},

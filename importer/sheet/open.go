@@ -16,7 +16,8 @@ type Options struct {
 	// As is the path that the Sheet and problems name, and that tells whether a
 	// text file is a CSV; "" means the path itself.
 	As string
-	// Password opens an encrypted workbook.
+	// Password opens an encrypted workbook. One that Excel opens without asking
+	// needs none.
 	Password string
 
 	// Of a CSV file, which has one sheet whatever Name says:
@@ -72,13 +73,13 @@ func openKind(file *os.File, kind fileKind, o Options) (*Reader, error) {
 	case csvText, csvGzip:
 		return openCSV(file, kind == csvGzip, o)
 	case compoundFile:
-		workbook, err := decrypt(file, o.Password)
+		workbook, secret, err := decrypt(file, o.Password)
 		if err != nil {
 			return nil, err
 		}
 		r, err := openWorkbook(bytes.NewReader(workbook), int64(len(workbook)), o)
 		if err == nil {
-			r.encrypted = true
+			r.encrypted = secret
 		}
 		return r, err
 	}
