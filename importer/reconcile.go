@@ -59,8 +59,13 @@ func (j *Job) answers(ctx context.Context) bool {
 }
 
 // tooFar is why a run stops that is asked to wait for longer than it does.
-func tooFar(wait time.Duration) error {
-	return fmt.Errorf("the service asks to wait for %s; run again then", wait.Round(time.Second))
+func tooFar(wait time.Duration) error { return errors.New("the service " + tooFarWords(wait)) }
+
+func tooFarWords(wait time.Duration) string {
+	if wait > longestWait {
+		return fmt.Sprintf("asks to wait for %s; run again then", wait.Round(time.Second))
+	}
+	return fmt.Sprintf("has been asking to wait for %s; run again later", longestWait)
 }
 
 // settleClient looks an uncertain client up: only a positive answer settles it

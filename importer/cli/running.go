@@ -130,6 +130,9 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	}
 	if s := r.setup; !r.options.dryRun {
 		s.keepInputs()
+		if err := r.markOpen(ctx, p); err != nil {
+			return nil, err
+		}
 		if err := r.define(ctx); err != nil {
 			return nil, err
 		}
