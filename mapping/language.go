@@ -78,7 +78,7 @@ type ClientRule struct {
 	// AdministratorAt is where the mapping says so; the zero Place where it does
 	// not.
 	AdministratorAt Place
-	Fields        []FieldRule
+	Fields          []FieldRule
 }
 
 // LookupRule says how the service is asked for the client.
