@@ -47,6 +47,9 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 		readOnly:  o.dryRun, rate: o.rate, run: a.run,
 	})
 	a.knows(r.setup)
+	if r.setup.mapping != nil { // they may be why the mapping cannot be used
+		sayWarnings(p.Err, r.setup.mapping.Warnings)
+	}
 	if err != nil {
 		return err
 	}
