@@ -204,9 +204,9 @@ func quote(s string) string {
 		case r == '\t':
 			b.WriteString(`\t`)
 		case r > 0xFFFF:
-			fmt.Fprintf(&b, `\U%08X`, r)
+			fmt.Fprintf(&b, `\U%08x`, r)
 		default:
-			fmt.Fprintf(&b, `\u%04X`, r)
+			fmt.Fprintf(&b, `\u%04x`, r)
 		}
 	}
 	b.WriteByte('"')
@@ -222,5 +222,5 @@ func oneLine(s string) string {
 		}
 		return -1
 	}
-	return strings.Join(strings.Fields(strings.Map(seen, s)), " ")
+	return strings.Join(strings.Fields(strings.Map(seen, problem.OneLine(s))), " ")
 }

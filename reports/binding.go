@@ -78,7 +78,7 @@ func IsOurs(path string) (binding map[string]string, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	part, err := archive.Open("docProps/custom.xml")
+	part, err := archive.Open(propertiesPart)
 	if err != nil {
 		return nil, false, nil
 	}

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -22,6 +23,9 @@ type Placement struct {
 	// Aside is where a copy of the file at Path is kept, because somebody edited
 	// it; "" when there is nothing to keep.
 	Aside string
+	// As is a file that holds what was at Path before Mark, to be kept in its
+	// stead; "" to keep what is at Path.
+	As string
 }
 
 // put moves a finished file to its place and says where it is now. An edited
@@ -53,7 +57,7 @@ func (p Placement) keep(scratch string) error {
 		return nil
 	}
 	copied := filepath.Join(scratch, "edited")
-	err := copyFile(copied, p.Path)
+	err := copyFile(copied, cmp.Or(p.As, p.Path))
 	if err == nil {
 		err = os.Rename(copied, p.Aside)
 	}

@@ -14,7 +14,15 @@ import (
 // the run's results would go.
 func (r *running) checkBehind(ctx context.Context) error {
 	o, s := r.options, r.setup
-	if o.newLedger || s.env.Sandbox { // the sandbox keeps its data beside its ledger: neither is lost alone
+	if s.env.Sandbox { // it keeps its data beside its ledger: neither is lost alone
+		return nil
+	}
+	for _, from := range o.origins {
+		if err := r.checkOpen(ctx, from.path, from.property); err != nil {
+			return err
+		}
+	}
+	if o.newLedger {
 		return nil
 	}
 	if o.dryRun {
@@ -35,6 +43,9 @@ func (r *running) checkBehind(ctx context.Context) error {
 		}
 		if !known {
 			return r.behind(path)
+		}
+		if err := r.checkOpen(ctx, path, property); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -19,6 +19,7 @@ type guards struct {
 	newLedger   bool
 	sameService bool
 	newService  bool
+	lostRun     bool
 }
 
 func guardFlags() []cli.Flag {
@@ -27,6 +28,7 @@ func guardFlags() []cli.Flag {
 			Usage: "stop when more than `N` clients, or N% of at least 20, have failed; 100% never stops"},
 		switchFlag("new-identity", "the mapping's keys have changed on purpose: make everything anew under them"),
 		switchFlag("new-ledger", "the ledger is new on purpose, although the service knows these clients"),
+		switchFlag("lost-run", "a run began after the results workbook was written, and is lost with its ledger: go on without it"),
 		switchFlag("same-service", "the environment's base url has changed, and leads to the same service"),
 		switchFlag("new-service", "the environment's base url has changed, and leads to another service"),
 	}
@@ -34,7 +36,7 @@ func guardFlags() []cli.Flag {
 
 func guardsOf(c *cli.Context) (guards, error) {
 	g := guards{maxFailures: importer.DefaultMaxFailures, newIdentity: c.Bool("new-identity"), newLedger: c.Bool("new-ledger"),
-		sameService: c.Bool("same-service"), newService: c.Bool("new-service")}
+		sameService: c.Bool("same-service"), newService: c.Bool("new-service"), lostRun: c.Bool("lost-run")}
 	if g.sameService && g.newService {
 		return g, problem.New("usage", "--same-service and --new-service exclude each other")
 	}
@@ -76,6 +78,7 @@ func (g guards) words() []string {
 		name  string
 	}{
 		{g.newIdentity, "--new-identity"}, {g.newLedger, "--new-ledger"}, {g.sameService, "--same-service"}, {g.newService, "--new-service"},
+		{g.lostRun, "--lost-run"},
 	} {
 		if flag.given {
 			words = append(words, flag.name)

@@ -29,6 +29,7 @@ type part struct {
 	hidden hiddenRows
 	layout *layout
 	ruler  reports.Ruler
+	marked string // the digest of its source, a results workbook, once that is marked; "" before
 }
 
 // parts are the run's sheets. The first has the run's own id.

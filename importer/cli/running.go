@@ -46,6 +46,9 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 		readOnly: o.dryRun, rate: o.rate, run: a.run,
 	})
 	a.knows(r.setup)
+	if r.setup.mapping != nil { // they may be why the mapping cannot be used
+		sayWarnings(p.Err, r.setup.mapping.Warnings)
+	}
 	if err != nil {
 		return err
 	}
@@ -127,6 +130,9 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	}
 	if s := r.setup; !r.options.dryRun {
 		s.keepInputs()
+		if err := r.markOpen(ctx, p); err != nil {
+			return nil, err
+		}
 		if err := r.define(ctx); err != nil {
 			return nil, err
 		}

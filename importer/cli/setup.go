@@ -134,6 +134,15 @@ func (s *setup) readMapping(path string) error {
 	return found.Err()
 }
 
+// allWarnings are those of the mapping file, and of all else.
+func (s *setup) allWarnings() problem.List {
+	var list problem.List
+	if s.mapping != nil {
+		list = append(list, s.mapping.Warnings...)
+	}
+	return append(list, s.warnings...)
+}
+
 func (s *setup) chooseEnvironment(where place) error {
 	var file *environment.File
 	path, ok := environment.Find(where.mapping, where.environments)

@@ -154,7 +154,7 @@ func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, sum
 	if err := e.finishRun(run, kept, *summary); err != nil {
 		return err
 	}
-	place, err := part.target.placement(ctx, time.Now())
+	place, err := part.placement(ctx, time.Now())
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,106 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"claimsheet/importer/oracle"
+	"claimsheet/reports"
+)
+
+// whileRunning runs a night and gives back the results workbook of the night
+// before as it lay there when the first thing was created: what a kill and a
+// lost disk would have left.
+func (s *scene) whileRunning(flags ...string) []byte {
+	s.t.Helper()
+	var once sync.Once
+	var left []byte
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Method != "GET" {
+			once.Do(func() { left, _ = os.ReadFile(s.path("leads.results.xlsx")) })
+		}
+		return oracle.Fault{}
+	})
+	s.mustRun(0, flags...)
+	s.oracle.Play(nil)
+	if left == nil {
+		s.t.Fatal("nothing was created")
+	}
+	return left
+}
+
+func (s *scene) asides() []string {
+	found, err := filepath.Glob(s.path("leads.results-*"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return found
+}
+
+// TestAWorkbookOfBeforeALostRun: a run was killed in its night, and the ledger
+// is lost. The workbook of the night before says that a later run began; what
+// that one made nobody knows.
+func TestAWorkbookOfBeforeALostRun(t *testing.T) {
+	for _, workers := range []string{"2", "8"} {
+		for name, lost := range map[string]string{"the ledger is gone": "", "it is of the night before": "backup"} {
+			t.Run(name+" "+workers, func(t *testing.T) {
+				s := newScene(t, stepThree, leads(2))
+				s.mustRun(0)
+				s.saveState("backup")
+				s.sheet(append([][]any{lead(8, "A-8"), lead(9, "A-9")}, leads(2)...))
+				left := s.whileRunning("--concurrency", workers)
+				if found := s.asides(); len(found) > 0 {
+					t.Errorf("a workbook that nobody edited was kept aside: %q", found)
+				}
+				s.restoreState(lost)
+				write(t, s.path("leads.results.xlsx"), string(left))
+				write(t, s.path("copied.xlsx"), string(left))
+				before := len(s.oracle.Calls())
+				for _, book := range []string{"leads.results.xlsx", "copied.xlsx"} {
+					for _, flags := range [][]string{{"--yes"}, {"--yes", "--dry-run"}, {"--yes", "--new-ledger"}} {
+						code, said := s.rerun(append(flags, book)...)
+						if code != 3 || !strings.Contains(said, "--lost-run") {
+							t.Errorf("rerun %q: exit code %d\n%s", flags, code, said)
+						}
+					}
+				}
+				for _, flags := range [][]string{{"--dry-run"}, nil} {
+					s.mustRun(3, flags...)
+				}
+				if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+					t.Errorf("something was sent\n%s", transcript(calls))
+				}
+				if code, said := s.rerun("--yes", "--lost-run", "leads.results.xlsx"); code != 0 {
+					t.Errorf("rerun --lost-run: exit code %d\n%s", code, said)
+				}
+			})
+		}
+	}
+}
+
+// TestAWorkbookOfBeforeAKilledRun: where the ledger is there, it knows what the
+// killed run made.
+func TestAWorkbookOfBeforeAKilledRun(t *testing.T) {
+	s := newScene(t, stepThree, leads(2))
+	s.mustRun(0)
+	s.sheet(append(leads(2), lead(9, "A-9")))
+	left := s.whileRunning()
+	write(t, s.path("leads.results.xlsx"), string(left))
+	before := len(s.oracle.Calls())
+	if code, said := s.rerun("leads.results.xlsx"); code != 0 {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	s.mustRun(0)
+	if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+		t.Errorf("something was sent\n%s", transcript(calls))
+	}
+	write(t, s.path("left.xlsx"), string(left))
+	for book, open := range map[string]bool{"left.xlsx": true, "leads.results.xlsx": false} {
+		if property, _, err := reports.IsOurs(s.path(book)); err != nil || (property["claimsheet.open-run"] != "") != open {
+			t.Errorf("%s: %v, %v", book, property, err)
+		}
+	}
+}
