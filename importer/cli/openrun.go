@@ -32,13 +32,21 @@ func (r *running) markOlder(ctx context.Context, p *program) error {
 		return err
 	}
 	for _, path := range latest {
-		if !slices.ContainsFunc(r.parts, func(part *part) bool { return absolute(part.target.path) == path }) {
-			if err := r.mark(ctx, p, path, nil); err != nil {
-				return err
-			}
+		if r.uses(path) {
+			continue
+		}
+		if err := r.mark(ctx, p, path, nil); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// uses tells whether a workbook is one that the run replaces, or one that it was
+// given and leaves as it is, because its results go elsewhere.
+func (r *running) uses(path string) bool {
+	return slices.ContainsFunc(r.parts, func(part *part) bool { return absolute(part.target.path) == path }) ||
+		slices.ContainsFunc(r.options.origins, func(o *origin) bool { return absolute(o.path) == path })
 }
 
 // mark marks one workbook; of is the part whose results go there, nil for none.
