@@ -22,7 +22,7 @@ const (
 func (c *Client) assemble(wire, fresh http.RoundTripper) http.RoundTripper {
 	cfg := c.cfg
 	next := http.RoundTripper(oneShot{wire, fresh})
-	next = ownTime{cfg.Timeout, next}
+	next = departing{c.pace, ownTime{cfg.Timeout, next}}
 	if cfg.Authorize != nil {
 		next = authorised{cfg.Authorize, &c.secrets, next}
 	}

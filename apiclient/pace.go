@@ -24,18 +24,27 @@ const (
 	// rate that was cut; from its half, half as many.
 	stepsBack = 20.0
 	// leastRate is as slow as it gets by itself; pauses do the rest. leastStep is
-	// what a second of good answers adds at least.
-	leastRate, leastStep = 1.0, 0.2
+	// what a second of good answers adds at least. slowGrowth is by how much the
+	// first good answer raises a rate below one a second, the second twice as much,
+	// and so on: each answer stands for seconds there, and what they would add all
+	// at once would be refused again.
+	leastRate, leastStep, slowGrowth = 1.0 / 60, 0.2, 0.2
+	// room is what a request may be late on its way: so much more than a second
+	// lies between a request and the one that is as many later as the rate, so that
+	// no second at the service sees more than the rate.
+	room = 50 * time.Millisecond
 )
 
 // pace is the line in which every request of a Client waits: they leave one by
 // one, never closer together than the rate allows, and not at all while the
 // service asks for time. The distance is counted from the last departure and
-// not from a timetable, so that a request that was held up on its way out is
-// not followed too soon by the next: no second ever sees more than the rate.
+// not from a timetable, and whoever is at the head keeps it until the request
+// leaves, so that one that was held up on its way out (by a new token) is not
+// followed too soon by the next: no second ever sees more than the rate.
 //
 // A service that asks for time halves the rate, and good answers bring it back
-// step by step (AIMD).
+// step by step (AIMD). Of several such answers in a row only the first does: the
+// others say nothing of the rate.
 type pace struct {
 	head chan struct{} // one place: whoever is in it leaves next
 
@@ -50,6 +59,7 @@ type pace struct {
 	why      string    // the pause's reason
 	cut      time.Time // of the last cut: what left before it tells nothing new
 	refusals int       // in a row
+	good     int       // answers in a row that were no refusals, while there is a rate
 	flow     flow
 }
 
@@ -74,9 +84,9 @@ func (p *pace) enter(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// depart waits until the one at the head may leave, and notes that it does. One
-// that took a turn does not wait for the end of a pause that began since.
-func (p *pace) depart(ctx context.Context, turned bool) error {
+// ready waits until the one at the head may leave. One that took a turn does not
+// wait for the end of a pause that began since.
+func (p *pace) ready(ctx context.Context, turned bool) error {
 	for ctx.Err() == nil {
 		p.mu.Lock()
 		now := time.Now()
@@ -90,12 +100,19 @@ func (p *pace) depart(ctx context.Context, turned bool) error {
 			sleep(ctx, wait)
 			continue
 		}
-		p.last = now
-		p.flow.note(now)
 		p.mu.Unlock()
 		return nil
 	}
 	return unsent("stopped before it was sent", ctx.Err())
+}
+
+// depart notes that the one at the head leaves.
+func (p *pace) depart() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = time.Now()
+	p.flow.note(p.last)
+	return p.last
 }
 
 // next is when the rate allows another departure. It is called with mu held.
@@ -103,7 +120,7 @@ func (p *pace) next() time.Time {
 	if p.rate == 0 || p.last.IsZero() {
 		return time.Time{}
 	}
-	return p.last.Add(time.Duration(float64(time.Second) / p.rate))
+	return p.last.Add(time.Duration(float64(time.Second+room) / p.rate))
 }
 
 // spacing is the time between two departures at the present rate.
@@ -143,7 +160,7 @@ func (p *pace) refused(a Answer, left time.Time) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	news := left.After(p.cut)
-	if news {
+	if p.good = 0; news {
 		p.refusals++
 	}
 	wait := a.RetryAfter
@@ -153,7 +170,7 @@ func (p *pace) refused(a Answer, left time.Time) {
 	if until := now.Add(min(wait, longestPause)); until.After(p.until) {
 		p.until, p.why = until, fmt.Sprintf("the service asks for time (HTTP %d)", a.Status)
 	}
-	if !news {
+	if !news || p.refusals > 1 {
 		return
 	}
 	p.cut = now
@@ -181,7 +198,11 @@ func (p *pace) accepted() {
 	if p.rate == 0 {
 		return
 	}
-	p.rate += p.step / p.rate
+	if p.good++; p.rate < 1 {
+		p.rate += slowGrowth * float64(p.good) * p.rate
+	} else {
+		p.rate += p.step / p.rate
+	}
 	switch {
 	case p.ceiling > 0:
 		p.rate = min(p.rate, p.ceiling)
@@ -247,12 +268,24 @@ func (t paced) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	err := t.pace.depart(ctx, turned)
-	release()
-	if err != nil {
+	defer release()
+	if err := t.pace.ready(ctx, turned); err != nil {
 		return nil, err
 	}
-	trip.left = time.Now()
+	trip.release = release
+	return t.next.RoundTrip(req)
+}
+
+// departing is where a request leaves the line: it has all that it needs.
+type departing struct {
+	pace *pace
+	next http.RoundTripper
+}
+
+func (t departing) RoundTrip(req *http.Request) (*http.Response, error) {
+	trip := tripOf(req.Context())
+	trip.left = t.pace.depart()
+	trip.release()
 	return t.next.RoundTrip(req)
 }
 

@@ -79,8 +79,9 @@ type (
 // trip is what the chain notes of one request. It is used by one goroutine at
 // a time.
 type trip struct {
-	turn *slot
-	left time.Time // when it left the line; zero when it did not
+	turn    *slot
+	release func()    // gives the head of the line to the next
+	left    time.Time // when it left the line; zero when it did not
 }
 
 // begin attaches a trip to a request's context.

@@ -17,7 +17,7 @@ const (
 	// arrive. Being asked to wait is no attempt.
 	maxAttempts = 5
 	// longestWait is the longest that one step waits because the service asks
-	// it to; a service that asks for more ends the run.
+	// it to, at once or in all; a service that asks for more ends the run.
 	longestWait = 15 * time.Minute
 	// lagging is how long after a thing was made the service's own copies may
 	// still answer that there is no such thing.
@@ -32,7 +32,7 @@ type patience struct {
 	backoff  *backoff.ExponentialBackOff
 	attempts int
 	lagged   int
-	waited   time.Duration
+	asked    time.Time // when the service first asked to wait; zero when it has not
 }
 
 // newPatience backs off with full jitter: evenly between 0 and a limit that
@@ -60,12 +60,10 @@ func (p *patience) after(v apiclient.Verdict, fresh, repeatable bool) rest {
 	switch {
 	case v.Stop || v.Effect == apiclient.Created:
 		return rest{}
-	case (v.Retry || v.Busy) && v.RetryAfter > longestWait:
+	case v.Busy && p.exceeds(v.RetryAfter), v.Retry && v.RetryAfter > longestWait:
 		return rest{tooFar: true, wait: v.RetryAfter}
 	case v.Retry:
-		wait = max(wait, v.RetryAfter)
-		p.waited += wait
-		return rest{again: p.waited <= longestWait, wait: wait, shared: v.Shared}
+		return rest{again: v.Busy || !p.exceeds(0), wait: max(wait, v.RetryAfter), shared: v.Shared}
 	case v.Effect == apiclient.Refused && v.Status == 404 && fresh && p.lagged < maxLagging:
 		p.lagged++
 		return rest{again: true, wait: wait}
@@ -74,6 +72,16 @@ func (p *patience) after(v apiclient.Verdict, fresh, repeatable bool) rest {
 		return rest{again: p.attempts < maxAttempts, wait: wait}
 	}
 	return rest{}
+}
+
+// exceeds reports whether a wait that the service asks for, after all that has
+// been waited for it, is longer than a run waits. Only the time that passes
+// counts.
+func (p *patience) exceeds(wait time.Duration) bool {
+	if p.asked.IsZero() {
+		p.asked = time.Now()
+	}
+	return time.Since(p.asked)+wait > longestWait
 }
 
 // onPath tells whether a step's request holds the id of something made before

@@ -3,7 +3,6 @@ package importer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"claimsheet/apiclient"
@@ -21,7 +20,7 @@ func Patiently(ctx context.Context, first time.Duration, ask func() error) error
 }
 
 func askAgain(ctx context.Context, attempts int, first time.Duration, ask func() error) error {
-	for pace, waited := newPatience(first), time.Duration(0); ; {
+	for pace := newPatience(first); ; {
 		err := ask()
 		f, ok := errors.AsType[*apiclient.Failure](err)
 		if !ok || ctx.Err() != nil {
@@ -30,10 +29,8 @@ func askAgain(ctx context.Context, attempts int, first time.Duration, ask func()
 		wait := pace.backoff.NextBackOff()
 		switch {
 		case f.Busy:
-			waited += max(f.RetryAfter, wait)
-			if waited > longestWait {
-				return &apiclient.Failure{Stop: true, Err: err,
-					Reason: fmt.Sprintf("%s, and asks to wait for %s; run again then", f.Reason, max(f.RetryAfter, waited).Round(time.Second))}
+			if pace.exceeds(f.RetryAfter) {
+				return &apiclient.Failure{Stop: true, Err: err, Reason: f.Reason + ", and " + tooFarWords(f.RetryAfter)}
 			}
 		case f.Again && pace.attempts+1 < attempts:
 			pace.attempts++

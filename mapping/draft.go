@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"claimsheet/mapping/problem"
 )
 
 // Draft is what a first mapping is made from.
@@ -177,8 +179,8 @@ func quote(s string) string {
 	if err != nil {
 		panic("mapping: a text that does not marshal: " + err.Error())
 	}
-	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(data))
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(problem.EscapeControls(data)))
 }
 
 // oneLine keeps a name from a file to the line of its comment.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+func oneLine(s string) string { return strings.Join(strings.Fields(problem.OneLine(s)), " ") }

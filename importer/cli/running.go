@@ -43,9 +43,13 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	o, a := r.options, p.attended
 	r.setup, err = prepare(ctx, settings{
 		place: o.place, sheets: o.sheets, password: o.password.value, origins: o.origins, environment: true, keepIn: o.keepIn,
-		readOnly: o.dryRun, rate: o.rate, run: a.run,
+		corrected: !o.dryRun && o.format != formatCSV,
+		readOnly:  o.dryRun, rate: o.rate, run: a.run,
 	})
 	a.knows(r.setup)
+	if r.setup.mapping != nil { // they may be why the mapping cannot be used
+		sayWarnings(p.Err, r.setup.mapping.Warnings)
+	}
 	if err != nil {
 		return err
 	}

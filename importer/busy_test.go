@@ -1,0 +1,133 @@
+package importer_test
+
+import (
+	"fmt"
+	"iter"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/oracle"
+	"claimsheet/mapping"
+)
+
+const busyMapping = `
+name: n
+api: v2
+client: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}
+claims: [{key: Claim, name: "Loan {Claim}"}]
+`
+
+var busySheet = mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Claim"}}
+
+// busyRun carries out the plans of some clients, four side by side, by the
+// bubble's clock. busy says whether the service asks a request that arrives at
+// that time to come back in a second.
+func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration) bool) (service *oracle.Server, summary importer.Summary, took time.Duration) {
+	t.Helper()
+	m, problems := mapping.Parse("m.yaml", []byte(busyMapping))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	binding, problems := mapping.Bind(m, &busySheet, nil, "2026-01-02")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	known, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer known.Close()
+	const run = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
+	if err := known.StartRun(ledger.Run{ID: run, Environment: "e", Mapping: "n", Started: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	service = oracle.New()
+	start := time.Now()
+	var mu sync.Mutex
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		is := busy(r.Method, time.Since(start))
+		mu.Unlock()
+		if is {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		service.ServeHTTP(w, r)
+	})
+	client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
+		NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(handler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := &importer.Job{Runs: []string{run}, Environment: "e", Binding: binding, Service: client, Ledger: known,
+		Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
+	if err := job.Do(t.Context(), busyPlans(binding, clients)); err != nil {
+		t.Errorf("the run stopped: %v", err)
+	}
+	summary, _, _ = job.Summary(false)
+	return service, summary, time.Since(start)
+}
+
+func busyPlans(b *mapping.Binding, clients int) iter.Seq2[mapping.Plan, error] {
+	return func(yield func(mapping.Plan, error) bool) {
+		for n := 1; n <= clients; n++ {
+			lead := b.Read(mapping.Record{Row: n + 1, Cells: textCells(fmt.Sprintf("c%d@example.com", n), "A")})
+			if !yield(b.Plan(n, []mapping.Lead{lead}), nil) {
+				return
+			}
+		}
+	}
+}
+
+// A service that takes one request a second gets its clients all the same: the
+// look-up takes one place, and the creation waits for its own.
+func TestAQuotaOfOneRequestASecond(t *testing.T) {
+	for _, quota := range []time.Duration{time.Second, 5 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var taken time.Duration
+			asked := 0
+			service, summary, took := busyRun(t, 6, func(_ string, at time.Duration) bool {
+				if asked++; asked > 1 && at < taken+quota {
+					return true
+				}
+				taken = at
+				return false
+			})
+			if summary.Rows.Done != 6 || len(service.Created()) != 18 {
+				t.Errorf("rows %+v, created %d things", summary.Rows, len(service.Created()))
+			}
+			t.Logf("quota of one in %v: %d requests for 25 that were needed, in %v", quota, asked, took)
+			if asked > 75 || took > 75*quota {
+				t.Errorf("%d requests, in %v", asked, took)
+			}
+		})
+	}
+}
+
+// A service that only asks for time, for minutes, makes no row fail: waiting is
+// no attempt, and only what is really waited for counts.
+func TestMinutesOfBeingAskedToWait(t *testing.T) {
+	for name, kind := range map[string]string{"everything": "", "what creates": http.MethodPost, "look-ups": http.MethodGet} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				service, summary, took := busyRun(t, 6, func(method string, at time.Duration) bool {
+					return at < 10*time.Minute && (kind == "" || kind == method)
+				})
+				if summary.Rows.Done != 6 || len(service.Created()) != 18 {
+					t.Errorf("rows %+v, created %d things", summary.Rows, len(service.Created()))
+				}
+				if took > 13*time.Minute {
+					t.Errorf("the run took %v", took)
+				}
+			})
+		})
+	}
+}
