@@ -43,6 +43,7 @@ type settings struct {
 	origins     []*origin             // of the sheets, when they are results workbooks
 	keepIn      func(s *setup) string // the folder for the sheets' copies; nil or "" for a temporary one
 	environment bool                  // an environment is needed
+	corrected   bool                  // a results workbook will be written, in which people correct cells
 	readOnly    bool                  // nothing but GETs may leave
 	rate        float64               // requests per second; 0 takes the environment's
 	run         string                // the run's id, for the User-Agent
