@@ -21,6 +21,8 @@ type errand struct {
 	pending []ledger.Event       // outcomes that the next commit takes along
 	pace    *patience            // with which the client is sent again
 	sent    int                  // creating requests that went out, whatever came of them
+
+	answered bool // the service has answered one of them
 }
 
 // carryOut does what is missing of a plan. An error means that the run cannot
@@ -113,6 +115,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		verdict, err := e.weigh(d, e.job.Service.Create(turn, e.job.request(d.step, e.known)))
 		leave()
+		e.answered = e.answered || verdict.Status != 0
 		taken := false
 		if err == nil {
 			verdict, taken, err = e.takeAnswer(d, verdict)
