@@ -196,14 +196,14 @@ func (a *acquaintances) unclaim(plan mapping.Plan) {
 // up: an earlier attempt may have created that one with it. So whoever a look-up
 // finds there may be that client, and a look-up that finds nobody proves nothing.
 // Where somebody is found, the attempts of this run count too.
-func (a *acquaintances) doubt(plan mapping.Plan, found bool) (other mapping.Identity, doubted bool) {
+func (a *acquaintances) doubt(who mapping.Identity, asked []string, found bool) (other mapping.Identity, doubted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, key := range askedAddresses(plan.Lookup) {
-		if other, known := a.doubtful.of(key); known && other != plan.Client {
+	for _, key := range asked {
+		if other, known := a.doubtful.of(key); known && other != who {
 			return other, true
 		}
-		if other, known := a.tried.of(key); found && known && other != plan.Client {
+		if other, known := a.tried.of(key); found && known && other != who {
 			return other, true
 		}
 	}

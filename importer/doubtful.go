@@ -39,33 +39,41 @@ func (j *Job) knowDoubtful(ctx context.Context) error {
 	return nil
 }
 
-// sentLookup is how the client is looked up whose creation is in doubt: by what
-// was sent. corrected tells that the sheet has another address by now; ok is
-// false when that is not to be known any more.
-func sentLookup(plan mapping.Plan, d decision, b *mapping.Binding) (lookup mapping.Lookup, fields map[string]string, corrected, ok bool) {
-	var was asked
-	if d.known.Data == nil || json.Unmarshal(d.known.Data, &was) != nil {
-		// Taken over from a workbook, or purged.
-		return plan.Lookup, fieldTexts(plan), false, d.known.Digest == "" || d.known.Digest == d.asked.digest()
-	}
-	fields = map[string]string{}
-	for _, v := range was.Values {
-		fields[v.Name] = v.Value
-	}
-	var then []string
-	if was.Lookup != nil {
-		lookup = mapping.Lookup{Email: was.Lookup.Email, Phone: was.Lookup.Phone, Confirm: was.Lookup.Confirm}
-		then = was.Lookup.Asked
-	} else {
-		lookup, then = oldLookup(plan, was, b)
-	}
-	if now := askedAddresses(plan.Lookup); slices.Equal(then, now) {
-		return plan.Lookup, fields, false, true // in the format of tonight
-	}
-	return lookup, fields, true, len(then) > 0
+// sentLookup is how a client whose creation is in doubt is looked up: by what was
+// sent.
+type sentLookup struct {
+	mapping.Lookup
+	fields    map[string]string // what was sent, to compare with who is found
+	asked     []string          // by which addresses
+	corrected bool              // the sheet has another address by now
+	unknown   bool              // what was sent is not known any more: the look-up is tonight's
 }
 
-// oldLookup is sentLookup for a record that does not say by what the client is
+// sentLookup is that of a client step.
+func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
+	var was asked
+	if d.known.Data == nil || json.Unmarshal(d.known.Data, &was) != nil {
+		// A results workbook, from which it was taken over, does not say.
+		return sentLookup{Lookup: plan.Lookup, fields: fieldTexts(plan), asked: askedAddresses(plan.Lookup),
+			unknown: d.known.Digest != d.asked.digest()}
+	}
+	sent := sentLookup{fields: map[string]string{}}
+	for _, v := range was.Values {
+		sent.fields[v.Name] = v.Value
+	}
+	if was.Lookup != nil {
+		sent.Lookup = mapping.Lookup{Email: was.Lookup.Email, Phone: was.Lookup.Phone, Confirm: was.Lookup.Confirm}
+		sent.asked = was.Lookup.Asked
+	} else {
+		sent.Lookup, sent.asked = oldLookup(plan, was, j.Binding)
+	}
+	if sent.corrected = !slices.Equal(sent.asked, askedAddresses(plan.Lookup)); !sent.corrected {
+		sent.Lookup = plan.Lookup // in the format of tonight
+	}
+	return sent
+}
+
+// oldLookup is the look-up for a record that does not say by what the client is
 // looked up: tonight's addresses, if they are among what was sent, else the
 // first address that was.
 func oldLookup(plan mapping.Plan, was asked, b *mapping.Binding) (lookup mapping.Lookup, asked []string) {

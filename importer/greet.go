@@ -104,7 +104,7 @@ func (j *Job) greet(plan mapping.Plan, decisions []decision, met *meeting) (o Ou
 func (j *Job) checkWhose(plan mapping.Plan, met *meeting) error {
 	adopts := met.id != "" && j.Binding.Mapping().Client.Existing == mapping.Reuse
 	event := j.foundEvent(plan, met.id)
-	if other, doubted := j.meetings.doubt(plan, adopts); doubted {
+	if other, doubted := j.meetings.doubt(plan.Client, askedAddresses(plan.Lookup), adopts); doubted {
 		met.reason, met.advice = doubtReason(other), adviceDoubtful
 		// It is read whether or not the run is being stopped.
 		t, done, err := j.Ledger.Holder(context.Background(), event)

@@ -18,7 +18,7 @@ import (
 // creating what it was asked for when it stopped answering.
 const believable = 10 * time.Minute
 
-const reasonForgotten = "it is not kept any more with which address the client was asked for, and the row has changed since"
+const reasonForgotten = "it may have been created, and the ledger does not know with which address; a look-up by that of the row finds nobody"
 
 const reasonParked = "no answer that says whether it was created; a look-up finds nobody yet"
 
@@ -171,8 +171,16 @@ func (e *errand) meetAgain(ctx context.Context, d decision, v apiclient.Verdict)
 // event is what is to be recorded of it; To is "" for nothing. looked is called
 // for each look-up. The executor and the dry run share it.
 func (j *Job) revisit(ctx context.Context, plan mapping.Plan, d *decision, looked func(mapping.Lookup)) (event ledger.Event, err error) {
-	sent, now, err := j.lookUndecided(ctx, plan, *d, looked)
+	lookup := j.sentLookup(plan, *d)
+	if other, doubted := j.meetings.doubt(plan.Client, lookup.asked, false); doubted { // an even earlier attempt
+		d.why, d.advice = doubtReason(other), adviceDoubtful
+		return ledger.Event{}, nil
+	}
+	sent, now, err := j.lookUndecided(ctx, plan, *d, lookup, looked)
 	adopts := sent.id
+	if sent.reason == "" && sent.id == "" && lookup.unknown {
+		sent.reason = reasonForgotten
+	}
 	if err == nil && sent.reason == "" && sent.id == "" && j.ripe(*d) {
 		adopts = now.id
 		if err = j.readmit(plan, &now); now.reason == "" && now.id == "" {
@@ -212,23 +220,19 @@ func (j *Job) revisit(ctx context.Context, plan mapping.Plan, d *decision, looke
 // addresses find with which it was asked for, now what those of the sheet find,
 // the same where they were not corrected. Before an "absent" is acted upon they
 // are asked twice. sent.reason is why nothing can be told.
-func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, looked func(mapping.Lookup)) (sent, now meeting, err error) {
-	lookup, fields, corrected, ok := sentLookup(plan, d, j.Binding)
-	if !ok {
-		return meeting{reason: reasonForgotten}, meeting{}, nil
-	}
+func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, lookup sentLookup, looked func(mapping.Lookup)) (sent, now meeting, err error) {
 	looks := 1
 	if j.ripe(d) {
 		looks = 2
 	}
 	for range looks {
-		looked(lookup)
-		sent, err = j.meetings.ask(ctx, lookup, fields)
+		looked(lookup.Lookup)
+		sent, err = j.meetings.ask(ctx, lookup.Lookup, lookup.fields)
 		if err != nil || sent.id != "" || sent.reason != "" {
 			break
 		}
 	}
-	if now = sent; err != nil || !corrected || len(askedAddresses(plan.Lookup)) == 0 {
+	if now = sent; err != nil || !lookup.corrected || len(askedAddresses(plan.Lookup)) == 0 {
 		return sent, now, err
 	}
 	looked(plan.Lookup)
@@ -282,9 +286,8 @@ func (j *Job) revisits(plan mapping.Plan, d decision) bool {
 	if d.action != operator || d.step.Kind != mapping.ClientStep || j.Binding.Mapping().Client.Existing == mapping.Create {
 		return false
 	}
-	lookup, _, _, _ := sentLookup(plan, d, j.Binding)
-	by, _ := asks(lookup)
-	return len(by) > 0 || j.looksUp(plan)
+	by, _ := asks(j.sentLookup(plan, d).Lookup)
+	return len(by) > 0
 }
 
 // ripe tells that a parked step is old enough for an "absent" to be believed.

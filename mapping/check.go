@@ -71,6 +71,10 @@ func (p *parser) checkV1(m *Mapping) {
 }
 
 func (p *parser) checkV2(m *Mapping) {
+	if c := &m.Client; !c.Administrator && c.AdministratorAt != (Place{}) && len(m.Claims) > 0 {
+		p.wrongAt(c.AdministratorAt, "no-administrator", "the contact administers its claims, and one made with administrator: false cannot").
+			Hint = "leave administrator out, or the claims"
+	}
 	for _, a := range m.Activities {
 		if m.Workflow.Name.Text == "" && a.Workflow.Name.Text == "" && a.Template.Text != "" {
 			p.wrongAt(a.Template.At, "no-workflow", "“%s” has no workflow name, which every activity of version 2 carries", a.Template.Text).

@@ -83,7 +83,7 @@ var clientFields = []field[ClientRule]{
 		}},
 	{"administrator", "make contacts administrators (v2); default true", false,
 		func(p *parser, n *yaml.Node, c *ClientRule) {
-			c.Administrator = p.boolean(n, "client.administrator")
+			c.Administrator, c.AdministratorAt = p.boolean(n, "client.administrator"), place(n)
 		}},
 	{"fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), and a part that is a number is a place in an array, counted from 0 (phones.0.number); an element of which every cell is empty is left out", true,
 		func(p *parser, n *yaml.Node, c *ClientRule) {

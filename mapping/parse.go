@@ -31,6 +31,7 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 		object(p, root, "the mapping", m, mappingFields)
 		m.setDefaults()
 		p.check(m)
+		m.Warnings = typographicQuotes(file, root)
 	}
 	p.keepWithin(data)
 	p.problems.Sort()

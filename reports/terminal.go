@@ -1,15 +1,16 @@
 package reports
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
 	"strings"
-	"unicode"
 
 	"claimsheet/importer"
+	"claimsheet/mapping/problem"
 )
 
 // Ending is what a summary for a terminal needs to know beside the numbers.
@@ -74,10 +75,19 @@ func WriteSummary(w io.Writer, s importer.Summary, e Ending) error {
 }
 
 // WriteJSON writes s as one JSON object on one line.
-func WriteJSON(w io.Writer, s importer.Summary) error {
-	enc := json.NewEncoder(w)
+func WriteJSON(w io.Writer, s importer.Summary) error { return WriteObject(w, s) }
+
+// WriteObject writes v as one JSON object on one line. Control characters in it
+// are escaped, so that the line may go to a terminal.
+func WriteObject(w io.Writer, v any) error {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(s)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := w.Write(problem.EscapeControls(line.Bytes()))
+	return err
 }
 
 // meaning is a status with what it asks of a person.
@@ -190,7 +200,7 @@ func workbooks(s importer.Summary) []string {
 // cursor.
 func inLine(name string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		if problem.IsControl(r) {
 			return '?'
 		}
 		return r

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -22,6 +23,7 @@ var Version = "dev"
 // program is one invocation: what its commands share.
 type program struct {
 	IO
+	stderr   io.Writer         // as it was given; Out and Err are cleaned
 	summary  *importer.Summary // of the run that the command made, nil for none
 	attended *attended         // what a run has about it; nil for other commands
 }
@@ -30,7 +32,8 @@ type program struct {
 // returns the exit code.
 func Main(ctx context.Context, args []string, stdio IO) int {
 	noCore()
-	p := &program{IO: stdio}
+	p := &program{IO: stdio, stderr: stdio.Err}
+	p.Out, p.Err = &cleanWriter{stdio.Out}, &cleanWriter{stdio.Err}
 	err := p.command(ctx, args)
 	switch {
 	case errors.Is(err, context.Canceled):

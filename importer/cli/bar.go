@@ -39,7 +39,7 @@ type bar struct {
 
 func newBar(out *outlet, total int) *bar {
 	b := &bar{pb: pb.New(total), out: out, began: time.Now()}
-	b.pb.SetTemplate(barTemplate).SetWriter(out.plain).Set(pb.Color, false).Set(pb.Static, true)
+	b.pb.SetTemplate(barTemplate).SetWriter(out.terminal).Set(pb.Color, false).Set(pb.Static, true)
 	b.pb.SetMaxWidth(widest)
 	if runtime.GOOS == "windows" {
 		b.pb.SetMaxWidth(widestWindows)
@@ -83,7 +83,7 @@ func fitting(words []string, room int) string {
 
 // wipe clears the line for something else.
 func (b *bar) wipe() {
-	_, _ = b.out.plain.Write([]byte("\r" + strings.Repeat(" ", b.pb.Width()) + "\r"))
+	_, _ = b.out.terminal.Write([]byte("\r" + strings.Repeat(" ", b.pb.Width()) + "\r"))
 }
 
 // finish takes the bar away: the summary follows.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/reports"
 )
 
 // toldRun is a run as --json tells it.
@@ -120,8 +120,4 @@ func shortIDs(runs []ledger.Run) []string {
 }
 
 // writeObject prints one JSON object on a line.
-func writeObject(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
+func writeObject(w io.Writer, v any) error { return reports.WriteObject(w, v) }

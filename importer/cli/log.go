@@ -41,11 +41,11 @@ type runLog struct {
 func (p *program) openLog(c *cli.Context, run string) (*runLog, *outlet, error) {
 	format, path := c.String("log-format"), c.String("log-file")
 	l := &runLog{Logger: slog.New(slog.DiscardHandler), progress: !c.Bool("no-progress"), close: func() error { return nil }}
-	out := &outlet{plain: p.Err}
+	out := &outlet{plain: p.Err, terminal: p.stderr}
 	if format != "" && format != "text" && format != "json" {
 		return l, out, problem.New("usage", "--log-format is text or json, not “%s”", format).Hinted("leave it out to have text")
 	}
-	stderr, isFile := p.Err.(*os.File)
+	stderr, isFile := p.stderr.(*os.File)
 	terminal := isFile && isTerminal(stderr)
 	level, to := slog.LevelInfo, io.Writer(nil)
 	switch {

@@ -12,10 +12,11 @@ import (
 // outlet takes the place of stderr in a run: what is written to it is printed
 // plainly, or goes into the log, or both. It is safe for concurrent use.
 type outlet struct {
-	mu    sync.Mutex
-	plain io.Writer    // nil where the log has it all
-	log   *slog.Logger // nil where problems are not logged
-	wipe  func()       // clears the progress bar's line; nil while there is none
+	mu       sync.Mutex
+	plain    io.Writer    // nil where the log has it all
+	terminal io.Writer    // stderr itself, for the progress bar
+	log      *slog.Logger // nil where problems are not logged
+	wipe     func()       // clears the progress bar's line; nil while there is none
 }
 
 // Write takes whole lines.

@@ -109,11 +109,4 @@ func sayWarnings(w io.Writer, list problem.List) {
 
 // oneLine keeps a text from forging lines of its own: names of sheets, columns
 // and templates come from files.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, s)
-}
+func oneLine(s string) string { return problem.OneLine(s) }

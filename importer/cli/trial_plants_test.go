@@ -30,7 +30,7 @@ const (
 	resendAt   = "\tcase v.Effect == apiclient.NotSent, v.Effect == apiclient.Uncertain && repeatable:\n"
 	believedAt = "d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)"
 	judgedAt   = "\treturn meaning{effect: Uncertain}\n"
-	doubtedAt  = "j.meetings.doubt(plan, adopts); doubted {"
+	doubtedAt  = "j.meetings.doubt(plan.Client, askedAddresses(plan.Lookup), adopts); doubted {"
 	takeAt     = "\tif t, ok = j.holders.take(e); !ok {\n"
 	takenAt    = "\tif now.state != Done {\n"
 )
@@ -102,7 +102,7 @@ func (e *errand) commitIntents() error {
 	}
 ` + judgedAt}}, anywhere},
 	{"one client taken for two", []edit{
-		{"importer/greet.go", doubtedAt, "j.meetings.doubt(plan, adopts); doubted && !trial.Bug(\"one client taken for two\") {"},
+		{"importer/greet.go", doubtedAt, "j.meetings.doubt(plan.Client, askedAddresses(plan.Lookup), adopts); doubted && !trial.Bug(\"one client taken for two\") {"},
 		{"importer/holder.go", takeAt, "\tif trial.Bug(\"one client taken for two\") {\n\t\treturn t, true, nil\n\t}\n" + takeAt},
 		{"importer/ledger/holder.go", takenAt, "\tif now.state != Done || trial.Bug(\"one client taken for two\") {\n"},
 	}, sharedAddress},
