@@ -131,7 +131,7 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	}
 	if s := r.setup; !r.options.dryRun {
 		s.keepInputs()
-		if err := r.markOpen(ctx, p); err != nil {
+		if err := r.markOlder(ctx, p); err != nil {
 			return nil, err
 		}
 		if err := r.define(ctx); err != nil {
@@ -144,6 +144,9 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 		return plans, nil
 	}
 	plans, err = r.recall.before(ctx, plans, p.attended.run)
+	if err == nil && !r.options.dryRun {
+		err = r.recall.enterRuns(ctx)
+	}
 	r.recall.Keep(r.job)
 	return plans, err
 }
