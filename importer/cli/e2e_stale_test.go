@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,42 +21,50 @@ func TestStaleLookup(t *testing.T) {
 	}{"reuse": {0, "done"}, "skip": {0, "skipped"}, "fail": {1, "failed"}} {
 		for name, wait := range map[string]time.Duration{"long": 10 * time.Second, "short": time.Second} {
 			t.Run(existing+", "+name, func(t *testing.T) {
-				// A-1 is known and left out or reused without a request: A-2 goes first,
-				// and A-3 waits for it with its look-up made.
-				s := newScene(t, byAgreement(existing, ""), leads(3))
+				// Nothing is sent for A-1. Of the others one goes first, and the other
+				// waits for it with its look-up made.
+				s := newScene(t, byAgreement(existing, ""), leads(1))
 				s.oracle.KeyField = "ref"
+				if existing == "reuse" {
+					s.mustRun(0)
+				} else {
+					s.oracle.AddClient("A-1", "c1@example.com", "")
+				}
+				s.sheet(leads(3))
 				var ahead atomic.Int64 // of the clock
 				t.Cleanup(cli.LookupClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
-				lookedUp := make(chan struct{})
-				seen := map[string]int{}
+				var mu sync.Mutex
+				looked, both, second := map[string]bool{}, make(chan struct{}), ""
+				closeBoth := sync.OnceFunc(func() { close(both) })
 				s.oracle.Play(func(c oracle.Call) oracle.Fault {
-					switch {
-					case c.Step == "client A-2":
-						return oracle.Fault{Until: lookedUp, Then: func() {
-							ahead.Store(int64(wait))
-							s.oracle.AddClient("A-3", "c3@example.com", "")
-						}}
-					case strings.HasSuffix(c.Path, "/c3%40example.com"):
-						if seen["A-3"]++; seen["A-3"] == 1 {
-							return oracle.Fault{Then: func() { close(lookedUp) }}
+					mu.Lock()
+					defer mu.Unlock()
+					switch _, email, _ := strings.Cut(c.Path, "/by-email/"); {
+					case email == "c2%40example.com" || email == "c3%40example.com":
+						if looked[email] = true; len(looked) == 2 {
+							return oracle.Fault{Then: closeBoth}
 						}
+					case strings.HasPrefix(c.Step, "client ") && second == "":
+						second = map[string]string{"client A-2": "A-3", "client A-3": "A-2"}[c.Step]
+						return oracle.Fault{Until: both, Then: func() {
+							ahead.Store(int64(wait))
+							s.oracle.AddClient(second, "c"+second[2:]+"@example.com", "")
+						}}
 					}
 					return oracle.Fault{}
 				})
-				s.oracle.AddClient("A-1", "c1@example.com", "")
 				code, status, made := want.code, want.status, 0
 				if name == "short" { // nobody is asked twice within a moment
-					code, status, made = 0, "done", 1
-				}
-				if existing == "fail" {
-					code = 1
+					status, made = "done", 1
 				}
 				p := s.mustRun(code, "--concurrency", "2")
-				if n := len(s.oracle.Created()["client A-3"]); n != made {
-					t.Errorf("A-3 was created %d times, want %d\n%s", n, made, transcript(p.calls))
+				if n := len(s.oracle.Created()["client "+second]); n != made {
+					t.Errorf("%s was created %d times, want %d\n%s", second, n, made, transcript(p.calls))
 				}
-				if got := s.results()[2]["Import status"]; got != status {
-					t.Errorf("the row of A-3 is %q, want %q", got, status)
+				for _, r := range s.results() {
+					if r["Agreement no"] == second && r["Import status"] != status {
+						t.Errorf("the row of %s is %q, want %q", second, r["Import status"], status)
+					}
 				}
 				if got := p.summary.Requests; got != arrived(p) {
 					t.Errorf("requests %+v, arrived %+v", got, arrived(p))
@@ -94,18 +103,5 @@ func TestStaleAfterRefusal(t *testing.T) {
 				t.Errorf("A-2 was looked up %d times, want %d", n, 2-want)
 			}
 		})
-	}
-}
-
-// TestSlowRateComesThrough: where requests leave seldom, a look-up and the request
-// behind it are far apart by that alone; every client is created all the same.
-func TestSlowRateComesThrough(t *testing.T) {
-	s := newScene(t, byAgreement("reuse", ""), leads(4))
-	s.oracle.KeyField = "ref"
-	began := time.Now()
-	t.Cleanup(cli.LookupClock(func() time.Time { return began.Add(100 * time.Since(began)) })) // as if at a hundredth of the rate
-	p := s.mustRun(0, "--concurrency", "4", "--rate", "20")
-	if p.posts()["client"] != 4 {
-		t.Errorf("posts %v", p.posts())
 	}
 }
