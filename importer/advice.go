@@ -8,7 +8,9 @@ import (
 
 // What an operator reads in the column "What to do".
 const (
-	adviceRefused     = "Correct the row or the mapping, then run again: only what is missing is sent."
+	adviceRefused = "Correct the row or the mapping, then run again: only what is missing is sent."
+	adviceReused  = "Claimsheet did not create this contact, and a claim's contact has to be an administrator: if the service says that it is none, have " +
+		"its operator make it one; else correct the row or the mapping. Then run again: only what is missing is sent."
 	adviceNotSent     = "Nothing was sent. Run again when the service can be reached."
 	adviceBusy        = "The service refused it for now only; nothing is to be corrected. Run again later."
 	adviceChanged     = "The service cannot change what it has: nothing was sent. Correct it there by hand if it matters."

@@ -21,6 +21,7 @@ type errand struct {
 	pending []ledger.Event       // outcomes that the next commit takes along
 	pace    *patience            // with which the client is sent again
 	sent    int                  // creating requests that went out, whatever came of them
+	reused  bool                 // a look-up found the client, and nothing was sent to create it
 }
 
 // carryOut does what is missing of a plan. An error means that the run cannot
@@ -80,7 +81,7 @@ func (e *errand) remember(decisions []decision) {
 		}
 		switch d.step.Kind {
 		case mapping.ClientStep:
-			e.known.client = d.known.ID
+			e.known.client, e.reused = d.known.ID, d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
 			if other, clash := e.job.sharedWith(d.known.ID, e.plan.Client); clash {
 				d.action, d.why, d.advice = disputed, clashReason(e.plan.Client, other), adviceWhoIsIt
 			}
@@ -241,6 +242,9 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 		if v.Retry || v.Stop {
 			to = ledger.NotSent // not for what it asks: it may be sent again
 			advise(adviceBusy)
+		}
+		if e.reused && d.step.Kind == mapping.ClaimStep {
+			advise(adviceReused)
 		}
 		advise(adviceRefused)
 	case apiclient.NotSent:

@@ -76,7 +76,7 @@ func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome,
 		first.asOf = met.at
 		return o, over, nil
 	}
-	e.known.client = met.id
+	e.known.client, e.reused = met.id, first.known.Attempts == 0
 	event := e.job.foundEvent(e.plan, met.id)
 	event.Data, event.Digest = first.asked.json(), first.asked.digest()
 	first.adopt(met.id, e.job.Binding.Mapping().V1())

@@ -189,10 +189,14 @@ func (b *Binding) HasColumn(name string, row Row) bool {
 // RowName is what a row is called in messages: its number, or its place where
 // there are several sheets.
 func (b *Binding) RowName(row Row) string {
-	if b.tables == nil {
-		return itoa(row.Number())
+	at := b.AtRow(row)
+	switch {
+	case b.tables != nil:
+		return at.String()
+	case at.Copy.Sheet != "":
+		return at.Copy.Place + " (source row " + itoa(at.Copy.Row) + ")"
 	}
-	return b.AtRow(row).String()
+	return itoa(row.Number())
 }
 
 // header is what a column is called in the sheet of a row.

@@ -71,6 +71,12 @@ type Sheet struct {
 	HeaderRow int      // 1-based
 	Header    []string // by column, 0 = A, as shown; "" for a column without a header
 	Date1904  bool     // the workbook counts days from 1904-01-01
+	// HiddenColumns are those that are hidden in the file, 0 = A.
+	HiddenColumns []int
+	// Copied is where a cell or, with a column of -1, a row of the sheet is in the
+	// results workbook, when that is where people correct it: places name it so.
+	// nil where they correct the sheet itself.
+	Copied func(column, row int) problem.Copy
 	// Origin is the name of the sheet that was first imported, when this is the
 	// sheet of a results workbook; else "". A text's {sheet} stands for it.
 	Origin string
@@ -78,12 +84,21 @@ type Sheet struct {
 
 // At is the place of a cell: column 0 = A, row 1-based.
 func (s Sheet) At(column, row int) problem.Where {
-	return problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name, Cell: ColumnName(column) + itoa(row), Row: row}
+	where := s.AtRow(row)
+	where.Cell = ColumnName(column) + itoa(row)
+	if s.Copied != nil {
+		where.Copy = s.Copied(column, row)
+	}
+	return where
 }
 
 // AtRow is the place of a whole row.
 func (s Sheet) AtRow(row int) problem.Where {
-	return problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name, Row: row}
+	where := problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name, Row: row}
+	if s.Copied != nil {
+		where.Copy = s.Copied(-1, row)
+	}
+	return where
 }
 
 // ColumnName is a column's letters: 0 is A, 25 is Z, 26 is AA.

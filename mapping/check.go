@@ -71,6 +71,10 @@ func (p *parser) checkV1(m *Mapping) {
 }
 
 func (p *parser) checkV2(m *Mapping) {
+	if c := &m.Client; !c.Administrator && c.AdministratorAt != (Place{}) && len(m.Claims) > 0 {
+		p.wrongAt(c.AdministratorAt, "no-administrator", "the contact administers its claims, and one made with administrator: false cannot").
+			Hint = "leave administrator out, or the claims"
+	}
 	for _, a := range m.Activities {
 		if m.Workflow.Name.Text == "" && a.Workflow.Name.Text == "" && a.Template.Text != "" {
 			p.wrongAt(a.Template.At, "no-workflow", "“%s” has no workflow name, which every activity of version 2 carries", a.Template.Text).
@@ -158,7 +162,7 @@ func (p *parser) checkAttributes(m *Mapping, a *ActivityRule) {
 	case a.Status == Open && len(a.Attributes) > 0:
 		p.wrongAt(a.Attributes[0].Name.At, "open-attributes", "“%s” is Open, and an Open activity has no attributes", a.Template.Text).
 			Hint = "leave the attributes out, or give it the status Submitted"
-	case a.Status != Open && len(a.Attributes) == 0 && m.ResumeAt == nil && a.Template.Text != "":
+	case a.Status != Open && a.Status != "" && len(a.Attributes) == 0 && m.ResumeAt == nil && a.Template.Text != "":
 		p.wrongAt(a.Template.At, "no-attributes", "“%s” is back-filled (%s) and has no attributes", a.Template.Text, a.Status).
 			Hint = "add attributes, or give it the status Open"
 	}

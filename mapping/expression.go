@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/expr-lang/expr"
@@ -73,7 +74,11 @@ func (b *binder) expression(w Word, aliases map[string]Word, isCondition bool) *
 		b.wrongAt(w.inside(loose.Location().From), "expression", "%s", message).Hint = expressionHint
 	}
 	if fe, ok := errors.AsType[*file.Error](err); ok {
-		b.wrongAt(w.inside(fe.From), "expression", "the expression cannot be used: %s", fe.Message).Hint = expressionHint
+		hint := expressionHint
+		if strings.ContainsAny(w.Text, doubleQuotes+singleQuotes) {
+			hint = `it holds typographic quotes; type straight ones: has("A")`
+		}
+		b.wrongAt(w.inside(fe.From), "expression", "the expression cannot be used: %s", fe.Message).Hint = hint
 	} else if err != nil {
 		b.wrongAt(w.At, "expression", "the expression cannot be used: %s", err).Hint = expressionHint
 	}

@@ -12,7 +12,11 @@ var mappingFields = []field[Mapping]{
 	{"name", "the mapping's name: the scope of its claims and activities in the ledger", true,
 		func(p *parser, n *yaml.Node, m *Mapping) { m.Name = p.word(n, "name") }},
 	{"api", "the version of the interface: v1 or v2", true,
-		func(p *parser, n *yaml.Node, m *Mapping) { m.API = p.oneOf(n, "api", "v1", "v2") }},
+		func(p *parser, n *yaml.Node, m *Mapping) {
+			if m.API = p.oneOf(n, "api", "v1", "v2"); m.API.Text != n.Value {
+				m.API.Text = "" // every other version is as near to the one as to the other
+			}
+		}},
 	{"claim_type", "an entry of the environment's claim_types", false,
 		func(p *parser, n *yaml.Node, m *Mapping) { m.ClaimType = p.word(n, "claim_type") }},
 	{"sheet", "how the sheet is laid out", false,
@@ -83,7 +87,7 @@ var clientFields = []field[ClientRule]{
 		}},
 	{"administrator", "make contacts administrators (v2); default true", false,
 		func(p *parser, n *yaml.Node, c *ClientRule) {
-			c.Administrator = p.boolean(n, "client.administrator")
+			c.Administrator, c.AdministratorAt = p.boolean(n, "client.administrator"), place(n)
 		}},
 	{"fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), and a part that is a number is a place in an array, counted from 0 (phones.0.number); an element of which every cell is empty is left out", true,
 		func(p *parser, n *yaml.Node, c *ClientRule) {

@@ -7,6 +7,9 @@ import "claimsheet/mapping/problem"
 type Mapping struct {
 	File   string
 	Digest string // SHA-256 of the file's bytes, in hex
+	// Warnings are of what can be meant and mostly is not: quotes that are none
+	// to YAML.
+	Warnings problem.List `json:"-"`
 
 	Name       Word // the scope of its claims and activities in the ledger
 	API        Word // v1 or v2
@@ -72,7 +75,10 @@ type ClientRule struct {
 	Existing      Existing
 	Lookup        LookupRule
 	Administrator bool // v2: isAdministrator=true
-	Fields        []FieldRule
+	// AdministratorAt is where the mapping says so; the zero Place where it does
+	// not.
+	AdministratorAt Place
+	Fields          []FieldRule
 }
 
 // LookupRule says how the service is asked for the client.

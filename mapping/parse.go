@@ -31,6 +31,7 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 		object(p, root, "the mapping", m, mappingFields)
 		m.setDefaults()
 		p.check(m)
+		m.Warnings = typographicQuotes(file, root)
 	}
 	p.keepWithin(data)
 	p.problems.Sort()
@@ -102,7 +103,7 @@ func (m *Mapping) setDefaults() {
 		if a.On.Text == "" {
 			a.On.Text = "client"
 		}
-		if a.Status == "" {
+		if a.Status == "" && a.StatusAt == (Place{}) { // else it is an unknown one
 			a.Status = Submitted
 		}
 	}

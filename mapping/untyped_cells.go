@@ -103,9 +103,14 @@ func (b *Binding) CheckTypes(cells TypedCells) (wrong, warnings problem.List) {
 			warnings = append(warnings, u.warning())
 			continue
 		}
-		what, more := b.At(c.first.column, c.first.row).String()+" holds ", ""
+		at := b.At(c.first.column, c.first.row)
 		if c.first.made {
-			what = "its expression gives for " + b.AtRow(c.first.row).String() + " "
+			at = b.AtRow(c.first.row)
+		}
+		at.Copy = problem.Copy{} // nothing is sent, so no results workbook is made
+		what, more := at.String()+" holds ", ""
+		if c.first.made {
+			what = "its expression gives for " + at.String() + " "
 		}
 		if c.count > 1 {
 			more = fmt.Sprintf(" (the first of %d)", c.count)

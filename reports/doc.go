@@ -8,7 +8,8 @@
 //	results.go   the sheet Results: every source row with what became of it
 //	             (columns; source: a source cell, its value, type and format
 //	             kept; ruler: how wide its columns are)
-//	marks.go     invalid cells of a plan, marked and explained
+//	marks.go     invalid cells, marked and explained
+//	places.go    where the source's cells will be, before Results is written
 //	steps.go     the sheet Steps, plan.go the sheet Plan of a dry run in its
 //	             place, problems.go the sheet Problems
 //	overview.go  the sheet Summary, with its chart

@@ -9,19 +9,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
 const propertiesPart = "docProps/custom.xml"
 
-// Mark sets a document property of a workbook that IsOurs, and leaves everything
-// else in it as it is, byte by byte. The file is replaced whole or not at all;
+// Mark sets document properties of a workbook that IsOurs, "" to have one removed,
+// and leaves everything else in it as it is, byte by byte. The file is replaced whole or not at all;
 // before that, replacing is told its new SHA-256 in hex, and an error of its ends
 // the matter.
-func Mark(path, name, value string, replacing func(digest string) error) error {
+func Mark(path string, properties map[string]string, replacing func(digest string) error) error {
 	from, err := zip.OpenReader(path)
 	if err != nil {
 		return err
@@ -41,7 +43,7 @@ func Mark(path, name, value string, replacing func(digest string) error) error {
 		return err
 	}
 	digest := sha256.New()
-	err = copyMarked(io.MultiWriter(temp, digest), &from.Reader, name, value)
+	err = copyMarked(io.MultiWriter(temp, digest), &from.Reader, properties)
 	if err == nil {
 		err = temp.Chmod(info.Mode().Perm())
 	}
@@ -60,8 +62,8 @@ func Mark(path, name, value string, replacing func(digest string) error) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// copyMarked copies an archive with a property set.
-func copyMarked(dst io.Writer, from *zip.Reader, name, value string) error {
+// copyMarked copies an archive with properties set.
+func copyMarked(dst io.Writer, from *zip.Reader, properties map[string]string) error {
 	to, found := zip.NewWriter(dst), false
 	for _, part := range from.File {
 		if part.Name != propertiesPart || found {
@@ -71,17 +73,18 @@ func copyMarked(dst io.Writer, from *zip.Reader, name, value string) error {
 			continue
 		}
 		found = true
-		old, err := readPart(part)
-		if err != nil {
-			return err
+		text, err := readPart(part)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			if err == nil {
+				text, err = setProperty(text, name, properties[name])
+			}
 		}
-		marked, err := setProperty(old, name, value)
 		if err != nil {
 			return err
 		}
 		w, err := to.Create(propertiesPart)
 		if err == nil {
-			_, err = w.Write(marked)
+			_, err = w.Write(text)
 		}
 		if err != nil {
 			return err
@@ -130,6 +133,9 @@ func setProperty(text []byte, name, value string) ([]byte, error) {
 	end := lastEnd.FindIndex(text)
 	if end == nil {
 		return nil, errors.New("the workbook's document properties cannot be read")
+	}
+	if value == "" {
+		return text, nil
 	}
 	var escaped bytes.Buffer
 	if err := xml.EscapeText(&escaped, []byte(value)); err != nil {

@@ -77,7 +77,7 @@ func TestMark(t *testing.T) {
 			}
 			before := partsOf(t, path)
 			refused := errors.New("no")
-			if err := reports.Mark(path, "claimsheet.open", "first", func(string) error { return refused }); !errors.Is(err, refused) {
+			if err := reports.Mark(path, map[string]string{"claimsheet.open": "first"}, func(string) error { return refused }); !errors.Is(err, refused) {
 				t.Errorf("%v", err)
 			}
 			if property, _, _ := reports.IsOurs(path); property["claimsheet.open"] != "" {
@@ -85,7 +85,7 @@ func TestMark(t *testing.T) {
 			}
 			for _, value := range []string{"first", "a <second> & last"} {
 				var said string
-				if err := reports.Mark(path, "claimsheet.open", value, func(digest string) error { said = digest; return nil }); err != nil {
+				if err := reports.Mark(path, map[string]string{"claimsheet.open": value, "claimsheet.gone": ""}, func(digest string) error { said = digest; return nil }); err != nil {
 					t.Fatal(err)
 				}
 				if digest, err := reports.DigestOf(path); err != nil || digest != said {
@@ -110,10 +110,10 @@ func TestMark(t *testing.T) {
 			}
 		})
 	}
-	if err := reports.Mark(archiveOf(t, "docProps/custom.xml", "<a>"), "x", "y", func(string) error { return nil }); err == nil {
+	if err := reports.Mark(archiveOf(t, "docProps/custom.xml", "<a>"), map[string]string{"x": "y"}, func(string) error { return nil }); err == nil {
 		t.Error("damaged properties were marked")
 	}
-	if err := reports.Mark(archiveOf(t, "xl/sheet.xml", "<a/>"), "x", "y", func(string) error { return nil }); err == nil {
+	if err := reports.Mark(archiveOf(t, "xl/sheet.xml", "<a/>"), map[string]string{"x": "y"}, func(string) error { return nil }); err == nil {
 		t.Error("a workbook without properties was marked")
 	}
 }

@@ -18,7 +18,6 @@ const maxComments = 1000
 // marks are the problems of the source's rows, and where in the workbook these
 // rows stand.
 type marks struct {
-	colour   bool // mark the cells: a dry run's
 	sheet    string
 	rows     map[int]*markedRow // by the source's row
 	comments int
@@ -30,18 +29,17 @@ type markedRow struct {
 	found problem.List
 	sheet string // of the workbook; "" until the row is written
 	line  int
-	plain bool // its cells are not to be marked
 }
 
 func newMarks(b Book) marks {
-	m := marks{colour: b.Summary.DryRun, sheet: b.Sheet.Name, rows: map[int]*markedRow{}}
+	m := marks{sheet: b.Sheet.Name, rows: map[int]*markedRow{}}
 	for _, p := range b.Problems {
 		row := p.Where.Row
 		if row == 0 || row == b.Sheet.HeaderRow || p.Where.Sheet != b.Sheet.Name {
 			continue
 		}
 		if m.rows[row] == nil {
-			m.rows[row] = &markedRow{row: row, plain: !m.colour}
+			m.rows[row] = &markedRow{row: row}
 		}
 		m.rows[row].found = append(m.rows[row].found, p)
 	}
@@ -49,16 +47,13 @@ func newMarks(b Book) marks {
 }
 
 // take notes where a row of the source is written, and returns it if it has
-// cells to be marked.
+// problems.
 func (m marks) take(row int, sheet string, line int) *markedRow {
 	r := m.rows[row]
 	if r == nil {
 		return nil
 	}
 	r.sheet, r.line = sheet, line
-	if r.plain {
-		return nil
-	}
 	return r
 }
 

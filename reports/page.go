@@ -29,6 +29,7 @@ type page struct {
 // layout is how a page looks.
 type layout struct {
 	widths []float64 // in characters, by column
+	hidden []bool    // by column; columns beyond its end are seen
 	// table tells that row 1 is a header above a table: it stays in sight and
 	// has a filter. Printed, a table is landscape.
 	table bool
@@ -75,23 +76,28 @@ func (w *workbook) page(name string, l layout) (*page, error) {
 	w.open = p.part
 	p.rows = newRows(p.part, w.space)
 	p.raw(p.head)
-	p.columnWidths(l.widths)
+	p.columnWidths(l)
 	p.raw([]byte(`<sheetData>`))
 	return p, nil
 }
 
-// columnWidths writes how wide the columns are, those of one width together:
-// excelize takes minutes for a sheet of thousands of columns.
-func (p *page) columnWidths(widths []float64) {
-	if len(widths) == 0 {
+// columnWidths writes how wide the columns are and which are hidden, those alike
+// together: excelize takes minutes for a sheet of thousands of columns.
+func (p *page) columnWidths(l layout) {
+	if len(l.widths) == 0 {
 		return
 	}
+	hidden := func(i int) bool { return i < len(l.hidden) && l.hidden[i] }
 	p.raw([]byte(`<cols>`))
-	for from, i := 0, 1; i <= len(widths); i++ {
-		if i < len(widths) && widths[i] == widths[from] {
+	for from, i := 0, 1; i <= len(l.widths); i++ {
+		if i < len(l.widths) && l.widths[i] == l.widths[from] && hidden(i) == hidden(from) {
 			continue
 		}
-		p.raw(fmt.Appendf(nil, `<col min="%d" max="%d" width="%s" customWidth="1"/>`, from+1, i, strconv.FormatFloat(widths[from], 'f', -1, 64)))
+		p.raw(fmt.Appendf(nil, `<col min="%d" max="%d" width="%s" customWidth="1"`, from+1, i, strconv.FormatFloat(l.widths[from], 'f', -1, 64)))
+		if hidden(from) {
+			p.raw([]byte(` hidden="1"`))
+		}
+		p.raw([]byte(`/>`))
 		from = i
 	}
 	p.raw([]byte(`</cols>`))

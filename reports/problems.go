@@ -16,7 +16,7 @@ func writeProblems(w *workbook, b Book, results *resultsSheet) error {
 	t := &table{
 		book: w, name: ProblemsSheet, maxRows: excelize.TotalRows,
 		headers: []string{"Where", "Problem", "Cell says", "How to fix", "Code"},
-		layout:  layout{widths: []float64{24, 60, 30, 60, 22}},
+		layout:  layout{widths: []float64{32, 60, 30, 60, 22}},
 	}
 	if err := t.start(); err != nil {
 		return err

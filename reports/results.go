@@ -80,6 +80,7 @@ func newResultsSheet(w *workbook, b Book) (*resultsSheet, error) {
 		}
 		s.columns = append(s.columns, column{source: i, styles: &w.styles})
 		s.headers, s.layout.widths = append(s.headers, headerOf(b, i)), append(s.layout.widths, width)
+		s.layout.hidden = append(s.layout.hidden, slices.Contains(b.Sheet.HiddenColumns, i))
 	}
 	s.ours = len(s.columns)
 	s.headers = append(s.headers, ResultHeaders(b.ClientIDHeader)...)

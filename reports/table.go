@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,12 +31,8 @@ type table struct {
 // start begins the table with its header.
 func (t *table) start() (err error) {
 	t.sheets++
-	name := t.name
-	if t.sheets > 1 {
-		name = fmt.Sprintf("%s %d", t.name, t.sheets)
-	}
 	t.layout.table = true
-	if t.page, err = t.book.page(name, t.layout); err != nil {
+	if t.page, err = t.book.page(sheetOf(t.name, t.sheets), t.layout); err != nil {
 		return err
 	}
 	t.used = 1

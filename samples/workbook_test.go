@@ -85,15 +85,18 @@ func checkFlow(t *testing.T, path string, want expected) {
 	}
 }
 
-var place = regexp.MustCompile(`\bLeads!([A-Z]+)([0-9]+)\b`)
+var place = regexp.MustCompile(`\bResults!([A-Z]+)([0-9]+) \(source row ([0-9]+)\)`)
 
-// places are the cells of the sheet Leads that rows name, each once, by row.
+// places are the cells of the sheet Leads that rows name, each once, by row. A
+// sample's rows are in Results where they are in its sheet.
 func places(rows [][]string) []string {
 	found := map[string]int{}
 	for _, row := range rows {
 		for _, text := range row {
 			for _, match := range place.FindAllStringSubmatch(text, -1) {
-				found[match[0]], _ = strconv.Atoi(match[2])
+				if match[2] == match[3] {
+					found["Leads!"+match[1]+match[2]], _ = strconv.Atoi(match[2])
+				}
 			}
 		}
 	}

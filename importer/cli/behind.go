@@ -18,7 +18,7 @@ func (r *running) checkBehind(ctx context.Context) error {
 		return nil
 	}
 	for _, from := range o.origins {
-		if err := r.checkOpen(ctx, from.path, from.property); err != nil {
+		if err := r.checkOlder(ctx, from.path, from.property); err != nil {
 			return err
 		}
 	}
@@ -44,7 +44,7 @@ func (r *running) checkBehind(ctx context.Context) error {
 		if !known {
 			return r.behind(path)
 		}
-		if err := r.checkOpen(ctx, path, property); err != nil {
+		if err := r.checkOlder(ctx, path, property); err != nil {
 			return err
 		}
 	}

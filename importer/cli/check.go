@@ -40,7 +40,7 @@ func (p *program) checkCommand() *cli.Command {
 func (p *program) check(ctx context.Context, want settings) error {
 	s, err := prepare(ctx, want)
 	defer s.close()
-	sayWarnings(p.Err, s.warnings)
+	sayWarnings(p.Err, s.allWarnings())
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (d *diagnosis) mapping(ctx context.Context, s *setup, file problem.List) er
 	if err := addProblems(&file, s.bind(service)); err != nil {
 		return err
 	}
-	warnings := s.warnings[before:]
+	warnings := append(s.mapping.Warnings, s.warnings[before:]...)
 	if s.binding != nil {
 		_, untyped := s.binding.CheckTypes(mapping.TypedCells{})
 		warnings = append(warnings, untyped...)

@@ -16,7 +16,7 @@ func (s *scene) rerun(books ...string) (code int, said string) {
 	s.t.Helper()
 	words := []string{"rerun", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml")}
 	for _, word := range books {
-		if !strings.HasPrefix(word, "-") {
+		if strings.HasSuffix(word, ".xlsx") {
 			word = s.path(word)
 		}
 		words = append(words, word)

@@ -51,7 +51,7 @@ func TestResumeMoved(t *testing.T) {
 		said          []string
 		once          bool
 	}{
-		{"by a cell", cell, cell, next, []string{byCell + "Sheet1!F2", byCell + "Sheet1!F3"}, false},
+		{"by a cell", cell, cell, next, []string{byCell + "Results!F2 (source row 2)", byCell + "Results!F3 (source row 3)"}, false},
 		{"by a constant", "Agreement details", next, "", []string{byMapping, byMapping}, true},
 		{"a constant becomes a column", "Agreement details", cell, next, []string{byMapping, byMapping}, true},
 		{"a column becomes a constant", cell, next, "", []string{byMapping, byMapping}, true},
@@ -137,7 +137,7 @@ func TestHeldClaim(t *testing.T) {
 	s.mustRun(0)
 	s.sheet(at("Sign your claim", lead(1, "A-1"), lead(1, "A-9")))
 	s.mustRun(0)
-	why := "held back: “Agreement details” was sent as Open and is now wanted as Accepted: Sheet1!F2"
+	why := "held back: “Agreement details” was sent as Open and is now wanted as Accepted: Results!F2 (source row 2)"
 	if diff := cmp.Diff([]string{why, why}, s.errors()); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
@@ -164,9 +164,9 @@ func TestDataChangedByTheMapping(t *testing.T) {
 		{"another column", "Address", "Mobile", leads(2), []string{"", ""}, true},
 		{"one column more", "{text: \"{Address}\"}", "{text: \"{Address} {Mobile}\"}", leads(2), []string{"", ""}, true},
 		{"a table", "Address", "{column: Address, values: {1 High Street: Home}, else: Away}", leads(2), []string{"", ""}, true},
-		{"a cell", "Address", "Address", cell, []string{"", "“Home address” differs: Sheet1!E3"}, false},
-		{"a cell whose column is written in another way", "Address", "ADDRESS", cell, []string{"", "“Home address” differs: Sheet1!E3"}, false},
-		{"a cell of several", "{first_of: [Address, Mobile]}", "{first_of: [Address, Opt in]}", cell, []string{"", "“Home address” differs: Sheet1!E3, Sheet1!F3"}, false},
+		{"a cell", "Address", "Address", cell, []string{"", "“Home address” differs: Results!E3 (source row 3)"}, false},
+		{"a cell whose column is written in another way", "Address", "ADDRESS", cell, []string{"", "“Home address” differs: Results!E3 (source row 3)"}, false},
+		{"a cell of several", "{first_of: [Address, Mobile]}", "{first_of: [Address, Opt in]}", cell, []string{"", "“Home address” differs: Results!E3 (source row 3), Results!F3 (source row 3)"}, false},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestRenamedColumn(t *testing.T) {
 	rows[1][4] = "elsewhere"
 	writeSheet(t, s.path("leads.xlsx"), renamed, rows)
 	p := s.mustRun(0)
-	if diff := cmp.Diff([]string{"", "“Home address” differs: Sheet1!E3"}, s.errors()); diff != "" {
+	if diff := cmp.Diff([]string{"", "“Home address” differs: Results!E3 (source row 3)"}, s.errors()); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
 	if strings.Contains(p.err, mappingChanged) {

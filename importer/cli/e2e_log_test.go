@@ -188,7 +188,7 @@ func TestWhereItIsLogged(t *testing.T) {
 	bad := lead(1, "A-1")
 	bad[3] = "yesterday"
 	s := newScene(t, stepThree, [][]any{bad, lead(2, "A-2")})
-	problem := "Sheet1!D2: "
+	problem := "Results!D2 (source row 2): "
 	cases := []struct {
 		name         string
 		flags        []string
@@ -213,7 +213,7 @@ func TestWhereItIsLogged(t *testing.T) {
 				if info, err := os.Stat(s.path("log")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 					t.Errorf("the log file is %v, %v; want mode 0600", info.Mode(), err)
 				}
-				if !strings.Contains(file, "Sheet1!D2") {
+				if !strings.Contains(file, "Results!D2 (source row 2)") {
 					t.Errorf("the problem is not in the file:\n%s", file)
 				}
 			}

@@ -99,7 +99,7 @@ func TestAWorkbookOfBeforeAKilledRun(t *testing.T) {
 	}
 	write(t, s.path("left.xlsx"), string(left))
 	for book, open := range map[string]bool{"left.xlsx": true, "leads.results.xlsx": false} {
-		if property, _, err := reports.IsOurs(s.path(book)); err != nil || (property["claimsheet.open-run"] != "") != open {
+		if property, _, err := reports.IsOurs(s.path(book)); err != nil || (property["claimsheet.next-run"] != "") != open {
 			t.Errorf("%s: %v, %v", book, property, err)
 		}
 	}

@@ -99,8 +99,14 @@ func (s *scene) respell(as func(ledger.Owner) []ledger.Owner, steps *strings.Rep
 				s.t.Fatalf("%s: %d steps, %v", key, len(known), err)
 			}
 			for _, step := range known {
-				for _, other := range as(owner) {
+				for i, other := range as(owner) {
 					done := step.Event
+					if i > 0 && done.ID != "" { // nothing is two clients'
+						done.ID += "-twin"
+					}
+					if i > 0 && done.URL != "" {
+						done.URL += "-twin"
+					}
 					done.Owner, done.Step, done.Answer = other, steps.Replace(done.Step), nil
 					intent := done
 					intent.To, intent.ID, intent.URL, intent.Via, intent.Status = ledger.Intent, "", "", "", 0

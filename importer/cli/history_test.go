@@ -124,7 +124,7 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 	if diff := cmp.Diff([]string{"changed", "changed"}, w.column("Import status")); diff != "" {
 		t.Errorf("a changed sheet (-want +got):\n%s", diff)
 	}
-	if got := w.column("Error"); !strings.Contains(got[0], "no longer kept") || !strings.Contains(got[1], "Sheet1!D3") {
+	if got := w.column("Error"); !strings.Contains(got[0], "no longer kept") || !strings.Contains(got[1], "Results!D3 (source row 3)") {
 		t.Errorf("why they are changed: %q", got)
 	}
 }

@@ -9,46 +9,81 @@ import (
 	"claimsheet/reports"
 )
 
-// openProperty names the run that has begun since a results workbook was
-// written. It goes when that run writes its own.
-const openProperty = "claimsheet.open-run"
+// The document properties by which a results workbook tells that it is not the
+// latest: the run that began after it was written, and where that one's results
+// were to go, if not in its place.
+const (
+	nextRunProperty     = "claimsheet.next-run"
+	nextResultsProperty = "claimsheet.next-results"
+)
 
-// markOpen marks the results workbooks that the run will replace: should it be
-// killed and its ledger lost, they must not pass for the latest. A workbook that
-// cannot be marked is said; the run goes on, for the ledger is what counts.
-func (r *running) markOpen(ctx context.Context, p *program) error {
+// markOlder marks the results workbooks that the run will replace, and those of
+// the mapping's latest run: should the ledger be lost, they must not pass for the
+// latest. A workbook that cannot be marked is said; the run goes on, for the
+// ledger is what counts.
+func (r *running) markOlder(ctx context.Context, p *program) error {
 	for _, part := range r.parts {
-		path, known := part.target.path, r.books.known
-		property, ours, err := reports.IsOurs(path)
-		if err != nil || !ours || reports.Kind(property[reports.KindProperty]) != reports.Results {
-			continue // nothing is there that could pass for results
-		}
-		was, err := reports.DigestOf(path)
-		if err != nil {
+		if err := r.mark(ctx, p, part.target.path, part); err != nil {
 			return err
 		}
-		last, _, err := known.LastOutput(ctx, absolute(path))
-		if err != nil {
+	}
+	latest, err := r.books.known.LatestOutputs(ctx, r.setup.scope, r.setup.mapping.Name.Text)
+	if err != nil {
+		return err
+	}
+	for _, path := range latest {
+		if r.uses(path) {
+			continue
+		}
+		if err := r.mark(ctx, p, path, nil); err != nil {
 			return err
 		}
-		of, _, err := known.OutputOf(ctx, absolute(path))
-		if err != nil {
-			return err
+	}
+	return nil
+}
+
+// uses tells whether a workbook is one that the run replaces, or one that it was
+// given and leaves as it is, because its results go elsewhere.
+func (r *running) uses(path string) bool {
+	return slices.ContainsFunc(r.parts, func(part *part) bool { return absolute(part.target.path) == path }) ||
+		slices.ContainsFunc(r.options.origins, func(o *origin) bool { return absolute(o.path) == path })
+}
+
+// mark marks one workbook; of is the part whose results go there, nil for none.
+func (r *running) mark(ctx context.Context, p *program, path string, of *part) error {
+	known, run, results := r.books.known, r.parts[0].record.ID, ""
+	if of == nil {
+		results = absolute(r.parts[0].target.path)
+	}
+	property, ours, err := reports.IsOurs(path)
+	if err != nil || !ours || reports.Kind(property[reports.KindProperty]) != reports.Results || property[nextRunProperty] != "" {
+		return nil // nothing is there that could pass for the latest results
+	}
+	was, err := reports.DigestOf(path)
+	if err != nil {
+		return err
+	}
+	last, _, err := known.LastOutput(ctx, absolute(path))
+	if err != nil {
+		return err
+	}
+	by, _, err := known.OutputOf(ctx, absolute(path))
+	if err != nil {
+		return err
+	}
+	err = reports.Mark(path, map[string]string{nextRunProperty: run, nextResultsProperty: results}, func(digest string) error {
+		if of != nil && was == of.source.input.digest {
+			of.marked = digest
 		}
-		err = reports.Mark(path, openProperty, part.record.ID, func(digest string) error {
-			if was == part.source.input.digest {
-				part.marked = digest
-			}
-			if was != last {
-				return nil // somebody edited it, and it is kept for that
-			}
-			return known.NoteOutput(of, absolute(path), digest)
-		})
-		if err != nil {
-			sayProblems(p.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
-				"could not be marked as older than this run: %v", innermost(err)).
-				Hinted("close it in other programs; until the run has ended, it must not be used to bring a lost ledger back")})
+		if was != last {
+			return nil // somebody edited it, and it is kept for that
 		}
+		return known.NoteOutput(by, absolute(path), digest)
+	})
+	if err != nil {
+		sayProblems(p.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
+			"could not be marked as older than this run: %v", innermost(err)).
+			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
 	}
 	return nil
 }
@@ -67,20 +102,24 @@ func (p *part) placement(ctx context.Context, now time.Time) (reports.Placement,
 	return place, err
 }
 
-// checkOpen refuses a workbook after which a run began that the ledger does not
-// know: what that run made is in neither of them.
-func (r *running) checkOpen(ctx context.Context, path string, property map[string]string) error {
-	open := property[openProperty]
-	if open == "" || r.options.lostRun {
+// checkOlder refuses a workbook after which a run began that the ledger does not
+// know, and whose results are not given: what that run made would be made again.
+func (r *running) checkOlder(ctx context.Context, path string, property map[string]string) error {
+	next := property[nextRunProperty]
+	if next == "" || r.options.lostRun {
 		return nil
 	}
-	if slices.ContainsFunc(r.options.origins, func(o *origin) bool { return o.property[runProperty] == open }) {
+	if slices.ContainsFunc(r.options.origins, func(o *origin) bool { return o.property[runProperty] == next }) {
 		return nil
 	}
-	if _, known, err := r.books.known.Run(ctx, open); err != nil || known {
+	if _, known, err := r.books.known.Run(ctx, next); err != nil || known {
 		return err
 	}
-	return &incomplete{problem.At(problem.Where{File: path}, "lost-run",
-		"a later run had begun when the workbook was last seen, and neither the ledger nor the workbook knows what it made: that could be made again").
-		Hinted("bring the ledger back, or give that run's results workbook too; where there is neither, look in the service for what it made after %s, and give --lost-run", path)}
+	p := problem.At(problem.Where{File: path}, "lost-run",
+		"a later run began after the workbook was written, and the ledger does not know what it made: that could be made again")
+	if results := property[nextResultsProperty]; results != "" {
+		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; where it is lost too, look in the service for what was made, and give --lost-run",
+			r.options.place.command("rerun", path, results))}
+	}
+	return &incomplete{p.Hinted("bring the ledger back, or give that run's results workbook too; where there is neither, look in the service for what it made, and give --lost-run")}
 }

@@ -5,7 +5,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -25,6 +27,7 @@ const (
 	inputProperty           = "claimsheet.input"
 	inputDigestProperty     = "claimsheet.input-digest"
 	ledgerProperty          = "claimsheet.ledger"
+	startedProperty         = "claimsheet.started" // when the run was, RFC 3339, UTC
 )
 
 // origin is what a results workbook says of the run that it came from.
@@ -187,4 +190,24 @@ func (o *origin) steps() int {
 		return n
 	}
 	return -1
+}
+
+// started is when the run was that wrote the workbook, zero when it does not
+// tell.
+func (o *origin) started() time.Time {
+	at, _ := time.Parse(time.RFC3339Nano, o.property[startedProperty])
+	return at
+}
+
+// run is the run that wrote the workbook, for a ledger that does not know it.
+// Its mapping is the one that is given now: a workbook is not believed what file
+// to read the next time.
+func (o *origin) run(s *setup) ledger.Run {
+	at := o.started()
+	if at.IsZero() {
+		at = time.Now()
+	}
+	return ledger.Run{ID: o.property[runProperty], Environment: s.scope, EnvironmentName: s.env.Name,
+		Mapping: s.mapping.Name.Text, MappingFile: s.mapping.File, MappingDigest: s.mapping.Digest,
+		Input: o.property[inputProperty], InputDigest: o.property[inputDigestProperty], Started: at.UTC(), Finished: at.UTC()}
 }

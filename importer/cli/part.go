@@ -55,7 +55,21 @@ func (o runOptions) parts(s *setup, known *ledger.Ledger, id string, started tim
 			record: o.runRecord(s, src, id, started),
 			target: target{path: path, format: o.format, dryRun: o.dryRun, ledger: known}})
 	}
+	nameWorkbooks(parts)
 	return parts, found.Err()
+}
+
+// nameWorkbooks sets what places call the results workbooks.
+func nameWorkbooks(parts []*part) {
+	paths := make([]string, len(parts))
+	for i, part := range parts {
+		paths[i] = part.target.path
+	}
+	for i, name := range bookNames(paths) {
+		if places := parts[i].source.places; places != nil {
+			places.File = name
+		}
+	}
 }
 
 // output is where a sheet's workbook goes. -o is a file, or for several sheets,
@@ -104,6 +118,9 @@ func (p *part) sheet() mapping.Sheet { return p.source.sheet(p.table) }
 func (p *part) see(record mapping.Record) {
 	p.rows++
 	p.ruler.Measure(record)
+	if places := p.source.places; places != nil {
+		places.Note(record)
+	}
 	p.layout.see(record)
 	if record.Hidden {
 		p.hidden.note(record.Row)

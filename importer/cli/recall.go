@@ -34,7 +34,7 @@ func (p *program) recall(ctx context.Context, o runOptions, s *setup, b *books) 
 	r := &recall{&importer.Recall{Ledger: b.known, Environment: s.scope, Binding: s.binding,
 		ActivityIDs: s.env.Wire.ActivityID != "", NewIdentity: o.newIdentity}, s}
 	var found problem.List
-	for _, src := range s.sources {
+	for _, src := range r.newestFirst() {
 		if err := addProblems(&found, r.check(ctx, o, src, b)); err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func (r *recall) before(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 		if err != nil {
 			return nil, err
 		}
-		for _, src := range r.setup.sources {
+		for _, src := range r.newestFirst() {
 			if err := r.TakeOver(ctx, stepLines(src.input), run, urls); err != nil {
 				return nil, err
 			}
@@ -131,6 +131,32 @@ func (r *recall) before(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 		return nil, err
 	}
 	return r.Hold(plans), nil
+}
+
+// newestFirst are the workbooks by the age of their runs: what the newest says of
+// a step counts.
+func (r *recall) newestFirst() []*source {
+	return slices.SortedStableFunc(slices.Values(r.setup.sources), func(a, b *source) int {
+		return b.origin.started().Compare(a.origin.started())
+	})
+}
+
+// enterRuns makes the ledger know the runs that wrote the workbooks, now that it
+// knows what they made.
+func (r *recall) enterRuns(ctx context.Context) error {
+	for _, src := range r.setup.sources {
+		run := src.origin.run(r.setup)
+		if _, known, err := r.Ledger.Run(ctx, run.ID); err != nil || known || run.ID == "" {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.Ledger.StartRun(run); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rows are those of all the workbooks.

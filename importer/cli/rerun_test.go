@@ -274,7 +274,7 @@ func TestRerunDryRun(t *testing.T) {
 }
 
 // TestRerunSaysWhatChanged: data of what is done are not sent again; the row
-// names the cell, where it now stands.
+// names the cell where it is in the new workbook.
 func TestRerunSaysWhatChanged(t *testing.T) {
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) {
@@ -286,7 +286,7 @@ func TestRerunSaysWhatChanged(t *testing.T) {
 		t.Fatalf("rows %+v, %d sent\n%s", p.summary.Rows, s.sent()-sent, p.err)
 	}
 	row := shown(t, s.results())["c2@example.com"]
-	if row["Import status"] != "changed" || !strings.Contains(row["Error"], "Results!E3") {
+	if row["Import status"] != "changed" || !strings.Contains(row["Error"], "Results!D3 (source row 5)") {
 		t.Errorf("the row says %q, %q", row["Import status"], row["Error"])
 	}
 }

@@ -43,9 +43,13 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	o, a := r.options, p.attended
 	r.setup, err = prepare(ctx, settings{
 		place: o.place, sheets: o.sheets, password: o.password.value, origins: o.origins, environment: true, keepIn: o.keepIn,
-		readOnly: o.dryRun, rate: o.rate, run: a.run,
+		corrected: !o.dryRun && o.format != formatCSV,
+		readOnly:  o.dryRun, rate: o.rate, run: a.run,
 	})
 	a.knows(r.setup)
+	if r.setup.mapping != nil { // they may be why the mapping cannot be used
+		sayWarnings(p.Err, r.setup.mapping.Warnings)
+	}
 	if err != nil {
 		return err
 	}
@@ -127,7 +131,7 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 	}
 	if s := r.setup; !r.options.dryRun {
 		s.keepInputs()
-		if err := r.markOpen(ctx, p); err != nil {
+		if err := r.markOlder(ctx, p); err != nil {
 			return nil, err
 		}
 		if err := r.define(ctx); err != nil {
@@ -140,6 +144,9 @@ func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mappin
 		return plans, nil
 	}
 	plans, err = r.recall.before(ctx, plans, p.attended.run)
+	if err == nil && !r.options.dryRun {
+		err = r.recall.enterRuns(ctx)
+	}
 	r.recall.Keep(r.job)
 	return plans, err
 }

@@ -43,6 +43,7 @@ type settings struct {
 	origins     []*origin             // of the sheets, when they are results workbooks
 	keepIn      func(s *setup) string // the folder for the sheets' copies; nil or "" for a temporary one
 	environment bool                  // an environment is needed
+	corrected   bool                  // a results workbook will be written, in which people correct cells
 	readOnly    bool                  // nothing but GETs may leave
 	rate        float64               // requests per second; 0 takes the environment's
 	run         string                // the run's id, for the User-Agent
@@ -132,6 +133,15 @@ func (s *setup) readMapping(path string) error {
 	var found problem.List
 	s.mapping, found = mapping.Parse(path, data)
 	return found.Err()
+}
+
+// allWarnings are those of the mapping file, and of all else.
+func (s *setup) allWarnings() problem.List {
+	var list problem.List
+	if s.mapping != nil {
+		list = append(list, s.mapping.Warnings...)
+	}
+	return append(list, s.warnings...)
 }
 
 func (s *setup) chooseEnvironment(where place) error {

@@ -19,6 +19,9 @@ type source struct {
 	results *resultSheet // the reader of a rerun's workbook; nil for a sheet
 	origin  *origin      // of a rerun's workbook
 	book    string       // what places call the file; "" when there is only one
+	// places are where the sheet's cells will be in the results workbook; nil when
+	// there will be none that can be corrected.
+	places *reports.Places
 }
 
 // table is the sheet that a source holds.
@@ -38,6 +41,9 @@ type table interface {
 func (src *source) sheet(i int) mapping.Sheet {
 	s := src.reader.Sheet()
 	s.File, s.Book, s.Table = src.input.given, src.book, i
+	if src.places != nil {
+		s.Copied = src.places.At
+	}
 	return s
 }
 
@@ -120,6 +126,12 @@ func (s *setup) openSheets(want settings) error {
 			from = want.origins[i]
 		}
 		err := s.openSheet(path, folder, want.password, books[i], from)
+		if n := len(s.sources); err == nil && want.corrected {
+			s.sources[n-1].places = new(reports.Places)
+			if results := s.sources[n-1].results; results != nil {
+				s.sources[n-1].places.Own = results.ownColumns()
+			}
+		}
 		if err := addProblems(&found, err); err != nil {
 			return err
 		}

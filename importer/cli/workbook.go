@@ -218,8 +218,8 @@ func (e *running) book(ctx context.Context, part *part, summary importer.Summary
 			runProperty: r.ID, environmentProperty: r.Environment, environmentNameProperty: r.EnvironmentName,
 			mappingProperty: r.Mapping, mappingFileProperty: absolute(r.MappingFile), mappingDigestProperty: r.MappingDigest,
 			keySpaceProperty: s.binding.KeySpace(), sheetProperty: cmp.Or(sheet.Origin, sheet.Name),
-			sheetsProperty: strconv.Itoa(len(e.parts)),
-			inputProperty:  absolute(r.Input), inputDigestProperty: r.InputDigest, ledgerProperty: absolute(ledgerFile(s.state)),
+			sheetsProperty: strconv.Itoa(len(e.parts)), startedProperty: r.Started.Format(time.RFC3339Nano),
+			inputProperty: absolute(r.Input), inputDigestProperty: r.InputDigest, ledgerProperty: absolute(ledgerFile(s.state)),
 		},
 	}
 	if e.options.dryRun {

@@ -44,6 +44,15 @@ func (l *Ledger) NoteOutput(run, path, digest string) error {
 	})
 }
 
+// LatestOutputs are the workbooks that the newest run of a mapping in an
+// environment wrote, of those that wrote any.
+func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string) ([]string, error) {
+	return gather(stream(ctx, l.read, scanText, `
+		SELECT output FROM runs WHERE environment = ?1 AND mapping = ?2 AND output <> '' AND started = (
+			SELECT max(started) FROM runs WHERE environment = ?1 AND mapping = ?2 AND output <> '')
+		ORDER BY id`, environment, mapping))
+}
+
 // LastEvent is the number of the newest event, 0 without any: as of it, the
 // ledger is as it is now.
 func (l *Ledger) LastEvent(ctx context.Context) (number int64, err error) {

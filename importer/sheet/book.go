@@ -31,6 +31,10 @@ func openWorkbook(file io.ReaderAt, size int64, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	hidden, err := hiddenColumns(a, part)
+	if err != nil {
+		return nil, err
+	}
 	header, err := readHeader(t, entry.name, o.HeaderRow)
 	if err != nil {
 		return nil, err
@@ -38,6 +42,7 @@ func openWorkbook(file io.ReaderAt, size int64, o Options) (*Reader, error) {
 	return &Reader{
 		sheet: mapping.Sheet{
 			File: o.As, Name: entry.name, HeaderRow: o.HeaderRow, Header: header, Date1904: b.date1904,
+			HiddenColumns: hidden,
 		},
 		merges:     t.merges,
 		properties: properties,

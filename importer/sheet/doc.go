@@ -14,6 +14,7 @@
 //	book.go      a sheet with its header
 //	pass.go      one pass over a sheet's rows (cell)
 //	merges.go    merged cells
+//	columns.go   columns that are hidden
 //	compound.go  encrypted workbooks (agile, standard)
 //	csv.go       CSV files (csv_delimiter, csv_row)
 //	csv_text.go  a text file as UTF-8 (csv_encoding, gzip)

@@ -23,13 +23,30 @@ type Where struct {
 	Cell   string // an A1 reference such as C7; empty when the row or sheet is meant
 	Row    int    // 1-based row as a spreadsheet program shows it; for sorting, and shown when Cell is empty
 	Table  int    // which of a run's sheets it is, 0 = the first; for sorting
+	Copy   Copy   // the same cell or row in the results workbook, when that is the one to be corrected
+}
+
+// Copy is where a cell or a row of a sheet is in the results workbook that a run
+// makes of the sheet. The zero Copy is nowhere.
+type Copy struct {
+	File  string // the workbook, shown where Where.File is
+	Sheet string // the sheet's name
+	Place string // an A1 reference such as N5, or a row's number
+	Row   int    // the row's number in the sheet that was first imported
 }
 
 // String is file:line:col for files and Sheet!C7, or [file]Sheet!C7, for cells,
 // so that editors and spreadsheet programs can jump to it. It is empty for the
-// zero Where.
+// zero Where. Where people correct the results workbook, the place there is named,
+// and the row of the sheet behind it.
 func (w Where) String() string {
 	switch {
+	case w.Copy.Sheet != "":
+		tab := quoteSheet(w.Copy.Sheet)
+		if w.File != "" {
+			tab = "[" + w.Copy.File + "]" + tab
+		}
+		return fmt.Sprintf("%s!%s (source row %d)", tab, w.Copy.Place, w.Copy.Row)
 	case w.Sheet != "" && w.Cell != "":
 		return w.tab() + "!" + w.Cell
 	case w.Sheet != "" && w.Row > 0:

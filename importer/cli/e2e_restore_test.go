@@ -1,0 +1,125 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"claimsheet/importer/oracle"
+)
+
+// night imports a sheet of its own, under the scene's mapping.
+func (s *scene) night(code int, name string, rows [][]any, flags ...string) []oracle.Call {
+	s.t.Helper()
+	before := len(s.oracle.Calls())
+	writeSheet(s.t, s.path(name), header, rows)
+	words := append([]string{"run", "-m", s.path("mapping.yaml")}, flags...)
+	if got, out, said := s.claimsheet(append(words, s.path(name))...); got != code {
+		s.t.Fatalf("%s: exit code %d, want %d\n%s%s", name, got, code, out, said)
+	}
+	return s.oracle.Calls()[before:]
+}
+
+// TestRestoreFromABackup gives a ledger of the first night the workbooks of the
+// second and the third: what failed in the second was done in the third, so the
+// second's alone must send nothing, and both together, in whatever order, have
+// all their ids taken over before anything is sent.
+func TestRestoreFromABackup(t *testing.T) {
+	const second, third = "second.results.xlsx", "third.results.xlsx"
+	for _, workers := range []string{"2", "8"} {
+		for _, books := range [][]string{{second, third}, {third, second}} {
+			t.Run(fmt.Sprint(workers, books), func(t *testing.T) {
+				s := newScene(t, stepThree, nil)
+				s.night(0, "first.xlsx", leads(1))
+				s.saveState("backup")
+				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+					if c.Kind == "claim" || c.Step == "link c1@example.com" {
+						return oracle.Answer(oracle.JSON(409, `{"message":"come again"}`))
+					}
+					return oracle.Fault{}
+				})
+				s.night(3, "second.xlsx", leads(4), "--concurrency", workers)
+				s.oracle.Play(nil)
+				s.night(0, "third.xlsx", append([][]any{lead(9, "A-9")}, leads(4)...), "--concurrency", workers)
+				s.restoreState("backup")
+
+				before := len(s.oracle.Calls())
+				for _, flags := range [][]string{{"--yes"}, {"--yes", "--dry-run"}} {
+					if code, said := s.rerun(append(flags, second)...); code != 3 || !strings.Contains(said, third) {
+						t.Errorf("%q: exit code %d\n%s", flags, code, said)
+					}
+				}
+				if code, said := s.rerun(append([]string{"--yes", "--concurrency", workers}, books...)...); code != 0 {
+					t.Errorf("%q: exit code %d\n%s", books, code, said)
+				}
+				s.night(0, "second.xlsx", leads(4))
+				s.night(0, "third.xlsx", append([][]any{lead(9, "A-9")}, leads(4)...))
+				if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+					t.Errorf("made again:\n%s", transcript(calls))
+				}
+			})
+		}
+	}
+}
+
+// TestTheNewestWorkbookAlone is enough where it has all that the others have, and
+// the older one after it sends nothing that it has.
+func TestTheNewestWorkbookAlone(t *testing.T) {
+	s := newScene(t, stepThree, nil)
+	s.oracle.Play(oracle.Once(onStep("link c2@example.com"), oracle.Answer(oracle.JSON(400, `{}`))))
+	s.night(1, "second.xlsx", leads(3))
+	s.night(0, "third.xlsx", leads(3))
+	s.restoreState("")
+	before := len(s.oracle.Calls())
+	for _, book := range []string{"third.results.xlsx", "second.results.xlsx"} {
+		if code, said := s.rerun("--yes", book); book == "third.results.xlsx" && code != 0 || code == 4 {
+			t.Errorf("%s: exit code %d\n%s", book, code, said)
+		}
+	}
+	if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+		t.Errorf("made again:\n%s", transcript(calls))
+	}
+}
+
+// TestWorkbooksDisagreeOnAState: what was in doubt in the older workbook and done
+// in the newer one is done.
+func TestWorkbooksDisagreeOnAState(t *testing.T) {
+	for _, books := range [][]string{{"second.results.xlsx", "third.results.xlsx"}, {"third.results.xlsx", "second.results.xlsx"}} {
+		s := newScene(t, stepThree, nil)
+		s.oracle.Play(oracle.Once(onStep("link c2@example.com"), oracle.CreateThen(oracle.JSON(500, `{}`))))
+		s.night(4, "second.xlsx", leads(2))
+		s.settle("--created", "https://example.com/found", "link")
+		s.night(0, "third.xlsx", leads(2))
+		s.restoreState("")
+		before := len(s.oracle.Calls())
+		if code, said := s.rerun(append([]string{"--yes"}, books...)...); code != 0 {
+			t.Errorf("%q: exit code %d\n%s", books, code, said)
+		}
+		if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+			t.Errorf("made again:\n%s", transcript(calls))
+		}
+	}
+}
+
+// TestARepairOfAnOlderWorkbook: with the ledger there, a workbook may be older
+// than another; nothing is refused, and no workbook that nobody edited is kept.
+func TestARepairOfAnOlderWorkbook(t *testing.T) {
+	s := newScene(t, stepThree, nil)
+	s.oracle.Play(oracle.Once(onStep("link c2@example.com"), oracle.Answer(oracle.JSON(400, `{}`))))
+	s.night(1, "second.xlsx", leads(3))
+	s.night(0, "third.xlsx", [][]any{lead(7, "A-7")})
+	if code, said := s.rerun("second.results.xlsx"); code != 0 {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	s.night(0, "third.xlsx", [][]any{lead(7, "A-7")})
+	names, err := os.ReadDir(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.Contains(name.Name(), ".results-") {
+			t.Errorf("kept aside: %s", name.Name())
+		}
+	}
+}

@@ -1,0 +1,460 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// thing is what the service of a history has created. Whose it is stands in
+// what was sent for it: the client's key in a client field, the claim's in its
+// name, both in an attribute.
+type thing struct {
+	kind     string // client, claim, activity, link
+	id       string // of a link: its url
+	url      string // of a version 1 client
+	key      string // the client key that it was sent for; "" where the payload has none, or for somebody else's client
+	claim    string // the claim key, of a claim and an activity on one
+	template string // of an activity
+	on       *thing // the client, or an activity's claim
+	email    string
+	phone    string
+	run      int       // the command during which it was asked for
+	due      time.Time // when it exists
+	answered bool      // the whole answer was sent, and was the right one
+}
+
+// client is the client to whom a thing belongs.
+func (t *thing) client() *thing {
+	for t.on != nil {
+		t = t.on
+	}
+	return t
+}
+
+// owner is the key for which a thing was made, as far as the payloads say.
+func (t *thing) owner() string {
+	if t.key != "" || t.on == nil {
+		return t.key
+	}
+	return t.client().key
+}
+
+// name is what the thing is in the program's own words: the client key and the
+// step.
+func (t *thing) name() string {
+	if t.kind == "link" || t.kind == "activity" && t.on.kind == "client" {
+		return fmt.Sprintf("%s of %s %s", t.kind, t.client().id, t.template)
+	}
+	if t.kind == "activity" {
+		return fmt.Sprintf("%s of %s %s", t.kind, t.on.id, t.template)
+	}
+	return t.kind + " " + t.key + " " + t.claim
+}
+
+// mishap is what goes wrong with a creating call.
+type mishap string
+
+const (
+	noMishap     mishap = ""
+	cutBefore    mishap = "closed before anything was created"
+	cutAfter     mishap = "created then closed"
+	brokenAfter  mishap = "created then 500"
+	brokenBefore mishap = "500"
+	answeredLate mishap = "created and answered too late"
+	tooMany      mishap = "429"
+	overtaken    mishap = "429 while somebody else creates the client"
+	refusedOnce  mishap = "400"
+	slowly       mishap = "500 and created a moment later"
+	accepted     mishap = "202"
+	acceptedSlow mishap = "202 and created a moment later"
+	halfAnswer   mishap = "half of the answer"
+	nameless     mishap = "no id in the answer"
+	repeatedID   mishap = "the id of something else in the answer"
+)
+
+// definite are the mishaps after which it is certain that nothing was created.
+var definite = []mishap{noMishap, tooMany, overtaken, refusedOnce}
+
+// slowness is how long a slow creation takes; belief is how old an ambiguous
+// attempt must be before a look-up that finds nobody is believed.
+const (
+	slowness = 100 * time.Millisecond
+	belief   = 150 * time.Millisecond
+)
+
+// sent is a creating call.
+type creation struct {
+	run  int
+	step string // kind and keys
+	went mishap
+}
+
+// intakeWorld is a service written for the histories alone.
+type intakeWorld struct {
+	*httptest.Server
+	templates []string // names; the id is "t-" and the name
+	mu        sync.Mutex
+	things    []*thing
+	run       int
+	calls     []creation
+	lookups   int
+	odd       []string                                           // calls that are not as the document says, or name two people
+	plan      func(step string, attempt int, kind string) mishap // nil: all goes well
+	attempts  map[string]int
+	onPost    func(n int) (before, after func()) // of the run; nil for none
+	posts     int                                // of the run
+	busy      sync.WaitGroup
+	open      map[net.Conn]int // by the command that opened them
+}
+
+func newIntakeWorld() *intakeWorld {
+	w := &intakeWorld{attempts: map[string]int{}, open: map[net.Conn]int{}}
+	w.Server = httptest.NewUnstartedServer(w)
+	w.Config.ConnState = w.connection
+	w.Config.ErrorLog = log.New(io.Discard, "", 0)
+	w.Start()
+	return w
+}
+
+// connection keeps track of who may still send something.
+func (w *intakeWorld) connection(c net.Conn, state http.ConnState) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		w.open[c] = w.run
+	case http.StateClosed, http.StateHijacked:
+		delete(w.open, c)
+	}
+}
+
+// silent waits until nothing more can come of a command whose process is gone.
+func (w *intakeWorld) silent(run int) bool {
+	for range 2000 {
+		w.mu.Lock()
+		left := 0
+		for _, by := range w.open {
+			if by == run {
+				left++
+			}
+		}
+		w.mu.Unlock()
+		if left == 0 {
+			w.busy.Wait()
+			return true
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false
+}
+
+// begin is the start of a command.
+func (w *intakeWorld) begin(plan func(step string, attempt int, kind string) mishap, onPost func(n int) (before, after func())) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.run++
+	w.plan, w.onPost, w.posts = plan, onPost, 0
+	return w.run
+}
+
+// rest lets everything come into being that is under way.
+func (w *intakeWorld) rest() {
+	w.busy.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range w.things {
+		t.due = time.Time{}
+	}
+}
+
+func (w *intakeWorld) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.busy.Add(1)
+	defer w.busy.Done()
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // whoever was sending it is gone
+		panic(http.ErrAbortHandler)
+	}
+	parts := strings.Split(strings.Trim(r.URL.EscapedPath(), "/"), "/")
+	for i := range parts {
+		parts[i], _ = url.PathUnescape(parts[i])
+	}
+	v1 := len(parts) > 3 && parts[1] == "v1"
+	rest := parts[2:]
+	if v1 {
+		rest = parts[4:]
+	}
+	if r.Method == http.MethodGet {
+		w.get(rw, rest, v1)
+		return
+	}
+	w.post(rw, r, rest, body, v1)
+}
+
+func reply(rw http.ResponseWriter, status int, value any) {
+	data, _ := json.Marshal(value)
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(status)
+	_, _ = rw.Write(data)
+}
+
+func idField(v1 bool) string {
+	if v1 {
+		return "clientId"
+	}
+	return "contactId"
+}
+
+// get is the reference data, or a look-up.
+func (w *intakeWorld) get(rw http.ResponseWriter, rest []string, v1 bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if rest[0] == "activity-templates" {
+		list := []any{}
+		for _, name := range w.templates {
+			list = append(list, map[string]any{"id": "t-" + name, "name": name, "activityAttributeTemplates": []any{
+				map[string]any{"id": "ref-" + name, "name": "Reference", "dataType": "Text"},
+				map[string]any{"id": "val-" + name, "name": "Value", "dataType": "Text"},
+			}})
+		}
+		reply(rw, 200, list)
+		return
+	}
+	w.lookups++
+	if found := w.find(rest[1], rest[2]); found != nil {
+		reply(rw, 200, map[string]any{idField(v1): found.id})
+		return
+	}
+	reply(rw, 404, map[string]any{"message": "nobody"})
+}
+
+// find is a look-up: the first client of an address.
+func (w *intakeWorld) find(by, value string) *thing {
+	for _, t := range w.things {
+		if t.kind == "client" && !t.due.After(time.Now()) &&
+			(by == "by-email" && t.email != "" && strings.EqualFold(t.email, value) || by == "by-phone" && t.phone != "" && digits(t.phone) == digits(value)) {
+			return t
+		}
+	}
+	return nil
+}
+
+// digits are those of a phone number, in the national form of +44.
+func digits(phone string) string {
+	kept := strings.Map(func(r rune) rune {
+		if r == '+' || r >= '0' && r <= '9' {
+			return r
+		}
+		return -1
+	}, phone)
+	if national, ok := strings.CutPrefix(kept, "+44"); ok {
+		return "0" + national
+	}
+	return kept
+}
+
+// withID finds a thing that exists.
+func (w *intakeWorld) withID(kind, id string) *thing {
+	i := slices.IndexFunc(w.things, func(t *thing) bool { return t.kind == kind && t.id == id })
+	if i < 0 {
+		return nil
+	}
+	return w.things[i]
+}
+
+// asked is what a creating call asks for; the thing is not there yet.
+func (w *intakeWorld) asked(rest []string, query url.Values, body []byte, v1 bool) (*thing, error) {
+	var p struct {
+		Ref, Email, Phone, FirstName             string
+		AdministratorID, ClaimName               string
+		Claimants                                []string
+		TemplateID, ActivityTemplateID, Status   string
+		WorkflowName, WorkflowTemplateIdentifier string
+		Attributes                               []struct{ TemplateID, ActivityAttributeTemplateID, StringValue string }
+	}
+	if err := json.Unmarshal(body, &p); err != nil {
+		return nil, err
+	}
+	people := "contacts"
+	if v1 {
+		people = "clients"
+	}
+	switch {
+	case rest[0] == people && len(rest) == 1:
+		if p.Ref == "" {
+			return nil, fmt.Errorf("a client for nobody: %s", body)
+		}
+		return &thing{kind: "client", key: folded(p.Ref), email: p.Email, phone: p.Phone}, nil
+	case rest[0] == "claims":
+		on := w.withID("client", p.AdministratorID)
+		key, claim, ok := strings.Cut(p.ClaimName, "/")
+		if on == nil || !ok || len(p.Claimants) != 1 || p.Claimants[0] != p.AdministratorID {
+			return nil, fmt.Errorf("a claim of nobody, or of two: %s", body)
+		}
+		return &thing{kind: "claim", key: folded(key), claim: claim, on: on}, nil
+	case rest[0] == people && len(rest) == 3 && rest[2] == "magic-link":
+		on := w.withID("client", rest[1])
+		if on == nil {
+			return nil, fmt.Errorf("a link for nobody: %s", rest[1])
+		}
+		return &thing{kind: "link", on: on}, nil
+	}
+	t := &thing{kind: "activity", template: p.TemplateID + p.ActivityTemplateID}
+	if v1 {
+		t.on = w.withID("client", rest[1])
+	} else if t.on = w.withID("client", query.Get("contactId")); t.on == nil {
+		t.on = w.withID("claim", query.Get("claimId"))
+	}
+	if t.on == nil || !slices.Contains(w.templates, strings.TrimPrefix(t.template, "t-")) || (p.Status == "Open") != (len(p.Attributes) == 0) {
+		return nil, fmt.Errorf("an activity on nothing, or of no template: %v %v %s", rest, query, body)
+	}
+	for _, a := range p.Attributes {
+		if strings.HasPrefix(a.TemplateID+a.ActivityAttributeTemplateID, "ref-") {
+			key, claim, _ := strings.Cut(a.StringValue, "/")
+			t.key, t.claim = folded(key), claim
+		}
+	}
+	if t.on.kind == "claim" && t.claim != t.on.claim {
+		return nil, fmt.Errorf("an activity of the claim %s on the claim %s", t.claim, t.on.claim)
+	}
+	return t, nil
+}
+
+// folded is a client key as the program compares keys, for keys that are plain.
+func folded(key string) string { return strings.ToLower(strings.TrimSpace(key)) }
+
+// post is a creating call.
+func (w *intakeWorld) post(rw http.ResponseWriter, r *http.Request, rest []string, body []byte, v1 bool) {
+	w.mu.Lock()
+	t, err := w.asked(rest, r.URL.Query(), body, v1)
+	if err != nil {
+		w.odd = append(w.odd, err.Error())
+		w.mu.Unlock()
+		reply(rw, 400, map[string]any{"message": err.Error()})
+		return
+	}
+	if o := t.client(); o.key != "" && t.key != "" && o.key != t.key {
+		w.odd = append(w.odd, fmt.Sprintf("the %s of %s goes to the client of %s", t.kind, t.key, o.key))
+	}
+	step := t.name()
+	w.attempts[step]++
+	w.posts++
+	went := noMishap
+	if w.plan != nil {
+		went = w.plan(step, w.attempts[step], t.kind)
+	}
+	w.calls = append(w.calls, creation{run: w.run, step: step, went: went})
+	t.run = w.run
+	var before, after func()
+	if w.onPost != nil {
+		before, after = w.onPost(w.posts)
+	}
+	w.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	w.answer(rw, r, t, went, after, v1)
+}
+
+// add creates a thing; mu is held.
+func (w *intakeWorld) add(t *thing) {
+	n := len(w.things) + 1
+	switch t.kind {
+	case "client":
+		t.id, t.url = fmt.Sprintf("c0000000-0000-4000-8000-%012d", n), fmt.Sprintf("https://claims.example.com/start/%d", n)
+	case "claim":
+		t.id = fmt.Sprintf("b0000000-0000-4000-8000-%012d", n)
+	case "activity":
+		t.id = fmt.Sprintf("a0000000-0000-4000-8000-%012d", n)
+	case "link":
+		t.id = fmt.Sprintf("https://claims.example.com/go/%d", n)
+	}
+	w.things = append(w.things, t)
+}
+
+// somebodyElse is a client whom somebody else creates.
+func (w *intakeWorld) somebodyElse(email, phone string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.add(&thing{kind: "client", email: email, phone: phone})
+}
+
+// answer carries a call out, as its mishap has it.
+func (w *intakeWorld) answer(rw http.ResponseWriter, r *http.Request, t *thing, went mishap, after func(), v1 bool) {
+	if !slices.Contains([]mishap{cutBefore, brokenBefore, tooMany, overtaken, refusedOnce}, went) {
+		w.mu.Lock()
+		if went == slowly || went == acceptedSlow {
+			t.due = time.Now().Add(slowness)
+		}
+		t.answered = went == noMishap
+		w.add(t)
+		w.mu.Unlock()
+	}
+	if after != nil {
+		after()
+	}
+	switch went {
+	case cutBefore, cutAfter:
+		panic(http.ErrAbortHandler)
+	case brokenAfter, brokenBefore, slowly:
+		reply(rw, 500, map[string]any{"message": "oops"})
+	case answeredLate:
+		<-r.Context().Done()
+	case overtaken:
+		w.somebodyElse(t.email, t.phone)
+		fallthrough
+	case tooMany:
+		rw.Header().Set("Retry-After", "0")
+		reply(rw, 429, map[string]any{})
+	case refusedOnce:
+		reply(rw, 400, map[string]any{"message": "not today"})
+	case accepted, acceptedSlow:
+		reply(rw, 202, map[string]any{})
+	case nameless:
+		reply(rw, 201, map[string]any{"status": "ok"})
+	case halfAnswer:
+		rw.Header().Set("Content-Length", "200")
+		rw.WriteHeader(201)
+		_, _ = rw.Write([]byte(`{"contactId":"c0`))
+		_ = http.NewResponseController(rw).Flush()
+		panic(http.ErrAbortHandler)
+	default:
+		reply(rw, 201, w.body(t, went == repeatedID, v1))
+	}
+}
+
+// body is a whole answer; with another the id is that of something else of the
+// kind, where there is any.
+func (w *intakeWorld) body(t *thing, another, v1 bool) map[string]any {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	show := t
+	if another {
+		for _, other := range w.things {
+			if other.kind == t.kind && other != t {
+				show = other
+			}
+		}
+	}
+	switch t.kind {
+	case "client":
+		if v1 {
+			return map[string]any{"clientId": show.id, "redirectUrl": show.url}
+		}
+		return map[string]any{"contactId": show.id}
+	case "claim":
+		return map[string]any{"claimId": show.id}
+	case "link":
+		return map[string]any{"redirectUrl": show.id}
+	}
+	return map[string]any{"status": "created"}
+}

@@ -1,0 +1,84 @@
+package reports_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+// Where Places says that a cell will be, it is in the workbook that is written:
+// whatever rows are missing, in whatever order a results workbook was sorted, and
+// with columns of ours anywhere in it.
+func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		columns := rapid.IntRange(1, 6).Draw(r, "columns")
+		var own []int
+		sheet := mapping.Sheet{Name: "Leads", HeaderRow: rapid.IntRange(1, 3).Draw(r, "header row")}
+		for c := range columns {
+			sheet.Header = append(sheet.Header, fmt.Sprint("column ", c))
+			if c > 0 && rapid.Bool().Draw(r, "ours") {
+				own = append(own, c)
+			}
+		}
+		places := &reports.Places{File: "a.results.xlsx", Own: own}
+		var records []mapping.Record
+		var results []importer.RowResult
+		row := sheet.HeaderRow
+		for range rapid.IntRange(0, 12).Draw(r, "rows") {
+			row += rapid.SampledFrom([]int{1, 1, 1, 2, 5}).Draw(r, "gap")
+			record := mapping.Record{Row: row, Source: rapid.SampledFrom([]int{0, 0, row, row + 3, 40 - row}).Draw(r, "source")}
+			for c := range columns {
+				text := fmt.Sprintf("cell %d of row %d", c, row)
+				record.Cells = append(record.Cells, mapping.Cell{Kind: mapping.TextCell, Raw: text, Shown: text})
+			}
+			records = append(records, record)
+			results = append(results, importer.RowResult{Row: row, Status: importer.DoneRow})
+			places.Note(record)
+		}
+		_, f := written(t, reports.Book{Sheet: sheet, Own: own, ClientIDHeader: "contactId", Records: each(records...), Rows: each(results...)})
+		for _, record := range records {
+			source := record.Source
+			if source == 0 {
+				source = record.Row
+			}
+			for c := range columns {
+				if slices.Contains(own, c) {
+					continue
+				}
+				at := places.At(c, record.Row)
+				if shown, err := f.GetCellValue(at.Sheet, at.Place); err != nil || shown != record.Cells[c].Raw || at.Row != source || at.File != "a.results.xlsx" {
+					r.Fatalf("column %d of row %d is said to be at %+v, where %q is (error %v)", c, record.Row, at, shown, err)
+				}
+			}
+			if at := places.At(-1, record.Row); at.Sheet != "Results" || at.Place != places.At(0, record.Row).Place[1:] {
+				r.Fatalf("row %d is said to be at %+v", record.Row, at)
+			}
+		}
+		for _, nowhere := range []int{0, sheet.HeaderRow, row + 1} {
+			if at := places.At(0, nowhere); at != (problem.Copy{}) {
+				r.Fatalf("row %d is not in the sheet, and is said to be at %+v", nowhere, at)
+			}
+		}
+	})
+}
+
+// A sheet of more rows than a workbook's sheet can have goes on in Results 2.
+func TestPlacesBeyondAFullSheet(t *testing.T) {
+	places := new(reports.Places)
+	for row := 2; row <= 1_048_579; row++ {
+		places.Note(mapping.Record{Row: row})
+	}
+	got := []problem.Copy{places.At(2, 1_048_576), places.At(2, 1_048_577), places.At(-1, 1_048_579)}
+	want := []problem.Copy{{Sheet: "Results", Place: "C1048576", Row: 1_048_576}, {Sheet: "Results 2", Place: "C2", Row: 1_048_577}, {Sheet: "Results 2", Place: "4", Row: 1_048_579}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
