@@ -61,7 +61,7 @@ func (p *program) link(ctx context.Context, where place, keys []string) error {
 	p.summary = &importer.Summary{}
 	for i, link := range links {
 		if ctx.Err() != nil && i > 0 {
-			return &interrupted{fmt.Sprintf("stopped by a signal after %d of %d links; from key %d on nothing was sent", i, len(links), i+1)}
+			return &interrupted{fmt.Sprintf("stopped by a signal after %d of %d links; no link was asked for from key %d on", i, len(links), i+1)}
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
