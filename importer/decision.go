@@ -18,6 +18,7 @@ const (
 	WasCreated Choice = "created"     // it exists: the run goes on behind it
 	NotCreated Choice = "not created" // it does not: the next run sends it once more
 	GiveUp     Choice = "give up"     // leave it: what depends on it is never sent
+	Undo       Choice = "undo"        // take a decision back: the step is uncertain again
 )
 
 // Decision is an operator's word on an uncertain step.

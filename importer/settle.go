@@ -22,17 +22,22 @@ type Settler struct {
 	// ActivityIDs tells that created activities need their ids, as the
 	// environment's wire.activity_id says.
 	ActivityIDs bool
+	// AnyID takes an id also where it looks like none of the known ids of its kind.
+	AnyID bool
 }
 
 const (
 	reasonOperatorCreated = "an operator found it in the service"
 	reasonOperatorAbsent  = "an operator found that it was not created"
 	reasonOperatorGaveUp  = "an operator gave it up"
+	reasonOperatorUndid   = "an operator took the decision back"
 )
 
 // Settle records decisions, durably: all of them, or none. Only steps that are
-// uncertain or parked can be decided; an id that another step holds already is
-// refused, because one of the two would be wrong. What is wrong with the
+// uncertain or parked can be decided, and those that were decided as created,
+// with a wrong id, while nothing was built on it; Undo is for steps that were
+// decided. An id that another step holds already is refused, because one of the
+// two would be wrong. What is wrong with the
 // decisions is a problem.List, sorted by place; any other error is the ledger's.
 func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	var found problem.List
@@ -78,6 +83,10 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 	switch {
 	case !ok || step.StepID != one.Step:
 		return ledger.Event{}, problem.New("unknown-step", "the ledger knows no such step").Hinted("claimsheet settle lists what is uncertain"), nil
+	case one.Decision.Choice == Undo || one.Decision.Choice == WasCreated && step.To == ledger.Done && isDecision(step):
+		if p, err := s.checkUndo(ctx, step); err != nil || p.Code != "" {
+			return ledger.Event{}, p, err
+		}
 	case step.To != ledger.Uncertain && step.To != ledger.Parked:
 		return ledger.Event{}, problem.New("not-uncertain", "the step is %s: only what is uncertain can be decided", step.To).
 			Hinted("claimsheet settle lists what is uncertain"), nil
@@ -91,6 +100,8 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 		event.To, event.Reason = ledger.Failed, reasonOperatorAbsent
 	case GiveUp:
 		event.To, event.Reason = ledger.GivenUp, reasonOperatorGaveUp
+	case Undo:
+		event.To, event.Reason = ledger.Uncertain, reasonOperatorUndid
 	default:
 		event.To, event.Reason = ledger.Done, reasonOperatorCreated
 		if step.Kind == ledger.KindLink {
@@ -103,10 +114,26 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 	return event, p, err
 }
 
-// checkHolder refuses an id that is another step's.
+// checkHolder refuses an id that is another step's, of whatever kind, and one
+// that looks like none of its kind.
 func (s Settler) checkHolder(ctx context.Context, event ledger.Event) (problem.Problem, error) {
 	if event.ID == "" {
 		return problem.Problem{}, nil
+	}
+	for _, kind := range []string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity} {
+		other := event
+		if other.Kind = kind; kind == event.Kind {
+			continue
+		}
+		if _, taken, err := s.Ledger.Holder(ctx, other); err != nil {
+			return problem.Problem{}, err
+		} else if taken {
+			return problem.New("id-taken", "the id is that of a %s, and the step makes a %s", kind, event.Kind).
+				Hinted("copy the id of the %s from the service", event.Kind), nil
+		}
+	}
+	if p, err := s.checkShape(ctx, event); err != nil || p.Code != "" {
+		return p, err
 	}
 	_, taken, err := s.Ledger.Holder(ctx, event)
 	if err != nil || !taken {

@@ -1,11 +1,11 @@
 package mapping
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"claimsheet/mapping/problem"
 )
@@ -31,9 +31,13 @@ func (d Draft) YAML() []byte {
 	w := &draftWriter{draft: d, columns: usableColumns(d.Headers), used: map[string]bool{}}
 	w.line("# A first mapping for %s, made by claimsheet init.", oneLine(strings.Join(d.Sources, ", ")))
 	w.line("# Names that say the same were put together; lines with DECIDE are guesses. Try it with claimsheet run --dry-run.")
-	if d.Name == emailSpace || d.Name == phoneSpace { // the names of key spaces
+	switch d.Name = oneLine(d.Name); d.Name {
+	case "":
+		d.Name = "leads"
+	case emailSpace, phoneSpace: // the names of key spaces
 		d.Name += " leads"
 	}
+	w.draft.Name = d.Name
 	w.line("name: %s   %swhat this campaign is called; it must not change once it has run", quote(d.Name), decide)
 	w.line("api: %s", d.API)
 	w.line("")
@@ -45,6 +49,16 @@ func (d Draft) YAML() []byte {
 	w.activities()
 	w.rest()
 	return []byte(w.String())
+}
+
+// Wrong is what claimsheet check would find wrong with the draft beside a sheet:
+// nothing, unless the sheet itself cannot be imported.
+func (d Draft) Wrong(sheet Sheet) problem.List {
+	m, found := Parse("the mapping", d.YAML())
+	if len(found) == 0 {
+		_, found = Bind(m, &sheet, d.Service, "2006-01-02")
+	}
+	return found
 }
 
 // draftWriter writes the draft's lines.
@@ -170,17 +184,43 @@ var bareWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*
 
 var yamlWords = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 
-// quote is a text as YAML has it. JSON's quotes are YAML's too.
+// quote is a text as YAML has it. What cannot be seen, or is no part of YAML, is
+// written by its number.
 func quote(s string) string {
 	if bareWord.MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
 		return s
 	}
-	data, err := json.Marshal(s)
-	if err != nil {
-		panic("mapping: a text that does not marshal: " + err.Error())
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r > 0xFFFF:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
 	}
-	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(problem.EscapeControls(data)))
+	b.WriteByte('"')
+	return b.String()
 }
 
-// oneLine keeps a name from a file to the line of its comment.
-func oneLine(s string) string { return strings.Join(strings.Fields(problem.OneLine(s)), " ") }
+// oneLine keeps a name from a file to the line of its comment, without what
+// cannot be seen.
+func oneLine(s string) string {
+	seen := func(r rune) rune {
+		if unicode.IsPrint(r) || unicode.IsSpace(r) {
+			return r
+		}
+		return -1
+	}
+	return strings.Join(strings.Fields(strings.Map(seen, problem.OneLine(s))), " ")
+}

@@ -12,7 +12,11 @@ var mappingFields = []field[Mapping]{
 	{"name", "the mapping's name: the scope of its claims and activities in the ledger", true,
 		func(p *parser, n *yaml.Node, m *Mapping) { m.Name = p.word(n, "name") }},
 	{"api", "the version of the interface: v1 or v2", true,
-		func(p *parser, n *yaml.Node, m *Mapping) { m.API = p.oneOf(n, "api", "v1", "v2") }},
+		func(p *parser, n *yaml.Node, m *Mapping) {
+			if m.API = p.oneOf(n, "api", "v1", "v2"); m.API.Text != n.Value {
+				m.API.Text = "" // every other version is as near to the one as to the other
+			}
+		}},
 	{"claim_type", "an entry of the environment's claim_types", false,
 		func(p *parser, n *yaml.Node, m *Mapping) { m.ClaimType = p.word(n, "claim_type") }},
 	{"sheet", "how the sheet is laid out", false,

@@ -40,7 +40,9 @@ func (p *parser) wrongAt(at Place, code, format string, args ...any) *problem.Pr
 }
 
 // object reads a YAML mapping by its table of fields. what names it in
-// messages: "the mapping", "client".
+// messages: "the mapping", "client". A key that is misspelt is reported once and
+// read as the one that was meant, so that what it seems to leave out is not
+// reported besides.
 func object[T any](p *parser, n *yaml.Node, what string, into *T, fields []field[T]) {
 	if !p.isKind(n, yaml.MappingNode, what, "a list of key: value pairs") {
 		return
@@ -49,8 +51,9 @@ func object[T any](p *parser, n *yaml.Node, what string, into *T, fields []field
 	for key, value := range p.pairs(n, what) {
 		f := find(fields, key.Value)
 		if f == nil {
-			unknownKey(p, key, what, fields)
-			continue
+			if f = unknownKey(p, key, what, fields); f == nil || seen[f.key] || hasKey(n, f.key) {
+				continue
+			}
 		}
 		seen[f.key] = true
 		if isNull(value) {
@@ -75,13 +78,26 @@ func find[T any](fields []field[T], key string) *field[T] {
 	return nil
 }
 
-func unknownKey[T any](p *parser, key *yaml.Node, what string, fields []field[T]) {
+// unknownKey reports a key, and gives the field that was most likely meant; nil
+// for none.
+func unknownKey[T any](p *parser, key *yaml.Node, what string, fields []field[T]) *field[T] {
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.key
 	}
 	found := p.wrong(key, "unknown-key", "unknown key “%s” in %s", key.Value, what)
 	found.Hint = nearestHint(key.Value, names)
+	meant, _ := problem.Nearest(key.Value, names)
+	return find(fields, meant)
+}
+
+func hasKey(n *yaml.Node, key string) bool {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return true
+		}
+	}
+	return false
 }
 
 // nearestHint suggests what was meant, or lists what there is.
@@ -173,7 +189,8 @@ func (p *parser) expression(n *yaml.Node, what string) Word {
 	return w
 }
 
-// oneOf reads a word of a closed set.
+// oneOf reads a word of a closed set. Another one is reported, and read as the
+// one that was meant; "" where that is not known.
 func (p *parser) oneOf(n *yaml.Node, what string, allowed ...string) Word {
 	w := p.word(n, what)
 	for _, a := range allowed {
@@ -185,7 +202,8 @@ func (p *parser) oneOf(n *yaml.Node, what string, allowed ...string) Word {
 		p.wrong(n, "unknown-value", "%s cannot be “%s”; expected %s", what, w.Text, orList(allowed)).
 			Hint = nearestHint(w.Text, allowed)
 	}
-	return Word{At: w.At}
+	meant, _ := problem.Nearest(w.Text, allowed)
+	return Word{Text: meant, At: w.At}
 }
 
 func (p *parser) boolean(n *yaml.Node, what string) bool {

@@ -103,7 +103,7 @@ func (m *Mapping) setDefaults() {
 		if a.On.Text == "" {
 			a.On.Text = "client"
 		}
-		if a.Status == "" {
+		if a.Status == "" && a.StatusAt == (Place{}) { // else it is an unknown one
 			a.Status = Submitted
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"claimsheet/apiclient"
+	"claimsheet/mapping/problem"
 )
 
 // The tables below, with those of keys_auth.go and keys_wire.go, are the
@@ -93,6 +94,16 @@ func keysOf(v value) func(func(key *yaml.Node, item value) bool) {
 			}
 		}
 	}
+}
+
+// means tells whether a key is there, be it misspelt.
+func means(v value, name string) bool {
+	for key := range keysOf(v) {
+		if meant, _ := problem.Nearest(shorten(key.Value), keyNames(environmentFields)); meant == name {
+			return true
+		}
+	}
+	return false
 }
 
 func hasKey(v value, name string) bool {

@@ -29,7 +29,7 @@ func (r *reader) environment(key *yaml.Node, v value) Environment {
 	if e.Sandbox {
 		return e
 	}
-	if (v.Kind == yaml.MappingNode || isNull(v.Node)) && !hasKey(v, "base_url") {
+	if (v.Kind == yaml.MappingNode || isNull(v.Node)) && !means(v, "base_url") {
 		r.wrong(key, "missing-key", "environment “%s” needs “base_url”: what the service document calls {base_url}", shorten(key.Value))
 	}
 	for _, h := range e.headers {

@@ -71,7 +71,9 @@ func (r *reader) position(line, column int) problem.Where {
 }
 
 // readObject reads a YAML mapping by its table of fields. An empty value is an
-// empty mapping: all of its keys may have been commented out.
+// empty mapping: all of its keys may have been commented out. A key that is
+// misspelt is reported once and read as the one that was meant, so that what it
+// seems to leave out is not reported besides.
 func readObject[T any](r *reader, v value, fields []field[T], into *T) {
 	for key, item := range r.pairs(v) {
 		if f := find(fields, key.Value); f != nil {
@@ -79,6 +81,10 @@ func readObject[T any](r *reader, v value, fields []field[T], into *T) {
 			continue
 		}
 		r.unknown(key, "unknown-key", "unknown key “"+shorten(key.Value)+"”", keyNames(fields))
+		if meant, _ := problem.Nearest(shorten(key.Value), keyNames(fields)); meant != "" && !hasKey(v, meant) {
+			item.key = meant
+			find(fields, meant).read(r, item, into)
+		}
 	}
 }
 

@@ -106,9 +106,9 @@ func tooFewRows(p *part, least int) error {
 		Hinted("nothing was sent; look at the export")}
 }
 
-// incomplete is a problem by which the run could not be made (exit code 3),
+// incomplete is a problem, or a list of them, by which the run could not be made (exit code 3),
 // though nothing is wrong with how it was asked for.
-type incomplete struct{ problem.Problem }
+type incomplete struct{ error }
 
-// Unwrap lets the problem be shown with its hint.
-func (i *incomplete) Unwrap() error { return i.Problem }
+// Unwrap lets the problems be shown with their hints.
+func (i *incomplete) Unwrap() error { return i.error }

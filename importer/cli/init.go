@@ -49,7 +49,7 @@ func (p *program) initCommand() *cli.Command {
 			if c.IsSet("header-row") && row < 1 {
 				return problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
 			}
-			draft, err := draftOf(sheets, row)
+			draft, read, err := draftOf(sheets, row)
 			if err != nil {
 				return err
 			}
@@ -65,6 +65,9 @@ func (p *program) initCommand() *cli.Command {
 				}
 				draft.API, draft.Service = a.api, a.service
 			}
+			if err := fits(draft, read); err != nil {
+				return err
+			}
 			return p.writeDraft(draft, c.String("out"))
 		},
 	}
@@ -72,53 +75,69 @@ func (p *program) initCommand() *cli.Command {
 
 // draftOf reads the headers of the sheets, which are in one row of all of them.
 // headerRow is that row; 0 takes the one that the first sheet's rows show.
-func draftOf(paths []string, headerRow int) (mapping.Draft, error) {
+func draftOf(paths []string, headerRow int) (mapping.Draft, []mapping.Sheet, error) {
 	stem := filepath.Base(paths[0])
 	d := mapping.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem)), HeaderRow: headerRow}
 	var found problem.List
+	var all []mapping.Sheet
 	for i, path := range paths {
-		header, row, err := headerOf(path, d.HeaderRow)
+		read, err := headerOf(path, d.HeaderRow)
 		if p, ok := errors.AsType[problem.Problem](err); ok {
 			found = append(found, p)
 			continue
 		}
 		if err != nil {
-			return d, err
+			return d, nil, err
 		}
+		if len(paths) > 1 {
+			read.Book = filepath.Base(path)
+		}
+		all = append(all, read)
 		d.Sources = append(d.Sources, filepath.Base(path))
 		if i == 0 {
-			d.Headers, d.HeaderRow = header, row
+			d.Headers, d.HeaderRow = read.Header, read.HeaderRow
 		}
-		d.Headers = slices.DeleteFunc(slices.Clone(d.Headers), func(h string) bool { return !slices.Contains(header, h) })
+		d.Headers = slices.DeleteFunc(slices.Clone(d.Headers), func(h string) bool { return !slices.Contains(read.Header, h) })
 	}
 	if err := found.Err(); err != nil {
-		return d, err
+		return d, nil, err
 	}
 	if d.HeaderRow == 1 && headerRow == 0 {
 		d.HeaderRow = 0 // as mappings have it unsaid
 	}
 	if !d.Usable() {
-		return d, problem.At(problem.Where{File: paths[0]}, "no-columns", "there is no column that a mapping could name").
+		return d, nil, problem.At(problem.Where{File: paths[0]}, "no-columns", "there is no column that a mapping could name").
 			Hinted("each column needs a header of its own in one row, which --header-row names; of several sheets, the same in all")
 	}
-	return d, nil
+	return d, all, nil
+}
+
+// fits finds what a check of the mapping would find: headers that no mapping can
+// help, such as those of Claimsheet's own columns.
+func fits(d mapping.Draft, sheets []mapping.Sheet) error {
+	var found problem.List
+	for _, s := range sheets {
+		found = append(found, d.Wrong(s)...)
+	}
+	return found.Err()
 }
 
 // headerOf reads the headers in a row; 0 finds the row.
-func headerOf(path string, row int) (header []string, at int, err error) {
+func headerOf(path string, row int) (mapping.Sheet, error) {
 	if err := refuseResults(path, path); err != nil {
-		return nil, 0, err
+		return mapping.Sheet{}, err
 	}
 	if row == 0 {
+		var err error
 		if row, err = findHeader(path); err != nil {
-			return nil, 0, err
+			return mapping.Sheet{}, err
 		}
 	}
 	r, err := sheet.Open(path, sheet.Options{HeaderRow: row})
 	if err != nil {
-		return nil, 0, err
+		return mapping.Sheet{}, err
 	}
-	return r.Sheet().Header, row, r.Close()
+	return r.Sheet(), r.Close()
 }
 
 // findHeader is the row that most likely holds a sheet's headers: the first that

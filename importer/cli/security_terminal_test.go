@@ -49,7 +49,7 @@ func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 		{"settle", "-m", mapping}, {"settle", "-m", mapping, "--created", hostile}, {"report", "-m", mapping, hostile},
 		{hostile}, {"run", "--" + hostile}, {"check", "-m", s.path(hostile)},
 	} {
-		out, diagnostics := printed(t, args...)
+		out, diagnostics, _ := printed(t, args...)
 		for _, text := range []string{out, diagnostics} {
 			if line := obeyed(text); line != "" {
 				t.Errorf("%q prints %q", args, line)
@@ -65,12 +65,12 @@ func TestP9_DataIsEscaped(t *testing.T) {
 	s := newScene(t, stepThree, leads(1))
 	named := s.path("x\u009b31m\u202e.xlsx")
 	writeSheet(t, named, header, leads(1))
-	out, diagnostics := printed(t, "run", "-m", s.path("mapping.yaml"), "--json", named)
+	out, diagnostics, _ := printed(t, "run", "-m", s.path("mapping.yaml"), "--json", named)
 	var summary struct{ Results string }
 	if err := json.Unmarshal([]byte(out), &summary); err != nil || !strings.Contains(summary.Results, "x\u009b31m\u202e.results.xlsx") {
 		t.Errorf("%v, %q\n%s", err, out, diagnostics)
 	}
-	if _, diagnostics := printed(t, "init", "-o", s.path("first.yaml"), named); diagnostics != "" {
+	if _, diagnostics, _ := printed(t, "init", "-o", s.path("first.yaml"), named); diagnostics != "" {
 		t.Error(diagnostics)
 	}
 	text, err := os.ReadFile(s.path("first.yaml"))
@@ -81,9 +81,9 @@ func TestP9_DataIsEscaped(t *testing.T) {
 }
 
 // printed is what a command prints, whatever it comes to.
-func printed(t *testing.T, args ...string) (out, diagnostics string) {
+func printed(t *testing.T, args ...string) (out, diagnostics string, code int) {
 	t.Helper()
 	var o, e strings.Builder
-	cli.Main(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &o, Err: &e, Env: func(string) string { return "" }})
-	return o.String(), e.String()
+	code = cli.Main(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &o, Err: &e, Env: func(string) string { return "" }})
+	return o.String(), e.String(), code
 }

@@ -13,21 +13,28 @@ import (
 )
 
 // settlements are what the words behind the flags ask for: decisions, and what
-// they are about. Problems name words by their place: they may be e-mail
+// they are about, which is what is uncertain, and where the decision is Undo or
+// corrects an id what was decided. Problems name words by their place: they may be e-mail
 // addresses or redirect urls.
-func (o settleOptions) settlements(ctx context.Context, d *desk, doubts []importer.Doubt) ([]importer.Settlement, []importer.Doubt, error) {
+func (o settleOptions) settlements(ctx context.Context, d *desk, doubts, decided []importer.Doubt) ([]importer.Settlement, []importer.Doubt, error) {
 	decision := importer.Decision{Choice: o.choice}
 	var found problem.List
 	var about []importer.Doubt
 	for i, word := range o.words {
 		named := naming(doubts, word)
+		if len(named) == 0 || o.choice == importer.Undo {
+			named = naming(decided, word)
+		}
 		switch {
 		case len(named) == 1:
 			about = append(about, named[0])
 			continue
 		case len(named) > 1:
-			found = append(found, problem.New("ambiguous-step", "%s is uncertain more than once", o.wordName(i)).
-				Hinted("use the number of the list: %s", numbersOf(named)))
+			hint := "use the number of the list: " + numbersOf(named)
+			if !isUndecided(named[0]) {
+				hint = "write CLIENT-KEY:NAME"
+			}
+			found = append(found, problem.New("ambiguous-step", "%s names %d steps", o.wordName(i), len(named)).Hinted("%s", hint))
 			continue
 		}
 		old, err := d.oldNumber(ctx, word)
@@ -39,6 +46,9 @@ func (o settleOptions) settlements(ctx context.Context, d *desk, doubts []import
 				Hinted("claimsheet settle lists what is uncertain now"))
 		case o.choice == importer.WasCreated && decision.Value == "":
 			decision.Value = word
+		case o.choice == importer.Undo:
+			found = append(found, problem.New("unknown-step", "%s is not a step of the environment “%s” that was decided, and not sent since", o.wordName(i), d.setup.env.Name).
+				Hinted("write CLIENT-KEY:NAME, as the decision was printed; claimsheet history CLIENT-KEY tells what happened"))
 		default:
 			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), d.setup.env.Name).
 				Hinted("claimsheet settle lists what is uncertain"))

@@ -246,6 +246,9 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 		}
 		service.Templates = append(service.Templates, known)
 	}
+	if s.mapping.File != "" {
+		s.warnings = append(s.warnings, mapping.StrayTemplateIDs(s.mapping, service)...)
+	}
 	return service, nil
 }
 

@@ -31,6 +31,32 @@ func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Un
 		ORDER BY at, last`, environment)
 }
 
+// Decided are the steps of an environment whose latest event came about by an
+// operator, the latest first. Their Number is that of this event.
+func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
+	return stream(ctx, l.read, func(rows *sql.Rows) (Unsettled, error) {
+		var u Unsettled
+		names, facts := stepTargets(&u.Step)
+		err := rows.Scan(slices.Concat([]any{&u.Number}, names, facts)...)
+		return u, err
+	}, `
+		SELECT last, `+stepColumns+` FROM step_now
+		WHERE via = ? AND state IN ('done', 'failed', 'given up') AND environment = ?
+		ORDER BY last DESC`, ViaOperator, environment)
+}
+
+// IDs are the ids that steps of a kind are done with in an environment, the
+// newest first, n at most.
+func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]string, error) {
+	return gather(stream(ctx, l.read, func(rows *sql.Rows) (id string, err error) {
+		err = rows.Scan(&id)
+		return id, err
+	}, `
+		SELECT s.created FROM steps s JOIN owners o ON o.id = s.owner
+		WHERE s.kind = ? AND s.state = 'done' AND s.created <> '' AND o.environment = ?
+		ORDER BY s.id DESC LIMIT ?`, kind, environment, n))
+}
+
 // UndecidedClients are the client steps of an environment of which nobody knows
 // yet whether the client was created: uncertain, parked, or left in flight by a
 // run that was killed. Those that were asked for first come first.

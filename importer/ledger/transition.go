@@ -83,6 +83,12 @@ var rules = []rule{
 	{from: Parked, to: Failed, via: []string{ViaEmergency}},
 	{from: Parked, to: NotSent, via: []string{ViaEmergency}},
 
+	// A decision that is taken back. The caller sees to it that it was one, and
+	// that nothing was built on it.
+	{from: Done, to: Uncertain, via: []string{ViaOperator}},
+	{from: Failed, to: Uncertain, via: []string{ViaOperator}},
+	{from: GivenUp, to: Uncertain, via: []string{ViaOperator}},
+
 	{from: GivenUp, to: Done, via: []string{ViaOperator}},
 	{from: GivenUp, to: Failed, via: []string{ViaOperator}}, // opened again
 }
@@ -122,6 +128,9 @@ func next(c current, e Event, id int64) (current, error) {
 	if e.To == Intent { // a new attempt: an earlier one's answer is no answer to it
 		c.attempts++
 		c.answered, c.created, c.url = 0, "", ""
+	}
+	if e.To == Uncertain && e.Via == ViaOperator { // what was decided is no longer so
+		c.created, c.url = "", ""
 	}
 	if len(e.Data) > 0 || e.Digest != "" {
 		c.asked = id
