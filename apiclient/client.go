@@ -75,6 +75,9 @@ func New(cfg Config) (*Client, error) {
 		alone.DisableKeepAlives = true
 		wire, fresh, c.dial = own, alone, func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
 	}
+	if cfg.Secrets != nil {
+		c.secrets.know(cfg.Secrets())
+	}
 	c.pace = newPace(cfg.RequestsPerSecond, cfg.Adaptive)
 	c.chain = c.assemble(wire, fresh)
 	return c, nil
