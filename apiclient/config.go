@@ -29,6 +29,10 @@ type Config struct {
 	// not help. It may be called from several goroutines, which may all have been
 	// refused for one and the same credential. Its errors are as Authorize's.
 	Renew func(ctx context.Context, refused *http.Request) (renewed bool, err error)
+	// Secrets tells what else must not be shown or kept of an answer that repeats
+	// it: secrets that no request to the service carries, such as the one by which
+	// tokens are fetched. nil for none. (A func, so that a Config can be printed.)
+	Secrets func() []string
 	// TLS holds the client certificate and the own CA, if any.
 	TLS *tls.Config
 	// Timeout is how long a POST may wait for the answer's head; 0 means 120 s.

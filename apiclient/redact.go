@@ -17,12 +17,26 @@ import (
 // be found in words that have nothing to do with it.
 const shortSecret = 6
 
-// secrets are the credentials that requests have carried, in every spelling in
-// which an answer may repeat them. It is safe for concurrent use.
+// keptCredentials is how many values of a header are looked for: a token's, and
+// that of the one before, which an answer under way may still repeat.
+const keptCredentials = 2
+
+// secrets are the credentials that requests have carried, and those that lead to
+// them, in every spelling in which an answer may repeat them. It is safe for
+// concurrent use.
 type secrets struct {
-	mu    sync.Mutex
-	known map[string]bool // by header value
-	all   []string        // what is looked for, the longest first
+	mu      sync.Mutex
+	fixed   []string            // what no request carries, such as a client secret
+	carried map[string][]string // the last values of each header, the latest last
+	all     []string            // what is looked for, the longest first
+}
+
+// know takes up secrets that no request carries.
+func (s *secrets) know(values []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fixed = values
+	s.spell()
 }
 
 // learn takes the headers that were put on a request as credentials: those of
@@ -30,32 +44,35 @@ type secrets struct {
 func (s *secrets) learn(before, after http.Header) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	news := false
 	for name, values := range after {
 		for _, value := range values {
-			if s.known[value] || slices.Contains(before[name], value) {
+			if slices.Contains(s.carried[name], value) || slices.Contains(before[name], value) {
 				continue
 			}
-			if s.known == nil {
-				s.known = map[string]bool{}
+			if s.carried == nil {
+				s.carried = map[string][]string{}
 			}
-			s.known[value] = true
-			s.add(value)
+			last := append(s.carried[name], value)
+			s.carried[name] = last[max(0, len(last)-keptCredentials):]
+			news = true
 		}
+	}
+	if news {
+		s.spell()
 	}
 }
 
-// add takes up a header's value, and what is inside it.
-func (s *secrets) add(value string) {
-	parts := []string{value}
-	if scheme, rest, ok := strings.Cut(value, " "); ok {
-		parts = append(parts, rest)
-		if plain, err := base64.StdEncoding.DecodeString(rest); err == nil && scheme == "Basic" {
-			_, password, _ := strings.Cut(string(plain), ":")
-			parts = append(parts, string(plain), password)
+// spell makes all anew. mu is held.
+func (s *secrets) spell() {
+	parts := slices.Clone(s.fixed)
+	for _, values := range s.carried {
+		for _, value := range values {
+			parts = append(parts, credentialParts(value)...)
 		}
 	}
 	spellings := map[string]bool{}
-	for _, part := range append(s.all, parts...) {
+	for _, part := range parts {
 		inJSON, _ := json.Marshal(part) // strings always have a JSON form
 		unescaped := encode(part)
 		for _, spelling := range []string{part, url.QueryEscape(part), url.PathEscape(part),
@@ -66,6 +83,19 @@ func (s *secrets) add(value string) {
 		}
 	}
 	s.all = slices.SortedFunc(maps.Keys(spellings), func(a, b string) int { return len(b) - len(a) })
+}
+
+// credentialParts are a header's value and what is inside it.
+func credentialParts(value string) []string {
+	parts := []string{value}
+	if scheme, rest, ok := strings.Cut(value, " "); ok {
+		parts = append(parts, rest)
+		if plain, err := base64.StdEncoding.DecodeString(rest); err == nil && scheme == "Basic" {
+			_, password, _ := strings.Cut(string(plain), ":")
+			parts = append(parts, string(plain), password)
+		}
+	}
+	return parts
 }
 
 // cover replaces the secrets in an answer's body.
@@ -109,6 +139,7 @@ func coverFullURLs(body []byte) []byte {
 // without the credentials that we sent, and without links.
 func (c *Client) forShow(a Answer) Answer {
 	a.Body = coverURLs(c.secrets.cover(a.Body))
+	a.ContentType = string(c.secrets.cover([]byte(a.ContentType)))
 	return a
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -75,6 +76,46 @@ func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 	v := c.Create(t.Context(), createContact(c))
 	if diff := cmp.Diff("no such postcode for acme-limited, see https://help.example.com/***", v.Detail); diff != "" {
 		t.Errorf("detail (-want +got):\n%s", diff)
+	}
+}
+
+// However often a token is renewed, what is looked for does not grow: the last
+// two are covered, and so is a secret that no request carries.
+func TestRenewedTokensAreCovered(t *testing.T) {
+	token := func(n int) string { return fmt.Sprintf(`t0ken<"%d"&+/%s>`, n, strings.Repeat(`\"%`, 40)) }
+	n, say := 0, ""
+	cfg := config(apiclient.V2)
+	cfg.Secrets = func() []string { return []string{"canary<secret>"} }
+	cfg.Authorize = func(_ context.Context, req *http.Request) error {
+		req.Header.Set("Authorization", "Bearer "+token(n))
+		return nil
+	}
+	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(422)
+		_ = json.NewEncoder(w).Encode(map[string]string{"message": say})
+	}))
+	c := client(t, cfg)
+	var before, after runtime.MemStats
+	for n = 1; n <= 200; n++ {
+		if n == 20 {
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+		}
+		say = "ok"
+		c.Create(t.Context(), createContact(c))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 1<<20 {
+		t.Errorf("180 renewals took %d KiB", grown>>10)
+	}
+	for _, secret := range []string{token(n - 1), token(n - 2), "canary<secret>"} {
+		n = 200
+		say = "no " + secret + " here"
+		v := c.Create(t.Context(), createContact(c))
+		if diff := cmp.Diff("no *** here", v.Detail); diff != "" || !strings.Contains(string(v.Answer), `"no *** here"`) {
+			t.Errorf("%s, kept %s", diff, v.Answer)
+		}
 	}
 }
 

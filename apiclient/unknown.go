@@ -58,6 +58,7 @@ func (c *Client) noteUnknown(r Request, a Answer, means string) {
 	if _, ruled := c.ruleFor(a); ruled || a.Status == 0 || slices.Contains(wellKnown, a.Status) {
 		return
 	}
+	a = c.forShow(a)
 	u := Unknown{Status: a.Status, Route: r.Method + " " + r.Route, Shape: shapeOf(a).String(), Means: means}
 	if doc, ok := document(a.Body); ok && form(doc) == "object" {
 		if fields := fieldNames(doc); len(fields) > 0 {

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"claimsheet/apiclient"
 	"claimsheet/mapping"
 )
@@ -31,6 +33,8 @@ type acquaintances struct {
 	first   time.Duration // as in Patiently
 	now     func() time.Time
 	dogged  bool // goes on with the next client though the service answers none
+
+	learning singleflight.Group // by the kind of look-up
 
 	mu     sync.Mutex
 	learnt map[apiclient.By]bool

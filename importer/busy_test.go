@@ -3,9 +3,12 @@ package importer_test
 import (
 	"fmt"
 	"iter"
+	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,10 +29,32 @@ claims: [{key: Claim, name: "Loan {Claim}"}]
 
 var busySheet = mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Claim"}}
 
-// busyRun carries out the plans of some clients, four side by side, by the
-// bubble's clock. busy says whether the service asks a request that arrives at
-// that time to come back in a second.
+// busyRun carries out the plans of some clients by the bubble's clock. busy says
+// whether the service asks a request that arrives at that time to come back in
+// a second.
 func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration) bool) (service *oracle.Server, summary importer.Summary, took time.Duration) {
+	t.Helper()
+	start := time.Now()
+	var mu sync.Mutex
+	service, summary = jobRun(t, clients, func(service http.Handler) http.RoundTripper {
+		return apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			is := busy(r.Method, time.Since(start))
+			mu.Unlock()
+			if is {
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusTooManyRequests)
+				return
+			}
+			service.ServeHTTP(w, r)
+		}))
+	})
+	return service, summary, time.Since(start)
+}
+
+// jobRun carries out the plans of some clients, four side by side, at a service
+// that is reached by a transport.
+func jobRun(t *testing.T, clients int, transport func(service http.Handler) http.RoundTripper) (service *oracle.Server, summary importer.Summary) {
 	t.Helper()
 	m, problems := mapping.Parse("m.yaml", []byte(busyMapping))
 	if len(problems) > 0 {
@@ -49,21 +74,8 @@ func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration)
 		t.Fatal(err)
 	}
 	service = oracle.New()
-	start := time.Now()
-	var mu sync.Mutex
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		is := busy(r.Method, time.Since(start))
-		mu.Unlock()
-		if is {
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
-		}
-		service.ServeHTTP(w, r)
-	})
 	client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
-		NotFound: apiclient.DefaultNotFound(), Transport: apiclient.InProcess(handler)})
+		NotFound: apiclient.DefaultNotFound(), Transport: transport(service)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +85,7 @@ func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration)
 		t.Errorf("the run stopped: %v", err)
 	}
 	summary, _, _ = job.Summary(false)
-	return service, summary, time.Since(start)
+	return service, summary
 }
 
 func busyPlans(b *mapping.Binding, clients int) iter.Seq2[mapping.Plan, error] {
@@ -130,4 +142,48 @@ func TestMinutesOfBeingAskedToWait(t *testing.T) {
 			})
 		})
 	}
+}
+
+// unreached is a transport that cannot connect for the first POSTs, and answers
+// late.
+type unreached struct {
+	next  http.RoundTripper
+	away  *int // how many POSTs are left for which there is no connection
+	mu    *sync.Mutex
+	posts *[]string // the paths of the others, as they leave
+}
+
+func (u unreached) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method == http.MethodGet {
+		return u.next.RoundTrip(req)
+	}
+	u.mu.Lock()
+	if *u.away > 0 {
+		*u.away--
+		u.mu.Unlock()
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
+	*u.posts = append(*u.posts, req.URL.Path)
+	u.mu.Unlock()
+	time.Sleep(time.Second)
+	return u.next.RoundTrip(req)
+}
+
+// Only a request that reached the service shows whether mapping and environment
+// are right for all: where the first client's never left this machine, the next
+// client goes first, alone.
+func TestAClientWhoWasNotReachedProvesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		away, posts := 5, []string(nil)
+		var mu sync.Mutex
+		_, summary := jobRun(t, 8, func(service http.Handler) http.RoundTripper {
+			return unreached{apiclient.InProcess(service), &away, &mu, &posts}
+		})
+		if summary.Rows.Done != 7 || summary.Rows.Failed != 1 {
+			t.Errorf("rows %+v", summary.Rows)
+		}
+		if len(posts) < 4 || !strings.HasSuffix(posts[1], "/claims") || !strings.HasSuffix(posts[2], "/magic-link") {
+			t.Errorf("the first client that was reached was not alone: %q", posts[:min(len(posts), 6)])
+		}
+	})
 }

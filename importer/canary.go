@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// canary lets one client go first: until a client is through for whom something
-// was sent, nothing is sent for another. A pointer of the environment or a
+// canary lets one client go first: until a client is through for whom the
+// service has answered a request that creates something, nothing is sent for
+// another. A pointer of the environment or a
 // mapping that is wrong for all shows on one of them. The zero canary lets the
 // first come.
 type canary struct {
@@ -37,21 +38,22 @@ func (c *canary) enter(ctx context.Context, e *errand) {
 	}
 }
 
-// leads tells that something was sent for an errand's client before any other.
+// leads tells that the service has answered for an errand's client before any
+// other.
 func (c *canary) leads(e *errand) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.leader == e && e.sent > 0
+	return c.leader == e && e.answered
 }
 
-// leave ends an errand's going first, if it did. Where nothing was sent for its
-// client after all, the next one goes first.
+// leave ends an errand's going first, if it did. Where nothing reached the
+// service for its client after all, the next one goes first.
 func (c *canary) leave(e *errand) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.leader != e {
 		return
 	}
-	c.leader, c.proven = nil, e.sent > 0
+	c.leader, c.proven = nil, e.answered
 	close(c.ended)
 }

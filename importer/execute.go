@@ -22,6 +22,8 @@ type errand struct {
 	pace    *patience            // with which the client is sent again
 	sent    int                  // creating requests that went out, whatever came of them
 	reused  bool                 // a look-up found the client, and nothing was sent to create it
+
+	answered bool // the service has answered a creating request
 }
 
 // carryOut does what is missing of a plan. An error means that the run cannot
@@ -114,6 +116,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		verdict, err := e.weigh(d, e.job.Service.Create(turn, e.job.request(d.step, e.known)))
 		leave()
+		e.answered = e.answered || verdict.Status != 0
 		taken := false
 		if err == nil {
 			verdict, taken, err = e.takeAnswer(d, verdict)

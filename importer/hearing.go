@@ -54,15 +54,24 @@ func (a *acquaintances) attempts() int {
 	return maxAttempts
 }
 
+// learn finds out what an answer that finds nobody looks like, once for each kind
+// of look-up. Workers that need the same kind wait for the one that asks; the
+// others do not.
 func (a *acquaintances) learn(ctx context.Context, by apiclient.By) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.learnt[by] {
-		return nil
-	}
-	err := askAgain(ctx, a.attempts(), a.first, func() error { return a.service.LearnAbsent(ctx, by) })
-	a.learnt[by] = err == nil
-	return a.listen(err)
+	_, err, _ := a.learning.Do(string(by), func() (any, error) {
+		a.mu.Lock()
+		learnt, attempts := a.learnt[by], a.attempts()
+		a.mu.Unlock()
+		if learnt {
+			return nil, nil
+		}
+		err := askAgain(ctx, attempts, a.first, func() error { return a.service.LearnAbsent(ctx, by) })
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.learnt[by] = err == nil
+		return nil, a.listen(err)
+	})
+	return err
 }
 
 // answered tells that the service has answered a look-up.

@@ -17,6 +17,7 @@ type resolver struct {
 	ctx      context.Context
 	dir      string
 	problems problem.List
+	secrets  []Secret // all that were fetched from elsewhere
 }
 
 // secret fetches a secret; the empty one when it cannot be had.
@@ -25,7 +26,20 @@ func (r *resolver) secret(ref reference) Secret {
 	if err != nil {
 		r.note(problem.At(ref.where, "secret", "“%s”: %s", ref.key, err))
 	}
-	return NewSecret(value)
+	secret := NewSecret(value)
+	if ref.source != literal && err == nil {
+		r.secrets = append(r.secrets, secret)
+	}
+	return secret
+}
+
+// reveal is what apiclient.Config.Secrets takes.
+func (r *resolver) reveal() []string {
+	var values []string
+	for _, s := range r.secrets {
+		values = append(values, s.Reveal())
+	}
+	return values
 }
 
 func (r *resolver) note(problems ...problem.Problem) {

@@ -36,6 +36,8 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 	p.Out, p.Err = &cleanWriter{stdio.Out}, &cleanWriter{stdio.Err}
 	err := p.command(ctx, args)
 	switch {
+	case errors.As(err, new(*interrupted)):
+		sayError(p.Err, err)
 	case errors.Is(err, context.Canceled):
 		sayError(p.Err, errors.New("stopped by a signal; nothing was sent"))
 	case err != nil:
@@ -45,6 +47,14 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 	p.ended(ctx, code, err)
 	return code
 }
+
+// interrupted is how far a command came that a signal stopped.
+type interrupted struct{ said string }
+
+func (i *interrupted) Error() string { return i.said }
+
+// Unwrap makes it the end of a context.
+func (i *interrupted) Unwrap() error { return context.Canceled }
 
 // command runs a command. A panic of it is an error like others, so that its
 // end is told of all the same.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"claimsheet/importer/oracle"
 )
@@ -136,5 +137,44 @@ func TestLostLedgerWhileTheServiceIsIll(t *testing.T) {
 	s.oracle.Play(nil)
 	if p := s.mustRun(3); len(p.posts()) > 0 || !strings.Contains(p.err, "--new-ledger") {
 		t.Errorf("posts %v\n%s", p.posts(), p.err)
+	}
+}
+
+// TestOneLookUpHoldsUpNoOther: while it takes long to find out how the service
+// says that it knows no such phone number, clients who are looked up by e-mail
+// go on.
+func TestOneLookUpHoldsUpNoOther(t *testing.T) {
+	rows := leads(3)
+	rows[1][0] = nil
+	s := newScene(t, `
+name: a
+api: v2
+client:
+  key: First name
+  lookup: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB, format: e164}}
+  fields: {email: E-mail, firstName: First name, phone: {column: Mobile, type: Phone, region: GB}}
+`, rows)
+	s.oracle.KeyField = "firstName"
+	through, phone := make(chan struct{}), make(chan struct{})
+	var asked, closed sync.Once
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		switch {
+		case strings.Contains(c.Path, "/by-phone/"):
+			asked.Do(func() {
+				close(phone)
+				time.AfterFunc(5*time.Second, func() { closed.Do(func() { close(through) }) })
+			})
+			return oracle.Fault{Until: through}
+		case strings.Contains(c.Path, "/by-email/c3"):
+			return oracle.Fault{Until: phone}
+		case c.Step == "link Ann3":
+			closed.Do(func() { close(through) })
+		}
+		return oracle.Fault{}
+	})
+	start := time.Now()
+	s.mustRun(0, "--concurrency", "4", "--new-ledger")
+	if took := time.Since(start); took > 4*time.Second {
+		t.Errorf("the clients with an e-mail address waited for the look-up by phone: %v", took)
 	}
 }

@@ -56,6 +56,7 @@ var doors = map[string][]string{
 	"golang.org/x/text/unicode/norm":  {"mapping"},
 	"golang.org/x/oauth2":             {"apiclient/environment"},
 	"golang.org/x/sync/errgroup":      {"importer"},
+	"golang.org/x/sync/singleflight":  {"importer"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
 	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/oracle", "reports"},
 }

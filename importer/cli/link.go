@@ -60,11 +60,17 @@ func (p *program) link(ctx context.Context, where place, keys []string) error {
 	relinker := importer.Relinker{Ledger: d.known, Service: service, Run: d.run}
 	p.summary = &importer.Summary{}
 	for i, link := range links {
+		if ctx.Err() != nil && i > 0 {
+			return &interrupted{fmt.Sprintf("stopped by a signal after %d of %d links; no link was asked for from key %d on", i, len(links), i+1)}
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		o, err := relinker.Relink(ctx, link.step, link.clientID)
 		if err != nil {
+			if i > 0 {
+				fmt.Fprintf(p.Err, "claimsheet: %d of %d links were asked for before this\n", i, len(links))
+			}
 			return err
 		}
 		p.summary.Rows.Add(o.Status)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -177,11 +178,17 @@ func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
 	s.keepsWorkbook("a rerun that has nothing to keep", func() outcome { return s.rerun() }, "")
 }
 
+func (s *rerunScene) glob(pattern string) []string {
+	s.t.Helper()
+	found, err := filepath.Glob(s.path(pattern))
+	must(s.t, err)
+	return found
+}
+
 // aside is the one edited workbook that is kept.
 func (s *rerunScene) aside() string {
 	s.t.Helper()
-	kept, err := filepath.Glob(s.path("leads.results-*.xlsx"))
-	must(s.t, err)
+	kept := s.glob("leads.results-*.xlsx")
 	if len(kept) != 1 {
 		s.t.Fatalf("%d edited workbooks are kept", len(kept))
 	}
@@ -223,6 +230,39 @@ func TestEditedWorkbookIsNeverMissing(t *testing.T) {
 	for range 5 {
 		s.edit(func(f *excelize.File) { set(t, f, "Note", 2, time.Now().String()) })
 		s.keepsWorkbook("a rerun", func() outcome { return s.rerun() }, "[output-edited]")
+	}
+}
+
+// TestRerunKilledWhileItWrites: the same command works again.
+func TestRerunKilledWhileItWrites(t *testing.T) {
+	s := newRerunScene(t)
+	s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
+	args := []string{"rerun", "-m", s.path("mapping.yaml"), "--json", s.results()}
+	for _, stage := range []string{".claimsheet-*/new-*", ".claimsheet-*/edited", "leads.results-*.xlsx"} {
+		cmd := exec.Command(buildProgram(t), args...)
+		must(t, cmd.Start())
+		ended := make(chan struct{})
+		go func() { _ = cmd.Wait(); close(ended) }()
+		for over := false; !over; {
+			select {
+			case <-ended:
+				over = true // it was quicker than this test
+			default:
+				over = len(s.glob(stage)) > 0
+			}
+		}
+		_ = cmd.Process.Kill()
+		<-ended
+		correction := shown(t, s.results())["c3@example.com"]["Amount"] // fails where there is no workbook
+		for _, kept := range s.glob("leads.results-*.xlsx") {
+			correction += shown(t, kept)["c3@example.com"]["Amount"]
+		}
+		if !strings.Contains(correction, "250.25") {
+			t.Fatalf("killed at %s, it leaves no corrected workbook", stage)
+		}
+	}
+	if p := runMain(t, "", args...); p.code != 4 || p.summary.Rows.Done+p.summary.Rows.Unchanged != 3 {
+		t.Errorf("the same command: exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
 	}
 }
 

@@ -160,8 +160,8 @@ func TestP3_Canaries(t *testing.T) {
 	if n := len(secretCanaries) + len(linkCanaries) + len(personalCanaries); n != 12 {
 		t.Fatalf("%d canaries", n)
 	}
-	echo := `{"message":"canary-detail Bearer canary-token canary-key-from-file","headers":{"X-Other":"canary-from-cmd"},"redirectUrl":"https://claims.example.com/canary-link"}`
-	link := oracle.CreateThen(oracle.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link","sent":"Bearer canary-token"}`))
+	echo := `{"message":"canary-detail Bearer canary-token canary-oauth canary-key-from-file","headers":{"X-Other":"canary-from-cmd"},"redirectUrl":"https://claims.example.com/canary-link"}`
+	link := oracle.CreateThen(oracle.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link","sent":"Bearer canary-token","client_secret":"canary-oauth"}`))
 	on := func(kind string, f oracle.Fault) func(oracle.Call) oracle.Fault {
 		return func(c oracle.Call) oracle.Fault {
 			switch {

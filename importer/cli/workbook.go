@@ -38,7 +38,7 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e *running) err
 		return fmt.Errorf("%d rows were read and %d have a result: this is a fault of Claimsheet's, and every id is safe in the ledger", e.survey.Rows, summary.Rows.Total)
 	}
 	if err := p.writeWorkbooks(ctx, e, job, &summary, problems); err != nil {
-		return e.unwritten(err)
+		return err
 	}
 	p.summary = &summary
 	sayProblems(p.Err, problems)
@@ -49,20 +49,20 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e *running) err
 	return p.saySummary(e, summary, signalled)
 }
 
-// unwritten is why there is no workbook, with the command that makes one.
-func (e *running) unwritten(err error) error {
+// unwritten is why a workbook was not written, with the command that writes it.
+func (e *running) unwritten(part *part, err error) problem.Problem {
 	p, ok := errors.AsType[problem.Problem](err)
+	if !ok {
+		p = problem.At(problem.Where{File: part.target.path}, "output-failed", "the workbook could not be written: %v", err).Hinted("%s", hintOf(err))
+	}
 	if e.options.dryRun {
-		if ok {
-			return &incomplete{p}
-		}
-		return fmt.Errorf("the plan could not be written: %w", err)
+		return p
 	}
-	again := reports.CommandLine(append(e.options.words("report"), "-o", "FILE"))
-	if ok {
-		return &incomplete{p.Hinted("%s; every id is safe in the ledger, and this writes the workbook: %s", p.Hint, again)}
+	if p.Hint != "" {
+		p.Hint += "; "
 	}
-	return fmt.Errorf("every id is safe in the ledger, but the results workbook could not be written (%w); this writes it: %s", err, again)
+	again := reports.CommandLine(append(e.options.words("report"), "-o", "FILE", part.record.ID))
+	return p.Hinted("%severy id is safe in the ledger, and this writes the workbook: %s", p.Hint, again)
 }
 
 func (p *program) saySummary(e *running, summary importer.Summary, signalled bool) error {
@@ -95,11 +95,11 @@ func (p *program) saySummary(e *running, summary importer.Summary, signalled boo
 // writeWorkbooks writes a workbook for each sheet. One that cannot be written
 // keeps none of the others from being written.
 func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.Job, whole *importer.Summary, problems problem.List) error {
-	var failed []error
+	var failed problem.List
 	for _, part := range e.parts {
 		summary := job.OfSheet(*whole, part.table)
 		if err := p.writeWorkbook(ctx, e, part, &summary, problemsOf(part.table, problems)); err != nil {
-			failed = append(failed, err)
+			failed = append(failed, e.unwritten(part, err))
 			continue
 		}
 		whole.Sheets = append(whole.Sheets, importer.SheetSummary{Sheet: part.source.input.given, Run: summary.Run,
@@ -109,7 +109,10 @@ func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.
 	if len(e.parts) == 1 {
 		whole.Sheets = nil
 	}
-	return errors.Join(failed...)
+	if len(failed) > 0 {
+		return &incomplete{failed}
+	}
+	return nil
 }
 
 // problemsOf are the problems of one of the run's sheets. In its own workbook a

@@ -53,7 +53,7 @@ func isTextSection(tokens []codeToken) bool {
 }
 
 // pick is the section for a number, nil for General. signless tells that the
-// section itself says that the number is negative.
+// section shows nothing but negative numbers, and says so itself.
 func (f *format) pick(d decimal) (s *section, signless bool) {
 	switch {
 	case f == nil || len(f.sections) == 0:
@@ -65,23 +65,28 @@ func (f *format) pick(d decimal) (s *section, signless bool) {
 	last := len(f.sections) - 1
 	for i := range f.sections {
 		s := &f.sections[i]
-		var holds bool
 		switch {
 		case s.operator != "":
-			holds = compare(v, s.operator, s.operand)
+			if compare(v, s.operator, s.operand) {
+				return s, s.operand == 0 && (s.operator == "<" || s.operator == "<=")
+			}
 		case i == last && i > 0:
-			return s, i == 1 && f.sections[0].operator == ""
+			return s, i == 1 && f.sections[0].isUpper()
 		case i == 0:
-			holds = v > 0 || v == 0 && last == 1
-		default:
-			holds = v < 0
-			signless = true
-		}
-		if holds {
-			return s, signless && s.operator == ""
+			if v > 0 || v == 0 && last == 1 {
+				return s, false
+			}
+		case v < 0:
+			return s, true
 		}
 	}
 	return nil, false
+}
+
+// isUpper tells whether a first section takes all positive numbers and no
+// negative ones.
+func (s *section) isUpper() bool {
+	return s.operator == "" || s.operand == 0 && (s.operator == ">" || s.operator == ">=")
 }
 
 func compare(v float64, operator string, operand float64) bool {

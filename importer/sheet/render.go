@@ -20,8 +20,11 @@ func (f *format) show(dst []byte, d decimal, date1904 bool) (shown []byte, date 
 		if d.negative && !signless {
 			dst = append(dst, '-')
 		}
-		body := len(dst)
-		dst = s.render(dst, d)
+		body, zero := len(dst), false
+		if dst, zero = s.render(dst, d); zero {
+			dst = append(dst[:from], dst[body:]...)
+			body = from
+		}
 		if len(bytes.TrimSpace(dst[body:])) > 0 {
 			return append(dst[:from], bytes.TrimSpace(dst[from:])...), false
 		}
@@ -29,14 +32,15 @@ func (f *format) show(dst []byte, d decimal, date1904 bool) (shown []byte, date 
 	return d.appendGeneral(dst[:from]), false
 }
 
-// render appends a number without its sign.
-func (s *section) render(dst []byte, d decimal) []byte {
+// render appends a number without its sign. zero tells that it is rounded to
+// zero, which has none.
+func (s *section) render(dst []byte, d decimal) (shown []byte, zero bool) {
 	d.negative = false
 	if s.elapsed != 0 {
 		return s.renderElapsed(dst, d)
 	}
 	if s.general {
-		return s.fill(dst, nil, nil, d.appendGeneral(nil), 0)
+		return s.fill(dst, nil, nil, d.appendGeneral(nil), 0), len(d.digits) == 0
 	}
 	d.digits = bytes.Clone(d.digits)
 	exponent := 0
@@ -54,7 +58,7 @@ func (s *section) render(dst []byte, d decimal) []byte {
 	if len(d.digits) == 0 {
 		d.point = 0
 	}
-	return s.fill(dst, d.whole(nil), d.decimals(nil, s.decimals), nil, exponent)
+	return s.fill(dst, d.whole(nil), d.decimals(nil, s.decimals), nil, exponent), len(d.digits) == 0
 }
 
 // normalise moves the point for scientific notation and gives the exponent: a
@@ -138,10 +142,10 @@ func (s *section) appendExponent(dst []byte, exponent int) []byte {
 
 // renderElapsed shows a number of days as hours, minutes and seconds, the
 // first unit holding all that is above it, rounded to the second.
-func (s *section) renderElapsed(dst []byte, d decimal) []byte {
+func (s *section) renderElapsed(dst []byte, d decimal) (shown []byte, zero bool) {
 	total := d.float()*secondsPerDay + 0.5
 	if total >= 1<<53 {
-		return d.appendGeneral(dst)
+		return d.appendGeneral(dst), false
 	}
 	seconds := int64(total)
 	first := true
@@ -161,5 +165,5 @@ func (s *section) renderElapsed(dst []byte, d decimal) []byte {
 			dst = strconv.AppendInt(dst, n, 10)
 		}
 	}
-	return dst
+	return dst, seconds == 0
 }
