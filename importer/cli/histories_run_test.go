@@ -266,6 +266,7 @@ func (h *tale) clean(o outing, foreseen bool) night {
 	h.tell("dry run %d: %v", number, c.words[5:])
 	before := len(h.w.calls)
 	plan, err := c.carryOut()
+	asked := h.w.lookups
 	h.must(err)
 	h.loud("   exit code %d %s%s", plan.code, plan.out, plan.err)
 	if len(h.w.calls) != before {
@@ -276,7 +277,8 @@ func (h *tale) clean(o outing, foreseen bool) night {
 	case plan.code != n.code:
 		h.disagree("the dry run before run %d foresaw exit code %d, and it was %d\n%s%s", n.number, plan.code, n.code, plan.err, n.err)
 	case plan.summary != nil && n.summary != nil && plan.summary.Requests != n.summary.Requests:
-		h.disagree("before run %d were foreseen %+v, and it was %+v", n.number, plan.summary.Requests, n.summary.Requests)
+		h.disagree("before run %d were foreseen %+v, and it was %+v; the look-ups were %q, and %q",
+			n.number, plan.summary.Requests, n.summary.Requests, asked, h.w.lookups)
 	}
 	return n
 }
