@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
 	"time"
 
@@ -21,10 +22,32 @@ type books struct {
 func openBooks(s *setup, dryRun bool) (*books, error) {
 	b := &books{dryRun: dryRun}
 	path := ledgerFile(s.state)
+	open := b.openForRun
 	if dryRun {
-		return b, b.openDry(path)
+		open = b.openDry
 	}
-	return b, b.openForRun(path)
+	if err := open(path); err != nil {
+		return b, err
+	}
+	return b, b.checkWhole(s, path)
+}
+
+// checkWhole refuses a ledger that has lost what was committed to it. A new one is
+// left to a rerun, which asks before it takes the ids from its workbooks.
+func (b *books) checkWhole(s *setup, path string) error {
+	have, committed, err := b.known.Behind(context.Background())
+	switch {
+	case err != nil || have >= committed || s.env.Sandbox:
+		return err
+	case !s.olderLedger && (have > 0 || !s.fromWorkbooks()):
+		return &incomplete{problem.At(problem.Where{File: path}, "ledger-cut",
+			"%d records were written to the ledger, and it has %d: its log was cut, or an older ledger was put in its place; what is missing would be done again", committed, have).
+			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and have the newer results workbooks taken over: " +
+				"claimsheet rerun --yes --new-ledger RESULTS.xlsx…")}
+	case b.dryRun:
+		return nil
+	}
+	return b.known.AcceptOlder()
 }
 
 func (b *books) openForRun(path string) error {

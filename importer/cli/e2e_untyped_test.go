@@ -87,3 +87,27 @@ func TestAttributesWithoutAType(t *testing.T) {
 		}
 	}
 }
+
+// TestStrayTemplateIDs: an entry of template_ids that names nothing is warned of
+// wherever a mapping is bound, and one that is used is not.
+func TestStrayTemplateIDs(t *testing.T) {
+	s := newScene(t, stepThree, leads(1))
+	s.environment(`template_ids: {Your detials: 10000000-0000-4000-8000-000000000001, Your details/Home adress: 11000000-0000-4000-8000-000000000002,
+  Your details: 10000000-0000-4000-8000-000000000001, Your details/Date of birth: 11000000-0000-4000-8000-000000000001}`)
+	commands := s.commands()
+	commands["doctor"] = []string{"doctor", "-m", s.path("mapping.yaml"), "-e", "uat"}
+	for name, args := range commands {
+		p := s.command(args...)
+		for _, want := range []string{
+			"template_ids of the environment “uat” has an entry “Your detials”, and there is no such template or attribute",
+			"did you mean “Your details”?", "has an entry “Your details/Home adress”",
+		} {
+			if !strings.Contains(p.err+p.out, want) {
+				t.Errorf("%s does not say %q:\n%s%s", name, want, p.out, p.err)
+			}
+		}
+		if p.code != 0 || strings.Count(p.err+p.out, "[stray-template-id]") != 2 {
+			t.Errorf("%s: exit code %d\n%s%s", name, p.code, p.out, p.err)
+		}
+	}
+}

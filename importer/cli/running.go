@@ -58,6 +58,7 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	sayWarnings(p.Err, append(r.setup.warnings, notices...))
+	r.setup.olderLedger = o.newLedger
 	if r.books, err = openBooks(r.setup, o.dryRun); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
 			r.setup.keepInputs() // the run that holds the ledger may be reading the same copies

@@ -27,7 +27,12 @@ type setup struct {
 	binding  *mapping.Binding
 	warnings []problem.Problem
 	closers  []func()
+
+	olderLedger bool // the ledger may have lost what was committed to it: a person knows
 }
+
+// fromWorkbooks tells whether the sources are results workbooks.
+func (s *setup) fromWorkbooks() bool { return len(s.sources) > 0 && s.sources[0].origin != nil }
 
 func (s *setup) close() {
 	for i := len(s.closers) - 1; i >= 0; i-- {
@@ -240,6 +245,9 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: mapping.Type(a.DataType)})
 		}
 		service.Templates = append(service.Templates, known)
+	}
+	if s.mapping.File != "" {
+		s.warnings = append(s.warnings, mapping.StrayTemplateIDs(s.mapping, service)...)
 	}
 	return service, nil
 }

@@ -19,7 +19,8 @@ type Ledger struct {
 	steps *sql.Stmt // stepsOfOwner on any connection of read
 	write *writer   // nil when the ledger is open for reading only
 
-	path string // "" for one that is in no file
+	path    string // "" for one that is in no file
+	counted int64  // as readCount, when it was opened
 
 	closing sync.Once
 	closed  error
@@ -50,9 +51,13 @@ func Open(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	counted := readCount(path)
 	l, err := open(path, durable)
 	if err != nil && !errors.As(err, new(refusal)) {
 		return nil, unwritable(path, err, "the ledger cannot be opened for writing: %v", bare(err))
+	}
+	if err == nil {
+		l.counted, l.write.count.last = counted, counted
 	}
 	return l, err
 }
@@ -69,8 +74,13 @@ func OpenReadOnly(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	counted := readCount(path) // first: another process may be writing both
 	if !exists {
-		return openEmpty()
+		l, err := openEmpty()
+		if err == nil {
+			l.counted = counted
+		}
+		return l, err
 	}
 	name := dsn(path, "ro", "busy_timeout(10000)")
 	if _, err := os.Stat(path + "-shm"); err == nil {
@@ -85,7 +95,11 @@ func OpenReadOnly(path string) (*Ledger, error) {
 	if err := check(db, path); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return reading(db, path)
+	l, err := reading(db, path)
+	if err == nil {
+		l.counted = counted
+	}
+	return l, err
 }
 
 // reading is a ledger that reads from db, which it closes when it cannot.

@@ -133,7 +133,7 @@ func TestOpenMakesPrivateFiles(t *testing.T) {
 		return err
 	}))
 	same(t, "modes", modes, map[string]fs.FileMode{
-		"state": fs.ModeDir | 0o700, "ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600})
+		"state": fs.ModeDir | 0o700, "ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600, "ledger.db.count": 0o600})
 }
 
 func TestOpenInAFolderThatMayNotBeWritten(t *testing.T) {
@@ -150,7 +150,52 @@ func TestOpenInAFolderThatMayNotBeWritten(t *testing.T) {
 func TestAtRestTheLedgerIsOneFile(t *testing.T) {
 	path := closedLedger(t)
 	files := listing(t, filepath.Dir(path))
+	delete(files, "ledger.db.count") // tells of the ledger, and holds nothing of it
 	same(t, "number of files", len(files), 1)
+}
+
+// TestBehind: the ledger tells when it has fewer events than were committed, and
+// not when the count beside it is older or was never finished.
+func TestBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	behind := func(open func(string) (*ledger.Ledger, error), have, committed int64) {
+		t.Helper()
+		l, err := open(path)
+		do(t, err)
+		defer l.Close()
+		h, c, err := l.Behind(t.Context())
+		do(t, err)
+		same(t, "have", h, have)
+		same(t, "committed", c, committed)
+	}
+	l := open(t, path)
+	do(t, l.Append(story(jane("m", "link"))...))
+	n, err := l.LastEvent(t.Context())
+	do(t, err)
+	do(t, l.Close())
+	older, err := os.ReadFile(path)
+	do(t, err)
+	behind(ledger.OpenReadOnly, n, n)
+
+	l = open(t, path)
+	do(t, l.Append(story(jane("m2", "link"))...))
+	more, err := l.LastEvent(t.Context())
+	do(t, err)
+	do(t, l.Close())
+	do(t, os.WriteFile(path, older, 0o600))
+	behind(ledger.OpenReadOnly, n, more)
+	l = open(t, path)
+	do(t, l.Append(ledger.Event{StepID: jane("m3", "link"), To: ledger.Failed, At: noon, Kind: "link"}))
+	do(t, l.Close())
+	behind(ledger.Open, n+1, more) // what was written since takes nothing back
+	l = open(t, path)
+	do(t, l.AcceptOlder())
+	do(t, l.Close())
+	behind(ledger.Open, n+1, n+1)
+	for _, text := range []string{"", "12", "                   x\n"} {
+		do(t, os.WriteFile(path+".count", []byte(text), 0o600))
+		behind(ledger.Open, n+1, 0)
+	}
 }
 
 func TestReadOnlyOfAMissingLedgerIsEmpty(t *testing.T) {

@@ -22,6 +22,8 @@
 //   - While it is closed the ledger is one plain file, which may be copied.
 //     While it is open, or after its process was killed, the files beside it
 //     that end in -wal and -shm belong to it: without them outcomes are lost.
+//   - A file beside it that ends in .count says how many events were committed,
+//     and holds nothing else; Behind compares.
 //   - Every event and every step has a checksum, because SQLite keeps none: what
 //     the disk has changed is refused at Open.
 //   - Times are kept to the microsecond and come back in UTC.

@@ -43,6 +43,7 @@ type writer struct {
 	queue   chan job
 	ended   chan struct{}
 	commits atomic.Int64
+	count   eventCount // only the goroutine writes it
 
 	mu      sync.RWMutex // held for reading while a job is being queued
 	closed  bool
@@ -70,7 +71,7 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 		return nil, err
 	}
 	w := &writer{db: db, tx: tx, queue: make(chan job, queueLength), ended: make(chan struct{}),
-		files: [2]moved{{path: path}, {path: path + "-wal"}}}
+		files: [2]moved{{path: path}, {path: path + "-wal"}}, count: eventCount{path: path}}
 	if err := w.files[0].check(); err != nil {
 		return nil, errors.Join(err, tx.close())
 	}
@@ -183,6 +184,7 @@ func (w *writer) run(batch []job, errs []error) error {
 		return err
 	}
 	w.commits.Add(1)
+	w.count.put(w.tx.event)
 	return nil
 }
 
@@ -213,6 +215,7 @@ func (w *writer) close() error {
 	close(w.queue)
 	w.mu.Unlock()
 	<-w.ended
+	w.count.close()
 	if w.stopped() == nil {
 		_ = w.tx.exec("PRAGMA journal_mode = DELETE")
 	}

@@ -1,0 +1,116 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"claimsheet/importer/oracle"
+)
+
+// killed runs a night, and leaves the state folder as a kill would have left it
+// when the n-th thing was to be created.
+func (s *scene) killed(n int, flags ...string) {
+	s.t.Helper()
+	var mu sync.Mutex
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if c.Method != "GET" {
+			if n--; n == 0 {
+				s.saveState("killed")
+			}
+		}
+		return oracle.Fault{}
+	})
+	s.mustRun(0, flags...)
+	s.oracle.Play(nil)
+	s.restoreState("killed")
+	must(s.t, os.Remove(s.path("leads.results.xlsx")))
+}
+
+// TestALogCutToHalf: the commits that a disk has lost are counted beside the
+// ledger. Nothing is sent until somebody has said what became of them.
+func TestALogCutToHalf(t *testing.T) {
+	for _, workers := range []string{"2", "8"} {
+		t.Run(workers, func(t *testing.T) {
+			s := newScene(t, creating, leads(12))
+			s.killed(20, "--concurrency", workers)
+			log := s.path(".claimsheet/ledger.db-wal")
+			info, err := os.Stat(log)
+			must(t, err)
+			must(t, os.Truncate(log, info.Size()/2))
+			before := len(s.oracle.Calls())
+			for _, flags := range [][]string{{"--dry-run"}, {"--concurrency", workers}, {"--new-identity"}, nil} {
+				if p := s.run(flags...); p.code != 3 || !strings.Contains(p.err, "[ledger-cut]") {
+					t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
+				}
+			}
+			if code, _, said := s.claimsheet("settle", "--environments", s.path("environments.yaml")); code != 3 {
+				t.Errorf("settle: exit code %d\n%s", code, said)
+			}
+			if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+				t.Errorf("something was sent\n%s", transcript(calls))
+			}
+			if p := s.run("--new-ledger"); p.code == 3 {
+				t.Errorf("exit code %d\n%s", p.code, p.err)
+			}
+			if p := s.run(); p.code == 3 {
+				t.Errorf("exit code %d\n%s", p.code, p.err)
+			}
+		})
+	}
+}
+
+// TestAnHonestLedgerIsNotRefused: not after a kill, and not where a power loss
+// took the count, or left an older or an empty one.
+func TestAnHonestLedgerIsNotRefused(t *testing.T) {
+	for name, count := range map[string]string{"an older count": fmt.Sprintf("%19d\n", 3), "an empty one": "", "half of one": "   12", "the count as it was": "-"} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, creating, leads(4))
+			s.killed(5, "--concurrency", "1")
+			if count != "-" {
+				write(t, s.path(".claimsheet/ledger.db.count"), count)
+			}
+			if p := s.run("--dry-run"); p.code == 3 {
+				t.Errorf("exit code %d\n%s", p.code, p.err)
+			}
+			if p := s.run(); p.code == 3 {
+				t.Errorf("exit code %d\n%s", p.code, p.err)
+			}
+		})
+	}
+}
+
+// TestAnOlderLedgerAlone is put back without what lies beside it, or is taken
+// away: the count tells, also where there is no workbook.
+func TestAnOlderLedgerAlone(t *testing.T) {
+	for name, back := range map[string]bool{"older": true, "gone": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, creating, leads(1))
+			s.mustRun(0)
+			older, err := os.ReadFile(s.path(".claimsheet/ledger.db"))
+			must(t, err)
+			s.sheet(leads(3))
+			s.mustRun(0)
+			must(t, os.Remove(s.path(".claimsheet/ledger.db")))
+			if back {
+				write(t, s.path(".claimsheet/ledger.db"), string(older))
+			}
+			must(t, os.Rename(s.path("leads.results.xlsx"), s.path("kept.xlsx")))
+			for _, flags := range [][]string{{"--dry-run"}, nil} {
+				if p := s.mustRun(3, flags...); !strings.Contains(p.err, "[ledger-cut]") {
+					t.Errorf("%q\n%s", flags, p.err)
+				}
+			}
+			if code, said := s.rerun("--yes", "--new-ledger", "kept.xlsx"); code != 0 {
+				t.Errorf("rerun: exit code %d\n%s", code, said)
+			}
+			if p := s.mustRun(0); len(p.posts()) > 0 {
+				t.Errorf("made again: %v", p.posts())
+			}
+		})
+	}
+}
