@@ -13,8 +13,10 @@
 //	execute.go   one client in one worker: intent, request, outcome
 //	             (request.go, patience.go, patiently.go: what is sent, and when again;
 //	             conflict.go: a 409 after an attempt that may have worked)
-//	acquaint.go  does the service know the client? (people.go) greet.go acts on it,
-//	             reconcile.go settles clients whose creation is uncertain
+//	acquaint.go  does the service know the client? (people.go) greet.go acts on it, in
+//	             its turn (meet.go); reconcile.go settles clients whose creation is
+//	             uncertain, by what was sent (doubtful.go)
+//	holder.go    whose an id, a url or an address is
 //	reread.go    kept answers, read again after a wire pointer is corrected
 //	forecast.go  a dry run: the same decisions, nothing sent; draft.go has its results
 //	progress.go  how far a run has come, for whoever watches

@@ -162,14 +162,34 @@ func (r *Recall) TakeOver(ctx context.Context, lines iter.Seq2[WorkbookStep, err
 		}
 		event.Run = run
 		if events = append(events, event); len(events) == seedsAtOnce {
-			if err := r.Ledger.Append(events...); err != nil {
+			if err := r.enter(events); err != nil {
 				return err
 			}
 			events = events[:0]
 		}
 	}
 	r.last = ledger.Owner{} // what was read of it is no longer true
-	return r.Ledger.Append(events...)
+	return r.enter(events)
+}
+
+// enter records steps that the ledger did not know. One with an id or url that
+// another step has is uncertain: one of the two cells is wrong.
+func (r *Recall) enter(events []ledger.Event) error {
+	err := r.Ledger.Append(events...)
+	if !errors.As(err, new(ledger.Taken)) {
+		return err
+	}
+	for _, event := range events {
+		err := r.Ledger.Append(event)
+		if errors.As(err, new(ledger.Taken)) {
+			event.To, event.Reason, event.ID, event.URL = ledger.Uncertain, reasonTakenTwice, "", ""
+			err = r.Ledger.Append(event)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // CheckRows goes through the rows of the sheet Results and notes the clients

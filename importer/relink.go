@@ -36,6 +36,10 @@ func (r Relinker) Relink(ctx context.Context, step ledger.Step, clientID string)
 		return StepOutcome{}, err
 	}
 	v := r.Service.Create(ctx, r.Service.Routes().CreateLink(clientID, r.Service.LinkBody()))
+	v, err := r.ownURL(step.StepID, v)
+	if err != nil {
+		return StepOutcome{}, err
+	}
 	to, o := linkOutcome(v)
 	outcome := ledger.Event{StepID: step.StepID, To: to, At: time.Now().UTC(), Run: r.Run,
 		Status: v.Status, Reason: v.Reason, Answer: v.Answer, ID: v.ID, URL: v.URL}
@@ -51,6 +55,22 @@ func (r Relinker) Relink(ctx context.Context, step ledger.Step, clientID string)
 		return o, fmt.Errorf("%w: %s", ErrStopped, v.Reason)
 	}
 	return o, nil
+}
+
+// ownURL makes an answer uncertain that holds another client's url. That it is one
+// that this client has already is as good as a fresh one.
+func (r Relinker) ownURL(id ledger.StepID, v apiclient.Verdict) (apiclient.Verdict, error) {
+	if v.Effect != apiclient.Created {
+		return v, nil
+	}
+	// What was done is read whether or not the command is being stopped.
+	t, taken, err := r.Ledger.Holder(context.Background(), ledger.Event{StepID: id, Kind: ledger.KindLink, ID: v.ID, URL: v.URL})
+	if taken {
+		v.Effect, v.Hint = apiclient.Uncertain, hintTaken
+		v.Reason, _ = takenAnswer(ledger.KindLink, v.ID, t)
+		v.ID, v.URL = "", ""
+	}
+	return v, err
 }
 
 // stillDone is the outcome of a request for a link, beside one that is done, that

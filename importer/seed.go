@@ -30,13 +30,16 @@ func (s WorkbookStep) Identity(space string) mapping.Identity {
 }
 
 // kind is the kind of the line's step, "" when its key names none.
-func (s WorkbookStep) kind() string {
+func (s WorkbookStep) kind() string { return kindOf(s.Step) }
+
+// kindOf is the kind of the step with a key, "" for what is no step's.
+func kindOf(key string) string {
 	switch {
-	case s.Step == string(mapping.ClientStep), s.Step == string(mapping.LinkStep):
-		return s.Step
-	case strings.HasPrefix(s.Step, "claim/"):
+	case key == string(mapping.ClientStep), key == string(mapping.LinkStep):
+		return key
+	case strings.HasPrefix(key, "claim/"):
 		return ledger.KindClaim
-	case strings.HasPrefix(s.Step, "activity/"):
+	case strings.HasPrefix(key, "activity/"):
 		return ledger.KindActivity
 	}
 	return ""
@@ -64,8 +67,9 @@ func (s WorkbookStep) check() (problem.Problem, bool) {
 
 // reasons of steps that come from a workbook.
 const (
-	reasonTakenOver = "taken over from a results workbook"
-	reasonLostID    = "a results workbook says that it is done, and has lost the id"
+	reasonTakenOver  = "taken over from a results workbook"
+	reasonTakenTwice = "a results workbook gives it the id or redirect url of another step"
+	reasonLostID     = "a results workbook says that it is done, and has lost the id"
 )
 
 // seed is the event by which a ledger that does not know the step takes it

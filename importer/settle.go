@@ -2,6 +2,8 @@ package importer
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"claimsheet/importer/ledger"
@@ -69,7 +71,14 @@ func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	if err := found.Err(); err != nil {
 		return err
 	}
-	return s.Ledger.Append(events...)
+	err := s.Ledger.Append(events...)
+	if t, ok := errors.AsType[ledger.Taken](err); ok { // two of them give the same url
+		i := slices.IndexFunc(settlements, func(one Settlement) bool { return one.Step == t.Step })
+		p := takenProblem(t, settlements[i].Step)
+		p.Where = settlements[i].Where
+		return problem.List{p}
+	}
+	return err
 }
 
 // event is what a settlement makes happen to its step, or what is wrong with
@@ -114,12 +123,24 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 	return event, p, err
 }
 
-// checkHolder refuses an id that is another step's, of whatever kind, and one
-// that looks like none of its kind.
+// checkHolder refuses an id that is another step's, of whatever kind, one that
+// looks like none of its kind, and a url that is another client's.
 func (s Settler) checkHolder(ctx context.Context, event ledger.Event) (problem.Problem, error) {
-	if event.ID == "" {
-		return problem.Problem{}, nil
+	if event.ID != "" {
+		if p, err := s.checkID(ctx, event); err != nil || p.Code != "" {
+			return p, err
+		}
 	}
+	t, taken, err := s.Ledger.Holder(ctx, event)
+	if err != nil || !taken {
+		return problem.Problem{}, err
+	}
+	return takenProblem(t, event.StepID), nil
+}
+
+// checkID refuses an id of another kind of step, and one that looks like none of
+// its kind.
+func (s Settler) checkID(ctx context.Context, event ledger.Event) (problem.Problem, error) {
 	for _, kind := range []string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity} {
 		other := event
 		if other.Kind = kind; kind == event.Kind {
@@ -132,13 +153,15 @@ func (s Settler) checkHolder(ctx context.Context, event ledger.Event) (problem.P
 				Hinted("copy the id of the %s from the service", event.Kind), nil
 		}
 	}
-	if p, err := s.checkShape(ctx, event); err != nil || p.Code != "" {
-		return p, err
+	return s.checkShape(ctx, event)
+}
+
+// takenProblem says that an id or url for a step is another's.
+func takenProblem(t ledger.Taken, id ledger.StepID) problem.Problem {
+	what := "id is that of another " + kindOf(id.Step)
+	if t.URL {
+		what = "redirect url is that of another client"
 	}
-	_, taken, err := s.Ledger.Holder(ctx, event)
-	if err != nil || !taken {
-		return problem.Problem{}, err
-	}
-	return problem.New("id-taken", "the id is that of another %s, which the ledger has as done", event.Kind).
-		Hinted("look in the service which of the two it belongs to"), nil
+	return problem.New("id-taken", "the %s, which the ledger has as done", what).
+		Hinted("look in the service which of the two it belongs to")
 }

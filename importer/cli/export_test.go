@@ -1,6 +1,9 @@
 package cli
 
-import "os"
+import (
+	"os"
+	"time"
+)
 
 func init() {
 	lookAgain, askAgain = "0s 10ms 10ms", "20ms"
@@ -14,4 +17,12 @@ func BelieveAfter(age string) (back func()) {
 	before := believeAfter
 	believeAfter = age
 	return func() { believeAfter = before }
+}
+
+// LookupClock sets the clock by which the age of look-ups is told, for all runs
+// inside this process, and returns what sets it back.
+func LookupClock(now func() time.Time) (back func()) {
+	before := lookupClock
+	lookupClock = now
+	return func() { lookupClock = before }
 }

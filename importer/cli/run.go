@@ -155,7 +155,7 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, runs []stri
 	job := &importer.Job{
 		Runs: runs, Environment: s.scope, Binding: s.binding, Service: s.service,
 		Ledger: b.known, Drafts: b.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain), FirstWait: duration(askAgain), Believable: duration(believeAfter),
+		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain), FirstWait: duration(askAgain), Believable: duration(believeAfter), Now: lookupClock,
 	}
 	if o.only != "" {
 		if who := s.binding.Identity(o.only); survey.Has(who) {
@@ -179,6 +179,10 @@ var askAgain = "250ms"
 // believeAfter is how old an ambiguous attempt at a client must be before a
 // look-up that finds nobody is believed; "" is the usual ten minutes.
 var believeAfter string
+
+// lookupClock is the clock by which the age of look-ups is told; nil is the wall
+// clock. Tests set it.
+var lookupClock func() time.Time
 
 func duration(text string) time.Duration {
 	d, _ := time.ParseDuration(text) // what is none is 0: the usual one

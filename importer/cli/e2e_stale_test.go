@@ -1,0 +1,107 @@
+package cli_test
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"claimsheet/importer/cli"
+	"claimsheet/importer/oracle"
+)
+
+// TestStaleLookup: between the look-up of a client and its turn somebody else
+// creates it. After a wait of more than a few seconds it is looked up again, and
+// found; what the mapping says of known clients is done then.
+func TestStaleLookup(t *testing.T) {
+	for existing, want := range map[string]struct {
+		code   int
+		status string
+	}{"reuse": {0, "done"}, "skip": {0, "skipped"}, "fail": {1, "failed"}} {
+		for name, wait := range map[string]time.Duration{"long": 10 * time.Second, "short": time.Second} {
+			t.Run(existing+", "+name, func(t *testing.T) {
+				// Nothing is sent for A-1. Of the others one goes first, and the other
+				// waits for it with its look-up made.
+				s := newScene(t, byAgreement(existing, ""), leads(1))
+				s.oracle.KeyField = "ref"
+				if existing == "reuse" {
+					s.mustRun(0)
+				} else {
+					s.oracle.AddClient("A-1", "c1@example.com", "")
+				}
+				s.sheet(leads(3))
+				var ahead atomic.Int64 // of the clock
+				t.Cleanup(cli.LookupClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+				var mu sync.Mutex
+				looked, both, second := map[string]bool{}, make(chan struct{}), ""
+				closeBoth := sync.OnceFunc(func() { close(both) })
+				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+					mu.Lock()
+					defer mu.Unlock()
+					switch _, email, _ := strings.Cut(c.Path, "/by-email/"); {
+					case email == "c2%40example.com" || email == "c3%40example.com":
+						if looked[email] = true; len(looked) == 2 {
+							return oracle.Fault{Then: closeBoth}
+						}
+					case strings.HasPrefix(c.Step, "client ") && second == "":
+						second = map[string]string{"client A-2": "A-3", "client A-3": "A-2"}[c.Step]
+						return oracle.Fault{Until: both, Then: func() {
+							ahead.Store(int64(wait))
+							s.oracle.AddClient(second, "c"+second[2:]+"@example.com", "")
+						}}
+					}
+					return oracle.Fault{}
+				})
+				code, status, made := want.code, want.status, 0
+				if name == "short" { // nobody is asked twice within a moment
+					status, made = "done", 1
+				}
+				p := s.mustRun(code, "--concurrency", "2")
+				if n := len(s.oracle.Created()["client "+second]); n != made {
+					t.Errorf("%s was created %d times, want %d\n%s", second, n, made, transcript(p.calls))
+				}
+				for _, r := range s.results() {
+					if r["Agreement no"] == second && r["Import status"] != status {
+						t.Errorf("the row of %s is %q, want %q", second, r["Import status"], status)
+					}
+				}
+				if got := p.summary.Requests; got != arrived(p) {
+					t.Errorf("requests %+v, arrived %+v", got, arrived(p))
+				}
+			})
+		}
+	}
+}
+
+// TestStaleAfterRefusal: the service asks for time, and somebody else creates the
+// client meanwhile.
+func TestStaleAfterRefusal(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"long": 10 * time.Second, "short": 0} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, byAgreement("reuse", ""), leads(2))
+			s.oracle.KeyField = "ref"
+			var ahead atomic.Int64
+			t.Cleanup(cli.LookupClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+			busy := oracle.Busy(429, 0)
+			busy.Then = func() {
+				ahead.Store(int64(wait))
+				if wait > 0 {
+					s.oracle.AddClient("A-2", "c2@example.com", "")
+				}
+			}
+			s.oracle.Play(oracle.Once(onStep("client A-2"), busy))
+			p := s.mustRun(0)
+			want := 1
+			if wait > 0 {
+				want = 0
+			}
+			if n := len(s.oracle.Created()["client A-2"]); n != want {
+				t.Errorf("A-2 was created %d times, want %d\n%s", n, want, transcript(p.calls))
+			}
+			if n := strings.Count(lookups(p), "c2%40example.com"); n != 2-want {
+				t.Errorf("A-2 was looked up %d times, want %d", n, 2-want)
+			}
+		})
+	}
+}

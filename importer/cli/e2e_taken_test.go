@@ -1,0 +1,245 @@
+package cli_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/oracle"
+)
+
+// oneActivity makes one activity for each client.
+const oneActivity = "name: b\napi: v2\n" + clientPart + "workflow: {name: Batch, template_identifier: WF-1}\nactivities:" + detailsActivity
+
+// things are the steps whose answers hold an id or a url, of the client N, and
+// what a wrong answer to it looks like.
+var things = []struct {
+	name, mapping, step, ledger string
+	answer                      func(oracle.Made) string // with what another step has
+	kind                        string
+}{
+	{"a contact", stepThree, "client cN@example.com", "client",
+		func(m oracle.Made) string { return fmt.Sprintf(`{"contactId":%q}`, m.ID) }, "client"},
+	{"a claim", stepThree, "claim cN@example.com/Loan A-N", "claim/loan/A-N",
+		func(m oracle.Made) string { return fmt.Sprintf(`{"claimId":%q}`, m.ID) }, "claim"},
+	{"an activity", oneActivity, "activity cN@example.com Your details", "activity/Your details@client",
+		func(m oracle.Made) string { return fmt.Sprintf(`{"activityId":%q}`, m.ID) }, "activity"},
+	{"a link", stepThree, "link cN@example.com", "link",
+		func(m oracle.Made) string { return fmt.Sprintf(`{"redirectUrl":%q}`, m.URL) }, "link"},
+	{"a client of version 1", "name: a\napi: v1\n" + clientPart, "client cN@example.com", "client",
+		func(m oracle.Made) string {
+			return fmt.Sprintf(`{"clientId":%q,"redirectUrl":"https://x.example/1"}`, m.ID)
+		}, "client"},
+	{"a url of version 1", "name: a\napi: v1\n" + clientPart, "client cN@example.com", "client",
+		func(m oracle.Made) string {
+			return fmt.Sprintf(`{"clientId":"c0000000-0000-4000-8000-999999999999","redirectUrl":%q}`, m.URL)
+		}, "client"},
+}
+
+func ofClient(text string, n int) string { return strings.ReplaceAll(text, "N", fmt.Sprint(n)) }
+
+// TestTakenAnswer has the service give a step what it gave to another one. The
+// later one is uncertain, names the other, and nothing is built on it; at the
+// second in a row the run stops.
+func TestTakenAnswer(t *testing.T) {
+	for _, thing := range things {
+		for _, workers := range []string{"2", "8"} {
+			for _, wrong := range []int{1, 2} {
+				t.Run(fmt.Sprint(thing.name, ", ", workers, ", ", wrong), func(t *testing.T) {
+					s := newScene(t, thing.mapping, leads(1))
+					s.oracle.Wire.ActivityID = "/activityId"
+					s.environment("wire: {activity_id: /activityId}")
+					s.mustRun(0)
+					first := s.oracle.Created()[ofClient(thing.step, 1)][0]
+					s.oracle.Play(func(c oracle.Call) oracle.Fault {
+						for n := 2; n < 2+wrong; n++ {
+							if c.Step == ofClient(thing.step, n) {
+								return oracle.CreateThen(oracle.JSON(201, thing.answer(first)))
+							}
+						}
+						return oracle.Fault{}
+					})
+					s.sheet(leads(3))
+					code := []int{4, 3}[wrong-1]
+					p := s.mustRun(code, "--concurrency", workers)
+					if wrong == 2 && !strings.Contains(p.err, "in a row what other steps have already") {
+						t.Errorf("it is not said why the run stopped:\n%s", p.err)
+					}
+					s.checkTaken(ofClient(thing.ledger, 2), first)
+					before := s.oracle.Created()
+					s.oracle.Play(nil)
+					if thing.kind == "client" {
+						code = 0 // a look-up finds the client
+					} else {
+						code = 4
+					}
+					again := s.mustRun(code, "--concurrency", workers)
+					for n := 2; n < 2+wrong; n++ {
+						if slices.Contains(again.steps(), ofClient(thing.step, n)) {
+							t.Errorf("%s was sent again", ofClient(thing.step, n))
+						}
+					}
+					if code == 4 {
+						s.checkTaken(ofClient(thing.ledger, 2), first)
+					}
+					// The truth, from an operator.
+					for n := 2; n < 2+wrong && code == 4; n++ {
+						made := before[ofClient(thing.step, n)]
+						if len(made) != 1 {
+							continue // the run had stopped before
+						}
+						truth := made[0].ID
+						if thing.kind == "link" {
+							truth = made[0].URL
+						}
+						s.settle("--created", truth, fmt.Sprintf("c%d@example.com:%s", n, ofClient(thing.ledger, n)))
+					}
+					s.mustRun(0)
+					for step, made := range s.oracle.Created() {
+						if len(made) != 1 {
+							t.Errorf("%s was created %d times", step, len(made))
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// checkTaken holds the row of the second client to be uncertain and to name the
+// first, and the step to have no id.
+func (s *scene) checkTaken(step string, first oracle.Made) {
+	s.t.Helper()
+	r := s.results()[1]
+	if r["Import status"] != "uncertain" || !strings.Contains(r["Error"], "c1@example.com") {
+		s.t.Errorf("the second row says %v", r)
+	}
+	if first.URL != "" && strings.Contains(r["Error"], first.URL) {
+		s.t.Errorf("the error names a redirect url: %q", r["Error"])
+	}
+	if s.results()[0]["Import status"] != "unchanged" {
+		s.t.Errorf("the first row says %v", s.results()[0])
+	}
+	for _, line := range s.steps() {
+		if line["Client key"] == "c2@example.com" && line["Step"] == step && (line["State"] != "uncertain" || line["Id"] != "") {
+			s.t.Errorf("the step says %v", line)
+		}
+	}
+}
+
+// TestTakenAtTheSameMoment: two workers get the same id at the same moment. One
+// has it, the other is uncertain.
+func TestTakenAtTheSameMoment(t *testing.T) {
+	for _, workers := range []string{"2", "8"} {
+		for _, rows := range [][][]any{leads(3), {lead(1, "A-1"), lead(2, "A-2"), lead(2, "A-3")}} {
+			t.Run(fmt.Sprint(workers, ", ", rows[2][0]), func(t *testing.T) {
+				s := newScene(t, "name: c\napi: v2\n"+clientPart+"claims: [{id: loan, key: Agreement no, name: \"{Agreement no}\"}]\n", rows)
+				var mu sync.Mutex
+				both, arrived := make(chan struct{}), 0
+				together := rows[2][0] == "c3@example.com" // those of one client come one after the other
+				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+					if c.Kind != "claim" || strings.Contains(c.Step, "A-1") {
+						return oracle.Fault{}
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					if arrived++; arrived == 1 && !together || arrived == 2 && together {
+						close(both)
+					}
+					f := oracle.CreateThen(oracle.JSON(201, `{"claimId":"b0000000-0000-4000-8000-999999999999"}`))
+					f.Until = both
+					return f
+				})
+				s.mustRun(4, "--concurrency", workers)
+				status := column(s.results(), "Import status")
+				slices.Sort(status)
+				if diff := cmp.Diff([]string{"done", "done", "uncertain"}, status); diff != "" && together {
+					t.Errorf("statuses (-want +got):\n%s", diff)
+				}
+				uncertain, done := 0, 0
+				for _, line := range s.steps() {
+					if strings.HasPrefix(line["Step"], "claim/") && line["Step"] != "claim/loan/A-1" {
+						switch line["State"] {
+						case "uncertain":
+							uncertain++
+						case "done":
+							done++
+						}
+					}
+				}
+				if uncertain != 1 || done != 1 {
+					t.Errorf("%d claims are uncertain and %d done, want one each", uncertain, done)
+				}
+			})
+		}
+	}
+}
+
+// TestPointerToAConstant: a wire pointer that leads to the same text in all
+// answers stops the run. When it is corrected, the kept answers are read again
+// and nothing is sent twice.
+func TestPointerToAConstant(t *testing.T) {
+	for _, workers := range []string{"2", "8"} {
+		t.Run(workers, func(t *testing.T) {
+			s := newScene(t, oneActivity, leads(6))
+			s.oracle.Wire.ActivityID = "/activityId"
+			s.environment("wire: {activity_id: /status}") // which is Submitted
+			s.mustRun(3, "--concurrency", workers)
+			if made := s.oracle.Created(); len(made["activity c1@example.com Your details"]) != 1 {
+				t.Errorf("created %v", made)
+			}
+			s.environment("wire: {activity_id: /activityId}")
+			s.mustRun(0, "--concurrency", workers)
+			for step, made := range s.oracle.Created() {
+				if len(made) != 1 {
+					t.Errorf("%s was created %d times", step, len(made))
+				}
+			}
+			for _, line := range s.steps() {
+				if line["State"] != "done" {
+					t.Errorf("left: %v", line)
+				}
+			}
+		})
+	}
+}
+
+// TestOneClientOneLink: two campaigns of one client may get one url, and so may
+// a fresh link of the client. Another client's is no success.
+func TestOneClientOneLink(t *testing.T) {
+	s := newScene(t, keyed("a", byEmail), leads(2))
+	const same = `{"redirectUrl":"https://claims.example.com/go/same"}`
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Step == "link c1@example.com" {
+			return oracle.CreateThen(oracle.JSON(201, same))
+		}
+		return oracle.Fault{}
+	})
+	s.mustRun(0)
+	s.mapping(strings.ReplaceAll(keyed("b", byEmail), "key: Agreement no,", "key: Amount,"))
+	s.mustRun(0, "--new-identity")
+	link := func(key string) (int, string) {
+		return s.exec("link", "-m", s.path("mapping.yaml"), "--environments", s.path("environments.yaml"), key)
+	}
+	if code, printed := link("c1@example.com"); code != 0 || !strings.Contains(printed, "go/same") {
+		t.Errorf("exit code %d\n%s", code, printed)
+	}
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if c.Step == "link c2@example.com" {
+			return oracle.CreateThen(oracle.JSON(201, same))
+		}
+		return oracle.Fault{}
+	})
+	if code, printed := link("c2@example.com"); code == 0 || strings.Contains(printed, "go/same") {
+		t.Errorf("exit code %d\n%s", code, printed)
+	}
+	s.oracle.Play(nil)
+	_, s.seen = s.oracle.Since(s.seen)
+	if p := s.mustRun(0); len(p.posts()) > 0 {
+		t.Errorf("sent %v", p.posts())
+	}
+}
