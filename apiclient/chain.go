@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,7 +15,7 @@ import (
 const (
 	getTimeout     = 30 * time.Second  // for a GET's whole answer
 	defaultTimeout = 120 * time.Second // for the head of a POST's answer
-	bodyTimeout    = 60 * time.Second  // on top of it, for the body
+	bodyTimeout    = 60 * time.Second  // from then on for the body, if Config.Timeout is not shorter
 )
 
 // assemble is every RoundTripper that a request passes, the last one first.
@@ -128,17 +130,40 @@ func (t ownTime) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	res.Body = cancelOnClose{res.Body, cancel}
+	body := &timedBody{ReadCloser: res.Body, cancel: cancel}
+	if req.Method != http.MethodGet {
+		body.timer = time.AfterFunc(min(bodyTimeout, t.timeout), body.expire)
+	}
+	res.Body = body
 	return res, nil
 }
 
-// cancelOnClose ends a request's context when its answer has been read.
-type cancelOnClose struct {
+// timedBody ends a request's context when its answer has been read, or when the
+// time for the body is over, however much of it drips in.
+type timedBody struct {
 	io.ReadCloser
-	cancel context.CancelFunc
+	cancel  context.CancelFunc
+	timer   *time.Timer // nil for a GET, whose context has one limit for all
+	expired atomic.Bool
 }
 
-func (b cancelOnClose) Close() error {
+func (b *timedBody) expire() {
+	b.expired.Store(true)
+	b.cancel()
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF && b.expired.Load() {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
+}
+
+func (b *timedBody) Close() error {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
 	defer b.cancel()
 	return b.ReadCloser.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net"
@@ -16,7 +17,18 @@ import (
 	"time"
 )
 
-const maxBody = 1 << 20 // of an answer, in bytes
+const (
+	maxBody      = 1 << 20  // of an answer, in bytes
+	maxTemplates = 64 << 20 // of the answer with the activity templates
+)
+
+// mostOf is how many bytes an answer to a kind of request may have.
+func mostOf(k Kind) int {
+	if k == ReadTemplates {
+		return maxTemplates
+	}
+	return maxBody
+}
 
 // Client speaks to one environment's service. It is safe for concurrent use.
 type Client struct {
@@ -163,11 +175,12 @@ func (c *Client) once(ctx context.Context, r Request) (a Answer, sent *http.Requ
 		Took:        now.Sub(trip.left),
 	}
 	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
-	a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	most := mostOf(r.Kind)
+	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
 	switch {
-	case len(a.Body) > maxBody:
-		a.Body = a.Body[:maxBody]
-		return a, nil, &Failure{Again: true, Reason: statusText(a.Status) + ", but the answer is larger than 1 MiB"}
+	case len(a.Body) > most:
+		a.Body = a.Body[:most]
+		return a, nil, &Failure{Again: true, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
 	case err != nil:
 		return a, nil, &Failure{Again: true, Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
 	}

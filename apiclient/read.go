@@ -3,6 +3,7 @@ package apiclient
 import (
 	"cmp"
 	"errors"
+	"strings"
 )
 
 // need is what a successful answer to a kind of request must carry; nil for
@@ -60,7 +61,11 @@ func (c *Client) readInto(v *Verdict, n need, r Request, a Answer) error {
 		v.URL, noURL = c.linkAt(r, a, *n.url)
 	}
 	if noID == nil && noURL != nil && n.urlLess {
-		v.Reason, noURL = "created without a redirect url: the answer "+noURL.Error(), nil
+		v.Reason = "created without a redirect url: the answer " + noURL.Error()
+		if strings.Contains(v.Reason, errTooLong.Error()) {
+			v.Hint = "The redirect url is longer than a cell of a workbook can hold. Ask the service's operator for shorter ones; the ledger keeps the answer."
+		}
+		noURL = nil
 	}
 	return cmp.Or(noID, noURL)
 }

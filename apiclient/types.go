@@ -40,7 +40,7 @@ type Request struct {
 	NoBody bool       // a POST without a body
 }
 
-// Answer is what the service said: any status, the whole body (up to 1 MiB).
+// Answer is what the service said: any status, the whole body (up to 1 MiB, 64 MiB of templates).
 type Answer struct {
 	Status      int
 	ContentType string

@@ -82,6 +82,9 @@ func readID(value json.RawMessage) (string, error) {
 	if mangled(text) {
 		return "", errors.New("has an id with a character that cannot be read")
 	}
+	if len(text) > longestText {
+		return "", errors.New("has an id that is longer than a cell of a workbook can hold")
+	}
 	return text, nil
 }
 
@@ -106,6 +109,9 @@ func readLink(value json.RawMessage, base *url.URL) (string, error) {
 	if mangled(text) {
 		return "", errors.New("has a url with a character that cannot be read")
 	}
+	if len(text) > longestText {
+		return "", errTooLong
+	}
 	u, err := url.Parse(text)
 	if err == nil && isRelative(text) {
 		u = base.ResolveReference(u)
@@ -116,6 +122,12 @@ func readLink(value json.RawMessage, base *url.URL) (string, error) {
 	}
 	return text, nil
 }
+
+// longestText is how long an id or a redirect url may be, in bytes: what a cell
+// of a workbook can hold. One that is longer would reach nobody whole.
+const longestText = 32_767
+
+var errTooLong = errors.New("has a url that is longer than a cell of a workbook can hold")
 
 // isRelative reports whether text is a relative url that cannot be anything
 // else: a bare word is as likely an id, at a place that is wrong.

@@ -123,7 +123,7 @@ func TestAddressOfAParkedClient(t *testing.T) {
 // TestRefusedQuestionsSayWhatToDo: where a GET is refused, or has no answer that
 // can be read, the message says which it was and what to do.
 func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
-	large := oracle.JSON(200, `"`+strings.Repeat("x", 1<<20)+`"`)
+	large := oracle.JSON(200, `"`+strings.Repeat("x", 64<<20)+`"`)
 	for _, c := range []struct {
 		name, kind string
 		fault      oracle.Fault
@@ -134,7 +134,7 @@ func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 		{"templates moved", "templates", oracle.Answer(oracle.Reply{Status: 301}), nil, 3,
 			"reading the activity templates got HTTP 301 Moved Permanently\n  hint: the service redirects: check base_url\n"},
 		{"templates, large", "templates", oracle.Answer(large), nil, 3,
-			"reading the activity templates: HTTP 200 OK, but the answer is larger than 1 MiB\n"},
+			"reading the activity templates: HTTP 200 OK, but the answer is larger than 64 MiB\n"},
 		{"look-up", "lookup", oracle.Answer(oracle.JSON(401, "{}")), nil, 3,
 			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth\n"},
 		{"look-up of a dry run", "lookup", oracle.Answer(oracle.JSON(401, "{}")), []string{"--dry-run"}, 3,
