@@ -36,6 +36,7 @@ type tale struct {
 	ripe    time.Time         // from when on all attempts so far are old enough
 	copies  []stateCopy       // of the state folder, oldest first
 	last    int               // the last run that came to its end
+	ran     string            // the activities of that run, where it was the last of all
 	shown   string            // what the sheet was when that run showed all of it in the workbook
 }
 
@@ -210,10 +211,11 @@ func (h *tale) mishaps(o outing) func(step string, attempt int, kind string) mis
 		if o.late {
 			kinds = append(kinds, answeredLate, answeredLate)
 		}
-		if went := oneOf(rng, kinds...); h.c.may(string(went)) {
-			return went
+		kinds = slices.DeleteFunc(kinds, func(m mishap) bool { return !h.c.may(string(m)) })
+		if len(kinds) == 0 {
+			return noMishap
 		}
-		return noMishap
+		return oneOf(rng, kinds...)
 	}
 }
 

@@ -278,9 +278,9 @@ func (h *tale) anySettled() bool {
 	})
 }
 
-// rename runs the campaign under another name: what is done would be done again.
+// rename runs the campaign as it is under another name: what is done would be done again.
 func (h *tale) rename() {
-	if !h.anySettled() {
+	if !h.anySettled() || h.ran != fmt.Sprint(h.c.activities) {
 		return
 	}
 	h.c.name = "renamed"
