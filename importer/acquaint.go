@@ -138,7 +138,7 @@ func (a *acquaintances) ask(ctx context.Context, lookup mapping.Lookup, fields m
 		answers = append(answers, found)
 	}
 	if len(answers) == 2 && answers[0].ID != answers[1].ID {
-		met.reason, met.advice = "the look-ups by e-mail and by phone disagree", adviceWhoIsIt
+		met.reason, met.advice = reasonDisagree, adviceWhoIsIt
 		return met, nil
 	}
 	if len(answers) == 0 || answers[0].Absent {
@@ -179,6 +179,19 @@ func (a *acquaintances) claim(plan mapping.Plan) (taken string) {
 		}
 	}
 	return ""
+}
+
+// agree tells that all addresses by which a client is looked up are those of one
+// other client of this run.
+func (a *acquaintances) agree(plan mapping.Plan) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	owners := map[mapping.Identity]bool{}
+	for _, key := range askedAddresses(plan.Lookup) {
+		other, _ := a.tried.of(key)
+		owners[other] = true
+	}
+	return len(owners) == 1
 }
 
 // unclaim gives the addresses back: the client was surely not created.

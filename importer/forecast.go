@@ -185,10 +185,12 @@ func foreseeAdopted(decisions []decision) {
 // because an earlier client of the sheet has the same address.
 func (j *Job) foreseeShared(plan mapping.Plan, decisions []decision, taken string) (Outcome, error) {
 	met := meeting{reason: taken, advice: adviceTaken}
-	switch j.Binding.Mapping().Client.Existing {
-	case mapping.Skip:
+	switch existing := j.Binding.Mapping().Client.Existing; {
+	case !j.meetings.agree(plan):
+		met = meeting{reason: reasonDisagree, advice: adviceWhoIsIt}
+	case existing == mapping.Skip:
 		return leftOut(plan, ids{}, "", adviceSkipped), nil
-	case mapping.Fail:
+	case existing == mapping.Fail:
 		met = meeting{reason: reasonKnown, advice: adviceKnown}
 	}
 	o := j.refused(plan, decisions, met)

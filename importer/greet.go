@@ -144,7 +144,10 @@ func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 		At: time.Now().UTC(), Run: j.run(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
 }
 
-const reasonKnown = "the service knows this client already"
+const (
+	reasonKnown    = "the service knows this client already"
+	reasonDisagree = "the look-ups by e-mail and by phone disagree"
+)
 
 // adopt makes the client step one that is done: a look-up found the client.
 func (d *decision) adopt(id string, v1 bool) {

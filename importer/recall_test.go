@@ -100,6 +100,43 @@ func TestRecallTakesOver(t *testing.T) {
 	}
 }
 
+// TestRecallTakesOneIDOnce: an id that was copied down a column of the workbook,
+// or a redirect url, is the first step's; the others are uncertain without it.
+func TestRecallTakesOneIDOnce(t *testing.T) {
+	r := newRecall(t, "v2")
+	var all []importer.WorkbookStep
+	urls := map[mapping.Identity]string{}
+	for _, client := range []string{"ann@example.test", "bob@example.test"} {
+		urls[mapping.Identity{Space: "email", Key: client}] = "https://go.example.test"
+		all = append(all, importer.WorkbookStep{Client: client, Step: "client", State: "done", ID: "c-1"},
+			importer.WorkbookStep{Client: client, Step: "link", State: "done"},
+			importer.WorkbookStep{Client: client, Step: "activity/a@client", State: "done"})
+	}
+	for range 2 {
+		if err := r.TakeOver(t.Context(), lines(all...), "run-1", urls); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]fact{
+		"ann@example.test client": {ledger.Done, "c-1", ""}, "ann@example.test link": {ledger.Done, "", "https://go.example.test"},
+		"bob@example.test client": {ledger.Uncertain, "", ""}, "bob@example.test link": {ledger.Uncertain, "", ""},
+		"ann@example.test activity/a@client": {ledger.Done, "", ""}, "bob@example.test activity/a@client": {ledger.Done, "", ""},
+	}
+	got := map[string]fact{}
+	for _, client := range []string{"ann@example.test", "bob@example.test"} {
+		known, err := r.Ledger.Steps(t.Context(), ledger.Owner{Environment: recallEnvironment, Space: "email", Client: client}, "loans")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key, step := range known {
+			got[client+" "+key] = fact{step.To, step.ID, step.URL}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the ledger's steps (-want +got):\n%s", diff)
+	}
+}
+
 // TestRecallComplete: sorted lines are all there; a line that is gone or was
 // copied over another is noticed.
 func TestRecallComplete(t *testing.T) {

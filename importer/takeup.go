@@ -23,14 +23,33 @@ import (
 // Files of other ledgers are left alone. A damaged file, one that others may
 // have written, and one of a run that this ledger should know and does not, are
 // problem.Problems.
-func TakeUp(l *ledger.Ledger, places []string) (n int, err error) {
+func TakeUp(l *ledger.Ledger, places []string) (n int, err error) { return eachFile(l, places, takeUp) }
+
+// ToTakeUp tells how many outcomes TakeUp would enter, and changes nothing.
+func ToTakeUp(l *ledger.Ledger, places []string) (n int, err error) {
+	return eachFile(l, places, func(l *ledger.Ledger, path string) (n int, err error) {
+		outcomes, _, err := outcomesIn(l, path)
+		for _, outcome := range outcomes {
+			fresh, err := isFreshOutcome(l, outcome)
+			if err != nil {
+				return n, err
+			}
+			if fresh {
+				n++
+			}
+		}
+		return n, err
+	})
+}
+
+func eachFile(l *ledger.Ledger, places []string, do func(*ledger.Ledger, string) (int, error)) (n int, err error) {
 	for _, place := range places {
 		paths, err := emergencyFiles(place)
 		if err != nil {
 			return n, err
 		}
 		for _, path := range paths {
-			taken, err := takeUp(l, path)
+			taken, err := do(l, path)
 			n += taken
 			if err != nil {
 				return n, err
@@ -62,31 +81,11 @@ func emergencyFiles(place string) ([]string, error) {
 
 // takeUp enters one file.
 func takeUp(l *ledger.Ledger, path string) (n int, err error) {
-	name := filepath.Base(path)
-	_, ours, err := l.Run(context.Background(), name[len(emergencyPrefix):len(name)-len(emergencySuffix)])
-	if err != nil {
-		return 0, err
-	}
-	text, err := readOwn(path)
-	if err != nil {
-		if !ours {
-			return 0, nil
-		}
-		return 0, problem.At(problem.Where{File: path}, "emergency-file", "this emergency file of an earlier run cannot be used: %v", bareError(err)).
-			Hinted("make it a plain file of this user (mode 0600) if you know where it comes from; it holds ids of things that were created")
-	}
-	header, outcomes, whole, line, err := readEmergency(text)
+	outcomes, is, err := outcomesIn(l, path)
 	switch {
-	case !ours && header.Ledger != l.Path():
-		return 0, nil
-	case err != nil:
-		return 0, problem.At(problem.Where{File: path, Line: line, Column: 1}, "emergency-damaged",
-			"this emergency file of an earlier run is damaged: %v", err).
-			Hinted("restore it from a copy; else move it away, and settle the steps that the next run finds uncertain with the ids that can be read in it")
-	case !ours:
-		return 0, problem.At(problem.Where{File: path}, "emergency-run", "this emergency file is of a run that the ledger does not know: the ledger is older than the file").
-			Hinted("restore the newest backup of the ledger; the file tells of things that were created")
-	case !whole || len(outcomes) == 0:
+	case err != nil || is == foreignFile:
+		return 0, err
+	case is == emptyFile:
 		return 0, os.Remove(path) // room put aside by a run that was killed
 	}
 	for _, outcome := range outcomes {
@@ -108,6 +107,47 @@ func takeUp(l *ledger.Ledger, path string) (n int, err error) {
 		return n, err
 	}
 	return n, syncPlace(filepath.Dir(path))
+}
+
+// What a file among the emergency files is to a ledger.
+type emergencyUse int
+
+const (
+	ownFile     emergencyUse = iota
+	foreignFile              // another ledger's
+	emptyFile                // it holds no outcome
+)
+
+// outcomesIn are the outcomes of one file.
+func outcomesIn(l *ledger.Ledger, path string) (outcomes []ledger.Event, is emergencyUse, err error) {
+	name := filepath.Base(path)
+	_, ours, err := l.Run(context.Background(), name[len(emergencyPrefix):len(name)-len(emergencySuffix)])
+	if err != nil {
+		return nil, ownFile, err
+	}
+	text, err := readOwn(path)
+	if err != nil {
+		if !ours {
+			return nil, foreignFile, nil
+		}
+		return nil, ownFile, problem.At(problem.Where{File: path}, "emergency-file", "this emergency file of an earlier run cannot be used: %v", bareError(err)).
+			Hinted("make it a plain file of this user (mode 0600) if you know where it comes from; it holds ids of things that were created")
+	}
+	header, outcomes, whole, line, err := readEmergency(text)
+	switch {
+	case !ours && header.Ledger != l.Path():
+		return nil, foreignFile, nil
+	case err != nil:
+		return nil, ownFile, problem.At(problem.Where{File: path, Line: line, Column: 1}, "emergency-damaged",
+			"this emergency file of an earlier run is damaged: %v", err).
+			Hinted("restore it from a copy; else move it away, and settle the steps that the next run finds uncertain with the ids that can be read in it")
+	case !ours:
+		return nil, ownFile, problem.At(problem.Where{File: path}, "emergency-run", "this emergency file is of a run that the ledger does not know: the ledger is older than the file").
+			Hinted("restore the newest backup of the ledger; the file tells of things that were created")
+	case !whole || len(outcomes) == 0:
+		return nil, emptyFile, nil
+	}
+	return outcomes, ownFile, nil
 }
 
 // undecided are the states in which the truth may still come, and the outcomes

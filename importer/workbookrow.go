@@ -49,7 +49,7 @@ func (r WorkbookRow) conflicts(known map[string]ledger.Step, asks []string, skip
 	)
 	client := known[string(mapping.ClientStep)]
 	switch {
-	case r.ClientID == "" || skips && client.To == "" || r.ClientID == client.ID:
+	case r.ClientID == "" || skips && (client.To == "" || slices.Contains(unsent, string(client.To))) || r.ClientID == client.ID:
 	case client.ID == "":
 		conflict(r.ClientIDAt, "the row shows a client's id, and the ledger knows none under the row's client key", clientHint)
 	default:

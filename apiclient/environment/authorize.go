@@ -33,13 +33,18 @@ func (r *resolver) secret(ref reference) Secret {
 	return secret
 }
 
-// reveal is what apiclient.Config.Secrets takes.
-func (r *resolver) reveal() []string {
-	var values []string
-	for _, s := range r.secrets {
-		values = append(values, s.Reveal())
+// reveal is what apiclient.Config.Secrets takes: nil when there are none.
+func (r *resolver) reveal() func() []string {
+	if len(r.secrets) == 0 {
+		return nil
 	}
-	return values
+	return func() []string {
+		var values []string
+		for _, s := range r.secrets {
+			values = append(values, s.Reveal())
+		}
+		return values
+	}
 }
 
 func (r *resolver) note(problems ...problem.Problem) {

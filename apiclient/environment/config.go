@@ -39,7 +39,7 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Headers:           headers,
 		Authorize:         all(steps),
 		Renew:             renew,
-		Secrets:           r.reveal,
+		Secrets:           r.reveal(),
 		TLS:               tlsConfig,
 		Timeout:           e.Limits.Timeout,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,

@@ -302,3 +302,38 @@ func TestAddressOfAnotherClient(t *testing.T) {
 		})
 	}
 }
+
+// TestForecastOfOneAddressInTwo: where both look-ups must agree, a client who has
+// only the phone number of another one of the sheet is not taken for that one, and
+// the dry run says so.
+func TestForecastOfOneAddressInTwo(t *testing.T) {
+	for _, existing := range []string{"reuse", "skip", "fail"} {
+		t.Run(existing, func(t *testing.T) {
+			rows := leads(3)
+			rows[2][2] = rows[0][2]
+			s := newScene(t, byAgreement(existing, ", confirm: true"), rows)
+			s.oracle.KeyField = "ref"
+			plan := s.run("--dry-run")
+			if p := s.mustRun(1); plan.code != p.code || plan.summary.Requests != p.summary.Requests || p.summary.Rows.Failed != 1 || plan.summary.Rows.Failed != 1 {
+				t.Errorf("foreseen were exit code %d, rows %+v; it was %d, rows %+v", plan.code, plan.summary.Rows, p.code, p.summary.Rows)
+			}
+		})
+	}
+}
+
+// TestRerunOfAClientLeftOut: a client who was refused, and whom the service has
+// known since, is left out. The results workbook shows the id, and given back it
+// says nothing else.
+func TestRerunOfAClientLeftOut(t *testing.T) {
+	s := newScene(t, byAgreement("skip", ""), leads(3))
+	s.oracle.KeyField = "ref"
+	s.oracle.Play(oracle.Once(onStep("client A-2"), oracle.Answer(oracle.JSON(400, "{}"))))
+	s.mustRun(1)
+	s.oracle.AddClient("Z", "c2@example.com", "")
+	if p := s.mustRun(0); p.summary.Rows.Skipped != 1 {
+		t.Fatalf("rows %+v", p.summary.Rows)
+	}
+	if p := runMain(t, "", "rerun", "-m", s.path("mapping.yaml"), "--json", s.path("leads.results.xlsx")); p.code != 0 || p.summary.Rows.Skipped != 1 {
+		t.Errorf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
+	}
+}

@@ -62,10 +62,10 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	if err := f.SaveAs(sheet); err != nil {
 		t.Fatal(err)
 	}
-	run := func(want int) string {
+	run := func(want int, flags ...string) string {
 		t.Helper()
 		var out, diagnostics bytes.Buffer
-		code := cli.Main(context.Background(), []string{"run", "-m", filepath.Join(dir, "mapping.yaml"), sheet},
+		code := cli.Main(context.Background(), append(append([]string{"run", "-m", filepath.Join(dir, "mapping.yaml")}, flags...), sheet),
 			cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
 		if code != want {
 			t.Fatalf("exit code %d, want %d\n%s%s", code, want, &out, &diagnostics)
@@ -84,9 +84,15 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	if err := os.Rename(ledgerFile+".away", ledgerFile); err != nil {
 		t.Fatal(err)
 	}
+	for range 2 { // a dry run changes nothing
+		if said := run(3, "--dry-run"); !strings.Contains(said, "first to take up 1 outcomes") {
+			t.Errorf("stderr is %q, want it to tell of the outcome to be taken up", said)
+		}
+	}
 	if said := run(0); !strings.Contains(said, "could not record: 1") {
 		t.Errorf("stderr is %q, want it to tell of the outcome taken up", said)
 	}
+	run(0, "--dry-run")
 	run(0)
 	if contacts.Load() != 2 || links.Load() != 2 {
 		t.Errorf("%d contacts and %d links were asked for in the end, want 2 and 2", contacts.Load(), links.Load())

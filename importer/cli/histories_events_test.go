@@ -52,6 +52,7 @@ var happenings = []happening{
 	{"the base url is spelt otherwise", 1, nil, func(h *tale) { h.c.local = !h.c.local }},
 	{"the campaign changes", 3, nil, (*tale).changeCampaign},
 	{"the state folder is lost", 2, nil, (*tale).loseState},
+	{"a run is killed and then the state folder is lost", 1, nil, (*tale).loseBoth},
 	{"an old copy of the state folder is put back", 2, func(h *tale) bool { return len(h.copies) > 0 }, (*tale).restoreState},
 	{"the mapping is renamed", 1, nil, (*tale).rename},
 	{"the service moves", 1, nil, (*tale).moveService},

@@ -39,13 +39,14 @@ type tale struct {
 	shown   string            // what the sheet was when that run showed all of it in the workbook
 }
 
-func newTale(seed uint64, dir string) *tale {
+// newTale is a history in which only what may happen does.
+func newTale(seed uint64, dir string, may func(what string) bool) *tale {
 	h := &tale{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), dir: dir, w: newIntakeWorld(),
 		settled: map[string]string{}, holder: map[string]string{}, beside: map[string]string{}, doubted: map[string]bool{}, moreOf: map[string]int{}, givenUp: map[string]bool{},
 		loud: func(string, ...any) {},
 	}
-	h.c = newCampaign(h.rng)
+	h.c = newCampaign(h.rng, may)
 	h.w.templates = []string{"details", "agreement", "sign", "extra1", "extra2", "extra3"}
 	h.tell("%s%s", h.c.mapping(), h.c.environments(h.w.URL))
 	for _, r := range h.c.rows {
@@ -209,7 +210,7 @@ func (h *tale) mishaps(o outing) func(step string, attempt int, kind string) mis
 		if o.late {
 			kinds = append(kinds, answeredLate, answeredLate)
 		}
-		if went := oneOf(rng, kinds...); mayHappen(string(went)) {
+		if went := oneOf(rng, kinds...); h.c.may(string(went)) {
 			return went
 		}
 		return noMishap

@@ -432,15 +432,21 @@ func (w *intakeWorld) answer(rw http.ResponseWriter, r *http.Request, t *thing, 
 	}
 }
 
+// isKnown tells that whoever sends something must have understood the answer about
+// a thing: it came in an earlier run, or something was built on it. mu is held.
+func (w *intakeWorld) isKnown(t *thing, run int) bool {
+	return t.answered && t.run < run || slices.ContainsFunc(w.things, func(other *thing) bool { return other.on == t })
+}
+
 // body is a whole answer; with another the id is that of something else of the
-// kind, where there is any.
+// kind, where there is any that the program must know.
 func (w *intakeWorld) body(t *thing, another, v1 bool) map[string]any {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	show := t
 	if another {
 		for _, other := range w.things {
-			if other.kind == t.kind && other != t {
+			if other.kind == t.kind && other != t && w.isKnown(other, t.run) {
 				show = other
 			}
 		}

@@ -37,11 +37,12 @@ func (h *tale) sheetPrint() string {
 	return b.String()
 }
 
-// refused is a run that must not do anything, and its dry run.
-func (h *tale) refused(code int, why string) {
+// refused is a run that must not do anything, and its dry run; with rerun flags it
+// is a rerun.
+func (h *tale) refused(code int, why string, rerun []string) {
 	for _, flags := range [][]string{{"--dry-run"}, nil} {
 		h.files()
-		c := h.command(outing{workers: h.rng.IntN(4), flags: flags})
+		c := h.command(outing{workers: h.rng.IntN(4), flags: append(slices.Clone(rerun), flags...), rerun: rerun != nil})
 		number := h.w.begin(nil, nil)
 		h.tell("run %d %v, which must be refused: %s", number, flags, why)
 		e, err := c.carryOut()
@@ -74,8 +75,29 @@ func (h *tale) loseState() {
 		return
 	}
 	h.must(os.Rename(h.state(), h.path("lost")))
-	h.refused(3, "the state folder is lost")
+	h.refused(3, "the state folder is lost", nil)
 	h.goOn("lost")
+}
+
+// loseBoth loses the state folder after a run that was killed in the middle of its
+// work: the results workbook is that of the run before.
+func (h *tale) loseBoth() {
+	if !h.inOrder() {
+		return
+	}
+	h.c.join(h.rng)
+	n := h.run(outing{kill: true, workers: 1 + h.rng.IntN(3)})
+	if n.code != -1 || len(n.calls) == 0 || len(h.wrong) > 0 {
+		return
+	}
+	h.must(os.Rename(h.state(), h.path("lost")))
+	h.refused(3, "the state folder is lost", nil)
+	if len(h.wrong) == 0 {
+		h.refused(3, "the state folder is lost, and the results workbook is older", []string{"--yes"})
+	}
+	h.must(os.RemoveAll(h.state()))
+	h.must(os.Rename(h.path("lost"), h.state()))
+	h.tell("the state folder is found again")
 }
 
 // restoreState puts an old copy of the state folder in the place of the newer one.
@@ -86,7 +108,7 @@ func (h *tale) restoreState() {
 	}
 	h.must(os.Rename(h.state(), h.path("lost")))
 	h.must(os.CopyFS(h.state(), os.DirFS(old.path)))
-	h.refused(3, "the state folder is older than the results workbook")
+	h.refused(3, "the state folder is older than the results workbook", nil)
 	h.goOn("lost")
 }
 
@@ -262,7 +284,7 @@ func (h *tale) rename() {
 		return
 	}
 	h.c.name = "renamed"
-	h.refused(2, "the mapping was renamed")
+	h.refused(2, "the mapping was renamed", nil)
 	h.c.name = "campaign"
 }
 
@@ -275,7 +297,7 @@ func (h *tale) moveService() {
 	defer other.Close()
 	here := h.w.URL
 	h.w.URL = other.URL
-	h.refused(3, "the base url was changed")
+	h.refused(3, "the base url was changed", nil)
 	h.w.URL = here
 }
 

@@ -32,7 +32,7 @@ const notYet = "the id of something else in the answer,two people have one addre
 func TestHistories(t *testing.T) {
 	defer cli.BelieveAfter(belief.String())()
 	if *historySeed != 0 {
-		h := newTale(*historySeed, t.TempDir())
+		h := newTale(*historySeed, t.TempDir(), mayHappen)
 		h.loud = t.Logf
 		h.live()
 		for _, wrong := range h.wrong {
@@ -57,7 +57,7 @@ func TestHistories(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				h := newTale(seed+uint64(n), place)
+				h := newTale(seed+uint64(n), place, mayHappen)
 				h.live()
 				runs.Add(int64(h.w.run))
 				if len(h.wrong) > 0 {
@@ -89,7 +89,7 @@ func (h *tale) next() happening {
 	var list []happening
 	total := 0
 	for _, what := range happenings {
-		if mayHappen(what.name) && (what.can == nil || what.can(h)) {
+		if h.c.may(what.name) && (what.can == nil || what.can(h)) {
 			list = append(list, what)
 			total += what.weight
 		}

@@ -86,8 +86,11 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	r.places, err = importer.EmergencyPlaces(ledgerFile(r.setup.state), r.parts[0].target.path)
-	if err != nil || o.dryRun {
+	if err != nil {
 		return err
+	}
+	if o.dryRun {
+		return foreseeTakeUp(r.books.known, r.places)
 	}
 	return p.takeUp(r.books.known, r.places)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -56,20 +57,7 @@ func keepInput(given, folder string) (*input, error) {
 		folder, err = os.MkdirTemp("", "claimsheet-*") // 0700
 		in.remove = func() { _ = os.RemoveAll(folder) }
 	} else {
-		made := missing(folder)
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return nil, problem.At(problem.Where{File: folder}, "state-folder", "the folder cannot be made: %v", errors.Unwrap(err)).
-				Hinted("name a state folder that this user may write to with --state")
-		}
-		if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
-			return nil, problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
-				Hinted("move it away")
-		}
-		in.remove = func() {
-			for _, dir := range made {
-				_ = os.Remove(dir) // stays when something else is in it
-			}
-		}
+		return in, in.copyInto(src, folder)
 	}
 	if err == nil {
 		err = in.copy(src, folder, keep)
@@ -79,6 +67,44 @@ func keepInput(given, folder string) (*input, error) {
 		return nil, err
 	}
 	return in, nil
+}
+
+// foldersTried is how often folders are made that another run, which gives up,
+// may remove again meanwhile.
+const foldersTried = 1000
+
+// copyInto makes the folder and the copy in it.
+func (in *input) copyInto(src io.ReadSeeker, folder string) error {
+	made := missing(folder)
+	in.remove = func() {
+		for _, dir := range made {
+			_ = os.Remove(dir) // stays when something else is in it
+		}
+	}
+	var err error
+	for range foldersTried {
+		if err = os.MkdirAll(folder, 0o700); err == nil {
+			if info, err := os.Lstat(folder); err == nil && !info.IsDir() {
+				return problem.At(problem.Where{File: folder}, "state-folder", "this is not a folder; a link could lead the copies elsewhere").
+					Hinted("move it away")
+			}
+			if _, err = src.Seek(0, io.SeekStart); err == nil {
+				err = in.copy(src, folder, true)
+			}
+		}
+		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	in.remove()
+	if _, isProblem := errors.AsType[problem.Problem](err); isProblem {
+		return err
+	}
+	return problem.At(problem.Where{File: folder}, "state-folder", "the folder cannot be made: %v", innermost(err)).
+		Hinted("name a state folder that this user may write to with --state")
 }
 
 // missing are the folder and those above it that are not there, the deepest

@@ -33,14 +33,29 @@ func Lock(path string) (release func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	for range foldersTried {
+		release, err = lock(path)
+		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return release, err
+}
+
+// foldersTried is how often a folder is made that another run, which gives up,
+// may remove again meanwhile.
+const foldersTried = 1000
+
+// lock makes the folder of the ledger at path, and takes the lock in it.
+func lock(path string) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", bare(err))
 	}
 	if err := inspectLock(path + ".lock"); err != nil {
 		return nil, err
 	}
-	lock := flock.New(path+".lock", flock.SetFlag(safefile.LockFlags), flock.SetPermissions(0o600))
-	taken, err := lock.TryLock()
+	file := flock.New(path+".lock", flock.SetFlag(safefile.LockFlags), flock.SetPermissions(0o600))
+	taken, err := file.TryLock()
 	if err != nil {
 		return nil, unusable(path, "Let this user write to the folder, and keep it on a local disk.", err, "the ledger cannot be locked: %v", bare(err))
 	}
@@ -50,11 +65,11 @@ func Lock(path string) (release func(), err error) {
 	}
 	note := path + ".holder"
 	if err := writeHolder(note); err != nil {
-		return nil, errors.Join(unwritable(note, err, "it cannot be noted who holds the ledger: %v", bare(err)), lock.Close())
+		return nil, errors.Join(unwritable(note, err, "it cannot be noted who holds the ledger: %v", bare(err)), file.Close())
 	}
 	return sync.OnceFunc(func() {
 		_ = os.Remove(note) // before the lock: afterwards it may be another's
-		_ = lock.Close()
+		_ = file.Close()
 	}), nil
 }
 

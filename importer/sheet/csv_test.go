@@ -55,6 +55,7 @@ func TestCSV(t *testing.T) {
 	}{
 		{"texts as they stand", "a.csv", []byte("No,Day,Sum\n00123,1/2/2026,=1+1\n 7.7E9 ,TRUE,#N/A\n"), sheet.Options{},
 			[]string{"No", "Day", "Sum"}, "2 | A text \"00123\" | B text \"1/2/2026\" | C text \"=1+1\"\n3 | A text \" 7.7E9 \" | B text \"TRUE\" | C error \"#N/A\"\n"},
+		{"tags", "a.csv", []byte("<b>Name</b>,Link\n<a href='x'>Ann</a>,<5\n"), sheet.Options{}, []string{"<b>Name</b>", "Link"}, "2 | A text \"<a href='x'>Ann</a>\" | B text \"<5\"\n"},
 		{"semicolons", "a.csv", []byte("Name;Sum\nAnn;1,50\n"), sheet.Options{}, []string{"Name", "Sum"}, "2 | A text \"Ann\" | B text \"1,50\"\n"},
 		{"tabs", "a.csv", []byte("Name\tSum\nAnn\t1,50\n"), sheet.Options{}, []string{"Name", "Sum"}, "2 | A text \"Ann\" | B text \"1,50\"\n"},
 		{"tab declared", "a.csv", []byte("Name, first\tSum\nAnn\t1\n"), sheet.Options{Delimiter: "\t"}, []string{"Name, first", "Sum"}, "2 | A text \"Ann\" | B text \"1\"\n"},

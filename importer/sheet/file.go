@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"claimsheet/mapping/problem"
@@ -66,7 +67,7 @@ func kindOf(file io.ReaderAt, at problem.Where) (fileKind, error) {
 	}
 	head = head[:n]
 	isCSV := strings.HasPrefix(Ext(at.File), ".csv")
-	isMarkup := bytes.HasPrefix(bytes.TrimSpace(head), []byte("<"))
+	isMarkup := bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) && (!isCSV || isPage(head))
 	switch {
 	case bytes.HasPrefix(head, []byte("PK")):
 		return zipFile, nil
@@ -87,6 +88,15 @@ func kindOf(file io.ReaderAt, at problem.Where) (fileKind, error) {
 			Hinted("if it is a CSV file, name it .csv; else open it in a spreadsheet program and save it as .xlsx")
 	}
 	return 0, problem.At(at, "not-a-workbook", "is not a workbook; expected an .xlsx, .xlsm, .csv or .csv.gz file")
+}
+
+// isPage tells whether the bytes begin as web pages and XML files do. A field of
+// a CSV file may begin with a tag too, such as a link.
+func isPage(head []byte) bool {
+	text := strings.ToLower(string(bytes.TrimSpace(head)))
+	return slices.ContainsFunc([]string{"<!", "<?", "<html", "<head", "<body", "<meta", "<table", "<script", "<style"}, func(tag string) bool {
+		return strings.HasPrefix(text, tag)
+	})
 }
 
 // Ext is a path's extension, of which .csv.gz is one, in lower case.
