@@ -98,6 +98,7 @@ func (e *errand) remember(decisions []decision) {
 // while it is proved that the service did not process it.
 func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 	e.job.canary.enter(ctx, e)
+	var verdict apiclient.Verdict // on the last attempt
 	for pace := e.paceOf(d); ; {
 		if err := e.pass(ctx); err != nil {
 			return StepOutcome{}, err
@@ -108,13 +109,20 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		if e.isStale(d) {
 			leave()
-			return StepOutcome{}, errStale
+			if d.known.To != ledger.Uncertain {
+				return StepOutcome{}, errStale
+			}
+			if o, over, err := e.meetAgain(ctx, &d, verdict); over || err != nil {
+				return o, err
+			}
+			continue
 		}
 		if err := e.intend(d); err != nil {
 			leave()
 			return StepOutcome{}, err
 		}
-		verdict, err := e.weigh(d, e.job.Service.Create(turn, e.job.request(d.step, e.known)))
+		var err error
+		verdict, err = e.weigh(d, e.job.Service.Create(turn, e.job.request(d.step, e.known)))
 		leave()
 		e.answered = e.answered || verdict.Status != 0
 		taken := false
@@ -149,7 +157,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 			sleep(ctx, next.wait)
 		}
 		if verdict.Effect == apiclient.Uncertain {
-			if o, over, err := e.meetAgain(ctx, d, verdict); over || err != nil {
+			if o, over, err := e.meetAgain(ctx, &d, verdict); over || err != nil {
 				return o, err
 			}
 		}

@@ -17,16 +17,22 @@ func (j *Job) looksUp(plan mapping.Plan) bool {
 	return j.Binding.Mapping().Client.Existing != mapping.Create && len(by) > 0
 }
 
-// knownSteps is what the ledger knows of a plan's client. A step that the ledger
-// has in an older spelling of its key takes that in the plan.
+// knownSteps is what the ledger knows of a plan's client, whose kept answers are
+// read again. A step that the ledger has in an older spelling of its key takes
+// that in the plan.
 func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
+	return j.stepsOf(plan, j.reread)
+}
+
+// stepsOf is knownSteps with another way to read kept answers again.
+func (j *Job) stepsOf(plan mapping.Plan, reread func(map[string]ledger.Step) error) (map[string]ledger.Step, error) {
 	if plan.Client == (mapping.Identity{}) {
 		return nil, nil
 	}
 	// A record of what was done is read whether or not the run is being stopped.
 	known, err := j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
 	if err == nil {
-		err = j.reread(known)
+		err = reread(known)
 	}
 	respell(plan, known)
 	return known, err

@@ -51,7 +51,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		if len(plan.Steps) == 0 || j.leavesOut(plan) != "" {
 			continue
 		}
-		known, err := j.knownSteps(plan)
+		known, err := j.stepsOf(plan, j.rereadOnly) // the run has not begun
 		if err != nil {
 			return nil, err
 		}

@@ -32,6 +32,17 @@ func (j *Job) knowHolders(ctx context.Context) (err error) {
 	return err
 }
 
+// takeFound takes the id of a client whom a look-up found, and the redirect url
+// that an earlier answer brought. A url that another client has by now does not
+// come along.
+func (j *Job) takeFound(e *ledger.Event) (t ledger.Taken, ok bool, err error) {
+	if t, ok, err = j.take(*e); t.URL && !ok && err == nil {
+		e.URL = ""
+		return j.take(*e)
+	}
+	return t, ok, err
+}
+
 // take takes the id and url of an event for its step, which is to become done. ok
 // is false when another step has one of them. What is taken is given back when
 // the event has been committed (release).
@@ -129,11 +140,11 @@ func identityOf(t ledger.Taken) mapping.Identity {
 	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
 }
 
-// takeAnswer takes what an answer holds. What another step has is no success: the
-// step is uncertain, and both are named. The run stops where that is not the
-// first time in a row.
+// takeAnswer takes what an answer holds, which may lack no more than the id. What
+// another step has is no success: the step is uncertain, and both are named. The
+// run stops where that is not the first time in a row.
 func (e *errand) takeAnswer(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
-	if v.Effect != apiclient.Created {
+	if v.Effect != apiclient.Created && v.URL == "" {
 		return v, false, nil
 	}
 	event := e.event(d, ledger.Done)

@@ -125,15 +125,16 @@ func (e *errand) contradicted(d decision, v apiclient.Verdict, o StepOutcome) St
 // which may lack nothing but the id.
 func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (o StepOutcome, ok bool, err error) {
 	event := e.job.foundEvent(e.plan, id)
-	t, ok, err := e.job.take(event)
+	event.URL = v.URL
+	t, ok, err := e.job.takeFound(&event)
 	if err != nil || !ok {
 		return StepOutcome{Step: d.step, Status: Uncertain, Error: clashReason(e.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
 	}
 	e.pending = append(e.pending, event)
 	e.job.guard.made(d.step.Kind)
 	e.created(d.step, id)
-	o = StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: v.URL, wordless: v.URL == "" && apiclient.Readable(v.Status, v.Answer)}
-	if e.job.Binding.Mapping().V1() && v.URL == "" {
+	o = StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: event.URL, wordless: v.URL == "" && apiclient.Readable(v.Status, v.Answer)}
+	if e.job.Binding.Mapping().V1() && o.URL == "" {
 		o.Advice = adviceWithoutURL(true, o.wordless)
 	}
 	return o, true, nil
@@ -150,15 +151,15 @@ func (e *errand) park(d decision, v apiclient.Verdict, o StepOutcome) StepOutcom
 
 // meetAgain asks for a client once more before it is sent again though it may
 // have been created.
-func (e *errand) meetAgain(ctx context.Context, d decision, v apiclient.Verdict) (o StepOutcome, over bool, err error) {
+func (e *errand) meetAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o StepOutcome, over bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !e.job.looksUp(e.plan) || ctx.Err() != nil {
 		return StepOutcome{}, false, nil
 	}
 	met, err := e.job.meetings.meet(ctx, e.plan)
-	if err != nil || met.id == "" {
+	if d.asOf = met.at; err != nil || met.id == "" {
 		return StepOutcome{}, false, err
 	}
-	o, _, err = e.adopt(d, v, met.id)
+	o, _, err = e.adopt(*d, v, met.id)
 	return o, true, err
 }
 
@@ -197,11 +198,13 @@ func (j *Job) revisit(ctx context.Context, plan mapping.Plan, d *decision, looke
 		return ledger.Event{}, nil
 	case adopts != "":
 		event = j.foundEvent(plan, adopts)
-		t, ok, err := j.take(event)
+		event.URL = d.known.URL
+		t, ok, err := j.takeFound(&event)
 		if err != nil || !ok {
 			d.why = clashReason(plan.Client, identityOf(t))
 			return ledger.Event{}, err
 		}
+		d.now(func(s *ledger.Step) { s.URL = event.URL })
 		d.adopt(adopts, j.Binding.Mapping().V1())
 		d.compareAdopted(j.Binding)
 		return event, nil

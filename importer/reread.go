@@ -45,6 +45,18 @@ func (j *Job) reread(known map[string]ledger.Step) error {
 	return err
 }
 
+// rereadOnly reads kept answers again and records nothing.
+func (j *Job) rereadOnly(known map[string]ledger.Step) error {
+	for key, step := range known {
+		step, err := j.withAnswer(step)
+		if err != nil {
+			return err
+		}
+		known[key], _ = j.readAgain(step, known["client"].ID)
+	}
+	return nil
+}
+
 // withAnswer is a step with the status of its answer: what a look-up said of the
 // client since has none.
 func (j *Job) withAnswer(step ledger.Step) (ledger.Step, error) {

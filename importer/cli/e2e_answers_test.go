@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -203,5 +204,61 @@ func TestStateFolderThatCannotBeWritten(t *testing.T) {
 	p := s.mustRun(3)
 	if !strings.Contains(p.err, "ledger.db.holder: it cannot be noted who holds the ledger: ") || !strings.Contains(p.err, "hint: Let this user write to the folder") {
 		t.Errorf("it says\n%s", p.err)
+	}
+}
+
+// TestOneURLWithoutIDs has the service answer with one redirect url for all
+// clients and without their ids. The url is the first one's; the others are
+// found by the next night's look-ups, and have none.
+func TestOneURLWithoutIDs(t *testing.T) {
+	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(3))
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		if !strings.HasPrefix(c.Step, "client ") {
+			return oracle.Fault{}
+		}
+		return oracle.CreateThen(oracle.JSON(201, `{"redirectUrl":"https://portal.example.com/login"}`))
+	})
+	s.mustRun(3, "--concurrency", "1")
+	if got, want := column(s.results(), "Import status"), []string{"done", "uncertain", "uncertain"}; !slices.Equal(got, want) {
+		t.Errorf("status %q, want %q\n%s", got, want, s.errors())
+	}
+	if p := s.mustRun(0); p.posts()["client"] != 0 {
+		t.Errorf("posts %v", p.posts())
+	}
+	if got := column(s.results(), "redirectUrl"); got[0] == "" || got[1] != "" || got[2] != "" {
+		t.Errorf("urls %q", got)
+	}
+	s.checkPromise()
+}
+
+// TestURLOfAParkedClient: the answer that brought the redirect url lacked the
+// id, and while the client was not found another one got the same url. The client
+// is taken over without it.
+func TestURLOfAParkedClient(t *testing.T) {
+	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(1))
+	answer := `{"redirectUrl":"https://portal.example.com/login"}`
+	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		switch {
+		case c.Step == "client c1@example.com":
+			return oracle.CreateThen(oracle.JSON(201, answer))
+		case strings.HasSuffix(c.Path, "/c1%40example.com"):
+			return oracle.Answer(s.oracle.Nobody)
+		case strings.HasPrefix(c.Step, "client "):
+			return oracle.CreateThen(oracle.JSON(201, `{"clientId":"c0000000-0000-4000-8000-000000000077",`+answer[1:]))
+		}
+		return oracle.Fault{}
+	})
+	s.mustRun(4)
+	s.sheet(leads(2))
+	s.mustRun(4)
+	s.oracle.Play(nil)
+	for _, flags := range [][]string{{"--dry-run"}, nil, nil} {
+		s.mustRun(0, flags...)
+	}
+	if got := column(s.results(), "redirectUrl"); got[0] != "" || got[1] == "" {
+		t.Errorf("urls %q", got)
+	}
+	if row := s.results()[0]; row["clientId"] == "" {
+		t.Errorf("the row is %v", row)
 	}
 }

@@ -199,3 +199,21 @@ func TestNextKeepsTheGuards(t *testing.T) {
 		t.Errorf("%s", p.out)
 	}
 }
+
+// TestACampaignGrowsAfterAWrongPointer: in one night the mapping gets an activity
+// and the environment its right pointer. The kept answers are read again, and
+// nothing is sent twice.
+func TestACampaignGrowsAfterAWrongPointer(t *testing.T) {
+	s := newScene(t, campaign(agreementActivity), leads(3))
+	s.oracle.Wire.ClaimID = "/data/claimId"
+	s.mustRun(4)
+	s.mapping(campaign(detailsActivity, agreementActivity))
+	s.environment("wire: {claim_id: /data/claimId}")
+	for _, flags := range [][]string{{"--dry-run"}, nil} {
+		p := s.mustRun(0, flags...)
+		if !strings.Contains(p.err, "3 known clients") || p.posts()["claim"] != 0 {
+			t.Errorf("%q: posts %v\n%s", flags, p.posts(), p.err)
+		}
+	}
+	s.checkPromise()
+}

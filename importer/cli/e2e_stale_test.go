@@ -105,3 +105,29 @@ func TestStaleAfterRefusal(t *testing.T) {
 		})
 	}
 }
+
+// TestStaleWhileRepeated: a client who may be asked for again is looked up once
+// more where the attempt before took long, and then asked for again.
+func TestStaleWhileRepeated(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault oracle.Fault
+		posts int
+	}{
+		"not created": {oracle.Answer(oracle.JSON(500, `{}`)), 4},
+		"created":     {oracle.CreateThen(oracle.JSON(500, `{}`)), 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, stepThree, leads(3))
+			s.environment("repeatable: [client]")
+			var ahead atomic.Int64 // of the clock
+			t.Cleanup(cli.LookupClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+			slow := c.fault
+			slow.Then = func() { ahead.Add(int64(30 * time.Second)) }
+			s.oracle.Play(oracle.Once(onStep("client c2@example.com"), slow))
+			if p := s.mustRun(0, "--concurrency", "1"); p.posts()["client"] != c.posts {
+				t.Errorf("posts %v", p.posts())
+			}
+			s.checkPromise()
+		})
+	}
+}

@@ -55,12 +55,14 @@ func (t *transaction) appendAll(events []Event) error {
 	if err := t.exec("SAVEPOINT call"); err != nil {
 		return err
 	}
+	before := t.event
 	for _, e := range events {
 		err := t.append(e)
 		if _, ok := errors.AsType[declined](err); ok {
 			if undo := t.exec("ROLLBACK TO call; RELEASE call"); undo != nil {
 				return undo
 			}
+			t.event = before
 		}
 		if err != nil {
 			return err
@@ -83,7 +85,7 @@ func (t *transaction) append(e Event) error {
 	if err != nil {
 		return declined{err}
 	}
-	if err := t.refuseTaken(e.StepID, was, now); err != nil {
+	if now, err = t.refuseTaken(e, was, now); err != nil {
 		return err
 	}
 	if now.id, err = t.putStep(e.StepID, now); err != nil {

@@ -69,11 +69,13 @@ func findHolder(e Event, query func(string, ...any) *sql.Row) (t Taken, ok bool,
 
 // refuseTaken declines what would make a step done with the id or url of
 // another. One that the step has already, from before this was refused, stays.
-func (t *transaction) refuseTaken(id StepID, was, now current) error {
+// A url that the event does not bring, but an earlier answer did, declines
+// nothing: the step is done without it.
+func (t *transaction) refuseTaken(event Event, was, now current) (current, error) {
 	if now.state != Done {
-		return nil
+		return now, nil
 	}
-	e := Event{StepID: id, Kind: now.kind}
+	e := Event{StepID: event.StepID, Kind: now.kind}
 	if was.state != Done || was.created != now.created {
 		e.ID = now.created
 	}
@@ -86,10 +88,13 @@ func (t *transaction) refuseTaken(id StepID, was, now current) error {
 		}
 		return t.findID.QueryRowContext(context.Background(), args...)
 	})
-	if ok {
-		return declined{taken}
+	switch {
+	case ok && taken.URL && event.URL == "":
+		now.url = ""
+	case ok:
+		return now, declined{taken}
 	}
-	return err
+	return now, err
 }
 
 // SharedIDs are the ids of an environment that several clients' steps are done
