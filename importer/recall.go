@@ -23,6 +23,11 @@ type Recall struct {
 	ActivityIDs bool // as Settler.ActivityIDs
 	NewIdentity bool // the mapping's keys were changed on purpose: claims are made anew under them
 
+	// Unknown tells that the ledger does not know the run that wrote the workbook at
+	// hand: it is new, or an old copy, and cannot know what became since of the
+	// steps that it does not have as done. Set it before CheckSteps and TakeOver.
+	Unknown bool
+
 	// Missing and Words are counted by CheckSteps: the lines of the sheet Steps
 	// that the ledger does not know and must take over before anything is sent,
 	// and those in which an operator wrote a word.
@@ -64,6 +69,9 @@ func (r *Recall) CheckSteps(ctx context.Context, lines iter.Seq2[WorkbookStep, e
 		if err != nil {
 			return err
 		}
+		if r.outdates(line, known) {
+			known = ledger.Step{}
+		}
 		if p, differs := line.conflict(known); differs {
 			r.add(line.Identity(r.Binding.KeySpace()), p)
 		}
@@ -78,6 +86,23 @@ func (r *Recall) CheckSteps(ctx context.Context, lines iter.Seq2[WorkbookStep, e
 	}
 	found.Sort()
 	return found.Err()
+}
+
+// outdates tells that a line says more of a step than the ledger, which does not
+// know the line's run: that it is done, or that something may have come of what the
+// ledger has as surely not created.
+func (r *Recall) outdates(line WorkbookStep, known ledger.Step) bool {
+	event, needed := line.seed(r.stepID(line), "", false)
+	if !r.Unknown || !needed {
+		return false
+	}
+	switch known.To {
+	case ledger.Failed, ledger.NotSent:
+		return true
+	case ledger.Intent, ledger.Uncertain, ledger.Parked:
+		return event.To == ledger.Done
+	}
+	return false
 }
 
 // see notes that a line is there.
@@ -157,7 +182,7 @@ func (r *Recall) TakeOver(ctx context.Context, lines iter.Seq2[WorkbookStep, err
 		}
 		url := urls[line.Identity(r.Binding.KeySpace())]
 		event, needed := line.seed(r.stepID(line), url, r.Binding.Mapping().V1())
-		if known.To != "" || !needed {
+		if known.To != "" && !r.outdates(line, known) || !needed {
 			continue
 		}
 		event.Run = run

@@ -2,8 +2,11 @@ package cli_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
+
+	"claimsheet/importer/oracle"
 )
 
 // TestLostLedger meets a service that knows clients of whom the ledger, which
@@ -72,4 +75,27 @@ func TestLostLedgerAfterACarefulTry(t *testing.T) {
 	s.mustRun(0, "--new-ledger")
 	s.sheet(leads(15)) // the ledger knows fewer than 20 clients
 	s.mustRun(0)
+}
+
+// TestOldLedgerLearnsFromTheWorkbook puts an old copy of the state folder in its
+// place, in which steps are refused that were done since: the results
+// workbook, given back, says so, and nothing is sent again.
+func TestOldLedgerLearnsFromTheWorkbook(t *testing.T) {
+	s := newScene(t, stepThree, leads(4))
+	s.oracle.Play(oracle.OnceEach(map[string]oracle.Fault{
+		"activity c2@example.com Your details":               oracle.Answer(oracle.JSON(400, "{}")),
+		"client c3@example.com":                              oracle.Answer(oracle.JSON(400, "{}")),
+		"activity c4@example.com/Loan A-4 Agreement details": oracle.CreateThen(oracle.JSON(500, "{}")),
+	}))
+	s.mustRun(4)
+	must(t, os.CopyFS(s.path("copy"), os.DirFS(s.path(".claimsheet"))))
+	s.mustRun(4)
+	must(t, os.RemoveAll(s.path(".claimsheet")))
+	must(t, os.Rename(s.path("copy"), s.path(".claimsheet")))
+	s.mustRun(3)
+	p := runMain(t, "", "rerun", "-m", s.path("mapping.yaml"), "--json", "--yes", s.path("leads.results.xlsx"))
+	if calls, _ := s.oracle.Since(s.seen); p.code != 4 || p.summary.Rows.Unchanged != 3 || len(played{calls: calls}.posts()) > 0 {
+		t.Errorf("exit code %d, rows %+v, sent %v\n%s", p.code, p.summary.Rows, played{calls: calls}.posts(), p.err)
+	}
+	s.checkPromise()
 }

@@ -18,7 +18,7 @@ import (
 var (
 	histories   = flag.Int("histories", 200, "how many histories TestHistories goes through")
 	historySeed = flag.Uint64("history-seed", 0, "the one history that TestHistories goes through, told in full; 0 takes new ones")
-	without     = flag.String("history-without", "an old copy of the state folder learns from the results workbook", "what happens in no history, and what goes wrong in none, by name, with commas between")
+	without     = flag.String("history-without", "", "what happens in no history, and what goes wrong in none, by name, with commas between")
 )
 
 // TestHistories goes through random histories: nights of runs over a campaign

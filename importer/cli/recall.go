@@ -55,11 +55,12 @@ func (p *program) recall(ctx context.Context, o runOptions, s *setup, b *books) 
 // be taken.
 func (r *recall) check(ctx context.Context, o runOptions, src *source, b *books) error {
 	before := r.Missing
-	if err := r.CheckSteps(ctx, stepLines(src.input)); err != nil {
-		return err
-	}
 	_, runKnown, err := b.known.Run(ctx, src.origin.property[runProperty])
 	if err != nil {
+		return err
+	}
+	r.Unknown = !runKnown
+	if err := r.CheckSteps(ctx, stepLines(src.input)); err != nil {
 		return err
 	}
 	missing := r.Missing > before
@@ -119,6 +120,11 @@ func (r *recall) before(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 			return nil, err
 		}
 		for _, src := range r.newestFirst() {
+			_, known, err := r.Ledger.Run(ctx, src.origin.property[runProperty])
+			if err != nil {
+				return nil, err
+			}
+			r.Unknown = !known
 			if err := r.TakeOver(ctx, stepLines(src.input), run, urls); err != nil {
 				return nil, err
 			}

@@ -34,6 +34,18 @@ var rules = []rule{
 	{from: planned, to: Uncertain, via: []string{ViaWorkbook}},
 	{from: planned, to: Parked, via: []string{ViaWorkbook}},
 	{from: planned, to: GivenUp, via: []string{ViaWorkbook}},
+	// So does an old copy of a ledger, of what became since of its steps.
+	{from: Failed, to: Done, via: []string{ViaWorkbook}},
+	{from: Failed, to: Uncertain, via: []string{ViaWorkbook}},
+	{from: Failed, to: Parked, via: []string{ViaWorkbook}},
+	{from: Failed, to: GivenUp, via: []string{ViaWorkbook}},
+	{from: NotSent, to: Done, via: []string{ViaWorkbook}},
+	{from: NotSent, to: Uncertain, via: []string{ViaWorkbook}},
+	{from: NotSent, to: Parked, via: []string{ViaWorkbook}},
+	{from: NotSent, to: GivenUp, via: []string{ViaWorkbook}},
+	{from: Intent, to: Done, via: []string{ViaWorkbook}},
+	{from: Uncertain, to: Done, via: []string{ViaWorkbook}},
+	{from: Parked, to: Done, via: []string{ViaWorkbook}},
 
 	{from: Intent, to: Done, via: []string{ViaAnswer, ViaAdopted}},
 	{from: Intent, to: Failed, via: []string{own, ViaAnswer}},
