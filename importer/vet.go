@@ -181,7 +181,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			break
 		}
 		first = append(first, plan)
-		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, askedAddresses(plan.Lookup)) {
+		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, askedAddresses(plan.Lookup), addressesOf(plan)) {
 			continue
 		}
 		if known, err := j.knownSteps(plan); err != nil {
@@ -256,11 +256,11 @@ func anySent(known map[string]ledger.Step) bool {
 	return false
 }
 
-// anyOf tells whether one of the keys was seen before, and remembers them all.
-func anyOf(seen map[string]bool, keys []string) bool {
-	before := false
-	for _, key := range keys {
-		before = before || seen[key]
+// anyOf tells whether one of the keys was seen before, and remembers all of a
+// client's.
+func anyOf(seen map[string]bool, keys, all []string) bool {
+	before := slices.ContainsFunc(keys, func(key string) bool { return seen[key] })
+	for _, key := range all {
 		seen[key] = true
 	}
 	return before

@@ -106,3 +106,16 @@ func TestLostLedgerAfterRefusals(t *testing.T) {
 		t.Errorf("posts %v", p.posts())
 	}
 }
+
+// TestForecastOfASharedPhone: a client who is looked up by the phone number of one
+// before it is asked for once, when that one is there, as the dry run says.
+func TestForecastOfASharedPhone(t *testing.T) {
+	rows := leads(6)
+	rows[4][0], rows[4][2] = "", rows[1][2]
+	s := newScene(t, byAgreement("reuse", ""), rows)
+	s.oracle.KeyField = "ref"
+	plan := s.run("--dry-run")
+	if p := s.mustRun(1); p.summary.Requests != plan.summary.Requests {
+		t.Errorf("foreseen were %+v; it was %+v", plan.summary.Requests, p.summary.Requests)
+	}
+}

@@ -11,6 +11,7 @@ import (
 // check holds a run against what must be true after every run.
 func (h *tale) check(o outing, n *night) {
 	h.checkService()
+	h.ran = ""
 	if n.code == -1 {
 		h.checkDoubts(o, n)
 		return
@@ -23,7 +24,7 @@ func (h *tale) check(o outing, n *night) {
 	case n.code == 2 || n.code == 5 || n.summary == nil:
 	default:
 		n.book = book
-		h.last, h.shown = n.number, h.sheetPrint()
+		h.last, h.shown, h.ran = n.number, h.sheetPrint(), fmt.Sprint(h.c.activities)
 		h.checkRows(o, n)
 		h.checkSteps(o, n)
 		h.noteSettled(o, n)

@@ -36,6 +36,7 @@ type tale struct {
 	ripe    time.Time         // from when on all attempts so far are old enough
 	copies  []stateCopy       // of the state folder, oldest first
 	last    int               // the last run that came to its end
+	ran     string            // the activities of that run, where it was the last of all
 	shown   string            // what the sheet was when that run showed all of it in the workbook
 }
 
@@ -210,10 +211,11 @@ func (h *tale) mishaps(o outing) func(step string, attempt int, kind string) mis
 		if o.late {
 			kinds = append(kinds, answeredLate, answeredLate)
 		}
-		if went := oneOf(rng, kinds...); h.c.may(string(went)) {
-			return went
+		kinds = slices.DeleteFunc(kinds, func(m mishap) bool { return !h.c.may(string(m)) })
+		if len(kinds) == 0 {
+			return noMishap
 		}
-		return noMishap
+		return oneOf(rng, kinds...)
 	}
 }
 
@@ -266,6 +268,7 @@ func (h *tale) clean(o outing, foreseen bool) night {
 	h.tell("dry run %d: %v", number, c.words[5:])
 	before := len(h.w.calls)
 	plan, err := c.carryOut()
+	asked := h.w.lookups
 	h.must(err)
 	h.loud("   exit code %d %s%s", plan.code, plan.out, plan.err)
 	if len(h.w.calls) != before {
@@ -276,7 +279,8 @@ func (h *tale) clean(o outing, foreseen bool) night {
 	case plan.code != n.code:
 		h.disagree("the dry run before run %d foresaw exit code %d, and it was %d\n%s%s", n.number, plan.code, n.code, plan.err, n.err)
 	case plan.summary != nil && n.summary != nil && plan.summary.Requests != n.summary.Requests:
-		h.disagree("before run %d were foreseen %+v, and it was %+v", n.number, plan.summary.Requests, n.summary.Requests)
+		h.disagree("before run %d were foreseen %+v, and it was %+v; the look-ups were %q, and %q",
+			n.number, plan.summary.Requests, n.summary.Requests, asked, h.w.lookups)
 	}
 	return n
 }

@@ -107,7 +107,7 @@ type intakeWorld struct {
 	things    []*thing
 	run       int
 	calls     []creation
-	lookups   int
+	lookups   []string                                           // of the run
 	odd       []string                                           // calls that are not as the document says, or name two people
 	plan      func(step string, attempt int, kind string) mishap // nil: all goes well
 	attempts  map[string]int
@@ -163,7 +163,7 @@ func (w *intakeWorld) begin(plan func(step string, attempt int, kind string) mis
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.run++
-	w.plan, w.onPost, w.posts = plan, onPost, 0
+	w.plan, w.onPost, w.posts, w.lookups = plan, onPost, 0, nil
 	return w.run
 }
 
@@ -229,7 +229,7 @@ func (w *intakeWorld) get(rw http.ResponseWriter, rest []string, v1 bool) {
 		reply(rw, 200, list)
 		return
 	}
-	w.lookups++
+	w.lookups = append(w.lookups, rest[1]+" "+rest[2])
 	if found := w.find(rest[1], rest[2]); found != nil {
 		reply(rw, 200, map[string]any{idField(v1): found.id})
 		return

@@ -76,7 +76,7 @@ func (h *tale) loseState() {
 	}
 	h.must(os.Rename(h.state(), h.path("lost")))
 	h.refused(3, "the state folder is lost", nil)
-	h.goOn("lost")
+	h.goOn("lost", true)
 }
 
 // loseBoth loses the state folder after a run that was killed in the middle of its
@@ -109,16 +109,16 @@ func (h *tale) restoreState() {
 	h.must(os.Rename(h.state(), h.path("lost")))
 	h.must(os.CopyFS(h.state(), os.DirFS(old.path)))
 	h.refused(3, "the state folder is older than the results workbook", nil)
-	h.goOn("lost")
+	h.goOn("lost", h.c.may("an old copy of the state folder learns from the results workbook"))
 }
 
 // goOn goes on after the state folder was lost: with what the results workbook
 // shows, or with the folder when it was found again.
-func (h *tale) goOn(lost string) {
+func (h *tale) goOn(lost string, learns bool) {
 	if len(h.wrong) > 0 {
 		return
 	}
-	if h.bookShowsAll() && h.rng.IntN(3) > 0 {
+	if learns && h.bookShowsAll() && h.rng.IntN(3) > 0 {
 		h.tell("the workbook shows everything")
 		for _, c := range h.copies {
 			h.must(os.RemoveAll(c.path))
@@ -278,9 +278,9 @@ func (h *tale) anySettled() bool {
 	})
 }
 
-// rename runs the campaign under another name: what is done would be done again.
+// rename runs the campaign as it is under another name: what is done would be done again.
 func (h *tale) rename() {
-	if !h.anySettled() {
+	if !h.anySettled() || h.ran != fmt.Sprint(h.c.activities) {
 		return
 	}
 	h.c.name = "renamed"

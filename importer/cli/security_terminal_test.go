@@ -75,7 +75,7 @@ func TestP9_DataIsEscaped(t *testing.T) {
 	}
 	text, err := os.ReadFile(s.path("first.yaml"))
 	must(t, err)
-	if line := obeyed(string(text)); line != "" || !strings.Contains(string(text), `name: "x\u009b31m\u202e"`) {
+	if line := obeyed(string(text)); line != "" || !strings.Contains(string(text), "name: x 31m ") {
 		t.Errorf("the mapping has %q\n%s", line, text)
 	}
 }

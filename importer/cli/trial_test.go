@@ -47,8 +47,8 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 `},
 	{"apiclient/client.go", "proof.watch(ctx)", `trial.Watch(proof.watch(ctx), string(r.Kind)+" "+r.Path[len(r.Path)-1], body.unread)`},
 	{"apiclient/evidence.go", "n, err := c.Conn.Write(p)\n", "n, err := c.Conn.Write(p)\n\ttrial.Wrote(c)\n"},
-	{"apiclient/client.go", "a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))\n", `
-	a.Body, err = io.ReadAll(io.LimitReader(res.Body, maxBody+1))
+	{"apiclient/client.go", "a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))\n", `
+	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
 	trial.Reach("after-answer", trial.StepOf(ctx, string(r.Kind)+" "+r.Path[len(r.Path)-1]))
 `},
 	// The library says by the real clock when a token ends.
@@ -94,7 +94,7 @@ func trialSources(t testing.TB) map[string]string {
 		}
 	}
 	edits := slices.Clone(trialEdits)
-	for _, p := range plants {
+	for _, p := range slices.Concat(plants, historyPlants) {
 		edits = append(edits, p.edits...)
 	}
 	for _, e := range edits {
