@@ -102,7 +102,7 @@ func meaning(s importer.Status) string {
 	case importer.NotStarted:
 		return "not started: they wait for something, see the column Error"
 	case importer.FailedRow:
-		return "failed: surely not created, see the column Error"
+		return "failed: surely not created, or given up; see the column Error"
 	case importer.Uncertain:
 		return "uncertain: perhaps created, to be settled by you"
 	case importer.Invalid:

@@ -114,9 +114,32 @@ func (d *desk) scopes(ctx context.Context) ([]string, error) {
 	}), nil
 }
 
-// scope is the ledger's name for the environment under version 2.
+// scope is the ledger's name for the environment under version 2. It refuses
+// while nothing is known at the environment's address and something is where it
+// last ran: what is uncertain there would look as if it were settled.
 func (d *desk) scope(ctx context.Context) (string, error) {
-	return scopeIn(ctx, d.known, d.setup.env.Identity(apiclient.V2))
+	scope, err := scopeIn(ctx, d.known, d.setup.env.Identity(apiclient.V2))
+	if err != nil || d.setup.env.Sandbox {
+		return scope, err
+	}
+	last, ran, err := d.known.LastEnvironment(ctx, d.setup.env.Name)
+	if err != nil || !ran {
+		return scope, err
+	}
+	now, _ := environment.ServiceOf(scope)
+	then, _ := environment.ServiceOf(last)
+	if now == then {
+		return scope, nil
+	}
+	if any, err := hasClients(ctx, d.known, now); err != nil || any {
+		return scope, err
+	}
+	if any, err := hasClients(ctx, d.known, then); err != nil || !any {
+		return scope, err
+	}
+	return "", serviceChanged(d.setup.env.Name, then, now,
+		"put the base url back; or, if the change is meant, first run a sheet: with --same-service if it is the same service at another address, "+
+			"with --new-service if it is another one")
 }
 
 // command is a command line of claimsheet for the same place.

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -181,5 +182,60 @@ func TestAServiceMoves(t *testing.T) {
 	code, _, said := s.claimsheet("rerun", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml"), s.path("leads.results.xlsx"))
 	if code != 0 || postsTo(other.Calls()) > 0 {
 		t.Errorf("rerun: exit code %d\n%s", code, said)
+	}
+}
+
+// TestADeskAtAnAddressThatNoRunKnows: as long as nobody has said what the new
+// address means, a list of nothing would hide what is uncertain at the old one.
+func TestADeskAtAnAddressThatNoRunKnows(t *testing.T) {
+	s := newScene(t, stepThree, leads(3))
+	s.oracle.Play(oracle.Once(onStep("link c3@example.com"), oracle.CreateThen(oracle.JSON(500, `{}`))))
+	s.mustRun(4)
+	first := s.url
+	other := s.moved()
+	at := []string{"--environments", s.path("environments.yaml")}
+	desk := func(code int, part string, words ...string) {
+		t.Helper()
+		got, out, said := s.claimsheet(append(append([]string{words[0]}, at...), words[1:]...)...)
+		if got != code || !strings.Contains(out+said, part) {
+			t.Errorf("%q: exit code %d, want %d with %q\n%s%s", words, got, code, part, out, said)
+		}
+	}
+	for _, words := range [][]string{{"settle"}, {"settle", "--give-up", "link"}, {"history"}, {"history", "c1@example.com"},
+		{"history", "--yes", "--forget", "c1@example.com"}, {"link", "c1@example.com"}, {"report"}} {
+		desk(3, "[service-changed]", words...)
+	}
+	s.mustRun(0, "--new-service")
+	desk(0, "nothing is uncertain", "settle")
+	s.url = first
+	s.environment("")
+	desk(4, "c3@example.com", "settle")
+	if n := postsTo(other.Calls()); n == 0 {
+		t.Error("nothing was made at the other service")
+	}
+}
+
+// TestAWorkbookFromBeforeTheMove: both environments have one name, so naming
+// the environment with -e is no way out.
+func TestAWorkbookFromBeforeTheMove(t *testing.T) {
+	s := newScene(t, stepThree, leads(3))
+	s.mustRun(0)
+	if err := os.RemoveAll(s.path(".claimsheet")); err != nil {
+		t.Fatal(err)
+	}
+	first := s.url
+	other := s.moved()
+	rerun := []string{"rerun", "--yes", "--environments", s.path("environments.yaml"), "-m", s.path("mapping.yaml"), s.path("leads.results.xlsx")}
+	code, _, said := s.claimsheet(rerun...)
+	if code != 2 || !strings.Contains(said, "put the base url back") || strings.Contains(said, "run the sheet itself") {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	s.url = first
+	s.environment("")
+	if code, _, said := s.claimsheet(rerun...); code != 0 {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	if n := postsTo(other.Calls()); n > 0 {
+		t.Errorf("%d things were made again", n)
 	}
 }

@@ -167,9 +167,13 @@ func (o *origin) refusesEnvironment(s *setup) error {
 	if isSameService(was, s.scope) {
 		return nil
 	}
+	name := o.property[environmentNameProperty]
+	hint := "name the environment of the workbook with -e, or run the sheet itself in the other environment"
+	if name == s.env.Name {
+		hint = "if the service has moved, put the base url back for this command; the next run then takes the new one with --same-service"
+	}
 	return problem.At(problem.Where{File: o.path}, "other-environment", "the workbook belongs to the environment “%s” (%s), not to “%s” (%s)",
-		o.property[environmentNameProperty], was, s.env.Name, s.scope).
-		Hinted("name the environment of the workbook with -e, or run the sheet itself in the other environment")
+		name, was, s.env.Name, s.scope).Hinted("%s", hint)
 }
 
 // refusesKeys is refuses for what is known only of a bound mapping.

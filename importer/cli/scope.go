@@ -52,16 +52,15 @@ func (r *running) settleScope(ctx context.Context) error {
 		s.scope = scope
 		return nil
 	}
-	if any, err := r.hasClients(ctx, then); err != nil || !any {
+	if any, err := hasClients(ctx, known, then); err != nil || !any {
 		s.scope = scope
 		return err
 	}
 	if !g.sameService {
-		return &incomplete{problem.New("service-changed", "the base url of the environment “%s” was %s when it last ran, and is %s now", s.env.Name, then, now).
-			Hinted("if it is the same service at another address, give --same-service: what is done is not sent again; " +
-				"if it is another service, which knows nothing of these clients, give --new-service; each is given once")}
+		return serviceChanged(s.env.Name, then, now, "if it is the same service at another address, give --same-service: what is done is not sent again; "+
+			"if it is another service, which knows nothing of these clients, give --new-service; each is given once")
 	}
-	if any, err := r.hasClients(ctx, now); err != nil || any {
+	if any, err := hasClients(ctx, known, now); err != nil || any {
 		if err == nil {
 			err = problem.New("service-known", "the ledger knows clients of %s already: it cannot be the service that was at %s", now, then).
 				Hinted("put the base url back, or leave --same-service out and give --new-service")
@@ -77,9 +76,14 @@ func (r *running) settleScope(ctx context.Context) error {
 	return err
 }
 
+func serviceChanged(name, then, now, hint string) error {
+	return &incomplete{problem.New("service-changed", "the base url of the environment “%s” was %s when it last ran, and is %s now", name, then, now).
+		Hinted("%s", hint)}
+}
+
 // hasClients tells whether the ledger knows clients of a service.
-func (r *running) hasClients(ctx context.Context, service string) (bool, error) {
-	all, err := r.books.known.Environments(ctx)
+func hasClients(ctx context.Context, known *ledger.Ledger, service string) (bool, error) {
+	all, err := known.Environments(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -87,7 +91,7 @@ func (r *running) hasClients(ctx context.Context, service string) (bool, error) 
 		if of, _ := environment.ServiceOf(scope); of != service {
 			continue
 		}
-		if n, err := r.books.known.KnownClients(ctx, scope, 1); err != nil || n > 0 {
+		if n, err := known.KnownClients(ctx, scope, 1); err != nil || n > 0 {
 			return true, err
 		}
 	}

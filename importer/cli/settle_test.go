@@ -224,6 +224,9 @@ func TestSettleNumbersStay(t *testing.T) {
 		t.Errorf("the number of the attempt before: exit code %d\n%s", got.code, got.err)
 	}
 	w.must("settle", "--created", "claim-78", n[1])
+	if got := w.claimsheet("settle", "--undo", n[1]); got.code != 2 || !strings.Contains(got.err, "[old-number]") || !strings.Contains(got.err, "write CLIENT-KEY:NAME") {
+		t.Errorf("a decided step by its number: exit code %d\n%s", got.code, got.err)
+	}
 	w.say(nil)
 	w.run(4, "activities?claimId=claim-78", "contacts/contact-2/magic-link")
 }

@@ -42,23 +42,27 @@ func (o settleOptions) settlements(ctx context.Context, d *desk, doubts, decided
 		case err != nil:
 			return nil, nil, err
 		case old:
+			hint := d.where.command("settle") + " lists what is uncertain now"
+			if o.choice == importer.Undo {
+				hint = "a decided step has no number any more: write CLIENT-KEY:NAME, as the decision was printed"
+			}
 			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided, or sent again, since", word).
-				Hinted("claimsheet settle lists what is uncertain now"))
+				Hinted("%s", hint))
 		case o.choice == importer.WasCreated && decision.Value == "":
 			decision.Value = word
 		case o.choice == importer.Undo:
 			found = append(found, problem.New("unknown-step", "%s is not a step of the environment “%s” that was decided, and not sent since", o.wordName(i), d.setup.env.Name).
-				Hinted("write CLIENT-KEY:NAME, as the decision was printed; claimsheet history CLIENT-KEY tells what happened"))
+				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s tells what happened", d.where.command("history", "CLIENT-KEY")))
 		default:
 			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), d.setup.env.Name).
-				Hinted("claimsheet settle lists what is uncertain"))
+				Hinted("%s lists what is uncertain", d.where.command("settle")))
 		}
 	}
 	switch {
 	case len(found) > 0:
 	case len(about) == 0:
 		found = append(found, problem.New("unknown-step", "no uncertain step is named: %s is not one, and can only be an id or url", o.wordName(0)).
-			Hinted("claimsheet settle lists what is uncertain"))
+			Hinted("%s lists what is uncertain", d.where.command("settle")))
 	case decision.Value != "" && len(about) > 1:
 		found = append(found, problem.New("usage", "an id or url belongs to one step, and %d are named", len(about)).Hinted("decide one at a time"))
 	}
