@@ -44,7 +44,7 @@ func (p *program) check(ctx context.Context, want settings) error {
 	if err != nil {
 		return err
 	}
-	if err := p.checkRows(ctx, s); err != nil {
+	if err := p.checkRows(ctx, s, want); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Out, "%s: no problem found; %s\n", s.mapping.File, s.checked())
@@ -53,7 +53,7 @@ func (p *program) check(ctx context.Context, want settings) error {
 
 // checkRows looks through the rows of the sheets: for what no header shows, and
 // for cells that cannot be used, which a dry run names.
-func (p *program) checkRows(ctx context.Context, s *setup) error {
+func (p *program) checkRows(ctx context.Context, s *setup, want settings) error {
 	var found problem.List
 	var typed mapping.TypedCells
 	for i := range s.sources {
@@ -87,12 +87,25 @@ func (p *program) checkRows(ctx context.Context, s *setup) error {
 		sayProblems(p.Err, noLeads)
 		if invalid > 0 {
 			sayWarnings(p.Err, problem.List{problem.At(problem.Where{File: s.sources[i].input.given}, "invalid-rows",
-				"%d of %d rows cannot be imported as they are", invalid, rows).Hinted("claimsheet run --dry-run names every cell")})
+				"%d of %d rows cannot be imported as they are", invalid, rows).Hinted("%s names every cell", dryRunOf(s, want))})
 		}
 	}
 	untyped, warnings := s.binding.CheckTypes(typed)
 	sayWarnings(p.Err, warnings)
 	return append(found, untyped...).Err()
+}
+
+// dryRunOf is the command line of a dry run of what is checked.
+func dryRunOf(s *setup, want settings) string {
+	where := want.place
+	if s.env == nil {
+		where.env = "ENVIRONMENT"
+	}
+	words := []string{"run", "--dry-run"}
+	if where.templates != "" {
+		words = append(words, "--templates", where.templates)
+	}
+	return where.command(append(words, want.sheets...)...)
 }
 
 // checked says what a check has looked at, and what it has not.
