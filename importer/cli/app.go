@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -98,6 +99,23 @@ func (p *program) app() *cli.App {
 		command.Before = refuseLateFlags
 	}
 	return app
+}
+
+// sharedFlag is a flag that all commands have in common. The library notes in a
+// flag how it was set; here it does so in a copy, so that Main can be called
+// side by side.
+type sharedFlag struct{ *cli.BoolFlag }
+
+// Apply declares the flag.
+func (f sharedFlag) Apply(set *flag.FlagSet) error {
+	own := *f.BoolFlag
+	return own.Apply(set)
+}
+
+func init() {
+	for _, shared := range []*cli.Flag{&cli.HelpFlag, &cli.VersionFlag} {
+		*shared = sharedFlag{(*shared).(*cli.BoolFlag)}
+	}
 }
 
 func unknownCommand(c *cli.Context) error {

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -22,6 +23,8 @@ var historyPlants = []plant{
 `}}},
 }
 
+var huntInHistories = flag.Bool("history-plants", false, "hold the random histories to finding planted bugs")
+
 // mostHistories is within how many histories a planted bug must be found.
 const mostHistories = 150
 
@@ -29,6 +32,9 @@ const mostHistories = 150
 // build, by what may happen in them; without a bug they find nothing in it.
 func TestHistoriesFindPlantedBugs(t *testing.T) {
 	killsOwnBuilds(t)
+	if !*huntInHistories {
+		t.Skip("it takes two minutes: go test ./importer/cli -run HistoriesFindPlanted -history-plants")
+	}
 	binary := trialProgram(t)
 	kills := []string{"a run", "a run that is killed", "a night passes"}
 	doubts := []string{"a run", "a run with trouble", "rows come", "rows are put in another order", "two people have one address", string(slowly)}

@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	histories   = flag.Int("histories", 200, "how many histories TestHistories goes through")
+	histories   = flag.Int("histories", 40, "how many histories TestHistories goes through")
 	historySeed = flag.Uint64("history-seed", 0, "the one history that TestHistories goes through, told in full; 0 takes new ones")
 	without     = flag.String("history-without", "", "what happens in no history, and what goes wrong in none, by name, with commas between")
 )
@@ -39,7 +39,7 @@ func TestHistories(t *testing.T) {
 	}
 	most := int64(*histories)
 	if underRace {
-		most = (most + 9) / 10
+		most = min(most, 20)
 	}
 	seed := freshSeed()
 	t.Logf("histories %d to %d; one of them again: go test ./importer/cli -run 'TestHistories$' -history-seed N", seed, seed+uint64(most)-1)
