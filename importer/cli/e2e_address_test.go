@@ -34,6 +34,7 @@ func (s *scene) spelled() []string {
 // TestABaseURLSpeltOtherwise: spellings that mean the same are one service,
 // under one name or two.
 func TestABaseURLSpeltOtherwise(t *testing.T) {
+	t.Parallel()
 	for name, mapping := range map[string]string{"v1": "name: m\napi: v1\n" + clientPart, "v2": stepThree} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, mapping, leads(2))
@@ -110,6 +111,7 @@ func postsTo(calls []oracle.Call) (n int) {
 // TestABaseURLThatChanges: under the same name of an environment it may be the
 // same service at another address, or another service. Only a person knows.
 func TestABaseURLThatChanges(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ mapping, workers string }{
 		"v1, 2 workers": {"name: m\napi: v1\n" + clientPart, "2"}, "v1, 8 workers": {"name: m\napi: v1\n" + clientPart, "8"},
 		"v2, 2 workers": {stepThree, "2"}, "v2, 8 workers": {stepThree, "8"},

@@ -54,6 +54,7 @@ func (s *scene) restoreState(name string) {
 // goes is of a run that the ledger does not know. It was lost, or an older one
 // was restored, and everything since would be made again.
 func TestALedgerBehindItsWorkbook(t *testing.T) {
+	t.Parallel()
 	for _, clients := range []int{1, 4, 19, 25} {
 		for name, mapping := range map[string]string{"reuse": stepThree, "create": creating} {
 			for backup, restored := range map[string]string{"gone": "", "a night older": "backup"} {

@@ -31,6 +31,7 @@ var conflict = oracle.Answer(oracle.JSON(409, `{"message":"it exists"}`))
 // uncertain again, has not failed, and is not sent a third time. A 409 to a
 // first attempt is a refusal (TestRefusals).
 func TestConflictAfterDoubt(t *testing.T) {
+	t.Parallel()
 	const key = "c2@example.com"
 	cases := []struct{ kind, step, name string }{
 		{"claim", "claim " + key + "/Loan A-2", key + ":claim/loan/A-2"},

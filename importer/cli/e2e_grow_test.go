@@ -38,6 +38,7 @@ func renamed(activity, from, to string) string {
 // clients. What is new is sent once for each of them, nothing else is, and no
 // flag is needed.
 func TestACampaignGrows(t *testing.T) {
+	t.Parallel()
 	const clients = 5
 	consent := "\n  - {template: Your details, id: consent, attributes: {Consent to contact: Opt in}}\n"
 	first := []string{bornActivity, agreementActivity, signActivity}

@@ -55,6 +55,7 @@ func TestRateOverrides(t *testing.T) {
 // TestBusyLookUps: a look-up that the service has no time for is asked again,
 // and nobody's row fails for it; being asked to wait is no attempt.
 func TestBusyLookUps(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	var mu sync.Mutex
 	refused := map[string]int{}

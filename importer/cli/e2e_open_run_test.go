@@ -44,6 +44,7 @@ func (s *scene) asides() []string {
 // is lost. The workbook of the night before says that a later run began; what
 // that one made nobody knows.
 func TestAWorkbookOfBeforeALostRun(t *testing.T) {
+	t.Parallel()
 	for _, workers := range []string{"2", "8"} {
 		for name, lost := range map[string]string{"the ledger is gone": "", "it is of the night before": "backup"} {
 			t.Run(name+" "+workers, func(t *testing.T) {

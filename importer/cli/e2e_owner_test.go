@@ -163,6 +163,7 @@ var orders = map[string]func(known, newcomer []any) [][]any{
 // until that is settled. Though a look-up finds the contact, L2 does not get it,
 // wherever it stands, and whether or not L1 is in the sheet.
 func TestAddressInDoubt(t *testing.T) {
+	t.Parallel()
 	for way, doubt := range doubts {
 		for order, rows := range orders {
 			for _, by := range []string{"e-mail", "phone"} {
@@ -237,6 +238,7 @@ func TestAddressSettledAsNotCreated(t *testing.T) {
 // first. Only the newcomer fails, wherever it stands, and the known client's new
 // claim is made.
 func TestNewcomerWithTheAddressOfADoneClient(t *testing.T) {
+	t.Parallel()
 	for order, rows := range orders {
 		for _, by := range []string{"e-mail", "phone"} {
 			for _, workers := range []string{"2", "8"} {

@@ -17,6 +17,7 @@ const (
 // TestAMappingIsRenamed gives a mapping another name between two nights. What
 // was done, is uncertain or was given up under the old name would be made again.
 func TestAMappingIsRenamed(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		mapping string
 		doubt   string // the kind of step whose answer is a 500

@@ -26,6 +26,7 @@ func (s *scene) night(code int, name string, rows [][]any, flags ...string) []or
 // second's alone must send nothing, and both together, in whatever order, have
 // all their ids taken over before anything is sent.
 func TestRestoreFromABackup(t *testing.T) {
+	t.Parallel()
 	const second, third = "second.results.xlsx", "third.results.xlsx"
 	for _, workers := range []string{"2", "8"} {
 		for _, books := range [][]string{{second, third}, {third, second}} {

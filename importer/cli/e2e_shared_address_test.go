@@ -14,6 +14,7 @@ import (
 // no other key with its e-mail address gets a client, whatever became of the
 // steps behind it and however slow the look-ups are to find it.
 func TestSharedAddressIsHeld(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]struct {
 		step  string
 		first oracle.Fault // of the step's first attempt
@@ -78,6 +79,7 @@ func TestRefusalsInARow(t *testing.T) {
 // TestDoubtsAreCountedByStep: the attempts at one link that may be repeated are
 // one doubt.
 func TestDoubtsAreCountedByStep(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(6))
 	s.environment("repeatable: [link]")
 	s.oracle.Play(func(c oracle.Call) oracle.Fault {

@@ -46,6 +46,7 @@ func ofClient(text string, n int) string { return strings.ReplaceAll(text, "N", 
 // later one is uncertain, names the other, and nothing is built on it; at the
 // second in a row the run stops.
 func TestTakenAnswer(t *testing.T) {
+	t.Parallel()
 	for _, thing := range things {
 		for _, workers := range []string{"2", "8"} {
 			for _, wrong := range []int{1, 2} {

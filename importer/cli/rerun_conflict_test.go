@@ -17,6 +17,7 @@ func ours(row map[string]string) [3]string {
 // TestRerunConflictStands: a row whose key was edited is refused as often as its
 // workbook is given, with what it showed, until somebody takes a side.
 func TestRerunConflictStands(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		row  int // below the header of the sheet Results
