@@ -35,7 +35,7 @@ func isEmpty(value []byte) bool {
 	return false
 }
 
-// describes tells whether the answer has at the place what means nobody. Where
+// describes reports whether the answer has at the place what means nobody. Where
 // a repeated key gives it several values, all of them must.
 func (n NotFoundContent) describes(a Answer) bool {
 	if n.Status == nil && a.Status/100 != 2 || n.Status != nil && !slices.Contains(n.Status, a.Status) {

@@ -181,7 +181,7 @@ func (a *acquaintances) claim(plan mapping.Plan) (taken string) {
 	return ""
 }
 
-// agree tells that all addresses by which a client is looked up are those of one
+// agree reports that all addresses by which a client is looked up are those of one
 // other client of this run.
 func (a *acquaintances) agree(plan mapping.Plan) bool {
 	a.mu.Lock()
@@ -260,13 +260,13 @@ func fieldTexts(plan mapping.Plan) map[string]string {
 	return texts
 }
 
-// doubtReason tells that an address belongs to a client who may have been
+// doubtReason reports that an address belongs to a client who may have been
 // created with it.
 func doubtReason(other mapping.Identity) string {
 	return fmt.Sprintf("the client of the key “%s” has the same address, and may have been created by an earlier attempt", other.Key)
 }
 
-// takenReason tells that another client of the run has an address. The service
+// takenReason reports that another client of the run has an address. The service
 // has not said so.
 func takenReason(address string, other mapping.Identity) string {
 	what := "e-mail address"

@@ -38,7 +38,7 @@ func (c *canary) enter(ctx context.Context, e *errand) {
 	}
 }
 
-// leads tells that the service has answered for an errand's client before any
+// leads reports that the service has answered for an errand's client before any
 // other.
 func (c *canary) leads(e *errand) bool {
 	c.mu.Lock()

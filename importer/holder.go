@@ -123,7 +123,7 @@ func (j *Job) sharedWith(id string, who mapping.Identity) (other mapping.Identit
 	return other, shared && other != who
 }
 
-// clashReason tells that the service has one client for two of ours.
+// clashReason reports that the service has one client for two of ours.
 func clashReason(who, other mapping.Identity) string {
 	if at, ok := ledger.Erased(other.Key); ok {
 		return "the service has one client for this key and for one who was erased on " + at.Format(time.DateOnly)

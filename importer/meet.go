@@ -19,7 +19,7 @@ const lookupFresh = 5 * time.Second
 // on which it rests is too old.
 var errStale = errors.New("the look-up is too old")
 
-// isStale tells that a client is to be looked up again before it is sent.
+// isStale reports that a client is to be looked up again before it is sent.
 func (e *errand) isStale(d decision) bool {
 	return !d.asOf.IsZero() && e.job.Now().Sub(d.asOf) > e.job.freshness()
 }
@@ -33,7 +33,7 @@ func (j *Job) freshness() time.Duration {
 
 // meet finds out whether the service knows the client already, as far as the
 // ledger leaves that open, and does what the mapping says of known clients. over
-// tells that nothing more is to be done for the client.
+// reports that nothing more is to be done for the client.
 func (e *errand) meet(ctx context.Context, decisions []decision) (o Outcome, over bool, err error) {
 	first := &decisions[0]
 	switch {

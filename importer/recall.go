@@ -23,7 +23,7 @@ type Recall struct {
 	ActivityIDs bool // as Settler.ActivityIDs
 	NewIdentity bool // the mapping's keys were changed on purpose: claims are made anew under them
 
-	// Unknown tells that the ledger does not know the run that wrote the workbook at
+	// Unknown reports that the ledger does not know the run that wrote the workbook at
 	// hand: it is new, or an old copy, and cannot know what became since of the
 	// steps that it does not have as done. Set it before CheckSteps and TakeOver.
 	Unknown bool
@@ -88,7 +88,7 @@ func (r *Recall) CheckSteps(ctx context.Context, lines iter.Seq2[WorkbookStep, e
 	return found.Err()
 }
 
-// outdates tells that a line says more of a step than the ledger, which does not
+// outdates reports that a line says more of a step than the ledger, which does not
 // know the line's run: that it is done, or that something may have come of what the
 // ledger has as surely not created.
 func (r *Recall) outdates(line WorkbookStep, known ledger.Step) bool {

@@ -256,7 +256,7 @@ func anySent(known map[string]ledger.Step) bool {
 	return false
 }
 
-// anyOf tells whether one of the keys was seen before, and remembers all of a
+// anyOf reports whether one of the keys was seen before, and remembers all of a
 // client's.
 func anyOf(seen map[string]bool, keys, all []string) bool {
 	before := slices.ContainsFunc(keys, func(key string) bool { return seen[key] })

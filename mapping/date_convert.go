@@ -10,7 +10,7 @@ const LacksTimezone = "time-zone"
 // second.
 type moment struct {
 	wall int64 // seconds of Unix time at which a clock in UTC shows it
-	// late tells that wall is a midnight to which the end of the day before was
+	// late reports that wall is a midnight to which the end of the day before was
 	// rounded up: 23:59:59.997 is no moment of the next day. What is less than half
 	// a millisecond before midnight is midnight with the noise of arithmetic.
 	late      bool

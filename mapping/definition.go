@@ -88,7 +88,7 @@ func (b *Binding) Redefined(recorded string) []string {
 	return changes
 }
 
-// SameAs tells whether the definition that was recorded for another mapping is
+// SameAs reports whether the definition that was recorded for another mapping is
 // this one's but for the name: steps would be made again under the new name. space
 // is the key space of that mapping's clients.
 func (b *Binding) SameAs(recorded, name string) (space string, same bool) {

@@ -51,19 +51,19 @@ func define(a *boundActivity) definedActivity {
 		Holds: hex.EncodeToString(sum[:8])}
 }
 
-// isAlike tells whether two activities are made from one template. Of an older
+// isAlike reports whether two activities are made from one template. Of an older
 // record that is not known, and taken to be so.
 func (a definedActivity) isAlike(b definedActivity) bool {
 	return a.Template == "" || b.Template == "" || a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID
 }
 
-// meets tells whether two activities can be on one client or on one claim.
+// meets reports whether two activities can be on one client or on one claim.
 func (a definedActivity) meets(b definedActivity) bool {
 	const client, everyClaim = "client", "claim"
 	return a.On == b.On || a.On != client && b.On != client && (a.On == everyClaim || b.On == everyClaim)
 }
 
-// is tells whether steps of the one have the names of the other's.
+// is reports whether steps of the one have the names of the other's.
 func (a definedActivity) is(b definedActivity) bool { return a.ID == b.ID && a.meets(b) }
 
 func (a definedActivity) in(list []definedActivity) (definedActivity, bool) {
@@ -89,7 +89,7 @@ func gone(then, now []definedActivity) []definedActivity {
 	return list
 }
 
-// replaces tells whether an activity would do again what another one of the
+// replaces reports whether an activity would do again what another one of the
 // record did: it has come in its place, or holds now what that held.
 func (a definedActivity) replaces(was definedActivity, then, now []definedActivity) bool {
 	before, known := a.in(then)
@@ -108,7 +108,7 @@ func (a definedActivity) replaces(was definedActivity, then, now []definedActivi
 	return moved && (!known || before.Holds != a.Holds) && (!still || after.Holds != was.Holds)
 }
 
-// sameActivities tells whether a record has the very activities of a mapping, in
+// sameActivities reports whether a record has the very activities of a mapping, in
 // whatever order.
 func sameActivities(then, now []definedActivity) bool {
 	n := 0

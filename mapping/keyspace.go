@@ -6,7 +6,7 @@ import "strings"
 // Space of every Identity that it makes.
 func (b *Binding) KeySpace() string { return b.keySpace }
 
-// IsEmail tells that an identity is an e-mail address.
+// IsEmail reports that an identity is an e-mail address.
 func (i Identity) IsEmail() bool { return i.Space == emailSpace }
 
 // AddressesIn are the addresses that a text is, as Plan.Addresses would have

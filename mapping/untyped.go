@@ -96,7 +96,7 @@ func scalarKind(n *yaml.Node) CellKind {
 	return TextCell
 }
 
-// isTyped tells that a file says more of a cell than that it is a text.
+// isTyped reports that a file says more of a cell than that it is a text.
 func (k CellKind) isTyped() bool { return k == Number || k == DateCell || k == Bool }
 
 func (k CellKind) inWords() string {

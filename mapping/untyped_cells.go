@@ -50,7 +50,7 @@ func (v *boundValue) typedCell(r Record) (TypedCell, bool) {
 	return TypedCell{kind: kind, likely: kind.likelyType(Cell{}), made: true}, ok
 }
 
-// typed tells whether the expression gives something else than a text for a
+// typed reports whether the expression gives something else than a text for a
 // row, and what.
 func (e *expression) typed(r Record) (CellKind, bool) {
 	out, err := e.run(r)

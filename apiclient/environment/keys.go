@@ -96,7 +96,7 @@ func keysOf(v value) func(func(key *yaml.Node, item value) bool) {
 	}
 }
 
-// means tells whether a key is there, be it misspelt.
+// means reports whether a key is there, be it misspelt.
 func means(v value, name string) bool {
 	for key := range keysOf(v) {
 		if meant, _ := problem.Nearest(shorten(key.Value), keyNames(environmentFields)); meant == name {

@@ -51,7 +51,7 @@ func (r *running) checkBehind(ctx context.Context) error {
 	return nil
 }
 
-// isHere tells whether a workbook belongs to the environment of the run.
+// isHere reports whether a workbook belongs to the environment of the run.
 func (r *running) isHere(property map[string]string) bool {
 	return isSameService(property[environmentProperty], r.setup.scope) || property[environmentNameProperty] == r.setup.env.Name
 }

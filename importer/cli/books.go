@@ -42,7 +42,7 @@ func (b *books) checkWhole(s *setup, path string) error {
 	case !s.olderLedger && (have > 0 || !s.fromWorkbooks()):
 		return &incomplete{problem.At(problem.Where{File: path}, "ledger-cut",
 			"%d records were written to the ledger, and it has %d: its log was cut, or an older ledger was put in its place; what is missing would be done again", committed, have).
-			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and have the newer results workbooks taken over: " +
+			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and have the newer results workbooks taken over by " +
 				"claimsheet rerun --yes --new-ledger RESULTS.xlsx…")}
 	case b.dryRun:
 		return nil

@@ -25,7 +25,7 @@ func corrected(by string) []any {
 	return row
 }
 
-// lookupOf tells whether a call is the look-up of an address of a row.
+// lookupOf reports whether a call is the look-up of an address of a row.
 func lookupOf(by string, row []any) func(oracle.Call) bool {
 	address := strings.ReplaceAll(fmt.Sprint(row[0]), "@", "%40")
 	if by == "phone" {

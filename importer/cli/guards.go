@@ -28,7 +28,7 @@ func guardFlags() []cli.Flag {
 			Usage: "stop when more than `N` clients, or N% of at least 20, have failed; 100% never stops"},
 		switchFlag("new-identity", "the mapping's keys have changed on purpose: make everything anew under them"),
 		switchFlag("new-ledger", "the ledger is new on purpose, although the service knows these clients"),
-		switchFlag("lost-run", "a run began after the results workbook was written, and is lost with its ledger: go on without it"),
+		switchFlag("lost-run", "go on although a later run, and its ledger, are lost"),
 		switchFlag("same-service", "the environment's base url has changed, and leads to the same service"),
 		switchFlag("new-service", "the environment's base url has changed, and leads to another service"),
 	}

@@ -194,7 +194,7 @@ func (h *tale) checkLost(n *night) {
 	}
 }
 
-// isSomebodyElses tells that an id is that of a client whom the service knew.
+// isSomebodyElses reports that an id is that of a client whom the service knew.
 func (h *tale) isSomebodyElses(id string) bool {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -202,7 +202,7 @@ func (h *tale) isSomebodyElses(id string) bool {
 	return t != nil && t.key == ""
 }
 
-// underSomebodyElse tells that a key may have taken over a client whom the
+// underSomebodyElse reports that a key may have taken over a client whom the
 // service knew, of whose things the payloads do not say whose they are.
 func (h *tale) underSomebodyElse(key string) bool { return len(h.thingsOf(key, "client")) == 0 }
 

@@ -101,7 +101,7 @@ func (h *tale) doubtful() *person {
 	return oneOf(h.rng, h.c.people...)
 }
 
-// nobodys tells that nobody can say yet whose some thing is that may be a step:
+// nobodys reports that nobody can say yet whose some thing is that may be a step:
 // a link, say, of a client whom the service knew and two people could have taken over.
 func (h *tale) nobodys(step string) bool {
 	h.w.mu.Lock()

@@ -133,7 +133,7 @@ func (h *tale) goOn(lost string, learns bool) {
 	h.must(os.Rename(h.path(lost), h.state()))
 }
 
-// bookShowsAll tells that the sheet Steps has a line for everything that the
+// bookShowsAll reports that the sheet Steps has a line for everything that the
 // service was ever asked for.
 func (h *tale) bookShowsAll() bool {
 	b, err := readBook(h.book())
@@ -270,7 +270,7 @@ func (h *tale) changeCampaign() {
 	h.tell("activities %+v", c.activities)
 }
 
-// anySettled tells that steps besides the client's are done for somebody who is
+// anySettled reports that steps besides the client's are done for somebody who is
 // still in the sheet.
 func (h *tale) anySettled() bool {
 	return slices.ContainsFunc(h.c.present(), func(p *person) bool {

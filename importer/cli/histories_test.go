@@ -102,7 +102,7 @@ func (h *tale) next() happening {
 	return list[i]
 }
 
-// mayHappen tells that something may happen.
+// mayHappen reports that something may happen.
 func mayHappen(name string) bool { return !slices.Contains(strings.Split(*without, ","), name) }
 
 // pass lets a night pass: all attempts are old enough for a look-up to be
@@ -163,7 +163,7 @@ func (h *tale) checkEnd(n night) {
 	}
 }
 
-// holds tells that a key has taken over a client whom the service knew.
+// holds reports that a key has taken over a client whom the service knew.
 func (h *tale) holds(key string) bool {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()

@@ -42,7 +42,7 @@ func (r *running) markOlder(ctx context.Context, p *program) error {
 	return nil
 }
 
-// uses tells whether a workbook is one that the run replaces, or one that it was
+// uses reports whether a workbook is one that the run replaces, or one that it was
 // given and leaves as it is, because its results go elsewhere.
 func (r *running) uses(path string) bool {
 	return slices.ContainsFunc(r.parts, func(part *part) bool { return absolute(part.target.path) == path }) ||

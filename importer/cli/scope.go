@@ -81,7 +81,7 @@ func serviceChanged(name, then, now, hint string) error {
 		Hinted("%s", hint)}
 }
 
-// hasClients tells whether the ledger knows clients of a service.
+// hasClients reports whether the ledger knows clients of a service.
 func hasClients(ctx context.Context, known *ledger.Ledger, service string) (bool, error) {
 	all, err := known.Environments(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func hasClients(ctx context.Context, known *ledger.Ledger, service string) (bool
 	return false, nil
 }
 
-// isSameService tells whether two names of environments are spellings of one.
+// isSameService reports whether two names of environments are spellings of one.
 func isSameService(a, b string) bool {
 	service, rest := environment.ServiceOf(a)
 	other, otherRest := environment.ServiceOf(b)

@@ -31,7 +31,7 @@ type setup struct {
 	olderLedger bool // the ledger may have lost what was committed to it: a person knows
 }
 
-// fromWorkbooks tells whether the sources are results workbooks.
+// fromWorkbooks reports whether the sources are results workbooks.
 func (s *setup) fromWorkbooks() bool { return len(s.sources) > 0 && s.sources[0].origin != nil }
 
 func (s *setup) close() {

@@ -74,7 +74,7 @@ func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner Owner, mapping stri
 	return otherMapping, err == nil, err
 }
 
-// HasSteps tells whether a mapping has steps in an environment whose names begin
+// HasSteps reports whether a mapping has steps in an environment whose names begin
 // with a text, for any client, but for those that were surely not created.
 func (l *Ledger) HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error) {
 	err = l.read.QueryRowContext(ctx, `

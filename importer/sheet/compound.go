@@ -44,7 +44,7 @@ type encryption interface {
 }
 
 // decrypt gives the workbook in a compound file, which stays in memory. secret
-// tells that it took the password, for Excel asks for none where its own is
+// reports that it took the password, for Excel asks for none where its own is
 // right.
 func decrypt(file *os.File, password string) (workbook []byte, secret bool, err error) {
 	info, err := file.Stat()

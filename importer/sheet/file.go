@@ -90,7 +90,7 @@ func kindOf(file io.ReaderAt, at problem.Where) (fileKind, error) {
 	return 0, problem.At(at, "not-a-workbook", "is not a workbook; expected an .xlsx, .xlsm, .csv or .csv.gz file")
 }
 
-// isPage tells whether the bytes begin as web pages and XML files do. A field of
+// isPage reports whether the bytes begin as web pages and XML files do. A field of
 // a CSV file may begin with a tag too, such as a link.
 func isPage(head []byte) bool {
 	text := strings.ToLower(string(bytes.TrimSpace(head)))

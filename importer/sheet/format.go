@@ -83,7 +83,7 @@ func (f *format) pick(d decimal) (s *section, signless bool) {
 	return nil, false
 }
 
-// isUpper tells whether a first section takes all positive numbers and no
+// isUpper reports whether a first section takes all positive numbers and no
 // negative ones.
 func (s *section) isUpper() bool {
 	return s.operator == "" || s.operand == 0 && (s.operator == ">" || s.operator == ">=")

@@ -311,7 +311,7 @@ func (s *scanner) scanInstruction() error {
 	}
 }
 
-// isWrittenIn tells whether the encoding that a part declares is its own.
+// isWrittenIn reports whether the encoding that a part declares is its own.
 func (s *scanner) isWrittenIn(declared string) bool {
 	return strings.EqualFold(declared, s.encoding) || s.encoding == inUTF8 && strings.EqualFold(declared, "us-ascii")
 }
