@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/xuri/excelize/v2"
 
@@ -14,15 +15,16 @@ import (
 
 // Places knows where the cells of a sheet will be in the sheet Results of a
 // workbook that has not been written yet, so that messages can name the cells that
-// people are to correct there. Note every row first, in the sheet's order; then At
-// may be called from several goroutines.
+// people are to correct there. Note the rows in the sheet's order; At knows those
+// that were noted. Both may be called from several goroutines.
 type Places struct {
 	// File is what places call the workbook; "" in a run of one sheet.
 	File string
 	// Own are the columns that are not written again, as in Book.
 	Own []int
 
-	lines     int // rows noted
+	mu        sync.RWMutex // the first pass notes rows while it reads those before them
+	lines     int          // rows noted
 	stretches []stretch
 }
 
@@ -32,6 +34,8 @@ type stretch struct{ row, line, source int }
 
 // Note takes the sheet's next row into account.
 func (p *Places) Note(record mapping.Record) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.lines++
 	next := stretch{record.Row, p.lines, cmp.Or(record.Source, record.Row)}
 	if n := len(p.stretches); n > 0 {
@@ -47,6 +51,8 @@ func (p *Places) Note(record mapping.Record) {
 // At is where a cell (column 0 = A) or, with a column of -1, a whole row is; the
 // zero Copy for a row that was not noted, such as the header.
 func (p *Places) At(column, row int) problem.Copy {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
 	i, found := slices.BinarySearchFunc(p.stretches, row, func(s stretch, row int) int { return cmp.Compare(s.row, row) })
 	if !found {
 		i--
