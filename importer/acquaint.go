@@ -122,7 +122,7 @@ func (a *acquaintances) recall(plan mapping.Plan) (met meeting, ok bool) {
 // of ctx.
 func (a *acquaintances) ask(ctx context.Context, lookup mapping.Lookup, fields map[string]string) (meeting, error) {
 	by, values := asks(lookup)
-	met := meeting{at: a.now()} // the oldest of its answers counts
+	var met meeting
 	var answers []apiclient.Found
 	for i := range by {
 		found, err := a.find(ctx, by[i], values[i])
@@ -132,7 +132,7 @@ func (a *acquaintances) ask(ctx context.Context, lookup mapping.Lookup, fields m
 		case err != nil:
 			return unmet(err), nil
 		}
-		if len(answers) == 0 {
+		if len(answers) == 0 { // the oldest answer counts
 			met.at = a.now()
 		}
 		answers = append(answers, found)

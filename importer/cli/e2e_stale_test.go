@@ -31,8 +31,16 @@ func TestStaleLookup(t *testing.T) {
 					s.oracle.AddClient("A-1", "c1@example.com", "")
 				}
 				s.sheet(leads(3))
-				var ahead atomic.Int64 // of the clock
-				t.Cleanup(cli.LookupClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+				var ahead, read atomic.Int64 // the clock's lead, and how often it was read
+				t.Cleanup(cli.LookupClock(func() time.Time {
+					defer read.Add(1)
+					return time.Now().Add(time.Duration(ahead.Load()))
+				}))
+				// Each look-up reads the clock once, and so does the first creation.
+				readings := int64(3)
+				if existing != "reuse" {
+					readings++
+				}
 				var mu sync.Mutex
 				looked, both, second := map[string]bool{}, make(chan struct{}), ""
 				closeBoth := sync.OnceFunc(func() { close(both) })
@@ -47,6 +55,9 @@ func TestStaleLookup(t *testing.T) {
 					case strings.HasPrefix(c.Step, "client ") && second == "":
 						second = map[string]string{"client A-2": "A-3", "client A-3": "A-2"}[c.Step]
 						return oracle.Fault{Until: both, Then: func() {
+							for read.Load() < readings { // the other client's look-up is on its way back
+								time.Sleep(time.Millisecond)
+							}
 							ahead.Store(int64(wait))
 							s.oracle.AddClient(second, "c"+second[2:]+"@example.com", "")
 						}}
