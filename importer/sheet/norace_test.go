@@ -1,0 +1,6 @@
+//go:build !race
+
+package sheet_test
+
+// underRace reports whether the tests run under the race detector.
+const underRace = false
