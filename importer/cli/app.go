@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -24,9 +25,9 @@ var Version = "dev"
 // program is one invocation: what its commands share.
 type program struct {
 	IO
-	stderr   io.Writer         // as it was given; Out and Err are cleaned
-	summary  *importer.Summary // of the run that the command made, nil for none
-	attended *attended         // what a run has about it; nil for other commands
+	stderr   io.Writer       // as it was given; Out and Err are cleaned
+	summary  *result.Summary // of the run that the command made, nil for none
+	attended *attended       // what a run has about it; nil for other commands
 }
 
 // Main runs the command that args (without the program's name) ask for and

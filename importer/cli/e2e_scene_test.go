@@ -15,8 +15,8 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/result"
 )
 
 // caseID is the case of the version 1 scenes.
@@ -150,7 +150,7 @@ func writeSheet(t *testing.T, path string, header []any, rows [][]any) {
 type played struct {
 	code     int
 	out, err string
-	summary  importer.Summary
+	summary  result.Summary
 	calls    []apitest.Call // all that the service got
 }
 

@@ -23,14 +23,15 @@ var arrows = map[string][]string{
 	"apiclient":             {},
 	"apiclient/environment": {"apiclient", "importer/safefile"},
 	"apiclient/sandbox":     {},
-	"importer":              {"mapping", "apiclient", "importer/ledger", "importer/safefile"},
+	"importer":              {"mapping", "apiclient", "importer/ledger", "importer/result", "importer/safefile"},
+	"importer/result":       {},
 	"importer/safefile":     {},
 	"importer/sheet":        {"mapping"},
 	"importer/ledger":       {"importer/safefile"},
 	"apiclient/apitest":     {},
 	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
-		"importer", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
-	"reports":          {"importer", "mapping"},
+		"importer", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
+	"reports":          {"importer/result", "mapping"},
 	"samples/generate": {},
 }
 

@@ -16,8 +16,8 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/result"
 )
 
 // ledgerService is a service that counts what it creates, by what a person
@@ -183,7 +183,7 @@ func (s *rerunScene) results() string { return s.path("leads.results.xlsx") }
 type outcome struct {
 	code     int
 	out, err string
-	summary  importer.Summary
+	summary  result.Summary
 }
 
 // main runs the program; in is what is typed.
