@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -88,22 +89,22 @@ func TestDecideByState(t *testing.T) {
 		state  ledger.State
 		edited bool
 		want   action
-		status Status // of a step that is not sent
+		status result.Status // of a step that is not sent
 	}{
 		{"", false, send, ""},
 		{ledger.NotSent, false, send, ""},
 		{ledger.NotSent, true, send, ""},
 		{ledger.Failed, false, send, ""},
 		{ledger.Failed, true, send, ""},
-		{ledger.Done, false, keep, Unchanged},
-		{ledger.Done, true, differ, Changed},
-		{ledger.Intent, false, operator, Uncertain},
-		{ledger.Uncertain, false, operator, Uncertain},
-		{ledger.Uncertain, true, operator, Uncertain},
-		{ledger.Parked, false, operator, Uncertain},
-		{ledger.Parked, true, operator, Uncertain},
-		{ledger.GivenUp, false, closed, FailedRow},
-		{ledger.GivenUp, true, closed, FailedRow},
+		{ledger.Done, false, keep, result.Unchanged},
+		{ledger.Done, true, differ, result.Changed},
+		{ledger.Intent, false, operator, result.Uncertain},
+		{ledger.Uncertain, false, operator, result.Uncertain},
+		{ledger.Uncertain, true, operator, result.Uncertain},
+		{ledger.Parked, false, operator, result.Uncertain},
+		{ledger.Parked, true, operator, result.Uncertain},
+		{ledger.GivenUp, false, closed, result.Failed},
+		{ledger.GivenUp, true, closed, result.Failed},
 	} {
 		t.Run(fmt.Sprintf("%s, edited %v", c.state, c.edited), func(t *testing.T) {
 			was := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1"))
@@ -161,11 +162,11 @@ func TestDecideHoldsBack(t *testing.T) {
 	was := planOf("a@example.com", activityStep("activity/details@client", "", mapping.Open))
 	now := planOf("a@example.com", activityStep("activity/details@client", "", mapping.Submitted), activityStep("activity/sign@client", "", mapping.Open), linkStep())
 	known := map[string]ledger.Step{"activity/details@client": recorded(was, was.Steps[0], ledger.Done)}
-	var got []Status
+	var got []result.Status
 	for _, d := range decide(now, known, b) {
 		got = append(got, d.settled().Status)
 	}
-	if diff := cmp.Diff([]Status{Unchanged, Changed, Changed}, got); diff != "" {
+	if diff := cmp.Diff([]result.Status{result.Unchanged, result.Changed, result.Changed}, got); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 }
@@ -194,16 +195,16 @@ func TestBlocked(t *testing.T) {
 			decisions := decide(planOf("a@example.com", steps()...), nil, bound(t, tableMapping))
 			outcomes, err := walk(decisions, func(d decision) (StepOutcome, error) {
 				if d.step.Key == c.trouble {
-					return StepOutcome{Step: d.step, Status: FailedRow}, nil
+					return StepOutcome{Step: d.step, Status: result.Failed}, nil
 				}
-				return StepOutcome{Step: d.step, Status: DoneRow}, nil
+				return StepOutcome{Step: d.step, Status: result.Done}, nil
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var waits []string
 			for _, o := range outcomes {
-				if o.Status == NotStarted {
+				if o.Status == result.NotStarted {
 					waits = append(waits, o.Step.Key+" for "+strings.TrimPrefix(o.Error, "waits for the step "))
 				}
 			}
