@@ -14,22 +14,22 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/cli"
-	"claimsheet/importer/oracle"
 )
 
 // caseID is the case of the version 1 scenes.
 const caseID = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 
 // reference is the reference data of all scenes.
-var reference = []oracle.Template{
-	{ID: "10000000-0000-4000-8000-000000000001", Name: "Your details", Attributes: []oracle.Attribute{
+var reference = []apitest.Template{
+	{ID: "10000000-0000-4000-8000-000000000001", Name: "Your details", Attributes: []apitest.Attribute{
 		{ID: "11000000-0000-4000-8000-000000000001", Name: "Date of birth", DataType: "Date"},
 		{ID: "11000000-0000-4000-8000-000000000002", Name: "Home address", DataType: "TextArea"},
 		{ID: "11000000-0000-4000-8000-000000000003", Name: "Consent to contact", DataType: "Checkbox"},
 	}},
-	{ID: "10000000-0000-4000-8000-000000000002", Name: "Agreement details", Attributes: []oracle.Attribute{
+	{ID: "10000000-0000-4000-8000-000000000002", Name: "Agreement details", Attributes: []apitest.Attribute{
 		{ID: "12000000-0000-4000-8000-000000000001", Name: "Agreement number", DataType: "Text"},
 		{ID: "12000000-0000-4000-8000-000000000002", Name: "Amount", DataType: "Currency"},
 		{ID: "12000000-0000-4000-8000-000000000003", Name: "Signed at", DataType: "DateTime"},
@@ -97,7 +97,7 @@ activities:` + detailsActivity + agreementActivity + `
 type scene struct {
 	t      *testing.T
 	dir    string
-	oracle *oracle.Server
+	oracle *apitest.Server
 	url    string
 	pace   cli.Pace
 	seen   int // calls of the service that a run's result has shown already
@@ -105,7 +105,7 @@ type scene struct {
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir(), oracle: oracle.New(reference...), pace: cli.QuickPace()}
+	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...), pace: cli.QuickPace()}
 	server := httptest.NewServer(s.oracle)
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
@@ -157,7 +157,7 @@ type played struct {
 	code     int
 	out, err string
 	summary  importer.Summary
-	calls    []oracle.Call // all that the service got
+	calls    []apitest.Call // all that the service got
 }
 
 // run runs the program over the scene's sheet, for its summary as JSON.
@@ -228,7 +228,7 @@ var (
 )
 
 // transcript is calls as text, a line each; ids are shortened.
-func transcript(calls []oracle.Call) string {
+func transcript(calls []apitest.Call) string {
 	var b strings.Builder
 	for _, c := range calls {
 		b.WriteString(c.Method + " " + c.Path)

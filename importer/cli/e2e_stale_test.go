@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestStaleLookup: between the look-up of a client and its turn somebody else
@@ -43,17 +43,17 @@ func TestStaleLookup(t *testing.T) {
 				var mu sync.Mutex
 				looked, both, second := map[string]bool{}, make(chan struct{}), ""
 				closeBoth := sync.OnceFunc(func() { close(both) })
-				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				s.oracle.Play(func(c apitest.Call) apitest.Fault {
 					mu.Lock()
 					defer mu.Unlock()
 					switch _, email, _ := strings.Cut(c.Path, "/by-email/"); {
 					case email == "c2%40example.com" || email == "c3%40example.com":
 						if looked[email] = true; len(looked) == 2 {
-							return oracle.Fault{Then: closeBoth}
+							return apitest.Fault{Then: closeBoth}
 						}
 					case strings.HasPrefix(c.Step, "client ") && second == "":
 						second = map[string]string{"client A-2": "A-3", "client A-3": "A-2"}[c.Step]
-						return oracle.Fault{Until: both, Then: func() {
+						return apitest.Fault{Until: both, Then: func() {
 							for read.Load() < readings { // the other client's look-up is on its way back
 								time.Sleep(time.Millisecond)
 							}
@@ -61,7 +61,7 @@ func TestStaleLookup(t *testing.T) {
 							s.oracle.AddClient(second, "c"+second[2:]+"@example.com", "")
 						}}
 					}
-					return oracle.Fault{}
+					return apitest.Fault{}
 				})
 				code, status, made := want.code, want.status, 0
 				if name == "short" { // nobody is asked twice within a moment
@@ -93,14 +93,14 @@ func TestStaleAfterRefusal(t *testing.T) {
 			s.oracle.KeyField = "ref"
 			var ahead atomic.Int64
 			s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-			busy := oracle.Busy(429, 0)
+			busy := apitest.Busy(429, 0)
 			busy.Then = func() {
 				ahead.Store(int64(wait))
 				if wait > 0 {
 					s.oracle.AddClient("A-2", "c2@example.com", "")
 				}
 			}
-			s.oracle.Play(oracle.Once(onStep("client A-2"), busy))
+			s.oracle.Play(apitest.Once(onStep("client A-2"), busy))
 			p := s.mustRun(0)
 			want := 1
 			if wait > 0 {
@@ -120,11 +120,11 @@ func TestStaleAfterRefusal(t *testing.T) {
 // more where the attempt before took long, and then asked for again.
 func TestStaleWhileRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault oracle.Fault
+		fault apitest.Fault
 		posts int
 	}{
-		"not created": {oracle.Answer(oracle.JSON(500, `{}`)), 4},
-		"created":     {oracle.CreateThen(oracle.JSON(500, `{}`)), 3},
+		"not created": {apitest.Answer(apitest.JSON(500, `{}`)), 4},
+		"created":     {apitest.CreateThen(apitest.JSON(500, `{}`)), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, stepThree, leads(3))
@@ -133,7 +133,7 @@ func TestStaleWhileRepeated(t *testing.T) {
 			s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 			slow := c.fault
 			slow.Then = func() { ahead.Add(int64(30 * time.Second)) }
-			s.oracle.Play(oracle.Once(onStep("client c2@example.com"), slow))
+			s.oracle.Play(apitest.Once(onStep("client c2@example.com"), slow))
 			if p := s.mustRun(0, "--concurrency", "1"); p.posts()["client"] != c.posts {
 				t.Errorf("posts %v", p.posts())
 			}

@@ -1,4 +1,4 @@
-// Package oracle is a test double of the claims intake service that knows the
+// Package apitest is a test double of the claims intake service that knows the
 // truth: what was really created, how often, and in what order it was asked
 // for. It is written from the service's interface document alone and shares no
 // code with the embedded sandbox, so that the two cannot share a mistake.
@@ -12,4 +12,4 @@
 //
 // A call that breaks the document's rules is refused and kept as a complaint:
 // a test is to fail on any.
-package oracle
+package apitest

@@ -1,4 +1,4 @@
-package oracle_test
+package apitest_test
 
 import (
 	"encoding/json"
@@ -10,17 +10,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
-var details = oracle.Template{ID: "t1", Name: "Your details", Attributes: []oracle.Attribute{
+var details = apitest.Template{ID: "t1", Name: "Your details", Attributes: []apitest.Attribute{
 	{ID: "a1", Name: "Born", DataType: "Date"}, {ID: "a2", Name: "Notes"},
 }}
 
 // serve starts a service and returns it and a way to call it: status 0 means
 // that there was no whole answer.
-func serve(t *testing.T) (*oracle.Server, func(method, path, body string) (status int, answer string)) {
-	s := oracle.New(details)
+func serve(t *testing.T) (*apitest.Server, func(method, path, body string) (status int, answer string)) {
+	s := apitest.New(details)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return s, func(method, path, body string) (int, string) {
@@ -84,11 +84,11 @@ func TestUseCase(t *testing.T) {
 	if complaints := s.Complaints(); len(complaints) > 0 {
 		t.Errorf("complaints: %q", complaints)
 	}
-	said := map[string]oracle.Said{
-		"client a@b.test":                       {State: oracle.Done, ID: who},
-		"claim a@b.test/Loan 1":                 {State: oracle.Done, ID: claim},
-		"activity a@b.test/Loan 1 Your details": {State: oracle.Done}, "activity a@b.test Your details": {State: oracle.Done},
-		"link a@b.test": {State: oracle.Done, URL: url},
+	said := map[string]apitest.Said{
+		"client a@b.test":                       {State: apitest.Done, ID: who},
+		"claim a@b.test/Loan 1":                 {State: apitest.Done, ID: claim},
+		"activity a@b.test/Loan 1 Your details": {State: apitest.Done}, "activity a@b.test Your details": {State: apitest.Done},
+		"link a@b.test": {State: apitest.Done, URL: url},
 	}
 	if v := s.Check(said); !v.OK() {
 		t.Errorf("a true workbook is not believed: %s", v)
@@ -137,22 +137,22 @@ func TestComplaints(t *testing.T) {
 func TestFaults(t *testing.T) {
 	cases := []struct {
 		name    string
-		fault   oracle.Fault
+		fault   apitest.Fault
 		status  int
 		created int
 	}{
-		{"none", oracle.Fault{}, 201, 1},
-		{"answer", oracle.Answer(oracle.JSON(422, "{}")), 422, 0},
-		{"busy", oracle.Busy(429, 1), 429, 0},
-		{"created, then answer", oracle.CreateThen(oracle.JSON(500, "{}")), 500, 1},
-		{"created, then closed", oracle.CreateThenDrop(), 0, 1},
-		{"closed", oracle.DropBefore(), 0, 0},
-		{"cut", oracle.CreateThenCut(), 0, 1},
+		{"none", apitest.Fault{}, 201, 1},
+		{"answer", apitest.Answer(apitest.JSON(422, "{}")), 422, 0},
+		{"busy", apitest.Busy(429, 1), 429, 0},
+		{"created, then answer", apitest.CreateThen(apitest.JSON(500, "{}")), 500, 1},
+		{"created, then closed", apitest.CreateThenDrop(), 0, 1},
+		{"closed", apitest.DropBefore(), 0, 0},
+		{"cut", apitest.CreateThenCut(), 0, 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s, call := serve(t)
-			s.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == "client" }, c.fault))
+			s.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, c.fault))
 			if status, _ := call("POST", "/v2/contacts", `{"email":"a@b.test"}`); status != c.status {
 				t.Errorf("status %d, want %d", status, c.status)
 			}
@@ -173,17 +173,17 @@ func TestCheck(t *testing.T) {
 	id := field(t, answer, "contactId")
 	cases := []struct {
 		name string
-		said map[string]oracle.Said
-		want oracle.Verdict
+		said map[string]apitest.Said
+		want apitest.Verdict
 	}{
-		{"true", map[string]oracle.Said{"client a@b.test": {State: oracle.Done, ID: id}}, oracle.Verdict{}},
-		{"uncertain", map[string]oracle.Said{"client a@b.test": {State: oracle.Uncertain}}, oracle.Verdict{}},
-		{"not named", nil, oracle.Verdict{LostID: []string{"client a@b.test"}}},
-		{"without an id", map[string]oracle.Said{"client a@b.test": {State: oracle.Done}}, oracle.Verdict{LostID: []string{"client a@b.test"}}},
-		{"another id", map[string]oracle.Said{"client a@b.test": {State: oracle.Done, ID: "x"}}, oracle.Verdict{WrongID: []string{"client a@b.test"}}},
-		{"failed", map[string]oracle.Said{"client a@b.test": {State: oracle.Failed}}, oracle.Verdict{FalseFailed: []string{"client a@b.test"}}},
-		{"never made", map[string]oracle.Said{"client a@b.test": {State: oracle.Done, ID: id}, "link a@b.test": {State: oracle.Done, URL: "x"}},
-			oracle.Verdict{WrongID: []string{"link a@b.test"}}},
+		{"true", map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}}, apitest.Verdict{}},
+		{"uncertain", map[string]apitest.Said{"client a@b.test": {State: apitest.Uncertain}}, apitest.Verdict{}},
+		{"not named", nil, apitest.Verdict{LostID: []string{"client a@b.test"}}},
+		{"without an id", map[string]apitest.Said{"client a@b.test": {State: apitest.Done}}, apitest.Verdict{LostID: []string{"client a@b.test"}}},
+		{"another id", map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: "x"}}, apitest.Verdict{WrongID: []string{"client a@b.test"}}},
+		{"failed", map[string]apitest.Said{"client a@b.test": {State: apitest.Failed}}, apitest.Verdict{FalseFailed: []string{"client a@b.test"}}},
+		{"never made", map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}, "link a@b.test": {State: apitest.Done, URL: "x"}},
+			apitest.Verdict{WrongID: []string{"link a@b.test"}}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	call("POST", "/v2/contacts", `{"email":"a@b.test"}`)
-	if v := s.Check(map[string]oracle.Said{"client a@b.test": {State: oracle.Done, ID: id}}); len(v.SilentDup) != 1 || v.OK() {
+	if v := s.Check(map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}}); len(v.SilentDup) != 1 || v.OK() {
 		t.Errorf("a client that was created twice is not found: %s", v)
 	}
 }
@@ -201,7 +201,7 @@ func TestCheck(t *testing.T) {
 // TestWire puts ids and urls where they are wanted.
 func TestWire(t *testing.T) {
 	s, call := serve(t)
-	s.Wire = oracle.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
+	s.Wire = apitest.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
 	_, answer := call("POST", "/v1/cases/k/clients?leadRedirect=true", `{"email":"a@b.test"}`)
 	const want = `{"data":{"person":{"id":9007199254740993}},"links":{"redirect":["https://claims.example.com/go/url-token-2"]}}`
 	if answer != want {

@@ -1,4 +1,4 @@
-package oracle
+package apitest
 
 import (
 	"encoding/json"
@@ -57,7 +57,7 @@ func HTML(status int) Reply {
 func answer(status int, value any) Reply {
 	body, err := json.Marshal(value)
 	if err != nil {
-		panic("oracle: plain data that does not marshal: " + err.Error())
+		panic("apitest: plain data that does not marshal: " + err.Error())
 	}
 	return JSON(status, string(body))
 }

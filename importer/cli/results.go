@@ -3,14 +3,19 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -248,4 +253,169 @@ func (e *running) book(ctx context.Context, part *part, summary importer.Summary
 	}
 	book.Facts = append(book.Facts, unknownFacts(s.service.Unknown())...)
 	return book
+}
+
+// sayKept says that an edited workbook was in the place of the new one, where it
+// is now, and whether anybody has used what was written into it.
+func (p *program) sayKept(e *running, part *part, written reports.Written) error {
+	if written.Aside == "" {
+		return nil
+	}
+	digest, err := reports.DigestOf(written.Aside)
+	if err != nil {
+		return err
+	}
+	again := reports.CommandLine(append(e.options.words("rerun"), written.Aside))
+	kept := keptAside(part.target.path, written.Aside, again)
+	switch {
+	case digest == part.source.input.digest:
+		kept.Hint = "the corrections in it were used in this run"
+	case part.target.format == formatCSV:
+		kept.Hint = "nothing was taken from it: a CSV file is for reading"
+	}
+	sayProblems(p.Err, problem.List{kept})
+	return nil
+}
+
+// keptAside says where an edited workbook is kept; again is the command that uses
+// it.
+func keptAside(path, aside, again string) problem.Problem {
+	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; what was here is kept as %s", aside).
+		Hinted("corrections made in it are not in the new workbook; to use them: %s", again)
+}
+
+// memo is what a run's workbook shows besides the kept input and what stands in
+// the ledger's tables. It is kept with the run, so that claimsheet report needs
+// neither the mapping nor the service.
+type memo struct {
+	Event          int64 // the ledger's newest event when the workbook was made
+	Sheet          sheet.Options
+	ClientIDHeader string
+	Facts          []reports.Fact
+	Binding        map[string]string
+	Notice         string
+	Problems       problem.List // with what cells say: personal data
+}
+
+// runSummary is a run's summary as the ledger keeps it.
+type runSummary struct {
+	importer.Summary
+	Workbook *memo `json:"workbook,omitempty"` // nil once it was purged
+}
+
+// memo is what is to be kept of a workbook.
+func (e *running) memo(ctx context.Context, b reports.Book) (*memo, error) {
+	event, err := e.books.known.LastEvent(ctx)
+	return &memo{Event: event, Sheet: e.setup.sheetOptions(), ClientIDHeader: b.ClientIDHeader,
+		Facts: b.Facts, Binding: b.Binding, Notice: b.Notice, Problems: b.Problems}, err
+}
+
+// text is the memo with the run's summary, for the ledger.
+func (m *memo) text(s importer.Summary) ([]byte, error) {
+	return json.Marshal(runSummary{s, m})
+}
+
+// readSummary reads what the ledger has of a run's end; the zero runSummary for
+// a run that did not end.
+func readSummary(text []byte) (s runSummary, err error) {
+	if len(text) == 0 {
+		return runSummary{}, nil
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return runSummary{}, fmt.Errorf("the summary of a run in the ledger cannot be read: %w", err)
+	}
+	return s, nil
+}
+
+// withoutMemo is a run's summary without personal data. What cannot be read is
+// dropped whole.
+func withoutMemo(text []byte) []byte {
+	s, err := readSummary(text)
+	if err != nil || len(text) == 0 {
+		return nil
+	}
+	if s.Workbook == nil {
+		return text
+	}
+	s.Workbook = nil
+	if text, err = json.Marshal(s); err != nil {
+		return nil
+	}
+	return text
+}
+
+// target is the workbook's place and what may be done with a file that is
+// there.
+type target struct {
+	path   string
+	format string
+	dryRun bool
+	ledger *ledger.Ledger
+}
+
+// check refuses a place that cannot be written to, before anything is sent.
+func (t target) check(ctx context.Context, now time.Time) error {
+	if _, err := t.placement(ctx, now); err != nil {
+		return err
+	}
+	folder := filepath.Dir(t.path)
+	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // as the writing of the workbook begins
+	if err != nil {
+		return problem.At(problem.Where{File: t.path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
+			Hinted("let this user write to it, or choose another folder with -o")
+	}
+	return os.Remove(trial)
+}
+
+func (t target) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
+	digest, _, err := t.ledger.LastOutput(ctx, absolute(t.path))
+	if err != nil {
+		return reports.Placement{}, err
+	}
+	if t.format == formatCSV {
+		return reports.TargetCSV(t.path, digest, now)
+	}
+	return reports.Target(t.path, t.dryRun, digest, now)
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// mostUnknown is how many kinds of unexplained answers are printed; the
+// workbook has them all.
+const mostUnknown = 10
+
+// sayUnknown lists the answers that no rule of the environment explains, each
+// with a rule to begin with.
+func sayUnknown(w io.Writer, list []apiclient.Unknown) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "Answers that none of the environment's errors rules explains:")
+	for i, u := range list {
+		if i == mostUnknown {
+			fmt.Fprintf(w, "  … and %d more, in the sheet Summary of the results workbook\n", len(list)-i)
+			break
+		}
+		fmt.Fprintln(w, "  "+oneLine(unknownText(u)))
+		fmt.Fprintln(w, "    - "+oneLine(u.Rule()))
+	}
+	fmt.Fprintln(w, "If the service's operator says that one means something else (retry, failed, done, stop, uncertain), add its line to errors.")
+}
+
+func unknownText(u apiclient.Unknown) string {
+	return fmt.Sprintf("%d × %s to %s, taken as %s", u.Count, u.Shape, u.Route, u.Means)
+}
+
+// unknownFacts are the same for the workbook's sheet Summary.
+func unknownFacts(list []apiclient.Unknown) []reports.Fact {
+	var facts []reports.Fact
+	for _, u := range list {
+		facts = append(facts, reports.Fact{Label: "Unexplained answer", Text: unknownText(u) + "; as a rule: " + u.Rule()})
+	}
+	return facts
 }
