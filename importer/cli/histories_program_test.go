@@ -46,7 +46,9 @@ func (c commandLine) carryOut() (ended, error) {
 	} else {
 		var out, diagnostics bytes.Buffer
 		stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-		e.code = cli.Main(context.Background(), c.words, stdio)
+		pace := cli.QuickPace()
+		pace.Believable = belief
+		e.code = cli.MainAt(context.Background(), c.words, stdio, pace)
 		e.out, e.err = out.String(), diagnostics.String()
 	}
 	if strings.HasPrefix(e.out, "{") && e.code != -1 {
