@@ -52,12 +52,13 @@ type place struct {
 	environments string
 	state        string
 	templates    string
+	pace         pace
 }
 
 func (p *program) placeOf(c *cli.Context) place {
 	where := place{
 		mapping: c.String("mapping"), env: c.String("env"), environments: c.String("environments"),
-		state: c.String("state"), templates: c.String("templates"),
+		state: c.String("state"), templates: c.String("templates"), pace: p.pace,
 	}
 	if where.env == "" {
 		where.env = p.Env("CLAIMSHEET_ENV")

@@ -14,8 +14,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -139,17 +139,17 @@ func (p *program) history(ctx context.Context, o historyOptions) error {
 
 // toldRun is a run as --json tells it.
 type toldRun struct {
-	Run       string             `json:"run"`
-	Started   time.Time          `json:"started"`
-	Finished  *time.Time         `json:"finished"` // null for a run that did not end
-	Mapping   string             `json:"mapping"`
-	Input     string             `json:"input"`
-	KeptInput bool               `json:"keptInput"` // claimsheet report can write its workbook again
-	Results   string             `json:"results"`
-	Rows      *importer.Counts   `json:"rows"`
-	Clients   *importer.Counts   `json:"clients"`
-	Requests  *importer.Requests `json:"requests"`
-	Version   string             `json:"version"`
+	Run       string           `json:"run"`
+	Started   time.Time        `json:"started"`
+	Finished  *time.Time       `json:"finished"` // null for a run that did not end
+	Mapping   string           `json:"mapping"`
+	Input     string           `json:"input"`
+	KeptInput bool             `json:"keptInput"` // claimsheet report can write its workbook again
+	Results   string           `json:"results"`
+	Rows      *result.Counts   `json:"rows"`
+	Clients   *result.Counts   `json:"clients"`
+	Requests  *result.Requests `json:"requests"`
+	Version   string           `json:"version"`
 }
 
 // listRuns prints the runs of the environment.
@@ -206,7 +206,7 @@ func took(r ledger.Run) string {
 }
 
 // rowsInWords is how a run's rows ended, the commonest words last.
-func rowsInWords(c *importer.Counts) string {
+func rowsInWords(c *result.Counts) string {
 	if c == nil {
 		return "did not end: it is still running, or was stopped from outside"
 	}

@@ -13,6 +13,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -62,7 +63,7 @@ func (p *program) link(ctx context.Context, where place, keys []string) error {
 		return err
 	}
 	relinker := importer.Relinker{Ledger: d.known, Service: service, Run: d.run}
-	p.summary = &importer.Summary{}
+	p.summary = &result.Summary{}
 	for i, link := range links {
 		if ctx.Err() != nil && i > 0 {
 			return &interrupted{fmt.Sprintf("stopped by a signal after %d of %d links; no link was asked for from key %d on", i, len(links), i+1)}
@@ -78,7 +79,7 @@ func (p *program) link(ctx context.Context, where place, keys []string) error {
 			return err
 		}
 		p.summary.Rows.Add(o.Status)
-		if o.Status == importer.DoneRow {
+		if o.Status == result.Done {
 			fmt.Fprintf(p.Out, "%s\t%s\n", problem.OneLine(link.step.Client), o.URL)
 			continue
 		}
@@ -92,9 +93,9 @@ func (p *program) link(ctx context.Context, where place, keys []string) error {
 func noLink(number int, o importer.StepOutcome, had bool, where place) problem.Problem {
 	const kept = "the client keeps the link that was made before; to ask once more: claimsheet link"
 	switch {
-	case o.Status == importer.Uncertain && had:
+	case o.Status == result.Uncertain && had:
 		return problem.New("link-uncertain", "a fresh link of key %d may or may not have been made: %s", number, o.Error).Hinted("%s", kept)
-	case o.Status == importer.Uncertain:
+	case o.Status == result.Uncertain:
 		return problem.New("link-uncertain", "the link of key %d may or may not have been made: %s", number, o.Error).
 			Hinted("%s takes your answer; what nobody has got may be called not created", where.command("settle"))
 	case had && o.Advice == "":

@@ -15,6 +15,7 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -213,7 +214,7 @@ func (a *attended) compare(ctx context.Context, job *importer.Job, e *running) e
 	}
 	summary, _, _ := job.Summary(false)
 	for _, part := range e.parts {
-		earlier, found, err := e.books.known.SameInput(ctx, part.record, string(importer.Skipped))
+		earlier, found, err := e.books.known.SameInput(ctx, part.record, string(result.Skipped))
 		if err != nil {
 			return err
 		}
@@ -320,7 +321,7 @@ func (p *program) logEnd(code int, err error) {
 }
 
 // countAttrs are the counts that are not 0, and the total.
-func countAttrs(c importer.Counts) []any {
+func countAttrs(c result.Counts) []any {
 	attrs := []any{slog.Int("total", c.Total)}
 	for _, s := range []struct {
 		name  string
@@ -336,7 +337,7 @@ func countAttrs(c importer.Counts) []any {
 	return attrs
 }
 
-func workbooksOf(s importer.Summary) []string {
+func workbooksOf(s result.Summary) []string {
 	paths := []string{s.Results}
 	if s.Sheets != nil {
 		paths = nil

@@ -15,6 +15,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -158,7 +159,7 @@ func (d *desk) findRun(ctx context.Context, prefix string) (ledger.Run, error) {
 // pastRun is a run of which everything is at hand that its workbook shows.
 type pastRun struct {
 	run     ledger.Run
-	summary importer.Summary
+	summary result.Summary
 	memo    *memo
 	reader  table
 	own     []int

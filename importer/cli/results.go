@@ -16,6 +16,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -71,7 +72,7 @@ func (e *running) unwritten(part *part, err error) problem.Problem {
 	return p.Hinted("%severy id is safe in the ledger, and this writes the workbook: %s", p.Hint, again)
 }
 
-func (p *program) saySummary(e *running, summary importer.Summary, signalled bool) error {
+func (p *program) saySummary(e *running, summary result.Summary, signalled bool) error {
 	switch {
 	case e.options.json:
 		return reports.WriteJSON(p.Out, summary)
@@ -100,7 +101,7 @@ func (p *program) saySummary(e *running, summary importer.Summary, signalled boo
 
 // writeWorkbooks writes a workbook for each sheet. One that cannot be written
 // keeps none of the others from being written.
-func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.Job, whole *importer.Summary, problems problem.List) error {
+func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.Job, whole *result.Summary, problems problem.List) error {
 	var failed problem.List
 	for _, part := range e.parts {
 		summary := job.OfSheet(*whole, part.table)
@@ -108,7 +109,7 @@ func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.
 			failed = append(failed, e.unwritten(part, err))
 			continue
 		}
-		whole.Sheets = append(whole.Sheets, importer.SheetSummary{Sheet: part.source.input.given, Run: summary.Run,
+		whole.Sheets = append(whole.Sheets, result.SheetSummary{Sheet: part.source.input.given, Run: summary.Run,
 			Rows: summary.Rows, Clients: summary.Clients, Results: summary.Results})
 	}
 	whole.Results = commonPlace(whole.Sheets)
@@ -136,7 +137,7 @@ func problemsOf(table int, all problem.List) problem.List {
 
 // commonPlace is the workbook's path, or the folder that holds all of several
 // workbooks; "" when they stand in different ones.
-func commonPlace(sheets []importer.SheetSummary) string {
+func commonPlace(sheets []result.SheetSummary) string {
 	if len(sheets) == 1 {
 		return sheets[0].Results
 	}
@@ -151,7 +152,7 @@ func commonPlace(sheets []importer.SheetSummary) string {
 	return place
 }
 
-func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, summary *importer.Summary, problems problem.List) error {
+func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, summary *result.Summary, problems problem.List) error {
 	book, run := e.book(ctx, part, *summary, problems), part.record
 	run.Finished = time.Now().UTC()
 	kept, err := e.memo(ctx, book)
@@ -187,7 +188,7 @@ func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, sum
 }
 
 // finishRun records the end of a run; a dry run leaves no trace.
-func (e *running) finishRun(run ledger.Run, kept *memo, s importer.Summary) (err error) {
+func (e *running) finishRun(run ledger.Run, kept *memo, s result.Summary) (err error) {
 	if e.options.dryRun {
 		return nil
 	}
@@ -204,7 +205,7 @@ func heldOutput(asked, written string) problem.Problem {
 }
 
 // book is what the workbook shows.
-func (e *running) book(ctx context.Context, part *part, summary importer.Summary, problems problem.List) reports.Book {
+func (e *running) book(ctx context.Context, part *part, summary result.Summary, problems problem.List) reports.Book {
 	s, r, sheet := e.setup, part.record, part.source.sheet(part.table)
 	book := reports.Book{
 		Sheet:    sheet,
@@ -300,7 +301,7 @@ type memo struct {
 
 // runSummary is a run's summary as the ledger keeps it.
 type runSummary struct {
-	importer.Summary
+	result.Summary
 	Workbook *memo `json:"workbook,omitempty"` // nil once it was purged
 }
 
@@ -312,7 +313,7 @@ func (e *running) memo(ctx context.Context, b reports.Book) (*memo, error) {
 }
 
 // text is the memo with the run's summary, for the ledger.
-func (m *memo) text(s importer.Summary) ([]byte, error) {
+func (m *memo) text(s result.Summary) ([]byte, error) {
 	return json.Marshal(runSummary{s, m})
 }
 

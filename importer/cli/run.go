@@ -162,7 +162,7 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, runs []stri
 	job := &importer.Job{
 		Runs: runs, Environment: s.scope, Binding: s.binding, Service: s.service,
 		Ledger: b.known, Drafts: b.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: patienceOf(lookAgain), FirstWait: duration(askAgain), Believable: duration(believeAfter), Now: lookupClock,
+		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Now: o.pace.Now,
 	}
 	if o.only != "" {
 		if who := s.binding.Identity(o.only); survey.Has(who) {
@@ -173,37 +173,6 @@ func (o runOptions) job(s *setup, b *books, survey *importer.Survey, runs []stri
 		}
 	}
 	return job, nil
-}
-
-// lookAgain is when a client whose creation is uncertain is looked up in the
-// same run. Tests shorten it, also in a built program (-ldflags -X).
-var lookAgain = "0s 5s 30s"
-
-// askAgain is the first wait before a GET that failed is sent again. Tests
-// shorten it too.
-var askAgain = "250ms"
-
-// believeAfter is how old an ambiguous attempt at a client must be before a
-// look-up that finds nobody is believed; "" is the usual ten minutes.
-var believeAfter string
-
-// lookupClock is the clock by which the age of look-ups is told; nil is the wall
-// clock. Tests set it.
-var lookupClock func() time.Time
-
-func duration(text string) time.Duration {
-	d, _ := time.ParseDuration(text) // what is none is 0: the usual one
-	return d
-}
-
-func patienceOf(text string) []time.Duration {
-	var waits []time.Duration
-	for _, word := range strings.Fields(text) {
-		if d, err := time.ParseDuration(word); err == nil {
-			waits = append(waits, d)
-		}
-	}
-	return waits
 }
 
 func keyColumns(m *mapping.Mapping) string {

@@ -13,6 +13,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 )
 
@@ -175,9 +176,9 @@ func (p *program) listDoubts(d *desk, doubts []importer.Doubt) {
 	}
 	fmt.Fprintf(p.Out, "%s in the environment “%s”: created, perhaps, or not.\n", stepsAre(len(doubts), "uncertain"), d.setup.env.Name)
 	fmt.Fprintln(p.Out, "Look for each in the service, then decide it with one of its command lines.")
-	p.summary = &importer.Summary{}
+	p.summary = &result.Summary{}
 	for _, doubt := range doubts {
-		p.summary.Rows.Add(importer.Uncertain)
+		p.summary.Rows.Add(result.Uncertain)
 		fmt.Fprintln(p.Out)
 		d.describe(p.Out, doubt)
 	}

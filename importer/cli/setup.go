@@ -31,6 +31,7 @@ type setup struct {
 	binding  *mapping.Binding
 	warnings []problem.Problem
 	closers  []func()
+	pace     pace
 
 	olderLedger bool // the ledger may have lost what was committed to it: a person knows
 }
@@ -157,7 +158,7 @@ func (s *setup) chooseEnvironment(where place) error {
 		}
 		return err
 	}
-	s.env, s.state, s.warnings = env, where.stateFolder(env, path), env.Warnings()
+	s.env, s.state, s.warnings, s.pace = env, where.stateFolder(env, path), env.Warnings(), where.pace
 	s.scope = env.Identity(apiclient.Version(s.mapping.API.Text))
 	return refuseShared(s.state)
 }
@@ -217,7 +218,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	}
 	var templates []apiclient.Template
 	var notes []string
-	err := importer.Patiently(ctx, duration(askAgain), func() (err error) {
+	err := importer.Patiently(ctx, s.pace.AskAgain, func() (err error) {
 		templates, notes, err = s.service.Templates(ctx)
 		return err
 	})
