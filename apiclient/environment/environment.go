@@ -141,3 +141,10 @@ func ServiceOf(identity string) (service, rest string) {
 	}
 	return apiclient.Service(base), rest
 }
+
+// SameService reports whether two identities are spellings of one.
+func SameService(a, b string) bool {
+	service, rest := ServiceOf(a)
+	other, otherRest := ServiceOf(b)
+	return service == other && rest == otherRest
+}

@@ -29,11 +29,14 @@ var arrows = map[string][]string{
 	"importer/sheet":        {"mapping"},
 	"importer/ledger":       {"importer/safefile"},
 	"apiclient/apitest":     {},
-	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
-		"importer", "importer/cli/console", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
-	"importer/cli/console": {},
-	"reports":              {"importer/result", "mapping"},
-	"samples/generate":     {},
+	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/console", "importer/cli/load", "importer/cli/workbook",
+		"importer", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
+	"importer/cli/load": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer", "importer/cli/workbook", "importer/sheet",
+		"importer/safefile", "reports"},
+	"importer/cli/workbook": {"mapping", "apiclient/environment", "importer", "importer/result", "importer/sheet", "importer/safefile", "reports"},
+	"importer/cli/console":  {},
+	"reports":               {"importer/result", "mapping"},
+	"samples/generate":      {},
 }
 
 // doors are the packages through which a library comes in.
