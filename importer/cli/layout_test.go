@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 	"importer/result":       {},
 	"importer/safefile":     {},
 	"importer/sheet":        {"mapping"},
-	"importer/ledger":       {"importer/safefile"},
+	"importer/ledger":       {"importer/result", "importer/safefile"},
 	"apiclient/apitest":     {},
 	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
 		"importer", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
