@@ -14,9 +14,10 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/oracle"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -32,7 +33,7 @@ var busySheet = mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, H
 // busyRun carries out the plans of some clients by the bubble's clock. busy says
 // whether the service asks a request that arrives at that time to come back in
 // a second.
-func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration) bool) (service *oracle.Server, summary importer.Summary, took time.Duration) {
+func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration) bool) (service *apitest.Server, summary result.Summary, took time.Duration) {
 	t.Helper()
 	start := time.Now()
 	var mu sync.Mutex
@@ -54,7 +55,7 @@ func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration)
 
 // jobRun carries out the plans of some clients, four side by side, at a service
 // that is reached by a transport.
-func jobRun(t *testing.T, clients int, transport func(service http.Handler) http.RoundTripper) (service *oracle.Server, summary importer.Summary) {
+func jobRun(t *testing.T, clients int, transport func(service http.Handler) http.RoundTripper) (service *apitest.Server, summary result.Summary) {
 	t.Helper()
 	m, problems := mapping.Parse("m.yaml", []byte(busyMapping))
 	if len(problems) > 0 {
@@ -73,7 +74,7 @@ func jobRun(t *testing.T, clients int, transport func(service http.Handler) http
 	if err := known.StartRun(ledger.Run{ID: run, Environment: "e", Mapping: "n", Started: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	service = oracle.New()
+	service = apitest.New()
 	client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
 		NotFound: apiclient.DefaultNotFound(), Transport: transport(service)})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -24,16 +25,22 @@ var Version = "dev"
 // program is one invocation: what its commands share.
 type program struct {
 	IO
-	stderr   io.Writer         // as it was given; Out and Err are cleaned
-	summary  *importer.Summary // of the run that the command made, nil for none
-	attended *attended         // what a run has about it; nil for other commands
+	pace     pace
+	stderr   io.Writer       // as it was given; Out and Err are cleaned
+	summary  *result.Summary // of the run that the command made, nil for none
+	attended *attended       // what a run has about it; nil for other commands
 }
 
 // Main runs the command that args (without the program's name) ask for and
 // returns the exit code.
 func Main(ctx context.Context, args []string, stdio IO) int {
+	return start(ctx, args, stdio, usualPace())
+}
+
+// start is Main with the waits and the clock of the caller.
+func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	noCore()
-	p := &program{IO: stdio, stderr: stdio.Err}
+	p := &program{IO: stdio, pace: pace, stderr: stdio.Err}
 	p.Out, p.Err = &cleanWriter{stdio.Out}, &cleanWriter{stdio.Err}
 	err := p.command(ctx, args)
 	switch {

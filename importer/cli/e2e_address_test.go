@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/oracle"
 )
 
 // claimsheet runs any command beside the scene's environments file.
@@ -18,7 +18,7 @@ func (s *scene) claimsheet(words ...string) (code int, out, diagnostics string) 
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: func(string) string { return "" }}
-	code = cli.Main(s.t.Context(), words, stdio)
+	code = cli.MainAt(s.t.Context(), words, stdio, s.pace)
 	return code, stdout.String(), stderr.String()
 }
 
@@ -90,8 +90,8 @@ func TestABaseURLOfAnOlderLedger(t *testing.T) {
 
 // moved starts a second service and writes its address into the scene's
 // environments file.
-func (s *scene) moved() *oracle.Server {
-	other := oracle.New(reference...)
+func (s *scene) moved() *apitest.Server {
+	other := apitest.New(reference...)
 	server := httptest.NewServer(other)
 	s.t.Cleanup(server.Close)
 	s.url = server.URL
@@ -99,7 +99,7 @@ func (s *scene) moved() *oracle.Server {
 	return other
 }
 
-func postsTo(calls []oracle.Call) (n int) {
+func postsTo(calls []apitest.Call) (n int) {
 	for _, c := range calls {
 		if c.Method != "GET" {
 			n++
@@ -167,7 +167,7 @@ func TestABaseURLThatChanges(t *testing.T) {
 // the service to its new address.
 func TestAServiceMoves(t *testing.T) {
 	s := newScene(t, stepThree, leads(3))
-	s.oracle.Play(oracle.Once(onStep("link c3@example.com"), oracle.CreateThen(oracle.JSON(500, `{}`))))
+	s.oracle.Play(apitest.Once(onStep("link c3@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
 	s.mustRun(4)
 	if code, _, said := s.claimsheet("history", "--environments", s.path("environments.yaml"), "--yes", "--forget", "c2@example.com"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, said)
@@ -191,7 +191,7 @@ func TestAServiceMoves(t *testing.T) {
 // address means, a list of nothing would hide what is uncertain at the old one.
 func TestADeskAtAnAddressThatNoRunKnows(t *testing.T) {
 	s := newScene(t, stepThree, leads(3))
-	s.oracle.Play(oracle.Once(onStep("link c3@example.com"), oracle.CreateThen(oracle.JSON(500, `{}`))))
+	s.oracle.Play(apitest.Once(onStep("link c3@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
 	s.mustRun(4)
 	first := s.url
 	other := s.moved()

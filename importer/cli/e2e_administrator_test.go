@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestClaimsNeedAnAdministrator: a contact that is made as no administrator
@@ -28,11 +28,11 @@ func TestClaimsNeedAnAdministrator(t *testing.T) {
 func TestClaimOfAReusedContact(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
 	s.oracle.AddClient("c2@example.com", "c2@example.com", "")
-	s.oracle.Play(func(call oracle.Call) oracle.Fault {
+	s.oracle.Play(func(call apitest.Call) apitest.Fault {
 		if call.Kind != "claim" {
-			return oracle.Fault{}
+			return apitest.Fault{}
 		}
-		return oracle.Answer(oracle.Reply{Status: http.StatusBadRequest, Body: `{"error":"refused"}`})
+		return apitest.Answer(apitest.Reply{Status: http.StatusBadRequest, Body: `{"error":"refused"}`})
 	})
 	for range 2 {
 		s.mustRun(1, "--max-failures", "100%")

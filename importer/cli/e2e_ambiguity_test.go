@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // onStep is about the creating calls of one step.
-func onStep(step string) func(oracle.Call) bool {
-	return func(c oracle.Call) bool { return c.Step == step }
+func onStep(step string) func(apitest.Call) bool {
+	return func(c apitest.Call) bool { return c.Step == step }
 }
 
 // ambiguous are the ways in which a creating call may end that leave open
@@ -21,19 +21,19 @@ func onStep(step string) func(oracle.Call) bool {
 // lacks an id, which an activity need not have.
 var ambiguous = []struct {
 	name   string
-	fault  oracle.Fault
+	fault  apitest.Fault
 	onlyID bool
 }{
-	{"created, then 500", oracle.CreateThen(oracle.JSON(500, `{"message":"oops"}`)), false},
-	{"500, not created", oracle.Answer(oracle.JSON(500, `{"message":"oops"}`)), false},
-	{"created, then 503", oracle.CreateThen(oracle.JSON(503, `{}`)), false},
-	{"created, then closed", oracle.CreateThenDrop(), false},
-	{"closed, not created", oracle.DropBefore(), false},
-	{"body cut", oracle.CreateThenCut(), false},
-	{"2xx without an id", oracle.CreateThen(oracle.JSON(201, `{"status":"ok"}`)), true},
-	{"2xx with an empty id", oracle.CreateThen(oracle.JSON(201, `{"contactId":"","claimId":null,"redirectUrl":""}`)), true},
-	{"HTML 200", oracle.CreateThen(oracle.HTML(200)), false},
-	{"408", oracle.CreateThen(oracle.JSON(408, `{}`)), false},
+	{"created, then 500", apitest.CreateThen(apitest.JSON(500, `{"message":"oops"}`)), false},
+	{"500, not created", apitest.Answer(apitest.JSON(500, `{"message":"oops"}`)), false},
+	{"created, then 503", apitest.CreateThen(apitest.JSON(503, `{}`)), false},
+	{"created, then closed", apitest.CreateThenDrop(), false},
+	{"closed, not created", apitest.DropBefore(), false},
+	{"body cut", apitest.CreateThenCut(), false},
+	{"2xx without an id", apitest.CreateThen(apitest.JSON(201, `{"status":"ok"}`)), true},
+	{"2xx with an empty id", apitest.CreateThen(apitest.JSON(201, `{"contactId":"","claimId":null,"redirectUrl":""}`)), true},
+	{"HTML 200", apitest.CreateThen(apitest.HTML(200)), false},
+	{"408", apitest.CreateThen(apitest.JSON(408, `{}`)), false},
 }
 
 // TestAmbiguousAnswers lets one step of every client but the first and the
@@ -59,7 +59,7 @@ func TestAmbiguousAnswers(t *testing.T) {
 	}
 	for _, target := range targets {
 		t.Run(target.step, func(t *testing.T) {
-			faults := map[string]oracle.Fault{}
+			faults := map[string]apitest.Fault{}
 			ways := map[string]string{} // by client key
 			rows := [][]any{lead(1, "A"), lead(1, "B")}
 			for i, way := range ambiguous {
@@ -73,7 +73,7 @@ func TestAmbiguousAnswers(t *testing.T) {
 			}
 			rows = append(rows, lead(99, "A"), lead(99, "B"))
 			s := newScene(t, stepThree, rows)
-			s.oracle.Play(oracle.OnceEach(faults))
+			s.oracle.Play(apitest.OnceEach(faults))
 			first := s.mustRun(4)
 
 			sent := map[string][]string{}
@@ -121,7 +121,7 @@ func TestLateCreation(t *testing.T) {
 	s := newScene(t, stepThree, leads(3))
 	s.environment("limits: {timeout: 1s}")
 	step := "claim c2@example.com/Loan A-2"
-	s.oracle.Play(oracle.Once(onStep(step), oracle.CreateLate(0)))
+	s.oracle.Play(apitest.Once(onStep(step), apitest.CreateLate(0)))
 	s.mustRun(4)
 	s.oracle.Play(nil)
 	if posts := s.mustRun(4).posts(); len(posts) > 0 {
@@ -137,7 +137,7 @@ func TestLateCreation(t *testing.T) {
 // everything is there once in the end, and nothing is uncertain.
 func TestBusy(t *testing.T) {
 	s := newScene(t, stepThree, leads(3))
-	s.oracle.Play(oracle.Once(onStep("claim c2@example.com/Loan A-2"), oracle.Busy(429, 0)))
+	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.Busy(429, 0)))
 	if p := s.run(); p.code == 4 || p.summary.Rows.Uncertain > 0 {
 		t.Errorf("exit code %d, rows %+v", p.code, p.summary.Rows)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestAnswerOfAParkedClient has the service create a client, answer where no
@@ -18,11 +18,11 @@ import (
 func TestAnswerOfAParkedClient(t *testing.T) {
 	s := newScene(t, stepThree, leads(1))
 	s.oracle.Wire.ContactID = "/data/contactId"
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind != "lookup" {
-			return oracle.Fault{}
+			return apitest.Fault{}
 		}
-		return oracle.Answer(s.oracle.Nobody)
+		return apitest.Answer(s.oracle.Nobody)
 	})
 	s.environment("wire: {lookup_contact_id: /contactId}")
 	s.mustRun(4)
@@ -83,7 +83,7 @@ func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
 // was known before.
 func TestURLThatWasLost(t *testing.T) {
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
-	s.oracle.Play(oracle.Once(onStep("client c1@example.com"), oracle.CreateThenDrop()))
+	s.oracle.Play(apitest.Once(onStep("client c1@example.com"), apitest.CreateThenDrop()))
 	for range 2 {
 		s.mustRun(0)
 		if got := s.results()[0]["What to do"]; !strings.HasPrefix(got, "A look-up found the client after an attempt to create it") {
@@ -100,7 +100,7 @@ func TestURLThatWasLost(t *testing.T) {
 func TestAddressOfAParkedClient(t *testing.T) {
 	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), leads(1))
 	s.oracle.KeyField = "firstName"
-	s.oracle.Play(oracle.Once(onStep("client Ann1"), oracle.DropBefore()))
+	s.oracle.Play(apitest.Once(onStep("client Ann1"), apitest.DropBefore()))
 	s.mustRun(4)
 	s.oracle.Play(nil)
 	other := lead(1, "A-2")
@@ -124,30 +124,30 @@ func TestAddressOfAParkedClient(t *testing.T) {
 // TestRefusedQuestionsSayWhatToDo: where a GET is refused, or has no answer that
 // can be read, the message says which it was and what to do.
 func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
-	large := oracle.JSON(200, `"`+strings.Repeat("x", 64<<20)+`"`)
+	large := apitest.JSON(200, `"`+strings.Repeat("x", 64<<20)+`"`)
 	for _, c := range []struct {
 		name, kind string
-		fault      oracle.Fault
+		fault      apitest.Fault
 		flags      []string
 		code       int
 		want       string
 	}{
-		{"templates moved", "templates", oracle.Answer(oracle.Reply{Status: 301}), nil, 3,
+		{"templates moved", "templates", apitest.Answer(apitest.Reply{Status: 301}), nil, 3,
 			"reading the activity templates got HTTP 301 Moved Permanently\n  hint: the service redirects: check base_url\n"},
-		{"templates, large", "templates", oracle.Answer(large), nil, 3,
+		{"templates, large", "templates", apitest.Answer(large), nil, 3,
 			"reading the activity templates: HTTP 200 OK, but the answer is larger than 64 MiB\n"},
-		{"look-up", "lookup", oracle.Answer(oracle.JSON(401, "{}")), nil, 3,
+		{"look-up", "lookup", apitest.Answer(apitest.JSON(401, "{}")), nil, 3,
 			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth\n"},
-		{"look-up of a dry run", "lookup", oracle.Answer(oracle.JSON(401, "{}")), []string{"--dry-run"}, 3,
+		{"look-up of a dry run", "lookup", apitest.Answer(apitest.JSON(401, "{}")), []string{"--dry-run"}, 3,
 			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t, stepThree, leads(1))
-			s.oracle.Play(func(call oracle.Call) oracle.Fault {
+			s.oracle.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == c.kind {
 					return c.fault
 				}
-				return oracle.Fault{}
+				return apitest.Fault{}
 			})
 			if p := s.mustRun(c.code, c.flags...); !strings.Contains(p.err, c.want) {
 				t.Errorf("it says\n%swant\n%s", p.err, c.want)
@@ -163,20 +163,20 @@ func TestHintsOfUncertainAnswers(t *testing.T) {
 	const claim, client = "claim c1@example.com/Loan A-1", "client c1@example.com"
 	for _, c := range []struct {
 		name, step string
-		reply      oracle.Reply
+		reply      apitest.Reply
 		hint       string
 		usual      string
 		code       int // of the run that gets the answer
 	}{
-		{"rule", claim, oracle.JSON(500, "{}"), "Call the desk.", " Look in the service whether the claim exists.", 4},
-		{"redirect", claim, oracle.Reply{Status: 302}, "the service redirects, perhaps to a login page: check base_url and auth", ". Look in the service", 3},
-		{"parked", client, oracle.JSON(500, "{}"), "Call the desk.", " It is not sent again yet", 4},
-		{"promise", "activity c1@example.com Your details", oracle.JSON(202, "{}"), "if the service's operator vouches for it", "Look in the service", 4},
+		{"rule", claim, apitest.JSON(500, "{}"), "Call the desk.", " Look in the service whether the claim exists.", 4},
+		{"redirect", claim, apitest.Reply{Status: 302}, "the service redirects, perhaps to a login page: check base_url and auth", ". Look in the service", 3},
+		{"parked", client, apitest.JSON(500, "{}"), "Call the desk.", " It is not sent again yet", 4},
+		{"promise", "activity c1@example.com Your details", apitest.JSON(202, "{}"), "if the service's operator vouches for it", "Look in the service", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t, stepThree, leads(1))
 			s.environment("errors: [{status: 500, means: uncertain, hint: Call the desk.}]")
-			s.oracle.Play(oracle.Once(onStep(c.step), oracle.Answer(c.reply)))
+			s.oracle.Play(apitest.Once(onStep(c.step), apitest.Answer(c.reply)))
 			s.mustRun(c.code)
 			if got := s.results()[0]["What to do"]; !strings.HasPrefix(got, c.hint) || !strings.Contains(got, c.usual) {
 				t.Errorf("what to do: %q", got)
@@ -212,11 +212,11 @@ func TestStateFolderThatCannotBeWritten(t *testing.T) {
 // found by the next night's look-ups, and have none.
 func TestOneURLWithoutIDs(t *testing.T) {
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(3))
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if !strings.HasPrefix(c.Step, "client ") {
-			return oracle.Fault{}
+			return apitest.Fault{}
 		}
-		return oracle.CreateThen(oracle.JSON(201, `{"redirectUrl":"https://portal.example.com/login"}`))
+		return apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://portal.example.com/login"}`))
 	})
 	s.mustRun(3, "--concurrency", "1")
 	if got, want := column(s.results(), "Import status"), []string{"done", "uncertain", "uncertain"}; !slices.Equal(got, want) {
@@ -237,16 +237,16 @@ func TestOneURLWithoutIDs(t *testing.T) {
 func TestURLOfAParkedClient(t *testing.T) {
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(1))
 	answer := `{"redirectUrl":"https://portal.example.com/login"}`
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		switch {
 		case c.Step == "client c1@example.com":
-			return oracle.CreateThen(oracle.JSON(201, answer))
+			return apitest.CreateThen(apitest.JSON(201, answer))
 		case strings.HasSuffix(c.Path, "/c1%40example.com"):
-			return oracle.Answer(s.oracle.Nobody)
+			return apitest.Answer(s.oracle.Nobody)
 		case strings.HasPrefix(c.Step, "client "):
-			return oracle.CreateThen(oracle.JSON(201, `{"clientId":"c0000000-0000-4000-8000-000000000077",`+answer[1:]))
+			return apitest.CreateThen(apitest.JSON(201, `{"clientId":"c0000000-0000-4000-8000-000000000077",`+answer[1:]))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	s.mustRun(4)
 	s.sheet(leads(2))

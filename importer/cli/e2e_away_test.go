@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // passing are answers that a GET may get once and not again.
-var passing = map[string]oracle.Fault{
-	"500": oracle.Answer(oracle.JSON(500, `{}`)), "502": oracle.Answer(oracle.HTML(502)), "503": oracle.Answer(oracle.JSON(503, `{}`)),
-	"408": oracle.Answer(oracle.JSON(408, `{}`)), "421": oracle.Answer(oracle.JSON(421, `{}`)), "425": oracle.Answer(oracle.JSON(425, `{}`)),
-	"a web page": oracle.Answer(oracle.HTML(200)), "half an answer": oracle.CreateThenCut(), "no answer": oracle.DropBefore(),
+var passing = map[string]apitest.Fault{
+	"500": apitest.Answer(apitest.JSON(500, `{}`)), "502": apitest.Answer(apitest.HTML(502)), "503": apitest.Answer(apitest.JSON(503, `{}`)),
+	"408": apitest.Answer(apitest.JSON(408, `{}`)), "421": apitest.Answer(apitest.JSON(421, `{}`)), "425": apitest.Answer(apitest.JSON(425, `{}`)),
+	"a web page": apitest.Answer(apitest.HTML(200)), "half an answer": apitest.CreateThenCut(), "no answer": apitest.DropBefore(),
 }
 
 // TestPassingTrouble: a GET that fails once for a reason that passes is made
@@ -27,11 +27,11 @@ func TestPassingTrouble(t *testing.T) {
 			s := newScene(t, stepThree, leads(2))
 			var mu sync.Mutex
 			played := map[string]bool{}
-			s.oracle.Play(func(c oracle.Call) oracle.Fault {
+			s.oracle.Play(func(c apitest.Call) apitest.Fault {
 				mu.Lock()
 				defer mu.Unlock()
 				if c.Method != "GET" || played[c.Kind] {
-					return oracle.Fault{}
+					return apitest.Fault{}
 				}
 				played[c.Kind] = true
 				return fault
@@ -50,7 +50,7 @@ func TestNobodyAnswers(t *testing.T) {
 	for _, flag := range []string{"--limit=25", "--dry-run"} {
 		t.Run(flag, func(t *testing.T) {
 			s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(25))
-			s.oracle.Play(func(c oracle.Call) oracle.Fault { return oracle.Answer(oracle.JSON(503, `{}`)) })
+			s.oracle.Play(func(c apitest.Call) apitest.Fault { return apitest.Answer(apitest.JSON(503, `{}`)) })
 			p := s.mustRun(3, flag)
 			if len(p.posts()) > 0 || p.summary.Rows.Failed > 2 || len(p.calls) > 40 {
 				t.Errorf("posts %v, rows %+v, %d calls", p.posts(), p.summary.Rows, len(p.calls))
@@ -70,12 +70,12 @@ func TestRefusedLookUpsCount(t *testing.T) {
 	for status, most := range map[int]int{400: 8, 403: 3} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			s := newScene(t, stepThree, leads(40))
-			s.oracle.Play(func(c oracle.Call) oracle.Fault {
+			s.oracle.Play(func(c apitest.Call) apitest.Fault {
 				var n int
 				if _, err := fmt.Sscanf(path.Base(c.Path), "c%d%%40", &n); c.Kind == "lookup" && err == nil && n > 20 {
-					return oracle.Answer(oracle.JSON(status, `{}`))
+					return apitest.Answer(apitest.JSON(status, `{}`))
 				}
-				return oracle.Fault{}
+				return apitest.Fault{}
 			})
 			p := s.mustRun(3, "--concurrency", "1")
 			if rows := p.summary.Rows; rows.Done != 20 || rows.Failed > most || rows.NotStarted != 20-rows.Failed {
@@ -106,11 +106,11 @@ func TestFirstToSendGoesFirst(t *testing.T) {
 // stops before that makes a day's work for the operator.
 func TestDoubtsHaveAnEnd(t *testing.T) {
 	s := newScene(t, stepThree, leads(60))
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "claim" {
-			return oracle.Answer(oracle.JSON(200, `{}`))
+			return apitest.Answer(apitest.JSON(200, `{}`))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	p := s.mustRun(3, "--concurrency", "4")
 	if rows := p.summary.Rows; rows.Uncertain < 10 || rows.Uncertain > 14 || rows.NotStarted != 60-rows.Uncertain {
@@ -127,11 +127,11 @@ func TestLostLedgerWhileTheServiceIsIll(t *testing.T) {
 	s := newScene(t, stepThree, leads(30))
 	s.mustRun(0)
 	must(t, os.RemoveAll(s.path(".claimsheet")))
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "lookup" && strings.Contains(c.Path, "/c") {
-			return oracle.Answer(oracle.JSON(400, `{}`))
+			return apitest.Answer(apitest.JSON(400, `{}`))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	s.run()
 	s.oracle.Play(nil)
@@ -157,20 +157,20 @@ client:
 	s.oracle.KeyField = "firstName"
 	through, phone := make(chan struct{}), make(chan struct{})
 	var asked, closed sync.Once
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		switch {
 		case strings.Contains(c.Path, "/by-phone/"):
 			asked.Do(func() {
 				close(phone)
 				time.AfterFunc(5*time.Second, func() { closed.Do(func() { close(through) }) })
 			})
-			return oracle.Fault{Until: through}
+			return apitest.Fault{Until: through}
 		case strings.Contains(c.Path, "/by-email/c3"):
-			return oracle.Fault{Until: phone}
+			return apitest.Fault{Until: phone}
 		case c.Step == "link Ann3":
 			closed.Do(func() { close(through) })
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	start := time.Now()
 	s.mustRun(0, "--concurrency", "4", "--new-ledger")

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 var boundaryKills = flag.Int("boundary-kills", 1, "how often TestKilledAtBoundaries kills at each place of each kind of step")
@@ -115,7 +115,7 @@ func TestKilledWhileLookingUp(t *testing.T) {
 		s := newScene(t, stepThree, leads(*boundaryKills+1))
 		for n := range *boundaryKills {
 			email := fmt.Sprintf("c%d@example.com", n+2)
-			s.kill(binary, place, "lookup "+email, func(c oracle.Call) bool {
+			s.kill(binary, place, "lookup "+email, func(c apitest.Call) bool {
 				return strings.HasSuffix(c.Path, url.QueryEscape(email))
 			})
 		}
@@ -146,7 +146,7 @@ func (s *scene) killAt(binary, place string, step boundary) {
 	s.t.Helper()
 	_, rest, _ := strings.Cut(step.service, " ")
 	client, _, _ := strings.Cut(strings.Split(rest, " ")[0], "/")
-	s.kill(binary, place, client+":"+step.ledger, func(c oracle.Call) bool { return c.Step == step.service })
+	s.kill(binary, place, client+":"+step.ledger, func(c apitest.Call) bool { return c.Step == step.service })
 	if place == "after-write" {
 		s.waitFor("what was written for "+step.service, func() bool { return s.asked()[step.service] > 0 })
 	}
@@ -156,14 +156,14 @@ func (s *scene) killAt(binary, place string, step boundary) {
 // kill runs a trial build that is to be killed at a place of what it calls step.
 // A request that is killed when it is written must not be answered before that,
 // or the program would be further on: is tells which calls are the step's.
-func (s *scene) kill(binary, place, step string, is func(oracle.Call) bool) {
+func (s *scene) kill(binary, place, step string, is func(apitest.Call) bool) {
 	s.t.Helper()
 	dead := make(chan struct{})
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if place == "after-write" && is(c) {
-			return oracle.Fault{Until: dead}
+			return apitest.Fault{Until: dead}
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	code, out := s.runTrial(binary, fmt.Sprintf("TRIAL_KILL=%s %s", place, step))
 	close(dead)
@@ -182,7 +182,7 @@ func (s *scene) settleDown() {
 
 // busy tells that the service has not done yet all that it was asked for.
 func (s *scene) busy() bool {
-	return slices.ContainsFunc(s.oracle.Calls(), func(c oracle.Call) bool { return c.Ended == 0 })
+	return slices.ContainsFunc(s.oracle.Calls(), func(c apitest.Call) bool { return c.Ended == 0 })
 }
 
 // asked is how often the service was asked to create each step.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // since1970 is how far the clock must be put back for it to be 1970.
@@ -57,7 +57,7 @@ func TestParkedWhileClocksJump(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(3))
-			s.oracle.Play(oracle.Once(onStep(step), oracle.Answer(oracle.JSON(500, `{}`))))
+			s.oracle.Play(apitest.Once(onStep(step), apitest.Answer(apitest.JSON(500, `{}`))))
 			s.mustRunTrial(binary, 4)
 			env := s.clocks(c.wall, c.boot)
 			if c.rebooted {
@@ -103,14 +103,14 @@ func TestClockJumpsInsideARun(t *testing.T) {
 			s := newScene(t, stepThree, leads(6))
 			tokens := s.tokenServer()
 			env := s.clocks(0, 0)
-			jumped, faults := new(atomic.Bool), map[string]oracle.Fault{
-				"client c2@example.com":         oracle.Answer(oracle.JSON(500, `{}`)),
-				"claim c3@example.com/Loan A-3": oracle.CreateThen(oracle.JSON(500, `{}`)),
-				"claim c5@example.com/Loan A-5": oracle.Busy(429, 1),
+			jumped, faults := new(atomic.Bool), map[string]apitest.Fault{
+				"client c2@example.com":         apitest.Answer(apitest.JSON(500, `{}`)),
+				"claim c3@example.com/Loan A-3": apitest.CreateThen(apitest.JSON(500, `{}`)),
+				"claim c5@example.com/Loan A-5": apitest.Busy(429, 1),
 				"claim c6@example.com/Loan A-6": until(time.Now().Add(2 * time.Second)),
 			}
-			script := oracle.OnceEach(faults)
-			s.oracle.Play(func(c oracle.Call) oracle.Fault {
+			script := apitest.OnceEach(faults)
+			s.oracle.Play(func(c apitest.Call) apitest.Fault {
 				if c.Step == "claim c4@example.com/Loan A-4" {
 					s.clocks(jump, 0)
 					jumped.Store(true)
@@ -144,8 +144,8 @@ func TestClockJumpsInsideARun(t *testing.T) {
 }
 
 // until is a 429 that asks to wait until a date.
-func until(at time.Time) oracle.Fault {
-	f := oracle.Busy(429, 0)
+func until(at time.Time) apitest.Fault {
+	f := apitest.Busy(429, 0)
 	f.Reply.Header["Retry-After"] = at.UTC().Format(http.TimeFormat)
 	return f
 }

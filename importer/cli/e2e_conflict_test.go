@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
-	"claimsheet/importer/oracle"
 )
 
 // settle runs claimsheet settle over the scene's steps.
@@ -17,13 +17,13 @@ func (s *scene) settle(words ...string) {
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
 	args := append([]string{"settle", "--environments", s.path("environments.yaml")}, words...)
-	if code := cli.Main(s.t.Context(), args, stdio); code != 0 {
+	if code := quickMain(s.t.Context(), args, stdio); code != 0 {
 		s.t.Fatalf("settle ended with exit code %d\n%s%s", code, out.String(), diagnostics.String())
 	}
 }
 
 // conflict is what a service says that will not have a thing twice.
-var conflict = oracle.Answer(oracle.JSON(409, `{"message":"it exists"}`))
+var conflict = apitest.Answer(apitest.JSON(409, `{"message":"it exists"}`))
 
 // TestConflictAfterDoubt has the service create what it then answers with a
 // 500, an operator who does not find it, and a service that answers the next
@@ -43,10 +43,10 @@ func TestConflictAfterDoubt(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.kind, func(t *testing.T) {
 			s := newScene(t, stepThree, leads(3))
-			s.oracle.Play(oracle.Once(onStep(c.step), oracle.CreateThen(oracle.JSON(500, `{}`))))
+			s.oracle.Play(apitest.Once(onStep(c.step), apitest.CreateThen(apitest.JSON(500, `{}`))))
 			s.mustRun(4)
 			s.settle("--not-created", c.name)
-			s.oracle.Play(oracle.Once(onStep(c.step), conflict))
+			s.oracle.Play(apitest.Once(onStep(c.step), conflict))
 			second := s.mustRun(4)
 			if diff := cmp.Diff([]string{c.step}, second.steps()[:1]); diff != "" {
 				t.Errorf("the second run's first call (-want +got):\n%s", diff)
@@ -88,7 +88,7 @@ func TestConflictOverANewClient(t *testing.T) {
 			if c.appears {
 				f.Then = func() { s.oracle.AddClient("c2@example.com", "c2@example.com", "") }
 			}
-			s.oracle.Play(oracle.Once(onStep(step), f))
+			s.oracle.Play(apitest.Once(onStep(step), f))
 			s.mustRun(c.code)
 			if row := s.results()[1]; row["Import status"] != c.status || !c.appears && !strings.Contains(row["Error"], "409") {
 				t.Errorf("the row is %q: %q", row["Import status"], row["Error"])
@@ -109,7 +109,7 @@ func TestConflictOverAClient(t *testing.T) {
 	const step = "client c2@example.com"
 	for _, appears := range []bool{true, false} {
 		s := newScene(t, stepThree, leads(3))
-		s.oracle.Play(oracle.Once(onStep(step), oracle.Answer(oracle.JSON(500, `{}`))))
+		s.oracle.Play(apitest.Once(onStep(step), apitest.Answer(apitest.JSON(500, `{}`))))
 		s.mustRun(4)
 		s.settle("--not-created", "c2@example.com:client")
 		f := conflict
@@ -118,7 +118,7 @@ func TestConflictOverAClient(t *testing.T) {
 			f.Then = func() { s.oracle.AddClient("c2@example.com", "c2@example.com", "") }
 			code, state = 0, "done"
 		}
-		s.oracle.Play(oracle.Once(onStep(step), f))
+		s.oracle.Play(apitest.Once(onStep(step), f))
 		second := s.mustRun(code)
 		if n := second.posts()["client"]; n != 1 {
 			t.Errorf("appears %v: %d clients were asked for, want 1", appears, n)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestSecondRun does the same again: nothing is sent, and the workbook shows
@@ -112,7 +112,7 @@ func TestLimitAndOnly(t *testing.T) {
 func TestManyWorkers(t *testing.T) {
 	s := newScene(t, stepThree, leads(200))
 	p := s.mustRun(0, "--concurrency", "32")
-	last, want := map[string]oracle.Call{}, []string{"client", "activity", "claim", "activity", "activity", "link"}
+	last, want := map[string]apitest.Call{}, []string{"client", "activity", "claim", "activity", "activity", "link"}
 	kinds := map[string][]string{}
 	first := ""
 	for _, c := range p.calls {

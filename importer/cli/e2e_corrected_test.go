@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/cli"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/ledger"
-	"claimsheet/importer/oracle"
 )
 
 // corrected is a row of L1 in which the address by which it is looked up was
@@ -26,17 +25,17 @@ func corrected(by string) []any {
 }
 
 // lookupOf reports whether a call is the look-up of an address of a row.
-func lookupOf(by string, row []any) func(oracle.Call) bool {
+func lookupOf(by string, row []any) func(apitest.Call) bool {
 	address := strings.ReplaceAll(fmt.Sprint(row[0]), "@", "%40")
 	if by == "phone" {
 		address = "+44" + strings.ReplaceAll(strings.TrimPrefix(fmt.Sprint(row[2]), "0"), " ", "")
 	}
-	return func(c oracle.Call) bool {
+	return func(c apitest.Call) bool {
 		return c.Kind == "lookup" && (strings.HasSuffix(c.Path, "/"+address) || strings.HasSuffix(c.Path, "/"+strings.ReplaceAll(address, "+", "%2B")))
 	}
 }
 
-func (p played) count(is func(oracle.Call) bool) (n int) {
+func (p played) count(is func(apitest.Call) bool) (n int) {
 	for _, c := range p.calls {
 		if is(c) {
 			n++
@@ -46,17 +45,17 @@ func (p played) count(is func(oracle.Call) bool) (n int) {
 }
 
 // believeAtOnce lets a look-up that finds nobody be believed in the next run.
-func believeAtOnce(t *testing.T) { t.Cleanup(cli.BelieveAfter("1ns")) }
+func (s *scene) believeAtOnce() { s.pace.Believable = 1 }
 
 // TestCorrectedAddressInDoubt corrects the address of L1, whose creation is in
 // doubt: both addresses are asked, and nothing is sent while one of them leaves
 // it open. However that ends, L1 is created once at most.
 func TestCorrectedAddressInDoubt(t *testing.T) {
-	created, absent := oracle.CreateThen(oracle.JSON(500, `{}`)), oracle.Answer(oracle.JSON(500, `{}`))
+	created, absent := apitest.CreateThen(apitest.JSON(500, `{}`)), apitest.Answer(apitest.JSON(500, `{}`))
 	for name, c := range map[string]struct {
-		answer  oracle.Fault // to the creation of L1
-		ripe    bool         // it was long ago
-		another bool         // the service knows a client by the corrected address
+		answer  apitest.Fault // to the creation of L1
+		ripe    bool          // it was long ago
+		another bool          // the service knows a client by the corrected address
 		code    int
 		status  string
 		says    string
@@ -79,7 +78,7 @@ func TestCorrectedAddressInDoubt(t *testing.T) {
 						s.mustRun(4)
 					})
 					if c.ripe {
-						believeAtOnce(t)
+						s.believeAtOnce()
 					}
 					then, _ := sharing(by)
 					now := corrected(by)
@@ -119,16 +118,16 @@ func TestCorrectedAddressInDoubt(t *testing.T) {
 func TestCorrectedAddressSettled(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		t.Run(fmt.Sprint(created), func(t *testing.T) {
-			answer := oracle.Answer(oracle.JSON(500, `{}`))
+			answer := apitest.Answer(apitest.JSON(500, `{}`))
 			if created {
-				answer = oracle.CreateThen(oracle.JSON(500, `{}`))
+				answer = apitest.CreateThen(apitest.JSON(500, `{}`))
 			}
 			s := newLeadScene(t, "e-mail", func(s *scene) {
 				inDoubt(s, "client L1", answer)
 				s.mustRun(4)
 			})
 			s.sheet([][]any{corrected("e-mail")})
-			inDoubt(s, "", oracle.Fault{}) // look-ups do not show it yet
+			inDoubt(s, "", apitest.Fault{}) // look-ups do not show it yet
 			s.mustRun(4)
 			s.oracle.Play(nil)
 			if created {
@@ -149,13 +148,13 @@ func TestAddressBeforeTheCorrection(t *testing.T) {
 		for _, workers := range []string{"2", "8"} {
 			t.Run(order+", "+workers, func(t *testing.T) {
 				s := newLeadScene(t, "e-mail", doubts["created, then 500"])
-				believeAtOnce(t)
+				s.believeAtOnce()
 				then, newcomer := sharing("e-mail")
-				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				s.oracle.Play(func(c apitest.Call) apitest.Fault {
 					if lookupOf("e-mail", then)(c) {
-						return oracle.Answer(oracle.JSON(403, `{}`))
+						return apitest.Answer(apitest.JSON(403, `{}`))
 					}
-					return oracle.Fault{}
+					return apitest.Fault{}
 				})
 				s.sheet([][]any{corrected("e-mail")})
 				if p := s.mustRun(4, "--concurrency", workers); len(p.posts()) > 0 {
@@ -182,15 +181,15 @@ func TestAddressBeforeTheCorrection(t *testing.T) {
 func TestEmptiedAddressInDoubt(t *testing.T) {
 	for _, created := range []bool{true, false} {
 		t.Run(fmt.Sprint(created), func(t *testing.T) {
-			answer, code, made := oracle.Answer(oracle.JSON(500, `{}`)), 4, map[string]int{}
+			answer, code, made := apitest.Answer(apitest.JSON(500, `{}`)), 4, map[string]int{}
 			if created {
-				answer, code, made = oracle.CreateThen(oracle.JSON(500, `{}`)), 0, map[string]int{"client L1": 1, "claim L1/A-1": 1}
+				answer, code, made = apitest.CreateThen(apitest.JSON(500, `{}`)), 0, map[string]int{"client L1": 1, "claim L1/A-1": 1}
 			}
 			s := newLeadScene(t, "e-mail", func(s *scene) {
 				inDoubt(s, "client L1", answer)
 				s.mustRun(4)
 			})
-			believeAtOnce(t)
+			s.believeAtOnce()
 			row := corrected("e-mail")
 			row[0], row[2] = "", ""
 			s.sheet([][]any{row})
@@ -213,7 +212,7 @@ func TestPhonesInTwoFormats(t *testing.T) {
 				s := newScene(t, strings.Replace(byLead, "    phone: {column: Mobile, type: Phone, region: GB}",
 					"    phone: {column: Mobile, type: Phone, region: GB, format: "+format+"}", 1), [][]any{first})
 				s.oracle.KeyField = "ref"
-				inDoubt(s, "client L1", oracle.Answer(oracle.JSON(500, `{}`)))
+				inDoubt(s, "client L1", apitest.Answer(apitest.JSON(500, `{}`)))
 				s.mustRun(4)
 				s.oracle.Play(nil)
 				s.sheet(rows(first, second))

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // killed runs a night, and leaves the state folder as a kill would have left it
@@ -15,7 +15,7 @@ import (
 func (s *scene) killed(n int, flags ...string) {
 	s.t.Helper()
 	var mu sync.Mutex
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		if c.Method != "GET" {
@@ -23,7 +23,7 @@ func (s *scene) killed(n int, flags ...string) {
 				s.saveState("killed")
 			}
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	s.mustRun(0, flags...)
 	s.oracle.Play(nil)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer"
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/result"
 )
 
 // TestDryRun holds a dry run to its word: only GETs arrive, and the calls that
@@ -68,7 +68,7 @@ activities:` + detailsActivity
 		}},
 		{"one phone number, two keys", byAgreement("reuse", ""), sharedPhone, nil},
 		{"one e-mail address, many keys, a slow service", byAgreement("reuse", ""), sharedByMany, func(s *scene) {
-			s.oracle.Play(func(oracle.Call) oracle.Fault { return oracle.Fault{Delay: 3 * time.Millisecond} })
+			s.oracle.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 3 * time.Millisecond} })
 		}},
 		{"changed cells", stepThree, changed, func(s *scene) {
 			s.sheet(leads(3))
@@ -76,15 +76,15 @@ activities:` + detailsActivity
 			s.sheet(changed)
 		}},
 		{"an uncertain step", stepThree, leads(3), func(s *scene) {
-			s.oracle.Play(oracle.Once(onStep("claim c2@example.com/Loan A-2"), oracle.CreateThenDrop()))
+			s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop()))
 			s.mustRun(4)
 		}},
 		{"a refused step", stepThree, leads(3), func(s *scene) {
-			s.oracle.Play(oracle.Once(onStep("activity c2@example.com Your details"), oracle.Answer(oracle.JSON(422, "{}"))))
+			s.oracle.Play(apitest.Once(onStep("activity c2@example.com Your details"), apitest.Answer(apitest.JSON(422, "{}"))))
 			s.mustRun(1)
 		}},
 		{"a refused client", stepThree, leads(3), func(s *scene) {
-			s.oracle.Play(oracle.Once(onStep("client c2@example.com"), oracle.Answer(oracle.JSON(422, "{}"))))
+			s.oracle.Play(apitest.Once(onStep("client c2@example.com"), apitest.Answer(apitest.JSON(422, "{}"))))
 			s.mustRun(1)
 		}},
 	}
@@ -124,7 +124,7 @@ activities:` + detailsActivity
 }
 
 // arrived counts a run's calls as the service saw them.
-func arrived(p played) (r importer.Requests) {
+func arrived(p played) (r result.Requests) {
 	for _, c := range p.calls {
 		switch c.Kind {
 		case "client":

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // byAgreement keys clients by their agreement, so that the cells of e-mail and
@@ -155,9 +155,9 @@ func TestConfirm(t *testing.T) {
 // TestNobodyFound takes each of the shapes in which a service may say that it
 // knows nobody.
 func TestNobodyFound(t *testing.T) {
-	for name, nobody := range map[string]oracle.Reply{
-		"404 JSON": oracle.JSON(404, `{"message":"not found"}`), "404 empty": oracle.JSON(404, ""),
-		"200 null": oracle.JSON(200, "null"), "200 {}": oracle.JSON(200, "{}"), "200 []": oracle.JSON(200, "[]"),
+	for name, nobody := range map[string]apitest.Reply{
+		"404 JSON": apitest.JSON(404, `{"message":"not found"}`), "404 empty": apitest.JSON(404, ""),
+		"200 null": apitest.JSON(200, "null"), "200 {}": apitest.JSON(200, "{}"), "200 []": apitest.JSON(200, "[]"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, known := newKnownScene(t, "reuse", "")
@@ -175,23 +175,23 @@ func TestNobodyFound(t *testing.T) {
 
 // unclear are answers to a look-up that say nothing about whether the client
 // exists.
-var unclear = []oracle.Reply{
-	oracle.HTML(404), oracle.HTML(200), oracle.JSON(500, `{}`), oracle.JSON(503, `{}`), oracle.JSON(403, `{"message":"no"}`),
-	oracle.JSON(200, `{"status":"ok"}`), oracle.JSON(200, `"`), oracle.JSON(404, `{"error":"no such path"}`), oracle.JSON(304, ""),
-	oracle.JSON(200, `[{"contactId":"x1"},{"contactId":"x2"}]`),
+var unclear = []apitest.Reply{
+	apitest.HTML(404), apitest.HTML(200), apitest.JSON(500, `{}`), apitest.JSON(503, `{}`), apitest.JSON(403, `{"message":"no"}`),
+	apitest.JSON(200, `{"status":"ok"}`), apitest.JSON(200, `"`), apitest.JSON(404, `{"error":"no such path"}`), apitest.JSON(304, ""),
+	apitest.JSON(200, `[{"contactId":"x1"},{"contactId":"x2"}]`),
 }
 
 // TestUnclearLookup never takes an unclear answer for "nobody": nothing is
 // created for the client, the others go on, and the next run asks again.
 func TestUnclearLookup(t *testing.T) {
 	s := newScene(t, stepThree, leads(len(unclear)+2))
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		for i, reply := range unclear {
 			if strings.HasSuffix(c.Path, fmt.Sprintf("/c%d%%40example.com", i+2)) {
-				return oracle.Answer(reply)
+				return apitest.Answer(reply)
 			}
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	p := s.mustRun(1)
 	if p.posts()["client"] != 2 || p.summary.Rows.Failed != len(unclear) || p.summary.Rows.Done != 2 {
@@ -205,7 +205,7 @@ func TestUnclearLookup(t *testing.T) {
 // TestLookupsBehindAPage creates nothing while every look-up, that of an
 // invented person too, is answered by a web page.
 func TestLookupsBehindAPage(t *testing.T) {
-	for _, page := range []oracle.Reply{oracle.HTML(200), oracle.HTML(404), oracle.JSON(500, "{}")} {
+	for _, page := range []apitest.Reply{apitest.HTML(200), apitest.HTML(404), apitest.JSON(500, "{}")} {
 		t.Run(fmt.Sprint(page.Status), func(t *testing.T) {
 			s := newScene(t, stepThree, leads(2))
 			nobody := s.oracle.Nobody
@@ -285,11 +285,11 @@ func TestAddressOfAnotherClient(t *testing.T) {
 			}
 			s := newScene(t, byAgreement("reuse", ""), rows)
 			s.oracle.KeyField = "ref"
-			s.oracle.Play(func(call oracle.Call) oracle.Fault {
+			s.oracle.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == "lookup" {
-					return oracle.Answer(s.oracle.Nobody)
+					return apitest.Answer(s.oracle.Nobody)
 				}
-				return oracle.Fault{}
+				return apitest.Fault{}
 			})
 			const advice = "If they are one person, give the rows one client key; if not, correct the address."
 			for _, run := range []struct{ flag, file string }{{"--dry-run", "leads.plan.xlsx"}, {"--no-progress", "leads.results.xlsx"}} {
@@ -327,7 +327,7 @@ func TestForecastOfOneAddressInTwo(t *testing.T) {
 func TestRerunOfAClientLeftOut(t *testing.T) {
 	s := newScene(t, byAgreement("skip", ""), leads(3))
 	s.oracle.KeyField = "ref"
-	s.oracle.Play(oracle.Once(onStep("client A-2"), oracle.Answer(oracle.JSON(400, "{}"))))
+	s.oracle.Play(apitest.Once(onStep("client A-2"), apitest.Answer(apitest.JSON(400, "{}"))))
 	s.mustRun(1)
 	s.oracle.AddClient("Z", "c2@example.com", "")
 	if p := s.mustRun(0); p.summary.Rows.Skipped != 1 {

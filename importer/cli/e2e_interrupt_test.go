@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // inFlight starts the program over the scene, lets some POSTs be answered and
@@ -20,11 +20,11 @@ func (s *scene) inFlight(binary string, answered int64) (cmd *exec.Cmd, output *
 	s.t.Helper()
 	var posts atomic.Int64
 	held := make(chan struct{})
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Method != "GET" && posts.Add(1) > answered {
-			return oracle.Fault{Until: held}
+			return apitest.Fault{Until: held}
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	output = new(bytes.Buffer)
 	cmd = exec.Command(binary, s.args("--concurrency", "4")...)
@@ -145,12 +145,12 @@ func TestKilledWhileWaiting(t *testing.T) {
 	s := newScene(t, stepThree, leads(9))
 	var posts atomic.Int64
 	var busy atomic.Value // the step that is to wait
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Method != "GET" && posts.Add(1) == 20 {
 			busy.Store(c.Step)
-			return oracle.Busy(429, 600)
+			return apitest.Busy(429, 600)
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	cmd := exec.Command(buildProgram(t), s.args("--concurrency", "4")...)
 	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")

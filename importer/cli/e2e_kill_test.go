@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 var (
@@ -116,7 +116,7 @@ func (h *harness) killAndResume() error {
 		before := len(h.oracle.Calls())
 		wanted := h.killed < killsAScene
 		code, out := h.runAndKill(wanted)
-		sent := slices.ContainsFunc(h.oracle.Calls()[before:], func(c oracle.Call) bool { return c.Method != "GET" })
+		sent := slices.ContainsFunc(h.oracle.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
 		busy := h.busy()
 		switch {
 		case code == -1:
@@ -165,7 +165,7 @@ const (
 // killer is a script by which every call takes a moment, and which kills when
 // some number of POSTs have come in. Until then some POSTs are answered badly;
 // those whose answer leaves open what happened are counted.
-func (h *harness) killer(wanted bool, kill func()) func(oracle.Call) oracle.Fault {
+func (h *harness) killer(wanted bool, kill func()) func(apitest.Call) apitest.Fault {
 	var mu sync.Mutex
 	rng := rand.New(rand.NewPCG(h.rng.Uint64(), 0))
 	at, way := 1+rng.IntN(25), rng.IntN(killWays)
@@ -174,10 +174,10 @@ func (h *harness) killer(wanted bool, kill func()) func(oracle.Call) oracle.Faul
 		way = h.way
 	}
 	posts := 0
-	return func(c oracle.Call) oracle.Fault {
+	return func(c apitest.Call) apitest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
-		f := oracle.Fault{Delay: time.Duration(rng.IntN(2000)) * time.Microsecond}
+		f := apitest.Fault{Delay: time.Duration(rng.IntN(2000)) * time.Microsecond}
 		if c.Method == "GET" {
 			return f
 		}
@@ -204,24 +204,24 @@ func (h *harness) killer(wanted bool, kill func()) func(oracle.Call) oracle.Faul
 
 // badAnswer is what a troubled service does with a POST.
 type badAnswer struct {
-	fault     oracle.Fault
+	fault     apitest.Fault
 	ambiguous bool
 	weight    int
 }
 
 // badAnswers are all of them. What takes long is rare.
 var badAnswers = []badAnswer{
-	{oracle.CreateThenDrop(), true, 4},
-	{oracle.DropBefore(), true, 4},
-	{oracle.CreateThen(oracle.JSON(500, `{}`)), true, 4},
-	{oracle.Answer(oracle.JSON(503, `{}`)), true, 4},
-	{oracle.CreateThenCut(), true, 4},
-	{oracle.Answer(oracle.JSON(400, `{"message":"not today"}`)), false, 4},
-	{oracle.Busy(429, 0), false, 4},
-	{oracle.CreateLate(800 * time.Millisecond), true, 1},
+	{apitest.CreateThenDrop(), true, 4},
+	{apitest.DropBefore(), true, 4},
+	{apitest.CreateThen(apitest.JSON(500, `{}`)), true, 4},
+	{apitest.Answer(apitest.JSON(503, `{}`)), true, 4},
+	{apitest.CreateThenCut(), true, 4},
+	{apitest.Answer(apitest.JSON(400, `{"message":"not today"}`)), false, 4},
+	{apitest.Busy(429, 0), false, 4},
+	{apitest.CreateLate(800 * time.Millisecond), true, 1},
 }
 
-func (h *harness) badAnswer(rng *rand.Rand) oracle.Fault {
+func (h *harness) badAnswer(rng *rand.Rand) apitest.Fault {
 	total := 0
 	for _, bad := range h.bad {
 		total += bad.weight

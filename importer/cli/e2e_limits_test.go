@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestDoneStepsTakeNoTurn runs over a sheet that is all done, at a rate by which
@@ -31,13 +31,13 @@ func TestRateOverrides(t *testing.T) {
 	var mu sync.Mutex
 	var at []time.Time
 	together, most := 0, 0
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		at = append(at, time.Now())
 		together++
 		most = max(most, together)
-		return oracle.Fault{Delay: 100 * time.Millisecond, Then: func() {
+		return apitest.Fault{Delay: 100 * time.Millisecond, Then: func() {
 			mu.Lock()
 			defer mu.Unlock()
 			together--
@@ -59,16 +59,16 @@ func TestBusyLookUps(t *testing.T) {
 	s := newScene(t, stepThree, leads(1))
 	var mu sync.Mutex
 	refused := map[string]int{}
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		name := c.Kind + " " + c.Step
 		if c.Kind == "lookup" || c.Kind == "templates" || c.Kind == "claim" {
 			if refused[name]++; refused[name] == 1 {
-				return oracle.Busy(429, 0)
+				return apitest.Busy(429, 0)
 			}
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	if p := s.mustRun(0); p.summary.Rows.Done != 1 {
 		t.Errorf("rows %+v", p.summary.Rows)
@@ -90,11 +90,11 @@ func TestBusyForTooLong(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.kind, " ", c.status), func(t *testing.T) {
 			s := newScene(t, stepThree, leads(4))
-			s.oracle.Play(func(call oracle.Call) oracle.Fault {
+			s.oracle.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == c.kind {
-					return oracle.Busy(c.status, 3600)
+					return apitest.Busy(c.status, 3600)
 				}
-				return oracle.Fault{}
+				return apitest.Fault{}
 			})
 			p := s.mustRun(3, "--concurrency", "1")
 			if !strings.Contains(p.out+p.err, "asks to wait for 1h0m0s; run again then") {
@@ -115,15 +115,15 @@ func TestBusyForTooLong(t *testing.T) {
 func TestProbeThatIsAskedToWait(t *testing.T) {
 	s := newScene(t, stepThree, leads(6))
 	var clients atomic.Int64
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		switch {
 		case c.Kind == "client":
 			clients.Add(1)
-			return oracle.Answer(oracle.JSON(500, `{}`))
+			return apitest.Answer(apitest.JSON(500, `{}`))
 		case c.Kind == "templates" && clients.Load() > 0:
-			return oracle.Busy(503, 3600)
+			return apitest.Busy(503, 3600)
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	p := s.mustRun(3, "--concurrency", "1")
 	if rows := p.summary.Rows; rows.Uncertain != 3 || rows.NotStarted != 3 || !strings.Contains(p.err, "asks to wait for 1h0m0s") {
@@ -138,16 +138,16 @@ func TestErrorRules(t *testing.T) {
 	s := newScene(t, stepThree, leads(6))
 	const rules = "errors:\n  - {status: 422, pointer: /code, matches: ^POSTCODE$, means: failed, hint: Ask the client for the postcode.}\n"
 	s.environment(rules)
-	answers := map[string]oracle.Reply{
-		"claim c2@example.com/Loan A-2": oracle.JSON(422, `{"code":"POSTCODE","message":"no postcode"}`),
-		"claim c3@example.com/Loan A-3": oracle.JSON(409, `{"code":"LOCKED","message":"c3@example.com is locked"}`),
-		"claim c5@example.com/Loan A-5": oracle.JSON(409, `{"code":"LOCKED","message":"c5@example.com is locked"}`),
+	answers := map[string]apitest.Reply{
+		"claim c2@example.com/Loan A-2": apitest.JSON(422, `{"code":"POSTCODE","message":"no postcode"}`),
+		"claim c3@example.com/Loan A-3": apitest.JSON(409, `{"code":"LOCKED","message":"c3@example.com is locked"}`),
+		"claim c5@example.com/Loan A-5": apitest.JSON(409, `{"code":"LOCKED","message":"c5@example.com is locked"}`),
 	}
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if reply, ok := answers[c.Step]; ok {
-			return oracle.Answer(reply)
+			return apitest.Answer(reply)
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	p := s.runContext(t.Context())
 	const line = "2 × HTTP 409 Conflict with a JSON object (application/json), fields code, message, code LOCKED to POST /funnel/v2/claims, taken as failed"
@@ -175,7 +175,7 @@ func TestErrorRules(t *testing.T) {
 func TestAdaptiveRun(t *testing.T) {
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(6))
 	s.environment("limits: {adaptive: true}")
-	s.oracle.Play(oracle.Once(onStep("client c3@example.com"), oracle.Busy(429, 1)))
+	s.oracle.Play(apitest.Once(onStep("client c3@example.com"), apitest.Busy(429, 1)))
 	if p := s.mustRun(0, "--new-ledger"); p.summary.Rows.Done != 6 {
 		t.Errorf("rows %+v", p.summary.Rows)
 	}

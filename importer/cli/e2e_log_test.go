@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // receiver takes the notices of runs.
@@ -74,14 +74,14 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 	faults := []struct {
 		name  string
 		rows  [][]any
-		fault oracle.Fault
+		fault apitest.Fault
 		code  int
 	}{
-		{"done", [][]any{good}, oracle.Fault{}, 0},
-		{"refused", [][]any{good}, oracle.Answer(oracle.JSON(422, echo)), 1},
-		{"unauthorised", [][]any{good}, oracle.Answer(oracle.JSON(401, echo)), 3},
-		{"no answer", [][]any{good}, oracle.DropBefore(), 4},
-		{"invalid", [][]any{bad}, oracle.Fault{}, 1},
+		{"done", [][]any{good}, apitest.Fault{}, 0},
+		{"refused", [][]any{good}, apitest.Answer(apitest.JSON(422, echo)), 1},
+		{"unauthorised", [][]any{good}, apitest.Answer(apitest.JSON(401, echo)), 3},
+		{"no answer", [][]any{good}, apitest.DropBefore(), 4},
+		{"invalid", [][]any{bad}, apitest.Fault{}, 1},
 	}
 	secrets := append(slices.Clone(canaries), "canary-hook")
 	for _, format := range []string{"text", "json"} {
@@ -92,11 +92,11 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 				t.Setenv("UAT_TOKEN", "canary-token")
 				t.Setenv("HOOK", hook.url)
 				s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}")
-				s.oracle.Play(func(call oracle.Call) oracle.Fault {
+				s.oracle.Play(func(call apitest.Call) apitest.Fault {
 					if call.Kind == "client" || call.Kind == "link" {
 						return c.fault
 					}
-					return oracle.Fault{}
+					return apitest.Fault{}
 				})
 				p := s.runContext(t.Context(), "--log-format", format, "--log-file", s.path("log"), "--metrics", s.path("metrics.prom"), "--notify", "env:HOOK",
 					"--only", "canary-mail@example.com")
@@ -243,12 +243,12 @@ func TestLogFileIsAppendedTo(t *testing.T) {
 // came to are in its last line.
 func TestLogOfTrouble(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
-	s.oracle.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == "claim" }, oracle.Busy(429, 0)))
+	s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "claim" }, apitest.Busy(429, 0)))
 	log := s.runContext(t.Context(), "--log-format", "text").err
 	if !strings.Contains(log, " level=INFO msg=\"run ended\" ") || !strings.Contains(log, " sentAgain.http429=1\n") || !strings.Contains(log, " rows.done=2 ") {
 		t.Errorf("the log is\n%s", log)
 	}
-	s.oracle.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == "client" }, oracle.Answer(oracle.JSON(401, "{}"))))
+	s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Answer(apitest.JSON(401, "{}"))))
 	s.sheet(leads(3))
 	log = s.runContext(t.Context(), "--log-format", "text").err
 	if !strings.Contains(log, " level=ERROR msg=\"run ended\" ") || !strings.Contains(log, " exitCode=3 ") || !strings.Contains(log, "401") {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestLostLedger meets a service that knows clients of whom the ledger, which
@@ -82,10 +82,10 @@ func TestLostLedgerAfterACarefulTry(t *testing.T) {
 // workbook, given back, says so, and nothing is sent again.
 func TestOldLedgerLearnsFromTheWorkbook(t *testing.T) {
 	s := newScene(t, stepThree, leads(4))
-	s.oracle.Play(oracle.OnceEach(map[string]oracle.Fault{
-		"activity c2@example.com Your details":               oracle.Answer(oracle.JSON(400, "{}")),
-		"client c3@example.com":                              oracle.Answer(oracle.JSON(400, "{}")),
-		"activity c4@example.com/Loan A-4 Agreement details": oracle.CreateThen(oracle.JSON(500, "{}")),
+	s.oracle.Play(apitest.OnceEach(map[string]apitest.Fault{
+		"activity c2@example.com Your details":               apitest.Answer(apitest.JSON(400, "{}")),
+		"client c3@example.com":                              apitest.Answer(apitest.JSON(400, "{}")),
+		"activity c4@example.com/Loan A-4 Agreement details": apitest.CreateThen(apitest.JSON(500, "{}")),
 	}))
 	s.mustRun(4)
 	must(t, os.CopyFS(s.path("copy"), os.DirFS(s.path(".claimsheet"))))

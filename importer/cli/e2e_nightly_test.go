@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/reports"
 )
 
@@ -24,16 +24,16 @@ func TestNotices(t *testing.T) {
 	hook := newReceiver(t)
 	bad := lead(2, "A-2")
 	bad[3] = "yesterday"
-	busy := func(call oracle.Call) oracle.Fault {
+	busy := func(call apitest.Call) apitest.Fault {
 		if call.Kind == "claim" {
-			return oracle.CreateThen(oracle.JSON(500, "{}"))
+			return apitest.CreateThen(apitest.JSON(500, "{}"))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	}
 	cases := []struct {
 		name   string
 		rows   [][]any
-		play   func(oracle.Call) oracle.Fault
+		play   func(apitest.Call) apitest.Fault
 		flags  []string
 		code   int
 		always bool   // a summary is in the notice
@@ -92,11 +92,11 @@ func TestNoticeOfASignal(t *testing.T) {
 	s := newScene(t, stepThree, leads(5))
 	hook := newReceiver(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s.oracle.Play(func(call oracle.Call) oracle.Fault {
+	s.oracle.Play(func(call apitest.Call) apitest.Fault {
 		if call.Kind == "claim" {
 			cancel()
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	must(t, os.Mkdir(s.path("done"), 0o700))
 	p := s.runContext(ctx, "--notify", hook.url, "--metrics", s.path("m.prom"), "--archive", s.path("done"))
@@ -169,11 +169,11 @@ func TestArchive(t *testing.T) {
 			if c.before != nil {
 				c.before(t, s)
 			}
-			s.oracle.Play(func(call oracle.Call) oracle.Fault {
+			s.oracle.Play(func(call apitest.Call) apitest.Fault {
 				if c.during != nil && call.Kind == "link" {
 					c.during(t, s)
 				}
-				return oracle.Fault{}
+				return apitest.Fault{}
 			})
 			sheet, err := os.ReadFile(s.path("leads.xlsx"))
 			must(t, err)

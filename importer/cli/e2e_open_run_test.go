@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/reports"
 )
 
@@ -18,11 +18,11 @@ func (s *scene) whileRunning(flags ...string) []byte {
 	s.t.Helper()
 	var once sync.Once
 	var left []byte
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Method != "GET" {
 			once.Do(func() { left, _ = os.ReadFile(s.path("leads.results.xlsx")) })
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	s.mustRun(0, flags...)
 	s.oracle.Play(nil)

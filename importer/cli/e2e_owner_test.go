@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // byLead keys clients by a number of the sheet's own, so that two of them can
@@ -56,11 +56,11 @@ func newLeadScene(t *testing.T, by string, doubt func(*scene)) *scene {
 
 // inDoubt answers the first request of a step in a way that says nothing; while
 // that is so look-ups find nobody.
-func inDoubt(s *scene, step string, f oracle.Fault) {
-	once := oracle.Once(onStep(step), f)
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+func inDoubt(s *scene, step string, f apitest.Fault) {
+	once := apitest.Once(onStep(step), f)
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "lookup" {
-			return oracle.Answer(s.oracle.Nobody)
+			return apitest.Answer(s.oracle.Nobody)
 		}
 		return once(c)
 	})
@@ -69,12 +69,12 @@ func inDoubt(s *scene, step string, f oracle.Fault) {
 // doubts are the ways in which the creation of L1 ends in doubt, and is there.
 var doubts = map[string]func(*scene){
 	"created, then 500": func(s *scene) {
-		inDoubt(s, "client L1", oracle.CreateThen(oracle.JSON(500, `{}`)))
+		inDoubt(s, "client L1", apitest.CreateThen(apitest.JSON(500, `{}`)))
 		s.mustRun(4)
 	},
 	"created late": func(s *scene) {
 		s.environment("limits: {timeout: 1s}")
-		inDoubt(s, "client L1", oracle.CreateLate(0))
+		inDoubt(s, "client L1", apitest.CreateLate(0))
 		s.mustRun(4)
 	},
 	"killed": func(s *scene) {
@@ -89,7 +89,7 @@ func (s *scene) killWhenMade(step string) {
 	cmd := exec.Command(buildProgram(s.t), s.args()...)
 	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
 	started, dead := make(chan struct{}), make(chan struct{})
-	s.oracle.Play(oracle.Once(onStep(step), oracle.Fault{Then: func() {
+	s.oracle.Play(apitest.Once(onStep(step), apitest.Fault{Then: func() {
 		<-started
 		_ = cmd.Process.Kill()
 		<-dead
@@ -216,7 +216,7 @@ func TestAddressSettledAsNotCreated(t *testing.T) {
 	for order, rows := range orders {
 		t.Run(order, func(t *testing.T) {
 			s := newLeadScene(t, "e-mail", func(s *scene) {
-				inDoubt(s, "client L1", oracle.Answer(oracle.JSON(500, `{}`)))
+				inDoubt(s, "client L1", apitest.Answer(apitest.JSON(500, `{}`)))
 				s.mustRun(4)
 			})
 			s.sheet(rows(sharing("e-mail")))
@@ -283,13 +283,13 @@ func TestDoubtfulClientIsAnother(t *testing.T) {
 				s.mustRun(0)
 				id := s.results()[0]["contactId"]
 				s.sheet([][]any{done, doubtful})
-				inDoubt(s, "client L2", oracle.Answer(oracle.JSON(500, `{}`)))
+				inDoubt(s, "client L2", apitest.Answer(apitest.JSON(500, `{}`)))
 				s.mustRun(4)
-				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				s.oracle.Play(func(c apitest.Call) apitest.Fault {
 					if c.Kind == "lookup" && strings.HasSuffix(c.Path, "/c2%40example.com") {
-						return oracle.Answer(oracle.JSON(200, fmt.Sprintf(`{"contactId":%q}`, id)))
+						return apitest.Answer(apitest.JSON(200, fmt.Sprintf(`{"contactId":%q}`, id)))
 					}
-					return oracle.Fault{}
+					return apitest.Fault{}
 				})
 				s.sheet(rows(done, doubtful))
 				s.foretold(4, "--concurrency", workers)
@@ -311,16 +311,16 @@ func TestLateInTheSameRun(t *testing.T) {
 			s := newScene(t, byLead, [][]any{first, second})
 			s.oracle.KeyField = "ref"
 			seen := 0 // look-ups of the address
-			s.oracle.Play(func(c oracle.Call) oracle.Fault {
+			s.oracle.Play(func(c apitest.Call) apitest.Fault {
 				switch {
 				case c.Step == "client L1":
-					return oracle.CreateThen(oracle.JSON(500, `{}`))
+					return apitest.CreateThen(apitest.JSON(500, `{}`))
 				case c.Kind == "lookup" && strings.HasSuffix(c.Path, "/c1%40example.com"):
 					if seen++; seen <= 4 { // before it is sent, and three times after
-						return oracle.Answer(s.oracle.Nobody)
+						return apitest.Answer(s.oracle.Nobody)
 					}
 				}
-				return oracle.Fault{}
+				return apitest.Fault{}
 			})
 			s.mustRun(4, "--concurrency", workers)
 			s.checkCreated(map[string]int{"client L1": 1})

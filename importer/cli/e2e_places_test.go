@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestPlaces reads ids and urls from headers, plain texts and bare strings, and
@@ -15,7 +15,7 @@ func TestPlaces(t *testing.T) {
 	v1 := "name: a\napi: v1\n" + clientPart
 	for _, c := range []struct {
 		name, mapping, environment string
-		wire                       oracle.Wire
+		wire                       apitest.Wire
 	}{
 		{"headers", stepThree, `wire:
   contact_id: last-segment:header:Location
@@ -23,19 +23,19 @@ func TestPlaces(t *testing.T) {
   activity_id: last-segment:header:Location
   redirect_url: header:Location
   lookup_contact_id: /contactId`,
-			oracle.Wire{ContactID: "header:Location", ClaimID: "header:X-Claim-Id", ActivityID: "header:Location", RedirectURL: "header:Location", LookupID: "/contactId"}},
+			apitest.Wire{ContactID: "header:Location", ClaimID: "header:X-Claim-Id", ActivityID: "header:Location", RedirectURL: "header:Location", LookupID: "/contactId"}},
 		{"texts", stepThree, "wire: {contact_id: text, claim_id: text, activity_id: text, redirect_url: text}",
-			oracle.Wire{ContactID: "text", ClaimID: "text", ActivityID: "text", RedirectURL: "text"}},
+			apitest.Wire{ContactID: "text", ClaimID: "text", ActivityID: "text", RedirectURL: "text"}},
 		{"bare strings", stepThree, `wire: {contact_id: "", claim_id: "", redirect_url: ""}`,
-			oracle.Wire{ContactID: "string", ClaimID: "string", RedirectURL: "string"}},
+			apitest.Wire{ContactID: "string", ClaimID: "string", RedirectURL: "string"}},
 		{"bare look-ups", stepThree, `wire: {lookup_contact_id: ""}`,
-			oracle.Wire{ContactID: "/contactId", ClaimID: "/claimId", RedirectURL: "/redirectUrl", LookupID: "string"}},
+			apitest.Wire{ContactID: "/contactId", ClaimID: "/claimId", RedirectURL: "/redirectUrl", LookupID: "string"}},
 		{"relative urls", stepThree, "",
-			oracle.Wire{ContactID: "/contactId", ClaimID: "/claimId", RedirectURL: "/redirectUrl", Origin: "set below"}},
+			apitest.Wire{ContactID: "/contactId", ClaimID: "/claimId", RedirectURL: "/redirectUrl", Origin: "set below"}},
 		{"version 1", v1, "wire: {client_id: header:X-Client, redirect_url: header:Location, lookup_client_id: text}",
-			oracle.Wire{ClientID: "header:X-Client", RedirectURL: "header:Location", LookupID: "text"}},
+			apitest.Wire{ClientID: "header:X-Client", RedirectURL: "header:Location", LookupID: "text"}},
 		{"version 1, relative url", v1, "wire: {redirect_url: header:Location}",
-			oracle.Wire{ClientID: "/clientId", RedirectURL: "header:Location", Origin: "set below"}},
+			apitest.Wire{ClientID: "/clientId", RedirectURL: "header:Location", Origin: "set below"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -66,14 +66,14 @@ func TestPlaces(t *testing.T) {
 // and all, and nothing is created again.
 func TestPlacesThatAreCorrected(t *testing.T) {
 	for name, c := range map[string]struct {
-		wire        oracle.Wire
+		wire        apitest.Wire
 		environment string
 	}{
-		"headers": {oracle.Wire{ContactID: "header:Location", ClaimID: "header:X-Claim", RedirectURL: "header:Location", LookupID: "/contactId"},
+		"headers": {apitest.Wire{ContactID: "header:Location", ClaimID: "header:X-Claim", RedirectURL: "header:Location", LookupID: "/contactId"},
 			"wire: {contact_id: 'last-segment:header:Location', claim_id: 'header:X-Claim', redirect_url: 'header:Location', lookup_contact_id: /contactId}"},
-		"texts": {oracle.Wire{ContactID: "text", ClaimID: "text", RedirectURL: "text", LookupID: "/contactId"},
+		"texts": {apitest.Wire{ContactID: "text", ClaimID: "text", RedirectURL: "text", LookupID: "/contactId"},
 			"wire: {contact_id: text, claim_id: text, redirect_url: text, lookup_contact_id: /contactId}"},
-		"relative urls": {oracle.Wire{ContactID: "/id", ClaimID: "/id", RedirectURL: "/url", LookupID: "/contactId", Origin: "set below"},
+		"relative urls": {apitest.Wire{ContactID: "/id", ClaimID: "/id", RedirectURL: "/url", LookupID: "/contactId", Origin: "set below"},
 			"wire: {contact_id: /id, claim_id: /id, redirect_url: /url, lookup_contact_id: /contactId}"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,14 +99,14 @@ func TestPlacesThatAreCorrected(t *testing.T) {
 // 200 that it knows nobody.
 func TestNobodyByContent(t *testing.T) {
 	for name, c := range map[string]struct {
-		nobody            oracle.Reply
+		nobody            apitest.Reply
 		notFound, pointer string
 	}{
-		"null id":       {oracle.JSON(200, `{"contactId":null}`), "{pointer: /contactId, equals: null}", "/contactId"},
-		"no items":      {oracle.JSON(200, `{"items":[]}`), "{pointer: /items, empty: true}", "/items/0/id"},
-		"found false":   {oracle.JSON(200, `{"found":false}`), "{pointer: /found, equals: false}", "/contactId"},
-		"one of a list": {oracle.JSON(200, `{"found":false}`), "[{status: [404]}, {pointer: /found, equals: false}]", "/contactId"},
-		"by a status":   {oracle.JSON(404, `{"code":"NOBODY"}`), "[{status: [404], pointer: /code, equals: NOBODY}]", "/contactId"},
+		"null id":       {apitest.JSON(200, `{"contactId":null}`), "{pointer: /contactId, equals: null}", "/contactId"},
+		"no items":      {apitest.JSON(200, `{"items":[]}`), "{pointer: /items, empty: true}", "/items/0/id"},
+		"found false":   {apitest.JSON(200, `{"found":false}`), "{pointer: /found, equals: false}", "/contactId"},
+		"one of a list": {apitest.JSON(200, `{"found":false}`), "[{status: [404]}, {pointer: /found, equals: false}]", "/contactId"},
+		"by a status":   {apitest.JSON(404, `{"code":"NOBODY"}`), "[{status: [404], pointer: /code, equals: NOBODY}]", "/contactId"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

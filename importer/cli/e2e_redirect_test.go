@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestRedirectsEndTheRun has one request of the second client redirected: the
@@ -24,13 +24,13 @@ func TestRedirectsEndTheRun(t *testing.T) {
 			t.Run(fmt.Sprint(status, " ", kind), func(t *testing.T) {
 				t.Parallel()
 				s := newScene(t, stepThree, leads(4))
-				moved := oracle.Reply{Status: status, Header: map[string]string{"Location": "/elsewhere"}}
+				moved := apitest.Reply{Status: status, Header: map[string]string{"Location": "/elsewhere"}}
 				done := status == 302 || status == 303
-				fault := oracle.Answer(moved)
+				fault := apitest.Answer(moved)
 				if done {
-					fault = oracle.CreateThen(moved)
+					fault = apitest.CreateThen(moved)
 				}
-				s.oracle.Play(oracle.Once(onStep(step), fault))
+				s.oracle.Play(apitest.Once(onStep(step), fault))
 				p := s.mustRun(3, "--concurrency", "1")
 				if last := p.steps()[len(p.steps())-1]; last != step {
 					t.Errorf("%s was sent after the redirect", last)
@@ -64,11 +64,11 @@ func TestRedirectedQuestionsEndTheRun(t *testing.T) {
 			t.Run(fmt.Sprint(status, " ", kind), func(t *testing.T) {
 				t.Parallel()
 				s := newScene(t, stepThree, leads(3))
-				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				s.oracle.Play(func(c apitest.Call) apitest.Fault {
 					if c.Kind == kind && (kind == "templates" || strings.Contains(c.Path, "c1%40")) {
-						return oracle.Answer(oracle.Reply{Status: status})
+						return apitest.Answer(apitest.Reply{Status: status})
 					}
-					return oracle.Fault{}
+					return apitest.Fault{}
 				})
 				p := s.mustRun(3)
 				if len(p.posts()) > 0 || kind == "lookup" && p.summary.Rows.NotStarted != 3 {
@@ -87,7 +87,7 @@ func TestRedirectedQuestionsEndTheRun(t *testing.T) {
 func TestRedirectsByARule(t *testing.T) {
 	s := newScene(t, stepThree, leads(3))
 	s.environment("errors: [{status: 303, means: failed, hint: Call the desk.}]")
-	s.oracle.Play(oracle.Once(onStep("claim c2@example.com/Loan A-2"), oracle.Answer(oracle.Reply{Status: 303})))
+	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.Answer(apitest.Reply{Status: 303})))
 	s.mustRun(1)
 	if diff := cmp.Diff([]string{"done", "failed", "done"}, column(s.results(), "Import status")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)

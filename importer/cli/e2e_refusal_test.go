@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestRefusals lets the service refuse one step of some clients, each with
@@ -21,15 +21,15 @@ func TestRefusals(t *testing.T) {
 	for _, step := range []string{"client K", "claim K/Loan A-N", "activity K/Loan A-N Agreement details", "link K"} {
 		t.Run(step, func(t *testing.T) {
 			s := newScene(t, stepThree, leads(6))
-			faults := map[string]oracle.Fault{}
+			faults := map[string]apitest.Fault{}
 			for n, status := range refused {
 				name := strings.NewReplacer("K", rowKey(lead(n, "")), "N", fmt.Sprint(n)).Replace(step)
 				if status == 409 && step == "client K" {
 					status = 400 // a conflict over a client is settled by a look-up
 				}
-				faults[name] = oracle.Answer(oracle.JSON(status, `{"message":"the postcode is unknown"}`))
+				faults[name] = apitest.Answer(apitest.JSON(status, `{"message":"the postcode is unknown"}`))
 			}
-			s.oracle.Play(oracle.OnceEach(faults))
+			s.oracle.Play(apitest.OnceEach(faults))
 			first := s.mustRun(1)
 			if diff := cmp.Diff([]string{"done", "failed", "failed", "failed", "failed", "done"}, column(s.results(), "Import status")); diff != "" {
 				t.Errorf("statuses (-want +got):\n%s", diff)
@@ -64,18 +64,18 @@ func TestRefusals(t *testing.T) {
 func TestUnauthorised(t *testing.T) {
 	cases := []struct {
 		name  string
-		about func(oracle.Call) bool
+		about func(apitest.Call) bool
 		posts map[string]int
 	}{
-		{"templates", func(c oracle.Call) bool { return c.Kind == "templates" }, map[string]int{}},
-		{"look-up", func(c oracle.Call) bool { return c.Kind == "lookup" }, map[string]int{}},
+		{"templates", func(c apitest.Call) bool { return c.Kind == "templates" }, map[string]int{}},
+		{"look-up", func(c apitest.Call) bool { return c.Kind == "lookup" }, map[string]int{}},
 		{"client", onStep("client c1@example.com"), map[string]int{"client": 1}},
 		{"claim of the first client", onStep("claim c1@example.com/Loan A-1"), map[string]int{"client": 1, "activity": 1, "claim": 1}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t, stepThree, leads(6))
-			s.oracle.Play(oracle.Once(c.about, oracle.Answer(oracle.JSON(401, `{"message":"who are you?"}`))))
+			s.oracle.Play(apitest.Once(c.about, apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))))
 			p := s.mustRun(3)
 			if diff := cmp.Diff(c.posts, p.posts()); diff != "" {
 				t.Errorf("created (-want +got):\n%s", diff)
@@ -132,7 +132,7 @@ func TestNobodyListens(t *testing.T) {
 func TestSignal(t *testing.T) {
 	s := newScene(t, stepThree, leads(12))
 	ctx, cancel := context.WithCancel(t.Context())
-	s.oracle.Play(oracle.Once(onStep("claim c5@example.com/Loan A-5"), oracle.Fault{Then: cancel}))
+	s.oracle.Play(apitest.Once(onStep("claim c5@example.com/Loan A-5"), apitest.Fault{Then: cancel}))
 	if p := s.runContext(ctx, "--concurrency", "4", "--json"); p.code != 130 || p.summary.Rows.Uncertain > 0 || p.summary.Rows.NotStarted == 0 {
 		t.Errorf("exit code %d, rows %+v", p.code, p.summary.Rows)
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 const (
@@ -39,8 +39,8 @@ func TestAMappingIsRenamed(t *testing.T) {
 				s := newScene(t, "name: night"+c.mapping, leads(2))
 				if c.doubt != "" {
 					s.sheet(leads(1)) // with what is done, one step is in doubt
-					s.oracle.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == c.doubt },
-						oracle.CreateThen(oracle.JSON(500, `{}`))))
+					s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == c.doubt },
+						apitest.CreateThen(apitest.JSON(500, `{}`))))
 				}
 				if p := s.run("--concurrency", workers); (p.code == 4) != (c.doubt != "") {
 					t.Fatalf("exit code %d\n%s", p.code, p.err)

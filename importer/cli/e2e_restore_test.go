@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // night imports a sheet of its own, under the scene's mapping.
-func (s *scene) night(code int, name string, rows [][]any, flags ...string) []oracle.Call {
+func (s *scene) night(code int, name string, rows [][]any, flags ...string) []apitest.Call {
 	s.t.Helper()
 	before := len(s.oracle.Calls())
 	writeSheet(s.t, s.path(name), header, rows)
@@ -34,11 +34,11 @@ func TestRestoreFromABackup(t *testing.T) {
 				s := newScene(t, stepThree, nil)
 				s.night(0, "first.xlsx", leads(1))
 				s.saveState("backup")
-				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				s.oracle.Play(func(c apitest.Call) apitest.Fault {
 					if c.Kind == "claim" || c.Step == "link c1@example.com" {
-						return oracle.Answer(oracle.JSON(409, `{"message":"come again"}`))
+						return apitest.Answer(apitest.JSON(409, `{"message":"come again"}`))
 					}
-					return oracle.Fault{}
+					return apitest.Fault{}
 				})
 				s.night(3, "second.xlsx", leads(4), "--concurrency", workers)
 				s.oracle.Play(nil)
@@ -68,7 +68,7 @@ func TestRestoreFromABackup(t *testing.T) {
 // the older one after it sends nothing that it has.
 func TestTheNewestWorkbookAlone(t *testing.T) {
 	s := newScene(t, stepThree, nil)
-	s.oracle.Play(oracle.Once(onStep("link c2@example.com"), oracle.Answer(oracle.JSON(400, `{}`))))
+	s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
 	s.night(1, "second.xlsx", leads(3))
 	s.night(0, "third.xlsx", leads(3))
 	s.restoreState("")
@@ -88,7 +88,7 @@ func TestTheNewestWorkbookAlone(t *testing.T) {
 func TestWorkbooksDisagreeOnAState(t *testing.T) {
 	for _, books := range [][]string{{"second.results.xlsx", "third.results.xlsx"}, {"third.results.xlsx", "second.results.xlsx"}} {
 		s := newScene(t, stepThree, nil)
-		s.oracle.Play(oracle.Once(onStep("link c2@example.com"), oracle.CreateThen(oracle.JSON(500, `{}`))))
+		s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
 		s.night(4, "second.xlsx", leads(2))
 		s.settle("--created", "https://example.com/found", "link")
 		s.night(0, "third.xlsx", leads(2))
@@ -107,7 +107,7 @@ func TestWorkbooksDisagreeOnAState(t *testing.T) {
 // than another; nothing is refused, and no workbook that nobody edited is kept.
 func TestARepairOfAnOlderWorkbook(t *testing.T) {
 	s := newScene(t, stepThree, nil)
-	s.oracle.Play(oracle.Once(onStep("link c2@example.com"), oracle.Answer(oracle.JSON(400, `{}`))))
+	s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
 	s.night(1, "second.xlsx", leads(3))
 	s.night(0, "third.xlsx", [][]any{lead(7, "A-7")})
 	if code, said := s.rerun("second.results.xlsx"); code != 0 {

@@ -14,22 +14,22 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
-	"claimsheet/importer/oracle"
+	"claimsheet/importer/result"
 )
 
 // caseID is the case of the version 1 scenes.
 const caseID = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 
 // reference is the reference data of all scenes.
-var reference = []oracle.Template{
-	{ID: "10000000-0000-4000-8000-000000000001", Name: "Your details", Attributes: []oracle.Attribute{
+var reference = []apitest.Template{
+	{ID: "10000000-0000-4000-8000-000000000001", Name: "Your details", Attributes: []apitest.Attribute{
 		{ID: "11000000-0000-4000-8000-000000000001", Name: "Date of birth", DataType: "Date"},
 		{ID: "11000000-0000-4000-8000-000000000002", Name: "Home address", DataType: "TextArea"},
 		{ID: "11000000-0000-4000-8000-000000000003", Name: "Consent to contact", DataType: "Checkbox"},
 	}},
-	{ID: "10000000-0000-4000-8000-000000000002", Name: "Agreement details", Attributes: []oracle.Attribute{
+	{ID: "10000000-0000-4000-8000-000000000002", Name: "Agreement details", Attributes: []apitest.Attribute{
 		{ID: "12000000-0000-4000-8000-000000000001", Name: "Agreement number", DataType: "Text"},
 		{ID: "12000000-0000-4000-8000-000000000002", Name: "Amount", DataType: "Currency"},
 		{ID: "12000000-0000-4000-8000-000000000003", Name: "Signed at", DataType: "DateTime"},
@@ -97,14 +97,15 @@ activities:` + detailsActivity + agreementActivity + `
 type scene struct {
 	t      *testing.T
 	dir    string
-	oracle *oracle.Server
+	oracle *apitest.Server
 	url    string
+	pace   cli.Pace
 	seen   int // calls of the service that a run's result has shown already
 }
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir(), oracle: oracle.New(reference...)}
+	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...), pace: cli.QuickPace()}
 	server := httptest.NewServer(s.oracle)
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
@@ -117,6 +118,11 @@ func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	s.environment("")
 	s.sheet(rows)
 	return s
+}
+
+// quickMain is the program at the pace of tests.
+func quickMain(ctx context.Context, args []string, stdio cli.IO) int {
+	return cli.MainAt(ctx, args, stdio, cli.QuickPace())
 }
 
 func (s *scene) path(name string) string { return filepath.Join(s.dir, name) }
@@ -150,8 +156,8 @@ func writeSheet(t *testing.T, path string, header []any, rows [][]any) {
 type played struct {
 	code     int
 	out, err string
-	summary  importer.Summary
-	calls    []oracle.Call // all that the service got
+	summary  result.Summary
+	calls    []apitest.Call // all that the service got
 }
 
 // run runs the program over the scene's sheet, for its summary as JSON.
@@ -165,7 +171,7 @@ func (s *scene) runContext(ctx context.Context, flags ...string) played {
 	s.t.Helper()
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-	p := played{code: cli.Main(ctx, s.args(flags...), stdio), out: out.String(), err: diagnostics.String()}
+	p := played{code: cli.MainAt(ctx, s.args(flags...), stdio, s.pace), out: out.String(), err: diagnostics.String()}
 	if slices.Contains(flags, "--json") && p.out != "" {
 		decoder := json.NewDecoder(strings.NewReader(p.out))
 		decoder.DisallowUnknownFields()
@@ -222,7 +228,7 @@ var (
 )
 
 // transcript is calls as text, a line each; ids are shortened.
-func transcript(calls []oracle.Call) string {
+func transcript(calls []apitest.Call) string {
 	var b strings.Builder
 	for _, c := range calls {
 		b.WriteString(c.Method + " " + c.Path)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestSharedAddressIsHeld: while one key's client was created, or may have been,
@@ -17,12 +17,12 @@ func TestSharedAddressIsHeld(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]struct {
 		step  string
-		first oracle.Fault // of the step's first attempt
-		then  oracle.Fault
+		first apitest.Fault // of the step's first attempt
+		then  apitest.Fault
 	}{
-		"the link is refused":      {"link A-1", oracle.Answer(oracle.JSON(422, "{}")), oracle.Fault{}},
-		"busy, then uncertain":     {"client A-1", oracle.Busy(429, 0), oracle.CreateThen(oracle.JSON(500, "{}"))},
-		"a conflict, and no match": {"client A-1", oracle.Answer(oracle.JSON(409, "{}")), oracle.Answer(oracle.JSON(409, "{}"))},
+		"the link is refused":      {"link A-1", apitest.Answer(apitest.JSON(422, "{}")), apitest.Fault{}},
+		"busy, then uncertain":     {"client A-1", apitest.Busy(429, 0), apitest.CreateThen(apitest.JSON(500, "{}"))},
+		"a conflict, and no match": {"client A-1", apitest.Answer(apitest.JSON(409, "{}")), apitest.Answer(apitest.JSON(409, "{}"))},
 	} {
 		for _, workers := range []string{"1", "4"} {
 			t.Run(name+", "+workers, func(t *testing.T) {
@@ -32,14 +32,14 @@ func TestSharedAddressIsHeld(t *testing.T) {
 				s.oracle.KeyField = "ref"
 				var mu sync.Mutex
 				asked := 0
-				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				s.oracle.Play(func(c apitest.Call) apitest.Fault {
 					mu.Lock()
 					defer mu.Unlock()
 					switch {
 					case c.Kind == "lookup":
-						return oracle.Answer(s.oracle.Nobody) // they lag
+						return apitest.Answer(s.oracle.Nobody) // they lag
 					case c.Step != fault.step:
-						return oracle.Fault{}
+						return apitest.Fault{}
 					}
 					if asked++; asked == 1 {
 						return fault.first
@@ -63,13 +63,13 @@ func TestRefusalsInARow(t *testing.T) {
 	for i := range 30 {
 		s.oracle.AddClient(fmt.Sprintf("A-%d", i+1), fmt.Sprintf("c%d@example.com", i+1), "")
 	}
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		for _, i := range []int{5, 15, 25} {
 			if c.Kind == "lookup" && strings.HasSuffix(c.Path, fmt.Sprintf("/c%d%%40example.com", i)) {
-				return oracle.Answer(oracle.JSON(403, "{}"))
+				return apitest.Answer(apitest.JSON(403, "{}"))
 			}
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	if p := s.mustRun(1, "--concurrency", "1"); p.summary.Rows.Skipped != 27 || p.summary.Rows.Failed != 3 {
 		t.Errorf("rows %+v", p.summary.Rows)
@@ -82,11 +82,11 @@ func TestDoubtsAreCountedByStep(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(6))
 	s.environment("repeatable: [link]")
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Step == "link c1@example.com" || c.Step == "link c2@example.com" {
-			return oracle.CreateThen(oracle.JSON(500, "{}"))
+			return apitest.CreateThen(apitest.JSON(500, "{}"))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	if p := s.mustRun(4, "--concurrency", "2"); p.summary.Rows.Done != 4 {
 		t.Errorf("rows %+v\n%s", p.summary.Rows, p.err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 var terms = flag.Int("terms", 10, "how often TestTerminated sends SIGTERM")
@@ -55,12 +55,12 @@ func (s *scene) runAndTerminate(binary string, posts int64, later time.Duration)
 	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
 	started := make(chan *os.Process, 1)
 	var seen atomic.Int64
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Method != "GET" && seen.Add(1) == posts {
 			process := <-started
 			time.AfterFunc(later, func() { _ = process.Signal(syscall.SIGTERM) })
 		}
-		return oracle.Fault{Delay: 2 * time.Millisecond}
+		return apitest.Fault{Delay: 2 * time.Millisecond}
 	})
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer/cli"
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestStaleLookup: between the look-up of a client and its turn somebody else
@@ -32,10 +31,10 @@ func TestStaleLookup(t *testing.T) {
 				}
 				s.sheet(leads(3))
 				var ahead, read atomic.Int64 // the clock's lead, and how often it was read
-				t.Cleanup(cli.LookupClock(func() time.Time {
+				s.pace.Now = func() time.Time {
 					defer read.Add(1)
 					return time.Now().Add(time.Duration(ahead.Load()))
-				}))
+				}
 				// Each look-up reads the clock once, and so does the first creation.
 				readings := int64(3)
 				if existing != "reuse" {
@@ -44,17 +43,17 @@ func TestStaleLookup(t *testing.T) {
 				var mu sync.Mutex
 				looked, both, second := map[string]bool{}, make(chan struct{}), ""
 				closeBoth := sync.OnceFunc(func() { close(both) })
-				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				s.oracle.Play(func(c apitest.Call) apitest.Fault {
 					mu.Lock()
 					defer mu.Unlock()
 					switch _, email, _ := strings.Cut(c.Path, "/by-email/"); {
 					case email == "c2%40example.com" || email == "c3%40example.com":
 						if looked[email] = true; len(looked) == 2 {
-							return oracle.Fault{Then: closeBoth}
+							return apitest.Fault{Then: closeBoth}
 						}
 					case strings.HasPrefix(c.Step, "client ") && second == "":
 						second = map[string]string{"client A-2": "A-3", "client A-3": "A-2"}[c.Step]
-						return oracle.Fault{Until: both, Then: func() {
+						return apitest.Fault{Until: both, Then: func() {
 							for read.Load() < readings { // the other client's look-up is on its way back
 								time.Sleep(time.Millisecond)
 							}
@@ -62,7 +61,7 @@ func TestStaleLookup(t *testing.T) {
 							s.oracle.AddClient(second, "c"+second[2:]+"@example.com", "")
 						}}
 					}
-					return oracle.Fault{}
+					return apitest.Fault{}
 				})
 				code, status, made := want.code, want.status, 0
 				if name == "short" { // nobody is asked twice within a moment
@@ -93,15 +92,15 @@ func TestStaleAfterRefusal(t *testing.T) {
 			s := newScene(t, byAgreement("reuse", ""), leads(2))
 			s.oracle.KeyField = "ref"
 			var ahead atomic.Int64
-			t.Cleanup(cli.LookupClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
-			busy := oracle.Busy(429, 0)
+			s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			busy := apitest.Busy(429, 0)
 			busy.Then = func() {
 				ahead.Store(int64(wait))
 				if wait > 0 {
 					s.oracle.AddClient("A-2", "c2@example.com", "")
 				}
 			}
-			s.oracle.Play(oracle.Once(onStep("client A-2"), busy))
+			s.oracle.Play(apitest.Once(onStep("client A-2"), busy))
 			p := s.mustRun(0)
 			want := 1
 			if wait > 0 {
@@ -121,20 +120,20 @@ func TestStaleAfterRefusal(t *testing.T) {
 // more where the attempt before took long, and then asked for again.
 func TestStaleWhileRepeated(t *testing.T) {
 	for name, c := range map[string]struct {
-		fault oracle.Fault
+		fault apitest.Fault
 		posts int
 	}{
-		"not created": {oracle.Answer(oracle.JSON(500, `{}`)), 4},
-		"created":     {oracle.CreateThen(oracle.JSON(500, `{}`)), 3},
+		"not created": {apitest.Answer(apitest.JSON(500, `{}`)), 4},
+		"created":     {apitest.CreateThen(apitest.JSON(500, `{}`)), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, stepThree, leads(3))
 			s.environment("repeatable: [client]")
 			var ahead atomic.Int64 // of the clock
-			t.Cleanup(cli.LookupClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+			s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 			slow := c.fault
 			slow.Then = func() { ahead.Add(int64(30 * time.Second)) }
-			s.oracle.Play(oracle.Once(onStep("client c2@example.com"), slow))
+			s.oracle.Play(apitest.Once(onStep("client c2@example.com"), slow))
 			if p := s.mustRun(0, "--concurrency", "1"); p.posts()["client"] != c.posts {
 				t.Errorf("posts %v", p.posts())
 			}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // oneActivity makes one activity for each client.
@@ -19,23 +19,23 @@ const oneActivity = "name: b\napi: v2\n" + clientPart + "workflow: {name: Batch,
 // what a wrong answer to it looks like.
 var things = []struct {
 	name, mapping, step, ledger string
-	answer                      func(oracle.Made) string // with what another step has
+	answer                      func(apitest.Made) string // with what another step has
 	kind                        string
 }{
 	{"a contact", stepThree, "client cN@example.com", "client",
-		func(m oracle.Made) string { return fmt.Sprintf(`{"contactId":%q}`, m.ID) }, "client"},
+		func(m apitest.Made) string { return fmt.Sprintf(`{"contactId":%q}`, m.ID) }, "client"},
 	{"a claim", stepThree, "claim cN@example.com/Loan A-N", "claim/loan/A-N",
-		func(m oracle.Made) string { return fmt.Sprintf(`{"claimId":%q}`, m.ID) }, "claim"},
+		func(m apitest.Made) string { return fmt.Sprintf(`{"claimId":%q}`, m.ID) }, "claim"},
 	{"an activity", oneActivity, "activity cN@example.com Your details", "activity/Your details@client",
-		func(m oracle.Made) string { return fmt.Sprintf(`{"activityId":%q}`, m.ID) }, "activity"},
+		func(m apitest.Made) string { return fmt.Sprintf(`{"activityId":%q}`, m.ID) }, "activity"},
 	{"a link", stepThree, "link cN@example.com", "link",
-		func(m oracle.Made) string { return fmt.Sprintf(`{"redirectUrl":%q}`, m.URL) }, "link"},
+		func(m apitest.Made) string { return fmt.Sprintf(`{"redirectUrl":%q}`, m.URL) }, "link"},
 	{"a client of version 1", "name: a\napi: v1\n" + clientPart, "client cN@example.com", "client",
-		func(m oracle.Made) string {
+		func(m apitest.Made) string {
 			return fmt.Sprintf(`{"clientId":%q,"redirectUrl":"https://x.example/1"}`, m.ID)
 		}, "client"},
 	{"a url of version 1", "name: a\napi: v1\n" + clientPart, "client cN@example.com", "client",
-		func(m oracle.Made) string {
+		func(m apitest.Made) string {
 			return fmt.Sprintf(`{"clientId":"c0000000-0000-4000-8000-999999999999","redirectUrl":%q}`, m.URL)
 		}, "client"},
 }
@@ -56,13 +56,13 @@ func TestTakenAnswer(t *testing.T) {
 					s.environment("wire: {activity_id: /activityId}")
 					s.mustRun(0)
 					first := s.oracle.Created()[ofClient(thing.step, 1)][0]
-					s.oracle.Play(func(c oracle.Call) oracle.Fault {
+					s.oracle.Play(func(c apitest.Call) apitest.Fault {
 						for n := 2; n < 2+wrong; n++ {
 							if c.Step == ofClient(thing.step, n) {
-								return oracle.CreateThen(oracle.JSON(201, thing.answer(first)))
+								return apitest.CreateThen(apitest.JSON(201, thing.answer(first)))
 							}
 						}
-						return oracle.Fault{}
+						return apitest.Fault{}
 					})
 					s.sheet(leads(3))
 					code := []int{4, 3}[wrong-1]
@@ -113,7 +113,7 @@ func TestTakenAnswer(t *testing.T) {
 
 // checkTaken holds the row of the second client to be uncertain and to name the
 // first, and the step to have no id.
-func (s *scene) checkTaken(step string, first oracle.Made) {
+func (s *scene) checkTaken(step string, first apitest.Made) {
 	s.t.Helper()
 	r := s.results()[1]
 	if r["Import status"] != "uncertain" || !strings.Contains(r["Error"], "c1@example.com") {
@@ -142,16 +142,16 @@ func TestTakenAtTheSameMoment(t *testing.T) {
 				var mu sync.Mutex
 				both, arrived := make(chan struct{}), 0
 				together := rows[2][0] == "c3@example.com" // those of one client come one after the other
-				s.oracle.Play(func(c oracle.Call) oracle.Fault {
+				s.oracle.Play(func(c apitest.Call) apitest.Fault {
 					if c.Kind != "claim" || strings.Contains(c.Step, "A-1") {
-						return oracle.Fault{}
+						return apitest.Fault{}
 					}
 					mu.Lock()
 					defer mu.Unlock()
 					if arrived++; arrived == 1 && !together || arrived == 2 && together {
 						close(both)
 					}
-					f := oracle.CreateThen(oracle.JSON(201, `{"claimId":"b0000000-0000-4000-8000-999999999999"}`))
+					f := apitest.CreateThen(apitest.JSON(201, `{"claimId":"b0000000-0000-4000-8000-999999999999"}`))
 					f.Until = both
 					return f
 				})
@@ -214,11 +214,11 @@ func TestPointerToAConstant(t *testing.T) {
 func TestOneClientOneLink(t *testing.T) {
 	s := newScene(t, keyed("a", byEmail), leads(2))
 	const same = `{"redirectUrl":"https://claims.example.com/go/same"}`
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Step == "link c1@example.com" {
-			return oracle.CreateThen(oracle.JSON(201, same))
+			return apitest.CreateThen(apitest.JSON(201, same))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	s.mustRun(0)
 	s.mapping(strings.ReplaceAll(keyed("b", byEmail), "key: Agreement no,", "key: Amount,"))
@@ -229,11 +229,11 @@ func TestOneClientOneLink(t *testing.T) {
 	if code, printed := link("c1@example.com"); code != 0 || !strings.Contains(printed, "go/same") {
 		t.Errorf("exit code %d\n%s", code, printed)
 	}
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Step == "link c2@example.com" {
-			return oracle.CreateThen(oracle.JSON(201, same))
+			return apitest.CreateThen(apitest.JSON(201, same))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	if code, printed := link("c2@example.com"); code == 0 || strings.Contains(printed, "go/same") {
 		t.Errorf("exit code %d\n%s", code, printed)

@@ -14,7 +14,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // inTerminal runs the built program with a terminal of so many columns on all
@@ -79,7 +79,7 @@ func TestTerminal(t *testing.T) {
 		{80, "4 clients [] ETA Ns  N calls/s\n", "0/4 clients [] the service asks for time"},
 	} {
 		s := newScene(t, stepThree, leads(4))
-		s.oracle.Play(oracle.Once(func(call oracle.Call) bool { return call.Kind == "client" }, oracle.Busy(429, 1)))
+		s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Busy(429, 1)))
 		bad := lead(5, "A-5")
 		bad[3] = "yesterday"
 		s.sheet(append(leads(3), bad))

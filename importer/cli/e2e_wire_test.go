@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // TestWire reads ids and urls where the environment says that they are, as
@@ -19,7 +19,7 @@ func TestWire(t *testing.T) {
 	for _, numeric := range []bool{false, true} {
 		t.Run(fmt.Sprint("numeric ", numeric), func(t *testing.T) {
 			s := newScene(t, stepThree, append(leads(2), lead(1, "A-9")))
-			s.oracle.Wire = oracle.Wire{
+			s.oracle.Wire = apitest.Wire{
 				ContactID: "/data/person/id", ClaimID: "/data/claim/id", ActivityID: "/data/activity/id",
 				RedirectURL: "/links/redirect/0", LookupID: "/found/0/id", DataType: "/meta/type", Numeric: numeric,
 			}
@@ -46,7 +46,7 @@ func TestWire(t *testing.T) {
 	}
 	t.Run("v1", func(t *testing.T) {
 		s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
-		s.oracle.Wire = oracle.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
+		s.oracle.Wire = apitest.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
 		s.environment("wire: {client_id: /data/person/id, redirect_url: /links/redirect/0}")
 		s.mustRun(0)
 		s.checkIDs("c1@example.com")
@@ -149,31 +149,31 @@ func TestNothingPersonalIsPrinted(t *testing.T) {
 	cases := []struct {
 		name  string
 		rows  [][]any
-		fault oracle.Fault
+		fault apitest.Fault
 		code  int // of the first run
 	}{
-		{"done", [][]any{good}, oracle.Fault{}, 0},
-		{"refused", [][]any{good}, oracle.Answer(oracle.JSON(422, echo)), 1},
-		{"unauthorised", [][]any{good}, oracle.Answer(oracle.JSON(401, echo)), 3},
-		{"no answer", [][]any{good}, oracle.DropBefore(), 4},
-		{"cut", [][]any{good}, oracle.CreateThenCut(), 4},
-		{"500", [][]any{good}, oracle.CreateThen(oracle.JSON(500, echo)), 4},
-		{"redirect", [][]any{good}, oracle.Answer(oracle.Reply{Status: 302, Header: map[string]string{"Location": "https://x/?t=canary-detail"}}), 3},
+		{"done", [][]any{good}, apitest.Fault{}, 0},
+		{"refused", [][]any{good}, apitest.Answer(apitest.JSON(422, echo)), 1},
+		{"unauthorised", [][]any{good}, apitest.Answer(apitest.JSON(401, echo)), 3},
+		{"no answer", [][]any{good}, apitest.DropBefore(), 4},
+		{"cut", [][]any{good}, apitest.CreateThenCut(), 4},
+		{"500", [][]any{good}, apitest.CreateThen(apitest.JSON(500, echo)), 4},
+		{"redirect", [][]any{good}, apitest.Answer(apitest.Reply{Status: 302, Header: map[string]string{"Location": "https://x/?t=canary-detail"}}), 3},
 		{"invalid cells", [][]any{
 			with(0, "canary-bad-mail@@x"), with(2, "canary-badphone"), with(3, "canary-date"),
 			with(7, "canary-amount"), with(5, "canary-amount"), with(1, "CanaryName the second"),
-		}, oracle.Fault{}, 1},
+		}, apitest.Fault{}, 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t, stepThree, c.rows)
 			t.Setenv("UAT_TOKEN", "canary-token")
 			s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}")
-			s.oracle.Play(func(call oracle.Call) oracle.Fault {
+			s.oracle.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == "client" || call.Kind == "link" {
 					return c.fault
 				}
-				return oracle.Fault{}
+				return apitest.Fault{}
 			})
 			dry, first := s.runContext(t.Context(), "--dry-run"), s.run()
 			if first.code != c.code {
@@ -190,11 +190,11 @@ func TestNothingPersonalIsPrinted(t *testing.T) {
 	}
 	t.Run("look-up fails", func(t *testing.T) {
 		s := newScene(t, stepThree, [][]any{good})
-		s.oracle.Play(func(call oracle.Call) oracle.Fault {
+		s.oracle.Play(func(call apitest.Call) apitest.Fault {
 			if strings.Contains(call.Path, "canary") {
-				return oracle.DropBefore()
+				return apitest.DropBefore()
 			}
-			return oracle.Fault{}
+			return apitest.Fault{}
 		})
 		p := s.mustRun(1)
 		for _, canary := range canaries {

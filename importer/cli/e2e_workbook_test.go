@@ -6,7 +6,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // record is a row of a workbook by its headers.
@@ -56,16 +56,16 @@ func column(records []record, name string) []string {
 
 // said is what a results workbook of the mapping stepThree says, by the
 // oracle's names of steps.
-func (s *scene) said() map[string]oracle.Said {
+func (s *scene) said() map[string]apitest.Said {
 	s.t.Helper()
 	urls := map[string]string{}
 	for _, r := range s.results() {
 		urls[r["E-mail"]] = r["redirectUrl"]
 	}
-	said := map[string]oracle.Said{}
+	said := map[string]apitest.Said{}
 	for _, r := range s.steps() {
 		key := r["Client key"]
-		word := oracle.Said{State: stateWord(s.t, r["State"]), ID: r["Id"]}
+		word := apitest.Said{State: stateWord(s.t, r["State"]), ID: r["Id"]}
 		kind, rest, _ := strings.Cut(r["Step"], "/")
 		switch kind {
 		case "link":
@@ -87,11 +87,11 @@ func (s *scene) said() map[string]oracle.Said {
 	return said
 }
 
-func stateWord(t *testing.T, state string) oracle.State {
+func stateWord(t *testing.T, state string) apitest.State {
 	t.Helper()
-	words := map[string]oracle.State{
-		"done": oracle.Done, "failed": oracle.Failed, "not sent": oracle.Failed, "uncertain": oracle.Uncertain,
-		"parked": oracle.Uncertain, "planned": oracle.Pending, "": oracle.Pending,
+	words := map[string]apitest.State{
+		"done": apitest.Done, "failed": apitest.Failed, "not sent": apitest.Failed, "uncertain": apitest.Uncertain,
+		"parked": apitest.Uncertain, "planned": apitest.Pending, "": apitest.Pending,
 	}
 	word, known := words[state]
 	if !known {

@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 )
 
@@ -24,7 +25,7 @@ const (
 )
 
 // exitCode decides how the process ends. ctx is the one that a signal ends.
-func exitCode(ctx context.Context, err error, s *importer.Summary) int {
+func exitCode(ctx context.Context, err error, s *result.Summary) int {
 	var p problem.Problem
 	var list problem.List
 	switch {

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
-	"claimsheet/importer/oracle"
 )
 
 // stopper ends a command's context when the command prints its first line.
@@ -30,7 +30,7 @@ func TestLinkInterrupted(t *testing.T) {
 	before := len(s.oracle.Calls())
 	ctx, cancel := context.WithCancel(t.Context())
 	out, diagnostics := &stopper{stop: cancel}, &bytes.Buffer{}
-	cli.Main(ctx, []string{"link", "-m", s.path("mapping.yaml"), "c1@example.com", "c2@example.com", "c3@example.com"},
+	quickMain(ctx, []string{"link", "-m", s.path("mapping.yaml"), "c1@example.com", "c2@example.com", "c3@example.com"},
 		cli.IO{In: strings.NewReader(""), Out: out, Err: diagnostics, Env: func(string) string { return "" }})
 	calls := s.oracle.Calls()[before:]
 	said := diagnostics.String()
@@ -48,14 +48,14 @@ func TestLinkStopped(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	links := 0
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" {
 			links++
 		}
 		if links == 2 {
-			return oracle.Answer(oracle.JSON(401, `{}`))
+			return apitest.Answer(apitest.JSON(401, `{}`))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	out, said, code := printed(t, "link", "-m", s.path("mapping.yaml"), "c1@example.com", "c2@example.com")
 	if code != 3 || !strings.HasPrefix(out, "c1@example.com\t") || !strings.Contains(said, "1 of 2 links") {
@@ -70,11 +70,11 @@ func TestEveryFailedOutputIsShown(t *testing.T) {
 	writeSheet(t, s.path("more.xlsx"), header, [][]any{lead(2, "A-2")})
 	must(t, os.Mkdir(s.path("out"), 0o700))
 	var once sync.Once
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" {
 			once.Do(func() { must(t, os.RemoveAll(s.path("out"))) })
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	_, said, code := printed(t, "run", "-m", s.path("mapping.yaml"), "-o", s.path("out"), s.path("leads.xlsx"), s.path("more.xlsx"))
 	if code != 3 || !strings.Contains(said, "leads.results.xlsx") || !strings.Contains(said, "more.results.xlsx") || !strings.Contains(said, "claimsheet report") {

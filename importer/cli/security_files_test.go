@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // The tests of this file are those of item P-6 of docs/security.md.
@@ -22,7 +22,7 @@ func TestP6_Private(t *testing.T) {
 		t.Skip("Windows has no such modes")
 	}
 	s := newScene(t, stepThree, leads(2))
-	s.oracle.Play(oracle.Once(onStep("claim c2@example.com/Loan A-2"), oracle.CreateThenDrop())) // left uncertain
+	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop())) // left uncertain
 	before := map[string]bool{}
 	look := func(note func(path string, info fs.FileInfo)) {
 		_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {

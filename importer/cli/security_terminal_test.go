@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
-	"claimsheet/importer/oracle"
 	"claimsheet/mapping/problem"
 )
 
@@ -32,11 +32,11 @@ func obeyed(text string) string {
 func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" {
-			return oracle.CreateThen(oracle.JSON(201, `{"redirectUrl":"https://claims.example.com/`+hostile+`"}`))
+			return apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/`+hostile+`"}`))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	writeSheet(t, s.path("hostile.xlsx"), []any{"E-mail", hostile}, [][]any{{"c1@example.com", hostile}})
 	named := s.path("x\u009b31m\u202e.xlsx")
@@ -84,6 +84,6 @@ func TestP9_DataIsEscaped(t *testing.T) {
 func printed(t *testing.T, args ...string) (out, diagnostics string, code int) {
 	t.Helper()
 	var o, e strings.Builder
-	code = cli.Main(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &o, Err: &e, Env: func(string) string { return "" }})
+	code = quickMain(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &o, Err: &e, Env: func(string) string { return "" }})
 	return o.String(), e.String(), code
 }

@@ -18,8 +18,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
-	"claimsheet/importer/oracle"
 )
 
 // The tests of this file are those of docs/security.md that need the whole
@@ -161,28 +161,28 @@ func TestP3_Canaries(t *testing.T) {
 		t.Fatalf("%d canaries", n)
 	}
 	echo := `{"message":"canary-detail Bearer canary-token canary-oauth canary-key-from-file","headers":{"X-Other":"canary-from-cmd"},"redirectUrl":"https://claims.example.com/canary-link"}`
-	link := oracle.CreateThen(oracle.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link","sent":"Bearer canary-token","client_secret":"canary-oauth"}`))
-	on := func(kind string, f oracle.Fault) func(oracle.Call) oracle.Fault {
-		return func(c oracle.Call) oracle.Fault {
+	link := apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link","sent":"Bearer canary-token","client_secret":"canary-oauth"}`))
+	on := func(kind string, f apitest.Fault) func(apitest.Call) apitest.Fault {
+		return func(c apitest.Call) apitest.Fault {
 			switch {
 			case c.Kind == kind:
 				return f
 			case c.Kind == "link":
 				return link
 			}
-			return oracle.Fault{}
+			return apitest.Fault{}
 		}
 	}
-	for name, faults := range map[string]func(oracle.Call) oracle.Fault{
-		"done":         on("", oracle.Fault{}),
-		"refused":      on("claim", oracle.Answer(oracle.JSON(422, echo))),
-		"500":          on("claim", oracle.CreateThen(oracle.JSON(500, echo))),
-		"redirect":     on("claim", oracle.Answer(oracle.Reply{Status: 302, Header: map[string]string{"Location": "https://x.example/canary-link?canary-token"}})),
-		"401":          on("claim", oracle.Answer(oracle.JSON(401, echo))),
-		"no id":        on("claim", oracle.CreateThen(oracle.JSON(201, echo))),
-		"web page":     on("claim", oracle.CreateThen(oracle.Reply{Status: 200, Body: "<html>" + echo})),
-		"look-up page": on("lookup", oracle.Answer(oracle.Reply{Status: 404, Body: "<html>" + echo})),
-		"templates":    on("templates", oracle.Answer(oracle.JSON(403, echo))),
+	for name, faults := range map[string]func(apitest.Call) apitest.Fault{
+		"done":         on("", apitest.Fault{}),
+		"refused":      on("claim", apitest.Answer(apitest.JSON(422, echo))),
+		"500":          on("claim", apitest.CreateThen(apitest.JSON(500, echo))),
+		"redirect":     on("claim", apitest.Answer(apitest.Reply{Status: 302, Header: map[string]string{"Location": "https://x.example/canary-link?canary-token"}})),
+		"401":          on("claim", apitest.Answer(apitest.JSON(401, echo))),
+		"no id":        on("claim", apitest.CreateThen(apitest.JSON(201, echo))),
+		"web page":     on("claim", apitest.CreateThen(apitest.Reply{Status: 200, Body: "<html>" + echo})),
+		"look-up page": on("lookup", apitest.Answer(apitest.Reply{Status: 404, Body: "<html>" + echo})),
+		"templates":    on("templates", apitest.Answer(apitest.JSON(403, echo))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := canaryScene(t)
@@ -211,14 +211,14 @@ func TestP3_Canaries(t *testing.T) {
 // file and no output, not even when a step's answer is left open.
 func TestP4_MagicLinks(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" && c.Client == "c1@example.com" {
-			return oracle.CreateThen(oracle.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link"}`))
+			return apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link"}`))
 		}
 		if c.Kind == "link" {
-			return oracle.CreateThen(oracle.JSON(201, `{"url":"https://claims.example.com/canary-link"}`))
+			return apitest.CreateThen(apitest.JSON(201, `{"url":"https://claims.example.com/canary-link"}`))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	_, first := s.exec(s.args("--concurrency", "1")...)
 	_, second := s.exec(s.args("--json")...)
@@ -233,12 +233,12 @@ func TestP4_MagicLinks(t *testing.T) {
 func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
 	s := newScene(t, stepThree, [][]any{{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}})
 	arrived, leave := make(chan struct{}), make(chan struct{})
-	s.oracle.Play(oracle.Once(func(c oracle.Call) bool {
+	s.oracle.Play(apitest.Once(func(c apitest.Call) bool {
 		if c.Kind == "claim" {
 			close(arrived)
 		}
 		return c.Kind == "claim"
-	}, oracle.Fault{Until: leave}))
+	}, apitest.Fault{Until: leave}))
 	temp := s.path("temp")
 	if err := os.Mkdir(temp, 0o700); err != nil {
 		t.Fatal(err)
@@ -262,7 +262,7 @@ func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
 func TestP8_Panic(t *testing.T) {
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { panic("canary " + os.Args[0]) }}
-	code := cli.Main(t.Context(), []string{"run", "leads.xlsx"}, stdio)
+	code := quickMain(t.Context(), []string{"run", "leads.xlsx"}, stdio)
 	text := out.String() + diagnostics.String()
 	if code != 3 || strings.Contains(text, "canary") || strings.Contains(text, os.Args[0]) {
 		t.Errorf("exit code %d\n%s", code, text)
@@ -289,17 +289,17 @@ func TestP9_LogInjection(t *testing.T) {
 	const forged = "x\nERROR forged\r\nERROR forged\u2028ERROR forged\x1b[2JERROR forged\u0085ERROR forged"
 	quoted, _ := json.Marshal(forged)
 	s := newScene(t, stepThree, [][]any{lead(1, "A-1"), append([]any{"c2@example.com", forged}, lead(2, "A-2")[2:]...), lead(3, forged)})
-	for kind, reply := range map[string]oracle.Reply{
-		"claim":     oracle.JSON(422, `{"message":`+string(quoted)+`,"code":`+string(quoted)+`,`+string(quoted)+`:1}`),
+	for kind, reply := range map[string]apitest.Reply{
+		"claim":     apitest.JSON(422, `{"message":`+string(quoted)+`,"code":`+string(quoted)+`,`+string(quoted)+`:1}`),
 		"client":    {Status: 409, Body: forged, Header: map[string]string{"X-Forged": "x"}},
 		"lookup":    {Status: 418, Body: forged},
-		"templates": oracle.JSON(200, `[{"id":"1","name":"Your details","activityAttributeTemplates":[{"id":"2","name":`+string(quoted)+`,"dataType":`+string(quoted)+`}]}]`),
+		"templates": apitest.JSON(200, `[{"id":"1","name":"Your details","activityAttributeTemplates":[{"id":"2","name":`+string(quoted)+`,"dataType":`+string(quoted)+`}]}]`),
 	} {
-		s.oracle.Play(func(c oracle.Call) oracle.Fault {
+		s.oracle.Play(func(c apitest.Call) apitest.Fault {
 			if c.Kind == kind {
-				return oracle.Answer(reply)
+				return apitest.Answer(reply)
 			}
-			return oracle.Fault{}
+			return apitest.Fault{}
 		})
 		for _, args := range [][]string{s.args(), s.args("--json"), {"doctor", "-m", s.path("mapping.yaml")}} {
 			_, printed := s.exec(args...)
@@ -320,12 +320,12 @@ func TestP9_LogInjection(t *testing.T) {
 func TestN8_OneRefusalEach(t *testing.T) {
 	s := newScene(t, stepThree, leads(60))
 	var refusals atomic.Int64
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "templates" || c.Client == "c1@example.com" || strings.Contains(c.Path, "nobody.") {
-			return oracle.Fault{}
+			return apitest.Fault{}
 		}
 		refusals.Add(1)
-		return oracle.Answer(oracle.JSON(401, `{}`))
+		return apitest.Answer(apitest.JSON(401, `{}`))
 	})
 	const workers = 16
 	p := s.mustRun(3, "--concurrency", fmt.Sprint(workers), "--new-ledger")

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/importer/oracle"
+	"claimsheet/apiclient/apitest"
 )
 
 // doubted is a scene of two leads of which the claim of the second is uncertain:
@@ -12,7 +12,7 @@ import (
 func doubted(t *testing.T) (s *scene, created string) {
 	t.Helper()
 	s = newScene(t, stepThree, leads(2))
-	s.oracle.Play(oracle.Once(onStep("claim c2@example.com/Loan A-2"), oracle.CreateThenDrop()))
+	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop()))
 	s.mustRun(4)
 	return s, s.oracle.Created()["claim c2@example.com/Loan A-2"][0].ID
 }
@@ -61,11 +61,11 @@ func TestSettleComparesIDs(t *testing.T) {
 func TestSettleCorrectsAnID(t *testing.T) {
 	s, created := doubted(t)
 	s.decide(0, "--created", "b0000000-0000-4000-8000-00000000dead", uncertainClaim)
-	s.oracle.Play(func(c oracle.Call) oracle.Fault {
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if strings.Contains(c.Query, "dead") {
-			return oracle.Answer(oracle.JSON(404, `{"message":"no such claim"}`))
+			return apitest.Answer(apitest.JSON(404, `{"message":"no such claim"}`))
 		}
-		return oracle.Fault{}
+		return apitest.Fault{}
 	})
 	s.mustRun(1)
 	s.decide(0, "--created", created, "c2@example.com:"+uncertainClaim)

@@ -3,6 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"time"
 
 	"claimsheet/apiclient"
@@ -27,6 +31,7 @@ type setup struct {
 	binding  *mapping.Binding
 	warnings []problem.Problem
 	closers  []func()
+	pace     pace
 
 	olderLedger bool // the ledger may have lost what was committed to it: a person knows
 }
@@ -169,7 +174,7 @@ func (s *setup) chooseEnvironment(where place) error {
 		}
 		return err
 	}
-	s.env, s.state, s.warnings = env, where.stateFolder(env, path), env.Warnings()
+	s.env, s.state, s.warnings, s.pace = env, where.stateFolder(env, path), env.Warnings(), where.pace
 	s.scope = env.Identity(apiclient.Version(s.mapping.API.Text))
 	return refuseShared(s.state)
 }
@@ -229,7 +234,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	}
 	var templates []apiclient.Template
 	var notes []string
-	err := importer.Patiently(ctx, duration(askAgain), func() (err error) {
+	err := importer.Patiently(ctx, s.pace.AskAgain, func() (err error) {
 		templates, notes, err = s.service.Templates(ctx)
 		return err
 	})
@@ -271,4 +276,42 @@ func (s *setup) today() string {
 		}
 	}
 	return time.Now().In(zone).Format(time.DateOnly)
+}
+
+// refuseShared refuses a state folder of another user, and one that other users
+// of this machine could put files into, or exchange for another one: they could
+// plant a ledger or a link there. What is not there yet will be made for this user alone. Windows
+// has no such modes; its folders inherit who may do what.
+func refuseShared(state string) error {
+	if runtime.GOOS == "windows" || state == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(state)
+	if err != nil {
+		return err
+	}
+	if err := safefile.Owner(dir); err != nil {
+		return err
+	}
+	for forbidden := os.FileMode(0o022); ; forbidden = 0o002 {
+		info, err := os.Stat(dir)
+		switch {
+		case err != nil || !info.IsDir(): // whoever makes or opens something there will say so
+		case info.Mode().Perm()&forbidden != 0 && (forbidden == 0o022 || info.Mode()&os.ModeSticky == 0):
+			return problem.At(problem.Where{File: dir}, "state-folder", "other users can write to the folder (mode %04o), and so could change what the ledger says is done",
+				info.Mode().Perm()).Hinted("%s; or name another state folder with --state", fix(dir, forbidden))
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return nil
+		}
+		dir = above
+	}
+}
+
+func fix(dir string, forbidden os.FileMode) string {
+	if forbidden == 0o022 {
+		return fmt.Sprintf("chmod go-w %s", dir)
+	}
+	return fmt.Sprintf("chmod o-w %s", dir)
 }

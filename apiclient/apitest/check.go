@@ -1,0 +1,103 @@
+package apitest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// State is what a results workbook says of a step.
+type State string
+
+// The states. A step that the workbook does not name is Pending.
+const (
+	Done      State = "done"
+	Failed    State = "failed"    // surely not created
+	Uncertain State = "uncertain" // may have been created
+	Pending   State = "pending"   // not begun
+)
+
+// Said is what a results workbook says of one step.
+type Said struct {
+	State State
+	ID    string // of a client or claim; an activity's may be ""
+	URL   string // redirect url of a v1 client or a link
+}
+
+// Verdict lists, by logical step name, where workbook and service disagree.
+// The promise is that all lists are empty.
+type Verdict struct {
+	SilentDup   []string // created more than once
+	LostID      []string // created, and the workbook does not say so or has no id
+	WrongID     []string // the workbook's id or url is not the one that was handed out
+	FalseFailed []string // created, and the workbook says that it failed
+}
+
+// OK tells that the promise was kept.
+func (v Verdict) OK() bool {
+	return len(v.SilentDup)+len(v.LostID)+len(v.WrongID)+len(v.FalseFailed) == 0
+}
+
+// String counts, and names the first of each list.
+func (v Verdict) String() string {
+	text := ""
+	for _, l := range []struct {
+		name string
+		list []string
+	}{{"silent_dup", v.SilentDup}, {"lost_id", v.LostID}, {"wrong_id", v.WrongID}, {"false_failed", v.FalseFailed}} {
+		text += fmt.Sprintf("%s=%d ", l.name, len(l.list))
+		if len(l.list) > 0 {
+			text += fmt.Sprintf("(%s …) ", l.list[0])
+		}
+	}
+	return text
+}
+
+// Check compares what was created with what a results workbook says, by the
+// logical names of steps (see Made). A client whom the service knew before
+// (AddClient) may be Done with that id.
+func (s *Server) Check(said map[string]Said) Verdict {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var v Verdict
+	for _, step := range slices.Sorted(maps.Keys(s.made)) {
+		things := s.made[step]
+		if len(things) > 1 {
+			v.SilentDup = append(v.SilentDup, step)
+		}
+		switch word := said[step]; word.State {
+		case Done:
+			if word.ID == "" && word.URL == "" && needsID(step) {
+				v.LostID = append(v.LostID, step)
+			} else if !slices.ContainsFunc(things, word.names) {
+				v.WrongID = append(v.WrongID, step)
+			}
+		case Failed:
+			v.FalseFailed = append(v.FalseFailed, step)
+		case Uncertain:
+		default:
+			v.LostID = append(v.LostID, step)
+		}
+	}
+	for _, step := range slices.Sorted(maps.Keys(said)) {
+		if said[step].State == Done && len(s.made[step]) == 0 && !s.knew(step, said[step].ID) {
+			v.WrongID = append(v.WrongID, step)
+		}
+	}
+	return v
+}
+
+// names tells whether the workbook's words are those of a thing; what they
+// leave out agrees.
+func (w Said) names(thing Made) bool {
+	return (w.ID == "" || w.ID == thing.ID) && (w.URL == "" || w.URL == thing.URL)
+}
+
+// needsID tells that a step's id or url is needed later: an activity's is not.
+func needsID(step string) bool { return !strings.HasPrefix(step, "activity ") }
+
+func (s *Server) knew(step, id string) bool {
+	c := s.clientWith(id)
+	return c != nil && step == "client "+c.key
+}

@@ -1,0 +1,214 @@
+package apitest_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient/apitest"
+)
+
+var details = apitest.Template{ID: "t1", Name: "Your details", Attributes: []apitest.Attribute{
+	{ID: "a1", Name: "Born", DataType: "Date"}, {ID: "a2", Name: "Notes"},
+}}
+
+// serve starts a service and returns it and a way to call it: status 0 means
+// that there was no whole answer.
+func serve(t *testing.T) (*apitest.Server, func(method, path, body string) (status int, answer string)) {
+	s := apitest.New(details)
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return s, func(method, path, body string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, server.URL+"/funnel"+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := server.Client().Transport.RoundTrip(req)
+		if err != nil {
+			return 0, ""
+		}
+		defer res.Body.Close()
+		data, err := io.ReadAll(res.Body)
+		if err != nil {
+			return 0, string(data)
+		}
+		return res.StatusCode, string(data)
+	}
+}
+
+// field is a text in a JSON object.
+func field(t *testing.T, answer, name string) string {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(answer), &object); err != nil {
+		t.Fatalf("%v in %s", err, answer)
+	}
+	value, _ := object[name].(string)
+	return value
+}
+
+// TestUseCase walks through version 2, use case 3, with one claim.
+func TestUseCase(t *testing.T) {
+	s, call := serve(t)
+	if status, _ := call("GET", "/v2/contacts/by-email/a%40b.test", ""); status != 404 {
+		t.Errorf("a look-up of nobody got %d", status)
+	}
+	_, answer := call("POST", "/v2/contacts?isAdministrator=true", `{"email":"a@b.test"}`)
+	who := field(t, answer, "contactId")
+	_, answer = call("POST", "/v2/claims", `{"administratorId":"`+who+`","claimants":["`+who+`"],"claimName":"Loan 1"}`)
+	claim := field(t, answer, "claimId")
+	const back = `{"templateId":"t1","status":"Submitted","workflowName":"W","workflowTemplateIdentifier":"X","attributes":[{"templateId":"a1","dateTimeValue":"1980-05-01T00:00:00Z"}]}`
+	const open = `{"templateId":"t1","status":"Open","workflowName":"W","workflowTemplateIdentifier":"X"}`
+	call("POST", "/v2/activities?claimId="+claim, back)
+	call("POST", "/v2/activities?contactId="+who, open)
+	_, answer = call("POST", "/v2/contacts/"+who+"/magic-link", "{}")
+	url := field(t, answer, "redirectUrl")
+	if _, answer = call("GET", "/v2/contacts/by-email/A%40B.test", ""); field(t, answer, "contactId") != who {
+		t.Errorf("the look-up found %s", answer)
+	}
+	got := map[string]int{}
+	for step, made := range s.Created() {
+		got[step] = len(made)
+	}
+	want := map[string]int{"client a@b.test": 1, "claim a@b.test/Loan 1": 1, "activity a@b.test/Loan 1 Your details": 1,
+		"activity a@b.test Your details": 1, "link a@b.test": 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+	if complaints := s.Complaints(); len(complaints) > 0 {
+		t.Errorf("complaints: %q", complaints)
+	}
+	said := map[string]apitest.Said{
+		"client a@b.test":                       {State: apitest.Done, ID: who},
+		"claim a@b.test/Loan 1":                 {State: apitest.Done, ID: claim},
+		"activity a@b.test/Loan 1 Your details": {State: apitest.Done}, "activity a@b.test Your details": {State: apitest.Done},
+		"link a@b.test": {State: apitest.Done, URL: url},
+	}
+	if v := s.Check(said); !v.OK() {
+		t.Errorf("a true workbook is not believed: %s", v)
+	}
+}
+
+// TestComplaints breaks the document's rules.
+func TestComplaints(t *testing.T) {
+	const activity = `{"templateId":"t1","status":"Submitted","workflowName":"W","workflowTemplateIdentifier":"X","attributes":[{"templateId":"a1","dateTimeValue":"1980-05-01T00:00:00Z"}]}`
+	const person = "/v2/activities?contactId=ID"
+	cases := []struct{ name, method, path, body string }{
+		{"no endpoint", "GET", "/v2/claims", ""},
+		{"another method", "PUT", "/v2/contacts", "{}"},
+		{"client: not JSON", "POST", "/v2/contacts", "hello"},
+		{"client: nobody", "POST", "/v2/contacts", `{"name":"x"}`},
+		{"client: a flag of the other version", "POST", "/v2/contacts?leadRedirect=true", `{"email":"x@y.test"}`},
+		{"claim: nobody's", "POST", "/v2/claims", `{"administratorId":"x","claimants":["x"],"claimName":"L"}`},
+		{"claim: no claimants", "POST", "/v2/claims", `{"administratorId":"ID","claimName":"L"}`},
+		{"claim: a field too many", "POST", "/v2/claims", `{"administratorId":"ID","claimants":["ID"],"claimName":"L","x":1}`},
+		{"activity: on nobody", "POST", "/v2/activities", activity},
+		{"activity: unknown template", "POST", person, strings.Replace(activity, `"t1"`, `"t2"`, 1)},
+		{"activity: unknown attribute", "POST", person, strings.Replace(activity, `"a1"`, `"a9"`, 1)},
+		{"activity: unknown status", "POST", person, strings.Replace(activity, "Submitted", "Closed", 1)},
+		{"activity: Open with attributes", "POST", person, strings.Replace(activity, "Submitted", "Open", 1)},
+		{"activity: no workflow", "POST", person, strings.Replace(activity, `"workflowName":"W",`, "", 1)},
+		{"activity: no attributes", "POST", person, strings.Replace(activity, `{"templateId":"a1","dateTimeValue":"1980-05-01T00:00:00Z"}`, "", 1)},
+		{"activity: another value field", "POST", person, strings.Replace(activity, "dateTimeValue", "stringValue", 1)},
+		{"activity: not a date", "POST", person, strings.Replace(activity, "1980-05-01T00:00:00Z", "1980-05-01", 1)},
+		{"activity: version 1's names", "POST", person, strings.Replace(activity, "templateId", "activityTemplateId", 1)},
+		{"link: nobody", "POST", "/v2/contacts/x/magic-link", "{}"},
+		{"v1: version 2's names", "POST", "/v1/cases/k/clients/ID/activities", activity},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s, call := serve(t)
+			id := s.AddClient("k", "k@b.test", "")
+			status, _ := call(c.method, strings.ReplaceAll(c.path, "ID", id), strings.ReplaceAll(c.body, "ID", id))
+			if status/100 != 4 || len(s.Complaints()) != 1 || len(s.Created()) != 0 {
+				t.Errorf("status %d, complaints %q, created %v", status, s.Complaints(), s.Created())
+			}
+		})
+	}
+}
+
+// TestFaults looks at what the caller sees and at what was created.
+func TestFaults(t *testing.T) {
+	cases := []struct {
+		name    string
+		fault   apitest.Fault
+		status  int
+		created int
+	}{
+		{"none", apitest.Fault{}, 201, 1},
+		{"answer", apitest.Answer(apitest.JSON(422, "{}")), 422, 0},
+		{"busy", apitest.Busy(429, 1), 429, 0},
+		{"created, then answer", apitest.CreateThen(apitest.JSON(500, "{}")), 500, 1},
+		{"created, then closed", apitest.CreateThenDrop(), 0, 1},
+		{"closed", apitest.DropBefore(), 0, 0},
+		{"cut", apitest.CreateThenCut(), 0, 1},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s, call := serve(t)
+			s.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, c.fault))
+			if status, _ := call("POST", "/v2/contacts", `{"email":"a@b.test"}`); status != c.status {
+				t.Errorf("status %d, want %d", status, c.status)
+			}
+			if got := len(s.Created()["client a@b.test"]); got != c.created {
+				t.Errorf("%d were created, want %d", got, c.created)
+			}
+			if status, _ := call("POST", "/v2/contacts", `{"email":"a@b.test"}`); status != 201 {
+				t.Errorf("the second call got %d: the fault was to be played once", status)
+			}
+		})
+	}
+}
+
+// TestCheck holds the checker to finding each kind of broken promise.
+func TestCheck(t *testing.T) {
+	s, call := serve(t)
+	_, answer := call("POST", "/v2/contacts", `{"email":"a@b.test"}`)
+	id := field(t, answer, "contactId")
+	cases := []struct {
+		name string
+		said map[string]apitest.Said
+		want apitest.Verdict
+	}{
+		{"true", map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}}, apitest.Verdict{}},
+		{"uncertain", map[string]apitest.Said{"client a@b.test": {State: apitest.Uncertain}}, apitest.Verdict{}},
+		{"not named", nil, apitest.Verdict{LostID: []string{"client a@b.test"}}},
+		{"without an id", map[string]apitest.Said{"client a@b.test": {State: apitest.Done}}, apitest.Verdict{LostID: []string{"client a@b.test"}}},
+		{"another id", map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: "x"}}, apitest.Verdict{WrongID: []string{"client a@b.test"}}},
+		{"failed", map[string]apitest.Said{"client a@b.test": {State: apitest.Failed}}, apitest.Verdict{FalseFailed: []string{"client a@b.test"}}},
+		{"never made", map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}, "link a@b.test": {State: apitest.Done, URL: "x"}},
+			apitest.Verdict{WrongID: []string{"link a@b.test"}}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, s.Check(c.said)); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+	call("POST", "/v2/contacts", `{"email":"a@b.test"}`)
+	if v := s.Check(map[string]apitest.Said{"client a@b.test": {State: apitest.Done, ID: id}}); len(v.SilentDup) != 1 || v.OK() {
+		t.Errorf("a client that was created twice is not found: %s", v)
+	}
+}
+
+// TestWire puts ids and urls where they are wanted.
+func TestWire(t *testing.T) {
+	s, call := serve(t)
+	s.Wire = apitest.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
+	_, answer := call("POST", "/v1/cases/k/clients?leadRedirect=true", `{"email":"a@b.test"}`)
+	const want = `{"data":{"person":{"id":9007199254740993}},"links":{"redirect":["https://claims.example.com/go/url-token-2"]}}`
+	if answer != want {
+		t.Errorf("answer %s, want %s", answer, want)
+	}
+	_, answer = call("GET", "/v1/cases/k/activity-templates", "")
+	if strings.Contains(answer, "dataType") || !strings.Contains(answer, `"name":"Born"`) {
+		t.Errorf("templates %s", answer)
+	}
+}

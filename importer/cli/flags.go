@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient/environment"
+	"claimsheet/mapping/problem"
+)
+
+// The flags that commands share. Each call makes a flag of its own, because
+// the library keeps what was given in the flag.
+
+func textFlag(name, short, usage string) *cli.StringFlag {
+	f := &cli.StringFlag{Name: name, Usage: usage}
+	if short != "" {
+		f.Aliases = []string{short}
+	}
+	return f
+}
+
+func numberFlag(name, usage, usual string) *cli.IntFlag {
+	return &cli.IntFlag{Name: name, Usage: usage, DefaultText: usual}
+}
+
+func switchFlag(name, usage string) *cli.BoolFlag {
+	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
+}
+
+func templatesFlag() cli.Flag {
+	return textFlag("templates", "", "reference data for the sandbox: a `FILE` with the answer of GET activity-templates")
+}
+
+// placeFlags say where things are.
+func placeFlags() []cli.Flag {
+	return []cli.Flag{
+		textFlag("mapping", "m", "the mapping `FILE`"),
+		textFlag("env", "e", "the `ENVIRONMENT`; default: CLAIMSHEET_ENV, then the environments file's default"),
+		textFlag("environments", "", "the environments `FILE`; default: environments.yaml beside the mapping"),
+		textFlag("state", "", "the state `FOLDER`; default: .claimsheet beside the environments file"),
+		templatesFlag(),
+	}
+}
+
+// place is where things are: what every command that uses an environment
+// takes.
+type place struct {
+	mapping      string
+	env          string
+	environments string
+	state        string
+	templates    string
+	pace         pace
+}
+
+func (p *program) placeOf(c *cli.Context) place {
+	where := place{
+		mapping: c.String("mapping"), env: c.String("env"), environments: c.String("environments"),
+		state: c.String("state"), templates: c.String("templates"), pace: p.pace,
+	}
+	if where.env == "" {
+		where.env = p.Env("CLAIMSHEET_ENV")
+	}
+	return where
+}
+
+func passwordFlag() cli.Flag {
+	return textFlag("password", "", "the password of an encrypted workbook, as a `REFERENCE`: env:NAME, file:PATH or cmd:PROGRAM ARG…")
+}
+
+// password opens an encrypted workbook.
+type password struct {
+	reference string // as it was given; "" for none
+	value     string
+}
+
+func passwordOf(c *cli.Context) (password, error) {
+	if !c.IsSet("password") {
+		return password{}, nil
+	}
+	given := c.String("password")
+	secret, err := environment.ReadSecret(c.Context, "--password", given)
+	return password{given, secret.Reveal()}, err
+}
+
+// withoutSecret is a command line in which a password that was typed instead of
+// a reference does not stand.
+func withoutSecret(words []string) []string {
+	safe := slices.Clone(words)
+	for i, word := range safe {
+		flag, value, joined := strings.Cut(word, "=")
+		if strings.TrimLeft(flag, "-") != "password" || !strings.HasPrefix(flag, "-") {
+			continue
+		}
+		at := i
+		if !joined {
+			if at++; at == len(safe) {
+				break
+			}
+			flag, value = "", safe[at]
+		} else {
+			flag += "="
+		}
+		if scheme, _, found := strings.Cut(value, ":"); !found || !slices.Contains([]string{"env", "file", "cmd"}, scheme) {
+			safe[at] = flag + "env:NAME"
+		}
+	}
+	return safe
+}
+
+// unencrypted says that what is made of an encrypted sheet is not, and never
+// lets it take the place of one that is.
+func unencrypted(given, output string) (problem.Problem, error) {
+	out := problem.Where{File: output}
+	if output == given {
+		return problem.Problem{}, problem.At(out, "output-encrypted", "the new results workbook, which is not encrypted, would take the place of this encrypted one").
+			Hinted("choose another name with -o")
+	}
+	return problem.At(out, "not-encrypted", "this workbook will not be encrypted, though the sheet is").
+		Hinted("it holds personal data and redirect urls: keep it where only you can read it"), nil
+}
