@@ -29,9 +29,10 @@ var arrows = map[string][]string{
 	"importer/ledger":       {"importer/safefile"},
 	"apiclient/apitest":     {},
 	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
-		"importer", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
-	"reports":          {"importer/result", "mapping"},
-	"samples/generate": {},
+		"importer", "importer/cli/console", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
+	"importer/cli/console": {},
+	"reports":              {"importer/result", "mapping"},
+	"samples/generate":     {},
 
 	"importer/sheet":         {"mapping", "importer/sheet/xlsx", "importer/sheet/csv"},
 	"importer/sheet/xlsx":    {"mapping", "importer/sheet/numfmt", "importer/sheet/charset"},
