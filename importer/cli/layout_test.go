@@ -26,20 +26,26 @@ var arrows = map[string][]string{
 	"importer":              {"mapping", "apiclient", "importer/ledger", "importer/result", "importer/safefile"},
 	"importer/result":       {},
 	"importer/safefile":     {},
-	"importer/sheet":        {"mapping"},
-	"importer/ledger":       {"importer/safefile"},
+	"importer/ledger":       {"importer/result", "importer/safefile"},
 	"apiclient/apitest":     {},
 	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
-		"importer", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
-	"reports":          {"importer/result", "mapping"},
-	"samples/generate": {},
+		"importer", "importer/cli/console", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
+	"importer/cli/console": {},
+	"reports":              {"importer/result", "mapping"},
+	"samples/generate":     {},
+
+	"importer/sheet":         {"mapping", "importer/sheet/xlsx", "importer/sheet/csv"},
+	"importer/sheet/xlsx":    {"mapping", "importer/sheet/numfmt", "importer/sheet/charset"},
+	"importer/sheet/csv":     {"mapping", "importer/sheet/charset"},
+	"importer/sheet/numfmt":  {},
+	"importer/sheet/charset": {},
 }
 
 // doors are the packages through which a library comes in.
 var doors = map[string][]string{
 	"github.com/xuri/excelize/v2":     {"reports", "samples/generate"},
-	"github.com/richardlehane/mscfb":  {"importer/sheet"},
-	"golang.org/x/text/encoding":      {"importer/sheet"},
+	"github.com/richardlehane/mscfb":  {"importer/sheet/xlsx"},
+	"golang.org/x/text/encoding":      {"importer/sheet/charset"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
 	"github.com/cheggaaa/pb/v3":       {"importer/cli"},
 	"github.com/mattn/go-isatty":      {"importer/cli"},
