@@ -32,7 +32,9 @@ func (s *service) LearnAbsent(_ context.Context, by apiclient.By) error {
 	return s.unlearnt
 }
 
-func (s *service) Agrees(apiclient.Found, map[string]string) (string, bool) { return "born", !s.differs }
+func (s *service) Agrees(apiclient.Found, map[string]string) (string, bool) {
+	return "born", !s.differs
+}
 
 func email(address string) mapping.Identity {
 	return mapping.Identity{Space: "email", Key: address}
