@@ -17,6 +17,7 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -32,7 +33,7 @@ var busySheet = mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, H
 // busyRun carries out the plans of some clients by the bubble's clock. busy says
 // whether the service asks a request that arrives at that time to come back in
 // a second.
-func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration) bool) (service *apitest.Server, summary importer.Summary, took time.Duration) {
+func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration) bool) (service *apitest.Server, summary result.Summary, took time.Duration) {
 	t.Helper()
 	start := time.Now()
 	var mu sync.Mutex
@@ -54,7 +55,7 @@ func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration)
 
 // jobRun carries out the plans of some clients, four side by side, at a service
 // that is reached by a transport.
-func jobRun(t *testing.T, clients int, transport func(service http.Handler) http.RoundTripper) (service *apitest.Server, summary importer.Summary) {
+func jobRun(t *testing.T, clients int, transport func(service http.Handler) http.RoundTripper) (service *apitest.Server, summary result.Summary) {
 	t.Helper()
 	m, problems := mapping.Parse("m.yaml", []byte(busyMapping))
 	if len(problems) > 0 {

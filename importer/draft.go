@@ -6,6 +6,8 @@ import (
 	"errors"
 	"iter"
 	"slices"
+
+	"claimsheet/importer/result"
 )
 
 // Draft is where a dry run's results of one sheet go: the ledger is not touched, and
@@ -61,7 +63,7 @@ func (d *Draft) add(o Outcome, table int) error {
 	b := appendText(d.entry[:0], o.Client.Key)
 	calls := 0
 	for _, s := range o.Steps {
-		if s.Status == Planned {
+		if s.Status == result.Planned {
 			b = appendText(appendText(appendText(b, s.Step.Key), string(s.Step.Kind)), s.Step.Title)
 			calls++
 		}
@@ -75,7 +77,7 @@ func (d *Draft) add(o Outcome, table int) error {
 	return err
 }
 
-func (d *Draft) encodeRow(r RowResult) []byte {
+func (d *Draft) encodeRow(r result.Row) []byte {
 	b := d.entry[:0]
 	for _, s := range []string{string(r.Status), r.ClientID, r.URL, r.FailedStep, r.Error, r.Advice} {
 		b = appendText(b, s)
@@ -88,10 +90,10 @@ func (d *Draft) encodeRow(r RowResult) []byte {
 }
 
 // Rows are the results by source row, ascending.
-func (d *Draft) Rows() iter.Seq2[RowResult, error] {
-	return func(yield func(RowResult, error) bool) {
+func (d *Draft) Rows() iter.Seq2[result.Row, error] {
+	return func(yield func(result.Row, error) bool) {
 		if err := d.spill.flush(); err != nil {
-			yield(RowResult{}, err)
+			yield(result.Row{}, err)
 			return
 		}
 		slices.SortFunc(d.rows, func(a, b draftRow) int { return cmp.Compare(a.row, b.row) })
@@ -104,10 +106,10 @@ func (d *Draft) Rows() iter.Seq2[RowResult, error] {
 				err = errDamagedDraft
 			}
 			if err != nil {
-				yield(RowResult{}, err)
+				yield(result.Row{}, err)
 				return
 			}
-			result := RowResult{Row: int(r.row), Client: int(r.client), Status: Status(texts[0]), ClientID: texts[1], URL: texts[2],
+			result := result.Row{Row: int(r.row), Client: int(r.client), Status: result.Status(texts[0]), ClientID: texts[1], URL: texts[2],
 				FailedStep: texts[3], Error: texts[4], Advice: texts[5], ClaimIDs: slices.Clone(texts[6:])}
 			if !yield(result, nil) {
 				return
@@ -118,10 +120,10 @@ func (d *Draft) Rows() iter.Seq2[RowResult, error] {
 
 // Steps are the calls that a run would make, by client and in the order in
 // which it would make them.
-func (d *Draft) Steps() iter.Seq2[StepResult, error] {
-	return func(yield func(StepResult, error) bool) {
+func (d *Draft) Steps() iter.Seq2[result.Step, error] {
+	return func(yield func(result.Step, error) bool) {
 		if err := d.spill.flush(); err != nil {
-			yield(StepResult{}, err)
+			yield(result.Step{}, err)
 			return
 		}
 		from, number := d.spill.reader(spillBuffer), 0
@@ -136,13 +138,13 @@ func (d *Draft) Steps() iter.Seq2[StepResult, error] {
 				err = errDamagedDraft
 			}
 			if err != nil {
-				yield(StepResult{}, err)
+				yield(result.Step{}, err)
 				return
 			}
 			for step := range slices.Chunk(texts[1:], 3) {
 				number++
-				if !yield(StepResult{Number: number, Client: i + 1, ClientKey: texts[0], Step: step[0], Kind: step[1], Title: step[2],
-					State: string(Planned)}, nil) {
+				if !yield(result.Step{Number: number, Client: i + 1, ClientKey: texts[0], Step: step[0], Kind: step[1], Title: step[2],
+					State: string(result.Planned)}, nil) {
 					return
 				}
 			}

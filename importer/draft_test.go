@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -18,13 +19,13 @@ func TestDraftComesBackInOrder(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		clients := rapid.IntRange(0, 30).Draw(r, "clients")
 		var outcomes []Outcome
-		var rows []RowResult
-		var steps []StepResult
+		var rows []result.Row
+		var steps []result.Step
 		text := rapid.String()
 		for n := 1; n <= clients; n++ {
 			o := Outcome{Number: n, Client: mapping.Identity{Space: "n", Key: fmt.Sprint("client ", n)}}
 			for range rapid.IntRange(1, 3).Draw(r, "rows") {
-				row := RowResult{Row: len(rows) + 2, Client: n, Status: Planned, ClientID: text.Draw(r, "id"), URL: text.Draw(r, "url"),
+				row := result.Row{Row: len(rows) + 2, Client: n, Status: result.Planned, ClientID: text.Draw(r, "id"), URL: text.Draw(r, "url"),
 					FailedStep: text.Draw(r, "step"), Error: text.Draw(r, "error"), Advice: text.Draw(r, "advice"),
 					ClaimIDs: rapid.SliceOfN(text, 1, 3).Draw(r, "claims")}
 				rows, o.Rows = append(rows, row), append(o.Rows, row)
@@ -32,11 +33,11 @@ func TestDraftComesBackInOrder(t *testing.T) {
 			for i := range rapid.IntRange(0, 3).Draw(r, "steps") {
 				key := fmt.Sprint("step ", i)
 				done := rapid.Bool().Draw(r, "done")
-				status := Planned
+				status := result.Planned
 				if done {
-					status = Unchanged
+					status = result.Unchanged
 				} else {
-					steps = append(steps, StepResult{Number: len(steps) + 1, Client: n, ClientKey: o.Client.Key, Step: key, State: string(Planned)})
+					steps = append(steps, result.Step{Number: len(steps) + 1, Client: n, ClientKey: o.Client.Key, Step: key, State: string(result.Planned)})
 				}
 				o.Steps = append(o.Steps, StepOutcome{Step: &mapping.Step{Key: key}, Status: status})
 			}

@@ -9,6 +9,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -184,7 +185,7 @@ func (e *errand) finish(ctx context.Context, d decision, v apiclient.Verdict, o 
 		e.job.stop(why)
 	}
 	o, err := e.settleClient(ctx, d, v, o)
-	if d.step.Kind == mapping.ClientStep && o.Status == FailedRow && v.Effect != apiclient.Created {
+	if d.step.Kind == mapping.ClientStep && o.Status == result.Failed && v.Effect != apiclient.Created {
 		e.job.meetings.unclaim(e.plan)
 	}
 	return o, err
@@ -193,7 +194,7 @@ func (e *errand) finish(ctx context.Context, d decision, v apiclient.Verdict, o 
 // cutShort is the outcome of a step that the end of the run came before. said is
 // what the service said when the run was stopped for that.
 func (j *Job) cutShort(ctx context.Context, d decision, said string) StepOutcome {
-	o := StepOutcome{Step: d.step, Status: NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
+	o := StepOutcome{Step: d.step, Status: result.NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
 	if said != "" {
 		o.Error += "; the service says: " + said
 	}
@@ -242,14 +243,14 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 	var to ledger.State
 	switch v.Effect {
 	case apiclient.Created:
-		to, o.Status, o.ID, o.URL, o.Error = ledger.Done, DoneRow, v.ID, v.URL, ""
+		to, o.Status, o.ID, o.URL, o.Error = ledger.Done, result.Done, v.ID, v.URL, ""
 		if v.URL == "" && d.step.Kind == mapping.ClientStep && e.job.Binding.Mapping().V1() {
 			o.wordless = true
 			advise(adviceNoURL)
 		}
 		e.created(d.step, v.ID)
 	case apiclient.Refused:
-		to, o.Status = ledger.Failed, FailedRow
+		to, o.Status = ledger.Failed, result.Failed
 		if v.Retry || v.Stop {
 			to = ledger.NotSent // not for what it asks: it may be sent again
 			advise(adviceBusy)
@@ -259,10 +260,10 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 		}
 		advise(adviceRefused)
 	case apiclient.NotSent:
-		to, o.Status = ledger.NotSent, FailedRow
+		to, o.Status = ledger.NotSent, result.Failed
 		advise(adviceNotSent)
 	default:
-		to, o.Status = ledger.Uncertain, Uncertain
+		to, o.Status = ledger.Uncertain, result.Uncertain
 		o.Advice = withHint(v.Hint, adviceUncertain(d.step))
 	}
 	event := e.event(d, to)

@@ -10,6 +10,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -166,7 +167,7 @@ func (j *Job) foresee(ctx context.Context, in inquiry, probed map[apiclient.By]b
 	foreseeAdopted(decisions)
 	steps, err := walk(decisions, func(d decision) (StepOutcome, error) {
 		j.tally.planned(d.step.Kind)
-		return StepOutcome{Step: d.step, Status: Planned}, nil
+		return StepOutcome{Step: d.step, Status: result.Planned}, nil
 	})
 	o = outcomeOf(j.Binding, plan, steps)
 	noteMapping(&o, decisions)

@@ -7,6 +7,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -133,7 +134,7 @@ func (j *Job) checkWhose(plan mapping.Plan, met *meeting) error {
 // was found out.
 func (j *Job) refused(plan mapping.Plan, decisions []decision, met meeting) Outcome {
 	steps, _ := walk(decisions, func(d decision) (StepOutcome, error) {
-		return StepOutcome{Step: d.step, Status: FailedRow, Error: met.reason, Advice: met.advice, unmet: met.unmet, http: met.http}, nil
+		return StepOutcome{Step: d.step, Status: result.Failed, Error: met.reason, Advice: met.advice, unmet: met.unmet, http: met.http}, nil
 	})
 	return outcomeOf(j.Binding, plan, steps)
 }

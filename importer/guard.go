@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -263,7 +264,7 @@ func sleep(ctx context.Context, d time.Duration) {
 // for the first client of a run that means a wrong pointer, not a wrong row.
 func withoutURL(o Outcome, v1 bool) bool {
 	for _, s := range o.Steps {
-		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == DoneRow
+		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
 		if link && s.wordless {
 			return true
 		}

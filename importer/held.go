@@ -66,7 +66,7 @@ func (r *Recall) Keep(j *Job) { j.kept = r.kept }
 func (j *Job) show(o *Outcome) {
 	for i := range o.Rows {
 		row := &o.Rows[i]
-		if s, ok := j.kept[row.row()]; ok {
+		if s, ok := j.kept[rowOf(*row)]; ok {
 			row.ClientID, row.ClaimIDs, row.URL = s.clientID, slices.Clone(s.claimIDs), s.url
 			row.FailedStep = cmp.Or(row.FailedStep, s.failedStep)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -14,9 +15,9 @@ import (
 type Outcome struct {
 	Number   int // as in the plan
 	Client   mapping.Identity
-	Status   Status // the worst of its rows'
+	Status   result.Status // the worst of its rows'
 	URL      string
-	Rows     []RowResult
+	Rows     []result.Row
 	Steps    []StepOutcome
 	Problems problem.List
 	// Known are the steps of earlier runs, of a client for whom nothing is
@@ -38,14 +39,14 @@ func (o Outcome) unmet() bool {
 // one got, 0 for none.
 func (o Outcome) failure() (failed bool, refused int) {
 	for _, s := range o.Steps {
-		if s.Status == FailedRow && (s.answered || s.unmet) {
+		if s.Status == result.Failed && (s.answered || s.unmet) {
 			if !failed && s.http/100 == 4 {
 				refused = s.http
 			}
 			failed = true
 		}
 	}
-	return failed || o.Status == FailedRow, refused
+	return failed || o.Status == result.Failed, refused
 }
 
 // tables are the sheets in which the client has rows, ascending.
@@ -57,16 +58,6 @@ func (o Outcome) tables() []int {
 		}
 	}
 	return tables
-}
-
-// severity orders the statuses, the worst first.
-var severity = []Status{Invalid, Uncertain, FailedRow, NotStarted, Changed, DoneRow, Planned, Unchanged, Skipped}
-
-func worse(a, b Status) Status {
-	if b == "" || a != "" && slices.Index(severity, a) <= slices.Index(severity, b) {
-		return a
-	}
-	return b
 }
 
 // outcomeOf makes the rows' results from the steps'.
@@ -82,58 +73,66 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []StepOutcome) Outco
 		}
 	}
 	o.URL = url
-	byRow := make(map[mapping.Row]*RowResult, len(plan.Rows))
-	o.Rows = make([]RowResult, len(plan.Rows))
+	byRow := make(map[mapping.Row]*result.Row, len(plan.Rows))
+	o.Rows = make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
-		o.Rows[i] = resultOf(row, client, url)
+		o.Rows[i] = rowResult(row, client, url)
 		byRow[row] = &o.Rows[i]
 	}
 	for _, s := range steps {
 		for _, row := range s.Step.Rows {
-			byRow[row].add(b, s)
+			addStep(byRow[row], b, s)
 		}
 	}
 	for _, r := range o.Rows {
-		o.Status = worse(o.Status, r.Status)
+		o.Status = result.Worse(o.Status, r.Status)
 	}
 	return o
 }
 
-// add takes a step of the row into account.
-func (r *RowResult) add(b *mapping.Binding, s StepOutcome) {
+// addStep adds what became of one of the row's steps to its result.
+func addStep(r *result.Row, b *mapping.Binding, s StepOutcome) {
 	if s.Step.Kind == mapping.ClaimStep && s.ID != "" {
 		r.ClaimIDs = append(r.ClaimIDs, s.ID)
 	}
-	worst := worse(r.Status, s.Status)
+	worst := result.Worse(r.Status, s.Status)
 	if worst != r.Status {
 		r.Error, r.FailedStep = s.Error, ""
-		if s.Status == FailedRow || s.Status == Uncertain {
+		if s.Status == result.Failed || s.Status == result.Uncertain {
 			r.FailedStep = s.Step.Key
 		}
 		if s.Advice != "" {
 			r.Advice = s.Advice
 		}
-	} else if worst == s.Status && s.Status == Changed && s.Error != "" && !r.says(s.Error) {
+	} else if worst == s.Status && s.Status == result.Changed && s.Error != "" && !mentions(r.Error, s.Error) {
 		r.Error += "; " + s.Error
 	}
 	r.Status = worst
 	if r.Advice == "" {
 		r.Advice = s.Advice
 	}
-	if s.Step.Kind == mapping.ClaimStep && s.Step.Rows[0] != r.row() && r.Advice == "" {
+	if s.Step.Kind == mapping.ClaimStep && s.Step.Rows[0] != rowOf(*r) && r.Advice == "" {
 		r.Advice = fmt.Sprintf(adviceSameClaim, b.RowName(s.Step.Rows[0]))
 	}
 }
 
-// says tells whether a reason stands beside the row already.
-func (r *RowResult) says(reason string) bool {
-	return strings.Contains("; "+r.Error+"; ", "; "+reason+"; ")
+// mentions reports whether a reason is already one of those in a row's error.
+func mentions(rowError, reason string) bool {
+	return strings.Contains("; "+rowError+"; ", "; "+reason+"; ")
 }
+
+// rowResult is the result of a row before its steps are added.
+func rowResult(row mapping.Row, client, url string) result.Row {
+	return result.Row{Table: row.Table(), Row: row.Number(), ClientID: client, URL: url}
+}
+
+// rowOf is the row of the run that a result belongs to.
+func rowOf(r result.Row) mapping.Row { return mapping.RowOf(r.Table, r.Row) }
 
 // invalidOutcome is that of a plan with problems: the rows that have one are
 // invalid, the others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) Outcome {
-	o := Outcome{Number: plan.Number, Client: plan.Client, Status: Invalid, URL: url, Problems: plan.Problems}
+	o := Outcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
 	byRow, cells := map[mapping.Row][]string{}, map[mapping.Row]bool{}
 	for _, p := range plan.Problems {
 		row := mapping.RowOf(p.Where.Table, p.Where.Row)
@@ -144,10 +143,10 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 	o.Rows = knownRows(plan, made, url)
 	for i := range o.Rows {
 		r := &o.Rows[i]
-		r.Status, r.Advice, r.Error = NotStarted, adviceWaits, waits
-		if own := byRow[r.row()]; len(own) > 0 {
-			r.Status, r.Advice, r.Error = Invalid, adviceTimezone, strings.Join(own, "; ")
-			if cells[r.row()] {
+		r.Status, r.Advice, r.Error = result.NotStarted, adviceWaits, waits
+		if own := byRow[rowOf(*r)]; len(own) > 0 {
+			r.Status, r.Advice, r.Error = result.Invalid, adviceTimezone, strings.Join(own, "; ")
+			if cells[rowOf(*r)] {
 				r.Advice = adviceInvalid
 			}
 		}
@@ -189,16 +188,16 @@ func inWords(p problem.Problem) string {
 
 // leftOut is the outcome of rows that are not taken, and why.
 func leftOut(plan mapping.Plan, made ids, url, why string) Outcome {
-	o := Outcome{Number: plan.Number, Client: plan.Client, Status: Skipped, URL: url, Rows: knownRows(plan, made, url)}
+	o := Outcome{Number: plan.Number, Client: plan.Client, Status: result.Skipped, URL: url, Rows: knownRows(plan, made, url)}
 	for i := range o.Rows {
-		o.Rows[i].Status, o.Rows[i].Advice = Skipped, why
+		o.Rows[i].Status, o.Rows[i].Advice = result.Skipped, why
 	}
 	return o
 }
 
 // knownRows are the rows of a plan for which nothing is sent, with the ids
 // that are known from before.
-func knownRows(plan mapping.Plan, made ids, url string) []RowResult {
+func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	claims := map[mapping.Row][]string{}
 	note := func(key string, rows []mapping.Row) {
 		if id := made.claims[key]; id != "" {
@@ -215,9 +214,9 @@ func knownRows(plan mapping.Plan, made ids, url string) []RowResult {
 	for _, c := range plan.Claims {
 		note(c.Key, c.Rows)
 	}
-	rows := make([]RowResult, len(plan.Rows))
+	rows := make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
-		rows[i] = resultOf(row, made.client, url)
+		rows[i] = rowResult(row, made.client, url)
 		rows[i].ClaimIDs = claims[row]
 	}
 	return rows

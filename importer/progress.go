@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/result"
 )
 
 // Progress is how far a run has come. Nothing depends on it: a run that nobody
 // watches goes the same way.
 type Progress struct {
-	Clients  Counts // those that are through
-	Requests int    // given to the wire so far, whatever came of them
+	Clients  result.Counts // those that are through
+	Requests int           // given to the wire so far, whatever came of them
 	// Waiting is why nothing is sent at present, one line without personal data;
 	// "" when nothing is waited for.
 	Waiting string
@@ -33,7 +34,7 @@ func (j *Job) Progress() Progress {
 	return p
 }
 
-func (t *tally) clients() Counts {
+func (t *tally) clients() result.Counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.summary.Clients

@@ -10,6 +10,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -82,7 +83,7 @@ func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdi
 		}
 		found, ok, err := e.adopt(d, v, met.id)
 		if !ok {
-			found.Status = FailedRow // who exists is another client
+			found.Status = result.Failed // who exists is another client
 		}
 		return found, err
 	}
@@ -116,7 +117,7 @@ func (e *errand) contradicted(d decision, v apiclient.Verdict, o StepOutcome) St
 	const unfound = ", and a look-up does not find it"
 	last := &e.pending[len(e.pending)-1]
 	last.To, last.Reason = ledger.Uncertain, last.Reason+unfound
-	o.Status, o.Error, o.Advice = Uncertain, o.Error+unfound, withHint(v.Hint, adviceUncertain(d.step))
+	o.Status, o.Error, o.Advice = result.Uncertain, o.Error+unfound, withHint(v.Hint, adviceUncertain(d.step))
 	return o
 }
 
@@ -128,12 +129,12 @@ func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (o StepOutcom
 	event.URL = v.URL
 	t, ok, err := e.job.takeFound(&event)
 	if err != nil || !ok {
-		return StepOutcome{Step: d.step, Status: Uncertain, Error: clashReason(e.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
+		return StepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(e.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
 	}
 	e.pending = append(e.pending, event)
 	e.job.guard.made(d.step.Kind)
 	e.created(d.step, id)
-	o = StepOutcome{Step: d.step, Status: DoneRow, ID: id, URL: event.URL, wordless: v.URL == "" && apiclient.Readable(v.Status, v.Answer)}
+	o = StepOutcome{Step: d.step, Status: result.Done, ID: id, URL: event.URL, wordless: v.URL == "" && apiclient.Readable(v.Status, v.Answer)}
 	if e.job.Binding.Mapping().V1() && o.URL == "" {
 		o.Advice = adviceWithoutURL(true, o.wordless)
 	}
@@ -145,7 +146,7 @@ func (e *errand) park(d decision, v apiclient.Verdict, o StepOutcome) StepOutcom
 	event := e.event(d, ledger.Parked)
 	event.Reason = reasonWith(reasonParked, v.Hint)
 	e.pending = append(e.pending, event)
-	o.Status, o.Error, o.Advice = Uncertain, reasonParked, withHint(v.Hint, adviceParked)
+	o.Status, o.Error, o.Advice = result.Uncertain, reasonParked, withHint(v.Hint, adviceParked)
 	return o
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -14,7 +15,7 @@ import (
 // tally counts a run's outcomes. It is safe for concurrent use.
 type tally struct {
 	mu       sync.Mutex
-	summary  Summary
+	summary  result.Summary
 	sheets   []sheetTally
 	problems problem.List
 	unlisted int            // problems beyond mostProblems
@@ -25,7 +26,7 @@ type tally struct {
 // sheetTally counts one of several sheets' rows, and the clients that have rows
 // in it.
 type sheetTally struct {
-	rows, clients Counts
+	rows, clients result.Counts
 	withoutLink   int
 }
 
@@ -55,13 +56,13 @@ func (j *Job) record(o Outcome) error {
 // withoutLink tells that a client is done, or in a dry run would be, and has no
 // redirect url.
 func (j *Job) withoutLink(o Outcome) bool {
-	if !slices.Contains([]Status{DoneRow, Unchanged, Changed, Planned}, o.Status) || o.URL != "" {
+	if !slices.Contains([]result.Status{result.Done, result.Unchanged, result.Changed, result.Planned}, o.Status) || o.URL != "" {
 		return false
 	}
 	v1 := j.Binding.Mapping().V1()
 	return !slices.ContainsFunc(o.Steps, func(s StepOutcome) bool {
 		brings := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.ID == ""
-		return brings && s.Status == Planned
+		return brings && s.Status == result.Planned
 	})
 }
 
@@ -167,16 +168,16 @@ func (t *tally) listed() problem.List {
 func (t *tally) planned(kind mapping.StepKind) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.summary.Requests.add(apiclient.Kind(kind), 1)
+	addRequests(&t.summary.Requests, apiclient.Kind(kind), 1)
 }
 
 func (t *tally) lookups(n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.summary.Requests.add(apiclient.FindClient, n)
+	addRequests(&t.summary.Requests, apiclient.FindClient, n)
 }
 
-func (r *Requests) add(kind apiclient.Kind, n int) {
+func addRequests(r *result.Requests, kind apiclient.Kind, n int) {
 	switch kind {
 	case apiclient.CreateClient:
 		r.Client += n
@@ -195,15 +196,15 @@ func (r *Requests) add(kind apiclient.Kind, n int) {
 
 // Summary is what the run came to, and every problem of its rows. Call it
 // after Do or Forecast.
-func (j *Job) Summary(dryRun bool) (Summary, problem.List, bool) {
+func (j *Job) Summary(dryRun bool) (result.Summary, problem.List, bool) {
 	s := j.tally.summary
 	s.Run, s.DryRun = j.Runs[0], dryRun
 	sent := j.Service.Sent()
 	if dryRun {
-		s.Requests.add(apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
+		addRequests(&s.Requests, apiclient.ReadTemplates, sent[apiclient.ReadTemplates])
 	} else {
 		for kind, n := range sent {
-			s.Requests.add(kind, n)
+			addRequests(&s.Requests, kind, n)
 		}
 	}
 	return s, j.tally.listed(), j.tally.mapping
@@ -211,7 +212,7 @@ func (j *Job) Summary(dryRun bool) (Summary, problem.List, bool) {
 
 // OfSheet is the summary of a whole run cut down to one of its sheets. Requests
 // stay those of the whole run: a client's may stand for rows of several sheets.
-func (j *Job) OfSheet(whole Summary, table int) Summary {
+func (j *Job) OfSheet(whole result.Summary, table int) result.Summary {
 	whole.Run = j.Runs[table]
 	if len(j.Runs) > 1 {
 		var of sheetTally // zero for a sheet without rows

@@ -7,6 +7,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 )
 
 // Relinker asks for fresh magic links, one client at a time (version 2;
@@ -96,18 +97,18 @@ func linkOutcome(v apiclient.Verdict) (ledger.State, StepOutcome) {
 	o := StepOutcome{URL: v.URL, Error: v.Reason, Advice: v.Hint, answered: v.Status != 0, http: v.Status}
 	switch v.Effect {
 	case apiclient.Created:
-		o.Status, o.Error = DoneRow, ""
+		o.Status, o.Error = result.Done, ""
 		return ledger.Done, o
 	case apiclient.NotSent:
-		o.Status = FailedRow
+		o.Status = result.Failed
 		return ledger.NotSent, o
 	case apiclient.Refused:
-		o.Status = FailedRow
+		o.Status = result.Failed
 		if v.Retry {
 			return ledger.NotSent, o
 		}
 		return ledger.Failed, o
 	}
-	o.Status = Uncertain
+	o.Status = result.Uncertain
 	return ledger.Uncertain, o
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -13,10 +14,10 @@ import (
 // WorkbookStep is a line of a results workbook's sheet Steps, read back. It may
 // have been sorted, filtered or edited since.
 type WorkbookStep struct {
-	Number int    // as StepResult.Number; 0 when it cannot be read
+	Number int    // as result.Step.Number; 0 when it cannot be read
 	Client string // the client key
 	Step   string // the step's key
-	State  string // as StepResult.State
+	State  string // as result.Step.State
 	ID     string
 	Settle string // an operator's word, "" for none
 
@@ -46,7 +47,7 @@ func kindOf(key string) string {
 }
 
 // unsent are the states in which a step surely does not exist.
-var unsent = []string{string(Planned), string(ledger.Failed), string(ledger.NotSent)}
+var unsent = []string{string(result.Planned), string(ledger.Failed), string(ledger.NotSent)}
 
 // workbookStates are all that the column State may say.
 var workbookStates = append(slices.Clone(unsent), string(ledger.Done), string(ledger.Intent),

@@ -1,13 +1,14 @@
 package importer
 
 import (
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
 // StepOutcome is what became of one step in this run.
 type StepOutcome struct {
 	Step   *mapping.Step
-	Status Status
+	Status result.Status
 	ID     string
 	URL    string // a credential
 	Error  string // why it is not done; may quote the service, so not for logs
@@ -23,9 +24,9 @@ type StepOutcome struct {
 // that later steps can build on it.
 func (o StepOutcome) ok() bool {
 	switch o.Status {
-	case DoneRow, Unchanged, Planned:
+	case result.Done, result.Unchanged, result.Planned:
 		return true
-	case Changed:
+	case result.Changed:
 		return o.ID != "" || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
 	}
 	return false
@@ -41,7 +42,7 @@ func walk(decisions []decision, do func(decision) (StepOutcome, error)) ([]StepO
 		o := d.settled()
 		if d.action == send {
 			if blocker := w.blocks(d.step); blocker != "" {
-				o = StepOutcome{Step: d.step, Status: NotStarted, Error: "waits for the step " + blocker}
+				o = StepOutcome{Step: d.step, Status: result.NotStarted, Error: "waits for the step " + blocker}
 			} else {
 				var err error
 				if o, err = do(d); err != nil {
@@ -62,24 +63,24 @@ func (d decision) settled() StepOutcome {
 	o := StepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
 	switch d.action {
 	case keep:
-		o.Status = Unchanged
+		o.Status = result.Unchanged
 	case differ:
-		o.Status, o.Advice = Changed, adviceChanged
+		o.Status, o.Advice = result.Changed, adviceChanged
 	case foreseen:
-		o.Status = Planned
+		o.Status = result.Planned
 	case adopted:
-		o.Status = DoneRow
+		o.Status = result.Done
 	case hold:
-		o.Status = Changed
+		o.Status = result.Changed
 	case disputed:
-		o.Status = FailedRow
+		o.Status = result.Failed
 	case operator: // a redirect url that an answer held is shown with the id
-		o.Status, o.URL = Uncertain, ""
+		o.Status, o.URL = result.Uncertain, ""
 		if o.Advice == "" {
 			o.Advice = adviceUncertain(d.step)
 		}
 	case closed:
-		o.Status, o.Advice = FailedRow, adviceGivenUp
+		o.Status, o.Advice = result.Failed, adviceGivenUp
 	}
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -22,11 +23,11 @@ type WorkbookRow struct {
 }
 
 // made are the statuses of a row for whose client something was sent.
-var made = []string{string(DoneRow), string(Unchanged), string(Changed), string(Uncertain)}
+var made = []string{string(result.Done), string(result.Unchanged), string(result.Changed), string(result.Uncertain)}
 
 // silent are the statuses of a row of which its failed step alone tells that
 // something was sent: a row whose failed step is surely not created is failed.
-var silent = []string{string(Invalid), string(Skipped), string(NotStarted)}
+var silent = []string{string(result.Invalid), string(result.Skipped), string(result.NotStarted)}
 
 // tried tells that the row says that something was sent for its client.
 func (r WorkbookRow) tried() bool {

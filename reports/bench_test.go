@@ -10,7 +10,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/reports"
 )
@@ -67,16 +67,16 @@ func benchBook(count int, dryRun bool) reports.Book {
 		Sheet:          mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: header},
 		Records:        benchRecords(count),
 		ClientIDHeader: "contactId",
-		Summary:        importer.Summary{DryRun: dryRun},
-		Rows: counted(count, func(n int) importer.RowResult {
+		Summary:        result.Summary{DryRun: dryRun},
+		Rows: counted(count, func(n int) result.Row {
 			if dryRun {
-				return importer.RowResult{Row: n + 1, Client: n, Status: importer.Planned}
+				return result.Row{Row: n + 1, Client: n, Status: result.Planned}
 			}
-			return importer.RowResult{Row: n + 1, Client: n, Status: importer.DoneRow, ClientID: benchID(n), ClaimIDs: []string{benchID(n)},
+			return result.Row{Row: n + 1, Client: n, Status: result.Done, ClientID: benchID(n), ClaimIDs: []string{benchID(n)},
 				URL: "https://go.example.test/" + benchID(n)}
 		}),
-		Steps: counted(count, func(n int) importer.StepResult {
-			s := importer.StepResult{Number: n, Client: n, ClientKey: "c" + strconv.Itoa(n) + "@example.test", Step: "client",
+		Steps: counted(count, func(n int) result.Step {
+			s := result.Step{Number: n, Client: n, ClientKey: "c" + strconv.Itoa(n) + "@example.test", Step: "client",
 				Kind: "client", Title: "client", State: "planned"}
 			if !dryRun {
 				s.State, s.ID, s.Attempts, s.Status = "done", benchID(n), 1, 201

@@ -11,7 +11,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 )
 
 // KindProperty is the document property by which a workbook of ours is known;
@@ -27,7 +27,7 @@ const (
 	Plan    Kind = "plan" // of a dry run
 )
 
-func kindOf(s importer.Summary) Kind {
+func kindOf(s result.Summary) Kind {
 	if s.DryRun {
 		return Plan
 	}

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"time"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -27,12 +27,12 @@ type Book struct {
 	Own []int
 	// Rows are the results by row number, ascending: exactly one for every
 	// record.
-	Rows iter.Seq2[importer.RowResult, error]
+	Rows iter.Seq2[result.Row, error]
 	// Steps are what the run asked for, by client: the lines of the sheet Steps,
 	// or of the sheet Plan in a dry run. nil for none.
-	Steps    iter.Seq2[importer.StepResult, error]
+	Steps    iter.Seq2[result.Step, error]
 	Problems problem.List
-	Summary  importer.Summary
+	Summary  result.Summary
 	// Facts are further lines of the sheet Summary, in order.
 	Facts []Fact
 	// ClientIDHeader is clientId (v1) or contactId (v2).

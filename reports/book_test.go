@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -56,8 +56,8 @@ func loans() reports.Book {
 			{Kind: mapping.DateCell, Raw: born, Shown: "1980-05-01", Format: "dd/mm/yyyy"},
 		}, rest...)}
 	}
-	steps := func(number int, client, step, state, id string, status int) importer.StepResult {
-		return importer.StepResult{Number: number, ClientKey: client, Step: step, State: state, ID: id, Attempts: 1,
+	steps := func(number int, client, step, state, id string, status int) result.Step {
+		return result.Step{Number: number, ClientKey: client, Step: step, State: state, ID: id, Attempts: 1,
 			Status: status, At: time.Date(2026, 11, 20, 2, number, 7, 0, time.UTC)}
 	}
 	return reports.Book{
@@ -70,25 +70,25 @@ func loans() reports.Book {
 			mapping.Record{Row: 9},
 		),
 		Rows: each(
-			importer.RowResult{Row: 4, Client: 1, Status: importer.DoneRow, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://go.example.test/1"},
-			importer.RowResult{Row: 5, Client: 2, Status: importer.FailedRow, ClientID: "c-2", FailedStep: "activity/details@client", Error: "the service answered 422", Advice: "correct the row and rerun"},
-			importer.RowResult{Row: 6, Client: 3, Status: importer.Invalid, Error: "Opt in is an error value", Advice: "correct the cell"},
-			importer.RowResult{Row: 8, Client: 4, Status: importer.Uncertain, FailedStep: "client", Error: "no answer", Advice: "settle the step"},
-			importer.RowResult{Row: 9, Status: importer.Skipped},
+			result.Row{Row: 4, Client: 1, Status: result.Done, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://go.example.test/1"},
+			result.Row{Row: 5, Client: 2, Status: result.Failed, ClientID: "c-2", FailedStep: "activity/details@client", Error: "the service answered 422", Advice: "correct the row and rerun"},
+			result.Row{Row: 6, Client: 3, Status: result.Invalid, Error: "Opt in is an error value", Advice: "correct the cell"},
+			result.Row{Row: 8, Client: 4, Status: result.Uncertain, FailedStep: "client", Error: "no answer", Advice: "settle the step"},
+			result.Row{Row: 9, Status: result.Skipped},
 		),
 		Steps: each(
 			steps(1, "ann@example.test", "client", "done", "c-1", 201),
 			steps(2, "ann@example.test", "claim/loan/A1", "done", "k-1", 201),
 			steps(3, "bob@example.test", "activity/details@client", "failed", "", 422),
-			importer.StepResult{Number: 4, ClientKey: "dee@example.test", Step: "client", State: "planned"},
+			result.Step{Number: 4, ClientKey: "dee@example.test", Step: "client", State: "planned"},
 		),
 		Problems: problem.List{
 			problem.Problem{Where: problem.Where{Sheet: "Leads", Cell: "E6", Row: 6}, Code: "error-value", Message: "Opt in is an error value; expected yes or no", Hint: "mend the formula", Seen: "#REF!"},
 		},
-		Summary: importer.Summary{Run: "5b1c7b0e-6c3f-4d2e-9d8a-2f1f6f3c9a10", Environment: "uat", WithoutLink: 1, Seconds: 83.4, Results: "leads.results.xlsx",
-			Rows:     importer.Counts{Total: 5, Done: 1, Failed: 1, Invalid: 1, Uncertain: 1, Skipped: 1},
-			Clients:  importer.Counts{Total: 4, Done: 1, Failed: 1, Invalid: 1, Uncertain: 1},
-			Requests: importer.Requests{Client: 3, Claim: 1, Activity: 1, Link: 1, Lookup: 4, Templates: 1}},
+		Summary: result.Summary{Run: "5b1c7b0e-6c3f-4d2e-9d8a-2f1f6f3c9a10", Environment: "uat", WithoutLink: 1, Seconds: 83.4, Results: "leads.results.xlsx",
+			Rows:     result.Counts{Total: 5, Done: 1, Failed: 1, Invalid: 1, Uncertain: 1, Skipped: 1},
+			Clients:  result.Counts{Total: 4, Done: 1, Failed: 1, Invalid: 1, Uncertain: 1},
+			Requests: result.Requests{Client: 3, Claim: 1, Activity: 1, Link: 1, Lookup: 4, Templates: 1}},
 		Facts: []reports.Fact{{Label: "Mapping", Text: "nightly-loans (mapping.yaml)"}, {Label: "Input", Text: "leads.xlsx"},
 			{Label: "Started (UTC)", Time: time.Date(2026, 11, 20, 2, 0, 0, 0, time.UTC)}},
 		ClientIDHeader: "contactId",
@@ -98,13 +98,13 @@ func loans() reports.Book {
 }
 
 // planned are the calls of a dry run of loans, and a step that was done before.
-func planned() []importer.StepResult {
-	call := func(client int, key, step, kind, title string) importer.StepResult {
-		return importer.StepResult{Client: client, ClientKey: key, Step: step, Kind: kind, Title: title, State: "planned"}
+func planned() []result.Step {
+	call := func(client int, key, step, kind, title string) result.Step {
+		return result.Step{Client: client, ClientKey: key, Step: step, Kind: kind, Title: title, State: "planned"}
 	}
 	done := call(2, "bob@example.test", "client", "client", "client")
 	done.State = "done"
-	return []importer.StepResult{
+	return []result.Step{
 		call(1, "ann@example.test", "client", "client", "client"),
 		call(1, "ann@example.test", "claim/loan/A1", "claim", "loan"),
 		call(1, "ann@example.test", "activity/details@client", "activity", "Your details"),
@@ -227,7 +227,7 @@ func TestWorkbook(t *testing.T) {
 	})
 	t.Run("header alone", func(t *testing.T) {
 		b := reports.Book{Sheet: mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail"}}, ClientIDHeader: "clientId",
-			Records: each[mapping.Record](), Rows: each[importer.RowResult]()}
+			Records: each[mapping.Record](), Rows: each[result.Row]()}
 		_, f := written(t, b)
 		golden(t, "empty.golden", dump(t, f))
 	})

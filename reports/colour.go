@@ -5,7 +5,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -25,15 +25,15 @@ var (
 
 // statusRules tell at a glance what a person has to look at.
 var statusRules = []rule{
-	{string(importer.Invalid), red},
-	{string(importer.FailedRow), red},
-	{string(importer.Uncertain), amber},
-	{string(importer.NotStarted), grey},
-	{string(importer.Changed), amber},
-	{string(importer.DoneRow), green},
-	{string(importer.Unchanged), green},
-	{string(importer.Skipped), grey},
-	{string(importer.Planned), blue},
+	{string(result.Invalid), red},
+	{string(result.Failed), red},
+	{string(result.Uncertain), amber},
+	{string(result.NotStarted), grey},
+	{string(result.Changed), amber},
+	{string(result.Done), green},
+	{string(result.Unchanged), green},
+	{string(result.Skipped), grey},
+	{string(result.Planned), blue},
 }
 
 // stateRules do so for the states of steps, by the ledger's words.

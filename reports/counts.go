@@ -1,24 +1,24 @@
 package reports
 
-import "claimsheet/importer"
+import "claimsheet/importer/result"
 
 type statusCount struct {
-	status importer.Status
+	status result.Status
 	count  int
 }
 
 // byStatus lists counts, what is well first.
-func byStatus(c importer.Counts) []statusCount {
+func byStatus(c result.Counts) []statusCount {
 	return []statusCount{
-		{importer.DoneRow, c.Done},
-		{importer.Unchanged, c.Unchanged},
-		{importer.Planned, c.Planned},
-		{importer.Changed, c.Changed},
-		{importer.Skipped, c.Skipped},
-		{importer.NotStarted, c.NotStarted},
-		{importer.FailedRow, c.Failed},
-		{importer.Uncertain, c.Uncertain},
-		{importer.Invalid, c.Invalid},
+		{result.Done, c.Done},
+		{result.Unchanged, c.Unchanged},
+		{result.Planned, c.Planned},
+		{result.Changed, c.Changed},
+		{result.Skipped, c.Skipped},
+		{result.NotStarted, c.NotStarted},
+		{result.Failed, c.Failed},
+		{result.Uncertain, c.Uncertain},
+		{result.Invalid, c.Invalid},
 	}
 }
 
@@ -31,7 +31,7 @@ type kindCount struct {
 
 // byKind lists requests: those that create something, in the order in which a
 // client's plan makes them, then those that only read.
-func byKind(r importer.Requests) []kindCount {
+func byKind(r result.Requests) []kindCount {
 	return []kindCount{
 		{"client", r.Client, "client", "clients"},
 		{"claim", r.Claim, "claim", "claims"},

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -59,7 +59,7 @@ func (b Book) writeCSV(dst io.Writer) error {
 		w.field(header)
 	}
 	w.end()
-	if err := eachRow(b, func(record mapping.Record, r importer.RowResult) error {
+	if err := eachRow(b, func(record mapping.Record, r result.Row) error {
 		for _, i := range columns {
 			w.field(csvText(record.Cell(i)))
 		}

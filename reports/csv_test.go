@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -80,7 +80,7 @@ func TestX5_CSVHoldsNoFormulas(t *testing.T) {
 	}
 	b := sheetOf(cells...)
 	b.Sheet.Header[0] = "=1+1"
-	b.Rows = counted(len(cells), func(n int) importer.RowResult { return importer.RowResult{Row: n + 1, Error: "=1+1", ClientID: "@1"} })
+	b.Rows = counted(len(cells), func(n int) result.Row { return result.Row{Row: n + 1, Error: "=1+1", ClientID: "@1"} })
 	raw, rows := csvOf(t, b)
 	if rows[0][0] != "'=1+1" {
 		t.Errorf("the header is %q", rows[0][0])

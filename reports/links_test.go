@@ -10,7 +10,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -23,8 +23,8 @@ func linkedBook(rows int, url func(row int) string) Book {
 			for n := 2; n < rows+2 && yield(mapping.Record{Row: n}, nil); n++ {
 			}
 		},
-		Rows: func(yield func(importer.RowResult, error) bool) {
-			for n := 2; n < rows+2 && yield(importer.RowResult{Row: n, Status: importer.DoneRow, URL: url(n)}, nil); n++ {
+		Rows: func(yield func(result.Row, error) bool) {
+			for n := 2; n < rows+2 && yield(result.Row{Row: n, Status: result.Done, URL: url(n)}, nil); n++ {
 			}
 		},
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -86,11 +86,11 @@ func TestStatusColours(t *testing.T) {
 func invalidBook(rows int) reports.Book {
 	b := reports.Book{
 		Sheet:          mapping.Sheet{Name: "Jo's leads", HeaderRow: 1, Header: []string{"E-mail", "DOB"}},
-		ClientIDHeader: "contactId", Summary: importer.Summary{DryRun: true},
+		ClientIDHeader: "contactId", Summary: result.Summary{DryRun: true},
 		Records: counted(rows, func(n int) mapping.Record {
 			return mapping.Record{Row: n + 1, Cells: []mapping.Cell{{Kind: mapping.TextCell, Raw: "ann", Shown: "ann"}, {Kind: mapping.TextCell, Raw: "=1", Shown: "=1"}}}
 		}),
-		Rows: counted(rows, func(n int) importer.RowResult { return importer.RowResult{Row: n + 1, Status: importer.Invalid} }),
+		Rows: counted(rows, func(n int) result.Row { return result.Row{Row: n + 1, Status: result.Invalid} }),
 	}
 	for n := range rows {
 		b.Problems = append(b.Problems, problem.At(b.Sheet.At(1, n+2), "date", "DOB is no date").Hinted("write it as dd/mm/yyyy"))

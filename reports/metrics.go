@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 )
 
 // Metrics are a run's end for Prometheus, as its node exporter's textfile
@@ -20,9 +20,9 @@ type Metrics struct {
 	Ended       time.Time
 	ExitCode    int
 	Seconds     float64
-	SameInput   bool              // a sheet is the same file as in an earlier run
-	Uncertain   *int              // steps that wait for an operator now; nil when that is not known
-	Summary     *importer.Summary // nil when the run did not come so far
+	SameInput   bool            // a sheet is the same file as in an earlier run
+	Uncertain   *int            // steps that wait for an operator now; nil when that is not known
+	Summary     *result.Summary // nil when the run did not come so far
 }
 
 // WriteFile replaces the file at path, whole or not at all. Every user may read
@@ -90,7 +90,7 @@ func (t *exposition) sample(name, more string, value float64) {
 	fmt.Fprintf(t, "%s{%s%s} %s\n", name, t.labels, more, strconv.FormatFloat(value, 'f', -1, 64))
 }
 
-func (t *exposition) counts(name string, c importer.Counts) {
+func (t *exposition) counts(name string, c result.Counts) {
 	for _, s := range byStatus(c) {
 		t.sample(name, ",status="+label(strings.ReplaceAll(string(s.status), " ", "_")), float64(s.count))
 	}

@@ -13,7 +13,7 @@ import (
 	"net/http"
 	"time"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 )
 
 // Notice is what is posted when a run is over, whatever became of it: the
@@ -32,7 +32,7 @@ type Notice struct {
 	// earlier one; nil when that is not known.
 	UncertainSteps *int `json:"uncertainSteps,omitempty"`
 	// Summary is nil when the run did not come so far.
-	*importer.Summary
+	*result.Summary
 }
 
 const (

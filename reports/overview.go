@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 )
 
 // SummarySheet is the last sheet of a workbook.
@@ -49,7 +49,7 @@ func writeOverview(w *workbook, b Book) error {
 
 // statuses is the table of rows and clients by status: every status that there
 // is, so that two summaries can be laid side by side. The chart shows the rows.
-func (o *overview) statuses(s importer.Summary) {
+func (o *overview) statuses(s result.Summary) {
 	o.header("Status", "Rows", "Clients")
 	first := o.used + 1
 	clients := byStatus(s.Clients)
@@ -71,7 +71,7 @@ func (o *overview) statuses(s importer.Summary) {
 }
 
 // requests is the table of requests by kind.
-func (o *overview) requests(s importer.Summary) {
+func (o *overview) requests(s result.Summary) {
 	word := "Requests sent"
 	if s.DryRun {
 		word = "Requests a run would send"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -20,7 +20,7 @@ func TestOwnColumns(t *testing.T) {
 		mapping.Record{Row: 2, Source: 9, Cells: []mapping.Cell{{}, text("ann@example.test"), {}, text("Ann")}},
 		mapping.Record{Row: 3, Cells: []mapping.Cell{{}, text("bob@example.test"), {}, {}, text("beyond")}},
 	)
-	b.Rows = each(importer.RowResult{Row: 2, Status: importer.DoneRow}, importer.RowResult{Row: 3, Status: importer.DoneRow})
+	b.Rows = each(result.Row{Row: 2, Status: result.Done}, result.Row{Row: 3, Status: result.Done})
 	b.Own = []int{0, 2}
 	_, f := written(t, b)
 	got, err := f.GetRows("Results")

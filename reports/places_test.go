@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -30,7 +30,7 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 		}
 		places := &reports.Places{File: "a.results.xlsx", Own: own}
 		var records []mapping.Record
-		var results []importer.RowResult
+		var results []result.Row
 		row := sheet.HeaderRow
 		for range rapid.IntRange(0, 12).Draw(r, "rows") {
 			row += rapid.SampledFrom([]int{1, 1, 1, 2, 5}).Draw(r, "gap")
@@ -40,7 +40,7 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 				record.Cells = append(record.Cells, mapping.Cell{Kind: mapping.TextCell, Raw: text, Shown: text})
 			}
 			records = append(records, record)
-			results = append(results, importer.RowResult{Row: row, Status: importer.DoneRow})
+			results = append(results, result.Row{Row: row, Status: result.Done})
 			places.Note(record)
 		}
 		_, f := written(t, reports.Book{Sheet: sheet, Own: own, ClientIDHeader: "contactId", Records: each(records...), Rows: each(results...)})

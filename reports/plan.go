@@ -6,7 +6,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 )
 
 // PlanSheet lists the calls that a run would make, client by client.
@@ -68,14 +68,14 @@ func writePlan(w *workbook, b Book, clients *clientRows) error {
 
 // eachClient gathers the steps of one client after the other.
 func (p *planSheet) eachClient(b Book) error {
-	var who importer.StepResult
+	var who result.Step
 	var calls callCount
 	var words []byte
 	for s, err := range b.steps() {
 		if err != nil {
 			return err
 		}
-		if s.State != string(importer.Planned) {
+		if s.State != string(result.Planned) {
 			continue // known from before: nothing would be sent
 		}
 		if words != nil && (s.Client != who.Client || s.ClientKey != who.ClientKey) {
@@ -99,7 +99,7 @@ func (p *planSheet) eachClient(b Book) error {
 
 // client writes a client's line. Its first row, numbered as in the source, leads
 // to the sheet Results.
-func (p *planSheet) client(who importer.StepResult, calls callCount, words []byte) error {
+func (p *planSheet) client(who result.Step, calls callCount, words []byte) error {
 	if err := p.line(); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (p *planSheet) totals() error {
 }
 
 // inWords is a call as a person says it, with the claim that it is on.
-func inWords(s importer.StepResult) string {
+func inWords(s result.Step) string {
 	_, on, _ := strings.Cut(s.Step, "@")
 	switch s.Kind {
 	case "claim":

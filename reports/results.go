@@ -8,7 +8,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -38,7 +38,7 @@ func writeResults(w *workbook, b Book) (*resultsSheet, error) {
 }
 
 // eachRow goes through the records, each with its result.
-func eachRow(b Book, do func(mapping.Record, importer.RowResult) error) error {
+func eachRow(b Book, do func(mapping.Record, result.Row) error) error {
 	next, stop := iter.Pull2(b.Rows)
 	defer stop()
 	for record, err := range b.Records {
@@ -118,10 +118,10 @@ func newAddedStyles(s styles) (a addedStyles, err error) {
 }
 
 // write writes one row.
-func (s *resultsSheet) write(record mapping.Record, r importer.RowResult) error {
+func (s *resultsSheet) write(record mapping.Record, r result.Row) error {
 	// A row that was left out for being hidden stays so: it would be taken when
 	// the workbook is run again.
-	s.hidden = record.Hidden && r.Status == importer.Skipped
+	s.hidden = record.Hidden && r.Status == result.Skipped
 	if err := s.line(); err != nil {
 		return err
 	}

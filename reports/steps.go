@@ -7,7 +7,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 )
 
 // The sheets of a results workbook that are read back when it is run again.
@@ -90,9 +90,9 @@ func writeSteps(w *workbook, b Book) error {
 }
 
 // steps are the book's steps, which may be none.
-func (b Book) steps() iter.Seq2[importer.StepResult, error] {
+func (b Book) steps() iter.Seq2[result.Step, error] {
 	if b.Steps == nil {
-		return func(func(importer.StepResult, error) bool) {}
+		return func(func(result.Step, error) bool) {}
 	}
 	return b.Steps
 }

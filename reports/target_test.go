@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -180,8 +180,8 @@ func TestEditedWorkbookAfterAFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := loans()
-	b.Steps = func(yield func(importer.StepResult, error) bool) {
-		yield(importer.StepResult{}, errors.New("the disk is gone"))
+	b.Steps = func(yield func(result.Step, error) bool) {
+		yield(result.Step{}, errors.New("the disk is gone"))
 	}
 	if _, err := place.WriteWorkbook(b); err == nil {
 		t.Fatal("no error")

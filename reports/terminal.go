@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 )
 
@@ -34,7 +34,7 @@ type Ending struct {
 // WriteSummary writes the end of a run in a few plain lines for a terminal:
 // what was done, what needs a person, and the exact next commands. It holds no
 // personal data and no links.
-func WriteSummary(w io.Writer, s importer.Summary, e Ending) error {
+func WriteSummary(w io.Writer, s result.Summary, e Ending) error {
 	var b strings.Builder
 	if e.Notice != "" {
 		fmt.Fprintln(&b, e.Notice)
@@ -75,7 +75,7 @@ func WriteSummary(w io.Writer, s importer.Summary, e Ending) error {
 }
 
 // WriteJSON writes s as one JSON object on one line.
-func WriteJSON(w io.Writer, s importer.Summary) error { return WriteObject(w, s) }
+func WriteJSON(w io.Writer, s result.Summary) error { return WriteObject(w, s) }
 
 // WriteObject writes v as one JSON object on one line. Control characters in it
 // are escaped, so that the line may go to a terminal.
@@ -91,21 +91,21 @@ func WriteObject(w io.Writer, v any) error {
 }
 
 // meaning is a status with what it asks of a person.
-func meaning(s importer.Status) string {
+func meaning(s result.Status) string {
 	switch s {
-	case importer.Unchanged:
+	case result.Unchanged:
 		return "unchanged: done before, nothing sent"
-	case importer.Changed:
+	case result.Changed:
 		return "changed since they were done: nothing sent, to be corrected by hand in the service"
-	case importer.Skipped:
+	case result.Skipped:
 		return "skipped on purpose"
-	case importer.NotStarted:
+	case result.NotStarted:
 		return "not started: they wait for something, see the column Error"
-	case importer.FailedRow:
+	case result.Failed:
 		return "failed: surely not created, or given up; see the column Error"
-	case importer.Uncertain:
+	case result.Uncertain:
 		return "uncertain: perhaps created, to be settled by you"
-	case importer.Invalid:
+	case result.Invalid:
 		return "invalid: cells to be corrected, nothing sent for these clients"
 	}
 	return string(s)
@@ -119,7 +119,7 @@ func requestWord(dryRun bool) string {
 }
 
 // requestText lists the kinds of request that there were.
-func requestText(r importer.Requests) string {
+func requestText(r result.Requests) string {
 	var parts []string
 	for _, k := range byKind(r) {
 		if k.count > 0 {
@@ -137,7 +137,7 @@ func requestText(r importer.Requests) string {
 }
 
 // nextSteps is what a person does next, and with which command.
-func nextSteps(s importer.Summary, e Ending) []string {
+func nextSteps(s result.Summary, e Ending) []string {
 	r := s.Rows
 	switch {
 	case s.DryRun && r.Planned > 0 && r.Invalid > 0:
@@ -167,7 +167,7 @@ func nextSteps(s importer.Summary, e Ending) []string {
 
 // goOn is how the rest of a sheet is done: not every row that is left has a cell
 // that is wrong, and what stopped a run must be fixed whatever the cells say.
-func goOn(rows importer.Counts, e Ending) string {
+func goOn(rows result.Counts, e Ending) string {
 	switch {
 	case e.broken() && rows.Invalid > 0:
 		return "Fix the cause, correct the invalid cells in the results workbook, then continue with it"
@@ -185,7 +185,7 @@ func goOn(rows importer.Counts, e Ending) string {
 func (e Ending) broken() bool { return e.Stopped != "" && !e.Interrupted }
 
 // workbooks are the paths of what was written.
-func workbooks(s importer.Summary) []string {
+func workbooks(s result.Summary) []string {
 	var paths []string
 	for _, sheet := range s.Sheets {
 		paths = append(paths, sheet.Results)

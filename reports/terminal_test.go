@@ -6,26 +6,26 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/reports"
 )
 
 func TestWriteSummary(t *testing.T) {
 	mixed := loans().Summary
 	mixed.Results = "/data/John's leads.results.xlsx"
-	done := importer.Summary{Environment: "uat", Results: "a.results.xlsx", Seconds: 4.25,
-		Rows: importer.Counts{Total: 1, Done: 1}, Clients: importer.Counts{Total: 1, Done: 1}}
-	dry := importer.Summary{Environment: "uat", DryRun: true, Results: "a.plan.xlsx", Seconds: 1,
-		Rows: importer.Counts{Total: 3, Planned: 2, Invalid: 1}, Clients: importer.Counts{Total: 3, Planned: 2, Invalid: 1},
-		Requests: importer.Requests{Client: 2, Claim: 2}}
+	done := result.Summary{Environment: "uat", Results: "a.results.xlsx", Seconds: 4.25,
+		Rows: result.Counts{Total: 1, Done: 1}, Clients: result.Counts{Total: 1, Done: 1}}
+	dry := result.Summary{Environment: "uat", DryRun: true, Results: "a.plan.xlsx", Seconds: 1,
+		Rows: result.Counts{Total: 3, Planned: 2, Invalid: 1}, Clients: result.Counts{Total: 3, Planned: 2, Invalid: 1},
+		Requests: result.Requests{Client: 2, Claim: 2}}
 	stopped, waits := done, done
-	stopped.Rows = importer.Counts{Total: 3, Done: 1, NotStarted: 2}
-	waits.Rows = importer.Counts{Total: 3, Uncertain: 1, NotStarted: 2}
+	stopped.Rows = result.Counts{Total: 3, Done: 1, NotStarted: 2}
+	waits.Rows = result.Counts{Total: 3, Uncertain: 1, NotStarted: 2}
 	refused := stopped
-	refused.Rows = importer.Counts{Total: 5, Failed: 3, NotStarted: 2}
+	refused.Rows = result.Counts{Total: 5, Failed: 3, NotStarted: 2}
 	run := []string{"claimsheet", "run", "-m", "my mapping.yaml", "a.xlsx"}
 	cases := []struct {
-		summary importer.Summary
+		summary result.Summary
 		ending  reports.Ending
 	}{
 		{mixed, reports.Ending{Notice: "Sandbox: nothing was sent to a real service.", Stopped: "the service refuses the credentials (401)", Command: run,
@@ -50,7 +50,7 @@ func TestWriteSummary(t *testing.T) {
 // P-9 of docs/security.md: a file's name begins no line and moves no cursor.
 func TestP9_FileNamesInSummaries(t *testing.T) {
 	var b strings.Builder
-	s := importer.Summary{Environment: "uat", Results: "a\nStopped: \x1b[2Jforged\u0085.xlsx", Rows: importer.Counts{Total: 1, Failed: 1}}
+	s := result.Summary{Environment: "uat", Results: "a\nStopped: \x1b[2Jforged\u0085.xlsx", Rows: result.Counts{Total: 1, Failed: 1}}
 	if err := reports.WriteSummary(&b, s, reports.Ending{Rerun: []string{"claimsheet", "rerun"}}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/xuri/excelize/v2"
 	"pgregory.net/rapid"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/reports"
@@ -22,10 +22,10 @@ import (
 // sheetOf is a book of one column with these cells.
 func sheetOf(cells ...mapping.Cell) reports.Book {
 	var records []mapping.Record
-	var rows []importer.RowResult
+	var rows []result.Row
 	for i, c := range cells {
 		records = append(records, mapping.Record{Row: i + 2, Cells: []mapping.Cell{c}})
-		rows = append(rows, importer.RowResult{Row: i + 2, Status: importer.DoneRow})
+		rows = append(rows, result.Row{Row: i + 2, Status: result.Done})
 	}
 	return reports.Book{
 		Sheet:   mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"Value"}},
@@ -219,7 +219,7 @@ func TestDateSystems(t *testing.T) {
 		)
 		b.Sheet.Date1904 = date1904
 		moment := time.Date(2026, 11, 20, 2, 30, 7, 0, time.FixedZone("", 3600))
-		b.Steps = each(importer.StepResult{Number: 1, Step: "client", At: moment})
+		b.Steps = each(result.Step{Number: 1, Step: "client", At: moment})
 		_, f := written(t, b)
 		props, err := f.GetWorkbookProps()
 		if err != nil {
@@ -248,7 +248,7 @@ func TestLongTextsAreCutVisibly(t *testing.T) {
 	for i := range ids {
 		ids[i] = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 	}
-	b.Rows = each(importer.RowResult{Row: 2, Status: importer.DoneRow, ClaimIDs: ids, Error: strings.Repeat("😀", 20000)})
+	b.Rows = each(result.Row{Row: 2, Status: result.Done, ClaimIDs: ids, Error: strings.Repeat("😀", 20000)})
 	_, f := written(t, b)
 	cell := func(ref string) string {
 		v, err := f.GetCellValue("Results", ref)

@@ -56,7 +56,7 @@ func BenchmarkRun(b *testing.B) {
 		var out, diagnostics bytes.Buffer
 		args := []string{"run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", "32", filepath.Join(dir, "leads.xlsx")}
 		started := time.Now()
-		if code := cli.Main(context.Background(), args, cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}); code != 0 {
+		if code := quickMain(context.Background(), args, cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}); code != 0 {
 			b.Fatalf("exit code %d\n%s%s", code, &out, &diagnostics)
 		}
 		run := time.Since(started)

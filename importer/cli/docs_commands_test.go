@@ -80,7 +80,7 @@ func flagsOf(command string) (flags []string, ok bool) {
 		return flags, true
 	}
 	var out bytes.Buffer
-	code := cli.Main(context.Background(), []string{command, "--help"}, cli.IO{Out: &out, Err: &bytes.Buffer{}, Env: func(string) string { return "" }})
+	code := quickMain(context.Background(), []string{command, "--help"}, cli.IO{Out: &out, Err: &bytes.Buffer{}, Env: func(string) string { return "" }})
 	_, options, found := strings.Cut(out.String(), "OPTIONS:\n")
 	if code != 0 || !found || !strings.Contains(out.String(), "claimsheet "+command) {
 		return nil, false

@@ -18,7 +18,7 @@ func (s *scene) claimsheet(words ...string) (code int, out, diagnostics string) 
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &stdout, Err: &stderr, Env: func(string) string { return "" }}
-	code = cli.Main(s.t.Context(), words, stdio)
+	code = cli.MainAt(s.t.Context(), words, stdio, s.pace)
 	return code, stdout.String(), stderr.String()
 }
 

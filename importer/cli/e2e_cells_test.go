@@ -81,7 +81,7 @@ func cellOf(t *testing.T, path, sheet, ref string) (text, fill, comment string) 
 
 // mainFor runs the program for what it prints.
 func mainFor(args []string, out, diagnostics *bytes.Buffer) int {
-	return cli.Main(context.Background(), args, cli.IO{In: strings.NewReader(""), Out: out, Err: diagnostics, Env: func(string) string { return "" }})
+	return quickMain(context.Background(), args, cli.IO{In: strings.NewReader(""), Out: out, Err: diagnostics, Env: func(string) string { return "" }})
 }
 
 // TestCellsAreNamedWhereTheyAreCorrected: the terminal, the Error column and the

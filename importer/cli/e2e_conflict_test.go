@@ -17,7 +17,7 @@ func (s *scene) settle(words ...string) {
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
 	args := append([]string{"settle", "--environments", s.path("environments.yaml")}, words...)
-	if code := cli.Main(s.t.Context(), args, stdio); code != 0 {
+	if code := quickMain(s.t.Context(), args, stdio); code != 0 {
 		s.t.Fatalf("settle ended with exit code %d\n%s%s", code, out.String(), diagnostics.String())
 	}
 }

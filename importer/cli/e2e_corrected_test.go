@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/cli"
 	"claimsheet/importer/ledger"
 )
 
@@ -46,7 +45,7 @@ func (p played) count(is func(apitest.Call) bool) (n int) {
 }
 
 // believeAtOnce lets a look-up that finds nobody be believed in the next run.
-func believeAtOnce(t *testing.T) { t.Cleanup(cli.BelieveAfter("1ns")) }
+func (s *scene) believeAtOnce() { s.pace.Believable = 1 }
 
 // TestCorrectedAddressInDoubt corrects the address of L1, whose creation is in
 // doubt: both addresses are asked, and nothing is sent while one of them leaves
@@ -79,7 +78,7 @@ func TestCorrectedAddressInDoubt(t *testing.T) {
 						s.mustRun(4)
 					})
 					if c.ripe {
-						believeAtOnce(t)
+						s.believeAtOnce()
 					}
 					then, _ := sharing(by)
 					now := corrected(by)
@@ -149,7 +148,7 @@ func TestAddressBeforeTheCorrection(t *testing.T) {
 		for _, workers := range []string{"2", "8"} {
 			t.Run(order+", "+workers, func(t *testing.T) {
 				s := newLeadScene(t, "e-mail", doubts["created, then 500"])
-				believeAtOnce(t)
+				s.believeAtOnce()
 				then, newcomer := sharing("e-mail")
 				s.oracle.Play(func(c apitest.Call) apitest.Fault {
 					if lookupOf("e-mail", then)(c) {
@@ -190,7 +189,7 @@ func TestEmptiedAddressInDoubt(t *testing.T) {
 				inDoubt(s, "client L1", answer)
 				s.mustRun(4)
 			})
-			believeAtOnce(t)
+			s.believeAtOnce()
 			row := corrected("e-mail")
 			row[0], row[2] = "", ""
 			s.sheet([][]any{row})

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 )
 
 // TestDryRun holds a dry run to its word: only GETs arrive, and the calls that
@@ -124,7 +124,7 @@ activities:` + detailsActivity
 }
 
 // arrived counts a run's calls as the service saw them.
-func arrived(p played) (r importer.Requests) {
+func arrived(p played) (r result.Requests) {
 	for _, c := range p.calls {
 		switch c.Kind {
 		case "client":

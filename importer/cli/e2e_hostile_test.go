@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"claimsheet/importer"
+	"claimsheet/importer/result"
 )
 
 var hostileRows = flag.Int("hostile-rows", 400, "rows of TestHostileRows' sheets")
@@ -48,7 +48,7 @@ func TestHostileRows(t *testing.T) {
 
 // runHostile runs the binary and holds its end, its memory and what it says on
 // stderr against what is promised.
-func (s *scene) runHostile(binary string) importer.Summary {
+func (s *scene) runHostile(binary string) result.Summary {
 	s.t.Helper()
 	cmd := exec.Command(binary, s.args("--json", "--max-failures", "100%", "--concurrency", "8")...)
 	var out, diagnostics bytes.Buffer
@@ -75,7 +75,7 @@ func (s *scene) runHostile(binary string) importer.Summary {
 			s.t.Errorf("stderr holds %q:\n%s", bad, tail(diagnostics.String()))
 		}
 	}
-	var summary importer.Summary
+	var summary result.Summary
 	if err := json.Unmarshal(out.Bytes(), &summary); err != nil {
 		s.t.Fatalf("stdout is not the summary: %v\n%s", err, tail(out.String()))
 	}
@@ -104,9 +104,9 @@ func residentPeak(pid int, ended <-chan struct{}) (peak int64) {
 func tail(s string) string { return s[max(0, len(s)-4000):] }
 
 // checkAccounts: the rows that went in are the rows that came out.
-func checkAccounts(t *testing.T, summary importer.Summary, rows int) {
+func checkAccounts(t *testing.T, summary result.Summary, rows int) {
 	t.Helper()
-	for _, c := range []importer.Counts{summary.Rows, summary.Clients} {
+	for _, c := range []result.Counts{summary.Rows, summary.Clients} {
 		if sum := c.Done + c.Failed + c.Uncertain + c.Invalid + c.Skipped + c.Unchanged + c.Changed + c.NotStarted + c.Planned; sum != c.Total {
 			t.Errorf("%d are counted, %d have a status: %+v", c.Total, sum, c)
 		}

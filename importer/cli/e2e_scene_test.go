@@ -15,8 +15,8 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/result"
 )
 
 // caseID is the case of the version 1 scenes.
@@ -99,12 +99,13 @@ type scene struct {
 	dir    string
 	oracle *apitest.Server
 	url    string
+	pace   cli.Pace
 	seen   int // calls of the service that a run's result has shown already
 }
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...)}
+	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...), pace: cli.QuickPace()}
 	server := httptest.NewServer(s.oracle)
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
@@ -117,6 +118,11 @@ func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	s.environment("")
 	s.sheet(rows)
 	return s
+}
+
+// quickMain is the program at the pace of tests.
+func quickMain(ctx context.Context, args []string, stdio cli.IO) int {
+	return cli.MainAt(ctx, args, stdio, cli.QuickPace())
 }
 
 func (s *scene) path(name string) string { return filepath.Join(s.dir, name) }
@@ -150,7 +156,7 @@ func writeSheet(t *testing.T, path string, header []any, rows [][]any) {
 type played struct {
 	code     int
 	out, err string
-	summary  importer.Summary
+	summary  result.Summary
 	calls    []apitest.Call // all that the service got
 }
 
@@ -165,7 +171,7 @@ func (s *scene) runContext(ctx context.Context, flags ...string) played {
 	s.t.Helper()
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-	p := played{code: cli.Main(ctx, s.args(flags...), stdio), out: out.String(), err: diagnostics.String()}
+	p := played{code: cli.MainAt(ctx, s.args(flags...), stdio, s.pace), out: out.String(), err: diagnostics.String()}
 	if slices.Contains(flags, "--json") && p.out != "" {
 		decoder := json.NewDecoder(strings.NewReader(p.out))
 		decoder.DisallowUnknownFields()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"claimsheet/apiclient/apitest"
-	"claimsheet/importer/cli"
 )
 
 // TestStaleLookup: between the look-up of a client and its turn somebody else
@@ -32,10 +31,10 @@ func TestStaleLookup(t *testing.T) {
 				}
 				s.sheet(leads(3))
 				var ahead, read atomic.Int64 // the clock's lead, and how often it was read
-				t.Cleanup(cli.LookupClock(func() time.Time {
+				s.pace.Now = func() time.Time {
 					defer read.Add(1)
 					return time.Now().Add(time.Duration(ahead.Load()))
-				}))
+				}
 				// Each look-up reads the clock once, and so does the first creation.
 				readings := int64(3)
 				if existing != "reuse" {
@@ -93,7 +92,7 @@ func TestStaleAfterRefusal(t *testing.T) {
 			s := newScene(t, byAgreement("reuse", ""), leads(2))
 			s.oracle.KeyField = "ref"
 			var ahead atomic.Int64
-			t.Cleanup(cli.LookupClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+			s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 			busy := apitest.Busy(429, 0)
 			busy.Then = func() {
 				ahead.Store(int64(wait))
@@ -131,7 +130,7 @@ func TestStaleWhileRepeated(t *testing.T) {
 			s := newScene(t, stepThree, leads(3))
 			s.environment("repeatable: [client]")
 			var ahead atomic.Int64 // of the clock
-			t.Cleanup(cli.LookupClock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+			s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 			slow := c.fault
 			slow.Then = func() { ahead.Add(int64(30 * time.Second)) }
 			s.oracle.Play(apitest.Once(onStep("client c2@example.com"), slow))

@@ -13,7 +13,7 @@ func (s *scene) command(args ...string) played {
 	s.t.Helper()
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-	p := played{code: cli.Main(s.t.Context(), args, stdio), out: out.String(), err: diagnostics.String()}
+	p := played{code: cli.MainAt(s.t.Context(), args, stdio, s.pace), out: out.String(), err: diagnostics.String()}
 	p.calls, s.seen = s.oracle.Since(s.seen)
 	return p
 }

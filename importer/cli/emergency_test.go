@@ -65,7 +65,7 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	run := func(want int, flags ...string) string {
 		t.Helper()
 		var out, diagnostics bytes.Buffer
-		code := cli.Main(context.Background(), append(append([]string{"run", "-m", filepath.Join(dir, "mapping.yaml")}, flags...), sheet),
+		code := quickMain(context.Background(), append(append([]string{"run", "-m", filepath.Join(dir, "mapping.yaml")}, flags...), sheet),
 			cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
 		if code != want {
 			t.Fatalf("exit code %d, want %d\n%s%s", code, want, &out, &diagnostics)

@@ -1,28 +1,19 @@
 package cli
 
 import (
-	"os"
+	"context"
 	"time"
 )
 
-func init() {
-	lookAgain, askAgain = "0s 10ms 10ms", "20ms"
-	believeAfter = os.Getenv("TRIAL_BELIEVE")
+// Pace is how long a run waits before it asks again.
+type Pace = pace
+
+// QuickPace is the pace of tests.
+func QuickPace() Pace {
+	return Pace{LookAgain: []time.Duration{0, 10 * time.Millisecond, 10 * time.Millisecond}, AskAgain: 20 * time.Millisecond}
 }
 
-// BelieveAfter sets how old an ambiguous attempt at a client must be before a
-// look-up that finds nobody is believed, for all runs inside this process, and
-// returns what sets it back.
-func BelieveAfter(age string) (back func()) {
-	before := believeAfter
-	believeAfter = age
-	return func() { believeAfter = before }
-}
-
-// LookupClock sets the clock by which the age of look-ups is told, for all runs
-// inside this process, and returns what sets it back.
-func LookupClock(now func() time.Time) (back func()) {
-	before := lookupClock
-	lookupClock = now
-	return func() { lookupClock = before }
+// MainAt is Main at another pace.
+func MainAt(ctx context.Context, args []string, stdio IO, pace Pace) int {
+	return start(ctx, args, stdio, pace)
 }

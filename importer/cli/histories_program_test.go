@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/result"
 )
 
 // command is a command line of a history, and how it is carried out.
@@ -33,7 +33,7 @@ type commandLine struct {
 type ended struct {
 	code     int // -1: killed
 	out, err string
-	summary  *importer.Summary
+	summary  *result.Summary
 }
 
 // carryOut carries a command out.
@@ -46,11 +46,13 @@ func (c commandLine) carryOut() (ended, error) {
 	} else {
 		var out, diagnostics bytes.Buffer
 		stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-		e.code = cli.Main(context.Background(), c.words, stdio)
+		pace := cli.QuickPace()
+		pace.Believable = belief
+		e.code = cli.MainAt(context.Background(), c.words, stdio, pace)
 		e.out, e.err = out.String(), diagnostics.String()
 	}
 	if strings.HasPrefix(e.out, "{") && e.code != -1 {
-		e.summary = new(importer.Summary)
+		e.summary = new(result.Summary)
 		if err := json.Unmarshal([]byte(e.out), e.summary); err != nil {
 			return e, fmt.Errorf("stdout is not the summary: %w\n%s", err, e.out)
 		}

@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"claimsheet/importer/cli"
 )
 
 var (
@@ -27,7 +25,6 @@ var (
 // service is one of the test's own, and so is the model, which knows from what
 // the service was sent whose each thing is. No history may disagree with it.
 func TestHistories(t *testing.T) {
-	defer cli.BelieveAfter(belief.String())()
 	if *historySeed != 0 {
 		h := newTale(*historySeed, t.TempDir(), mayHappen)
 		h.loud = t.Logf

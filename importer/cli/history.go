@@ -3,13 +3,21 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 const historyHelp = `Without a key it lists the runs of the environment, the newest first. With the key of a client it tells all that is known of
@@ -127,4 +135,353 @@ func (p *program) history(ctx context.Context, o historyOptions) error {
 		return p.listRuns(ctx, d, o.json)
 	}
 	return p.tellClient(ctx, d, o)
+}
+
+// toldRun is a run as --json tells it.
+type toldRun struct {
+	Run       string           `json:"run"`
+	Started   time.Time        `json:"started"`
+	Finished  *time.Time       `json:"finished"` // null for a run that did not end
+	Mapping   string           `json:"mapping"`
+	Input     string           `json:"input"`
+	KeptInput bool             `json:"keptInput"` // claimsheet report can write its workbook again
+	Results   string           `json:"results"`
+	Rows      *result.Counts   `json:"rows"`
+	Clients   *result.Counts   `json:"clients"`
+	Requests  *result.Requests `json:"requests"`
+	Version   string           `json:"version"`
+}
+
+// listRuns prints the runs of the environment.
+func (p *program) listRuns(ctx context.Context, d *desk, asJSON bool) error {
+	runs, err := d.runsOf(ctx)
+	if err != nil {
+		return err
+	}
+	told := make([]toldRun, len(runs))
+	for i, r := range runs {
+		if told[i], err = tellRun(r); err != nil {
+			return err
+		}
+	}
+	switch {
+	case asJSON:
+		return writeObject(p.Out, struct {
+			Environment string    `json:"environment"`
+			Runs        []toldRun `json:"runs"`
+		}{d.setup.env.Name, told})
+	case d.known == nil:
+		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", d.setup.state)
+		return nil
+	case len(runs) == 0:
+		fmt.Fprintf(p.Out, "nothing was ever run in the environment “%s”\n", d.setup.env.Name)
+		return nil
+	}
+	fmt.Fprintf(p.Out, "Runs in the environment “%s”, the newest first:\n\n", d.setup.env.Name)
+	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
+	short := shortIDs(runs)
+	for i, r := range runs {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short[i], moment(r.Started), took(r), problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(told[i].Rows))
+	}
+	return table.Flush()
+}
+
+func tellRun(r ledger.Run) (toldRun, error) {
+	told := toldRun{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output, Version: r.Version}
+	if r.Finished.IsZero() {
+		return told, nil
+	}
+	s, err := readSummary(r.Summary)
+	told.Finished, told.Rows, told.Clients, told.Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
+	return told, err
+}
+
+// took is how long a run took, in whole seconds.
+func took(r ledger.Run) string {
+	if r.Finished.IsZero() {
+		return "–"
+	}
+	return r.Finished.Sub(r.Started).Round(time.Second).String()
+}
+
+// rowsInWords is how a run's rows ended, the commonest words last.
+func rowsInWords(c *result.Counts) string {
+	if c == nil {
+		return "did not end: it is still running, or was stopped from outside"
+	}
+	words := []string{}
+	for _, n := range []struct {
+		count int
+		word  string
+	}{
+		{c.Invalid, "invalid"}, {c.Uncertain, "uncertain"}, {c.Failed, "failed"}, {c.NotStarted, "not started"},
+		{c.Changed, "changed"}, {c.Done, "done"}, {c.Unchanged, "unchanged"}, {c.Skipped, "skipped"},
+	} {
+		if n.count > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n.count, n.word))
+		}
+	}
+	if len(words) == 0 {
+		return "0"
+	}
+	return strings.Join(words, ", ")
+}
+
+// shortIDs are the ids' first characters, as many as tell them apart.
+func shortIDs(runs []ledger.Run) []string {
+	short := make([]string, len(runs))
+	for n := 8; ; n += 4 {
+		seen := map[string]bool{}
+		for i, r := range runs {
+			short[i] = r.ID[:min(n, len(r.ID))]
+			seen[short[i]] = true
+		}
+		if len(seen) == len(runs) {
+			return short
+		}
+	}
+}
+
+// writeObject prints one JSON object on a line.
+func writeObject(w io.Writer, v any) error { return reports.WriteObject(w, v) }
+
+// toldClient is what is known of a client, as --json tells it. Redirect urls
+// are left out: they are for the workbook.
+type toldClient struct {
+	Key      string     `json:"key"`   // "" for a client who was erased
+	Space    string     `json:"space"` // what the key is a key of
+	Scope    string     `json:"scope"` // the environment as the ledger knows it
+	ErasedAt *time.Time `json:"erasedAt,omitempty"`
+	Steps    []toldStep `json:"steps"`
+	Rows     []toldRow  `json:"rows"`
+
+	owner ledger.Owner
+}
+
+type toldStep struct {
+	Mapping  string      `json:"mapping"` // "" for the client itself, whom all mappings share
+	Step     string      `json:"step"`
+	Kind     string      `json:"kind"`
+	State    string      `json:"state"`
+	ID       string      `json:"id"`
+	URL      bool        `json:"hasUrl"`
+	Attempts int         `json:"attempts"`
+	Events   []toldEvent `json:"events"`
+}
+
+type toldEvent struct {
+	At     time.Time `json:"at"`
+	State  string    `json:"state"`
+	Run    string    `json:"run"` // "" for what no run did
+	Via    string    `json:"via"`
+	Status int       `json:"status"` // HTTP, 0 without an answer
+	Reason string    `json:"reason"`
+	ID     string    `json:"id"`
+}
+
+type toldRow struct {
+	Run        string    `json:"run"`
+	Started    time.Time `json:"started"`
+	Input      string    `json:"input"`
+	Row        int       `json:"row"`
+	Status     string    `json:"status"`
+	FailedStep string    `json:"failedStep"`
+	Error      string    `json:"error"`
+}
+
+// tellClient prints all that is known of the clients that have a key.
+func (p *program) tellClient(ctx context.Context, d *desk, o historyOptions) error {
+	owners, err := d.everyOwner(ctx, o.key)
+	if err != nil {
+		return err
+	}
+	if len(owners) == 0 {
+		return d.unknownClient()
+	}
+	runs, err := d.runsOf(ctx)
+	if err != nil {
+		return err
+	}
+	byID := map[string]ledger.Run{}
+	for _, r := range runs {
+		byID[r.ID] = r
+	}
+	clients := make([]toldClient, len(owners))
+	for i, owner := range owners {
+		if clients[i], err = d.gather(ctx, owner, byID); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return writeObject(p.Out, struct {
+			Environment string       `json:"environment"`
+			Clients     []toldClient `json:"clients"`
+		}{d.setup.env.Name, clients})
+	}
+	for i, c := range clients {
+		if i > 0 {
+			fmt.Fprintln(p.Out)
+		}
+		c.print(p.Out, d)
+	}
+	return nil
+}
+
+func (d *desk) unknownClient() error {
+	return problem.New("unknown-key", "the key is that of no client in the environment “%s”", d.setup.env.Name).
+		Hinted("write it as the results workbook shows it in the sheet Steps; -e names another environment, --state another state folder")
+}
+
+// everyOwner are the clients that a key names in every scope of the
+// environment, those who were erased included.
+func (d *desk) everyOwner(ctx context.Context, key string) ([]ledger.Owner, error) {
+	if d.known == nil {
+		return nil, nil
+	}
+	scopes, err := d.scopes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []ledger.Owner
+	for _, scope := range scopes {
+		owners, err := d.ownersNamed(ctx, scope, key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, owners...)
+		erased, err := d.erasedNamed(ctx, scope, key)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, erased...)
+	}
+	return all, nil
+}
+
+// erasedNamed is ownersNamed for clients who were erased.
+func (d *desk) erasedNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
+	key = strings.Join(strings.Fields(key), " ")
+	erased, err := d.known.ErasedNamed(ctx, scope, key)
+	if err != nil {
+		return nil, err
+	}
+	if space, rest, ok := strings.Cut(key, ":"); ok {
+		more, err := d.known.ErasedNamed(ctx, scope, rest)
+		if err != nil {
+			return nil, err
+		}
+		erased = append(erased, slices.DeleteFunc(more, func(o ledger.Owner) bool { return o.Space != space })...)
+	}
+	return erased, nil
+}
+
+// gather collects what the ledger has of a client.
+func (d *desk) gather(ctx context.Context, owner ledger.Owner, runs map[string]ledger.Run) (toldClient, error) {
+	c := toldClient{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []toldStep{}, Rows: []toldRow{}, owner: owner}
+	if at, erased := ledger.Erased(owner.Client); erased {
+		c.Key, c.ErasedAt = "", &at
+	}
+	steps, err := d.known.StepsOfClient(ctx, owner)
+	if err != nil {
+		return c, err
+	}
+	for _, s := range steps {
+		told := toldStep{Mapping: s.Mapping, Step: s.Event.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, URL: s.URL != "", Attempts: s.Attempts}
+		events, err := d.known.Events(ctx, s.StepID)
+		if err != nil {
+			return c, err
+		}
+		for _, e := range events {
+			run := e.Run
+			if _, known := runs[run]; !known {
+				run = "" // an operator's decision has a name of its own
+			}
+			told.Events = append(told.Events, toldEvent{e.At, string(e.To), run, e.Via, e.Status, e.Reason, e.ID})
+		}
+		c.Steps = append(c.Steps, told)
+	}
+	for r, err := range d.known.RowsOfClient(ctx, owner) {
+		if err != nil {
+			return c, err
+		}
+		run := runs[r.Run]
+		c.Rows = append(c.Rows, toldRow{r.Run, run.Started, run.Input, r.Row, r.Status, r.FailedStep, r.Error})
+	}
+	return c, nil
+}
+
+// print tells it in words.
+func (c toldClient) print(w io.Writer, d *desk) {
+	who := "The client " + problem.OneLine(c.Key)
+	if c.ErasedAt != nil {
+		who = "A client who was erased on " + moment(*c.ErasedAt)
+	}
+	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), inCase(c.Scope), d.setup.env.Name)
+	url := false
+	for _, s := range c.Steps {
+		s.print(w)
+		url = url || s.URL
+	}
+	if len(c.Rows) > 0 {
+		fmt.Fprintln(w, "\nRows:")
+	}
+	for _, r := range c.Rows {
+		fmt.Fprintf(w, "  %s  run %.8s  %s row %d: %s%s\n", moment(r.Started), r.Run, problem.OneLine(r.Input), r.Row, r.Status, because(r.FailedStep, r.Error))
+	}
+	if url {
+		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", d.where.command("report"))
+	}
+}
+
+func (s toldStep) print(w io.Writer) {
+	what := s.Step
+	if strings.HasPrefix(what, " ") { // a hash in place of a name
+		what = s.Kind
+	}
+	if s.ID != "" {
+		what += "  id " + s.ID
+	}
+	if s.URL {
+		what += "  (with a redirect url)"
+	}
+	of := ""
+	if s.Mapping != "" {
+		of = " of the mapping " + s.Mapping
+	}
+	fmt.Fprintf(w, "\n%s: %s%s\n", s.State, problem.OneLine(what), problem.OneLine(of))
+	for _, e := range s.Events {
+		fmt.Fprintf(w, "  %s  %-9s  %s%s\n", moment(e.At), e.State, e.by(), because(e.Via, e.Reason))
+	}
+}
+
+// by is who made it happen.
+func (e toldEvent) by() string {
+	who := "by hand"
+	if e.Run != "" {
+		who = fmt.Sprintf("run %.8s", e.Run)
+	}
+	if e.Status != 0 && !strings.Contains(e.Reason, fmt.Sprint("HTTP ", e.Status)) {
+		who += fmt.Sprintf(", HTTP %d", e.Status)
+	}
+	return who
+}
+
+// because joins what there is of the reasons, behind a comma.
+func because(reasons ...string) string {
+	text := ""
+	for _, reason := range reasons {
+		if reason != "" {
+			text += ", " + problem.OneLine(reason)
+		}
+	}
+	return text
+}
+
+// inCase names the case that a client of version 1 is in.
+func inCase(scope string) string {
+	if _, caseID, v1 := strings.Cut(scope, " case "); v1 {
+		return ", case " + caseID
+	}
+	return ""
 }

@@ -189,7 +189,7 @@ func (w workplace) claimsheetBare(args ...string) said {
 func (w workplace) typed(in string, args ...string) said {
 	w.t.Helper()
 	var out, diagnostics bytes.Buffer
-	code := cli.Main(context.Background(), args, cli.IO{In: strings.NewReader(in), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
+	code := quickMain(context.Background(), args, cli.IO{In: strings.NewReader(in), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
 	return said{code, out.String(), diagnostics.String()}
 }
 

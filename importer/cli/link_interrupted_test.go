@@ -30,7 +30,7 @@ func TestLinkInterrupted(t *testing.T) {
 	before := len(s.oracle.Calls())
 	ctx, cancel := context.WithCancel(t.Context())
 	out, diagnostics := &stopper{stop: cancel}, &bytes.Buffer{}
-	cli.Main(ctx, []string{"link", "-m", s.path("mapping.yaml"), "c1@example.com", "c2@example.com", "c3@example.com"},
+	quickMain(ctx, []string{"link", "-m", s.path("mapping.yaml"), "c1@example.com", "c2@example.com", "c3@example.com"},
 		cli.IO{In: strings.NewReader(""), Out: out, Err: diagnostics, Env: func(string) string { return "" }})
 	calls := s.oracle.Calls()[before:]
 	said := diagnostics.String()

@@ -4,10 +4,13 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
+	"sync"
 
 	"github.com/mattn/go-isatty"
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/console"
 	"claimsheet/mapping/problem"
 )
 
@@ -90,13 +93,70 @@ func newHandler(w io.Writer, format string, level slog.Level) slog.Handler {
 func tame(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
-		a.Value = slog.StringValue(oneLine(v))
+		a.Value = slog.StringValue(problem.OneLine(v))
 	case []string:
 		tamed := make([]string, len(v))
 		for i, s := range v {
-			tamed[i] = oneLine(s)
+			tamed[i] = problem.OneLine(s)
 		}
 		a.Value = slog.AnyValue(tamed)
 	}
 	return a
+}
+
+// outlet takes the place of stderr in a run: what is written to it is printed
+// plainly, or goes into the log, or both. It is safe for concurrent use.
+type outlet struct {
+	mu       sync.Mutex
+	plain    io.Writer    // nil where the log has it all
+	terminal io.Writer    // stderr itself, for the progress bar
+	log      *slog.Logger // nil where problems are not logged
+	wipe     func()       // clears the progress bar's line; nil while there is none
+}
+
+// Write takes whole lines.
+func (o *outlet) Write(lines []byte) (int, error) {
+	if o.log != nil {
+		for line := range strings.Lines(string(lines)) {
+			o.log.Warn(strings.TrimPrefix(strings.TrimSpace(line), "claimsheet: "))
+		}
+	}
+	return o.print(lines)
+}
+
+func (o *outlet) print(lines []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.plain == nil {
+		return len(lines), nil
+	}
+	if o.wipe != nil {
+		o.wipe()
+	}
+	return o.plain.Write(lines)
+}
+
+// problems logs problems with their parts as attributes of their own, as many
+// as are printed.
+func (o *outlet) PrintProblems(list problem.List) {
+	if o.log != nil {
+		for _, p := range list[:min(len(list), console.MaxProblems)] {
+			o.log.Warn(p.Message, "code", p.Code, "where", p.Where.String(), "hint", p.Hint)
+		}
+		if more := len(list) - console.MaxProblems; more > 0 {
+			o.log.Warn("there are more problems", "more", more)
+		}
+	}
+	var lines strings.Builder
+	console.PrintProblems(&lines, list)
+	_, _ = o.print([]byte(lines.String()))
+}
+
+// draw draws the progress bar or takes it away. wipe is what clears its line
+// before anything else is printed; nil when there is none any more.
+func (o *outlet) draw(paint, wipe func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	paint()
+	o.wipe = wipe
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer"
+	"claimsheet/importer/result"
 )
 
 // TestProgressLines watches a run of 100 clients, two a second, that the
@@ -21,7 +22,7 @@ func TestProgressLines(t *testing.T) {
 		began := time.Now()
 		look := func() importer.Progress {
 			past := time.Since(began)
-			at := importer.Progress{Clients: importer.Counts{Total: 2 * int(past.Seconds()), Failed: 1}, Requests: 12 * int(past.Seconds())}
+			at := importer.Progress{Clients: result.Counts{Total: 2 * int(past.Seconds()), Failed: 1}, Requests: 12 * int(past.Seconds())}
 			if past >= 10*time.Second && past < 30*time.Second {
 				at.Clients.Total, at.Requests = 20, 120
 				at.Waiting, at.Until = "the service asks for time", began.Add(30*time.Second)
@@ -68,7 +69,7 @@ func TestRateLimitIsNamed(t *testing.T) {
 
 func TestWordsBesideTheBar(t *testing.T) {
 	now := time.Now()
-	waits := stand{Progress: importer.Progress{Clients: importer.Counts{Total: 10, Failed: 3, Uncertain: 1},
+	waits := stand{Progress: importer.Progress{Clients: result.Counts{Total: 10, Failed: 3, Uncertain: 1},
 		Waiting: "the service asks for time", Until: now.Add(28 * time.Second)}, total: 20, speed: 0.4}
 	goes := waits
 	goes.Waiting, goes.Until = "", time.Time{}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer"
 	"claimsheet/importer/cli"
+	"claimsheet/importer/result"
 )
 
 // ledgerService is a service that counts what it creates, by what a person
@@ -183,7 +183,7 @@ func (s *rerunScene) results() string { return s.path("leads.results.xlsx") }
 type outcome struct {
 	code     int
 	out, err string
-	summary  importer.Summary
+	summary  result.Summary
 }
 
 // main runs the program; in is what is typed.
@@ -196,7 +196,7 @@ func runMain(t *testing.T, in string, args ...string) outcome {
 	t.Helper()
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(in), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
-	p := outcome{code: cli.Main(context.Background(), args, stdio), out: out.String(), err: diagnostics.String()}
+	p := outcome{code: quickMain(context.Background(), args, stdio), out: out.String(), err: diagnostics.String()}
 	if p.out != "" {
 		if err := json.Unmarshal(out.Bytes(), &p.summary); err != nil {
 			t.Fatalf("stdout is not the summary: %v\n%s", err, p.out)

@@ -209,7 +209,7 @@ func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
 				words = []string{"-m", s.path("mapping.yaml")}
 			}
 			var out, diagnostics bytes.Buffer
-			cli.Main(t.Context(), append([]string{command}, words...), cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
+			quickMain(t.Context(), append([]string{command}, words...), cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
 			aside := s.aside()
 			_, again, found := strings.Cut(diagnostics.String(), "to use them: claimsheet ")
 			again, _, _ = strings.Cut(again, "\n")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"claimsheet/importer"
+	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/reports"
@@ -104,7 +105,7 @@ func (s *resultSheet) split(record mapping.Record) importer.WorkbookRow {
 	}
 	// Rows are hidden by the filter too. One for which anything was tried is not
 	// left out because of it.
-	record.Hidden = record.Hidden && (row.Status == "" || row.Status == string(importer.Skipped)) && row.ClientID == ""
+	record.Hidden = record.Hidden && (row.Status == "" || row.Status == string(result.Skipped)) && row.ClientID == ""
 	row.Record = record
 	return row
 }

@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,7 +37,7 @@ var update = flag.Bool("update", false, "write what the scripts' commands print 
 
 func TestMain(m *testing.M) {
 	testscript.Main(builds{m}, map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
-		os.Exit(cli.Main(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
+		os.Exit(quickMain(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
 	}})
 }
 
@@ -44,7 +45,9 @@ func TestMain(m *testing.M) {
 func claimsheet() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Main(ctx, os.Args[1:], cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv}))
+	pace := cli.QuickPace()
+	pace.Believable, _ = time.ParseDuration(os.Getenv("TRIAL_BELIEVE"))
+	os.Exit(cli.MainAt(ctx, os.Args[1:], cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv}, pace))
 }
 
 // TestScripts runs the program as a user types it, one script for each thing

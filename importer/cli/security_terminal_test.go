@@ -84,6 +84,6 @@ func TestP9_DataIsEscaped(t *testing.T) {
 func printed(t *testing.T, args ...string) (out, diagnostics string, code int) {
 	t.Helper()
 	var o, e strings.Builder
-	code = cli.Main(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &o, Err: &e, Env: func(string) string { return "" }})
+	code = quickMain(t.Context(), args, cli.IO{In: strings.NewReader(""), Out: &o, Err: &e, Env: func(string) string { return "" }})
 	return o.String(), e.String(), code
 }

@@ -262,7 +262,7 @@ func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
 func TestP8_Panic(t *testing.T) {
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { panic("canary " + os.Args[0]) }}
-	code := cli.Main(t.Context(), []string{"run", "leads.xlsx"}, stdio)
+	code := quickMain(t.Context(), []string{"run", "leads.xlsx"}, stdio)
 	text := out.String() + diagnostics.String()
 	if code != 3 || strings.Contains(text, "canary") || strings.Contains(text, os.Args[0]) {
 		t.Errorf("exit code %d\n%s", code, text)

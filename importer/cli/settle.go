@@ -3,11 +3,17 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 )
 
@@ -123,9 +129,9 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 			left--
 			fmt.Fprintf(p.Out, "%d  ", doubt.Number)
 		}
-		fmt.Fprintf(p.Out, "%s: %s\n", oneLine(doubt.StepID.Step), followUps[o.choice])
+		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUps[o.choice])
 		if o.choice != importer.Undo {
-			fmt.Fprintf(p.Out, "   to take it back: %s\n", d.where.command("settle", "--undo", oneLine(doubt.Client+":"+doubt.StepID.Step)))
+			fmt.Fprintf(p.Out, "   to take it back: %s\n", d.where.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
 		}
 	}
 	if o.choice == importer.Undo {
@@ -155,4 +161,195 @@ func stepsAre(n int, what string) string {
 		return "1 step is " + what
 	}
 	return fmt.Sprintf("%d steps are %s", n, what)
+}
+
+// listDoubts prints what is uncertain; with anything in the list the command's
+// exit code says so.
+func (p *program) listDoubts(d *desk, doubts []importer.Doubt) {
+	switch {
+	case d.known == nil:
+		fmt.Fprintf(p.Out, "nothing is uncertain: nothing was ever run here (there is no ledger in %s)\n", d.setup.state)
+		return
+	case len(doubts) == 0:
+		fmt.Fprintln(p.Out, "nothing is uncertain")
+		return
+	}
+	fmt.Fprintf(p.Out, "%s in the environment “%s”: created, perhaps, or not.\n", stepsAre(len(doubts), "uncertain"), d.setup.env.Name)
+	fmt.Fprintln(p.Out, "Look for each in the service, then decide it with one of its command lines.")
+	p.summary = &result.Summary{}
+	for _, doubt := range doubts {
+		p.summary.Rows.Add(result.Uncertain)
+		fmt.Fprintln(p.Out)
+		d.describe(p.Out, doubt)
+	}
+}
+
+// describe prints one doubt. The client's key is the only personal data in it:
+// without it nobody could tell whom to look for.
+func (d *desk) describe(w io.Writer, doubt importer.Doubt) {
+	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client))
+	from := ""
+	if doubt.Mapping != "" {
+		from = "mapping " + doubt.Mapping + ", "
+	}
+	if _, caseID, v1 := strings.Cut(doubt.Environment, " case "); v1 {
+		from += "case " + caseID + ", "
+	}
+	fmt.Fprintf(w, "   %ssince %s: %s\n", problem.OneLine(from), doubt.At.Local().Format(time.DateTime), problem.OneLine(whyUncertain(doubt)))
+	fmt.Fprintf(w, "   %s\n", problem.OneLine(whatToLookFor(doubt)))
+	number := fmt.Sprint(doubt.Number)
+	created := []string{"settle", "--created", "ID", number}
+	switch {
+	case doubt.Kind == ledger.KindLink:
+		created[2] = "URL"
+	case doubt.Kind == ledger.KindActivity && !d.needsActivityIDs():
+		created = []string{"settle", "--created", number}
+	}
+	for _, words := range [][]string{created, {"settle", "--not-created", number}, {"settle", "--give-up", number}} {
+		fmt.Fprintf(w, "   %s\n", d.where.command(words...))
+	}
+}
+
+// whyUncertain is the reason, with the HTTP status where the reason does not
+// tell it.
+func whyUncertain(doubt importer.Doubt) string {
+	status := fmt.Sprintf("HTTP %d", doubt.Event.Status)
+	if doubt.Event.Status == 0 || strings.Contains(doubt.Reason, status) {
+		return doubt.Reason
+	}
+	return status + ", " + doubt.Reason
+}
+
+// whatToLookFor leads to where in the service the thing would be.
+func whatToLookFor(doubt importer.Doubt) string {
+	client := "of the client"
+	if doubt.ClientID != "" {
+		client += " " + doubt.ClientID
+	}
+	switch doubt.Kind {
+	case ledger.KindClaim:
+		return "look for this claim among those " + client
+	case ledger.KindLink:
+		return "a link cannot be looked up; unless somebody has its url, decide --not-created, and the next run asks for a fresh one"
+	case ledger.KindActivity:
+		what := "look for the activity"
+		if doubt.Template != "" {
+			what += " “" + doubt.Template + "” (" + doubt.Status + ")"
+		}
+		if doubt.ClaimID != "" {
+			return what + " on the claim " + doubt.ClaimID + " " + client
+		}
+		return what + " " + client
+	}
+	if doubt.To == ledger.Parked {
+		return "look for the client; or run again ten minutes later or more: that looks the client up and decides by itself"
+	}
+	return "look for the client, by this key or by name"
+}
+
+// settlements are what the words behind the flags ask for: decisions, and what
+// they are about, which is what is uncertain, and where the decision is Undo or
+// corrects an id what was decided. Problems name words by their place: they may be e-mail
+// addresses or redirect urls.
+func (o settleOptions) settlements(ctx context.Context, d *desk, doubts, decided []importer.Doubt) ([]importer.Settlement, []importer.Doubt, error) {
+	decision := importer.Decision{Choice: o.choice}
+	var found problem.List
+	var about []importer.Doubt
+	for i, word := range o.words {
+		named := naming(doubts, word)
+		if len(named) == 0 || o.choice == importer.Undo {
+			named = naming(decided, word)
+		}
+		switch {
+		case len(named) == 1:
+			about = append(about, named[0])
+			continue
+		case len(named) > 1:
+			hint := "use the number of the list: " + numbersOf(named)
+			if !isUndecided(named[0]) {
+				hint = "write CLIENT-KEY:NAME"
+			}
+			found = append(found, problem.New("ambiguous-step", "%s names %d steps", o.wordName(i), len(named)).Hinted("%s", hint))
+			continue
+		}
+		old, err := d.oldNumber(ctx, word)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case old:
+			hint := d.where.command("settle") + " lists what is uncertain now"
+			if o.choice == importer.Undo {
+				hint = "a decided step has no number any more: write CLIENT-KEY:NAME, as the decision was printed"
+			}
+			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided, or sent again, since", word).
+				Hinted("%s", hint))
+		case o.choice == importer.WasCreated && decision.Value == "":
+			decision.Value = word
+		case o.choice == importer.Undo:
+			found = append(found, problem.New("unknown-step", "%s is not a step of the environment “%s” that was decided, and not sent since", o.wordName(i), d.setup.env.Name).
+				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s tells what happened", d.where.command("history", "CLIENT-KEY")))
+		default:
+			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), d.setup.env.Name).
+				Hinted("%s lists what is uncertain", d.where.command("settle")))
+		}
+	}
+	switch {
+	case len(found) > 0:
+	case len(about) == 0:
+		found = append(found, problem.New("unknown-step", "no uncertain step is named: %s is not one, and can only be an id or url", o.wordName(0)).
+			Hinted("%s lists what is uncertain", d.where.command("settle")))
+	case decision.Value != "" && len(about) > 1:
+		found = append(found, problem.New("usage", "an id or url belongs to one step, and %d are named", len(about)).Hinted("decide one at a time"))
+	}
+	if err := found.Err(); err != nil {
+		return nil, nil, err
+	}
+	settlements := make([]importer.Settlement, len(about))
+	for i, doubt := range about {
+		settlements[i] = importer.Settlement{Step: doubt.StepID, Decision: decision}
+	}
+	return settlements, about, nil
+}
+
+// naming are the doubts that a word names.
+func naming(doubts []importer.Doubt, word string) []importer.Doubt {
+	return slices.DeleteFunc(slices.Clone(doubts), func(d importer.Doubt) bool {
+		return word != strconv.FormatInt(d.Number, 10) && word != d.StepID.Step && !isFullName(d.StepID, word)
+	})
+}
+
+// isFullName tells whether word is CLIENT-KEY:NAME. The key of an e-mail
+// address ignores case.
+func isFullName(id ledger.StepID, word string) bool {
+	key, ok := strings.CutSuffix(word, ":"+id.Step)
+	return ok && (key == id.Client || id.Space == "email" && strings.EqualFold(key, id.Client))
+}
+
+// oldNumber tells whether a word is the number of a list that is out of date.
+// Such a word is never taken for an id.
+func (d *desk) oldNumber(ctx context.Context, word string) (bool, error) {
+	number, err := strconv.ParseInt(word, 10, 64)
+	if err != nil || d.known == nil {
+		return false, nil
+	}
+	return d.known.WasUnsettled(ctx, number)
+}
+
+// wordName is what problems call a word: itself only if it is a number.
+func (o settleOptions) wordName(i int) string {
+	if _, err := strconv.ParseInt(o.words[i], 10, 64); err == nil {
+		return "“" + o.words[i] + "”"
+	}
+	if len(o.words) == 1 {
+		return "the word behind the flags"
+	}
+	return fmt.Sprintf("word %d behind the flags", i+1)
+}
+
+func numbersOf(doubts []importer.Doubt) string {
+	numbers := make([]string, len(doubts))
+	for i, d := range doubts {
+		numbers[i] = strconv.FormatInt(d.Number, 10)
+	}
+	return strings.Join(numbers, ", ")
 }

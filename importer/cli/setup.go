@@ -3,6 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"time"
 
 	"claimsheet/apiclient"
@@ -27,6 +31,7 @@ type setup struct {
 	binding  *mapping.Binding
 	warnings []problem.Problem
 	closers  []func()
+	pace     pace
 
 	olderLedger bool // the ledger may have lost what was committed to it: a person knows
 }
@@ -63,7 +68,7 @@ func prepare(ctx context.Context, want settings) (*setup, error) {
 		return s, problem.New("no-mapping", "no mapping is given").Hinted("name one with -m: claimsheet run -m mapping.yaml leads.xlsx")
 	}
 	var found problem.List
-	collect := func(err error) error { return addProblems(&found, err) }
+	collect := func(err error) error { return found.Collect(err) }
 
 	if err := collect(s.readMapping(want.mapping)); err != nil {
 		return s, err
@@ -113,22 +118,6 @@ func prepare(ctx context.Context, want settings) (*setup, error) {
 	return s, found.Err()
 }
 
-// addProblems takes the problems out of an error, and returns one that is
-// something else.
-func addProblems(found *problem.List, err error) error {
-	var list problem.List
-	var p problem.Problem
-	switch {
-	case errors.As(err, &list):
-		*found = append(*found, list...)
-	case errors.As(err, &p):
-		*found = append(*found, p)
-	default:
-		return err
-	}
-	return nil
-}
-
 func (s *setup) readMapping(path string) error {
 	data, err := safefile.Read(path, mapping.MaxSize)
 	if err != nil {
@@ -169,7 +158,7 @@ func (s *setup) chooseEnvironment(where place) error {
 		}
 		return err
 	}
-	s.env, s.state, s.warnings = env, where.stateFolder(env, path), env.Warnings()
+	s.env, s.state, s.warnings, s.pace = env, where.stateFolder(env, path), env.Warnings(), where.pace
 	s.scope = env.Identity(apiclient.Version(s.mapping.API.Text))
 	return refuseShared(s.state)
 }
@@ -229,7 +218,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	}
 	var templates []apiclient.Template
 	var notes []string
-	err := importer.Patiently(ctx, duration(askAgain), func() (err error) {
+	err := importer.Patiently(ctx, s.pace.AskAgain, func() (err error) {
 		templates, notes, err = s.service.Templates(ctx)
 		return err
 	})
@@ -271,4 +260,42 @@ func (s *setup) today() string {
 		}
 	}
 	return time.Now().In(zone).Format(time.DateOnly)
+}
+
+// refuseShared refuses a state folder of another user, and one that other users
+// of this machine could put files into, or exchange for another one: they could
+// plant a ledger or a link there. What is not there yet will be made for this user alone. Windows
+// has no such modes; its folders inherit who may do what.
+func refuseShared(state string) error {
+	if runtime.GOOS == "windows" || state == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(state)
+	if err != nil {
+		return err
+	}
+	if err := safefile.Owner(dir); err != nil {
+		return err
+	}
+	for forbidden := os.FileMode(0o022); ; forbidden = 0o002 {
+		info, err := os.Stat(dir)
+		switch {
+		case err != nil || !info.IsDir(): // whoever makes or opens something there will say so
+		case info.Mode().Perm()&forbidden != 0 && (forbidden == 0o022 || info.Mode()&os.ModeSticky == 0):
+			return problem.At(problem.Where{File: dir}, "state-folder", "other users can write to the folder (mode %04o), and so could change what the ledger says is done",
+				info.Mode().Perm()).Hinted("%s; or name another state folder with --state", fix(dir, forbidden))
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return nil
+		}
+		dir = above
+	}
+}
+
+func fix(dir string, forbidden os.FileMode) string {
+	if forbidden == 0o022 {
+		return fmt.Sprintf("chmod go-w %s", dir)
+	}
+	return fmt.Sprintf("chmod o-w %s", dir)
 }

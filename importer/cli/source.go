@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"claimsheet/importer"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -132,7 +135,7 @@ func (s *setup) openSheets(want settings) error {
 				s.sources[n-1].places.Own = results.ownColumns()
 			}
 		}
-		if err := addProblems(&found, err); err != nil {
+		if err := found.Collect(err); err != nil {
 			return err
 		}
 	}
@@ -256,4 +259,76 @@ func ourName(path string) bool {
 	}
 	_, ours, err := reports.IsOurs(path)
 	return ours || err != nil || strings.EqualFold(filepath.Ext(path), ".csv")
+}
+
+// mostAreas is how many merged cells are named.
+const mostAreas = 5
+
+// mergedCells warns of cells that look filled and are not: what a merged cell
+// shows is the value of its first one alone.
+func mergedCells(merged iter.Seq[sheet.Area], s mapping.Sheet) problem.List {
+	var names []string
+	count, first := 0, ""
+	for area := range merged {
+		if count++; count == 1 {
+			first = area.First()
+		}
+		if count <= mostAreas {
+			names = append(names, area.String())
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	where, belongs := strings.Join(names, ", "), "the value of each belongs to its first cell alone"
+	switch {
+	case count == 1:
+		belongs = "the value belongs to " + first + " alone"
+	case count > mostAreas:
+		where += fmt.Sprintf(" and %d more", count-mostAreas)
+	}
+	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "merged-cells",
+		"cells are merged: %s; %s, and the others count as empty", where, belongs).
+		Hinted("unmerge them, and fill in every cell that the value is meant for")}
+}
+
+// setAside opens the private files of a run: the sheets' rows, which are gone
+// through several times, and a dry run's results. They hold personal data, so
+// they stand where that is at home, never in the system's folder for temporary
+// files: in the state folder, and for a dry run, which leaves that as it is,
+// beside the workbook to come.
+func (b *books) setAside(s *setup, parts []*part) (err error) {
+	folder := s.state
+	if b.dryRun {
+		folder = filepath.Dir(parts[0].target.path)
+		for range parts {
+			draft, err := importer.NewDraft(folder)
+			if err != nil {
+				return err
+			}
+			b.drafts = append(b.drafts, draft)
+			b.closers = append(b.closers, func() { _ = draft.Close() })
+		}
+	}
+	if s.rows, err = importer.Keep(folder, passing(s.records(), parts)); err != nil {
+		return err
+	}
+	b.closers = append(b.closers, func() { _ = s.rows.Close() })
+	return nil
+}
+
+// records are the sheet's; what is wrong with it while it is read is said of
+// the file that the user named, not of the copy.
+func (in *input) records(of table) iter.Seq2[mapping.Record, error] {
+	return func(yield func(mapping.Record, error) bool) {
+		for record, err := range of.Records() {
+			if p, ok := errors.AsType[problem.Problem](err); ok && p.Where.File == in.path {
+				p.Where.File = in.given
+				err = p
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
@@ -143,7 +145,7 @@ func checkWidths(parts []*part) error {
 		if part.target.format == formatCSV {
 			continue // a text file is as wide as it likes
 		}
-		if err := addProblems(&found, part.ruler.Fits(part.sheet(), part.own())); err != nil {
+		if err := found.Collect(part.ruler.Fits(part.sheet(), part.own())); err != nil {
 			return err
 		}
 	}
@@ -155,7 +157,7 @@ func checkWidths(parts []*part) error {
 func checkTargets(ctx context.Context, parts []*part, now time.Time) error {
 	var found problem.List
 	for _, part := range parts {
-		if err := addProblems(&found, part.target.check(ctx, now)); err != nil {
+		if err := found.Collect(part.target.check(ctx, now)); err != nil {
 			return err
 		}
 	}
@@ -171,13 +173,13 @@ func (p *program) survey(ctx context.Context, o runOptions, s *setup, parts []*p
 		return nil, err
 	}
 	found, untyped := s.binding.CheckTypes(survey.Typed)
-	sayWarnings(p.Err, untyped)
+	console.PrintWarnings(p.Err, untyped)
 	for _, part := range parts {
 		wrong, warnings := part.layout.verdict()
 		found = append(found, wrong...)
-		sayWarnings(p.Err, warnings)
+		console.PrintWarnings(p.Err, warnings)
 		if !s.mapping.Sheet.SkipHidden {
-			sayProblems(p.Err, part.hidden.taken(part.sheet()))
+			console.PrintProblems(p.Err, part.hidden.taken(part.sheet()))
 		}
 		if part.rows < o.minRows {
 			return nil, tooFewRows(part, o.minRows)
@@ -213,4 +215,146 @@ func (o runOptions) notices(s *setup) (problem.List, error) {
 		notices = append(notices, p)
 	}
 	return notices, nil
+}
+
+// layout looks at the rows of a sheet for signs that its headers stand in
+// another row than the mapping says.
+type layout struct {
+	sheet  mapping.Sheet
+	rule   mapping.SheetRule
+	first  []mapping.Record // the first rows that hold anything
+	filled []int            // by column: the row of the first cell, 0 for none
+}
+
+// newLayout is for one of the run's sheets.
+func newLayout(s *setup, i int) *layout {
+	return &layout{sheet: s.sources[i].sheet(i), rule: s.mapping.Sheet}
+}
+
+// see looks at a row. Its cells are copied where they are kept.
+func (l *layout) see(record mapping.Record) {
+	any := false
+	for i, cell := range record.Cells {
+		if cell.IsEmpty() {
+			continue
+		}
+		any = true
+		for len(l.filled) <= i {
+			l.filled = append(l.filled, 0)
+		}
+		if l.filled[i] == 0 {
+			l.filled[i] = record.Row
+		}
+	}
+	if any && len(l.first) < mapping.SoughtRows {
+		record.Cells = append([]mapping.Cell(nil), record.Cells...)
+		l.first = append(l.first, record)
+	}
+}
+
+// mostColumns is how many columns are named.
+const mostColumns = 5
+
+// verdict says what the rows have shown. One header over three filled columns
+// or more is a title, and no mapping means that: it is an error until the
+// mapping says the row itself. Other data without a header is warned of, for it
+// may be notes that nobody wants to send.
+func (l *layout) verdict() (wrong, warnings problem.List) {
+	headers, data := 0, 0
+	var bare []string
+	from := 0 // the first row with data that has no header
+	for i := range max(len(l.filled), len(l.sheet.Header)) {
+		named := i < len(l.sheet.Header) && strings.TrimSpace(l.sheet.Header[i]) != ""
+		if named {
+			headers++
+		}
+		if i >= len(l.filled) || l.filled[i] == 0 {
+			continue
+		}
+		if data++; named {
+			continue
+		}
+		if bare = append(bare, mapping.ColumnName(i)); from == 0 || l.filled[i] < from {
+			from = l.filled[i]
+		}
+	}
+	hint := "give these columns headers, or write the row of the headers in the mapping: sheet: {header_row: N}"
+	if row := mapping.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
+		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, or give these columns headers", row, row)
+	}
+	at := l.sheet.AtRow(l.sheet.HeaderRow)
+	switch {
+	case len(bare) == 0:
+	case headers == 1 && data >= 3 && !l.rule.HeaderRowGiven:
+		wrong = append(wrong, problem.At(at, "title-row", "the row was taken for the headers, and it has one text over %d columns that hold data: it looks like a title", data).
+			Hinted("%s; where row %d is meant, write sheet: {header_row: %d}", hint, l.sheet.HeaderRow, l.sheet.HeaderRow))
+	default:
+		warnings = append(warnings, problem.At(at, "no-header-over-data", "%s below this row, from row %d on, and %s no header here: no mapping can use it",
+			holdData(bare), from, hasOrHave(len(bare))).Hinted("%s", hint))
+	}
+	return wrong, warnings
+}
+
+// holdData says which columns hold data.
+func holdData(columns []string) string {
+	if len(columns) == 1 {
+		return "column " + columns[0] + " holds data"
+	}
+	names := strings.Join(columns[:min(len(columns), mostColumns)], ", ")
+	if more := len(columns) - mostColumns; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return "columns " + names + " hold data"
+}
+
+func hasOrHave(n int) string {
+	if n == 1 {
+		return "has"
+	}
+	return "have"
+}
+
+// hiddenRows notes the rows that nobody sees in the sheet.
+type hiddenRows struct {
+	count int
+	spans [][2]int // the first stretches of them, first row and last
+}
+
+// mostSpans is how many stretches of rows are named.
+const mostSpans = 5
+
+func (h *hiddenRows) note(row int) {
+	h.count++
+	last := len(h.spans) - 1
+	if last >= 0 && h.spans[last][1] == row-1 {
+		h.spans[last][1] = row
+	} else if len(h.spans) <= mostSpans { // one more than is named, to know that there are more
+		h.spans = append(h.spans, [2]int{row, row})
+	}
+}
+
+// taken says that hidden rows are imported: they may have been hidden because
+// they are not wanted.
+func (h *hiddenRows) taken(s mapping.Sheet) problem.List {
+	if h.count == 0 {
+		return nil
+	}
+	var names []string
+	for _, span := range h.spans[:min(len(h.spans), mostSpans)] {
+		name := fmt.Sprint(span[0])
+		if span[1] > span[0] {
+			name += fmt.Sprintf("–%d", span[1])
+		}
+		names = append(names, name)
+	}
+	where, more := strings.Join(names, ", "), ""
+	if len(h.spans) > mostSpans {
+		more = " and more"
+	}
+	rows := "1 row is hidden in the sheet and taken all the same: "
+	if h.count > 1 {
+		rows = fmt.Sprintf("%d rows are hidden in the sheet and taken all the same: ", h.count)
+	}
+	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "hidden-rows", "%s", rows+where+more).
+		Hinted("show them, or leave them out by the mapping: sheet: {hidden_rows: skip}")}
 }

@@ -3,14 +3,21 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -41,9 +48,9 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e *running) err
 		return err
 	}
 	p.summary = &summary
-	sayProblems(p.Err, problems)
+	console.PrintProblems(p.Err, problems)
 	if mappingChanged {
-		sayProblems(p.Err, problem.List{problem.At(problem.Where{File: e.setup.mapping.File}, "mapping-changed",
+		console.PrintProblems(p.Err, problem.List{problem.At(problem.Where{File: e.setup.mapping.File}, "mapping-changed",
 			"the mapping asks for something else than what was sent before; what is done is not sent again")})
 	}
 	return p.saySummary(e, summary, signalled)
@@ -65,7 +72,7 @@ func (e *running) unwritten(part *part, err error) problem.Problem {
 	return p.Hinted("%severy id is safe in the ledger, and this writes the workbook: %s", p.Hint, again)
 }
 
-func (p *program) saySummary(e *running, summary importer.Summary, signalled bool) error {
+func (p *program) saySummary(e *running, summary result.Summary, signalled bool) error {
 	switch {
 	case e.options.json:
 		return reports.WriteJSON(p.Out, summary)
@@ -94,7 +101,7 @@ func (p *program) saySummary(e *running, summary importer.Summary, signalled boo
 
 // writeWorkbooks writes a workbook for each sheet. One that cannot be written
 // keeps none of the others from being written.
-func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.Job, whole *importer.Summary, problems problem.List) error {
+func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.Job, whole *result.Summary, problems problem.List) error {
 	var failed problem.List
 	for _, part := range e.parts {
 		summary := job.OfSheet(*whole, part.table)
@@ -102,7 +109,7 @@ func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.
 			failed = append(failed, e.unwritten(part, err))
 			continue
 		}
-		whole.Sheets = append(whole.Sheets, importer.SheetSummary{Sheet: part.source.input.given, Run: summary.Run,
+		whole.Sheets = append(whole.Sheets, result.SheetSummary{Sheet: part.source.input.given, Run: summary.Run,
 			Rows: summary.Rows, Clients: summary.Clients, Results: summary.Results})
 	}
 	whole.Results = commonPlace(whole.Sheets)
@@ -130,7 +137,7 @@ func problemsOf(table int, all problem.List) problem.List {
 
 // commonPlace is the workbook's path, or the folder that holds all of several
 // workbooks; "" when they stand in different ones.
-func commonPlace(sheets []importer.SheetSummary) string {
+func commonPlace(sheets []result.SheetSummary) string {
 	if len(sheets) == 1 {
 		return sheets[0].Results
 	}
@@ -145,7 +152,7 @@ func commonPlace(sheets []importer.SheetSummary) string {
 	return place
 }
 
-func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, summary *importer.Summary, problems problem.List) error {
+func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, summary *result.Summary, problems problem.List) error {
 	book, run := e.book(ctx, part, *summary, problems), part.record
 	run.Finished = time.Now().UTC()
 	kept, err := e.memo(ctx, book)
@@ -173,7 +180,7 @@ func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, sum
 		return err
 	}
 	if written.Path != part.target.path {
-		sayProblems(p.Err, problem.List{heldOutput(part.target.path, written.Path)})
+		console.PrintProblems(p.Err, problem.List{heldOutput(part.target.path, written.Path)})
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = absolute(written.Path), written.Digest
@@ -181,7 +188,7 @@ func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, sum
 }
 
 // finishRun records the end of a run; a dry run leaves no trace.
-func (e *running) finishRun(run ledger.Run, kept *memo, s importer.Summary) (err error) {
+func (e *running) finishRun(run ledger.Run, kept *memo, s result.Summary) (err error) {
 	if e.options.dryRun {
 		return nil
 	}
@@ -198,7 +205,7 @@ func heldOutput(asked, written string) problem.Problem {
 }
 
 // book is what the workbook shows.
-func (e *running) book(ctx context.Context, part *part, summary importer.Summary, problems problem.List) reports.Book {
+func (e *running) book(ctx context.Context, part *part, summary result.Summary, problems problem.List) reports.Book {
 	s, r, sheet := e.setup, part.record, part.source.sheet(part.table)
 	book := reports.Book{
 		Sheet:    sheet,
@@ -248,4 +255,169 @@ func (e *running) book(ctx context.Context, part *part, summary importer.Summary
 	}
 	book.Facts = append(book.Facts, unknownFacts(s.service.Unknown())...)
 	return book
+}
+
+// sayKept says that an edited workbook was in the place of the new one, where it
+// is now, and whether anybody has used what was written into it.
+func (p *program) sayKept(e *running, part *part, written reports.Written) error {
+	if written.Aside == "" {
+		return nil
+	}
+	digest, err := reports.DigestOf(written.Aside)
+	if err != nil {
+		return err
+	}
+	again := reports.CommandLine(append(e.options.words("rerun"), written.Aside))
+	kept := keptAside(part.target.path, written.Aside, again)
+	switch {
+	case digest == part.source.input.digest:
+		kept.Hint = "the corrections in it were used in this run"
+	case part.target.format == formatCSV:
+		kept.Hint = "nothing was taken from it: a CSV file is for reading"
+	}
+	console.PrintProblems(p.Err, problem.List{kept})
+	return nil
+}
+
+// keptAside says where an edited workbook is kept; again is the command that uses
+// it.
+func keptAside(path, aside, again string) problem.Problem {
+	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; what was here is kept as %s", aside).
+		Hinted("corrections made in it are not in the new workbook; to use them: %s", again)
+}
+
+// memo is what a run's workbook shows besides the kept input and what stands in
+// the ledger's tables. It is kept with the run, so that claimsheet report needs
+// neither the mapping nor the service.
+type memo struct {
+	Event          int64 // the ledger's newest event when the workbook was made
+	Sheet          sheet.Options
+	ClientIDHeader string
+	Facts          []reports.Fact
+	Binding        map[string]string
+	Notice         string
+	Problems       problem.List // with what cells say: personal data
+}
+
+// runSummary is a run's summary as the ledger keeps it.
+type runSummary struct {
+	result.Summary
+	Workbook *memo `json:"workbook,omitempty"` // nil once it was purged
+}
+
+// memo is what is to be kept of a workbook.
+func (e *running) memo(ctx context.Context, b reports.Book) (*memo, error) {
+	event, err := e.books.known.LastEvent(ctx)
+	return &memo{Event: event, Sheet: e.setup.sheetOptions(), ClientIDHeader: b.ClientIDHeader,
+		Facts: b.Facts, Binding: b.Binding, Notice: b.Notice, Problems: b.Problems}, err
+}
+
+// text is the memo with the run's summary, for the ledger.
+func (m *memo) text(s result.Summary) ([]byte, error) {
+	return json.Marshal(runSummary{s, m})
+}
+
+// readSummary reads what the ledger has of a run's end; the zero runSummary for
+// a run that did not end.
+func readSummary(text []byte) (s runSummary, err error) {
+	if len(text) == 0 {
+		return runSummary{}, nil
+	}
+	if err := json.Unmarshal(text, &s); err != nil {
+		return runSummary{}, fmt.Errorf("the summary of a run in the ledger cannot be read: %w", err)
+	}
+	return s, nil
+}
+
+// withoutMemo is a run's summary without personal data. What cannot be read is
+// dropped whole.
+func withoutMemo(text []byte) []byte {
+	s, err := readSummary(text)
+	if err != nil || len(text) == 0 {
+		return nil
+	}
+	if s.Workbook == nil {
+		return text
+	}
+	s.Workbook = nil
+	if text, err = json.Marshal(s); err != nil {
+		return nil
+	}
+	return text
+}
+
+// target is the workbook's place and what may be done with a file that is
+// there.
+type target struct {
+	path   string
+	format string
+	dryRun bool
+	ledger *ledger.Ledger
+}
+
+// check refuses a place that cannot be written to, before anything is sent.
+func (t target) check(ctx context.Context, now time.Time) error {
+	if _, err := t.placement(ctx, now); err != nil {
+		return err
+	}
+	folder := filepath.Dir(t.path)
+	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // as the writing of the workbook begins
+	if err != nil {
+		return problem.At(problem.Where{File: t.path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
+			Hinted("let this user write to it, or choose another folder with -o")
+	}
+	return os.Remove(trial)
+}
+
+func (t target) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
+	digest, _, err := t.ledger.LastOutput(ctx, absolute(t.path))
+	if err != nil {
+		return reports.Placement{}, err
+	}
+	if t.format == formatCSV {
+		return reports.TargetCSV(t.path, digest, now)
+	}
+	return reports.Target(t.path, t.dryRun, digest, now)
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// mostUnknown is how many kinds of unexplained answers are printed; the
+// workbook has them all.
+const mostUnknown = 10
+
+// sayUnknown lists the answers that no rule of the environment explains, each
+// with a rule to begin with.
+func sayUnknown(w io.Writer, list []apiclient.Unknown) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "Answers that none of the environment's errors rules explains:")
+	for i, u := range list {
+		if i == mostUnknown {
+			fmt.Fprintf(w, "  … and %d more, in the sheet Summary of the results workbook\n", len(list)-i)
+			break
+		}
+		fmt.Fprintln(w, "  "+problem.OneLine(unknownText(u)))
+		fmt.Fprintln(w, "    - "+problem.OneLine(u.Rule()))
+	}
+	fmt.Fprintln(w, "If the service's operator says that one means something else (retry, failed, done, stop, uncertain), add its line to errors.")
+}
+
+func unknownText(u apiclient.Unknown) string {
+	return fmt.Sprintf("%d × %s to %s, taken as %s", u.Count, u.Shape, u.Route, u.Means)
+}
+
+// unknownFacts are the same for the workbook's sheet Summary.
+func unknownFacts(list []apiclient.Unknown) []reports.Fact {
+	var facts []reports.Fact
+	for _, u := range list {
+		facts = append(facts, reports.Fact{Label: "Unexplained answer", Text: unknownText(u) + "; as a rule: " + u.Rule()})
+	}
+	return facts
 }

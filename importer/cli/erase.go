@@ -1,0 +1,323 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+// parseDays reads a number of days, such as 90d.
+func parseDays(text string) (days int, ok bool) {
+	number, isDays := strings.CutSuffix(text, "d")
+	days, err := strconv.Atoi(number)
+	const most = 100 * 366 // a hundred years
+	return days, isDays && err == nil && days >= 0 && days <= most
+}
+
+// purge takes out of the state folder what is older than so many days.
+func (p *program) purge(ctx context.Context, o historyOptions) error {
+	d, err := p.openDesk(o.place)
+	defer d.close()
+	if err != nil {
+		return err
+	}
+	if d.known == nil {
+		fmt.Fprintf(p.Out, "nothing to purge: nothing was ever run here (there is no ledger in %s)\n", d.setup.state)
+		return nil
+	}
+	before := time.Now().AddDate(0, 0, -o.days)
+	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
+		"go for good; keys, states and ids stay.", moment(before), d.setup.env.Name)
+	if err := p.agree(o, question, "nothing was purged"); err != nil {
+		return err
+	}
+	scopes, err := d.scopes(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := d.keptInputs(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := d.known.Purge(ledger.Purge{Environments: scopes, Before: before, Summary: withoutMemo})
+	if err != nil {
+		return err
+	}
+	inputs, err := kept.removeUnused(ctx, before)
+	if err != nil {
+		return err
+	}
+	taken, err := d.removeTaken(ctx, func(_ ledger.Run, at time.Time) bool { return at.Before(before) })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", d.setup.env.Name, moment(before))
+	fmt.Fprintf(p.Out, "  kept copies of sheets      %d (%d bytes)\n", inputs.files, inputs.bytes)
+	fmt.Fprintf(p.Out, "  runs' problems and links   %d\n", done.Runs)
+	fmt.Fprintf(p.Out, "  requests and answers       %d\n", done.Bodies)
+	fmt.Fprintf(p.Out, "  redirect urls              %d\n", done.URLs)
+	fmt.Fprintf(p.Out, "  emergency files            %d\n", taken.files)
+	if done.Unsettled > 0 {
+		fmt.Fprintf(p.Out, "%s and kept: an answer may tell an id; decide with %s, then purge again\n",
+			stepsAre(done.Unsettled, "uncertain"), d.where.command("settle"))
+	}
+	fmt.Fprintln(p.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
+	return nil
+}
+
+// agree asks a person, unless --yes was given. Only a typed yes will do.
+func (p *program) agree(o historyOptions, question, otherwise string) error {
+	if o.yes || console.Confirm(p.In, p.Err, question) {
+		return nil
+	}
+	return &incomplete{problem.New("not-confirmed", "%s: it was not confirmed", otherwise).Hinted("type yes, or give --yes")}
+}
+
+// removeTaken removes the emergency files that were taken up and that which
+// tells: of runs of this ledger, wherever they stand.
+func (d *desk) removeTaken(ctx context.Context, which func(run ledger.Run, at time.Time) bool) (removed, error) {
+	runs, err := d.everyRun(ctx)
+	if err != nil {
+		return removed{}, err
+	}
+	byID := map[string]ledger.Run{}
+	outputs := []string{}
+	for _, r := range runs {
+		byID[r.ID] = r
+		outputs = append(outputs, r.Output)
+	}
+	files, bytes, err := importer.RemoveTaken(d.known.Path(), outputs, func(run string, at time.Time) bool {
+		r, ours := byID[run]
+		return ours && which(r, at)
+	})
+	return removed{files, bytes}, err
+}
+
+// forget erases one client.
+func (p *program) forget(ctx context.Context, o historyOptions) error {
+	d, err := p.openDesk(o.place)
+	defer d.close()
+	if err != nil {
+		return err
+	}
+	owners, err := d.toForget(ctx, o.forget)
+	if err != nil {
+		return err
+	}
+	question := fmt.Sprintf("Erase this client from the ledger of the environment “%s” for good? Later runs will recognise the client\n"+
+		"and leave the rows out. The service is not told: it keeps what it has.", d.setup.env.Name)
+	if err := p.agree(o, question, "nobody was erased"); err != nil {
+		return err
+	}
+	kept, err := d.keptInputs(ctx)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	var runs []ledger.Run
+	steps, rows := 0, 0
+	for _, owner := range owners {
+		known, err := d.known.StepsOfClient(ctx, owner)
+		if err != nil {
+			return err
+		}
+		done, err := d.known.Forget(owner, time.Now(), withoutMemo)
+		if err != nil {
+			return d.notForgotten(err)
+		}
+		steps, rows = steps+done.Steps, rows+done.Rows
+		runs = append(runs, done.Runs...)
+		for _, s := range known {
+			if s.ID != "" {
+				ids = append(ids, s.Kind+" "+s.ID)
+			}
+		}
+	}
+	inputs, err := kept.removeUnused(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	mine := map[string]bool{}
+	for _, r := range runs {
+		mine[r.ID] = true
+	}
+	taken, err := d.removeTaken(ctx, func(r ledger.Run, _ time.Time) bool { return mine[r.ID] })
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Out, "erased: steps: %d, rows of runs: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
+		steps, rows, inputs.files, inputs.bytes, taken.files)
+	p.sayLeft(ids, runs)
+	return nil
+}
+
+// toForget are the client's entries: one for each case under version 1.
+func (d *desk) toForget(ctx context.Context, key string) ([]ledger.Owner, error) {
+	found, err := d.everyOwner(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	var owners []ledger.Owner
+	spaces := map[string]bool{}
+	var erased time.Time
+	for _, owner := range found {
+		if at, gone := ledger.Erased(owner.Client); gone {
+			erased = at
+			continue
+		}
+		owners = append(owners, owner)
+		spaces[owner.Space] = true
+	}
+	switch {
+	case len(owners) == 0 && !erased.IsZero():
+		return nil, problem.New("erased-before", "this client was erased before, on %s", moment(erased)).
+			Hinted("what runs have kept of their sheets since goes with %s", d.where.command("history", "--purge", "--older-than", "0d"))
+	case len(owners) == 0:
+		return nil, d.unknownClient()
+	case len(spaces) > 1:
+		return nil, problem.New("ambiguous-key", "the key is that of %d clients, by different kinds of key", len(spaces)).
+			Hinted("write the kind and a colon before it: %s", strings.Join(slices.Sorted(maps.Keys(spaces)), ", "))
+	}
+	return owners, nil
+}
+
+// notForgotten says what stands in the way.
+func (d *desk) notForgotten(err error) error {
+	if errors.Is(err, ledger.ErrUnsettled) {
+		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased nobody can look for it").
+			Hinted("decide it first: %s", d.where.command("settle"))
+	}
+	return err
+}
+
+// sayLeft says what is left and is not the program's to remove.
+func (p *program) sayLeft(ids []string, runs []ledger.Run) {
+	if len(ids) > 0 {
+		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
+	}
+	seen := map[string]bool{}
+	for _, r := range runs {
+		if _, err := os.Stat(r.Output); err == nil && !seen[r.Output] {
+			seen[r.Output] = true
+			fmt.Fprintf(p.Out, "A workbook that may hold the client: %s\n", problem.OneLine(r.Output))
+		}
+	}
+	fmt.Fprintln(p.Out, "Take the client out of the export too: each run keeps a copy of its sheet until that is purged.")
+}
+
+// removed counts files.
+type removed struct {
+	files int
+	bytes int64
+}
+
+func (r *removed) file(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		return err
+	}
+	r.files++
+	r.bytes += info.Size()
+	return nil
+}
+
+// everyRun are the runs of all environments of the state folder.
+func (d *desk) everyRun(ctx context.Context) ([]ledger.Run, error) {
+	all, err := d.known.Environments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var runs []ledger.Run
+	for r, err := range d.known.Runs(ctx, all) {
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// keptInputs are the copies of sheets in the state folder.
+type keptInputs struct {
+	desk *desk
+	used map[string]bool // by the file's name: a run had it when this was asked
+}
+
+func (d *desk) keptInputs(ctx context.Context) (keptInputs, error) {
+	runs, err := d.everyRun(ctx)
+	return keptInputs{d, namesOf(runs)}, err
+}
+
+// namesOf are the names of the runs' copies.
+func namesOf(runs []ledger.Run) map[string]bool {
+	names := map[string]bool{}
+	for _, r := range runs {
+		if r.KeptInput != "" {
+			names[filepath.Base(r.KeptInput)] = true
+		}
+	}
+	return names
+}
+
+// settling is how old a copy must be that no run has to be nobody's: a run
+// copies its sheet before it takes the lock.
+const settling = time.Hour
+
+// removeUnused removes the copies that a run had and none has any more, and
+// those older than before that none ever had: of runs that were killed early,
+// or of a purge that was.
+func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed, error) {
+	var gone removed
+	runs, err := k.desk.everyRun(ctx)
+	if err != nil {
+		return gone, err
+	}
+	still := namesOf(runs)
+	folder := filepath.Join(k.desk.setup.state, "inputs")
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return gone, nil
+	}
+	if err != nil {
+		return gone, err
+	}
+	if settled := time.Now().Add(-settling); before.After(settled) {
+		before = settled
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return gone, err
+		}
+		name := entry.Name()
+		if still[name] || !info.Mode().IsRegular() || !k.used[name] && !info.ModTime().Before(before) {
+			continue
+		}
+		if err := gone.file(filepath.Join(folder, name)); err != nil {
+			return gone, err
+		}
+	}
+	return gone, nil
+}

@@ -1,0 +1,216 @@
+package importer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/mapping"
+)
+
+// tableMapping is the mapping of the tables in this package's tests: a client
+// and a claim.
+const tableMapping = `
+name: loans
+api: v2
+client: {key: E-mail, lookup: {email: E-mail, phone: Phone}, fields: {email: E-mail, phone: Phone}}
+claims: [{id: loan, key: "No", name: "Loan {No}"}]
+`
+
+// bound binds a mapping to a sheet with the columns E-mail, Phone and No.
+func bound(t testing.TB, text string) *mapping.Binding {
+	t.Helper()
+	m, problems := mapping.Parse("m.yaml", []byte(text))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	sheet := mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Phone", "No"}}
+	b, problems := mapping.Bind(m, &sheet, nil, "2026-01-02")
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return b
+}
+
+// textOf is a text value.
+func textOf(s string) mapping.Value {
+	return mapping.Value{Field: mapping.StringValue, Literal: s}
+}
+
+// cellAt is the source of a value that stands in a column of row 2.
+func cellAt(column int, name, text string) mapping.Source {
+	return mapping.Source{Row: mapping.RowOf(0, 2), Columns: []int{column}, Names: []string{name}, Texts: []string{text}}
+}
+
+// planOf is the plan of one client with one row and the given steps.
+func planOf(email string, steps ...mapping.Step) mapping.Plan {
+	who := mapping.Identity{Space: "email", Key: email}
+	row := mapping.RowOf(0, 2)
+	for i := range steps {
+		steps[i].Rows = []mapping.Row{row}
+	}
+	return mapping.Plan{Number: 1, Client: who, Rows: []mapping.Row{row}, Steps: steps,
+		Lookup: mapping.Lookup{Email: email, EmailAddress: who}, Addresses: []mapping.Identity{who}}
+}
+
+func clientStep(email string) mapping.Step {
+	return mapping.Step{Key: "client", Kind: mapping.ClientStep,
+		Fields: []mapping.Field{{Path: []string{"email"}, Value: textOf(email), Source: cellAt(0, "E-mail", email)}}}
+}
+
+func claimStep(key, name string) mapping.Step {
+	return mapping.Step{Key: key, Kind: mapping.ClaimStep, Claim: key, Name: name, NameSource: cellAt(2, "No", name)}
+}
+
+func activityStep(key, claim string, status mapping.Status) mapping.Step {
+	return mapping.Step{Key: key, Kind: mapping.ActivityStep, Claim: claim, Title: key,
+		Activity: &mapping.Activity{TemplateName: "Your details", Status: status}}
+}
+
+func linkStep() mapping.Step { return mapping.Step{Key: "link", Kind: mapping.LinkStep} }
+
+// recorded is a step as the ledger has it, asked for with the data of a plan.
+func recorded(plan mapping.Plan, step mapping.Step, to ledger.State) ledger.Step {
+	a := ask(plan, &step, "loans")
+	var s ledger.Step
+	s.Step, s.Kind, s.To, s.Data, s.Digest, s.ID = step.Key, string(step.Kind), to, a.json(), a.digest(), "id-1"
+	return s
+}
+
+// TestDecideByState holds each state of a step, with the same and with other
+// data, to what is done about it and to the status that its rows get.
+func TestDecideByState(t *testing.T) {
+	b := bound(t, tableMapping)
+	for _, c := range []struct {
+		state  ledger.State
+		edited bool
+		want   action
+		status result.Status // of a step that is not sent
+	}{
+		{"", false, send, ""},
+		{ledger.NotSent, false, send, ""},
+		{ledger.NotSent, true, send, ""},
+		{ledger.Failed, false, send, ""},
+		{ledger.Failed, true, send, ""},
+		{ledger.Done, false, keep, result.Unchanged},
+		{ledger.Done, true, differ, result.Changed},
+		{ledger.Intent, false, operator, result.Uncertain},
+		{ledger.Uncertain, false, operator, result.Uncertain},
+		{ledger.Uncertain, true, operator, result.Uncertain},
+		{ledger.Parked, false, operator, result.Uncertain},
+		{ledger.Parked, true, operator, result.Uncertain},
+		{ledger.GivenUp, false, closed, result.Failed},
+		{ledger.GivenUp, true, closed, result.Failed},
+	} {
+		t.Run(fmt.Sprintf("%s, edited %v", c.state, c.edited), func(t *testing.T) {
+			was := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1"))
+			now := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1"))
+			if c.edited {
+				now.Steps[0] = claimStep("claim/loan/1", "Loan one")
+				now.Steps[0].Rows = now.Rows
+			}
+			known := map[string]ledger.Step{}
+			if c.state != "" {
+				known["claim/loan/1"] = recorded(was, was.Steps[0], c.state)
+			}
+			d := decide(now, known, b)[0]
+			if d.action != c.want {
+				t.Fatalf("action %d, want %d", d.action, c.want)
+			}
+			if d.action == send {
+				return
+			}
+			if o := d.settled(); o.Status != c.status {
+				t.Errorf("status %q, want %q", o.Status, c.status)
+			}
+		})
+	}
+}
+
+// TestDecideSaysWhatDiffers names the cell that was edited, and blames the
+// mapping for what no cell explains.
+func TestDecideSaysWhatDiffers(t *testing.T) {
+	b := bound(t, tableMapping)
+	was := planOf("a@example.com", clientStep("a@example.com"))
+	for name, c := range map[string]struct {
+		now     mapping.Step
+		why     string
+		mapping bool
+		action  action
+	}{
+		"nothing":   {clientStep("a@example.com"), "", false, keep},
+		"a cell":    {clientStep("b@example.com"), "“email” differs: Leads!A2", false, differ},
+		"a mapping": {mapping.Step{Key: "client", Kind: mapping.ClientStep, Fields: []mapping.Field{{Path: []string{"email"}, Value: textOf("b@example.com")}}}, "", true, keep},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := decide(planOf("a@example.com", c.now), map[string]ledger.Step{"client": recorded(was, was.Steps[0], ledger.Done)}, b)[0]
+			if d.why != c.why || d.mapping != c.mapping || d.action != c.action {
+				t.Errorf("action %d, why %q, mapping %v; want %d, %q, %v", d.action, d.why, d.mapping, c.action, c.why, c.mapping)
+			}
+		})
+	}
+}
+
+// TestDecideHoldsBack sends nothing new for a client whose activity is done in
+// another status than it is now wanted in: a second activity would be Open.
+func TestDecideHoldsBack(t *testing.T) {
+	b := bound(t, tableMapping)
+	was := planOf("a@example.com", activityStep("activity/details@client", "", mapping.Open))
+	now := planOf("a@example.com", activityStep("activity/details@client", "", mapping.Submitted), activityStep("activity/sign@client", "", mapping.Open), linkStep())
+	known := map[string]ledger.Step{"activity/details@client": recorded(was, was.Steps[0], ledger.Done)}
+	var got []result.Status
+	for _, d := range decide(now, known, b) {
+		got = append(got, d.settled().Status)
+	}
+	if diff := cmp.Diff([]result.Status{result.Unchanged, result.Changed, result.Changed}, got); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+// TestBlocked holds trouble to its own claim: the other claim goes on, and what
+// belongs to the client waits until every earlier step is done.
+func TestBlocked(t *testing.T) {
+	const one, two = "claim/loan/1", "claim/loan/2"
+	steps := func() []mapping.Step {
+		return []mapping.Step{clientStep("a@example.com"), claimStep(one, "1"), activityStep("activity/a@loan/1", one, mapping.Submitted),
+			claimStep(two, "2"), activityStep("activity/a@loan/2", two, mapping.Submitted), activityStep("activity/b@client", "", mapping.Open), linkStep()}
+	}
+	for name, c := range map[string]struct {
+		trouble string
+		want    []string // the keys of steps that wait, and for which
+	}{
+		"none":                   {"", nil},
+		"client":                 {"client", []string{one + " for client", "activity/a@loan/1 for client", two + " for client", "activity/a@loan/2 for client", "activity/b@client for client", "link for client"}},
+		"first claim":            {one, []string{"activity/a@loan/1 for " + one, "activity/b@client for " + one, "link for " + one}},
+		"second claim":           {two, []string{"activity/a@loan/2 for " + two, "activity/b@client for " + two, "link for " + two}},
+		"activity of one claim":  {"activity/a@loan/1", []string{"activity/b@client for activity/a@loan/1", "link for activity/a@loan/1"}},
+		"activity of the client": {"activity/b@client", []string{"link for activity/b@client"}},
+		"link":                   {"link", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			decisions := decide(planOf("a@example.com", steps()...), nil, bound(t, tableMapping))
+			outcomes, err := walk(decisions, func(d decision) (StepOutcome, error) {
+				if d.step.Key == c.trouble {
+					return StepOutcome{Step: d.step, Status: result.Failed}, nil
+				}
+				return StepOutcome{Step: d.step, Status: result.Done}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var waits []string
+			for _, o := range outcomes {
+				if o.Status == result.NotStarted {
+					waits = append(waits, o.Step.Key+" for "+strings.TrimPrefix(o.Error, "waits for the step "))
+				}
+			}
+			if diff := cmp.Diff(c.want, waits); diff != "" {
+				t.Errorf("waiting (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+// Package result holds what a run reports about its rows, clients and steps.
+// It is plain data: the engine fills it, the ledger stores it, and the results
+// workbook, the terminal and --json show it. It imports nothing of ours, so
+// that none of them needs to import another for these types.
+package result
+
+import (
+	"slices"
+	"time"
+)
+
+// Status is the outcome of a row or of a client.
+type Status string
+
+// The statuses, the worst first. The status of a row is the worst of its
+// steps, and the status of a client is the worst of its rows.
+const (
+	Invalid    Status = "invalid"     // a cell cannot be used; nothing was sent for the client
+	Uncertain  Status = "uncertain"   // a step may or may not have been created; somebody has to find out
+	Failed     Status = "failed"      // a step was certainly not created
+	NotStarted Status = "not started" // waits for another row, an earlier step or the next run
+	Changed    Status = "changed"     // done before, with other data; nothing was sent
+	Done       Status = "done"
+	Unchanged  Status = "unchanged" // done before; nothing was sent this time
+	Skipped    Status = "skipped"   // left out on purpose
+	Planned    Status = "planned"   // a dry run: this would be sent
+)
+
+// severity orders the statuses, the worst first. Planned ranks with Done, whose
+// place it takes in a dry run.
+var severity = []Status{Invalid, Uncertain, Failed, NotStarted, Changed, Done, Planned, Unchanged, Skipped}
+
+// Worse returns the worse of two statuses; "" is better than any.
+func Worse(a, b Status) Status {
+	if b == "" || a != "" && slices.Index(severity, a) <= slices.Index(severity, b) {
+		return a
+	}
+	return b
+}
+
+// Row is what the results workbook shows beside one source row.
+type Row struct {
+	Table      int // which of the run's sheets the row is in; 0 = the first
+	Row        int // 1-based in the source sheet
+	Client     int // the client's number, as in Step; 0 for a row without a client
+	Status     Status
+	ClientID   string // clientId or contactId
+	ClaimIDs   []string
+	URL        string // the redirect url, a credential: only the workbook and the ledger hold it
+	FailedStep string // the step's key
+	Error      string
+	Advice     string // the column "What to do"
+}
+
+// Step is one line of the workbook's sheet Steps.
+type Step struct {
+	Number    int // the line's number, 1-based
+	Client    int // the client's number, 1-based, in the order of first rows in the sheet
+	ClientKey string
+	Step      string // the step's key
+	Kind      string // client, claim, activity or link
+	Title     string // as the mapping names it; "" for a step of an earlier run
+	State     string
+	ID        string
+	Attempts  int
+	Status    int // HTTP; 0 when there was no answer
+	At        time.Time
+}
+
+// Counts are the numbers of rows or clients by status.
+type Counts struct {
+	Total      int `json:"total"`
+	Done       int `json:"done"`
+	Failed     int `json:"failed"`
+	Uncertain  int `json:"uncertain"`
+	Invalid    int `json:"invalid"`
+	Skipped    int `json:"skipped"`
+	Unchanged  int `json:"unchanged"`
+	Changed    int `json:"changed"`
+	NotStarted int `json:"notStarted"`
+	Planned    int `json:"planned"`
+}
+
+// Add counts one row or client.
+func (c *Counts) Add(s Status) {
+	c.Total++
+	switch s {
+	case Done:
+		c.Done++
+	case Failed:
+		c.Failed++
+	case Uncertain:
+		c.Uncertain++
+	case Invalid:
+		c.Invalid++
+	case Skipped:
+		c.Skipped++
+	case Unchanged:
+		c.Unchanged++
+	case Changed:
+		c.Changed++
+	case NotStarted:
+		c.NotStarted++
+	case Planned:
+		c.Planned++
+	}
+}
+
+// Requests are the numbers of calls by kind: those that a run sent, or those
+// that it would send, in a dry run.
+type Requests struct {
+	Client    int `json:"client"`
+	Claim     int `json:"claim"`
+	Activity  int `json:"activity"`
+	Link      int `json:"link"`
+	Lookup    int `json:"lookup"`
+	Templates int `json:"templates"`
+}
+
+// Summary is the result of a whole run: --json prints it and the sheet Summary
+// shows it.
+type Summary struct {
+	Run         string   `json:"run"`
+	Environment string   `json:"environment"`
+	DryRun      bool     `json:"dryRun"`
+	Rows        Counts   `json:"rows"`
+	Clients     Counts   `json:"clients"`
+	Requests    Requests `json:"requests"`
+	WithoutLink int      `json:"withoutLink"` // done clients that have no redirect url
+	Results     string   `json:"results"`     // the workbook's path; of several, their folder, or "" when they are in different ones
+	Seconds     float64  `json:"seconds"`
+	// Sheets has one entry for each sheet, in order, when the run has several;
+	// it is empty when the run has one.
+	Sheets []SheetSummary `json:"sheets,omitempty"`
+}
+
+// SheetSummary is the result of one of a run's several sheets. A client with
+// rows in two of them counts in both.
+type SheetSummary struct {
+	Sheet   string `json:"sheet"` // the path as given
+	Run     string `json:"run"`
+	Rows    Counts `json:"rows"`
+	Clients Counts `json:"clients"`
+	Results string `json:"results"`
+}
