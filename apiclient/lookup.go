@@ -317,7 +317,7 @@ func (c *Client) asLearnt(by By, a Answer) error {
 	if got.keys != learnt.keys {
 		other = " with other fields"
 	}
-	return &Failure{Reason: fmt.Sprintf("the look-up by %s got %s%s, but for nobody the service answers %s: it is not read as nobody",
+	return &Failure{Reason: fmt.Sprintf("the look-up by %s got %s%s, but for nobody the service answers %s: it does not count as nobody",
 		by, got, other, learnt)}
 }
 
