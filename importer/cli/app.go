@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -21,6 +22,15 @@ import (
 
 // Version is the program's version; a release build sets it.
 var Version = "dev"
+
+// IO is where a command reads and writes. What a script wants goes to Out;
+// what a person wants to know besides goes to Err.
+type IO struct {
+	In  io.Reader
+	Out io.Writer
+	Err io.Writer
+	Env func(name string) string
+}
 
 // program is one invocation: what its commands share.
 type program struct {
@@ -41,15 +51,15 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	noCore()
 	p := &program{IO: stdio, pace: pace, stderr: stdio.Err}
-	p.Out, p.Err = &cleanWriter{stdio.Out}, &cleanWriter{stdio.Err}
+	p.Out, p.Err = console.Clean(stdio.Out), console.Clean(stdio.Err)
 	err := p.command(ctx, args)
 	switch {
 	case errors.As(err, new(*interrupted)):
-		sayError(p.Err, err)
+		printError(p.Err, err)
 	case errors.Is(err, context.Canceled):
-		sayError(p.Err, errors.New("stopped by a signal; nothing was sent"))
+		printError(p.Err, errors.New("stopped by a signal; nothing was sent"))
 	case err != nil:
-		sayError(p.Err, err)
+		printError(p.Err, err)
 	}
 	code := exitCode(ctx, err, p.summary)
 	p.ended(ctx, code, err)

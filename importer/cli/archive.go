@@ -45,7 +45,7 @@ func (a *attended) takeArchive(c *cli.Context) error {
 	}
 	trial, err := os.CreateTemp(folder, ".claimsheet-*")
 	if err != nil {
-		return problem.At(problem.Where{File: folder}, "archive", "the folder cannot be written to: %v", innermost(err)).
+		return problem.At(problem.Where{File: folder}, "archive", "the folder cannot be written to: %v", problem.Cause(err)).
 			Hinted("let this user write to it, or name another folder")
 	}
 	a.archive = folder
@@ -61,7 +61,7 @@ func (a *attended) putAway() {
 	for _, in := range a.inputs {
 		to, err := putAway(in, a.archive, time.Now())
 		if err != nil {
-			a.warn(problem.At(problem.Where{File: in.given}, "archive", "the sheet could not be moved to %s: %v", a.archive, innermost(err)).
+			a.warn(problem.At(problem.Where{File: in.given}, "archive", "the sheet could not be moved to %s: %v", a.archive, problem.Cause(err)).
 				Hinted("move it by hand; if it stays, the next run finds it done already"))
 			continue
 		}

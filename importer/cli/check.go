@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/console"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -40,7 +41,7 @@ func (p *program) checkCommand() *cli.Command {
 func (p *program) check(ctx context.Context, want settings) error {
 	s, err := prepare(ctx, want)
 	defer s.close()
-	sayWarnings(p.Err, s.allWarnings())
+	console.PrintWarnings(p.Err, s.allWarnings())
 	if err != nil {
 		return err
 	}
@@ -80,18 +81,18 @@ func (p *program) checkRows(ctx context.Context, s *setup, want settings) error 
 		}
 		wrong, warnings := look.verdict()
 		found = append(found, wrong...)
-		sayWarnings(p.Err, warnings)
+		console.PrintWarnings(p.Err, warnings)
 		if len(wrong) > 0 {
 			continue // the cells are not those of the columns
 		}
-		sayProblems(p.Err, noLeads)
+		console.PrintProblems(p.Err, noLeads)
 		if invalid > 0 {
-			sayWarnings(p.Err, problem.List{problem.At(problem.Where{File: s.sources[i].input.given}, "invalid-rows",
+			console.PrintWarnings(p.Err, problem.List{problem.At(problem.Where{File: s.sources[i].input.given}, "invalid-rows",
 				"%d of %d rows cannot be imported as they are", invalid, rows).Hinted("%s names every cell", dryRunOf(s, want))})
 		}
 	}
 	untyped, warnings := s.binding.CheckTypes(typed)
-	sayWarnings(p.Err, warnings)
+	console.PrintWarnings(p.Err, warnings)
 	return append(found, untyped...).Err()
 }
 

@@ -41,12 +41,12 @@ func (p *program) doctor(ctx context.Context, where place) error {
 	defer s.close()
 	var file problem.List // what is wrong with the mapping file by itself
 	if where.mapping != "" {
-		if err := addProblems(&file, s.readMapping(where.mapping)); err != nil {
+		if err := file.Collect(s.readMapping(where.mapping)); err != nil {
 			return err
 		}
 	}
 	if err := s.chooseEnvironment(where); err != nil {
-		if err := addProblems(&file, err); err != nil {
+		if err := file.Collect(err); err != nil {
 			return err
 		}
 		return file.Err()
@@ -60,7 +60,7 @@ func (p *program) doctor(ctx context.Context, where place) error {
 		Text: fmt.Sprintf("%s, version %s, %s", s.env.Name, strings.TrimPrefix(string(version), "v"), s.env.BaseURL)})
 	s.mapping.API.Text = string(version)
 	if err := d.secrets(ctx, s, where); err != nil {
-		if err := addProblems(&file, err); err != nil {
+		if err := file.Collect(err); err != nil {
 			return err
 		}
 		return file.Err()
@@ -89,7 +89,7 @@ func (d *diagnosis) mapping(ctx context.Context, s *setup, file problem.List) er
 	if err != nil {
 		return err
 	}
-	if err := addProblems(&file, s.bind(service)); err != nil {
+	if err := file.Collect(s.bind(service)); err != nil {
 		return err
 	}
 	warnings := append(s.mapping.Warnings, s.warnings[before:]...)
@@ -137,9 +137,9 @@ func (d *diagnosis) say(f apiclient.Finding) {
 	case apiclient.Warn:
 		d.warns++
 	}
-	fmt.Fprintf(d.p.Out, "%-4s  %s: %s\n", f.Grade, f.Check, oneLine(f.Text))
+	fmt.Fprintf(d.p.Out, "%-4s  %s: %s\n", f.Grade, f.Check, problem.OneLine(f.Text))
 	if f.Hint != "" {
-		fmt.Fprintf(d.p.Out, "      %s\n", oneLine(f.Hint))
+		fmt.Fprintf(d.p.Out, "      %s\n", problem.OneLine(f.Hint))
 	}
 }
 
@@ -151,10 +151,10 @@ func (d *diagnosis) secrets(ctx context.Context, s *setup, where place) error {
 	}
 	err := s.connect(ctx, settings{place: where, readOnly: true, run: uuid.NewString()})
 	var found problem.List
-	if err != nil && addProblems(&found, err) != nil {
+	if err != nil && found.Collect(err) != nil {
 		return err
 	}
-	if err := addProblems(&found, s.checkAgreement()); err != nil {
+	if err := found.Collect(s.checkAgreement()); err != nil {
 		return err
 	}
 	for _, p := range found {

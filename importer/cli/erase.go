@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -80,16 +80,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 
 // agree asks a person, unless --yes was given. Only a typed yes will do.
 func (p *program) agree(o historyOptions, question, otherwise string) error {
-	if o.yes {
-		return nil
-	}
-	fmt.Fprintf(p.Err, "%s\nType yes: ", question)
-	answer := ""
-	if p.In != nil {
-		answer, _ = bufio.NewReader(p.In).ReadString('\n') // no answer is an answer
-	}
-	fmt.Fprintln(p.Err)
-	if strings.EqualFold(strings.TrimSpace(answer), "yes") {
+	if o.yes || console.Confirm(p.In, p.Err, question) {
 		return nil
 	}
 	return &incomplete{problem.New("not-confirmed", "%s: it was not confirmed", otherwise).Hinted("type yes, or give --yes")}
@@ -215,13 +206,13 @@ func (d *desk) notForgotten(err error) error {
 // sayLeft says what is left and is not the program's to remove.
 func (p *program) sayLeft(ids []string, runs []ledger.Run) {
 	if len(ids) > 0 {
-		fmt.Fprintf(p.Out, "The service still has: %s\n", oneLine(strings.Join(ids, ", ")))
+		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
 	}
 	seen := map[string]bool{}
 	for _, r := range runs {
 		if _, err := os.Stat(r.Output); err == nil && !seen[r.Output] {
 			seen[r.Output] = true
-			fmt.Fprintf(p.Out, "A workbook that may hold the client: %s\n", oneLine(r.Output))
+			fmt.Fprintf(p.Out, "A workbook that may hold the client: %s\n", problem.OneLine(r.Output))
 		}
 	}
 	fmt.Fprintln(p.Out, "Take the client out of the export too: each run keeps a copy of its sheet until that is purged.")

@@ -3,10 +3,14 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"syscall"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -58,4 +62,56 @@ func exitCode(ctx context.Context, err error, s *result.Summary) int {
 func terminated(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return cause != nil && (strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) || strings.HasPrefix(cause.Error(), syscall.SIGHUP.String()))
+}
+
+// printError prints what ended a command: every problem with its hint, or one
+// line. Personal data is in neither.
+func printError(w io.Writer, err error) {
+	var p problem.Problem
+	var list problem.List
+	if fault, ok := errors.AsType[*importer.Fault](err); ok {
+		printFault(w, fault)
+		return
+	}
+	switch {
+	case errors.As(err, &list):
+		console.PrintProblems(w, list)
+	case errors.As(err, &p):
+		console.PrintProblems(w, problem.List{p})
+	default:
+		fmt.Fprintln(w, "claimsheet: "+problem.OneLine(err.Error()))
+		printHint(w, err)
+	}
+}
+
+// printHint prints what to do about an error that is no problem with a place.
+func printHint(w io.Writer, err error) {
+	if hint := hintOf(err); hint != "" && !strings.Contains(err.Error(), hint) {
+		fmt.Fprintln(w, "  hint: "+problem.OneLine(hint))
+	}
+}
+
+// hintOf is what to do about a request that failed or a disk that is full; ""
+// where that is not what an error is about.
+func hintOf(err error) string {
+	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
+		return f.Hint
+	}
+	switch {
+	case errors.Is(err, ledger.ErrStopped):
+		return "see that the state folder's disk has room, that this user may write there and that nobody moves its files; then run again: it goes on from what is recorded"
+	case errors.Is(err, syscall.ENOSPC):
+		return "make room on that disk, then run again: it goes on from what is recorded"
+	}
+	return ""
+}
+
+// printFault prints where the program went wrong by itself, without the values
+// that it worked on.
+func printFault(w io.Writer, fault *importer.Fault) {
+	fmt.Fprintln(w, "claimsheet: "+problem.OneLine(fault.Error()))
+	for _, frame := range fault.Stack {
+		fmt.Fprintln(w, "\t"+problem.OneLine(frame))
+	}
+	fmt.Fprintln(w, "  hint: every id is safe in the ledger; run again, and report these lines if it happens again")
 }

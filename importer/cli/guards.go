@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -218,8 +219,8 @@ func (r *running) mark(ctx context.Context, p *program, path string, of *part) e
 		return known.NoteOutput(by, absolute(path), digest)
 	})
 	if err != nil {
-		sayProblems(p.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
-			"could not be marked as older than this run: %v", innermost(err)).
+		console.PrintProblems(p.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
+			"could not be marked as older than this run: %v", problem.Cause(err)).
 			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
 	}
 	return nil

@@ -182,7 +182,7 @@ func (p *program) listRuns(ctx context.Context, d *desk, asJSON bool) error {
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
 	short := shortIDs(runs)
 	for i, r := range runs {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short[i], moment(r.Started), took(r), oneLine(r.Mapping), oneLine(r.Input), rowsInWords(told[i].Rows))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short[i], moment(r.Started), took(r), problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(told[i].Rows))
 	}
 	return table.Flush()
 }
@@ -413,11 +413,11 @@ func (d *desk) gather(ctx context.Context, owner ledger.Owner, runs map[string]l
 
 // print tells it in words.
 func (c toldClient) print(w io.Writer, d *desk) {
-	who := "The client " + oneLine(c.Key)
+	who := "The client " + problem.OneLine(c.Key)
 	if c.ErasedAt != nil {
 		who = "A client who was erased on " + moment(*c.ErasedAt)
 	}
-	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, oneLine(c.Space), inCase(c.Scope), d.setup.env.Name)
+	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), inCase(c.Scope), d.setup.env.Name)
 	url := false
 	for _, s := range c.Steps {
 		s.print(w)
@@ -427,7 +427,7 @@ func (c toldClient) print(w io.Writer, d *desk) {
 		fmt.Fprintln(w, "\nRows:")
 	}
 	for _, r := range c.Rows {
-		fmt.Fprintf(w, "  %s  run %.8s  %s row %d: %s%s\n", moment(r.Started), r.Run, oneLine(r.Input), r.Row, r.Status, because(r.FailedStep, r.Error))
+		fmt.Fprintf(w, "  %s  run %.8s  %s row %d: %s%s\n", moment(r.Started), r.Run, problem.OneLine(r.Input), r.Row, r.Status, because(r.FailedStep, r.Error))
 	}
 	if url {
 		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", d.where.command("report"))
@@ -449,7 +449,7 @@ func (s toldStep) print(w io.Writer) {
 	if s.Mapping != "" {
 		of = " of the mapping " + s.Mapping
 	}
-	fmt.Fprintf(w, "\n%s: %s%s\n", s.State, oneLine(what), oneLine(of))
+	fmt.Fprintf(w, "\n%s: %s%s\n", s.State, problem.OneLine(what), problem.OneLine(of))
 	for _, e := range s.Events {
 		fmt.Fprintf(w, "  %s  %-9s  %s%s\n", moment(e.At), e.State, e.by(), because(e.Via, e.Reason))
 	}
@@ -472,7 +472,7 @@ func because(reasons ...string) string {
 	text := ""
 	for _, reason := range reasons {
 		if reason != "" {
-			text += ", " + oneLine(reason)
+			text += ", " + problem.OneLine(reason)
 		}
 	}
 	return text

@@ -204,6 +204,6 @@ func (p *program) writeDraft(d mapping.Draft, out string) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(out))
 	}
-	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", oneLine(out))
+	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", problem.OneLine(out))
 	return nil
 }

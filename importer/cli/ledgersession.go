@@ -390,7 +390,7 @@ func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *
 		}
 		where := "noted nowhere else: write it down"
 		if s.File != "" {
-			where = "noted in " + oneLine(s.File)
+			where = "noted in " + problem.OneLine(s.File)
 		}
 		fmt.Fprintf(p.Err, "claimsheet: the ledger cannot be written: %s; %s\n", what, where)
 	})

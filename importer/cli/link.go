@@ -11,6 +11,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
@@ -79,10 +80,10 @@ func (p *program) link(ctx context.Context, where place, keys []string) error {
 		}
 		p.summary.Rows.Add(o.Status)
 		if o.Status == result.Done {
-			fmt.Fprintf(p.Out, "%s\t%s\n", oneLine(link.step.Client), o.URL)
+			fmt.Fprintf(p.Out, "%s\t%s\n", problem.OneLine(link.step.Client), o.URL)
 			continue
 		}
-		sayProblems(p.Err, problem.List{noLink(i+1, o, link.step.To == ledger.Done, where)})
+		console.PrintProblems(p.Err, problem.List{noLink(i+1, o, link.step.To == ledger.Done, where)})
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mattn/go-isatty"
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/console"
 	"claimsheet/mapping/problem"
 )
 
@@ -92,11 +93,11 @@ func newHandler(w io.Writer, format string, level slog.Level) slog.Handler {
 func tame(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
-		a.Value = slog.StringValue(oneLine(v))
+		a.Value = slog.StringValue(problem.OneLine(v))
 	case []string:
 		tamed := make([]string, len(v))
 		for i, s := range v {
-			tamed[i] = oneLine(s)
+			tamed[i] = problem.OneLine(s)
 		}
 		a.Value = slog.AnyValue(tamed)
 	}
@@ -137,17 +138,17 @@ func (o *outlet) print(lines []byte) (int, error) {
 
 // problems logs problems with their parts as attributes of their own, as many
 // as are printed.
-func (o *outlet) problems(list problem.List) {
+func (o *outlet) PrintProblems(list problem.List) {
 	if o.log != nil {
-		for _, p := range list[:min(len(list), mostProblems)] {
+		for _, p := range list[:min(len(list), console.MaxProblems)] {
 			o.log.Warn(p.Message, "code", p.Code, "where", p.Where.String(), "hint", p.Hint)
 		}
-		if more := len(list) - mostProblems; more > 0 {
+		if more := len(list) - console.MaxProblems; more > 0 {
 			o.log.Warn("there are more problems", "more", more)
 		}
 	}
 	var lines strings.Builder
-	sayProblems(&lines, list)
+	console.PrintProblems(&lines, list)
 	_, _ = o.print([]byte(lines.String()))
 }
 

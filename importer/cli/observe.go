@@ -14,6 +14,7 @@ import (
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
@@ -61,17 +62,17 @@ func (p *program) attend(c *cli.Context) error {
 	var found problem.List
 	var err error
 	a.log, a.out, err = p.openLog(c, a.run)
-	if err := addProblems(&found, err); err != nil {
+	if err := found.Collect(err); err != nil {
 		return err
 	}
 	p.Err = a.out
-	if err := addProblems(&found, a.takeNotify(c)); err != nil {
+	if err := found.Collect(a.takeNotify(c)); err != nil {
 		return err
 	}
-	if err := addProblems(&found, a.takeMetrics(c)); err != nil {
+	if err := found.Collect(a.takeMetrics(c)); err != nil {
 		return err
 	}
-	if err := addProblems(&found, a.takeArchive(c)); err != nil {
+	if err := found.Collect(a.takeArchive(c)); err != nil {
 		return err
 	}
 	return found.Err()
@@ -88,7 +89,7 @@ func (a *attended) takeNotify(c *cli.Context) error {
 	case url != "":
 		var err error
 		a.notify, err = environment.Webhook(c.Context, url)
-		if err := addProblems(&found, err); err != nil {
+		if err := found.Collect(err); err != nil {
 			return err
 		}
 	case on != "":
@@ -156,7 +157,7 @@ func (a *attended) starts(s *setup, o runOptions) {
 // warn says what a person should know although it changes no exit code.
 func (a *attended) warn(p problem.Problem) {
 	a.warnings = append(a.warnings, p.Error())
-	sayProblems(a.out, problem.List{p})
+	console.PrintProblems(a.out, problem.List{p})
 }
 
 // ended is done when the command is over, whatever became of it.
@@ -176,7 +177,7 @@ func (p *program) ended(ctx context.Context, code int, err error) {
 	p.logEnd(code, err)
 	if err := a.log.close(); err != nil {
 		a.log.close = nil
-		sayError(a.out.plain, errors.New("the log could not be written to its end"))
+		printError(a.out.plain, errors.New("the log could not be written to its end"))
 	}
 }
 
@@ -247,7 +248,7 @@ func (p *program) writeMetrics(code int) {
 		err = m.WriteFile(a.metrics)
 	}
 	if err != nil {
-		a.warn(problem.At(problem.Where{File: a.metrics}, "metrics-file", "the metrics could not be written: %v", innermost(err)))
+		a.warn(problem.At(problem.Where{File: a.metrics}, "metrics-file", "the metrics could not be written: %v", problem.Cause(err)))
 	}
 }
 
@@ -280,7 +281,7 @@ func errorText(err error) string {
 		err = errors.New("stopped by a signal")
 	}
 	var b strings.Builder
-	sayError(&b, err)
+	printError(&b, err)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -345,12 +346,4 @@ func workbooksOf(s result.Summary) []string {
 		paths = append(paths, sheet.Results)
 	}
 	return paths
-}
-
-// innermost is a cause without the paths that wrappers repeat.
-func innermost(err error) error {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
-	return err
 }

@@ -42,7 +42,7 @@ func readOrigins(paths []string, password string) ([]*origin, error) {
 	var found problem.List
 	for _, path := range paths {
 		o, err := readOrigin(path, password)
-		if err := addProblems(&found, err); err != nil {
+		if err := found.Collect(err); err != nil {
 			return nil, err
 		}
 		origins = append(origins, o)
@@ -148,7 +148,7 @@ func planWorkbook(path string, property map[string]string, expected string) erro
 func (o *origin) refuses(s *setup) error {
 	var found problem.List
 	if o.property[environmentNameProperty] != s.env.Name {
-		if err := addProblems(&found, o.refusesEnvironment(s)); err != nil {
+		if err := found.Collect(o.refusesEnvironment(s)); err != nil {
 			return err
 		}
 	}

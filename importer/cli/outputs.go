@@ -25,7 +25,7 @@ func openLogFile(path string) (*os.File, error) {
 	if slices.Contains(logDevices, path) {
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
-			return nil, problem.At(problem.Where{File: path}, "log-file", "the log cannot be written there: %v", innermost(err))
+			return nil, problem.At(problem.Where{File: path}, "log-file", "the log cannot be written there: %v", problem.Cause(err))
 		}
 		return f, nil
 	}
@@ -60,7 +60,7 @@ func checkMetricsFile(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return refuseStateFolder(path, "metrics-file", "the metrics")
 	case err != nil:
-		return problem.At(at, "metrics-file", "the metrics cannot be written there: %v", innermost(err))
+		return problem.At(at, "metrics-file", "the metrics cannot be written there: %v", problem.Cause(err))
 	case !info.Mode().IsRegular():
 		return problem.At(at, "metrics-file", "this is %s; a new file, or metrics that Claimsheet wrote, were expected", safefile.Kind(info)).
 			Hinted("name a file")

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
@@ -79,12 +80,12 @@ func (p *program) report(ctx context.Context, where place, prefix, out, password
 		return err
 	}
 	if written.Aside != "" {
-		sayProblems(p.Err, problem.List{keptAside(to.path, written.Aside, d.where.command("rerun", written.Aside))})
+		console.PrintProblems(p.Err, problem.List{keptAside(to.path, written.Aside, d.where.command("rerun", written.Aside))})
 	}
 	if err := d.known.NoteOutput(run.ID, absolute(written.Path), written.Digest); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "%s: the results of run %s of %s\n", oneLine(written.Path), run.ID, moment(run.Started))
+	fmt.Fprintf(p.Out, "%s: the results of run %s of %s\n", problem.OneLine(written.Path), run.ID, moment(run.Started))
 	return nil
 }
 
@@ -146,10 +147,10 @@ func (d *desk) findRun(ctx context.Context, prefix string) (ledger.Run, error) {
 		return ledger.Run{}, problem.New("no-run", "nothing was ever run in the environment “%s”", d.setup.env.Name).
 			Hinted("-e names another environment, --state another state folder; this one is %s", d.setup.state)
 	case len(found) == 0:
-		return ledger.Run{}, problem.New("unknown-run", "no run in the environment “%s” has an id that begins with “%s”", d.setup.env.Name, oneLine(prefix)).
+		return ledger.Run{}, problem.New("unknown-run", "no run in the environment “%s” has an id that begins with “%s”", d.setup.env.Name, problem.OneLine(prefix)).
 			Hinted("%s lists the runs", d.where.command("history"))
 	case len(found) > 1 && prefix != "":
-		return ledger.Run{}, problem.New("ambiguous-run", "%d runs have ids that begin with “%s”", len(found), oneLine(prefix)).
+		return ledger.Run{}, problem.New("ambiguous-run", "%d runs have ids that begin with “%s”", len(found), problem.OneLine(prefix)).
 			Hinted("write more of the id; %s lists the runs", d.where.command("history"))
 	}
 	return found[0], nil

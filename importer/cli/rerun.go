@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -169,7 +168,7 @@ func (p *program) recall(ctx context.Context, o runOptions, s *setup, b *books) 
 		ActivityIDs: s.env.Wire.ActivityID != "", NewIdentity: o.newIdentity}, s}
 	var found problem.List
 	for _, src := range r.newestFirst() {
-		if err := addProblems(&found, r.check(ctx, o, src, b)); err != nil {
+		if err := found.Collect(r.check(ctx, o, src, b)); err != nil {
 			return nil, err
 		}
 	}
@@ -230,14 +229,9 @@ func (o *origin) otherLedger(s *setup, runKnown bool) error {
 // confirm asks whether steps are to be taken over. Only a typed yes will do; a
 // script says so with --yes.
 func (p *program) confirm(o runOptions, steps int, ledger string) error {
-	fmt.Fprintf(p.Err, "The ledger %s does not know %d steps that the workbook shows as done or undecided.\n", ledger, steps)
-	fmt.Fprint(p.Err, "Take them over from the workbook, so that they are not sent again? Type yes: ")
-	answer := ""
-	if p.In != nil {
-		answer, _ = bufio.NewReader(p.In).ReadString('\n') // no answer is an answer
-	}
-	fmt.Fprintln(p.Err)
-	if strings.EqualFold(strings.TrimSpace(answer), "yes") {
+	question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
+		"Take them over from the workbook, so that they are not sent again?", ledger, steps)
+	if console.Confirm(p.In, p.Err, question) {
 		return nil
 	}
 	command := slices.Insert(o.command(), 2, "--yes")

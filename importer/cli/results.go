@@ -14,6 +14,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
@@ -47,9 +48,9 @@ func (p *program) finish(ctx context.Context, job *importer.Job, e *running) err
 		return err
 	}
 	p.summary = &summary
-	sayProblems(p.Err, problems)
+	console.PrintProblems(p.Err, problems)
 	if mappingChanged {
-		sayProblems(p.Err, problem.List{problem.At(problem.Where{File: e.setup.mapping.File}, "mapping-changed",
+		console.PrintProblems(p.Err, problem.List{problem.At(problem.Where{File: e.setup.mapping.File}, "mapping-changed",
 			"the mapping asks for something else than what was sent before; what is done is not sent again")})
 	}
 	return p.saySummary(e, summary, signalled)
@@ -179,7 +180,7 @@ func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, sum
 		return err
 	}
 	if written.Path != part.target.path {
-		sayProblems(p.Err, problem.List{heldOutput(part.target.path, written.Path)})
+		console.PrintProblems(p.Err, problem.List{heldOutput(part.target.path, written.Path)})
 	}
 	summary.Results = written.Path
 	run.Output, run.OutputDigest = absolute(written.Path), written.Digest
@@ -274,7 +275,7 @@ func (p *program) sayKept(e *running, part *part, written reports.Written) error
 	case part.target.format == formatCSV:
 		kept.Hint = "nothing was taken from it: a CSV file is for reading"
 	}
-	sayProblems(p.Err, problem.List{kept})
+	console.PrintProblems(p.Err, problem.List{kept})
 	return nil
 }
 
@@ -402,8 +403,8 @@ func sayUnknown(w io.Writer, list []apiclient.Unknown) {
 			fmt.Fprintf(w, "  … and %d more, in the sheet Summary of the results workbook\n", len(list)-i)
 			break
 		}
-		fmt.Fprintln(w, "  "+oneLine(unknownText(u)))
-		fmt.Fprintln(w, "    - "+oneLine(u.Rule()))
+		fmt.Fprintln(w, "  "+problem.OneLine(unknownText(u)))
+		fmt.Fprintln(w, "    - "+problem.OneLine(u.Rule()))
 	}
 	fmt.Fprintln(w, "If the service's operator says that one means something else (retry, failed, done, stop, uncertain), add its line to errors.")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -219,7 +220,7 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	})
 	a.knows(r.setup)
 	if r.setup.mapping != nil { // they may be why the mapping cannot be used
-		sayWarnings(p.Err, r.setup.mapping.Warnings)
+		console.PrintWarnings(p.Err, r.setup.mapping.Warnings)
 	}
 	if err != nil {
 		return err
@@ -228,7 +229,7 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	sayWarnings(p.Err, append(r.setup.warnings, notices...))
+	console.PrintWarnings(p.Err, append(r.setup.warnings, notices...))
 	r.setup.olderLedger = o.newLedger
 	if r.books, err = openBooks(r.setup, o.dryRun); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
@@ -284,7 +285,7 @@ func (r *running) look(ctx context.Context, p *program) (err error) {
 	if err != nil {
 		return err
 	}
-	sayProblems(p.Err, grown)
+	console.PrintProblems(p.Err, grown)
 	r.recall, err = p.recall(ctx, r.options, r.setup, r.books)
 	return err
 }

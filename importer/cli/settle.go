@@ -129,9 +129,9 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 			left--
 			fmt.Fprintf(p.Out, "%d  ", doubt.Number)
 		}
-		fmt.Fprintf(p.Out, "%s: %s\n", oneLine(doubt.StepID.Step), followUps[o.choice])
+		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUps[o.choice])
 		if o.choice != importer.Undo {
-			fmt.Fprintf(p.Out, "   to take it back: %s\n", d.where.command("settle", "--undo", oneLine(doubt.Client+":"+doubt.StepID.Step)))
+			fmt.Fprintf(p.Out, "   to take it back: %s\n", d.where.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
 		}
 	}
 	if o.choice == importer.Undo {
@@ -187,7 +187,7 @@ func (p *program) listDoubts(d *desk, doubts []importer.Doubt) {
 // describe prints one doubt. The client's key is the only personal data in it:
 // without it nobody could tell whom to look for.
 func (d *desk) describe(w io.Writer, doubt importer.Doubt) {
-	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, oneLine(doubt.StepID.Step), oneLine(doubt.Client))
+	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client))
 	from := ""
 	if doubt.Mapping != "" {
 		from = "mapping " + doubt.Mapping + ", "
@@ -195,8 +195,8 @@ func (d *desk) describe(w io.Writer, doubt importer.Doubt) {
 	if _, caseID, v1 := strings.Cut(doubt.Environment, " case "); v1 {
 		from += "case " + caseID + ", "
 	}
-	fmt.Fprintf(w, "   %ssince %s: %s\n", oneLine(from), doubt.At.Local().Format(time.DateTime), oneLine(whyUncertain(doubt)))
-	fmt.Fprintf(w, "   %s\n", oneLine(whatToLookFor(doubt)))
+	fmt.Fprintf(w, "   %ssince %s: %s\n", problem.OneLine(from), doubt.At.Local().Format(time.DateTime), problem.OneLine(whyUncertain(doubt)))
+	fmt.Fprintf(w, "   %s\n", problem.OneLine(whatToLookFor(doubt)))
 	number := fmt.Sprint(doubt.Number)
 	created := []string{"settle", "--created", "ID", number}
 	switch {

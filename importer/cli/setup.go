@@ -68,7 +68,7 @@ func prepare(ctx context.Context, want settings) (*setup, error) {
 		return s, problem.New("no-mapping", "no mapping is given").Hinted("name one with -m: claimsheet run -m mapping.yaml leads.xlsx")
 	}
 	var found problem.List
-	collect := func(err error) error { return addProblems(&found, err) }
+	collect := func(err error) error { return found.Collect(err) }
 
 	if err := collect(s.readMapping(want.mapping)); err != nil {
 		return s, err
@@ -116,22 +116,6 @@ func prepare(ctx context.Context, want settings) (*setup, error) {
 	}
 	found.Sort()
 	return s, found.Err()
-}
-
-// addProblems takes the problems out of an error, and returns one that is
-// something else.
-func addProblems(found *problem.List, err error) error {
-	var list problem.List
-	var p problem.Problem
-	switch {
-	case errors.As(err, &list):
-		*found = append(*found, list...)
-	case errors.As(err, &p):
-		*found = append(*found, p)
-	default:
-		return err
-	}
-	return nil
 }
 
 func (s *setup) readMapping(path string) error {

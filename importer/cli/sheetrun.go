@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
@@ -144,7 +145,7 @@ func checkWidths(parts []*part) error {
 		if part.target.format == formatCSV {
 			continue // a text file is as wide as it likes
 		}
-		if err := addProblems(&found, part.ruler.Fits(part.sheet(), part.own())); err != nil {
+		if err := found.Collect(part.ruler.Fits(part.sheet(), part.own())); err != nil {
 			return err
 		}
 	}
@@ -156,7 +157,7 @@ func checkWidths(parts []*part) error {
 func checkTargets(ctx context.Context, parts []*part, now time.Time) error {
 	var found problem.List
 	for _, part := range parts {
-		if err := addProblems(&found, part.target.check(ctx, now)); err != nil {
+		if err := found.Collect(part.target.check(ctx, now)); err != nil {
 			return err
 		}
 	}
@@ -172,13 +173,13 @@ func (p *program) survey(ctx context.Context, o runOptions, s *setup, parts []*p
 		return nil, err
 	}
 	found, untyped := s.binding.CheckTypes(survey.Typed)
-	sayWarnings(p.Err, untyped)
+	console.PrintWarnings(p.Err, untyped)
 	for _, part := range parts {
 		wrong, warnings := part.layout.verdict()
 		found = append(found, wrong...)
-		sayWarnings(p.Err, warnings)
+		console.PrintWarnings(p.Err, warnings)
 		if !s.mapping.Sheet.SkipHidden {
-			sayProblems(p.Err, part.hidden.taken(part.sheet()))
+			console.PrintProblems(p.Err, part.hidden.taken(part.sheet()))
 		}
 		if part.rows < o.minRows {
 			return nil, tooFewRows(part, o.minRows)

@@ -135,7 +135,7 @@ func (s *setup) openSheets(want settings) error {
 				s.sources[n-1].places.Own = results.ownColumns()
 			}
 		}
-		if err := addProblems(&found, err); err != nil {
+		if err := found.Collect(err); err != nil {
 			return err
 		}
 	}

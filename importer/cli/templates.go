@@ -12,6 +12,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -59,7 +60,7 @@ func apiFlag(usual string) cli.Flag {
 func apiOf(c *cli.Context) (string, error) {
 	api := c.String("api")
 	if c.IsSet("api") && api != string(apiclient.V1) && api != string(apiclient.V2) {
-		return "", problem.New("usage", "--api takes v1 or v2, not “%s”", oneLine(api)).Hinted("leave it out to have what fits the environment")
+		return "", problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have what fits the environment")
 	}
 	return api, nil
 }
@@ -114,7 +115,7 @@ func (p *program) askTemplates(ctx context.Context, where place, api string) (*a
 	if a.service, err = a.readTemplates(ctx); err != nil {
 		return a, err
 	}
-	sayProblems(p.Err, a.warnings)
+	console.PrintProblems(p.Err, a.warnings)
 	return a, nil
 }
 
@@ -156,15 +157,15 @@ func (p *program) showTemplates(a *asked, xlsx string, asJSON bool) error {
 			Templates   []toldTemplate `json:"templates"`
 		}{a.env.Name, a.api, told})
 	case xlsx != "":
-		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", oneLine(xlsx), len(told), a.env.Name, a.api)
+		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(told), a.env.Name, a.api)
 		return nil
 	}
 	fmt.Fprintf(p.Out, "Activity templates of the environment “%s” (%s): %d\n", a.env.Name, a.api, len(told))
 	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	for _, t := range told {
-		fmt.Fprintf(table, "\n%s\t\t%s\n", oneLine(t.Name), oneLine(t.ID))
+		fmt.Fprintf(table, "\n%s\t\t%s\n", problem.OneLine(t.Name), problem.OneLine(t.ID))
 		for _, at := range t.Attributes {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", oneLine(at.Name), at.Type, oneLine(at.ID))
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", problem.OneLine(at.Name), at.Type, problem.OneLine(at.ID))
 		}
 	}
 	return table.Flush()

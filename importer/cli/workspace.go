@@ -103,7 +103,7 @@ func (in *input) copyInto(src io.ReadSeeker, folder string) error {
 	if _, isProblem := errors.AsType[problem.Problem](err); isProblem {
 		return err
 	}
-	return problem.At(problem.Where{File: folder}, "state-folder", "the folder cannot be made: %v", innermost(err)).
+	return problem.At(problem.Where{File: folder}, "state-folder", "the folder cannot be made: %v", problem.Cause(err)).
 		Hinted("name a state folder that this user may write to with --state")
 }
 

@@ -8,6 +8,7 @@ package problem
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,6 +141,31 @@ func (l List) Err() error {
 		return nil
 	}
 	return l
+}
+
+// Collect appends the problems that err consists of and returns nil; an error
+// that is not a Problem or a List, possibly wrapped, is returned unchanged.
+func (l *List) Collect(err error) error {
+	var list List
+	var p Problem
+	switch {
+	case errors.As(err, &list):
+		*l = append(*l, list...)
+	case errors.As(err, &p):
+		*l = append(*l, p)
+	default:
+		return err
+	}
+	return nil
+}
+
+// Cause returns the innermost error that err wraps: the reason without the paths
+// that the wrappers repeat.
+func Cause(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err
 }
 
 // Sort orders by table, file, line, column, sheet, row, cell and message, so that the
