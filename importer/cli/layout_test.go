@@ -26,7 +26,7 @@ var arrows = map[string][]string{
 	"importer":              {"mapping", "apiclient", "importer/ledger", "importer/result", "importer/safefile"},
 	"importer/result":       {},
 	"importer/safefile":     {},
-	"importer/ledger":       {"importer/safefile"},
+	"importer/ledger":       {"importer/result", "importer/safefile"},
 	"apiclient/apitest":     {},
 	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
 		"importer", "importer/cli/console", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
