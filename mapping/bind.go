@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"claimsheet/mapping/problem"
@@ -195,14 +196,14 @@ func (b *Binding) RowName(row Row) string {
 	case b.tables != nil:
 		return at.String()
 	case at.Copy.Sheet != "":
-		return at.Copy.Place + " (source row " + itoa(at.Copy.Row) + ")"
+		return at.Copy.Place + " (source row " + strconv.Itoa(at.Copy.Row) + ")"
 	}
-	return itoa(row.Number())
+	return strconv.Itoa(row.Number())
 }
 
 // header is what a column is called in the sheet of a row.
 func (b *Binding) header(column int, row Row) string {
-	return b.table(row.Table()).sheet.header(column)
+	return b.table(row.Table()).sheet.ColumnLabel(column)
 }
 
 // Mapping is the mapping as written.

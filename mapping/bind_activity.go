@@ -85,7 +85,7 @@ func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar
 		v.columns, v.names = placeColumns(v.text, v.places)
 	}
 	if len(v.columns) == 0 {
-		v.constant = &Value{StringValue, v.text.fill(func(string) string { return "" })}
+		v.constant = &Value{Field: StringValue, Literal: v.text.fill(func(string) string { return "" })}
 	}
 
 	identifier := rule.Workflow.TemplateIdentifier.Text

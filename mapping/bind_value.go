@@ -56,7 +56,7 @@ func (v *boundValue) read(sheet *Sheet, r Record, texts []string) (item, *proble
 		value, refusal = v.conv.Convert(cell)
 	}
 	if refusal != nil {
-		p := refusal.at(sheet.At(at, r.Row), sheet.header(at), r.Cell(at))
+		p := refusal.at(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
 		return item{source: src, refused: true}, &p
 	}
 	return item{value: value, source: src, number: v.number(cell)}, nil

@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"fmt"
 	"strings"
 
 	"claimsheet/mapping/problem"
@@ -53,7 +52,7 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	case 1:
 		return found[0], nil
 	case 0:
-		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.inWords(), name)
+		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name)
 		p.Hint = strings.Replace(problem.Suggestion(name, x.headers()), "expected one of ", "its columns are ", 1)
 		return -1, &p
 	}
@@ -88,20 +87,4 @@ func (x *columnIndex) reserved() problem.List {
 		}
 	}
 	return list
-}
-
-// inWords is the sheet's name in a message.
-func (s Sheet) inWords() string {
-	if s.Book != "" {
-		return "[" + s.Book + "]" + s.Name
-	}
-	return s.Name
-}
-
-// header names a column for messages.
-func (s Sheet) header(column int) string {
-	if column < len(s.Header) && squeeze(s.Header[column]) != "" {
-		return squeeze(s.Header[column])
-	}
-	return fmt.Sprintf("column %s", ColumnName(column))
 }

@@ -77,7 +77,7 @@ func IsNoLead(p problem.Problem) bool { return p.Code == totalsCode || p.Code ==
 func (r *reader) notLead() {
 	if c, ok := totalsCell(r.record); ok {
 		hint := "delete the row"
-		header, word := r.b.sheet.header(c), strings.ToLower(trimVisible(r.record.Cell(c).Raw))
+		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(trimVisible(r.record.Cell(c).Raw))
 		if c < len(r.b.sheet.Header) && foldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
 			hint += `, or let the mapping leave it out: sheet: {when: 'lower(col("` + header + `")) != "` + word + `"'}`
 		}

@@ -156,7 +156,7 @@ func (r *reader) room(n int) []string {
 func (r *reader) refuse(column int, refusal Refusal) {
 	sheet := &r.b.sheet
 	r.lead.Problems = append(r.lead.Problems,
-		refusal.at(sheet.At(column, r.record.Row), sheet.header(column), r.record.Cell(column)))
+		refusal.at(sheet.At(column, r.record.Row), sheet.ColumnLabel(column), r.record.Cell(column)))
 }
 
 // holds evaluates a condition; one that fails counts as true, for the row is

@@ -39,18 +39,6 @@ const (
 // document's order.
 var AttributeTypes = []Type{Text, TextArea, DropDown, Checkbox, Date, DateTime, Numeric, Currency}
 
-// ValueField names the field of an attribute that carries a value (service
-// document, "Activity attribute template").
-type ValueField string
-
-// The value fields.
-const (
-	StringValue   ValueField = "stringValue"
-	BoolValue     ValueField = "boolValue"
-	DateTimeValue ValueField = "dateTimeValue"
-	DoubleValue   ValueField = "doubleValue"
-)
-
 // Field is the value field that a data type uses.
 func (t Type) Field() ValueField {
 	switch t {

@@ -59,10 +59,10 @@ func (b *binder) noteUntyped(template string, attr *AttributeRule) int {
 		refuse(rule.optionsAt(), "it has an option of another type than Text", t)
 	}
 	if rule.hasConstant && rule.constantKind != TextCell {
-		refuse(rule.Constant.At, "its constant is "+rule.constantKind.inWords()+", which would be sent as Text", rule.constantKind.likelyType(Cell{}))
+		refuse(rule.Constant.At, "its constant is "+kindInWords(rule.constantKind)+", which would be sent as Text", likelyType(rule.constantKind, Cell{}))
 	}
 	if rule.Default != nil && rule.defaultKind != TextCell {
-		refuse(rule.Default.At, "its default is "+rule.defaultKind.inWords()+", which would be sent as Text", rule.defaultKind.likelyType(Cell{}))
+		refuse(rule.Default.At, "its default is "+kindInWords(rule.defaultKind)+", which would be sent as Text", likelyType(rule.defaultKind, Cell{}))
 	}
 	return len(b.untyped)
 }
@@ -83,9 +83,9 @@ func (v *ValueRule) likelyType() Type {
 }
 
 // isTyped reports that a file says more of a cell than that it is a text.
-func (k CellKind) isTyped() bool { return k == Number || k == DateCell || k == Bool }
+func isTyped(k CellKind) bool { return k == Number || k == DateCell || k == Bool }
 
-func (k CellKind) inWords() string {
+func kindInWords(k CellKind) string {
 	switch k {
 	case Number:
 		return "a number"
@@ -99,7 +99,7 @@ func (k CellKind) inWords() string {
 
 // likelyType is the type to propose for a cell, or for a constant where there is
 // none.
-func (k CellKind) likelyType(c Cell) Type {
+func likelyType(k CellKind, c Cell) Type {
 	switch k {
 	case Number:
 		if strings.ContainsAny(c.Format, "$£€¥") {

@@ -37,8 +37,8 @@ func (r *reader) noteTyped(v *boundValue) {
 func (v *boundValue) typedCell(r Record) (TypedCell, bool) {
 	for _, c := range v.columns {
 		switch cell := r.Cell(c); {
-		case cell.Kind.isTyped():
-			return TypedCell{column: c, kind: cell.Kind, likely: cell.Kind.likelyType(cell)}, true
+		case isTyped(cell.Kind):
+			return TypedCell{column: c, kind: cell.Kind, likely: likelyType(cell.Kind, cell)}, true
 		case v.expr == nil && v.text == nil && !cell.IsEmpty():
 			return TypedCell{}, false
 		}
@@ -47,7 +47,7 @@ func (v *boundValue) typedCell(r Record) (TypedCell, bool) {
 		return TypedCell{}, false
 	}
 	kind, ok := v.expr.typed(r)
-	return TypedCell{kind: kind, likely: kind.likelyType(Cell{}), made: true}, ok
+	return TypedCell{kind: kind, likely: likelyType(kind, Cell{}), made: true}, ok
 }
 
 // typed reports whether the expression gives something else than a text for a
@@ -117,7 +117,7 @@ func (b *Binding) CheckTypes(cells TypedCells) (wrong, warnings problem.List) {
 		}
 		wrong = append(wrong, problem.At(u.At, "untyped",
 			"neither the service nor the mapping says the type of “%s” of “%s”, and %s%s%s, which would be sent as Text",
-			u.Attribute, u.Template, what, c.first.kind.inWords(), more).
+			u.Attribute, u.Template, what, kindInWords(c.first.kind), more).
 			Hinted("say what it is: %s%s", u.yaml(c.first.likely), textInstead))
 	}
 	return wrong, warnings
