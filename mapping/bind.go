@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // The key spaces of clients that are told apart by what a look-up asks for.
@@ -118,7 +119,7 @@ func BindAll(m *Mapping, sheets []Sheet, service *Service, runDate string) (*Bin
 
 // binder collects what Bind finds.
 type binder struct {
-	parser
+	checker
 	mapping    *Mapping
 	sheet      *Sheet
 	service    *Service
@@ -134,7 +135,7 @@ type binder struct {
 // names that belong to it are not checked; the Binding then serves only to
 // have been made. It is nil when there are problems.
 func Bind(m *Mapping, sheet *Sheet, service *Service, runDate string) (*Binding, problem.List) {
-	b := &binder{parser: parser{file: m.File}, mapping: m, sheet: sheet, service: service,
+	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
 		runDate: runDate, keyColumns: map[int]bool{}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
@@ -210,7 +211,7 @@ func (b *Binding) Mapping() *Mapping { return b.mapping }
 // noteKeys notes which columns are part of a key: wherever they are used, rows
 // agree on them ignoring case.
 func (b *binder) noteKeys() {
-	note := func(key []Word, aliases map[string]Word) {
+	note := func(key []yamltree.Scalar, aliases map[string]yamltree.Scalar) {
 		for _, c := range b.columns(key, aliases) {
 			b.keyColumns[c] = true
 		}

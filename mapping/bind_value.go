@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // boundValue is a ValueRule with its columns found and its type settled.
@@ -133,7 +134,7 @@ func fillText(t templateText, columns []int, places map[string]int, r Record) (C
 // value binds a rule. aliases are the columns of a claims entry; nil for none.
 // A type of "" is one that is not known here: the options are checked as far as
 // they go together, and the value serves only to have been bound.
-func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[string]Word) boundValue {
+func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[string]yamltree.Scalar) boundValue {
 	known := typ != ""
 	if !known {
 		typ = rule.likelyType()
@@ -159,7 +160,7 @@ func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[stri
 	case len(rule.FirstOf) > 0:
 		v.columns, v.names = b.columns(rule.FirstOf, aliases), foldHeaders(texts(rule.FirstOf)...)
 	case rule.Column.Text != "":
-		v.columns, v.names = b.columns([]Word{rule.Column}, aliases), foldHeaders(rule.Column.Text)
+		v.columns, v.names = b.columns([]yamltree.Scalar{rule.Column}, aliases), foldHeaders(rule.Column.Text)
 	}
 	if rule.Default != nil {
 		v.fallback = b.constant(label, *rule.Default, v.conv)
@@ -181,8 +182,8 @@ func placeColumns(t templateText, places map[string]int) (columns []int, names [
 }
 
 // optionsAt is the place to show for an option that makes no sense.
-func (v *ValueRule) optionsAt() Place {
-	for _, w := range []Word{v.Format, v.Region, v.Output, v.Type} { // the lists have no place of their own
+func (v *ValueRule) optionsAt() yamltree.Place {
+	for _, w := range []yamltree.Scalar{v.Format, v.Region, v.Output, v.Type} { // the lists have no place of their own
 		if w.Text != "" {
 			return w.At
 		}
@@ -214,7 +215,7 @@ func (b *binder) conversion(rule *ValueRule, typ Type) Conversion {
 
 // constant converts a constant of the mapping: numbers with a decimal point,
 // dates in ISO 8601, whatever the sheet's own habits are.
-func (b *binder) constant(label string, w Word, conv Conversion) *Value {
+func (b *binder) constant(label string, w yamltree.Scalar, conv Conversion) *Value {
 	conv.Numbers, conv.Values, conv.Else = Numbers{Decimal: "."}, nil, nil
 	if conv.Type == Date || conv.Type == DateTime {
 		conv.Format = ""
@@ -233,7 +234,7 @@ func (b *binder) constant(label string, w Word, conv Conversion) *Value {
 }
 
 // columns finds columns by name, noting those that are not there.
-func (b *binder) columns(names []Word, aliases map[string]Word) []int {
+func (b *binder) columns(names []yamltree.Scalar, aliases map[string]yamltree.Scalar) []int {
 	var found []int
 	for _, w := range names {
 		if i, ok := b.column(w, aliases); ok {
@@ -243,7 +244,7 @@ func (b *binder) columns(names []Word, aliases map[string]Word) []int {
 	return found
 }
 
-func (b *binder) column(w Word, aliases map[string]Word) (int, bool) {
+func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (int, bool) {
 	if alias, ok := aliases[w.Text]; ok {
 		w = alias
 	}
@@ -260,7 +261,7 @@ func (b *binder) column(w Word, aliases map[string]Word) (int, bool) {
 }
 
 // text parses a text with places and finds their columns.
-func (b *binder) text(w Word, aliases map[string]Word) (templateText, map[string]int) {
+func (b *binder) text(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (templateText, map[string]int) {
 	t, err := parseTemplateText(w.Text)
 	if err != nil {
 		return nil, nil // reported by Parse
@@ -269,10 +270,10 @@ func (b *binder) text(w Word, aliases map[string]Word) (templateText, map[string
 }
 
 // places are the columns that a text's places name.
-func (b *binder) places(t templateText, at Place, aliases map[string]Word) map[string]int {
+func (b *binder) places(t templateText, at yamltree.Place, aliases map[string]yamltree.Scalar) map[string]int {
 	places := map[string]int{}
 	for _, name := range t.names() {
-		if i, ok := b.column(Word{name, at}, aliases); ok {
+		if i, ok := b.column(yamltree.Scalar{Text: name, At: at}, aliases); ok {
 			places[name] = i
 		}
 	}

@@ -54,7 +54,7 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 		return found[0], nil
 	case 0:
 		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.inWords(), name)
-		p.Hint = strings.Replace(nearestHint(name, x.headers()), "expected one of ", "its columns are ", 1)
+		p.Hint = strings.Replace(problem.Suggestion(name, x.headers()), "expected one of ", "its columns are ", 1)
 		return -1, &p
 	}
 	var at []string

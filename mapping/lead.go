@@ -272,7 +272,7 @@ func (r *reader) resume() int {
 		if name == "" {
 			message = "is empty; the client's next step was expected"
 		}
-		r.refuse(at.column, Refusal{"unknown-activity", message, nearestHint(name, sorted(names))})
+		r.refuse(at.column, Refusal{"unknown-activity", message, problem.Suggestion(name, sorted(names))})
 		return -1
 	}
 	return order

@@ -3,9 +3,8 @@ package mapping
 import (
 	"strings"
 
-	"go.yaml.in/yaml/v4"
-
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // Untyped is an attribute of the mapping whose data type neither the service
@@ -52,7 +51,7 @@ func (b *binder) noteUntyped(template string, attr *AttributeRule) int {
 	u := Untyped{Template: template, Attribute: attr.Name.Text, At: at, rule: &attr.Value}
 	b.untyped = append(b.untyped, u)
 	rule := &attr.Value
-	refuse := func(at Place, what string, t Type) {
+	refuse := func(at yamltree.Place, what string, t Type) {
 		b.wrongAt(at, "untyped", "neither the service nor the mapping says the type of “%s” of “%s”, and %s", u.Attribute, template, what).
 			Hint = "say what it is: " + u.yaml(t) + textInstead
 	}
@@ -81,19 +80,6 @@ func (v *ValueRule) likelyType() Type {
 		return Checkbox
 	}
 	return Text
-}
-
-// scalarKind is what YAML takes a value for; what is in quotes is a text.
-func scalarKind(n *yaml.Node) CellKind {
-	switch n.ShortTag() {
-	case "!!bool":
-		return Bool
-	case "!!int", "!!float":
-		return Number
-	case "!!timestamp":
-		return DateCell
-	}
-	return TextCell
 }
 
 // isTyped reports that a file says more of a cell than that it is a text.

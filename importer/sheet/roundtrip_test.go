@@ -222,7 +222,7 @@ func encodeCSV(t *rapid.T, text string) (sheet.Options, []byte) {
 	case 2:
 		return sheet.Options{}, inUTF16(binary.BigEndian, text)
 	case 3:
-		return sheet.Options{Encoding: sheet.Windows1252}, []byte(strings.NewReplacer("é", "\xE9", "€", "\x80").Replace(text))
+		return sheet.Options{Encoding: "windows-1252"}, []byte(strings.NewReplacer("é", "\xE9", "€", "\x80").Replace(text))
 	}
 	return sheet.Options{}, []byte(text)
 }
