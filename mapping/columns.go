@@ -3,6 +3,7 @@ package mapping
 import (
 	"strings"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -14,12 +15,12 @@ var ResultColumns = []string{"Import status", "clientId", "contactId", "claimIds
 // columnIndex finds columns by their headers: exactly, else ignoring case and
 // runs of white space.
 type columnIndex struct {
-	sheet  Sheet
+	sheet  cell.Sheet
 	exact  map[string][]int
 	folded map[string][]int
 }
 
-func indexColumns(sheet Sheet) *columnIndex {
+func indexColumns(sheet cell.Sheet) *columnIndex {
 	x := &columnIndex{sheet, map[string][]int{}, map[string][]int{}}
 	for i, header := range sheet.Header {
 		if folded := foldHeader(header); folded != "" {

@@ -1,24 +1,24 @@
-package mapping
+package cell
 
 import "strings"
 
-// CellKind is what the file says a cell holds.
-type CellKind uint8
+// Kind is what the file says a cell holds.
+type Kind uint8
 
 // The kinds of a cell.
 const (
-	Empty      CellKind = iota // nothing, or an empty string
-	TextCell                   // a string: shared, inline, rich text, or a formula's string result
-	Number                     // a number whose format is not a date's
-	DateCell                   // a number whose number format shows a date or a time
-	Bool                       // TRUE or FALSE
-	ErrorCell                  // #N/A, #REF! and the like
-	Uncomputed                 // a formula without a stored result, as in files that a program wrote
+	Empty      Kind = iota // nothing, or an empty string
+	Text                   // a string: shared, inline, rich text, or a formula's string result
+	Number                 // a number whose format is not a date's
+	Date                   // a number whose number format shows a date or a time
+	Bool                   // TRUE or FALSE
+	Error                  // #N/A, #REF! and the like
+	Uncomputed             // a formula without a stored result, as in files that a program wrote
 )
 
 // Cell is one cell as the file holds it. The zero Cell is an empty one.
 type Cell struct {
-	Kind CellKind
+	Kind Kind
 	// Raw is the stored value: a string's text; a number's literal (for a date
 	// the serial, in the sheet's date system); "1" or "0" for a Bool; the name
 	// of an error.
@@ -35,5 +35,5 @@ type Cell struct {
 // IsEmpty reports whether a reader sees nothing in the cell: a text of white
 // space is empty too.
 func (c Cell) IsEmpty() bool {
-	return c.Kind == Empty || c.Kind == TextCell && strings.TrimSpace(c.Raw) == ""
+	return c.Kind == Empty || c.Kind == Text && strings.TrimSpace(c.Raw) == ""
 }
