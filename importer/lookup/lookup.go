@@ -231,7 +231,7 @@ const maxUnanswered = 3
 // that shows that the service is away has Stop set. l.mu is held.
 func (l *Lookups) recordResult(err error) error {
 	f, failed := errors.AsType[*apiclient.Failure](err)
-	if !failed || !f.Again {
+	if !failed || f.Retry != apiclient.Now {
 		l.unanswered, l.answered = 0, l.answered || err == nil
 		return err
 	}

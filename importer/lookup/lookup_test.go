@@ -118,7 +118,7 @@ func TestServiceAway(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				s.failure, s.unlearnt = &apiclient.Failure{Again: true}, &apiclient.Failure{Again: true}
+				s.failure, s.unlearnt = &apiclient.Failure{Retry: apiclient.Now}, &apiclient.Failure{Retry: apiclient.Now}
 				for n := 1; n <= 4; n++ {
 					s.asked = nil
 					r, err := l.Find(t.Context(), plan("A", "a@example.com", ""))

@@ -69,10 +69,12 @@ func (p *Policy) Next(v apiclient.Verdict, fresh, repeatable bool) Decision {
 	switch {
 	case v.Stop || v.Effect == apiclient.Created:
 		return Decision{}
-	case v.Busy && p.exceedsMax(v.RetryAfter), v.Retry && v.RetryAfter > longestWait:
+	case asksToWait(v) && p.exceedsMax(v.RetryAfter), v.Retry == apiclient.Now && v.RetryAfter > longestWait:
 		return Decision{TooLong: true, Wait: v.RetryAfter}
-	case v.Retry:
-		return Decision{Again: v.Busy || !p.exceedsMax(0), Wait: max(wait, v.RetryAfter), Shared: v.Shared}
+	case v.Retry == apiclient.AfterPause:
+		return Decision{Again: true, Wait: max(wait, v.RetryAfter), Shared: true}
+	case v.Effect == apiclient.Refused && v.Retry == apiclient.Now:
+		return Decision{Again: !p.exceedsMax(0), Wait: max(wait, v.RetryAfter)}
 	case v.Effect == apiclient.Refused && v.Status == 404 && fresh && p.lagged < maxLagging:
 		p.lagged++
 		return Decision{Again: true, Wait: wait}
@@ -81,6 +83,12 @@ func (p *Policy) Next(v apiclient.Verdict, fresh, repeatable bool) Decision {
 		return Decision{Again: p.attempts < Attempts, Wait: wait}
 	}
 	return Decision{}
+}
+
+// asksToWait reports whether the service asks for a pause of all requests. It may
+// do so in an answer that leaves the outcome uncertain.
+func asksToWait(v apiclient.Verdict) bool {
+	return v.Retry == apiclient.AfterPause || v.Effect == apiclient.Uncertain && v.RetryAfter > 0
 }
 
 // Backoff returns the wait before the next attempt.
@@ -110,11 +118,11 @@ func GET(ctx context.Context, attempts int, first time.Duration, ask func() erro
 		}
 		wait := p.Backoff()
 		switch {
-		case f.Busy:
+		case f.Retry == apiclient.AfterPause:
 			if p.exceedsMax(f.RetryAfter) {
 				return &apiclient.Failure{Stop: true, Err: err, Reason: f.Reason + ", and " + TooLong(f.RetryAfter)}
 			}
-		case f.Again && p.attempts+1 < attempts:
+		case f.Retry == apiclient.Now && p.attempts+1 < attempts:
 			p.attempts++
 			Sleep(ctx, wait)
 		default:
