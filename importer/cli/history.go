@@ -384,7 +384,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.Owner, runs map
 			return c, err
 		}
 		run := runs[r.Run]
-		c.Rows = append(c.Rows, toldRow{r.Run, run.Started, run.Input, r.Row, r.Status, r.FailedStep, r.Error})
+		c.Rows = append(c.Rows, toldRow{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error})
 	}
 	return c, nil
 }

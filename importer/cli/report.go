@@ -13,7 +13,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
@@ -21,7 +20,7 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -144,8 +143,8 @@ func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run,
 
 // sheetReader reads the kept copy of a sheet.
 type sheetReader interface {
-	Sheet() mapping.Sheet
-	Records() iter.Seq2[mapping.Record, error]
+	Sheet() cell.Sheet
+	Records() iter.Seq2[cell.Record, error]
 }
 
 // pastRun is an earlier run with everything that its workbook shows.
@@ -217,7 +216,7 @@ func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
 	return reports.Book{
 		Sheet: tab, Records: r.reader.Records(), Own: r.own,
 		Made: r.run.Started,
-		Rows: importer.RowResults(ctx, l, r.run.ID), Steps: importer.StepResultsAsOf(ctx, l, r.run.ID, r.snapshot.Event),
+		Rows: l.Rows(ctx, r.run.ID), Steps: l.RunStepsAsOf(ctx, r.run.ID, r.snapshot.Event),
 		Problems: r.snapshot.Problems, Summary: r.summary, Facts: r.snapshot.Facts,
 		ClientIDHeader: r.snapshot.ClientIDHeader, Binding: r.snapshot.Binding, Notice: r.snapshot.Notice,
 	}

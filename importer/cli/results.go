@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
@@ -212,8 +211,8 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 		Records:  r.rowsOf(s.table),
 		Ruler:    &s.ruler,
 		Made:     run.Started,
-		Rows:     importer.RowResults(ctx, l, run.ID),
-		Steps:    importer.StepResults(ctx, l, run.ID),
+		Rows:     l.Rows(ctx, run.ID),
+		Steps:    l.RunSteps(ctx, run.ID),
 		Problems: problems,
 		Summary:  summary,
 		Facts: []reports.Fact{

@@ -14,6 +14,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -103,8 +104,8 @@ func (o runOptions) defaultOutput(path string) string {
 }
 
 // measured returns the rows of all sheets, and lets each sheetRun see its own.
-func (r *importRun) measured() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (r *importRun) measured() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for record, err := range r.session.Records() {
 			if err == nil {
 				r.sheets[record.Table].see(record)
@@ -117,7 +118,7 @@ func (r *importRun) measured() iter.Seq2[mapping.Record, error] {
 }
 
 // see takes a row.
-func (s *sheetRun) see(record mapping.Record) {
+func (s *sheetRun) see(record cell.Record) {
 	s.rows++
 	s.ruler.Measure(record)
 	if places := s.source.Places; places != nil {
@@ -130,8 +131,8 @@ func (s *sheetRun) see(record mapping.Record) {
 }
 
 // rowsOf returns the rows of one sheet, as the first pass kept them.
-func (r *importRun) rowsOf(table int) iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for record, err := range r.rows.Records() {
 			switch {
 			case err == nil && record.Table < table:
@@ -176,21 +177,21 @@ func (r *importRun) checkTargets(ctx context.Context) error {
 // layout watches the rows of a sheet for signs that its headers are in another
 // row than the mapping says.
 type layout struct {
-	sheet  mapping.Sheet
+	sheet  cell.Sheet
 	rule   mapping.SheetRule
-	first  []mapping.Record // the first rows that are not empty
-	filled []int            // by column: the row of the first cell, 0 for none
+	first  []cell.Record // the first rows that are not empty
+	filled []int         // by column: the row of the first cell, 0 for none
 }
 
-func newLayout(s mapping.Sheet, rule mapping.SheetRule) *layout {
+func newLayout(s cell.Sheet, rule mapping.SheetRule) *layout {
 	return &layout{sheet: s, rule: rule}
 }
 
 // see takes a row. It copies the cells that it keeps.
-func (l *layout) see(record mapping.Record) {
+func (l *layout) see(record cell.Record) {
 	any := false
-	for i, cell := range record.Cells {
-		if cell.IsEmpty() {
+	for i, c := range record.Cells {
+		if c.IsEmpty() {
 			continue
 		}
 		any = true
@@ -202,7 +203,7 @@ func (l *layout) see(record mapping.Record) {
 		}
 	}
 	if any && len(l.first) < mapping.SoughtRows {
-		record.Cells = append([]mapping.Cell(nil), record.Cells...)
+		record.Cells = append([]cell.Cell(nil), record.Cells...)
 		l.first = append(l.first, record)
 	}
 }
@@ -228,7 +229,7 @@ func (l *layout) verdict() (wrong, warnings problem.List) {
 		if data++; named {
 			continue
 		}
-		if bare = append(bare, mapping.ColumnName(i)); from == 0 || l.filled[i] < from {
+		if bare = append(bare, cell.ColumnName(i)); from == 0 || l.filled[i] < from {
 			from = l.filled[i]
 		}
 	}
@@ -289,7 +290,7 @@ func (h *hiddenRows) note(row int) {
 
 // warning says that hidden rows are imported: they may have been hidden because
 // nobody wants them.
-func (h *hiddenRows) warning(s mapping.Sheet) problem.List {
+func (h *hiddenRows) warning(s cell.Sheet) problem.List {
 	if h.count == 0 {
 		return nil
 	}

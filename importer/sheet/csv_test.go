@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // saveAs writes a file of a name.
@@ -44,7 +44,7 @@ func inUTF16(order binary.AppendByteOrder, text string) []byte {
 }
 
 func TestCSV(t *testing.T) {
-	cp1252 := sheet.Options{Encoding: sheet.Windows1252}
+	cp1252 := sheet.Options{Encoding: "windows-1252"}
 	semicolon := sheet.Options{Delimiter: ";"}
 	tests := []struct {
 		name, file string
@@ -113,7 +113,7 @@ func TestAs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	want := mapping.Sheet{File: "nightly/leads.csv", Name: "leads.csv", HeaderRow: 1, Header: []string{"a", "b"}}
+	want := cell.Sheet{File: "nightly/leads.csv", Name: "leads.csv", HeaderRow: 1, Header: []string{"a", "b"}}
 	if diff := cmp.Diff(want, r.Sheet()); diff != "" {
 		t.Error(diff)
 	}
@@ -140,17 +140,17 @@ func csvRefused() []refusedCSVFile {
 		{"Latin-1 undeclared", "a.csv", []byte("a,b\n1,2\nx\ty,caf\xE9\n"), sheet.Options{}, "a.csv:3:8: the byte 0xE9 is not UTF-8"},
 		{"undeclared, after the first chunk", "a.csv", []byte("a,b\n" + strings.Repeat("é,1\n", 20_000) + "\xE9,1\n"), sheet.Options{}, "a.csv:20002:1: the byte 0xE9"},
 		{"UTF-8 cut short", "a.csv", []byte("a,b\n1,\xC3"), sheet.Options{}, "a.csv:2:3: the byte 0xC3"},
-		{"undefined in Windows-1252", "a.csv", []byte("a,b\n1,\x81\n"), sheet.Options{Encoding: sheet.Windows1252}, "a.csv:2:3: the byte 0x81 is not Windows-1252"},
+		{"undefined in Windows-1252", "a.csv", []byte("a,b\n1,\x81\n"), sheet.Options{Encoding: "windows-1252"}, "a.csv:2:3: the byte 0x81 is not Windows-1252"},
 		{"half a surrogate", "a.csv", append(inUTF16(binary.LittleEndian, "a,b\n1,"), 0x00, 0xD8, 'x', 0), sheet.Options{}, "a.csv:2:3: the byte 0x00D8 is not UTF-16"},
 		{"half a character", "a.csv", append(inUTF16(binary.BigEndian, "a,b\n1,"), 0x00), sheet.Options{}, "a.csv:2:3: the byte 0x00 is not UTF-16"},
 		{"UTF-16 without a mark", "a.csv", inUTF16(binary.LittleEndian, "a,b\n1,2\n")[2:], sheet.Options{}, "a.csv:1:2: it holds a NUL"},
 		{"NUL", "a.csv", []byte("a,b\n1,2\n\n3,\x00\n"), sheet.Options{}, "a.csv:4:3: it holds a NUL"},
-		{"two delimiters", "a.csv", []byte("a,b;c\n1,2;3\n"), sheet.Options{}, "a.csv!1: the fields of the header may be parted by “,” or by “;”"},
-		{"tab or comma", "a.csv", []byte("Name, first\tSum\n"), sheet.Options{}, "a.csv!1: the fields of the header may be parted by “,” or by a tab"},
+		{"two delimiters", "a.csv", []byte("a,b;c\n1,2;3\n"), sheet.Options{}, "a.csv!1: the header can be split at “,” or at “;”"},
+		{"tab or comma", "a.csv", []byte("Name, first\tSum\n"), sheet.Options{}, "a.csv!1: the header can be split at “,” or at a tab"},
 		{"extra field", "a.csv", []byte("a,b\n1,2\n\n1,2,,4\n"), sheet.Options{}, "a.csv!D4: the row has 4 fields, and the header 2"},
-		{"quote never closed", "a.csv", []byte("a,b\n1,2\n\n3,\"4\n5,6\n7,8\n"), sheet.Options{}, "a.csv:4:1: in the row that begins here a quote is opened"},
-		{"quote not doubled", "a.csv", []byte("a,b\n1,\"x\"y\"\n"), sheet.Options{}, "a.csv:2:1: in the row that begins here a quote is opened"},
-		{"stray quote", "a.csv", []byte("a,b\n1,2\n3,5\" pipe\n"), sheet.Options{}, "a.csv:3:4: a quote stands inside a field"},
+		{"quote never closed", "a.csv", []byte("a,b\n1,2\n\n3,\"4\n5,6\n7,8\n"), sheet.Options{}, "a.csv:4:1: the row that begins here has a quote"},
+		{"quote not doubled", "a.csv", []byte("a,b\n1,\"x\"y\"\n"), sheet.Options{}, "a.csv:2:1: the row that begins here has a quote"},
+		{"stray quote", "a.csv", []byte("a,b\n1,2\n3,5\" pipe\n"), sheet.Options{}, "a.csv:3:4: a field that does not begin with a quote"},
 		{"quote over 16 MiB", "a.csv", []byte("a,b\n1,2\n3,\"" + strings.Repeat("x\n", 9<<20)), sheet.Options{}, "a.csv:3:1: the row that begins here is longer than 16 MiB"},
 		{"line of 20 MB", "a.csv", []byte("a,b\n1," + strings.Repeat("x", 20<<20)), sheet.Options{}, "a.csv:2:1: the row that begins here is longer than 16 MiB"},
 		{"long field", "a.csv", []byte("a,b\n1," + strings.Repeat("é", 32_768)), sheet.Options{}, "a.csv!B2: holds more than 32,767 characters"},
@@ -199,7 +199,7 @@ func TestCSVRefused(t *testing.T) {
 func TestCSVTellsAllRows(t *testing.T) {
 	path := saveAs(t, "a.csv", []byte("a,b\n"+strings.Repeat("1,2,3\n", 12)))
 	_, _, err := read(path, sheet.Options{As: "a.csv"})
-	if err == nil || strings.Count(err.Error(), "\n") != 10 || !strings.HasSuffix(err.Error(), "a.csv: 2 more rows are wrong like these [wrong-row]") {
+	if err == nil || strings.Count(err.Error(), "\n") != 10 || !strings.HasSuffix(err.Error(), "a.csv: 2 more rows are wrong too [wrong-row]") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -36,7 +36,7 @@ func TestGoldenCSV(t *testing.T) {
 		name, export string // the filter's options: delimiter, quote, encoding, first line
 		options      sheet.Options
 	}{
-		{"libreoffice-semicolon.csv", "59,34,1,1", sheet.Options{Encoding: sheet.Windows1252}},
+		{"libreoffice-semicolon.csv", "59,34,1,1", sheet.Options{Encoding: "windows-1252"}},
 		{"libreoffice-utf16.csv", "9,34,65535,1", sheet.Options{}},
 		{"libreoffice-utf8.csv", "44,34,76,1", sheet.Options{}},
 	}

@@ -12,7 +12,7 @@ import (
 
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -146,8 +146,8 @@ func (in *Input) Open(o sheet.Options) (*sheet.Reader, error) {
 
 // records returns the rows of a reader of the copy. Problems name the file that
 // the user gave, not the copy.
-func (in *Input) records(of table) iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (in *Input) records(of table) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for record, err := range of.Records() {
 			if p, ok := errors.AsType[problem.Problem](err); ok && p.Where.File == in.Path {
 				p.Where.File = in.Given

@@ -14,6 +14,7 @@ import (
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -209,7 +210,7 @@ func (s *Session) CheckAgreement() error {
 // Bind binds the mapping to the sheets and the service, nil when the service is
 // not known.
 func (s *Session) Bind(service *mapping.Service) error {
-	var sheets []mapping.Sheet
+	var sheets []cell.Sheet
 	for _, src := range s.Sources {
 		sheets = append(sheets, src.Sheet())
 	}

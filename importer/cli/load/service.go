@@ -9,7 +9,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/sandbox"
-	"claimsheet/importer"
+	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -114,7 +114,7 @@ func (s *Session) AskTemplates(ctx context.Context) (*mapping.Service, error) {
 func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	var templates []apiclient.Template
 	var notes []string
-	err := importer.Patiently(ctx, s.connection.AskAgain, func() (err error) {
+	err := retry.GET(ctx, retry.Attempts, s.connection.AskAgain, func() (err error) {
 		templates, notes, err = s.Client.Templates(ctx)
 		return err
 	})

@@ -9,7 +9,7 @@ import (
 
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -30,10 +30,10 @@ type Source struct {
 
 // table reads the rows of a sheet.
 type table interface {
-	Sheet() mapping.Sheet
+	Sheet() cell.Sheet
 	// Records returns the rows below the header. The cells of a record are valid
 	// until the next record.
-	Records() iter.Seq2[mapping.Record, error]
+	Records() iter.Seq2[cell.Record, error]
 	// Merged returns the merged cells that leave others empty.
 	Merged() iter.Seq[sheet.Area]
 	// Encrypted reports whether the sheet's file is encrypted.
@@ -49,7 +49,7 @@ func (src *Source) Encrypted() bool { return src.reader.Encrypted() }
 
 // Sheet describes the sheet: its header, its file and its place among the
 // session's sheets.
-func (src *Source) Sheet() mapping.Sheet {
+func (src *Source) Sheet() cell.Sheet {
 	s := src.reader.Sheet()
 	s.File, s.Book, s.Table = src.Input.Given, src.book, src.table
 	if src.Places != nil {
@@ -60,8 +60,8 @@ func (src *Source) Sheet() mapping.Sheet {
 
 // Records returns the rows of the sheet. Each range over it is a new pass; the
 // cells of a record are valid until the next record.
-func (src *Source) Records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (src *Source) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for record, err := range src.Input.records(src.reader) {
 			record.Table = src.table
 			if !yield(record, err) {
@@ -80,8 +80,8 @@ func (src *Source) AddedColumns() []int {
 }
 
 // Records returns the rows of all sheets, one sheet after the other.
-func (s *Session) Records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (s *Session) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for _, src := range s.Sources {
 			for record, err := range src.Records() {
 				if !yield(record, err) || err != nil {
@@ -179,7 +179,7 @@ const mostAreas = 5
 
 // mergedCells warns about merged cells: only the first cell of each has the value,
 // and the others, which look filled, are empty.
-func mergedCells(merged iter.Seq[sheet.Area], s mapping.Sheet) problem.List {
+func mergedCells(merged iter.Seq[sheet.Area], s cell.Sheet) problem.List {
 	var names []string
 	count, first := 0, ""
 	for area := range merged {

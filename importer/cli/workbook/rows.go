@@ -10,6 +10,7 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/reports"
 )
 
@@ -21,7 +22,7 @@ type Opener func(sheet.Options) (*sheet.Reader, error)
 // header and no cells, so every other cell keeps the address that people see.
 type Sheet struct {
 	*sheet.Reader
-	source mapping.Sheet
+	source cell.Sheet
 	added  map[int]string // what the columns hold that Claimsheet added
 }
 
@@ -47,7 +48,7 @@ func Open(open Opener, b *Binding) (*Sheet, error) {
 }
 
 // Sheet describes the source's sheet; the added columns have no header.
-func (s *Sheet) Sheet() mapping.Sheet { return s.source }
+func (s *Sheet) Sheet() cell.Sheet { return s.source }
 
 // AddedColumns returns the indexes of the columns that Claimsheet added.
 func (s *Sheet) AddedColumns() []int {
@@ -59,8 +60,8 @@ func (s *Sheet) AddedColumns() []int {
 }
 
 // Records returns the source's cells of every row.
-func (s *Sheet) Records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (s *Sheet) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for row, err := range s.Rows() {
 			if !yield(row.Record, err) {
 				return
@@ -87,11 +88,11 @@ func (s *Sheet) Rows() iter.Seq2[importer.WorkbookRow, error] {
 
 // split takes the cells that Claimsheet added out of a record. A source text
 // that was cut to fit its cell becomes an error: the imported text is lost.
-func (s *Sheet) split(record mapping.Record) importer.WorkbookRow {
+func (s *Sheet) split(record cell.Record) importer.WorkbookRow {
 	var row importer.WorkbookRow
 	for i := range record.Cells {
-		if c := &record.Cells[i]; c.Kind == mapping.TextCell && reports.IsCut(c.Raw) {
-			c.Kind = mapping.ErrorCell
+		if c := &record.Cells[i]; c.Kind == cell.Text && reports.IsCut(c.Raw) {
+			c.Kind = cell.Error
 		}
 	}
 	for i, name := range s.added {
@@ -99,7 +100,7 @@ func (s *Sheet) split(record mapping.Record) importer.WorkbookRow {
 			continue
 		}
 		text, at := strings.TrimSpace(record.Cells[i].Shown), s.source.At(i, record.Row)
-		record.Cells[i] = mapping.Cell{}
+		record.Cells[i] = cell.Cell{}
 		switch name {
 		case reports.StatusHeader:
 			row.Status, row.StatusAt = text, at
