@@ -184,7 +184,7 @@ func (e *Environment) ForClaimType(name string) (*Environment, error) {
 const inCase = " case "
 
 // Identity is the name of the service in a ledger: the base url, in one spelling
-// for all that mean the same (apiclient.Service), and under version 1 also the
+// for all that mean the same (apiclient.ServiceKey), and under version 1 also the
 // case, because a client belongs to a case there; for the sandbox it is
 // "sandbox". Neither the entry's name nor its credentials are part of it.
 func (e *Environment) Identity(version apiclient.Version) string {
@@ -192,9 +192,9 @@ func (e *Environment) Identity(version apiclient.Version) string {
 	case e.Sandbox:
 		return sandbox
 	case version == apiclient.V1:
-		return apiclient.Service(e.BaseURL) + inCase + strings.ToLower(e.CaseID)
+		return apiclient.ServiceKey(e.BaseURL) + inCase + strings.ToLower(e.CaseID)
 	}
-	return apiclient.Service(e.BaseURL)
+	return apiclient.ServiceKey(e.BaseURL)
 }
 
 // ServiceOf splits an identity into the base url, in one spelling for all that
@@ -204,7 +204,7 @@ func ServiceOf(identity string) (service, rest string) {
 	if ok {
 		rest = inCase + caseID
 	}
-	return apiclient.Service(base), rest
+	return apiclient.ServiceKey(base), rest
 }
 
 // Config makes the settings of an apiclient.Client: it reads the secrets (a

@@ -12,9 +12,11 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -218,7 +220,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	}
 	var templates []apiclient.Template
 	var notes []string
-	err := importer.Patiently(ctx, s.pace.AskAgain, func() (err error) {
+	err := retry.GET(ctx, retry.Attempts, s.pace.AskAgain, func() (err error) {
 		templates, notes, err = s.service.Templates(ctx)
 		return err
 	})
@@ -242,7 +244,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 }
 
 func (s *setup) bind(service *mapping.Service) error {
-	var sheets []mapping.Sheet
+	var sheets []cell.Sheet
 	for i, src := range s.sources {
 		sheets = append(sheets, src.sheet(i))
 	}

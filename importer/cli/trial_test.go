@@ -2,12 +2,15 @@ package cli_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -61,7 +64,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 }
 
 // clocked are the packages whose wall clock a trial build can set.
-var clocked = []string{"apiclient", "apiclient/environment", "importer", "importer/ledger", "importer/cli"}
+var clocked = []string{"apiclient", "apiclient/environment", "importer", "importer/retry", "importer/ledger", "importer/cli"}
 
 // byTrialClock has a file ask the clock that can be set.
 var byTrialClock = strings.NewReplacer("time.Now()", "trial.Now()", "time.Since(", "trial.Since(", "time.Until(", "trial.Until(")
@@ -122,8 +125,18 @@ var buildFolder string
 // builds is this package's tests with a buildFolder.
 type builds struct{ *testing.M }
 
-// Run runs the tests.
+// Run runs the tests. Most of them wait for a disk or a service: more than there
+// are processors run side by side, unless -parallel is given.
 func (b builds) Run() int {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue {
+		err := parallel.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	dir, err := os.MkdirTemp("", "claimsheet-builds-*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
