@@ -12,7 +12,9 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // Job is one run over one sheet. Fill in the fields and call Do or Forecast,
@@ -23,7 +25,7 @@ type Job struct {
 	Binding     *mapping.Binding
 	Service     *apiclient.Client
 	Ledger      *ledger.Ledger   // what is known, and where Do remembers
-	Drafts      []*Draft         // where Forecast's results go, for each sheet; Do's go into the ledger
+	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *Emergency       // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
 	Limit       int              // take the first clients only; 0 takes all
@@ -39,8 +41,8 @@ type Job struct {
 	// the wall clock.
 	Now func() time.Time
 
-	kept     map[mapping.Row]shown // of a rerun: what rows go on showing
-	knows    bool                  // Forecast: the ledger knows some step of the environment
+	kept     map[cell.Row]shown // of a rerun: what rows go on showing
+	knows    bool               // Forecast: the ledger knows some step of the environment
 	meetings *acquaintances
 	cancel   context.CancelCauseFunc
 	guard    guard

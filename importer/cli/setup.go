@@ -14,7 +14,9 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -23,10 +25,10 @@ import (
 type setup struct {
 	mapping  *mapping.Mapping
 	env      *environment.Environment
-	scope    string         // the environment as the ledger knows it
-	state    string         // the state folder of this environment
-	sources  []*source      // the sheets of the run, in order
-	rows     *importer.Kept // of all sources; set by a run
+	scope    string      // the environment as the ledger knows it
+	state    string      // the state folder of this environment
+	sources  []*source   // the sheets of the run, in order
+	rows     *spool.Rows // of all sources; set by a run
 	service  *apiclient.Client
 	binding  *mapping.Binding
 	warnings []problem.Problem
@@ -242,7 +244,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 }
 
 func (s *setup) bind(service *mapping.Service) error {
-	var sheets []mapping.Sheet
+	var sheets []cell.Sheet
 	for i, src := range s.sources {
 		sheets = append(sheets, src.sheet(i))
 	}

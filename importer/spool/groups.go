@@ -5,7 +5,7 @@ import (
 	"iter"
 	"sync"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // Groups says which records belong together: the rows of one client. It holds
@@ -31,18 +31,18 @@ func (g *Groups) Add(number int) {
 // Batch is some records that are worked on together. They are copies in memory
 // that Release gives back for the next batch.
 type Batch struct {
-	Records []mapping.Record
+	Records []cell.Record
 	// Groups divides the records of Grouped, from the first to the last;
 	// Batches leaves it empty.
 	Groups []Group
-	cells  []mapping.Cell
+	cells  []cell.Cell
 }
 
 // Group is the records of one group, in the order of the sheets, or a single
 // record that belongs to none and has the number 0.
 type Group struct {
 	Number  int
-	Records []mapping.Record
+	Records []cell.Record
 }
 
 const (
@@ -62,10 +62,10 @@ func (b *Batch) Release() {
 }
 
 // add copies a record.
-func (b *Batch) add(record mapping.Record) {
+func (b *Batch) add(record cell.Record) {
 	from, n := len(b.cells), len(record.Cells)
 	if cap(b.cells)-from < n { // the records before stay in the old memory
-		b.cells, from = make([]mapping.Cell, 0, max(n, min(batchRows*n, batchCells))), 0
+		b.cells, from = make([]cell.Cell, 0, max(n, min(batchRows*n, batchCells))), 0
 	}
 	b.cells = append(b.cells, record.Cells...)
 	record.Cells = b.cells[from : from+n : from+n]

@@ -19,7 +19,7 @@ import (
 	"iter"
 	"slices"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // Rows holds the records of a run's sheets. The first complete pass reads the
@@ -29,7 +29,7 @@ import (
 // The first pass must have ended before another begins; later ones may run side
 // by side. The cells of a record are valid until the pass yields the next one.
 type Rows struct {
-	source   iter.Seq2[mapping.Record, error]
+	source   iter.Seq2[cell.Record, error]
 	file     *spoolFile
 	complete bool // a pass has reached the end of the sheets
 	formats  []string
@@ -39,7 +39,7 @@ type Rows struct {
 
 // NewRows returns the rows of source, with an empty file in folder. It does not
 // read them yet. Call Close at the end of the run.
-func NewRows(folder string, source iter.Seq2[mapping.Record, error]) (*Rows, error) {
+func NewRows(folder string, source iter.Seq2[cell.Record, error]) (*Rows, error) {
 	file, err := newSpoolFile(folder)
 	if err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func (r *Rows) Close() error { return r.file.close() }
 
 // Records makes a pass: it yields the records in the order of the sheets. An
 // error ends the pass, and the next one reads the sheets again.
-func (r *Rows) Records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (r *Rows) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for placed, err := range r.placed() {
 			if !yield(placed.record, err) || err != nil {
 				return
@@ -65,7 +65,7 @@ func (r *Rows) Records() iter.Seq2[mapping.Record, error] {
 // placedRecord is a record and its place in the file.
 type placedRecord struct {
 	at     int64
-	record mapping.Record
+	record cell.Record
 }
 
 func (r *Rows) placed() iter.Seq2[placedRecord, error] {
@@ -116,11 +116,11 @@ const (
 	shownAsRaw = 0x10 // Shown equals Raw and is not written
 	withFormat = 0x20
 
-	emptyCell = byte(mapping.Empty) | shownAsRaw // nothing follows it
+	emptyCell = byte(cell.Empty) | shownAsRaw // nothing follows it
 )
 
 // encode returns the entry of a record, valid until the next call.
-func (r *Rows) encode(record mapping.Record) []byte {
+func (r *Rows) encode(record cell.Record) []byte {
 	b := binary.AppendUvarint(r.entry[:0], uint64(record.Table))
 	b = binary.AppendUvarint(b, uint64(record.Row))
 	b = binary.AppendUvarint(b, uint64(record.Source))
@@ -143,7 +143,7 @@ func (r *Rows) encode(record mapping.Record) []byte {
 	return b
 }
 
-func (r *Rows) encodeCell(b []byte, c *mapping.Cell) []byte {
+func (r *Rows) encodeCell(b []byte, c *cell.Cell) []byte {
 	marks := byte(c.Kind)
 	if c.Shown == c.Raw {
 		marks |= shownAsRaw
@@ -180,7 +180,7 @@ func (r *Rows) format(code string) int {
 type recordReader struct {
 	rows  *Rows
 	file  *fileReader
-	cells []mapping.Cell
+	cells []cell.Cell
 	spans []span
 }
 
@@ -193,7 +193,7 @@ func (r *Rows) reader(ahead int) *recordReader {
 }
 
 // each calls do with the records at some places, each valid during the call.
-func (r *recordReader) each(places []int64, do func(mapping.Record)) error {
+func (r *recordReader) each(places []int64, do func(cell.Record)) error {
 	for _, at := range places {
 		if err := r.file.seek(at); err != nil {
 			return err
@@ -210,24 +210,24 @@ func (r *recordReader) each(places []int64, do func(mapping.Record)) error {
 var errDamagedRow = errors.New("a row that was kept while the sheet was read cannot be read back")
 
 // next reads a record, whose cells are valid until the next call.
-func (r *recordReader) next() (mapping.Record, error) {
+func (r *recordReader) next() (cell.Record, error) {
 	entry, err := r.file.next()
 	if err != nil {
-		return mapping.Record{}, err
+		return cell.Record{}, err
 	}
 	d := decoder{rest: entry}
-	record := mapping.Record{Table: d.number(), Row: d.number(), Source: d.number()}
+	record := cell.Record{Table: d.number(), Row: d.number(), Source: d.number()}
 	n := d.number()
 	record.Hidden = n&1 == 1
 	r.cells = slices.Grow(r.cells[:0], n>>1)[:n>>1]
 	r.spans = slices.Grow(r.spans[:0], n>>1)[:n>>1]
 	end := 0
 	for i := range r.cells {
-		r.cells[i] = mapping.Cell{}
+		r.cells[i] = cell.Cell{}
 		end = r.cellHead(&d, i, end)
 	}
 	if d.failed || end != len(d.rest) {
-		return mapping.Record{}, errDamagedRow
+		return cell.Record{}, errDamagedRow
 	}
 	text, from := string(d.rest), 0
 	for i, s := range r.spans {
@@ -246,7 +246,7 @@ func (r *recordReader) next() (mapping.Record, error) {
 func (r *recordReader) cellHead(d *decoder, i, end int) int {
 	marks := d.byte()
 	c := &r.cells[i]
-	c.Kind = mapping.CellKind(marks & kindBits)
+	c.Kind = cell.Kind(marks & kindBits)
 	if marks == emptyCell {
 		r.spans[i] = span{end, -1}
 		return end
