@@ -1,4 +1,4 @@
-package importer
+package retry_test
 
 import (
 	"errors"
@@ -7,19 +7,20 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/retry"
 )
 
 // TestRetryPolicy holds each kind of verdict to how often a step is sent in all,
 // to how long the waits are, and to whether the run ends.
 func TestRetryPolicy(t *testing.T) {
 	busy := func(wait time.Duration) apiclient.Verdict {
-		return apiclient.Verdict{Effect: apiclient.Refused, Status: 429, Retry: true, Busy: true, Shared: true, RetryAfter: wait}
+		return apiclient.Verdict{Effect: apiclient.Refused, Status: 429, Retry: apiclient.AfterPause, RetryAfter: wait}
 	}
 	for name, c := range map[string]struct {
 		verdict           apiclient.Verdict
 		fresh, repeatable bool
 		sent              int // at most 20
-		tooFar            bool
+		tooLong           bool
 	}{
 		"created":                      {apiclient.Verdict{Effect: apiclient.Created, Status: 201}, true, true, 1, false},
 		"refused":                      {apiclient.Verdict{Effect: apiclient.Refused, Status: 422}, true, true, 1, false},
@@ -32,24 +33,24 @@ func TestRetryPolicy(t *testing.T) {
 		"asked to wait a second":       {busy(time.Second), false, false, 20, false},
 		"asked to wait a quarter":      {busy(14 * time.Minute), false, false, 2, true},
 		"asked to wait for an hour":    {busy(time.Hour), false, false, 1, true},
-		"retry without being asked to": {apiclient.Verdict{Effect: apiclient.Refused, Status: 409, Retry: true}, false, false, 20, false},
+		"retry without being asked to": {apiclient.Verdict{Effect: apiclient.Refused, Status: 409, Retry: apiclient.Now}, false, false, 20, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPatience(0)
-				var next rest
+				p := retry.NewPolicy(0)
+				var next retry.Decision
 				sent := 1
 				for ; sent < 20; sent++ {
-					if next = p.after(c.verdict, c.fresh, c.repeatable); !next.again {
+					if next = p.Next(c.verdict, c.fresh, c.repeatable); !next.Again {
 						break
 					}
-					if next.wait > time.Minute && next.wait != c.verdict.RetryAfter || next.wait < c.verdict.RetryAfter {
-						t.Errorf("a wait of %v", next.wait)
+					if next.Wait > time.Minute && next.Wait != c.verdict.RetryAfter || next.Wait < c.verdict.RetryAfter {
+						t.Errorf("a wait of %v", next.Wait)
 					}
-					time.Sleep(next.wait)
+					time.Sleep(next.Wait)
 				}
-				if sent != c.sent || next.tooFar != c.tooFar {
-					t.Errorf("sent %d times, too far %v; want %d, %v", sent, next.tooFar, c.sent, c.tooFar)
+				if sent != c.sent || next.TooLong != c.tooLong {
+					t.Errorf("sent %d times, too far %v; want %d, %v", sent, next.TooLong, c.sent, c.tooLong)
 				}
 			})
 		})
@@ -68,14 +69,14 @@ func TestRetriedGET(t *testing.T) {
 		"an answer":      {nil, 1, false},
 		"another error":  {other, 1, false},
 		"a failure":      {&apiclient.Failure{}, 1, false},
-		"one that may":   {&apiclient.Failure{Again: true}, 5, false},
-		"busy":           {&apiclient.Failure{Busy: true, RetryAfter: 5 * time.Minute}, 4, true},
-		"busy for hours": {&apiclient.Failure{Busy: true, RetryAfter: time.Hour}, 1, true},
+		"one that may":   {&apiclient.Failure{Retry: apiclient.Now}, 5, false},
+		"busy":           {&apiclient.Failure{Retry: apiclient.AfterPause, RetryAfter: 5 * time.Minute}, 4, true},
+		"busy for hours": {&apiclient.Failure{Retry: apiclient.AfterPause, RetryAfter: time.Hour}, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
-				err := Patiently(t.Context(), 0, func() error {
+				err := retry.GET(t.Context(), retry.Attempts, 0, func() error {
 					asked++
 					if f := new(apiclient.Failure); errors.As(c.err, &f) {
 						time.Sleep(f.RetryAfter) // the client holds its requests back
