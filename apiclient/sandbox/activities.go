@@ -1,9 +1,14 @@
 package sandbox
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -143,4 +148,131 @@ func (ref *reference) readActivity(body object, d dialect) (Activity, error) {
 	}
 	act.Attributes, err = ref.readAttributes(body, d, t, act.Status)
 	return act, err
+}
+
+// readAttributes reads an activity's attributes: none on an Open one, at least
+// one on a completed one, each at most once.
+func (ref *reference) readAttributes(body object, d dialect, t template, status string) ([]Attribute, error) {
+	if status == "Open" {
+		if body.has("attributes") {
+			return nil, bad("attributes-on-open", "attributes", "the activity is Open and has attributes: expected none, with the field left out")
+		}
+		return nil, nil
+	}
+	if !body.has("attributes") {
+		return nil, bad("no-attributes", "attributes", "the activity is %s and has no attributes: expected at least one", status)
+	}
+	elements, err := body.elements("attributes")
+	if err != nil {
+		return nil, err
+	}
+	if len(elements) == 0 {
+		return nil, bad("no-attributes", "attributes", "the activity is %s and has no attributes: expected at least one", status)
+	}
+	list := make([]Attribute, 0, len(elements))
+	first := map[string]int{}
+	for i, raw := range elements {
+		at := fmt.Sprintf("attributes[%d]", i)
+		if k := kindOf(raw); k != "object" {
+			return nil, bad("wrong-kind", at, "%s is %s: expected an object", at, a(k))
+		}
+		o, err := parseObject(raw, at)
+		if err != nil {
+			return nil, err
+		}
+		attr, err := ref.readAttribute(o, d, t)
+		if err != nil {
+			return nil, err
+		}
+		if n, twice := first[attr.TemplateID]; twice {
+			return nil, bad("duplicate-attribute", o.at(d.attributeTemplate), "attribute %q is there twice, as attributes[%d] already: expected once", attr.Name, n)
+		}
+		first[attr.TemplateID] = i
+		list = append(list, attr)
+	}
+	return list, nil
+}
+
+// readAttribute reads one attribute of an activity of template t.
+func (ref *reference) readAttribute(o object, d dialect, t template) (Attribute, error) {
+	other := dialect2
+	if d.workflow {
+		other = dialect1
+	}
+	if err := o.only(d.attributeFields(), []string{other.attributeTemplate}); err != nil {
+		return Attribute{}, err
+	}
+	id, err := o.uuid(d.attributeTemplate)
+	if err != nil {
+		return Attribute{}, err
+	}
+	at, ok := t.attribute(id)
+	if !ok {
+		return Attribute{}, bad("unknown-attribute", o.at(d.attributeTemplate), "activity template %q has no attribute template %s: expected one of its %d, as GET activity-templates answers them", t.Name, id, len(t.Attributes))
+	}
+	field, value, err := at.readValue(o)
+	if err != nil {
+		return Attribute{}, err
+	}
+	return Attribute{TemplateID: id, Name: at.Name, Field: field, Value: value}, nil
+}
+
+// readValue reads the one value field of an attribute, which its data type
+// chooses.
+func (t attributeTemplate) readValue(o object) (string, json.RawMessage, error) {
+	var given []string
+	kind := ""
+	for _, f := range valueFields {
+		if o.has(f.name) {
+			given = append(given, f.name)
+			kind = f.kind
+		}
+	}
+	wanted, told := fieldOf(t.DataType)
+	if !told {
+		wanted = "stringValue, boolValue, dateTimeValue or doubleValue"
+	}
+	switch {
+	case len(given) == 0:
+		return "", nil, bad("no-value", o.path, "attribute %q has no value: expected %s", t.Name, wanted)
+	case len(given) > 1:
+		return "", nil, bad("several-values", o.at(given[1]), "attribute %q has %s: expected %s only", t.Name, strings.Join(given, " and "), wanted)
+	case told && given[0] != wanted:
+		return "", nil, bad("wrong-value-field", o.at(given[0]), "attribute %q is a %s and has a %s: expected %s", t.Name, t.DataType, given[0], wanted)
+	}
+	value, err := o.value(given[0], kind)
+	if err != nil {
+		return "", nil, err
+	}
+	return given[0], value, t.checkValue(value, o.at(given[0]), given[0])
+}
+
+// checkValue looks into the two fields whose JSON kind does not say enough.
+func (t attributeTemplate) checkValue(value json.RawMessage, at, field string) error {
+	switch field {
+	case "dateTimeValue":
+		return t.checkDateTime(unquote(value), at)
+	case "doubleValue":
+		if _, err := strconv.ParseFloat(string(value), 64); err != nil {
+			return bad("bad-number", at, "the number of attribute %q does not fit a double", t.Name)
+		}
+	}
+	return nil
+}
+
+// dateTime is the spelling of a date-time in UTC; time.Parse takes others too,
+// such as an hour of one digit.
+var dateTime = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$`)
+
+// checkDateTime wants an ISO 8601 date-time in UTC with Z, at midnight for a
+// Date. The value is not repeated: it may be a date of birth.
+func (t attributeTemplate) checkDateTime(s, at string) error {
+	moment, err := time.Parse(time.RFC3339, s)
+	if err != nil || !dateTime.MatchString(s) {
+		return bad("bad-date-time", at, "the value of attribute %q is not a date-time in UTC: expected ISO 8601 such as 2026-03-01T00:00:00Z", t.Name)
+	}
+	if t.DataType == "Date" && !moment.Equal(moment.Truncate(24*time.Hour)) {
+		return bad("date-with-time", at, "attribute %q is a Date and its value has a time of day: expected T00:00:00Z", t.Name)
+	}
+	return nil
 }

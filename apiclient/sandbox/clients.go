@@ -2,8 +2,13 @@ package sandbox
 
 import (
 	"bytes"
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/google/uuid"
 )
@@ -106,4 +111,188 @@ func flag(r *http.Request, name string) (bool, error) {
 		return false, nil
 	}
 	return false, bad("bad-parameter", name, "query parameter %s is neither true nor false, which was expected", name)
+}
+
+func (s *Service) findClientByEmail(r *http.Request) (answer, error) {
+	return s.findClient(r, "email", foldEmail(r.PathValue("email")))
+}
+
+func (s *Service) findClientByPhone(r *http.Request) (answer, error) {
+	return s.findClient(r, "phone", foldPhone(r.PathValue("phone")))
+}
+
+func (s *Service) findContactByEmail(r *http.Request) (answer, error) {
+	return s.find(lookup{"v2", "", "email", foldEmail(r.PathValue("email"))}, "contactId")
+}
+
+func (s *Service) findContactByPhone(r *http.Request) (answer, error) {
+	return s.find(lookup{"v2", "", "phone", foldPhone(r.PathValue("phone"))}, "contactId")
+}
+
+// findClient looks within the path's case.
+func (s *Service) findClient(r *http.Request, field, value string) (answer, error) {
+	caseID, err := parseUUID(r.PathValue("caseId"), "caseId")
+	if err != nil {
+		return answer{}, err
+	}
+	return s.find(lookup{"v1", caseID, field, value}, "clientId")
+}
+
+// find answers with the first client that was created with that value.
+func (s *Service) find(l lookup, idName string) (answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.state.found[l]
+	if !ok {
+		return answer{}, absent("not-found", l.field, "nobody was created with this value in the field %q", l.field)
+	}
+	return answer{http.StatusOK, ids{idName: c.ID}}, nil
+}
+
+// foldEmail makes e-mails comparable: they are the same in any case.
+func foldEmail(s string) string { return strings.ToLower(s) }
+
+// foldPhone makes phone numbers comparable: spaces, hyphens and brackets are
+// for the eye. Nothing else is guessed; the document shows no format.
+func foldPhone(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || strings.ContainsRune("-()[]", r) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// createClaim answers POST /funnel/v2/claims (service document, "Claim (v2)").
+func (s *Service) createClaim(r *http.Request) (answer, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := body.only([]string{"administratorId", "claimants", "claimName"}, nil); err != nil {
+		return answer{}, err
+	}
+	administrator, err := body.uuid("administratorId")
+	if err != nil {
+		return answer{}, err
+	}
+	claimants, err := readClaimants(body)
+	if err != nil {
+		return answer{}, err
+	}
+	name, err := body.text("claimName")
+	if err != nil {
+		return answer{}, err
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkParties(administrator, claimants); err != nil {
+		return answer{}, err
+	}
+	c := &Claim{ID: uuid.NewString(), Name: name, AdministratorID: administrator, Claimants: claimants, Created: s.clock()}
+	if err := s.keep(record{Claim: c, Owner: administrator}); err != nil {
+		return answer{}, err
+	}
+	return answer{http.StatusCreated, ids{"claimId": c.ID}}, nil
+}
+
+// readClaimants reads the ids of the claimants, each of them once.
+func readClaimants(body object) ([]string, error) {
+	elements, err := body.elements("claimants")
+	if err != nil {
+		return nil, err
+	}
+	if len(elements) == 0 {
+		return nil, bad("no-claimants", "claimants", "claimants is empty: expected the id of at least one contact")
+	}
+	var claimants []string
+	for i, raw := range elements {
+		id, err := readClaimant(raw, claimantAt(i))
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(claimants, id) {
+			return nil, bad("duplicate-claimant", claimantAt(i), "claimant %s is listed twice: expected once", id)
+		}
+		claimants = append(claimants, id)
+	}
+	return claimants, nil
+}
+
+func readClaimant(raw json.RawMessage, at string) (string, error) {
+	if k := kindOf(raw); k != "string" {
+		return "", bad("wrong-kind", at, "%s is %s: expected the id of a contact, a string", at, a(k))
+	}
+	return parseUUID(unquote(raw), at)
+}
+
+func claimantAt(i int) string { return fmt.Sprintf("claimants[%d]", i) }
+
+// checkParties wants an administrator that was created as such, and claimants
+// that exist. The caller holds mu.
+func (s *Service) checkParties(administrator string, claimants []string) error {
+	c, ok := s.state.client("v2", administrator)
+	switch {
+	case !ok:
+		return bad("unknown-administrator", "administratorId", "there is no contact %s: expected the contactId of one that was created before", administrator)
+	case !c.Administrator:
+		return bad("not-administrator", "administratorId", "contact %s is no administrator: expected one created with isAdministrator=true", administrator)
+	}
+	for i, id := range claimants {
+		if _, ok := s.state.client("v2", id); !ok {
+			return bad("unknown-claimant", claimantAt(i), "there is no contact %s: expected the contactId of one that was created before", id)
+		}
+	}
+	return nil
+}
+
+// newRedirectURL makes a url that nobody can guess: a token and nothing else,
+// so that it carries no personal data.
+func (s *Service) newRedirectURL() string { return s.baseURL + "/start/" + rand.Text() }
+
+// createLink answers POST …/magic-link of version 2. The document shows no
+// body, so none and any JSON object will do.
+func (s *Service) createLink(r *http.Request) (answer, error) {
+	contactID, err := parseUUID(r.PathValue("contactId"), "contactId")
+	if err != nil {
+		return answer{}, err
+	}
+	raw, bodyErr := readAll(r)
+	if bodyErr == nil && len(raw) > 0 {
+		if bodyErr = checkContentType(r.Header); bodyErr == nil {
+			_, bodyErr = parseBody(raw)
+		}
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.state.client("v2", contactID); !ok {
+		return answer{}, absent("unknown-contact", "contactId", "there is no contact %s", contactID)
+	}
+	if bodyErr != nil {
+		return answer{}, bodyErr
+	}
+	l := &Link{RedirectURL: s.newRedirectURL(), Created: s.clock()}
+	if err := s.keep(record{Link: l, Owner: contactID}); err != nil {
+		return answer{}, err
+	}
+	return answer{http.StatusCreated, ids{"redirectUrl": l.RedirectURL}}, nil
+}
+
+// start answers what a client who follows a redirect url comes to: the first
+// Open activity, or step 1 while there is none. It tells no more than the
+// activity's name, for the url is all that the caller has shown.
+func (s *Service) start(r *http.Request) (answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.state.tokens[r.PathValue("token")]
+	if !ok {
+		return answer{}, absent("unknown-link", "", "there is no such redirect url")
+	}
+	at := c.startsAt()
+	if at == "" {
+		at = "step 1"
+	}
+	return answer{http.StatusOK, ids{"startsAt": at}}, nil
 }
