@@ -34,41 +34,40 @@ const CaseID = "0b7c2c55-6a4e-4f0e-9a53-2f3f1f6f5c10"
 // defaultBaseURL can never be reached: the name is reserved (RFC 6761).
 const defaultBaseURL = "https://sandbox.invalid"
 
-// Options say how a Service is made. The zero value is the built-in reference
-// data, kept in memory.
+// Options configure a Service. The zero value keeps everything in memory and uses
+// the built-in reference data.
 type Options struct {
-	// Dir is the folder that service.jsonl is kept in, made if need be; "" keeps
-	// everything in memory. One Service at a time may use a folder.
+	// Dir is the folder of the file service.jsonl; it is created when it does not
+	// exist. "" keeps everything in memory. One Service at a time may use a folder.
 	Dir string
-	// Templates is the reference data as JSON: the very answer to
-	// GET activity-templates. An attribute template may have a dataType; one
-	// without takes any value field. nil means the built-in data.
+	// Templates is the reference data as JSON: the answer to GET
+	// activity-templates. An attribute template may have a dataType; one without
+	// accepts any value field. nil means the built-in data.
 	Templates []byte
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// BaseURL is what redirect urls begin with: where the service is served, so
-	// that they can be followed. "" means https://sandbox.invalid.
+	// BaseURL is the start of redirect urls: the address of the service, so that
+	// they can be followed. "" means https://sandbox.invalid.
 	BaseURL string
 }
 
-// Service is the claims intake service. It is an http.Handler and may be used
-// from several goroutines. What it has answered is written to the file before
-// the answer leaves, so it survives a kill of the process (not a power loss).
+// Service is the claims intake service, an http.Handler that is safe for
+// concurrent use. With a folder, it writes everything to the file before it
+// answers, so it survives a kill of the process, but not a power loss.
 type Service struct {
 	reference *reference
 	now       func() time.Time
 	baseURL   string
 	mux       *http.ServeMux
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards state and journal
 	state   state
-	journal *journal // nil when everything is in memory only
+	journal *journal // nil when everything is in memory
 }
 
-// New makes a service, with what the folder's file holds. It fails when the
-// reference data are not sound, when the folder cannot be written, and when
-// the file is damaged anywhere but in a last line that was never finished,
-// which is left out.
+// New makes a Service and loads the folder's file. It fails when the reference
+// data are invalid, when the folder cannot be written, and when the file is
+// damaged. An unfinished last line is no damage: it is dropped.
 func New(o Options) (*Service, error) {
 	ref, err := readReference(o.Templates)
 	if err != nil {
@@ -90,18 +89,17 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
-// ServeHTTP answers one request. It checks neither Host nor Origin: whoever
-// serves it to a network does so with Serve.
+// ServeHTTP answers one request. It checks neither Host nor Origin; Serve does.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !clean(r.URL) { // the mux would redirect; the document knows no redirects
+	if !isClean(r.URL) { // the mux would redirect; the document has no redirects
 		unknownPath().write(w)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
 }
 
-// Close closes the file. What the service holds can still be read; creating
-// something fails from then on if there is a file.
+// Close closes the file. Afterwards a Service with a file can still be read, but
+// it creates nothing.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,30 +109,31 @@ func (s *Service) Close() error {
 	return s.journal.close()
 }
 
-// keep writes a record down and then takes it in: whatever is answered has been
-// written before. The caller holds mu and has checked the record's owner.
-func (s *Service) keep(r record) error {
+// store writes a record to the journal and then applies it, so that everything in
+// an answer has been written. The caller holds mu and has checked the record's
+// owner.
+func (s *Service) store(r record) error {
 	if s.journal != nil {
 		if err := s.journal.append(r); err != nil {
 			return &refusal{status: http.StatusInternalServerError, Code: "store",
-				Message: "nothing was created, because it could not be written down: " + err.Error()}
+				Message: "nothing was created, because it could not be written to the file: " + err.Error()}
 		}
 	}
 	return s.state.apply(r)
 }
 
-// clock is the time that created things carry.
+// clock returns the creation time of a thing that is created now.
 func (s *Service) clock() time.Time { return s.now().UTC() }
 
-// endpoint is one line of the document's tables: method and path, the query
-// parameters it knows, and who answers.
+// endpoint is one line of the document's tables: method and path, the known query
+// parameters, and the function that answers.
 type endpoint struct {
 	pattern string
 	query   []string
 	answer  func(*http.Request) (answer, error)
 }
 
-// endpoints is the service document's section "Endpoints".
+// endpoints returns the service document's section "Endpoints".
 func (s *Service) endpoints() []endpoint {
 	return []endpoint{
 		// Version 1
@@ -153,12 +152,12 @@ func (s *Service) endpoints() []endpoint {
 		{"GET /funnel/v2/contacts/by-email/{email}", nil, s.findContactByEmail},
 		{"GET /funnel/v2/contacts/by-phone/{phone}", nil, s.findContactByPhone},
 
-		// Where redirect urls lead
+		// The target of redirect urls
 		{"GET /start/{token}", nil, s.start},
 	}
 }
 
-// newMux routes the endpoints; everything else is a 404 or 405 in JSON.
+// newMux routes the endpoints. Everything else gets a 404 or 405 in JSON.
 func (s *Service) newMux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, e := range s.endpoints() {
@@ -209,9 +208,9 @@ func (e endpoint) serve(r *http.Request) (answer, error) {
 	return e.answer(r)
 }
 
-// otherMethods are the methods that the request's path does have. The paths of
-// look-ups and activities overlap (clients/by-email/activities), so this can be
-// no pattern of its own.
+// otherMethods returns the methods that the request's path has. The paths of
+// look-ups and activities overlap (clients/by-email/activities), so a pattern
+// cannot do this.
 func otherMethods(mux *http.ServeMux, r *http.Request) []string {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
@@ -224,8 +223,8 @@ func otherMethods(mux *http.ServeMux, r *http.Request) []string {
 	return allowed
 }
 
-// clean tells that a path is as the mux would write it.
-func clean(u *url.URL) bool {
+// isClean reports whether the mux would keep the path as it is.
+func isClean(u *url.URL) bool {
 	p := u.EscapedPath()
 	return strings.HasPrefix(p, "/") && (p == "/" || path.Clean(p) == strings.TrimSuffix(p, "/"))
 }
@@ -234,7 +233,7 @@ func unknownPath() *refusal {
 	return absent("unknown-path", "", "the service has no such path: expected one of the document's, under /funnel/v1 or /funnel/v2")
 }
 
-// answer is what goes back when a request is carried out.
+// answer is the response to a request that succeeds.
 type answer struct {
 	status int
 	body   any // as JSON
@@ -251,14 +250,14 @@ func (a answer) write(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "no-store") // redirect urls are credentials
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(a.status)
-	w.Write(b.Bytes()) // a client that has gone away is no concern of the service
+	w.Write(b.Bytes()) // fails only when the client has gone away
 }
 
-// ids is the body of an answer that tells identifiers.
+// ids is the body of an answer with ids.
 type ids map[string]string
 
-// refusal is what goes back when a request is not carried out: nothing was
-// created. It is an error; its text never repeats a value that was sent.
+// refusal is the response to a request that fails: nothing was created. It is an
+// error, and its text never repeats a value that was sent.
 type refusal struct {
 	status  int
 	Code    string `json:"code"`
@@ -266,9 +265,8 @@ type refusal struct {
 	Field   string `json:"field,omitempty"`
 }
 
-// refuse makes a refusal. The field is a JSON path such as
-// attributes[0].stringValue, a parameter or a header; "" when it is about the
-// request as a whole.
+// refuse makes a refusal. field is a JSON path such as attributes[0].stringValue, a
+// parameter or a header; "" for the request as a whole.
 func refuse(status int, code, field, format string, args ...any) *refusal {
 	return &refusal{status: status, Code: code, Field: field, Message: fmt.Sprintf(format, args...)}
 }
@@ -289,8 +287,7 @@ func (r *refusal) write(w http.ResponseWriter) {
 	answer{r.status, map[string]*refusal{"error": r}}.write(w)
 }
 
-// asRefusal makes any other error, which would be a mistake of the service's
-// own, a 500.
+// asRefusal turns any other error into a 500: it is a mistake in the sandbox.
 func asRefusal(err error) *refusal {
 	var r *refusal
 	if errors.As(err, &r) {
