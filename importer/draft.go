@@ -154,6 +154,11 @@ func (d *Draft) Steps() iter.Seq2[result.Step, error] {
 
 var errDamagedDraft = errors.New("a result that was kept during the dry run cannot be read back")
 
+// appendText appends a text with its length before it.
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
 // readTexts appends the texts of an entry to a list.
 func readTexts(from *spillReader, at int64, texts []string) ([]string, error) {
 	if err := from.seek(at); err != nil {

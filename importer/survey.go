@@ -127,14 +127,9 @@ func inBatches(rows iter.Seq2[cell.Record, error]) iter.Seq2[*batch, error] {
 // Has tells whether the sheet has a client.
 func (s *Survey) Has(who mapping.Identity) bool { return s.numbers[fingerprint(who)] > 0 }
 
-// fingerprint stands for an identity in memory.
+// fingerprint stands for an identity in memory: half of its SHA-256.
 func fingerprint(who mapping.Identity) [16]byte {
-	return fingerprintOf(who.Space + "\x00" + who.Key)
-}
-
-// fingerprintOf is 16 bytes of a text's SHA-256.
-func fingerprintOf(text string) [16]byte {
-	sum := sha256.Sum256([]byte(text))
+	sum := sha256.Sum256([]byte(who.Space + "\x00" + who.Key))
 	return [16]byte(sum[:16])
 }
 

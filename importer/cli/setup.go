@@ -12,6 +12,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
@@ -219,7 +220,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	}
 	var templates []apiclient.Template
 	var notes []string
-	err := importer.Patiently(ctx, s.pace.AskAgain, func() (err error) {
+	err := retry.GET(ctx, retry.Attempts, s.pace.AskAgain, func() (err error) {
 		templates, notes, err = s.service.Templates(ctx)
 		return err
 	})
