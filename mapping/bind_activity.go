@@ -3,6 +3,7 @@ package mapping
 import (
 	"cmp"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem/yamltree"
 )
 
@@ -85,7 +86,7 @@ func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar
 		v.columns, v.names = placeColumns(v.text, v.places)
 	}
 	if len(v.columns) == 0 {
-		v.constant = &Value{StringValue, v.text.fill(func(string) string { return "" })}
+		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(func(string) string { return "" })}
 	}
 
 	identifier := rule.Workflow.TemplateIdentifier.Text

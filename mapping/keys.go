@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -316,14 +317,14 @@ func typeNames() []string {
 }
 
 // scalarKind is what YAML takes a value for; what is in quotes is a text.
-func scalarKind(n *yamltree.Node) CellKind {
+func scalarKind(n *yamltree.Node) cell.Kind {
 	switch n.Tag() {
 	case "!!bool":
-		return Bool
+		return cell.Bool
 	case "!!int", "!!float":
-		return Number
+		return cell.Number
 	case "!!timestamp":
-		return DateCell
+		return cell.Date
 	}
-	return TextCell
+	return cell.Text
 }

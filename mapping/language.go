@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -144,7 +145,7 @@ type ValueRule struct {
 
 	hasConstant bool // an empty constant is one too, for a clear message
 
-	constantKind, defaultKind CellKind // what YAML takes Constant and Default for
+	constantKind, defaultKind cell.Kind // what YAML takes Constant and Default for
 
 	Type      yamltree.Scalar
 	Format    yamltree.Scalar

@@ -11,10 +11,12 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
+	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -23,10 +25,10 @@ import (
 type setup struct {
 	mapping  *mapping.Mapping
 	env      *environment.Environment
-	scope    string         // the environment as the ledger knows it
-	state    string         // the state folder of this environment
-	sources  []*source      // the sheets of the run, in order
-	rows     *importer.Kept // of all sources; set by a run
+	scope    string      // the environment as the ledger knows it
+	state    string      // the state folder of this environment
+	sources  []*source   // the sheets of the run, in order
+	rows     *spool.Rows // of all sources; set by a run
 	service  *apiclient.Client
 	binding  *mapping.Binding
 	warnings []problem.Problem
@@ -218,7 +220,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	}
 	var templates []apiclient.Template
 	var notes []string
-	err := importer.Patiently(ctx, s.pace.AskAgain, func() (err error) {
+	err := retry.GET(ctx, retry.Attempts, s.pace.AskAgain, func() (err error) {
 		templates, notes, err = s.service.Templates(ctx)
 		return err
 	})
@@ -242,7 +244,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 }
 
 func (s *setup) bind(service *mapping.Service) error {
-	var sheets []mapping.Sheet
+	var sheets []cell.Sheet
 	for i, src := range s.sources {
 		sheets = append(sheets, src.sheet(i))
 	}
