@@ -17,6 +17,7 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -192,9 +193,9 @@ type importRun struct {
 	ledger  *ledgerSession
 	scope   string // the ledger's name for the environment
 	sheets  []*sheetRun
-	rows    *importer.Kept    // of all sheets
-	drafts  []*importer.Draft // results of a dry run, for each sheet
-	places  []string          // for emergency files
+	rows    *spool.Rows      // of all sheets
+	drafts  []*spool.Results // results of a dry run, for each sheet
+	places  []string         // for emergency files
 	survey  *importer.Survey
 	job     *importer.Job
 	rerun   *rerun // nil for a run of sheets
@@ -340,7 +341,7 @@ func (r *importRun) openSpool() (err error) {
 	if r.options.dryRun {
 		folder = filepath.Dir(r.sheets[0].target.path)
 		for range r.sheets {
-			draft, err := importer.NewDraft(folder)
+			draft, err := spool.NewResults(folder)
 			if err != nil {
 				return err
 			}
@@ -348,7 +349,7 @@ func (r *importRun) openSpool() (err error) {
 			r.closers = append(r.closers, func() { _ = draft.Close() })
 		}
 	}
-	if r.rows, err = importer.Keep(folder, r.measured()); err != nil {
+	if r.rows, err = spool.NewRows(folder, r.measured()); err != nil {
 		return err
 	}
 	r.closers = append(r.closers, func() { _ = r.rows.Close() })
