@@ -16,6 +16,7 @@ import (
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -232,7 +233,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	for _, t := range templates {
 		known := mapping.Template{ID: t.ID, Name: t.Name}
 		for _, a := range t.Attributes {
-			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: mapping.Type(a.DataType)})
+			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType)})
 		}
 		service.Templates = append(service.Templates, known)
 	}
