@@ -11,9 +11,10 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
+	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
@@ -25,10 +26,10 @@ import (
 type setup struct {
 	mapping  *mapping.Mapping
 	env      *environment.Environment
-	scope    string         // the environment as the ledger knows it
-	state    string         // the state folder of this environment
-	sources  []*source      // the sheets of the run, in order
-	rows     *importer.Kept // of all sources; set by a run
+	scope    string      // the environment as the ledger knows it
+	state    string      // the state folder of this environment
+	sources  []*source   // the sheets of the run, in order
+	rows     *spool.Rows // of all sources; set by a run
 	service  *apiclient.Client
 	binding  *mapping.Binding
 	warnings []problem.Problem
@@ -220,7 +221,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	}
 	var templates []apiclient.Template
 	var notes []string
-	err := importer.Patiently(ctx, s.pace.AskAgain, func() (err error) {
+	err := retry.GET(ctx, retry.Attempts, s.pace.AskAgain, func() (err error) {
 		templates, notes, err = s.service.Templates(ctx)
 		return err
 	})

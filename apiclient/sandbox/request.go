@@ -3,16 +3,85 @@ package sandbox
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"mime"
+	"net/http"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
 
-// object is a JSON object whose fields are asked for by name, so that every
-// refusal can say which field it is about. (encoding/json takes names in any
-// case and the last of two equal names; a strict service does neither.)
+// maxBody is how many bytes a body may have. The document shows no limit.
+const maxBody = 1 << 20
+
+// readBody reads the request's body, which must be one JSON object in UTF-8.
+func readBody(r *http.Request) (object, error) {
+	if err := checkContentType(r.Header); err != nil {
+		return object{}, err
+	}
+	raw, err := readAll(r)
+	if err != nil {
+		return object{}, err
+	}
+	return parseBody(raw)
+}
+
+func readAll(r *http.Request) ([]byte, error) {
+	raw, err := io.ReadAll(r.Body)
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, refuse(http.StatusRequestEntityTooLarge, "body-too-large", "", "the body is too large: expected at most %d bytes", tooLarge.Limit)
+	case err != nil:
+		return nil, bad("body-incomplete", "", "the body is incomplete")
+	}
+	return raw, nil
+}
+
+// parseBody parses a body.
+func parseBody(raw []byte) (object, error) {
+	switch {
+	case len(raw) == 0:
+		return object{}, bad("not-json", "", "the body is empty: expected a JSON object")
+	case !utf8.Valid(raw):
+		return object{}, bad("not-utf-8", "", "the body is not UTF-8: expected JSON in UTF-8")
+	}
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(raw, new(json.RawMessage)); errors.As(err, &syntax) {
+		return object{}, bad("not-json", "", "the body is not JSON: it is wrong or ends too early at byte %d; expected one JSON object", syntax.Offset)
+	}
+	if k := kindOf(raw); k != "object" {
+		return object{}, bad("not-an-object", "", "the body is %s: expected a JSON object", a(k))
+	}
+	return parseObject(raw, "")
+}
+
+// checkContentType requires application/json, in UTF-8, not compressed.
+func checkContentType(h http.Header) error {
+	declared := h.Get("Content-Type")
+	if declared == "" {
+		return refuse(http.StatusUnsupportedMediaType, "content-type", "Content-Type", "the header Content-Type is missing: expected application/json")
+	}
+	media, params, err := mime.ParseMediaType(declared)
+	if err != nil || media != "application/json" {
+		return refuse(http.StatusUnsupportedMediaType, "content-type", "Content-Type", "the header Content-Type is wrong: expected application/json")
+	}
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return refuse(http.StatusUnsupportedMediaType, "content-type", "Content-Type", "the header Content-Type declares another charset: expected utf-8")
+	}
+	if h.Get("Content-Encoding") != "" {
+		return refuse(http.StatusUnsupportedMediaType, "content-encoding", "Content-Encoding", "the body is declared as encoded: expected no Content-Encoding")
+	}
+	return nil
+}
+
+// object is a JSON object that is read field by field, so that every refusal can
+// name the field. (encoding/json ignores the case of names and takes the last of
+// two equal ones; a strict service does neither.)
 type object struct {
 	raw    []byte
 	path   string   // of the object in the body, "" for the body itself
@@ -20,7 +89,7 @@ type object struct {
 	values map[string]json.RawMessage
 }
 
-// parseObject takes apart raw, which is valid JSON and an object.
+// parseObject parses raw, which must be valid JSON and an object.
 func parseObject(raw []byte, path string) (object, error) {
 	o := object{raw: raw, path: path, values: map[string]json.RawMessage{}}
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -51,7 +120,7 @@ func (o object) has(name string) bool {
 	return ok
 }
 
-// at is a field's path in the body.
+// at returns a field's path in the body.
 func (o object) at(name string) string {
 	if o.path == "" {
 		return name
@@ -59,8 +128,8 @@ func (o object) at(name string) string {
 	return o.path + "." + name
 }
 
-// only refuses fields that are not known; those of the other version are named
-// as such.
+// only refuses fields that are not known. For a field of the other version it says
+// so.
 func (o object) only(known, otherVersion []string) error {
 	for _, name := range o.names {
 		switch {
@@ -74,7 +143,7 @@ func (o object) only(known, otherVersion []string) error {
 	return nil
 }
 
-// value is a field's value, which must be there and of that kind.
+// value returns a field's value, which must exist and be of that kind.
 func (o object) value(name, kind string) (json.RawMessage, error) {
 	v, ok := o.values[name]
 	if !ok {
@@ -86,7 +155,7 @@ func (o object) value(name, kind string) (json.RawMessage, error) {
 	return v, nil
 }
 
-// text is a string field that must say something.
+// text returns a string field, which must not be empty.
 func (o object) text(name string) (string, error) {
 	raw, err := o.value(name, "string")
 	if err != nil {
@@ -99,7 +168,7 @@ func (o object) text(name string) (string, error) {
 	return s, nil
 }
 
-// uuid is a string field that holds a UUID.
+// uuid returns a string field, which must hold a UUID.
 func (o object) uuid(name string) (string, error) {
 	raw, err := o.value(name, "string")
 	if err != nil {
@@ -108,7 +177,7 @@ func (o object) uuid(name string) (string, error) {
 	return parseUUID(unquote(raw), o.at(name))
 }
 
-// elements are the elements of an array field.
+// elements returns the elements of an array field.
 func (o object) elements(name string) ([]json.RawMessage, error) {
 	raw, err := o.value(name, "array")
 	if err != nil {
@@ -119,7 +188,7 @@ func (o object) elements(name string) ([]json.RawMessage, error) {
 	return list, err
 }
 
-// parseUUID takes the usual spelling of a UUID only, 36 characters, and gives
+// parseUUID accepts only the usual spelling of a UUID, 36 characters, and returns
 // it in lower case.
 func parseUUID(s, field string) (string, error) {
 	id, err := uuid.Parse(s)
@@ -129,16 +198,16 @@ func parseUUID(s, field string) (string, error) {
 	return id.String(), nil
 }
 
-// unquote is the text of a valid JSON string.
+// unquote returns the text of a valid JSON string.
 func unquote(raw json.RawMessage) string {
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
-		panic(fmt.Sprintf("not a JSON string: %v", err)) // kindOf has looked
+		panic(fmt.Sprintf("not a JSON string: %v", err)) // the caller has checked with kindOf
 	}
 	return s
 }
 
-// kindOf names the kind of a valid JSON value.
+// kindOf returns the kind of a valid JSON value.
 func kindOf(raw json.RawMessage) string {
 	switch bytes.TrimLeft(raw, " \t\r\n")[0] {
 	case '{':

@@ -1,4 +1,4 @@
-package importer_test
+package spool_test
 
 import (
 	"errors"
@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"claimsheet/importer"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping/cell"
 )
 
-// anyRecords draws the rows of a sheet, as a reader might give them.
+// anyRecords draws the records of a sheet.
 func anyRecords(t *rapid.T) []cell.Record {
 	texts := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("aé\x00")), 0, 300, -1))
 	in := rapid.Custom(func(t *rapid.T) cell.Cell {
@@ -42,7 +42,7 @@ func anyRecords(t *rapid.T) []cell.Record {
 	return records
 }
 
-// asRead gives records as a reader does: the cells are used again.
+// asRead yields records as a sheet reader does: each reuses the cells of the last.
 func asRead(records []cell.Record) iter.Seq2[cell.Record, error] {
 	return func(yield func(cell.Record, error) bool) {
 		var cells []cell.Cell
@@ -70,43 +70,42 @@ func gathered(t testing.TB, rows iter.Seq2[cell.Record, error]) []cell.Record {
 	return list
 }
 
-func keep(t testing.TB, source iter.Seq2[cell.Record, error]) *importer.Kept {
+func newRows(t testing.TB, source iter.Seq2[cell.Record, error]) *spool.Rows {
 	t.Helper()
-	kept, err := importer.Keep(t.TempDir(), source)
+	rows, err := spool.NewRows(t.TempDir(), source)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := kept.Close(); err != nil {
+		if err := rows.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return kept
+	return rows
 }
 
-// Every pass gives the same records as the sheet, though the sheet is read
-// only once.
-func TestKeptRecordsComeBack(t *testing.T) {
+// Every pass gives the records of the sheet, and the sheet is read only once.
+func TestEveryPassGivesTheSameRecords(t *testing.T) {
 	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		records := anyRecords(r)
 		passes := 0
-		kept, err := importer.Keep(dir, func(yield func(cell.Record, error) bool) {
+		rows, err := spool.NewRows(dir, func(yield func(cell.Record, error) bool) {
 			passes++
 			asRead(records)(yield)
 		})
 		if err != nil {
 			r.Fatal(err)
 		}
-		defer kept.Close()
-		if rapid.Bool().Draw(r, "a pass that is broken off") {
-			for range kept.Records() {
+		defer rows.Close()
+		if rapid.Bool().Draw(r, "a pass that ends early") {
+			for range rows.Records() {
 				break
 			}
 			passes--
 		}
 		for pass := range 3 {
-			if d := cmp.Diff(records, gathered(t, kept.Records()), cmpopts.EquateEmpty()); d != "" {
+			if d := cmp.Diff(records, gathered(t, rows.Records()), cmpopts.EquateEmpty()); d != "" {
 				r.Fatalf("pass %d (-want +got):\n%s", pass, d)
 			}
 		}
@@ -116,20 +115,20 @@ func TestKeptRecordsComeBack(t *testing.T) {
 	})
 }
 
-// The file is nobody else's to read and has no name to be found by.
-func TestKeptLeavesNothingBehind(t *testing.T) {
+// Only the user can read the file, and Close leaves nothing in the folder.
+func TestTheFileLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
-	kept, err := importer.Keep(dir, asRead([]cell.Record{{Row: 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: "x", Shown: "x"}}}}))
+	rows, err := spool.NewRows(dir, asRead([]cell.Record{{Row: 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: "x", Shown: "x"}}}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	gathered(t, kept.Records())
+	gathered(t, rows.Records())
 	for _, entry := range ls(t, dir) {
 		if info, err := entry.Info(); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has the mode %v, %v", entry.Name(), info.Mode(), err)
 		}
 	}
-	if err := kept.Close(); err != nil {
+	if err := rows.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if left := ls(t, dir); len(left) > 0 {
@@ -146,23 +145,23 @@ func ls(t *testing.T, dir string) []os.DirEntry {
 	return entries
 }
 
-// An error of the sheet ends the pass, and the next begins with the sheet
-// again: half a sheet is never taken for a whole one.
-func TestKeptGivesErrorsOn(t *testing.T) {
+// An error of the sheet ends the pass, and the next pass reads the sheet from
+// its start: half a sheet never counts as a whole one.
+func TestAnErrorEndsThePass(t *testing.T) {
 	damaged := errors.New("damaged")
-	kept := keep(t, func(yield func(cell.Record, error) bool) {
+	rows := newRows(t, func(yield func(cell.Record, error) bool) {
 		_ = yield(cell.Record{Row: 2}, nil) && yield(cell.Record{}, damaged)
 	})
 	for range 2 {
-		var rows []int
+		var seen []int
 		var got error
-		for r, err := range kept.Records() {
+		for r, err := range rows.Records() {
 			if got = err; err == nil {
-				rows = append(rows, r.Row)
+				seen = append(seen, r.Row)
 			}
 		}
-		if !slices.Equal(rows, []int{2}) || !errors.Is(got, damaged) {
-			t.Errorf("rows %v, error %v", rows, got)
+		if !slices.Equal(seen, []int{2}) || !errors.Is(got, damaged) {
+			t.Errorf("rows %v, error %v", seen, got)
 		}
 	}
 }

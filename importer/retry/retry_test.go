@@ -1,4 +1,4 @@
-package importer
+package retry_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/retry"
 )
 
 // TestRetryPolicy holds each kind of verdict to how often a step is sent in all,
@@ -19,7 +20,7 @@ func TestRetryPolicy(t *testing.T) {
 		verdict           apiclient.Verdict
 		fresh, repeatable bool
 		sent              int // at most 20
-		tooFar            bool
+		tooLong           bool
 	}{
 		"created":                      {apiclient.Verdict{Effect: apiclient.Created, Status: 201}, true, true, 1, false},
 		"refused":                      {apiclient.Verdict{Effect: apiclient.Refused, Status: 422}, true, true, 1, false},
@@ -36,20 +37,20 @@ func TestRetryPolicy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPatience(0)
-				var next rest
+				p := retry.NewPolicy(0)
+				var next retry.Decision
 				sent := 1
 				for ; sent < 20; sent++ {
-					if next = p.after(c.verdict, c.fresh, c.repeatable); !next.again {
+					if next = p.Next(c.verdict, c.fresh, c.repeatable); !next.Again {
 						break
 					}
-					if next.wait > time.Minute && next.wait != c.verdict.RetryAfter || next.wait < c.verdict.RetryAfter {
-						t.Errorf("a wait of %v", next.wait)
+					if next.Wait > time.Minute && next.Wait != c.verdict.RetryAfter || next.Wait < c.verdict.RetryAfter {
+						t.Errorf("a wait of %v", next.Wait)
 					}
-					time.Sleep(next.wait)
+					time.Sleep(next.Wait)
 				}
-				if sent != c.sent || next.tooFar != c.tooFar {
-					t.Errorf("sent %d times, too far %v; want %d, %v", sent, next.tooFar, c.sent, c.tooFar)
+				if sent != c.sent || next.TooLong != c.tooLong {
+					t.Errorf("sent %d times, too far %v; want %d, %v", sent, next.TooLong, c.sent, c.tooLong)
 				}
 			})
 		})
@@ -75,7 +76,7 @@ func TestRetriedGET(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				asked := 0
-				err := Patiently(t.Context(), 0, func() error {
+				err := retry.GET(t.Context(), retry.Attempts, 0, func() error {
 					asked++
 					if f := new(apiclient.Failure); errors.As(c.err, &f) {
 						time.Sleep(f.RetryAfter) // the client holds its requests back

@@ -6,11 +6,12 @@ import (
 	"sync"
 )
 
-// ahead works items out on every core, a few ahead of what is asked for, and
-// passes the results on in the order of the items. work must be safe for
-// concurrent use; items is gone through in a goroutine of its own, which has
-// ended when the iteration has. An error of items ends them.
-func ahead[T, R any](items iter.Seq2[T, error], work func(T) R) iter.Seq2[R, error] {
+// orderedMap yields work(item) for each item, in the order of the items. It works
+// on every core, some items ahead of the consumer, so work must be safe for
+// concurrent use. It reads items in a goroutine of its own, which ends before
+// the iteration returns. An error of items ends the iteration; a panic of work
+// or items becomes one in the consumer's goroutine.
+func orderedMap[T, R any](items iter.Seq2[T, error], work func(T) R) iter.Seq2[R, error] {
 	return func(yield func(R, error) bool) {
 		workers := runtime.GOMAXPROCS(0)
 		a := &pipeline[T, R]{
@@ -18,7 +19,7 @@ func ahead[T, R any](items iter.Seq2[T, error], work func(T) R) iter.Seq2[R, err
 		}
 		a.wait.Go(func() { a.feed(items) })
 		for range workers {
-			a.wait.Go(func() { a.labour(work) })
+			a.wait.Go(func() { a.worker(work) })
 		}
 		defer a.end()
 		for t := range a.ordered {
@@ -45,17 +46,17 @@ type task[T, R any] struct {
 type pipeline[T, R any] struct {
 	ordered chan *task[T, R] // for the consumer, in the order of the items
 	open    chan *task[T, R] // for the workers
-	stop    chan struct{}    // the consumer has had enough
+	stop    chan struct{}    // closed when the consumer ends the iteration
 	wait    sync.WaitGroup
 }
 
-// feed hands the items out until they end or the consumer does.
+// feed hands out the items until they end or the consumer stops.
 func (a *pipeline[T, R]) feed(items iter.Seq2[T, error]) {
 	defer close(a.ordered)
 	defer close(a.open)
 	var last *task[T, R]
 	defer func() {
-		if p := recover(); p != nil { // the consumer's goroutine is where it is dealt with
+		if p := recover(); p != nil { // only the consumer's goroutine handles panics
 			last = &task[T, R]{panicked: p, done: make(chan struct{})}
 			close(last.done)
 			a.put(a.ordered, last)
@@ -83,7 +84,7 @@ func (a *pipeline[T, R]) put(to chan *task[T, R], t *task[T, R]) bool {
 	}
 }
 
-func (a *pipeline[T, R]) labour(work func(T) R) {
+func (a *pipeline[T, R]) worker(work func(T) R) {
 	for t := range a.open {
 		a.one(t, work)
 	}
