@@ -12,6 +12,7 @@ import (
 	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -134,7 +135,7 @@ func (s *Session) service(templates []apiclient.Template) *mapping.Service {
 	for _, t := range templates {
 		known := mapping.Template{ID: t.ID, Name: t.Name}
 		for _, a := range t.Attributes {
-			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: mapping.Type(a.DataType)})
+			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType)})
 		}
 		service.Templates = append(service.Templates, known)
 	}

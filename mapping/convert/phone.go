@@ -1,4 +1,4 @@
-package mapping
+package convert
 
 import (
 	"claimsheet/mapping/cell"
@@ -23,7 +23,7 @@ const (
 // A number cell is taken by its shown digits, as they are: where a leading
 // zero was lost and the rest is no number, nothing is guessed. Letters are
 // refused, so that an extension or a second number is not dropped in silence.
-func (c *Conversion) convertPhone(in cell.Cell) (string, *Refusal) {
+func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 	if in.Kind == cell.Bool || in.Kind == cell.Date || in.Kind == cell.Number && strings.HasPrefix(in.Raw, "-") {
 		return "", c.refusePhone(in)
 	}
@@ -94,7 +94,7 @@ var phoneFormats = map[string]phonenumbers.PhoneNumberFormat{
 	phoneInternational: phonenumbers.INTERNATIONAL,
 }
 
-func (c *Conversion) refusePhone(in cell.Cell) *Refusal {
+func (c *Converter) refusePhone(in cell.Cell) *CellError {
 	message := "is not a valid phone number"
 	if c.Region != "" {
 		message += "; expected one of the region " + c.Region + ", or one with + and a country code"
@@ -118,3 +118,18 @@ func isPhoneText(s string) bool {
 	}
 	return true
 }
+
+// numberKey is how a phone key is read that is sent in another format than
+// E.164. The client is the number, so that mappings which send it in different
+// formats mean the same client by it. It is nil where what is sent is the key
+// too: in E.164, or a text as it is written.
+func (c *Converter) E164() *Converter {
+	if c.IsVerbatim() || phoneFormats[c.Format] == phoneFormats[phoneE164] {
+		return nil
+	}
+	return &Converter{Type: Phone, Format: phoneE164, Region: c.Region}
+}
+
+// isVerbatim tells a phone number that is sent as it is written, and so is a
+// text like any other.
+func (c *Converter) IsVerbatim() bool { return c.Type != Phone || c.Format == phoneRaw }

@@ -1,21 +1,21 @@
-package mapping_test
+package convert_test
 
 import (
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
 func TestConvertText(t *testing.T) {
-	plain := mapping.Conversion{Type: mapping.Text}
-	area := mapping.Conversion{Type: mapping.TextArea}
-	banks := mapping.Conversion{Type: mapping.DropDown, Values: map[string]string{"LLOY": "Lloyds", "BARC": "Barclays", "none": "", "1": "One", "TRUE": "Yes"}}
+	plain := convert.Converter{Type: convert.Text}
+	area := convert.Converter{Type: convert.TextArea}
+	banks := convert.Converter{Type: convert.DropDown, Values: map[string]string{"LLOY": "Lloyds", "BARC": "Barclays", "none": "", "1": "One", "TRUE": "Yes"}}
 	withElse := banks
 	withElse.Else = ptr("Other")
-	short := mapping.Conversion{Type: mapping.Text, MaxLength: 4}
+	short := convert.Converter{Type: convert.Text, MaxLength: 4}
 	runConversions(t, []conversionCase{
 		{"as it is", plain, text("Sam Leaf"), `"Sam Leaf"`, ""},
 		{"trimmed", plain, text(" \u00a0\ufeffSam\u200b\t\n"), `"Sam"`, ""},
@@ -60,7 +60,7 @@ func TestConvertText(t *testing.T) {
 		{"broken number", plain, number("12a"), "", "not-number"},
 		{"date", plain, date("29342", "1980-05-01"), `"1980-05-01"`, ""},
 		{"TRUE", plain, boolean(true), `"TRUE"`, ""},
-		{"no type is Text", mapping.Conversion{}, text("x"), `"x"`, ""},
+		{"no type is Text", convert.Converter{}, text("x"), `"x"`, ""},
 
 		{"listed", banks, text(" LLOY "), `"Lloyds"`, ""},
 		{"listed number", banks, number("1"), `"One"`, ""},
@@ -112,7 +112,7 @@ func TestKeyText(t *testing.T) {
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
-			got, refusal := mapping.KeyText(tc.cell)
+			got, refusal := convert.Key(tc.cell)
 			code := ""
 			if refusal != nil {
 				code = refusal.Code
@@ -128,13 +128,13 @@ func TestKeyText(t *testing.T) {
 func TestKeyTextIsStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "key")
-		once, refusal := mapping.KeyText(text(s))
+		once, refusal := convert.Key(text(s))
 		if refusal != nil || once == "" {
 			t.Skip("not a key")
 		}
 		space := rapid.SampledFrom([]string{" ", "\u00a0", "\t ", "\n"}).Draw(t, "space")
 		for _, again := range []string{once, space + once + space, "\u200b" + once} {
-			if twice, refusal := mapping.KeyText(text(again)); refusal != nil || twice != once {
+			if twice, refusal := convert.Key(text(again)); refusal != nil || twice != once {
 				t.Fatalf("%q becomes %q, then %q (%v)", s, once, twice, refusal)
 			}
 		}
@@ -142,10 +142,10 @@ func TestKeyTextIsStable(t *testing.T) {
 }
 
 func TestConvertCheckbox(t *testing.T) {
-	usual := mapping.Conversion{Type: mapping.Checkbox}
-	own := mapping.Conversion{Type: mapping.Checkbox, Checked: []string{"Oui", "2"}, Unchecked: []string{"Non", "3.5"}}
-	turned := mapping.Conversion{Type: mapping.Checkbox, Checked: []string{"false"}, Unchecked: []string{"True"}}
-	half := mapping.Conversion{Type: mapping.Checkbox, Checked: []string{"TRUE"}, Unchecked: []string{}}
+	usual := convert.Converter{Type: convert.Checkbox}
+	own := convert.Converter{Type: convert.Checkbox, Checked: []string{"Oui", "2"}, Unchecked: []string{"Non", "3.5"}}
+	turned := convert.Converter{Type: convert.Checkbox, Checked: []string{"false"}, Unchecked: []string{"True"}}
+	half := convert.Converter{Type: convert.Checkbox, Checked: []string{"TRUE"}, Unchecked: []string{}}
 	runConversions(t, []conversionCase{
 		{"yes", usual, text("yes"), "true", ""},
 		{"YES and white space", usual, text("\u00a0YES "), "true", ""},

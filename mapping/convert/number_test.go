@@ -1,4 +1,4 @@
-package mapping_test
+package convert_test
 
 import (
 	"math/big"
@@ -7,17 +7,17 @@ import (
 
 	"pgregory.net/rapid"
 
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
 func TestConvertNumber(t *testing.T) {
-	plain := mapping.Conversion{Type: mapping.Numeric}
-	money := mapping.Conversion{Type: mapping.Currency, Numbers: mapping.Numbers{Decimal: ".", Group: ","}}
-	german := mapping.Conversion{Type: mapping.Currency, Numbers: mapping.Numbers{Decimal: ",", Group: "."}}
-	french := mapping.Conversion{Type: mapping.Currency, Numbers: mapping.Numbers{Decimal: ",", Group: " "}}
-	swiss := mapping.Conversion{Type: mapping.Currency, Numbers: mapping.Numbers{Decimal: ".", Group: "'"}}
-	bare := mapping.Conversion{Type: mapping.Numeric, Numbers: mapping.Numbers{Decimal: "."}}
+	plain := convert.Converter{Type: convert.Number}
+	money := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ".", Group: ","}}
+	german := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: "."}}
+	french := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: " "}}
+	swiss := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ".", Group: "'"}}
+	bare := convert.Converter{Type: convert.Number, Numbers: convert.Numbers{Decimal: "."}}
 	const bad = "not-number"
 	runConversions(t, []conversionCase{
 		{"cell", plain, number("12.5"), "12.5", ""},
@@ -92,14 +92,14 @@ func TestConvertNumber(t *testing.T) {
 // A number of up to 15 digits comes out with the value that went in, in every
 // notation and from both kinds of cell.
 func TestNumbersKeepTheirValue(t *testing.T) {
-	notations := []mapping.Numbers{{}, {Decimal: ",", Group: "."}, {Decimal: ",", Group: " "}, {Decimal: ".", Group: "'"}, {Decimal: "."}}
+	notations := []convert.Numbers{{}, {Decimal: ",", Group: "."}, {Decimal: ",", Group: " "}, {Decimal: ".", Group: "'"}, {Decimal: "."}}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SampledFrom(notations).Draw(t, "notation")
 		coefficient := rapid.Int64Range(-999_999_999_999_999, 999_999_999_999_999).Draw(t, "coefficient")
 		decimals := rapid.IntRange(0, 10).Draw(t, "decimals")
 		want := new(big.Rat).SetFrac(big.NewInt(coefficient), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil))
 
-		c := mapping.Conversion{Type: mapping.Currency, Numbers: n}
+		c := convert.Converter{Type: convert.Currency, Numbers: n}
 		literal := want.FloatString(decimals)
 		for _, in := range []cell.Cell{number(literal), text(written(literal, n))} {
 			value, refusal := c.Convert(in)
@@ -115,9 +115,9 @@ func TestNumbersKeepTheirValue(t *testing.T) {
 }
 
 // written spells a plain decimal in the notation n.
-func written(literal string, n mapping.Numbers) string {
-	if n == (mapping.Numbers{}) {
-		n = mapping.Numbers{Decimal: ".", Group: ","}
+func written(literal string, n convert.Numbers) string {
+	if n == (convert.Numbers{}) {
+		n = convert.Numbers{Decimal: ".", Group: ","}
 	}
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(literal, "-"), ".")
 	for at := len(whole) - 3; at > 0; at -= 3 {

@@ -1,4 +1,4 @@
-package mapping_test
+package convert_test
 
 import (
 	"encoding/json"
@@ -8,15 +8,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
 // A conversion case: what becomes of one cell. want is the value as JSON, ""
 // when it is left out; code is the refusal's code.
 type conversionCase struct {
 	name string
-	c    mapping.Conversion
+	c    convert.Converter
 	cell cell.Cell
 	want string
 	code string
@@ -84,8 +84,8 @@ func location(t testing.TB, name string) *time.Location {
 func ptr(s string) *string { return &s }
 
 func TestCellsWithoutAValue(t *testing.T) {
-	for _, typ := range append(mapping.AttributeTypes, mapping.Email, mapping.Phone) {
-		c := mapping.Conversion{Type: typ, Region: "GB"}
+	for _, typ := range append(convert.AttributeTypes(), convert.Email, convert.Phone) {
+		c := convert.Converter{Type: typ, Region: "GB"}
 		runConversions(t, []conversionCase{
 			{"empty " + string(typ), c, cell.Cell{}, "", ""},
 			{"blank " + string(typ), c, text(" \u00a0\t"), "", ""},
@@ -99,18 +99,18 @@ func TestCellsWithoutAValue(t *testing.T) {
 // what the cell holds.
 func TestRefusalWords(t *testing.T) {
 	cases := []struct {
-		c    mapping.Conversion
+		c    convert.Converter
 		cell cell.Cell
 		want string
 	}{
-		{mapping.Conversion{Type: mapping.Date, Format: "dd/mm/yyyy"}, text("31/04/1980"), "is not a day of the calendar; expected dd/mm/yyyy"},
-		{mapping.Conversion{Type: mapping.Date}, text("1/4/1980"), "is not a date; expected ISO 8601 (yyyy-mm-dd)"},
-		{mapping.Conversion{Type: mapping.Text}, cell.Cell{Kind: cell.Error, Raw: "#DIV/0!"}, "holds the error #DIV/0!"},
-		{mapping.Conversion{Type: mapping.Text}, cell.Cell{Kind: cell.Error, Raw: "sam@example.com"}, "holds an error"},
-		{mapping.Conversion{Type: mapping.Text}, cell.Cell{Kind: cell.Uncomputed}, "is a formula without a stored result"},
-		{mapping.Conversion{Type: mapping.Numeric, Numbers: mapping.Numbers{Decimal: ",", Group: "."}}, text("12.5"), "is not a number; expected one written like 1.234,5"},
-		{mapping.Conversion{Type: mapping.Text, MaxLength: 3}, text("Zoë!"), "has 4 characters; expected at most 3"},
-		{mapping.Conversion{Type: mapping.Checkbox}, text("maybe"), "is not a word of the check box; expected yes, y, true, 1, x or no, n, false, 0"},
+		{convert.Converter{Type: convert.Date, Format: "dd/mm/yyyy"}, text("31/04/1980"), "is not a day of the calendar; expected dd/mm/yyyy"},
+		{convert.Converter{Type: convert.Date}, text("1/4/1980"), "is not a date; expected ISO 8601 (yyyy-mm-dd)"},
+		{convert.Converter{Type: convert.Text}, cell.Cell{Kind: cell.Error, Raw: "#DIV/0!"}, "holds the error #DIV/0!"},
+		{convert.Converter{Type: convert.Text}, cell.Cell{Kind: cell.Error, Raw: "sam@example.com"}, "holds an error"},
+		{convert.Converter{Type: convert.Text}, cell.Cell{Kind: cell.Uncomputed}, "is a formula without a stored result"},
+		{convert.Converter{Type: convert.Number, Numbers: convert.Numbers{Decimal: ",", Group: "."}}, text("12.5"), "is not a number; expected one written like 1.234,5"},
+		{convert.Converter{Type: convert.Text, MaxLength: 3}, text("Zoë!"), "has 4 characters; expected at most 3"},
+		{convert.Converter{Type: convert.Checkbox}, text("maybe"), "is not a word of the check box; expected yes, y, true, 1, x or no, n, false, 0"},
 	}
 	for _, tc := range cases {
 		_, refusal := tc.c.Convert(tc.cell)

@@ -1,4 +1,4 @@
-package mapping_test
+package convert_test
 
 import (
 	"strings"
@@ -7,11 +7,11 @@ import (
 	"github.com/nyaruka/phonenumbers"
 	"pgregory.net/rapid"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/convert"
 )
 
 func TestConvertEmail(t *testing.T) {
-	c := mapping.Conversion{Type: mapping.Email}
+	c := convert.Converter{Type: convert.Email}
 	const bad, domain = "not-email", "email-domain"
 	runConversions(t, []conversionCase{
 		{"plain", c, text("sam.leaf+a@example.com"), `"sam.leaf+a@example.com"`, ""},
@@ -48,17 +48,17 @@ func TestConvertEmail(t *testing.T) {
 		{"long address", c, text("sam@" + strings.Repeat("abcdefghi.", 26) + "com"), "", bad},
 		{"long label", c, text("sam@" + strings.Repeat("a", 64) + ".com"), "", domain},
 		{"number", c, number("12"), "", bad},
-		{"max_length", mapping.Conversion{Type: mapping.Email, MaxLength: 5}, text("sam@example.com"), "", "too-long"},
+		{"max_length", convert.Converter{Type: convert.Email, MaxLength: 5}, text("sam@example.com"), "", "too-long"},
 	})
 }
 
 func TestConvertPhone(t *testing.T) {
-	c := mapping.Conversion{Type: mapping.Phone, Region: "GB"}
-	with := func(format string) mapping.Conversion {
-		return mapping.Conversion{Type: mapping.Phone, Region: "GB", Format: format}
+	c := convert.Converter{Type: convert.Phone, Region: "GB"}
+	with := func(format string) convert.Converter {
+		return convert.Converter{Type: convert.Phone, Region: "GB", Format: format}
 	}
-	anywhere := mapping.Conversion{Type: mapping.Phone}
-	italy := mapping.Conversion{Type: mapping.Phone, Region: "IT"}
+	anywhere := convert.Converter{Type: convert.Phone}
+	italy := convert.Converter{Type: convert.Phone, Region: "IT"}
 	const london, bad = `"+442079460018"`, "not-phone"
 	runConversions(t, []conversionCase{
 		{"national", c, text("020 7946 0018"), london, ""},
@@ -106,7 +106,7 @@ func TestConvertPhone(t *testing.T) {
 
 // An operator who sees that a number cell is refused must learn of lost zeros.
 func TestPhoneHintNamesLostZeros(t *testing.T) {
-	c := mapping.Conversion{Type: mapping.Phone, Region: "FR"}
+	c := convert.Converter{Type: convert.Phone, Region: "FR"}
 	_, refusal := c.Convert(number("12"))
 	if refusal == nil || !strings.Contains(refusal.Hint, "leading zeros") {
 		t.Errorf("the refusal %+v does not speak of leading zeros", refusal)
@@ -133,7 +133,7 @@ func TestPhoneWithoutPunctuation(t *testing.T) {
 		if err == nil && phonenumbers.IsPossibleNumberWithReason(number) == phonenumbers.IS_POSSIBLE {
 			want = phonenumbers.Format(number, phonenumbers.E164)
 		}
-		got, _ := (&mapping.Conversion{Type: mapping.Phone, Region: region}).Convert(text(s))
+		got, _ := (&convert.Converter{Type: convert.Phone, Region: region}).Convert(text(s))
 		if got.Literal != want {
 			t.Errorf("%q in %s is %q without what is between its digits and %q with it", s, region, got.Literal, want)
 		}

@@ -1,4 +1,4 @@
-package mapping_test
+package convert_test
 
 import (
 	"math/big"
@@ -6,10 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
 // FuzzDayNeverShifts: a day that a person sees, written in any of the ways
@@ -28,17 +27,17 @@ func FuzzDayNeverShifts(f *testing.F) {
 			t.Skip("no spreadsheet program has such a day")
 		}
 		want := at.Format("2006-01-02") + "T00:00:00Z"
-		sees := func(c mapping.Conversion, in cell.Cell) {
+		sees := func(c convert.Converter, in cell.Cell) {
 			t.Helper()
-			c.Type, c.Zone = mapping.Date, zones[int(zone)%len(zones)]
+			c.Type, c.Zone = convert.Date, zones[int(zone)%len(zones)]
 			if v, refusal := c.Convert(in); refusal != nil || v.Literal != want {
 				t.Fatalf("%s as %q becomes %q, %v", want, in.Raw, v.Literal, refusal)
 			}
 		}
 		for format, layout := range formats {
-			sees(mapping.Conversion{Format: format}, text(at.Format(layout)))
+			sees(convert.Converter{Format: format}, text(at.Format(layout)))
 		}
-		sees(mapping.Conversion{Format: "yyyymmdd"}, number(at.Format("20060102")))
+		sees(convert.Converter{Format: "yyyymmdd"}, number(at.Format("20060102")))
 		since := func(year int) int {
 			return int((at.Unix() - time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Unix()) / 86400)
 		}
@@ -48,10 +47,10 @@ func FuzzDayNeverShifts(f *testing.F) {
 		}
 		// A program's arithmetic leaves fractions of a second.
 		noise := []string{"", ".000000001", ".0000"}[half%3]
-		sees(mapping.Conversion{}, date(strconv.Itoa(serial)+noise, at.Format("2006-01-02")))
-		sees(mapping.Conversion{Format: mapping.SerialFormat}, number(strconv.Itoa(serial)))
+		sees(convert.Converter{}, date(strconv.Itoa(serial)+noise, at.Format("2006-01-02")))
+		sees(convert.Converter{Format: "serial"}, number(strconv.Itoa(serial)))
 		if since(1904) > 0 {
-			sees(mapping.Conversion{Date1904: true}, date(strconv.Itoa(since(1904))+noise, at.Format("2006-01-02")))
+			sees(convert.Converter{Date1904: true}, date(strconv.Itoa(since(1904))+noise, at.Format("2006-01-02")))
 		}
 	})
 }
@@ -63,7 +62,7 @@ func FuzzNumbersAreEqual(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if v, refusal := (&mapping.Conversion{Type: mapping.Currency}).Convert(text(s)); refusal == nil && !v.IsZero() {
+		if v, refusal := (&convert.Converter{Type: convert.Currency}).Convert(text(s)); refusal == nil && !v.IsZero() {
 			digits := strings.Map(func(r rune) rune {
 				switch {
 				case r >= '0' && r <= '9', r == '.':
@@ -78,7 +77,7 @@ func FuzzNumbersAreEqual(f *testing.F) {
 		if _, err := strconv.ParseFloat(s, 64); err != nil || strings.ContainsAny(s, "xXpPiInN_") || len(s) > 60 {
 			return // no file holds it as a number
 		}
-		if v, refusal := (&mapping.Conversion{Type: mapping.Numeric}).Convert(number(s)); refusal == nil {
+		if v, refusal := (&convert.Converter{Type: convert.Number}).Convert(number(s)); refusal == nil {
 			compareNumbers(t, s, s, v.Literal)
 		}
 	})
@@ -109,7 +108,7 @@ func FuzzConvertValues(f *testing.F) {
 	}
 	values := map[string]string{"LLOY": "Lloyds", "n/a": "", "1": "One"}
 	f.Fuzz(func(t *testing.T, s string, kind uint8, open bool) {
-		c := mapping.Conversion{Type: mapping.DropDown, Values: values}
+		c := convert.Converter{Type: convert.DropDown, Values: values}
 		if open {
 			other := "Other"
 			c.Else = &other
@@ -121,41 +120,6 @@ func FuzzConvertValues(f *testing.F) {
 		}
 		if refusal == nil && !listed && !(open && v.Literal == "Other") {
 			t.Fatalf("%q becomes %q", s, v.Literal)
-		}
-	})
-}
-
-// FuzzWhen: any condition is compiled or refused, says the same each time, and
-// one that fails makes the row invalid, never left out in silence.
-func FuzzWhen(f *testing.F) {
-	for _, seed := range []string{`col("A") != "Yes"`, `num("A") > 1`, `date("A") < date("No")`, `has("A")`, `true`, `1`, `col("A") matches "("`, `int(col("A")) > 0`, `nil`} {
-		f.Add(seed, "x")
-		f.Add(seed, "7")
-	}
-	f.Fuzz(func(t *testing.T, when, c string) {
-		if !utf8.ValidString(when) || len(when) > 200 || strings.TrimSpace(when) == "" {
-			t.Skip("YAML is UTF-8; a short one shows as much")
-		}
-		source := "sheet: {when: " + strconv.QuoteToASCII(when) + "}\n" + fields("a: A")
-		m, problems := mapping.Parse("m.yaml", []byte(source))
-		if len(problems) > 0 {
-			return
-		}
-		sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "A"}}
-		b, problems := mapping.Bind(m, &sheet, nil, runDate)
-		if len(problems) > 0 {
-			return
-		}
-		record := cell.Record{Row: 2, Cells: []cell.Cell{text("1"), text(c)}}
-		lead, again := b.Read(record), b.Read(record)
-		if lead.Skipped != again.Skipped || len(lead.Problems) != len(again.Problems) {
-			t.Fatalf("evaluated twice: %+v, %+v", lead, again)
-		}
-		if lead.Skipped != "" && len(lead.Problems) > 0 {
-			t.Fatalf("a row with problems is left out: %v", lead.Problems)
-		}
-		if client := b.Client(record); client != lead.Client {
-			t.Fatalf("whose the row is: %v, %v", client, lead.Client)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package mapping
+package convert
 
 import (
 	"claimsheet/mapping/cell"
@@ -22,7 +22,7 @@ const (
 //
 // Refused are display names, several addresses, quoted local parts, address
 // literals and domains of one label (name@gmail is a slip of the pen).
-func (c *Conversion) convertEmail(in cell.Cell) (string, *Refusal) {
+func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 	s := trimToken(in.Shown)
 	if in.Kind == cell.Text {
 		s = trimToken(in.Raw)
@@ -48,7 +48,7 @@ func (c *Conversion) convertEmail(in cell.Cell) (string, *Refusal) {
 	return s, refuseTooLong(s, c.MaxLength)
 }
 
-func refuseEmail() *Refusal {
+func refuseEmail() *CellError {
 	return refuse("not-email", "is not an e-mail address; expected one bare address, name@domain", "correct the e-mail address")
 }
 
@@ -102,24 +102,4 @@ func isPlainDomain(s string) bool {
 		}
 	}
 	return labels >= 2 && !digitsOnly
-}
-
-// FoldEmail is an address as addresses are compared: in lower case, with letters
-// that differ only by where they stand in a word, or by their age, made one
-// (Unicode's simple case folding: the final sigma, the long s). A sharp s is no
-// double s: these are two addresses.
-func FoldEmail(s string) string {
-	return strings.Map(func(r rune) rune {
-		lower := unicode.ToLower(r)
-		if r < utf8.RuneSelf {
-			return lower
-		}
-		upper := unicode.ToUpper(lower)
-		for other := unicode.SimpleFold(lower); other != lower; other = unicode.SimpleFold(other) {
-			if other == upper { // a case of the same letter, which not every pair of cases is
-				return unicode.ToLower(upper)
-			}
-		}
-		return lower
-	}, s)
 }

@@ -1,4 +1,4 @@
-package mapping_test
+package convert_test
 
 import (
 	"encoding/json"
@@ -7,14 +7,14 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
 // fuzzConversion feeds a converter cells of every kind. Whatever comes, it
 // must not panic, and what it accepts must be one JSON value of the right
 // sort; check looks closer.
-func fuzzConversion(f *testing.F, conversions []mapping.Conversion, check func(*testing.T, mapping.Conversion, cell.Value)) {
+func fuzzConversion(f *testing.F, conversions []convert.Converter, check func(*testing.T, convert.Converter, cell.Value)) {
 	for _, seed := range []string{
 		"", " ", "1980-05-01", "1980-05-01T14:30:05.25+01:00", "01/05/1980", "1 May 80", "29342.5", "60", "1E+20", "1.1000000000000001",
 		"1,234.50", "-£5", "1 234,5", "(12)", "50%", "yes", "TRUE", "sam@Bücher.example", "020 7946 0018", "+44 (0)20 7946 0018", "a\r\nb\x00\xff",
@@ -43,7 +43,7 @@ func fuzzConversion(f *testing.F, conversions []mapping.Conversion, check func(*
 }
 
 // again converts the literal of an accepted value once more.
-func again(t *testing.T, c mapping.Conversion, v cell.Value) {
+func again(t *testing.T, c convert.Converter, v cell.Value) {
 	t.Helper()
 	if twice, refusal := c.Convert(text(v.Literal)); refusal != nil || twice != v {
 		t.Fatalf("%s %q does not come back: %q, %v", c.Type, v.Literal, twice.Literal, refusal)
@@ -51,8 +51,8 @@ func again(t *testing.T, c mapping.Conversion, v cell.Value) {
 }
 
 func FuzzConvertText(f *testing.F) {
-	fuzzConversion(f, []mapping.Conversion{{Type: mapping.Text, MaxLength: 20}, {Type: mapping.TextArea}},
-		func(t *testing.T, c mapping.Conversion, v cell.Value) {
+	fuzzConversion(f, []convert.Converter{{Type: convert.Text, MaxLength: 20}, {Type: convert.TextArea}},
+		func(t *testing.T, c convert.Converter, v cell.Value) {
 			if !utf8.ValidString(v.Literal) || strings.ContainsAny(v.Literal, "\r\x00\x1b") {
 				t.Fatalf("%q is not clean", v.Literal)
 			}
@@ -61,14 +61,14 @@ func FuzzConvertText(f *testing.F) {
 }
 
 func FuzzConvertCheckbox(f *testing.F) {
-	fuzzConversion(f, []mapping.Conversion{{Type: mapping.Checkbox}}, again)
+	fuzzConversion(f, []convert.Converter{{Type: convert.Checkbox}}, again)
 }
 
 func FuzzConvertDate(f *testing.F) {
-	fuzzConversion(f, []mapping.Conversion{
-		{Type: mapping.Date}, {Type: mapping.Date, Format: "dd/mm/yyyy"}, {Type: mapping.Date, Format: "d mmm yy", Date1904: true},
-		{Type: mapping.Date, Format: mapping.SerialFormat}, {Type: mapping.DateTime, Zone: time.UTC}, {Type: mapping.DateTime, Zone: location(f, "Europe/London")},
-	}, func(t *testing.T, c mapping.Conversion, v cell.Value) {
+	fuzzConversion(f, []convert.Converter{
+		{Type: convert.Date}, {Type: convert.Date, Format: "dd/mm/yyyy"}, {Type: convert.Date, Format: "d mmm yy", Date1904: true},
+		{Type: convert.Date, Format: "serial"}, {Type: convert.DateTime, Zone: time.UTC}, {Type: convert.DateTime, Zone: location(f, "Europe/London")},
+	}, func(t *testing.T, c convert.Converter, v cell.Value) {
 		if at, err := time.Parse("2006-01-02T15:04:05Z", v.Literal); err != nil || at.Year() < 1 {
 			t.Fatalf("%q is no date-time of the service: %v", v.Literal, err)
 		}
@@ -78,9 +78,9 @@ func FuzzConvertDate(f *testing.F) {
 }
 
 func FuzzConvertNumber(f *testing.F) {
-	fuzzConversion(f, []mapping.Conversion{
-		{Type: mapping.Numeric}, {Type: mapping.Currency, Numbers: mapping.Numbers{Decimal: ",", Group: "."}},
-	}, func(t *testing.T, c mapping.Conversion, v cell.Value) {
+	fuzzConversion(f, []convert.Converter{
+		{Type: convert.Number}, {Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: "."}},
+	}, func(t *testing.T, c convert.Converter, v cell.Value) {
 		if strings.ContainsAny(v.Literal, "eE+") || len(v.Literal) > 80 {
 			t.Fatalf("%q is not a plain number", v.Literal)
 		}
@@ -94,7 +94,7 @@ func FuzzConvertNumber(f *testing.F) {
 }
 
 func FuzzConvertEmail(f *testing.F) {
-	fuzzConversion(f, []mapping.Conversion{{Type: mapping.Email}}, func(t *testing.T, c mapping.Conversion, v cell.Value) {
+	fuzzConversion(f, []convert.Converter{{Type: convert.Email}}, func(t *testing.T, c convert.Converter, v cell.Value) {
 		if len(v.Literal) > 254 || strings.Count(v.Literal, "@") != 1 {
 			t.Fatalf("%q is no address", v.Literal)
 		}
@@ -103,9 +103,9 @@ func FuzzConvertEmail(f *testing.F) {
 }
 
 func FuzzConvertPhone(f *testing.F) {
-	fuzzConversion(f, []mapping.Conversion{
-		{Type: mapping.Phone}, {Type: mapping.Phone, Region: "GB"}, {Type: mapping.Phone, Region: "IT"},
-	}, func(t *testing.T, c mapping.Conversion, v cell.Value) {
+	fuzzConversion(f, []convert.Converter{
+		{Type: convert.Phone}, {Type: convert.Phone, Region: "GB"}, {Type: convert.Phone, Region: "IT"},
+	}, func(t *testing.T, c convert.Converter, v cell.Value) {
 		if v.Literal[0] != '+' || strings.Trim(v.Literal[1:], "0123456789") != "" {
 			t.Fatalf("%q is not E.164", v.Literal)
 		}
@@ -122,15 +122,8 @@ func FuzzDateFormat(f *testing.F) {
 	f.Add(`yyyy"年"m\月d"日"`, "1980年5月1日")
 	f.Add("mmmm d, yyyy h:mm AM/PM", "May 1, 1980 2:30 PM")
 	f.Fuzz(func(t *testing.T, format, s string) {
-		_, err := mapping.ParseDateFormat(format)
-		c := mapping.Conversion{Type: mapping.Date, Format: format}
-		if format == "" || format == mapping.SerialFormat {
-			return
-		}
-		if (err == nil) != (c.Check() == nil) {
-			t.Fatalf("ParseDateFormat says %v, Check says %v", err, c.Check())
-		}
-		if value, refusal := c.Convert(text(s)); err != nil && refusal == nil && !value.IsZero() {
+		c := convert.Converter{Type: convert.Date, Format: format}
+		if value, refusal := c.Convert(text(s)); c.Check() != nil && refusal == nil && !value.IsZero() {
 			t.Fatalf("the unusable format %q read %q", format, s)
 		}
 	})
@@ -141,11 +134,11 @@ func FuzzKeyText(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		once, refusal := mapping.KeyText(text(s))
+		once, refusal := convert.Key(text(s))
 		if refusal != nil {
 			return
 		}
-		if twice, refusal := mapping.KeyText(text(once)); refusal != nil || twice != once {
+		if twice, refusal := convert.Key(text(once)); refusal != nil || twice != once {
 			t.Fatalf("%q becomes %q, then %q (%v)", s, once, twice, refusal)
 		}
 	})

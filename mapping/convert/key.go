@@ -1,10 +1,11 @@
-package mapping
+package convert
 
 import (
 	"claimsheet/mapping/cell"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 	"golang.org/x/net/idna"
@@ -22,7 +23,7 @@ import (
 //
 // An empty cell is "". Errors, formulas without a result and numbers that have
 // lost digits are refused as for Text. It is idempotent on text.
-func KeyText(c cell.Cell) (string, *Refusal) {
+func Key(c cell.Cell) (string, *CellError) {
 	if c.Kind == cell.Empty || c.Kind == cell.Text && strings.TrimSpace(c.Raw) == "" {
 		return "", nil
 	}
@@ -36,7 +37,7 @@ func KeyText(c cell.Cell) (string, *Refusal) {
 	if c.Kind == cell.Number && isDressed(s, c.Raw) {
 		return plainDecimal(c.Raw)
 	}
-	if s = foldKey(s); s == "" {
+	if s = FoldKey(s); s == "" {
 		return "", refuse("text-invisible", "holds nothing that can be seen", "write the value anew, or clear the cell")
 	}
 	return s, nil
@@ -67,11 +68,17 @@ func isDressed(s, number string) bool {
 	return refusal == nil && err == nil && shown.Equal(held)
 }
 
+// SameKey reports whether two texts make the same key: only case, white space,
+// accents or the format of a number differ.
+func SameKey(a, b string) bool {
+	return strings.EqualFold(FoldKey(a), FoldKey(b)) || isDressed(a, b) || isDressed(b, a)
+}
+
 // foldKey is a text as keys and headers are compared: what cannot be seen is
 // dropped or, where it leaves a gap, counts as white space; white space is
 // folded and accents are composed.
-func foldKey(s string) string {
-	if isSqueezed(s) {
+func FoldKey(s string) string {
+	if isSpaceFolded(s) {
 		return s
 	}
 	s = strings.Map(func(r rune) rune {
@@ -86,7 +93,7 @@ func foldKey(s string) string {
 	if strings.ContainsFunc(s, isJoiner) {
 		s = dropJoiners(s)
 	}
-	return norm.NFC.String(squeeze(s))
+	return norm.NFC.String(FoldSpace(s))
 }
 
 const (
@@ -160,26 +167,49 @@ func isHidden(r rune) bool { return isGap(r) || isUnseen(r) }
 // which can be seen.
 func isHieroglyphControl(r rune) bool { return 0x13430 <= r && r <= 0x13455 }
 
-// Folded is an identity with its key as keys are folded now. A ledger may hold
-// one that was folded by older rules.
-func (i Identity) Folded() Identity {
-	i.Key = foldKey(i.Key)
-	if i.Space == emailSpace {
-		i.Key = FoldEmail(i.Key)
-	}
-	return i
+// FoldEmail is an address as addresses are compared: in lower case, with letters
+// that differ only by where they stand in a word, or by their age, made one
+// (Unicode's simple case folding: the final sigma, the long s). A sharp s is no
+// double s: these are two addresses.
+func FoldEmail(s string) string {
+	return strings.Map(func(r rune) rune {
+		lower := unicode.ToLower(r)
+		if r < utf8.RuneSelf {
+			return lower
+		}
+		upper := unicode.ToUpper(lower)
+		for other := unicode.SimpleFold(lower); other != lower; other = unicode.SimpleFold(other) {
+			if other == upper { // a case of the same letter, which not every pair of cases is
+				return unicode.ToLower(upper)
+			}
+		}
+		return lower
+	}, s)
 }
 
-// FoldStep is the key of a step with the claim key in it as keys are folded now.
-func FoldStep(key string) string {
-	from := strings.IndexByte(key, '@') // claim/ID/KEY, activity/ID@ID/KEY
-	if claim := string(ClaimStep) + "/"; strings.HasPrefix(key, claim) {
-		from = len(claim) - 1
+// foldHeader is a header as it is compared where none is the same: what cannot
+// be seen makes no difference, as in keys.
+func FoldHeader(s string) string { return strings.ToLower(FoldKey(s)) }
+
+// squeeze trims a text and folds each run of white space, no-break spaces
+// included, into one space.
+func FoldSpace(s string) string {
+	if isSpaceFolded(s) {
+		return s
 	}
-	slash := strings.IndexByte(key[from+1:], '/')
-	if from < 0 || slash < 0 {
-		return key
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isSqueezed tells the plain case, which most texts are, without allocating:
+// printable ASCII with single spaces between its words.
+func isSpaceFolded(s string) bool {
+	space := true // a leading space is not folded
+	for i := range len(s) {
+		b := s[i]
+		if b < ' ' || b >= utf8.RuneSelf || b == ' ' && space {
+			return false
+		}
+		space = b == ' '
 	}
-	at := from + 1 + slash + 1
-	return key[:at] + foldKey(key[at:])
+	return !space
 }

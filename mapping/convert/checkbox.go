@@ -1,4 +1,4 @@
-package mapping
+package convert
 
 import (
 	"claimsheet/mapping/cell"
@@ -16,7 +16,7 @@ var (
 // its shown text or its digits. A TRUE or FALSE cell needs no words, unless
 // the declared ones say what TRUE and FALSE mean (a column such as "Opted out"
 // turns them round).
-func (c *Conversion) convertCheckbox(in cell.Cell) (string, *Refusal) {
+func (c *Converter) convertCheckbox(in cell.Cell) (string, *CellError) {
 	checked, unchecked := c.Checked, c.Unchecked
 	if checked == nil && unchecked == nil {
 		checked, unchecked = usualChecked, usualUnchecked

@@ -1,4 +1,4 @@
-package mapping_test
+package convert_test
 
 import (
 	_ "embed"
@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
 // Every zone of the time zone database by name.
@@ -58,7 +58,7 @@ func TestDaysComeBack(t *testing.T) {
 		day := anyDay(t)
 		zone := rapid.SampledFrom(everywhere).Draw(t, "zone")
 		for format, layout := range dateFormats {
-			c := mapping.Conversion{Type: mapping.Date, Format: format, Zone: zone}
+			c := convert.Converter{Type: convert.Date, Format: format, Zone: zone}
 			value, refusal := c.Convert(text(day.Format(layout)))
 			if refusal != nil || value.Literal != day.Format(time.RFC3339) {
 				t.Fatalf("%s in %q is read as %q (%v)", day, format, value.Literal, refusal)
@@ -69,7 +69,7 @@ func TestDaysComeBack(t *testing.T) {
 
 // Two digits of a year are the years 1930 to 2029.
 func TestYearsOfTwoDigits(t *testing.T) {
-	c := mapping.Conversion{Type: mapping.Date, Format: "dd/mm/yy", Output: mapping.AsDate}
+	c := convert.Converter{Type: convert.Date, Format: "dd/mm/yy", Output: convert.AsDate}
 	for year := 1930; year <= 2029; year++ {
 		value, refusal := c.Convert(text(fmt.Sprintf("31/12/%02d", year%100)))
 		if want := fmt.Sprintf("%d-12-31", year); refusal != nil || value.Literal != want {
@@ -89,7 +89,7 @@ func TestInstantsComeBackInEveryZone(t *testing.T) {
 		if _, end := instant.ZoneBounds(); !end.IsZero() && rapid.Bool().Draw(t, "near a change") {
 			instant = end.Add(time.Duration(rapid.IntRange(-30000, 30000).Draw(t, "seconds")) * time.Second)
 		}
-		c := mapping.Conversion{Type: mapping.DateTime, Zone: zone}
+		c := convert.Converter{Type: convert.DateTime, Zone: zone}
 		want := instant.UTC().Format(time.RFC3339)
 		if _, offset := instant.Zone(); offset%60 == 0 {
 			value, refusal := c.Convert(text(instant.Format(time.RFC3339)))
@@ -133,7 +133,7 @@ func TestSerialsAgainstAWalkedCalendar(t *testing.T) {
 	lengths := [...]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 	leap := func(y int) bool { return y%400 == 0 || y%4 == 0 && y%100 != 0 }
 	walk := func(date1904 bool, serial, year, lastYear int, phantom bool) {
-		c := mapping.Conversion{Type: mapping.Date, Output: mapping.AsDate, Date1904: date1904}
+		c := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: date1904}
 		for ; year <= lastYear; year++ {
 			for month, length := range lengths {
 				if month == 1 && leap(year) {
@@ -179,7 +179,7 @@ func TestDaysNeverShift(t *testing.T) {
 		if date1904 && serial < 1 {
 			t.Skip("a time without a day")
 		}
-		c := mapping.Conversion{Type: mapping.Date, Output: mapping.AsDate, Date1904: date1904}
+		c := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: date1904}
 		for _, in := range []cell.Cell{
 			date(strconv.FormatFloat(serial, 'f', -1, 64), ""),
 			text(midnight.Add(time.Duration(micros) * time.Microsecond).Format("2006-01-02T15:04:05.000000")),
@@ -202,7 +202,7 @@ func TestSerialsKeepTheSecond(t *testing.T) {
 		day := rapid.IntRange(61, 2_900_000).Draw(t, "day")
 		second := rapid.IntRange(0, 86399).Draw(t, "second")
 		literal := strconv.FormatFloat(float64(day)+float64(second)/86400, 'g', 15, 64)
-		value, refusal := (&mapping.Conversion{Type: mapping.DateTime, Zone: time.UTC}).Convert(date(literal, ""))
+		value, refusal := (&convert.Converter{Type: convert.DateTime, Zone: time.UTC}).Convert(date(literal, ""))
 		want := time.Date(1899, 12, 30+day, 0, 0, second, 0, time.UTC).Format(time.RFC3339)
 		if refusal != nil || value.Literal != want {
 			t.Fatalf("serial %s is %q, %v; want %s", literal, value.Literal, refusal, want)

@@ -1,23 +1,23 @@
-package mapping_test
+package convert_test
 
 import (
 	"testing"
 	"time"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/convert"
 )
 
 func TestConvertDate(t *testing.T) {
-	iso := mapping.Conversion{Type: mapping.Date, Output: mapping.AsDate}
-	as := func(format string) mapping.Conversion {
-		return mapping.Conversion{Type: mapping.Date, Output: mapping.AsDate, Format: format}
+	iso := convert.Converter{Type: convert.Date, Output: convert.AsDate}
+	as := func(format string) convert.Converter {
+		return convert.Converter{Type: convert.Date, Output: convert.AsDate, Format: format}
 	}
-	apple := mapping.Conversion{Type: mapping.Date, Output: mapping.AsDate, Date1904: true}
+	apple := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: true}
 	serial := as("serial")
 	const day, bad, impossible = `"1980-05-01"`, "not-date", "date-impossible"
 	runConversions(t, []conversionCase{
-		{"output datetime", mapping.Conversion{Type: mapping.Date}, text("1980-05-01"), `"1980-05-01T00:00:00Z"`, ""},
-		{"the zone does not matter", mapping.Conversion{Type: mapping.Date, Zone: location(t, "Pacific/Auckland")}, text("1980-05-01"), `"1980-05-01T00:00:00Z"`, ""},
+		{"output datetime", convert.Converter{Type: convert.Date}, text("1980-05-01"), `"1980-05-01T00:00:00Z"`, ""},
+		{"the zone does not matter", convert.Converter{Type: convert.Date, Zone: location(t, "Pacific/Auckland")}, text("1980-05-01"), `"1980-05-01T00:00:00Z"`, ""},
 		{"ISO", iso, text(" 1980-05-01\u00a0"), day, ""},
 		{"ISO of one digit", iso, text("1980-5-1"), "", bad},
 		{"ISO basic", iso, text("19800501"), "", bad},
@@ -120,17 +120,17 @@ func TestConvertDate(t *testing.T) {
 }
 
 func TestConvertDateTime(t *testing.T) {
-	in := func(zone, format string) mapping.Conversion {
-		return mapping.Conversion{Type: mapping.DateTime, Zone: location(t, zone), Format: format}
+	in := func(zone, format string) convert.Converter {
+		return convert.Converter{Type: convert.DateTime, Zone: location(t, zone), Format: format}
 	}
-	earlier := func(zone string) mapping.Conversion {
+	earlier := func(zone string) convert.Converter {
 		c := in(zone, "")
-		c.Ambiguous = mapping.EarlierAmbiguous
+		c.Ambiguous = convert.EarlierAmbiguous
 		return c
 	}
 	london := in("Europe/London", "")
-	utc := mapping.Conversion{Type: mapping.DateTime, Zone: time.UTC}
-	nowhere := mapping.Conversion{Type: mapping.DateTime}
+	utc := convert.Converter{Type: convert.DateTime, Zone: time.UTC}
+	nowhere := convert.Converter{Type: convert.DateTime}
 	noon := func(z string) string { return `"1980-05-01T` + z + `"` }
 	runConversions(t, []conversionCase{
 		{"summer", london, text("1980-05-01T14:30:05"), noon("13:30:05Z"), ""},
