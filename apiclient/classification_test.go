@@ -65,7 +65,7 @@ func (col column) attempt(ctx context.Context, c *apiclient.Client, pad string) 
 	}
 	v := c.Create(ctx, col.request(c.Routes(), pad))
 	words := []string{string(v.Effect)}
-	if v.Retry {
+	if v.Effect == apiclient.Refused && v.Retry != apiclient.Never {
 		words = append(words, "retry")
 	}
 	if v.RetryAfter > 0 {

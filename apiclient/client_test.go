@@ -124,7 +124,7 @@ func TestCredentialsThatCannotBeHad(t *testing.T) {
 		reason string
 		stop   bool
 	}{
-		{errors.New("token SECRET at https://id.example"), "the credentials could not be had", false},
+		{errors.New("token SECRET at https://id.example"), "the credentials could not be obtained", false},
 		{&apiclient.Failure{Stop: true, Reason: "the client secret is refused"}, "the client secret is refused", true},
 	}
 	for _, tt := range tests {

@@ -77,7 +77,7 @@ func TestExamineFindsEachFault(t *testing.T) {
 	}{
 		"all well":        {healthy, nil, nil},
 		"401":             {sick(401, "application/json", `{}`), nil, []string{"fail authentication: the service does not accept the credentials: HTTP 401"}},
-		"403":             {sick(403, "application/json", `{}`), nil, []string{"fail authentication: the service knows the credentials, but they may not read"}},
+		"403":             {sick(403, "application/json", `{}`), nil, []string{"fail authentication: the service knows the credentials but does not let them read"}},
 		"404 plain text":  {sick(404, "text/plain", "404 page not found"), nil, []string{"fail templates: reading the activity templates got HTTP 404"}},
 		"portal":          {sick(200, "text/html", "<html>Welcome to the hotel"), nil, []string{"fail templates: HTTP 200 OK with a web page"}},
 		"portal 404":      {sick(404, "text/html", "<html>"), nil, []string{"fail templates: HTTP 404 Not Found with a web page"}},
@@ -152,7 +152,7 @@ func TestExamineFindsFaultsOfTheConnection(t *testing.T) {
 	t.Run("unknown authority", as(at(t, untrusted), distrust))
 	t.Run("expired", as(at2(overTLS(t, http.HandlerFunc(healthy), expired, asUsual)), distrust))
 	t.Run("wrong host", as(at2(overTLS(t, http.HandlerFunc(healthy), ofAnother, asUsual)), distrust))
-	t.Run("TLS 1.1", as(at2(overTLS(t, http.HandlerFunc(healthy), soundCert, tls11)), "fail connection: the service speaks no TLS of version 1.2 or later"))
+	t.Run("TLS 1.1", as(at2(overTLS(t, http.HandlerFunc(healthy), soundCert, tls11)), "fail connection: the service does not support TLS 1.2 or later"))
 	t.Run("refused", as(at(t, gone.URL), "fail connection: the service refuses the connection"))
 	t.Run("no TLS there", as(at(t, strings.Replace(plain.URL, "http:", "https:", 1)), "fail connection: the service does not speak TLS at this address"))
 	t.Run("DNS", as(at(t, "https://nowhere.invalid"), "fail host: the name nowhere.invalid cannot be resolved"))

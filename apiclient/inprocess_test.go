@@ -70,7 +70,7 @@ func TestRetryAfter(t *testing.T) {
 			w.Header().Set("Retry-After", value)
 			w.WriteHeader(http.StatusTooManyRequests)
 		})
-		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != want || !v.Retry {
+		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != want || v.Retry != apiclient.AfterPause {
 			t.Errorf("%q: retry %v after %v, want after %v", value, v.Retry, v.RetryAfter, want)
 		}
 	}

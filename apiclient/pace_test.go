@@ -363,7 +363,7 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 		c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 1 })
 		work(t, c, 1, 1)
 		reason, until := c.Waiting()
-		if reason != "the service asks for time (HTTP 429)" || time.Until(until).Round(time.Second) != 600*time.Second {
+		if reason != "the service asks to wait (HTTP 429)" || time.Until(until).Round(time.Second) != 600*time.Second {
 			t.Errorf("waiting: %q for %v", reason, time.Until(until))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -376,8 +376,8 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 				}
 			})
 			wg.Go(func() {
-				if _, _, err := c.Turn(ctx); err == nil {
-					t.Error("a turn during the pause")
+				if _, err := c.Reserve(ctx); err == nil {
+					t.Error("a slot during the pause")
 				}
 			})
 		}
@@ -403,7 +403,7 @@ func TestATurnIsForOneRequest(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 16 {
 			wg.Go(func() {
-				turn, leave, err := c.Turn(t.Context())
+				slot, err := c.Reserve(t.Context())
 				if err != nil {
 					t.Error(err)
 					return
@@ -417,11 +417,10 @@ func TestATurnIsForOneRequest(t *testing.T) {
 				holders--
 				mu.Unlock()
 				if i == 7 {
-					leave() // changed its mind
+					slot.Release() // changed its mind
 					return
 				}
-				c.Create(turn, createContact(c))
-				leave()
+				slot.Create(t.Context(), createContact(c))
 			})
 		}
 		wg.Wait()

@@ -53,13 +53,13 @@ func TestPlaces(t *testing.T) {
 				t.Errorf("%s, id %q, %s", v.Effect, v.ID, v.Reason)
 			}
 			// What is kept says the same to a later run, and to one whose place is right.
-			if again := c.Judge(createContact(c), apiclient.KeptAnswer(201, v.Answer), nil); again.ID != v.ID || again.Effect != v.Effect {
+			if again := c.Judge(createContact(c), apiclient.StoredAnswer(201, v.Answer), nil); again.ID != v.ID || again.Effect != v.Effect {
 				t.Errorf("read again from %q: %s, id %q", v.Answer, again.Effect, again.ID)
 			}
 			cfg.Wire.ContactID = "/nowhere"
 			wrong := client(t, cfg)
 			kept := wrong.Judge(createContact(wrong), a, nil).Answer
-			if later := c.Judge(createContact(c), apiclient.KeptAnswer(201, kept), nil); later.ID != tt.id {
+			if later := c.Judge(createContact(c), apiclient.StoredAnswer(201, kept), nil); later.ID != tt.id {
 				t.Errorf("after the place is corrected, %q says %q", kept, later.ID)
 			}
 		})

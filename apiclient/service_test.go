@@ -22,10 +22,10 @@ func TestService(t *testing.T) {
 		"sandbox":                     {"sandbox"},
 	} {
 		for _, spelt := range spellings {
-			if got := apiclient.Service(spelt); got != want {
+			if got := apiclient.ServiceKey(spelt); got != want {
 				t.Errorf("%s: %s, want %s", spelt, got, want)
 			}
-			if got := apiclient.Service(want); got != want {
+			if got := apiclient.ServiceKey(want); got != want {
 				t.Errorf("%s is not its own: %s", want, got)
 			}
 		}

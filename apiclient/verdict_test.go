@@ -35,8 +35,9 @@ func TestStatusProves(t *testing.T) {
 		if v.Stop != slices.Contains([]int{301, 302, 303, 307, 308, 401}, status) {
 			t.Errorf("HTTP %d: stop is %v", status, v.Stop)
 		}
-		if v.Retry != (status == 421 || status == 425 || status == 429) {
-			t.Errorf("HTTP %d: retry is %v", status, v.Retry)
+		retry := map[int]apiclient.Retry{421: apiclient.Now, 425: apiclient.Now, 429: apiclient.AfterPause}[status]
+		if v.Retry != retry {
+			t.Errorf("HTTP %d: retry is %v, want %v", status, v.Retry, retry)
 		}
 	}
 	early := c.Judge(req, apiclient.Answer{Status: 408, Early: true}, nil)
@@ -66,13 +67,13 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 		{"client without url", v1, apiclient.CreateClient, 200, `{"clientId":"abc"}`,
 			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has no value at /redirectUrl"}},
 		{"client with a script for a url", v1, apiclient.CreateClient, 200, `{"clientId":"abc","redirectUrl":"javascript:alert(1)"}`,
-			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has something else than an http(s) url at /redirectUrl"}},
+			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer does not have an http(s) url at /redirectUrl"}},
 		{"client without id", v1, apiclient.CreateClient, 201, `{"data":{"clientId":"abc"},"redirectUrl":"https://x.example/r"}`,
 			apiclient.Verdict{Effect: uncertain, URL: "https://x.example/r", Reason: "HTTP 201 Created, but the answer has no value at /clientId"}},
 		{"link", v2, apiclient.CreateLink, 201, `{"redirectUrl":"https://x.example/m"}`, apiclient.Verdict{Effect: created, URL: "https://x.example/m"}},
 		{"link, relative", v2, apiclient.CreateLink, 201, `{"redirectUrl":"/m?t=1"}`, apiclient.Verdict{Effect: created, URL: "http://localhost/m?t=1"}},
 		{"link, a bare word", v2, apiclient.CreateLink, 201, `{"redirectUrl":"c-17"}`,
-			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has something else than an http(s) url at /redirectUrl"}},
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer does not have an http(s) url at /redirectUrl"}},
 		{"claim", v2, apiclient.CreateClaim, 201, `{"claimId":"k"}`, apiclient.Verdict{Effect: created, ID: "k"}},
 		{"activity", v2, apiclient.CreateActivity, 201, `{"id":"a"}`, apiclient.Verdict{Effect: created}},
 		{"activity, no body", v2, apiclient.CreateActivity, 204, ``, apiclient.Verdict{Effect: created}},
@@ -127,7 +128,7 @@ func TestRulesComeFirst(t *testing.T) {
 			apiclient.Answer{Status: 200, Body: []byte(`{"error":"E17","claimId":"k"}`)},
 			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
 		{"retry a 503", apiclient.Rule{Status: 503, Means: "retry"}, apiclient.Answer{Status: 503},
-			apiclient.Verdict{Effect: apiclient.Refused, Retry: true, Busy: true, Shared: true, Reason: "HTTP 503 Service Unavailable, which the environment's errors rules read as retry"}},
+			apiclient.Verdict{Effect: apiclient.Refused, Retry: apiclient.AfterPause, Reason: "HTTP 503 Service Unavailable, which the environment's errors rules read as retry"}},
 		{"done with an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{"claimId":"k"}`)},
 			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
 		{"done without an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{}`)},

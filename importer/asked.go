@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // asked is what a step asks for, as the ledger keeps it: enough to tell what
@@ -70,7 +71,7 @@ func ask(plan mapping.Plan, step *mapping.Step, mappingName string) *asked {
 		n += len(step.Activity.Attributes)
 	}
 	a.Values, a.sources = make([]askedValue, 0, n+1), make([]mapping.Source, 0, n+1)
-	add := func(name string, v mapping.Value, src mapping.Source) {
+	add := func(name string, v cell.Value, src mapping.Source) {
 		a.Values = append(a.Values, askedValue{name, string(v.Field), v.Literal, askedCells{src.Texts, src.Names}, src.FoldCase})
 		a.sources = append(a.sources, src)
 	}
@@ -82,7 +83,7 @@ func ask(plan mapping.Plan, step *mapping.Step, mappingName string) *asked {
 		a.Addresses = addressesOf(plan)
 		a.Lookup = &askedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, askedAddresses(plan.Lookup)}
 	case mapping.ClaimStep:
-		add("claimName", mapping.Value{Field: mapping.StringValue, Literal: step.Name}, step.NameSource)
+		add("claimName", cell.Value{Field: cell.StringValue, Literal: step.Name}, step.NameSource)
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
 		a.resume = step.Activity.StatusSource
@@ -96,7 +97,7 @@ func ask(plan mapping.Plan, step *mapping.Step, mappingName string) *asked {
 		}
 	}
 	for _, empty := range step.LeftOut {
-		add(empty.Name, mapping.Value{}, empty.Source)
+		add(empty.Name, cell.Value{}, empty.Source)
 	}
 	return a
 }

@@ -3,7 +3,7 @@ package importer
 import (
 	"sync"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // batchRows is how many rows are converted at a time.
@@ -12,9 +12,9 @@ const batchRows = 64
 // batch is some rows that are converted together. They are copies, in space
 // that is used again: release it when all that is needed of them is texts.
 type batch struct {
-	records []mapping.Record
+	records []cell.Record
 	groups  []group // of the records, one after the other
-	cells   []mapping.Cell
+	cells   []cell.Cell
 }
 
 // group is the rows of one client, or one row of nobody's with the number 0.
@@ -34,11 +34,11 @@ func (b *batch) release() {
 }
 
 // keep adds a record.
-func (b *batch) keep(record mapping.Record) {
+func (b *batch) keep(record cell.Record) {
 	const most = 16_384 // cells at once
 	from, n := len(b.cells), len(record.Cells)
 	if cap(b.cells)-from < n { // the records before stay where they are
-		b.cells, from = make([]mapping.Cell, 0, max(n, min(batchRows*n, most))), 0
+		b.cells, from = make([]cell.Cell, 0, max(n, min(batchRows*n, most))), 0
 	}
 	b.cells = append(b.cells, record.Cells...)
 	record.Cells = b.cells[from : from+n : from+n]

@@ -12,7 +12,7 @@ import (
 // already may be what that attempt made, whatever an operator found since. The
 // step is uncertain then; a client is looked up as always.
 func (e *errand) weigh(d decision, v apiclient.Verdict) (apiclient.Verdict, error) {
-	if v.Effect != apiclient.Refused || v.Retry || v.Status != 409 {
+	if v.Effect != apiclient.Refused || v.Retry != apiclient.Never || v.Status != 409 {
 		return v, nil
 	}
 	// What was done is read whether or not the run is being stopped.

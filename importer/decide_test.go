@@ -10,6 +10,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // tableMapping is the mapping of the tables in this package's tests: a client
@@ -28,7 +29,7 @@ func bound(t testing.TB, text string) *mapping.Binding {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	sheet := mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Phone", "No"}}
+	sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Phone", "No"}}
 	b, problems := mapping.Bind(m, &sheet, nil, "2026-01-02")
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -37,23 +38,23 @@ func bound(t testing.TB, text string) *mapping.Binding {
 }
 
 // textOf is a text value.
-func textOf(s string) mapping.Value {
-	return mapping.Value{Field: mapping.StringValue, Literal: s}
+func textOf(s string) cell.Value {
+	return cell.Value{Field: cell.StringValue, Literal: s}
 }
 
 // cellAt is the source of a value that stands in a column of row 2.
 func cellAt(column int, name, text string) mapping.Source {
-	return mapping.Source{Row: mapping.RowOf(0, 2), Columns: []int{column}, Names: []string{name}, Texts: []string{text}}
+	return mapping.Source{Row: cell.RowOf(0, 2), Columns: []int{column}, Names: []string{name}, Texts: []string{text}}
 }
 
 // planOf is the plan of one client with one row and the given steps.
 func planOf(email string, steps ...mapping.Step) mapping.Plan {
 	who := mapping.Identity{Space: "email", Key: email}
-	row := mapping.RowOf(0, 2)
+	row := cell.RowOf(0, 2)
 	for i := range steps {
-		steps[i].Rows = []mapping.Row{row}
+		steps[i].Rows = []cell.Row{row}
 	}
-	return mapping.Plan{Number: 1, Client: who, Rows: []mapping.Row{row}, Steps: steps,
+	return mapping.Plan{Number: 1, Client: who, Rows: []cell.Row{row}, Steps: steps,
 		Lookup: mapping.Lookup{Email: email, EmailAddress: who}, Addresses: []mapping.Identity{who}}
 }
 

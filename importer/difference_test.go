@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // TestOlderRecords reads what a ledger kept of a step before it kept columns and
@@ -15,10 +16,10 @@ func TestOlderRecords(t *testing.T) {
 		`{"name":"Postcode","field":"stringValue","value":"R1","cells":["R1"]},{"name":"Source","field":"stringValue","value":"web"}]}`
 	const digest = "26781353505a682e054fdbb0ca6ba1c249fba8048b5239d0e6f7244bdadfa7f7"
 	source := func(text string) mapping.Source {
-		return mapping.Source{Row: mapping.RowOf(0, 2), Columns: []int{1}, Names: []string{"ref"}, Texts: []string{text}}
+		return mapping.Source{Row: cell.RowOf(0, 2), Columns: []int{1}, Names: []string{"ref"}, Texts: []string{text}}
 	}
 	step := func(change func(*mapping.Activity)) *asked {
-		text := func(s string) mapping.Value { return mapping.Value{Field: mapping.StringValue, Literal: s} }
+		text := func(s string) cell.Value { return cell.Value{Field: cell.StringValue, Literal: s} }
 		act := mapping.Activity{TemplateName: "Your details", Status: mapping.Submitted, StatusSource: source("Bank"), Attributes: []mapping.Attribute{
 			{Name: "Postcode", Value: text("R1"), Source: source("R1")}, {Name: "Source", Value: text("web")}}}
 		change(&act)

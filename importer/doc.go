@@ -20,8 +20,8 @@
 //	reread.go    kept answers, read again after a wire pointer is corrected
 //	forecast.go  a dry run: the same decisions, nothing sent; draft.go has its results
 //	progress.go  how far a run has come, for whoever watches
-//	outcome.go   what became of a client and its rows; record.go and results.go
-//	             put it where the workbook is made from
+//	outcome.go   what became of a client and its rows; record.go puts it
+//	             where the workbook is made from
 //	settle.go    what an operator decides of uncertain steps (decision, doubt, relink)
 //	recall.go    what a results workbook says, compared with the ledger (seed, workbookrow)
 //	erased.go    clients who were erased, of whom nothing is known any more

@@ -104,12 +104,12 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if err := e.pass(ctx); err != nil {
 			return StepOutcome{}, err
 		}
-		turn, leave, stopped := e.job.Service.Turn(ctx)
+		slot, stopped := e.job.Service.Reserve(ctx)
 		if stopped != nil {
 			return e.job.cutShort(ctx, d, ""), nil
 		}
 		if e.isStale(d) {
-			leave()
+			slot.Release()
 			if d.known.To != ledger.Uncertain {
 				return StepOutcome{}, errStale
 			}
@@ -119,12 +119,11 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 			continue
 		}
 		if err := e.intend(d); err != nil {
-			leave()
+			slot.Release()
 			return StepOutcome{}, err
 		}
 		var err error
-		verdict, err = e.weigh(d, e.job.Service.Create(turn, e.job.request(d.step, e.known)))
-		leave()
+		verdict, err = e.weigh(d, slot.Create(ctx, e.job.request(d.step, e.known)))
 		e.answered = e.answered || verdict.Status != 0
 		taken := false
 		if err == nil {
@@ -251,7 +250,7 @@ func (e *errand) conclude(d decision, v apiclient.Verdict) (ledger.Event, StepOu
 		e.created(d.step, v.ID)
 	case apiclient.Refused:
 		to, o.Status = ledger.Failed, result.Failed
-		if v.Retry || v.Stop {
+		if v.Retry != apiclient.Never || v.Stop {
 			to = ledger.NotSent // not for what it asks: it may be sent again
 			advise(adviceBusy)
 		}

@@ -34,7 +34,7 @@ const patient = 3
 // that has never given one is not there: the failure has Stop set. mu is held.
 func (a *acquaintances) listen(err error) error {
 	f, failed := errors.AsType[*apiclient.Failure](err)
-	if !failed || !f.Again {
+	if !failed || f.Retry != apiclient.Now {
 		a.deaf, a.heard = 0, a.heard || err == nil
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // shown is what stands in Claimsheet's columns of a row and is left there: the
@@ -53,7 +54,7 @@ func (r *Recall) keep(ctx context.Context, row WorkbookRow, who mapping.Identity
 			s = shown{failedStep: string(mapping.ClientStep)}
 		}
 	}
-	r.kept[mapping.RowOf(row.Record.Table, row.Record.Row)] = s
+	r.kept[cell.RowOf(row.Record.Table, row.Record.Row)] = s
 	return nil
 }
 

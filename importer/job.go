@@ -13,6 +13,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // Job is one run over one sheet. Fill in the fields and call Do or Forecast,
@@ -39,8 +40,8 @@ type Job struct {
 	// the wall clock.
 	Now func() time.Time
 
-	kept     map[mapping.Row]shown // of a rerun: what rows go on showing
-	knows    bool                  // Forecast: the ledger knows some step of the environment
+	kept     map[cell.Row]shown // of a rerun: what rows go on showing
+	knows    bool               // Forecast: the ledger knows some step of the environment
 	meetings *acquaintances
 	cancel   context.CancelCauseFunc
 	guard    guard

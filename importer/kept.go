@@ -6,7 +6,7 @@ import (
 	"io"
 	"iter"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // Kept is what a run's sheets hold, read once and gone through many times: the first
@@ -17,7 +17,7 @@ import (
 // The first pass must have ended before another begins; after it, passes may
 // run side by side. A record's cells are valid until the pass's next one.
 type Kept struct {
-	source  iter.Seq2[mapping.Record, error]
+	source  iter.Seq2[cell.Record, error]
 	spill   *spill
 	whole   bool // a pass has reached the end of the sheet
 	formats []string
@@ -27,7 +27,7 @@ type Kept struct {
 
 // Keep keeps the records of a sheet in a file in folder. Close it when the
 // run is over.
-func Keep(folder string, source iter.Seq2[mapping.Record, error]) (*Kept, error) {
+func Keep(folder string, source iter.Seq2[cell.Record, error]) (*Kept, error) {
 	s, err := newSpill(folder)
 	if err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func Keep(folder string, source iter.Seq2[mapping.Record, error]) (*Kept, error)
 func (k *Kept) Close() error { return k.spill.close() }
 
 // Records are the sheet's records in order. An error ends them.
-func (k *Kept) Records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (k *Kept) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for placed, err := range k.placed() {
 			if !yield(placed.record, err) || err != nil {
 				return
@@ -52,7 +52,7 @@ func (k *Kept) Records() iter.Seq2[mapping.Record, error] {
 // placedRecord is a record and where it is kept.
 type placedRecord struct {
 	at     int64
-	record mapping.Record
+	record cell.Record
 }
 
 func (k *Kept) placed() iter.Seq2[placedRecord, error] {
@@ -102,12 +102,12 @@ const (
 	asShown    = 0x10 // what is shown is what is stored
 	withFormat = 0x20
 
-	emptyCell = byte(mapping.Empty) | asShown // nothing follows it
+	emptyCell = byte(cell.Empty) | asShown // nothing follows it
 )
 
 // encode writes a record as the bytes that keptReader reads: its numbers, then
 // for each cell its marks and the lengths of its texts, then all texts.
-func (k *Kept) encode(r mapping.Record) []byte {
+func (k *Kept) encode(r cell.Record) []byte {
 	b := binary.AppendUvarint(k.entry[:0], uint64(r.Table))
 	b = binary.AppendUvarint(b, uint64(r.Row))
 	b = binary.AppendUvarint(b, uint64(r.Source))
@@ -130,7 +130,7 @@ func (k *Kept) encode(r mapping.Record) []byte {
 	return b
 }
 
-func (k *Kept) encodeCell(b []byte, c *mapping.Cell) []byte {
+func (k *Kept) encodeCell(b []byte, c *cell.Cell) []byte {
 	marks := byte(c.Kind)
 	if c.Shown == c.Raw {
 		marks |= asShown

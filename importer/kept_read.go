@@ -5,14 +5,14 @@ import (
 	"errors"
 	"slices"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // keptReader reads records back, one after the other or by their place.
 type keptReader struct {
 	kept  *Kept
 	from  *spillReader
-	cells []mapping.Cell
+	cells []cell.Cell
 	spans []span
 }
 
@@ -25,7 +25,7 @@ func (k *Kept) reader(ahead int) *keptReader {
 }
 
 // each gives do the records at some places, each valid until the next.
-func (r *keptReader) each(places []int64, do func(mapping.Record)) error {
+func (r *keptReader) each(places []int64, do func(cell.Record)) error {
 	for _, at := range places {
 		if err := r.from.seek(at); err != nil {
 			return err
@@ -42,24 +42,24 @@ func (r *keptReader) each(places []int64, do func(mapping.Record)) error {
 var errDamagedRow = errors.New("a row that was kept while the sheet was read cannot be read back")
 
 // next reads a record; its cells are used again for the next.
-func (r *keptReader) next() (mapping.Record, error) {
+func (r *keptReader) next() (cell.Record, error) {
 	entry, err := r.from.next()
 	if err != nil {
-		return mapping.Record{}, err
+		return cell.Record{}, err
 	}
 	d := decoder{rest: entry}
-	record := mapping.Record{Table: d.number(), Row: d.number(), Source: d.number()}
+	record := cell.Record{Table: d.number(), Row: d.number(), Source: d.number()}
 	n := d.number()
 	record.Hidden = n&1 == 1
 	r.cells = slices.Grow(r.cells[:0], n>>1)[:n>>1]
 	r.spans = slices.Grow(r.spans[:0], n>>1)[:n>>1]
 	end := 0
 	for i := range r.cells {
-		r.cells[i] = mapping.Cell{}
+		r.cells[i] = cell.Cell{}
 		end = r.cellHead(&d, i, end)
 	}
 	if d.failed || end != len(d.rest) {
-		return mapping.Record{}, errDamagedRow
+		return cell.Record{}, errDamagedRow
 	}
 	text, from := string(d.rest), 0
 	for i, s := range r.spans {
@@ -78,7 +78,7 @@ func (r *keptReader) next() (mapping.Record, error) {
 func (r *keptReader) cellHead(d *decoder, i, end int) int {
 	marks := d.byte()
 	c := &r.cells[i]
-	c.Kind = mapping.CellKind(marks & kindBits)
+	c.Kind = cell.Kind(marks & kindBits)
 	if marks == emptyCell {
 		r.spans[i] = span{end, -1}
 		return end

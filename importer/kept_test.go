@@ -12,15 +12,15 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/importer"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // anyRecords draws the rows of a sheet, as a reader might give them.
-func anyRecords(t *rapid.T) []mapping.Record {
+func anyRecords(t *rapid.T) []cell.Record {
 	texts := rapid.OneOf(rapid.Just(""), rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("aé\x00")), 0, 300, -1))
-	cell := rapid.Custom(func(t *rapid.T) mapping.Cell {
-		c := mapping.Cell{Kind: mapping.CellKind(rapid.IntRange(0, int(mapping.Uncomputed)).Draw(t, "kind"))}
-		if c.Kind == mapping.Empty {
+	in := rapid.Custom(func(t *rapid.T) cell.Cell {
+		c := cell.Cell{Kind: cell.Kind(rapid.IntRange(0, int(cell.Uncomputed)).Draw(t, "kind"))}
+		if c.Kind == cell.Empty {
 			return c
 		}
 		c.Raw = texts.Draw(t, "raw")
@@ -28,9 +28,9 @@ func anyRecords(t *rapid.T) []mapping.Record {
 		c.Format = rapid.SampledFrom([]string{"", "dd/mm/yyyy", "0.00", ";;;"}).Draw(t, "format")
 		return c
 	})
-	records := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) mapping.Record {
-		return mapping.Record{
-			Cells: rapid.SliceOfN(cell, 0, 30).Draw(t, "cells"), Hidden: rapid.Bool().Draw(t, "hidden"),
+	records := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) cell.Record {
+		return cell.Record{
+			Cells: rapid.SliceOfN(in, 0, 30).Draw(t, "cells"), Hidden: rapid.Bool().Draw(t, "hidden"),
 			Source: rapid.IntRange(0, 2_000_000).Draw(t, "source"),
 		}
 	}), 0, 40).Draw(t, "records")
@@ -43,9 +43,9 @@ func anyRecords(t *rapid.T) []mapping.Record {
 }
 
 // asRead gives records as a reader does: the cells are used again.
-func asRead(records []mapping.Record) iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
-		var cells []mapping.Cell
+func asRead(records []cell.Record) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		var cells []cell.Cell
 		for _, r := range records {
 			cells = append(cells[:0], r.Cells...)
 			r.Cells = cells
@@ -57,9 +57,9 @@ func asRead(records []mapping.Record) iter.Seq2[mapping.Record, error] {
 	}
 }
 
-func gathered(t testing.TB, rows iter.Seq2[mapping.Record, error]) []mapping.Record {
+func gathered(t testing.TB, rows iter.Seq2[cell.Record, error]) []cell.Record {
 	t.Helper()
-	var list []mapping.Record
+	var list []cell.Record
 	for r, err := range rows {
 		if err != nil {
 			t.Fatal(err)
@@ -70,7 +70,7 @@ func gathered(t testing.TB, rows iter.Seq2[mapping.Record, error]) []mapping.Rec
 	return list
 }
 
-func keep(t testing.TB, source iter.Seq2[mapping.Record, error]) *importer.Kept {
+func keep(t testing.TB, source iter.Seq2[cell.Record, error]) *importer.Kept {
 	t.Helper()
 	kept, err := importer.Keep(t.TempDir(), source)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestKeptRecordsComeBack(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		records := anyRecords(r)
 		passes := 0
-		kept, err := importer.Keep(dir, func(yield func(mapping.Record, error) bool) {
+		kept, err := importer.Keep(dir, func(yield func(cell.Record, error) bool) {
 			passes++
 			asRead(records)(yield)
 		})
@@ -119,7 +119,7 @@ func TestKeptRecordsComeBack(t *testing.T) {
 // The file is nobody else's to read and has no name to be found by.
 func TestKeptLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
-	kept, err := importer.Keep(dir, asRead([]mapping.Record{{Row: 2, Cells: []mapping.Cell{{Kind: mapping.TextCell, Raw: "x", Shown: "x"}}}}))
+	kept, err := importer.Keep(dir, asRead([]cell.Record{{Row: 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: "x", Shown: "x"}}}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,8 +150,8 @@ func ls(t *testing.T, dir string) []os.DirEntry {
 // again: half a sheet is never taken for a whole one.
 func TestKeptGivesErrorsOn(t *testing.T) {
 	damaged := errors.New("damaged")
-	kept := keep(t, func(yield func(mapping.Record, error) bool) {
-		_ = yield(mapping.Record{Row: 2}, nil) && yield(mapping.Record{}, damaged)
+	kept := keep(t, func(yield func(cell.Record, error) bool) {
+		_ = yield(cell.Record{Row: 2}, nil) && yield(cell.Record{}, damaged)
 	})
 	for range 2 {
 		var rows []int

@@ -8,6 +8,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -73,7 +74,7 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []StepOutcome) Outco
 		}
 	}
 	o.URL = url
-	byRow := make(map[mapping.Row]*result.Row, len(plan.Rows))
+	byRow := make(map[cell.Row]*result.Row, len(plan.Rows))
 	o.Rows = make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
 		o.Rows[i] = rowResult(row, client, url)
@@ -122,20 +123,20 @@ func mentions(rowError, reason string) bool {
 }
 
 // rowResult is the result of a row before its steps are added.
-func rowResult(row mapping.Row, client, url string) result.Row {
+func rowResult(row cell.Row, client, url string) result.Row {
 	return result.Row{Table: row.Table(), Row: row.Number(), ClientID: client, URL: url}
 }
 
 // rowOf is the row of the run that a result belongs to.
-func rowOf(r result.Row) mapping.Row { return mapping.RowOf(r.Table, r.Row) }
+func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 
 // invalidOutcome is that of a plan with problems: the rows that have one are
 // invalid, the others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) Outcome {
 	o := Outcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
-	byRow, cells := map[mapping.Row][]string{}, map[mapping.Row]bool{}
+	byRow, cells := map[cell.Row][]string{}, map[cell.Row]bool{}
 	for _, p := range plan.Problems {
-		row := mapping.RowOf(p.Where.Table, p.Where.Row)
+		row := cell.RowOf(p.Where.Table, p.Where.Row)
 		byRow[row] = append(byRow[row], inWords(p))
 		cells[row] = cells[row] || p.Code != mapping.LacksTimezone
 	}
@@ -155,7 +156,7 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 }
 
 // waitsFor names the rows that the others wait for, a few of them.
-func waitsFor(b *mapping.Binding, plan mapping.Plan, byRow map[mapping.Row][]string) string {
+func waitsFor(b *mapping.Binding, plan mapping.Plan, byRow map[cell.Row][]string) string {
 	const most = 5
 	var bad []string
 	more := 0
@@ -198,8 +199,8 @@ func leftOut(plan mapping.Plan, made ids, url, why string) Outcome {
 // knownRows are the rows of a plan for which nothing is sent, with the ids
 // that are known from before.
 func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
-	claims := map[mapping.Row][]string{}
-	note := func(key string, rows []mapping.Row) {
+	claims := map[cell.Row][]string{}
+	note := func(key string, rows []cell.Row) {
 		if id := made.claims[key]; id != "" {
 			for _, row := range rows {
 				claims[row] = append(claims[row], id)

@@ -60,10 +60,12 @@ func (p *patience) after(v apiclient.Verdict, fresh, repeatable bool) rest {
 	switch {
 	case v.Stop || v.Effect == apiclient.Created:
 		return rest{}
-	case v.Busy && p.exceeds(v.RetryAfter), v.Retry && v.RetryAfter > longestWait:
+	case asksToWait(v) && p.exceeds(v.RetryAfter), v.Retry == apiclient.Now && v.RetryAfter > longestWait:
 		return rest{tooFar: true, wait: v.RetryAfter}
-	case v.Retry:
-		return rest{again: v.Busy || !p.exceeds(0), wait: max(wait, v.RetryAfter), shared: v.Shared}
+	case v.Retry == apiclient.AfterPause:
+		return rest{again: true, wait: max(wait, v.RetryAfter), shared: true}
+	case v.Effect == apiclient.Refused && v.Retry == apiclient.Now:
+		return rest{again: !p.exceeds(0), wait: max(wait, v.RetryAfter)}
 	case v.Effect == apiclient.Refused && v.Status == 404 && fresh && p.lagged < maxLagging:
 		p.lagged++
 		return rest{again: true, wait: wait}
@@ -72,6 +74,12 @@ func (p *patience) after(v apiclient.Verdict, fresh, repeatable bool) rest {
 		return rest{again: p.attempts < maxAttempts, wait: wait}
 	}
 	return rest{}
+}
+
+// asksToWait reports whether the service asks for a pause of all requests. It may
+// do so in an answer that leaves the outcome uncertain.
+func asksToWait(v apiclient.Verdict) bool {
+	return v.Retry == apiclient.AfterPause || v.Effect == apiclient.Uncertain && v.RetryAfter > 0
 }
 
 // exceeds reports whether a wait that the service asks for, after all that has

@@ -28,11 +28,11 @@ func askAgain(ctx context.Context, attempts int, first time.Duration, ask func()
 		}
 		wait := pace.backoff.NextBackOff()
 		switch {
-		case f.Busy:
+		case f.Retry == apiclient.AfterPause:
 			if pace.exceeds(f.RetryAfter) {
 				return &apiclient.Failure{Stop: true, Err: err, Reason: f.Reason + ", and " + tooFarWords(f.RetryAfter)}
 			}
-		case f.Again && pace.attempts+1 < attempts:
+		case f.Retry == apiclient.Now && pace.attempts+1 < attempts:
 			pace.attempts++
 			sleep(ctx, wait)
 		default:

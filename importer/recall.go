@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -36,7 +37,7 @@ type Recall struct {
 	erasures  *ledger.Erasures // nil until asked for
 	lines     []bool           // by number - 1: which lines of the last workbook's sheet Steps are there
 	conflicts map[mapping.Identity]problem.List
-	kept      map[mapping.Row]shown
+	kept      map[cell.Row]shown
 	words     []Settlement
 	last      ledger.Owner
 	steps     map[string]ledger.Step // of last
@@ -220,7 +221,7 @@ func (r *Recall) enter(events []ledger.Event) error {
 // CheckRows goes through the rows of the sheet Results and notes the clients
 // whose rows show what the ledger does not know.
 func (r *Recall) CheckRows(ctx context.Context, rows iter.Seq2[WorkbookRow, error]) error {
-	r.kept = map[mapping.Row]shown{}
+	r.kept = map[cell.Row]shown{}
 	for row, err := range rows {
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 const recallEnvironment = "https://uat.example.test"
@@ -21,7 +22,7 @@ func newRecall(t *testing.T, api string) *importer.Recall {
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	binding, found := mapping.Bind(m, &mapping.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail"}}, nil, "2026-11-20")
+	binding, found := mapping.Bind(m, &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail"}}, nil, "2026-11-20")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}

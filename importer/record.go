@@ -34,10 +34,6 @@ type sheetTally struct {
 // the wrong sheet, and each row says its own in any case. Tests lower it.
 var mostProblems = 50_000
 
-// maxSteps bounds the steps of one client, so that lines of the sheet Steps
-// can be numbered by client and step without knowing how many come before.
-const maxSteps = 1 << 24
-
 // record puts a client's outcome where the workbooks are made from, and counts
 // it.
 func (j *Job) record(o Outcome) error {
@@ -86,33 +82,35 @@ func (j *Job) enter(o Outcome) error {
 	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
 		owner = j.owner(o.Client)
 	}
-	rows := make([]ledger.Row, len(o.Rows))
-	for i, r := range o.Rows {
-		rows[i] = ledger.Row{Run: j.Runs[r.Table], Row: r.Row, Status: string(r.Status), Owner: owner, Number: o.Number,
-			ClientID: r.ClientID, ClaimIDs: r.ClaimIDs, URL: r.URL, FailedStep: r.FailedStep, Error: r.Error, Advice: r.Advice}
-	}
-	if err := j.Ledger.AddRows(rows...); err != nil {
-		return err
-	}
+	steps := j.runSteps(o)
 	for _, table := range o.tables() {
-		if err := j.Ledger.AddRunSteps(j.runSteps(o, j.Runs[table])...); err != nil {
+		var rows []result.Row
+		for _, r := range o.Rows {
+			if r.Table == table {
+				r.Client = o.Number
+				rows = append(rows, r)
+			}
+		}
+		if err := j.Ledger.AddRows(j.Runs[table], owner, rows...); err != nil {
+			return err
+		}
+		if err := j.Ledger.AddRunSteps(j.Runs[table], o.Number, steps...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// runSteps are the lines that the client gets in the sheet Steps of a run's
-// workbook. Where rows of a client stand in several sheets, each sheet's workbook
-// has all of them: each must be enough by itself.
-func (j *Job) runSteps(o Outcome, run string) []ledger.RunStep {
+// runSteps are the client's lines in the sheet Steps. Where the client has rows
+// in several sheets, the workbook of each sheet has all lines, because it may be
+// the only one that somebody has at hand.
+func (j *Job) runSteps(o Outcome) []ledger.RunStep {
 	var steps []ledger.RunStep
-	for i, s := range o.Steps {
-		steps = append(steps, ledger.RunStep{Run: run, Number: o.Number*maxSteps + i + 1,
-			StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
+	for _, s := range o.Steps {
+		steps = append(steps, ledger.RunStep{StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
 	}
-	for i, s := range o.Known {
-		steps = append(steps, ledger.RunStep{Run: run, Number: o.Number*maxSteps + i + 1, StepID: s.StepID, Kind: s.Kind})
+	for _, s := range o.Known {
+		steps = append(steps, ledger.RunStep{StepID: s.StepID, Kind: s.Kind})
 	}
 	return steps
 }

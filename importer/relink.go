@@ -104,7 +104,7 @@ func linkOutcome(v apiclient.Verdict) (ledger.State, StepOutcome) {
 		return ledger.NotSent, o
 	case apiclient.Refused:
 		o.Status = result.Failed
-		if v.Retry {
+		if v.Retry != apiclient.Never {
 			return ledger.NotSent, o
 		}
 		return ledger.Failed, o

@@ -7,6 +7,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // ids are what the run knows of a client by now.
@@ -95,9 +96,9 @@ func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
 }
 
 // literal is a value's bare JSON.
-func literal(v mapping.Value) []byte {
+func literal(v cell.Value) []byte {
 	switch v.Field {
-	case mapping.BoolValue, mapping.DoubleValue:
+	case cell.BoolValue, cell.DoubleValue:
 		return []byte(v.Literal)
 	}
 	return quoted(v.Literal)

@@ -75,7 +75,7 @@ func (j *Job) readAgain(step ledger.Step, clientID string) (again ledger.Step, t
 	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaOperator {
 		return step, false
 	}
-	v := j.Service.Judge(j.answered(step, clientID), apiclient.KeptAnswer(step.Event.Status, step.Answer), nil)
+	v := j.Service.Judge(j.answered(step, clientID), apiclient.StoredAnswer(step.Event.Status, step.Answer), nil)
 	again = step
 	again.To, again.Via = ledger.Done, ledger.ViaAnswer
 	again.ID, again.URL = cmp.Or(v.ID, step.ID), cmp.Or(v.URL, step.URL)

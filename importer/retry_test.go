@@ -13,7 +13,7 @@ import (
 // to how long the waits are, and to whether the run ends.
 func TestRetryPolicy(t *testing.T) {
 	busy := func(wait time.Duration) apiclient.Verdict {
-		return apiclient.Verdict{Effect: apiclient.Refused, Status: 429, Retry: true, Busy: true, Shared: true, RetryAfter: wait}
+		return apiclient.Verdict{Effect: apiclient.Refused, Status: 429, Retry: apiclient.AfterPause, RetryAfter: wait}
 	}
 	for name, c := range map[string]struct {
 		verdict           apiclient.Verdict
@@ -32,7 +32,7 @@ func TestRetryPolicy(t *testing.T) {
 		"asked to wait a second":       {busy(time.Second), false, false, 20, false},
 		"asked to wait a quarter":      {busy(14 * time.Minute), false, false, 2, true},
 		"asked to wait for an hour":    {busy(time.Hour), false, false, 1, true},
-		"retry without being asked to": {apiclient.Verdict{Effect: apiclient.Refused, Status: 409, Retry: true}, false, false, 20, false},
+		"retry without being asked to": {apiclient.Verdict{Effect: apiclient.Refused, Status: 409, Retry: apiclient.Now}, false, false, 20, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -68,9 +68,9 @@ func TestRetriedGET(t *testing.T) {
 		"an answer":      {nil, 1, false},
 		"another error":  {other, 1, false},
 		"a failure":      {&apiclient.Failure{}, 1, false},
-		"one that may":   {&apiclient.Failure{Again: true}, 5, false},
-		"busy":           {&apiclient.Failure{Busy: true, RetryAfter: 5 * time.Minute}, 4, true},
-		"busy for hours": {&apiclient.Failure{Busy: true, RetryAfter: time.Hour}, 1, true},
+		"one that may":   {&apiclient.Failure{Retry: apiclient.Now}, 5, false},
+		"busy":           {&apiclient.Failure{Retry: apiclient.AfterPause, RetryAfter: 5 * time.Minute}, 4, true},
+		"busy for hours": {&apiclient.Failure{Retry: apiclient.AfterPause, RetryAfter: time.Hour}, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

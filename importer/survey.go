@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // Survey is what the first pass over a sheet learns: which rows make one
@@ -31,9 +32,9 @@ type Survey struct {
 // type of every attribute is known.
 func Take(ctx context.Context, b *mapping.Binding, rows *Kept, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int32{}}
-	whose := func(record mapping.Record) client { return clientOf(b.Client(record)) }
+	whose := func(record cell.Record) client { return clientOf(b.Client(record)) }
 	if convert || len(b.Untyped()) > 0 {
-		whose = func(record mapping.Record) client {
+		whose = func(record cell.Record) client {
 			lead := b.Read(record)
 			c := clientOf(lead.Client)
 			c.invalid, c.typed = len(lead.Problems) > 0, lead.Typed
@@ -71,7 +72,7 @@ func clientOf(who mapping.Identity) client {
 	return client{known: true, key: fingerprint(who)}
 }
 
-func clientsOf(b *batch, whose func(mapping.Record) client) []client {
+func clientsOf(b *batch, whose func(cell.Record) client) []client {
 	defer b.release()
 	list := make([]client, len(b.records))
 	for i, record := range b.records {
@@ -102,7 +103,7 @@ func (s *Survey) add(c client) {
 }
 
 // inBatches passes copies of records on, some at a time.
-func inBatches(rows iter.Seq2[mapping.Record, error]) iter.Seq2[*batch, error] {
+func inBatches(rows iter.Seq2[cell.Record, error]) iter.Seq2[*batch, error] {
 	return func(yield func(*batch, error) bool) {
 		b := newBatch()
 		for record, err := range rows {

@@ -15,6 +15,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 const surveyMapping = `
@@ -25,7 +26,7 @@ client: {key: No, existing: create, fields: {name: Name, size: {column: Size, ty
 claims: [{key: Claim, name: "Loan {Claim}", when: has("Claim")}]
 `
 
-var surveySheet = mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"No", "Name", "Size", "Claim", "Take"}}
+var surveySheet = cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"No", "Name", "Size", "Claim", "Take"}}
 
 func surveyBinding(t testing.TB) *mapping.Binding {
 	t.Helper()
@@ -40,11 +41,11 @@ func surveyBinding(t testing.TB) *mapping.Binding {
 	return b
 }
 
-func textCells(texts ...string) []mapping.Cell {
-	cells := make([]mapping.Cell, len(texts))
+func textCells(texts ...string) []cell.Cell {
+	cells := make([]cell.Cell, len(texts))
 	for i, s := range texts {
 		if s != "" {
-			cells[i] = mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s}
+			cells[i] = cell.Cell{Kind: cell.Text, Raw: s, Shown: s}
 		}
 	}
 	return cells
@@ -52,7 +53,7 @@ func textCells(texts ...string) []mapping.Cell {
 
 // plansInMemory is what Plans must yield: each client at its last row, with
 // all its rows.
-func plansInMemory(b *mapping.Binding, records []mapping.Record) []mapping.Plan {
+func plansInMemory(b *mapping.Binding, records []cell.Record) []mapping.Plan {
 	leads, last, numbers := map[mapping.Identity][]mapping.Lead{}, map[mapping.Identity]int{}, map[mapping.Identity]int{}
 	for i, r := range records {
 		if who := b.Read(r).Client; who != (mapping.Identity{}) {
@@ -99,9 +100,9 @@ func TestPlansAreThoseOfTheWholeSheet(t *testing.T) {
 	b, dir := surveyBinding(t), t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		number := rapid.SampledFrom([]string{"1", "2", "3", " 3 ", "4", "5", ""})
-		records := make([]mapping.Record, rapid.IntRange(0, 300).Draw(r, "rows"))
+		records := make([]cell.Record, rapid.IntRange(0, 300).Draw(r, "rows"))
 		for i := range records {
-			records[i] = mapping.Record{Row: i + 2, Cells: textCells(number.Draw(r, "no"), rapid.SampledFrom([]string{"", "Ann", "Bob"}).Draw(r, "name"),
+			records[i] = cell.Record{Row: i + 2, Cells: textCells(number.Draw(r, "no"), rapid.SampledFrom([]string{"", "Ann", "Bob"}).Draw(r, "name"),
 				rapid.SampledFrom([]string{"", "1", "x"}).Draw(r, "size"), rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "claim"),
 				rapid.SampledFrom([]string{"", "", "", "no"}).Draw(r, "take"))}
 		}
@@ -145,14 +146,14 @@ func TestPlansEnd(t *testing.T) {
 
 // far is a sheet of clients with some rows each, as far apart as they can be:
 // all clients in one order, then all of them in another, and so on.
-func far(clients, times int) iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func far(clients, times int) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		rng, row := rand.New(rand.NewPCG(1, 2)), 1
 		filler := strings.Repeat("a long name ", 30)
 		for range times {
 			for _, n := range rng.Perm(clients) {
 				row++
-				if !yield(mapping.Record{Row: row, Cells: textCells(fmt.Sprint("No ", n), filler+fmt.Sprint(n), "1", fmt.Sprint(row))}, nil) {
+				if !yield(cell.Record{Row: row, Cells: textCells(fmt.Sprint("No ", n), filler+fmt.Sprint(n), "1", fmt.Sprint(row))}, nil) {
 					return
 				}
 			}

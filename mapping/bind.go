@@ -2,9 +2,12 @@ package mapping
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // The key spaces of clients that are told apart by what a look-up asks for.
@@ -18,7 +21,7 @@ const (
 // goroutines.
 type Binding struct {
 	mapping *Mapping
-	sheet   Sheet
+	sheet   cell.Sheet
 	headers []string   // of the sheet, folded
 	tables  []*Binding // one for each sheet; nil when there is but one
 	untyped []Untyped
@@ -94,7 +97,7 @@ type boundResume struct {
 // BindAll is Bind for a run of several sheets: columns may stand in another
 // order in each. The clients are the same in all of them. It binds to no sheet
 // when there is none.
-func BindAll(m *Mapping, sheets []Sheet, service *Service, runDate string) (*Binding, problem.List) {
+func BindAll(m *Mapping, sheets []cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	if len(sheets) == 0 {
 		return Bind(m, nil, service, runDate)
 	}
@@ -118,9 +121,9 @@ func BindAll(m *Mapping, sheets []Sheet, service *Service, runDate string) (*Bin
 
 // binder collects what Bind finds.
 type binder struct {
-	parser
+	checker
 	mapping    *Mapping
-	sheet      *Sheet
+	sheet      *cell.Sheet
 	service    *Service
 	index      *columnIndex // nil without a sheet
 	zone       *time.Location
@@ -133,8 +136,8 @@ type binder struct {
 // type. runDate stands for {run.date}. Without a sheet or a service (nil) the
 // names that belong to it are not checked; the Binding then serves only to
 // have been made. It is nil when there are problems.
-func Bind(m *Mapping, sheet *Sheet, service *Service, runDate string) (*Binding, problem.List) {
-	b := &binder{parser: parser{file: m.File}, mapping: m, sheet: sheet, service: service,
+func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
+	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
 		runDate: runDate, keyColumns: map[int]bool{}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
@@ -160,7 +163,7 @@ func Bind(m *Mapping, sheet *Sheet, service *Service, runDate string) (*Binding,
 }
 
 // Sheet is the sheet that the mapping is bound to, the first of several.
-func (b *Binding) Sheet() Sheet { return b.sheet }
+func (b *Binding) Sheet() cell.Sheet { return b.sheet }
 
 // table is the binding to one of the run's sheets.
 func (b *Binding) table(i int) *Binding {
@@ -171,37 +174,37 @@ func (b *Binding) table(i int) *Binding {
 }
 
 // At is the place of a cell: column 0 = A, in the sheet of the row.
-func (b *Binding) At(column int, row Row) problem.Where {
+func (b *Binding) At(column int, row cell.Row) problem.Where {
 	return b.table(row.Table()).sheet.At(column, row.Number())
 }
 
 // AtRow is the place of a whole row.
-func (b *Binding) AtRow(row Row) problem.Where {
+func (b *Binding) AtRow(row cell.Row) problem.Where {
 	return b.table(row.Table()).sheet.AtRow(row.Number())
 }
 
 // HasColumn tells whether the sheet of a row has a column of the name.
-func (b *Binding) HasColumn(name string, row Row) bool {
+func (b *Binding) HasColumn(name string, row cell.Row) bool {
 	is := func(header string) bool { return foldHeader(header) == foldHeader(name) }
 	return slices.ContainsFunc(b.table(row.Table()).sheet.Header, is)
 }
 
 // RowName is what a row is called in messages: its number, or its place where
 // there are several sheets.
-func (b *Binding) RowName(row Row) string {
+func (b *Binding) RowName(row cell.Row) string {
 	at := b.AtRow(row)
 	switch {
 	case b.tables != nil:
 		return at.String()
 	case at.Copy.Sheet != "":
-		return at.Copy.Place + " (source row " + itoa(at.Copy.Row) + ")"
+		return at.Copy.Place + " (source row " + strconv.Itoa(at.Copy.Row) + ")"
 	}
-	return itoa(row.Number())
+	return strconv.Itoa(row.Number())
 }
 
 // header is what a column is called in the sheet of a row.
-func (b *Binding) header(column int, row Row) string {
-	return b.table(row.Table()).sheet.header(column)
+func (b *Binding) header(column int, row cell.Row) string {
+	return b.table(row.Table()).sheet.ColumnLabel(column)
 }
 
 // Mapping is the mapping as written.
@@ -210,7 +213,7 @@ func (b *Binding) Mapping() *Mapping { return b.mapping }
 // noteKeys notes which columns are part of a key: wherever they are used, rows
 // agree on them ignoring case.
 func (b *binder) noteKeys() {
-	note := func(key []Word, aliases map[string]Word) {
+	note := func(key []yamltree.Scalar, aliases map[string]yamltree.Scalar) {
 		for _, c := range b.columns(key, aliases) {
 			b.keyColumns[c] = true
 		}

@@ -1,6 +1,11 @@
 package mapping
 
-import "cmp"
+import (
+	"cmp"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem/yamltree"
+)
 
 func (b *binder) bindActivities(bound *Binding) {
 	order := 0
@@ -39,7 +44,7 @@ func (b *binder) claimEntries(on string) []int {
 }
 
 func (b *binder) payload(rule *ActivityRule, template Template, known bool, scope int) *boundPayload {
-	var aliases map[string]Word
+	var aliases map[string]yamltree.Scalar
 	if scope != clientScope {
 		aliases = b.mapping.Claims[scope].Columns
 	}
@@ -69,7 +74,7 @@ func (b *binder) payload(rule *ActivityRule, template Template, known bool, scop
 
 // workflow settles the two workflow fields: the activity's own, else the
 // mapping's; the identifier may come from the environment.
-func (b *binder) workflow(rule *ActivityRule, aliases map[string]Word) (boundValue, string) {
+func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar) (boundValue, string) {
 	name := rule.Workflow.Name
 	if name.Text == "" {
 		name = b.mapping.Workflow.Name
@@ -81,7 +86,7 @@ func (b *binder) workflow(rule *ActivityRule, aliases map[string]Word) (boundVal
 		v.columns, v.names = placeColumns(v.text, v.places)
 	}
 	if len(v.columns) == 0 {
-		v.constant = &Value{StringValue, v.text.fill(func(string) string { return "" })}
+		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(func(string) string { return "" })}
 	}
 
 	identifier := rule.Workflow.TemplateIdentifier.Text

@@ -4,11 +4,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // fieldPath splits a dotted field name into the names of nested objects and the
 // places in arrays.
-func (b *binder) fieldPath(name Word) []string {
+func (b *binder) fieldPath(name yamltree.Scalar) []string {
 	path := strings.Split(name.Text, ".")
 	_, isPlace := arrayIndex(path[0])
 	switch {
@@ -47,7 +49,7 @@ func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
 
 // checkPlace compares one part of a field's name with what other fields have
 // in its place, below the same parts.
-func (b *binder) checkPlace(name Word, below []string, part string, fields []boundField) (ok bool) {
+func (b *binder) checkPlace(name yamltree.Scalar, below []string, part string, fields []boundField) (ok bool) {
 	at, isPlace := arrayIndex(part)
 	before := at == 0
 	for _, other := range fields {

@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // bindSheet is the sheet that the mappings of testdata/lang/bind are bound to.
-func bindSheet() *mapping.Sheet {
-	return &mapping.Sheet{Name: "Leads 2026", HeaderRow: 3, Header: []string{
+func bindSheet() *cell.Sheet {
+	return &cell.Sheet{Name: "Leads 2026", HeaderRow: 3, Header: []string{
 		"E-mail", "First\u00a0name", "Post  code", "Amount", "Opt out", "AMOUNT ", "", "DOB", "Lender", "Mobile", "Next step", "Agreement no",
 	}}
 }

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // boundValue is a ValueRule with its columns found and its type settled.
@@ -17,19 +19,19 @@ type boundValue struct {
 	text     templateText   // set for a text with places
 	places   map[string]int // the columns of the text's places
 	expr     *expression    // set for an expression
-	constant *Value         // set for a constant
+	constant *cell.Value    // set for a constant
 	conv     Conversion
 	required bool
-	fallback *Value // for an empty cell
-	foldCase bool   // rows agree on it ignoring case: e-mail addresses and key columns
-	untyped  int    // its number among the attributes whose type nobody says, from 1; 0 for none
+	fallback *cell.Value // for an empty cell
+	foldCase bool        // rows agree on it ignoring case: e-mail addresses and key columns
+	untyped  int         // its number among the attributes whose type nobody says, from 1; 0 for none
 }
 
 // item is one value of one row, with the cell that it came from; the zero
 // Value means that the cell is empty, or refused: then it has been reported
 // where it stands.
 type item struct {
-	value   Value
+	value   cell.Value
 	source  Source
 	refused bool
 	number  string // a Phone that is sent in another format than E.164, in E.164
@@ -38,56 +40,56 @@ type item struct {
 // read converts the row's cell or cells. A required cell that is empty is not
 // reported here: another row of the client may fill it. texts is room for one
 // text of each column.
-func (v *boundValue) read(sheet *Sheet, r Record, texts []string) (item, *problem.Problem) {
+func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (item, *problem.Problem) {
 	if v.constant != nil {
 		return item{value: *v.constant}, nil
 	}
-	src := Source{Row: RowOf(r.Table, r.Row), Columns: v.columns, Names: v.names, Texts: texts, FoldCase: v.foldCase}
+	src := Source{Row: cell.RowOf(r.Table, r.Row), Columns: v.columns, Names: v.names, Texts: texts, FoldCase: v.foldCase}
 	for i, c := range v.columns {
 		src.Texts[i] = r.Cell(c).Shown
 	}
-	cell, at, refusal := v.cell(r)
-	if refusal == nil && cell.IsEmpty() {
+	in, at, refusal := v.cell(r)
+	if refusal == nil && in.IsEmpty() {
 		return item{source: src}, nil
 	}
-	var value Value
+	var value cell.Value
 	if refusal == nil {
-		value, refusal = v.conv.Convert(cell)
+		value, refusal = v.conv.Convert(in)
 	}
 	if refusal != nil {
-		p := refusal.at(sheet.At(at, r.Row), sheet.header(at), r.Cell(at))
+		p := refusal.at(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
 		return item{source: src, refused: true}, &p
 	}
-	return item{value: value, source: src, number: v.number(cell)}, nil
+	return item{value: value, source: src, number: v.number(in)}, nil
 }
 
 // number is a cell's phone number in E.164 where the value is one that is sent in
 // another format; "" where what is sent is enough.
-func (v *boundValue) number(cell Cell) string {
+func (v *boundValue) number(c cell.Cell) string {
 	plain := numberKey(v.conv)
 	if plain == nil {
 		return ""
 	}
-	number, _ := plain.Convert(cell) // it was read as a number to be sent
+	number, _ := plain.Convert(c) // it was read as a number to be sent
 	return number.Literal
 }
 
 // cell is the cell to convert, and the column to name when it is refused. For
 // a text or an expression it is a text cell made of several.
-func (v *boundValue) cell(r Record) (Cell, int, *Refusal) {
+func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *Refusal) {
 	switch {
 	case v.expr != nil:
-		cell, refusal := v.expr.value(r)
-		return cell, first(v.columns), refusal
+		in, refusal := v.expr.value(r)
+		return in, first(v.columns), refusal
 	case v.text != nil:
 		return fillText(v.text, v.columns, v.places, r)
 	}
 	for _, c := range v.columns {
-		if cell := r.Cell(c); !cell.IsEmpty() {
-			return cell, c, nil
+		if in := r.Cell(c); !in.IsEmpty() {
+			return in, c, nil
 		}
 	}
-	return Cell{}, first(v.columns), nil
+	return cell.Cell{}, first(v.columns), nil
 }
 
 func first(columns []int) int {
@@ -110,7 +112,7 @@ var asText = Conversion{Type: Text}
 
 // fillText fills the places of a text from a row's cells; a cell that cannot
 // be read as text is refused with its column.
-func fillText(t templateText, columns []int, places map[string]int, r Record) (Cell, int, *Refusal) {
+func fillText(t templateText, columns []int, places map[string]int, r cell.Record) (cell.Cell, int, *Refusal) {
 	var refusal *Refusal
 	at := first(columns)
 	s := t.fill(func(name string) string {
@@ -125,15 +127,15 @@ func fillText(t templateText, columns []int, places map[string]int, r Record) (C
 		return value.Literal
 	})
 	if s == "" {
-		return Cell{}, at, refusal
+		return cell.Cell{}, at, refusal
 	}
-	return Cell{Kind: TextCell, Raw: s, Shown: s}, at, refusal
+	return cell.Cell{Kind: cell.Text, Raw: s, Shown: s}, at, refusal
 }
 
 // value binds a rule. aliases are the columns of a claims entry; nil for none.
 // A type of "" is one that is not known here: the options are checked as far as
 // they go together, and the value serves only to have been bound.
-func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[string]Word) boundValue {
+func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[string]yamltree.Scalar) boundValue {
 	known := typ != ""
 	if !known {
 		typ = rule.likelyType()
@@ -159,7 +161,7 @@ func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[stri
 	case len(rule.FirstOf) > 0:
 		v.columns, v.names = b.columns(rule.FirstOf, aliases), foldHeaders(texts(rule.FirstOf)...)
 	case rule.Column.Text != "":
-		v.columns, v.names = b.columns([]Word{rule.Column}, aliases), foldHeaders(rule.Column.Text)
+		v.columns, v.names = b.columns([]yamltree.Scalar{rule.Column}, aliases), foldHeaders(rule.Column.Text)
 	}
 	if rule.Default != nil {
 		v.fallback = b.constant(label, *rule.Default, v.conv)
@@ -181,8 +183,8 @@ func placeColumns(t templateText, places map[string]int) (columns []int, names [
 }
 
 // optionsAt is the place to show for an option that makes no sense.
-func (v *ValueRule) optionsAt() Place {
-	for _, w := range []Word{v.Format, v.Region, v.Output, v.Type} { // the lists have no place of their own
+func (v *ValueRule) optionsAt() yamltree.Place {
+	for _, w := range []yamltree.Scalar{v.Format, v.Region, v.Output, v.Type} { // the lists have no place of their own
 		if w.Text != "" {
 			return w.At
 		}
@@ -214,12 +216,12 @@ func (b *binder) conversion(rule *ValueRule, typ Type) Conversion {
 
 // constant converts a constant of the mapping: numbers with a decimal point,
 // dates in ISO 8601, whatever the sheet's own habits are.
-func (b *binder) constant(label string, w Word, conv Conversion) *Value {
+func (b *binder) constant(label string, w yamltree.Scalar, conv Conversion) *cell.Value {
 	conv.Numbers, conv.Values, conv.Else = Numbers{Decimal: "."}, nil, nil
 	if conv.Type == Date || conv.Type == DateTime {
 		conv.Format = ""
 	}
-	value, refusal := conv.Convert(Cell{Kind: TextCell, Raw: w.Text, Shown: w.Text})
+	value, refusal := conv.Convert(cell.Cell{Kind: cell.Text, Raw: w.Text, Shown: w.Text})
 	if refusal != nil {
 		hint := refusal.Hint
 		switch conv.Type {
@@ -227,13 +229,13 @@ func (b *binder) constant(label string, w Word, conv Conversion) *Value {
 			hint = "in a mapping dates are written like 1980-05-01 and numbers like 1234.5, whatever the sheet does"
 		}
 		b.wrongAt(w.At, refusal.Code, "the constant for “%s” %s", label, refusal.Message).Hint = hint
-		return &Value{}
+		return &cell.Value{}
 	}
 	return &value
 }
 
 // columns finds columns by name, noting those that are not there.
-func (b *binder) columns(names []Word, aliases map[string]Word) []int {
+func (b *binder) columns(names []yamltree.Scalar, aliases map[string]yamltree.Scalar) []int {
 	var found []int
 	for _, w := range names {
 		if i, ok := b.column(w, aliases); ok {
@@ -243,7 +245,7 @@ func (b *binder) columns(names []Word, aliases map[string]Word) []int {
 	return found
 }
 
-func (b *binder) column(w Word, aliases map[string]Word) (int, bool) {
+func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (int, bool) {
 	if alias, ok := aliases[w.Text]; ok {
 		w = alias
 	}
@@ -260,7 +262,7 @@ func (b *binder) column(w Word, aliases map[string]Word) (int, bool) {
 }
 
 // text parses a text with places and finds their columns.
-func (b *binder) text(w Word, aliases map[string]Word) (templateText, map[string]int) {
+func (b *binder) text(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (templateText, map[string]int) {
 	t, err := parseTemplateText(w.Text)
 	if err != nil {
 		return nil, nil // reported by Parse
@@ -269,10 +271,10 @@ func (b *binder) text(w Word, aliases map[string]Word) (templateText, map[string
 }
 
 // places are the columns that a text's places name.
-func (b *binder) places(t templateText, at Place, aliases map[string]Word) map[string]int {
+func (b *binder) places(t templateText, at yamltree.Place, aliases map[string]yamltree.Scalar) map[string]int {
 	places := map[string]int{}
 	for _, name := range t.names() {
-		if i, ok := b.column(Word{name, at}, aliases); ok {
+		if i, ok := b.column(yamltree.Scalar{Text: name, At: at}, aliases); ok {
 			places[name] = i
 		}
 	}

@@ -1,9 +1,9 @@
 package mapping
 
 import (
-	"fmt"
 	"strings"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -15,12 +15,12 @@ var ResultColumns = []string{"Import status", "clientId", "contactId", "claimIds
 // columnIndex finds columns by their headers: exactly, else ignoring case and
 // runs of white space.
 type columnIndex struct {
-	sheet  Sheet
+	sheet  cell.Sheet
 	exact  map[string][]int
 	folded map[string][]int
 }
 
-func indexColumns(sheet Sheet) *columnIndex {
+func indexColumns(sheet cell.Sheet) *columnIndex {
 	x := &columnIndex{sheet, map[string][]int{}, map[string][]int{}}
 	for i, header := range sheet.Header {
 		if folded := foldHeader(header); folded != "" {
@@ -53,8 +53,8 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	case 1:
 		return found[0], nil
 	case 0:
-		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.inWords(), name)
-		p.Hint = strings.Replace(nearestHint(name, x.headers()), "expected one of ", "its columns are ", 1)
+		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name)
+		p.Hint = strings.Replace(problem.Suggestion(name, x.headers()), "expected one of ", "its columns are ", 1)
 		return -1, &p
 	}
 	var at []string
@@ -88,20 +88,4 @@ func (x *columnIndex) reserved() problem.List {
 		}
 	}
 	return list
-}
-
-// inWords is the sheet's name in a message.
-func (s Sheet) inWords() string {
-	if s.Book != "" {
-		return "[" + s.Book + "]" + s.Name
-	}
-	return s.Name
-}
-
-// header names a column for messages.
-func (s Sheet) header(column int) string {
-	if column < len(s.Header) && squeeze(s.Header[column]) != "" {
-		return squeeze(s.Header[column])
-	}
-	return fmt.Sprintf("column %s", ColumnName(column))
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -46,37 +47,37 @@ type Conversion struct {
 // characters such as a byte order mark too. What is read beyond that is said
 // at each type: convertText, convertCheckbox, convertDate, convertDateTime,
 // convertNumber, convertEmail, convertPhone.
-func (c *Conversion) Convert(cell Cell) (Value, *Refusal) {
-	if cell.Kind == Empty || cell.Kind == TextCell && strings.TrimSpace(cell.Raw) == "" {
-		return Value{}, nil
+func (c *Conversion) Convert(in cell.Cell) (cell.Value, *Refusal) {
+	if in.Kind == cell.Empty || in.Kind == cell.Text && strings.TrimSpace(in.Raw) == "" {
+		return cell.Value{}, nil
 	}
-	if r := refuseUnreadable(cell); r != nil {
-		return Value{}, r
+	if r := refuseUnreadable(in); r != nil {
+		return cell.Value{}, r
 	}
-	literal, r := c.literal(cell)
+	literal, r := c.literal(in)
 	if r != nil || literal == "" {
-		return Value{}, r
+		return cell.Value{}, r
 	}
-	return Value{Field: c.Type.Field(), Literal: literal}, nil
+	return cell.Value{Field: c.Type.Field(), Literal: literal}, nil
 }
 
 // literal is the value's canonical spelling; "" leaves the value out.
-func (c *Conversion) literal(cell Cell) (string, *Refusal) {
+func (c *Conversion) literal(in cell.Cell) (string, *Refusal) {
 	switch c.Type {
 	case Checkbox:
-		return c.convertCheckbox(cell)
+		return c.convertCheckbox(in)
 	case Date:
-		return c.convertDate(cell)
+		return c.convertDate(in)
 	case DateTime:
-		return c.convertDateTime(cell)
+		return c.convertDateTime(in)
 	case Numeric, Currency:
-		return c.convertNumber(cell)
+		return c.convertNumber(in)
 	case Email:
-		return c.convertEmail(cell)
+		return c.convertEmail(in)
 	case Phone:
-		return c.convertPhone(cell)
+		return c.convertPhone(in)
 	}
-	return c.convertText(cell)
+	return c.convertText(in)
 }
 
 // Output is how a Date is written.
@@ -103,8 +104,8 @@ type Refusal struct {
 	Hint    string
 }
 
-func (r Refusal) at(where problem.Where, header string, cell Cell) problem.Problem {
+func (r Refusal) at(where problem.Where, header string, c cell.Cell) problem.Problem {
 	return problem.Problem{
-		Where: where, Code: r.Code, Message: header + " " + r.Message, Hint: r.Hint, Seen: cell.Shown,
+		Where: where, Code: r.Code, Message: header + " " + r.Message, Hint: r.Hint, Seen: c.Shown,
 	}
 }

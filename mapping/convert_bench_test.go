@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 func BenchmarkConvert(b *testing.B) {
@@ -11,7 +12,7 @@ func BenchmarkConvert(b *testing.B) {
 	cases := []struct {
 		name string
 		c    mapping.Conversion
-		cell mapping.Cell
+		cell cell.Cell
 	}{
 		{"Text", mapping.Conversion{Type: mapping.Text}, text("1 High Street, Leeds")},
 		{"DropDown", mapping.Conversion{Type: mapping.DropDown, Values: map[string]string{"LLOY": "Lloyds"}}, text("LLOY")},
@@ -40,9 +41,9 @@ func BenchmarkConvert(b *testing.B) {
 
 func BenchmarkKeyText(b *testing.B) {
 	b.ReportAllocs()
-	cell := text("Customer 10017")
+	c := text("Customer 10017")
 	for b.Loop() {
-		if _, refusal := mapping.KeyText(cell); refusal != nil {
+		if _, refusal := mapping.KeyText(c); refusal != nil {
 			b.Fatal(refusal.Message)
 		}
 	}

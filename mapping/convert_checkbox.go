@@ -1,6 +1,9 @@
 package mapping
 
-import "strings"
+import (
+	"claimsheet/mapping/cell"
+	"strings"
+)
 
 // The words of a Checkbox that declares none.
 var (
@@ -13,31 +16,31 @@ var (
 // its shown text or its digits. A TRUE or FALSE cell needs no words, unless
 // the declared ones say what TRUE and FALSE mean (a column such as "Opted out"
 // turns them round).
-func (c *Conversion) convertCheckbox(cell Cell) (string, *Refusal) {
+func (c *Conversion) convertCheckbox(in cell.Cell) (string, *Refusal) {
 	checked, unchecked := c.Checked, c.Unchecked
 	if checked == nil && unchecked == nil {
 		checked, unchecked = usualChecked, usualUnchecked
 	}
-	word := trimToken(cell.Shown)
-	switch cell.Kind {
-	case TextCell:
-		word = trimToken(cell.Raw)
-	case Bool:
-		word = boolWord(cell)
+	word := trimToken(in.Shown)
+	switch in.Kind {
+	case cell.Text:
+		word = trimToken(in.Raw)
+	case cell.Bool:
+		word = boolWord(in)
 	}
 	if literal := checkboxWord(word, checked, unchecked); literal != "" {
 		return literal, nil
 	}
-	switch cell.Kind {
-	case Number:
-		if digits, r := plainDecimal(cell.Raw); r == nil {
+	switch in.Kind {
+	case cell.Number:
+		if digits, r := plainDecimal(in.Raw); r == nil {
 			if literal := checkboxWord(digits, checked, unchecked); literal != "" {
 				return literal, nil
 			}
 		}
-	case Bool:
+	case cell.Bool:
 		if !hasBoolWord(checked) && !hasBoolWord(unchecked) {
-			return boolWord(cell), nil
+			return boolWord(in), nil
 		}
 	}
 	return "", refuse("not-checkbox",
@@ -67,8 +70,8 @@ func hasWord(words []string, word string) bool {
 
 func hasBoolWord(words []string) bool { return hasWord(words, "true") || hasWord(words, "false") }
 
-func boolWord(cell Cell) string {
-	if cell.Raw == "1" {
+func boolWord(c cell.Cell) string {
+	if c.Raw == "1" {
 		return "true"
 	}
 	return "false"

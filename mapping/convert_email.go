@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,10 +22,10 @@ const (
 //
 // Refused are display names, several addresses, quoted local parts, address
 // literals and domains of one label (name@gmail is a slip of the pen).
-func (c *Conversion) convertEmail(cell Cell) (string, *Refusal) {
-	s := trimToken(cell.Shown)
-	if cell.Kind == TextCell {
-		s = trimToken(cell.Raw)
+func (c *Conversion) convertEmail(in cell.Cell) (string, *Refusal) {
+	s := trimToken(in.Shown)
+	if in.Kind == cell.Text {
+		s = trimToken(in.Raw)
 	}
 	at := strings.IndexByte(s, '@')
 	if at > 0 && strings.ContainsFunc(s[:at], isHidden) {

@@ -8,24 +8,25 @@ import (
 	"unicode/utf8"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // fuzzConversion feeds a converter cells of every kind. Whatever comes, it
 // must not panic, and what it accepts must be one JSON value of the right
 // sort; check looks closer.
-func fuzzConversion(f *testing.F, conversions []mapping.Conversion, check func(*testing.T, mapping.Conversion, mapping.Value)) {
+func fuzzConversion(f *testing.F, conversions []mapping.Conversion, check func(*testing.T, mapping.Conversion, cell.Value)) {
 	for _, seed := range []string{
 		"", " ", "1980-05-01", "1980-05-01T14:30:05.25+01:00", "01/05/1980", "1 May 80", "29342.5", "60", "1E+20", "1.1000000000000001",
 		"1,234.50", "-£5", "1 234,5", "(12)", "50%", "yes", "TRUE", "sam@Bücher.example", "020 7946 0018", "+44 (0)20 7946 0018", "a\r\nb\x00\xff",
 	} {
-		f.Add(seed, "General", uint8(mapping.TextCell))
-		f.Add(seed, "0.00", uint8(mapping.Number))
-		f.Add(seed, "dd/mm/yyyy", uint8(mapping.DateCell))
+		f.Add(seed, "General", uint8(cell.Text))
+		f.Add(seed, "0.00", uint8(cell.Number))
+		f.Add(seed, "dd/mm/yyyy", uint8(cell.Date))
 	}
 	f.Fuzz(func(t *testing.T, s, format string, kind uint8) {
-		cell := mapping.Cell{Kind: mapping.CellKind(kind % 7), Raw: s, Shown: s, Format: format}
+		in := cell.Cell{Kind: cell.Kind(kind % 7), Raw: s, Shown: s, Format: format}
 		for _, c := range conversions {
-			value, refusal := c.Convert(cell)
+			value, refusal := c.Convert(in)
 			if refusal != nil || value.IsZero() {
 				continue
 			}
@@ -42,7 +43,7 @@ func fuzzConversion(f *testing.F, conversions []mapping.Conversion, check func(*
 }
 
 // again converts the literal of an accepted value once more.
-func again(t *testing.T, c mapping.Conversion, v mapping.Value) {
+func again(t *testing.T, c mapping.Conversion, v cell.Value) {
 	t.Helper()
 	if twice, refusal := c.Convert(text(v.Literal)); refusal != nil || twice != v {
 		t.Fatalf("%s %q does not come back: %q, %v", c.Type, v.Literal, twice.Literal, refusal)
@@ -51,7 +52,7 @@ func again(t *testing.T, c mapping.Conversion, v mapping.Value) {
 
 func FuzzConvertText(f *testing.F) {
 	fuzzConversion(f, []mapping.Conversion{{Type: mapping.Text, MaxLength: 20}, {Type: mapping.TextArea}},
-		func(t *testing.T, c mapping.Conversion, v mapping.Value) {
+		func(t *testing.T, c mapping.Conversion, v cell.Value) {
 			if !utf8.ValidString(v.Literal) || strings.ContainsAny(v.Literal, "\r\x00\x1b") {
 				t.Fatalf("%q is not clean", v.Literal)
 			}
@@ -67,7 +68,7 @@ func FuzzConvertDate(f *testing.F) {
 	fuzzConversion(f, []mapping.Conversion{
 		{Type: mapping.Date}, {Type: mapping.Date, Format: "dd/mm/yyyy"}, {Type: mapping.Date, Format: "d mmm yy", Date1904: true},
 		{Type: mapping.Date, Format: mapping.SerialFormat}, {Type: mapping.DateTime, Zone: time.UTC}, {Type: mapping.DateTime, Zone: location(f, "Europe/London")},
-	}, func(t *testing.T, c mapping.Conversion, v mapping.Value) {
+	}, func(t *testing.T, c mapping.Conversion, v cell.Value) {
 		if at, err := time.Parse("2006-01-02T15:04:05Z", v.Literal); err != nil || at.Year() < 1 {
 			t.Fatalf("%q is no date-time of the service: %v", v.Literal, err)
 		}
@@ -79,7 +80,7 @@ func FuzzConvertDate(f *testing.F) {
 func FuzzConvertNumber(f *testing.F) {
 	fuzzConversion(f, []mapping.Conversion{
 		{Type: mapping.Numeric}, {Type: mapping.Currency, Numbers: mapping.Numbers{Decimal: ",", Group: "."}},
-	}, func(t *testing.T, c mapping.Conversion, v mapping.Value) {
+	}, func(t *testing.T, c mapping.Conversion, v cell.Value) {
 		if strings.ContainsAny(v.Literal, "eE+") || len(v.Literal) > 80 {
 			t.Fatalf("%q is not a plain number", v.Literal)
 		}
@@ -93,7 +94,7 @@ func FuzzConvertNumber(f *testing.F) {
 }
 
 func FuzzConvertEmail(f *testing.F) {
-	fuzzConversion(f, []mapping.Conversion{{Type: mapping.Email}}, func(t *testing.T, c mapping.Conversion, v mapping.Value) {
+	fuzzConversion(f, []mapping.Conversion{{Type: mapping.Email}}, func(t *testing.T, c mapping.Conversion, v cell.Value) {
 		if len(v.Literal) > 254 || strings.Count(v.Literal, "@") != 1 {
 			t.Fatalf("%q is no address", v.Literal)
 		}
@@ -104,7 +105,7 @@ func FuzzConvertEmail(f *testing.F) {
 func FuzzConvertPhone(f *testing.F) {
 	fuzzConversion(f, []mapping.Conversion{
 		{Type: mapping.Phone}, {Type: mapping.Phone, Region: "GB"}, {Type: mapping.Phone, Region: "IT"},
-	}, func(t *testing.T, c mapping.Conversion, v mapping.Value) {
+	}, func(t *testing.T, c mapping.Conversion, v cell.Value) {
 		if v.Literal[0] != '+' || strings.Trim(v.Literal[1:], "0123456789") != "" {
 			t.Fatalf("%q is not E.164", v.Literal)
 		}

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"slices"
 	"strings"
 	"unicode"
@@ -21,19 +22,19 @@ import (
 //
 // An empty cell is "". Errors, formulas without a result and numbers that have
 // lost digits are refused as for Text. It is idempotent on text.
-func KeyText(cell Cell) (string, *Refusal) {
-	if cell.Kind == Empty || cell.Kind == TextCell && strings.TrimSpace(cell.Raw) == "" {
+func KeyText(c cell.Cell) (string, *Refusal) {
+	if c.Kind == cell.Empty || c.Kind == cell.Text && strings.TrimSpace(c.Raw) == "" {
 		return "", nil
 	}
-	if r := refuseUnreadable(cell); r != nil {
+	if r := refuseUnreadable(c); r != nil {
 		return "", r
 	}
-	s, r := shownText(cell)
+	s, r := shownText(c)
 	if r != nil {
 		return "", r
 	}
-	if cell.Kind == Number && isDressed(s, cell.Raw) {
-		return plainDecimal(cell.Raw)
+	if c.Kind == cell.Number && isDressed(s, c.Raw) {
+		return plainDecimal(c.Raw)
 	}
 	if s = foldKey(s); s == "" {
 		return "", refuse("text-invisible", "holds nothing that can be seen", "write the value anew, or clear the cell")

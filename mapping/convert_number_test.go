@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 func TestConvertNumber(t *testing.T) {
@@ -100,14 +101,14 @@ func TestNumbersKeepTheirValue(t *testing.T) {
 
 		c := mapping.Conversion{Type: mapping.Currency, Numbers: n}
 		literal := want.FloatString(decimals)
-		for _, cell := range []mapping.Cell{number(literal), text(written(literal, n))} {
-			value, refusal := c.Convert(cell)
+		for _, in := range []cell.Cell{number(literal), text(written(literal, n))} {
+			value, refusal := c.Convert(in)
 			if refusal != nil {
-				t.Fatalf("%q is refused: %+v", cell.Raw, *refusal)
+				t.Fatalf("%q is refused: %+v", in.Raw, *refusal)
 			}
 			got, ok := new(big.Rat).SetString(value.Literal)
 			if !ok || got.Cmp(want) != 0 || strings.ContainsAny(value.Literal, "eE+") {
-				t.Fatalf("%q becomes %q", cell.Raw, value.Literal)
+				t.Fatalf("%q becomes %q", in.Raw, value.Literal)
 			}
 		}
 	})

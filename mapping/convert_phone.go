@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"strings"
 	"unicode"
 
@@ -22,24 +23,24 @@ const (
 // A number cell is taken by its shown digits, as they are: where a leading
 // zero was lost and the rest is no number, nothing is guessed. Letters are
 // refused, so that an extension or a second number is not dropped in silence.
-func (c *Conversion) convertPhone(cell Cell) (string, *Refusal) {
-	if cell.Kind == Bool || cell.Kind == DateCell || cell.Kind == Number && strings.HasPrefix(cell.Raw, "-") {
-		return "", c.refusePhone(cell)
+func (c *Conversion) convertPhone(in cell.Cell) (string, *Refusal) {
+	if in.Kind == cell.Bool || in.Kind == cell.Date || in.Kind == cell.Number && strings.HasPrefix(in.Raw, "-") {
+		return "", c.refusePhone(in)
 	}
-	s, r := shownText(cell)
+	s, r := shownText(in)
 	if r != nil {
 		return "", r
 	}
 	s = trimToken(s)
 	if c.Format == phoneRaw {
 		if s == "" {
-			return "", c.refusePhone(cell)
+			return "", c.refusePhone(in)
 		}
 		return s, refuseTooLong(s, c.MaxLength)
 	}
 	international := strings.HasPrefix(s, "+") || strings.HasPrefix(s, "＋")
 	if !isPhoneText(s) {
-		return "", c.refusePhone(cell)
+		return "", c.refusePhone(in)
 	}
 	if !international && c.Region == "" {
 		return "", refuse("phone-region", "has no country code; expected a number that begins with +",
@@ -50,7 +51,7 @@ func (c *Conversion) convertPhone(cell Cell) (string, *Refusal) {
 	// copy of the plans, and a claimant's number refused is worse than one
 	// that rings nowhere.
 	if err != nil || phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE || keepsTrunk(number) {
-		return "", c.refusePhone(cell)
+		return "", c.refusePhone(in)
 	}
 	s = phonenumbers.Format(number, phoneFormats[c.Format])
 	return s, refuseTooLong(s, c.MaxLength)
@@ -93,13 +94,13 @@ var phoneFormats = map[string]phonenumbers.PhoneNumberFormat{
 	phoneInternational: phonenumbers.INTERNATIONAL,
 }
 
-func (c *Conversion) refusePhone(cell Cell) *Refusal {
+func (c *Conversion) refusePhone(in cell.Cell) *Refusal {
 	message := "is not a valid phone number"
 	if c.Region != "" {
 		message += "; expected one of the region " + c.Region + ", or one with + and a country code"
 	}
 	hint := "write one number, without words or an extension"
-	if cell.Kind == Number {
+	if in.Kind == cell.Number {
 		hint = "a number cell loses leading zeros: format the column as text and fill it anew"
 	}
 	return refuse("not-phone", message, hint)

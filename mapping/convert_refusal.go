@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"strconv"
 	"strings"
 )
@@ -11,15 +12,15 @@ func refuse(code, message, hint string) *Refusal {
 }
 
 // refuseUnreadable refuses cells that hold no value at all, whatever the type.
-func refuseUnreadable(cell Cell) *Refusal {
-	switch cell.Kind {
-	case ErrorCell:
+func refuseUnreadable(c cell.Cell) *Refusal {
+	switch c.Kind {
+	case cell.Error:
 		message := "holds an error"
-		if looksLikeErrorName(cell.Raw) {
-			message = "holds the error " + cell.Raw
+		if looksLikeErrorName(c.Raw) {
+			message = "holds the error " + c.Raw
 		}
 		return refuse("cell-error", message, "mend the formula in the sheet, or clear the cell")
-	case Uncomputed:
+	case cell.Uncomputed:
 		return refuse("cell-uncomputed", "is a formula without a stored result",
 			"open the sheet that was exported in a spreadsheet program and save it, so that the results are stored; or type the value in place of the formula")
 	}

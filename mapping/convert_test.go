@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // A conversion case: what becomes of one cell. want is the value as JSON, ""
@@ -16,7 +17,7 @@ import (
 type conversionCase struct {
 	name string
 	c    mapping.Conversion
-	cell mapping.Cell
+	cell cell.Cell
 	want string
 	code string
 }
@@ -49,26 +50,26 @@ func runConversions(t *testing.T, cases []conversionCase) {
 	}
 }
 
-func text(s string) mapping.Cell { return mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s} }
+func text(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 
 // number is a General number cell.
-func number(raw string) mapping.Cell {
-	return mapping.Cell{Kind: mapping.Number, Raw: raw, Shown: raw}
+func number(raw string) cell.Cell {
+	return cell.Cell{Kind: cell.Number, Raw: raw, Shown: raw}
 }
 
-func formatted(raw, shown, format string) mapping.Cell {
-	return mapping.Cell{Kind: mapping.Number, Raw: raw, Shown: shown, Format: format}
+func formatted(raw, shown, format string) cell.Cell {
+	return cell.Cell{Kind: cell.Number, Raw: raw, Shown: shown, Format: format}
 }
 
-func date(serial, shown string) mapping.Cell {
-	return mapping.Cell{Kind: mapping.DateCell, Raw: serial, Shown: shown, Format: "dd/mm/yyyy"}
+func date(serial, shown string) cell.Cell {
+	return cell.Cell{Kind: cell.Date, Raw: serial, Shown: shown, Format: "dd/mm/yyyy"}
 }
 
-func boolean(b bool) mapping.Cell {
+func boolean(b bool) cell.Cell {
 	if b {
-		return mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}
+		return cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}
 	}
-	return mapping.Cell{Kind: mapping.Bool, Raw: "0", Shown: "FALSE"}
+	return cell.Cell{Kind: cell.Bool, Raw: "0", Shown: "FALSE"}
 }
 
 func location(t testing.TB, name string) *time.Location {
@@ -86,10 +87,10 @@ func TestCellsWithoutAValue(t *testing.T) {
 	for _, typ := range append(mapping.AttributeTypes, mapping.Email, mapping.Phone) {
 		c := mapping.Conversion{Type: typ, Region: "GB"}
 		runConversions(t, []conversionCase{
-			{"empty " + string(typ), c, mapping.Cell{}, "", ""},
+			{"empty " + string(typ), c, cell.Cell{}, "", ""},
 			{"blank " + string(typ), c, text(" \u00a0\t"), "", ""},
-			{"#N/A " + string(typ), c, mapping.Cell{Kind: mapping.ErrorCell, Raw: "#N/A", Shown: "#N/A"}, "", "cell-error"},
-			{"uncomputed " + string(typ), c, mapping.Cell{Kind: mapping.Uncomputed}, "", "cell-uncomputed"},
+			{"#N/A " + string(typ), c, cell.Cell{Kind: cell.Error, Raw: "#N/A", Shown: "#N/A"}, "", "cell-error"},
+			{"uncomputed " + string(typ), c, cell.Cell{Kind: cell.Uncomputed}, "", "cell-uncomputed"},
 		})
 	}
 }
@@ -99,14 +100,14 @@ func TestCellsWithoutAValue(t *testing.T) {
 func TestRefusalWords(t *testing.T) {
 	cases := []struct {
 		c    mapping.Conversion
-		cell mapping.Cell
+		cell cell.Cell
 		want string
 	}{
 		{mapping.Conversion{Type: mapping.Date, Format: "dd/mm/yyyy"}, text("31/04/1980"), "is not a day of the calendar; expected dd/mm/yyyy"},
 		{mapping.Conversion{Type: mapping.Date}, text("1/4/1980"), "is not a date; expected ISO 8601 (yyyy-mm-dd)"},
-		{mapping.Conversion{Type: mapping.Text}, mapping.Cell{Kind: mapping.ErrorCell, Raw: "#DIV/0!"}, "holds the error #DIV/0!"},
-		{mapping.Conversion{Type: mapping.Text}, mapping.Cell{Kind: mapping.ErrorCell, Raw: "sam@example.com"}, "holds an error"},
-		{mapping.Conversion{Type: mapping.Text}, mapping.Cell{Kind: mapping.Uncomputed}, "is a formula without a stored result"},
+		{mapping.Conversion{Type: mapping.Text}, cell.Cell{Kind: cell.Error, Raw: "#DIV/0!"}, "holds the error #DIV/0!"},
+		{mapping.Conversion{Type: mapping.Text}, cell.Cell{Kind: cell.Error, Raw: "sam@example.com"}, "holds an error"},
+		{mapping.Conversion{Type: mapping.Text}, cell.Cell{Kind: cell.Uncomputed}, "is a formula without a stored result"},
 		{mapping.Conversion{Type: mapping.Numeric, Numbers: mapping.Numbers{Decimal: ",", Group: "."}}, text("12.5"), "is not a number; expected one written like 1.234,5"},
 		{mapping.Conversion{Type: mapping.Text, MaxLength: 3}, text("Zoë!"), "has 4 characters; expected at most 3"},
 		{mapping.Conversion{Type: mapping.Checkbox}, text("maybe"), "is not a word of the check box; expected yes, y, true, 1, x or no, n, false, 0"},

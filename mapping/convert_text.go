@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,8 +16,8 @@ import (
 // The table is matched exactly, upper and lower case told apart. Line ends
 // become \n; other control characters than tab are refused, and so are bytes
 // that are not text.
-func (c *Conversion) convertText(cell Cell) (string, *Refusal) {
-	s, r := shownText(cell)
+func (c *Conversion) convertText(in cell.Cell) (string, *Refusal) {
+	s, r := shownText(in)
 	if r != nil {
 		return "", r
 	}
@@ -58,16 +59,16 @@ func someWords(words []string) string {
 
 // shownText is what a person reads in the cell, trimmed and fit to be sent;
 // never "" without a refusal.
-func shownText(cell Cell) (string, *Refusal) {
-	s := cell.Shown
+func shownText(c cell.Cell) (string, *Refusal) {
+	s := c.Shown
 	switch {
-	case cell.Kind == Number:
+	case c.Kind == cell.Number:
 		var r *Refusal
-		if s, r = shownNumber(cell); r != nil {
+		if s, r = shownNumber(c); r != nil {
 			return "", r
 		}
-	case cell.Kind == TextCell && s == "":
-		s = cell.Raw // a number format such as ;;; hides the text, which is there all the same
+	case c.Kind == cell.Text && s == "":
+		s = c.Raw // a number format such as ;;; hides the text, which is there all the same
 	}
 	if s = trimVisible(s); s == "" {
 		return "", refuse("text-invisible", "holds nothing that can be seen", "write the value anew, or clear the cell")

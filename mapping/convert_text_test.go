@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 func TestConvertText(t *testing.T) {
@@ -30,8 +31,8 @@ func TestConvertText(t *testing.T) {
 		{"replacement character", plain, text("Zo\ufffd"), "", "text-broken"},
 		{"astral characters", plain, text("👩‍👧 𝒳"), `"👩‍👧 𝒳"`, ""},
 		{"right to left", plain, text("\u200fשלום"), "\"\u200fשלום\"", ""},
-		{"what is shown, not what is stored", plain, mapping.Cell{Kind: mapping.TextCell, Raw: "x", Shown: "Mr x", Format: `"Mr "@`}, `"Mr x"`, ""},
-		{"hidden by its format", plain, mapping.Cell{Kind: mapping.TextCell, Raw: "x", Format: ";;;"}, `"x"`, ""},
+		{"what is shown, not what is stored", plain, cell.Cell{Kind: cell.Text, Raw: "x", Shown: "Mr x", Format: `"Mr "@`}, `"Mr x"`, ""},
+		{"hidden by its format", plain, cell.Cell{Kind: cell.Text, Raw: "x", Format: ";;;"}, `"x"`, ""},
 		{"digits as text", plain, text("00123"), `"00123"`, ""},
 		{"long digits as text", plain, text("1234567890123456789"), `"1234567890123456789"`, ""},
 
@@ -39,7 +40,7 @@ func TestConvertText(t *testing.T) {
 		{"number with zeros by its format", plain, formatted("123", "00123", "00000"), `"00123"`, ""},
 		{"number with a unit by its format", plain, formatted("5", "5 kg", `0" kg"`), `"5 kg"`, ""},
 		{"percentage is what is read", plain, formatted("0.5", "50%", "0%"), `"50%"`, ""},
-		{"General is all digits", plain, mapping.Cell{Kind: mapping.Number, Raw: "7.7009001230000E+10", Shown: "7.7E+10"}, `"77009001230"`, ""},
+		{"General is all digits", plain, cell.Cell{Kind: cell.Number, Raw: "7.7009001230000E+10", Shown: "7.7E+10"}, `"77009001230"`, ""},
 		{"binary noise", plain, number("1.1000000000000001"), `"1.1"`, ""},
 		{"binary noise of a third", plain, number("33.333333333333336"), `"33.3333333333333"`, ""},
 		{"negative", plain, number("-12.50"), `"-12.5"`, ""},
@@ -80,7 +81,7 @@ func TestConvertText(t *testing.T) {
 func TestKeyText(t *testing.T) {
 	cases := []struct {
 		name string
-		cell mapping.Cell
+		cell cell.Cell
 		want string
 		code string
 	}{
@@ -102,12 +103,12 @@ func TestKeyText(t *testing.T) {
 		{"thousands by format", formatted("12000", "12", "0,"), "12", ""},
 		{"text stays", text("12,345"), "12,345", ""},
 		{"date", date("29342", "1980-05-01"), "1980-05-01", ""},
-		{"empty", mapping.Cell{}, "", ""},
+		{"empty", cell.Cell{}, "", ""},
 		{"blank", text("  "), "", ""},
 		{"only marks", text("\u200e"), "", "text-invisible"},
 		{"lost digits", number("1234567890123456"), "", "number-digits"},
-		{"error", mapping.Cell{Kind: mapping.ErrorCell, Raw: "#REF!"}, "", "cell-error"},
-		{"uncomputed", mapping.Cell{Kind: mapping.Uncomputed}, "", "cell-uncomputed"},
+		{"error", cell.Cell{Kind: cell.Error, Raw: "#REF!"}, "", "cell-error"},
+		{"uncomputed", cell.Cell{Kind: cell.Uncomputed}, "", "cell-uncomputed"},
 	}
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,6 +1,9 @@
 package mapping
 
-import "time"
+import (
+	"claimsheet/mapping/cell"
+	"time"
+)
 
 // LacksTimezone is the code of a cell that is refused for want of a timezone in
 // the mapping: it is the mapping that is to be corrected.
@@ -21,8 +24,8 @@ type moment struct {
 // convertDate reads a calendar day. It is the day that is written, in every
 // time zone: midnight with an offset is that day too. Any other time of day
 // is refused, because the day it falls on depends on the zone.
-func (c *Conversion) convertDate(cell Cell) (string, *Refusal) {
-	m, r := c.moment(cell)
+func (c *Conversion) convertDate(in cell.Cell) (string, *Refusal) {
+	m, r := c.moment(in)
 	if r != nil {
 		return "", r
 	}
@@ -40,8 +43,8 @@ func (c *Conversion) convertDate(cell Cell) (string, *Refusal) {
 // convertDateTime reads an instant: a text's own offset if it has one, else
 // the time that clocks in Zone showed. A day alone is its midnight, as it is
 // to spreadsheet programs. It is sent in UTC (service document, "dateTimeValue").
-func (c *Conversion) convertDateTime(cell Cell) (string, *Refusal) {
-	m, r := c.moment(cell)
+func (c *Conversion) convertDateTime(in cell.Cell) (string, *Refusal) {
+	m, r := c.moment(in)
 	if r != nil {
 		return "", r
 	}
@@ -69,16 +72,16 @@ func writeMoment(seconds int64) string {
 // moment reads a date cell, a bare number where the format is serial, or a
 // text. A number that a person reads as the format says (19800501 by yyyymmdd)
 // is as good as a text of these digits.
-func (c *Conversion) moment(cell Cell) (moment, *Refusal) {
+func (c *Conversion) moment(in cell.Cell) (moment, *Refusal) {
 	switch {
-	case cell.Kind == DateCell, cell.Kind == Number && c.Format == SerialFormat:
-		return momentFromSerial(cell.Raw, c.Date1904)
-	case cell.Kind == TextCell && c.Format == SerialFormat:
-		return momentFromSerial(trimToken(cell.Raw), c.Date1904)
-	case cell.Kind == TextCell:
-		return c.momentFromText(trimToken(cell.Raw))
-	case cell.Kind == Number:
-		if s, r := shownText(cell); r == nil && c.Format != "" {
+	case in.Kind == cell.Date, in.Kind == cell.Number && c.Format == SerialFormat:
+		return momentFromSerial(in.Raw, c.Date1904)
+	case in.Kind == cell.Text && c.Format == SerialFormat:
+		return momentFromSerial(trimToken(in.Raw), c.Date1904)
+	case in.Kind == cell.Text:
+		return c.momentFromText(trimToken(in.Raw))
+	case in.Kind == cell.Number:
+		if s, r := shownText(in); r == nil && c.Format != "" {
 			if m, r := c.momentFromText(s); r == nil || r.Code != "not-date" {
 				return m, r
 			}

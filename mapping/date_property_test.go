@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // Every zone of the time zone database by name.
@@ -179,16 +180,16 @@ func TestDaysNeverShift(t *testing.T) {
 			t.Skip("a time without a day")
 		}
 		c := mapping.Conversion{Type: mapping.Date, Output: mapping.AsDate, Date1904: date1904}
-		for _, cell := range []mapping.Cell{
+		for _, in := range []cell.Cell{
 			date(strconv.FormatFloat(serial, 'f', -1, 64), ""),
 			text(midnight.Add(time.Duration(micros) * time.Microsecond).Format("2006-01-02T15:04:05.000000")),
 		} {
-			value, refusal := c.Convert(cell)
+			value, refusal := c.Convert(in)
 			switch {
 			case isDay && (refusal != nil || value.Literal != midnight.Format(time.DateOnly)):
-				t.Fatalf("%d µs from midnight: %q is %q, %v; want %s", micros, cell.Raw, value.Literal, refusal, midnight.Format(time.DateOnly))
+				t.Fatalf("%d µs from midnight: %q is %q, %v; want %s", micros, in.Raw, value.Literal, refusal, midnight.Format(time.DateOnly))
 			case !isDay && (refusal == nil || refusal.Code != "date-with-time"):
-				t.Fatalf("%d µs from midnight: %q is %q, %v; want a refusal", micros, cell.Raw, value.Literal, refusal)
+				t.Fatalf("%d µs from midnight: %q is %q, %v; want a refusal", micros, in.Raw, value.Literal, refusal)
 			}
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // definedActivity is what is remembered of an activity by whose id steps are
@@ -40,7 +42,7 @@ func (a *definedActivity) UnmarshalJSON(data []byte) error {
 func define(a *boundActivity) definedActivity {
 	rule := a.rule
 	holds, err := json.Marshal(struct {
-		When       Word
+		When       yamltree.Scalar
 		Attributes []AttributeRule
 	}{rule.When, rule.Attributes})
 	if err != nil {
@@ -128,7 +130,7 @@ func sameActivities(then, now []definedActivity) bool {
 type Renaming struct {
 	Was, Now string // in words, with the scope where that has changed
 	Steps    string // how the names begin of the steps that would be done again
-	At       Place
+	At       yamltree.Place
 }
 
 // Renamed are the activities that would do again what those of a definition that
@@ -171,7 +173,7 @@ type Growth struct {
 	ID    string
 	Wider bool   // it is not new, but on more claims than it was
 	Steps string // how the names of its steps begin
-	At    Place
+	At    yamltree.Place
 }
 
 // Grown are the activities that a definition that was recorded before did not

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -53,7 +54,7 @@ func (d Draft) YAML() []byte {
 
 // Wrong is what claimsheet check would find wrong with the draft beside a sheet:
 // nothing, unless the sheet itself cannot be imported.
-func (d Draft) Wrong(sheet Sheet) problem.List {
+func (d Draft) Wrong(sheet cell.Sheet) problem.List {
 	m, found := Parse("the mapping", d.YAML())
 	if len(found) == 0 {
 		_, found = Bind(m, &sheet, d.Service, "2006-01-02")

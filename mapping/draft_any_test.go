@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"slices"
 	"testing"
 
@@ -34,7 +35,7 @@ func TestDraftOfAnyHeaders(t *testing.T) {
 			t.Skip()
 		}
 		reserved := slices.ContainsFunc(d.Headers, func(h string) bool { return ResultColumn(h) != "" })
-		found := d.Wrong(Sheet{Name: "Leads", HeaderRow: 1, Header: d.Headers})
+		found := d.Wrong(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: d.Headers})
 		for _, p := range found {
 			if p.Code != "reserved-column" {
 				t.Fatalf("%v\n%s", found, d.YAML())

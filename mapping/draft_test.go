@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"os"
 	"testing"
 
@@ -59,7 +60,7 @@ func passes(t interface {
 	t.Helper()
 	m, found := Parse("draft.yaml", d.YAML())
 	if len(found) == 0 {
-		sheet := &Sheet{Name: "Leads", HeaderRow: 1, Header: usableColumns(d.Headers)}
+		sheet := &cell.Sheet{Name: "Leads", HeaderRow: 1, Header: usableColumns(d.Headers)}
 		_, found = Bind(m, sheet, d.Service, "2026-11-20")
 	}
 	if len(found) > 0 {

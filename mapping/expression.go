@@ -5,12 +5,13 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
+
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // maxExpression is the longest expression that is compiled, in bytes: the
@@ -28,7 +29,7 @@ type expression struct {
 }
 
 // condition compiles a when; nil for an empty one.
-func (b *binder) condition(w Word, aliases map[string]Word) *expression {
+func (b *binder) condition(w yamltree.Scalar, aliases map[string]yamltree.Scalar) *expression {
 	if w.Text == "" {
 		return nil
 	}
@@ -44,7 +45,7 @@ func (e cellError) Error() string { return string(e) }
 // problem it must not be run. What a row means must not depend on the hour at
 // which it is read (now), nor on the order of a table that has none (keys); and
 // no expression may take all memory (unbounded).
-func (b *binder) expression(w Word, aliases map[string]Word, isCondition bool) *expression {
+func (b *binder) expression(w yamltree.Scalar, aliases map[string]yamltree.Scalar, isCondition bool) *expression {
 	e := &expression{places: map[string]int{}, conv: b.conversion(&ValueRule{}, Text)}
 	if len(w.Text) > maxExpression {
 		b.wrongAt(w.At, "expression", "the expression is longer than %d bytes", maxExpression).
@@ -62,7 +63,7 @@ func (b *binder) expression(w Word, aliases map[string]Word, isCondition bool) *
 	program, err := expr.Compile(w.Text, options...)
 	e.program = program
 	for _, call := range calls.named {
-		if i, found := b.column(Word{call.Value, w.inside(call.Location().From)}, aliases); found {
+		if i, found := b.column(yamltree.Scalar{Text: call.Value, At: inside(w, call.Location().From)}, aliases); found {
 			e.places[call.Value] = i
 		}
 	}
@@ -71,14 +72,14 @@ func (b *binder) expression(w Word, aliases map[string]Word, isCondition bool) *
 		if loose.Value == "$env" {
 			message = "$env cannot be used in an expression"
 		}
-		b.wrongAt(w.inside(loose.Location().From), "expression", "%s", message).Hint = expressionHint
+		b.wrongAt(inside(w, loose.Location().From), "expression", "%s", message).Hint = expressionHint
 	}
 	if fe, ok := errors.AsType[*file.Error](err); ok {
 		hint := expressionHint
-		if strings.ContainsAny(w.Text, doubleQuotes+singleQuotes) {
+		if yamltree.HasTypographicQuote(w.Text) {
 			hint = `it holds typographic quotes; type straight ones: has("A")`
 		}
-		b.wrongAt(w.inside(fe.From), "expression", "the expression cannot be used: %s", fe.Message).Hint = hint
+		b.wrongAt(inside(w, fe.From), "expression", "the expression cannot be used: %s", fe.Message).Hint = hint
 	} else if err != nil {
 		b.wrongAt(w.At, "expression", "the expression cannot be used: %s", err).Hint = expressionHint
 	}

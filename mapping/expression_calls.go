@@ -5,15 +5,17 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // inside is the place of a character of an expression. YAML folds and indents
 // the lines of a longer one, so that only its beginning is sure.
-func (w Word) inside(offset int) Place {
+func inside(w yamltree.Scalar, offset int) yamltree.Place {
 	if strings.Contains(w.Text, "\n") {
 		return w.At
 	}
-	return Place{w.At.Line, w.At.Column + offset}
+	return yamltree.Place{Line: w.At.Line, Column: w.At.Column + offset}
 }
 
 // columnCalls finds the columns that an expression's calls name. A name must

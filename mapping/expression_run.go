@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"errors"
 	"fmt"
 	"math"
@@ -15,7 +16,7 @@ import (
 // that is most of the work. It is for one goroutine at a time.
 type evaluator struct {
 	expression *expression
-	row        Record // whose cells the functions read
+	row        cell.Record // whose cells the functions read
 	env        map[string]any
 	machine    vm.VM
 	usage      usage
@@ -47,7 +48,7 @@ func (e *expression) evaluator() *evaluator {
 	return at
 }
 
-func (at *evaluator) cell(name string) Cell { return at.row.Cell(at.expression.places[name]) }
+func (at *evaluator) cell(name string) cell.Cell { return at.row.Cell(at.expression.places[name]) }
 
 // read is a cell's literal as a type; an empty text is one.
 func (at *evaluator) read(name string, t Type) (string, error) {
@@ -68,7 +69,7 @@ func (at *evaluator) read(name string, t Type) (string, error) {
 }
 
 // run is what the expression comes to for a row. It is safe for concurrent use.
-func (e *expression) run(r Record) (any, error) {
+func (e *expression) run(r cell.Record) (any, error) {
 	at, _ := e.idle.Get().(*evaluator)
 	if at == nil {
 		at = e.evaluator()
@@ -79,43 +80,43 @@ func (e *expression) run(r Record) (any, error) {
 }
 
 // value is the expression's result for a row as a cell, for the conversion.
-func (e *expression) value(r Record) (Cell, *Refusal) {
+func (e *expression) value(r cell.Record) (cell.Cell, *Refusal) {
 	out, err := e.run(r)
 	if err != nil {
-		return Cell{}, expressionRefusal(err)
+		return cell.Cell{}, expressionRefusal(err)
 	}
 	switch v := out.(type) {
 	case nil:
-		return Cell{}, nil
+		return cell.Cell{}, nil
 	case bool:
 		if v {
-			return Cell{Kind: Bool, Raw: "1", Shown: "TRUE"}, nil
+			return cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}, nil
 		}
-		return Cell{Kind: Bool, Raw: "0", Shown: "FALSE"}, nil
+		return cell.Cell{Kind: cell.Bool, Raw: "0", Shown: "FALSE"}, nil
 	case int, int64:
 		s := fmt.Sprint(v)
-		return Cell{Kind: Number, Raw: s, Shown: s}, nil
+		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
 	case float64:
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return Cell{}, &Refusal{"expression", "is used in an expression that gives no number, as a division by zero does",
+			return cell.Cell{}, &Refusal{"expression", "is used in an expression that gives no number, as a division by zero does",
 				"correct the cell, or let the expression say what is sent then"}
 		}
 		s := strconv.FormatFloat(v, 'f', -1, 64)
-		return Cell{Kind: Number, Raw: s, Shown: s}, nil
+		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
 	case time.Time:
 		s := v.Format(time.RFC3339)
 		if v.Equal(v.Truncate(24 * time.Hour)) {
 			s = v.Format(time.DateOnly)
 		}
-		return Cell{Kind: TextCell, Raw: s, Shown: s}, nil
+		return cell.Cell{Kind: cell.Text, Raw: s, Shown: s}, nil
 	case string:
-		return Cell{Kind: TextCell, Raw: v, Shown: v}, nil
+		return cell.Cell{Kind: cell.Text, Raw: v, Shown: v}, nil
 	}
-	return Cell{}, &Refusal{Code: "expression", Message: fmt.Sprintf("is used in an expression that gives a %T, which cannot be sent", out)}
+	return cell.Cell{}, &Refusal{Code: "expression", Message: fmt.Sprintf("is used in an expression that gives a %T, which cannot be sent", out)}
 }
 
 // holds tells whether a condition is true for a row.
-func (e *expression) holds(r Record) (bool, *Refusal) {
+func (e *expression) holds(r cell.Record) (bool, *Refusal) {
 	if e == nil {
 		return true, nil
 	}

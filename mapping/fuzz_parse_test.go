@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -59,7 +60,7 @@ func onlyField(rule string, a string) (plan mapping.Plan, ok bool) {
 	if len(problems)+len(more) > 0 {
 		return mapping.Plan{}, false
 	}
-	return planAll(b, []mapping.Record{{Row: 2, Cells: []mapping.Cell{text("1"), text(a)}}})[0], true
+	return planAll(b, []cell.Record{{Row: 2, Cells: []cell.Cell{text("1"), text(a)}}})[0], true
 }
 
 // FuzzTemplateText: any text is read or refused, and one whose braces are
@@ -68,28 +69,28 @@ func FuzzTemplateText(f *testing.F) {
 	for _, seed := range []string{"", "{A}", "Loan {A} {{x}}", "{", "}", "{}", "{ A }{A}", "{{{A}}}", "}}{{", "{A", "é {A} \u00a0 {No}", "{a{b}}"} {
 		f.Add(seed, "cell")
 	}
-	f.Fuzz(func(t *testing.T, s, cell string) {
+	f.Fuzz(func(t *testing.T, s, c string) {
 		if !utf8.ValidString(s) {
 			t.Skip("YAML is UTF-8")
 		}
-		onlyField("text: "+strconv.QuoteToASCII(s), cell)
+		onlyField("text: "+strconv.QuoteToASCII(s), c)
 
-		a, refusal := (&mapping.Conversion{Type: mapping.Text}).Convert(text(cell))
+		a, refusal := (&mapping.Conversion{Type: mapping.Text}).Convert(text(c))
 		if refusal != nil || a.IsZero() {
 			t.Skip("the place is empty or refused")
 		}
 		doubled := strings.NewReplacer("{", "{{", "}", "}}").Replace(s)
-		plan, ok := onlyField("text: "+strconv.QuoteToASCII(doubled+"{A}"), cell)
+		plan, ok := onlyField("text: "+strconv.QuoteToASCII(doubled+"{A}"), c)
 		if !ok {
 			t.Fatalf("%q with its braces doubled is refused", s)
 		}
 		want, refusal := (&mapping.Conversion{Type: mapping.Text}).Convert(text(strings.Join(strings.Fields(s+a.Literal), " ")))
 		if refused := len(plan.Problems) > 0; refused != (refusal != nil) {
-			t.Fatalf("%q + %q: %v, expected %v", s, cell, plan.Problems, refusal)
+			t.Fatalf("%q + %q: %v, expected %v", s, c, plan.Problems, refusal)
 		}
 		if refusal == nil {
 			if d := cmp.Diff(want, plan.Steps[0].Fields[0].Value); d != "" {
-				t.Fatalf("%q + %q (-want +got):\n%s", s, cell, d)
+				t.Fatalf("%q + %q (-want +got):\n%s", s, c, d)
 			}
 		}
 	})

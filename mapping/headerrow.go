@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -15,7 +16,7 @@ const SoughtRows = 20
 // sheet's header row, unless that names fewer than half of the columns that the
 // first rows fill and one of these rows names them all. rows are the first ones
 // below the header, as many as SoughtRows.
-func LikelyHeader(sheet Sheet, rows []Record) int {
+func LikelyHeader(sheet cell.Sheet, rows []cell.Record) int {
 	width := 0
 	for _, r := range rows {
 		width = max(width, filled(r))
@@ -24,7 +25,7 @@ func LikelyHeader(sheet Sheet, rows []Record) int {
 		return sheet.HeaderRow
 	}
 	for _, r := range rows {
-		if 2*filled(r) >= width && !slices.ContainsFunc(r.Cells, func(c Cell) bool { return !c.IsEmpty() && !isWords(c) }) {
+		if 2*filled(r) >= width && !slices.ContainsFunc(r.Cells, func(c cell.Cell) bool { return !c.IsEmpty() && !isWords(c) }) {
 			return r.Row
 		}
 	}
@@ -42,7 +43,7 @@ func namedColumns(header []string) int {
 	return n
 }
 
-func filled(r Record) int {
+func filled(r cell.Record) int {
 	n := 0
 	for _, c := range r.Cells {
 		if !c.IsEmpty() {
@@ -53,8 +54,8 @@ func filled(r Record) int {
 }
 
 // isWords tells a cell that holds a text with letters.
-func isWords(c Cell) bool {
-	return c.Kind == TextCell && strings.ContainsFunc(c.Raw, unicode.IsLetter)
+func isWords(c cell.Cell) bool {
+	return c.Kind == cell.Text && strings.ContainsFunc(c.Raw, unicode.IsLetter)
 }
 
 // totals are words for a sum of the rows above, in the languages in which
@@ -77,7 +78,7 @@ func IsNoLead(p problem.Problem) bool { return p.Code == totalsCode || p.Code ==
 func (r *reader) notLead() {
 	if c, ok := totalsCell(r.record); ok {
 		hint := "delete the row"
-		header, word := r.b.sheet.header(c), strings.ToLower(trimVisible(r.record.Cell(c).Raw))
+		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(trimVisible(r.record.Cell(c).Raw))
 		if c < len(r.b.sheet.Header) && foldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
 			hint += `, or let the mapping leave it out: sheet: {when: 'lower(col("` + header + `")) != "` + word + `"'}`
 		}
@@ -90,12 +91,12 @@ func (r *reader) notLead() {
 
 // totalsCell is the column of the word that makes a row one of totals: nothing
 // else in the row but numbers.
-func totalsCell(record Record) (column int, ok bool) {
+func totalsCell(record cell.Record) (column int, ok bool) {
 	column = -1
 	for i, c := range record.Cells {
 		switch {
-		case c.IsEmpty(), c.Kind == Number, c.Kind == TextCell && isAmount(c.Raw), c.Kind == ErrorCell, c.Kind == Uncomputed:
-		case c.Kind == TextCell && column < 0 && totalsWord(c) != "":
+		case c.IsEmpty(), c.Kind == cell.Number, c.Kind == cell.Text && isAmount(c.Raw), c.Kind == cell.Error, c.Kind == cell.Uncomputed:
+		case c.Kind == cell.Text && column < 0 && totalsWord(c) != "":
 			column = i
 		default:
 			return -1, false
@@ -105,7 +106,7 @@ func totalsCell(record Record) (column int, ok bool) {
 }
 
 // totalsWord is the word for totals that a cell holds, "" for none.
-func totalsWord(c Cell) string {
+func totalsWord(c cell.Cell) string {
 	if len(c.Raw) > 40 {
 		return ""
 	}
@@ -133,11 +134,11 @@ func isAmount(s string) bool {
 func (r *reader) headerAgain() (column int, ok bool) {
 	column, same := -1, 0
 	for i, header := range r.b.headers {
-		cell := r.record.Cell(i)
-		if header == "" && cell.IsEmpty() {
+		c := r.record.Cell(i)
+		if header == "" && c.IsEmpty() {
 			continue
 		}
-		if cell.Kind != TextCell || foldHeader(cell.Raw) != header {
+		if c.Kind != cell.Text || foldHeader(c.Raw) != header {
 			return -1, false
 		}
 		if same++; column < 0 {

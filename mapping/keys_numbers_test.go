@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // TestNumbers reads notations of which only a part is declared. A decimal
@@ -37,7 +38,7 @@ func TestNumbers(t *testing.T) {
 			}
 			conv := mapping.Conversion{Type: mapping.Numeric, Numbers: m.Sheet.Numbers}
 			for _, r := range c.reading {
-				v, refusal := conv.Convert(mapping.Cell{Kind: mapping.TextCell, Raw: r.cell, Shown: r.cell})
+				v, refusal := conv.Convert(cell.Cell{Kind: cell.Text, Raw: r.cell, Shown: r.cell})
 				got := v.Literal
 				if refusal != nil {
 					got = refusal.Message

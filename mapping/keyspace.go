@@ -1,6 +1,9 @@
 package mapping
 
-import "strings"
+import (
+	"claimsheet/mapping/cell"
+	"strings"
+)
 
 // KeySpace is what the client keys of the binding's sheet are keys of: the
 // Space of every Identity that it makes.
@@ -14,7 +17,7 @@ func (i Identity) IsEmail() bool { return i.Space == emailSpace }
 // binding knows how such texts are dialled, in E.164. It is for texts of whose
 // type nothing is known.
 func (b *Binding) AddressesIn(text string) []Identity {
-	written := func(space string) Identity { return addressOf(space, item{value: Value{Literal: text}}) }
+	written := func(space string) Identity { return addressOf(space, item{value: cell.Value{Literal: text}}) }
 	if text == "" {
 		return nil
 	}
@@ -26,7 +29,7 @@ func (b *Binding) AddressesIn(text string) []Identity {
 	if v := b.lookup.phone; v != nil {
 		conversion.Region = v.conv.Region
 	}
-	if value, refusal := conversion.Convert(Cell{Kind: TextCell, Raw: text, Shown: text}); refusal == nil && value.Literal != text {
+	if value, refusal := conversion.Convert(cell.Cell{Kind: cell.Text, Raw: text, Shown: text}); refusal == nil && value.Literal != text {
 		found = append(found, addressOf(phoneSpace, item{value: value}))
 	}
 	return found

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -48,7 +49,7 @@ func report(list problem.List) string {
 
 // leads is a sheet as a test writes it down: a line for each row, the header
 // first, cells between bars.
-func leads(lines ...string) (mapping.Sheet, []mapping.Record) {
+func leads(lines ...string) (cell.Sheet, []cell.Record) {
 	split := func(line string) []string {
 		cells := strings.Split(line, "|")
 		for i := range cells {
@@ -56,13 +57,13 @@ func leads(lines ...string) (mapping.Sheet, []mapping.Record) {
 		}
 		return cells
 	}
-	sheet := mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: split(lines[0])}
-	var records []mapping.Record
+	sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: split(lines[0])}
+	var records []cell.Record
 	for i, line := range lines[1:] {
-		r := mapping.Record{Row: i + 2}
+		r := cell.Record{Row: i + 2}
 		for _, s := range split(line) {
 			if s == "" {
-				r.Cells = append(r.Cells, mapping.Cell{})
+				r.Cells = append(r.Cells, cell.Cell{})
 				continue
 			}
 			r.Cells = append(r.Cells, text(s))
@@ -98,7 +99,7 @@ func mustParse(t testing.TB, source string) *mapping.Mapping {
 
 const runDate = "2026-11-20"
 
-func mustBind(t testing.TB, source string, sheet mapping.Sheet, to *mapping.Service) *mapping.Binding {
+func mustBind(t testing.TB, source string, sheet cell.Sheet, to *mapping.Service) *mapping.Binding {
 	t.Helper()
 	b, problems := mapping.Bind(mustParse(t, source), &sheet, to, runDate)
 	if len(problems) > 0 {
@@ -109,7 +110,7 @@ func mustBind(t testing.TB, source string, sheet mapping.Sheet, to *mapping.Serv
 
 // planAll reads every record and plans every client, clients in the order of
 // their first rows; a row without a client is a plan of its own.
-func planAll(b *mapping.Binding, records []mapping.Record) []mapping.Plan {
+func planAll(b *mapping.Binding, records []cell.Record) []mapping.Plan {
 	var order []mapping.Identity
 	groups := map[mapping.Identity][]mapping.Lead{}
 	var alone []mapping.Plan
@@ -169,7 +170,7 @@ func outlines(plans []mapping.Plan) []string {
 	return lines
 }
 
-func literal(v mapping.Value) string {
+func literal(v cell.Value) string {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err.Error()

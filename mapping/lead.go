@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
 // Lead is what one record asks for, every cell converted. Leads of one client
 // make a Plan.
 type Lead struct {
-	Row      Row
+	Row      cell.Row
 	Client   Identity   // zero when the key cells cannot be read
 	Skipped  SkipReason // why the row is left out; "" when it is taken
 	Problems problem.List
@@ -43,15 +44,15 @@ type actItems struct {
 // reader reads one record, collecting every problem of its cells.
 type reader struct {
 	b      *Binding
-	record Record
+	record cell.Record
 	lead   *Lead
 	texts  []string // room for the texts of sources
 }
 
 // Read converts a record. What cannot be read stands in the lead's Problems.
-func (b *Binding) Read(record Record) Lead {
+func (b *Binding) Read(record cell.Record) Lead {
 	b = b.table(record.Table)
-	lead := Lead{Row: RowOf(record.Table, record.Row)}
+	lead := Lead{Row: cell.RowOf(record.Table, record.Row)}
 	r := &reader{b: b, record: record, lead: &lead}
 	if !r.taken() {
 		return lead
@@ -81,7 +82,7 @@ func (b *Binding) Read(record Record) Lead {
 
 // Client is whose a record is, as Read says, without converting the rest of
 // it.
-func (b *Binding) Client(record Record) Identity {
+func (b *Binding) Client(record cell.Record) Identity {
 	var lead Lead
 	(&reader{b: b.table(record.Table), record: record, lead: &lead}).taken()
 	return lead.Client
@@ -112,8 +113,8 @@ func (r *reader) taken() bool {
 }
 
 // blank tells that a row has nothing in it that a person would see.
-func blank(record Record) bool {
-	return !slices.ContainsFunc(record.Cells, func(c Cell) bool { return !c.IsEmpty() })
+func blank(record cell.Record) bool {
+	return !slices.ContainsFunc(record.Cells, func(c cell.Cell) bool { return !c.IsEmpty() })
 }
 
 // dedupe drops what was found again: a column may be mapped more than once.
@@ -156,7 +157,7 @@ func (r *reader) room(n int) []string {
 func (r *reader) refuse(column int, refusal Refusal) {
 	sheet := &r.b.sheet
 	r.lead.Problems = append(r.lead.Problems,
-		refusal.at(sheet.At(column, r.record.Row), sheet.header(column), r.record.Cell(column)))
+		refusal.at(sheet.At(column, r.record.Row), sheet.ColumnLabel(column), r.record.Cell(column)))
 }
 
 // holds evaluates a condition; one that fails counts as true, for the row is
@@ -213,9 +214,9 @@ func addressOf(space string, it item) Identity {
 // Identity is the client with a key, written as in the sheet or as a workbook
 // shows it.
 func (b *Binding) Identity(key string) Identity {
-	cell := Cell{Kind: TextCell, Raw: key, Shown: key}
+	c := cell.Cell{Kind: cell.Text, Raw: key, Shown: key}
 	convert := func(conv *Conversion) string {
-		if value, refusal := conv.Convert(cell); refusal == nil {
+		if value, refusal := conv.Convert(c); refusal == nil {
 			return value.Literal
 		}
 		return key
@@ -272,7 +273,7 @@ func (r *reader) resume() int {
 		if name == "" {
 			message = "is empty; the client's next step was expected"
 		}
-		r.refuse(at.column, Refusal{"unknown-activity", message, nearestHint(name, sorted(names))})
+		r.refuse(at.column, Refusal{"unknown-activity", message, problem.Suggestion(name, sorted(names))})
 		return -1
 	}
 	return order

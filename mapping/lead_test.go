@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // fields is a version 1 mapping of client fields; each line is "name: value".
@@ -258,7 +259,7 @@ func TestCompositeKeysAreInjective(t *testing.T) {
 	part := rapid.StringMatching(`[a|\\]{1,4}`)
 	row := func(t *rapid.T) []string { return rapid.SliceOfN(part, 3, 3).Draw(t, "key") }
 	identity := func(key []string) mapping.Identity {
-		return b.Read(mapping.Record{Row: 2, Cells: []mapping.Cell{text(key[0]), text(key[1]), text(key[2])}}).Client
+		return b.Read(cell.Record{Row: 2, Cells: []cell.Cell{text(key[0]), text(key[1]), text(key[2])}}).Client
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		one, two := row(t), row(t)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -60,17 +61,17 @@ func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
 			}
 		}
 	}
-	record := Record{}
+	record := cell.Record{}
 	for i, column := range v.columns {
 		for len(record.Cells) <= column {
-			record.Cells = append(record.Cells, Cell{})
+			record.Cells = append(record.Cells, cell.Cell{})
 		}
-		record.Cells[column] = Cell{Kind: TextCell, Raw: merged.source.Texts[i], Shown: merged.source.Texts[i]}
+		record.Cells[column] = cell.Cell{Kind: cell.Text, Raw: merged.source.Texts[i], Shown: merged.source.Texts[i]}
 	}
-	cell, _, refusal := fillText(v.text, v.columns, v.places, record)
-	if refusal == nil && !cell.IsEmpty() {
-		merged.value, refusal = v.conv.Convert(cell)
-		merged.number = v.number(cell)
+	c, _, refusal := fillText(v.text, v.columns, v.places, record)
+	if refusal == nil && !c.IsEmpty() {
+		merged.value, refusal = v.conv.Convert(c)
+		merged.number = v.number(c)
 	}
 	return merged, refusal == nil
 }
@@ -83,7 +84,7 @@ func refused(items []item) bool {
 // agree tells whether two rows say the same. What makes one key of two cells
 // (white space, accents, a number's format) makes no difference to what stands
 // in them either.
-func (v *boundValue) agree(a, b Value) bool {
+func (v *boundValue) agree(a, b cell.Value) bool {
 	return a == b || v.foldCase && a.Field == b.Field &&
 		(strings.EqualFold(foldKey(a.Literal), foldKey(b.Literal)) || isDressed(a.Literal, b.Literal) || isDressed(b.Literal, a.Literal))
 }

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -23,13 +24,13 @@ const (
 // A number cell that is shown as a percentage is the number that the cell
 // holds, as it is to every formula: 0.05 where 5% is shown. A text of 5% is no
 // number: it may mean 5 or 0.05.
-func (c *Conversion) convertNumber(cell Cell) (string, *Refusal) {
-	switch cell.Kind {
-	case TextCell:
-		return numberFromText(trimToken(cell.Raw), c.Numbers.orDefault())
-	case Number:
-		return plainDecimal(cell.Raw)
-	case DateCell:
+func (c *Conversion) convertNumber(in cell.Cell) (string, *Refusal) {
+	switch in.Kind {
+	case cell.Text:
+		return numberFromText(trimToken(in.Raw), c.Numbers.orDefault())
+	case cell.Number:
+		return plainDecimal(in.Raw)
+	case cell.Date:
 		return "", refuse("not-number", "is a date, not a number", "format the column as a number, or map it as Date")
 	}
 	return "", refuse("not-number", "is TRUE or FALSE, not a number", "write a number, or map the column as Checkbox")

@@ -1,28 +1,31 @@
 package mapping
 
-import "strings"
+import (
+	"claimsheet/mapping/cell"
+	"strings"
+)
 
 // shownNumber is what a person reads in a number cell. In a General cell that
 // is all its digits. It is refused where the spreadsheet has lost digits of a
 // long number, or hides them behind an exponent: such a text is an account or
 // a phone number gone wrong.
-func shownNumber(cell Cell) (string, *Refusal) {
-	general := isGeneral(cell.Format)
-	if formatHas(cell.Format, "E+") || formatHas(cell.Format, "E-") {
+func shownNumber(c cell.Cell) (string, *Refusal) {
+	general := isGeneral(c.Format)
+	if formatHas(c.Format, "E+") || formatHas(c.Format, "E-") {
 		return "", refuse("number-scientific", "is shown with an exponent, which hides digits",
 			"format the column as text or as a plain number")
 	}
-	digits, r := plainDecimal(cell.Raw)
+	digits, r := plainDecimal(c.Raw)
 	if r != nil {
 		return "", r
 	}
-	if wholeDigits(digits) > significantDigits && (general || countDigits(cell.Shown) > significantDigits) {
+	if wholeDigits(digits) > significantDigits && (general || countDigits(c.Shown) > significantDigits) {
 		return "", refuseLostDigits()
 	}
 	if general {
 		return digits, nil
 	}
-	return cell.Shown, nil
+	return c.Shown, nil
 }
 
 // isGeneral tells a format that shows a number as it was typed; @ (text) does

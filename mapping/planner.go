@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -21,7 +22,7 @@ type claim struct {
 	entry int
 	key   string // the step's key
 	name  item
-	rows  []Row
+	rows  []cell.Row
 	asked []*claimItems // what each row asks of it
 	busy  bool          // some activity is on it
 	made  bool          // it has its place in the plan
@@ -261,7 +262,7 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 
 // activity adds the step of one activity on one scope, the client's where on is
 // nil; no row that says anything of it means that its condition left it out.
-func (p *planner) activity(steps []placed, i int, status Status, payload *boundPayload, rows []Row, on *claim) []placed {
+func (p *planner) activity(steps []placed, i int, status Status, payload *boundPayload, rows []cell.Row, on *claim) []placed {
 	if len(p.acts) == 0 {
 		return steps
 	}
@@ -293,7 +294,7 @@ func (p *planner) activity(steps []placed, i int, status Status, payload *boundP
 }
 
 // nextStep is the cell that says where the client resumes; the rows agree on it.
-func (p *planner) nextStep(row Row) Source {
+func (p *planner) nextStep(row cell.Row) Source {
 	return Source{Row: row, Columns: []int{p.b.table(row.Table()).resume.column},
 		Names: foldHeaders(p.b.mapping.ResumeAt.Column.Text), Texts: []string{p.leads[0].nextStep}}
 }

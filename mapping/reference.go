@@ -1,5 +1,7 @@
 package mapping
 
+import "claimsheet/mapping/cell"
+
 // Template is an activity template of the service's reference data (service
 // document, "Activity template").
 type Template struct {
@@ -39,27 +41,15 @@ const (
 // document's order.
 var AttributeTypes = []Type{Text, TextArea, DropDown, Checkbox, Date, DateTime, Numeric, Currency}
 
-// ValueField names the field of an attribute that carries a value (service
-// document, "Activity attribute template").
-type ValueField string
-
-// The value fields.
-const (
-	StringValue   ValueField = "stringValue"
-	BoolValue     ValueField = "boolValue"
-	DateTimeValue ValueField = "dateTimeValue"
-	DoubleValue   ValueField = "doubleValue"
-)
-
 // Field is the value field that a data type uses.
-func (t Type) Field() ValueField {
+func (t Type) Field() cell.ValueField {
 	switch t {
 	case Checkbox:
-		return BoolValue
+		return cell.BoolValue
 	case Date, DateTime:
-		return DateTimeValue
+		return cell.DateTimeValue
 	case Numeric, Currency:
-		return DoubleValue
+		return cell.DoubleValue
 	}
-	return StringValue
+	return cell.StringValue
 }

@@ -1,6 +1,11 @@
 package mapping
 
-import "strings"
+import (
+	"strings"
+
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
+)
 
 // Service is what a mapping is bound to: the environment's reference data and
 // what its environment settles. Ids come from here and from nowhere else.
@@ -12,7 +17,7 @@ type Service struct {
 }
 
 // template finds an activity template by its exact name.
-func (b *binder) template(name Word) (Template, bool) {
+func (b *binder) template(name yamltree.Scalar) (Template, bool) {
 	var found []Template
 	var names []string
 	for _, t := range b.service.Templates {
@@ -29,7 +34,7 @@ func (b *binder) template(name Word) (Template, bool) {
 		return found[0], true
 	case 0:
 		b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template “%s”", b.service.Environment, name.Text).
-			Hint = nearestHint(name.Text, names)
+			Hint = problem.Suggestion(name.Text, names)
 	default:
 		b.wrongAt(name.At, "shared-name", "the environment “%s” has %d activity templates called “%s”", b.service.Environment, len(found), name.Text).
 			Hint = "say which one is meant in the environments file: template_ids: {\"" + name.Text + "\": its id}; the ids are " + ids(found)
@@ -37,7 +42,7 @@ func (b *binder) template(name Word) (Template, bool) {
 	return Template{}, false
 }
 
-func (b *binder) templateByID(name Word, id string) (Template, bool) {
+func (b *binder) templateByID(name yamltree.Scalar, id string) (Template, bool) {
 	for _, t := range b.service.Templates {
 		if strings.EqualFold(t.ID, id) {
 			return t, true
@@ -57,7 +62,7 @@ func ids(templates []Template) string {
 }
 
 // attribute finds an attribute template by its exact name.
-func (b *binder) attribute(t Template, name Word) (AttributeTemplate, bool) {
+func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate, bool) {
 	var found []AttributeTemplate
 	var names []string
 	id, chosen := b.service.TemplateIDs[t.Name+"/"+name.Text]
@@ -75,7 +80,7 @@ func (b *binder) attribute(t Template, name Word) (AttributeTemplate, bool) {
 			Hint = "correct template_ids in the environments file"
 	case len(found) == 0:
 		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute “%s”", t.Name, name.Text).
-			Hint = nearestHint(name.Text, names)
+			Hint = problem.Suggestion(name.Text, names)
 	default:
 		b.wrongAt(name.At, "shared-name", "the template “%s” has %d attributes called “%s”", t.Name, len(found), name.Text).
 			Hint = "say which one is meant in the environments file: template_ids: {\"" + t.Name + "/" + name.Text + "\": its id}"

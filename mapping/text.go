@@ -2,12 +2,9 @@ package mapping
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // squeeze trims a text and folds each run of white space, no-break spaces
 // included, into one space.

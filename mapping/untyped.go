@@ -3,9 +3,9 @@ package mapping
 import (
 	"strings"
 
-	"go.yaml.in/yaml/v4"
-
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // Untyped is an attribute of the mapping whose data type neither the service
@@ -52,18 +52,18 @@ func (b *binder) noteUntyped(template string, attr *AttributeRule) int {
 	u := Untyped{Template: template, Attribute: attr.Name.Text, At: at, rule: &attr.Value}
 	b.untyped = append(b.untyped, u)
 	rule := &attr.Value
-	refuse := func(at Place, what string, t Type) {
+	refuse := func(at yamltree.Place, what string, t Type) {
 		b.wrongAt(at, "untyped", "neither the service nor the mapping says the type of “%s” of “%s”, and %s", u.Attribute, template, what).
 			Hint = "say what it is: " + u.yaml(t) + textInstead
 	}
 	if t := rule.likelyType(); t != Text {
 		refuse(rule.optionsAt(), "it has an option of another type than Text", t)
 	}
-	if rule.hasConstant && rule.constantKind != TextCell {
-		refuse(rule.Constant.At, "its constant is "+rule.constantKind.inWords()+", which would be sent as Text", rule.constantKind.likelyType(Cell{}))
+	if rule.hasConstant && rule.constantKind != cell.Text {
+		refuse(rule.Constant.At, "its constant is "+kindInWords(rule.constantKind)+", which would be sent as Text", likelyType(rule.constantKind, cell.Cell{}))
 	}
-	if rule.Default != nil && rule.defaultKind != TextCell {
-		refuse(rule.Default.At, "its default is "+rule.defaultKind.inWords()+", which would be sent as Text", rule.defaultKind.likelyType(Cell{}))
+	if rule.Default != nil && rule.defaultKind != cell.Text {
+		refuse(rule.Default.At, "its default is "+kindInWords(rule.defaultKind)+", which would be sent as Text", likelyType(rule.defaultKind, cell.Cell{}))
 	}
 	return len(b.untyped)
 }
@@ -83,29 +83,16 @@ func (v *ValueRule) likelyType() Type {
 	return Text
 }
 
-// scalarKind is what YAML takes a value for; what is in quotes is a text.
-func scalarKind(n *yaml.Node) CellKind {
-	switch n.ShortTag() {
-	case "!!bool":
-		return Bool
-	case "!!int", "!!float":
-		return Number
-	case "!!timestamp":
-		return DateCell
-	}
-	return TextCell
-}
-
 // isTyped reports that a file says more of a cell than that it is a text.
-func (k CellKind) isTyped() bool { return k == Number || k == DateCell || k == Bool }
+func isTyped(k cell.Kind) bool { return k == cell.Number || k == cell.Date || k == cell.Bool }
 
-func (k CellKind) inWords() string {
+func kindInWords(k cell.Kind) string {
 	switch k {
-	case Number:
+	case cell.Number:
 		return "a number"
-	case DateCell:
+	case cell.Date:
 		return "a date"
-	case Bool:
+	case cell.Bool:
 		return "a boolean"
 	}
 	return "a text"
@@ -113,19 +100,19 @@ func (k CellKind) inWords() string {
 
 // likelyType is the type to propose for a cell, or for a constant where there is
 // none.
-func (k CellKind) likelyType(c Cell) Type {
+func likelyType(k cell.Kind, c cell.Cell) Type {
 	switch k {
-	case Number:
+	case cell.Number:
 		if strings.ContainsAny(c.Format, "$£€¥") {
 			return Currency
 		}
 		return Numeric
-	case DateCell:
+	case cell.Date:
 		if strings.Contains(c.Shown, ":") {
 			return DateTime
 		}
 		return Date
-	case Bool:
+	case cell.Bool:
 		return Checkbox
 	}
 	return Text

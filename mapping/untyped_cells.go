@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -11,9 +12,9 @@ import (
 // says: it would be sent as Text.
 type TypedCell struct {
 	untyped int // the attribute's number, from 1
-	row     Row
+	row     cell.Row
 	column  int
-	kind    CellKind
+	kind    cell.Kind
 	likely  Type
 	made    bool // not the cell is typed but what an expression makes of the row
 }
@@ -34,12 +35,12 @@ func (r *reader) noteTyped(v *boundValue) {
 // columns of which the first filled one counts, it is that one; a text and an
 // expression are made from all of theirs. What an expression makes of texts may
 // be typed too.
-func (v *boundValue) typedCell(r Record) (TypedCell, bool) {
+func (v *boundValue) typedCell(r cell.Record) (TypedCell, bool) {
 	for _, c := range v.columns {
-		switch cell := r.Cell(c); {
-		case cell.Kind.isTyped():
-			return TypedCell{column: c, kind: cell.Kind, likely: cell.Kind.likelyType(cell)}, true
-		case v.expr == nil && v.text == nil && !cell.IsEmpty():
+		switch in := r.Cell(c); {
+		case isTyped(in.Kind):
+			return TypedCell{column: c, kind: in.Kind, likely: likelyType(in.Kind, in)}, true
+		case v.expr == nil && v.text == nil && !in.IsEmpty():
 			return TypedCell{}, false
 		}
 	}
@@ -47,25 +48,25 @@ func (v *boundValue) typedCell(r Record) (TypedCell, bool) {
 		return TypedCell{}, false
 	}
 	kind, ok := v.expr.typed(r)
-	return TypedCell{kind: kind, likely: kind.likelyType(Cell{}), made: true}, ok
+	return TypedCell{kind: kind, likely: likelyType(kind, cell.Cell{}), made: true}, ok
 }
 
 // typed reports whether the expression gives something else than a text for a
 // row, and what.
-func (e *expression) typed(r Record) (CellKind, bool) {
+func (e *expression) typed(r cell.Record) (cell.Kind, bool) {
 	out, err := e.run(r)
 	if err != nil {
-		return Empty, false // the row is refused for it
+		return cell.Empty, false // the row is refused for it
 	}
 	switch out.(type) {
 	case bool:
-		return Bool, true
+		return cell.Bool, true
 	case int, int64, float64:
-		return Number, true
+		return cell.Number, true
 	case time.Time:
-		return DateCell, true
+		return cell.Date, true
 	}
-	return Empty, false
+	return cell.Empty, false
 }
 
 // TypedCells counts the typed cells under attributes whose type nobody says, of
@@ -117,7 +118,7 @@ func (b *Binding) CheckTypes(cells TypedCells) (wrong, warnings problem.List) {
 		}
 		wrong = append(wrong, problem.At(u.At, "untyped",
 			"neither the service nor the mapping says the type of “%s” of “%s”, and %s%s%s, which would be sent as Text",
-			u.Attribute, u.Template, what, c.first.kind.inWords(), more).
+			u.Attribute, u.Template, what, kindInWords(c.first.kind), more).
 			Hinted("say what it is: %s%s", u.yaml(c.first.likely), textInstead))
 	}
 	return wrong, warnings

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // FuzzDayNeverShifts: a day that a person sees, written in any of the ways
@@ -27,11 +28,11 @@ func FuzzDayNeverShifts(f *testing.F) {
 			t.Skip("no spreadsheet program has such a day")
 		}
 		want := at.Format("2006-01-02") + "T00:00:00Z"
-		sees := func(c mapping.Conversion, cell mapping.Cell) {
+		sees := func(c mapping.Conversion, in cell.Cell) {
 			t.Helper()
 			c.Type, c.Zone = mapping.Date, zones[int(zone)%len(zones)]
-			if v, refusal := c.Convert(cell); refusal != nil || v.Literal != want {
-				t.Fatalf("%s as %q becomes %q, %v", want, cell.Raw, v.Literal, refusal)
+			if v, refusal := c.Convert(in); refusal != nil || v.Literal != want {
+				t.Fatalf("%s as %q becomes %q, %v", want, in.Raw, v.Literal, refusal)
 			}
 		}
 		for format, layout := range formats {
@@ -85,17 +86,17 @@ func FuzzNumbersAreEqual(f *testing.F) {
 
 // compareNumbers wants two literals to be one number, but for what is beyond
 // the 15th significant digit.
-func compareNumbers(t *testing.T, cell, said, sent string) {
+func compareNumbers(t *testing.T, c, said, sent string) {
 	t.Helper()
 	want, ok := new(big.Rat).SetString(said)
 	got, sentOK := new(big.Rat).SetString(sent)
 	if !ok || !sentOK {
-		t.Fatalf("%q is sent as %q", cell, sent)
+		t.Fatalf("%q is sent as %q", c, sent)
 	}
 	off := new(big.Rat).Sub(want, got)
 	off.Abs(off).Mul(off, new(big.Rat).SetInt64(1e14))
 	if off.Cmp(want.Abs(want)) > 0 {
-		t.Fatalf("%q is sent as %q", cell, sent)
+		t.Fatalf("%q is sent as %q", c, sent)
 	}
 }
 
@@ -103,8 +104,8 @@ func compareNumbers(t *testing.T, cell, said, sent string) {
 // says, or else, or a refusal: never anything of the cell's own.
 func FuzzConvertValues(f *testing.F) {
 	for _, seed := range []string{"LLOY", " LLOY\u00a0", "lloy", "", "n/a", "=LLOY", "LLOY\x00"} {
-		f.Add(seed, uint8(mapping.TextCell), true)
-		f.Add(seed, uint8(mapping.Number), false)
+		f.Add(seed, uint8(cell.Text), true)
+		f.Add(seed, uint8(cell.Number), false)
 	}
 	values := map[string]string{"LLOY": "Lloyds", "n/a": "", "1": "One"}
 	f.Fuzz(func(t *testing.T, s string, kind uint8, open bool) {
@@ -113,7 +114,7 @@ func FuzzConvertValues(f *testing.F) {
 			other := "Other"
 			c.Else = &other
 		}
-		v, refusal := c.Convert(mapping.Cell{Kind: mapping.CellKind(kind % 7), Raw: s, Shown: s})
+		v, refusal := c.Convert(cell.Cell{Kind: cell.Kind(kind % 7), Raw: s, Shown: s})
 		listed := false
 		for _, to := range values {
 			listed = listed || v.Literal == to
@@ -131,7 +132,7 @@ func FuzzWhen(f *testing.F) {
 		f.Add(seed, "x")
 		f.Add(seed, "7")
 	}
-	f.Fuzz(func(t *testing.T, when, cell string) {
+	f.Fuzz(func(t *testing.T, when, c string) {
 		if !utf8.ValidString(when) || len(when) > 200 || strings.TrimSpace(when) == "" {
 			t.Skip("YAML is UTF-8; a short one shows as much")
 		}
@@ -140,12 +141,12 @@ func FuzzWhen(f *testing.F) {
 		if len(problems) > 0 {
 			return
 		}
-		sheet := mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "A"}}
+		sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "A"}}
 		b, problems := mapping.Bind(m, &sheet, nil, runDate)
 		if len(problems) > 0 {
 			return
 		}
-		record := mapping.Record{Row: 2, Cells: []mapping.Cell{text("1"), text(cell)}}
+		record := cell.Record{Row: 2, Cells: []cell.Cell{text("1"), text(c)}}
 		lead, again := b.Read(record), b.Read(record)
 		if lead.Skipped != again.Skipped || len(lead.Problems) != len(again.Problems) {
 			t.Fatalf("evaluated twice: %+v, %+v", lead, again)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -15,10 +15,10 @@ import (
 // Summary.DryRun is set. An error from an iterator ends the writing.
 type Book struct {
 	// Sheet is the source sheet. Records may be wider than its header.
-	Sheet mapping.Sheet
+	Sheet cell.Sheet
 	// Records are the source rows in sheet order. A record's cells need be valid
 	// only until the next one. Without Ruler they are gone through twice.
-	Records iter.Seq2[mapping.Record, error]
+	Records iter.Seq2[cell.Record, error]
 	// Ruler has measured the columns of Records, in a pass over them that was
 	// made for something else; nil to measure them first.
 	Ruler *Ruler

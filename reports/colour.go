@@ -6,7 +6,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // colour is a text colour on a ground; the zero colour is the program's own.
@@ -59,7 +59,7 @@ func (w *workbook) paintColumn(sheet string, p paint) error {
 			Type: "cell", Criteria: "==", Value: `"` + r.word + `"`, Format: &id, StopIfTrue: true,
 		})
 	}
-	column := mapping.ColumnName(p.column)
+	column := cell.ColumnName(p.column)
 	return w.SetConditionalFormat(sheet, fmt.Sprintf("%s2:%[1]s%d", column, excelize.TotalRows), formats)
 }
 

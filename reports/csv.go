@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // byteOrderMark tells Excel that a CSV file is UTF-8.
@@ -59,7 +59,7 @@ func (b Book) writeCSV(dst io.Writer) error {
 		w.field(header)
 	}
 	w.end()
-	if err := eachRow(b, func(record mapping.Record, r result.Row) error {
+	if err := eachRow(b, func(record cell.Record, r result.Row) error {
 		for _, i := range columns {
 			w.field(csvText(record.Cell(i)))
 		}
@@ -76,11 +76,11 @@ func (b Book) writeCSV(dst io.Writer) error {
 
 // csvText is what a cell shows. A formula whose result was never stored shows
 // nothing that anybody knows.
-func csvText(c mapping.Cell) string {
+func csvText(c cell.Cell) string {
 	switch c.Kind {
-	case mapping.TextCell:
+	case cell.Text:
 		return c.Raw
-	case mapping.Uncomputed:
+	case cell.Uncomputed:
 		return "#N/A"
 	}
 	return c.Shown

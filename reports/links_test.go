@@ -11,16 +11,16 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 var manyLinks = flag.Int("links", 200, "how many rows with a redirect url TestLinks writes; 70000 passes the limit of a sheet")
 
 func linkedBook(rows int, url func(row int) string) Book {
 	return Book{
-		Sheet: mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail"}}, ClientIDHeader: "contactId",
-		Records: func(yield func(mapping.Record, error) bool) {
-			for n := 2; n < rows+2 && yield(mapping.Record{Row: n}, nil); n++ {
+		Sheet: cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail"}}, ClientIDHeader: "contactId",
+		Records: func(yield func(cell.Record, error) bool) {
+			for n := 2; n < rows+2 && yield(cell.Record{Row: n}, nil); n++ {
 			}
 		},
 		Rows: func(yield func(result.Row, error) bool) {

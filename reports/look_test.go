@@ -8,7 +8,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -85,10 +85,10 @@ func TestStatusColours(t *testing.T) {
 // invalidBook is a dry run's of so many rows, the cell B of each being invalid.
 func invalidBook(rows int) reports.Book {
 	b := reports.Book{
-		Sheet:          mapping.Sheet{Name: "Jo's leads", HeaderRow: 1, Header: []string{"E-mail", "DOB"}},
+		Sheet:          cell.Sheet{Name: "Jo's leads", HeaderRow: 1, Header: []string{"E-mail", "DOB"}},
 		ClientIDHeader: "contactId", Summary: result.Summary{DryRun: true},
-		Records: counted(rows, func(n int) mapping.Record {
-			return mapping.Record{Row: n + 1, Cells: []mapping.Cell{{Kind: mapping.TextCell, Raw: "ann", Shown: "ann"}, {Kind: mapping.TextCell, Raw: "=1", Shown: "=1"}}}
+		Records: counted(rows, func(n int) cell.Record {
+			return cell.Record{Row: n + 1, Cells: []cell.Cell{{Kind: cell.Text, Raw: "ann", Shown: "ann"}, {Kind: cell.Text, Raw: "=1", Shown: "=1"}}}
 		}),
 		Rows: counted(rows, func(n int) result.Row { return result.Row{Row: n + 1, Status: result.Invalid} }),
 	}
@@ -145,8 +145,8 @@ func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
 func TestProblemsLeadToTheirCells(t *testing.T) {
 	b := loans()
 	b.Own = []int{1}
-	at := func(cell string, row int) problem.Problem {
-		return problem.At(problem.Where{Sheet: "Leads", Cell: cell, Row: row}, "code", "wrong")
+	at := func(c string, row int) problem.Problem {
+		return problem.At(problem.Where{Sheet: "Leads", Cell: c, Row: row}, "code", "wrong")
 	}
 	b.Problems = problem.List{at("C8", 8), at("", 5), at("C3", 3), at("B4", 4), problem.New("code", "wrong"),
 		problem.At(problem.Where{Sheet: "Other", Cell: "C8", Row: 8}, "code", "wrong")}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -59,7 +59,7 @@ func (m marks) take(row int, sheet string, line int) *markedRow {
 
 // cell are the problems of one cell of the row.
 func (r *markedRow) cell(column int) problem.List {
-	ref := mapping.ColumnName(column) + strconv.Itoa(r.row)
+	ref := cell.ColumnName(column) + strconv.Itoa(r.row)
 	var found problem.List
 	for _, p := range r.found {
 		if p.Where.Cell == ref {
@@ -101,8 +101,8 @@ func (s *resultsSheet) place(p problem.Problem) string {
 	}
 	letters := strings.TrimRight(p.Where.Cell, "0123456789")
 	for i, c := range s.columns {
-		if mapping.ColumnName(c.source) == letters {
-			return placeOf(r.sheet, fmt.Sprint(mapping.ColumnName(i), r.line))
+		if cell.ColumnName(c.source) == letters {
+			return placeOf(r.sheet, fmt.Sprint(cell.ColumnName(i), r.line))
 		}
 	}
 	return placeOf(r.sheet, fmt.Sprint("A", r.line))

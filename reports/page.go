@@ -9,7 +9,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // page is a sheet under construction. excelize makes the sheet but for its rows
@@ -125,7 +125,7 @@ func (p *page) tabulate(painted []paint) error {
 
 // filter gives the columns of a table its buttons.
 func (p *page) filter(rows int) error {
-	last := fmt.Sprintf("%s%d", mapping.ColumnName(p.columns-1), max(rows, 1))
+	last := fmt.Sprintf("%s%d", cell.ColumnName(p.columns-1), max(rows, 1))
 	return p.book.AutoFilter(p.name, "A1:"+last, nil)
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -33,7 +33,7 @@ type Places struct {
 type stretch struct{ row, line, source int }
 
 // Note takes the sheet's next row into account.
-func (p *Places) Note(record mapping.Record) {
+func (p *Places) Note(record cell.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines++
@@ -68,7 +68,7 @@ func (p *Places) At(column, row int) problem.Copy {
 	sheet, below := (line-1)/(excelize.TotalRows-1), (line-1)%(excelize.TotalRows-1)
 	place := strconv.Itoa(below + 2) // row 1 is the header
 	if column >= 0 {
-		place = mapping.ColumnName(p.column(column)) + place
+		place = cell.ColumnName(p.column(column)) + place
 	}
 	return problem.Copy{File: p.File, Sheet: sheetOf(ResultsSheet, sheet+1), Place: place, Row: p.stretches[i].source + on}
 }

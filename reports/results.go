@@ -9,7 +9,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // resultsSheet is the sheet Results under construction.
@@ -38,7 +38,7 @@ func writeResults(w *workbook, b Book) (*resultsSheet, error) {
 }
 
 // eachRow goes through the records, each with its result.
-func eachRow(b Book, do func(mapping.Record, result.Row) error) error {
+func eachRow(b Book, do func(cell.Record, result.Row) error) error {
 	next, stop := iter.Pull2(b.Rows)
 	defer stop()
 	for record, err := range b.Records {
@@ -118,7 +118,7 @@ func newAddedStyles(s styles) (a addedStyles, err error) {
 }
 
 // write writes one row.
-func (s *resultsSheet) write(record mapping.Record, r result.Row) error {
+func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 	// A row that was left out for being hidden stays so: it would be taken when
 	// the workbook is run again.
 	s.hidden = record.Hidden && r.Status == result.Skipped

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // rows writes the rows of a sheet as XML, a cell after the other. The first
@@ -164,7 +164,7 @@ func (r *rows) failure(style int, name string) {
 // open begins a cell, up to its attributes' end.
 func (r *rows) open(style int) {
 	for len(r.letters) <= r.column {
-		r.letters = append(r.letters, mapping.ColumnName(len(r.letters)))
+		r.letters = append(r.letters, cell.ColumnName(len(r.letters)))
 	}
 	r.buf = append(r.buf, `<c r="`...)
 	r.buf = append(r.buf, r.letters[r.column]...)

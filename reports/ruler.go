@@ -5,7 +5,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -23,16 +23,16 @@ const (
 )
 
 // Measure takes a row into account.
-func (r *Ruler) Measure(record mapping.Record) {
+func (r *Ruler) Measure(record cell.Record) {
 	for i := range record.Cells {
 		c := &record.Cells[i]
-		if c.Kind == mapping.Empty {
+		if c.Kind == cell.Empty {
 			continue
 		}
 		for len(r.longest) <= i {
 			r.longest = append(r.longest, 0)
 		}
-		if most := r.longest[i]; most < widest && (len(c.Shown) > most || c.Kind == mapping.DateCell) {
+		if most := r.longest[i]; most < widest && (len(c.Shown) > most || c.Kind == cell.Date) {
 			r.longest[i] = max(most, shownLength(c))
 		}
 	}
@@ -41,7 +41,7 @@ func (r *Ruler) Measure(record mapping.Record) {
 // Fits tells whether a results workbook has room for the columns measured and
 // Claimsheet's own beside them; own are those of an earlier one, as in Book. The
 // problem names the cell of the last column.
-func (r *Ruler) Fits(sheet mapping.Sheet, own []int) error {
+func (r *Ruler) Fits(sheet cell.Sheet, own []int) error {
 	columns := max(len(sheet.Header), len(r.longest))
 	room := excelize.MaxColumns - len(ResultHeaders(""))
 	if columns-len(own) <= room {
@@ -49,15 +49,15 @@ func (r *Ruler) Fits(sheet mapping.Sheet, own []int) error {
 	}
 	return problem.At(sheet.At(columns-1, sheet.HeaderRow), "too-wide",
 		"the sheet reaches to its column %s, and the results workbook needs %d columns beside them; expected at most %d columns",
-		mapping.ColumnName(columns-1), len(ResultHeaders("")), room).
+		cell.ColumnName(columns-1), len(ResultHeaders("")), room).
 		Hinted("delete what stands far to the right: look for a stray cell there")
 }
 
 // shownLength is how many characters a cell shows, roughly. A date or an amount
 // that does not fit shows as ####, so its format counts too.
-func shownLength(c *mapping.Cell) int {
+func shownLength(c *cell.Cell) int {
 	n := utf8.RuneCountInString(c.Shown)
-	if c.Kind == mapping.DateCell {
+	if c.Kind == cell.Date {
 		n = max(n, utf8.RuneCountInString(c.Format))
 	}
 	return n

@@ -1,7 +1,7 @@
 package reports
 
 import (
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // column is a source column on its way into the workbook. Most of its cells are
@@ -21,16 +21,16 @@ type column struct {
 // when the workbook is run again. A text that is too long for a cell is cut and
 // says so: IsCut knows it when the workbook is run again, and it is an error
 // then, which keeps its text.
-func (c *column) write(to *rows, cell mapping.Cell, marked bool) error {
-	wanted := look{format: cell.Format}
+func (c *column) write(to *rows, in cell.Cell, marked bool) error {
+	wanted := look{format: in.Format}
 	if marked {
 		wanted.colour = red
 	}
-	if cell.Kind == mapping.Empty {
+	if in.Kind == cell.Empty {
 		wanted.format = ""
 	}
-	if cell.Kind == mapping.TextCell {
-		wanted.quoted = needsQuote(cell.Raw)
+	if in.Kind == cell.Text {
+		wanted.quoted = needsQuote(in.Raw)
 	}
 	if wanted != c.last {
 		id, err := c.styles.id(wanted)
@@ -40,15 +40,15 @@ func (c *column) write(to *rows, cell mapping.Cell, marked bool) error {
 		c.last, c.style = wanted, id
 	}
 	switch {
-	case cell.Kind == mapping.TextCell, cell.Kind == mapping.ErrorCell && IsCut(cell.Raw):
-		to.text(c.style, cutSource(cell.Raw))
-	case cell.Kind == mapping.Number || cell.Kind == mapping.DateCell:
-		c.number(to, cell.Raw)
-	case cell.Kind == mapping.Bool:
-		to.boolean(c.style, cell.Raw == "1")
-	case cell.Kind == mapping.ErrorCell:
-		to.failure(c.style, errorName(cell.Raw))
-	case cell.Kind == mapping.Uncomputed:
+	case in.Kind == cell.Text, in.Kind == cell.Error && IsCut(in.Raw):
+		to.text(c.style, cutSource(in.Raw))
+	case in.Kind == cell.Number || in.Kind == cell.Date:
+		c.number(to, in.Raw)
+	case in.Kind == cell.Bool:
+		to.boolean(c.style, in.Raw == "1")
+	case in.Kind == cell.Error:
+		to.failure(c.style, errorName(in.Raw))
+	case in.Kind == cell.Uncomputed:
 		to.failure(c.style, "#N/A")
 	default:
 		to.blank(c.style)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // table is a sheet of rows below a header. When the sheet is full it goes on in
@@ -89,4 +89,4 @@ func (t *table) close() error { return t.page.finish(t.used) }
 func (t *table) at() string { return t.ref(t.column) }
 
 // ref is the reference of a cell of the current row.
-func (t *table) ref(column int) string { return mapping.ColumnName(column) + strconv.Itoa(t.row) }
+func (t *table) ref(column int) string { return cell.ColumnName(column) + strconv.Itoa(t.row) }

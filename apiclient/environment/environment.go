@@ -118,7 +118,7 @@ func (e *Environment) ForClaimType(name string) (*Environment, error) {
 const inCase = " case "
 
 // Identity is what a ledger keeps its entries under: the base url, in the one
-// spelling that stands for all that mean the same (apiclient.Service), and,
+// spelling that stands for all that mean the same (apiclient.ServiceKey), and,
 // under version 1, the case, because clients live in a case there; for the
 // sandbox it is just "sandbox". Neither the entry's name nor its credentials are
 // part of it.
@@ -127,9 +127,9 @@ func (e *Environment) Identity(version apiclient.Version) string {
 	case e.Sandbox:
 		return Sandbox
 	case version == apiclient.V1:
-		return apiclient.Service(e.BaseURL) + inCase + strings.ToLower(e.CaseID)
+		return apiclient.ServiceKey(e.BaseURL) + inCase + strings.ToLower(e.CaseID)
 	}
-	return apiclient.Service(e.BaseURL)
+	return apiclient.ServiceKey(e.BaseURL)
 }
 
 // ServiceOf is the base url of an identity, in the spelling that stands for all
@@ -139,5 +139,5 @@ func ServiceOf(identity string) (service, rest string) {
 	if ok {
 		rest = inCase + caseID
 	}
-	return apiclient.Service(base), rest
+	return apiclient.ServiceKey(base), rest
 }

@@ -171,7 +171,7 @@ func TestHintsOfUncertainAnswers(t *testing.T) {
 		{"rule", claim, apitest.JSON(500, "{}"), "Call the desk.", " Look in the service whether the claim exists.", 4},
 		{"redirect", claim, apitest.Reply{Status: 302}, "the service redirects, perhaps to a login page: check base_url and auth", ". Look in the service", 3},
 		{"parked", client, apitest.JSON(500, "{}"), "Call the desk.", " It is not sent again yet", 4},
-		{"promise", "activity c1@example.com Your details", apitest.JSON(202, "{}"), "if the service's operator vouches for it", "Look in the service", 4},
+		{"promise", "activity c1@example.com Your details", apitest.JSON(202, "{}"), "if the service's operator confirms that it is always done", "Look in the service", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t, stepThree, leads(1))

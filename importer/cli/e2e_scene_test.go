@@ -99,6 +99,7 @@ type scene struct {
 	dir    string
 	oracle *apitest.Server
 	url    string
+	entry  string // of the environments file, but for the address and the case
 	pace   cli.Pace
 	seen   int // calls of the service that a run's result has shown already
 }
@@ -132,6 +133,7 @@ func (s *scene) mapping(text string) { write(s.t, s.path("mapping.yaml"), text) 
 // environment writes the environments file; more are lines of the entry,
 // without indentation.
 func (s *scene) environment(more string) {
+	s.entry = more
 	entry := "base_url: " + s.url + "\ncase_id: " + caseID + "\n" + more
 	write(s.t, s.path("environments.yaml"), "default: uat\nenvironments:\n  uat:\n    "+
 		strings.ReplaceAll(strings.TrimSpace(entry), "\n", "\n    ")+"\n")

@@ -75,8 +75,8 @@ func TestTerminal(t *testing.T) {
 		frame   string // one that must be seen, but for its numbers
 		pause   string
 	}{
-		{40, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks for time"},
-		{80, "4 clients [] ETA Ns  N calls/s\n", "0/4 clients [] the service asks for time"},
+		{40, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks to wait"},
+		{80, "4 clients [] ETA Ns  N calls/s\n", "0/4 clients [] the service asks to wait"},
 	} {
 		s := newScene(t, stepThree, leads(4))
 		s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Busy(429, 1)))

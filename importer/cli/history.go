@@ -406,7 +406,7 @@ func (d *desk) gather(ctx context.Context, owner ledger.Owner, runs map[string]l
 			return c, err
 		}
 		run := runs[r.Run]
-		c.Rows = append(c.Rows, toldRow{r.Run, run.Started, run.Input, r.Row, r.Status, r.FailedStep, r.Error})
+		c.Rows = append(c.Rows, toldRow{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error})
 	}
 	return c, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -75,11 +76,11 @@ func (p *program) initCommand() *cli.Command {
 
 // draftOf reads the headers of the sheets, which are in one row of all of them.
 // headerRow is that row; 0 takes the one that the first sheet's rows show.
-func draftOf(paths []string, headerRow int) (mapping.Draft, []mapping.Sheet, error) {
+func draftOf(paths []string, headerRow int) (mapping.Draft, []cell.Sheet, error) {
 	stem := filepath.Base(paths[0])
 	d := mapping.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem)), HeaderRow: headerRow}
 	var found problem.List
-	var all []mapping.Sheet
+	var all []cell.Sheet
 	for i, path := range paths {
 		read, err := headerOf(path, d.HeaderRow)
 		if p, ok := errors.AsType[problem.Problem](err); ok {
@@ -114,7 +115,7 @@ func draftOf(paths []string, headerRow int) (mapping.Draft, []mapping.Sheet, err
 
 // fits finds what a check of the mapping would find: headers that no mapping can
 // help, such as those of Claimsheet's own columns.
-func fits(d mapping.Draft, sheets []mapping.Sheet) error {
+func fits(d mapping.Draft, sheets []cell.Sheet) error {
 	var found problem.List
 	for _, s := range sheets {
 		found = append(found, d.Wrong(s)...)
@@ -123,19 +124,19 @@ func fits(d mapping.Draft, sheets []mapping.Sheet) error {
 }
 
 // headerOf reads the headers in a row; 0 finds the row.
-func headerOf(path string, row int) (mapping.Sheet, error) {
+func headerOf(path string, row int) (cell.Sheet, error) {
 	if err := refuseResults(path, path); err != nil {
-		return mapping.Sheet{}, err
+		return cell.Sheet{}, err
 	}
 	if row == 0 {
 		var err error
 		if row, err = findHeader(path); err != nil {
-			return mapping.Sheet{}, err
+			return cell.Sheet{}, err
 		}
 	}
 	r, err := sheet.Open(path, sheet.Options{HeaderRow: row})
 	if err != nil {
-		return mapping.Sheet{}, err
+		return cell.Sheet{}, err
 	}
 	return r.Sheet(), r.Close()
 }
@@ -176,7 +177,7 @@ func movesOn(err error) bool {
 }
 
 func likelyHeader(r *sheet.Reader) (int, error) {
-	var rows []mapping.Record
+	var rows []cell.Record
 	for record, err := range r.Records() {
 		if err != nil {
 			return 0, err

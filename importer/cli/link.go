@@ -307,16 +307,15 @@ func (d *desk) linkWaits(ctx context.Context, number int, link ledger.StepID) (p
 		return problem.Problem{}, err
 	}
 	for _, s := range earlier {
-		if s.Step.To == ledger.Done {
-			continue
-		}
-		what := "a step of the kind " + s.RunStep.Kind
+		what := "a step of the kind " + s.Kind
 		if s.Title != "" {
-			what = "the " + s.RunStep.Kind + " “" + s.Title + "”"
+			what = "the " + s.Kind + " “" + s.Title + "”"
 		}
-		state, hint := string(s.Step.To), "run the sheet again: it sends what is missing, and the link behind it"
-		switch s.Step.To {
-		case "":
+		state, hint := s.State, "run the sheet again: it sends what is missing, and the link behind it"
+		switch ledger.State(s.State) {
+		case ledger.Done:
+			continue
+		case ledger.State(result.Planned):
 			state = "not started"
 		case ledger.Uncertain, ledger.Parked:
 			hint = d.where.command("settle") + " decides what is uncertain; then run the sheet again"
@@ -331,8 +330,8 @@ func (d *desk) linkWaits(ctx context.Context, number int, link ledger.StepID) (p
 }
 
 // stepsBefore are the steps before a client's link: those of the newest plan, or
-// where none is kept all that the ledger knows.
-func (d *desk) stepsBefore(ctx context.Context, link ledger.StepID) ([]ledger.RunStepState, error) {
+// all that the ledger knows when it has no plan.
+func (d *desk) stepsBefore(ctx context.Context, link ledger.StepID) ([]result.Step, error) {
 	steps, err := d.known.PlanOfClient(ctx, link.Owner, link.Mapping)
 	if err != nil {
 		return nil, err
@@ -343,10 +342,10 @@ func (d *desk) stepsBefore(ctx context.Context, link ledger.StepID) ([]ledger.Ru
 			return nil, err
 		}
 		for _, s := range known {
-			steps = append(steps, ledger.RunStepState{RunStep: ledger.RunStep{StepID: s.StepID, Kind: s.Kind}, Step: s})
+			if s.Mapping == "" || s.Mapping == link.Mapping {
+				steps = append(steps, result.Step{Kind: s.Kind, State: string(s.To)})
+			}
 		}
 	}
-	return slices.DeleteFunc(steps, func(s ledger.RunStepState) bool {
-		return s.RunStep.Kind == ledger.KindLink || s.RunStep.Mapping != "" && s.RunStep.Mapping != link.Mapping
-	}), nil
+	return slices.DeleteFunc(steps, func(s result.Step) bool { return s.Kind == ledger.KindLink }), nil
 }

@@ -25,7 +25,7 @@ func TestProgressLines(t *testing.T) {
 			at := importer.Progress{Clients: result.Counts{Total: 2 * int(past.Seconds()), Failed: 1}, Requests: 12 * int(past.Seconds())}
 			if past >= 10*time.Second && past < 30*time.Second {
 				at.Clients.Total, at.Requests = 20, 120
-				at.Waiting, at.Until = "the service asks for time", began.Add(30*time.Second)
+				at.Waiting, at.Until = "the service asks to wait", began.Add(30*time.Second)
 			}
 			return at
 		}
@@ -35,9 +35,9 @@ func TestProgressLines(t *testing.T) {
 		stop()
 	})
 	got := regexp.MustCompile(`time=\S+ `).ReplaceAllString(log.String(), "")
-	want := `level=INFO msg=paused why="the service asks for time" seconds=20
-level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=12.0 secondsLeft=40 waiting="the service asks for time"
-level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=0.0 secondsLeft=80 waiting="the service asks for time"
+	want := `level=INFO msg=paused why="the service asks to wait" seconds=20
+level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=12.0 secondsLeft=40 waiting="the service asks to wait"
+level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=0.0 secondsLeft=80 waiting="the service asks to wait"
 level=INFO msg="going on" clients=60
 level=INFO msg=progress clients=60 of=100 failed=1 uncertain=0 calls=360 callsPerSecond=48.0 secondsLeft=20
 level=INFO msg=progress clients=80 of=100 failed=1 uncertain=0 calls=480 callsPerSecond=12.0 secondsLeft=10
@@ -70,7 +70,7 @@ func TestRateLimitIsNamed(t *testing.T) {
 func TestWordsBesideTheBar(t *testing.T) {
 	now := time.Now()
 	waits := stand{Progress: importer.Progress{Clients: result.Counts{Total: 10, Failed: 3, Uncertain: 1},
-		Waiting: "the service asks for time", Until: now.Add(28 * time.Second)}, total: 20, speed: 0.4}
+		Waiting: "the service asks to wait", Until: now.Add(28 * time.Second)}, total: 20, speed: 0.4}
 	goes := waits
 	goes.Waiting, goes.Until = "", time.Time{}
 	cases := []struct {
@@ -81,8 +81,8 @@ func TestWordsBesideTheBar(t *testing.T) {
 		{goes, 80, "3 failed  1 uncertain  ETA 1m30s  0 calls/s"},
 		{goes, 28, "3 failed  1 uncertain"},
 		{goes, 20, "3 failed  ETA 1m30s"},
-		{waits, 80, "the service asks for time: 28s  3 failed  1 uncertain  ETA 1m30s  0 calls/s"},
-		{waits, 32, "the service asks for time: 28s"},
+		{waits, 80, "the service asks to wait: 28s  3 failed  1 uncertain  ETA 1m30s  0 calls/s"},
+		{waits, 32, "the service asks to wait: 28s"},
 		{waits, 12, "the service "},
 		{waits, -3, ""},
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -225,7 +224,7 @@ func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
 	return reports.Book{
 		Sheet: tab, Records: r.reader.Records(), Own: r.own,
 		Made: r.run.Started,
-		Rows: importer.RowResults(ctx, l, r.run.ID), Steps: importer.StepResultsAsOf(ctx, l, r.run.ID, r.memo.Event),
+		Rows: l.Rows(ctx, r.run.ID), Steps: l.RunStepsAsOf(ctx, r.run.ID, r.memo.Event),
 		Problems: r.memo.Problems, Summary: r.summary, Facts: r.memo.Facts,
 		ClientIDHeader: r.memo.ClientIDHeader, Binding: r.memo.Binding, Notice: r.memo.Notice,
 	}

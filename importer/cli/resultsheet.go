@@ -10,6 +10,7 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/reports"
 )
 
@@ -18,7 +19,7 @@ import (
 // and no cells, so that every other cell keeps the address that a person sees.
 type resultSheet struct {
 	*sheet.Reader
-	source mapping.Sheet
+	source cell.Sheet
 	own    map[int]string // our columns, by what is in them
 }
 
@@ -44,11 +45,11 @@ func openResults(in *input, from *origin) (*resultSheet, error) {
 }
 
 // Sheet is the source's, with our columns left blank.
-func (s *resultSheet) Sheet() mapping.Sheet { return s.source }
+func (s *resultSheet) Sheet() cell.Sheet { return s.source }
 
 // Records are the source's cells of every row.
-func (s *resultSheet) Records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (s *resultSheet) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for row, err := range s.rows() {
 			if !yield(row.Record, err) {
 				return
@@ -75,11 +76,11 @@ func (s *resultSheet) rows() iter.Seq2[importer.WorkbookRow, error] {
 
 // split takes our cells out of a record. A source text that was cut to fit its
 // cell is an error: what was imported is no longer there.
-func (s *resultSheet) split(record mapping.Record) importer.WorkbookRow {
+func (s *resultSheet) split(record cell.Record) importer.WorkbookRow {
 	var row importer.WorkbookRow
 	for i := range record.Cells {
-		if c := &record.Cells[i]; c.Kind == mapping.TextCell && reports.IsCut(c.Raw) {
-			c.Kind = mapping.ErrorCell
+		if c := &record.Cells[i]; c.Kind == cell.Text && reports.IsCut(c.Raw) {
+			c.Kind = cell.Error
 		}
 	}
 	for i, name := range s.own {
@@ -87,7 +88,7 @@ func (s *resultSheet) split(record mapping.Record) importer.WorkbookRow {
 			continue
 		}
 		said, at := strings.TrimSpace(record.Cells[i].Shown), s.source.At(i, record.Row)
-		record.Cells[i] = mapping.Cell{}
+		record.Cells[i] = cell.Cell{}
 		switch name {
 		case reports.StatusHeader:
 			row.Status, row.StatusAt = said, at

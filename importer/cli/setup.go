@@ -15,6 +15,7 @@ import (
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -242,7 +243,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 }
 
 func (s *setup) bind(service *mapping.Service) error {
-	var sheets []mapping.Sheet
+	var sheets []cell.Sheet
 	for i, src := range s.sources {
 		sheets = append(sheets, src.sheet(i))
 	}

@@ -15,6 +15,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -114,10 +115,10 @@ func (o runOptions) runRecord(s *setup, src *source, id string, started time.Tim
 }
 
 // sheet is what is known of the part's sheet besides its records.
-func (p *part) sheet() mapping.Sheet { return p.source.sheet(p.table) }
+func (p *part) sheet() cell.Sheet { return p.source.sheet(p.table) }
 
 // see counts a row.
-func (p *part) see(record mapping.Record) {
+func (p *part) see(record cell.Record) {
 	p.rows++
 	p.ruler.Measure(record)
 	if places := p.source.places; places != nil {
@@ -220,10 +221,10 @@ func (o runOptions) notices(s *setup) (problem.List, error) {
 // layout looks at the rows of a sheet for signs that its headers stand in
 // another row than the mapping says.
 type layout struct {
-	sheet  mapping.Sheet
+	sheet  cell.Sheet
 	rule   mapping.SheetRule
-	first  []mapping.Record // the first rows that hold anything
-	filled []int            // by column: the row of the first cell, 0 for none
+	first  []cell.Record // the first rows that hold anything
+	filled []int         // by column: the row of the first cell, 0 for none
 }
 
 // newLayout is for one of the run's sheets.
@@ -232,10 +233,10 @@ func newLayout(s *setup, i int) *layout {
 }
 
 // see looks at a row. Its cells are copied where they are kept.
-func (l *layout) see(record mapping.Record) {
+func (l *layout) see(record cell.Record) {
 	any := false
-	for i, cell := range record.Cells {
-		if cell.IsEmpty() {
+	for i, c := range record.Cells {
+		if c.IsEmpty() {
 			continue
 		}
 		any = true
@@ -247,7 +248,7 @@ func (l *layout) see(record mapping.Record) {
 		}
 	}
 	if any && len(l.first) < mapping.SoughtRows {
-		record.Cells = append([]mapping.Cell(nil), record.Cells...)
+		record.Cells = append([]cell.Cell(nil), record.Cells...)
 		l.first = append(l.first, record)
 	}
 }
@@ -274,7 +275,7 @@ func (l *layout) verdict() (wrong, warnings problem.List) {
 		if data++; named {
 			continue
 		}
-		if bare = append(bare, mapping.ColumnName(i)); from == 0 || l.filled[i] < from {
+		if bare = append(bare, cell.ColumnName(i)); from == 0 || l.filled[i] < from {
 			from = l.filled[i]
 		}
 	}
@@ -335,7 +336,7 @@ func (h *hiddenRows) note(row int) {
 
 // taken says that hidden rows are imported: they may have been hidden because
 // they are not wanted.
-func (h *hiddenRows) taken(s mapping.Sheet) problem.List {
+func (h *hiddenRows) taken(s cell.Sheet) problem.List {
 	if h.count == 0 {
 		return nil
 	}

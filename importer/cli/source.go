@@ -10,7 +10,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -29,10 +29,10 @@ type source struct {
 
 // table is the sheet that a source holds.
 type table interface {
-	Sheet() mapping.Sheet
+	Sheet() cell.Sheet
 	// Records are the rows below the header. A Record's cells are valid until
 	// the next one.
-	Records() iter.Seq2[mapping.Record, error]
+	Records() iter.Seq2[cell.Record, error]
 	// Merged are the merged cells that leave others empty.
 	Merged() iter.Seq[sheet.Area]
 	// Encrypted tells that the sheet's file is.
@@ -41,7 +41,7 @@ type table interface {
 
 // sheet is what is known of the source besides its records; i is its place
 // among the run's sheets.
-func (src *source) sheet(i int) mapping.Sheet {
+func (src *source) sheet(i int) cell.Sheet {
 	s := src.reader.Sheet()
 	s.File, s.Book, s.Table = src.input.given, src.book, i
 	if src.places != nil {
@@ -51,8 +51,8 @@ func (src *source) sheet(i int) mapping.Sheet {
 }
 
 // rowsOf are the rows of one of the run's sheets, as the first pass kept them.
-func (s *setup) rowsOf(table int) iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (s *setup) rowsOf(table int) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for record, err := range s.rows.Records() {
 			switch {
 			case err == nil && record.Table < table:
@@ -68,8 +68,8 @@ func (s *setup) rowsOf(table int) iter.Seq2[mapping.Record, error] {
 }
 
 // recordsOf are the rows of one of the run's sheets.
-func (s *setup) recordsOf(i int) iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (s *setup) recordsOf(i int) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for record, err := range s.sources[i].input.records(s.sources[i].reader) {
 			record.Table = i
 			if !yield(record, err) {
@@ -80,8 +80,8 @@ func (s *setup) recordsOf(i int) iter.Seq2[mapping.Record, error] {
 }
 
 // records are the rows of all of the run's sheets, one sheet after the other.
-func (s *setup) records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (s *setup) records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for i := range s.sources {
 			for record, err := range s.recordsOf(i) {
 				if !yield(record, err) || err != nil {
@@ -93,8 +93,8 @@ func (s *setup) records() iter.Seq2[mapping.Record, error] {
 }
 
 // passing lets each part see its rows as they pass.
-func passing(records iter.Seq2[mapping.Record, error], parts []*part) iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func passing(records iter.Seq2[cell.Record, error], parts []*part) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for record, err := range records {
 			if err == nil {
 				parts[record.Table].see(record)
@@ -266,7 +266,7 @@ const mostAreas = 5
 
 // mergedCells warns of cells that look filled and are not: what a merged cell
 // shows is the value of its first one alone.
-func mergedCells(merged iter.Seq[sheet.Area], s mapping.Sheet) problem.List {
+func mergedCells(merged iter.Seq[sheet.Area], s cell.Sheet) problem.List {
 	var names []string
 	count, first := 0, ""
 	for area := range merged {
@@ -319,8 +319,8 @@ func (b *books) setAside(s *setup, parts []*part) (err error) {
 
 // records are the sheet's; what is wrong with it while it is read is said of
 // the file that the user named, not of the copy.
-func (in *input) records(of table) iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (in *input) records(of table) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for record, err := range of.Records() {
 			if p, ok := errors.AsType[problem.Problem](err); ok && p.Where.File == in.path {
 				p.Where.File = in.given

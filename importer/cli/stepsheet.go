@@ -7,7 +7,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -73,7 +73,7 @@ var stepHeaders = []string{reports.NumberHeader, reports.ClientKeyHeader, report
 // stepColumns finds them by their headers, wherever they were moved to. One
 // that is gone is a problem: without it a decision or an id would be passed
 // over.
-func stepColumns(tab mapping.Sheet) (map[string]int, error) {
+func stepColumns(tab cell.Sheet) (map[string]int, error) {
 	columns := map[string]int{}
 	for i, header := range tab.Header {
 		name := strings.TrimSpace(header)
@@ -92,7 +92,7 @@ func stepColumns(tab mapping.Sheet) (map[string]int, error) {
 }
 
 // stepLine reads a line; ok is false for one in which our columns are empty.
-func stepLine(tab mapping.Sheet, columns map[string]int, record mapping.Record) (importer.WorkbookStep, bool) {
+func stepLine(tab cell.Sheet, columns map[string]int, record cell.Record) (importer.WorkbookStep, bool) {
 	said := func(header string) string { return strings.TrimSpace(record.Cell(columns[header]).Shown) }
 	at := func(header string) problem.Where { return tab.At(columns[header], record.Row) }
 	line := importer.WorkbookStep{

@@ -96,7 +96,7 @@ func (e *errand) commitIntents() error {
 	{"sent again after a time-out", resent("sent again after a time-out", `v.Reason == "no answer within the time allowed"`), slowService},
 	{"no settle window", []edit{{"importer/reconcile.go", believedAt, "d.known.Age(ledger.Now()) >= trial.Window(cmp.Or(j.Believable, believable))"}}, slowService},
 	{"settle window shorter than the slowest creation", nil, slowService}, // trial.Window
-	{"a 5xx taken for a refusal", []edit{{"apiclient/meaning.go", judgedAt, `
+	{"a 5xx taken for a refusal", []edit{{"apiclient/verdict.go", judgedAt, `
 	if trial.Bug("a 5xx taken for a refusal") {
 		return meaning{effect: Refused}
 	}

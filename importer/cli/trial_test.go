@@ -2,12 +2,15 @@ package cli_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -122,8 +125,18 @@ var buildFolder string
 // builds is this package's tests with a buildFolder.
 type builds struct{ *testing.M }
 
-// Run runs the tests.
+// Run runs the tests. Most of them wait for a disk or a service: more than there
+// are processors run side by side, unless -parallel is given.
 func (b builds) Run() int {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue {
+		err := parallel.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	dir, err := os.MkdirTemp("", "claimsheet-builds-*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 )
 
 func TestDefinitionIsTheLastOneSet(t *testing.T) {
@@ -110,7 +111,7 @@ func TestOtherMappings(t *testing.T) {
 func TestKnows(t *testing.T) {
 	l := fresh(t)
 	do(t, l.StartRun(run))
-	do(t, l.AddRows(ledger.Row{Run: run.ID, Row: 2, Owner: jane("", "").Owner})) // a row is no step
+	do(t, l.AddRows(run.ID, jane("", "").Owner, result.Row{Row: 2})) // a row is no step
 	do(t, l.Flush())
 	knows := func(environment string) bool {
 		known, err := l.Knows(t.Context(), environment)

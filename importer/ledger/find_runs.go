@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+
+	"claimsheet/importer/result"
 )
 
 // Runs are the runs in these environments, the newest first; otherwise it is
@@ -61,19 +63,17 @@ func (l *Ledger) LastEvent(ctx context.Context) (number int64, err error) {
 }
 
 // RunStepsAsOf is RunSteps with each step as it was when an event was the
-// newest, see LastEvent. Of a Step only what a workbook shows is set: To, At,
-// Status, ID and Attempts.
-func (l *Ledger) RunStepsAsOf(ctx context.Context, run string, event int64) iter.Seq2[RunStepState, error] {
-	return stream(ctx, l.read, scanRunStep, `
-		SELECT r.run, r.number, r.kind, r.title, o.environment, o.space, o.client, r.mapping, r.step,
-			coalesce(l.state, ''), l.at, '', 0, '', '', '', coalesce(l.status, 0), '', NULL, '', NULL,
+// newest, see LastEvent.
+func (l *Ledger) RunStepsAsOf(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
+	return inOrder(stream(ctx, l.read, scanRunStep, `
+		SELECT r.number, o.client, r.step, r.kind, r.title, coalesce(l.state, ''),
 			coalesce((SELECT created FROM events WHERE step = s.id AND id <= ?1 AND created <> ''
 				AND id >= coalesce((SELECT max(id) FROM events WHERE step = s.id AND id <= ?1 AND state = 'intent'), 0)
 				ORDER BY id DESC LIMIT 1), ''),
-			'', (SELECT count(*) FROM events WHERE step = s.id AND id <= ?1 AND state = 'intent')
+			(SELECT count(*) FROM events WHERE step = s.id AND id <= ?1 AND state = 'intent'), coalesce(l.status, 0), l.at
 		FROM run_steps r
 		JOIN owners o ON o.id = r.owner
 		LEFT JOIN steps s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step
 		LEFT JOIN events l ON l.id = (SELECT max(id) FROM events WHERE step = s.id AND id <= ?1)
-		WHERE r.run = ?2 ORDER BY r.number`, event, run)
+		WHERE r.run = ?2 ORDER BY r.number`, event, run))
 }

@@ -108,32 +108,36 @@ func TestPlanOfClient(t *testing.T) {
 	for i, run := range []string{"old", "new", "invalid", "cars"} {
 		do(t, l.StartRun(ledger.Run{ID: run, Environment: owner.Environment, Mapping: "loans", Started: noon.Add(time.Duration(i) * time.Hour)}))
 	}
-	step := func(run string, number int, id ledger.StepID, kind string) ledger.RunStep {
-		return ledger.RunStep{Run: run, Number: number, StepID: id, Kind: kind, Title: run}
+	plan := func(run string, client int, steps ...ledger.RunStep) {
+		for i := range steps {
+			steps[i].Title = run
+		}
+		do(t, l.AddRunSteps(run, client, steps...))
 	}
 	other := jane("loans", "link")
 	other.Client = "eve@example.com"
-	do(t, l.AddRunSteps(
-		step("old", 1, jane("loans", "claim/loan/1"), ledger.KindClaim),
-		step("old", 2, jane("loans", "link"), ledger.KindLink),
-		step("new", 4, jane("loans", "link"), ledger.KindLink),
-		step("new", 3, jane("loans", "claim/loan/2"), ledger.KindClaim),
-		step("new", 2, jane("", "client"), ledger.KindClient),
-		step("new", 1, other, ledger.KindLink),
-		step("invalid", 1, jane("", "client"), ledger.KindClient),
-		step("cars", 1, jane("cars", "link"), ledger.KindLink)))
+	client := ledger.RunStep{StepID: jane("", "client"), Kind: ledger.KindClient}
+	claim := func(step string) ledger.RunStep {
+		return ledger.RunStep{StepID: jane("loans", step), Kind: ledger.KindClaim}
+	}
+	link := ledger.RunStep{StepID: jane("loans", "link"), Kind: ledger.KindLink}
+	plan("old", 1, claim("claim/loan/1"), link)
+	plan("new", 2, client, claim("claim/loan/2"), link)
+	plan("new", 1, ledger.RunStep{StepID: other, Kind: ledger.KindLink})
+	plan("invalid", 1, client)
+	plan("cars", 1, ledger.RunStep{StepID: jane("cars", "link"), Kind: ledger.KindLink})
 	do(t, l.Flush())
-	plan := func(id ledger.StepID) []string {
+	planned := func(id ledger.StepID) []string {
 		t.Helper()
 		steps, err := l.PlanOfClient(t.Context(), id.Owner, id.Mapping)
 		do(t, err)
 		var all []string
 		for _, s := range steps {
-			all = append(all, s.Title+" "+s.RunStep.Step+" "+string(s.Step.To))
+			all = append(all, s.Title+" "+s.Step+" "+s.State)
 		}
 		return all
 	}
-	same(t, "the newest plan", plan(jane("loans", "")), []string{"new client done", "new claim/loan/2 ", "new link intent"})
-	same(t, "another mapping's", plan(jane("cars", "")), []string{"cars link intent"})
-	same(t, "none", len(plan(jane("boats", ""))), 0)
+	same(t, "the newest plan", planned(jane("loans", "")), []string{"new client done", "new claim/loan/2 planned", "new link intent"})
+	same(t, "another mapping's", planned(jane("cars", "")), []string{"cars link intent"})
+	same(t, "none", len(planned(jane("boats", ""))), 0)
 }

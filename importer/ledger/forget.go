@@ -128,15 +128,20 @@ func (t *transaction) forgetRuns(owner Owner, number int64, rename func(StepID) 
 		return err
 	}
 	done.Rows = int(rows)
-	steps, err := gatherRows(t, func(rows *sql.Rows) (s RunStep, err error) {
+	type line struct {
+		run    string
+		number int64
+		StepID
+	}
+	steps, err := gatherRows(t, func(rows *sql.Rows) (s line, err error) {
 		s.Owner = owner
-		return s, rows.Scan(&s.Run, &s.Number, &s.Mapping, &s.Step)
+		return s, rows.Scan(&s.run, &s.number, &s.Mapping, &s.Step)
 	}, `SELECT run, number, mapping, step FROM run_steps WHERE owner = ?`, number)
 	if err != nil {
 		return err
 	}
 	for _, s := range steps {
-		if err := t.exec(`UPDATE run_steps SET step = ? WHERE run = ? AND number = ?`, rename(s.StepID).Step, s.Run, s.Number); err != nil {
+		if err := t.exec(`UPDATE run_steps SET step = ? WHERE run = ? AND number = ?`, rename(s.StepID).Step, s.run, s.number); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 )
 
@@ -220,8 +221,8 @@ func TestReadOnlyRefusesToWrite(t *testing.T) {
 	defer l.Close()
 	for what, write := range map[string]func() error{
 		"Append":      func() error { return l.Append(story(jane("", "client"))...) },
-		"AddRows":     func() error { return l.AddRows(ledger.Row{}) },
-		"AddRunSteps": func() error { return l.AddRunSteps(ledger.RunStep{}) },
+		"AddRows":     func() error { return l.AddRows("r1", ledger.Owner{}, result.Row{}) },
+		"AddRunSteps": func() error { return l.AddRunSteps("r1", 1, ledger.RunStep{}) },
 		"StartRun":    func() error { return l.StartRun(run) },
 		"FinishRun":   func() error { return l.FinishRun(run) },
 		"Flush":       l.Flush,
@@ -279,7 +280,7 @@ func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
 	l := open(t, path)
 	do(t, l.StartRun(run))
 	for i := range 50 {
-		do(t, l.AddRows(ledger.Row{Run: "r1", Row: i + 2}))
+		do(t, l.AddRows("r1", ledger.Owner{}, result.Row{Row: i + 2}))
 	}
 	do(t, l.Close())
 	r, err := ledger.OpenReadOnly(path)
@@ -291,7 +292,7 @@ func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
 	for _, err := range r.Rows(t.Context(), "r1") {
 		do(t, err)
 		seen++
-		do(t, l.AddRows(ledger.Row{Run: "r1", Row: 100 + seen}))
+		do(t, l.AddRows("r1", ledger.Owner{}, result.Row{Row: 100 + seen}))
 		do(t, l.Flush())
 	}
 	same(t, "rows as they stood when reading began", seen, 50)

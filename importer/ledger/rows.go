@@ -1,18 +1,22 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"iter"
 	"slices"
+
+	"claimsheet/importer/result"
 )
 
-// AddRows records what a run says of rows. It only queues them: a row that
-// could not be written stops the ledger, which the next Append or Flush tells.
-// Saying something else of the same row replaces what was said. The run must
-// have been started.
-func (l *Ledger) AddRows(rows ...Row) error {
+// AddRows records the results of a client's rows in a run; the owner is zero
+// for rows without a client. It only queues them: a row that could not be
+// written stops the ledger, and the next Append or Flush returns the error. A
+// later result of the same row replaces the earlier one. The run must have been
+// started.
+func (l *Ledger) AddRows(run string, owner Owner, rows ...result.Row) error {
 	if l.write == nil {
 		return ErrReadOnly
 	}
@@ -26,8 +30,17 @@ func (l *Ledger) AddRows(rows ...Row) error {
 		claims[i] = string(ids)
 	}
 	return l.write.submit(false, func(t *transaction) error {
+		var id int64
+		if owner != (Owner{}) {
+			var err error
+			if id, err = t.owner(owner); err != nil {
+				return err
+			}
+		}
 		for i, r := range rows {
-			if err := t.putRow(r, claims[i]); err != nil {
+			_, err := t.addRow.ExecContext(context.Background(), run, r.Row, string(r.Status), number(id), r.Client,
+				r.ClientID, claims[i], r.URL, r.FailedStep, r.Error, r.Advice)
+			if err != nil {
 				return err
 			}
 		}
@@ -35,32 +48,25 @@ func (l *Ledger) AddRows(rows ...Row) error {
 	})
 }
 
-func (t *transaction) putRow(r Row, claims string) error {
-	var owner int64
-	if r.Owner != (Owner{}) {
-		var err error
-		if owner, err = t.owner(r.Owner); err != nil {
-			return err
-		}
-	}
-	_, err := t.addRow.ExecContext(context.Background(), r.Run, r.Row, r.Status, number(owner), r.Number,
-		r.ClientID, claims, r.URL, r.FailedStep, r.Error, r.Advice)
-	return err
-}
+// maxSteps bounds the steps of one client in a run: a step's number in the
+// table is the client's number times maxSteps plus its place in the plan, so
+// that clients can be added in any order.
+const maxSteps = 1 << 24
 
-// AddRunSteps records the steps of a run's plan; otherwise it is as AddRows.
-func (l *Ledger) AddRunSteps(steps ...RunStep) error {
+// AddRunSteps records the steps of a run's plan for the client with this number
+// (1-based), in order. It queues them, as AddRows does.
+func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 	if l.write == nil {
 		return ErrReadOnly
 	}
 	steps = slices.Clone(steps)
 	return l.write.submit(false, func(t *transaction) error {
-		for _, s := range steps {
+		for i, s := range steps {
 			owner, err := t.owner(s.Owner)
 			if err != nil {
 				return err
 			}
-			_, err = t.addRunStep.ExecContext(context.Background(), s.Run, s.Number, owner, s.Mapping, s.Step, s.Kind, s.Title)
+			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner, s.Mapping, s.Step, s.Kind, s.Title)
 			if err != nil {
 				return err
 			}
@@ -77,52 +83,73 @@ func (l *Ledger) Flush() error {
 	return l.write.submit(true, func(*transaction) error { return nil })
 }
 
-// Rows are a run's rows in the order of the sheet, read as they are asked for.
-// They are those of the moment when the first is read. After an error there is
-// nothing more.
-func (l *Ledger) Rows(ctx context.Context, run string) iter.Seq2[Row, error] {
-	return stream(ctx, l.read, scanRow, `
-		SELECT r.run, r.source_row, r.status, coalesce(o.environment, ''), coalesce(o.space, ''), coalesce(o.client, ''),
-			r.number, r.client_id, r.claim_ids, r.url, r.failed_step, r.error, r.advice
-		FROM run_rows r LEFT JOIN owners o ON o.id = r.owner
-		WHERE r.run = ? ORDER BY r.source_row`, run)
+// Rows are the results of a run's rows in the order of the sheet, read from the
+// file as the loop asks for them. All are as they were when the first was read.
+// An error ends the loop. Table is 0: a run of several sheets has a run for
+// each.
+func (l *Ledger) Rows(ctx context.Context, run string) iter.Seq2[result.Row, error] {
+	return func(yield func(result.Row, error) bool) {
+		for r, err := range stream(ctx, l.read, scanRow, `
+			SELECT `+rowColumns+` FROM run_rows r WHERE r.run = ? ORDER BY r.source_row`, run) {
+			if !yield(r.Result, err) {
+				return
+			}
+		}
+	}
 }
 
-func scanRow(rows *sql.Rows) (Row, error) {
-	var r Row
+// rowColumns are the columns of run_rows r that scanRow takes.
+const rowColumns = `r.run, r.source_row, r.status, r.number, r.client_id, r.claim_ids, r.url, r.failed_step, r.error, r.advice`
+
+func scanRow(rows *sql.Rows) (RunRow, error) {
+	var row RunRow
 	var claims []byte
-	err := rows.Scan(&r.Run, &r.Row, &r.Status, &r.Owner.Environment, &r.Owner.Space, &r.Owner.Client,
-		&r.Number, &r.ClientID, &claims, &r.URL, &r.FailedStep, &r.Error, &r.Advice)
+	r := &row.Result
+	err := rows.Scan(&row.Run, &r.Row, (*string)(&r.Status), &r.Client, &r.ClientID, &claims, &r.URL, &r.FailedStep, &r.Error, &r.Advice)
 	if err == nil {
 		err = json.Unmarshal(claims, &r.ClaimIDs)
 	}
 	if len(r.ClaimIDs) == 0 {
 		r.ClaimIDs = nil
 	}
-	return r, err
+	return row, err
 }
 
-// RunSteps are the steps of a run's plan by Number, each with its current
-// state; otherwise it is as Rows.
-func (l *Ledger) RunSteps(ctx context.Context, run string) iter.Seq2[RunStepState, error] {
-	return stream(ctx, l.read, scanRunStep, `
+// RunSteps are the steps of a run's plan by client and in the order of the
+// plan, each with its current state. They are read as Rows reads rows.
+func (l *Ledger) RunSteps(ctx context.Context, run string) iter.Seq2[result.Step, error] {
+	return inOrder(stream(ctx, l.read, scanRunStep, `
 		SELECT `+runStepColumns+`
 		FROM run_steps r
 		JOIN owners o ON o.id = r.owner
 		LEFT JOIN step_now s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step
-		WHERE r.run = ? ORDER BY r.number`, run)
+		WHERE r.run = ? ORDER BY r.number`, run))
 }
 
-// runStepColumns are what scanRunStep takes, of a run's step r, its owner o and
-// what has become of it, s, if anything has.
-const runStepColumns = `r.run, r.number, r.kind, r.title, o.environment, o.space, o.client, r.mapping, r.step,
-	coalesce(s.state, ''), s.at, coalesce(s.boot, ''), coalesce(s.uptime, 0), coalesce(s.run, ''), coalesce(s.kind, ''), coalesce(s.via, ''), coalesce(s.status, 0),
-	coalesce(s.reason, ''), s.data, coalesce(s.digest, ''), s.answer, coalesce(s.created, ''), coalesce(s.url, ''), coalesce(s.attempts, 0)`
+// runStepColumns are the columns that scanRunStep takes: a run's step r, its
+// owner o and the state of the step s, if it has one.
+const runStepColumns = `r.number, o.client, r.step, r.kind, r.title,
+	coalesce(s.state, ''), coalesce(s.created, ''), coalesce(s.attempts, 0), coalesce(s.status, 0), s.at`
 
-func scanRunStep(rows *sql.Rows) (RunStepState, error) {
-	var s RunStepState
-	names, facts := stepTargets(&s.Step)
-	err := rows.Scan(slices.Concat([]any{&s.RunStep.Run, &s.Number, &s.RunStep.Kind, &s.Title}, names, facts)...)
-	s.RunStep.StepID = s.Step.StepID
+func scanRunStep(rows *sql.Rows) (result.Step, error) {
+	var s result.Step
+	var number int
+	err := rows.Scan(&number, &s.ClientKey, &s.Step, &s.Kind, &s.Title, &s.State, &s.ID, &s.Attempts, &s.Status, (*moment)(&s.At))
+	s.Client = number / maxSteps
+	s.State = cmp.Or(s.State, string(result.Planned))
 	return s, err
+}
+
+// inOrder numbers the steps from 1 as lines of the sheet Steps.
+func inOrder(steps iter.Seq2[result.Step, error]) iter.Seq2[result.Step, error] {
+	return func(yield func(result.Step, error) bool) {
+		number := 0
+		for s, err := range steps {
+			number++
+			s.Number = number
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -94,18 +94,18 @@ func save(t testing.TB, data []byte) string {
 }
 
 // read opens a file and takes all of its records.
-func read(path string, o sheet.Options) (mapping.Sheet, []mapping.Record, error) {
+func read(path string, o sheet.Options) (cell.Sheet, []cell.Record, error) {
 	r, err := sheet.Open(path, o)
 	if err != nil {
-		return mapping.Sheet{}, nil, err
+		return cell.Sheet{}, nil, err
 	}
 	defer r.Close()
 	all, err := collect(r)
 	return r.Sheet(), all, err
 }
 
-func collect(r *sheet.Reader) ([]mapping.Record, error) {
-	var all []mapping.Record
+func collect(r *sheet.Reader) ([]cell.Record, error) {
+	var all []cell.Record
 	for rec, err := range r.Records() {
 		if err != nil {
 			return all, err
@@ -117,10 +117,10 @@ func collect(r *sheet.Reader) ([]mapping.Record, error) {
 }
 
 // dump writes records one line per row: C2 Number 12 "12.00" {0.00}.
-func dump(all []mapping.Record) string {
-	kinds := map[mapping.CellKind]string{
-		mapping.TextCell: "text", mapping.Number: "number", mapping.DateCell: "date", mapping.Bool: "bool",
-		mapping.ErrorCell: "error", mapping.Uncomputed: "uncomputed",
+func dump(all []cell.Record) string {
+	kinds := map[cell.Kind]string{
+		cell.Text: "text", cell.Number: "number", cell.Date: "date", cell.Bool: "bool",
+		cell.Error: "error", cell.Uncomputed: "uncomputed",
 	}
 	var b strings.Builder
 	for _, r := range all {
@@ -129,10 +129,10 @@ func dump(all []mapping.Record) string {
 			b.WriteString(" hidden")
 		}
 		for i, c := range r.Cells {
-			if c.Kind == mapping.Empty {
+			if c.Kind == cell.Empty {
 				continue
 			}
-			fmt.Fprintf(&b, " | %s %s", mapping.ColumnName(i), kinds[c.Kind])
+			fmt.Fprintf(&b, " | %s %s", cell.ColumnName(i), kinds[c.Kind])
 			if c.Raw != "" {
 				fmt.Fprintf(&b, " %q", c.Raw)
 			}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 func TestCells(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAnyMergedCells(t *testing.T) {
 			a := area{top: at.Draw(t, "top"), left: at.Draw(t, "left")}
 			a.bottom, a.right = rapid.IntRange(a.top, side).Draw(t, "bottom"), rapid.IntRange(a.left, side).Draw(t, "right")
 			areas = append(areas, a)
-			fmt.Fprintf(&xml, `<mergeCell ref="%s%d:%s%d"/>`, mapping.ColumnName(a.left-1), a.top, mapping.ColumnName(a.right-1), a.bottom)
+			fmt.Fprintf(&xml, `<mergeCell ref="%s%d:%s%d"/>`, cell.ColumnName(a.left-1), a.top, cell.ColumnName(a.right-1), a.bottom)
 		}
 		xml.WriteString(`</mergeCells></worksheet>`)
 		if err := os.WriteFile(path, workbook(xml.String()).zip(), 0o600); err != nil {
@@ -183,14 +183,14 @@ func TestAnyMergedCells(t *testing.T) {
 					first = first || a.top == row && a.left == column
 				}
 				if !covered || first {
-					want[mapping.ColumnName(column-1)+strconv.Itoa(row)] = true
+					want[cell.ColumnName(column-1)+strconv.Itoa(row)] = true
 				}
 			}
 		}
 		for _, r := range all {
 			for i, c := range r.Cells {
 				if !c.IsEmpty() {
-					got[mapping.ColumnName(i)+strconv.Itoa(r.Row)] = true
+					got[cell.ColumnName(i)+strconv.Itoa(r.Row)] = true
 				}
 			}
 		}

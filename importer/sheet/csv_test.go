@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // saveAs writes a file of a name.
@@ -113,7 +113,7 @@ func TestAs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	want := mapping.Sheet{File: "nightly/leads.csv", Name: "leads.csv", HeaderRow: 1, Header: []string{"a", "b"}}
+	want := cell.Sheet{File: "nightly/leads.csv", Name: "leads.csv", HeaderRow: 1, Header: []string{"a", "b"}}
 	if diff := cmp.Diff(want, r.Sheet()); diff != "" {
 		t.Error(diff)
 	}

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // isoStyles is a styles part whose cell styles have these formats, from 1.
@@ -146,7 +146,7 @@ func TestISOCellsAreDayCounts(t *testing.T) {
 func TestISOCellWithoutStyles(t *testing.T) {
 	p := workbook(rows(`<row r="2"><c r="A2" s="1" t="d"><v>1980-05-01</v></c></row>`)).with("xl/styles.xml", "")
 	_, all, err := read(save(t, p.zip()), sheet.Options{})
-	if err != nil || all[0].Cell(0) != (mapping.Cell{Kind: mapping.DateCell, Raw: "29342", Shown: "1980-05-01", Format: "yyyy-mm-dd"}) {
+	if err != nil || all[0].Cell(0) != (cell.Cell{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: "yyyy-mm-dd"}) {
 		t.Errorf("got %s, %v", dump(all), err)
 	}
 }

@@ -29,7 +29,7 @@ import (
 
 	"claimsheet/importer/sheet/csv"
 	"claimsheet/importer/sheet/xlsx"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -54,8 +54,8 @@ type Options struct {
 // Passes are independent of each other: they may run one after another or side by
 // side, from any goroutine, until Close.
 type Reader struct {
-	sheet     mapping.Sheet
-	records   func() iter.Seq2[mapping.Record, error]
+	sheet     cell.Sheet
+	records   func() iter.Seq2[cell.Record, error]
 	workbook  *xlsx.Sheet // nil for a CSV file
 	encrypted bool
 	file      *os.File
@@ -82,7 +82,7 @@ func Open(path string, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{file: file, sheet: mapping.Sheet{File: o.As, HeaderRow: o.HeaderRow}}
+	r := &Reader{file: file, sheet: cell.Sheet{File: o.As, HeaderRow: o.HeaderRow}}
 	switch kind {
 	case csvText, csvGzip:
 		err = r.openCSV(file, size, kind == csvGzip, o)
@@ -124,7 +124,7 @@ func (r *Reader) openCSV(file io.ReaderAt, size int64, packed bool, o Options) e
 
 // Sheet returns what is known of the sheet besides its records. Its Header has no
 // trailing columns without a name.
-func (r *Reader) Sheet() mapping.Sheet { return r.sheet }
+func (r *Reader) Sheet() cell.Sheet { return r.sheet }
 
 // Records returns the rows below the header that have at least one value, in order.
 // Each call is a fresh pass over the file.
@@ -135,8 +135,8 @@ func (r *Reader) Sheet() mapping.Sheet { return r.sheet }
 //
 // Cells end with the last one that has a value, and may be more than the header's.
 // Cells covered by a merged one are empty.
-func (r *Reader) Records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (r *Reader) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for record, err := range r.records() {
 			if err != nil {
 				err = asProblem(r.sheet.File, err)
@@ -153,11 +153,11 @@ func (r *Reader) Records() iter.Seq2[mapping.Record, error] {
 type Area struct{ Top, Left, Bottom, Right int }
 
 // First is the reference of the cell that the value belongs to, such as B2.
-func (a Area) First() string { return mapping.ColumnName(a.Left) + strconv.Itoa(a.Top) }
+func (a Area) First() string { return cell.ColumnName(a.Left) + strconv.Itoa(a.Top) }
 
 // String is the area's reference, such as B2:B3.
 func (a Area) String() string {
-	return a.First() + ":" + mapping.ColumnName(a.Right) + strconv.Itoa(a.Bottom)
+	return a.First() + ":" + cell.ColumnName(a.Right) + strconv.Itoa(a.Bottom)
 }
 
 // Merged returns the merged cells below the header that cover another cell of its

@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"claimsheet/importer/sheet/charset"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -24,7 +24,7 @@ import (
 type Options struct {
 	// Sheet names the file in problems; its HeaderRow (from 1) is the row of the
 	// header.
-	Sheet     mapping.Sheet
+	Sheet     cell.Sheet
 	Packed    bool   // by gzip
 	Encoding  string // utf-8 (or "") or windows-1252; a byte order mark decides first
 	Delimiter string // one of , ; and tab; "" to find it in the header
@@ -35,7 +35,7 @@ type File struct {
 	file     io.ReaderAt
 	size     int64
 	packed   bool
-	sheet    mapping.Sheet
+	sheet    cell.Sheet
 	encoding charset.Encoding // unless there is a byte order mark
 	comma    rune
 	fields   int // of the header, including those without a name
@@ -75,9 +75,9 @@ func (f *File) Header() []string { return f.sheet.Header }
 
 // Records reads the rows below the header that have a value, from the beginning of
 // the file each time. A record's cells are valid until the next record.
-func (f *File) Records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
-		var cells []mapping.Cell
+func (f *File) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		var cells []cell.Cell
 		for row, err := range f.rows() {
 			if err == nil {
 				if p := f.wrong(row); p != nil {
@@ -85,7 +85,7 @@ func (f *File) Records() iter.Seq2[mapping.Record, error] {
 				}
 			}
 			if err != nil {
-				yield(mapping.Record{}, err)
+				yield(cell.Record{}, err)
 				return
 			}
 			if row.number <= f.sheet.HeaderRow {
@@ -95,22 +95,22 @@ func (f *File) Records() iter.Seq2[mapping.Record, error] {
 			for _, field := range row.fields[:row.filled()] {
 				cells = append(cells, csvCell(field))
 			}
-			if len(cells) > 0 && !yield(mapping.Record{Row: row.number, Cells: cells}, nil) {
+			if len(cells) > 0 && !yield(cell.Record{Row: row.number, Cells: cells}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func csvCell(field string) mapping.Cell {
-	kind := mapping.TextCell
+func csvCell(field string) cell.Cell {
+	kind := cell.Text
 	switch field {
 	case "":
-		return mapping.Cell{}
+		return cell.Cell{}
 	case "#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!":
-		kind = mapping.ErrorCell
+		kind = cell.Error
 	}
-	return mapping.Cell{Kind: kind, Raw: field, Shown: field}
+	return cell.Cell{Kind: kind, Raw: field, Shown: field}
 }
 
 // check reads all rows and reports the invalid ones together, the first ten by

@@ -12,6 +12,7 @@ import (
 
 	"claimsheet/importer/sheet/numfmt"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 func TestShown(t *testing.T) {
@@ -239,7 +240,7 @@ func TestDayShownIsDaySent(t *testing.T) {
 		if shown != want {
 			t.Fatalf("%s is shown as %s, want %s", serial, shown, want)
 		}
-		value, refusal := conversion.Convert(mapping.Cell{Kind: mapping.DateCell, Raw: serial, Shown: shown, Format: code})
+		value, refusal := conversion.Convert(cell.Cell{Kind: cell.Date, Raw: serial, Shown: shown, Format: code})
 		if refusal == nil && value.Literal != shown {
 			t.Fatalf("%s is shown as %s and sent as %s", serial, shown, value.Literal)
 		}

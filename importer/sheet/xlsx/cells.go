@@ -4,14 +4,14 @@ import (
 	"bytes"
 
 	"claimsheet/importer/sheet/numfmt"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
-// cell is a cell with a value, until its row is complete: the texts of a row become
+// xmlCell is a cell with a value, until its row is complete: the texts of a row become
 // one string, and its cells hold pieces of it.
-type cell struct {
+type xmlCell struct {
 	column int
-	cell   mapping.Cell
+	cell   cell.Cell
 	raw    span
 	shown  span
 }
@@ -20,7 +20,7 @@ type cell struct {
 type span struct{ from, to int }
 
 // finish gives the cell its texts.
-func (c *cell) finish(text string) mapping.Cell {
+func (c *xmlCell) finish(text string) cell.Cell {
 	if c.raw.to > 0 {
 		c.cell.Raw = text[c.raw.from:c.raw.to]
 	}
@@ -224,7 +224,7 @@ func index(b []byte) (n int, ok bool) {
 
 // addCell adds the cell just read to the row if it has a value.
 func (p *pass) addCell(kind cellType, style *numfmt.Format, formula, stored bool) error {
-	c := cell{column: p.column}
+	c := xmlCell{column: p.column}
 	c.cell.Format = style.Code()
 	switch {
 	case kind == inlineType || kind == resultType && stored:
@@ -232,14 +232,14 @@ func (p *pass) addCell(kind cellType, style *numfmt.Format, formula, stored bool
 	case len(trimSpace(p.value)) > 0:
 		return p.addValue(c, kind, style)
 	case formula && !(kind == resultType && stored):
-		c.cell.Kind = mapping.Uncomputed
+		c.cell.Kind = cell.Uncomputed
 		p.found = append(p.found, c)
 	}
 	return nil
 }
 
 // addText adds a text that is stored in the cell itself.
-func (p *pass) addText(c cell, kind cellType) error {
+func (p *pass) addText(c xmlCell, kind cellType) error {
 	if kind == resultType {
 		p.value = decodeEscapes(p.value, 0)
 	}
@@ -249,7 +249,7 @@ func (p *pass) addText(c cell, kind cellType) error {
 	if len(p.value) == 0 {
 		return nil
 	}
-	c.cell.Kind = mapping.TextCell
+	c.cell.Kind = cell.Text
 	c.raw = p.keep(p.value)
 	c.shown = c.raw
 	p.found = append(p.found, c)
@@ -257,7 +257,7 @@ func (p *pass) addText(c cell, kind cellType) error {
 }
 
 // addValue adds a cell of any other type; its value is not empty.
-func (p *pass) addValue(c cell, kind cellType, style *numfmt.Format) error {
+func (p *pass) addValue(c xmlCell, kind cellType, style *numfmt.Format) error {
 	p.value = trimSpace(p.value)
 	switch kind {
 	case numberType:
@@ -271,9 +271,9 @@ func (p *pass) addValue(c cell, kind cellType, style *numfmt.Format) error {
 		if text == "" {
 			return nil
 		}
-		c.cell.Kind, c.cell.Raw, c.cell.Shown = mapping.TextCell, text, text
+		c.cell.Kind, c.cell.Raw, c.cell.Shown = cell.Text, text, text
 	case boolType:
-		c.cell.Kind = mapping.Bool
+		c.cell.Kind = cell.Bool
 		switch string(p.value) {
 		case "1", "true":
 			c.cell.Raw, c.cell.Shown = "1", "TRUE"
@@ -283,7 +283,7 @@ func (p *pass) addValue(c cell, kind cellType, style *numfmt.Format) error {
 			return p.cellDamaged("is neither true nor false")
 		}
 	case errorType:
-		c.cell.Kind = mapping.ErrorCell
+		c.cell.Kind = cell.Error
 		c.raw = p.keep(p.value)
 		c.shown = c.raw
 	case dateType:
@@ -294,33 +294,33 @@ func (p *pass) addValue(c cell, kind cellType, style *numfmt.Format) error {
 }
 
 // addNumber adds a number as its style shows it.
-func (p *pass) addNumber(c cell, style *numfmt.Format) error {
+func (p *pass) addNumber(c xmlCell, style *numfmt.Format) error {
 	if style == lostFormat {
 		return p.cellDamaged("holds a number with a style, and the part that holds the styles is missing")
 	}
-	c.cell.Kind = mapping.Number
+	c.cell.Kind = cell.Number
 	c.raw = p.keep(p.value)
 	return p.addShown(c, p.value, style)
 }
 
 // addDate adds a cell of type d as the number that other workbooks hold in such a
 // cell. A value that is not a day count stays a text.
-func (p *pass) addDate(c cell, style *numfmt.Format) error {
+func (p *pass) addDate(c xmlCell, style *numfmt.Format) error {
 	number, format, ok := numfmt.ParseISO(string(p.value), style, p.date1904)
 	if !ok {
-		c.cell.Kind = mapping.TextCell
+		c.cell.Kind = cell.Text
 		c.raw = p.keep(p.value)
 		c.shown = c.raw
 		p.found = append(p.found, c)
 		return nil
 	}
-	c.cell.Kind, c.cell.Format = mapping.Number, format.Code()
+	c.cell.Kind, c.cell.Format = cell.Number, format.Code()
 	c.raw = p.keep(number)
 	return p.addShown(c, number, format)
 }
 
 // addShown adds a number with the text that its format shows.
-func (p *pass) addShown(c cell, number []byte, format *numfmt.Format) error {
+func (p *pass) addShown(c xmlCell, number []byte, format *numfmt.Format) error {
 	if format.ShowsAsWritten(number) {
 		c.shown = c.raw
 		p.found = append(p.found, c)
@@ -332,7 +332,7 @@ func (p *pass) addShown(c cell, number []byte, format *numfmt.Format) error {
 		return p.cellDamaged("holds an invalid number")
 	}
 	if isDate {
-		c.cell.Kind = mapping.DateCell
+		c.cell.Kind = cell.Date
 	}
 	p.buf = shown
 	c.shown = span{from, len(p.buf)}
@@ -348,5 +348,5 @@ func (p *pass) keep(value []byte) span {
 }
 
 func (p *pass) cellDamaged(what string) error {
-	return p.damaged("cell %s%d %s", mapping.ColumnName(p.column), p.row, what)
+	return p.damaged("cell %s%d %s", cell.ColumnName(p.column), p.row, what)
 }

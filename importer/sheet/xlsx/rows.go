@@ -4,7 +4,7 @@ import (
 	"iter"
 
 	"claimsheet/importer/sheet/numfmt"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // tab is a worksheet, ready to be passed over.
@@ -18,11 +18,11 @@ type tab struct {
 }
 
 // records reads all rows of the sheet that have a value.
-func (t *tab) records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (t *tab) records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		part, err := t.archive.open(t.part, maxSheetBytes)
 		if err != nil {
-			yield(mapping.Record{}, err)
+			yield(cell.Record{}, err)
 			return
 		}
 		r := unpackAhead(part)
@@ -31,7 +31,7 @@ func (t *tab) records() iter.Seq2[mapping.Record, error] {
 		p.r = r
 		p.cover.ahead = t.merges
 		if err := p.run(); err != nil && !p.stopped {
-			yield(mapping.Record{}, err)
+			yield(cell.Record{}, err)
 		}
 	}
 }
@@ -40,18 +40,18 @@ func (t *tab) records() iter.Seq2[mapping.Record, error] {
 type pass struct {
 	*tab
 	*scanner
-	yield   func(mapping.Record, error) bool
+	yield   func(cell.Record, error) bool
 	stopped bool // the consumer wants no more
 	cover   cover
 
-	row    int            // the row being read, 0 before the first
-	hidden bool           // it is hidden
-	column int            // the cell being read, -1 before the row's first
-	found  []cell         // cells of the row that have a value
-	buf    []byte         // their texts, but for shared strings
-	value  []byte         // the stored value of the cell being read
-	cells  []mapping.Cell // of the record last delivered; all empty beyond its length
-	filled []int          // which of them are not empty
+	row    int         // the row being read, 0 before the first
+	hidden bool        // it is hidden
+	column int         // the cell being read, -1 before the row's first
+	found  []xmlCell   // cells of the row that have a value
+	buf    []byte      // their texts, but for shared strings
+	value  []byte      // the stored value of the cell being read
+	cells  []cell.Cell // of the record last delivered; all empty beyond its length
+	filled []int       // which of them are not empty
 }
 
 // run reads the sheet to the part's end.
@@ -179,7 +179,7 @@ func (p *pass) deliver() error {
 	}
 	text := string(p.buf)
 	for _, column := range p.filled {
-		p.cells[column] = mapping.Cell{}
+		p.cells[column] = cell.Cell{}
 	}
 	p.filled = p.filled[:0]
 	cells := p.cells[:0]
@@ -194,17 +194,17 @@ func (p *pass) deliver() error {
 	}
 	p.cells = cells
 	if len(cells) > 0 {
-		p.stopped = !p.yield(mapping.Record{Row: p.row, Cells: cells, Hidden: p.hidden}, nil)
+		p.stopped = !p.yield(cell.Record{Row: p.row, Cells: cells, Hidden: p.hidden}, nil)
 	}
 	return nil
 }
 
 // extend makes room for n cells. The cells between len and cap are empty.
-func extend(cells []mapping.Cell, n int) []mapping.Cell {
+func extend(cells []cell.Cell, n int) []cell.Cell {
 	if n <= cap(cells) {
 		return cells[:n]
 	}
-	bigger := make([]mapping.Cell, n, max(n, 2*cap(cells)))
+	bigger := make([]cell.Cell, n, max(n, 2*cap(cells)))
 	copy(bigger, cells)
 	return bigger
 }

@@ -18,7 +18,7 @@ import (
 	"slices"
 	"strings"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -73,11 +73,11 @@ func Open(file io.ReaderAt, size int64, o Options) (*Sheet, error) {
 // Records reads the rows below the header that have a value, from the first one
 // each time. A record's cells are valid until the next record. An error is the last
 // thing that it delivers; without one every row was delivered.
-func (s *Sheet) Records() iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func (s *Sheet) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		for r, err := range s.rows.records() {
 			if err != nil {
-				yield(mapping.Record{}, err)
+				yield(cell.Record{}, err)
 				return
 			}
 			if r.Row > s.headerRow && !yield(r, nil) {
@@ -134,7 +134,7 @@ func (s *Sheet) readHeader() ([]string, error) {
 }
 
 // texts returns the cells of a header as shown, without trailing empty ones.
-func texts(r mapping.Record) []string {
+func texts(r cell.Record) []string {
 	header := make([]string, len(r.Cells))
 	for i, c := range r.Cells {
 		if !c.IsEmpty() {

@@ -1,4 +1,4 @@
-package mapping
+package yamltree
 
 import (
 	"strings"
@@ -9,23 +9,27 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// The quotes that word processors, mails and web pages put in the place of
-// straight ones. A single one alone may be an apostrophe.
+// The quotes that word processors, mail programs and web pages use instead of
+// straight ones. A single quote alone may be an apostrophe.
 const (
 	doubleQuotes = "“”„‟«»"
 	singleQuotes = "‘’‚‛‹›"
 )
 
-// typographicQuotes warns of values and keys in typographic quotes: to YAML
-// these are letters like any others, and part of the text.
-func typographicQuotes(file string, root *yaml.Node) problem.List {
+// HasTypographicQuote reports whether a text holds one anywhere.
+func HasTypographicQuote(text string) bool {
+	return strings.ContainsAny(text, doubleQuotes+singleQuotes)
+}
+
+// TypographicQuotes warns of keys and values in typographic quotes: YAML takes
+// these as part of the text. n is the content of the file.
+func (n *Node) TypographicQuotes(file string) problem.List {
 	var list problem.List
 	var walk func(n *yaml.Node)
 	walk = func(n *yaml.Node) {
 		if n.Kind == yaml.ScalarNode && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0 {
 			if quote, bare, ok := cutQuotes(n.Value); ok {
-				where := problem.Where{File: file, Line: n.Line, Column: n.Column}
-				list = append(list, problem.At(where, "typographic-quotes", "%s is a typographic quote, which YAML takes for part of the text", quote).
+				list = append(list, problem.At(placeOf(n).In(file), "typographic-quotes", "%s is a typographic quote, which YAML takes for part of the text", quote).
 					Hinted("type straight quotes: \"%s\"", strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(bare)))
 			}
 		}
@@ -33,12 +37,12 @@ func typographicQuotes(file string, root *yaml.Node) problem.List {
 			walk(child)
 		}
 	}
-	walk(root)
+	walk(n.yaml)
 	return list
 }
 
-// cutQuotes takes typographic quotes from around a text. Those of the double
-// kind are quotes at either end, single ones only at both.
+// cutQuotes removes the typographic quotes around a text. A double quote counts
+// at either end, single quotes only at both ends.
 func cutQuotes(s string) (quote, bare string, ok bool) {
 	opening, from := utf8.DecodeRuneInString(s)
 	closing, size := utf8.DecodeLastRuneInString(s)
