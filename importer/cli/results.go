@@ -79,7 +79,7 @@ func (p *program) saySummary(e *running, summary result.Summary, signalled bool)
 	case e.options.quiet:
 		return nil
 	}
-	words := reports.Ending{Command: e.options.command(), Settle: e.options.words("settle")}
+	words := reports.NextSteps{Command: e.options.command(), Settle: e.options.words("settle")}
 	if e.options.format != formatCSV {
 		words.Rerun = e.options.words("rerun")
 	}
@@ -210,7 +210,7 @@ func (e *running) book(ctx context.Context, part *part, summary result.Summary, 
 	book := reports.Book{
 		Sheet:    sheet,
 		Records:  s.rowsOf(part.table),
-		Ruler:    &part.ruler,
+		Widths:   &part.widths,
 		Made:     r.Started,
 		Rows:     e.books.known.Rows(ctx, r.ID),
 		Steps:    e.books.known.RunSteps(ctx, r.ID),

@@ -31,7 +31,7 @@ type part struct {
 	rows   int // as the first pass counted them
 	hidden hiddenRows
 	layout *layout
-	ruler  reports.Ruler
+	widths reports.ColumnWidths
 	marked string // the digest of its source, a results workbook, once that is marked; "" before
 }
 
@@ -120,7 +120,7 @@ func (p *part) sheet() cell.Sheet { return p.source.sheet(p.table) }
 // see counts a row.
 func (p *part) see(record cell.Record) {
 	p.rows++
-	p.ruler.Measure(record)
+	p.widths.Measure(record)
 	if places := p.source.places; places != nil {
 		places.Note(record)
 	}
@@ -146,7 +146,7 @@ func checkWidths(parts []*part) error {
 		if part.target.format == formatCSV {
 			continue // a text file is as wide as it likes
 		}
-		if err := found.Collect(part.ruler.Fits(part.sheet(), part.own())); err != nil {
+		if err := found.Collect(part.widths.Fits(part.sheet(), part.own())); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // rows writes the rows of a sheet as XML.
@@ -86,11 +86,14 @@ func (r *rows) flush() error {
 // raw writes XML.
 func (r *rows) raw(xml string) { r.buf = append(r.buf, xml...) }
 
+// Row returns the number of the current row.
+func (r *rows) Row() int { return r.row }
+
 // Cell returns the reference of the next cell.
 func (r *rows) Cell() string { return r.Ref(r.column) }
 
 // Ref returns the reference of a cell of the current row, 0 = A.
-func (r *rows) Ref(column int) string { return mapping.ColumnName(column) + strconv.Itoa(r.row) }
+func (r *rows) Ref(column int) string { return cell.ColumnName(column) + strconv.Itoa(r.row) }
 
 // Skip leaves a cell out.
 func (r *rows) Skip() { r.column++ }
@@ -186,7 +189,7 @@ var errorNames = []string{"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#N
 // open begins a cell, up to the end of its attributes.
 func (r *rows) open(style int) {
 	for len(r.letters) <= r.column {
-		r.letters = append(r.letters, mapping.ColumnName(len(r.letters)))
+		r.letters = append(r.letters, cell.ColumnName(len(r.letters)))
 	}
 	r.buf = append(r.buf, `<c r="`...)
 	r.buf = append(r.buf, r.letters[r.column]...)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // What a sheet can hold.
@@ -151,13 +151,13 @@ func (s *SheetWriter) close(filtered int) error {
 // filter writes the buttons and the colours of a table. excelize keeps the hidden
 // name that a filter needs in the workbook's own part.
 func (s *SheetWriter) filter(rows int) error {
-	area := fmt.Sprintf("A1:%s%d", mapping.ColumnName(len(s.layout.Widths)-1), max(rows, 1))
+	area := fmt.Sprintf("A1:%s%d", cell.ColumnName(len(s.layout.Widths)-1), max(rows, 1))
 	if err := s.book.file.AutoFilter(s.name, area, nil); err != nil {
 		return err
 	}
 	s.raw(`<autoFilter ref="` + area + `"/>`)
 	for _, p := range s.layout.Paint {
-		column := mapping.ColumnName(p.Column)
+		column := cell.ColumnName(p.Column)
 		s.raw(fmt.Sprintf(`<conditionalFormatting sqref="%s2:%[1]s%d">`, column, MaxRows))
 		for i, r := range p.Rules {
 			id, err := s.book.conditional(r.Colour)
