@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -80,8 +81,8 @@ func ask(plan mapping.Plan, step *mapping.Step, mappingName string) *asked {
 		for _, f := range step.Fields {
 			add(strings.Join(f.Path, "."), f.Value, f.Source)
 		}
-		a.Addresses = addressesOf(plan)
-		a.Lookup = &askedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, askedAddresses(plan.Lookup)}
+		a.Addresses = lookup.Addresses(plan)
+		a.Lookup = &askedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, lookup.Asked(plan.Lookup)}
 	case mapping.ClaimStep:
 		add("claimName", cell.Value{Field: cell.StringValue, Literal: step.Name}, step.NameSource)
 	case mapping.ActivityStep:

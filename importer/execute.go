@@ -9,7 +9,9 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
+	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
 
@@ -20,7 +22,7 @@ type errand struct {
 	known   ids
 	made    map[string]time.Time // when this run made the client and the claims, by step key
 	pending []ledger.Event       // outcomes that the next commit takes along
-	pace    *patience            // with which the client is sent again
+	pace    *retry.Policy        // with which the client is sent again
 	sent    int                  // creating requests that went out, whatever came of them
 	reused  bool                 // a look-up found the client, and nothing was sent to create it
 
@@ -29,7 +31,7 @@ type errand struct {
 
 // carryOut does what is missing of a plan. An error means that the run cannot
 // go on; what became of the rows stands in the Outcome.
-func (j *Job) carryOut(ctx context.Context, plan mapping.Plan, place turn) (outcome Outcome, sent int, err error) {
+func (j *Job) carryOut(ctx context.Context, plan mapping.Plan, ticket lookup.Ticket) (outcome Outcome, sent int, err error) {
 	e := &errand{job: j, plan: plan, known: ids{claims: map[string]string{}}, made: map[string]time.Time{}}
 	defer func() {
 		if v := recover(); v != nil { // what is known by now is kept, and other workers finish what they do
@@ -50,7 +52,7 @@ func (j *Job) carryOut(ctx context.Context, plan mapping.Plan, place turn) (outc
 	e.remember(decisions)
 
 	if d := decisions[0]; d.action != keep && (j.looksUp(plan) || j.revisits(plan, d)) {
-		place.wait()
+		ticket.Wait()
 	}
 	for first := decisions[0]; ; decisions[0] = first {
 		var over bool
@@ -135,9 +137,9 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		event, o := e.conclude(d, verdict)
 		e.pending = append(e.pending, event)
 		e.job.react(ctx, verdict)
-		next := pace.after(verdict, e.isFresh(d.step), e.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
-		if next.tooFar {
-			e.job.stop(tooFar(next.wait))
+		next := pace.Next(verdict, e.isFresh(d.step), e.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
+		if next.TooLong {
+			e.job.stop(tooLong(next.Wait))
 		}
 		if taken { // whoever has it, another attempt gets no better answer
 			o.wordless = false
@@ -146,15 +148,15 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if event.To == ledger.NotSent && ctx.Err() != nil {
 			return e.job.cutShort(ctx, d, verdict.Detail), nil
 		}
-		if !next.again {
+		if !next.Again {
 			return e.finish(ctx, d, verdict, o)
 		}
 		e.job.tally.retried(verdict)
 		if err := e.commit(); err != nil { // a wait may be long, and end with a kill
 			return StepOutcome{}, err
 		}
-		if !next.shared {
-			sleep(ctx, next.wait)
+		if !next.Shared {
+			retry.Sleep(ctx, next.Wait)
 		}
 		if verdict.Effect == apiclient.Uncertain {
 			if o, over, err := e.meetAgain(ctx, &d, verdict); over || err != nil {
@@ -167,12 +169,12 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 
 // paceOf is how patiently a step is sent: a client may be looked up again between
 // two attempts, which makes them no fewer.
-func (e *errand) paceOf(d decision) *patience {
+func (e *errand) paceOf(d decision) *retry.Policy {
 	if d.step.Kind != mapping.ClientStep {
-		return newPatience(firstWait)
+		return retry.NewPolicy(0)
 	}
 	if e.pace == nil {
-		e.pace = newPatience(firstWait)
+		e.pace = retry.NewPolicy(0)
 	}
 	return e.pace
 }
@@ -185,7 +187,7 @@ func (e *errand) finish(ctx context.Context, d decision, v apiclient.Verdict, o 
 	}
 	o, err := e.settleClient(ctx, d, v, o)
 	if d.step.Kind == mapping.ClientStep && o.Status == result.Failed && v.Effect != apiclient.Created {
-		e.job.meetings.unclaim(e.plan)
+		e.job.lookups.Release(e.plan)
 	}
 	return o, err
 }
@@ -223,10 +225,21 @@ func (e *errand) intend(d decision) error {
 	return e.commit()
 }
 
-// isFresh tells that the step builds on something that was made so recently
-// that the service may not find it yet.
+// lagging is how long after a thing was created the service's own copies may
+// still answer that there is no such thing.
+const lagging = 60 * time.Second
+
+// isFresh reports whether the step's request holds the id of something that was
+// created so recently that the service may not find it yet.
 func (e *errand) isFresh(step *mapping.Step) bool {
-	made, ok := e.onPath(step)
+	before := string(mapping.ClientStep)
+	switch {
+	case step.Kind == mapping.ClientStep:
+		return false
+	case step.Kind == mapping.ActivityStep && step.Claim != "":
+		before = step.Claim
+	}
+	made, ok := e.made[before]
 	return ok && time.Since(made) < lagging
 }
 
@@ -314,5 +327,76 @@ func (e *errand) commit() error {
 func (e *errand) event(d decision, to ledger.State) ledger.Event {
 	return ledger.Event{
 		StepID: e.job.stepID(e.plan.Client, d.step), To: to, At: time.Now().UTC(), Run: e.job.run(e.plan), Kind: string(d.step.Kind),
+	}
+}
+
+// knownSteps is what the ledger knows of a plan's client, whose kept answers are
+// read again. A step that the ledger has in an older spelling of its key takes
+// that in the plan.
+func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
+	return j.stepsOf(plan, j.reread)
+}
+
+// stepsOf is knownSteps with another way to read kept answers again.
+func (j *Job) stepsOf(plan mapping.Plan, reread func(map[string]ledger.Step) error) (map[string]ledger.Step, error) {
+	if plan.Client == (mapping.Identity{}) {
+		return nil, nil
+	}
+	// A record of what was done is read whether or not the run is being stopped.
+	known, err := j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
+	if err == nil {
+		err = reread(known)
+	}
+	respell(plan, known)
+	return known, err
+}
+
+// skipWords say why a row is left out.
+var skipWords = map[mapping.SkipReason]string{
+	mapping.BlankRow:  "the row is empty",
+	mapping.HiddenRow: "the row is hidden, and the mapping's sheet.hidden_rows skips such rows",
+	mapping.NotWhen:   "left out by the mapping's sheet.when",
+}
+
+// withoutSteps settles plans for which nothing is sent, whatever the service
+// knows: left out, or with problems.
+func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (Outcome, bool) {
+	made, url := madeOf(known)
+	switch why := j.leavesOut(plan); {
+	case plan.Skipped != "":
+		return leftOut(plan, made, url, skipWords[plan.Skipped]), true
+	case why != "":
+		return leftOut(plan, made, url, why), true
+	case len(plan.Problems) > 0:
+		return invalidOutcome(j.Binding, plan, made, url), true
+	}
+	return Outcome{}, false
+}
+
+// madeOf is what the ledger knows to be made of a client: nothing that it
+// knows is kept from the workbook because tonight's row is left out or wrong.
+func madeOf(known map[string]ledger.Step) (made ids, url string) {
+	made.claims = map[string]string{}
+	for key, step := range known {
+		if step.To != ledger.Done {
+			continue
+		}
+		switch step.Kind {
+		case ledger.KindClient:
+			made.client = step.ID
+		case ledger.KindClaim:
+			made.claims[key] = step.ID
+		}
+		if step.URL != "" && (url == "" || step.Kind == ledger.KindLink) {
+			url = step.URL
+		}
+	}
+	return made, url
+}
+
+// noteMapping notes that the mapping asks for something else than it did.
+func noteMapping(o *Outcome, decisions []decision) {
+	for _, d := range decisions {
+		o.MappingChanged = o.MappingChanged || d.mapping && d.action != send
 	}
 }

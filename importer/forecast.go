@@ -10,6 +10,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
@@ -27,7 +28,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}
-	for inquiries, err := range ahead(inChunks(j.withoutLoss(ctx, plans), 4*max(j.Concurrency, 1)), j.inquire) {
+	for inquiries, err := range orderedMap(inChunks(j.withoutLoss(ctx, plans), 4*max(j.Concurrency, 1)), j.inquire) {
 		if err != nil {
 			return err
 		}
@@ -125,7 +126,7 @@ func (j *Job) askAhead(ctx context.Context, inquiries []inquiry) {
 					j.stop(Caught(v))
 				}
 			}()
-			if _, err := j.meetings.early(ctx, in.plan); err != nil {
+			if _, err := j.lookups.Prefetch(ctx, in.plan); err != nil {
 				j.stop(err)
 			}
 			return nil
@@ -147,21 +148,22 @@ func (j *Job) foresee(ctx context.Context, in inquiry, probed map[apiclient.By]b
 		}
 	} else if d.action == send && j.looksUp(plan) {
 		j.countLookups(plan.Lookup, probed)
-		var met meeting
+		var found lookup.Result
 		if !j.NoLookup {
-			if met, err = j.meetings.meet(ctx, plan); err != nil {
+			if found, err = j.lookups.Find(ctx, plan); err != nil {
 				return Outcome{}, err
 			}
 		}
-		o, over, err := j.greet(plan, decisions, &met)
+		x := existingOf(found)
+		o, over, err := j.applyExisting(plan, decisions, &x)
 		if over || err != nil {
 			noteMapping(&o, decisions)
 			return o, err
 		}
-		if met.id != "" {
-			d.adopt(met.id, j.Binding.Mapping().V1())
-		} else if taken := j.meetings.claim(plan); taken != "" {
-			return j.foreseeShared(plan, decisions, taken)
+		if x.ID != "" {
+			d.adopt(x.ID, j.Binding.Mapping().V1())
+		} else if holder, ok := j.lookups.Reserve(plan); !ok {
+			return j.foreseeShared(plan, decisions, holder)
 		}
 	}
 	foreseeAdopted(decisions)
@@ -184,26 +186,27 @@ func foreseeAdopted(decisions []decision) {
 
 // foreseeShared is what the run makes of a client whom a look-up will find,
 // because an earlier client of the sheet has the same address.
-func (j *Job) foreseeShared(plan mapping.Plan, decisions []decision, taken string) (Outcome, error) {
-	met := meeting{reason: taken, advice: adviceTaken}
-	switch existing := j.Binding.Mapping().Client.Existing; {
-	case !j.meetings.agree(plan):
-		met = meeting{reason: reasonDisagree, advice: adviceWhoIsIt}
-	case existing == mapping.Skip:
+func (j *Job) foreseeShared(plan mapping.Plan, decisions []decision, holder lookup.Holder) (Outcome, error) {
+	var x existing
+	switch policy := j.Binding.Mapping().Client.Existing; {
+	case !holder.Sole:
+		x.refuse(lookup.Disagree, adviceWhoIsIt)
+	case policy == mapping.Skip:
 		return leftOut(plan, ids{}, "", adviceSkipped), nil
-	case existing == mapping.Fail:
-		met = meeting{reason: reasonKnown, advice: adviceKnown}
+	case policy == mapping.Fail:
+		x.refuse(reasonKnown, adviceKnown)
+	default:
+		x.refuse(takenReason(holder), adviceTaken)
 	}
-	o := j.refused(plan, decisions, met)
+	o := j.refused(plan, decisions, x)
 	noteMapping(&o, decisions)
 	return o, nil
 }
 
 // countLookups counts the look-ups that the run will make for a client, and
 // the one of each kind by which it first learns what "nobody" looks like.
-func (j *Job) countLookups(lookup mapping.Lookup, probed map[apiclient.By]bool) {
-	by, _ := asks(lookup)
-	for _, b := range by {
+func (j *Job) countLookups(addresses mapping.Lookup, probed map[apiclient.By]bool) {
+	for _, b := range lookup.By(addresses) {
 		if !probed[b] {
 			probed[b] = true
 			j.tally.lookups(1)

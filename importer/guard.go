@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/result"
+	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
 
@@ -242,21 +242,11 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 		g.shut = nil
 		close(open)
 	}()
-	for pace := newPatience(firstWait); ctx.Err() == nil; {
+	for pace := retry.NewPolicy(0); ctx.Err() == nil; {
 		if ask(ctx) {
 			return
 		}
-		sleep(ctx, pace.backoff.NextBackOff())
-	}
-}
-
-// sleep waits for d or until ctx is done.
-func sleep(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
+		retry.Sleep(ctx, pace.Backoff())
 	}
 }
 

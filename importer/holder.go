@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
 )
 
@@ -18,7 +19,7 @@ import (
 type holders struct {
 	mu       sync.Mutex
 	waiting  map[string]ledger.StepID
-	foreseen *people                 // clients by id; nil but in a dry run, which commits nothing
+	foreseen *lookup.Index           // clients by id; nil but in a dry run, which commits nothing
 	shared   map[string]ledger.Owner // ids that several clients have in the ledger, with the first of them
 }
 
@@ -26,7 +27,7 @@ type holders struct {
 func (j *Job) knowHolders(ctx context.Context) (err error) {
 	j.holders.waiting = map[string]ledger.StepID{}
 	if j.foresees() {
-		j.holders.foreseen = newPeople()
+		j.holders.foreseen = lookup.NewIndex()
 	}
 	j.holders.shared, err = j.Ledger.SharedIDs(ctx, j.Environment)
 	return err
@@ -65,12 +66,12 @@ func (h *holders) take(e ledger.Event) (t ledger.Taken, ok bool) {
 	t.Step = e.StepID
 	if h.foreseen != nil && e.Kind == ledger.KindClient {
 		who := mapping.Identity{Space: e.Space, Key: e.Client}
-		if other, known := h.foreseen.of(e.ID); known && other != who {
+		if other, known := h.foreseen.Owner(e.ID); known && other != who {
 			t.Holder = e.StepID
 			t.Holder.Space, t.Holder.Client = other.Space, other.Key
 			return t, false
 		}
-		h.foreseen.note(e.ID, who)
+		h.foreseen.Note(e.ID, who)
 		return t, true
 	}
 	id, url := waitingKeys(e)

@@ -12,6 +12,8 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -24,7 +26,7 @@ type Job struct {
 	Binding     *mapping.Binding
 	Service     *apiclient.Client
 	Ledger      *ledger.Ledger   // what is known, and where Do remembers
-	Drafts      []*Draft         // where Forecast's results go, for each sheet; Do's go into the ledger
+	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *Emergency       // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
 	Limit       int              // take the first clients only; 0 takes all
@@ -32,7 +34,7 @@ type Job struct {
 	NoLookup    bool             // Forecast: do not ask the service who it knows
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
-	FirstWait   time.Duration    // before a look-up that failed is made again, as in Patiently
+	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.GET
 	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 	Believable  time.Duration    // how old an ambiguous attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
@@ -42,7 +44,7 @@ type Job struct {
 
 	kept     map[cell.Row]shown // of a rerun: what rows go on showing
 	knows    bool               // Forecast: the ledger knows some step of the environment
-	meetings *acquaintances
+	lookups  *lookup.Lookups
 	cancel   context.CancelCauseFunc
 	guard    guard
 	canary   canary
@@ -82,15 +84,15 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		if fatal.get() != nil {
 			break
 		}
-		place := j.meetings.turn(plan)
+		ticket := j.lookups.Queue(plan)
 		if !proven {
-			sent, err := j.one(ctx, plan, place)
-			proven = sent > 0 || j.meetings.answered()
+			sent, err := j.one(ctx, plan, ticket)
+			proven = sent > 0 || j.lookups.Answered()
 			fatal.set(err)
 			continue
 		}
 		g.Go(func() error {
-			_, err := j.one(ctx, plan, place)
+			_, err := j.one(ctx, plan, ticket)
 			fatal.set(err)
 			return nil
 		})
@@ -110,7 +112,7 @@ func (j *Job) know(ctx context.Context, dogged bool) error {
 	if j.Now == nil {
 		j.Now = time.Now
 	}
-	j.meetings = newAcquaintances(j.Service, j.FirstWait, j.Now, dogged)
+	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.Now, KeepGoing: dogged})
 	if err := j.knowErased(ctx); err != nil {
 		return err
 	}
@@ -123,14 +125,14 @@ func (j *Job) know(ctx context.Context, dogged bool) error {
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
 
 // one carries one plan out and records its outcome.
-func (j *Job) one(ctx context.Context, plan mapping.Plan, place turn) (sent int, err error) {
-	defer place.end()
-	outcome, sent, err := j.carryOut(ctx, plan, place)
+func (j *Job) one(ctx context.Context, plan mapping.Plan, ticket lookup.Ticket) (sent int, err error) {
+	defer ticket.Done()
+	outcome, sent, err := j.carryOut(ctx, plan, ticket)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, as all that follow are.
 		j.stop(f)
-		outcome, sent, err = j.carryOut(ctx, plan, place)
+		outcome, sent, err = j.carryOut(ctx, plan, ticket)
 	}
 	if err != nil {
 		return sent, err

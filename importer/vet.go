@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -181,7 +182,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			break
 		}
 		first = append(first, plan)
-		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, askedAddresses(plan.Lookup), addressesOf(plan)) {
+		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, lookup.Asked(plan.Lookup), lookup.Addresses(plan)) {
 			continue
 		}
 		if known, err := j.knownSteps(plan); err != nil {
@@ -189,7 +190,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		} else if anySent(known) {
 			continue
 		}
-		met, err := j.meetings.early(ctx, plan)
+		met, err := j.lookups.Prefetch(ctx, plan)
 		if err != nil {
 			j.stop(err)
 			return first, nil // the clients are recorded as not started
@@ -198,14 +199,14 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		if ctx.Err() != nil {
 			return first, nil
 		}
-		if met.unmet { // says nothing
+		if met.Failed != nil { // says nothing
 			if unmet++; unmet == vetted {
 				return first, nil
 			}
 			continue
 		}
 		asked++
-		if met.id != "" {
+		if met.ID != "" {
 			found++
 		}
 	}

@@ -30,7 +30,7 @@ const (
 	resendAt   = "\tcase v.Effect == apiclient.NotSent, v.Effect == apiclient.Uncertain && repeatable:\n"
 	believedAt = "d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)"
 	judgedAt   = "\treturn meaning{effect: Uncertain}\n"
-	doubtedAt  = "j.meetings.doubt(plan.Client, askedAddresses(plan.Lookup), adopts); doubted {"
+	ownedAt    = "j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned {"
 	takeAt     = "\tif t, ok = j.holders.take(e); !ok {\n"
 	takenAt    = "\tif now.state != Done {\n"
 )
@@ -38,10 +38,10 @@ const (
 // resent has an uncertain answer of some kind taken for one that may be sent
 // again.
 func resent(bug, which string) []edit {
-	return []edit{{"importer/patience.go", resendAt, `
+	return []edit{{"importer/retry/retry.go", resendAt, `
 	case trial.Bug("` + bug + `") && v.Effect == apiclient.Uncertain && ` + which + `:
 		p.attempts++
-		return rest{again: p.attempts < maxAttempts, wait: wait}
+		return Decision{Again: p.attempts < Attempts, Wait: wait}
 ` + resendAt}}
 }
 
@@ -102,7 +102,7 @@ func (e *errand) commitIntents() error {
 	}
 ` + judgedAt}}, anywhere},
 	{"one client taken for two", []edit{
-		{"importer/greet.go", doubtedAt, "j.meetings.doubt(plan.Client, askedAddresses(plan.Lookup), adopts); doubted && !trial.Bug(\"one client taken for two\") {"},
+		{"importer/existing.go", ownedAt, "j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned && !trial.Bug(\"one client taken for two\") {"},
 		{"importer/holder.go", takeAt, "\tif trial.Bug(\"one client taken for two\") {\n\t\treturn t, true, nil\n\t}\n" + takeAt},
 		{"importer/ledger/holder.go", takenAt, "\tif now.state != Done || trial.Bug(\"one client taken for two\") {\n"},
 	}, sharedAddress},
