@@ -28,7 +28,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}
-	for inquiries, err := range ahead(inChunks(j.withoutLoss(ctx, plans), 4*max(j.Concurrency, 1)), j.inquire) {
+	for inquiries, err := range orderedMap(inChunks(j.withoutLoss(ctx, plans), 4*max(j.Concurrency, 1)), j.inquire) {
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -59,6 +60,18 @@ func (o Outcome) tables() []int {
 		}
 	}
 	return tables
+}
+
+// rowsOf are the client's rows in one of the sheets.
+func (o Outcome) rowsOf(table int) []result.Row {
+	var rows []result.Row
+	for _, r := range o.Rows {
+		if r.Table == table {
+			r.Client = o.Number
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }
 
 // outcomeOf makes the rows' results from the steps'.
@@ -138,7 +151,7 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 	for _, p := range plan.Problems {
 		row := cell.RowOf(p.Where.Table, p.Where.Row)
 		byRow[row] = append(byRow[row], inWords(p))
-		cells[row] = cells[row] || p.Code != mapping.LacksTimezone
+		cells[row] = cells[row] || p.Code != convert.MissingTimezone
 	}
 	waits := waitsFor(b, plan, byRow)
 	o.Rows = knownRows(plan, made, url)
