@@ -34,11 +34,15 @@ var arrows = map[string][]string{
 	"importer/safefile":     {},
 	"importer/ledger":       {"importer/result", "importer/safefile"},
 	"apiclient/apitest":     {},
-	"importer/cli": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox",
-		"importer", "importer/cli/console", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports", "importer/retry"},
-	"importer/cli/console": {},
-	"reports":              {"importer/result", "mapping/cell"},
-	"samples/generate":     {},
+	"importer/cli": {"mapping", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/console", "importer/cli/load", "importer/cli/workbook",
+		"importer", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
+	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/workbook", "importer/retry",
+		"importer/sheet", "importer/safefile", "reports"},
+	"importer/cli/workbook": {"mapping", "mapping/cell", "apiclient/environment", "importer", "importer/result", "importer/sheet", "importer/safefile", "reports"},
+	"importer/cli/console":  {},
+	"reports":               {"importer/result", "mapping/cell", "reports/xlsx"},
+	"reports/xlsx":          {"mapping/cell"},
+	"samples/generate":      {},
 
 	"importer/sheet":         {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
 	"importer/sheet/xlsx":    {"mapping/cell", "importer/sheet/numfmt", "importer/sheet/charset"},
@@ -51,7 +55,7 @@ var arrows = map[string][]string{
 
 // doors are the packages through which a library comes in.
 var doors = map[string][]string{
-	"github.com/xuri/excelize/v2":     {"reports", "samples/generate"},
+	"github.com/xuri/excelize/v2":     {"reports/xlsx", "samples/generate"},
 	"github.com/richardlehane/mscfb":  {"importer/sheet/xlsx"},
 	"golang.org/x/text/encoding":      {"importer/sheet/charset"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},

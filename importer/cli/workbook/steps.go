@@ -1,4 +1,4 @@
-package cli
+package workbook
 
 import (
 	"iter"
@@ -12,16 +12,17 @@ import (
 	"claimsheet/reports"
 )
 
-// stepLines are the lines of a results workbook's sheet Steps and of those in
-// which it goes on; none when the sheet was deleted. Each call is a fresh pass.
-func stepLines(in *input) iter.Seq2[importer.WorkbookStep, error] {
+// Steps returns the lines of a results workbook's sheet Steps and of the sheets
+// that continue it, none when the sheet was deleted. Each range over it is a new
+// pass.
+func Steps(open Opener) iter.Seq2[importer.WorkbookStep, error] {
 	return func(yield func(importer.WorkbookStep, error) bool) {
 		for n := 1; ; n++ {
 			name := reports.StepsSheet
 			if n > 1 {
 				name += " " + strconv.Itoa(n)
 			}
-			r, err := in.open(sheet.Options{Name: name})
+			r, err := open(sheet.Options{Name: name})
 			if absent(err) {
 				return
 			}
@@ -39,14 +40,14 @@ func stepLines(in *input) iter.Seq2[importer.WorkbookStep, error] {
 	}
 }
 
-// absent tells that a sheet is not in the workbook, or that nothing is in it.
+// absent reports whether a sheet is missing from the workbook, or empty.
 func absent(err error) bool {
 	p, ok := err.(problem.Problem)
 	return ok && (p.Code == "sheet-not-found" || p.Code == "empty-sheet")
 }
 
 // eachStep yields the lines of one sheet; more is false when the consumer has
-// had enough or has been given an error.
+// stopped or has got an error.
 func eachStep(r *sheet.Reader, yield func(importer.WorkbookStep, error) bool) (more bool) {
 	tab := r.Sheet()
 	columns, err := stepColumns(tab)
@@ -70,9 +71,8 @@ func eachStep(r *sheet.Reader, yield func(importer.WorkbookStep, error) bool) (m
 var stepHeaders = []string{reports.NumberHeader, reports.ClientKeyHeader, reports.StepHeader,
 	reports.StateHeader, reports.IDHeader, reports.SettleHeader}
 
-// stepColumns finds them by their headers, wherever they were moved to. One
-// that is gone is a problem: without it a decision or an id would be passed
-// over.
+// stepColumns finds the columns by their headers, wherever they were moved to. A
+// missing column is a problem: without it a decision or an id would be ignored.
 func stepColumns(tab cell.Sheet) (map[string]int, error) {
 	columns := map[string]int{}
 	for i, header := range tab.Header {
@@ -91,14 +91,14 @@ func stepColumns(tab cell.Sheet) (map[string]int, error) {
 	return columns, found.Err()
 }
 
-// stepLine reads a line; ok is false for one in which our columns are empty.
+// stepLine reads a line; ok is false when all of its columns are empty.
 func stepLine(tab cell.Sheet, columns map[string]int, record cell.Record) (importer.WorkbookStep, bool) {
-	said := func(header string) string { return strings.TrimSpace(record.Cell(columns[header]).Shown) }
+	text := func(header string) string { return strings.TrimSpace(record.Cell(columns[header]).Shown) }
 	at := func(header string) problem.Where { return tab.At(columns[header], record.Row) }
 	line := importer.WorkbookStep{
-		Number: count(said(reports.NumberHeader)),
+		Number: count(text(reports.NumberHeader)),
 		Client: record.Cell(columns[reports.ClientKeyHeader]).Shown, Step: record.Cell(columns[reports.StepHeader]).Shown,
-		State: said(reports.StateHeader), ID: said(reports.IDHeader), Settle: said(reports.SettleHeader),
+		State: text(reports.StateHeader), ID: text(reports.IDHeader), Settle: text(reports.SettleHeader),
 		StepAt: at(reports.StepHeader), StateAt: at(reports.StateHeader), IDAt: at(reports.IDHeader), SettleAt: at(reports.SettleHeader),
 	}
 	return line, line.Client+line.Step+line.State+line.ID+line.Settle != ""
