@@ -21,7 +21,8 @@ var arrows = map[string][]string{
 	"mapping/problem":       {},
 	"mapping/cell":          {},
 	"mapping/convert":       {"mapping/cell"},
-	"mapping":               {"mapping/cell", "mapping/convert", "mapping/problem/yamltree"},
+	"mapping/expr":          {"mapping/cell", "mapping/convert"},
+	"mapping":               {"mapping/cell", "mapping/convert", "mapping/expr", "mapping/problem/yamltree"},
 	"apiclient":             {},
 	"apiclient/environment": {"apiclient", "importer/safefile", "mapping/problem/yamltree"},
 	"apiclient/sandbox":     {},
@@ -39,7 +40,8 @@ var arrows = map[string][]string{
 		"importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/workbook": {"mapping", "mapping/cell", "apiclient/environment", "importer", "importer/result", "importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/console":  {},
-	"reports":               {"importer/result", "mapping/cell"},
+	"reports":               {"importer/result", "mapping/cell", "reports/xlsx"},
+	"reports/xlsx":          {"mapping/cell"},
 	"samples/generate":      {},
 
 	"importer/sheet":         {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
@@ -53,7 +55,7 @@ var arrows = map[string][]string{
 
 // doors are the packages through which a library comes in.
 var doors = map[string][]string{
-	"github.com/xuri/excelize/v2":     {"reports", "samples/generate"},
+	"github.com/xuri/excelize/v2":     {"reports/xlsx", "samples/generate"},
 	"github.com/richardlehane/mscfb":  {"importer/sheet/xlsx"},
 	"golang.org/x/text/encoding":      {"importer/sheet/charset"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
@@ -65,7 +67,7 @@ var doors = map[string][]string{
 	"github.com/gofrs/flock":          {"importer/ledger"},
 	"github.com/cenkalti/backoff/v5":  {"importer/retry"},
 	"golang.org/x/sys":                {"importer/ledger", "importer"},
-	"github.com/expr-lang/expr":       {"mapping"},
+	"github.com/expr-lang/expr":       {"mapping/expr"},
 	"github.com/nyaruka/phonenumbers": {"mapping/convert"},
 	"github.com/shopspring/decimal":   {"mapping/convert"},
 	"github.com/xrash/smetrics":       {"mapping/problem"},

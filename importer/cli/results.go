@@ -78,7 +78,7 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	case r.options.quiet:
 		return nil
 	}
-	words := reports.Ending{Command: r.options.command(), Settle: commandWords(r.options.where, "settle")}
+	words := reports.NextSteps{Command: r.options.command(), Settle: commandWords(r.options.where, "settle")}
 	if r.options.format != formatCSV {
 		words.Rerun = r.options.rerunCommand()
 	}
@@ -209,7 +209,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 	book := reports.Book{
 		Sheet:    sheet,
 		Records:  r.rowsOf(s.table),
-		Ruler:    &s.ruler,
+		Widths:   &s.widths,
 		Made:     run.Started,
 		Rows:     l.Rows(ctx, run.ID),
 		Steps:    l.RunSteps(ctx, run.ID),

@@ -30,7 +30,7 @@ type sheetRun struct {
 	rows   int // as the first pass counted them
 	hidden hiddenRows
 	layout *layout
-	ruler  reports.Ruler
+	widths reports.ColumnWidths
 	marked string // the digest of its source, a results workbook, once that is marked as superseded
 }
 
@@ -120,7 +120,7 @@ func (r *importRun) measured() iter.Seq2[cell.Record, error] {
 // see takes a row.
 func (s *sheetRun) see(record cell.Record) {
 	s.rows++
-	s.ruler.Measure(record)
+	s.widths.Measure(record)
 	if places := s.source.Places; places != nil {
 		places.Note(record)
 	}
@@ -155,7 +155,7 @@ func (r *importRun) checkWidths() error {
 		if s.target.format == formatCSV {
 			continue // a text file has no limit
 		}
-		if err := found.Collect(s.ruler.Fits(s.source.Sheet(), s.source.AddedColumns())); err != nil {
+		if err := found.Collect(s.widths.Fits(s.source.Sheet(), s.source.AddedColumns())); err != nil {
 			return err
 		}
 	}
