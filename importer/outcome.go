@@ -9,6 +9,7 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -150,7 +151,7 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 	for _, p := range plan.Problems {
 		row := cell.RowOf(p.Where.Table, p.Where.Row)
 		byRow[row] = append(byRow[row], inWords(p))
-		cells[row] = cells[row] || p.Code != mapping.LacksTimezone
+		cells[row] = cells[row] || p.Code != convert.MissingTimezone
 	}
 	waits := waitsFor(b, plan, byRow)
 	o.Rows = knownRows(plan, made, url)

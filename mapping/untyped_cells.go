@@ -2,9 +2,9 @@ package mapping
 
 import (
 	"fmt"
-	"time"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -15,7 +15,7 @@ type TypedCell struct {
 	row     cell.Row
 	column  int
 	kind    cell.Kind
-	likely  Type
+	likely  convert.Type
 	made    bool // not the cell is typed but what an expression makes of the row
 }
 
@@ -47,26 +47,8 @@ func (v *boundValue) typedCell(r cell.Record) (TypedCell, bool) {
 	if v.expr == nil {
 		return TypedCell{}, false
 	}
-	kind, ok := v.expr.typed(r)
-	return TypedCell{kind: kind, likely: likelyType(kind, cell.Cell{}), made: true}, ok
-}
-
-// typed reports whether the expression gives something else than a text for a
-// row, and what.
-func (e *expression) typed(r cell.Record) (cell.Kind, bool) {
-	out, err := e.run(r)
-	if err != nil {
-		return cell.Empty, false // the row is refused for it
-	}
-	switch out.(type) {
-	case bool:
-		return cell.Bool, true
-	case int, int64, float64:
-		return cell.Number, true
-	case time.Time:
-		return cell.Date, true
-	}
-	return cell.Empty, false
+	kind := v.expr.Kind(r)
+	return TypedCell{kind: kind, likely: likelyType(kind, cell.Cell{}), made: true}, isTyped(kind)
 }
 
 // TypedCells counts the typed cells under attributes whose type nobody says, of
