@@ -104,7 +104,7 @@ type scene struct {
 	pace   cli.Pace
 
 	connections connections
-	seen   int // calls of the service that a run's result has shown already
+	seen        int // calls of the service that a run's result has shown already
 }
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
