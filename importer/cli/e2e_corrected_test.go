@@ -213,9 +213,11 @@ func TestPhonesInTwoFormats(t *testing.T) {
 // TestCorrectedAddressInAnOldRecord: a ledger of an earlier version does not say
 // by which address a client was looked up, but what was sent.
 func TestCorrectedAddressInAnOldRecord(t *testing.T) {
+	t.Parallel()
 	for _, by := range []string{"e-mail", "phone"} {
 		for _, changed := range []bool{true, false} {
 			t.Run(fmt.Sprint(by, ", ", changed), func(t *testing.T) {
+				t.Parallel()
 				row, _ := sharing(by)
 				other := lead(9, "A-9")
 				s := newScene(t, byLead, [][]any{other})

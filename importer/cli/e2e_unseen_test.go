@@ -25,6 +25,7 @@ activities: [{template: Agreement details, on: claim, attributes: {Agreement num
 // TestKeysThatLookTheSame: rows whose keys differ by what cannot be seen are one
 // client with one claim, in one sheet and from night to night.
 func TestKeysThatLookTheSame(t *testing.T) {
+	t.Parallel()
 	rows := append(leads(1), lead(1, "A\u00ad-1"), lead(1, "A-\u200d1"))
 	rows[1][1], rows[2][1] = "A\u034fnn1", "Ann1\ufe0f"
 	s := newScene(t, numbered, rows)
@@ -69,6 +70,7 @@ func TestDoubtAboutAKeyThatLooksTheSame(t *testing.T) {
 // them, what cannot be seen included: what is done under them stays done, and
 // new work goes on under them.
 func TestOlderSpellingsInTheLedger(t *testing.T) {
+	t.Parallel()
 	rows := leads(2)
 	s := newScene(t, numbered, rows)
 	s.mustRun(0)
@@ -91,6 +93,7 @@ func TestOlderSpellingsInTheLedger(t *testing.T) {
 // TestOneClientInTheLedgerTwice: what older versions made two clients of is not
 // sent for, since both may have what the sheet asks for.
 func TestOneClientInTheLedgerTwice(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, numbered, leads(2))
 	s.mustRun(0)
 	s.respell(func(owner ledger.ClientKey) []ledger.ClientKey {
