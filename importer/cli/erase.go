@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -99,7 +99,7 @@ func (d *desk) removeTaken(ctx context.Context, which func(run ledger.Run, at ti
 		byID[r.ID] = r
 		outputs = append(outputs, r.Output)
 	}
-	files, bytes, err := importer.RemoveTaken(d.known.Path(), outputs, func(run string, at time.Time) bool {
+	files, bytes, err := emergency.RemoveReplayed(d.known.Path(), outputs, func(run string, at time.Time) bool {
 		r, ours := byID[run]
 		return ours && which(r, at)
 	})

@@ -15,7 +15,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping/problem"
@@ -158,7 +158,7 @@ func (p *program) openDesk(where place) (*desk, error) {
 		return d, err
 	}
 	d.known = d.books.known
-	places, err := importer.EmergencyPlaces(ledgerFile(d.setup.state), "")
+	places, err := emergency.Places(ledgerFile(d.setup.state), "")
 	if err == nil {
 		err = p.takeUp(d.known, places)
 	}
@@ -358,7 +358,7 @@ func isSameService(a, b string) bool {
 // takeUp enters into the ledger what earlier runs kept in emergency files, and
 // says so. The lock is held, and nothing of this run is in the ledger yet.
 func (p *program) takeUp(l *ledger.Ledger, places []string) error {
-	n, err := importer.TakeUp(l, places)
+	n, err := emergency.Replay(l, places)
 	if n > 0 {
 		fmt.Fprintf(p.Err, "claimsheet: outcomes taken up that an earlier run could not record: %d\n", n)
 	}
@@ -371,7 +371,7 @@ func (p *program) takeUp(l *ledger.Ledger, places []string) error {
 // foreseeTakeUp stops a dry run that would foretell what has been done already:
 // the outcomes stand in emergency files, and it must not enter them.
 func foreseeTakeUp(l *ledger.Ledger, places []string) error {
-	n, err := importer.ToTakeUp(l, places)
+	n, err := emergency.Pending(l, places)
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}
@@ -383,8 +383,8 @@ func foreseeTakeUp(l *ledger.Ledger, places []string) error {
 }
 
 // openEmergency prepares for a ledger that cannot be written any more.
-func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *importer.Emergency {
-	return importer.OpenEmergency(run, l.Path(), places, func(s importer.Salvaged) {
+func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *emergency.File {
+	return emergency.Open(run, l.Path(), places, func(s emergency.Created) {
 		what := s.Kind + " created"
 		if s.ID != "" {
 			what += fmt.Sprintf(", id %q", s.ID)

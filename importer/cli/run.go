@@ -14,6 +14,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -257,7 +258,7 @@ func (r *running) prepare(ctx context.Context, p *program) (err error) {
 	if err := r.books.setAside(r.setup, r.parts); err != nil {
 		return err
 	}
-	r.places, err = importer.EmergencyPlaces(ledgerFile(r.setup.state), r.parts[0].target.path)
+	r.places, err = emergency.Places(ledgerFile(r.setup.state), r.parts[0].target.path)
 	if err != nil {
 		return err
 	}
