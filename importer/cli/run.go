@@ -493,7 +493,7 @@ func (r *importRun) record(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := l.Interrupted(r.run, time.Now().UTC()); err != nil {
+	if _, err := l.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
 		return err
 	}
 	r.session.KeepInputs()

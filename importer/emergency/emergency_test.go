@@ -58,7 +58,7 @@ func (e *scene) do(err error) {
 }
 
 func stepID(step string) ledger.StepID {
-	id := ledger.StepID{Owner: ledger.Owner{Environment: "https://uat.example.com/api", Space: "email", Client: "jane@example.com"},
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "https://uat.example.com/api", Space: "email", Client: "jane@example.com"},
 		Mapping: "loans", Step: step}
 	if step == "client" {
 		id.Mapping = ""
@@ -99,7 +99,7 @@ func (e *scene) replay(want int) {
 // states expects the states of steps as “done c-1”.
 func (e *scene) states(want map[string]string) {
 	e.Helper()
-	steps, err := e.l.Steps(e.Context(), stepID("").Owner, "loans")
+	steps, err := e.l.Steps(e.Context(), stepID("").ClientKey, "loans")
 	e.do(err)
 	got := map[string]string{}
 	for key, s := range steps {
@@ -143,7 +143,7 @@ func TestReplayEntersWhatWasKept(t *testing.T) {
 	}{
 		"before anything else": {func(*scene) error { return nil }, 5},
 		"after the steps were found interrupted": {func(e *scene) error {
-			_, err := e.l.Interrupted("later", noon.Add(time.Hour))
+			_, err := e.l.MarkInterrupted("later", noon.Add(time.Hour))
 			return err
 		}, 4}, // it is uncertain already
 	} {
@@ -153,7 +153,7 @@ func TestReplayEntersWhatWasKept(t *testing.T) {
 			e.do(test.before(e))
 			e.replay(test.taken)
 			e.states(want)
-			known, err := e.l.Steps(t.Context(), stepID("").Owner, "loans")
+			known, err := e.l.Steps(t.Context(), stepID("").ClientKey, "loans")
 			e.do(err)
 			if s := known["link"]; s.URL != "https://claims.example.com/go/secret" || s.Run != stoppedRun || !s.At.Equal(noon) {
 				t.Errorf("got url %q of run %s at %s, want what was recorded", s.URL, s.Run, s.At)

@@ -20,7 +20,7 @@ import (
 
 // Replay enters the outcomes of earlier runs' emergency files into the ledger
 // and returns how many it entered. Call it at the start of a run, with the lock
-// held and before Ledger.Interrupted. It enters only what is newer than the
+// held and before Ledger.MarkInterrupted. It enters only what is newer than the
 // ledger's state of the step: a step that was settled or sent again since then
 // stays as it is. A file that was entered is renamed to end in .taken.
 //
