@@ -43,11 +43,12 @@ var arrows = map[string][]string{
 	"reports/xlsx":          {"mapping/cell"},
 	"samples/generate":      {},
 
-	"importer/sheet":         {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
-	"importer/sheet/xlsx":    {"mapping/cell", "importer/sheet/numfmt", "importer/sheet/charset"},
-	"importer/sheet/csv":     {"mapping/cell", "importer/sheet/charset"},
-	"importer/sheet/numfmt":  {},
-	"importer/sheet/charset": {},
+	"importer/sheet":           {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
+	"importer/sheet/xlsx":      {"mapping/cell", "importer/sheet/numfmt", "importer/sheet/charset"},
+	"importer/sheet/csv":       {"mapping/cell", "importer/sheet/charset"},
+	"importer/sheet/numfmt":    {},
+	"importer/sheet/charset":   {},
+	"importer/sheet/sheettest": {"mapping/cell"},
 
 	"mapping/problem/yamltree": {},
 }
