@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -10,6 +9,7 @@ import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // Draft is what a first mapping is made from.
@@ -36,11 +36,11 @@ func (d Draft) YAML() []byte {
 	switch d.Name = oneLine(d.Name); d.Name {
 	case "":
 		d.Name = "leads"
-	case emailSpace, phoneSpace: // the names of key spaces
+	case EmailSpace, PhoneSpace: // the names of key spaces
 		d.Name += " leads"
 	}
 	w.draft.Name = d.Name
-	w.line("name: %s   %swhat this campaign is called; it must not change once it has run", quote(d.Name), decide)
+	w.line("name: %s   %swhat this campaign is called; it must not change once it has run", yamltree.Quote(d.Name), decide)
 	w.line("api: %s", d.API)
 	w.line("")
 	w.sheet()
@@ -90,7 +90,7 @@ func (w *draftWriter) sheet() {
 // take is the column, noted as used.
 func (w *draftWriter) take(column string) string {
 	w.used[column] = true
-	return quote(column)
+	return yamltree.Quote(column)
 }
 
 // client writes the client section. The e-mail address is the best key there
@@ -108,11 +108,11 @@ func (w *draftWriter) client() {
 	case email != "":
 		w.line("  key: %s   %sthe column that tells one client from another", w.take(email), decide)
 		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
-		w.line("  lookup: {email: %s}", quote(email))
+		w.line("  lookup: {email: %s}", yamltree.Quote(email))
 	case phone != "":
 		w.line("  key: %s   %sthe column that tells one client from another", w.take(phone), decide)
 		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
-		w.line("  lookup: {phone: {column: %s, type: Phone}}   %sadd region: GB if the numbers have no country code", quote(phone), decide)
+		w.line("  lookup: {phone: {column: %s, type: Phone}}   %sadd region: GB if the numbers have no country code", yamltree.Quote(phone), decide)
 	default:
 		w.line("  key: %s   %sthe column that tells one client from another", w.take(w.likelyKey()), decide)
 		w.line("  existing: create   %sno column holds an e-mail address or phone number to look clients up by", decide)
@@ -128,7 +128,7 @@ func (w *draftWriter) client() {
 		}
 	}
 	if len(found) == 0 {
-		w.line("    reference: %s", quote(w.likelyKey()))
+		w.line("    reference: %s", yamltree.Quote(w.likelyKey()))
 	}
 }
 
@@ -150,7 +150,7 @@ func (w *draftWriter) claims() {
 	name := strings.NewReplacer("{", "{{", "}", "}}").Replace(column)
 	w.line("")
 	w.line("# %sif each row is a claim of its client, take the # away", strings.TrimPrefix(decide, "# "))
-	w.line("# claims:\n#   - id: claim\n#     key: %s\n#     name: %s", quote(column), quote("Claim {"+name+"}"))
+	w.line("# claims:\n#   - id: claim\n#     key: %s\n#     name: %s", yamltree.Quote(column), yamltree.Quote("Claim {"+name+"}"))
 }
 
 // rest names the columns that nothing uses.
@@ -180,40 +180,6 @@ func usableColumns(headers []string) []string {
 
 // Usable tells whether a sheet has any column that a mapping can name.
 func (d Draft) Usable() bool { return len(usableColumns(d.Headers)) > 0 }
-
-// bareWord is a text that YAML takes for nothing but a text, also within braces.
-var bareWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
-
-var yamlWords = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
-
-// quote is a text as YAML has it. What cannot be seen, or is no part of YAML, is
-// written by its number.
-func quote(s string) string {
-	if bareWord.MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
-		return s
-	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r > 0xFFFF:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
 
 // oneLine keeps a name from a file to the line of its comment, without what
 // cannot be seen.

@@ -3,12 +3,15 @@ package mapping
 import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"flag"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
 
 func draftService() *Service {
 	return &Service{Environment: "uat", Templates: []Template{
@@ -33,9 +36,9 @@ func TestDraft(t *testing.T) {
 		"nothing":  {Name: "no", API: "v2", Sources: []string{"x.xlsx"}, Headers: []string{"Colour", "1"}, Service: &Service{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := "testdata/draft/" + name + ".yaml"
+			path := "testdata/" + name + ".yaml"
 			got := d.YAML()
-			if *updateDocs {
+			if *update {
 				if err := os.WriteFile(path, got, 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -45,7 +48,7 @@ func TestDraft(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("(-want +got), go test ./mapping -run Draft -update-docs:\n%s", diff)
+				t.Errorf("(-want +got), go test ./mapping/draft -run Draft -update:\n%s", diff)
 			}
 			passes(t, d)
 		})

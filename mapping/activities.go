@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem/yamltree"
 	"slices"
 	"strings"
 )
@@ -47,7 +48,7 @@ func (w *draftWriter) template(mark string, t Template, number int) {
 	if w.shared(t.Name) {
 		note = "   # several have this name; template_ids of the environment tells them apart"
 	}
-	w.line("%s  - template: %s%s", mark, quote(t.Name), note)
+	w.line("%s  - template: %s%s", mark, yamltree.Quote(t.Name), note)
 	if mark == "" && strings.Contains(t.Name, "@") { // which an id cannot hold
 		w.line("    id: step %d", number)
 	}
@@ -62,7 +63,7 @@ func (w *draftWriter) template(mark string, t Template, number int) {
 // workflow writes the two fields that activities of version 2 carry.
 func (w *draftWriter) workflow() {
 	w.line("workflow:")
-	w.line("  name: %s   %sagreed with the service's operator", quote(strings.NewReplacer("{", "{{", "}", "}}").Replace(w.draft.Name)+" {run.date}"), decide)
+	w.line("  name: %s   %sagreed with the service's operator", yamltree.Quote(strings.NewReplacer("{", "{{", "}", "}}").Replace(w.draft.Name)+" {run.date}"), decide)
 	if w.draft.Service.WorkflowTemplateIdentifier == "" {
 		w.line("  template_identifier: TO-BE-AGREED   %sthe service's operator supplies it", decide)
 	}
@@ -112,11 +113,11 @@ func (w *draftWriter) attribute(mark string, t Template, a AttributeTemplate) {
 	column, sure, ok := w.column(t, a)
 	switch {
 	case sure && mark == "":
-		w.line("      %s: %s   # %s", quote(a.Name), w.take(column), typeInWords(a.Type, column))
+		w.line("      %s: %s   # %s", yamltree.Quote(a.Name), w.take(column), typeInWords(a.Type, column))
 	case ok:
-		w.line("      # %s: %s   %sis it this column? %s", quote(a.Name), quote(column), decide, typeInWords(a.Type, column))
+		w.line("      # %s: %s   %sis it this column? %s", yamltree.Quote(a.Name), yamltree.Quote(column), decide, typeInWords(a.Type, column))
 	default:
-		w.line("      # %s:   # %s", quote(a.Name), typeInWords(a.Type, "Column"))
+		w.line("      # %s:   # %s", yamltree.Quote(a.Name), typeInWords(a.Type, "Column"))
 	}
 }
 
