@@ -2,6 +2,7 @@ package apiclient_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
@@ -242,5 +243,31 @@ func TestRedirectsAreNeverFollowed(t *testing.T) {
 				status, v.Effect, v.Hint, hits.Load(), targets.Load(), want)
 		}
 		s.Close()
+	}
+}
+
+// The connection to a token server says nothing about the request: without a
+// connection to the service nothing was sent.
+func TestATokensConnectionIsNoEvidence(t *testing.T) {
+	tokens := httptest.NewServer(answers(200, asJSON, `{}`))
+	defer tokens.Close()
+	c := at(t, "http://"+refusing(t), func(cfg *apiclient.Config) {
+		cfg.Authorize = func(ctx context.Context, _ *http.Request) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, tokens.URL, nil)
+			if err != nil {
+				return err
+			}
+			res, err := tokens.Client().Do(req)
+			if err != nil {
+				return err
+			}
+			return res.Body.Close()
+		}
+	})
+	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || v.Retry != apiclient.Now {
+		t.Errorf("%+v; want not sent", v)
+	}
+	if len(c.Sent()) != 0 {
+		t.Errorf("counted as sent: %v", c.Sent())
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -38,7 +37,7 @@ type sheetRun struct {
 // makeSheetRuns makes a sheetRun for each sheet; the first has the run's own id.
 func (r *importRun) makeSheetRuns() error {
 	o, s := r.options, r.session
-	if n := len(s.Sources); n > 1 && o.out != "" && !isFolder(o.out) {
+	if n := len(s.Sources); n > 1 && o.out != "" && !load.IsFolder(o.out) {
 		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
 			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
@@ -46,7 +45,7 @@ func (r *importRun) makeSheetRuns() error {
 	var paths []string
 	takenBy := map[string]string{}
 	for i, src := range s.Sources {
-		id := r.id
+		id := r.run
 		if i > 0 {
 			id = uuid.NewString()
 		}
@@ -80,15 +79,10 @@ func (o runOptions) output(path string) string {
 	switch {
 	case o.out == "":
 		return o.defaultOutput(path)
-	case isFolder(o.out):
+	case load.IsFolder(o.out):
 		return filepath.Join(o.out, filepath.Base(o.defaultOutput(path)))
 	}
 	return o.out
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 func (o runOptions) defaultOutput(path string) string {

@@ -1,4 +1,4 @@
-package cli
+package observe
 
 import (
 	"log/slog"
@@ -29,8 +29,8 @@ func TestProgressLines(t *testing.T) {
 			}
 			return at
 		}
-		p := &program{attended: &attended{log: &runLog{Logger: slog.New(newHandler(&log, "text", slog.LevelInfo)), progress: true}}}
-		stop := p.watch(look, 100, 0)
+		o := &Observer{log: &runLog{Logger: slog.New(newHandler(&log, "text", slog.LevelInfo)), progress: true}}
+		stop := o.Watch(look, 100, 0)
 		time.Sleep(41 * time.Second)
 		stop()
 	})
@@ -55,9 +55,9 @@ func TestRateLimitIsNamed(t *testing.T) {
 			look: func() importer.Progress { return importer.Progress{Requests: int(50 * now.Sub(began).Seconds())} }}
 		for range 8 {
 			now = now.Add(lookEvery)
-			w.see(now)
+			w.sample(now)
 		}
-		s := stand{total: 9, speed: w.speed(now, 100), limited: true}
+		s := progressSnapshot{total: 9, speed: w.speed(now, 100), limited: true}
 		if got := strings.Join(s.words(now.Sub(began), now), "|"); got != "50 calls/s|rate limit" {
 			t.Errorf("the words are %q", got)
 		}
@@ -69,14 +69,14 @@ func TestRateLimitIsNamed(t *testing.T) {
 
 func TestWordsBesideTheBar(t *testing.T) {
 	now := time.Now()
-	waits := stand{Progress: importer.Progress{Clients: result.Counts{Total: 10, Failed: 3, Uncertain: 1},
+	waits := progressSnapshot{Progress: importer.Progress{Clients: result.Counts{Total: 10, Failed: 3, Uncertain: 1},
 		Waiting: "the service asks to wait", Until: now.Add(28 * time.Second)}, total: 20, speed: 0.4}
 	goes := waits
 	goes.Waiting, goes.Until = "", time.Time{}
 	cases := []struct {
-		stand stand
-		room  int
-		want  string
+		snapshot progressSnapshot
+		room     int
+		want     string
 	}{
 		{goes, 80, "3 failed  1 uncertain  ETA 1m30s  0 calls/s"},
 		{goes, 28, "3 failed  1 uncertain"},
@@ -87,7 +87,7 @@ func TestWordsBesideTheBar(t *testing.T) {
 		{waits, -3, ""},
 	}
 	for _, c := range cases {
-		if got := fitting(c.stand.words(90*time.Second, now), c.room); got != c.want {
+		if got := fitting(c.snapshot.words(90*time.Second, now), c.room); got != c.want {
 			t.Errorf("in %d columns: %q, want %q", c.room, got, c.want)
 		}
 	}
