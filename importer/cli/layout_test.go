@@ -85,6 +85,7 @@ var doors = map[string][]string{
 
 // TestArrows reads the imports of every file that is built into the program.
 func TestArrows(t *testing.T) {
+	t.Parallel()
 	for file, imports := range sources(t) {
 		pkg := filepath.ToSlash(filepath.Dir(file))
 		allowed, known := arrows[pkg]
@@ -117,6 +118,7 @@ func throughItsDoor(pkg, path string) bool {
 
 // TestTopLevel keeps the top folder to what a newcomer expects there.
 func TestTopLevel(t *testing.T) {
+	t.Parallel()
 	want := []string{"CHANGELOG.md", "README.md", "apiclient", "docs", "go.mod", "go.sum", "importer", "main.go", "mapping", "reports", "samples"}
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -135,6 +137,7 @@ func TestTopLevel(t *testing.T) {
 
 // TestFileSizes keeps files to one idea.
 func TestFileSizes(t *testing.T) {
+	t.Parallel()
 	for file := range sources(t) {
 		data, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {

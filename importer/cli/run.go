@@ -361,7 +361,7 @@ func (r *importRun) openSpool() (err error) {
 // look is the first pass: it converts and checks every row, and refuses what must
 // not be sent. The ledger is not changed.
 func (r *importRun) look(ctx context.Context) (err error) {
-	r.observer.Started(Version, r.session.Mapping.File)
+	r.observer.Started(Version, r.session.Mapping.File, r.options.sheets)
 	if err := r.takeSurvey(ctx); err != nil {
 		return err
 	}
@@ -492,7 +492,7 @@ func (r *importRun) record(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := l.Interrupted(r.run, time.Now().UTC()); err != nil {
+	if _, err := l.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
 		return err
 	}
 	r.session.KeepInputs()

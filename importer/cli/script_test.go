@@ -73,6 +73,7 @@ func claimsheet() {
 //	expand FILE                  replaces $VARIABLES in a file
 //	hold LEDGER                  holds a ledger as another run would
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,

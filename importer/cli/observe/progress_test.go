@@ -17,6 +17,7 @@ import (
 // TestProgressLines watches a run of 100 clients, two a second, that the
 // service asks to wait for 20 s after its first 10 s.
 func TestProgressLines(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -49,6 +50,7 @@ level=INFO msg=progress clients=80 of=100 failed=1 uncertain=0 calls=480 callsPe
 
 // TestRateLimitIsNamed holds that a run at its configured rate says so.
 func TestRateLimitIsNamed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began, now := time.Now(), time.Now()
 		w := &watcher{log: &runLog{Logger: slog.New(slog.DiscardHandler)}, total: 9, ceiling: 50, began: began,
@@ -68,6 +70,7 @@ func TestRateLimitIsNamed(t *testing.T) {
 }
 
 func TestWordsBesideTheBar(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	waits := progressSnapshot{Progress: importer.Progress{Clients: result.Counts{Total: 10, Failed: 3, Uncertain: 1},
 		Waiting: "the service asks to wait", Until: now.Add(28 * time.Second)}, total: 20, speed: 0.4}
