@@ -2,6 +2,7 @@ package apiclient_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"io"
 	"net"
@@ -120,7 +121,7 @@ func TestTLSWithAnOwnAuthority(t *testing.T) {
 }
 
 // A server that wants a client certificate refuses the handshake. Under TLS
-// 1.3 our first bytes may be on their way by then, and a reset may overtake the
+// 1.3 our first bytes may already be on their way, and a reset may overtake the
 // alert: then nothing is proved.
 func TestARefusedClientCertificate(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -141,8 +142,8 @@ func TestARefusedClientCertificate(t *testing.T) {
 	}
 }
 
-// A kept connection that breaks after the second POST was read: net/http would
-// send it again if it had a reason to.
+// A reused connection breaks after the second POST was read: net/http would send it
+// again if it had a reason to.
 func TestAKeptConnectionThatBreaksSendsNothingTwice(t *testing.T) {
 	s := apitest.StartRaw(t, nil, func(r apitest.RawRequest) bool {
 		if r.Attempt > 1 {
@@ -164,8 +165,8 @@ func TestAKeptConnectionThatBreaksSendsNothingTwice(t *testing.T) {
 }
 
 // A server that drops every connection after one answer races with the next
-// POST. Whatever wins: what is called not sent never arrived, and nothing
-// arrived twice.
+// POST. Whichever wins: a request that is "not sent" never arrived, and none arrived
+// twice.
 func TestWhatIsCalledNotSentNeverArrived(t *testing.T) {
 	s := apitest.StartRaw(t, nil, apitest.Bytes("HTTP/1.1 201 Created\r\nContent-Length: 17\r\n\r\n{\"contactId\":\"a\"}"))
 	c := at(t, s.URL)
@@ -242,5 +243,31 @@ func TestRedirectsAreNeverFollowed(t *testing.T) {
 				status, v.Effect, v.Hint, hits.Load(), targets.Load(), want)
 		}
 		s.Close()
+	}
+}
+
+// The connection to a token server says nothing about the request: without a
+// connection to the service nothing was sent.
+func TestATokensConnectionIsNoEvidence(t *testing.T) {
+	tokens := httptest.NewServer(answers(200, asJSON, `{}`))
+	defer tokens.Close()
+	c := at(t, "http://"+refusing(t), func(cfg *apiclient.Config) {
+		cfg.Authorize = func(ctx context.Context, _ *http.Request) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, tokens.URL, nil)
+			if err != nil {
+				return err
+			}
+			res, err := tokens.Client().Do(req)
+			if err != nil {
+				return err
+			}
+			return res.Body.Close()
+		}
+	})
+	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || v.Retry != apiclient.Now {
+		t.Errorf("%+v; want not sent", v)
+	}
+	if len(c.Sent()) != 0 {
+		t.Errorf("counted as sent: %v", c.Sent())
 	}
 }

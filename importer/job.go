@@ -171,13 +171,13 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 // which its first row stands.
 func (j *Job) run(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
 
-func (j *Job) owner(who mapping.Identity) ledger.Owner {
-	return ledger.Owner{Environment: j.Environment, Space: who.Space, Client: who.Key}
+func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
+	return ledger.ClientKey{Environment: j.Environment, Space: who.Space, Client: who.Key}
 }
 
 // stepID is a step's full name. The client step is shared by all mappings.
 func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
-	id := ledger.StepID{Owner: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
+	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
 	if step.Kind == mapping.ClientStep {
 		id.Mapping = ""
 	}

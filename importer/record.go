@@ -84,7 +84,7 @@ func (j *Job) draft(o Outcome) error {
 
 // enter writes a client's outcome into the ledger.
 func (j *Job) enter(o Outcome) error {
-	owner := ledger.Owner{}
+	owner := ledger.ClientKey{}
 	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
 		owner = j.owner(o.Client)
 	}

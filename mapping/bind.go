@@ -7,14 +7,15 @@ import (
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/expr"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
 
 // The key spaces of clients that are told apart by what a look-up asks for.
 const (
-	emailSpace = "email"
-	phoneSpace = "phone"
+	EmailSpace = "email"
+	PhoneSpace = "phone"
 )
 
 // Binding is a mapping bound to a sheet and a service: it reads records and
@@ -27,7 +28,7 @@ type Binding struct {
 	tables  []*Binding // one for each sheet; nil when there is but one
 	untyped []Untyped
 
-	take     *expression // nil takes every row
+	take     *expr.Expression // nil takes every row
 	keySpace string
 	number   *convert.Converter // of a phone key that is sent in another format than it is known by; nil for none
 	key      []int
@@ -54,7 +55,7 @@ type boundClaim struct {
 	id    string
 	key   []int
 	name  boundValue
-	when  *expression
+	when  *expr.Expression
 	first bool // created before all activities
 }
 
@@ -77,7 +78,7 @@ func (a *boundActivity) payload(scope int) *boundPayload { return a.perScope[1+s
 // boundPayload is what an activity holds on one scope: a claims entry's
 // aliases can make the same attribute another column.
 type boundPayload struct {
-	when       *expression
+	when       *expr.Expression
 	attributes []boundAttribute
 	workflow   boundValue
 	identifier string
@@ -241,7 +242,7 @@ func (b *binder) bindClient(bound *Binding) {
 	}
 	bound.lookup = boundLookup{bind("lookup.email", c.Lookup.Email, convert.Email), bind("lookup.phone", c.Lookup.Phone, convert.Text), c.Lookup.Confirm}
 	bound.keySpace = keySpace(b.mapping, bound)
-	if phone := bound.lookup.phone; phone != nil && bound.keySpace == phoneSpace {
+	if phone := bound.lookup.phone; phone != nil && bound.keySpace == PhoneSpace {
 		bound.number = phone.conv.E164()
 	}
 	for i := range c.Fields {
@@ -271,9 +272,9 @@ func keySpace(m *Mapping, bound *Binding) string {
 	}
 	switch {
 	case is(bound.lookup.email):
-		return emailSpace
+		return EmailSpace
 	case is(bound.lookup.phone):
-		return phoneSpace
+		return PhoneSpace
 	case m.Client.KeySpace.Text != "":
 		return m.Client.KeySpace.Text
 	}

@@ -1,4 +1,4 @@
-package mapping
+package expr
 
 import (
 	"reflect"
@@ -11,18 +11,17 @@ import (
 	"github.com/expr-lang/expr/vm/runtime"
 )
 
-// What one evaluation of an expression may use. A row's cells hold 32,767
-// characters each, so nothing that is made of a few of them comes near; an
-// expression that doubles a text at every step would take all memory without
-// them, and could not be stopped by a signal.
+// The limits of one evaluation. A cell holds at most 32,767 characters, so honest
+// expressions stay far below. Without the limits, an expression that doubles a
+// text at every step would take all memory, and no signal could stop it.
 const (
-	maxExprText   = 128 << 10 // bytes of one text
-	maxExprMemory = 8 << 20   // bytes of all texts and lists that an evaluation makes
-	maxExprItems  = 100_000   // items of all ranges and lists that the library counts
-	maxExprSteps  = 10_000    // items that loops such as map and any pass
+	maxText   = 128 << 10 // bytes of one text
+	maxMemory = 8 << 20   // bytes of all texts and lists of an evaluation
+	maxItems  = 100_000   // items of all ranges and lists, as the library counts them
+	maxSteps  = 10_000    // items that loops such as map and any visit
 )
 
-// limitError says which of these bounds an evaluation has reached.
+// limitError says which limit an evaluation has reached.
 type limitError string
 
 func (e limitError) Error() string { return string(e) }
@@ -33,7 +32,8 @@ const (
 	stepLimit   limitError = "it passes more than 10,000 items of lists"
 )
 
-// The functions that bounds calls. Nobody can write these names.
+// The functions that bounds inserts. Their names begin with a space, so no
+// expression can call them itself.
 const (
 	addTexts  = " add texts"
 	addAny    = " add"
@@ -42,12 +42,12 @@ const (
 	countStep = " step"
 )
 
-// unbounded are the library's functions whose result may be any number of times
-// as long as what they are given.
+// unbounded are the functions of the library whose result may be many times as
+// long as their arguments.
 var unbounded = []string{"repeat", "toJSON", "concat", "flatten"}
 
-// boundedFunctions take the place of the library's functions of the same names,
-// and refuse to make a long text.
+// boundedFunctions replace functions of the library by ones that refuse to make
+// a long text.
 func boundedFunctions() []expr.Option {
 	var options []expr.Option
 	for name, size := range map[string]func(args []any) int{"join": joinSize, "replace": replaceSize, "string": stringSize} {
@@ -58,7 +58,7 @@ func boundedFunctions() []expr.Option {
 		}
 		options = append(options, expr.Function(name, func(args ...any) (any, error) {
 			switch {
-			case size(args) > maxExprText:
+			case size(args) > maxText:
 				return nil, textLimit
 			case original.Fast != nil:
 				return original.Fast(args[0]), nil
@@ -78,7 +78,7 @@ func joinSize(args []any) int {
 		return 0 // refused by the function
 	}
 	size := max(list.Len()-1, 0) * glue
-	for i := 0; i < list.Len() && size <= maxExprText; i++ {
+	for i := 0; i < list.Len() && size <= maxText; i++ {
 		if text, ok := list.Index(i).Interface().(string); ok {
 			size += len(text)
 		}
@@ -91,8 +91,7 @@ func replaceSize(args []any) int {
 	return len(text) + strings.Count(text, old)*max(len(with)-len(old), 0)
 }
 
-// stringSize lets through what prints short; a list may hold the same long text
-// many times.
+// stringSize refuses lists and maps, which may hold the same long text many times.
 func stringSize(args []any) int {
 	switch v := args[0].(type) {
 	case string:
@@ -102,22 +101,22 @@ func stringSize(args []any) int {
 	}
 	switch reflect.ValueOf(args[0]).Kind() {
 	case reflect.Slice, reflect.Array, reflect.Map, reflect.Struct, reflect.Pointer, reflect.Interface:
-		return maxExprText + 1
+		return maxText + 1
 	}
 	return 0
 }
 
-// usage is what an evaluation has used.
+// usage is what one evaluation has used so far.
 type usage struct{ memory, steps int }
 
 func (u *usage) grow(bytes int) error {
-	if u.memory += bytes; u.memory > maxExprMemory {
+	if u.memory += bytes; u.memory > maxMemory {
 		return memoryLimit
 	}
 	return nil
 }
 
-// functions are those that bounds calls, for the environment of an expression.
+// functions adds the functions that bounds inserts to an environment.
 func (u *usage) functions(env map[string]any) {
 	env[addTexts] = u.add
 	env[addAny] = func(a, b any) (any, error) {
@@ -130,7 +129,7 @@ func (u *usage) functions(env map[string]any) {
 	env[countText] = func(text string) (string, error) { return text, u.grow(len(text)) }
 	env[countAny] = func(v any) (any, error) { return v, u.grow(sizeOf(v)) }
 	env[countStep] = func() (bool, error) {
-		if u.steps++; u.steps > maxExprSteps {
+		if u.steps++; u.steps > maxSteps {
 			return false, stepLimit
 		}
 		return true, nil
@@ -138,13 +137,13 @@ func (u *usage) functions(env map[string]any) {
 }
 
 func (u *usage) add(a, b string) (string, error) {
-	if len(a)+len(b) > maxExprText {
+	if len(a)+len(b) > maxText {
 		return "", textLimit
 	}
 	return a + b, u.grow(len(a) + len(b))
 }
 
-// sizeOf is about what a value takes, what its items lead to aside.
+// sizeOf estimates the bytes of a value, without what its items point to.
 func sizeOf(v any) int {
 	switch value := reflect.ValueOf(v); value.Kind() {
 	case reflect.String:
@@ -157,11 +156,11 @@ func sizeOf(v any) int {
 	return 0
 }
 
-// bounds puts the counting into an expression: each + of texts, each result of
-// a function that is no number, and each item that a loop passes.
+// bounds inserts the counting into an expression: at each + of texts, each result
+// of a function that is not a number, and each item that a loop visits.
 type bounds struct{}
 
-// Visit sees the parts of a node before the node.
+// Visit sees the parts of a node before the node itself.
 func (bounds) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.PredicateNode:
@@ -184,7 +183,7 @@ func (bounds) Visit(node *ast.Node) {
 	}
 }
 
-// count has a function's result counted, by its type.
+// count wraps a function's result in the call that counts it.
 func count(node *ast.Node) {
 	switch kind := kindOf(*node); {
 	case kind == reflect.String:
@@ -205,8 +204,8 @@ func kindOf(n ast.Node) reflect.Kind {
 	return reflect.Interface
 }
 
-// isPlain reports whether values of a kind are of one size: numbers, booleans,
-// and structs, of which a date is the only one.
+// isPlain reports whether values of a kind have a fixed size: numbers, booleans
+// and structs. The only struct is a date.
 func isPlain(k reflect.Kind) bool {
 	return k >= reflect.Bool && k <= reflect.Complex128 || k == reflect.Struct
 }

@@ -1,4 +1,4 @@
-package cli
+package observe
 
 import (
 	"crypto/sha256"
@@ -13,33 +13,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"claimsheet/importer/cli/load"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
-// archiveFlag is for runs only: the workbooks that a rerun reads are results.
-func archiveFlag() cli.Flag {
-	return textFlag("archive", "", "move the sheets into `FOLDER` when the run has come to its end (exit code 0, 1 or 4)")
-}
-
 // takeArchive refuses a folder that cannot be moved to, before anything is
 // sent.
-func (a *attended) takeArchive(c *cli.Context) error {
-	folder := c.String("archive")
+func (o *Observer) takeArchive() error {
+	folder := o.options.Archive
 	switch {
 	case folder == "":
 		return nil
-	case c.Bool("dry-run"):
+	case o.options.DryRun:
 		return problem.New("usage", "--archive moves sheets that are imported, and a dry run imports nothing").Hinted("leave it out")
-	case c.IsSet("limit") || c.IsSet("only"):
+	case o.options.Partial:
 		return problem.New("usage", "--archive would put away rows that --limit or --only leave out").Hinted("leave it out, or run the whole sheet")
-	case !isFolder(folder):
+	case !load.IsFolder(folder):
 		return problem.At(problem.Where{File: folder}, "archive", "there is no such folder to move the sheets into").Hinted("make it: mkdir %s", folder)
 	}
-	for _, sheet := range c.Args().Slice() {
+	for _, sheet := range o.options.Sheets {
 		if sameFolder(filepath.Dir(sheet), folder) {
 			return problem.At(problem.Where{File: folder}, "archive", "the sheets are in this folder already").Hinted("name another folder")
 		}
@@ -49,30 +42,30 @@ func (a *attended) takeArchive(c *cli.Context) error {
 		return problem.At(problem.Where{File: folder}, "archive", "the folder cannot be written to: %v", problem.Cause(err)).
 			Hinted("let this user write to it, or name another folder")
 	}
-	a.archive = folder
+	o.archive = folder
 	return errors.Join(trial.Close(), os.Remove(trial.Name()))
 }
 
-// putAway moves the run's sheets into the archive. One that cannot be moved
-// stays, with a warning: importing it again tomorrow makes nothing twice.
-func (a *attended) putAway() {
-	if a.archive == "" {
+// archiveInputs moves the run's sheets into the archive. A sheet that cannot be moved
+// stays, with a warning: importing it again tomorrow creates nothing twice.
+func (o *Observer) archiveInputs() {
+	if o.archive == "" {
 		return
 	}
-	for _, in := range a.inputs {
-		to, err := putAway(in, a.archive, time.Now())
+	for _, in := range o.inputs {
+		to, err := move(in, o.archive, time.Now())
 		if err != nil {
-			a.warn(problem.At(problem.Where{File: in.Given}, "archive", "the sheet could not be moved to %s: %v", a.archive, problem.Cause(err)).
+			o.warn(problem.At(problem.Where{File: in.Given}, "archive", "the sheet could not be moved to %s: %v", o.archive, problem.Cause(err)).
 				Hinted("move it by hand; if it stays, the next run finds it done already"))
 			continue
 		}
-		a.log.Info("sheet archived", "sheet", in.Given, "archive", to)
+		o.log.Info("sheet archived", "sheet", in.Given, "archive", to)
 	}
 }
 
-// putAway moves one sheet, whole or not at all, never over another file. A
-// sheet that is not the one that was imported stays where it is.
-func putAway(in *load.Input, folder string, now time.Time) (to string, err error) {
+// move moves one sheet, completely or not at all, and never over another file. A
+// sheet that was changed since it was imported stays where it is.
+func move(in *load.Input, folder string, now time.Time) (to string, err error) {
 	info, err := os.Lstat(in.Given)
 	if err != nil {
 		return "", err
@@ -98,8 +91,8 @@ func putAway(in *load.Input, folder string, now time.Time) (to string, err error
 	return to, errors.Join(syncFolder(folder), os.Remove(in.Given))
 }
 
-// reserve takes a free name in a folder by making an empty file of it, which
-// the sheet then replaces: the sheet's own, or with the time added.
+// reserve takes a free name in a folder, the sheet's own or with the time added, by
+// making an empty file that the sheet then replaces.
 func reserve(folder, name string, now time.Time) (string, error) {
 	ext := filepath.Ext(name)
 	stamped := strings.TrimSuffix(name, ext) + "-" + now.Format("20060102T150405")
@@ -121,8 +114,8 @@ func reserve(folder, name string, now time.Time) (string, error) {
 	return "", errors.New("its name is taken there, with today's time too")
 }
 
-// copyOver replaces the reserved file to with a durable copy of a sheet, and
-// makes sure that it is the one that was imported.
+// copyOver replaces the reserved file to with a durable copy of a sheet, unless the
+// sheet was changed since it was imported.
 func copyOver(in *load.Input, to string) (err error) {
 	src, err := os.Open(in.Given)
 	if err != nil {
@@ -149,8 +142,7 @@ func copyOver(in *load.Input, to string) (err error) {
 	return os.Rename(temp.Name(), to)
 }
 
-// syncFolder makes it durable that a file is in a folder. Windows knows no such
-// call.
+// syncFolder makes new names in a folder durable. Windows has no such call.
 func syncFolder(folder string) error {
 	if runtime.GOOS == "windows" {
 		return nil

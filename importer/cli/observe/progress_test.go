@@ -1,4 +1,4 @@
-package cli
+package observe
 
 import (
 	"log/slog"
@@ -17,6 +17,7 @@ import (
 // TestProgressLines watches a run of 100 clients, two a second, that the
 // service asks to wait for 20 s after its first 10 s.
 func TestProgressLines(t *testing.T) {
+	t.Parallel()
 	var log strings.Builder
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -29,8 +30,8 @@ func TestProgressLines(t *testing.T) {
 			}
 			return at
 		}
-		p := &program{attended: &attended{log: &runLog{Logger: slog.New(newHandler(&log, "text", slog.LevelInfo)), progress: true}}}
-		stop := p.watch(look, 100, 0)
+		o := &Observer{log: &runLog{Logger: slog.New(newHandler(&log, "text", slog.LevelInfo)), progress: true}}
+		stop := o.Watch(look, 100, 0)
 		time.Sleep(41 * time.Second)
 		stop()
 	})
@@ -49,15 +50,16 @@ level=INFO msg=progress clients=80 of=100 failed=1 uncertain=0 calls=480 callsPe
 
 // TestRateLimitIsNamed holds that a run at its configured rate says so.
 func TestRateLimitIsNamed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began, now := time.Now(), time.Now()
 		w := &watcher{log: &runLog{Logger: slog.New(slog.DiscardHandler)}, total: 9, ceiling: 50, began: began,
 			look: func() importer.Progress { return importer.Progress{Requests: int(50 * now.Sub(began).Seconds())} }}
 		for range 8 {
 			now = now.Add(lookEvery)
-			w.see(now)
+			w.sample(now)
 		}
-		s := stand{total: 9, speed: w.speed(now, 100), limited: true}
+		s := progressSnapshot{total: 9, speed: w.speed(now, 100), limited: true}
 		if got := strings.Join(s.words(now.Sub(began), now), "|"); got != "50 calls/s|rate limit" {
 			t.Errorf("the words are %q", got)
 		}
@@ -68,15 +70,16 @@ func TestRateLimitIsNamed(t *testing.T) {
 }
 
 func TestWordsBesideTheBar(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
-	waits := stand{Progress: importer.Progress{Clients: result.Counts{Total: 10, Failed: 3, Uncertain: 1},
+	waits := progressSnapshot{Progress: importer.Progress{Clients: result.Counts{Total: 10, Failed: 3, Uncertain: 1},
 		Waiting: "the service asks to wait", Until: now.Add(28 * time.Second)}, total: 20, speed: 0.4}
 	goes := waits
 	goes.Waiting, goes.Until = "", time.Time{}
 	cases := []struct {
-		stand stand
-		room  int
-		want  string
+		snapshot progressSnapshot
+		room     int
+		want     string
 	}{
 		{goes, 80, "3 failed  1 uncertain  ETA 1m30s  0 calls/s"},
 		{goes, 28, "3 failed  1 uncertain"},
@@ -87,7 +90,7 @@ func TestWordsBesideTheBar(t *testing.T) {
 		{waits, -3, ""},
 	}
 	for _, c := range cases {
-		if got := fitting(c.stand.words(90*time.Second, now), c.room); got != c.want {
+		if got := fitting(c.snapshot.words(90*time.Second, now), c.room); got != c.want {
 			t.Errorf("in %d columns: %q, want %q", c.room, got, c.want)
 		}
 	}

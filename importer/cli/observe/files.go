@@ -1,4 +1,4 @@
-package cli
+package observe
 
 import (
 	"errors"
@@ -14,12 +14,12 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// logDevices may stand in the place of a log file.
+// logDevices may be named as log files.
 var logDevices = []string{"/dev/null", "/dev/stdout", "/dev/stderr"}
 
-// openLogFile opens a file to append a log to: a new or empty one, one that
-// begins as a log of Claimsheet's, or one of logDevices. Anything else may be
-// somebody's data. A new one is its owner's alone.
+// openLogFile opens a file to append a log to: a new or empty file, one that begins
+// like a log of Claimsheet, or one of logDevices. Anything else may be somebody's
+// data. Only its owner can read a new file.
 func openLogFile(path string) (*os.File, error) {
 	path = filepath.Clean(path)
 	if slices.Contains(logDevices, path) {
@@ -35,7 +35,7 @@ func openLogFile(path string) (*os.File, error) {
 	file, err := safefile.OpenAppend(path)
 	if p, ok := errors.AsType[problem.Problem](err); ok {
 		p.Code = "log-file"
-		return nil, p.Hinted("name a file in a folder that is there and that this user may write to")
+		return nil, p.Hinted("name a file in a folder that exists and that this user may write to")
 	}
 	if err != nil {
 		return nil, err
@@ -48,13 +48,13 @@ func openLogFile(path string) (*os.File, error) {
 	return file, nil
 }
 
-// checkMetricsFile refuses a place for metrics that is not free and does not
-// hold metrics that Claimsheet wrote.
+// checkMetricsFile refuses a file for metrics that exists and does not hold metrics
+// that Claimsheet wrote.
 func checkMetricsFile(path string) error {
 	at := problem.Where{File: path}
 	info, err := os.Lstat(path)
 	switch {
-	case isFolder(path) || !isFolder(filepath.Dir(path)):
+	case load.IsFolder(path) || !load.IsFolder(filepath.Dir(path)):
 		return problem.At(at, "metrics-file", "the metrics cannot be written there: a file in a folder that exists was expected").
 			Hinted("make the folder, or name a file in another")
 	case errors.Is(err, fs.ErrNotExist):
@@ -90,8 +90,7 @@ func begins(file io.ReaderAt, texts ...string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool { return strings.HasPrefix(string(head[:n]), text) })
 }
 
-// refuseStateFolder refuses a file in a state folder, where a ledger and the
-// files beside it are told by their names.
+// refuseStateFolder refuses a file in a state folder.
 func refuseStateFolder(path, code, what string) error {
 	if load.InStateFolder(path) {
 		return problem.At(problem.Where{File: path}, code, "%s cannot be written into a state folder: the ledger is kept there", what).

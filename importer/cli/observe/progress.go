@@ -1,4 +1,4 @@
-package cli
+package observe
 
 import (
 	"fmt"
@@ -13,21 +13,22 @@ import (
 
 const (
 	lookEvery = 250 * time.Millisecond
-	// logEvery is how far progress lines are apart, and the lines of a pause that
-	// comes back again and again.
+	// logEvery is the time between progress lines, and between the lines of a pause
+	// that comes back.
 	logEvery = 10 * time.Second
-	// worthTelling is how long a wait must be for the log to speak of it.
-	worthTelling = time.Second
-	// speedOver is the time over which calls per second are taken.
+	// minPause is how long a wait must be to be logged.
+	minPause = time.Second
+	// speedOver is the time over which calls per second are averaged.
 	speedOver = 5 * time.Second
 )
 
-// watch shows how far a run has come until the returned function is called:
-// with a bar, with log lines, or not at all. Nothing of it changes a result.
-func (p *program) watch(look func() importer.Progress, total int, ceiling float64) (stop func()) {
-	w := &watcher{look: look, total: total, ceiling: ceiling, log: p.attended.log, began: time.Now(), told: time.Now()}
-	if w.log.bar && total > 0 {
-		w.bar = newBar(p.attended.out, total)
+// Watch shows the progress of a run, with a bar, log lines or not at all, until stop
+// is called. look is called several times a second; clients is how many there are, and
+// ceiling the most calls per second, 0 for no limit.
+func (o *Observer) Watch(look func() importer.Progress, clients int, ceiling float64) (stop func()) {
+	w := &watcher{look: look, total: clients, ceiling: ceiling, log: o.log, began: time.Now(), lastLine: time.Now()}
+	if w.log.bar && clients > 0 {
+		w.bar = newBar(o.stderr, clients)
 	}
 	done, over := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -37,7 +38,7 @@ func (p *program) watch(look func() importer.Progress, total int, ceiling float6
 		for {
 			select {
 			case now := <-tick.C:
-				w.see(now)
+				w.sample(now)
 			case <-done:
 				return
 			}
@@ -52,7 +53,7 @@ func (p *program) watch(look func() importer.Progress, total int, ceiling float6
 	}
 }
 
-// watcher looks at a run from time to time. One goroutine uses it.
+// watcher takes snapshots of a run. One goroutine uses it.
 type watcher struct {
 	look    func() importer.Progress
 	total   int     // clients
@@ -60,23 +61,23 @@ type watcher struct {
 	log     *runLog
 	bar     *bar // nil for none
 
-	began   time.Time
-	told    time.Time // when the last progress line was written
-	paused  time.Time // when the last line of a pause was written
-	waiting string    // what the log knows the run to be waiting for
-	recent  []sample
+	began    time.Time
+	lastLine time.Time // when the last progress line was written
+	paused   time.Time // when the last line of a pause was written
+	waiting  string    // what the log knows the run to be waiting for
+	recent   []rateSample
 }
 
-// sample is how many calls had been made at a time.
-type sample struct {
+// rateSample is how many calls had been made at a time.
+type rateSample struct {
 	at    time.Time
 	calls int
 }
 
-// see takes one look.
-func (w *watcher) see(now time.Time) {
+// sample takes a snapshot and shows it.
+func (w *watcher) sample(now time.Time) {
 	at := w.look()
-	s := stand{Progress: at, total: w.total, speed: w.speed(now, at.Requests)}
+	s := progressSnapshot{Progress: at, total: w.total, speed: w.speed(now, at.Requests)}
 	if s.Waiting == "" && w.ceiling > 0 && s.speed >= 0.9*w.ceiling {
 		s.Waiting = fmt.Sprintf("rate limit, %g calls/s", w.ceiling)
 		s.limited = true
@@ -84,16 +85,16 @@ func (w *watcher) see(now time.Time) {
 	if w.bar != nil {
 		w.bar.show(s, now)
 	}
-	w.tellPause(s, now)
-	if w.log.progress && now.Sub(w.told) >= logEvery {
-		w.told = now
+	w.logPause(s, now)
+	if w.log.progress && now.Sub(w.lastLine) >= logEvery {
+		w.lastLine = now
 		w.log.Info("progress", w.attrs(s, now)...)
 	}
 }
 
-// speed is the calls per second of late.
+// speed returns the recent calls per second.
 func (w *watcher) speed(now time.Time, calls int) float64 {
-	w.recent = append(w.recent, sample{now, calls})
+	w.recent = append(w.recent, rateSample{now, calls})
 	for len(w.recent) > 2 && now.Sub(w.recent[0].at) > speedOver {
 		w.recent = w.recent[1:]
 	}
@@ -104,15 +105,15 @@ func (w *watcher) speed(now time.Time, calls int) float64 {
 	return 0
 }
 
-// tellPause logs that the run waits, and that it goes on. A pause that is over
-// in a moment is not told, nor is one that comes back at once.
-func (w *watcher) tellPause(s stand, now time.Time) {
+// logPause logs that the run waits, and that it continues. Short pauses, and those
+// that follow another at once, are not logged.
+func (w *watcher) logPause(s progressSnapshot, now time.Time) {
 	switch {
 	case s.Waiting == w.waiting || s.limited:
 	case s.Waiting == "":
 		w.waiting = ""
 		w.log.Info("going on", "clients", s.Clients.Total)
-	case (s.Until.IsZero() || s.Until.Sub(now) >= worthTelling) && now.Sub(w.paused) >= logEvery:
+	case (s.Until.IsZero() || s.Until.Sub(now) >= minPause) && now.Sub(w.paused) >= logEvery:
 		w.waiting, w.paused = s.Waiting, now
 		attrs := []any{"why", s.Waiting}
 		if !s.Until.IsZero() {
@@ -122,7 +123,7 @@ func (w *watcher) tellPause(s stand, now time.Time) {
 	}
 }
 
-func (w *watcher) attrs(s stand, now time.Time) []any {
+func (w *watcher) attrs(s progressSnapshot, now time.Time) []any {
 	attrs := []any{"clients", s.Clients.Total, "of", s.total, "failed", s.Clients.Failed, "uncertain", s.Clients.Uncertain,
 		"calls", s.Requests, "callsPerSecond", fmt.Sprintf("%.1f", s.speed)}
 	if left, ok := s.left(now.Sub(w.began)); ok {
@@ -134,24 +135,24 @@ func (w *watcher) attrs(s stand, now time.Time) []any {
 	return attrs
 }
 
-// stand is how a run stands.
-type stand struct {
+// progressSnapshot is the progress of a run at a time.
+type progressSnapshot struct {
 	importer.Progress
 	total   int
 	speed   float64 // calls per second
 	limited bool    // it waits for nothing but the configured rate
 }
 
-// left is about how long the rest takes, by what the part that is through took.
-func (s stand) left(past time.Duration) (time.Duration, bool) {
+// left estimates how long the rest takes.
+func (s progressSnapshot) left(past time.Duration) (time.Duration, bool) {
 	if s.Clients.Total == 0 || s.total <= s.Clients.Total {
 		return 0, false
 	}
 	return past * time.Duration(s.total-s.Clients.Total) / time.Duration(s.Clients.Total), true
 }
 
-// words are a stand beside the bar, the most important first.
-func (s stand) words(past time.Duration, now time.Time) []string {
+// words returns what is shown beside the bar, the most important first.
+func (s progressSnapshot) words(past time.Duration, now time.Time) []string {
 	var words []string
 	if s.Waiting != "" && !s.limited {
 		wait := s.Waiting
@@ -176,7 +177,7 @@ func (s stand) words(past time.Duration, now time.Time) []string {
 	return words
 }
 
-// rounded is a duration as people say it: 28s, 4m10s, 2h5m.
+// rounded formats a duration for people: 28s, 4m10s, 2h5m.
 func rounded(d time.Duration) string {
 	if d >= time.Hour {
 		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
@@ -185,50 +186,49 @@ func rounded(d time.Duration) string {
 }
 
 const (
-	// widest is the most columns that the bar takes. Under Windows the library
-	// cannot always tell how wide the console is, and a line that is too long
-	// would be repeated with every look.
+	// widest is how many columns the bar may take. On Windows the library does not
+	// always know the width of the console, and a line that is too long would be
+	// repeated at every update.
 	widest        = 100
 	widestWindows = 79
-	// leastBar is the least that is left for the bar itself before words are
-	// left out.
+	// leastBar is the width of the bar itself below which words are left out.
 	leastBar = 8
 )
 
-// barTemplate is counters, the bar, and what there is room for.
+// barTemplate is counters, the bar, and words that fit.
 const barTemplate pb.ProgressBarTemplate = `{{counters . "%s/%s"}} {{string . "unit"}}{{bar . "[" "=" ">" " " "]"}} {{string . "words"}}`
 
-// unit is said of the counters where the terminal is wide enough.
+// unit follows the counters when the terminal has unitFrom columns.
 const (
 	unit     = "clients "
 	unitFrom = 60
 )
 
-// bar is the one line of a terminal that shows how a run stands. It is drawn
-// with a carriage return and blanks only: no colours, no escape sequences, so
-// that NO_COLOR is kept and the oldest console shows it.
+// bar is the line of a terminal that shows the progress of a run. It is drawn with
+// a carriage return and blanks only, without colours and escape sequences, so it
+// respects NO_COLOR and works on every console.
 type bar struct {
 	pb    *pb.ProgressBar
-	out   *outlet
+	out   *stderrWriter
 	began time.Time
 }
 
-func newBar(out *outlet, total int) *bar {
+func newBar(out *stderrWriter, total int) *bar {
 	b := &bar{pb: pb.New(total), out: out, began: time.Now()}
 	b.pb.SetTemplate(barTemplate).SetWriter(out.terminal).Set(pb.Color, false).Set(pb.Static, true)
 	b.pb.SetMaxWidth(widest)
 	if runtime.GOOS == "windows" {
 		b.pb.SetMaxWidth(widestWindows)
 	}
-	if b.pb.Width() == 0 { // a terminal that was never told its size
+	if b.pb.Width() == 0 { // a terminal of unknown size
 		b.pb.SetWidth(widestWindows)
 	}
 	b.pb.Start()
 	return b
 }
 
-// show draws the line anew.
-func (b *bar) show(s stand, now time.Time) {
+// show draws the line.
+func (b *bar) show(s progressSnapshot, now time.Time) {
 	b.pb.SetCurrent(int64(s.Clients.Total))
 	width, said := b.pb.Width(), ""
 	if width >= unitFrom {
@@ -240,8 +240,8 @@ func (b *bar) show(s stand, now time.Time) {
 	b.out.draw(func() { b.pb.Write() }, b.wipe)
 }
 
-// fitting joins as many words as there is room for; the first is cut where
-// there is not even room for it.
+// fitting joins as many words as fit into room columns; a first word that does not
+// fit is cut.
 func fitting(words []string, room int) string {
 	line := ""
 	for i, w := range words {
@@ -257,12 +257,12 @@ func fitting(words []string, room int) string {
 	return line
 }
 
-// wipe clears the line for something else.
+// wipe clears the line.
 func (b *bar) wipe() {
 	_, _ = b.out.terminal.Write([]byte("\r" + strings.Repeat(" ", b.pb.Width()) + "\r"))
 }
 
-// finish takes the bar away: the summary follows.
+// finish removes the bar.
 func (b *bar) finish() {
 	b.pb.Finish()
 	b.out.draw(b.wipe, nil)
