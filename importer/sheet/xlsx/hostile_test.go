@@ -1,4 +1,4 @@
-package sheet_test
+package xlsx_test
 
 import (
 	"archive/zip"
@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 )
 
 // hostileFile is a file that must be refused with a problem of a code.
@@ -19,15 +19,15 @@ type hostileFile struct {
 	name    string
 	data    []byte
 	want    string
-	options sheet.Options
+	options options
 }
 
 // hostileFiles must be refused every one, in Open or by the pass; none may give
 // rows and no error.
 func hostileFiles() []hostileFile {
-	good := workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
-	inSheet := func(xml string) []byte { return good.with("xl/worksheets/sheet1.xml", xml).zip() }
-	row := func(xml string) []byte { return inSheet(rows(xml)) }
+	good := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
+	inSheet := func(xml string) []byte { return good.With("xl/worksheets/sheet1.xml", xml).Zip() }
+	row := func(xml string) []byte { return inSheet(sheettest.Rows(xml)) }
 	named := func(name string, data []byte, want string) hostileFile {
 		return hostileFile{name: name, data: data, want: want}
 	}
@@ -69,21 +69,21 @@ func hostileFiles() []hostileFile {
 		named("attribute without quotes", row(`<row r=2></row>`), "damaged-workbook"),
 		named("deep nesting", row(strings.Repeat("<a>", 1_000)+strings.Repeat("</a>", 1_000)), "damaged-workbook"),
 		named("tag without end", row(`<row r="2" x="`+strings.Repeat("a", 4<<20)), "damaged-workbook"),
-		named("two sheetData", inSheet(rows("</sheetData><sheetData>")), "damaged-workbook"),
+		named("two sheetData", inSheet(sheettest.Rows("</sheetData><sheetData>")), "damaged-workbook"),
 		named("no sheetData", inSheet(`<worksheet></worksheet>`), "damaged-workbook"),
-		named("two roots", inSheet(rows("")+rows("")), "damaged-workbook"),
-		named("text after the root", inSheet(rows("")+"x"), "damaged-workbook"),
+		named("two roots", inSheet(sheettest.Rows("")+sheettest.Rows("")), "damaged-workbook"),
+		named("text after the root", inSheet(sheettest.Rows("")+"x"), "damaged-workbook"),
 		named("another root", inSheet(`<chartsheet/>`), "damaged-workbook"),
-		named("empty part", good.with("xl/worksheets/sheet1.xml", " ").zip(), "damaged-workbook"),
-		named("document type", inSheet(`<!DOCTYPE a [<!ENTITY b "c">]>`+rows("")), "damaged-workbook"),
-		named("Latin-1", inSheet(`<?xml version="1.0" encoding="ISO-8859-1"?>`+rows("")), "damaged-workbook"),
+		named("empty part", good.With("xl/worksheets/sheet1.xml", " ").Zip(), "damaged-workbook"),
+		named("document type", inSheet(`<!DOCTYPE a [<!ENTITY b "c">]>`+sheettest.Rows("")), "damaged-workbook"),
+		named("Latin-1", inSheet(`<?xml version="1.0" encoding="ISO-8859-1"?>`+sheettest.Rows("")), "damaged-workbook"),
 		named("UTF-16 cut short", inSheet("\xFF\xFE<\x00a\x00"), "damaged-workbook"),
-		named("UTF-16 that says UTF-8", inSheet(string(inUTF16(binary.LittleEndian, `<?xml version="1.0" encoding="UTF-8"?>`+rows("")))), "damaged-workbook"),
-		named("UTF-8 that says UTF-16", inSheet(`<?xml version="1.0" encoding="UTF-16"?>`+rows("")), "damaged-workbook"),
-		named("UTF-16 with half a character", inSheet(string(inUTF16(binary.LittleEndian, rows("")))+"\n"), "damaged-workbook"),
-		named("UTF-16 with half a pair", inSheet(strings.Replace(string(inUTF16(binary.BigEndian, rows(""))), "\x00H", "\xD8\x00", 1)), "damaged-workbook"),
-		named("UTF-16 with a control character", inSheet(strings.Replace(string(inUTF16(binary.BigEndian, rows(""))), "\x00H", "\x00\x01", 1)), "damaged-workbook"),
-		named("merged cells upside down", inSheet(strings.Replace(rows(""), "</worksheet>", `<mergeCells><mergeCell ref="B2:A1"/></mergeCells></worksheet>`, 1)), "damaged-workbook"),
+		named("UTF-16 that says UTF-8", inSheet(string(sheettest.UTF16(binary.LittleEndian, `<?xml version="1.0" encoding="UTF-8"?>`+sheettest.Rows("")))), "damaged-workbook"),
+		named("UTF-8 that says UTF-16", inSheet(`<?xml version="1.0" encoding="UTF-16"?>`+sheettest.Rows("")), "damaged-workbook"),
+		named("UTF-16 with half a character", inSheet(string(sheettest.UTF16(binary.LittleEndian, sheettest.Rows("")))+"\n"), "damaged-workbook"),
+		named("UTF-16 with half a pair", inSheet(strings.Replace(string(sheettest.UTF16(binary.BigEndian, sheettest.Rows(""))), "\x00H", "\xD8\x00", 1)), "damaged-workbook"),
+		named("UTF-16 with a control character", inSheet(strings.Replace(string(sheettest.UTF16(binary.BigEndian, sheettest.Rows(""))), "\x00H", "\x00\x01", 1)), "damaged-workbook"),
+		named("merged cells upside down", inSheet(strings.Replace(sheettest.Rows(""), "</worksheet>", `<mergeCells><mergeCell ref="B2:A1"/></mergeCells></worksheet>`, 1)), "damaged-workbook"),
 		named("row in another element", row(`<AlternateContent><Choice><row r="2"><c r="A2"><v>1</v></c></row></Choice></AlternateContent>`), "damaged-workbook"),
 		named("row in the wrong case", row(`<Row r="2"><c r="A2"><v>1</v></c></Row>`), "damaged-workbook"),
 		named("cell in another element", row(`<row r="2"><AlternateContent><Choice><c r="A2"><v>1</v></c></Choice></AlternateContent></row>`), "damaged-workbook"),
@@ -98,39 +98,34 @@ func hostileFiles() []hostileFile {
 		named("text between cells", row(`<row r="2"><c r="A2"><v>1</v></c>12</row>`), "damaged-workbook"),
 		named("text between rows", row(`<row r="2"><c r="A2"><v>1</v></c></row>12`), "damaged-workbook"),
 		named("text in a cell", row(`<row r="2"><c r="A2">12</c></row>`), "damaged-workbook"),
-		named("shared string in the wrong case", good.with("xl/sharedStrings.xml", `<sst><SI><t>a</t></SI><si><t>b</t></si></sst>`).zip(), "damaged-workbook"),
-		named("shared string in another element", good.with("xl/sharedStrings.xml", `<sst><x><si><t>a</t></si></x></sst>`).zip(), "damaged-workbook"),
-		named("run in the wrong case", good.with("xl/sharedStrings.xml", `<sst><si><r><T>a</T></r></si></sst>`).zip(), "damaged-workbook"),
-		named("alternatives of a cell style without a fallback", good.with("xl/styles.xml", `<styleSheet><cellXfs><AlternateContent><Choice Requires="x"><xf numFmtId="14"/></Choice></AlternateContent></cellXfs></styleSheet>`).zip(), "damaged-workbook"),
-		named("cell style in another element", good.with("xl/styles.xml", `<styleSheet><cellXfs><x><xf/></x><xf numFmtId="14"/></cellXfs></styleSheet>`).zip(), "damaged-workbook"),
+		named("shared string in the wrong case", good.With("xl/sharedStrings.xml", `<sst><SI><t>a</t></SI><si><t>b</t></si></sst>`).Zip(), "damaged-workbook"),
+		named("shared string in another element", good.With("xl/sharedStrings.xml", `<sst><x><si><t>a</t></si></x></sst>`).Zip(), "damaged-workbook"),
+		named("run in the wrong case", good.With("xl/sharedStrings.xml", `<sst><si><r><T>a</T></r></si></sst>`).Zip(), "damaged-workbook"),
+		named("alternatives of a cell style without a fallback", good.With("xl/styles.xml", `<styleSheet><cellXfs><AlternateContent><Choice Requires="x"><xf numFmtId="14"/></Choice></AlternateContent></cellXfs></styleSheet>`).Zip(), "damaged-workbook"),
+		named("cell style in another element", good.With("xl/styles.xml", `<styleSheet><cellXfs><x><xf/></x><xf numFmtId="14"/></cellXfs></styleSheet>`).Zip(), "damaged-workbook"),
 		named("hidden neither true nor false", row(`<row r="2" hidden="True"><c r="A2"><v>1</v></c></row>`), "damaged-workbook"),
-		named("date1904 in capitals", good.with("xl/workbook.xml", date1904("TRUE")).zip(), "damaged-workbook"),
-		named("date1904 on", good.with("xl/workbook.xml", date1904("on")).zip(), "damaged-workbook"),
-		named("date1904 with spaces", good.with("xl/workbook.xml", date1904(" 1 ")).zip(), "damaged-workbook"),
-		named("date1904 empty", good.with("xl/workbook.xml", date1904("")).zip(), "damaged-workbook"),
-		named("sheet of an unknown state", good.with("xl/workbook.xml", `<workbook><sheets><sheet name="S" state="Hidden" r:id="r1"/></sheets></workbook>`).zip(), "damaged-workbook"),
-		named("no sheet part", good.with("xl/worksheets/sheet1.xml", "").zip(), "damaged-workbook"),
-		named("no styles part for a number", workbook(rows(`<row r="2"><c r="A2" s="1"><v>1</v></c></row>`)).with("xl/styles.xml", "").zip(), "damaged-workbook"),
-		named("no strings part for a text", workbook(rows(`<row r="2"><c r="A2" t="s"><v>0</v></c></row>`)).with("xl/sharedStrings.xml", "").zip(), "damaged-workbook"),
-		named("hidden sheet that points nowhere", good.with("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Code" state="veryHidden" r:id="r9"/><sheet name="Leads" r:id="r1"/></sheets></workbook>`).zip(), "damaged-workbook"),
-		named("visible sheet that points nowhere", good.with("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Code" r:id=""/><sheet name="Leads" r:id="r1"/></sheets></workbook>`).zip(), "damaged-workbook"),
-		named("no workbook part", good.with("xl/workbook.xml", "").zip(), "damaged-workbook"),
-		named("no workbook relations", good.with("xl/_rels/workbook.xml.rels", "").zip(), "damaged-workbook"),
-		named("duplicate parts", good.with("XL/Workbook.xml", "<workbook/>").zip(), "damaged-workbook"),
-		named("zip bomb", good.declaring("xl/worksheets/sheet1.xml", 1<<30), "workbook-too-large"),
-		named("strings bomb", good.declaring("xl/sharedStrings.xml", 1<<30), "workbook-too-large"),
-		named("part larger than it says", good.declaring("xl/worksheets/sheet1.xml", 100), "damaged-workbook"),
-		named("part smaller than it says", good.declaring("xl/worksheets/sheet1.xml", 10<<20), "damaged-workbook"),
+		named("date1904 in capitals", good.With("xl/workbook.xml", date1904("TRUE")).Zip(), "damaged-workbook"),
+		named("date1904 on", good.With("xl/workbook.xml", date1904("on")).Zip(), "damaged-workbook"),
+		named("date1904 with spaces", good.With("xl/workbook.xml", date1904(" 1 ")).Zip(), "damaged-workbook"),
+		named("date1904 empty", good.With("xl/workbook.xml", date1904("")).Zip(), "damaged-workbook"),
+		named("sheet of an unknown state", good.With("xl/workbook.xml", `<workbook><sheets><sheet name="S" state="Hidden" r:id="r1"/></sheets></workbook>`).Zip(), "damaged-workbook"),
+		named("no sheet part", good.With("xl/worksheets/sheet1.xml", "").Zip(), "damaged-workbook"),
+		named("no styles part for a number", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"><v>1</v></c></row>`)).With("xl/styles.xml", "").Zip(), "damaged-workbook"),
+		named("no strings part for a text", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" t="s"><v>0</v></c></row>`)).With("xl/sharedStrings.xml", "").Zip(), "damaged-workbook"),
+		named("hidden sheet that points nowhere", good.With("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Code" state="veryHidden" r:id="r9"/><sheet name="Leads" r:id="r1"/></sheets></workbook>`).Zip(), "damaged-workbook"),
+		named("visible sheet that points nowhere", good.With("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Code" r:id=""/><sheet name="Leads" r:id="r1"/></sheets></workbook>`).Zip(), "damaged-workbook"),
+		named("no workbook part", good.With("xl/workbook.xml", "").Zip(), "damaged-workbook"),
+		named("no workbook relations", good.With("xl/_rels/workbook.xml.rels", "").Zip(), "damaged-workbook"),
+		named("duplicate parts", good.With("XL/Workbook.xml", "<workbook/>").Zip(), "damaged-workbook"),
+		named("zip bomb", good.Declaring("xl/worksheets/sheet1.xml", 1<<30), "workbook-too-large"),
+		named("strings bomb", good.Declaring("xl/sharedStrings.xml", 1<<30), "workbook-too-large"),
+		named("part larger than it says", good.Declaring("xl/worksheets/sheet1.xml", 100), "damaged-workbook"),
+		named("part smaller than it says", good.Declaring("xl/worksheets/sheet1.xml", 10<<20), "damaged-workbook"),
 		named("too many parts", manyParts(), "workbook-too-large"),
-		named("a zip file", parts{"a.txt": "a"}.zip(), "not-a-workbook"),
-		named("OpenDocument", parts{"mimetype": "a", "content.xml": "<a/>"}.zip(), "not-a-workbook"),
-		named("binary workbook", good.with("_rels/.rels", strings.Replace(good["_rels/.rels"], "workbook.xml", "workbook.bin", 1)).zip(), "not-a-workbook"),
-		named("Word document", good.with("_rels/.rels", strings.Replace(good["_rels/.rels"], "xl/workbook", "word/document", 1)).zip(), "not-a-workbook"),
-		named("compound file", []byte("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1 and so on"), "encrypted-workbook"),
-		named("CSV", []byte("Name,Amount\nAnn,1\n"), "not-a-workbook"),
-		named("HTML", []byte("<html><table>"), "not-a-workbook"),
-		named("noise", []byte{1, 2, 3, 4}, "not-a-workbook"),
-		named("nothing", nil, "not-a-workbook"),
+		named("a zip file", sheettest.Parts{"a.txt": "a"}.Zip(), "not-a-workbook"),
+		named("OpenDocument", sheettest.Parts{"mimetype": "a", "content.xml": "<a/>"}.Zip(), "not-a-workbook"),
+		named("binary workbook", good.With("_rels/.rels", strings.Replace(good["_rels/.rels"], "workbook.xml", "workbook.bin", 1)).Zip(), "not-a-workbook"),
+		named("Word document", good.With("_rels/.rels", strings.Replace(good["_rels/.rels"], "xl/workbook", "word/document", 1)).Zip(), "not-a-workbook"),
 		named("zip magic only", []byte("PK\x03\x04"), "damaged-workbook"),
 		named("no rows", inSheet(`<worksheet><sheetData/></worksheet>`), "empty-sheet"),
 		named("rows without values", inSheet(`<worksheet><sheetData><row r="1"><c r="A1"/></row></sheetData></worksheet>`), "empty-sheet"),
@@ -142,9 +137,9 @@ func hostileFiles() []hostileFile {
 func TestHostile(t *testing.T) {
 	for _, tt := range hostileFiles() {
 		t.Run(tt.name, func(t *testing.T) {
-			path := save(t, tt.data)
+			path := sheettest.Save(t, "leads.xlsx", tt.data)
 			_, _, err := read(path, tt.options)
-			if got := code(t, err, path); got != tt.want {
+			if got := code(t, err); got != tt.want {
 				t.Errorf("got %q (%v), want %q", got, err, tt.want)
 			}
 		})
@@ -166,20 +161,10 @@ func manyParts() []byte {
 	return b.Bytes()
 }
 
-func TestNoFile(t *testing.T) {
-	dir := t.TempDir()
-	for path, want := range map[string]string{dir: "not-a-workbook", filepath.Join(dir, "none.xlsx"): "no-such-file"} {
-		_, err := sheet.Open(path, sheet.Options{})
-		if got := code(t, err, path); got != want {
-			t.Errorf("%s: got %q, want %q", path, got, want)
-		}
-	}
-}
-
 // A message about damage names the part and the place, never what is there.
 func TestDamageHidesContents(t *testing.T) {
-	path := save(t, workbook(rows(`<row r="2"><c r="A2"><v>ann@example.com</v></c></row>`)).zip())
-	_, _, err := read(path, sheet.Options{})
+	path := sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>ann@example.com</v></c></row>`)).Zip())
+	_, _, err := read(path, options{})
 	if err == nil || strings.Contains(err.Error(), "ann") || !strings.Contains(err.Error(), "sheet1.xml: cell A2") {
 		t.Errorf("got %v", err)
 	}
@@ -187,13 +172,13 @@ func TestDamageHidesContents(t *testing.T) {
 
 // The sheet's XML cut at any byte is refused, though the zip file is sound.
 func TestCutSheet(t *testing.T) {
-	whole := rows(`<row r="2"><c r="A2" t="str"><v>a&amp;<![CDATA[b]]></v></c></row><!-- c --><row r="3"><c r="A3"><v>1</v></c></row>`)
-	path := save(t, nil)
+	whole := sheettest.Rows(`<row r="2"><c r="A2" t="str"><v>a&amp;<![CDATA[b]]></v></c></row><!-- c --><row r="3"><c r="A3"><v>1</v></c></row>`)
+	path := sheettest.Save(t, "leads.xlsx", nil)
 	for n := range len(whole) {
-		if err := os.WriteFile(path, workbook(whole[:n]+" ").zip(), 0o600); err != nil {
+		if err := os.WriteFile(path, sheettest.Workbook(whole[:n]+" ").Zip(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := read(path, sheet.Options{}); err == nil {
+		if _, _, err := read(path, options{}); err == nil {
 			t.Fatalf("cut at byte %d: no error", n)
 		}
 	}
@@ -205,20 +190,20 @@ func TestDamagedFile(t *testing.T) {
 	for r := 2; r < 30; r++ {
 		fmt.Fprintf(&xml, `<row r="%d"><c r="A%d"><v>%d</v></c><c r="B%d" t="s"><v>0</v></c></row>`, r, r, r, r)
 	}
-	data := workbook(rows(xml.String())).zip()
-	path := save(t, data)
-	_, all, err := read(path, sheet.Options{})
+	data := sheettest.Workbook(sheettest.Rows(xml.String())).Zip()
+	path := sheettest.Save(t, "leads.xlsx", data)
+	_, all, err := read(path, options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := dump(all)
+	want := sheettest.Dump(all)
 	check := func(what string, damaged []byte) {
 		t.Helper()
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, all, err := read(path, sheet.Options{})
-		if err == nil && dump(all) != want {
+		_, all, err := read(path, options{})
+		if err == nil && sheettest.Dump(all) != want {
 			t.Fatalf("%s: other rows and no error", what)
 		}
 	}
@@ -238,7 +223,7 @@ func TestEmptyRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	z := zip.NewWriter(f)
-	for name, text := range workbook("").with("xl/worksheets/sheet1.xml", "") {
+	for name, text := range sheettest.Workbook("").With("xl/worksheets/sheet1.xml", "") {
 		w, _ := z.Create(name)
 		_, _ = io.WriteString(w, text)
 	}
@@ -252,8 +237,8 @@ func TestEmptyRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	_, all, err := read(path, sheet.Options{})
-	if err != nil || dump(all) != "1048576 | A number \"7\"\n" {
-		t.Errorf("got %s, %v", dump(all), err)
+	_, all, err := read(path, options{})
+	if err != nil || sheettest.Dump(all) != "1048576 | A number \"7\"\n" {
+		t.Errorf("got %s, %v", sheettest.Dump(all), err)
 	}
 }

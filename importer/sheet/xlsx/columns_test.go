@@ -1,11 +1,11 @@
-package sheet_test
+package xlsx_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 )
 
 // Hidden columns are known, however the file spells them; what is no column hides
@@ -27,7 +27,7 @@ func TestHiddenColumns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			worksheet := `<worksheet>` + c.cols + `<sheetData><row r="1"><c t="str"><v>Name</v></c></row><row r="2"><c t="str"><v>Ann</v></c></row></sheetData></worksheet>`
-			got, records, err := read(save(t, workbook(worksheet).zip()), sheet.Options{HeaderRow: 1})
+			got, records, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(worksheet).Zip()), options{HeaderRow: 1})
 			if err != nil || len(records) != 1 {
 				t.Fatalf("%d rows, %v", len(records), err)
 			}

@@ -1,4 +1,4 @@
-package sheet_test
+package xlsx_test
 
 import (
 	"fmt"
@@ -11,20 +11,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 	"claimsheet/mapping/cell"
 )
 
 // isoStyles is a styles part whose cell styles have these formats, from 1.
 var isoStyles = []string{"dd/mm/yyyy", "dd/mm/yyyy hh:mm", "yyyy-mm-dd hh:mm:ss", "h:mm AM/PM", "[h]:mm:ss", "[mm]:ss", "0.00", "@"}
 
-func withISOStyles(p parts) parts {
+func withISOStyles(p sheettest.Parts) sheettest.Parts {
 	formats, styles := "", "<xf/>"
 	for i, code := range isoStyles {
 		formats += fmt.Sprintf(`<numFmt numFmtId="%d" formatCode="%s"/>`, 200+i, code)
 		styles += fmt.Sprintf(`<xf numFmtId="%d"/>`, 200+i)
 	}
-	return p.with("xl/styles.xml", `<styleSheet><numFmts>`+formats+`</numFmts><cellXfs>`+styles+`</cellXfs></styleSheet>`)
+	return p.With("xl/styles.xml", `<styleSheet><numFmts>`+formats+`</numFmts><cellXfs>`+styles+`</cellXfs></styleSheet>`)
 }
 
 // Cells of type d, as Excel and other programs write them.
@@ -90,11 +90,11 @@ func TestISOCells(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s", tt.style, tt.value), func(t *testing.T) {
 			xml := fmt.Sprintf(`<row r="2"><c r="A2" s="%d" t="d"><v>%s</v></c></row>`, tt.style, tt.value)
 			for _, xml := range []string{xml, unplain(xml)} {
-				_, all, err := read(save(t, withISOStyles(workbook(rows(xml))).zip()), sheet.Options{})
+				_, all, err := read(sheettest.Save(t, "leads.xlsx", withISOStyles(sheettest.Workbook(sheettest.Rows(xml))).Zip()), options{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff("2 | A "+tt.want+"\n", dump(all)); diff != "" {
+				if diff := cmp.Diff("2 | A "+tt.want+"\n", sheettest.Dump(all)); diff != "" {
 					t.Error(diff)
 				}
 			}
@@ -105,7 +105,7 @@ func TestISOCells(t *testing.T) {
 // A moment in a cell of type d is what the same moment is as a day count, in any
 // format and both date systems.
 func TestISOCellsAreDayCounts(t *testing.T) {
-	path := save(t, nil)
+	path := sheettest.Save(t, "leads.xlsx", nil)
 	rapid.Check(t, func(t *rapid.T) {
 		date1904 := rapid.Bool().Draw(t, "1904")
 		day := rapid.IntRange(61, 2_900_000).Draw(t, "day")
@@ -118,14 +118,14 @@ func TestISOCellsAreDayCounts(t *testing.T) {
 		serial := strconv.FormatFloat(float64(day)+float64(nanoseconds)/86_400e9, 'f', -1, 64)
 		style := rapid.IntRange(1, len(isoStyles)-1).Draw(t, "style")
 		xml := fmt.Sprintf(`<row r="2"><c s="%d"><v>%s</v></c><c s="%d" t="d"><v>%s</v></c></row>`, style, serial, style, at.Format("2006-01-02T15:04:05.000000000"))
-		book := withISOStyles(workbook(rows(xml)))
+		book := withISOStyles(sheettest.Workbook(sheettest.Rows(xml)))
 		if date1904 {
-			book = book.with("xl/workbook.xml", `<workbook><workbookPr date1904="1"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`)
+			book = book.With("xl/workbook.xml", `<workbook><workbookPr date1904="1"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`)
 		}
-		if err := os.WriteFile(path, book.zip(), 0o600); err != nil {
+		if err := os.WriteFile(path, book.Zip(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, all, err := read(path, sheet.Options{})
+		_, all, err := read(path, options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,9 +144,9 @@ func TestISOCellsAreDayCounts(t *testing.T) {
 
 // A cell of type d in a workbook without styles is shown by what it holds.
 func TestISOCellWithoutStyles(t *testing.T) {
-	p := workbook(rows(`<row r="2"><c r="A2" s="1" t="d"><v>1980-05-01</v></c></row>`)).with("xl/styles.xml", "")
-	_, all, err := read(save(t, p.zip()), sheet.Options{})
+	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1" t="d"><v>1980-05-01</v></c></row>`)).With("xl/styles.xml", "")
+	_, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
 	if err != nil || all[0].Cell(0) != (cell.Cell{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: "yyyy-mm-dd"}) {
-		t.Errorf("got %s, %v", dump(all), err)
+		t.Errorf("got %s, %v", sheettest.Dump(all), err)
 	}
 }

@@ -1,6 +1,7 @@
-package mapping
+package draft
 
 import (
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"slices"
 	"testing"
@@ -34,8 +35,8 @@ func TestDraftOfAnyHeaders(t *testing.T) {
 		if !d.Usable() {
 			t.Skip()
 		}
-		reserved := slices.ContainsFunc(d.Headers, func(h string) bool { return ResultColumn(h) != "" })
-		found := d.Wrong(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: d.Headers})
+		reserved := slices.ContainsFunc(d.Headers, func(h string) bool { return mapping.ResultColumn(h) != "" })
+		found := d.Problems(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: d.Headers})
 		for _, p := range found {
 			if p.Code != "reserved-column" {
 				t.Fatalf("%v\n%s", found, d.YAML())

@@ -1,10 +1,15 @@
 package apiclient_test
 
 import (
+	"flag"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +19,7 @@ import (
 	"claimsheet/apiclient"
 )
 
-// The transport in the same process says what a socket would.
+// The transport in the same process behaves like a socket.
 func TestInProcessIsLikeASocket(t *testing.T) {
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -76,8 +81,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestRetryAfterByTheirClock: a date is compared with the service's own clock,
-// however far that is from this machine's.
+// A date in Retry-After is compared with the service's own clock, however far that
+// is from this machine's.
 func TestRetryAfterByTheirClock(t *testing.T) {
 	for _, year := range []int{1970, 2015, 2100} {
 		now := time.Date(year, 10, 21, 7, 28, 0, 0, time.UTC)
@@ -90,4 +95,53 @@ func TestRetryAfterByTheirClock(t *testing.T) {
 			t.Errorf("%d: retry after %v, want 90s", year, v.RetryAfter)
 		}
 	}
+}
+
+var posts = flag.Int("posts", 200, "how many POSTs the keep-alive test sends")
+
+// A server that closes idle connections just when the next request comes makes
+// outcomes uncertain although nothing is wrong, unless the client closes idle
+// connections first.
+func TestKeepAliveIsNoRace(t *testing.T) {
+	t.Parallel()
+	const pace = 2200 * time.Millisecond // of the server's idle time-out and of the requests
+	const rounds = 2
+	var arrived, connections atomic.Int64
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		arrived.Add(1)
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"contactId":"a"}`)
+	}))
+	s.Config.IdleTimeout = pace
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	var mu sync.Mutex
+	outcomes := map[string]int{}
+	var wg sync.WaitGroup
+	workers := (*posts + rounds - 1) / rounds
+	for range workers {
+		c := at(t, s.URL)
+		wg.Go(func() {
+			for round := range rounds {
+				if round > 0 {
+					time.Sleep(pace - time.Millisecond + rand.N(2*time.Millisecond))
+				}
+				v := c.Create(t.Context(), createContact(c))
+				mu.Lock()
+				outcomes[string(v.Effect)]++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	total := workers * rounds
+	if outcomes[string(apiclient.Created)] != total || arrived.Load() != int64(total) {
+		t.Errorf("of %d POSTs %v, %d arrived", total, outcomes, arrived.Load())
+	}
+	t.Logf("%d POSTs over %d connections: %v", total, connections.Load(), outcomes)
 }

@@ -9,8 +9,8 @@ import (
 	"claimsheet/apiclient"
 )
 
-// An id and a redirect url are read where the environment says that they are,
-// or not at all.
+// An id and a redirect url are read at the place that the environment names, or not
+// at all.
 func TestPlaces(t *testing.T) {
 	const location = "/api/funnel/v2/contacts/c%2F1"
 	at := func(name, value string) http.Header { return http.Header{http.CanonicalHeaderKey(name): {value}} }
@@ -90,8 +90,8 @@ func TestRelativeURLs(t *testing.T) {
 	}
 }
 
-// Nobody by what an answer says: only the value that the environment names, at
-// the place that it names, in an answer without an id.
+// An answer means nobody only with the value that the environment names, at the place
+// that it names, and without an id.
 func TestNobodyByContent(t *testing.T) {
 	rule := func(place, equals string) apiclient.NotFoundContent {
 		if equals == "" {

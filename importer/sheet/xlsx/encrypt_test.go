@@ -1,4 +1,4 @@
-package sheet_test
+package xlsx_test
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
 
-	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 )
 
 // agileSettings are ways to encrypt a workbook as Excel does since 2010.
@@ -180,12 +180,12 @@ func largeWorkbook() []byte {
 	for i := range 900 {
 		fmt.Fprintf(&xml, `<row r="%d"><c t="str"><v>%x</v></c></row>`, i+2, sha1.Sum([]byte{byte(i), byte(i >> 8)}))
 	}
-	return workbook(rows(xml.String())).zip()
+	return sheettest.Workbook(sheettest.Rows(xml.String())).Zip()
 }
 
 func TestAgileEncryption(t *testing.T) {
 	plain := largeWorkbook()
-	_, rowsOf, err := read(save(t, plain), sheet.Options{})
+	_, rowsOf, err := read(sheettest.Save(t, "leads.xlsx", plain), options{})
 	if err != nil || len(rowsOf) != 900 {
 		t.Fatal(len(rowsOf), err)
 	}
@@ -195,22 +195,22 @@ func TestAgileEncryption(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%+v", a), func(t *testing.T) {
 			data := a.encrypt(plain, "pässword 😀")
-			path := save(t, data)
-			r, err := sheet.Open(path, sheet.Options{Password: "pässword 😀"})
+			path := sheettest.Save(t, "leads.xlsx", data)
+			r, err := open(path, options{Password: "pässword 😀"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			all, err := collect(r)
-			if err != nil || !r.Encrypted() {
-				t.Fatal(err, r.Encrypted())
+			all, err := sheettest.Collect(r.Records())
+			if err != nil || !r.encrypted {
+				t.Fatal(err, r.encrypted)
 			}
-			if diff := cmp.Diff(dump(rowsOf), dump(all)); diff != "" {
+			if diff := cmp.Diff(sheettest.Dump(rowsOf), sheettest.Dump(all)); diff != "" {
 				t.Error(diff)
 			}
 			for password, want := range map[string]string{"": "encrypted-workbook", "password": "wrong-password"} {
-				_, _, err := read(path, sheet.Options{Password: password})
-				if got := code(t, err, path); got != want {
+				_, _, err := read(path, options{Password: password})
+				if got := code(t, err); got != want {
 					t.Errorf("password %q: %v, want %s", password, err, want)
 				}
 			}
@@ -230,14 +230,14 @@ func TestExcelsOwnPassword(t *testing.T) {
 		"agile": agileSettings{256, 256, "SHA512", false}.encrypt(plain, "VelvetSweatshop"), "standard": standard,
 	} {
 		for _, password := range []string{"", "another", "VelvetSweatshop"} {
-			r, err := sheet.Open(save(t, data), sheet.Options{Password: password})
+			r, err := open(sheettest.Save(t, "leads.xlsx", data), options{Password: password})
 			if err != nil {
 				t.Errorf("%s, %q: %v", name, password, err)
 				continue
 			}
-			all, err := collect(r)
-			if err != nil || len(all) != 900 || r.Encrypted() {
-				t.Errorf("%s, %q: %d rows, %v, encrypted: %t", name, password, len(all), err, r.Encrypted())
+			all, err := sheettest.Collect(r.Records())
+			if err != nil || len(all) != 900 || r.encrypted {
+				t.Errorf("%s, %q: %d rows, %v, encrypted: %t", name, password, len(all), err, r.encrypted)
 			}
 			r.Close()
 		}

@@ -1,4 +1,4 @@
-package sheet_test
+package xlsx_test
 
 import (
 	"bytes"
@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 )
 
 func readOther(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "other", name))
+	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,17 +28,17 @@ func TestEncrypted(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.file, func(t *testing.T) {
-			path := filepath.Join("testdata", "other", tt.file)
-			r, err := sheet.Open(path, sheet.Options{Password: tt.password})
+			path := filepath.Join("testdata", tt.file)
+			r, err := open(path, options{Password: tt.password})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer r.Close()
-			all, err := collect(r)
-			if err != nil || !r.Encrypted() {
-				t.Fatal(err, r.Encrypted())
+			all, err := sheettest.Collect(r.Records())
+			if err != nil || !r.encrypted {
+				t.Fatal(err, r.encrypted)
 			}
-			if diff := cmp.Diff(tt.want, dump(all)); diff != "" {
+			if diff := cmp.Diff(tt.want, sheettest.Dump(all)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -49,7 +49,7 @@ func TestEncrypted(t *testing.T) {
 // without a password are given the right one.
 func compoundRefused(t testing.TB) []hostileFile {
 	agile, standard := readOther(t, "encrypted-agile.xlsx"), readOther(t, "encrypted-libreoffice.xlsx")
-	agilePassword := sheet.Options{Password: "password"}
+	agilePassword := options{Password: "password"}
 	patch := func(old, new string) []byte {
 		if len(old) != len(new) || !bytes.Contains(agile, []byte(old)) {
 			t.Fatalf("%q does not stand in the file, or is not as long as %q", old, new)
@@ -64,8 +64,8 @@ func compoundRefused(t testing.TB) []hostileFile {
 	return []hostileFile{
 		{name: "agile without a password", data: agile, want: "encrypted-workbook"},
 		{name: "standard without a password", data: standard, want: "encrypted-workbook"},
-		{name: "agile with another password", data: agile, options: sheet.Options{Password: "Password"}, want: "wrong-password"},
-		{name: "standard with another password", data: standard, options: sheet.Options{Password: "password"}, want: "wrong-password"},
+		{name: "agile with another password", data: agile, options: options{Password: "Password"}, want: "wrong-password"},
+		{name: "standard with another password", data: standard, options: options{Password: "password"}, want: "wrong-password"},
 		{name: "old workbook", data: readOther(t, "old.xls"), want: "not-a-workbook"},
 		{name: "OpenDocument workbook", data: readOther(t, "opendocument.ods"), want: "not-a-workbook"},
 		{name: "a billion spins", data: patch(`spinCount="100000" saltSize="16"`, `spinCount="1000000000"         `+" "), options: agilePassword, want: "encrypted-workbook"},
@@ -88,9 +88,9 @@ func compoundRefused(t testing.TB) []hostileFile {
 func TestCompoundRefused(t *testing.T) {
 	for _, tt := range compoundRefused(t) {
 		t.Run(tt.name, func(t *testing.T) {
-			path := save(t, tt.data)
+			path := sheettest.Save(t, "leads.xlsx", tt.data)
 			_, _, err := read(path, tt.options)
-			if got := code(t, err, path); got != tt.want {
+			if got := code(t, err); got != tt.want {
 				t.Errorf("got %q (%v), want %q", got, err, tt.want)
 			}
 		})
@@ -100,20 +100,20 @@ func TestCompoundRefused(t *testing.T) {
 // An encrypted workbook altered on its way gives an error, or all that it holds.
 func TestCompoundDamaged(t *testing.T) {
 	whole := readOther(t, "encrypted-libreoffice.xlsx")
-	o := sheet.Options{Password: "pässword 1"}
-	path := save(t, whole)
+	o := options{Password: "pässword 1"}
+	path := sheettest.Save(t, "leads.xlsx", whole)
 	_, all, err := read(path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := dump(all)
+	want := sheettest.Dump(all)
 	for n := 0; n < len(whole); n += 397 {
 		damaged := bytes.Clone(whole)
 		damaged[n] ^= 1 << (n % 8)
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, all, err := read(path, o); err == nil && dump(all) != want {
+		if _, all, err := read(path, o); err == nil && sheettest.Dump(all) != want {
 			t.Fatalf("bit flipped in byte %d: other rows and no error", n)
 		}
 	}

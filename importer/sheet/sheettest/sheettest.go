@@ -1,30 +1,34 @@
-package sheet_test
+// Package sheettest builds files for tests of packages that read sheets, and prints
+// what was read.
+package sheettest
 
 import (
 	"archive/zip"
 	"bytes"
 	"compress/flate"
-	"errors"
+	"compress/gzip"
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/problem"
 )
 
-// parts are the parts of a workbook made by hand.
-type parts map[string]string
+// Parts are the parts of a workbook, by name.
+type Parts map[string]string
 
-// workbook is the smallest workbook around the XML of a worksheet.
-func workbook(worksheet string) parts {
-	return parts{
+// Workbook returns the smallest workbook around the XML of a worksheet. It has three
+// styles (General, a date, 00000) and three shared strings.
+func Workbook(worksheet string) Parts {
+	return Parts{
 		"_rels/.rels":                `<Relationships><Relationship Id="r1" Type="http://x/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
 		"xl/workbook.xml":            `<workbook xmlns:r="x"><sheets><sheet name="Leads" sheetId="1" r:id="r1"/></sheets></workbook>`,
 		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="r1" Type="http://x/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="r2" Type="http://x/styles" Target="styles.xml"/><Relationship Id="r3" Type="http://x/sharedStrings" Target="sharedStrings.xml"/></Relationships>`,
@@ -34,8 +38,8 @@ func workbook(worksheet string) parts {
 	}
 }
 
-// with is the workbook with a part replaced; an empty text removes it.
-func (p parts) with(name, text string) parts {
+// With returns the workbook with a part replaced; an empty text removes it.
+func (p Parts) With(name, text string) Parts {
 	p = maps.Clone(p)
 	if text == "" {
 		delete(p, name)
@@ -45,7 +49,8 @@ func (p parts) with(name, text string) parts {
 	return p
 }
 
-func (p parts) zip() []byte {
+// Zip returns the workbook as a file.
+func (p Parts) Zip() []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -56,9 +61,9 @@ func (p parts) zip() []byte {
 	return b.Bytes()
 }
 
-// declaring is the workbook with a directory that gives a part, of 1 MB in
-// truth, another size.
-func (p parts) declaring(name string, size uint64) []byte {
+// Declaring returns the workbook as a file whose directory gives a wrong size for a
+// part of 1 MiB.
+func (p Parts) Declaring(name string, size uint64) []byte {
 	text := make([]byte, 1<<20)
 	var packed bytes.Buffer
 	d, _ := flate.NewWriter(&packed, flate.DefaultCompression)
@@ -71,7 +76,7 @@ func (p parts) declaring(name string, size uint64) []byte {
 		CompressedSize64: uint64(packed.Len()), UncompressedSize64: size,
 	})
 	_, _ = f.Write(packed.Bytes())
-	for other, text := range p.with(name, "") {
+	for other, text := range p.With(name, "") {
 		f, _ := w.Create(other)
 		_, _ = f.Write([]byte(text))
 	}
@@ -79,34 +84,25 @@ func (p parts) declaring(name string, size uint64) []byte {
 	return b.Bytes()
 }
 
-// rows wraps rows in a worksheet, with a header in row 1.
-func rows(xml string) string {
+// Rows returns a worksheet with these rows below a header in row 1.
+func Rows(xml string) string {
 	return `<worksheet><sheetData><row r="1"><c r="A1" t="inlineStr"><is><t>Head</t></is></c></row>` + xml + `</sheetData></worksheet>`
 }
 
-func save(t testing.TB, data []byte) string {
+// Save writes a file of this name into a folder of the test.
+func Save(t testing.TB, name string, data []byte) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "leads.xlsx")
+	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// read opens a file and takes all of its records.
-func read(path string, o sheet.Options) (cell.Sheet, []cell.Record, error) {
-	r, err := sheet.Open(path, o)
-	if err != nil {
-		return cell.Sheet{}, nil, err
-	}
-	defer r.Close()
-	all, err := collect(r)
-	return r.Sheet(), all, err
-}
-
-func collect(r *sheet.Reader) ([]cell.Record, error) {
+// Collect returns all records up to the first error.
+func Collect(records iter.Seq2[cell.Record, error]) ([]cell.Record, error) {
 	var all []cell.Record
-	for rec, err := range r.Records() {
+	for rec, err := range records {
 		if err != nil {
 			return all, err
 		}
@@ -116,8 +112,8 @@ func collect(r *sheet.Reader) ([]cell.Record, error) {
 	return all, nil
 }
 
-// dump writes records one line per row: C2 Number 12 "12.00" {0.00}.
-func dump(all []cell.Record) string {
+// Dump prints records, one line per row: 2 | C number "12" "12.00" {0.00}.
+func Dump(all []cell.Record) string {
 	kinds := map[cell.Kind]string{
 		cell.Text: "text", cell.Number: "number", cell.Date: "date", cell.Bool: "bool",
 		cell.Error: "error", cell.Uncomputed: "uncomputed",
@@ -148,24 +144,20 @@ func dump(all []cell.Record) string {
 	return b.String()
 }
 
-// code is the code of the problem that an error must be.
-func code(t testing.TB, err error, path string) string {
-	t.Helper()
-	if err == nil {
-		return ""
+// UTF16 encodes a text in UTF-16 with a byte order mark.
+func UTF16(order binary.AppendByteOrder, text string) []byte {
+	b := order.AppendUint16(nil, 0xFEFF)
+	for _, unit := range utf16.Encode([]rune(text)) {
+		b = order.AppendUint16(b, unit)
 	}
-	p, ok := err.(problem.Problem)
-	if !ok {
-		t.Fatalf("%T is no problem: %v", err, err)
-	}
-	if p.Where.File != path || strings.Contains(p.Error(), "\n") {
-		t.Errorf("problem %q: want one line about %s", p.Error(), path)
-	}
-	return p.Code
+	return b
 }
 
-func hintOf(err error) string {
-	var p problem.Problem
-	errors.As(err, &p)
-	return p.Hint
+// Gzip packs a text.
+func Gzip(text string) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(text))
+	_ = z.Close()
+	return b.Bytes()
 }

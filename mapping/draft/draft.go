@@ -1,15 +1,19 @@
-package mapping
+// Package draft makes a first mapping for the init command, from the headers of a
+// sheet and the templates of a service: YAML for a person to finish, in which
+// every guess is marked. It also guesses which row of a sheet holds the headers.
+package draft
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // Draft is what a first mapping is made from.
@@ -21,7 +25,7 @@ type Draft struct {
 	// HeaderRow is the row of the headers, 1-based. 0 is the first row, of which
 	// the mapping need not speak.
 	HeaderRow int
-	Service   *Service // nil when no environment was asked: there are then no activities
+	Service   *mapping.Service // nil when no environment was asked: there are then no activities
 }
 
 // decide marks the lines that are guesses.
@@ -30,17 +34,17 @@ const decide = "# DECIDE: "
 // YAML is a mapping that Parse and Bind find nothing wrong with, for a person to
 // finish: every guess is marked. Equal drafts give equal bytes.
 func (d Draft) YAML() []byte {
-	w := &draftWriter{draft: d, columns: usableColumns(d.Headers), used: map[string]bool{}}
+	w := &writer{draft: d, columns: usableColumns(d.Headers), used: map[string]bool{}}
 	w.line("# A first mapping for %s, made by claimsheet init.", oneLine(strings.Join(d.Sources, ", ")))
 	w.line("# Names that say the same were put together; lines with DECIDE are guesses. Try it with claimsheet run --dry-run.")
 	switch d.Name = oneLine(d.Name); d.Name {
 	case "":
 		d.Name = "leads"
-	case emailSpace, phoneSpace: // the names of key spaces
+	case mapping.EmailSpace, mapping.PhoneSpace: // the names of key spaces
 		d.Name += " leads"
 	}
 	w.draft.Name = d.Name
-	w.line("name: %s   %swhat this campaign is called; it must not change once it has run", quote(d.Name), decide)
+	w.line("name: %s   %swhat this campaign is called; it must not change once it has run", yamltree.Quote(d.Name), decide)
 	w.line("api: %s", d.API)
 	w.line("")
 	w.sheet()
@@ -55,26 +59,26 @@ func (d Draft) YAML() []byte {
 
 // Wrong is what claimsheet check would find wrong with the draft beside a sheet:
 // nothing, unless the sheet itself cannot be imported.
-func (d Draft) Wrong(sheet cell.Sheet) problem.List {
-	m, found := Parse("the mapping", d.YAML())
+func (d Draft) Problems(sheet cell.Sheet) problem.List {
+	m, found := mapping.Parse("the mapping", d.YAML())
 	if len(found) == 0 {
-		_, found = Bind(m, &sheet, d.Service, "2006-01-02")
+		_, found = mapping.Bind(m, &sheet, d.Service, "2006-01-02")
 	}
 	return found
 }
 
 // draftWriter writes the draft's lines.
-type draftWriter struct {
+type writer struct {
 	strings.Builder
 	draft   Draft
 	columns []string
 	used    map[string]bool
 }
 
-func (w *draftWriter) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
 // sheet writes what the draft has found out of the sheet's layout.
-func (w *draftWriter) sheet() {
+func (w *writer) sheet() {
 	var lines []string
 	if row := w.draft.HeaderRow; row != 0 {
 		lines = append(lines, fmt.Sprintf("  header_row: %d   %sthe row that holds the names of the columns", row, decide))
@@ -88,14 +92,14 @@ func (w *draftWriter) sheet() {
 }
 
 // take is the column, noted as used.
-func (w *draftWriter) take(column string) string {
+func (w *writer) take(column string) string {
 	w.used[column] = true
-	return quote(column)
+	return yamltree.Quote(column)
 }
 
 // client writes the client section. The e-mail address is the best key there
 // is, because the service can be asked for it; then the phone number.
-func (w *draftWriter) client() {
+func (w *writer) client() {
 	found := map[string]string{}
 	for _, role := range clientRoles {
 		if column, ok := role.find(w.columns); ok {
@@ -108,11 +112,11 @@ func (w *draftWriter) client() {
 	case email != "":
 		w.line("  key: %s   %sthe column that tells one client from another", w.take(email), decide)
 		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
-		w.line("  lookup: {email: %s}", quote(email))
+		w.line("  lookup: {email: %s}", yamltree.Quote(email))
 	case phone != "":
 		w.line("  key: %s   %sthe column that tells one client from another", w.take(phone), decide)
 		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
-		w.line("  lookup: {phone: {column: %s, type: Phone}}   %sadd region: GB if the numbers have no country code", quote(phone), decide)
+		w.line("  lookup: {phone: {column: %s, type: Phone}}   %sadd region: GB if the numbers have no country code", yamltree.Quote(phone), decide)
 	default:
 		w.line("  key: %s   %sthe column that tells one client from another", w.take(w.likelyKey()), decide)
 		w.line("  existing: create   %sno column holds an e-mail address or phone number to look clients up by", decide)
@@ -128,12 +132,12 @@ func (w *draftWriter) client() {
 		}
 	}
 	if len(found) == 0 {
-		w.line("    reference: %s", quote(w.likelyKey()))
+		w.line("    reference: %s", yamltree.Quote(w.likelyKey()))
 	}
 }
 
 // likelyKey is the column that looks most like a number that tells rows apart.
-func (w *draftWriter) likelyKey() string {
+func (w *writer) likelyKey() string {
 	if column, ok := numberRole.find(w.columns); ok {
 		return column
 	}
@@ -142,7 +146,7 @@ func (w *draftWriter) likelyKey() string {
 
 // claims writes a claims section to be switched on: whether a row is a claim is
 // not to be seen in a header.
-func (w *draftWriter) claims() {
+func (w *writer) claims() {
 	column, ok := numberRole.find(w.columns)
 	if !ok {
 		column = w.columns[0]
@@ -150,11 +154,11 @@ func (w *draftWriter) claims() {
 	name := strings.NewReplacer("{", "{{", "}", "}}").Replace(column)
 	w.line("")
 	w.line("# %sif each row is a claim of its client, take the # away", strings.TrimPrefix(decide, "# "))
-	w.line("# claims:\n#   - id: claim\n#     key: %s\n#     name: %s", quote(column), quote("Claim {"+name+"}"))
+	w.line("# claims:\n#   - id: claim\n#     key: %s\n#     name: %s", yamltree.Quote(column), yamltree.Quote("Claim {"+name+"}"))
 }
 
 // rest names the columns that nothing uses.
-func (w *draftWriter) rest() {
+func (w *writer) rest() {
 	var unused []string
 	for _, c := range w.columns {
 		if !w.used[c] {
@@ -174,46 +178,12 @@ func usableColumns(headers []string) []string {
 		count[convert.FoldHeader(h)]++
 	}
 	return slices.DeleteFunc(slices.Clone(headers), func(h string) bool {
-		return convert.FoldHeader(h) == "" || count[convert.FoldHeader(h)] > 1 || ResultColumn(h) != ""
+		return convert.FoldHeader(h) == "" || count[convert.FoldHeader(h)] > 1 || mapping.ResultColumn(h) != ""
 	})
 }
 
 // Usable tells whether a sheet has any column that a mapping can name.
 func (d Draft) Usable() bool { return len(usableColumns(d.Headers)) > 0 }
-
-// bareWord is a text that YAML takes for nothing but a text, also within braces.
-var bareWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
-
-var yamlWords = []string{"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
-
-// quote is a text as YAML has it. What cannot be seen, or is no part of YAML, is
-// written by its number.
-func quote(s string) string {
-	if bareWord.MatchString(s) && !slices.Contains(yamlWords, strings.ToLower(s)) {
-		return s
-	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case unicode.IsPrint(r):
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r > 0xFFFF:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
-}
 
 // oneLine keeps a name from a file to the line of its comment, without what
 // cannot be seen.

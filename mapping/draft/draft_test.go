@@ -1,8 +1,10 @@
-package mapping
+package draft
 
 import (
+	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"flag"
 	"os"
 	"testing"
 
@@ -10,12 +12,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-func draftService() *Service {
-	return &Service{Environment: "uat", Templates: []Template{
-		{ID: "1", Name: "Your details", Attributes: []AttributeTemplate{
-			{"1a", "Date of birth", convert.Date}, {"1b", "Home address", convert.TextArea}, {"1c", "Postcode", convert.Text}, {"1d", "Consent to contact", convert.Checkbox}}},
-		{ID: "2", Name: "Agreement details", Attributes: []AttributeTemplate{
-			{"2a", "Agreement number", convert.Text}, {"2b", "Amount", convert.Currency}, {"2c", "Signed at", convert.DateTime}, {"2d", "Note", ""}}},
+var update = flag.Bool("update", false, "write the golden files")
+
+func draftService() *mapping.Service {
+	return &mapping.Service{Environment: "uat", Templates: []mapping.Template{
+		{ID: "1", Name: "Your details", Attributes: []mapping.AttributeTemplate{
+			{ID: "1a", Name: "Date of birth", Type: convert.Date}, {ID: "1b", Name: "Home address", Type: convert.TextArea}, {ID: "1c", Name: "Postcode", Type: convert.Text}, {ID: "1d", Name: "Consent to contact", Type: convert.Checkbox}}},
+		{ID: "2", Name: "Agreement details", Attributes: []mapping.AttributeTemplate{
+			{ID: "2a", Name: "Agreement number", Type: convert.Text}, {ID: "2b", Name: "Amount", Type: convert.Currency}, {ID: "2c", Name: "Signed at", Type: convert.DateTime}, {ID: "2d", Name: "Note", Type: ""}}},
 		{ID: "3", Name: "Sign your claim"},
 		{ID: "4", Name: "Twice"}, {ID: "5", Name: "Twice"},
 	}}
@@ -30,12 +34,12 @@ func TestDraft(t *testing.T) {
 		"v2":       {Name: "leads", API: "v2", Sources: []string{"leads.xlsx"}, Headers: draftHeaders, Service: draftService()},
 		"v1":       {Name: "leads", API: "v1", Sources: []string{"a.xlsx", "b\n.xlsx"}, Headers: draftHeaders, Service: draftService()},
 		"skeleton": {Name: "leads", API: "v2", Sources: []string{"leads.xlsx"}, Headers: draftHeaders},
-		"nothing":  {Name: "no", API: "v2", Sources: []string{"x.xlsx"}, Headers: []string{"Colour", "1"}, Service: &Service{}},
+		"nothing":  {Name: "no", API: "v2", Sources: []string{"x.xlsx"}, Headers: []string{"Colour", "1"}, Service: &mapping.Service{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := "testdata/draft/" + name + ".yaml"
+			path := "testdata/" + name + ".yaml"
 			got := d.YAML()
-			if *updateDocs {
+			if *update {
 				if err := os.WriteFile(path, got, 0o644); err != nil {
 					t.Fatal(err)
 				}
@@ -45,7 +49,7 @@ func TestDraft(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("(-want +got), go test ./mapping -run Draft -update-docs:\n%s", diff)
+				t.Errorf("(-want +got), go test ./mapping/draft -run Draft -update:\n%s", diff)
 			}
 			passes(t, d)
 		})
@@ -59,10 +63,10 @@ func passes(t interface {
 	Errorf(string, ...any)
 }, d Draft) {
 	t.Helper()
-	m, found := Parse("draft.yaml", d.YAML())
+	m, found := mapping.Parse("draft.yaml", d.YAML())
 	if len(found) == 0 {
 		sheet := &cell.Sheet{Name: "Leads", HeaderRow: 1, Header: usableColumns(d.Headers)}
-		_, found = Bind(m, sheet, d.Service, "2026-11-20")
+		_, found = mapping.Bind(m, sheet, d.Service, "2026-11-20")
 	}
 	if len(found) > 0 {
 		t.Errorf("the draft has problems:\n%v\n%s", found, d.YAML())
@@ -74,15 +78,15 @@ func passes(t interface {
 func TestDraftPassesWhateverTheNames(t *testing.T) {
 	name := rapid.OneOf(rapid.SampledFrom([]string{"email", "phone", "E-mail", "Mobile", "DOB", "Amount", "no", "{Ref}", "a: b", "yes", "#1", "First name", "- x", "'q'", `"`, "é", "\u00a0No", "x, y"}),
 		rapid.StringMatching(`[ -~äöü]{1,12}`))
-	attribute := rapid.Custom(func(t *rapid.T) AttributeTemplate {
-		return AttributeTemplate{rapid.StringN(1, 4, 8).Draw(t, "id"), convert.FoldSpace("x" + name.Draw(t, "attribute")), rapid.SampledFrom(append([]convert.Type{""}, convert.AttributeTypes()...)).Draw(t, "type")}
+	attribute := rapid.Custom(func(t *rapid.T) mapping.AttributeTemplate {
+		return mapping.AttributeTemplate{ID: rapid.StringN(1, 4, 8).Draw(t, "id"), Name: convert.FoldSpace("x" + name.Draw(t, "attribute")), Type: rapid.SampledFrom(append([]convert.Type{""}, convert.AttributeTypes()...)).Draw(t, "type")}
 	})
-	template := rapid.Custom(func(t *rapid.T) Template {
-		return Template{rapid.StringN(1, 4, 8).Draw(t, "id"), convert.FoldSpace("t" + name.Draw(t, "template")), rapid.SliceOfN(attribute, 0, 4).Draw(t, "attributes")}
+	template := rapid.Custom(func(t *rapid.T) mapping.Template {
+		return mapping.Template{ID: rapid.StringN(1, 4, 8).Draw(t, "id"), Name: convert.FoldSpace("t" + name.Draw(t, "template")), Attributes: rapid.SliceOfN(attribute, 0, 4).Draw(t, "attributes")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		d := Draft{Name: name.Draw(t, "name"), API: rapid.SampledFrom([]string{"v1", "v2"}).Draw(t, "api"), Sources: []string{"s.xlsx"},
-			Headers: rapid.SliceOfN(name, 1, 8).Draw(t, "headers"), Service: &Service{Templates: rapid.SliceOfN(template, 0, 4).Draw(t, "templates")}}
+			Headers: rapid.SliceOfN(name, 1, 8).Draw(t, "headers"), Service: &mapping.Service{Templates: rapid.SliceOfN(template, 0, 4).Draw(t, "templates")}}
 		if convert.FoldSpace(d.Name) == "" || !d.Usable() {
 			t.Skip()
 		}

@@ -1,21 +1,23 @@
-package mapping
+package draft
 
 import (
+	"claimsheet/mapping"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem/yamltree"
 	"slices"
 	"strings"
 )
 
 // activities writes the templates in the service's order, those as comments of
 // which no column is surely an attribute.
-func (w *draftWriter) activities() {
+func (w *writer) activities() {
 	service := w.draft.Service
 	if service == nil {
 		w.line("\n# The service's templates are not known here: claimsheet init -e ENVIRONMENT fills them in.\n" +
 			"# activities:\n#   - template: NAME OF A TEMPLATE\n#     attributes:\n#       NAME OF AN ATTRIBUTE: A column")
 		return
 	}
-	var live, rest []Template
+	var live, rest []mapping.Template
 	for _, t := range service.Templates {
 		if w.isMatched(t) {
 			live = append(live, t)
@@ -42,12 +44,12 @@ func (w *draftWriter) activities() {
 }
 
 // template writes one template with its attributes, behind a mark.
-func (w *draftWriter) template(mark string, t Template, number int) {
+func (w *writer) template(mark string, t mapping.Template, number int) {
 	note := ""
 	if w.shared(t.Name) {
 		note = "   # several have this name; template_ids of the environment tells them apart"
 	}
-	w.line("%s  - template: %s%s", mark, quote(t.Name), note)
+	w.line("%s  - template: %s%s", mark, yamltree.Quote(t.Name), note)
 	if mark == "" && strings.Contains(t.Name, "@") { // which an id cannot hold
 		w.line("    id: step %d", number)
 	}
@@ -60,9 +62,9 @@ func (w *draftWriter) template(mark string, t Template, number int) {
 }
 
 // workflow writes the two fields that activities of version 2 carry.
-func (w *draftWriter) workflow() {
+func (w *writer) workflow() {
 	w.line("workflow:")
-	w.line("  name: %s   %sagreed with the service's operator", quote(strings.NewReplacer("{", "{{", "}", "}}").Replace(w.draft.Name)+" {run.date}"), decide)
+	w.line("  name: %s   %sagreed with the service's operator", yamltree.Quote(strings.NewReplacer("{", "{{", "}", "}}").Replace(w.draft.Name)+" {run.date}"), decide)
 	if w.draft.Service.WorkflowTemplateIdentifier == "" {
 		w.line("  template_identifier: TO-BE-AGREED   %sthe service's operator supplies it", decide)
 	}
@@ -71,14 +73,14 @@ func (w *draftWriter) workflow() {
 
 // isMatched tells whether a column is surely an attribute of a template. Names
 // that the service has twice cannot be told apart in a mapping.
-func (w *draftWriter) isMatched(t Template) bool {
-	return !w.shared(t.Name) && slices.ContainsFunc(t.Attributes, func(a AttributeTemplate) bool {
+func (w *writer) isMatched(t mapping.Template) bool {
+	return !w.shared(t.Name) && slices.ContainsFunc(t.Attributes, func(a mapping.AttributeTemplate) bool {
 		_, sure, _ := w.column(t, a)
 		return sure
 	})
 }
 
-func (w *draftWriter) shared(template string) bool {
+func (w *writer) shared(template string) bool {
 	n := 0
 	for _, t := range w.draft.Service.Templates {
 		if t.Name == template {
@@ -88,7 +90,7 @@ func (w *draftWriter) shared(template string) bool {
 	return n > 1
 }
 
-func attributeShared(t Template, name string) bool {
+func attributeShared(t mapping.Template, name string) bool {
 	n := 0
 	for _, a := range t.Attributes {
 		if a.Name == name {
@@ -99,7 +101,7 @@ func attributeShared(t Template, name string) bool {
 }
 
 // column is matchColumn for an attribute of a template.
-func (w *draftWriter) column(t Template, a AttributeTemplate) (column string, sure, ok bool) {
+func (w *writer) column(t mapping.Template, a mapping.AttributeTemplate) (column string, sure, ok bool) {
 	if attributeShared(t, a.Name) {
 		return "", false, false
 	}
@@ -108,15 +110,15 @@ func (w *draftWriter) column(t Template, a AttributeTemplate) (column string, su
 
 // attribute writes one attribute: with its column, or as a comment with a guess
 // or none.
-func (w *draftWriter) attribute(mark string, t Template, a AttributeTemplate) {
+func (w *writer) attribute(mark string, t mapping.Template, a mapping.AttributeTemplate) {
 	column, sure, ok := w.column(t, a)
 	switch {
 	case sure && mark == "":
-		w.line("      %s: %s   # %s", quote(a.Name), w.take(column), typeInWords(a.Type, column))
+		w.line("      %s: %s   # %s", yamltree.Quote(a.Name), w.take(column), typeInWords(a.Type, column))
 	case ok:
-		w.line("      # %s: %s   %sis it this column? %s", quote(a.Name), quote(column), decide, typeInWords(a.Type, column))
+		w.line("      # %s: %s   %sis it this column? %s", yamltree.Quote(a.Name), yamltree.Quote(column), decide, typeInWords(a.Type, column))
 	default:
-		w.line("      # %s:   # %s", quote(a.Name), typeInWords(a.Type, "Column"))
+		w.line("      # %s:   # %s", yamltree.Quote(a.Name), typeInWords(a.Type, "Column"))
 	}
 }
 
@@ -134,7 +136,7 @@ func typeInWords(t convert.Type, column string) string {
 }
 
 // hasType tells whether an attribute of a type will be written.
-func (w *draftWriter) hasType(want convert.Type) bool {
+func (w *writer) hasType(want convert.Type) bool {
 	if w.draft.Service == nil {
 		return false
 	}

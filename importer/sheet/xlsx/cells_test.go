@@ -1,4 +1,4 @@
-package sheet_test
+package xlsx_test
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/sheet/xlsx"
 	"claimsheet/mapping/cell"
 )
 
@@ -50,11 +51,11 @@ func TestCells(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, xml := range []string{tt.xml, unplain(tt.xml)} {
-				_, all, err := read(save(t, workbook(rows(xml)).zip()), sheet.Options{})
+				_, all, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(xml)).Zip()), options{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tt.want+"\n", dump(all)); diff != "" {
+				if diff := cmp.Diff(tt.want+"\n", sheettest.Dump(all)); diff != "" {
 					t.Error(diff)
 				}
 			}
@@ -63,14 +64,14 @@ func TestCells(t *testing.T) {
 }
 
 func TestPrefixes(t *testing.T) {
-	xml := rows(`<row r="2"><c r="A2"><v>1</v></c></row>`)
+	xml := sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`)
 	xml = strings.NewReplacer("</", "</x:", "<", "<x:").Replace(xml)
-	p := workbook("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" + xml + "\n")
-	got, all, err := read(save(t, p.zip()), sheet.Options{})
+	p := sheettest.Workbook("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" + xml + "\n")
+	got, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("2 | A number \"1\"\n", dump(all)); diff != "" {
+	if diff := cmp.Diff("2 | A number \"1\"\n", sheettest.Dump(all)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"Head"}, got.Header); diff != "" {
@@ -85,11 +86,11 @@ func TestMergedCells(t *testing.T) {
 		<row r="3"><c r="A3"><v>1</v></c></row>
 		<row r="4"><c r="A4"><v>1</v></c></row>
 		</sheetData><mergeCells><mergeCell ref="A2:B3"/><mergeCell ref="A1:B1"/></mergeCells></worksheet>`
-	got, all, err := read(save(t, workbook(xml).zip()), sheet.Options{})
+	got, all, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(xml).Zip()), options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("2 | A number \"1\"\n4 | A number \"1\"\n", dump(all)); diff != "" {
+	if diff := cmp.Diff("2 | A number \"1\"\n4 | A number \"1\"\n", sheettest.Dump(all)); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"1", "", "3"}, got.Header); diff != "" {
@@ -107,16 +108,17 @@ func TestMerged(t *testing.T) {
 		<mergeCell ref="B9:C9"/><mergeCell ref="A9:A10"/><mergeCell ref="C5:E6"/><mergeCell ref="C7:E7"/><mergeCell ref="D3:D4"/>
 		<mergeCell ref="A4:A4"/><mergeCell ref="B4"/><mergeCell ref="A1:C1"/><mergeCell ref="B2:B3"/><mergeCell ref="A3:B3"/>
 		</mergeCells></worksheet>`
-	r, err := sheet.Open(save(t, workbook(xml).zip()), sheet.Options{HeaderRow: 2})
+	r, err := open(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(xml).Zip()), options{HeaderRow: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	var got []string
+	var got []xlsx.Area
 	for a := range r.Merged() {
-		got = append(got, a.String())
+		got = append(got, a)
 	}
-	if diff := cmp.Diff([]string{"A3:B3", "C5:E6", "A9:A10", "B9:C9"}, got); diff != "" {
+	want := []xlsx.Area{{Top: 3, Left: 0, Bottom: 3, Right: 1}, {Top: 5, Left: 2, Bottom: 6, Right: 4}, {Top: 9, Left: 0, Bottom: 10, Right: 0}, {Top: 9, Left: 1, Bottom: 9, Right: 2}}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	for range r.Merged() {
@@ -125,7 +127,7 @@ func TestMerged(t *testing.T) {
 }
 
 func TestPassesAreIndependent(t *testing.T) {
-	r, err := sheet.Open(save(t, workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row><row r="3"><c r="A3"><v>2</v></c></row>`)).zip()), sheet.Options{})
+	r, err := open(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row><row r="3"><c r="A3"><v>2</v></c></row>`)).Zip()), options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,11 +137,11 @@ func TestPassesAreIndependent(t *testing.T) {
 	}
 	want := "2 | A number \"1\"\n3 | A number \"2\"\n"
 	for range 2 {
-		all, err := collect(r)
+		all, err := sheettest.Collect(r.Records())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, dump(all)); diff != "" {
+		if diff := cmp.Diff(want, sheettest.Dump(all)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -149,7 +151,7 @@ func TestPassesAreIndependent(t *testing.T) {
 // in one and is the first of none.
 func TestAnyMergedCells(t *testing.T) {
 	const side = 9
-	path := save(t, nil)
+	path := sheettest.Save(t, "leads.xlsx", nil)
 	rapid.Check(t, func(t *rapid.T) {
 		type area struct{ top, left, bottom, right int }
 		var areas []area
@@ -167,10 +169,10 @@ func TestAnyMergedCells(t *testing.T) {
 			fmt.Fprintf(&xml, `<mergeCell ref="%s%d:%s%d"/>`, cell.ColumnName(a.left-1), a.top, cell.ColumnName(a.right-1), a.bottom)
 		}
 		xml.WriteString(`</mergeCells></worksheet>`)
-		if err := os.WriteFile(path, workbook(xml.String()).zip(), 0o600); err != nil {
+		if err := os.WriteFile(path, sheettest.Workbook(xml.String()).Zip(), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, all, err := read(path, sheet.Options{})
+		_, all, err := read(path, options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +213,7 @@ func TestManySharedStrings(t *testing.T) {
 		fmt.Fprintf(&xml, `<row r="%d"><c t="s"><v>%d</v></c><c><v>%d</v></c></row>`, i+2, n-1-i, n-1-i)
 	}
 	sst.WriteString("</sst>")
-	_, all, err := read(save(t, workbook(rows(xml.String())).with("xl/sharedStrings.xml", sst.String()).zip()), sheet.Options{})
+	_, all, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(xml.String())).With("xl/sharedStrings.xml", sst.String()).Zip()), options{})
 	if err != nil || len(all) != n {
 		t.Fatal(len(all), err)
 	}
@@ -220,5 +222,28 @@ func TestManySharedStrings(t *testing.T) {
 		if err != nil || r.Cell(0).Raw != text(i) {
 			t.Fatalf("string %d is not what it was", i)
 		}
+	}
+}
+
+// Excel writes a format that only newer versions understand twice.
+func TestFormatInAlternatives(t *testing.T) {
+	styles := `<styleSheet xmlns:mc="x"><numFmts><mc:AlternateContent><mc:Choice Requires="x16r2"><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy" x16r2:formatCode16="x"/></mc:Choice>` +
+		`<mc:Fallback><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy"/></mc:Fallback></mc:AlternateContent></numFmts><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
+	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="0"><v>29342</v></c></row>`)).With("xl/styles.xml", styles)
+	_, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
+	if err != nil || all[0].Cell(0).Shown != "1980-05-01" {
+		t.Error(sheettest.Dump(all), err)
+	}
+}
+
+func TestDate1904(t *testing.T) {
+	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"><v>0</v></c><c r="B2" s="1"><v>27880</v></c></row>`)).With("xl/workbook.xml",
+		`<workbook><workbookPr date1904="1"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`)
+	s, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
+	if err != nil || !s.Date1904 {
+		t.Fatal(err, s)
+	}
+	if a, b := all[0].Cell(0).Shown, all[0].Cell(1).Shown; a != "1904-01-01" || b != "1980-05-01" {
+		t.Errorf("got %s, %s", a, b)
 	}
 }

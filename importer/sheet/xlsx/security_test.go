@@ -1,4 +1,4 @@
-package sheet_test
+package xlsx_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 )
 
 // The tests of this file are the sheet's part of docs/security.md, by the names
@@ -22,22 +22,22 @@ func TestX1_NoRowIsLostInSilence(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&xml, `<row r="%d"><c r="A%d"><v>%d</v></c></row>`, i+2, i+2, i)
 	}
-	whole := rows(xml.String())
-	good := workbook(whole).zip()
-	_, all, err := read(save(t, good), sheet.Options{})
+	whole := sheettest.Rows(xml.String())
+	good := sheettest.Workbook(whole).Zip()
+	_, all, err := read(sheettest.Save(t, "leads.xlsx", good), options{})
 	if err != nil || len(all) != n {
 		t.Fatalf("%d rows, %v", len(all), err)
 	}
 	for at := 0; at < len(good); at += 3 {
 		damaged := append([]byte(nil), good...)
 		damaged[at] ^= 1 << (at % 8)
-		if _, got, err := read(save(t, damaged), sheet.Options{}); err == nil && len(got) != n {
+		if _, got, err := read(sheettest.Save(t, "leads.xlsx", damaged), options{}); err == nil && len(got) != n {
 			t.Errorf("a bit flipped at %d: %d rows and no error", at, len(got))
 		}
 	}
 	for i := range n {
 		cut := whole[:strings.Index(whole, fmt.Sprintf(`<row r="%d"`, i+2))]
-		if _, got, err := read(save(t, workbook(rows("")).with("xl/worksheets/sheet1.xml", cut).zip()), sheet.Options{}); err == nil {
+		if _, got, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows("")).With("xl/worksheets/sheet1.xml", cut).Zip()), options{}); err == nil {
 			t.Errorf("cut after row %d: %d rows and no error", i+1, len(got))
 		}
 	}
@@ -45,13 +45,13 @@ func TestX1_NoRowIsLostInSilence(t *testing.T) {
 
 // X-2: a part that says it is a gigabyte is refused by what it says.
 func TestX2_Bombs(t *testing.T) {
-	good := workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
+	good := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
 	for name, data := range map[string][]byte{
-		"sheet": good.declaring("xl/worksheets/sheet1.xml", 1<<30), "strings": good.declaring("xl/sharedStrings.xml", 1<<30), "parts": manyParts(),
+		"sheet": good.Declaring("xl/worksheets/sheet1.xml", 1<<30), "strings": good.Declaring("xl/sharedStrings.xml", 1<<30), "parts": manyParts(),
 	} {
-		path := save(t, data)
-		_, _, err := read(path, sheet.Options{})
-		if got := code(t, err, path); got != "workbook-too-large" {
+		path := sheettest.Save(t, "leads.xlsx", data)
+		_, _, err := read(path, options{})
+		if got := code(t, err); got != "workbook-too-large" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -65,8 +65,8 @@ func TestX6_FormulasAreNotEvaluated(t *testing.T) {
 	defer server.Close()
 	xml := `<row r="2"><c r="A2" t="str"><f>WEBSERVICE("` + server.URL + `")</f><v>kept</v></c><c r="B2"><f>1+1</f><v>7</v></c></row>`
 	link := `<?xml version="1.0"?><externalLink><externalBook><sheetNames/></externalBook><a href="` + server.URL + `"/></externalLink>`
-	book := workbook(rows(xml)).with("xl/externalLinks/externalLink1.xml", link)
-	_, got, err := read(save(t, book.zip()), sheet.Options{})
+	book := sheettest.Workbook(sheettest.Rows(xml)).With("xl/externalLinks/externalLink1.xml", link)
+	_, got, err := read(sheettest.Save(t, "leads.xlsx", book.Zip()), options{})
 	if err != nil || len(got) != 1 || got[0].Cell(0).Shown != "kept" || got[0].Cell(1).Shown != "7" {
 		t.Errorf("%v, %v", got, err)
 	}

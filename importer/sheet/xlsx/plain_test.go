@@ -1,4 +1,4 @@
-package sheet_test
+package xlsx_test
 
 import (
 	"archive/zip"
@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 )
 
 // Cells that are written plainly are read in one step, all others a token at a
@@ -73,7 +73,7 @@ func anyCell(t *rapid.T) cellMarkup {
 }
 
 func TestPlainCells(t *testing.T) {
-	path := save(t, nil)
+	path := sheettest.Save(t, "leads.xlsx", nil)
 	rapid.Check(t, func(t *rapid.T) {
 		cells := rapid.SliceOfN(rapid.Custom(anyCell), 1, 5).Draw(t, "cells")
 		// What is read ahead ends after 64 KiB, so that a cell may lie across it.
@@ -84,7 +84,7 @@ func TestPlainCells(t *testing.T) {
 			for i, c := range cells {
 				fmt.Fprintf(&xml, `<row r="%d">%s<c><v>1</v></c></row>`, i+2, c.waysToWrite()[way])
 			}
-			if err := os.WriteFile(path, workbook(rows(padding+xml.String())).zip(), 0o600); err != nil {
+			if err := os.WriteFile(path, sheettest.Workbook(sheettest.Rows(padding+xml.String())).Zip(), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			got := readAny(path)
@@ -99,14 +99,14 @@ func TestPlainCells(t *testing.T) {
 
 // readAny is what is read of a file: its rows, and whether an error follows.
 func readAny(path string) string {
-	s, all, err := read(path, sheet.Options{})
-	return fmt.Sprintf("%q\n%sfailed: %t", s.Header, dump(all), err != nil)
+	s, all, err := read(path, options{})
+	return fmt.Sprintf("%q\n%sfailed: %t", s.Header, sheettest.Dump(all), err != nil)
 }
 
 // Files that other programs wrote, and those that must be refused.
 func TestPlainCellsOfFiles(t *testing.T) {
 	all := hostileFiles()
-	files, err := filepath.Glob("testdata/*.xlsx")
+	files, err := filepath.Glob("../testdata/*.xlsx")
 	if err != nil || len(files) == 0 {
 		t.Fatal(err, "no files")
 	}
@@ -124,7 +124,7 @@ func TestPlainCellsOfFiles(t *testing.T) {
 			continue
 		}
 		compared++
-		if diff := cmp.Diff(readAny(save(t, f.data)), readAny(save(t, again))); diff != "" {
+		if diff := cmp.Diff(readAny(sheettest.Save(t, "leads.xlsx", f.data)), readAny(sheettest.Save(t, "leads.xlsx", again))); diff != "" {
 			t.Errorf("%s: %s", f.name, diff)
 		}
 	}
