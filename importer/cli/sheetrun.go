@@ -14,6 +14,7 @@ import (
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -196,7 +197,7 @@ func (l *layout) see(record cell.Record) {
 			l.filled[i] = record.Row
 		}
 	}
-	if any && len(l.first) < mapping.SoughtRows {
+	if any && len(l.first) < draft.SoughtRows {
 		record.Cells = append([]cell.Cell(nil), record.Cells...)
 		l.first = append(l.first, record)
 	}
@@ -228,7 +229,7 @@ func (l *layout) verdict() (wrong, warnings problem.List) {
 		}
 	}
 	hint := "give these columns headers, or write the row of the headers in the mapping: sheet: {header_row: N}"
-	if row := mapping.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
+	if row := draft.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
 		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, or give these columns headers", row, row)
 	}
 	at := l.sheet.AtRow(l.sheet.HeaderRow)
