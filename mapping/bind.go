@@ -28,15 +28,15 @@ type Binding struct {
 	tables  []*Binding // one for each sheet; nil when there is but one
 	untyped []Untyped
 
-	take     *expr.Expression // nil takes every row
-	keySpace string
-	number   *convert.Converter // of a phone key that is sent in another format than it is known by; nil for none
-	key      []int
-	lookup   boundLookup
-	fields   []boundField
-	claims   []boundClaim
-	resume   boundResume
-	acts     []boundActivity
+	when       *expr.Expression // nil takes every row
+	keySpace   string
+	phoneKey   *convert.Converter // of a phone key that is sent in another format than it is known by; nil for none
+	key        []int
+	lookup     boundLookup
+	fields     []boundField
+	claims     []boundClaim
+	resume     boundResume
+	activities []boundActivity
 }
 
 type boundLookup struct {
@@ -45,9 +45,9 @@ type boundLookup struct {
 }
 
 type boundField struct {
-	path  []string
-	value boundValue
-	same  *boundValue // the look-up that reads the very same; nil for none
+	path         []string
+	value        boundValue
+	sharedLookup *boundValue // the look-up that reads the very same; nil for none
 }
 
 // boundClaim is a claims entry.
@@ -65,7 +65,7 @@ type boundActivity struct {
 	rule     *ActivityRule
 	template Template
 	on       []int
-	perScope []*boundPayload // the client's, then those of the claims entries; nil where it is not
+	payloads []*boundPayload // the client's, then those of the claims entries; nil where it is not
 	order    int             // position among the workflow's activities; -1 when assigned
 }
 
@@ -73,7 +73,7 @@ type boundActivity struct {
 const clientScope = -1
 
 // payload is what the activity holds on a scope; nil where it is not.
-func (a *boundActivity) payload(scope int) *boundPayload { return a.perScope[1+scope] }
+func (a *boundActivity) payload(scope int) *boundPayload { return a.payloads[1+scope] }
 
 // boundPayload is what an activity holds on one scope: a claims entry's
 // aliases can make the same attribute another column.
@@ -90,7 +90,7 @@ type boundAttribute struct {
 }
 
 type boundResume struct {
-	given  bool
+	isSet  bool
 	order  int // of the template named
 	column int // -1 when a template is named
 	orders map[string]int
@@ -155,7 +155,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindClaims(bound)
 	b.bindActivities(bound)
 	b.bindResume(bound)
-	bound.take = b.condition(m.Sheet.When, nil)
+	bound.when = b.condition(m.Sheet.When, nil)
 	bound.untyped = b.untyped
 	b.problems.Sort()
 	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
@@ -243,7 +243,7 @@ func (b *binder) bindClient(bound *Binding) {
 	bound.lookup = boundLookup{bind("lookup.email", c.Lookup.Email, convert.Email), bind("lookup.phone", c.Lookup.Phone, convert.Text), c.Lookup.Confirm}
 	bound.keySpace = keySpace(b.mapping, bound)
 	if phone := bound.lookup.phone; phone != nil && bound.keySpace == PhoneSpace {
-		bound.number = phone.conv.E164()
+		bound.phoneKey = phone.conv.E164()
 	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
@@ -253,8 +253,8 @@ func (b *binder) bindClient(bound *Binding) {
 		}
 		field := boundField{path: b.fieldPath(f.Name), value: b.value(f.Name.Text, &f.Value, typ, nil)}
 		for _, lookup := range []*boundValue{bound.lookup.email, bound.lookup.phone} {
-			if lookup != nil && field.value.readsAs(lookup) {
-				field.same = lookup
+			if lookup != nil && field.value.sameReading(lookup) {
+				field.sharedLookup = lookup
 			}
 		}
 		bound.fields = append(bound.fields, field)

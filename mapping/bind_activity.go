@@ -12,7 +12,7 @@ func (b *binder) bindActivities(bound *Binding) {
 	order := 0
 	for i := range b.mapping.Activities {
 		rule := &b.mapping.Activities[i]
-		a := boundActivity{rule: rule, perScope: make([]*boundPayload, 1+len(b.mapping.Claims)), order: -1}
+		a := boundActivity{rule: rule, payloads: make([]*boundPayload, 1+len(b.mapping.Claims)), order: -1}
 		if !rule.Assigned {
 			a.order = order
 			order++
@@ -27,9 +27,9 @@ func (b *binder) bindActivities(bound *Binding) {
 			scopes = a.on
 		}
 		for _, scope := range scopes {
-			a.perScope[1+scope] = b.payload(rule, a.template, known, scope)
+			a.payloads[1+scope] = b.payload(rule, a.template, known, scope)
 		}
-		bound.acts = append(bound.acts, a)
+		bound.activities = append(bound.activities, a)
 	}
 }
 
@@ -117,8 +117,8 @@ func (b *binder) bindResume(bound *Binding) {
 	if rule == nil {
 		return
 	}
-	r := boundResume{given: true, column: -1, orders: map[string]int{}}
-	for _, a := range bound.acts {
+	r := boundResume{isSet: true, column: -1, orders: map[string]int{}}
+	for _, a := range bound.activities {
 		if _, twice := r.orders[a.rule.Template.Text]; a.order >= 0 && !twice {
 			r.orders[a.rule.Template.Text] = a.order
 		}

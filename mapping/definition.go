@@ -34,7 +34,7 @@ func (b *Binding) Definition(recorded string) string {
 	var then definition
 	_ = json.Unmarshal([]byte(recorded), &then) // what cannot be read was refused, or is replaced on purpose
 	now := b.definition()
-	now.Activities = append(now.Activities, gone(then.Activities, now.Activities)...)
+	now.Activities = append(now.Activities, removed(then.Activities, now.Activities)...)
 	data, err := json.Marshal(now)
 	if err != nil {
 		panic("mapping: plain data that does not marshal: " + err.Error())
@@ -44,12 +44,12 @@ func (b *Binding) Definition(recorded string) string {
 
 func (b *Binding) definition() definition {
 	m := b.mapping
-	d := definition{Key: texts(m.Client.Key), Space: b.keySpace}
+	d := definition{Key: scalarTexts(m.Client.Key), Space: b.keySpace}
 	if b.keySpace == PhoneSpace {
 		d.Verbatim = b.lookup.phone.conv.IsVerbatim()
 	}
 	for _, c := range m.Claims {
-		key := texts(c.Key)
+		key := scalarTexts(c.Key)
 		for i, name := range key {
 			if alias, ok := c.Columns[name]; ok {
 				key[i] = alias.Text
@@ -57,8 +57,8 @@ func (b *Binding) definition() definition {
 		}
 		d.Claims = append(d.Claims, definedClaim{c.ID.Text, key})
 	}
-	for i := range b.acts {
-		d.Activities = append(d.Activities, define(&b.acts[i]))
+	for i := range b.activities {
+		d.Activities = append(d.Activities, defined(&b.activities[i]))
 	}
 	return d
 }
@@ -71,7 +71,7 @@ func (b *Binding) Redefined(recorded string) []string {
 	_ = json.Unmarshal([]byte(recorded), &then) // what cannot be read is not as it was
 	now := b.definition()
 	if then.Space == "" {
-		b.complete(&then, now, b.mapping.Name.Text)
+		b.completeRecord(&then, now, b.mapping.Name.Text)
 	}
 	var changes []string
 	if !slices.Equal(then.Key, now.Key) {
@@ -98,7 +98,7 @@ func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
 	}
 	now := b.definition()
 	if then.Space == "" {
-		b.complete(&then, now, name)
+		b.completeRecord(&then, now, name)
 	}
 	spaces := then.Space == now.Space || then.Space == name && now.Space == b.mapping.Name.Text
 	return then.Space, spaces && then.Verbatim == now.Verbatim && slices.Equal(then.Key, now.Key) &&
@@ -110,10 +110,10 @@ func (c definedClaim) equal(d definedClaim) bool { return c.ID == d.ID && slices
 // complete gives a definition that was recorded without its key space, for the
 // mapping of that name, the one that it must have had, or may have had. When such
 // records were made, a phone number was told apart by the text that was sent.
-func (b *Binding) complete(then *definition, now definition, name string) {
+func (b *Binding) completeRecord(then *definition, now definition, name string) {
 	then.Space = now.Space
 	if now.Space != EmailSpace && now.Space != PhoneSpace {
 		then.Space = cmp.Or(then.KeySpace, name)
 	}
-	then.Verbatim = now.Verbatim || b.number != nil
+	then.Verbatim = now.Verbatim || b.phoneKey != nil
 }

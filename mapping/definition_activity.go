@@ -39,7 +39,7 @@ func (a *definedActivity) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-func define(a *boundActivity) definedActivity {
+func defined(a *boundActivity) definedActivity {
 	rule := a.rule
 	holds, err := json.Marshal(struct {
 		When       yamltree.Scalar
@@ -55,21 +55,21 @@ func define(a *boundActivity) definedActivity {
 
 // isAlike reports whether two activities are made from one template. Of an older
 // record that is not known, and taken to be so.
-func (a definedActivity) isAlike(b definedActivity) bool {
+func (a definedActivity) sameTemplate(b definedActivity) bool {
 	return a.Template == "" || b.Template == "" || a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID
 }
 
 // meets reports whether two activities can be on one client or on one claim.
-func (a definedActivity) meets(b definedActivity) bool {
+func (a definedActivity) overlaps(b definedActivity) bool {
 	const client, everyClaim = "client", "claim"
 	return a.On == b.On || a.On != client && b.On != client && (a.On == everyClaim || b.On == everyClaim)
 }
 
 // is reports whether steps of the one have the names of the other's.
-func (a definedActivity) is(b definedActivity) bool { return a.ID == b.ID && a.meets(b) }
+func (a definedActivity) sameSteps(b definedActivity) bool { return a.ID == b.ID && a.overlaps(b) }
 
-func (a definedActivity) in(list []definedActivity) (definedActivity, bool) {
-	i := slices.IndexFunc(list, a.is)
+func (a definedActivity) findIn(list []definedActivity) (definedActivity, bool) {
+	i := slices.IndexFunc(list, a.sameSteps)
 	if i < 0 {
 		return definedActivity{}, false
 	}
@@ -78,10 +78,10 @@ func (a definedActivity) in(list []definedActivity) (definedActivity, bool) {
 
 // gone are the activities of a record that are no longer in the mapping, but
 // for those in whose place another stands now.
-func gone(then, now []definedActivity) []definedActivity {
+func removed(then, now []definedActivity) []definedActivity {
 	var list []definedActivity
 	for _, was := range then {
-		_, still := was.in(now)
+		_, still := was.findIn(now)
 		if still || slices.ContainsFunc(now, func(is definedActivity) bool { return is.replaces(was, then, now) }) {
 			continue
 		}
@@ -94,14 +94,14 @@ func gone(then, now []definedActivity) []definedActivity {
 // replaces reports whether an activity would do again what another one of the
 // record did: it has come in its place, or holds now what that held.
 func (a definedActivity) replaces(was definedActivity, then, now []definedActivity) bool {
-	before, known := a.in(then)
-	after, still := was.in(now)
+	before, known := a.findIn(then)
+	after, still := was.findIn(now)
 	switch {
-	case a.is(was) || !a.isAlike(was):
+	case a.sameSteps(was) || !a.sameTemplate(was):
 		return false
 	case a.ID == was.ID: // on the client where it was on claims, or the reverse
 		return !known
-	case !a.meets(was):
+	case !a.overlaps(was):
 		return false
 	case !still && !known:
 		return true
@@ -119,7 +119,7 @@ func sameActivities(then, now []definedActivity) bool {
 			continue
 		}
 		n++
-		if is, ok := was.in(now); !ok || is.On != was.On || !is.isAlike(was) {
+		if is, ok := was.findIn(now); !ok || is.On != was.On || !is.sameTemplate(was) {
 			return false
 		}
 	}
@@ -148,7 +148,7 @@ func (b *Binding) Renamed(recorded string) []Renaming {
 			if !is.replaces(was, then.Activities, now) {
 				continue
 			}
-			r := Renaming{Was: quoted(was.ID), Now: quoted(is.ID), Steps: was.steps(), At: b.acts[i].rule.Template.At}
+			r := Renaming{Was: quoted(was.ID), Now: quoted(is.ID), Steps: was.steps(), At: b.activities[i].rule.Template.At}
 			if was.ID == is.ID {
 				r.Was, r.Now = fmt.Sprintf("“%s” on: %s", was.ID, was.On), "on: "+is.On
 			}
@@ -183,12 +183,12 @@ func (b *Binding) Grown(recorded string) []Growth {
 	_ = json.Unmarshal([]byte(recorded), &then)
 	var list []Growth
 	for i, is := range b.definition().Activities {
-		was, known := is.in(then.Activities)
+		was, known := is.findIn(then.Activities)
 		wider := known && !was.Gone
 		if wider && (was.On == is.On || is.On != "claim") {
 			continue
 		}
-		list = append(list, Growth{ID: is.ID, Wider: wider, Steps: is.steps(), At: b.acts[i].rule.Template.At})
+		list = append(list, Growth{ID: is.ID, Wider: wider, Steps: is.steps(), At: b.activities[i].rule.Template.At})
 	}
 	return list
 }

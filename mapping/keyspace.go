@@ -18,7 +18,9 @@ func (i Identity) IsEmail() bool { return i.Space == EmailSpace }
 // binding knows how such texts are dialled, in E.164. It is for texts of whose
 // type nothing is known.
 func (b *Binding) AddressesIn(text string) []Identity {
-	written := func(space string) Identity { return addressOf(space, item{value: cell.Value{Literal: text}}) }
+	written := func(space string) Identity {
+		return addressIdentity(space, fieldValue{value: cell.Value{Literal: text}})
+	}
 	if text == "" {
 		return nil
 	}
@@ -31,7 +33,7 @@ func (b *Binding) AddressesIn(text string) []Identity {
 		conversion.Region = v.conv.Region
 	}
 	if value, refusal := conversion.Convert(cell.Cell{Kind: cell.Text, Raw: text, Shown: text}); refusal == nil && value.Literal != text {
-		found = append(found, addressOf(PhoneSpace, item{value: value}))
+		found = append(found, addressIdentity(PhoneSpace, fieldValue{value: value}))
 	}
 	return found
 }
@@ -40,7 +42,7 @@ func (b *Binding) AddressesIn(text string) []Identity {
 // stands for, ignoring case and runs of white space: one of ResultColumns, or
 // "" for a column of the source.
 func ResultColumn(header string) string {
-	for _, name := range ResultColumns {
+	for _, name := range resultColumns {
 		if convert.FoldHeader(name) == convert.FoldHeader(header) {
 			return name
 		}

@@ -3,7 +3,7 @@ package mapping
 // orderV1 puts the Open activity right behind the client, so that the client
 // can be redirected while the earlier activities are still being back-filled
 // (service document, v1 flow B).
-func orderV1(client Step, acts []placed) []Step {
+func orderV1(client Step, acts []plannedActivity) []Step {
 	steps := []Step{client}
 	for _, a := range acts {
 		if a.open {
@@ -23,16 +23,16 @@ func orderV1(client Step, acts []placed) []Step {
 // first activity, and a stretch of activities on claims running claim by claim;
 // the link. The document's use cases 1 and 2 create their claim first, use case 3
 // each claim when it is needed.
-func (p *planner) orderV2(client Step, claims []*claim, acts []placed) []Step {
+func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedActivity) []Step {
 	steps := append(make([]Step, 0, 2+len(claims)+len(acts)), client)
-	create := func(c *claim) {
-		if !c.made {
-			c.made = true
+	create := func(c *plannedClaim) {
+		if !c.ordered {
+			c.ordered = true
 			steps = append(steps, c.step(p.b.claims[c.entry].id))
 		}
 	}
 	for _, c := range claims {
-		if !c.busy || p.b.claims[c.entry].first {
+		if !c.hasActivities || p.b.claims[c.entry].first {
 			create(c)
 		}
 	}

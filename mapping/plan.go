@@ -28,7 +28,7 @@ type Plan struct {
 	Problems problem.List
 	// Claims are the claims that the rows ask for, where Problems keep them from
 	// being steps: their ids are shown all the same.
-	Claims []Claimed
+	Claims []ClaimRows
 }
 
 // SkipReason says why a row is left out.
@@ -42,7 +42,7 @@ const (
 )
 
 // Claimed says which rows ask for a claim.
-type Claimed struct {
+type ClaimRows struct {
 	Key  string // the claim step's key
 	Rows []cell.Row
 }
@@ -108,11 +108,11 @@ type Step struct {
 
 	// LeftOut are the fields and attributes that are left out because their cells
 	// are empty: what is not said is part of what a step asks for.
-	LeftOut []LeftOut
+	Omitted []Omitted
 }
 
 // LeftOut is a field or attribute whose cells are empty.
-type LeftOut struct {
+type Omitted struct {
 	Name   string
 	Source Source
 }

@@ -11,23 +11,23 @@ import (
 // TypedCell is a date, number or boolean under an attribute whose type nobody
 // says: it would be sent as Text.
 type TypedCell struct {
-	untyped int // the attribute's number, from 1
-	row     cell.Row
-	column  int
-	kind    cell.Kind
-	likely  convert.Type
-	made    bool // not the cell is typed but what an expression makes of the row
+	untyped  int // the attribute's number, from 1
+	row      cell.Row
+	column   int
+	kind     cell.Kind
+	likely   convert.Type
+	computed bool // not the cell is typed but what an expression makes of the row
 }
 
 // noteTyped notes the row's typed cell under an attribute whose type nobody
 // says.
-func (r *reader) noteTyped(v *boundValue) {
+func (r *rowConverter) noteTyped(v *boundValue) {
 	if v.untyped == 0 {
 		return
 	}
 	if c, ok := v.typedCell(r.record); ok {
-		c.untyped, c.row = v.untyped, r.lead.Row
-		r.lead.Typed = append(r.lead.Typed, c)
+		c.untyped, c.row = v.untyped, r.row.Row
+		r.row.Typed = append(r.row.Typed, c)
 	}
 }
 
@@ -48,7 +48,7 @@ func (v *boundValue) typedCell(r cell.Record) (TypedCell, bool) {
 		return TypedCell{}, false
 	}
 	kind := v.expr.Kind(r)
-	return TypedCell{kind: kind, likely: likelyType(kind, cell.Cell{}), made: true}, isTyped(kind)
+	return TypedCell{kind: kind, likely: likelyType(kind, cell.Cell{}), computed: true}, isTyped(kind)
 }
 
 // TypedCells counts the typed cells under attributes whose type nobody says, of
@@ -87,12 +87,12 @@ func (b *Binding) CheckTypes(cells TypedCells) (wrong, warnings problem.List) {
 			continue
 		}
 		at := b.At(c.first.column, c.first.row)
-		if c.first.made {
+		if c.first.computed {
 			at = b.AtRow(c.first.row)
 		}
 		at.Copy = problem.Copy{} // nothing is sent, so no results workbook is made
 		what, more := at.String()+" holds ", ""
-		if c.first.made {
+		if c.first.computed {
 			what = "its expression gives for " + at.String() + " "
 		}
 		if c.count > 1 {
