@@ -86,3 +86,15 @@ func (x *columnIndex) reserved() problem.List {
 	}
 	return list
 }
+
+// ResultColumn is the name of the column of a results workbook that a header
+// stands for, ignoring case and runs of white space: one of ResultColumns, or
+// "" for a column of the source.
+func ResultColumn(header string) string {
+	for _, name := range resultColumns {
+		if convert.FoldHeader(name) == convert.FoldHeader(header) {
+			return name
+		}
+	}
+	return ""
+}

@@ -47,15 +47,6 @@ type ClaimRows struct {
 	Rows []cell.Row
 }
 
-// Identity tells one client from another within an environment: two plans,
-// sheets or mappings that agree on it mean the same client. In the spaces email
-// and phone it is an address: in lower case, or in E.164 whatever the format in
-// which a mapping sends it (a number that is sent as it is written is that text).
-type Identity struct {
-	Space string // email, phone, or a name of the mapping's: keys of different spaces never meet
-	Key   string // trimmed, white space folded; lower case in the space email
-}
-
 // Lookup is how the service is asked for a client. Email decides; Phone is
 // asked only where Email is empty, unless Confirm asks both. Both empty: the
 // client cannot be looked up.

@@ -1,7 +1,6 @@
 package mapping
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -177,85 +176,6 @@ func (r *rowConverter) holds(e *expr.Expression, otherwise []int) bool {
 		return true
 	}
 	return yes
-}
-
-// identity reads the client's key cells.
-func (r *rowConverter) identity() Identity {
-	b := r.b
-	switch b.keySpace {
-	case EmailSpace:
-		return r.lookupIdentity(r.row.email, EmailSpace)
-	case PhoneSpace:
-		return r.lookupIdentity(r.row.phone, PhoneSpace)
-	}
-	if key, ok := r.key(b.key, "the client key"); ok {
-		return Identity{b.keySpace, key}
-	}
-	return Identity{}
-}
-
-// lookupIdentity makes the identity from a converted look-up value, so that it
-// is the same however the cell is written.
-func (r *rowConverter) lookupIdentity(it fieldValue, space string) Identity {
-	if it.value.IsZero() {
-		if c := r.b.key[0]; r.record.Cell(c).IsEmpty() {
-			r.refuse(c, convert.CellError{Code: "empty-key", Message: "is empty; it is the client key", Hint: "fill the cell, or delete the row"})
-		}
-		return Identity{}
-	}
-	return addressIdentity(space, it)
-}
-
-// addressOf is the identity that a converted e-mail address or phone number is.
-func addressIdentity(space string, it fieldValue) Identity {
-	key := convert.FoldKey(cmp.Or(it.e164, it.value.Literal))
-	if space == EmailSpace {
-		key = convert.FoldEmail(key)
-	}
-	return Identity{space, key}
-}
-
-// Identity is the client with a key, written as in the sheet or as a workbook
-// shows it.
-func (b *Binding) Identity(key string) Identity {
-	c := cell.Cell{Kind: cell.Text, Raw: key, Shown: key}
-	literal := func(conv *convert.Converter) string {
-		if value, refusal := conv.Convert(c); refusal == nil {
-			return value.Literal
-		}
-		return key
-	}
-	switch {
-	case b.keySpace == EmailSpace:
-		key = convert.FoldEmail(literal(&b.lookup.email.conv))
-	case b.phoneKey != nil:
-		key = literal(b.phoneKey)
-	case b.keySpace == PhoneSpace:
-		key = literal(&b.lookup.phone.conv)
-	}
-	return Identity{b.keySpace, convert.FoldKey(key)}
-}
-
-// key joins key cells. The parts of a composite key are escaped, so that two
-// different keys never join to the same text.
-func (r *rowConverter) key(columns []int, what string) (string, bool) {
-	parts := make([]string, len(columns))
-	ok := true
-	for i, c := range columns {
-		part, refusal := convert.Key(r.record.Cell(c))
-		if refusal == nil && part == "" {
-			refusal = &convert.CellError{Code: "empty-key", Message: "is empty; it is part of " + what, Hint: "fill the cell"}
-		}
-		if refusal != nil {
-			r.refuse(c, *refusal)
-			ok = false
-		}
-		if len(columns) > 1 {
-			part = strings.NewReplacer(`\`, `\\`, `|`, `\|`).Replace(part)
-		}
-		parts[i] = part
-	}
-	return strings.Join(parts, "|"), ok
 }
 
 // resume finds the activity at which the client resumes, by its order; -1 when
