@@ -13,19 +13,19 @@ import (
 type canary struct {
 	mu     sync.Mutex
 	proven bool
-	leader *errand       // who goes first, nil while nobody does
+	leader *clientRun       // who goes first, nil while nobody does
 	ended  chan struct{} // closed when the leader is through
 }
 
 // enter returns when something may be sent for an errand's client, or when ctx
 // is done.
-func (c *canary) enter(ctx context.Context, e *errand) {
+func (c *canary) enter(ctx context.Context, r *clientRun) {
 	for {
 		c.mu.Lock()
 		if c.leader == nil && !c.proven {
-			c.leader, c.ended = e, make(chan struct{})
+			c.leader, c.ended = r, make(chan struct{})
 		}
-		free, ended := c.proven || c.leader == e, c.ended
+		free, ended := c.proven || c.leader == r, c.ended
 		c.mu.Unlock()
 		if free {
 			return
@@ -40,20 +40,20 @@ func (c *canary) enter(ctx context.Context, e *errand) {
 
 // leads reports that the service has answered for an errand's client before any
 // other.
-func (c *canary) leads(e *errand) bool {
+func (c *canary) leads(r *clientRun) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.leader == e && e.answered
+	return c.leader == r && r.answered
 }
 
 // leave ends an errand's going first, if it did. Where nothing reached the
 // service for its client after all, the next one goes first.
-func (c *canary) leave(e *errand) {
+func (c *canary) leave(r *clientRun) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.leader != e {
+	if c.leader != r {
 		return
 	}
-	c.leader, c.proven = nil, e.answered
+	c.leader, c.proven = nil, r.answered
 	close(c.ended)
 }

@@ -7,16 +7,16 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// weigh gives a conflict another meaning where an earlier attempt at the step
+// reclassifyConflict gives a conflict another meaning where an earlier attempt at the step
 // may have worked, in this run or before: what the service says is there
 // already may be what that attempt made, whatever an operator found since. The
 // step is uncertain then; a client is looked up as always.
-func (e *errand) weigh(d decision, v apiclient.Verdict) (apiclient.Verdict, error) {
+func (r *clientRun) reclassifyConflict(d decision, v apiclient.Verdict) (apiclient.Verdict, error) {
 	if v.Effect != apiclient.Refused || v.Retry != apiclient.Never || v.Status != 409 {
 		return v, nil
 	}
 	// What was done is read whether or not the run is being stopped.
-	events, err := e.job.Ledger.Events(context.Background(), e.job.stepID(e.plan.Client, d.step))
+	events, err := r.job.Ledger.Events(context.Background(), r.job.stepID(r.plan.Client, d.step))
 	if err != nil || !doubted(events) {
 		return v, err
 	}

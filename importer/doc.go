@@ -17,7 +17,7 @@
 //	             its turn (meet.go); reconcile.go settles clients whose creation is
 //	             uncertain, by what was sent (doubtful.go)
 //	holder.go    whose an id, a url or an address is
-//	reread.go    kept answers, read again after a wire pointer is corrected
+//	reparse.go    kept answers, read again after a wire pointer is corrected
 //	forecast.go  a dry run: the same decisions, nothing sent; draft.go has its results
 //	progress.go  how far a run has come, for whoever watches
 //	outcome.go   what became of a client and its rows; record.go puts it

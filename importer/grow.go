@@ -40,7 +40,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 	if len(grown) == 0 {
 		return nil, nil
 	}
-	if err := j.knowErased(ctx); err != nil {
+	if err := j.loadErased(ctx); err != nil {
 		return nil, err
 	}
 	clients, open := make([]int, len(grown)), make([]bool, len(grown))
@@ -51,7 +51,7 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		if len(plan.Steps) == 0 || j.leavesOut(plan) != "" {
 			continue
 		}
-		known, err := j.stepsOf(plan, j.rereadOnly) // the run has not begun
+		known, err := j.stepsOf(plan, j.reparseOnly) // the run has not begun
 		if err != nil {
 			return nil, err
 		}

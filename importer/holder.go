@@ -23,10 +23,10 @@ type holders struct {
 	shared   map[string]ledger.Owner // ids that several clients have in the ledger, with the first of them
 }
 
-// knowHolders makes a job ready to say whose an id is.
-func (j *Job) knowHolders(ctx context.Context) (err error) {
+// loadHolders makes a job ready to say whose an id is.
+func (j *Job) loadHolders(ctx context.Context) (err error) {
 	j.holders.waiting = map[string]ledger.StepID{}
-	if j.foresees() {
+	if j.effects.dryRun {
 		j.holders.foreseen = lookup.NewIndex()
 	}
 	j.holders.shared, err = j.Ledger.SharedIDs(ctx, j.Environment)
@@ -144,18 +144,18 @@ func identityOf(t ledger.Taken) mapping.Identity {
 // takeAnswer takes what an answer holds, which may lack no more than the id. What
 // another step has is no success: the step is uncertain, and both are named. The
 // run stops where that is not the first time in a row.
-func (e *errand) takeAnswer(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
+func (r *clientRun) takeAnswer(d decision, v apiclient.Verdict) (answer apiclient.Verdict, taken bool, err error) {
 	if v.Effect != apiclient.Created && v.URL == "" {
 		return v, false, nil
 	}
-	event := e.event(d, ledger.Done)
+	event := r.event(d, ledger.Done)
 	event.ID, event.URL = v.ID, v.URL
-	t, ok, err := e.job.take(event)
+	t, ok, err := r.job.take(event)
 	if err != nil {
 		return v, false, err
 	}
-	if why := e.job.guard.gave(d.step.Kind, !ok); why != nil {
-		e.job.stop(why)
+	if why := r.job.guard.gave(d.step.Kind, !ok); why != nil {
+		r.job.stop(why)
 	}
 	if ok {
 		return v, false, nil

@@ -7,6 +7,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -21,6 +22,7 @@ type tally struct {
 	unlisted int            // problems beyond mostProblems
 	mapping  bool           // some done step differs because of the mapping
 	retries  map[string]int // requests sent again, by why
+	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted
 }
 
 // sheetTally counts one of several sheets' rows, and the clients that have rows
@@ -39,7 +41,7 @@ var mostProblems = 50_000
 func (j *Job) record(o Outcome) error {
 	j.show(&o)
 	write := j.enter
-	if j.foresees() {
+	if j.effects.dryRun {
 		write = j.draft
 	}
 	if err := write(o); err != nil {
@@ -169,9 +171,22 @@ func (t *tally) planned(kind mapping.StepKind) {
 	addRequests(&t.summary.Requests, apiclient.Kind(kind), 1)
 }
 
-func (t *tally) lookups(n int) {
+// lookUp counts the look-ups that a run would make for a client, and the one of
+// each kind by which it first learns what "nobody" looks like.
+func (t *tally) lookUp(addresses mapping.Lookup) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	n := 0
+	for _, by := range lookup.By(addresses) {
+		if !t.learnt[by] {
+			n++
+		}
+		n++
+		if t.learnt == nil {
+			t.learnt = map[apiclient.By]bool{}
+		}
+		t.learnt[by] = true
+	}
 	addRequests(&t.summary.Requests, apiclient.FindClient, n)
 }
 

@@ -42,7 +42,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *Kept, convert bool) (*S
 		}
 	}
 	work := func(b *batch) []client { return clientsOf(b, whose) }
-	for who, err := range ahead(inBatches(rows.Records()), work) {
+	for who, err := range orderedMap(inBatches(rows.Records()), work) {
 		if err == nil {
 			err = ctx.Err()
 		}
@@ -153,7 +153,7 @@ func (s *Survey) Plans(b *mapping.Binding, rows *Kept) iter.Seq2[mapping.Plan, e
 		return plans
 	}
 	return func(yield func(mapping.Plan, error) bool) {
-		for plans, err := range ahead(s.gather(rows), work) {
+		for plans, err := range orderedMap(s.gather(rows), work) {
 			if err != nil {
 				yield(mapping.Plan{}, err)
 				return

@@ -136,11 +136,11 @@ func redefined(m *mapping.Mapping, changes []string) error {
 			"or give --new-identity if everything in the sheet is to be made anew under the new keys")
 }
 
-// withoutLoss passes plans on, after it has looked the first clients up when
+// detectLostLedger passes plans on, after it has looked the first clients up when
 // the ledger knows nothing of them, and hardly any other of the environment: a
 // ledger that is new while the service knows most of them was lost or moved. What
 // it learns is kept, so no client is looked up twice.
-func (j *Job) withoutLoss(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
+func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
 	return func(yield func(mapping.Plan, error) bool) {
 		next, stop := iter.Pull2(plans)
 		defer stop()
@@ -241,7 +241,7 @@ func (j *Job) suspect(ctx context.Context) (bool, error) {
 // trust remembers that the ledger is what it should be. A forecast changes
 // nothing, and some clients alone say little.
 func (j *Job) trust() error {
-	if j.Drafts != nil || !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
+	if j.effects.dryRun || !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
 		return nil
 	}
 	return j.Ledger.Trust(j.Environment)

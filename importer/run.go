@@ -13,6 +13,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -42,7 +43,8 @@ type Job struct {
 	Now func() time.Time
 
 	kept     map[cell.Row]shown // of a rerun: what rows go on showing
-	knows    bool               // Forecast: the ledger knows some step of the environment
+	knows    bool               // the ledger knew some step of the environment when the run began
+	effects  effects
 	lookups  *lookup.Lookups
 	cancel   context.CancelCauseFunc
 	guard    guard
@@ -60,23 +62,29 @@ var ErrStopped = errors.New("the run was stopped")
 
 // Do carries the plans out, clients side by side and each client's steps in
 // order. The first client for whom something is sent is finished before the
-// others start. When ctx is done, calls in flight are finished, nothing more
-// is sent, and the remaining clients are recorded as not started.
+// others start. When ctx is done, calls in flight are finished, nothing more is
+// sent, and the remaining clients are recorded as not started.
 //
-// The error is ErrStopped when the service's answers said that no other call
-// will fare better; any other error means that the ledger or the sheet failed.
+// The error is ErrStopped when the service's answers said that no other call will
+// fare better; any other error means that the ledger or the sheet failed.
 func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
 	j.guard.most = j.MaxFailures
+	j.effects = effects{
+		commit: j.commit,
+		create: func(ctx context.Context, r *clientRun, d decision) (StepOutcome, error) { return r.send(ctx, d) },
+		look:   func(mapping.Lookup) {},
+		looked: j.hear,
+	}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.know(ctx, j.guard.lifted()); err != nil {
+	if err := j.prepare(ctx, j.guard.lifted()); err != nil {
 		return err
 	}
 	var g errgroup.Group
 	g.SetLimit(max(j.Concurrency, 1))
 	fatal := &firstError{stop: j.stop}
 	proven := false
-	for plan, err := range j.withoutLoss(ctx, plans) {
+	for plan, err := range j.detectLostLedger(ctx, plans) {
 		if err != nil {
 			fatal.set(err)
 		}
@@ -85,13 +93,13 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		}
 		ticket := j.lookups.Queue(plan)
 		if !proven {
-			sent, err := j.one(ctx, plan, ticket)
-			proven = sent > 0 || j.lookups.Answered()
+			sent, err := j.runClient(ctx, plan, ticket)
+			proven = sent || j.lookups.Answered()
 			fatal.set(err)
 			continue
 		}
 		g.Go(func() error {
-			_, err := j.one(ctx, plan, ticket)
+			_, err := j.runClient(ctx, plan, ticket)
 			fatal.set(err)
 			return nil
 		})
@@ -106,42 +114,166 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	return nil
 }
 
-// know learns from the ledger what counts for all clients.
-func (j *Job) know(ctx context.Context, dogged bool) error {
+// prepare reads from the ledger what counts for all clients.
+func (j *Job) prepare(ctx context.Context, keepGoing bool) (err error) {
 	if j.Now == nil {
 		j.Now = time.Now
 	}
-	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.Now, KeepGoing: dogged})
-	if err := j.knowErased(ctx); err != nil {
+	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.Now, KeepGoing: keepGoing})
+	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}
-	if err := j.knowHolders(ctx); err != nil {
+	if err := j.loadErased(ctx); err != nil {
 		return err
 	}
-	return j.knowDoubtful(ctx)
+	if err := j.loadHolders(ctx); err != nil {
+		return err
+	}
+	return j.loadUndecided(ctx)
 }
 
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
 
-// one carries one plan out and records its outcome.
-func (j *Job) one(ctx context.Context, plan mapping.Plan, ticket lookup.Ticket) (sent int, err error) {
+// runClient carries one plan out and records its outcome. sent reports whether a
+// creating request went out.
+func (j *Job) runClient(ctx context.Context, plan mapping.Plan, ticket lookup.Ticket) (sent bool, err error) {
 	defer ticket.Done()
-	outcome, sent, err := j.carryOut(ctx, plan, ticket)
+	r := j.newClientRun(plan, ticket)
+	r.prepare()
+	outcome, err := r.run(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
-		// recorded as not started, as all that follow are.
+		// recorded as not started, like all that follow.
 		j.stop(f)
-		outcome, sent, err = j.carryOut(ctx, plan, ticket)
+		r = j.newClientRun(plan, ticket)
+		r.prepare()
+		outcome, err = r.run(ctx)
 	}
 	if err != nil {
-		return sent, err
+		return r.sent > 0, err
 	}
-	if failed, refused := outcome.failure(); sent > 0 || outcome.asked {
-		if why := j.guard.finished(failed && (sent > 0 || outcome.unmet()), refused); why != nil {
+	if failed, refused := outcome.failure(); r.sent > 0 || r.lookedUp {
+		if why := j.guard.finished(failed && (r.sent > 0 || outcome.unanswered()), refused); why != nil {
 			j.stop(why)
 		}
 	}
-	return sent, j.record(outcome)
+	return r.sent > 0, j.record(outcome)
+}
+
+// commit makes events durable, in the ledger or, when that cannot be written any
+// more, in the emergency file.
+func (j *Job) commit(events []ledger.Event) error {
+	err := j.Ledger.Append(events...)
+	j.holders.release(events...)
+	if errors.Is(err, ledger.ErrStopped) {
+		err = errors.Join(err, j.Emergency.Keep(events...))
+	}
+	return err
+}
+
+// Forecast says what Do would do, by the same decisions, and sends nothing but
+// look-ups (none with NoLookup, which takes unknown clients for new ones). It
+// counts the requests, by kind, that Do then makes.
+func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+	j.effects = effects{
+		dryRun:   true,
+		noLookup: j.NoLookup,
+		commit:   func([]ledger.Event) error { return nil },
+		create: func(_ context.Context, _ *clientRun, d decision) (StepOutcome, error) {
+			j.tally.planned(d.step.Kind)
+			return StepOutcome{Step: d.step, Status: result.Planned}, nil
+		},
+		look:   j.tally.lookUp,
+		looked: func(context.Context, lookup.Result) {},
+	}
+	ctx, j.cancel = context.WithCancelCause(ctx)
+	defer j.cancel(nil)
+	if err := j.prepare(ctx, false); err != nil {
+		return err
+	}
+	inChunks := chunked(j.detectLostLedger(ctx, plans), 4*max(j.Concurrency, 1))
+	for runs, err := range orderedMap(inChunks, j.prepareClients) {
+		if err != nil {
+			return err
+		}
+		j.prefetch(ctx, runs)
+		for _, r := range runs {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			outcome, err := r.run(ctx)
+			if f, ok := errors.AsType[*apiclient.Failure](err); ok {
+				return fmt.Errorf("%w: %w", ErrStopped, advised(f))
+			}
+			if err != nil {
+				return err
+			}
+			if err := j.record(outcome); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prepareClients reads from the ledger, which a dry run does not change, what it
+// knows of some clients.
+func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
+	runs := make([]*clientRun, len(plans))
+	for i, plan := range plans {
+		runs[i] = j.newClientRun(plan, lookup.Ticket{})
+		runs[i].prepare()
+	}
+	return runs
+}
+
+// prefetch looks some clients up side by side; their runs find the answers, and
+// ask again where there is none.
+func (j *Job) prefetch(ctx context.Context, runs []*clientRun) {
+	if j.NoLookup {
+		return
+	}
+	var g errgroup.Group
+	g.SetLimit(max(j.Concurrency, 1))
+	for _, r := range runs {
+		if len(r.decisions) == 0 || r.decisions[0].known.To != "" || !j.looksUp(r.plan) {
+			continue
+		}
+		g.Go(func() error {
+			defer func() {
+				if v := recover(); v != nil {
+					j.stop(Caught(v))
+				}
+			}()
+			if _, err := j.lookups.Prefetch(ctx, r.plan); err != nil {
+				j.stop(err)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions return nil
+}
+
+// chunked yields plans n at a time.
+func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Plan, error] {
+	return func(yield func([]mapping.Plan, error) bool) {
+		var chunk []mapping.Plan
+		for plan, err := range plans {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if chunk = append(chunk, plan); len(chunk) == n {
+				if !yield(chunk, nil) {
+					return
+				}
+				chunk = nil
+			}
+		}
+		if len(chunk) > 0 {
+			yield(chunk, nil)
+		}
+	}
 }
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
@@ -155,7 +287,7 @@ func (j *Job) whyStopped(ctx context.Context) string {
 	return ErrStopped.Error()
 }
 
-// leavesOut tells why a plan is not among those asked for, "" when it is.
+// leavesOut is why a plan is not among those asked for, "" when it is.
 func (j *Job) leavesOut(plan mapping.Plan) string {
 	switch {
 	case j.Limit > 0 && plan.Number > j.Limit:
