@@ -13,7 +13,7 @@ import (
 type canary struct {
 	mu     sync.Mutex
 	proven bool
-	leader *clientRun       // who goes first, nil while nobody does
+	leader *clientRun    // who goes first, nil while nobody does
 	ended  chan struct{} // closed when the leader is through
 }
 

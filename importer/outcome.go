@@ -9,6 +9,7 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -21,10 +22,10 @@ type StepOutcome struct {
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
 
-	answered bool // an answer came in this run
+	answered   bool // an answer came in this run
 	unanswered bool // a look-up got no answer in this run
-	http     int  // its status, 0 for none
-	wordless bool // it was a whole 2xx answer that lacks what was looked for
+	http       int  // its status, 0 for none
+	wordless   bool // it was a whole 2xx answer that lacks what was looked for
 }
 
 // ok reports whether the step is done, now or before, or would be by the run that a
@@ -85,6 +86,18 @@ func (o Outcome) tables() []int {
 		}
 	}
 	return tables
+}
+
+// rowsOf are the client's rows in one of the sheets.
+func (o Outcome) rowsOf(table int) []result.Row {
+	var rows []result.Row
+	for _, r := range o.Rows {
+		if r.Table == table {
+			r.Client = o.Number
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }
 
 // outcomeOf makes the rows' results from the steps'.
@@ -164,7 +177,7 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 	for _, p := range plan.Problems {
 		row := cell.RowOf(p.Where.Table, p.Where.Row)
 		byRow[row] = append(byRow[row], inWords(p))
-		cells[row] = cells[row] || p.Code != mapping.LacksTimezone
+		cells[row] = cells[row] || p.Code != convert.MissingTimezone
 	}
 	waits := waitsFor(b, plan, byRow)
 	o.Rows = knownRows(plan, made, url)

@@ -19,9 +19,9 @@ type tally struct {
 	summary  result.Summary
 	sheets   []sheetTally
 	problems problem.List
-	unlisted int            // problems beyond mostProblems
-	mapping  bool           // some done step differs because of the mapping
-	retries  map[string]int // requests sent again, by why
+	unlisted int                   // problems beyond mostProblems
+	mapping  bool                  // some done step differs because of the mapping
+	retries  map[string]int        // requests sent again, by why
 	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted
 }
 
@@ -71,7 +71,13 @@ func (j *Job) foresees() bool { return j.Drafts != nil }
 // rows.
 func (j *Job) draft(o Outcome) error {
 	for _, table := range o.tables() {
-		if err := j.Drafts[table].add(o, table); err != nil {
+		var steps []result.Step
+		for _, s := range o.Steps {
+			if s.Status == result.Planned {
+				steps = append(steps, result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), Title: s.Step.Title})
+			}
+		}
+		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), steps); err != nil {
 			return err
 		}
 	}
@@ -86,14 +92,7 @@ func (j *Job) enter(o Outcome) error {
 	}
 	steps := j.runSteps(o)
 	for _, table := range o.tables() {
-		var rows []result.Row
-		for _, r := range o.Rows {
-			if r.Table == table {
-				r.Client = o.Number
-				rows = append(rows, r)
-			}
-		}
-		if err := j.Ledger.AddRows(j.Runs[table], owner, rows...); err != nil {
+		if err := j.Ledger.AddRows(j.Runs[table], owner, o.rowsOf(table)...); err != nil {
 			return err
 		}
 		if err := j.Ledger.AddRunSteps(j.Runs[table], o.Number, steps...); err != nil {

@@ -14,6 +14,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -26,7 +27,7 @@ type Job struct {
 	Binding     *mapping.Binding
 	Service     *apiclient.Client
 	Ledger      *ledger.Ledger   // what is known, and where Do remembers
-	Drafts      []*Draft         // where Forecast's results go, for each sheet; Do's go into the ledger
+	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *Emergency       // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
 	Limit       int              // take the first clients only; 0 takes all

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/importer"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -78,7 +79,7 @@ func plansInMemory(b *mapping.Binding, records []cell.Record) []mapping.Plan {
 	return plans
 }
 
-func surveyed(t testing.TB, b *mapping.Binding, rows *importer.Kept, convert bool) ([]mapping.Plan, *importer.Survey) {
+func surveyed(t testing.TB, b *mapping.Binding, rows *spool.Rows, convert bool) ([]mapping.Plan, *importer.Survey) {
 	t.Helper()
 	survey, err := importer.Take(context.Background(), b, rows, convert)
 	if err != nil {
@@ -106,7 +107,7 @@ func TestPlansAreThoseOfTheWholeSheet(t *testing.T) {
 				rapid.SampledFrom([]string{"", "1", "x"}).Draw(r, "size"), rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "claim"),
 				rapid.SampledFrom([]string{"", "", "", "no"}).Draw(r, "take"))}
 		}
-		kept, err := importer.Keep(dir, asRead(records))
+		kept, err := spool.NewRows(dir, asRead(records))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -122,7 +123,7 @@ func TestPlansAreThoseOfTheWholeSheet(t *testing.T) {
 // ends them.
 func TestPlansEnd(t *testing.T) {
 	b := surveyBinding(t)
-	kept := keep(t, far(2_000, 2))
+	kept := spooled(t, far(2_000, 2))
 	survey, err := importer.Take(t.Context(), b, kept, true)
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func far(clients, times int) iter.Seq2[cell.Record, error] {
 // more than 12 MB of cells, of which not a third may be held.
 func TestOpenClientsTakeLittleMemory(t *testing.T) {
 	const clients, times = 12_000, 3
-	b, kept := surveyBinding(t), keep(t, far(clients, times))
+	b, kept := surveyBinding(t), spooled(t, far(clients, times))
 	survey, err := importer.Take(t.Context(), b, kept, false)
 	if err != nil {
 		t.Fatal(err)
@@ -192,4 +193,24 @@ func TestOpenClientsTakeLittleMemory(t *testing.T) {
 		t.Errorf("%d plans; %.1f MiB held", n, float64(most)/(1<<20))
 	}
 	t.Logf("%.1f MiB held", float64(most)/(1<<20))
+}
+
+func spooled(t testing.TB, source iter.Seq2[cell.Record, error]) *spool.Rows {
+	t.Helper()
+	rows, err := spool.NewRows(t.TempDir(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rows.Close() })
+	return rows
+}
+
+func asRead(records []cell.Record) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
 }

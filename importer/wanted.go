@@ -20,14 +20,14 @@ type wanted struct {
 	Template string            `json:"template,omitempty"`
 	Status   string            `json:"status,omitempty"`
 	Resumes  bool              `json:"resumes,omitempty"` // the status came from a cell
-	Resume   sourceCells        `json:"resume,omitzero"`   // that cell; older records have none
+	Resume   sourceCells       `json:"resume,omitzero"`   // that cell; older records have none
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
-	Values   []wantedValue      `json:"values,omitempty"`
+	Values   []wantedValue     `json:"values,omitempty"`
 
 	// Of a client: how it was looked up, and all its addresses as addressKey
 	// has them. Older records have neither.
 	Lookup    *wantedLookup `json:"lookup,omitempty"`
-	Addresses []string     `json:"addresses,omitempty"`
+	Addresses []string      `json:"addresses,omitempty"`
 
 	sources []mapping.Source // of Values; not kept
 	resume  mapping.Source   // of Status; not kept

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -28,7 +29,7 @@ type Binding struct {
 
 	take     *expression // nil takes every row
 	keySpace string
-	number   *Conversion // of a phone key that is sent in another format than it is known by; nil for none
+	number   *convert.Converter // of a phone key that is sent in another format than it is known by; nil for none
 	key      []int
 	lookup   boundLookup
 	fields   []boundField
@@ -185,7 +186,7 @@ func (b *Binding) AtRow(row cell.Row) problem.Where {
 
 // HasColumn tells whether the sheet of a row has a column of the name.
 func (b *Binding) HasColumn(name string, row cell.Row) bool {
-	is := func(header string) bool { return foldHeader(header) == foldHeader(name) }
+	is := func(header string) bool { return convert.FoldHeader(header) == convert.FoldHeader(name) }
 	return slices.ContainsFunc(b.table(row.Table()).sheet.Header, is)
 }
 
@@ -227,27 +228,27 @@ func (b *binder) noteKeys() {
 func (b *binder) bindClient(bound *Binding) {
 	c := &b.mapping.Client
 	bound.key = b.columns(c.Key, nil)
-	bind := func(label string, rule *ValueRule, usual Type) *boundValue {
+	bind := func(label string, rule *ValueRule, usual convert.Type) *boundValue {
 		if rule == nil {
 			return nil
 		}
-		typ := Type(rule.Type.Text)
+		typ := convert.Type(rule.Type.Text)
 		if typ == "" {
 			typ = usual
 		}
 		v := b.value(label, rule, typ, nil)
 		return &v
 	}
-	bound.lookup = boundLookup{bind("lookup.email", c.Lookup.Email, Email), bind("lookup.phone", c.Lookup.Phone, Text), c.Lookup.Confirm}
+	bound.lookup = boundLookup{bind("lookup.email", c.Lookup.Email, convert.Email), bind("lookup.phone", c.Lookup.Phone, convert.Text), c.Lookup.Confirm}
 	bound.keySpace = keySpace(b.mapping, bound)
 	if phone := bound.lookup.phone; phone != nil && bound.keySpace == phoneSpace {
-		bound.number = numberKey(phone.conv)
+		bound.number = phone.conv.E164()
 	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
-		typ := Type(f.Value.Type.Text)
+		typ := convert.Type(f.Value.Type.Text)
 		if typ == "" {
-			typ = Text
+			typ = convert.Text
 		}
 		field := boundField{path: b.fieldPath(f.Name), value: b.value(f.Name.Text, &f.Value, typ, nil)}
 		for _, lookup := range []*boundValue{bound.lookup.email, bound.lookup.phone} {
@@ -279,21 +280,6 @@ func keySpace(m *Mapping, bound *Binding) string {
 	return m.Name.Text
 }
 
-// numberKey is how a phone key is read that is sent in another format than
-// E.164. The client is the number, so that mappings which send it in different
-// formats mean the same client by it. It is nil where what is sent is the key
-// too: in E.164, or a text as it is written.
-func numberKey(sent Conversion) *Conversion {
-	if isVerbatim(sent) || phoneFormats[sent.Format] == phoneFormats[phoneE164] {
-		return nil
-	}
-	return &Conversion{Type: Phone, Format: phoneE164, Region: sent.Region}
-}
-
-// isVerbatim tells a phone number that is sent as it is written, and so is a
-// text like any other.
-func isVerbatim(sent Conversion) bool { return sent.Type != Phone || sent.Format == phoneRaw }
-
 func (b *binder) bindClaims(bound *Binding) {
 	for i := range b.mapping.Claims {
 		c := &b.mapping.Claims[i]
@@ -303,7 +289,7 @@ func (b *binder) bindClaims(bound *Binding) {
 		name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
 		bound.claims = append(bound.claims, boundClaim{
 			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
-			name: b.value("the claim's name", &name, Text, c.Columns), first: c.First,
+			name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
 		})
 	}
 }

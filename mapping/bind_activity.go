@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem/yamltree"
 )
 
@@ -52,14 +53,14 @@ func (b *binder) payload(rule *ActivityRule, template Template, known bool, scop
 	for i := range rule.Attributes {
 		attr := &rule.Attributes[i]
 		var found AttributeTemplate
-		typ, untyped := Type(attr.Value.Type.Text), 0 // "" stays where there is nothing that could say it
+		typ, untyped := convert.Type(attr.Value.Type.Text), 0 // "" stays where there is nothing that could say it
 		if b.service != nil && known {
 			var ok bool
 			if found, ok = b.attribute(template, attr.Name); ok {
 				typ, untyped = b.attributeType(template.Name, found, attr)
 			}
 		}
-		if untyped > 0 && attr.Value.likelyType() != Text { // which is an error already
+		if untyped > 0 && attr.Value.likelyType() != convert.Text { // which is an error already
 			typ = ""
 		}
 		v := b.value(attr.Name.Text, &attr.Value, typ, aliases)
@@ -79,7 +80,7 @@ func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar
 	if name.Text == "" {
 		name = b.mapping.Workflow.Name
 	}
-	v := boundValue{label: "workflow name", required: true, conv: Conversion{Type: Text}}
+	v := boundValue{label: "workflow name", required: true, conv: convert.Converter{Type: convert.Text}}
 	if t, err := parseTemplateText(name.Text); err == nil && name.Text != "" {
 		v.text = t.settle(map[string]string{"sheet": b.sheetName(), "run.date": b.runDate})
 		v.places = b.places(v.text, name.At, aliases)

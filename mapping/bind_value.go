@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -20,7 +21,7 @@ type boundValue struct {
 	places   map[string]int // the columns of the text's places
 	expr     *expression    // set for an expression
 	constant *cell.Value    // set for a constant
-	conv     Conversion
+	conv     convert.Converter
 	required bool
 	fallback *cell.Value // for an empty cell
 	foldCase bool        // rows agree on it ignoring case: e-mail addresses and key columns
@@ -57,7 +58,7 @@ func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (ite
 		value, refusal = v.conv.Convert(in)
 	}
 	if refusal != nil {
-		p := refusal.at(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
+		p := refusal.Problem(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
 		return item{source: src, refused: true}, &p
 	}
 	return item{value: value, source: src, number: v.number(in)}, nil
@@ -66,7 +67,7 @@ func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (ite
 // number is a cell's phone number in E.164 where the value is one that is sent in
 // another format; "" where what is sent is enough.
 func (v *boundValue) number(c cell.Cell) string {
-	plain := numberKey(v.conv)
+	plain := v.conv.E164()
 	if plain == nil {
 		return ""
 	}
@@ -76,7 +77,7 @@ func (v *boundValue) number(c cell.Cell) string {
 
 // cell is the cell to convert, and the column to name when it is refused. For
 // a text or an expression it is a text cell made of several.
-func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *Refusal) {
+func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *convert.CellError) {
 	switch {
 	case v.expr != nil:
 		in, refusal := v.expr.value(r)
@@ -108,12 +109,12 @@ func (v *boundValue) readsAs(other *boundValue) bool {
 		reflect.DeepEqual(v.conv, other.conv)
 }
 
-var asText = Conversion{Type: Text}
+var asText = convert.Converter{Type: convert.Text}
 
 // fillText fills the places of a text from a row's cells; a cell that cannot
 // be read as text is refused with its column.
-func fillText(t templateText, columns []int, places map[string]int, r cell.Record) (cell.Cell, int, *Refusal) {
-	var refusal *Refusal
+func fillText(t templateText, columns []int, places map[string]int, r cell.Record) (cell.Cell, int, *convert.CellError) {
+	var refusal *convert.CellError
 	at := first(columns)
 	s := t.fill(func(name string) string {
 		c, ok := places[name]
@@ -135,19 +136,19 @@ func fillText(t templateText, columns []int, places map[string]int, r cell.Recor
 // value binds a rule. aliases are the columns of a claims entry; nil for none.
 // A type of "" is one that is not known here: the options are checked as far as
 // they go together, and the value serves only to have been bound.
-func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[string]yamltree.Scalar) boundValue {
+func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases map[string]yamltree.Scalar) boundValue {
 	known := typ != ""
 	if !known {
 		typ = rule.likelyType()
 	}
 	v := boundValue{label: label, required: rule.Required, conv: b.conversion(rule, typ)}
-	v.foldCase = typ == Email
+	v.foldCase = typ == convert.Email
 	err := v.conv.Check()
 	if err != nil {
 		b.wrongAt(rule.optionsAt(), "wrong-option", "“%s”: %s", label, err)
 	}
 	if err != nil || !known {
-		v.conv = Conversion{Type: Text}
+		v.conv = convert.Converter{Type: convert.Text}
 	}
 	switch {
 	case rule.hasConstant:
@@ -176,7 +177,7 @@ func (b *binder) value(label string, rule *ValueRule, typ Type, aliases map[stri
 func placeColumns(t templateText, places map[string]int) (columns []int, names []string) {
 	for _, name := range t.names() {
 		if c, ok := places[name]; ok {
-			columns, names = append(columns, c), append(names, foldHeader(name))
+			columns, names = append(columns, c), append(names, convert.FoldHeader(name))
 		}
 	}
 	return columns, names
@@ -193,20 +194,20 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 }
 
 // conversion gives a rule's options their defaults.
-func (b *binder) conversion(rule *ValueRule, typ Type) Conversion {
-	c := Conversion{
+func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
+	c := convert.Converter{
 		Type: typ, Format: rule.Format.Text, Region: strings.ToUpper(rule.Region.Text),
 		Zone: b.zone, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers,
 		Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
 	}
 	if rule.Output.Text == "date" {
-		c.Output = AsDate
+		c.Output = convert.AsDate
 	}
 	if b.sheet != nil {
 		c.Date1904 = b.sheet.Date1904
 	}
-	if typ == DateTime && b.zone == nil && rule.Format.Text != "" {
+	if typ == convert.DateTime && b.zone == nil && rule.Format.Text != "" {
 		b.wrongAt(rule.Format.At, "no-timezone", "“%s” tells no timezone, and neither does the mapping", rule.Format.Text).
 			Hint = "add sheet: {timezone: Europe/London}, or wherever the times were written down"
 		c.Zone = time.UTC // said once here, not for every row
@@ -216,16 +217,16 @@ func (b *binder) conversion(rule *ValueRule, typ Type) Conversion {
 
 // constant converts a constant of the mapping: numbers with a decimal point,
 // dates in ISO 8601, whatever the sheet's own habits are.
-func (b *binder) constant(label string, w yamltree.Scalar, conv Conversion) *cell.Value {
-	conv.Numbers, conv.Values, conv.Else = Numbers{Decimal: "."}, nil, nil
-	if conv.Type == Date || conv.Type == DateTime {
+func (b *binder) constant(label string, w yamltree.Scalar, conv convert.Converter) *cell.Value {
+	conv.Numbers, conv.Values, conv.Else = convert.Numbers{Decimal: "."}, nil, nil
+	if conv.Type == convert.Date || conv.Type == convert.DateTime {
 		conv.Format = ""
 	}
 	value, refusal := conv.Convert(cell.Cell{Kind: cell.Text, Raw: w.Text, Shown: w.Text})
 	if refusal != nil {
 		hint := refusal.Hint
 		switch conv.Type {
-		case Date, DateTime, Numeric, Currency: // the sheet's habits, which the hint speaks of, do not apply
+		case convert.Date, convert.DateTime, convert.Number, convert.Currency: // the sheet's habits, which the hint speaks of, do not apply
 			hint = "in a mapping dates are written like 1980-05-01 and numbers like 1234.5, whatever the sheet does"
 		}
 		b.wrongAt(w.At, refusal.Code, "the constant for “%s” %s", label, refusal.Message).Hint = hint

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -171,8 +172,8 @@ func (p *checker) checkAttributes(m *Mapping, a *ActivityRule) {
 	}
 	for _, attr := range a.Attributes {
 		v := attr.Value
-		if t := Type(v.Type.Text); t == Email || t == Phone {
-			p.wrongAt(v.Type.At, "wrong-type", "an attribute cannot be of type %s; expected %s", t, problem.OrList(typeNames()[:len(AttributeTypes)])).
+		if t := convert.Type(v.Type.Text); t == convert.Email || t == convert.Phone {
+			p.wrongAt(v.Type.At, "wrong-type", "an attribute cannot be of type %s; expected %s", t, problem.OrList(typeNames()[:len(convert.AttributeTypes())])).
 				Hint = "Email and Phone are for client fields and look-ups; an attribute that holds one is a Text"
 		}
 		if v.Output.Text != "" {

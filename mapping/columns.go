@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -23,7 +24,7 @@ type columnIndex struct {
 func indexColumns(sheet cell.Sheet) *columnIndex {
 	x := &columnIndex{sheet, map[string][]int{}, map[string][]int{}}
 	for i, header := range sheet.Header {
-		if folded := foldHeader(header); folded != "" {
+		if folded := convert.FoldHeader(header); folded != "" {
 			x.exact[header] = append(x.exact[header], i)
 			x.folded[folded] = append(x.folded[folded], i)
 		}
@@ -31,14 +32,10 @@ func indexColumns(sheet cell.Sheet) *columnIndex {
 	return x
 }
 
-// foldHeader is a header as it is compared where none is the same: what cannot
-// be seen makes no difference, as in keys.
-func foldHeader(s string) string { return strings.ToLower(foldKey(s)) }
-
 func foldHeaders(headers ...string) []string {
 	folded := make([]string, len(headers))
 	for i, header := range headers {
-		folded[i] = foldHeader(header)
+		folded[i] = convert.FoldHeader(header)
 	}
 	return folded
 }
@@ -47,7 +44,7 @@ func foldHeaders(headers ...string) []string {
 func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	found := x.exact[name]
 	if len(found) == 0 {
-		found = x.folded[foldHeader(name)]
+		found = x.folded[convert.FoldHeader(name)]
 	}
 	switch len(found) {
 	case 1:
@@ -70,7 +67,7 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 func (x *columnIndex) headers() []string {
 	var list []string
 	for _, header := range x.sheet.Header {
-		if h := squeeze(header); h != "" {
+		if h := convert.FoldSpace(header); h != "" {
 			list = append(list, h)
 		}
 	}
@@ -81,7 +78,7 @@ func (x *columnIndex) headers() []string {
 func (x *columnIndex) reserved() problem.List {
 	var list problem.List
 	for _, name := range ResultColumns {
-		for _, i := range x.folded[foldHeader(name)] {
+		for _, i := range x.folded[convert.FoldHeader(name)] {
 			list = append(list, problem.At(x.sheet.At(i, x.sheet.HeaderRow), "reserved-column",
 				"a source column cannot be called “%s”: the results workbook adds a column of that name", name).
 				Hinted("rename the column in the export"))

@@ -46,7 +46,7 @@ func (b *Binding) definition() definition {
 	m := b.mapping
 	d := definition{Key: texts(m.Client.Key), Space: b.keySpace}
 	if b.keySpace == phoneSpace {
-		d.Verbatim = isVerbatim(b.lookup.phone.conv)
+		d.Verbatim = b.lookup.phone.conv.IsVerbatim()
 	}
 	for _, c := range m.Claims {
 		key := texts(c.Key)

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -78,7 +79,7 @@ func (w *draftWriter) sheet() {
 	if row := w.draft.HeaderRow; row != 0 {
 		lines = append(lines, fmt.Sprintf("  header_row: %d   %sthe row that holds the names of the columns", row, decide))
 	}
-	if w.hasType(DateTime) {
+	if w.hasType(convert.DateTime) {
 		lines = append(lines, "  timezone: UTC   "+decide+"where the sheet's times were written down, e.g. Europe/London")
 	}
 	if len(lines) > 0 {
@@ -170,10 +171,10 @@ func (w *draftWriter) rest() {
 func usableColumns(headers []string) []string {
 	count := map[string]int{}
 	for _, h := range headers {
-		count[foldHeader(h)]++
+		count[convert.FoldHeader(h)]++
 	}
 	return slices.DeleteFunc(slices.Clone(headers), func(h string) bool {
-		return foldHeader(h) == "" || count[foldHeader(h)] > 1 || ResultColumn(h) != ""
+		return convert.FoldHeader(h) == "" || count[convert.FoldHeader(h)] > 1 || ResultColumn(h) != ""
 	})
 }
 

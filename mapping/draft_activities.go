@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/convert"
 	"slices"
 	"strings"
 )
@@ -120,20 +121,20 @@ func (w *draftWriter) attribute(mark string, t Template, a AttributeTemplate) {
 }
 
 // typeInWords names a data type, and what its cells may need to be read.
-func typeInWords(t Type, column string) string {
+func typeInWords(t convert.Type, column string) string {
 	switch t {
 	case "":
 		return "sent as Text: the service tells no data type"
-	case Date, DateTime:
+	case convert.Date, convert.DateTime:
 		return string(t) + "; text cells need a format: {column: " + oneLine(column) + ", format: dd/mm/yyyy}"
-	case Checkbox:
+	case convert.Checkbox:
 		return string(t) + "; other words than yes and no need checked and unchecked"
 	}
 	return string(t)
 }
 
 // hasType tells whether an attribute of a type will be written.
-func (w *draftWriter) hasType(want Type) bool {
+func (w *draftWriter) hasType(want convert.Type) bool {
 	if w.draft.Service == nil {
 		return false
 	}

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"unicode"
 
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
 // role is what a column may be to a client, known by the words of its header.
 type role struct {
-	field string // of the create payload
-	typ   Type   // "" for Text
+	field string       // of the create payload
+	typ   convert.Type // "" for Text
 	words [][]string
 }
 
@@ -20,10 +21,10 @@ type role struct {
 // which they are written. The service document shows no names of fields but
 // speaks of e-mail and name.
 var clientRoles = []role{
-	{"email", Email, [][]string{{"email"}, {"e", "mail"}, {"mail"}}},
+	{"email", convert.Email, [][]string{{"email"}, {"e", "mail"}, {"mail"}}},
 	{"firstName", "", [][]string{{"first", "name"}, {"firstname"}, {"forename"}, {"given", "name"}}},
 	{"lastName", "", [][]string{{"last", "name"}, {"lastname"}, {"surname"}, {"family", "name"}}},
-	{"phone", Phone, [][]string{{"mobile"}, {"phone"}, {"telephone"}, {"tel"}}},
+	{"phone", convert.Phone, [][]string{{"mobile"}, {"phone"}, {"telephone"}, {"tel"}}},
 }
 
 // numberRole is a number by which a sheet tells its rows apart.

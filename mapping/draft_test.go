@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"os"
 	"testing"
 
@@ -12,9 +13,9 @@ import (
 func draftService() *Service {
 	return &Service{Environment: "uat", Templates: []Template{
 		{ID: "1", Name: "Your details", Attributes: []AttributeTemplate{
-			{"1a", "Date of birth", Date}, {"1b", "Home address", TextArea}, {"1c", "Postcode", Text}, {"1d", "Consent to contact", Checkbox}}},
+			{"1a", "Date of birth", convert.Date}, {"1b", "Home address", convert.TextArea}, {"1c", "Postcode", convert.Text}, {"1d", "Consent to contact", convert.Checkbox}}},
 		{ID: "2", Name: "Agreement details", Attributes: []AttributeTemplate{
-			{"2a", "Agreement number", Text}, {"2b", "Amount", Currency}, {"2c", "Signed at", DateTime}, {"2d", "Note", ""}}},
+			{"2a", "Agreement number", convert.Text}, {"2b", "Amount", convert.Currency}, {"2c", "Signed at", convert.DateTime}, {"2d", "Note", ""}}},
 		{ID: "3", Name: "Sign your claim"},
 		{ID: "4", Name: "Twice"}, {ID: "5", Name: "Twice"},
 	}}
@@ -74,15 +75,15 @@ func TestDraftPassesWhateverTheNames(t *testing.T) {
 	name := rapid.OneOf(rapid.SampledFrom([]string{"email", "phone", "E-mail", "Mobile", "DOB", "Amount", "no", "{Ref}", "a: b", "yes", "#1", "First name", "- x", "'q'", `"`, "é", "\u00a0No", "x, y"}),
 		rapid.StringMatching(`[ -~äöü]{1,12}`))
 	attribute := rapid.Custom(func(t *rapid.T) AttributeTemplate {
-		return AttributeTemplate{rapid.StringN(1, 4, 8).Draw(t, "id"), squeeze("x" + name.Draw(t, "attribute")), rapid.SampledFrom(append([]Type{""}, AttributeTypes...)).Draw(t, "type")}
+		return AttributeTemplate{rapid.StringN(1, 4, 8).Draw(t, "id"), convert.FoldSpace("x" + name.Draw(t, "attribute")), rapid.SampledFrom(append([]convert.Type{""}, convert.AttributeTypes()...)).Draw(t, "type")}
 	})
 	template := rapid.Custom(func(t *rapid.T) Template {
-		return Template{rapid.StringN(1, 4, 8).Draw(t, "id"), squeeze("t" + name.Draw(t, "template")), rapid.SliceOfN(attribute, 0, 4).Draw(t, "attributes")}
+		return Template{rapid.StringN(1, 4, 8).Draw(t, "id"), convert.FoldSpace("t" + name.Draw(t, "template")), rapid.SliceOfN(attribute, 0, 4).Draw(t, "attributes")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		d := Draft{Name: name.Draw(t, "name"), API: rapid.SampledFrom([]string{"v1", "v2"}).Draw(t, "api"), Sources: []string{"s.xlsx"},
 			Headers: rapid.SliceOfN(name, 1, 8).Draw(t, "headers"), Service: &Service{Templates: rapid.SliceOfN(template, 0, 4).Draw(t, "templates")}}
-		if squeeze(d.Name) == "" || !d.Usable() {
+		if convert.FoldSpace(d.Name) == "" || !d.Usable() {
 			t.Skip()
 		}
 		passes(t, d)

@@ -11,6 +11,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem/yamltree"
 )
 
@@ -23,9 +24,9 @@ const maxExpression = 10_000
 // col("A") text, num("A") number, date("A") day, has("A") whether it is filled.
 type expression struct {
 	program *vm.Program
-	places  map[string]int // the columns that its functions name
-	conv    Conversion     // the sheet's habits: separators, date system
-	idle    sync.Pool      // of *evaluator
+	places  map[string]int    // the columns that its functions name
+	conv    convert.Converter // the sheet's habits: separators, date system
+	idle    sync.Pool         // of *evaluator
 }
 
 // condition compiles a when; nil for an empty one.
@@ -46,7 +47,7 @@ func (e cellError) Error() string { return string(e) }
 // which it is read (now), nor on the order of a table that has none (keys); and
 // no expression may take all memory (unbounded).
 func (b *binder) expression(w yamltree.Scalar, aliases map[string]yamltree.Scalar, isCondition bool) *expression {
-	e := &expression{places: map[string]int{}, conv: b.conversion(&ValueRule{}, Text)}
+	e := &expression{places: map[string]int{}, conv: b.conversion(&ValueRule{}, convert.Text)}
 	if len(w.Text) > maxExpression {
 		b.wrongAt(w.At, "expression", "the expression is longer than %d bytes", maxExpression).
 			Hint = "work the value out in a column of the sheet"

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"errors"
 	"fmt"
 	"math"
@@ -27,17 +28,17 @@ type evaluator struct {
 func (e *expression) evaluator() *evaluator {
 	at := &evaluator{expression: e, machine: vm.VM{MemoryBudget: maxExprItems}}
 	at.env = map[string]any{
-		"col": func(name string) (string, error) { return at.read(name, Text) },
+		"col": func(name string) (string, error) { return at.read(name, convert.Text) },
 		"has": func(name string) bool { return !at.cell(name).IsEmpty() },
 		"num": func(name string) (float64, error) {
-			s, err := at.read(name, Numeric)
+			s, err := at.read(name, convert.Number)
 			if err != nil {
 				return 0, err
 			}
 			return strconv.ParseFloat(s, 64)
 		},
 		"date": func(name string) (time.Time, error) {
-			s, err := at.read(name, Date)
+			s, err := at.read(name, convert.Date)
 			if err != nil {
 				return time.Time{}, err
 			}
@@ -51,9 +52,9 @@ func (e *expression) evaluator() *evaluator {
 func (at *evaluator) cell(name string) cell.Cell { return at.row.Cell(at.expression.places[name]) }
 
 // read is a cell's literal as a type; an empty text is one.
-func (at *evaluator) read(name string, t Type) (string, error) {
+func (at *evaluator) read(name string, t convert.Type) (string, error) {
 	c := at.cell(name)
-	if c.IsEmpty() && t == Text {
+	if c.IsEmpty() && t == convert.Text {
 		return "", nil
 	}
 	conv := at.expression.conv
@@ -80,7 +81,7 @@ func (e *expression) run(r cell.Record) (any, error) {
 }
 
 // value is the expression's result for a row as a cell, for the conversion.
-func (e *expression) value(r cell.Record) (cell.Cell, *Refusal) {
+func (e *expression) value(r cell.Record) (cell.Cell, *convert.CellError) {
 	out, err := e.run(r)
 	if err != nil {
 		return cell.Cell{}, expressionRefusal(err)
@@ -98,8 +99,8 @@ func (e *expression) value(r cell.Record) (cell.Cell, *Refusal) {
 		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
 	case float64:
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return cell.Cell{}, &Refusal{"expression", "is used in an expression that gives no number, as a division by zero does",
-				"correct the cell, or let the expression say what is sent then"}
+			return cell.Cell{}, &convert.CellError{Code: "expression", Message: "is used in an expression that gives no number, as a division by zero does",
+				Hint: "correct the cell, or let the expression say what is sent then"}
 		}
 		s := strconv.FormatFloat(v, 'f', -1, 64)
 		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
@@ -112,11 +113,11 @@ func (e *expression) value(r cell.Record) (cell.Cell, *Refusal) {
 	case string:
 		return cell.Cell{Kind: cell.Text, Raw: v, Shown: v}, nil
 	}
-	return cell.Cell{}, &Refusal{Code: "expression", Message: fmt.Sprintf("is used in an expression that gives a %T, which cannot be sent", out)}
+	return cell.Cell{}, &convert.CellError{Code: "expression", Message: fmt.Sprintf("is used in an expression that gives a %T, which cannot be sent", out)}
 }
 
 // holds tells whether a condition is true for a row.
-func (e *expression) holds(r cell.Record) (bool, *Refusal) {
+func (e *expression) holds(r cell.Record) (bool, *convert.CellError) {
 	if e == nil {
 		return true, nil
 	}
@@ -130,7 +131,7 @@ func (e *expression) holds(r cell.Record) (bool, *Refusal) {
 
 // expressionRefusal names the cell that an expression cannot use. What the
 // library says of any other failure may quote a cell, so it is not repeated.
-func expressionRefusal(err error) *Refusal {
+func expressionRefusal(err error) *convert.CellError {
 	message := "its cells do not fit what it does with them"
 	if ce, ok := errors.AsType[cellError](err); ok {
 		message = string(ce)
@@ -138,5 +139,5 @@ func expressionRefusal(err error) *Refusal {
 	if limit, ok := errors.AsType[limitError](err); ok {
 		message = string(limit)
 	}
-	return &Refusal{Code: "expression", Message: "is used in an expression that fails: " + message}
+	return &convert.CellError{Code: "expression", Message: "is used in an expression that fails: " + message}
 }

@@ -11,6 +11,7 @@ import (
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -75,7 +76,7 @@ func FuzzTemplateText(f *testing.F) {
 		}
 		onlyField("text: "+strconv.QuoteToASCII(s), c)
 
-		a, refusal := (&mapping.Conversion{Type: mapping.Text}).Convert(text(c))
+		a, refusal := (&convert.Converter{Type: convert.Text}).Convert(text(c))
 		if refusal != nil || a.IsZero() {
 			t.Skip("the place is empty or refused")
 		}
@@ -84,7 +85,7 @@ func FuzzTemplateText(f *testing.F) {
 		if !ok {
 			t.Fatalf("%q with its braces doubled is refused", s)
 		}
-		want, refusal := (&mapping.Conversion{Type: mapping.Text}).Convert(text(strings.Join(strings.Fields(s+a.Literal), " ")))
+		want, refusal := (&convert.Converter{Type: convert.Text}).Convert(text(strings.Join(strings.Fields(s+a.Literal), " ")))
 		if refused := len(plan.Problems) > 0; refused != (refusal != nil) {
 			t.Fatalf("%q + %q: %v, expected %v", s, c, plan.Problems, refusal)
 		}
@@ -120,6 +121,41 @@ func FuzzExpression(f *testing.F) {
 			if strings.Contains(p.Error()+p.Hint, secret) && !strings.Contains(expression, secret) {
 				t.Fatalf("the cell is quoted: %s", p.Error())
 			}
+		}
+	})
+}
+
+// FuzzWhen: any condition is compiled or refused, says the same each time, and
+// one that fails makes the row invalid, never left out in silence.
+func FuzzWhen(f *testing.F) {
+	for _, seed := range []string{`col("A") != "Yes"`, `num("A") > 1`, `date("A") < date("No")`, `has("A")`, `true`, `1`, `col("A") matches "("`, `int(col("A")) > 0`, `nil`} {
+		f.Add(seed, "x")
+		f.Add(seed, "7")
+	}
+	f.Fuzz(func(t *testing.T, when, c string) {
+		if !utf8.ValidString(when) || len(when) > 200 || strings.TrimSpace(when) == "" {
+			t.Skip("YAML is UTF-8; a short one shows as much")
+		}
+		source := "sheet: {when: " + strconv.QuoteToASCII(when) + "}\n" + fields("a: A")
+		m, problems := mapping.Parse("m.yaml", []byte(source))
+		if len(problems) > 0 {
+			return
+		}
+		sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "A"}}
+		b, problems := mapping.Bind(m, &sheet, nil, runDate)
+		if len(problems) > 0 {
+			return
+		}
+		record := cell.Record{Row: 2, Cells: []cell.Cell{text("1"), text(c)}}
+		lead, again := b.Read(record), b.Read(record)
+		if lead.Skipped != again.Skipped || len(lead.Problems) != len(again.Problems) {
+			t.Fatalf("evaluated twice: %+v, %+v", lead, again)
+		}
+		if lead.Skipped != "" && len(lead.Problems) > 0 {
+			t.Fatalf("a row with problems is left out: %v", lead.Problems)
+		}
+		if client := b.Client(record); client != lead.Client {
+			t.Fatalf("whose the row is: %v, %v", client, lead.Client)
 		}
 	})
 }

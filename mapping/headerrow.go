@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -36,7 +37,7 @@ func LikelyHeader(sheet cell.Sheet, rows []cell.Record) int {
 func namedColumns(header []string) int {
 	n := 0
 	for _, h := range header {
-		if foldHeader(h) != "" {
+		if convert.FoldHeader(h) != "" {
 			n++
 		}
 	}
@@ -78,15 +79,22 @@ func IsNoLead(p problem.Problem) bool { return p.Code == totalsCode || p.Code ==
 func (r *reader) notLead() {
 	if c, ok := totalsCell(r.record); ok {
 		hint := "delete the row"
-		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(trimVisible(r.record.Cell(c).Raw))
-		if c < len(r.b.sheet.Header) && foldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
+		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(asRead(r.record.Cell(c)))
+		if c < len(r.b.sheet.Header) && convert.FoldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
 			hint += `, or let the mapping leave it out: sheet: {when: 'lower(col("` + header + `")) != "` + word + `"'}`
 		}
-		r.refuse(c, Refusal{totalsCode, "labels a row of totals, which is no lead", hint})
+		r.refuse(c, convert.CellError{Code: totalsCode, Message: "labels a row of totals, which is no lead", Hint: hint})
 	}
 	if c, ok := r.headerAgain(); ok {
-		r.refuse(c, Refusal{headerCode, "stands here again with the other headers: the row is no lead", "delete the row; if the sheet's headers are in this row, write header_row under sheet in the mapping"})
+		r.refuse(c, convert.CellError{Code: headerCode, Message: "stands here again with the other headers: the row is no lead", Hint: "delete the row; if the sheet's headers are in this row, write header_row under sheet in the mapping"})
 	}
+}
+
+// asRead is a cell's text as col gives it to expressions; "" where it cannot be
+// read.
+func asRead(c cell.Cell) string {
+	value, _ := (&convert.Converter{Type: convert.Text}).Convert(c)
+	return value.Literal
 }
 
 // totalsCell is the column of the word that makes a row one of totals: nothing
@@ -110,7 +118,7 @@ func totalsWord(c cell.Cell) string {
 	if len(c.Raw) > 40 {
 		return ""
 	}
-	word := strings.ToLower(strings.Trim(foldKey(c.Raw), " :.="))
+	word := strings.ToLower(strings.Trim(convert.FoldKey(c.Raw), " :.="))
 	if slices.Contains(totals, word) {
 		return word
 	}
@@ -138,7 +146,7 @@ func (r *reader) headerAgain() (column int, ok bool) {
 		if header == "" && c.IsEmpty() {
 			continue
 		}
-		if c.Kind != cell.Text || foldHeader(c.Raw) != header {
+		if c.Kind != cell.Text || convert.FoldHeader(c.Raw) != header {
 			return -1, false
 		}
 		if same++; column < 0 {

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -92,14 +93,14 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 	yamltree.To("timezone", "where date-times without a zone were written down, e.g. Europe/London",
 		timezone, func(s *SheetRule) *yamltree.Scalar { return &s.Timezone }),
 	yamltree.To("ambiguous_times", "a time that came twice because the clocks went back: refuse (default) or earlier",
-		yamltree.As(yamltree.OneOf("refuse", EarlierAmbiguous), func(word AmbiguousTimes) AmbiguousTimes {
-			if word == EarlierAmbiguous {
+		yamltree.As(yamltree.OneOf("refuse", convert.EarlierAmbiguous), func(word convert.AmbiguousTimes) convert.AmbiguousTimes {
+			if word == convert.EarlierAmbiguous {
 				return word
 			}
 			return ""
-		}), func(s *SheetRule) *AmbiguousTimes { return &s.AmbiguousTimes }),
+		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
 	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
-		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *Numbers { return &s.Numbers }),
+		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
 	yamltree.To("when", "an expression that tells which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
 	yamltree.To("hidden_rows", "rows that are hidden in the workbook: take (default) or skip",
@@ -133,11 +134,11 @@ var delimiter = yamltree.Parsed("a text", yamltree.Text.Schema, func(r *yamltree
 	return "", false
 })
 
-var numberKeys = []yamltree.Key[Numbers]{
+var numberKeys = []yamltree.Key[convert.Numbers]{
 	yamltree.To("decimal", "the decimal separator; default .",
-		separator(1), func(s *Numbers) *string { return &s.Decimal }),
+		separator(1), func(s *convert.Numbers) *string { return &s.Decimal }),
 	yamltree.To("group", "the separator between groups of three digits, \"\" for none; default , or none where decimal is ,",
-		separator(0), func(s *Numbers) *string { return &s.Group }),
+		separator(0), func(s *convert.Numbers) *string { return &s.Group }),
 }
 
 // separator is one character, or at least so many.
@@ -153,7 +154,7 @@ func separator(least int) yamltree.Value[string] {
 
 // checkNumbers refuses a notation in which a number could be read in two ways: a
 // thousand would be read as one.
-func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *Numbers) {
+func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 	decimal, group := n.Given("decimal"), n.Given("group")
 	if decimal != nil && decimal.Text() != s.Decimal || group != nil && group.Text() != s.Group {
 		return // reported already
@@ -310,10 +311,10 @@ func (v *ValueRule) sources() int {
 
 func typeNames() []string {
 	var names []string
-	for _, t := range AttributeTypes {
+	for _, t := range convert.AttributeTypes() {
 		names = append(names, string(t))
 	}
-	return append(names, string(Email), string(Phone))
+	return append(names, string(convert.Email), string(convert.Phone))
 }
 
 // scalarKind is what YAML takes a value for; what is in quotes is a text.

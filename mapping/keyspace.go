@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"strings"
 )
 
@@ -25,7 +26,7 @@ func (b *Binding) AddressesIn(text string) []Identity {
 		return []Identity{written(emailSpace)}
 	}
 	found := []Identity{written(phoneSpace)}
-	conversion := Conversion{Type: Phone}
+	conversion := convert.Converter{Type: convert.Phone}
 	if v := b.lookup.phone; v != nil {
 		conversion.Region = v.conv.Region
 	}
@@ -40,9 +41,33 @@ func (b *Binding) AddressesIn(text string) []Identity {
 // "" for a column of the source.
 func ResultColumn(header string) string {
 	for _, name := range ResultColumns {
-		if foldHeader(name) == foldHeader(header) {
+		if convert.FoldHeader(name) == convert.FoldHeader(header) {
 			return name
 		}
 	}
 	return ""
+}
+
+// Folded is an identity with its key as keys are folded now. A ledger may hold
+// one that was folded by older rules.
+func (i Identity) Folded() Identity {
+	i.Key = convert.FoldKey(i.Key)
+	if i.Space == emailSpace {
+		i.Key = convert.FoldEmail(i.Key)
+	}
+	return i
+}
+
+// FoldStep is the key of a step with the claim key in it as keys are folded now.
+func FoldStep(key string) string {
+	from := strings.IndexByte(key, '@') // claim/ID/KEY, activity/ID@ID/KEY
+	if claim := string(ClaimStep) + "/"; strings.HasPrefix(key, claim) {
+		from = len(claim) - 1
+	}
+	slash := strings.IndexByte(key[from+1:], '/')
+	if from < 0 || slash < 0 {
+		return key
+	}
+	at := from + 1 + slash + 1
+	return key[:at] + convert.FoldKey(key[at:])
 }

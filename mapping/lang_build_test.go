@@ -12,6 +12,7 @@ import (
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -83,7 +84,7 @@ func template(name string, attributes ...string) mapping.Template {
 	t := mapping.Template{ID: "id of " + name, Name: name}
 	for _, a := range attributes {
 		a, typ, _ := strings.Cut(a, ":")
-		t.Attributes = append(t.Attributes, mapping.AttributeTemplate{ID: "id of " + name + "/" + a, Name: a, Type: mapping.Type(typ)})
+		t.Attributes = append(t.Attributes, mapping.AttributeTemplate{ID: "id of " + name + "/" + a, Name: a, Type: convert.Type(typ)})
 	}
 	return t
 }

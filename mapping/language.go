@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -42,8 +43,8 @@ type SheetRule struct {
 	HeaderRowGiven bool
 	Timezone       yamltree.Scalar // an IANA name; "" when no DateTime needs one
 	// AmbiguousTimes is for DateTimes that came twice when the clocks went back.
-	AmbiguousTimes AmbiguousTimes
-	Numbers        Numbers
+	AmbiguousTimes convert.AmbiguousTimes
+	Numbers        convert.Numbers
 	When           yamltree.Scalar // an expression; "" takes every row
 
 	SkipHidden bool   // rows that are hidden in the workbook are left out

@@ -2,10 +2,12 @@ package mapping
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -154,10 +156,10 @@ func (r *reader) room(n int) []string {
 }
 
 // refuse notes a refusal of the cell in a column.
-func (r *reader) refuse(column int, refusal Refusal) {
+func (r *reader) refuse(column int, refusal convert.CellError) {
 	sheet := &r.b.sheet
 	r.lead.Problems = append(r.lead.Problems,
-		refusal.at(sheet.At(column, r.record.Row), sheet.ColumnLabel(column), r.record.Cell(column)))
+		refusal.Problem(sheet.At(column, r.record.Row), sheet.ColumnLabel(column), r.record.Cell(column)))
 }
 
 // holds evaluates a condition; one that fails counts as true, for the row is
@@ -195,7 +197,7 @@ func (r *reader) identity() Identity {
 func (r *reader) lookupIdentity(it item, space string) Identity {
 	if it.value.IsZero() {
 		if c := r.b.key[0]; r.record.Cell(c).IsEmpty() {
-			r.refuse(c, Refusal{"empty-key", "is empty; it is the client key", "fill the cell, or delete the row"})
+			r.refuse(c, convert.CellError{Code: "empty-key", Message: "is empty; it is the client key", Hint: "fill the cell, or delete the row"})
 		}
 		return Identity{}
 	}
@@ -204,9 +206,9 @@ func (r *reader) lookupIdentity(it item, space string) Identity {
 
 // addressOf is the identity that a converted e-mail address or phone number is.
 func addressOf(space string, it item) Identity {
-	key := foldKey(cmp.Or(it.number, it.value.Literal))
+	key := convert.FoldKey(cmp.Or(it.number, it.value.Literal))
 	if space == emailSpace {
-		key = FoldEmail(key)
+		key = convert.FoldEmail(key)
 	}
 	return Identity{space, key}
 }
@@ -215,7 +217,7 @@ func addressOf(space string, it item) Identity {
 // shows it.
 func (b *Binding) Identity(key string) Identity {
 	c := cell.Cell{Kind: cell.Text, Raw: key, Shown: key}
-	convert := func(conv *Conversion) string {
+	literal := func(conv *convert.Converter) string {
 		if value, refusal := conv.Convert(c); refusal == nil {
 			return value.Literal
 		}
@@ -223,13 +225,13 @@ func (b *Binding) Identity(key string) Identity {
 	}
 	switch {
 	case b.keySpace == emailSpace:
-		key = FoldEmail(convert(&b.lookup.email.conv))
+		key = convert.FoldEmail(literal(&b.lookup.email.conv))
 	case b.number != nil:
-		key = convert(b.number)
+		key = literal(b.number)
 	case b.keySpace == phoneSpace:
-		key = convert(&b.lookup.phone.conv)
+		key = literal(&b.lookup.phone.conv)
 	}
-	return Identity{b.keySpace, foldKey(key)}
+	return Identity{b.keySpace, convert.FoldKey(key)}
 }
 
 // key joins key cells. The parts of a composite key are escaped, so that two
@@ -238,9 +240,9 @@ func (r *reader) key(columns []int, what string) (string, bool) {
 	parts := make([]string, len(columns))
 	ok := true
 	for i, c := range columns {
-		part, refusal := KeyText(r.record.Cell(c))
+		part, refusal := convert.Key(r.record.Cell(c))
 		if refusal == nil && part == "" {
-			refusal = &Refusal{"empty-key", "is empty; it is part of " + what, "fill the cell"}
+			refusal = &convert.CellError{Code: "empty-key", Message: "is empty; it is part of " + what, Hint: "fill the cell"}
 		}
 		if refusal != nil {
 			r.refuse(c, *refusal)
@@ -261,19 +263,15 @@ func (r *reader) resume() int {
 	if !at.given || at.column < 0 {
 		return at.order
 	}
-	name := squeeze(r.record.Cell(at.column).Shown)
+	name := convert.FoldSpace(r.record.Cell(at.column).Shown)
 	r.lead.nextStep = name
 	order, known := at.orders[name]
 	if !known {
-		var names []string
-		for n := range at.orders {
-			names = append(names, n)
-		}
 		message := "names no activity of the workflow; the client's next step was expected"
 		if name == "" {
 			message = "is empty; the client's next step was expected"
 		}
-		r.refuse(at.column, Refusal{"unknown-activity", message, problem.Suggestion(name, sorted(names))})
+		r.refuse(at.column, convert.CellError{Code: "unknown-activity", Message: message, Hint: problem.Suggestion(name, slices.Sorted(maps.Keys(at.orders)))})
 		return -1
 	}
 	return order

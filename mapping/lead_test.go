@@ -268,3 +268,51 @@ func TestCompositeKeysAreInjective(t *testing.T) {
 		}
 	})
 }
+
+// One address is one client, however it is written; two addresses are two.
+func TestEmailKeysFold(t *testing.T) {
+	const source = "name: a\napi: v1\nclient: {key: Mail, lookup: {email: Mail}, fields: {mail: Mail}}\n"
+	key := func(address string) string {
+		t.Helper()
+		sheet, records := leads("Mail | x", address+" | x")
+		lead := mustBind(t, source, sheet, nil).Read(records[0])
+		if len(lead.Problems) > 0 {
+			return lead.Problems[0].Message
+		}
+		return lead.Client.Key
+	}
+	for _, same := range [][]string{
+		{"sam@example.com", "SAM@EXAMPLE.COM", "ſam@example.com"},
+		{"γιωργος@example.com", "ΓΙΩΡΓΟΣ@example.com", "γιωργοσ@example.com"},
+		{"a@straße.example", "A@STRAẞE.example", "a@xn--strae-oqa.example", "a@XN--STRAE-OQA.EXAMPLE", "a@stra\u00adße.example"},
+		{"strauß@example.com", "STRAUẞ@example.com"},
+		{"a@bücher.example", "a@BÜCHER.EXAMPLE", "a@bu\u0308cher.example", "a@xn--bcher-kva.example"},
+		{"ısık@example.com", "ıSık@example.com"},
+	} {
+		for _, address := range same[1:] {
+			if key(address) != key(same[0]) {
+				t.Errorf("%q has the key %q, and %q has %q", same[0], key(same[0]), address, key(address))
+			}
+		}
+	}
+	for _, apart := range [][2]string{
+		{"strauß@example.com", "strauss@example.com"}, {"a@straße.example", "a@strasse.example"}, {"ısık@example.com", "isik@example.com"},
+	} {
+		if key(apart[0]) == key(apart[1]) {
+			t.Errorf("%q and %q have one key", apart[0], apart[1])
+		}
+	}
+	for _, s := range []string{"\u00ad", "\u200b", "\u200d", "\u2060", "\ufeff"} {
+		if got := key("sa" + s + "m@example.com"); got != "Mail has a character before the @ that cannot be seen" {
+			t.Errorf("the address with %+q has the key %q", s, got)
+		}
+	}
+	// Keys that ledgers have stay what they are.
+	for address, want := range map[string]string{
+		"Sam.Leaf+A@Example.COM": "sam.leaf+a@example.com", "ZOË@example.com": "zoë@example.com", "Жанна@example.com": "жанна@example.com",
+	} {
+		if got := key(address); got != want {
+			t.Errorf("%q has the key %q, want %q", address, got, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -51,9 +52,9 @@ func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
 	merged.source.Texts = slices.Clone(merged.source.Texts)
 	for _, it := range items[1:] {
 		for i, text := range it.source.Texts {
-			known := squeeze(merged.source.Texts[i])
+			known := convert.FoldSpace(merged.source.Texts[i])
 			switch {
-			case squeeze(text) == "" || known == squeeze(text):
+			case convert.FoldSpace(text) == "" || known == convert.FoldSpace(text):
 			case known == "":
 				merged.source.Texts[i] = text
 			default:
@@ -85,8 +86,7 @@ func refused(items []item) bool {
 // (white space, accents, a number's format) makes no difference to what stands
 // in them either.
 func (v *boundValue) agree(a, b cell.Value) bool {
-	return a == b || v.foldCase && a.Field == b.Field &&
-		(strings.EqualFold(foldKey(a.Literal), foldKey(b.Literal)) || isDressed(a.Literal, b.Literal) || isDressed(b.Literal, a.Literal))
+	return a == b || v.foldCase && a.Field == b.Field && convert.SameKey(a.Literal, b.Literal)
 }
 
 // mostNamed is how many cells a message names one by one.
@@ -97,8 +97,8 @@ const mostNamed = 5
 func (p *planner) conflict(v *boundValue, first item, others []item) {
 	column := func(it, other item) int {
 		for i, text := range it.source.Texts { // of several cells, the first that differs
-			if i < len(other.source.Texts) && squeeze(text) != "" && squeeze(other.source.Texts[i]) != "" &&
-				squeeze(text) != squeeze(other.source.Texts[i]) {
+			if i < len(other.source.Texts) && convert.FoldSpace(text) != "" && convert.FoldSpace(other.source.Texts[i]) != "" &&
+				convert.FoldSpace(text) != convert.FoldSpace(other.source.Texts[i]) {
 				return it.source.Columns[i]
 			}
 		}
@@ -139,7 +139,7 @@ func someOf(places []problem.Where) string {
 // filled.
 func (s Source) from() int {
 	for i, text := range s.Texts {
-		if squeeze(text) != "" {
+		if convert.FoldSpace(text) != "" {
 			return s.Columns[i]
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -18,7 +19,7 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 	sum := sha256.Sum256(data)
 	m := &Mapping{File: file, Digest: hex.EncodeToString(sum[:])}
 	m.Sheet.HeaderRow = 1
-	m.Sheet.Numbers = Numbers{Decimal: ".", Group: ","}
+	m.Sheet.Numbers = convert.Numbers{Decimal: ".", Group: ","}
 	m.Client.Existing = Reuse
 	m.Client.Administrator = true
 	if len(data) > MaxSize {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -110,9 +111,9 @@ func (p *planner) clientStep() Step {
 		} else {
 			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source})
 			switch f.value.conv.Type {
-			case Email:
+			case convert.Email:
 				p.address(emailSpace, merged)
-			case Phone:
+			case convert.Phone:
 				p.address(phoneSpace, merged)
 			}
 		}

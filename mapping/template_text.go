@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/convert"
 	"errors"
 	"fmt"
 	"slices"
@@ -95,11 +96,11 @@ func (t templateText) fill(text func(name string) string) string {
 		return ""
 	}
 	if !strings.Contains(b.String(), "\n") {
-		return squeeze(b.String())
+		return convert.FoldSpace(b.String())
 	}
 	lines := strings.Split(b.String(), "\n")
 	for i, line := range lines {
-		lines[i] = squeeze(line)
+		lines[i] = convert.FoldSpace(line)
 	}
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }

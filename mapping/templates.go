@@ -3,6 +3,7 @@ package mapping
 import (
 	"strings"
 
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -92,11 +93,11 @@ func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate,
 // the mapping's, else Text, which is noted. A contradiction is a problem.
 // number is that of the note among the untyped, from 1; 0 for a type that
 // somebody says.
-func (b *binder) attributeType(template string, a AttributeTemplate, attr *AttributeRule) (t Type, number int) {
-	wanted := Type(attr.Value.Type.Text)
+func (b *binder) attributeType(template string, a AttributeTemplate, attr *AttributeRule) (t convert.Type, number int) {
+	wanted := convert.Type(attr.Value.Type.Text)
 	switch {
 	case a.Type == "" && wanted == "":
-		return Text, b.noteUntyped(template, attr)
+		return convert.Text, b.noteUntyped(template, attr)
 	case a.Type == "":
 		return wanted, 0
 	case wanted != "" && wanted != a.Type:
@@ -104,4 +105,21 @@ func (b *binder) attributeType(template string, a AttributeTemplate, attr *Attri
 			Hint = "leave type out, or write type: " + string(a.Type)
 	}
 	return a.Type, 0
+}
+
+// Template is an activity template of the service's reference data (service
+// document, "Activity template").
+type Template struct {
+	ID         string
+	Name       string
+	Attributes []AttributeTemplate
+}
+
+// AttributeTemplate is an attribute template, nested in an activity template.
+type AttributeTemplate struct {
+	ID   string
+	Name string
+	// Type is the data type where the environment's answers tell one, in our
+	// names; "" where they do not. (The document shows no such field.)
+	Type convert.Type
 }

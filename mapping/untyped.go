@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -24,11 +25,11 @@ func (u Untyped) Name() string { return u.Template + "/" + u.Attribute }
 // warning says that the attribute is sent as Text, and how to say its type.
 func (u Untyped) warning() problem.Problem {
 	return problem.At(u.At, "untyped", "neither the service nor the mapping says the type of “%s” of “%s”: it is sent as Text", u.Attribute, u.Template).
-		Hinted("say what it is: %s", u.yaml(Text))
+		Hinted("say what it is: %s", u.yaml(convert.Text))
 }
 
 // yaml is what to write in the mapping to give the attribute a type.
-func (u Untyped) yaml(t Type) string {
+func (u Untyped) yaml(t convert.Type) string {
 	if source := u.rule; source.Column.Text != "" && source.At == source.Column.At { // a bare column
 		return quote(u.Attribute) + ": {column: " + quote(source.Column.Text) + ", type: " + string(t) + "}"
 	}
@@ -52,11 +53,11 @@ func (b *binder) noteUntyped(template string, attr *AttributeRule) int {
 	u := Untyped{Template: template, Attribute: attr.Name.Text, At: at, rule: &attr.Value}
 	b.untyped = append(b.untyped, u)
 	rule := &attr.Value
-	refuse := func(at yamltree.Place, what string, t Type) {
+	refuse := func(at yamltree.Place, what string, t convert.Type) {
 		b.wrongAt(at, "untyped", "neither the service nor the mapping says the type of “%s” of “%s”, and %s", u.Attribute, template, what).
 			Hint = "say what it is: " + u.yaml(t) + textInstead
 	}
-	if t := rule.likelyType(); t != Text {
+	if t := rule.likelyType(); t != convert.Text {
 		refuse(rule.optionsAt(), "it has an option of another type than Text", t)
 	}
 	if rule.hasConstant && rule.constantKind != cell.Text {
@@ -71,16 +72,16 @@ func (b *binder) noteUntyped(template string, attr *AttributeRule) int {
 const textInstead = "; where it is a text all the same, type: Text"
 
 // likelyType is the type that the options of a value are for.
-func (v *ValueRule) likelyType() Type {
+func (v *ValueRule) likelyType() convert.Type {
 	switch {
 	case v.Type.Text != "":
-		return Type(v.Type.Text)
+		return convert.Type(v.Type.Text)
 	case v.Format.Text != "":
-		return Date
+		return convert.Date
 	case v.Checked != nil || v.Unchecked != nil:
-		return Checkbox
+		return convert.Checkbox
 	}
-	return Text
+	return convert.Text
 }
 
 // isTyped reports that a file says more of a cell than that it is a text.
@@ -100,20 +101,20 @@ func kindInWords(k cell.Kind) string {
 
 // likelyType is the type to propose for a cell, or for a constant where there is
 // none.
-func likelyType(k cell.Kind, c cell.Cell) Type {
+func likelyType(k cell.Kind, c cell.Cell) convert.Type {
 	switch k {
 	case cell.Number:
 		if strings.ContainsAny(c.Format, "$£€¥") {
-			return Currency
+			return convert.Currency
 		}
-		return Numeric
+		return convert.Number
 	case cell.Date:
 		if strings.Contains(c.Shown, ":") {
-			return DateTime
+			return convert.DateTime
 		}
-		return Date
+		return convert.Date
 	case cell.Bool:
-		return Checkbox
+		return convert.Checkbox
 	}
-	return Text
+	return convert.Text
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -15,7 +16,7 @@ type TypedCell struct {
 	row     cell.Row
 	column  int
 	kind    cell.Kind
-	likely  Type
+	likely  convert.Type
 	made    bool // not the cell is typed but what an expression makes of the row
 }
 

@@ -61,22 +61,3 @@ func TestConcurrentUse(t *testing.T) {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
 	}
 }
-
-// A snapshot is the caller's own.
-func TestSnapshotIsACopy(t *testing.T) {
-	s := open(t, "")
-	contact := populate(t, s)
-	before, kept := s.Snapshot(), shown(t, s)
-	post(t, s, v2+"/activities?contactId="+contact, opened(signature))
-	after := shown(t, s)
-	if after == kept {
-		t.Fatal("the service does not show the new activity")
-	}
-	clear(before.Clients[1].Data)
-	before.Clients[1].Claims[0].Claimants[0] = "x"
-	clear(before.Clients[1].Activities[0].Attributes[0].Value)
-	before.Clients[1].Links[0].RedirectURL = "x"
-	if diff := cmp.Diff(after, shown(t, s)); diff != "" {
-		t.Errorf("changing a snapshot changed the service:\n%s", diff)
-	}
-}

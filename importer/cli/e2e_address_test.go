@@ -57,6 +57,53 @@ func TestABaseURLSpeltOtherwise(t *testing.T) {
 	}
 }
 
+// TestDoubtUnderAnotherSpelling: an address with which L1 may have been created is
+// L1's, however the base url is spelt tonight.
+func TestDoubtUnderAnotherSpelling(t *testing.T) {
+	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
+		s := newLeadScene(t, v.address())
+		v.doubt(s, "client L1")
+		spelt := len(v.way) / 2
+		if v.odd {
+			spelt++
+		}
+		s.url = s.spelled()[spelt%5]
+		s.environment("")
+		s.sheet(v.rows(sharing(v.address())))
+		for range 2 {
+			s.foretold(1, v.flags()...)
+			s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
+			if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") {
+				t.Errorf("%s: the row of L2 says %v", s.url, r)
+			}
+		}
+	})
+}
+
+// TestDoubtAtAnotherAddress: what is in doubt at the old address of a service is so
+// at the new one.
+func TestDoubtAtAnotherAddress(t *testing.T) {
+	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
+		s := newLeadScene(t, v.address())
+		v.doubt(s, "client L1")
+		other := s.moved()
+		s.sheet(v.rows(sharing(v.address())))
+		for _, flags := range [][]string{{"--dry-run"}, v.flags()} {
+			if p := s.mustRun(3, flags...); !strings.Contains(p.err, "--same-service") {
+				t.Errorf("%q\n%s", flags, p.err)
+			}
+		}
+		s.foretold(4, v.flags("--same-service")...)
+		s.foretold(4, v.flags()...)
+		if n := postsTo(other.Calls()); n > 0 {
+			t.Errorf("%d things were created\n%s", n, transcript(other.Calls()))
+		}
+		if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") {
+			t.Errorf("the row of L2 says %v", r)
+		}
+	})
+}
+
 // TestABaseURLOfAnOlderLedger: a ledger whose records have another spelling of
 // the base url is the same service's.
 func TestABaseURLOfAnOlderLedger(t *testing.T) {

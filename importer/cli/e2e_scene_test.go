@@ -99,6 +99,7 @@ type scene struct {
 	dir    string
 	oracle *apitest.Server
 	url    string
+	input  string // the sheet's name
 	entry  string // of the environments file, but for the address and the case
 	pace   cli.Pace
 	seen   int // calls of the service that a run's result has shown already
@@ -106,7 +107,7 @@ type scene struct {
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...), pace: cli.QuickPace()}
+	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
 	server := httptest.NewServer(s.oracle)
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
@@ -139,7 +140,7 @@ func (s *scene) environment(more string) {
 		strings.ReplaceAll(strings.TrimSpace(entry), "\n", "\n    ")+"\n")
 }
 
-func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path("leads.xlsx"), header, rows) }
+func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path(s.input), header, rows) }
 
 func writeSheet(t *testing.T, path string, header []any, rows [][]any) {
 	t.Helper()
@@ -187,7 +188,7 @@ func (s *scene) runContext(ctx context.Context, flags ...string) played {
 
 func (s *scene) args(flags ...string) []string {
 	args := append([]string{"run", "-m", s.path("mapping.yaml")}, flags...)
-	return append(args, s.path("leads.xlsx"))
+	return append(args, s.path(s.input))
 }
 
 // mustRun runs and expects an exit code.

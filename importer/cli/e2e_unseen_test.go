@@ -38,6 +38,33 @@ func TestKeysThatLookTheSame(t *testing.T) {
 	}
 }
 
+// TestDoubtAboutAKeyThatLooksTheSame: what is in doubt under a key is in doubt
+// under all keys that look the same.
+func TestDoubtAboutAKeyThatLooksTheSame(t *testing.T) {
+	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
+		one, other := lead(1, "A\u00ad-1"), lead(1, "A-\u200d1")
+		one[1], other[1] = "A\u034fnn1", "Ann1\ufe0f"
+		s := newScene(t, numbered, leads(1))
+		step, code := "client c1@example.com", 0 // a look-up finds the client
+		if v.odd {
+			step, code = "claim c1@example.com/A-1", 4
+		}
+		v.doubt(s, step)
+		s.sheet(v.rows(one, other))
+		for range 2 {
+			s.foretold(code, v.flags()...)
+			for step, made := range s.oracle.Created() {
+				if len(made) != 1 {
+					t.Errorf("%s was created %d times", step, len(made))
+				}
+			}
+			if n := len(s.oracle.Created()); v.odd && n > 2 || n > 4 {
+				t.Errorf("created %v", s.oracle.Created())
+			}
+		}
+	})
+}
+
 // TestOlderSpellingsInTheLedger gives the ledger keys as older versions wrote
 // them, what cannot be seen included: what is done under them stays done, and
 // new work goes on under them.

@@ -17,6 +17,7 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -25,7 +26,7 @@ import (
 // which a run holds alone. A dry run only reads it, and drafts its results.
 type books struct {
 	known   *ledger.Ledger
-	drafts  []*importer.Draft // for each of the run's sheets; none but in a dry run
+	drafts  []*spool.Results // for each of the run's sheets; none but in a dry run
 	dryRun  bool
 	closers []func()
 }

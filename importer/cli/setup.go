@@ -11,12 +11,13 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -25,10 +26,10 @@ import (
 type setup struct {
 	mapping  *mapping.Mapping
 	env      *environment.Environment
-	scope    string         // the environment as the ledger knows it
-	state    string         // the state folder of this environment
-	sources  []*source      // the sheets of the run, in order
-	rows     *importer.Kept // of all sources; set by a run
+	scope    string      // the environment as the ledger knows it
+	state    string      // the state folder of this environment
+	sources  []*source   // the sheets of the run, in order
+	rows     *spool.Rows // of all sources; set by a run
 	service  *apiclient.Client
 	binding  *mapping.Binding
 	warnings []problem.Problem
@@ -233,7 +234,7 @@ func (s *setup) readTemplates(ctx context.Context) (*mapping.Service, error) {
 	for _, t := range templates {
 		known := mapping.Template{ID: t.ID, Name: t.Name}
 		for _, a := range t.Attributes {
-			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: mapping.Type(a.DataType)})
+			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType)})
 		}
 		service.Templates = append(service.Templates, known)
 	}

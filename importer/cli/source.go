@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"claimsheet/importer"
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -302,7 +302,7 @@ func (b *books) setAside(s *setup, parts []*part) (err error) {
 	if b.dryRun {
 		folder = filepath.Dir(parts[0].target.path)
 		for range parts {
-			draft, err := importer.NewDraft(folder)
+			draft, err := spool.NewResults(folder)
 			if err != nil {
 				return err
 			}
@@ -310,7 +310,7 @@ func (b *books) setAside(s *setup, parts []*part) (err error) {
 			b.closers = append(b.closers, func() { _ = draft.Close() })
 		}
 	}
-	if s.rows, err = importer.Keep(folder, passing(s.records(), parts)); err != nil {
+	if s.rows, err = spool.NewRows(folder, passing(s.records(), parts)); err != nil {
 		return err
 	}
 	b.closers = append(b.closers, func() { _ = s.rows.Close() })

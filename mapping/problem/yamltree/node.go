@@ -102,8 +102,13 @@ func (n *Node) Len() int { return len(n.yaml.Content) }
 
 // Given is the value of a key of an object that was read by a table of keys; a
 // misspelt key stands under the name that it was read as. It is nil when the
-// key is not there.
-func (n *Node) Given(key string) *Node { return n.given[key] }
+// key is not there, or n is nil.
+func (n *Node) Given(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	return n.given[key]
+}
 
 // Values yields the values of an object without reporting anything. Their keys
 // may be of any kind and may occur more than once.

@@ -204,14 +204,15 @@ func Int(least, most int) Value[int] {
 	})
 }
 
+// What messages say that a list and an object must be.
 const (
-	wantsList   = "a list (each entry begins with “- ”)"
-	wantsObject = "“key: value” pairs"
+	WantsList   = "a list (each entry begins with “- ”)"
+	WantsObject = "“key: value” pairs"
 )
 
 // List is a list of values.
 func List[V any](of Value[V]) Value[[]V] {
-	return Value[[]V]{Kinds: Lists, Wants: wantsList, Schema: Schema{"type": "array", "items": of.Schema},
+	return Value[[]V]{Kinds: Lists, Wants: WantsList, Schema: Schema{"type": "array", "items": of.Schema},
 		Parse: func(r *Reader, n *Node, into *[]V) bool {
 			*into = nil
 			for item := range r.Items(n) {
@@ -240,7 +241,7 @@ func OneOrMore[V any](of Value[V]) Value[[]V] {
 
 // Map is an object with keys of the user's choice.
 func Map[V any](of Value[V]) Value[map[string]V] {
-	return Value[map[string]V]{Kinds: Objects, Wants: wantsObject, Schema: mapSchema(of.Schema),
+	return Value[map[string]V]{Kinds: Objects, Wants: WantsObject, Schema: mapSchema(of.Schema),
 		Parse: func(r *Reader, n *Node, into *map[string]V) bool {
 			*into = map[string]V{}
 			for item := range r.Pairs(n) {
@@ -253,7 +254,7 @@ func Map[V any](of Value[V]) Value[map[string]V] {
 // Pairs is an object with keys of the user's choice, in the order of the file;
 // pair makes an entry of a key and its value.
 func Pairs[V, E any](of Value[V], pair func(key Scalar, v V) E) Value[[]E] {
-	return Value[[]E]{Kinds: Objects, Wants: wantsObject, Schema: mapSchema(of.Schema),
+	return Value[[]E]{Kinds: Objects, Wants: WantsObject, Schema: mapSchema(of.Schema),
 		Parse: func(r *Reader, n *Node, into *[]E) bool {
 			*into = nil
 			for item := range r.Pairs(n) {
@@ -269,7 +270,7 @@ func mapSchema(of Schema) Schema { return Schema{"type": "object", "additionalPr
 // already. A misspelt key is reported and read as the one that was most likely
 // meant, so that what it seems to leave out is not reported as well.
 func Object[T any](keys []Key[T]) Value[T] {
-	return Value[T]{Kinds: Objects, Wants: wantsObject, Schema: objectSchema(keys),
+	return Value[T]{Kinds: Objects, Wants: WantsObject, Schema: objectSchema(keys),
 		Parse: func(r *Reader, n *Node, into *T) bool {
 			n.given = map[string]*Node{}
 			for v := range r.Pairs(n) {
