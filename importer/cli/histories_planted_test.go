@@ -18,7 +18,7 @@ var historyPlants = []plant{
 				j.lookups.AddUndecided(who, keys)
 			}
 `}}},
-	{name: "a lost ledger is believed", edits: []edit{{"importer/cli/behind.go", "\tif o.newLedger {\n", `
+	{name: "a lost ledger is believed", edits: []edit{{"importer/cli/guards.go", "\tif o.newLedger {\n", `
 	if o.newLedger || trial.Bug("a lost ledger is believed") {
 `}}},
 }
