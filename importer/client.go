@@ -27,6 +27,8 @@ type effects struct {
 	noLookup bool
 	// commit makes events durable.
 	commit func(events []ledger.Event) error
+	// write puts a client's outcome where the workbooks are written from.
+	write func(Outcome) error
 	// create creates what a step asks for.
 	create func(context.Context, *clientRun, decision) (StepOutcome, error)
 	// look is called before each look-up.

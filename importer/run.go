@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -19,14 +20,65 @@ import (
 	"claimsheet/mapping/cell"
 )
 
+// Ledger is what the engine needs of the ledger; *ledger.Ledger has it. What its
+// methods promise stands there.
+type Ledger interface {
+	// What became of steps.
+	Append(events ...ledger.Event) error
+	Steps(ctx context.Context, owner ledger.Owner, mapping string) (map[string]ledger.Step, error)
+	StepsOfClient(ctx context.Context, owner ledger.Owner) ([]ledger.Step, error)
+	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
+	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
+	Holder(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
+	SharedIDs(ctx context.Context, environment string) (map[string]ledger.Owner, error)
+	UndecidedClients(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
+	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
+
+	// What results workbooks are written from.
+	AddRows(run string, owner ledger.Owner, rows ...result.Row) error
+	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
+
+	// Whether it knows the mapping and the environment.
+	Knows(ctx context.Context, environment string) (known bool, err error)
+	KnownClients(ctx context.Context, environment string, most int) (n int, err error)
+	Trusted(ctx context.Context, environment string) (bool, error)
+	Trust(environment string) error
+	Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error)
+	Definitions(ctx context.Context, environment string) (map[string]string, error)
+	OtherMappings(ctx context.Context, environment, mapping string) ([]string, error)
+	ClaimedElsewhere(ctx context.Context, owner ledger.Owner, mapping string, steps []string) (otherMapping string, ok bool, err error)
+	HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error)
+	OwnersBeyondASCII(ctx context.Context, environment string) ([]ledger.Owner, error)
+}
+
+// Service is what the engine needs of the service's client; *apiclient.Client has
+// it. What its methods promise stands there.
+type Service interface {
+	lookup.Service
+
+	// Creating requests, and the GET that finds out whether the service answers.
+	Reserve(ctx context.Context) (*apiclient.Slot, error)
+	Do(ctx context.Context, r apiclient.Request) (apiclient.Answer, error)
+	Judge(r apiclient.Request, a apiclient.Answer, err error) apiclient.Verdict
+	Routes() apiclient.Routes
+	LinkBody() json.RawMessage
+	Repeatable(k apiclient.Kind) bool
+
+	// How the client's queue stands.
+	Queues() bool
+	Spacing() time.Duration
+	Sent() map[apiclient.Kind]int
+	Waiting() (reason string, until time.Time)
+}
+
 // Job is one run over one sheet. Fill in the fields and call Do or Forecast,
 // once.
 type Job struct {
 	Runs        []string // the id of each sheet's run; the first is the run's own
 	Environment string   // the ledger's scope
 	Binding     *mapping.Binding
-	Service     *apiclient.Client
-	Ledger      *ledger.Ledger   // what is known, and where Do remembers
+	Service     Service
+	Ledger      Ledger   // what is known, and where Do remembers
 	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *Emergency       // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
@@ -72,6 +124,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	j.guard.most = j.MaxFailures
 	j.effects = effects{
 		commit: j.commit,
+		write:  j.writeLedger,
 		create: func(ctx context.Context, r *clientRun, d decision) (StepOutcome, error) { return r.send(ctx, d) },
 		look:   func(mapping.Lookup) {},
 		looked: j.hear,
@@ -180,6 +233,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		dryRun:   true,
 		noLookup: j.NoLookup,
 		commit:   func([]ledger.Event) error { return nil },
+		write:    j.writeDraft,
 		create: func(_ context.Context, _ *clientRun, d decision) (StepOutcome, error) {
 			j.tally.planned(d.step.Kind)
 			return StepOutcome{Step: d.step, Status: result.Planned}, nil

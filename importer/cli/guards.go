@@ -67,7 +67,7 @@ func parseMaxFailures(text string) (importer.MaxFailures, bool) {
 // is new in its mapping.
 func (g guards) vet(ctx context.Context, job *importer.Job, s *setup, survey *importer.Survey) (problem.List, error) {
 	if !g.newIdentity {
-		if err := job.Vet(ctx, job.Recorded(ctx, survey.Plans(s.binding, s.rows))); err != nil {
+		if err := job.CheckIdentity(ctx, job.Recorded(ctx, survey.Plans(s.binding, s.rows))); err != nil {
 			return nil, err
 		}
 	}
