@@ -20,7 +20,8 @@ type tally struct {
 	summary  result.Summary
 	sheets   []sheetTally
 	problems problem.List
-	unlisted int                   // problems beyond mostProblems
+	most     int                   // problems to hold; 0 is mostProblems
+	unlisted int                   // problems beyond that
 	mapping  bool                  // some done step differs because of the mapping
 	retries  map[string]int        // requests sent again, by why
 	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted

@@ -78,7 +78,7 @@ type Job struct {
 	Environment string   // the ledger's scope
 	Binding     *mapping.Binding
 	Service     Service
-	Ledger      Ledger   // what is known, and where Do remembers
+	Ledger      Ledger           // what is known, and where Do remembers
 	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *Emergency       // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
