@@ -20,6 +20,7 @@ import (
 )
 
 const (
+	connectTimeout = 10 * time.Second  // for each step to a connection
 	getTimeout     = 30 * time.Second  // for the whole answer to a GET
 	defaultTimeout = 120 * time.Second // for the head of the answer to a POST
 	bodyTimeout    = 60 * time.Second  // for the rest of that answer, unless Config.Timeout is shorter
@@ -70,6 +71,9 @@ func New(cfg Config) (*Client, error) {
 	}
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
 	}
 	c := &Client{
 		cfg:       cfg,

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/mapping/problem"
 )
 
@@ -208,8 +209,8 @@ func TestReasonsHoldNoPersonalData(t *testing.T) {
 	for _, reply := range []string{"", "HTTP/1.1 canary\r\n\r\n", "HTTP/1.1 400 canary\r\n\r\n" + echo, "HTTP/1.1 500 canary\r\n\r\n" + echo,
 		"HTTP/1.1 200 canary\r\nContent-Type: text/html\r\n\r\ncanary", "HTTP/1.1 201 canary\r\n\r\n" + echo,
 		"HTTP/1.1 307 x\r\nLocation: https://canary.example\r\n\r\n", "HTTP/1.1 404 canary\r\nContent-Type: canary/SECRET;;\r\n\r\n" + echo} {
-		url, _ := scripted(t, raw(reply))
-		urls = append(urls, url)
+		s := apitest.StartRaw(t, nil, apitest.Bytes(reply))
+		urls = append(urls, s.URL)
 	}
 	urls = append(urls, "https://nowhere.invalid/SECRET", "http://127.0.0.1:1/SECRET")
 	for _, url := range urls {

@@ -47,6 +47,9 @@ type Config struct {
 	// 120 s. It is long because a time-out makes the outcome uncertain. A GET
 	// waits at most 30 s.
 	Timeout time.Duration
+	// ConnectTimeout limits each step to a connection: the host name, TCP and the
+	// TLS handshake; 0 means 10 s.
+	ConnectTimeout time.Duration
 	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
 	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
 	// or by a Rule), the Client pauses all requests for as long as it says.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
 // lookUp is the column of look-ups.
@@ -29,6 +30,28 @@ var framings = map[string]func(status, body string) string{
 	},
 }
 
+// uncut is an exchange without a cut.
+var uncut = apitest.Cut{After: 1 << 20}
+
+// exchange makes one request through the proxy, with a client of its own, which
+// has learnt the answer for nobody if it is a look-up.
+func exchange(t *testing.T, p *apitest.CuttingProxy, col column, c apitest.Cut, do func(*apiclient.Client)) {
+	client := at(t, p.URL)
+	if p.Cut(uncut); col.kind == apiclient.FindClient {
+		if err := client.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Cut(c)
+	do(client)
+}
+
+// cutAttempt is an exchange whose result is in the words of the table.
+func cutAttempt(t *testing.T, p *apitest.CuttingProxy, col column, c apitest.Cut) (got string) {
+	exchange(t, p, col, c, func(client *apiclient.Client) { got = col.attempt(t.Context(), client, "") })
+	return got
+}
+
 // A request that is cut after any byte: the outcome is uncertain, and "not
 // sent" only where not one byte was passed on.
 func TestACutRequest(t *testing.T) {
@@ -37,15 +60,15 @@ func TestACutRequest(t *testing.T) {
 		for _, col := range steps {
 			t.Run(name+" "+col.name, func(t *testing.T) {
 				t.Parallel()
-				p := newCuttingProxy(t, sound(col))
-				if got := p.attempt(t, col, uncut); got != "created" {
+				p := apitest.StartCuttingProxy(t, sound(col))
+				if got := cutAttempt(t, p, col, uncut); got != "created" {
 					t.Fatalf("uncut: %s", got)
 				}
-				length := p.passed.Load()
+				length := p.Passed()
 				counts := map[string]int{}
 				for n := range length + 1 {
-					got := p.attempt(t, col, cut{request: true, after: n, abort: abort})
-					if passed := p.passed.Load(); got != "uncertain" && (got != "not sent" || passed > 0) {
+					got := cutAttempt(t, p, col, apitest.Cut{Request: true, After: n, Reset: abort})
+					if passed := p.Passed(); got != "uncertain" && (got != "not sent" || passed > 0) {
 						t.Errorf("cut after %d of %d bytes: %s, %d passed on", n, length, got, passed)
 					}
 					counts[got]++
@@ -76,12 +99,12 @@ func TestACutAnswer(t *testing.T) {
 }
 
 func cutAnswers(t *testing.T, col column, abort bool, answer string) {
-	p := newCuttingProxy(t, rawly(answer))
+	p := apitest.StartCuttingProxy(t, apitest.Bytes(answer))
 	length := int64(len(answer))
 	var uncertain int
 	for n := range length + 1 {
 		var v apiclient.Verdict
-		p.exchange(t, col, cut{after: n, abort: abort}, func(c *apiclient.Client) {
+		exchange(t, p, col, apitest.Cut{After: n, Reset: abort}, func(c *apiclient.Client) {
 			v = c.Create(t.Context(), col.request(c.Routes(), ""))
 		})
 		switch {
@@ -93,7 +116,7 @@ func cutAnswers(t *testing.T, col column, abort bool, answer string) {
 			t.Errorf("whole: id %q, url %q", v.ID, v.URL)
 		}
 	}
-	if in := p.service.arrived.Load(); in != length+1 {
+	if in := p.Service.Arrived(); in != length+1 {
 		t.Errorf("%d requests arrived for %d attempts", in, length+1)
 	}
 	t.Logf("%d cuts, %d uncertain", length+1, uncertain)
@@ -105,9 +128,9 @@ func TestACutRefusal(t *testing.T) {
 	for framing, write := range framings {
 		answer := write("422 Unprocessable Content", `{"message":"no"}`)
 		headEnd := strings.Index(answer, "\r\n\r\n") + 4
-		p := newCuttingProxy(t, rawly(answer))
+		p := apitest.StartCuttingProxy(t, apitest.Bytes(answer))
 		for n := range len(answer) + 1 {
-			got := p.attempt(t, steps[0], cut{after: int64(n)})
+			got := cutAttempt(t, p, steps[0], apitest.Cut{After: int64(n)})
 			want := "uncertain"
 			if n >= headEnd {
 				want = "refused"
@@ -125,7 +148,7 @@ func TestACutLookUp(t *testing.T) {
 	answers := []struct{ status, body, want string }{
 		{"200 OK", `{"contactId":"a-1"}`, "found"},
 		{"200 OK", `[{"contactId":"a-1"}]`, "found"},
-		{"404 Not Found", learntNobody, "absent"},
+		{"404 Not Found", apitest.NobodyBody, "absent"},
 	}
 	for framing, write := range framings {
 		for name, abort := range ends {
@@ -133,12 +156,12 @@ func TestACutLookUp(t *testing.T) {
 				t.Run(framing+" "+name+" "+a.want, func(t *testing.T) {
 					t.Parallel()
 					answer := write(a.status, a.body)
-					p := newCuttingProxy(t, rawly(answer))
-					if got := p.attempt(t, lookUp, uncut); got != a.want {
+					p := apitest.StartCuttingProxy(t, apitest.Bytes(answer))
+					if got := cutAttempt(t, p, lookUp, uncut); got != a.want {
 						t.Fatalf("uncut: %s, want %s", got, a.want)
 					}
 					for n := range len(answer) {
-						if got := p.attempt(t, lookUp, cut{after: int64(n), abort: abort}); got != "fails" {
+						if got := cutAttempt(t, p, lookUp, apitest.Cut{After: int64(n), Reset: abort}); got != "fails" {
 							t.Errorf("cut after %d of %d bytes: %s", n, len(answer), got)
 						}
 					}

@@ -95,7 +95,7 @@ func (e *examination) host(ctx context.Context) []Finding {
 	if _, err := netip.ParseAddr(host); err == nil || e.client.dial == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.client.cfg.ConnectTimeout)
 	defer cancel()
 	if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
 		return e.fail("host", "the name "+host+" cannot be resolved", "check the host in base_url, and this machine's DNS and network")

@@ -14,7 +14,12 @@ import (
 // its listener never accepts, and those that wait fill its queue.
 func fullQueue(t *testing.T) (address string) {
 	t.Helper()
-	l := listen(t).(*net.TCPListener)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	l := listener.(*net.TCPListener)
 	raw, err := l.SyscallConn()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
 // answerBodies are JSON answers to the creation of a contact, and the id that
@@ -82,8 +83,8 @@ func pad(body string, length int) string { return body + strings.Repeat(" ", len
 func TestAnIDIsExactOrThereIsNone(t *testing.T) {
 	for _, tt := range answerBodies {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newFaultService(t, nil, whole("201 x", tt.body))
-			c := at(t, s.url())
+			s := apitest.StartRaw(t, nil, apitest.Whole("201 x", tt.body))
+			c := at(t, s.URL)
 			want := apiclient.Created
 			if tt.id == "" {
 				want = apiclient.Uncertain
@@ -126,9 +127,9 @@ func bomb() string {
 }
 
 // endlessly writes text until a GiB of it has gone out or nobody takes more.
-func endlessly(before, text string) reply {
-	return func(v visit) bool {
-		v.swallow()
+func endlessly(before, text string) apitest.RawReply {
+	return func(v apitest.RawRequest) bool {
+		v.ReadBody()
 		_, err := io.WriteString(v, before)
 		block := strings.Repeat(text, 64<<10/len(text)+1)
 		for sent := 0; err == nil && sent < 1<<30; sent += len(block) {
@@ -142,32 +143,32 @@ func endlessly(before, text string) reply {
 func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 	const ok = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"
 	packed := bomb()
-	floods := map[string]reply{
+	floods := map[string]apitest.RawReply{
 		"body without a length":       endlessly(ok+"\r\n", " "),
 		"body of 1 GiB":               endlessly(ok+"Content-Length: 1073741824\r\n\r\n", " "),
 		"body in chunks":              endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1000\r\n"+strings.Repeat(" ", 4096)+"\r\n"),
 		"body in chunks of one":       endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
 		"chunk with an endless head":  endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n1;", "x"),
 		"trailer":                     endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "X: y\r\n"),
-		"400,000 headers":             rawly(ok + strings.Repeat("X-Header: y\r\n", 400_000) + "\r\n{}"),
+		"400,000 headers":             apitest.Bytes(ok + strings.Repeat("X-Header: y\r\n", 400_000) + "\r\n{}"),
 		"headers":                     endlessly(ok, "X-Header: y\r\n"),
 		"one header":                  endlessly(ok+"X-Header: ", "y"),
 		"status line":                 endlessly("HTTP/1.1 201 ", "y"),
 		"interim answers":             endlessly("", "HTTP/1.1 103 Early Hints\r\n\r\n"),
-		"gzip of 1 GiB":               rawly(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", ok, len(packed), packed)),
-		"gzip of 1 GiB, as a framing": rawly(ok + "Transfer-Encoding: gzip\r\n\r\n" + packed),
+		"gzip of 1 GiB":               apitest.Bytes(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", ok, len(packed), packed)),
+		"gzip of 1 GiB, as a framing": apitest.Bytes(ok + "Transfer-Encoding: gzip\r\n\r\n" + packed),
 	}
 	for name, flood := range floods {
 		t.Run(name, func(t *testing.T) {
-			s := newFaultService(t, nil, flood)
-			c := at(t, s.url())
+			s := apitest.StartRaw(t, nil, flood)
+			c := at(t, s.URL)
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			v := c.Create(t.Context(), createContact(c))
 			runtime.ReadMemStats(&after)
-			if v.Effect != apiclient.Uncertain || s.arrived.Load() != 1 {
-				t.Errorf("%s (%s), %d arrived; want uncertain, 1", v.Effect, v.Reason, s.arrived.Load())
+			if v.Effect != apiclient.Uncertain || s.Arrived() != 1 {
+				t.Errorf("%s (%s), %d arrived; want uncertain, 1", v.Effect, v.Reason, s.Arrived())
 			}
 			// All that was allocated, by the service too: more than what was ever held.
 			taken := (after.TotalAlloc - before.TotalAlloc) >> 20

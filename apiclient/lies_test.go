@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
 // said is an answer to a look-up.
@@ -20,7 +21,7 @@ type said struct {
 // nobodies are ways to say that nobody is known. An environment has one of
 // them; every other one is a lie there.
 var nobodies = []said{
-	{"404 with a reason", 404, asJSON, learntNobody},
+	{"404 with a reason", 404, asJSON, apitest.NobodyBody},
 	{"404 with a problem", 404, "application/problem+json", `{"type":"about:blank","title":"x","status":404}`},
 	{"404 without a body", 404, "", ""},
 	{"404 of null", 404, asJSON, `null`},
@@ -31,17 +32,17 @@ var nobodies = []said{
 
 // lies say neither who it is nor that it is nobody.
 var lies = []said{
-	{"server error", 500, asJSON, learntNobody},
+	{"server error", 500, asJSON, apitest.NobodyBody},
 	{"gateway time-out", 504, "text/html", "<html>"},
 	{"overload", 503, asJSON, `{}`},
 	{"too many", 429, asJSON, `{}`},
-	{"forbidden", 403, asJSON, learntNobody},
-	{"bad request", 400, asJSON, learntNobody},
-	{"gone", 410, asJSON, learntNobody},
+	{"forbidden", 403, asJSON, apitest.NobodyBody},
+	{"bad request", 400, asJSON, apitest.NobodyBody},
+	{"gone", 410, asJSON, apitest.NobodyBody},
 	{"conflict", 409, asJSON, `{"contactId":"a"}`},
 	{"web page", 200, "text/html", `<!doctype html><p>{"contactId":"a"}`},
 	{"web page called JSON", 200, asJSON, `<html>`},
-	{"JSON called a web page, with an error", 404, "text/html", learntNobody},
+	{"JSON called a web page, with an error", 404, "text/html", apitest.NobodyBody},
 	{"404 of a web server", 404, "text/html", `<html><h1>Not Found`},
 	{"404 of a router", 404, "text/plain", "404 page not found\n"},
 	{"404 of another api", 404, asJSON, `{"fault":{"code":"no route"}}`},
@@ -53,7 +54,7 @@ var lies = []said{
 	{"accepted", 202, asJSON, `{"status":"searching"}`},
 	{"empty 200", 200, asJSON, ``},
 	{"blank 200", 200, asJSON, " \n"},
-	{"error in a 200", 200, asJSON, learntNobody},
+	{"error in a 200", 200, asJSON, apitest.NobodyBody},
 	{"id and error in one", 200, asJSON, `{"error":"nobody","contactId":null}`},
 	{"wrapped list of none", 200, asJSON, `{"items":[]}`},
 	{"list of null", 200, asJSON, `[null]`},
@@ -77,7 +78,7 @@ var lies = []said{
 	{"zero", 200, asJSON, `0`},
 	{"false", 200, asJSON, `false`},
 	{"empty text", 200, asJSON, `""`},
-	{"redirect", 302, asJSON, learntNobody},
+	{"redirect", 302, asJSON, apitest.NobodyBody},
 	{"not modified", 304, "", ""},
 }
 
@@ -133,7 +134,7 @@ func TestEachLookUpLearnsForItself(t *testing.T) {
 			answers(200, asJSON, `[]`)(w, r)
 			return
 		}
-		answers(404, asJSON, learntNobody)(w, r)
+		answers(404, asJSON, apitest.NobodyBody)(w, r)
 	})
 	for _, by := range []apiclient.By{apiclient.ByEmail, apiclient.ByPhone} {
 		if err := c.LearnAbsent(t.Context(), by); err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
 // steps are the columns that create something.
@@ -32,26 +33,26 @@ func secured(t testing.TB, withTLS bool) (*tls.Config, func(*apiclient.Config)) 
 // A kept connection that ends after the service has read the second request is
 // where net/http sends a request again if it has any ground to.
 func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
-	ends := map[string]reply{"closed": rawly(""), "reset": aborting(rawly(""))}
+	ends := map[string]apitest.RawReply{"closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
 	for name, end := range ends {
 		for _, withTLS := range []bool{false, true} {
 			for _, col := range steps {
 				server, trust := secured(t, withTLS)
 				var first atomic.Pointer[net.TCPConn]
-				s := newFaultService(t, server, func(v visit) bool {
-					if v.attempt == 1 {
-						first.Store(v.tcp)
+				s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
+					if v.Attempt == 1 {
+						first.Store(v.TCP)
 						return sound(col)(v)
 					}
-					if v.tcp != first.Load() {
+					if v.TCP != first.Load() {
 						t.Errorf("%s, %s: the connection was not kept", name, col.name)
 					}
 					return end(v)
 				})
-				c := at(t, s.url(), trust)
+				c := at(t, s.URL, trust)
 				got := []string{col.attempt(t.Context(), c, ""), col.attempt(t.Context(), c, "")}
-				if got[0] != "created" || got[1] != "uncertain" || s.arrived.Load() != 2 {
-					t.Errorf("%s, TLS %v, %s: %q, %d arrived; want created, uncertain, 2", name, withTLS, col.name, got, s.arrived.Load())
+				if got[0] != "created" || got[1] != "uncertain" || s.Arrived() != 2 {
+					t.Errorf("%s, TLS %v, %s: %q, %d arrived; want created, uncertain, 2", name, withTLS, col.name, got, s.Arrived())
 				}
 			}
 		}
@@ -63,25 +64,25 @@ func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
 // on a kept connection.
 func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
 	contact, link := columns[2], columns[6]
-	ends := map[string]reply{"answered": sound(link), "closed": rawly(""), "reset": aborting(rawly(""))}
+	ends := map[string]apitest.RawReply{"answered": sound(link), "closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
 	for name, end := range ends {
 		for _, withTLS := range []bool{false, true} {
 			server, trust := secured(t, withTLS)
 			seen := make(chan *http.Request, 8)
-			s := newFaultService(t, server, func(v visit) bool {
-				if v.attempt == 1 {
+			s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
+				if v.Attempt == 1 {
 					return sound(contact)(v) // leaves a connection behind
 				}
-				seen <- v.req
+				seen <- v.Request
 				return end(v)
 			})
-			c := at(t, s.url(), trust)
+			c := at(t, s.URL, trust)
 			if got := contact.attempt(t.Context(), c, ""); got != "created" {
 				t.Fatal(got)
 			}
 			v := c.Create(t.Context(), c.Routes().CreateLink("contact-1", nil))
-			if (v.Effect == apiclient.Created) != (name == "answered") || s.arrived.Load() != 2 {
-				t.Fatalf("%s, TLS %v: %s (%s), %d arrived", name, withTLS, v.Effect, v.Reason, s.arrived.Load())
+			if (v.Effect == apiclient.Created) != (name == "answered") || s.Arrived() != 2 {
+				t.Fatalf("%s, TLS %v: %s (%s), %d arrived", name, withTLS, v.Effect, v.Reason, s.Arrived())
 			}
 			req := <-seen
 			if head := req.Header; req.ContentLength != 0 || head.Get("Content-Length") != "0" || head.Get("Content-Type") != "" {
@@ -102,8 +103,8 @@ func TestHeadersThatPromiseIdempotencyAreNeverSent(t *testing.T) {
 		}
 		for _, col := range steps {
 			promise := false
-			s := newFaultService(t, nil, sound(col))
-			c := at(t, s.url(), func(cfg *apiclient.Config) {
+			s := apitest.StartRaw(t, nil, sound(col))
+			c := at(t, s.URL, func(cfg *apiclient.Config) {
 				cfg.Authorize = func(_ context.Context, req *http.Request) error {
 					if promise {
 						req.Header.Set(name, "k")
@@ -113,8 +114,8 @@ func TestHeadersThatPromiseIdempotencyAreNeverSent(t *testing.T) {
 			})
 			got := col.attempt(t.Context(), c, "")
 			promise = true
-			if again := col.attempt(t.Context(), c, ""); got != "created" || again != "not sent" || s.arrived.Load() != 1 {
-				t.Errorf("%s, %s: %s without, %s with it, %d arrived; want created, not sent, 1", name, col.name, got, again, s.arrived.Load())
+			if again := col.attempt(t.Context(), c, ""); got != "created" || again != "not sent" || s.Arrived() != 1 {
+				t.Errorf("%s, %s: %s without, %s with it, %d arrived; want created, not sent, 1", name, col.name, got, again, s.Arrived())
 			}
 		}
 	}
@@ -155,9 +156,9 @@ func TestAServiceWithoutHTTP1GetsNothing(t *testing.T) {
 	server, trust := secured(t, true)
 	server.NextProtos = []string{"h3"}
 	for _, col := range steps {
-		s := newFaultService(t, server, sound(col))
-		if got := col.attempt(t.Context(), at(t, s.url(), trust), ""); got != "not sent" || s.arrived.Load() != 0 {
-			t.Errorf("%s: %s, %d arrived; want not sent, 0", col.name, got, s.arrived.Load())
+		s := apitest.StartRaw(t, server, sound(col))
+		if got := col.attempt(t.Context(), at(t, s.URL, trust), ""); got != "not sent" || s.Arrived() != 0 {
+			t.Errorf("%s: %s, %d arrived; want not sent, 0", col.name, got, s.Arrived())
 		}
 	}
 }
@@ -174,9 +175,9 @@ func TestFramesOfHTTP2AreNoReasonToSendAgain(t *testing.T) {
 		for _, withTLS := range []bool{false, true} {
 			for _, col := range steps {
 				server, trust := secured(t, withTLS)
-				s := newFaultService(t, server, rawly(settings+frame))
-				if got := col.attempt(t.Context(), at(t, s.url(), trust), ""); got != "uncertain" || s.arrived.Load() != 1 {
-					t.Errorf("%s, TLS %v, %s: %s, %d arrived; want uncertain, 1", name, withTLS, col.name, got, s.arrived.Load())
+				s := apitest.StartRaw(t, server, apitest.Bytes(settings+frame))
+				if got := col.attempt(t.Context(), at(t, s.URL, trust), ""); got != "uncertain" || s.Arrived() != 1 {
+					t.Errorf("%s, TLS %v, %s: %s, %d arrived; want uncertain, 1", name, withTLS, col.name, got, s.Arrived())
 				}
 			}
 		}
@@ -187,16 +188,16 @@ func TestFramesOfHTTP2AreNoReasonToSendAgain(t *testing.T) {
 func TestARedirectMultipliesNothing(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		for _, col := range columns {
-			elsewhere := newFaultService(t, nil, sound(col))
-			for _, target := range []string{"/sound", elsewhere.url() + "/sound", "//" + elsewhere.address + "/sound", "?again", ""} {
-				s := newFaultService(t, nil, func(v visit) bool {
-					if v.attempt > 1 {
+			elsewhere := apitest.StartRaw(t, nil, sound(col))
+			for _, target := range []string{"/sound", elsewhere.URL + "/sound", "//" + elsewhere.Addr + "/sound", "?again", ""} {
+				s := apitest.StartRaw(t, nil, func(v apitest.RawRequest) bool {
+					if v.Attempt > 1 {
 						return sound(col)(v)
 					}
-					return whole(fmt.Sprintf("%d x", code), "", "Location: "+target)(v)
+					return apitest.Whole(fmt.Sprintf("%d x", code), "", "Location: "+target)(v)
 				})
-				got := col.attempt(t.Context(), at(t, s.url()), "")
-				if in := s.arrived.Load() + elsewhere.arrived.Load(); in != 1 || got == "created" || got == "found" || got == "read" {
+				got := col.attempt(t.Context(), at(t, s.URL), "")
+				if in := s.Arrived() + elsewhere.Arrived(); in != 1 || got == "created" || got == "found" || got == "read" {
 					t.Errorf("HTTP %d to %q, %s: %s, %d arrived in all; want 1", code, target, col.name, got, in)
 				}
 			}

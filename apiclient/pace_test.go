@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
 // clockwork is a service that notes when requests arrive, on a clock that
@@ -160,7 +161,7 @@ func TestTheRateIsATrueCeilingOnARealClock(t *testing.T) {
 	t.Parallel()
 	s := &clockwork{}
 	c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 40 })
-	work(t, c, 16, 100)
+	work(t, c, 16, 60)
 	if most := mostInASecond(s.at); most > 40 {
 		t.Errorf("%d in one second, want 40", most)
 	}
@@ -431,4 +432,17 @@ func TestATurnIsForOneRequest(t *testing.T) {
 			t.Errorf("15 requests took %v, want 7.4s: a turn and its request cost the rate once", last)
 		}
 	})
+}
+
+// A 429 whose body is cut asks to wait all the same: its head says so.
+func TestACutAnswerAlsoAsksToWait(t *testing.T) {
+	s := apitest.StartRaw(t, nil, apitest.Bytes("HTTP/1.1 429 x\r\nRetry-After: 7\r\nContent-Length: 99\r\n\r\ncut"))
+	c := at(t, s.URL)
+	v := c.Create(t.Context(), createContact(c))
+	if v.Effect != apiclient.Refused || v.Retry != apiclient.AfterPause || v.RetryAfter != 7*time.Second {
+		t.Errorf("%+v; want refused, to be sent again after a pause of 7s", v)
+	}
+	if reason, _ := c.Waiting(); reason == "" {
+		t.Error("the client does not wait")
+	}
 }

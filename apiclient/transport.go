@@ -14,9 +14,7 @@ import (
 )
 
 const (
-	dialTimeout      = 10 * time.Second
-	handshakeTimeout = 10 * time.Second
-	maxHead          = 64 << 10
+	maxHead = 64 << 10
 	// idleTimeout is shorter than any server's. If the server closed an idle
 	// connection just as a POST goes out, the outcome would be unknown.
 	idleTimeout = 2 * time.Second
@@ -33,7 +31,7 @@ const (
 func newTransport(cfg Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: dialTimeout}
+	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout}
 	return &http.Transport{
 		Protocols:              protocols,
 		Proxy:                  nil,
@@ -83,7 +81,7 @@ func dialTLS(dialer *net.Dialer, cfg *tls.Config) func(context.Context, string, 
 			cfg.ServerName = host
 		}
 		conn := tls.Client(plain, cfg)
-		ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+		ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 		defer cancel()
 		if err := conn.HandshakeContext(ctx); err != nil {
 			_ = plain.Close() // the error of the handshake is the one to report

@@ -7,6 +7,7 @@ import (
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/expr"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -27,7 +28,7 @@ type Binding struct {
 	tables  []*Binding // one for each sheet; nil when there is but one
 	untyped []Untyped
 
-	take     *expression // nil takes every row
+	take     *expr.Expression // nil takes every row
 	keySpace string
 	number   *convert.Converter // of a phone key that is sent in another format than it is known by; nil for none
 	key      []int
@@ -54,7 +55,7 @@ type boundClaim struct {
 	id    string
 	key   []int
 	name  boundValue
-	when  *expression
+	when  *expr.Expression
 	first bool // created before all activities
 }
 
@@ -77,7 +78,7 @@ func (a *boundActivity) payload(scope int) *boundPayload { return a.perScope[1+s
 // boundPayload is what an activity holds on one scope: a claims entry's
 // aliases can make the same attribute another column.
 type boundPayload struct {
-	when       *expression
+	when       *expr.Expression
 	attributes []boundAttribute
 	workflow   boundValue
 	identifier string

@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/expr"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -16,11 +17,11 @@ import (
 type boundValue struct {
 	label    string // what the value is for: the attribute's or field's name
 	columns  []int
-	names    []string       // of the columns, see Source
-	text     templateText   // set for a text with places
-	places   map[string]int // the columns of the text's places
-	expr     *expression    // set for an expression
-	constant *cell.Value    // set for a constant
+	names    []string         // of the columns, see Source
+	text     templateText     // set for a text with places
+	places   map[string]int   // the columns of the text's places
+	expr     *expr.Expression // set for an expression
+	constant *cell.Value      // set for a constant
 	conv     convert.Converter
 	required bool
 	fallback *cell.Value // for an empty cell
@@ -80,7 +81,7 @@ func (v *boundValue) number(c cell.Cell) string {
 func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *convert.CellError) {
 	switch {
 	case v.expr != nil:
-		in, refusal := v.expr.value(r)
+		in, refusal := v.expr.Value(r)
 		return in, first(v.columns), refusal
 	case v.text != nil:
 		return fillText(v.text, v.columns, v.places, r)
@@ -158,7 +159,8 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 		v.columns, v.names = placeColumns(v.text, v.places)
 	case rule.Expr.Text != "":
 		v.expr = b.expression(rule.Expr, aliases, false)
-		v.columns, v.names = v.expr.columns(), foldHeaders(v.expr.names()...)
+		columns, names := v.expr.Columns()
+		v.columns, v.names = columns, foldHeaders(names...)
 	case len(rule.FirstOf) > 0:
 		v.columns, v.names = b.columns(rule.FirstOf, aliases), foldHeaders(texts(rule.FirstOf)...)
 	case rule.Column.Text != "":
@@ -280,4 +282,36 @@ func (b *binder) places(t templateText, at yamltree.Place, aliases map[string]ya
 		}
 	}
 	return places
+}
+
+// condition compiles a when; nil for an empty one.
+func (b *binder) condition(w yamltree.Scalar, aliases map[string]yamltree.Scalar) *expr.Expression {
+	if w.Text == "" {
+		return nil
+	}
+	return b.expression(w, aliases, true)
+}
+
+// expression compiles an expression and finds its columns. It is never nil; after
+// a problem it must not be run.
+func (b *binder) expression(w yamltree.Scalar, aliases map[string]yamltree.Scalar, isCondition bool) *expr.Expression {
+	e, problems := expr.Compile(w.Text, expr.Options{
+		Condition: isCondition, Cells: b.conversion(&ValueRule{}, convert.Text),
+		Column: func(name string, offset int) (int, bool) {
+			return b.column(yamltree.Scalar{Text: name, At: inside(w, offset)}, aliases)
+		},
+	})
+	for _, p := range problems {
+		b.wrongAt(inside(w, p.Offset), "expression", "%s", p.Message).Hint = p.Hint
+	}
+	return e
+}
+
+// inside is the place of a character of an expression. YAML folds and indents
+// expressions of several lines, so only their beginning is known.
+func inside(w yamltree.Scalar, offset int) yamltree.Place {
+	if strings.Contains(w.Text, "\n") {
+		return w.At
+	}
+	return yamltree.Place{Line: w.At.Line, Column: w.At.Column + offset}
 }

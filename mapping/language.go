@@ -7,13 +7,13 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// Mapping is a mapping file as written: names, not ids; places kept. Parse
-// makes it; Bind gives it a sheet and a service to mean.
+// Mapping is a mapping file as it is written: with names, not ids, and with
+// their places. Parse reads it; Bind finds its names in a sheet and a service.
 type Mapping struct {
 	File   string
 	Digest string // SHA-256 of the file's bytes, in hex
-	// Warnings are of what can be meant and mostly is not: quotes that are none
-	// to YAML.
+	// Warnings report what is allowed but most likely a mistake: typographic
+	// quotes, which YAML takes as part of the text.
 	Warnings problem.List `json:"-"`
 
 	Name       yamltree.Scalar // the scope of its claims and activities in the ledger
@@ -27,10 +27,10 @@ type Mapping struct {
 	Activities []ActivityRule
 }
 
-// V1 tells whether the mapping speaks version 1 of the interface.
+// V1 reports whether the mapping is for version 1 of the interface.
 func (m *Mapping) V1() bool { return m.API.Text == "v1" }
 
-// At is the problem's place for a position in the mapping file.
+// At is a place of the mapping file, for a problem.
 func (m *Mapping) At(p yamltree.Place) problem.Where {
 	return p.In(m.File)
 }
@@ -39,17 +39,17 @@ func (m *Mapping) At(p yamltree.Place) problem.Where {
 type SheetRule struct {
 	Name      yamltree.Scalar // "" = the first visible sheet
 	HeaderRow int             // 1-based; default 1
-	// HeaderRowGiven is where the mapping says it, be it the default.
+	// HeaderRowGiven is set when the mapping gives the row, even the default.
 	HeaderRowGiven bool
 	Timezone       yamltree.Scalar // an IANA name; "" when no DateTime needs one
-	// AmbiguousTimes is for DateTimes that came twice when the clocks went back.
+	// AmbiguousTimes is for DateTimes that occur twice because the clocks went back.
 	AmbiguousTimes convert.AmbiguousTimes
 	Numbers        convert.Numbers
 	When           yamltree.Scalar // an expression; "" takes every row
 
 	SkipHidden bool   // rows that are hidden in the workbook are left out
 	Encoding   string // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
-	Delimiter  string // of a CSV file: a comma, a semicolon or a tab; "" = told by the header
+	Delimiter  string // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
 }
 
 // Existing says what to do with a client whom the service already knows.
@@ -57,7 +57,7 @@ type Existing string
 
 // The policies for a known client.
 const (
-	Reuse  Existing = "reuse"  // go on with the known client
+	Reuse  Existing = "reuse"  // use the known client
 	Skip   Existing = "skip"   // leave the client's rows out
 	Fail   Existing = "fail"   // the client's rows fail
 	Create Existing = "create" // do not ask; create
@@ -71,8 +71,7 @@ type ClientRule struct {
 	Existing      Existing
 	Lookup        LookupRule
 	Administrator bool // v2: isAdministrator=true
-	// AdministratorAt is where the mapping says so; the zero yamltree.Place where it does
-	// not.
+	// AdministratorAt is zero when the mapping leaves the key out.
 	AdministratorAt yamltree.Place
 	Fields          []FieldRule
 }
@@ -144,7 +143,7 @@ type ValueRule struct {
 	FirstOf  []yamltree.Scalar
 	Expr     yamltree.Scalar
 
-	hasConstant bool // an empty constant is one too, for a clear message
+	hasConstant bool // also for an empty constant, for a clear message
 
 	constantKind, defaultKind cell.Kind // what YAML takes Constant and Default for
 

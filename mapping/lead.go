@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/expr"
 	"claimsheet/mapping/problem"
 )
 
@@ -164,10 +165,10 @@ func (r *reader) refuse(column int, refusal convert.CellError) {
 
 // holds evaluates a condition; one that fails counts as true, for the row is
 // invalid and must not look left out.
-func (r *reader) holds(e *expression, otherwise []int) bool {
-	yes, refusal := e.holds(r.record)
+func (r *reader) holds(e *expr.Expression, otherwise []int) bool {
+	yes, refusal := e.Holds(r.record)
 	if refusal != nil {
-		columns := e.columns()
+		columns, _ := e.Columns()
 		if len(columns) == 0 {
 			columns = otherwise
 		}

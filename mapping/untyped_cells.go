@@ -2,7 +2,6 @@ package mapping
 
 import (
 	"fmt"
-	"time"
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
@@ -48,26 +47,8 @@ func (v *boundValue) typedCell(r cell.Record) (TypedCell, bool) {
 	if v.expr == nil {
 		return TypedCell{}, false
 	}
-	kind, ok := v.expr.typed(r)
-	return TypedCell{kind: kind, likely: likelyType(kind, cell.Cell{}), made: true}, ok
-}
-
-// typed reports whether the expression gives something else than a text for a
-// row, and what.
-func (e *expression) typed(r cell.Record) (cell.Kind, bool) {
-	out, err := e.run(r)
-	if err != nil {
-		return cell.Empty, false // the row is refused for it
-	}
-	switch out.(type) {
-	case bool:
-		return cell.Bool, true
-	case int, int64, float64:
-		return cell.Number, true
-	case time.Time:
-		return cell.Date, true
-	}
-	return cell.Empty, false
+	kind := v.expr.Kind(r)
+	return TypedCell{kind: kind, likely: likelyType(kind, cell.Cell{}), made: true}, isTyped(kind)
 }
 
 // TypedCells counts the typed cells under attributes whose type nobody says, of

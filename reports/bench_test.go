@@ -39,6 +39,14 @@ func BenchmarkWorkbook(b *testing.B) {
 	}
 	b.Run("plan", ours(true))
 	b.Run("results", ours(false))
+	b.Run("small", func(b *testing.B) { // what a workbook costs besides its rows
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := reports.WriteWorkbook(filepath.Join(dir, "small.xlsx"), loans()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("excelize", func(b *testing.B) {
 		b.ReportAllocs()
 		path := filepath.Join(dir, "excelize.xlsx")
@@ -84,9 +92,9 @@ func benchBook(count int, dryRun bool) reports.Book {
 			return s
 		}),
 	}
-	book.Ruler = new(reports.Ruler)
+	book.Widths = new(reports.ColumnWidths)
 	for record := range benchRecords(100) {
-		book.Ruler.Measure(record)
+		book.Widths.Measure(record)
 	}
 	return book
 }

@@ -30,9 +30,9 @@ func TestSameBookSameBytes(t *testing.T) {
 				b := make()
 				b.Made = moment
 				if measured {
-					b.Ruler = new(reports.Ruler)
+					b.Widths = new(reports.ColumnWidths)
 					for record := range b.Records {
-						b.Ruler.Measure(record)
+						b.Widths.Measure(record)
 					}
 				}
 				if _, err := reports.WriteWorkbook(path, b); err != nil {

@@ -207,6 +207,13 @@ func ServiceOf(identity string) (service, rest string) {
 	return apiclient.ServiceKey(base), rest
 }
 
+// SameService reports whether two identities are spellings of one.
+func SameService(a, b string) bool {
+	service, rest := ServiceOf(a)
+	other, otherRest := ServiceOf(b)
+	return service == other && rest == otherRest
+}
+
 // Config makes the settings of an apiclient.Client: it reads the secrets (a
 // program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport and
 // UserAgent; the sandbox needs a Transport. The first request fetches the OAuth2

@@ -23,6 +23,9 @@ import (
 // Version is the program's version; a release build sets it.
 var Version = "dev"
 
+// userAgent names the program, and the run if there is one, to the service.
+func userAgent(run string) string { return "claimsheet/" + Version + " run/" + run }
+
 // IO is where a command reads and writes. What a script wants goes to Out;
 // what a person wants to know besides goes to Err.
 type IO struct {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -61,40 +62,40 @@ func (a *attended) putAway() {
 	for _, in := range a.inputs {
 		to, err := putAway(in, a.archive, time.Now())
 		if err != nil {
-			a.warn(problem.At(problem.Where{File: in.given}, "archive", "the sheet could not be moved to %s: %v", a.archive, problem.Cause(err)).
+			a.warn(problem.At(problem.Where{File: in.Given}, "archive", "the sheet could not be moved to %s: %v", a.archive, problem.Cause(err)).
 				Hinted("move it by hand; if it stays, the next run finds it done already"))
 			continue
 		}
-		a.log.Info("sheet archived", "sheet", in.given, "archive", to)
+		a.log.Info("sheet archived", "sheet", in.Given, "archive", to)
 	}
 }
 
 // putAway moves one sheet, whole or not at all, never over another file. A
 // sheet that is not the one that was imported stays where it is.
-func putAway(in *input, folder string, now time.Time) (to string, err error) {
-	info, err := os.Lstat(in.given)
+func putAway(in *load.Input, folder string, now time.Time) (to string, err error) {
+	info, err := os.Lstat(in.Given)
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
 		return "", errors.New("it is a symbolic link, and what it names may belong to others")
 	}
-	if digest, err := reports.DigestOf(in.given); err != nil {
+	if digest, err := reports.DigestOf(in.Given); err != nil {
 		return "", err
-	} else if digest != in.digest {
+	} else if digest != in.Digest {
 		return "", errors.New("it has changed since it was imported")
 	}
-	if to, err = reserve(folder, filepath.Base(in.given), now); err != nil {
+	if to, err = reserve(folder, filepath.Base(in.Given), now); err != nil {
 		return "", err
 	}
-	if os.Rename(in.given, to) == nil {
+	if os.Rename(in.Given, to) == nil {
 		return to, nil
 	}
 	// Another file system, most likely.
 	if err := copyOver(in, to); err != nil {
 		return "", errors.Join(err, os.Remove(to))
 	}
-	return to, errors.Join(syncFolder(folder), os.Remove(in.given))
+	return to, errors.Join(syncFolder(folder), os.Remove(in.Given))
 }
 
 // reserve takes a free name in a folder by making an empty file of it, which
@@ -122,8 +123,8 @@ func reserve(folder, name string, now time.Time) (string, error) {
 
 // copyOver replaces the reserved file to with a durable copy of a sheet, and
 // makes sure that it is the one that was imported.
-func copyOver(in *input, to string) (err error) {
-	src, err := os.Open(in.given)
+func copyOver(in *load.Input, to string) (err error) {
+	src, err := os.Open(in.Given)
 	if err != nil {
 		return err
 	}
@@ -142,7 +143,7 @@ func copyOver(in *input, to string) (err error) {
 	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return err
 	}
-	if hex.EncodeToString(h.Sum(nil)) != in.digest {
+	if hex.EncodeToString(h.Sum(nil)) != in.Digest {
 		return errors.New("it has changed since it was imported")
 	}
 	return os.Rename(temp.Name(), to)

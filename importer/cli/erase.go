@@ -15,6 +15,7 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -29,30 +30,30 @@ func parseDays(text string) (days int, ok bool) {
 
 // purge takes out of the state folder what is older than so many days.
 func (p *program) purge(ctx context.Context, o historyOptions) error {
-	d, err := p.openDesk(o.place)
-	defer d.close()
+	l, err := p.openLedger(o.where)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	if d.known == nil {
-		fmt.Fprintf(p.Out, "nothing to purge: nothing was ever run here (there is no ledger in %s)\n", d.setup.state)
+	if l.ledger == nil {
+		fmt.Fprintf(p.Out, "nothing to purge: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	}
 	before := time.Now().AddDate(0, 0, -o.days)
 	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
-		"go for good; keys, states and ids stay.", moment(before), d.setup.env.Name)
+		"go for good; keys, states and ids stay.", moment(before), l.session.Env.Name)
 	if err := p.agree(o, question, "nothing was purged"); err != nil {
 		return err
 	}
-	scopes, err := d.scopes(ctx)
+	scopes, err := l.scopes(ctx)
 	if err != nil {
 		return err
 	}
-	kept, err := d.keptInputs(ctx)
+	kept, err := l.keptInputs(ctx)
 	if err != nil {
 		return err
 	}
-	done, err := d.known.Purge(ledger.Purge{Environments: scopes, Before: before, Summary: withoutMemo})
+	done, err := l.ledger.Purge(ledger.Purge{Environments: scopes, Before: before, Summary: withoutSnapshot})
 	if err != nil {
 		return err
 	}
@@ -60,11 +61,11 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	taken, err := d.removeTaken(ctx, func(_ ledger.Run, at time.Time) bool { return at.Before(before) })
+	taken, err := l.removeTaken(ctx, func(_ ledger.Run, at time.Time) bool { return at.Before(before) })
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", d.setup.env.Name, moment(before))
+	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
 	fmt.Fprintf(p.Out, "  kept copies of sheets      %d (%d bytes)\n", inputs.files, inputs.bytes)
 	fmt.Fprintf(p.Out, "  runs' problems and links   %d\n", done.Runs)
 	fmt.Fprintf(p.Out, "  requests and answers       %d\n", done.Bodies)
@@ -72,7 +73,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	fmt.Fprintf(p.Out, "  emergency files            %d\n", taken.files)
 	if done.Unsettled > 0 {
 		fmt.Fprintf(p.Out, "%s and kept: an answer may tell an id; decide with %s, then purge again\n",
-			stepsAre(done.Unsettled, "uncertain"), d.where.command("settle"))
+			stepsAre(done.Unsettled, "uncertain"), l.command("settle"))
 	}
 	fmt.Fprintln(p.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
 	return nil
@@ -88,8 +89,8 @@ func (p *program) agree(o historyOptions, question, otherwise string) error {
 
 // removeTaken removes the emergency files that were taken up and that which
 // tells: of runs of this ledger, wherever they stand.
-func (d *desk) removeTaken(ctx context.Context, which func(run ledger.Run, at time.Time) bool) (removed, error) {
-	runs, err := d.everyRun(ctx)
+func (l *ledgerSession) removeTaken(ctx context.Context, which func(run ledger.Run, at time.Time) bool) (removed, error) {
+	runs, err := l.allRuns(ctx)
 	if err != nil {
 		return removed{}, err
 	}
@@ -99,7 +100,7 @@ func (d *desk) removeTaken(ctx context.Context, which func(run ledger.Run, at ti
 		byID[r.ID] = r
 		outputs = append(outputs, r.Output)
 	}
-	files, bytes, err := importer.RemoveTaken(d.known.Path(), outputs, func(run string, at time.Time) bool {
+	files, bytes, err := importer.RemoveTaken(l.ledger.Path(), outputs, func(run string, at time.Time) bool {
 		r, ours := byID[run]
 		return ours && which(r, at)
 	})
@@ -108,21 +109,21 @@ func (d *desk) removeTaken(ctx context.Context, which func(run ledger.Run, at ti
 
 // forget erases one client.
 func (p *program) forget(ctx context.Context, o historyOptions) error {
-	d, err := p.openDesk(o.place)
-	defer d.close()
+	l, err := p.openLedger(o.where)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	owners, err := d.toForget(ctx, o.forget)
+	owners, err := l.toForget(ctx, o.forget)
 	if err != nil {
 		return err
 	}
 	question := fmt.Sprintf("Erase this client from the ledger of the environment “%s” for good? Later runs will recognise the client\n"+
-		"and leave the rows out. The service is not told: it keeps what it has.", d.setup.env.Name)
+		"and leave the rows out. The service is not told: it keeps what it has.", l.session.Env.Name)
 	if err := p.agree(o, question, "nobody was erased"); err != nil {
 		return err
 	}
-	kept, err := d.keptInputs(ctx)
+	kept, err := l.keptInputs(ctx)
 	if err != nil {
 		return err
 	}
@@ -130,13 +131,13 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	var runs []ledger.Run
 	steps, rows := 0, 0
 	for _, owner := range owners {
-		known, err := d.known.StepsOfClient(ctx, owner)
+		known, err := l.ledger.StepsOfClient(ctx, owner)
 		if err != nil {
 			return err
 		}
-		done, err := d.known.Forget(owner, time.Now(), withoutMemo)
+		done, err := l.ledger.Forget(owner, time.Now(), withoutSnapshot)
 		if err != nil {
-			return d.notForgotten(err)
+			return l.notForgotten(err)
 		}
 		steps, rows = steps+done.Steps, rows+done.Rows
 		runs = append(runs, done.Runs...)
@@ -154,7 +155,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	for _, r := range runs {
 		mine[r.ID] = true
 	}
-	taken, err := d.removeTaken(ctx, func(r ledger.Run, _ time.Time) bool { return mine[r.ID] })
+	taken, err := l.removeTaken(ctx, func(r ledger.Run, _ time.Time) bool { return mine[r.ID] })
 	if err != nil {
 		return err
 	}
@@ -165,8 +166,8 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 }
 
 // toForget are the client's entries: one for each case under version 1.
-func (d *desk) toForget(ctx context.Context, key string) ([]ledger.Owner, error) {
-	found, err := d.everyOwner(ctx, key)
+func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.Owner, error) {
+	found, err := l.everyOwner(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -184,9 +185,9 @@ func (d *desk) toForget(ctx context.Context, key string) ([]ledger.Owner, error)
 	switch {
 	case len(owners) == 0 && !erased.IsZero():
 		return nil, problem.New("erased-before", "this client was erased before, on %s", moment(erased)).
-			Hinted("what runs have kept of their sheets since goes with %s", d.where.command("history", "--purge", "--older-than", "0d"))
+			Hinted("what runs have kept of their sheets since goes with %s", l.command("history", "--purge", "--older-than", "0d"))
 	case len(owners) == 0:
-		return nil, d.unknownClient()
+		return nil, l.unknownClient()
 	case len(spaces) > 1:
 		return nil, problem.New("ambiguous-key", "the key is that of %d clients, by different kinds of key", len(spaces)).
 			Hinted("write the kind and a colon before it: %s", strings.Join(slices.Sorted(maps.Keys(spaces)), ", "))
@@ -195,10 +196,10 @@ func (d *desk) toForget(ctx context.Context, key string) ([]ledger.Owner, error)
 }
 
 // notForgotten says what stands in the way.
-func (d *desk) notForgotten(err error) error {
+func (l *ledgerSession) notForgotten(err error) error {
 	if errors.Is(err, ledger.ErrUnsettled) {
 		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased nobody can look for it").
-			Hinted("decide it first: %s", d.where.command("settle"))
+			Hinted("decide it first: %s", l.command("settle"))
 	}
 	return err
 }
@@ -240,31 +241,15 @@ func (r *removed) file(path string) error {
 	return nil
 }
 
-// everyRun are the runs of all environments of the state folder.
-func (d *desk) everyRun(ctx context.Context) ([]ledger.Run, error) {
-	all, err := d.known.Environments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var runs []ledger.Run
-	for r, err := range d.known.Runs(ctx, all) {
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, r)
-	}
-	return runs, nil
-}
-
 // keptInputs are the copies of sheets in the state folder.
 type keptInputs struct {
-	desk *desk
-	used map[string]bool // by the file's name: a run had it when this was asked
+	session *ledgerSession
+	used    map[string]bool // by the file's name: a run had it when this was asked
 }
 
-func (d *desk) keptInputs(ctx context.Context) (keptInputs, error) {
-	runs, err := d.everyRun(ctx)
-	return keptInputs{d, namesOf(runs)}, err
+func (l *ledgerSession) keptInputs(ctx context.Context) (keptInputs, error) {
+	runs, err := l.allRuns(ctx)
+	return keptInputs{l, namesOf(runs)}, err
 }
 
 // namesOf are the names of the runs' copies.
@@ -287,12 +272,12 @@ const settling = time.Hour
 // or of a purge that was.
 func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed, error) {
 	var gone removed
-	runs, err := k.desk.everyRun(ctx)
+	runs, err := k.session.allRuns(ctx)
 	if err != nil {
 		return gone, err
 	}
 	still := namesOf(runs)
-	folder := filepath.Join(k.desk.setup.state, "inputs")
+	folder := load.InputsFolder(k.session.session.State)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return gone, nil

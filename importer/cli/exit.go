@@ -115,3 +115,10 @@ func printFault(w io.Writer, fault *importer.Fault) {
 	}
 	fmt.Fprintln(w, "  hint: every id is safe in the ledger; run again, and report these lines if it happens again")
 }
+
+// incomplete is a problem, or a list of them, that kept a run from being made
+// although it was asked for correctly (exit code 3).
+type incomplete struct{ error }
+
+// Unwrap lets the problems be printed with their hints.
+func (i *incomplete) Unwrap() error { return i.error }

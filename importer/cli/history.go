@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -33,7 +31,7 @@ keyed hash by which later runs recognise the client and leave the rows out. Both
 
 // historyOptions are the flags of claimsheet history.
 type historyOptions struct {
-	place
+	where  load.Where
 	key    string // "" lists the runs
 	purge  bool
 	days   int // of --older-than
@@ -48,7 +46,7 @@ func (p *program) historyCommand() *cli.Command {
 		Usage:       "the runs, or all that is known of one client; --purge and --forget take personal data out",
 		UsageText:   "claimsheet history [options] [CLIENT-KEY]\n\nclaimsheet history --purge --older-than 90d\n\nclaimsheet history --forget CLIENT-KEY",
 		Description: historyHelp,
-		Flags: append(deskFlags(),
+		Flags: append(ledgerFlags(),
 			switchFlag("json", "print one JSON object on stdout"),
 			switchFlag("purge", "take personal data older than --older-than out of the state folder"),
 			textFlag("older-than", "", "a number of `DAYS`, such as 90d"),
@@ -70,7 +68,7 @@ func (p *program) historyCommand() *cli.Command {
 }
 
 func (p *program) historyOptions(c *cli.Context) (historyOptions, error) {
-	o := historyOptions{place: p.placeOf(c), key: c.Args().First(), purge: c.Bool("purge"), forget: c.String("forget"),
+	o := historyOptions{where: p.where(c), key: c.Args().First(), purge: c.Bool("purge"), forget: c.String("forget"),
 		yes: c.Bool("yes"), json: c.Bool("json")}
 	usage := func(hint, format string, args ...any) (historyOptions, error) {
 		return o, problem.New("usage", format, args...).Hinted("%s", hint)
@@ -105,36 +103,16 @@ func (p *program) historyOptions(c *cli.Context) (historyOptions, error) {
 	return o, nil
 }
 
-// openReadingDesk is openDesk for those who only look: it takes no lock, so a
-// run may go on meanwhile.
-func (p *program) openReadingDesk(where place) (*desk, error) {
-	d := &desk{setup: &setup{}, where: where}
-	if err := d.chooseEnvironment(); err != nil {
-		return d, err
-	}
-	path := ledgerFile(d.setup.state)
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return d, nil
-	}
-	known, err := ledger.OpenReadOnly(path)
-	if err != nil {
-		return d, err
-	}
-	d.known = known
-	d.books = &books{known: known, closers: []func(){func() { _ = known.Close() }}}
-	return d, nil
-}
-
 func (p *program) history(ctx context.Context, o historyOptions) error {
-	d, err := p.openReadingDesk(o.place)
-	defer d.close()
+	l, err := p.readLedger(o.where)
+	defer l.close()
 	if err != nil {
 		return err
 	}
 	if o.key == "" {
-		return p.listRuns(ctx, d, o.json)
+		return p.listRuns(ctx, l, o.json)
 	}
-	return p.tellClient(ctx, d, o)
+	return p.tellClient(ctx, l, o)
 }
 
 // toldRun is a run as --json tells it.
@@ -153,8 +131,8 @@ type toldRun struct {
 }
 
 // listRuns prints the runs of the environment.
-func (p *program) listRuns(ctx context.Context, d *desk, asJSON bool) error {
-	runs, err := d.runsOf(ctx)
+func (p *program) listRuns(ctx context.Context, l *ledgerSession, asJSON bool) error {
+	runs, err := l.runs(ctx)
 	if err != nil {
 		return err
 	}
@@ -169,15 +147,15 @@ func (p *program) listRuns(ctx context.Context, d *desk, asJSON bool) error {
 		return writeObject(p.Out, struct {
 			Environment string    `json:"environment"`
 			Runs        []toldRun `json:"runs"`
-		}{d.setup.env.Name, told})
-	case d.known == nil:
-		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", d.setup.state)
+		}{l.session.Env.Name, told})
+	case l.ledger == nil:
+		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	case len(runs) == 0:
-		fmt.Fprintf(p.Out, "nothing was ever run in the environment “%s”\n", d.setup.env.Name)
+		fmt.Fprintf(p.Out, "nothing was ever run in the environment “%s”\n", l.session.Env.Name)
 		return nil
 	}
-	fmt.Fprintf(p.Out, "Runs in the environment “%s”, the newest first:\n\n", d.setup.env.Name)
+	fmt.Fprintf(p.Out, "Runs in the environment “%s”, the newest first:\n\n", l.session.Env.Name)
 	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
 	short := shortIDs(runs)
@@ -291,15 +269,15 @@ type toldRow struct {
 }
 
 // tellClient prints all that is known of the clients that have a key.
-func (p *program) tellClient(ctx context.Context, d *desk, o historyOptions) error {
-	owners, err := d.everyOwner(ctx, o.key)
+func (p *program) tellClient(ctx context.Context, l *ledgerSession, o historyOptions) error {
+	owners, err := l.everyOwner(ctx, o.key)
 	if err != nil {
 		return err
 	}
 	if len(owners) == 0 {
-		return d.unknownClient()
+		return l.unknownClient()
 	}
-	runs, err := d.runsOf(ctx)
+	runs, err := l.runs(ctx)
 	if err != nil {
 		return err
 	}
@@ -309,7 +287,7 @@ func (p *program) tellClient(ctx context.Context, d *desk, o historyOptions) err
 	}
 	clients := make([]toldClient, len(owners))
 	for i, owner := range owners {
-		if clients[i], err = d.gather(ctx, owner, byID); err != nil {
+		if clients[i], err = l.gather(ctx, owner, byID); err != nil {
 			return err
 		}
 	}
@@ -317,40 +295,40 @@ func (p *program) tellClient(ctx context.Context, d *desk, o historyOptions) err
 		return writeObject(p.Out, struct {
 			Environment string       `json:"environment"`
 			Clients     []toldClient `json:"clients"`
-		}{d.setup.env.Name, clients})
+		}{l.session.Env.Name, clients})
 	}
 	for i, c := range clients {
 		if i > 0 {
 			fmt.Fprintln(p.Out)
 		}
-		c.print(p.Out, d)
+		c.print(p.Out, l)
 	}
 	return nil
 }
 
-func (d *desk) unknownClient() error {
-	return problem.New("unknown-key", "the key is that of no client in the environment “%s”", d.setup.env.Name).
+func (l *ledgerSession) unknownClient() error {
+	return problem.New("unknown-key", "the key is that of no client in the environment “%s”", l.session.Env.Name).
 		Hinted("write it as the results workbook shows it in the sheet Steps; -e names another environment, --state another state folder")
 }
 
 // everyOwner are the clients that a key names in every scope of the
 // environment, those who were erased included.
-func (d *desk) everyOwner(ctx context.Context, key string) ([]ledger.Owner, error) {
-	if d.known == nil {
+func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.Owner, error) {
+	if l.ledger == nil {
 		return nil, nil
 	}
-	scopes, err := d.scopes(ctx)
+	scopes, err := l.scopes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []ledger.Owner
 	for _, scope := range scopes {
-		owners, err := d.ownersNamed(ctx, scope, key)
+		owners, err := l.ownersNamed(ctx, scope, key)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, owners...)
-		erased, err := d.erasedNamed(ctx, scope, key)
+		erased, err := l.erasedNamed(ctx, scope, key)
 		if err != nil {
 			return nil, err
 		}
@@ -360,14 +338,14 @@ func (d *desk) everyOwner(ctx context.Context, key string) ([]ledger.Owner, erro
 }
 
 // erasedNamed is ownersNamed for clients who were erased.
-func (d *desk) erasedNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
+func (l *ledgerSession) erasedNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
 	key = strings.Join(strings.Fields(key), " ")
-	erased, err := d.known.ErasedNamed(ctx, scope, key)
+	erased, err := l.ledger.ErasedNamed(ctx, scope, key)
 	if err != nil {
 		return nil, err
 	}
 	if space, rest, ok := strings.Cut(key, ":"); ok {
-		more, err := d.known.ErasedNamed(ctx, scope, rest)
+		more, err := l.ledger.ErasedNamed(ctx, scope, rest)
 		if err != nil {
 			return nil, err
 		}
@@ -377,18 +355,18 @@ func (d *desk) erasedNamed(ctx context.Context, scope, key string) ([]ledger.Own
 }
 
 // gather collects what the ledger has of a client.
-func (d *desk) gather(ctx context.Context, owner ledger.Owner, runs map[string]ledger.Run) (toldClient, error) {
+func (l *ledgerSession) gather(ctx context.Context, owner ledger.Owner, runs map[string]ledger.Run) (toldClient, error) {
 	c := toldClient{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []toldStep{}, Rows: []toldRow{}, owner: owner}
 	if at, erased := ledger.Erased(owner.Client); erased {
 		c.Key, c.ErasedAt = "", &at
 	}
-	steps, err := d.known.StepsOfClient(ctx, owner)
+	steps, err := l.ledger.StepsOfClient(ctx, owner)
 	if err != nil {
 		return c, err
 	}
 	for _, s := range steps {
 		told := toldStep{Mapping: s.Mapping, Step: s.Event.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, URL: s.URL != "", Attempts: s.Attempts}
-		events, err := d.known.Events(ctx, s.StepID)
+		events, err := l.ledger.Events(ctx, s.StepID)
 		if err != nil {
 			return c, err
 		}
@@ -401,7 +379,7 @@ func (d *desk) gather(ctx context.Context, owner ledger.Owner, runs map[string]l
 		}
 		c.Steps = append(c.Steps, told)
 	}
-	for r, err := range d.known.RowsOfClient(ctx, owner) {
+	for r, err := range l.ledger.RowsOfClient(ctx, owner) {
 		if err != nil {
 			return c, err
 		}
@@ -412,12 +390,12 @@ func (d *desk) gather(ctx context.Context, owner ledger.Owner, runs map[string]l
 }
 
 // print tells it in words.
-func (c toldClient) print(w io.Writer, d *desk) {
+func (c toldClient) print(w io.Writer, l *ledgerSession) {
 	who := "The client " + problem.OneLine(c.Key)
 	if c.ErasedAt != nil {
 		who = "A client who was erased on " + moment(*c.ErasedAt)
 	}
-	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), inCase(c.Scope), d.setup.env.Name)
+	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), inCase(c.Scope), l.session.Env.Name)
 	url := false
 	for _, s := range c.Steps {
 		s.print(w)
@@ -430,7 +408,7 @@ func (c toldClient) print(w io.Writer, d *desk) {
 		fmt.Fprintf(w, "  %s  run %.8s  %s row %d: %s%s\n", moment(r.Started), r.Run, problem.OneLine(r.Input), r.Row, r.Status, because(r.FailedStep, r.Error))
 	}
 	if url {
-		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", d.where.command("report"))
+		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", l.command("report"))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -42,7 +44,7 @@ func (p *program) initCommand() *cli.Command {
 			if err := refuseExisting(c.String("out"), "-o"); err != nil {
 				return err
 			}
-			sheets, err := expand(c.Args().Slice())
+			sheets, err := load.Sheets(c.Args().Slice())
 			if err != nil {
 				return err
 			}
@@ -57,14 +59,12 @@ func (p *program) initCommand() *cli.Command {
 			if draft.API = api; api == "" {
 				draft.API = "v2"
 			}
-			where := p.placeOf(c)
 			if c.IsSet("env") || c.IsSet("environments") {
-				a, err := p.askTemplates(c.Context, where, api)
-				defer a.close()
+				s, err := p.listTemplates(c.Context, p.where(c), api)
 				if err != nil {
 					return err
 				}
-				draft.API, draft.Service = a.api, a.service
+				draft.API, draft.Service = string(s.version), s.Service
 			}
 			if err := fits(draft, read); err != nil {
 				return err
@@ -125,7 +125,7 @@ func fits(d mapping.Draft, sheets []cell.Sheet) error {
 
 // headerOf reads the headers in a row; 0 finds the row.
 func headerOf(path string, row int) (cell.Sheet, error) {
-	if err := refuseResults(path, path); err != nil {
+	if err := workbook.RefuseAsSheet(path, path); err != nil {
 		return cell.Sheet{}, err
 	}
 	if row == 0 {

@@ -12,6 +12,7 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
@@ -32,37 +33,36 @@ func (p *program) linkCommand() *cli.Command {
 		Usage:       "ask for a fresh magic link (version 2) for clients whose link has expired",
 		ArgsUsage:   "CLIENT-KEY…",
 		Description: linkHelp,
-		Flags:       deskFlags(),
+		Flags:       ledgerFlags(),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
 			}
-			return p.link(c.Context, p.placeOf(c), c.Args().Slice())
+			return p.link(c.Context, p.where(c), c.Args().Slice())
 		},
 	}
 }
 
 // link asks for a link for each client, one after the other. Nothing is sent
 // before every key is known to be good.
-func (p *program) link(ctx context.Context, where place, keys []string) error {
-	d, err := p.openDesk(where)
-	defer d.close()
+func (p *program) link(ctx context.Context, where load.Where, keys []string) error {
+	l, err := p.openLedger(where)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	only, err := mappingName(where.mapping)
+	only, err := mappingName(where.Mapping)
 	if err != nil {
 		return err
 	}
-	links, err := d.findLinks(ctx, only, keys)
+	links, err := l.findLinks(ctx, only, keys)
 	if err != nil {
 		return err
 	}
-	service, err := d.connect(ctx)
-	if err != nil {
+	if err := l.session.Connect(ctx, apiclient.V2, load.Connection{UserAgent: userAgent(l.run)}); err != nil {
 		return err
 	}
-	relinker := importer.Relinker{Ledger: d.known, Service: service, Run: d.run}
+	relinker := importer.Relinker{Ledger: l.ledger, Service: l.session.Client, Run: l.run}
 	p.summary = &result.Summary{}
 	for i, link := range links {
 		if ctx.Err() != nil && i > 0 {
@@ -90,21 +90,21 @@ func (p *program) link(ctx context.Context, where place, keys []string) error {
 
 // noLink says why a client has no fresh link; had tells that there is an earlier
 // one.
-func noLink(number int, o importer.StepOutcome, had bool, where place) problem.Problem {
+func noLink(number int, o importer.StepOutcome, had bool, where load.Where) problem.Problem {
 	const kept = "the client keeps the link that was made before; to ask once more: claimsheet link"
 	switch {
 	case o.Status == result.Uncertain && had:
 		return problem.New("link-uncertain", "a fresh link of key %d may or may not have been made: %s", number, o.Error).Hinted("%s", kept)
 	case o.Status == result.Uncertain:
 		return problem.New("link-uncertain", "the link of key %d may or may not have been made: %s", number, o.Error).
-			Hinted("%s takes your answer; what nobody has got may be called not created", where.command("settle"))
+			Hinted("%s takes your answer; what nobody has got may be called not created", commandLine(where, "settle"))
 	case had && o.Advice == "":
 		o.Advice = kept
 	}
 	return problem.New("link-failed", "the link of key %d was not made: %s", number, o.Error).Hinted("%s", o.Advice)
 }
 
-// mappingName is the name of the mapping in a file; "" without one.
+// mappingName returns the name of the mapping in a file; "" without a file.
 func mappingName(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -124,23 +124,6 @@ func mappingName(path string) (string, error) {
 	return m.Name.Text, nil
 }
 
-// connect makes a client of the environment's version 2.
-func (d *desk) connect(ctx context.Context) (*apiclient.Client, error) {
-	cfg, err := d.setup.env.Config(ctx, apiclient.V2)
-	if err != nil {
-		return nil, err
-	}
-	if d.setup.env.Sandbox {
-		service, err := d.setup.startSandbox(settings{place: d.where})
-		if err != nil {
-			return nil, err
-		}
-		cfg.Transport = apiclient.InProcess(service)
-	}
-	cfg.UserAgent = "claimsheet/" + Version + " run/" + d.run
-	return apiclient.New(cfg)
-}
-
 // wantedLink is the link step of a client who is known to the service.
 type wantedLink struct {
 	step     ledger.Step
@@ -151,12 +134,12 @@ type wantedLink struct {
 // problem of every key. Problems name keys by their place and not by their
 // text, which is personal data. only is the mapping whose links are meant, ""
 // for any.
-func (d *desk) findLinks(ctx context.Context, only string, keys []string) ([]wantedLink, error) {
+func (l *ledgerSession) findLinks(ctx context.Context, only string, keys []string) ([]wantedLink, error) {
 	var found problem.List
 	var links []wantedLink
 	seen := map[ledger.StepID]int{}
 	for i, key := range keys {
-		link, p, err := d.findLink(ctx, only, i+1, key)
+		link, p, err := l.findLink(ctx, only, i+1, key)
 		switch {
 		case err != nil:
 			return nil, err
@@ -173,48 +156,48 @@ func (d *desk) findLinks(ctx context.Context, only string, keys []string) ([]wan
 	return links, found.Err()
 }
 
-func (d *desk) findLink(ctx context.Context, only string, number int, key string) (wantedLink, problem.Problem, error) {
-	clients, err := d.clientsNamed(ctx, key)
+func (l *ledgerSession) findLink(ctx context.Context, only string, number int, key string) (wantedLink, problem.Problem, error) {
+	clients, err := l.clientsNamed(ctx, key)
 	if err != nil {
 		return wantedLink{}, problem.Problem{}, err
 	}
 	switch len(clients) {
 	case 0:
-		if v1, err := d.isV1(ctx, key); err != nil || v1 {
+		if v1, err := l.isV1(ctx, key); err != nil || v1 {
 			return wantedLink{}, problem.New("no-links", "key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
 				Hinted("the results workbook has the one that the client got"), err
 		}
-		return wantedLink{}, problem.New("unknown-key", "key %d is no client that was made or found in the environment “%s”", number, d.setup.env.Name).
+		return wantedLink{}, problem.New("unknown-key", "key %d is no client that was made or found in the environment “%s”", number, l.session.Env.Name).
 			Hinted("write it as in the results workbook; what a run has not created yet has no link"), nil
 	case 1:
 	default:
 		return wantedLink{}, problem.New("ambiguous-key", "key %d is that of %d clients, by different kinds of key", number, len(clients)).
 			Hinted("write the kind and a colon before it: %s", strings.Join(spacesOf(clients), ", ")), nil
 	}
-	step, p, err := d.linkStep(ctx, only, number, clients[0].Owner)
+	step, p, err := l.linkStep(ctx, only, number, clients[0].Owner)
 	if err == nil && p.Code == "" && step.To != ledger.Done {
-		p, err = d.linkWaits(ctx, number, step.StepID)
+		p, err = l.linkWaits(ctx, number, step.StepID)
 	}
 	return wantedLink{step, clients[0].ID}, p, err
 }
 
 // clientsNamed are the client steps, done, that a key names: by itself, or
 // behind its key space and a colon.
-func (d *desk) clientsNamed(ctx context.Context, key string) ([]ledger.Step, error) {
-	if d.known == nil {
+func (l *ledgerSession) clientsNamed(ctx context.Context, key string) ([]ledger.Step, error) {
+	if l.ledger == nil {
 		return nil, nil
 	}
-	scope, err := d.scope(ctx)
+	scope, err := l.scope(ctx)
 	if err != nil {
 		return nil, err
 	}
-	owners, err := d.ownersNamed(ctx, scope, key)
+	owners, err := l.ownersNamed(ctx, scope, key)
 	if err != nil {
 		return nil, err
 	}
 	var clients []ledger.Step
 	for _, owner := range owners {
-		known, err := d.known.Steps(ctx, owner, "")
+		known, err := l.ledger.Steps(ctx, owner, "")
 		if err != nil {
 			return nil, err
 		}
@@ -226,8 +209,8 @@ func (d *desk) clientsNamed(ctx context.Context, key string) ([]ledger.Step, err
 }
 
 // isV1 tells that a key names a client of one of the environment's cases.
-func (d *desk) isV1(ctx context.Context, key string) (bool, error) {
-	owners, err := d.everyOwner(ctx, key)
+func (l *ledgerSession) isV1(ctx context.Context, key string) (bool, error) {
+	owners, err := l.everyOwner(ctx, key)
 	return slices.ContainsFunc(owners, func(o ledger.Owner) bool {
 		_, erased := ledger.Erased(o.Client)
 		_, inCase := environment.ServiceOf(o.Environment)
@@ -237,14 +220,14 @@ func (d *desk) isV1(ctx context.Context, key string) (bool, error) {
 
 // ownersNamed are the clients that a key names, by itself, or behind its key
 // space and a colon.
-func (d *desk) ownersNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
+func (l *ledgerSession) ownersNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
 	key = strings.Join(strings.Fields(key), " ")
-	owners, err := d.known.OwnersNamed(ctx, scope, key)
+	owners, err := l.ledger.OwnersNamed(ctx, scope, key)
 	if err != nil {
 		return nil, err
 	}
 	if space, rest, ok := strings.Cut(key, ":"); ok {
-		more, err := d.known.OwnersNamed(ctx, scope, rest)
+		more, err := l.ledger.OwnersNamed(ctx, scope, rest)
 		if err != nil {
 			return nil, err
 		}
@@ -263,8 +246,8 @@ func spacesOf(clients []ledger.Step) []string {
 
 // linkStep is the client's link step, of the mapping that is meant; one that
 // the ledger does not know has its name only.
-func (d *desk) linkStep(ctx context.Context, only string, number int, owner ledger.Owner) (ledger.Step, problem.Problem, error) {
-	steps, err := d.known.StepsNamed(ctx, owner, "link")
+func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, owner ledger.Owner) (ledger.Step, problem.Problem, error) {
+	steps, err := l.ledger.StepsNamed(ctx, owner, "link")
 	if err != nil {
 		return ledger.Step{}, problem.Problem{}, err
 	}
@@ -273,7 +256,7 @@ func (d *desk) linkStep(ctx context.Context, only string, number int, owner ledg
 		mappings[i] = s.Mapping
 	}
 	if len(steps) == 0 {
-		if mappings, err = d.known.MappingsOf(ctx, owner); err != nil {
+		if mappings, err = l.ledger.MappingsOf(ctx, owner); err != nil {
 			return ledger.Step{}, problem.Problem{}, err
 		}
 	}
@@ -294,15 +277,15 @@ func (d *desk) linkStep(ctx context.Context, only string, number int, owner ledg
 	switch step.To {
 	case ledger.Uncertain, ledger.GivenUp:
 		return step, problem.New("link-undecided", "the link of key %d is %s", number, step.To).
-			Hinted("%s decides what is uncertain; what was given up is not asked for again", d.where.command("settle")), nil
+			Hinted("%s decides what is uncertain; what was given up is not asked for again", l.command("settle")), nil
 	}
 	return step, problem.Problem{}, nil
 }
 
 // linkWaits refuses a link that no client has got yet while a step before it is
 // not done: as in a run, it is for what is behind it.
-func (d *desk) linkWaits(ctx context.Context, number int, link ledger.StepID) (problem.Problem, error) {
-	earlier, err := d.stepsBefore(ctx, link)
+func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.StepID) (problem.Problem, error) {
+	earlier, err := l.stepsBefore(ctx, link)
 	if err != nil {
 		return problem.Problem{}, err
 	}
@@ -318,11 +301,11 @@ func (d *desk) linkWaits(ctx context.Context, number int, link ledger.StepID) (p
 		case ledger.State(result.Planned):
 			state = "not started"
 		case ledger.Uncertain, ledger.Parked:
-			hint = d.where.command("settle") + " decides what is uncertain; then run the sheet again"
+			hint = l.command("settle") + " decides what is uncertain; then run the sheet again"
 		case ledger.GivenUp:
 			hint = "what depends on a step that was given up is not sent"
 		case ledger.Failed:
-			hint = "correct the row and run again, which makes the link too; " + d.where.command("history", "CLIENT-KEY") + " tells more"
+			hint = "correct the row and run again, which makes the link too; " + l.command("history", "CLIENT-KEY") + " tells more"
 		}
 		return problem.New("link-waits", "the link of key %d waits for %s, which is %s; nothing was sent", number, what, state).Hinted("%s", hint), nil
 	}
@@ -330,14 +313,14 @@ func (d *desk) linkWaits(ctx context.Context, number int, link ledger.StepID) (p
 }
 
 // stepsBefore are the steps before a client's link: those of the newest plan, or
-// all that the ledger knows when it has no plan.
-func (d *desk) stepsBefore(ctx context.Context, link ledger.StepID) ([]result.Step, error) {
-	steps, err := d.known.PlanOfClient(ctx, link.Owner, link.Mapping)
+// where none is kept all that the ledger knows.
+func (l *ledgerSession) stepsBefore(ctx context.Context, link ledger.StepID) ([]result.Step, error) {
+	steps, err := l.ledger.PlanOfClient(ctx, link.Owner, link.Mapping)
 	if err != nil {
 		return nil, err
 	}
 	if len(steps) == 0 {
-		known, err := d.known.StepsOfClient(ctx, link.Owner)
+		known, err := l.ledger.StepsOfClient(ctx, link.Owner)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -13,11 +14,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
-	"claimsheet/importer/safefile"
-	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -37,7 +36,7 @@ type attended struct {
 	run      string // the run's id
 	log      *runLog
 	out      *outlet // in place of stderr
-	where    place
+	where    load.Where
 	started  time.Time
 	metrics  string             // a file; "" for none
 	notify   environment.Secret // the url; empty for none
@@ -47,7 +46,7 @@ type attended struct {
 	begun       bool   // the run came to its first pass
 	environment string // its name, once known
 	mapping     string // its name, once known
-	inputs      []*input
+	inputs      []*load.Input
 	retries     map[string]int
 	uncertain   *int // steps that wait for an operator; nil when not known
 	same        bool // a sheet is that of an earlier run
@@ -57,7 +56,7 @@ type attended struct {
 // attend takes the flags of attendFlags and --archive. Problems are found
 // together, and what can be had is there all the same, to tell of them.
 func (p *program) attend(c *cli.Context) error {
-	a := &attended{run: uuid.NewString(), where: p.placeOf(c), started: time.Now(), metrics: c.String("metrics")}
+	a := &attended{run: uuid.NewString(), where: p.where(c), started: time.Now(), metrics: c.String("metrics")}
 	p.attended = a
 	var found problem.List
 	var err error
@@ -106,7 +105,7 @@ func (a *attended) takeMetrics(c *cli.Context) error {
 	switch {
 	case c.Bool("dry-run"):
 		err = problem.New("usage", "--metrics tells of runs, and a dry run is none").Hinted("leave it out")
-	case c.String("log-file") != "" && absolute(c.String("log-file")) == absolute(a.metrics):
+	case c.String("log-file") != "" && load.Absolute(c.String("log-file")) == load.Absolute(a.metrics):
 		err = problem.At(problem.Where{File: a.metrics}, "usage", "--log-file and --metrics name the same file").Hinted("give each a file of its own")
 	}
 	if err != nil {
@@ -116,41 +115,26 @@ func (a *attended) takeMetrics(c *cli.Context) error {
 }
 
 // knows notes what the run is about, for whatever tells of it.
-func (a *attended) knows(s *setup) {
-	if s.env != nil {
-		a.environment = s.env.Name
+func (a *attended) knows(s *load.Session) {
+	if s.Env != nil {
+		a.environment = s.Env.Name
 	}
-	if s.mapping != nil {
-		a.mapping = s.mapping.Name.Text
+	if s.Mapping != nil {
+		a.mapping = s.Mapping.Name.Text
 	}
 }
 
 // guess finds the names of mapping and environment for a run that did not come
 // so far: its metrics belong beside those of the nights before.
 func (a *attended) guess() {
-	if a.mapping == "" && a.where.mapping != "" {
-		if data, err := safefile.Read(a.where.mapping, mapping.MaxSize); err == nil {
-			m, _ := mapping.Parse(a.where.mapping, data)
-			a.mapping = m.Name.Text
-		}
-	}
-	if a.environment != "" {
-		return
-	}
-	a.environment = a.where.env
-	if path, ok := environment.Find(a.where.mapping, a.where.environments); ok {
-		if file, err := environment.Load(path); err == nil {
-			if env, err := file.Choose(a.where.env); err == nil {
-				a.environment = env.Name
-			}
-		}
-	}
+	mapping, environment := a.where.Names()
+	a.mapping, a.environment = cmp.Or(a.mapping, mapping), cmp.Or(a.environment, environment)
 }
 
 // starts tells the log that a run begins.
-func (a *attended) starts(s *setup, o runOptions) {
+func (a *attended) starts(s *load.Session, o runOptions) {
 	a.begun = true
-	a.log.Info("run started", "version", Version, "environment", s.env.Name, "mapping", s.mapping.Name.Text, "mappingFile", s.mapping.File,
+	a.log.Info("run started", "version", Version, "environment", s.Env.Name, "mapping", s.Mapping.Name.Text, "mappingFile", s.Mapping.File,
 		"sheets", o.sheets, "dryRun", o.dryRun)
 }
 
@@ -183,22 +167,22 @@ func (p *program) ended(ctx context.Context, code int, err error) {
 
 // completes takes what is to be told of a run whose workbooks are written,
 // while its ledger is still open.
-func (a *attended) completes(ctx context.Context, job *importer.Job, e *running) error {
+func (a *attended) completes(ctx context.Context, r *importRun) error {
 	ctx = context.WithoutCancel(ctx)
-	a.retries = job.Retries()
-	if e.options.dryRun {
+	a.retries = r.job.Retries()
+	if r.options.dryRun {
 		return nil
 	}
-	waiting, err := e.books.known.CountUnsettled(ctx, e.setup.scope, e.setup.mapping.Name.Text)
+	waiting, err := r.ledger.ledger.CountUnsettled(ctx, r.scope, r.session.Mapping.Name.Text)
 	if err != nil {
 		return err
 	}
 	a.uncertain = &waiting
-	if e.options.origins == nil {
-		for _, part := range e.parts {
-			a.inputs = append(a.inputs, part.source.input)
+	if !r.options.isRerun() {
+		for _, s := range r.sheets {
+			a.inputs = append(a.inputs, s.source.Input)
 		}
-		return a.compare(ctx, job, e)
+		return a.compare(ctx, r)
 	}
 	return nil
 }
@@ -208,21 +192,21 @@ func (a *attended) completes(ctx context.Context, job *importer.Job, e *running)
 // aside than this one, with --limit perhaps, is none to compare with, nor is
 // this one when it does. It is for the log and what is sent: a person who gives
 // a command again knows that.
-func (a *attended) compare(ctx context.Context, job *importer.Job, e *running) error {
-	if e.options.limit > 0 || e.options.only != "" {
+func (a *attended) compare(ctx context.Context, r *importRun) error {
+	if r.options.limit > 0 || r.options.only != "" {
 		return nil
 	}
-	summary, _, _ := job.Summary(false)
-	for _, part := range e.parts {
-		earlier, found, err := e.books.known.SameInput(ctx, part.record, string(result.Skipped))
+	summary, _, _ := r.job.Summary(false)
+	for _, s := range r.sheets {
+		earlier, found, err := r.ledger.ledger.SameInput(ctx, s.record, string(result.Skipped))
 		if err != nil {
 			return err
 		}
-		if !found || earlier.Rows > job.OfSheet(summary, part.table).Rows.Skipped {
+		if !found || earlier.Rows > r.job.OfSheet(summary, s.table).Rows.Skipped {
 			continue
 		}
 		a.same = true
-		warning := problem.At(problem.Where{File: part.source.input.given}, "same-input",
+		warning := problem.At(problem.Where{File: s.source.Input.Given}, "same-input",
 			"this is the same file as in the run of %s: there was no new export since", earlier.Started.Format(time.RFC3339))
 		a.warnings = append(a.warnings, warning.Error())
 		a.log.Warn(warning.Message, "code", warning.Code, "where", warning.Where.String(), "earlierRun", earlier.ID)

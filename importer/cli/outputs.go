@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -93,20 +93,9 @@ func begins(file io.ReaderAt, texts ...string) bool {
 // refuseStateFolder refuses a file in a state folder, where a ledger and the
 // files beside it are told by their names.
 func refuseStateFolder(path, code, what string) error {
-	dir := filepath.Dir(absolute(path))
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+	if load.InStateFolder(path) {
+		return problem.At(problem.Where{File: path}, code, "%s cannot be written into a state folder: the ledger is kept there", what).
+			Hinted("name a file in another folder")
 	}
-	for {
-		_, err := os.Lstat(ledgerFile(dir))
-		if err == nil || filepath.Base(dir) == filepath.Base(environment.StateDir(".", "", "")) {
-			return problem.At(problem.Where{File: path}, code, "%s cannot be written into a state folder: the ledger is kept there", what).
-				Hinted("name a file in another folder")
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return nil
-		}
-		dir = above
-	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -34,7 +35,7 @@ A number keeps its meaning while other steps are decided. Of several decisions a
 
 // settleOptions are the flags of claimsheet settle.
 type settleOptions struct {
-	place
+	where  load.Where
 	choice importer.Choice // "" lists
 	words  []string
 	yes    bool // take an id that looks like none of its kind
@@ -52,9 +53,9 @@ func (p *program) settleCommand() *cli.Command {
 			&cli.BoolFlag{Name: "give-up", Usage: "leave it"},
 			switchFlag("undo", "take a decision back"),
 			switchFlag("yes", "with --created: take the id although it looks like none of its kind"),
-		}, deskFlags()...),
+		}, ledgerFlags()...),
 		Action: func(c *cli.Context) error {
-			o := settleOptions{place: p.placeOf(c), words: c.Args().Slice(), yes: c.Bool("yes")}
+			o := settleOptions{where: p.where(c), words: c.Args().Slice(), yes: c.Bool("yes")}
 			var err error
 			if o.choice, err = choiceOf(c); err != nil {
 				return err
@@ -90,36 +91,36 @@ func choiceOf(c *cli.Context) (importer.Choice, error) {
 
 // settle lists what is uncertain, or records what the operator found out.
 func (p *program) settle(ctx context.Context, o settleOptions) error {
-	d, err := p.openDesk(o.place)
-	defer d.close()
+	l, err := p.openLedger(o.where)
+	defer l.close()
 	if err != nil {
 		return err
 	}
 	var doubts []importer.Doubt
 	var scopes []string
-	if d.known != nil {
-		if scopes, err = d.scopes(ctx); err != nil {
+	if l.ledger != nil {
+		if scopes, err = l.scopes(ctx); err != nil {
 			return err
 		}
-		if doubts, err = importer.Doubts(ctx, d.known, scopes); err != nil {
+		if doubts, err = importer.Doubts(ctx, l.ledger, scopes); err != nil {
 			return err
 		}
 	}
 	if o.choice == "" {
-		p.listDoubts(d, doubts)
+		p.listDoubts(l, doubts)
 		return nil
 	}
 	var decided []importer.Doubt
-	if d.known != nil && (o.choice == importer.Undo || o.choice == importer.WasCreated) {
-		if decided, err = importer.Decided(ctx, d.known, scopes); err != nil {
+	if l.ledger != nil && (o.choice == importer.Undo || o.choice == importer.WasCreated) {
+		if decided, err = importer.Decided(ctx, l.ledger, scopes); err != nil {
 			return err
 		}
 	}
-	settlements, about, err := o.settlements(ctx, d, doubts, decided)
+	settlements, about, err := o.settlements(ctx, l, doubts, decided)
 	if err != nil {
 		return err
 	}
-	settler := importer.Settler{Ledger: d.known, Run: d.run, ActivityIDs: d.needsActivityIDs(), AnyID: o.yes}
+	settler := importer.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs(), AnyID: o.yes}
 	if err := settler.Settle(ctx, settlements...); err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 		}
 		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUps[o.choice])
 		if o.choice != importer.Undo {
-			fmt.Fprintf(p.Out, "   to take it back: %s\n", d.where.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
+			fmt.Fprintf(p.Out, "   to take it back: %s\n", l.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
 		}
 	}
 	if o.choice == importer.Undo {
@@ -154,7 +155,7 @@ var followUps = map[importer.Choice]string{
 // isUndecided reports whether a step has a number in the list.
 func isUndecided(d importer.Doubt) bool { return d.To == ledger.Uncertain || d.To == ledger.Parked }
 
-func (d *desk) needsActivityIDs() bool { return d.setup.env.Wire.ActivityID != "" }
+func (l *ledgerSession) needsActivityIDs() bool { return l.session.Env.Wire.ActivityID != "" }
 
 func stepsAre(n int, what string) string {
 	if n == 1 {
@@ -165,28 +166,28 @@ func stepsAre(n int, what string) string {
 
 // listDoubts prints what is uncertain; with anything in the list the command's
 // exit code says so.
-func (p *program) listDoubts(d *desk, doubts []importer.Doubt) {
+func (p *program) listDoubts(l *ledgerSession, doubts []importer.Doubt) {
 	switch {
-	case d.known == nil:
-		fmt.Fprintf(p.Out, "nothing is uncertain: nothing was ever run here (there is no ledger in %s)\n", d.setup.state)
+	case l.ledger == nil:
+		fmt.Fprintf(p.Out, "nothing is uncertain: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return
 	case len(doubts) == 0:
 		fmt.Fprintln(p.Out, "nothing is uncertain")
 		return
 	}
-	fmt.Fprintf(p.Out, "%s in the environment “%s”: created, perhaps, or not.\n", stepsAre(len(doubts), "uncertain"), d.setup.env.Name)
+	fmt.Fprintf(p.Out, "%s in the environment “%s”: created, perhaps, or not.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name)
 	fmt.Fprintln(p.Out, "Look for each in the service, then decide it with one of its command lines.")
 	p.summary = &result.Summary{}
 	for _, doubt := range doubts {
 		p.summary.Rows.Add(result.Uncertain)
 		fmt.Fprintln(p.Out)
-		d.describe(p.Out, doubt)
+		l.describe(p.Out, doubt)
 	}
 }
 
 // describe prints one doubt. The client's key is the only personal data in it:
 // without it nobody could tell whom to look for.
-func (d *desk) describe(w io.Writer, doubt importer.Doubt) {
+func (l *ledgerSession) describe(w io.Writer, doubt importer.Doubt) {
 	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client))
 	from := ""
 	if doubt.Mapping != "" {
@@ -202,11 +203,11 @@ func (d *desk) describe(w io.Writer, doubt importer.Doubt) {
 	switch {
 	case doubt.Kind == ledger.KindLink:
 		created[2] = "URL"
-	case doubt.Kind == ledger.KindActivity && !d.needsActivityIDs():
+	case doubt.Kind == ledger.KindActivity && !l.needsActivityIDs():
 		created = []string{"settle", "--created", number}
 	}
 	for _, words := range [][]string{created, {"settle", "--not-created", number}, {"settle", "--give-up", number}} {
-		fmt.Fprintf(w, "   %s\n", d.where.command(words...))
+		fmt.Fprintf(w, "   %s\n", l.command(words...))
 	}
 }
 
@@ -251,7 +252,7 @@ func whatToLookFor(doubt importer.Doubt) string {
 // they are about, which is what is uncertain, and where the decision is Undo or
 // corrects an id what was decided. Problems name words by their place: they may be e-mail
 // addresses or redirect urls.
-func (o settleOptions) settlements(ctx context.Context, d *desk, doubts, decided []importer.Doubt) ([]importer.Settlement, []importer.Doubt, error) {
+func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts, decided []importer.Doubt) ([]importer.Settlement, []importer.Doubt, error) {
 	decision := importer.Decision{Choice: o.choice}
 	var found problem.List
 	var about []importer.Doubt
@@ -272,12 +273,12 @@ func (o settleOptions) settlements(ctx context.Context, d *desk, doubts, decided
 			found = append(found, problem.New("ambiguous-step", "%s names %d steps", o.wordName(i), len(named)).Hinted("%s", hint))
 			continue
 		}
-		old, err := d.oldNumber(ctx, word)
+		old, err := l.oldNumber(ctx, word)
 		switch {
 		case err != nil:
 			return nil, nil, err
 		case old:
-			hint := d.where.command("settle") + " lists what is uncertain now"
+			hint := l.command("settle") + " lists what is uncertain now"
 			if o.choice == importer.Undo {
 				hint = "a decided step has no number any more: write CLIENT-KEY:NAME, as the decision was printed"
 			}
@@ -286,18 +287,18 @@ func (o settleOptions) settlements(ctx context.Context, d *desk, doubts, decided
 		case o.choice == importer.WasCreated && decision.Value == "":
 			decision.Value = word
 		case o.choice == importer.Undo:
-			found = append(found, problem.New("unknown-step", "%s is not a step of the environment “%s” that was decided, and not sent since", o.wordName(i), d.setup.env.Name).
-				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s tells what happened", d.where.command("history", "CLIENT-KEY")))
+			found = append(found, problem.New("unknown-step", "%s is not a step of the environment “%s” that was decided, and not sent since", o.wordName(i), l.session.Env.Name).
+				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s tells what happened", l.command("history", "CLIENT-KEY")))
 		default:
-			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), d.setup.env.Name).
-				Hinted("%s lists what is uncertain", d.where.command("settle")))
+			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), l.session.Env.Name).
+				Hinted("%s lists what is uncertain", l.command("settle")))
 		}
 	}
 	switch {
 	case len(found) > 0:
 	case len(about) == 0:
 		found = append(found, problem.New("unknown-step", "no uncertain step is named: %s is not one, and can only be an id or url", o.wordName(0)).
-			Hinted("%s lists what is uncertain", d.where.command("settle")))
+			Hinted("%s lists what is uncertain", l.command("settle")))
 	case decision.Value != "" && len(about) > 1:
 		found = append(found, problem.New("usage", "an id or url belongs to one step, and %d are named", len(about)).Hinted("decide one at a time"))
 	}
@@ -327,12 +328,12 @@ func isFullName(id ledger.StepID, word string) bool {
 
 // oldNumber tells whether a word is the number of a list that is out of date.
 // Such a word is never taken for an id.
-func (d *desk) oldNumber(ctx context.Context, word string) (bool, error) {
+func (l *ledgerSession) oldNumber(ctx context.Context, word string) (bool, error) {
 	number, err := strconv.ParseInt(word, 10, 64)
-	if err != nil || d.known == nil {
+	if err != nil || l.ledger == nil {
 		return false, nil
 	}
-	return d.known.WasUnsettled(ctx, number)
+	return l.ledger.WasUnsettled(ctx, number)
 }
 
 // wordName is what problems call a word: itself only if it is a number.
