@@ -19,8 +19,8 @@ import (
 type holders struct {
 	mu      sync.Mutex
 	waiting map[string]ledger.StepID
-	found   *lookup.Index           // clients by id, in a dry run, which commits nothing; else nil
-	shared  map[string]ledger.Owner // ids that several clients have in the ledger, with the first of them
+	found   *lookup.Index               // clients by id, in a dry run, which commits nothing; else nil
+	shared  map[string]ledger.ClientKey // ids that several clients have in the ledger, with the first of them
 }
 
 // loadHolders reads which ids several clients of the ledger have.
@@ -53,7 +53,7 @@ func (j *Job) take(e ledger.Event) (t ledger.Taken, ok bool, err error) {
 	}
 	// Only now, so that what another worker has taken and committed meanwhile is
 	// seen. It is read whether or not the run is being stopped.
-	t, taken, err := j.Ledger.Holder(context.Background(), e)
+	t, taken, err := j.Ledger.StepWithID(context.Background(), e)
 	if taken || err != nil {
 		j.holders.release(e)
 	}
@@ -79,7 +79,7 @@ func (h *holders) take(e ledger.Event) (t ledger.Taken, ok bool) {
 		t.Holder = other
 		return t, false
 	}
-	if other, known := h.waiting[url]; known && other.Owner != e.Owner {
+	if other, known := h.waiting[url]; known && other.ClientKey != e.ClientKey {
 		t.Holder, t.URL = other, true
 		return t, false
 	}

@@ -41,7 +41,7 @@ func Doubts(ctx context.Context, l *ledger.Ledger, environments []string) ([]Dou
 
 // gather finds the ids that lead to the step, and what it asked for.
 func (d *Doubt) gather(ctx context.Context, l *ledger.Ledger) error {
-	known, err := l.Steps(ctx, d.Owner, d.Mapping)
+	known, err := l.Steps(ctx, d.ClientKey, d.Mapping)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (e *emergency) do(err error) {
 }
 
 func emergencyID(step string) ledger.StepID {
-	id := ledger.StepID{Owner: ledger.Owner{Environment: "https://uat.example.com/api", Space: "email", Client: "jane@example.com"},
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "https://uat.example.com/api", Space: "email", Client: "jane@example.com"},
 		Mapping: "loans", Step: step}
 	if step == "client" {
 		id.Mapping = ""
@@ -98,7 +98,7 @@ func (e *emergency) takeUp(want int) {
 // states expects the states of steps as “done c-1”.
 func (e *emergency) states(want map[string]string) {
 	e.Helper()
-	steps, err := e.l.Steps(e.Context(), emergencyID("").Owner, "loans")
+	steps, err := e.l.Steps(e.Context(), emergencyID("").ClientKey, "loans")
 	e.do(err)
 	got := map[string]string{}
 	for key, s := range steps {
@@ -142,7 +142,7 @@ func TestEmergencyIsTakenUp(t *testing.T) {
 	}{
 		"before anything else": {func(*emergency) error { return nil }, 5},
 		"after the steps were found interrupted": {func(e *emergency) error {
-			_, err := e.l.Interrupted("later", emergencyNoon.Add(time.Hour))
+			_, err := e.l.MarkInterrupted("later", emergencyNoon.Add(time.Hour))
 			return err
 		}, 4}, // it is uncertain already
 	} {
@@ -152,7 +152,7 @@ func TestEmergencyIsTakenUp(t *testing.T) {
 			e.do(test.before(e))
 			e.takeUp(test.taken)
 			e.states(want)
-			known, err := e.l.Steps(t.Context(), emergencyID("").Owner, "loans")
+			known, err := e.l.Steps(t.Context(), emergencyID("").ClientKey, "loans")
 			e.do(err)
 			if s := known["link"]; s.URL != "https://claims.example.com/go/secret" || s.Run != stoppedRun || !s.At.Equal(emergencyNoon) {
 				t.Errorf("got url %q of run %s at %s, want what was recorded", s.URL, s.Run, s.At)

@@ -78,7 +78,7 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 	if other, owned := j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned {
 		x.refuse(undecidedReason(other), adviceDoubtful)
 		// It is read whether or not the run is being stopped.
-		t, done, err := j.Ledger.Holder(context.Background(), event)
+		t, done, err := j.Ledger.StepWithID(context.Background(), event)
 		if done {
 			x.refuse(clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
 		}
@@ -127,7 +127,7 @@ func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) Outco
 
 // foundEvent is the event by which a client becomes done whom a look-up found.
 func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
-	return ledger.Event{StepID: ledger.StepID{Owner: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
+	return ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
 		At: time.Now().UTC(), Run: j.run(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
 }
 

@@ -58,7 +58,7 @@ func TestP8_PanicInAWorker(t *testing.T) {
 			}
 			ids := 0
 			for n := range 8 {
-				owner := ledger.Owner{Environment: "https://uat.example.com", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
+				owner := ledger.ClientKey{Environment: "https://uat.example.com", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
 				steps, err := job.Ledger.Steps(t.Context(), owner, "loans")
 				if err != nil {
 					t.Fatal(err)

@@ -384,7 +384,7 @@ func (j *Job) readSpellings(ctx context.Context) error {
 		return nil
 	}
 	s := &spellings{map[mapping.Identity]mapping.Identity{}, map[mapping.Identity]bool{}}
-	owners, err := j.Ledger.OwnersBeyondASCII(ctx, j.Environment)
+	owners, err := j.Ledger.ClientsBeyondASCII(ctx, j.Environment)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (j *Job) writeDraft(o Outcome) error {
 
 // writeLedger writes a client's outcome into the ledger.
 func (j *Job) writeLedger(o Outcome) error {
-	owner := ledger.Owner{}
+	owner := ledger.ClientKey{}
 	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
 		owner = j.owner(o.Client)
 	}

@@ -25,17 +25,17 @@ import (
 type Ledger interface {
 	// What became of steps.
 	Append(events ...ledger.Event) error
-	Steps(ctx context.Context, owner ledger.Owner, mapping string) (map[string]ledger.Step, error)
-	StepsOfClient(ctx context.Context, owner ledger.Owner) ([]ledger.Step, error)
+	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
+	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
-	Holder(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
-	SharedIDs(ctx context.Context, environment string) (map[string]ledger.Owner, error)
+	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
+	SharedIDs(ctx context.Context, environment string) (map[string]ledger.ClientKey, error)
 	UndecidedClients(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
 	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
 
 	// What results workbooks are written from.
-	AddRows(run string, owner ledger.Owner, rows ...result.Row) error
+	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
 	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
 
 	// Whether it knows the mapping and the environment.
@@ -46,9 +46,9 @@ type Ledger interface {
 	Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error)
 	Definitions(ctx context.Context, environment string) (map[string]string, error)
 	OtherMappings(ctx context.Context, environment, mapping string) ([]string, error)
-	ClaimedElsewhere(ctx context.Context, owner ledger.Owner, mapping string, steps []string) (otherMapping string, ok bool, err error)
+	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
 	HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error)
-	OwnersBeyondASCII(ctx context.Context, environment string) ([]ledger.Owner, error)
+	ClientsBeyondASCII(ctx context.Context, environment string) ([]ledger.ClientKey, error)
 }
 
 // Service is what the engine needs of the service's client; *apiclient.Client has
@@ -357,13 +357,13 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 // which its first row stands.
 func (j *Job) run(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
 
-func (j *Job) owner(who mapping.Identity) ledger.Owner {
-	return ledger.Owner{Environment: j.Environment, Space: who.Space, Client: who.Key}
+func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
+	return ledger.ClientKey{Environment: j.Environment, Space: who.Space, Client: who.Key}
 }
 
 // stepID is a step's full name. The client step is shared by all mappings.
 func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
-	id := ledger.StepID{Owner: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
+	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
 	if step.Kind == mapping.ClientStep {
 		id.Mapping = ""
 	}

@@ -15,7 +15,7 @@ import (
 
 // TakeUp enters into the ledger what earlier runs could only keep in emergency
 // files, and tells how many outcomes that were. Call it at the start of a run,
-// with the lock held and before Ledger.Interrupted. Only what is newer than the
+// with the lock held and before Ledger.MarkInterrupted. Only what is newer than the
 // ledger's state of its step is entered: a step that has been settled or sent
 // again since stays as it is. A file that has been taken up is renamed, to end
 // in .taken.

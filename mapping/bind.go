@@ -14,8 +14,8 @@ import (
 
 // The key spaces of clients that are told apart by what a look-up asks for.
 const (
-	emailSpace = "email"
-	phoneSpace = "phone"
+	EmailSpace = "email"
+	PhoneSpace = "phone"
 )
 
 // Binding is a mapping bound to a sheet and a service: it reads records and
@@ -242,7 +242,7 @@ func (b *binder) bindClient(bound *Binding) {
 	}
 	bound.lookup = boundLookup{bind("lookup.email", c.Lookup.Email, convert.Email), bind("lookup.phone", c.Lookup.Phone, convert.Text), c.Lookup.Confirm}
 	bound.keySpace = keySpace(b.mapping, bound)
-	if phone := bound.lookup.phone; phone != nil && bound.keySpace == phoneSpace {
+	if phone := bound.lookup.phone; phone != nil && bound.keySpace == PhoneSpace {
 		bound.number = phone.conv.E164()
 	}
 	for i := range c.Fields {
@@ -272,9 +272,9 @@ func keySpace(m *Mapping, bound *Binding) string {
 	}
 	switch {
 	case is(bound.lookup.email):
-		return emailSpace
+		return EmailSpace
 	case is(bound.lookup.phone):
-		return phoneSpace
+		return PhoneSpace
 	case m.Client.KeySpace.Text != "":
 		return m.Client.KeySpace.Text
 	}

@@ -45,7 +45,7 @@ func (b *Binding) Definition(recorded string) string {
 func (b *Binding) definition() definition {
 	m := b.mapping
 	d := definition{Key: texts(m.Client.Key), Space: b.keySpace}
-	if b.keySpace == phoneSpace {
+	if b.keySpace == PhoneSpace {
 		d.Verbatim = b.lookup.phone.conv.IsVerbatim()
 	}
 	for _, c := range m.Claims {
@@ -112,7 +112,7 @@ func (c definedClaim) equal(d definedClaim) bool { return c.ID == d.ID && slices
 // records were made, a phone number was told apart by the text that was sent.
 func (b *Binding) complete(then *definition, now definition, name string) {
 	then.Space = now.Space
-	if now.Space != emailSpace && now.Space != phoneSpace {
+	if now.Space != EmailSpace && now.Space != PhoneSpace {
 		then.Space = cmp.Or(then.KeySpace, name)
 	}
 	then.Verbatim = now.Verbatim || b.number != nil

@@ -11,7 +11,7 @@ import (
 func (b *Binding) KeySpace() string { return b.keySpace }
 
 // IsEmail reports that an identity is an e-mail address.
-func (i Identity) IsEmail() bool { return i.Space == emailSpace }
+func (i Identity) IsEmail() bool { return i.Space == EmailSpace }
 
 // AddressesIn are the addresses that a text is, as Plan.Addresses would have
 // them: an e-mail address, or a phone number as it is written and, where the
@@ -23,15 +23,15 @@ func (b *Binding) AddressesIn(text string) []Identity {
 		return nil
 	}
 	if strings.Contains(text, "@") {
-		return []Identity{written(emailSpace)}
+		return []Identity{written(EmailSpace)}
 	}
-	found := []Identity{written(phoneSpace)}
+	found := []Identity{written(PhoneSpace)}
 	conversion := convert.Converter{Type: convert.Phone}
 	if v := b.lookup.phone; v != nil {
 		conversion.Region = v.conv.Region
 	}
 	if value, refusal := conversion.Convert(cell.Cell{Kind: cell.Text, Raw: text, Shown: text}); refusal == nil && value.Literal != text {
-		found = append(found, addressOf(phoneSpace, item{value: value}))
+		found = append(found, addressOf(PhoneSpace, item{value: value}))
 	}
 	return found
 }
@@ -52,7 +52,7 @@ func ResultColumn(header string) string {
 // one that was folded by older rules.
 func (i Identity) Folded() Identity {
 	i.Key = convert.FoldKey(i.Key)
-	if i.Space == emailSpace {
+	if i.Space == EmailSpace {
 		i.Key = convert.FoldEmail(i.Key)
 	}
 	return i

@@ -316,3 +316,46 @@ func TestEmailKeysFold(t *testing.T) {
 		}
 	}
 }
+
+// A row of totals and a header that is repeated make no client.
+func TestRowsThatAreNoLeads(t *testing.T) {
+	const source = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No, name: {column: Name}}}\n"
+	for line, want := range map[string]string{
+		"TOTAL |  | 1,250.50":         "Leads!A2: No labels a row of totals, which is no lead [totals-row]",
+		"Summe: | |":                  "Leads!A2: No labels a row of totals, which is no lead [totals-row]",
+		" | Grand total | £12":        "Leads!B2: Name labels a row of totals, which is no lead [totals-row]",
+		"3 | Total | 12":              "Leads!B2: Name labels a row of totals, which is no lead [totals-row]",
+		"no | NAME | Amount":          "Leads!A2: No stands here again with the other headers: the row is no lead [header-row]",
+		"Total | Ann | 5":             "",
+		"Total | | 07911 123456":      "",
+		"Total | | +447911123456":     "",
+		"Total Finance | | 5":         "",
+		"L1 | Total | 5":              "",
+		"No | Ann | Amount":           "",
+		"Total | | 1980-05-01 10:00":  "",
+		"L1 |  |":                     "",
+		"Totals of the heart | Ann |": "",
+	} {
+		sheet, records := leads("No | Name | Amount", line)
+		b := mustBind(t, source, sheet, nil)
+		var got []string
+		for _, p := range b.Read(records[0]).Problems {
+			if mapping.IsNoLead(p) {
+				got = append(got, p.Error())
+			}
+		}
+		if strings.Join(got, "\n") != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+// What the hint at a row of totals says leaves the row out.
+func TestTotalsCanBeLeftOut(t *testing.T) {
+	const source = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n"
+	sheet, records := leads("No | Amount", "Total: | 5")
+	_, when, _ := strings.Cut(mustBind(t, source, sheet, nil).Read(records[0]).Problems[0].Hint, "leave it out: ")
+	if got := mustBind(t, source+when+"\n", sheet, nil).Read(records[0]); got.Skipped != mapping.NotWhen {
+		t.Errorf("with %s the row is not left out: %v", when, got.Problems)
+	}
+}

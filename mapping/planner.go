@@ -96,11 +96,11 @@ func (p *planner) clientStep() Step {
 	lookup := &p.plan.Lookup
 	if v := p.b.lookup.email; v != nil {
 		it := p.each(v, func(l *Lead) item { return l.email })
-		lookup.Email, lookup.EmailAddress = it.value.Literal, p.address(emailSpace, it)
+		lookup.Email, lookup.EmailAddress = it.value.Literal, p.address(EmailSpace, it)
 	}
 	if v := p.b.lookup.phone; v != nil {
 		it := p.each(v, func(l *Lead) item { return l.phone })
-		lookup.Phone, lookup.PhoneNumber = it.value.Literal, p.address(phoneSpace, it)
+		lookup.Phone, lookup.PhoneNumber = it.value.Literal, p.address(PhoneSpace, it)
 	}
 	lookup.Confirm = p.b.lookup.confirm
 	for i := range p.b.fields {
@@ -112,9 +112,9 @@ func (p *planner) clientStep() Step {
 			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source})
 			switch f.value.conv.Type {
 			case convert.Email:
-				p.address(emailSpace, merged)
+				p.address(EmailSpace, merged)
 			case convert.Phone:
-				p.address(phoneSpace, merged)
+				p.address(PhoneSpace, merged)
 			}
 		}
 	}

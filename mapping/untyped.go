@@ -31,7 +31,7 @@ func (u Untyped) warning() problem.Problem {
 // yaml is what to write in the mapping to give the attribute a type.
 func (u Untyped) yaml(t convert.Type) string {
 	if source := u.rule; source.Column.Text != "" && source.At == source.Column.At { // a bare column
-		return quote(u.Attribute) + ": {column: " + quote(source.Column.Text) + ", type: " + string(t) + "}"
+		return yamltree.Quote(u.Attribute) + ": {column: " + yamltree.Quote(source.Column.Text) + ", type: " + string(t) + "}"
 	}
 	return "add type: " + string(t) + " to “" + u.Attribute + "”"
 }

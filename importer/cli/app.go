@@ -15,6 +15,8 @@ import (
 
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -39,9 +41,11 @@ type IO struct {
 type program struct {
 	IO
 	pace     pace
-	stderr   io.Writer       // as it was given; Out and Err are cleaned
-	summary  *result.Summary // of the run that the command made, nil for none
-	attended *attended       // what a run has about it; nil for other commands
+	stderr   io.Writer         // as it was given; Out and Err are cleaned
+	summary  *result.Summary   // of the run that the command made, nil for none
+	run      string            // the run's id
+	place    load.Where        // where its mapping and environment are
+	observer *observe.Observer // of a run; nil for other commands
 }
 
 // Main runs the command that args (without the program's name) ask for and
@@ -52,7 +56,6 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 
 // start is Main with the waits and the clock of the caller.
 func start(ctx context.Context, args []string, stdio IO, pace pace) int {
-	noCore()
 	p := &program{IO: stdio, pace: pace, stderr: stdio.Err}
 	p.Out, p.Err = console.Clean(stdio.Out), console.Clean(stdio.Err)
 	err := p.command(ctx, args)
@@ -85,7 +88,6 @@ func (p *program) command(ctx context.Context, args []string) (err error) {
 			err = importer.Caught(v)
 		}
 	}()
-	roomyMemory(p.Env)
 	return p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))
 }
 

@@ -115,6 +115,7 @@ func TestALedgerBehindItsWorkbook(t *testing.T) {
 // TestANewLedgerBesideAWorkbook: where everything is to be made again, a person
 // says so once.
 func TestANewLedgerBesideAWorkbook(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, creating, leads(2))
 	s.mustRun(0)
 	s.restoreState("")
@@ -130,6 +131,7 @@ func TestANewLedgerBesideAWorkbook(t *testing.T) {
 // TestAWorkbookOfAnotherEnvironment in the new one's place says nothing of the
 // ledger: it was imported elsewhere first, or tried in the sandbox.
 func TestAWorkbookOfAnotherEnvironment(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, creating, leads(2))
 	s.mustRun(0, "-e", "sandbox")
 	s.mustRun(0)

@@ -71,8 +71,10 @@ func TestALogCutToHalf(t *testing.T) {
 // TestAnHonestLedgerIsNotRefused: not after a kill, and not where a power loss
 // took the count, or left an older or an empty one.
 func TestAnHonestLedgerIsNotRefused(t *testing.T) {
+	t.Parallel()
 	for name, count := range map[string]string{"an older count": fmt.Sprintf("%19d\n", 3), "an empty one": "", "half of one": "   12", "the count as it was": "-"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, creating, leads(4))
 			s.killed(5, "--concurrency", "1")
 			if count != "-" {
@@ -91,8 +93,10 @@ func TestAnHonestLedgerIsNotRefused(t *testing.T) {
 // TestAnOlderLedgerAlone is put back without what lies beside it, or is taken
 // away: the count tells, also where there is no workbook.
 func TestAnOlderLedgerAlone(t *testing.T) {
+	t.Parallel()
 	for name, back := range map[string]bool{"older": true, "gone": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, creating, leads(1))
 			s.mustRun(0)
 			older, err := os.ReadFile(s.path(".claimsheet/ledger.db"))

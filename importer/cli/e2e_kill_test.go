@@ -36,6 +36,7 @@ const (
 // created twice, no id is lost, and every kill has made at most one step of
 // each worker uncertain.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	killsOwnBuilds(t)
 	binary, rng := buildProgram(t), seeded(t, 0)
 	var done, uncertain, unclear atomic.Int64

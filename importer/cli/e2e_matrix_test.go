@@ -1,10 +1,14 @@
 package cli_test
 
 import (
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"claimsheet/apiclient/apitest"
 )
@@ -113,6 +117,7 @@ func (s *scene) killWhenMade(step string, flags ...string) {
 	s.t.Helper()
 	cmd := exec.Command(buildProgram(s.t), s.args(flags...)...)
 	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
+	before := s.connections.seen()
 	started, dead := make(chan struct{}), make(chan struct{})
 	s.inDoubt(step, apitest.Fault{Then: func() {
 		<-started
@@ -125,8 +130,53 @@ func (s *scene) killWhenMade(step string, flags ...string) {
 	close(started)
 	_ = cmd.Wait() // it was killed
 	close(dead)
+	for s.connections.since(before) { // what it has sent is on its way
+		time.Sleep(time.Millisecond)
+	}
 	if code := cmd.ProcessState.ExitCode(); code != -1 {
 		s.t.Fatalf("exit code %d: it was not killed", code)
 	}
 	_, s.seen = s.oracle.Since(s.seen)
+}
+
+// connections are those of a scene's service that are open, in the order in which
+// they came.
+type connections struct {
+	mu    sync.Mutex
+	count int
+	open  map[net.Conn]int
+}
+
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if c.open == nil {
+			c.open = map[net.Conn]int{}
+		}
+		c.count++
+		c.open[conn] = c.count
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	}
+}
+
+// seen is how many there were.
+func (c *connections) seen() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
+}
+
+// since reports whether one is open that came after the first n.
+func (c *connections) since(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, at := range c.open {
+		if at > n {
+			return true
+		}
+	}
+	return false
 }

@@ -89,6 +89,7 @@ func TestAWorkbookOfBeforeALostRun(t *testing.T) {
 // TestAWorkbookOfBeforeAKilledRun: where the ledger is there, it knows what the
 // killed run made.
 func TestAWorkbookOfBeforeAKilledRun(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	s.sheet(append(leads(2), lead(9, "A-9")))

@@ -81,6 +81,7 @@ func TestRestoreFromABackup(t *testing.T) {
 // TestTheNewestWorkbookAlone is enough where it has all that the others have, and
 // the older one after it sends nothing that it has.
 func TestTheNewestWorkbookAlone(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, nil)
 	s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
 	s.night(1, "second.xlsx", leads(3))
@@ -100,6 +101,7 @@ func TestTheNewestWorkbookAlone(t *testing.T) {
 // TestWorkbooksDisagreeOnAState: what was in doubt in the older workbook and done
 // in the newer one is done.
 func TestWorkbooksDisagreeOnAState(t *testing.T) {
+	t.Parallel()
 	for _, books := range [][]string{{"second.results.xlsx", "third.results.xlsx"}, {"third.results.xlsx", "second.results.xlsx"}} {
 		s := newScene(t, stepThree, nil)
 		s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
@@ -120,6 +122,7 @@ func TestWorkbooksDisagreeOnAState(t *testing.T) {
 // TestARepairOfAnOlderWorkbook: with the ledger there, a workbook may be older
 // than another; nothing is refused, and no workbook that nobody edited is kept.
 func TestARepairOfAnOlderWorkbook(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, nil)
 	s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
 	s.night(1, "second.xlsx", leads(3))

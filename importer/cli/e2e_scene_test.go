@@ -102,13 +102,17 @@ type scene struct {
 	input  string // the sheet's name
 	entry  string // of the environments file, but for the address and the case
 	pace   cli.Pace
-	seen   int // calls of the service that a run's result has shown already
+
+	connections connections
+	seen        int // calls of the service that a run's result has shown already
 }
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
 	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
-	server := httptest.NewServer(s.oracle)
+	server := httptest.NewUnstartedServer(s.oracle)
+	server.Config.ConnState = s.connections.note
+	server.Start()
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
 		for _, complaint := range s.oracle.Complaints() {

@@ -19,7 +19,7 @@ func TestStaleLookup(t *testing.T) {
 		code   int
 		status string
 	}{"reuse": {0, "done"}, "skip": {0, "skipped"}, "fail": {1, "failed"}} {
-		for name, wait := range map[string]time.Duration{"long": 10 * time.Second, "short": time.Second} {
+		for name, wait := range map[string]time.Duration{"long": time.Hour, "short": time.Second} {
 			t.Run(existing+", "+name, func(t *testing.T) {
 				inEveryVariant(t, nil, nil, func(t *testing.T, v variant) {
 					// Nothing is sent for A-1. Of the others one goes first, and the other
@@ -93,7 +93,7 @@ func TestStaleLookup(t *testing.T) {
 // TestStaleAfterRefusal: the service asks for time, and somebody else creates the
 // client meanwhile. A dry run has nothing to wait for.
 func TestStaleAfterRefusal(t *testing.T) {
-	for name, wait := range map[string]time.Duration{"long": 10 * time.Second, "short": 0} {
+	for name, wait := range map[string]time.Duration{"long": time.Hour, "short": 0} {
 		t.Run(name, func(t *testing.T) {
 			inEveryVariant(t, nil, bothOrders, func(t *testing.T, v variant) {
 				s := newScene(t, byAgreement("reuse", ""), v.rows(lead(1, "A-1"), lead(2, "A-2")))
@@ -144,7 +144,7 @@ func TestStaleDoubt(t *testing.T) {
 		s.mustRun(4) // what a killed run has left gets its age here
 		s.believeAtOnce()
 		var shown atomic.Bool
-		busy := apitest.Once(onStep("client A-2"), s.slowly(10*time.Second, apitest.Busy(429, 0), func() { shown.Store(true) }))
+		busy := apitest.Once(onStep("client A-2"), s.slowly(time.Hour, apitest.Busy(429, 0), func() { shown.Store(true) }))
 		s.oracle.Play(func(c apitest.Call) apitest.Fault {
 			if c.Kind == "lookup" && !shown.Load() {
 				return apitest.Answer(s.oracle.Nobody)
@@ -168,6 +168,7 @@ func TestStaleDoubt(t *testing.T) {
 // TestStaleWhileRepeated: a client who may be asked for again is looked up once
 // more where the attempt before took long, and then asked for again.
 func TestStaleWhileRepeated(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault apitest.Fault
 		posts int
@@ -176,6 +177,7 @@ func TestStaleWhileRepeated(t *testing.T) {
 		"created":     {apitest.CreateThen(apitest.JSON(500, `{}`)), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(3))
 			s.environment("repeatable: [client]")
 			slow := s.slowly(30*time.Second, c.fault, func() {})

@@ -223,6 +223,7 @@ func TestPointerToAConstant(t *testing.T) {
 // TestOneClientOneLink: two campaigns of one client may get one url, and so may
 // a fresh link of the client. Another client's is no success.
 func TestOneClientOneLink(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, keyed("a", byEmail), leads(2))
 	const same = `{"redirectUrl":"https://claims.example.com/go/same"}`
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {

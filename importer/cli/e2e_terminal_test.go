@@ -70,6 +70,7 @@ var (
 // it goes on, that fits and says why the run waits, and afterwards nothing but
 // what a pipe has without its log lines.
 func TestTerminal(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		columns uint16
 		frame   string // one that must be seen, but for its numbers
@@ -118,6 +119,7 @@ func TestTerminal(t *testing.T) {
 
 // TestWithoutBar are the terminals that want none.
 func TestWithoutBar(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ flag, env string }{{"--no-progress", ""}, {"--quiet", ""}, {"--log-format=text", ""}, {"--dry-run", "TERM=dumb"}} {
 		s := newScene(t, stepThree, leads(2))
 		printed, code := inTerminal(t, 80, []string{c.env}, s.args("--rate", "40", c.flag)...)

@@ -31,6 +31,7 @@ client:
 // the run sends nothing more, its id goes to an emergency file, and the next
 // run takes it up and does the rest. Nothing is created twice.
 func TestLedgerLostUnderARun(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ledgerFile := filepath.Join(dir, ".claimsheet", "ledger.db")
 	var contacts, links atomic.Int32

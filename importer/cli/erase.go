@@ -166,12 +166,12 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 }
 
 // toForget are the client's entries: one for each case under version 1.
-func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.Owner, error) {
+func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.ClientKey, error) {
 	found, err := l.everyOwner(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	var owners []ledger.Owner
+	var owners []ledger.ClientKey
 	spaces := map[string]bool{}
 	var erased time.Time
 	for _, owner := range found {

@@ -252,7 +252,7 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 	if err != nil {
 		return err
 	}
-	err = workbook.Supersede(path, r.id, results, func(digest string) error {
+	err = workbook.Supersede(path, r.run, results, func(digest string) error {
 		if of != nil && was == of.source.Input.Digest {
 			of.marked = digest
 		}

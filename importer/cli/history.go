@@ -234,7 +234,7 @@ type toldClient struct {
 	Steps    []toldStep `json:"steps"`
 	Rows     []toldRow  `json:"rows"`
 
-	owner ledger.Owner
+	owner ledger.ClientKey
 }
 
 type toldStep struct {
@@ -313,7 +313,7 @@ func (l *ledgerSession) unknownClient() error {
 
 // everyOwner are the clients that a key names in every scope of the
 // environment, those who were erased included.
-func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.Owner, error) {
+func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.ClientKey, error) {
 	if l.ledger == nil {
 		return nil, nil
 	}
@@ -321,7 +321,7 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.Ow
 	if err != nil {
 		return nil, err
 	}
-	var all []ledger.Owner
+	var all []ledger.ClientKey
 	for _, scope := range scopes {
 		owners, err := l.ownersNamed(ctx, scope, key)
 		if err != nil {
@@ -338,7 +338,7 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.Ow
 }
 
 // erasedNamed is ownersNamed for clients who were erased.
-func (l *ledgerSession) erasedNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
+func (l *ledgerSession) erasedNamed(ctx context.Context, scope, key string) ([]ledger.ClientKey, error) {
 	key = strings.Join(strings.Fields(key), " ")
 	erased, err := l.ledger.ErasedNamed(ctx, scope, key)
 	if err != nil {
@@ -349,13 +349,13 @@ func (l *ledgerSession) erasedNamed(ctx context.Context, scope, key string) ([]l
 		if err != nil {
 			return nil, err
 		}
-		erased = append(erased, slices.DeleteFunc(more, func(o ledger.Owner) bool { return o.Space != space })...)
+		erased = append(erased, slices.DeleteFunc(more, func(o ledger.ClientKey) bool { return o.Space != space })...)
 	}
 	return erased, nil
 }
 
 // gather collects what the ledger has of a client.
-func (l *ledgerSession) gather(ctx context.Context, owner ledger.Owner, runs map[string]ledger.Run) (toldClient, error) {
+func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs map[string]ledger.Run) (toldClient, error) {
 	c := toldClient{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []toldStep{}, Rows: []toldRow{}, owner: owner}
 	if at, erased := ledger.Erased(owner.Client); erased {
 		c.Key, c.ErasedAt = "", &at

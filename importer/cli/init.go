@@ -13,8 +13,8 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 )
 
@@ -52,33 +52,33 @@ func (p *program) initCommand() *cli.Command {
 			if c.IsSet("header-row") && row < 1 {
 				return problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
 			}
-			draft, read, err := draftOf(sheets, row)
+			first, read, err := draftOf(sheets, row)
 			if err != nil {
 				return err
 			}
-			if draft.API = api; api == "" {
-				draft.API = "v2"
+			if first.API = api; api == "" {
+				first.API = "v2"
 			}
 			if c.IsSet("env") || c.IsSet("environments") {
 				s, err := p.listTemplates(c.Context, p.where(c), api)
 				if err != nil {
 					return err
 				}
-				draft.API, draft.Service = string(s.version), s.Service
+				first.API, first.Service = string(s.version), s.Service
 			}
-			if err := fits(draft, read); err != nil {
+			if err := fits(first, read); err != nil {
 				return err
 			}
-			return p.writeDraft(draft, c.String("out"))
+			return p.writeDraft(first, c.String("out"))
 		},
 	}
 }
 
 // draftOf reads the headers of the sheets, which are in one row of all of them.
 // headerRow is that row; 0 takes the one that the first sheet's rows show.
-func draftOf(paths []string, headerRow int) (mapping.Draft, []cell.Sheet, error) {
+func draftOf(paths []string, headerRow int) (draft.Draft, []cell.Sheet, error) {
 	stem := filepath.Base(paths[0])
-	d := mapping.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem)), HeaderRow: headerRow}
+	d := draft.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem)), HeaderRow: headerRow}
 	var found problem.List
 	var all []cell.Sheet
 	for i, path := range paths {
@@ -115,10 +115,10 @@ func draftOf(paths []string, headerRow int) (mapping.Draft, []cell.Sheet, error)
 
 // fits finds what a check of the mapping would find: headers that no mapping can
 // help, such as those of Claimsheet's own columns.
-func fits(d mapping.Draft, sheets []cell.Sheet) error {
+func fits(d draft.Draft, sheets []cell.Sheet) error {
 	var found problem.List
 	for _, s := range sheets {
-		found = append(found, d.Wrong(s)...)
+		found = append(found, d.Problems(s)...)
 	}
 	return found.Err()
 }
@@ -145,7 +145,7 @@ func headerOf(path string, row int) (cell.Sheet, error) {
 // holds anything, unless that looks like a title.
 func findHeader(path string) (int, error) {
 	var first error // what is wrong with the first row
-	for row := 1; row <= mapping.SoughtRows; row++ {
+	for row := 1; row <= draft.SoughtRows; row++ {
 		r, err := sheet.Open(path, sheet.Options{HeaderRow: row})
 		if err != nil {
 			if first == nil {
@@ -183,15 +183,15 @@ func likelyHeader(r *sheet.Reader) (int, error) {
 			return 0, err
 		}
 		record.Cells = slices.Clone(record.Cells)
-		if rows = append(rows, record); len(rows) == mapping.SoughtRows {
+		if rows = append(rows, record); len(rows) == draft.SoughtRows {
 			break
 		}
 	}
-	return mapping.LikelyHeader(r.Sheet(), rows), nil
+	return draft.LikelyHeader(r.Sheet(), rows), nil
 }
 
 // writeDraft prints the mapping, or writes it to a new file.
-func (p *program) writeDraft(d mapping.Draft, out string) error {
+func (p *program) writeDraft(d draft.Draft, out string) error {
 	if out == "" {
 		_, err := p.Out.Write(d.YAML())
 		return err

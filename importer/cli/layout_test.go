@@ -22,6 +22,7 @@ var arrows = map[string][]string{
 	"mapping/cell":          {},
 	"mapping/convert":       {"mapping/cell"},
 	"mapping/expr":          {"mapping/cell", "mapping/convert"},
+	"mapping/draft":         {"mapping", "mapping/cell", "mapping/convert", "mapping/problem/yamltree"},
 	"mapping":               {"mapping/cell", "mapping/convert", "mapping/expr", "mapping/problem/yamltree"},
 	"apiclient":             {},
 	"apiclient/environment": {"apiclient", "importer/safefile", "mapping/problem/yamltree"},
@@ -34,21 +35,24 @@ var arrows = map[string][]string{
 	"importer/safefile":     {},
 	"importer/ledger":       {"importer/result", "importer/safefile"},
 	"apiclient/apitest":     {},
-	"importer/cli": {"mapping", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/console", "importer/cli/load", "importer/cli/workbook",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/console", "importer/cli/load",
+		"importer/cli/observe", "importer/cli/workbook",
 		"importer", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/workbook", "importer/retry",
 		"importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/workbook": {"mapping", "mapping/cell", "apiclient/environment", "importer", "importer/result", "importer/sheet", "importer/safefile", "reports"},
+	"importer/cli/observe":  {"apiclient/environment", "importer", "importer/cli/console", "importer/cli/load", "importer/result", "importer/safefile", "reports"},
 	"importer/cli/console":  {},
 	"reports":               {"importer/result", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx":          {"mapping/cell"},
 	"samples/generate":      {},
 
-	"importer/sheet":         {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
-	"importer/sheet/xlsx":    {"mapping/cell", "importer/sheet/numfmt", "importer/sheet/charset"},
-	"importer/sheet/csv":     {"mapping/cell", "importer/sheet/charset"},
-	"importer/sheet/numfmt":  {},
-	"importer/sheet/charset": {},
+	"importer/sheet":           {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
+	"importer/sheet/xlsx":      {"mapping/cell", "importer/sheet/numfmt", "importer/sheet/charset"},
+	"importer/sheet/csv":       {"mapping/cell", "importer/sheet/charset"},
+	"importer/sheet/numfmt":    {},
+	"importer/sheet/charset":   {},
+	"importer/sheet/sheettest": {"mapping/cell"},
 
 	"mapping/problem/yamltree": {},
 }
@@ -59,8 +63,8 @@ var doors = map[string][]string{
 	"github.com/richardlehane/mscfb":  {"importer/sheet/xlsx"},
 	"golang.org/x/text/encoding":      {"importer/sheet/charset"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
-	"github.com/cheggaaa/pb/v3":       {"importer/cli"},
-	"github.com/mattn/go-isatty":      {"importer/cli"},
+	"github.com/cheggaaa/pb/v3":       {"importer/cli/observe"},
+	"github.com/mattn/go-isatty":      {"importer/cli/observe"},
 	"go.yaml.in/yaml/v4":              {"mapping/problem/yamltree"},
 	"modernc.org/sqlite":              {"importer/ledger"},
 	"database/sql":                    {"importer/ledger"},
@@ -82,6 +86,7 @@ var doors = map[string][]string{
 
 // TestArrows reads the imports of every file that is built into the program.
 func TestArrows(t *testing.T) {
+	t.Parallel()
 	for file, imports := range sources(t) {
 		pkg := filepath.ToSlash(filepath.Dir(file))
 		allowed, known := arrows[pkg]
@@ -114,6 +119,7 @@ func throughItsDoor(pkg, path string) bool {
 
 // TestTopLevel keeps the top folder to what a newcomer expects there.
 func TestTopLevel(t *testing.T) {
+	t.Parallel()
 	want := []string{"CHANGELOG.md", "README.md", "apiclient", "docs", "go.mod", "go.sum", "importer", "main.go", "mapping", "reports", "samples"}
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -132,6 +138,7 @@ func TestTopLevel(t *testing.T) {
 
 // TestFileSizes keeps files to one idea.
 func TestFileSizes(t *testing.T) {
+	t.Parallel()
 	for file := range sources(t) {
 		data, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {

@@ -137,7 +137,7 @@ func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 	if err := p.replayEmergency(l.ledger, places); err != nil {
 		return l, err
 	}
-	_, err = l.ledger.Interrupted(l.run, time.Now().UTC())
+	_, err = l.ledger.MarkInterrupted(l.run, time.Now().UTC())
 	return l, err
 }
 

@@ -174,7 +174,7 @@ func (l *ledgerSession) findLink(ctx context.Context, only string, number int, k
 		return wantedLink{}, problem.New("ambiguous-key", "key %d is that of %d clients, by different kinds of key", number, len(clients)).
 			Hinted("write the kind and a colon before it: %s", strings.Join(spacesOf(clients), ", ")), nil
 	}
-	step, p, err := l.linkStep(ctx, only, number, clients[0].Owner)
+	step, p, err := l.linkStep(ctx, only, number, clients[0].ClientKey)
 	if err == nil && p.Code == "" && step.To != ledger.Done {
 		p, err = l.linkWaits(ctx, number, step.StepID)
 	}
@@ -211,7 +211,7 @@ func (l *ledgerSession) clientsNamed(ctx context.Context, key string) ([]ledger.
 // isV1 tells that a key names a client of one of the environment's cases.
 func (l *ledgerSession) isV1(ctx context.Context, key string) (bool, error) {
 	owners, err := l.everyOwner(ctx, key)
-	return slices.ContainsFunc(owners, func(o ledger.Owner) bool {
+	return slices.ContainsFunc(owners, func(o ledger.ClientKey) bool {
 		_, erased := ledger.Erased(o.Client)
 		_, inCase := environment.ServiceOf(o.Environment)
 		return !erased && inCase != ""
@@ -220,18 +220,18 @@ func (l *ledgerSession) isV1(ctx context.Context, key string) (bool, error) {
 
 // ownersNamed are the clients that a key names, by itself, or behind its key
 // space and a colon.
-func (l *ledgerSession) ownersNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
+func (l *ledgerSession) ownersNamed(ctx context.Context, scope, key string) ([]ledger.ClientKey, error) {
 	key = strings.Join(strings.Fields(key), " ")
-	owners, err := l.ledger.OwnersNamed(ctx, scope, key)
+	owners, err := l.ledger.ClientsNamed(ctx, scope, key)
 	if err != nil {
 		return nil, err
 	}
 	if space, rest, ok := strings.Cut(key, ":"); ok {
-		more, err := l.ledger.OwnersNamed(ctx, scope, rest)
+		more, err := l.ledger.ClientsNamed(ctx, scope, rest)
 		if err != nil {
 			return nil, err
 		}
-		owners = append(owners, slices.DeleteFunc(more, func(o ledger.Owner) bool { return o.Space != space })...)
+		owners = append(owners, slices.DeleteFunc(more, func(o ledger.ClientKey) bool { return o.Space != space })...)
 	}
 	return owners, nil
 }
@@ -246,7 +246,7 @@ func spacesOf(clients []ledger.Step) []string {
 
 // linkStep is the client's link step, of the mapping that is meant; one that
 // the ledger does not know has its name only.
-func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, owner ledger.Owner) (ledger.Step, problem.Problem, error) {
+func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, owner ledger.ClientKey) (ledger.Step, problem.Problem, error) {
 	steps, err := l.ledger.StepsNamed(ctx, owner, "link")
 	if err != nil {
 		return ledger.Step{}, problem.Problem{}, err
@@ -270,7 +270,7 @@ func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, o
 		return ledger.Step{}, problem.New("no-mapping", "no mapping has steps of key %d, whose client was only made or found", number).
 			Hinted("name the mapping with -m: its results will show the link"), nil
 	}
-	step := ledger.Step{Event: ledger.Event{StepID: ledger.StepID{Owner: owner, Mapping: mappings[0], Step: "link"}}}
+	step := ledger.Step{Event: ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: mappings[0], Step: "link"}}}
 	if i := slices.IndexFunc(steps, func(s ledger.Step) bool { return s.Mapping == mappings[0] }); i >= 0 {
 		step = steps[i]
 	}
@@ -315,12 +315,12 @@ func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.S
 // stepsBefore are the steps before a client's link: those of the newest plan, or
 // where none is kept all that the ledger knows.
 func (l *ledgerSession) stepsBefore(ctx context.Context, link ledger.StepID) ([]result.Step, error) {
-	steps, err := l.ledger.PlanOfClient(ctx, link.Owner, link.Mapping)
+	steps, err := l.ledger.PlanOfClient(ctx, link.ClientKey, link.Mapping)
 	if err != nil {
 		return nil, err
 	}
 	if len(steps) == 0 {
-		known, err := l.ledger.StepsOfClient(ctx, link.Owner)
+		known, err := l.ledger.StepsOfClient(ctx, link.ClientKey)
 		if err != nil {
 			return nil, err
 		}

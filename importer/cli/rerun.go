@@ -32,7 +32,7 @@ func (p *program) rerunCommand() *cli.Command {
 		UsageText: "claimsheet rerun [options] RESULTS.xlsx…",
 		Flags:     rerunFlags(),
 		Action: func(c *cli.Context) error {
-			if err := p.attend(c); err != nil {
+			if err := p.observe(c); err != nil {
 				return err
 			}
 			if c.NArg() == 0 {
@@ -52,8 +52,8 @@ func (p *program) rerunCommand() *cli.Command {
 			if err := o.fromLedger(c.Context, c.IsSet("env")); err != nil {
 				return err
 			}
-			p.attended.where = o.where
-			return p.run(c.Context, o)
+			p.place = o.where
+			return p.importSheets(c.Context, o)
 		},
 	}
 }
@@ -270,7 +270,7 @@ func (r *rerun) takeOver(ctx context.Context) error {
 			return err
 		}
 		r.Unknown = !known
-		if err := r.TakeOver(ctx, workbook.Steps(src.Input.Open), r.run.id, urls); err != nil {
+		if err := r.TakeOver(ctx, workbook.Steps(src.Input.Open), r.run.run, urls); err != nil {
 			return err
 		}
 	}

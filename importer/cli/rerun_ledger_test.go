@@ -11,6 +11,7 @@ import (
 // TestRerunFollowsDecisions: an operator's word in the column Settle is carried
 // out before anything is sent, and the steps behind it go on.
 func TestRerunFollowsDecisions(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		word   string
 		code   int
@@ -23,6 +24,7 @@ func TestRerunFollowsDecisions(t *testing.T) {
 		{"give up", 1, "failed", 1, false},
 	} {
 		t.Run(test.word, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			s.service.silent = nil
 			s.edit(func(f *excelize.File) {
@@ -50,6 +52,7 @@ func TestRerunFollowsDecisions(t *testing.T) {
 // TestRerunRefusesDecisions: a word that cannot be followed names its cell, and
 // nothing at all is done.
 func TestRerunRefusesDecisions(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	untouched, err := os.ReadFile(s.results())
 	must(t, err)
@@ -84,6 +87,7 @@ func TestRerunRefusesDecisions(t *testing.T) {
 // TestRerunWithoutLedger: the workbook is enough by itself, once somebody has
 // said so; what is done or undecided is not sent again.
 func TestRerunWithoutLedger(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, typed string
 		flags       []string
@@ -92,6 +96,7 @@ func TestRerunWithoutLedger(t *testing.T) {
 		{"--yes", "", []string{"--yes"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			before := shown(t, s.results())
 			s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
@@ -111,6 +116,7 @@ func TestRerunWithoutLedger(t *testing.T) {
 
 // TestRerunWithoutLedgerAsks: nothing is taken over on the program's own word.
 func TestRerunWithoutLedgerAsks(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.loseLedger()
 	sent := s.sent()
@@ -135,6 +141,7 @@ func TestRerunWithoutLedgerAsks(t *testing.T) {
 // TestRerunWithoutLedgerNeedsAll: a line of the sheet Steps that is gone would
 // be a step that is sent again.
 func TestRerunWithoutLedgerNeedsAll(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	untouched, err := os.ReadFile(s.results())
 	must(t, err)
@@ -161,6 +168,7 @@ func TestRerunWithoutLedgerNeedsAll(t *testing.T) {
 // TestRerunWithoutLedgerKeepsWhatLostItsID: a client that is done and whose id
 // was erased is not made again; an operator gives the id back.
 func TestRerunWithoutLedgerKeepsWhatLostItsID(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	erase := func(f *excelize.File) {
 		set(t, f, "claimIds", 2, nil)
@@ -177,6 +185,7 @@ func TestRerunWithoutLedgerKeepsWhatLostItsID(t *testing.T) {
 // TestRerunFlagsTampering: ids and keys that contradict the ledger hold their
 // client back, and only that one.
 func TestRerunFlagsTampering(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		wrong string // a cell that is named
@@ -197,6 +206,7 @@ func TestRerunFlagsTampering(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			s.edit(func(f *excelize.File) {
 				set(t, f, "Amount", 4, 250.25)

@@ -45,6 +45,7 @@ func editAsAPerson(t *testing.T, f *excelize.File) {
 // TestRerunAfterLibreOffice: LibreOffice writes truth values as formulas and
 // styles of its own; keys, formats and the date system stay as they were.
 func TestRerunAfterLibreOffice(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	before := shown(t, s.results())
 	s.edit(func(f *excelize.File) { editAsAPerson(t, f) })
@@ -75,6 +76,7 @@ activities:
 // TestRerunLibreOfficeWorkbook runs a results workbook again that LibreOffice
 // has written, in a folder without its ledger: also where LibreOffice is not.
 func TestRerunLibreOfficeWorkbook(t *testing.T) {
+	t.Parallel()
 	const golden = "testdata/edited-in-libreoffice.xlsx"
 	if *updateLibreOffice {
 		makeLibreOfficeWorkbook(t, golden)

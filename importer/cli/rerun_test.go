@@ -23,6 +23,7 @@ var client4 = []string{"client c4@example.com", "claim Loan 00904"}
 // TestRerunDoesWhatIsMissing corrects client 3 in a workbook that was edited in
 // every other way too: only client 3 is sent.
 func TestRerunDoesWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		edit func(t *testing.T, f *excelize.File)
@@ -64,6 +65,7 @@ func TestRerunDoesWhatIsMissing(t *testing.T) {
 		{"the sheet Steps deleted", func(t *testing.T, f *excelize.File) { must(t, f.DeleteSheet("Steps")) }, 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			before := shown(t, s.results())
 			s.edit(func(f *excelize.File) {
@@ -152,6 +154,7 @@ func letters(cell string) string { return strings.TrimRight(cell, "0123456789") 
 // TestRerunKeepsTheEditedWorkbook: what a person wrote is never overwritten,
 // and -o leaves the workbook alone.
 func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) { set(t, f, "Note", 2, "a remark") })
 	edited, err := os.ReadFile(s.results())
@@ -198,8 +201,10 @@ func (s *rerunScene) aside() string {
 // TestEditedWorkbookIsKeptAndNamed: commands that do not read the edited workbook
 // say where it is and how its corrections come in after all.
 func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{"run", "report"} {
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 			var words []string
@@ -226,6 +231,7 @@ func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
 // TestEditedWorkbookIsNeverMissing: whenever the program is killed, the same
 // command finds the workbook that it was given.
 func TestEditedWorkbookIsNeverMissing(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	for range 5 {
 		s.edit(func(f *excelize.File) { set(t, f, "Note", 2, time.Now().String()) })
@@ -235,6 +241,7 @@ func TestEditedWorkbookIsNeverMissing(t *testing.T) {
 
 // TestRerunKilledWhileItWrites: the same command works again.
 func TestRerunKilledWhileItWrites(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 	args := []string{"rerun", "-m", s.path("mapping.yaml"), "--json", s.results()}
@@ -296,6 +303,7 @@ func (s *rerunScene) keepsWorkbook(what string, do func() outcome, said string) 
 
 // TestRerunDryRun: it foresees the run, and changes nothing.
 func TestRerunDryRun(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 	edited, err := os.ReadFile(s.results())
@@ -316,6 +324,7 @@ func TestRerunDryRun(t *testing.T) {
 // TestRerunSaysWhatChanged: data of what is done are not sent again; the row
 // names the cell where it is in the new workbook.
 func TestRerunSaysWhatChanged(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) {
 		set(t, f, "Amount", 3, 1)
@@ -334,6 +343,7 @@ func TestRerunSaysWhatChanged(t *testing.T) {
 // TestRerunRefuses: what is no results workbook of this environment and
 // mapping.
 func TestRerunRefuses(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	for _, test := range []struct {
 		name, code string
@@ -388,6 +398,7 @@ func TestRerunRefuses(t *testing.T) {
 // that will be taken in the mapping's folder. It does not name the mapping that
 // the plan names: anybody can write a workbook.
 func TestPlanLeadsToItsSheet(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.main("", "run", "-m", s.path("mapping.yaml"), "--dry-run", "--json", s.path("leads.xlsx"))
 	s.rerun("--dry-run")
@@ -406,6 +417,7 @@ func TestPlanLeadsToItsSheet(t *testing.T) {
 
 // TestRerunWithMappingMoved: -m names the mapping where it is now.
 func TestRerunWithMappingMoved(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	must(t, os.Rename(s.path("mapping.yaml"), s.path("moved.yaml")))
 	if p := s.rerun("-m", s.path("moved.yaml")); p.code != 4 || p.summary.Rows.Unchanged != 2 {

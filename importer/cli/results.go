@@ -50,7 +50,7 @@ func (r *importRun) report(ctx context.Context) error {
 	if err := r.printSummary(summary, signalled); err != nil {
 		return err
 	}
-	if err := r.attended.completes(ctx, r); err != nil {
+	if err := r.observeReport(ctx); err != nil {
 		return err
 	}
 	return r.stopped

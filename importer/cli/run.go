@@ -31,7 +31,7 @@ func (p *program) runCommand() *cli.Command {
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"), archiveFlag()),
 			runFlags()...),
 		Action: func(c *cli.Context) error {
-			if err := p.attend(c); err != nil {
+			if err := p.observe(c); err != nil {
 				return err
 			}
 			if c.NArg() == 0 {
@@ -44,7 +44,7 @@ func (p *program) runCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.run(c.Context, o)
+			return p.importSheets(c.Context, o)
 		},
 	}
 }
@@ -63,7 +63,7 @@ func runFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
 		switchFlag("json", "print one JSON object on stdout at the end"),
 		switchFlag("quiet", "print problems only, no summary"),
-	}, append(guardFlags(), attendFlags()...)...)
+	}, append(guardFlags(), observeFlags()...)...)
 }
 
 // runOptions are the flags of claimsheet run and claimsheet rerun.
@@ -186,7 +186,6 @@ func (o runOptions) rerunCommand(workbooks ...string) []string {
 type importRun struct {
 	*program
 	options runOptions
-	id      string // of the run, and of its first sheet in the ledger
 	started time.Time
 
 	session *load.Session
@@ -203,9 +202,9 @@ type importRun struct {
 	closers []func()
 }
 
-// run is the way from sheet to workbook. Nothing is sent before execute.
-func (p *program) run(ctx context.Context, o runOptions) error {
-	r := &importRun{program: p, options: o, id: p.attended.run, started: time.Now()}
+// importSheets is the way from sheet to workbook. Nothing is sent before execute.
+func (p *program) importSheets(ctx context.Context, o runOptions) error {
+	r := &importRun{program: p, options: o, started: time.Now()}
 	defer r.close()
 	if err := r.load(ctx); err != nil {
 		return err
@@ -279,11 +278,14 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Correctable: !o.dryRun && o.format != formatCSV,
-		Connection: load.Connection{ReadOnly: o.dryRun, Rate: o.rate, UserAgent: userAgent(r.id), AskAgain: o.pace.AskAgain},
+		Connection: load.Connection{ReadOnly: o.dryRun, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain},
 	})
-	r.attended.knows(r.session)
-	if m := r.session.Mapping; m != nil { // its warnings may explain why it cannot be used
-		console.PrintWarnings(r.Err, m.Warnings)
+	if m := r.session.Mapping; m != nil {
+		r.observer.Named(m.Name.Text, "")
+		console.PrintWarnings(r.Err, m.Warnings) // they may explain why it cannot be used
+	}
+	if env := r.session.Env; env != nil {
+		r.observer.Named("", env.Name)
 	}
 	if err != nil {
 		return err
@@ -318,7 +320,7 @@ func (r *importRun) notices() (problem.List, error) {
 }
 
 func (r *importRun) openLedger() error {
-	r.ledger = &ledgerSession{session: r.session, where: r.options.where, run: r.id, dryRun: r.options.dryRun}
+	r.ledger = &ledgerSession{session: r.session, where: r.options.where, run: r.run, dryRun: r.options.dryRun}
 	if r.options.dryRun {
 		if err := r.ledger.openReadOnly(); err != nil {
 			return err
@@ -359,15 +361,11 @@ func (r *importRun) openSpool() (err error) {
 // look is the first pass: it converts and checks every row, and refuses what must
 // not be sent. The ledger is not changed.
 func (r *importRun) look(ctx context.Context) (err error) {
-	r.attended.starts(r.session, r.options)
+	r.observer.Started(Version, r.session.Mapping.File, r.options.sheets)
 	if err := r.takeSurvey(ctx); err != nil {
 		return err
 	}
-	counts := []any{"rows", r.survey.Rows, "clients", r.survey.Clients}
-	if !r.options.dryRun { // it counts invalid rows later
-		counts = append(counts, "invalidRows", r.survey.Invalid)
-	}
-	r.attended.log.Info("first pass", counts...)
+	r.observer.Surveyed(r.survey.Rows, r.survey.Clients, r.survey.Invalid)
 	if err := r.checkWidths(); err != nil {
 		return err
 	}
@@ -457,7 +455,7 @@ func (r *importRun) execute(ctx context.Context) error {
 	if ceiling == 0 {
 		ceiling = r.session.Env.Limits.RequestsPerSecond
 	}
-	stop := r.watch(r.job.Progress, r.survey.Clients, ceiling)
+	stop := r.observer.Watch(r.job.Progress, r.survey.Clients, ceiling)
 	if r.options.dryRun {
 		err = r.job.Forecast(ctx, plans)
 	} else {
@@ -494,7 +492,7 @@ func (r *importRun) record(ctx context.Context) error {
 			return err
 		}
 	}
-	if _, err := l.Interrupted(r.id, time.Now().UTC()); err != nil {
+	if _, err := l.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
 		return err
 	}
 	r.session.KeepInputs()
@@ -509,6 +507,6 @@ func (r *importRun) record(ctx context.Context) error {
 	if err := l.SetDefinition(r.scope, name, r.session.Binding.Definition(then)); err != nil {
 		return err
 	}
-	r.job.Emergency = r.openEmergency(r.id, l, r.places)
+	r.job.Emergency = r.openEmergency(r.run, l, r.places)
 	return nil
 }

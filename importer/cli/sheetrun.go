@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -37,7 +37,7 @@ type sheetRun struct {
 // makeSheetRuns makes a sheetRun for each sheet; the first has the run's own id.
 func (r *importRun) makeSheetRuns() error {
 	o, s := r.options, r.session
-	if n := len(s.Sources); n > 1 && o.out != "" && !isFolder(o.out) {
+	if n := len(s.Sources); n > 1 && o.out != "" && !load.IsFolder(o.out) {
 		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
 			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
@@ -45,7 +45,7 @@ func (r *importRun) makeSheetRuns() error {
 	var paths []string
 	takenBy := map[string]string{}
 	for i, src := range s.Sources {
-		id := r.id
+		id := r.run
 		if i > 0 {
 			id = uuid.NewString()
 		}
@@ -79,15 +79,10 @@ func (o runOptions) output(path string) string {
 	switch {
 	case o.out == "":
 		return o.defaultOutput(path)
-	case isFolder(o.out):
+	case load.IsFolder(o.out):
 		return filepath.Join(o.out, filepath.Base(o.defaultOutput(path)))
 	}
 	return o.out
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 func (o runOptions) defaultOutput(path string) string {
@@ -202,7 +197,7 @@ func (l *layout) see(record cell.Record) {
 			l.filled[i] = record.Row
 		}
 	}
-	if any && len(l.first) < mapping.SoughtRows {
+	if any && len(l.first) < draft.SoughtRows {
 		record.Cells = append([]cell.Cell(nil), record.Cells...)
 		l.first = append(l.first, record)
 	}
@@ -234,7 +229,7 @@ func (l *layout) verdict() (wrong, warnings problem.List) {
 		}
 	}
 	hint := "give these columns headers, or write the row of the headers in the mapping: sheet: {header_row: N}"
-	if row := mapping.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
+	if row := draft.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
 		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, or give these columns headers", row, row)
 	}
 	at := l.sheet.AtRow(l.sheet.HeaderRow)

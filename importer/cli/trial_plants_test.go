@@ -115,6 +115,7 @@ const mostKills = 200
 // TestPlantedBugs holds the tests that kill to finding each of the planted
 // bugs: a harness that misses one is blind.
 func TestPlantedBugs(t *testing.T) {
+	t.Parallel()
 	killsOwnBuilds(t)
 	binary, rng := trialProgram(t), seeded(t, 2)
 	var hunts errgroup.Group // most of their time is waiting: more of them than there are cores
@@ -186,6 +187,7 @@ func family(t *testing.T, binary string, env ...string) (broken string) {
 // TestNoPlantedBug is the trial build without a bug: what finds the planted
 // ones finds nothing in it.
 func TestNoPlantedBug(t *testing.T) {
+	t.Parallel()
 	binary, rng := trialProgram(t), seeded(t, 3)
 	h := newHarness(t, binary, rng, 10)
 	if err := h.killAndResume(); err != nil {

@@ -122,7 +122,7 @@ func (t *transaction) putStep(id StepID, c current) (int64, error) {
 			number(c.asked), number(c.answered), c.created, c.url, int64(sumOfStep(id, c)), c.id)
 		return c.id, err
 	}
-	owner, err := t.owner(id.Owner)
+	owner, err := t.owner(id.ClientKey)
 	if err != nil {
 		return 0, err
 	}
@@ -134,11 +134,11 @@ func (t *transaction) putStep(id StepID, c current) (int64, error) {
 	return r.LastInsertId()
 }
 
-// Interrupted is called at the start of a run or a decision of an operator,
+// MarkInterrupted is called at the start of a run or a decision of an operator,
 // the lock being held, so that nobody can be about to answer: every step still
 // in Intent belongs to a process that was killed. All of them become Uncertain,
 // in every environment, in one transaction; how many is returned.
-func (l *Ledger) Interrupted(run string, at time.Time) (int, error) {
+func (l *Ledger) MarkInterrupted(run string, at time.Time) (int, error) {
 	if l.write == nil {
 		return 0, ErrReadOnly
 	}

@@ -54,7 +54,7 @@ const created = `('intent', 'done', 'uncertain', 'parked', 'given up')`
 // name, and under which: the first in alphabetical order. One for which that is
 // so under mapping's own name too will not be made again, whoever else has made
 // one like it.
-func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner Owner, mapping string, steps []string) (otherMapping string, ok bool, err error) {
+func (l *Ledger) ClaimedElsewhere(ctx context.Context, owner ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error) {
 	names, err := json.Marshal(steps)
 	if err != nil {
 		return "", false, err

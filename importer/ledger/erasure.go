@@ -50,7 +50,9 @@ func hashed(secret []byte, texts ...string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-func hashOf(secret []byte, o Owner) string { return hashed(secret, o.Environment, o.Space, o.Client) }
+func hashOf(secret []byte, o ClientKey) string {
+	return hashed(secret, o.Environment, o.Space, o.Client)
+}
 
 func newSecret() []byte {
 	secret := make([]byte, 16)
@@ -63,7 +65,7 @@ func newSecret() []byte {
 type Erasures struct {
 	secret []byte
 	byHash map[string]tombstone
-	stones map[string]Owner // as the ledger has them now
+	stones map[string]ClientKey // as the ledger has them now
 }
 
 // Erasures are those of an environment.
@@ -71,7 +73,7 @@ func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, er
 	owners, err := gather(stream(ctx, l.read, scanOwner, `
 		SELECT environment, space, client FROM owners WHERE environment = ? AND client >= ?2 AND client < ?2 || char(0x10FFFF)`,
 		environment, tombstonePrefix))
-	e := Erasures{byHash: map[string]tombstone{}, stones: map[string]Owner{}}
+	e := Erasures{byHash: map[string]tombstone{}, stones: map[string]ClientKey{}}
 	for _, o := range owners {
 		if t, ok := readTombstone(o.Client); ok {
 			e.secret, e.byHash[t.hash], e.stones[t.hash] = t.secret, t, o
@@ -82,9 +84,9 @@ func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, er
 
 // Find tells whether a client was erased, and when. What is left of the client
 // stands under stone.
-func (e Erasures) Find(o Owner) (stone Owner, at time.Time, ok bool) {
+func (e Erasures) Find(o ClientKey) (stone ClientKey, at time.Time, ok bool) {
 	if len(e.byHash) == 0 {
-		return Owner{}, time.Time{}, false
+		return ClientKey{}, time.Time{}, false
 	}
 	hash := hashOf(e.secret, o)
 	t, ok := e.byHash[hash]
@@ -93,15 +95,15 @@ func (e Erasures) Find(o Owner) (stone Owner, at time.Time, ok bool) {
 
 // ErasedNamed are the clients of an environment who were erased and had the key, in
 // whatever key space, as they stand in the ledger now.
-func (l *Ledger) ErasedNamed(ctx context.Context, environment, key string) ([]Owner, error) {
+func (l *Ledger) ErasedNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
 	e, err := l.Erasures(ctx, environment)
 	if err != nil {
 		return nil, err
 	}
-	var found []Owner
+	var found []ClientKey
 	for _, stone := range e.stones {
 		for _, k := range []string{key, strings.ToLower(key)} {
-			was := Owner{Environment: environment, Space: stone.Space, Client: k}
+			was := ClientKey{Environment: environment, Space: stone.Space, Client: k}
 			if k != key && stone.Space != spaceEmail {
 				continue
 			}

@@ -10,7 +10,7 @@ import (
 
 // StepsOfClient are all known steps of a client, the step client first and then
 // by mapping, those that moved longest ago first.
-func (l *Ledger) StepsOfClient(ctx context.Context, owner Owner) ([]Step, error) {
+func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, error) {
 	return gather(stream(ctx, l.read, scanStep, `
 		SELECT `+stepColumns+` FROM step_now WHERE environment = ? AND space = ? AND client = ?
 		ORDER BY mapping, last`, owner.Environment, owner.Space, owner.Client))
@@ -18,7 +18,7 @@ func (l *Ledger) StepsOfClient(ctx context.Context, owner Owner) ([]Step, error)
 
 // RowsOfClient are the rows that runs have recorded of a client, the oldest run
 // first; otherwise it is as Rows.
-func (l *Ledger) RowsOfClient(ctx context.Context, owner Owner) iter.Seq2[RunRow, error] {
+func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) iter.Seq2[RunRow, error] {
 	return stream(ctx, l.read, scanRow, `
 		SELECT `+rowColumns+`
 		FROM owners o JOIN run_rows r ON r.owner = o.id JOIN runs u ON u.id = r.run
@@ -31,7 +31,7 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner Owner) iter.Seq2[RunRow
 // no such plan. A plan is recognised by its step link, which every plan of
 // version 2 has; the list of steps that a run records for a client with invalid
 // rows has none.
-func (l *Ledger) PlanOfClient(ctx context.Context, owner Owner, mapping string) ([]result.Step, error) {
+func (l *Ledger) PlanOfClient(ctx context.Context, owner ClientKey, mapping string) ([]result.Step, error) {
 	return gather(inOrder(stream(ctx, l.read, scanRunStep, `
 		SELECT `+runStepColumns+`
 		FROM run_steps r

@@ -34,7 +34,7 @@ func TestOwnersNamed(t *testing.T) {
 	environment := jane("", "").Environment
 	spaces := func(key string) []string {
 		t.Helper()
-		owners, err := l.OwnersNamed(t.Context(), environment, key)
+		owners, err := l.ClientsNamed(t.Context(), environment, key)
 		do(t, err)
 		var spaces []string
 		for _, o := range owners {
@@ -49,14 +49,14 @@ func TestOwnersNamed(t *testing.T) {
 
 func TestStepsNamed(t *testing.T) {
 	l := found(t)
-	steps, err := l.StepsNamed(t.Context(), jane("", "").Owner, "link")
+	steps, err := l.StepsNamed(t.Context(), jane("", "").ClientKey, "link")
 	do(t, err)
 	var mappings []string
 	for _, s := range steps {
 		mappings = append(mappings, s.Mapping)
 	}
 	same(t, "one for each mapping", mappings, []string{"cars", "loans"})
-	names, err := l.MappingsOf(t.Context(), jane("", "").Owner)
+	names, err := l.MappingsOf(t.Context(), jane("", "").ClientKey)
 	do(t, err)
 	same(t, "mappings", names, []string{"cars", "loans"})
 }
@@ -104,7 +104,7 @@ func TestUnsettledNumbers(t *testing.T) {
 // that found his rows invalid.
 func TestPlanOfClient(t *testing.T) {
 	l := found(t)
-	owner := jane("", "").Owner
+	owner := jane("", "").ClientKey
 	for i, run := range []string{"old", "new", "invalid", "cars"} {
 		do(t, l.StartRun(ledger.Run{ID: run, Environment: owner.Environment, Mapping: "loans", Started: noon.Add(time.Duration(i) * time.Hour)}))
 	}
@@ -129,7 +129,7 @@ func TestPlanOfClient(t *testing.T) {
 	do(t, l.Flush())
 	planned := func(id ledger.StepID) []string {
 		t.Helper()
-		steps, err := l.PlanOfClient(t.Context(), id.Owner, id.Mapping)
+		steps, err := l.PlanOfClient(t.Context(), id.ClientKey, id.Mapping)
 		do(t, err)
 		var all []string
 		for _, s := range steps {

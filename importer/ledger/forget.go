@@ -27,7 +27,7 @@ type Forgotten struct {
 // kinds, states, ids and times is taken out. at is when. Nothing of the client
 // is left in the ledger's files when it returns; the kept inputs of Runs are
 // the caller's to remove. summary is as in Purge.
-func (l *Ledger) Forget(owner Owner, at time.Time, summary func([]byte) []byte) (done Forgotten, err error) {
+func (l *Ledger) Forget(owner ClientKey, at time.Time, summary func([]byte) []byte) (done Forgotten, err error) {
 	if l.write == nil {
 		return Forgotten{}, ErrReadOnly
 	}
@@ -41,7 +41,7 @@ func (l *Ledger) Forget(owner Owner, at time.Time, summary func([]byte) []byte) 
 	return done, err
 }
 
-func (t *transaction) forget(owner Owner, at time.Time, summary func([]byte) []byte, done *Forgotten) error {
+func (t *transaction) forget(owner ClientKey, at time.Time, summary func([]byte) []byte, done *Forgotten) error {
 	if err := t.overwrite(); err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (t *transaction) forget(owner Owner, at time.Time, summary func([]byte) []b
 		if id.Step != KindClient && id.Step != KindLink {
 			id.Step = " erased " + hashed(secret, id.Environment, id.Space, id.Client, id.Mapping, id.Step)[:32]
 		}
-		id.Owner = stone
+		id.ClientKey = stone
 		return id
 	}
 	done.Steps, err = t.changeSteps(func(id StepID, c current) (StepID, current) { c.url = ""; return rename(id), c }, `s.owner = ?`, number)
@@ -78,7 +78,7 @@ func (t *transaction) forget(owner Owner, at time.Time, summary func([]byte) []b
 }
 
 // forgettable is the number of a client who can be erased.
-func (t *transaction) forgettable(owner Owner) (number int64, err error) {
+func (t *transaction) forgettable(owner ClientKey) (number int64, err error) {
 	ctx := context.Background()
 	err = t.findOwner.QueryRowContext(ctx, owner.Environment, owner.Space, owner.Client).Scan(&number)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -107,7 +107,7 @@ func (t *transaction) secret() ([]byte, error) {
 }
 
 // forgetRuns takes a client out of what runs have recorded.
-func (t *transaction) forgetRuns(owner Owner, number int64, rename func(StepID) StepID, summary func([]byte) []byte, done *Forgotten) error {
+func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(StepID) StepID, summary func([]byte) []byte, done *Forgotten) error {
 	const holding = `finished IS NULL
 		OR id IN (SELECT run FROM run_rows WHERE owner IS NULL OR owner = ?1)
 		OR id IN (SELECT run FROM run_steps WHERE owner = ?1)`
@@ -134,7 +134,7 @@ func (t *transaction) forgetRuns(owner Owner, number int64, rename func(StepID) 
 		StepID
 	}
 	steps, err := gatherRows(t, func(rows *sql.Rows) (s line, err error) {
-		s.Owner = owner
+		s.ClientKey = owner
 		return s, rows.Scan(&s.run, &s.number, &s.Mapping, &s.Step)
 	}, `SELECT run, number, mapping, step FROM run_steps WHERE owner = ?`, number)
 	if err != nil {

@@ -22,10 +22,10 @@ func (t Taken) Error() string {
 	return "another step is done with the same id"
 }
 
-// Holder finds the step that has the id or url of an event by which another
+// StepWithID finds the step that has the id or url of an event by which another
 // step is to become done. ok is false when there is none. Append asks the same
 // inside its transaction.
-func (l *Ledger) Holder(ctx context.Context, e Event) (t Taken, ok bool, err error) {
+func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
 	return findHolder(e, func(query string, args ...any) *sql.Row { return l.read.QueryRowContext(ctx, query, args...) })
 }
 
@@ -100,11 +100,11 @@ func (t *transaction) refuseTaken(event Event, was, now current) (current, error
 // SharedIDs are the ids of an environment that several clients' steps are done
 // with, each with the client who was known first. A ledger may hold them from
 // before they were refused.
-func (l *Ledger) SharedIDs(ctx context.Context, environment string) (map[string]Owner, error) {
-	shared := map[string]Owner{}
+func (l *Ledger) SharedIDs(ctx context.Context, environment string) (map[string]ClientKey, error) {
+	shared := map[string]ClientKey{}
 	type one struct {
 		id string
-		Owner
+		ClientKey
 	}
 	for s, err := range stream(ctx, l.read, func(rows *sql.Rows) (s one, err error) {
 		err = rows.Scan(&s.id, &s.Environment, &s.Space, &s.Client)
@@ -119,7 +119,7 @@ func (l *Ledger) SharedIDs(ctx context.Context, environment string) (map[string]
 			return nil, err
 		}
 		if _, known := shared[s.id]; !known {
-			shared[s.id] = s.Owner
+			shared[s.id] = s.ClientKey
 		}
 	}
 	return shared, nil

@@ -6,10 +6,10 @@ import (
 	"iter"
 )
 
-// OwnersOf are the clients of an environment whose step client has the id:
+// ClientsWithID are the clients of an environment whose step client has the id:
 // more than one means that two keys stand for one client of the service.
-func (l *Ledger) OwnersOf(ctx context.Context, environment, id string) iter.Seq2[Owner, error] {
-	return stream(ctx, l.read, func(rows *sql.Rows) (o Owner, err error) {
+func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ClientKey, error] {
+	return stream(ctx, l.read, func(rows *sql.Rows) (o ClientKey, err error) {
 		err = rows.Scan(&o.Environment, &o.Space, &o.Client)
 		return o, err
 	}, `SELECT o.environment, o.space, o.client FROM steps s JOIN owners o ON o.id = s.owner

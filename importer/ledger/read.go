@@ -19,7 +19,7 @@ const (
 
 // Steps are the known steps of a client, by the step's name: the step client,
 // which all mappings share, and the steps of one mapping.
-func (l *Ledger) Steps(ctx context.Context, owner Owner, mapping string) (map[string]Step, error) {
+func (l *Ledger) Steps(ctx context.Context, owner ClientKey, mapping string) (map[string]Step, error) {
 	rows, err := l.steps.QueryContext(ctx, owner.Environment, owner.Space, owner.Client, mapping)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (l *Ledger) Steps(ctx context.Context, owner Owner, mapping string) (map[st
 		if err := rows.Scan(slices.Concat([]any{&s.Mapping, &s.Event.Step}, facts)...); err != nil {
 			return nil, err
 		}
-		s.Owner = owner
+		s.ClientKey = owner
 		steps[s.Event.Step] = s
 	}
 	return steps, rows.Err()

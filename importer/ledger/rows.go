@@ -16,7 +16,7 @@ import (
 // written stops the ledger, and the next Append or Flush returns the error. A
 // later result of the same row replaces the earlier one. The run must have been
 // started.
-func (l *Ledger) AddRows(run string, owner Owner, rows ...result.Row) error {
+func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error {
 	if l.write == nil {
 		return ErrReadOnly
 	}
@@ -31,7 +31,7 @@ func (l *Ledger) AddRows(run string, owner Owner, rows ...result.Row) error {
 	}
 	return l.write.submit(false, func(t *transaction) error {
 		var id int64
-		if owner != (Owner{}) {
+		if owner != (ClientKey{}) {
 			var err error
 			if id, err = t.owner(owner); err != nil {
 				return err
@@ -62,7 +62,7 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 	steps = slices.Clone(steps)
 	return l.write.submit(false, func(t *transaction) error {
 		for i, s := range steps {
-			owner, err := t.owner(s.Owner)
+			owner, err := t.owner(s.ClientKey)
 			if err != nil {
 				return err
 			}

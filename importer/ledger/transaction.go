@@ -92,7 +92,7 @@ func (t *transaction) changes(text string, args ...any) (int64, error) {
 func (t *transaction) close() error { return t.conn.Close() }
 
 // owner is the number of an owner, who is added when unknown.
-func (t *transaction) owner(o Owner) (int64, error) {
+func (t *transaction) owner(o ClientKey) (int64, error) {
 	var id int64
 	err := t.findOwner.QueryRowContext(context.Background(), o.Environment, o.Space, o.Client).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {

@@ -162,3 +162,9 @@ func Absolute(path string) string {
 	}
 	return path
 }
+
+// IsFolder reports whether path is a folder, or a link to one.
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
