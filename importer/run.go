@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
@@ -80,7 +81,7 @@ type Job struct {
 	Service     Service
 	Ledger      Ledger           // what is known, and where Do remembers
 	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
-	Emergency   *Emergency       // where outcomes go that the ledger cannot take; nil for nowhere
+	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
 	Limit       int              // take the first clients only; 0 takes all
 	Only        mapping.Identity // take this client only; the zero Identity takes all

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -100,7 +100,7 @@ func (l *ledgerSession) removeTaken(ctx context.Context, which func(run ledger.R
 		byID[r.ID] = r
 		outputs = append(outputs, r.Output)
 	}
-	files, bytes, err := importer.RemoveTaken(l.ledger.Path(), outputs, func(run string, at time.Time) bool {
+	files, bytes, err := emergency.RemoveReplayed(l.ledger.Path(), outputs, func(run string, at time.Time) bool {
 		r, ours := byID[run]
 		return ours && which(r, at)
 	})

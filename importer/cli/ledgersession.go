@@ -14,8 +14,8 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -130,7 +130,7 @@ func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 	if err := l.checkWhole(false); err != nil {
 		return l, err
 	}
-	places, err := importer.EmergencyPlaces(l.path(), "")
+	places, err := emergency.Places(l.path(), "")
 	if err != nil {
 		return l, err
 	}
@@ -155,7 +155,7 @@ func (p *program) readLedger(where load.Where) (*ledgerSession, error) {
 // replayEmergency records the outcomes that earlier runs kept in emergency files,
 // and says so. The ledger is locked, and this run has written nothing to it yet.
 func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
-	n, err := importer.TakeUp(l, places)
+	n, err := emergency.Replay(l, places)
 	if n > 0 {
 		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in an emergency file: %d\n", n)
 	}
@@ -168,7 +168,7 @@ func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
 // refuseEmergency stops a dry run when emergency files have outcomes: it would
 // plan what was done already, and it must not record them.
 func refuseEmergency(l *ledger.Ledger, places []string) error {
-	n, err := importer.ToTakeUp(l, places)
+	n, err := emergency.Pending(l, places)
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}
@@ -180,8 +180,8 @@ func refuseEmergency(l *ledger.Ledger, places []string) error {
 }
 
 // openEmergency prepares for a ledger that cannot be written any more.
-func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *importer.Emergency {
-	return importer.OpenEmergency(run, l.Path(), places, func(s importer.Salvaged) {
+func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *emergency.File {
+	return emergency.Open(run, l.Path(), places, func(s emergency.Created) {
 		what := s.Kind + " created"
 		if s.ID != "" {
 			what += fmt.Sprintf(", id %q", s.ID)

@@ -16,6 +16,7 @@ import (
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
@@ -263,7 +264,7 @@ func (r *importRun) load(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if r.places, err = importer.EmergencyPlaces(r.ledger.path(), r.sheets[0].target.path); err != nil {
+	if r.places, err = emergency.Places(r.ledger.path(), r.sheets[0].target.path); err != nil {
 		return err
 	}
 	if r.options.dryRun {

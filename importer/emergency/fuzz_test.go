@@ -1,4 +1,4 @@
-package importer_test
+package emergency_test
 
 import (
 	"errors"
@@ -6,26 +6,25 @@ import (
 	"path/filepath"
 	"testing"
 
-	"claimsheet/importer"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
-// FuzzTakeUp takes up whatever stands in an emergency file: without a panic,
-// and with a problem where it is refused. The ledger knows the run and no step,
-// so that nothing can be entered.
-func FuzzTakeUp(f *testing.F) {
+// Replay reads any text of an emergency file without a panic and refuses it with
+// a problem. The ledger knows the run and no step, so nothing can be entered.
+func FuzzReplay(f *testing.F) {
 	dir := f.TempDir()
 	l, err := ledger.Open(filepath.Join(dir, "ledger.db"))
 	if err == nil {
-		err = l.StartRun(ledger.Run{ID: stoppedRun, Started: emergencyNoon})
+		err = l.StartRun(ledger.Run{ID: stoppedRun, Started: noon})
 	}
 	if err != nil {
 		f.Fatal(err)
 	}
 	defer l.Close()
-	kept := importer.OpenEmergency(stoppedRun, l.Path(), []string{dir}, func(importer.Salvaged) {})
-	if err := kept.Keep(ledger.Event{StepID: emergencyID("client"), To: ledger.Done, At: emergencyNoon, Run: stoppedRun, ID: "c-1"}); err != nil {
+	kept := emergency.Open(stoppedRun, l.Path(), []string{dir}, func(emergency.Created) {})
+	if err := kept.Keep(ledger.Event{StepID: stepID("client"), To: ledger.Done, At: noon, Run: stoppedRun, ID: "c-1"}); err != nil {
 		f.Fatal(err)
 	}
 	file := filepath.Join(dir, "emergency-"+stoppedRun+".jsonl")
@@ -40,7 +39,7 @@ func FuzzTakeUp(f *testing.F) {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		n, err := importer.TakeUp(l, []string{dir})
+		n, err := emergency.Replay(l, []string{dir})
 		if n != 0 {
 			t.Errorf("%d outcomes of unknown steps were entered", n)
 		}

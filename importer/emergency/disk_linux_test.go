@@ -1,4 +1,4 @@
-package importer_test
+package emergency_test
 
 import (
 	"errors"
@@ -7,29 +7,28 @@ import (
 	"syscall"
 	"testing"
 
-	"claimsheet/importer"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 )
 
-// TestEmergencyOnAFullDisk fills the only disk there is: the ledger stops, the
-// outcome goes to the room that was put aside, and with space again it is taken
-// up.
-func TestEmergencyOnAFullDisk(t *testing.T) {
+// The only disk is full: the ledger stops, the outcome goes to the reserved room,
+// and Replay enters it when there is space again.
+func TestKeepOnAFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=2m"); err != nil {
 		t.Skipf("no disk of our own: %v", err)
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
 	t.Setenv("TMPDIR", filepath.Join(disk, "tmp"))
-	e := &emergency{T: t}
+	e := &scene{T: t}
 	e.do(os.Mkdir(filepath.Join(disk, "tmp"), 0o700))
 	l, err := ledger.Open(filepath.Join(disk, "ledger.db"))
 	e.do(err)
 	e.l = l
-	e.places, err = importer.EmergencyPlaces(l.Path(), filepath.Join(disk, "results.xlsx"))
+	e.places, err = emergency.Places(l.Path(), filepath.Join(disk, "results.xlsx"))
 	e.do(err)
-	e.do(l.StartRun(ledger.Run{ID: stoppedRun, Started: emergencyNoon}))
-	kept := importer.OpenEmergency(stoppedRun, l.Path(), e.places, func(s importer.Salvaged) { e.said = append(e.said, s) })
+	e.do(l.StartRun(ledger.Run{ID: stoppedRun, Started: noon}))
+	kept := emergency.Open(stoppedRun, l.Path(), e.places, func(s emergency.Created) { e.said = append(e.said, s) })
 	e.do(l.Append(e.event("client", ledger.Intent, "")))
 
 	filler := filepath.Join(disk, "filler")
@@ -59,6 +58,6 @@ func TestEmergencyOnAFullDisk(t *testing.T) {
 	e.l, err = ledger.Open(l.Path())
 	e.do(err)
 	defer e.l.Close()
-	e.takeUp(1)
+	e.replay(1)
 	e.states(map[string]string{"client": "done c-1"})
 }
