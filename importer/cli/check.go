@@ -70,13 +70,13 @@ func (p *program) checkRows(ctx context.Context, s *load.Session, want load.Opti
 				return err
 			}
 			look.see(record)
-			lead := s.Binding.Read(record)
+			lead := s.Binding.Convert(record)
 			typed.Add(lead.Typed)
 			if rows++; len(lead.Problems) > 0 {
 				invalid++
 			}
 			for _, p := range lead.Problems {
-				if mapping.IsNoLead(p) {
+				if mapping.IsTotalsOrHeader(p) {
 					noLeads = append(noLeads, p)
 				}
 			}
