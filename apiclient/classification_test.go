@@ -22,7 +22,7 @@ import (
 
 const classification = "testdata/classification.md"
 
-// column is a kind of request as the table has it.
+// column is a kind of request in the table.
 type column struct {
 	name string
 	kind apiclient.Kind
@@ -55,8 +55,8 @@ var columns = []column{
 	}},
 }
 
-// attempt sends one request of the column and puts what became of it in the
-// words of the table.
+// attempt sends one request of the column and describes the result in the words of
+// the table.
 func (col column) attempt(ctx context.Context, c *apiclient.Client, pad string) string {
 	switch col.kind {
 	case apiclient.ReadTemplates:
@@ -98,27 +98,27 @@ func inWords(success string, err error) string {
 	return words
 }
 
-// fault is one way in which a request goes wrong.
+// fault is one way in which a request can fail.
 type fault struct {
-	url    string                        // where nobody listens; otherwise there is a service:
-	accept func(*net.TCPConn)            // one that does not come as far as HTTP,
-	answer func(column) apitest.RawReply // or one that does
-	tls    bool                          // it is asked for by https
+	url    string                        // an address without a service; otherwise there is one:
+	accept func(*net.TCPConn)            // one that fails before HTTP,
+	answer func(column) apitest.RawReply // or one that answers
+	tls    bool                          // over https
 	server func(*tls.Config)             // what is special about its TLS
 	change func(*apiclient.Config)       // what is special about the environment
 
 	attempts int  // 1 if 0; the last one is judged
-	large    bool // the request does not fit on the way
-	kept     bool // a sound request came before it; then the service broke down
+	large    bool // the request does not fit into the buffers
+	kept     bool // after a good request, the service breaks down
 	slow     bool // it takes a time-out
 }
 
-// faults are the table's, by name.
+// faults are the faults of the table, by name.
 type faults map[string]fault
 
 var bareStatus = regexp.MustCompile(`^HTTP (\d{3})$`)
 
-// named is the fault of that name; a bare status needs no entry.
+// named returns the fault with that name; a bare status needs no entry.
 func (fs faults) named(name string) (fault, bool) {
 	if m := bareStatus.FindStringSubmatch(name); m != nil {
 		return fault{answer: same(status(m[1]))}, true
@@ -127,8 +127,8 @@ func (fs faults) named(name string) (fault, bool) {
 	return f, ok
 }
 
-// play sends a column's request against a fault. It tells what became of the
-// last attempt, how many requests arrived and how many the client counted.
+// play sends a column's request to a service with a fault. It returns the result of
+// the last attempt, how many requests arrived and how many the client counted.
 func play(t *testing.T, f fault, col column) (got string, arrived int64, sent int) {
 	cfg := config(apiclient.V2)
 	cfg.BaseURL = f.url
@@ -161,7 +161,7 @@ func play(t *testing.T, f fault, col column) (got string, arrived int64, sent in
 		got = col.attempt(t.Context(), c, "")
 		return got, 0, c.Sent()[col.kind]
 	}
-	// Where there is no connection, nothing can be learnt: the cell shows it.
+	// Without a connection nothing can be learnt: the cell shows that.
 	_ = c.LearnAbsent(t.Context(), apiclient.ByEmail)
 	if f.kept {
 		if _, _, err := c.Templates(t.Context()); err != nil {
@@ -180,12 +180,12 @@ func play(t *testing.T, f fault, col column) (got string, arrived int64, sent in
 	return got, s.Arrived() - arrivedBefore, c.Sent()[col.kind] - sentBefore
 }
 
-// same is an answer that does not depend on what was asked.
+// same is an answer that does not depend on the request.
 func same(r apitest.RawReply) func(column) apitest.RawReply {
 	return func(column) apitest.RawReply { return r }
 }
 
-// status is a whole answer of that status which says nothing else.
+// status is a complete answer with that status and nothing else to read.
 func status(code string, headers ...string) apitest.RawReply {
 	body := `{"message":"no"}`
 	if code == "204" || code == "205" {
@@ -199,7 +199,7 @@ func newFaults(t *testing.T) faults {
 	over := make(chan struct{}) // ends what is silent
 	t.Cleanup(func() { close(over) })
 	silence := func(v apitest.RawRequest) bool { v.ReadBody(); <-over; return false }
-	unread408 := func(v apitest.RawRequest) bool { // no reset may overtake the answer
+	unread408 := func(v apitest.RawRequest) bool { // so that no reset overtakes the answer
 		_, _ = io.WriteString(v, "HTTP/1.1 408 x\r\nContent-Length: 0\r\n\r\n")
 		<-over
 		return false
@@ -277,16 +277,16 @@ func newFaults(t *testing.T) faults {
 	}
 }
 
-// sound is the answer that a request hopes for.
+// sound is the answer to a request that succeeds.
 func sound(col column) apitest.RawReply { return withID("201", `"https://a.example"`)(col) }
 
-// withID answers with JSON as value where the id or url belongs; KEY in it is
-// the name of that place.
+// withID answers with value as the JSON of the id or url. KEY in it is replaced by
+// the name of the field.
 func withID(code, value string) func(column) apitest.RawReply {
 	return func(col column) apitest.RawReply { return apitest.Whole(code+" x", col.body(value)) }
 }
 
-// body is an answer's body with value where the id or url belongs.
+// body returns the body of an answer with value as the id or url.
 func (col column) body(value string) string {
 	body := `{"` + col.key + `":` + strings.ReplaceAll(value, "KEY", col.key) + `}`
 	if col.kind == apiclient.ReadTemplates {
@@ -295,7 +295,7 @@ func (col column) body(value string) string {
 	return body
 }
 
-// bodied makes an answer of what a sound one's body would be.
+// bodied makes an answer from the body of a sound one.
 func bodied(make func(body string) apitest.RawReply) func(column) apitest.RawReply {
 	return func(col column) apitest.RawReply { return make(col.body(`"https://a.example"`)) }
 }
@@ -304,7 +304,7 @@ func saying(code, body string) func(column) apitest.RawReply {
 	return same(apitest.Whole(code+" x", body))
 }
 
-// head is that of a created thing, up to its body.
+// head returns the head of the answer to a creation.
 func head(length int) string {
 	return "HTTP/1.1 201 x\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(length) + "\r\n\r\n"
 }
@@ -322,7 +322,7 @@ func ruled(means string) func(*apiclient.Config) {
 	return func(cfg *apiclient.Config) { cfg.Rules = []apiclient.Rule{{Status: 503, Means: means}} }
 }
 
-// tableRow is one failure of the table.
+// tableRow is one fault in the table.
 type tableRow struct {
 	class   int
 	failure string
@@ -365,7 +365,7 @@ func readTable(t *testing.T) []tableRow {
 	return rows
 }
 
-// Every cell of the table is played against a service of its own.
+// TestClassification plays every cell of the table against its own service.
 func TestClassification(t *testing.T) {
 	t.Parallel()
 	rows := readTable(t)

@@ -149,7 +149,7 @@ func TestARunThatStopsSendsNoMore(t *testing.T) {
 	}
 }
 
-// A POST that is on its way is not cancelled with the run; a GET is.
+// A POST on its way is not cancelled with the run; a GET is.
 func TestStoppingWhileARequestIsOnItsWay(t *testing.T) {
 	post, cancelPost := context.WithCancel(t.Context())
 	get, cancelGet := context.WithCancel(t.Context())
@@ -190,8 +190,8 @@ func TestTimeLimits(t *testing.T) {
 	})
 }
 
-// No text that may reach a log repeats what was sent, where it went, or what
-// came back.
+// No text that may be logged repeats anything of the request, its target or the
+// answer.
 func TestReasonsHoldNoPersonalData(t *testing.T) {
 	canaries := []string{"canary", "SECRET", "127.0.0.1", "localhost", "nowhere", "http://", "https://"}
 	clean := func(t *testing.T, texts ...string) {

@@ -15,7 +15,7 @@ var lookUp = columns[1]
 // ends are the two ways in which a connection is cut.
 var ends = map[string]bool{"end": false, "reset": true}
 
-// framings are the ways in which HTTP tells where an answer's body ends.
+// framings are the ways in which HTTP marks the end of an answer's body.
 var framings = map[string]func(status, body string) string{
 	"length": func(status, body string) string {
 		return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
@@ -52,8 +52,8 @@ func cutAttempt(t *testing.T, p *apitest.CuttingProxy, col column, c apitest.Cut
 	return got
 }
 
-// A request that is cut after any byte: the outcome is uncertain, and "not
-// sent" only where not one byte was passed on.
+// A request cut after any byte is uncertain. It is "not sent" only where not one
+// byte was passed on.
 func TestACutRequest(t *testing.T) {
 	t.Parallel()
 	for name, abort := range ends {
@@ -79,15 +79,15 @@ func TestACutRequest(t *testing.T) {
 	}
 }
 
-// An answer that is cut after any byte is uncertain; a whole one is what it
-// says. Of an answer that ends with its connection, what is JSON is whole.
+// An answer cut after any byte is uncertain; a complete one is believed. An answer
+// that ends with its connection is complete when it is JSON.
 func TestACutAnswer(t *testing.T) {
 	t.Parallel()
 	for framing, write := range framings {
 		for name, abort := range ends {
 			for _, col := range steps {
 				if framing == "closing" && col.kind == apiclient.CreateActivity {
-					continue // it needs nothing from the answer: its status is the whole of it
+					continue // it needs nothing from the answer but the status
 				}
 				t.Run(framing+" "+name+" "+col.name, func(t *testing.T) {
 					t.Parallel()
@@ -122,7 +122,7 @@ func cutAnswers(t *testing.T, col column, abort bool, answer string) {
 	t.Logf("%d cuts, %d uncertain", length+1, uncertain)
 }
 
-// A refusal is believed once its head is whole, for nothing hangs on its body.
+// A refusal is believed once its head is complete: its body is not needed.
 func TestACutRefusal(t *testing.T) {
 	t.Parallel()
 	for framing, write := range framings {
@@ -142,7 +142,7 @@ func TestACutRefusal(t *testing.T) {
 	}
 }
 
-// A look-up whose answer is cut says nothing: neither an id nor "nobody".
+// A look-up with a cut answer gives neither an id nor "nobody".
 func TestACutLookUp(t *testing.T) {
 	t.Parallel()
 	answers := []struct{ status, body, want string }{

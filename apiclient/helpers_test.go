@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// config is an environment that lacks nothing but what a test is about.
+// config returns a complete environment, for a test to change.
 func config(v apiclient.Version) apiclient.Config {
 	return apiclient.Config{
 		BaseURL:  "http://localhost/api",
@@ -37,7 +37,7 @@ func client(t testing.TB, cfg apiclient.Config) *apiclient.Client {
 	return c
 }
 
-// against is a v2 client of a handler in the same process.
+// against returns a v2 client of a handler in the same process.
 func against(t testing.TB, h http.HandlerFunc) *apiclient.Client {
 	t.Helper()
 	cfg := config(apiclient.V2)
@@ -70,7 +70,7 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-// at is a v2 client of the service at a url.
+// at returns a v2 client of the service at a url.
 func at(t *testing.T, baseURL string, change ...func(*apiclient.Config)) *apiclient.Client {
 	t.Helper()
 	cfg := config(apiclient.V2)
@@ -85,7 +85,7 @@ func createContact(c *apiclient.Client) apiclient.Request {
 	return c.Routes().CreateClient([]byte(`{"email":"jane.canary@example.com"}`), true)
 }
 
-// identity is a certificate for 127.0.0.1 and the authority to trust it by.
+// identity returns a certificate for 127.0.0.1 and the pool that trusts it.
 func identity(t testing.TB) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)

@@ -121,7 +121,7 @@ func TestTLSWithAnOwnAuthority(t *testing.T) {
 }
 
 // A server that wants a client certificate refuses the handshake. Under TLS
-// 1.3 our first bytes may be on their way by then, and a reset may overtake the
+// 1.3 our first bytes may already be on their way, and a reset may overtake the
 // alert: then nothing is proved.
 func TestARefusedClientCertificate(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -142,8 +142,8 @@ func TestARefusedClientCertificate(t *testing.T) {
 	}
 }
 
-// A kept connection that breaks after the second POST was read: net/http would
-// send it again if it had a reason to.
+// A reused connection breaks after the second POST was read: net/http would send it
+// again if it had a reason to.
 func TestAKeptConnectionThatBreaksSendsNothingTwice(t *testing.T) {
 	s := apitest.StartRaw(t, nil, func(r apitest.RawRequest) bool {
 		if r.Attempt > 1 {
@@ -165,8 +165,8 @@ func TestAKeptConnectionThatBreaksSendsNothingTwice(t *testing.T) {
 }
 
 // A server that drops every connection after one answer races with the next
-// POST. Whatever wins: what is called not sent never arrived, and nothing
-// arrived twice.
+// POST. Whichever wins: a request that is "not sent" never arrived, and none arrived
+// twice.
 func TestWhatIsCalledNotSentNeverArrived(t *testing.T) {
 	s := apitest.StartRaw(t, nil, apitest.Bytes("HTTP/1.1 201 Created\r\nContent-Length: 17\r\n\r\n{\"contactId\":\"a\"}"))
 	c := at(t, s.URL)

@@ -18,8 +18,8 @@ import (
 // steps are the columns that create something.
 var steps = columns[2:]
 
-// secured makes a service's TLS and what a client needs to trust it; nil for
-// plain.
+// secured returns a service's TLS and what a client needs to trust it; nil for
+// plain connections.
 func secured(t testing.TB, withTLS bool) (*tls.Config, func(*apiclient.Config)) {
 	t.Helper()
 	if !withTLS {
@@ -30,8 +30,8 @@ func secured(t testing.TB, withTLS bool) (*tls.Config, func(*apiclient.Config)) 
 		func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: roots} }
 }
 
-// A kept connection that ends after the service has read the second request is
-// where net/http sends a request again if it has any ground to.
+// A reused connection ends after the service has read the second request: here
+// net/http sends a request again if it has any reason to.
 func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
 	ends := map[string]apitest.RawReply{"closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
 	for name, end := range ends {
@@ -59,9 +59,8 @@ func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
 	}
 }
 
-// A magic link that is asked for without a body is one request on the wire, of
-// no length, wherever its connection ends: net/http sends such a request again
-// on a kept connection.
+// A request for a magic link without a body arrives once, wherever its connection
+// ends: net/http sends such a request again on a reused connection.
 func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
 	contact, link := columns[2], columns[6]
 	ends := map[string]apitest.RawReply{"answered": sound(link), "closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
@@ -92,8 +91,8 @@ func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
 	}
 }
 
-// The headers by which net/http would send a POST again never come as far as
-// the wire, whoever sets them and even on a kept connection.
+// The headers that make net/http send a POST again are never sent, whoever sets them,
+// also on a reused connection.
 func TestHeadersThatPromiseIdempotencyAreNeverSent(t *testing.T) {
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key", "x-idempotency-key"} {
 		cfg := config(apiclient.V2)
@@ -150,8 +149,8 @@ func TestHTTP2IsNeverSpoken(t *testing.T) {
 	}
 }
 
-// (For a service of h2 alone Go's own TLS server makes an exception, so another
-// protocol stands for it.)
+// The service offers h3 and not h2, because Go's TLS server makes an exception for a
+// service with h2 only.
 func TestAServiceWithoutHTTP1GetsNothing(t *testing.T) {
 	server, trust := secured(t, true)
 	server.NextProtos = []string{"h3"}
@@ -163,8 +162,8 @@ func TestAServiceWithoutHTTP1GetsNothing(t *testing.T) {
 	}
 }
 
-// A service that answers in HTTP/2 all the same is not understood, and what it
-// says in its frames is no reason to send anything again.
+// A service that answers in HTTP/2 anyway is not understood, and its frames are no
+// reason to send anything again.
 func TestFramesOfHTTP2AreNoReasonToSendAgain(t *testing.T) {
 	const settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	frames := map[string]string{"GOAWAY": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"}
@@ -184,7 +183,7 @@ func TestFramesOfHTTP2AreNoReasonToSendAgain(t *testing.T) {
 	}
 }
 
-// A redirect is one request, wherever it points.
+// A redirect leads to no further request, wherever it points.
 func TestARedirectMultipliesNothing(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		for _, col := range columns {

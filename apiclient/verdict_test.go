@@ -12,7 +12,7 @@ import (
 	"claimsheet/apiclient"
 )
 
-// Every status, for a step whose answer is JSON without an id.
+// The effect of every status, for a step whose answer is JSON without an id.
 func TestStatusProves(t *testing.T) {
 	refused := func(s int) bool {
 		switch s {

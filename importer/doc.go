@@ -26,8 +26,6 @@
 //	recall.go    what a results workbook says, compared with the ledger (seed, workbookrow)
 //	erased.go    clients who were erased, of whom nothing is known any more
 //	fault.go     a panic, without what it held
-//	emergency.go outcomes that the ledger cannot take; takeup.go enters them later
-//	             (emergency_clean.go removes what was taken up)
 //
 // Failures of rows are data: they stand in outcomes. A Go error means that the
 // run cannot go on.

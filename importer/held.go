@@ -42,11 +42,11 @@ func (r *Recall) keep(ctx context.Context, row WorkbookRow, who mapping.Identity
 	if !ok {
 		return nil
 	}
-	gone, err := r.wasErased(ctx, ledger.Owner{Environment: r.Environment, Space: who.Space, Client: who.Key})
+	gone, err := r.wasErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key})
 	if err != nil || gone {
 		return err
 	}
-	for owner, err := range r.Ledger.OwnersOf(ctx, r.Environment, s.clientID) {
+	for owner, err := range r.Ledger.ClientsWithID(ctx, r.Environment, s.clientID) {
 		if err != nil {
 			return err
 		}

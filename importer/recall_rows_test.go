@@ -106,14 +106,14 @@ func rowsRecall(t *testing.T) *importer.Recall {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	owner := ledger.Owner{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
+	owner := ledger.ClientKey{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	events := []ledger.Event{
-		{StepID: ledger.StepID{Owner: owner, Step: "client"}, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1", At: at},
-		{StepID: ledger.StepID{Owner: owner, Mapping: "loans", Step: "claim/loan/L3"}, To: ledger.Failed, Kind: ledger.KindClaim, At: at},
+		{StepID: ledger.StepID{ClientKey: owner, Step: "client"}, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1", At: at},
+		{StepID: ledger.StepID{ClientKey: owner, Mapping: "loans", Step: "claim/loan/L3"}, To: ledger.Failed, Kind: ledger.KindClaim, At: at},
 	}
 	for step, id := range map[string]string{"claim/loan/L1": "loan-1", "claim/loan/L2": "loan-2", "claim/card/K1": "card-1"} {
-		events = append(events, ledger.Event{StepID: ledger.StepID{Owner: owner, Mapping: "loans", Step: step},
+		events = append(events, ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: "loans", Step: step},
 			To: ledger.Done, Kind: ledger.KindClaim, Via: ledger.ViaAdopted, ID: id, At: at})
 	}
 	if err := l.Append(events...); err != nil {

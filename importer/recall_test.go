@@ -88,7 +88,7 @@ func TestRecallTakesOver(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			owner := ledger.Owner{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
+			owner := ledger.ClientKey{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
 			known, err := r.Ledger.Steps(t.Context(), owner, "loans")
 			if err != nil {
 				t.Fatal(err)
@@ -125,7 +125,7 @@ func TestRecallTakesOneIDOnce(t *testing.T) {
 	}
 	got := map[string]fact{}
 	for _, client := range []string{"ann@example.test", "bob@example.test"} {
-		known, err := r.Ledger.Steps(t.Context(), ledger.Owner{Environment: recallEnvironment, Space: "email", Client: client}, "loans")
+		known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: recallEnvironment, Space: "email", Client: client}, "loans")
 		if err != nil {
 			t.Fatal(err)
 		}

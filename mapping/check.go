@@ -30,7 +30,7 @@ func (p *checker) check(m *Mapping) {
 // look-ups give their names to.
 func (p *checker) checkNames(m *Mapping) {
 	for _, w := range []yamltree.Scalar{m.Name, m.Client.KeySpace} {
-		if w.Text == emailSpace || w.Text == phoneSpace {
+		if w.Text == EmailSpace || w.Text == PhoneSpace {
 			p.wrongAt(w.At, "reserved-name", "“%s” is the name of a key space of Claimsheet's own", w.Text).
 				Hint = "choose another name"
 		}

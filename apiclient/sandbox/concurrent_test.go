@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Eight clients at once: each finds its own things complete and in order, now
-// and after a restart.
+// Eight clients at once: each finds its own things complete and in order, also after
+// a restart.
 func TestConcurrentUse(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -115,9 +115,9 @@ func TestABaseURLOfAnOlderLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner := ledger.Owner{Environment: s.spelled()[0], Space: "email", Client: "c1@example.com"}
+	owner := ledger.ClientKey{Environment: s.spelled()[0], Space: "email", Client: "c1@example.com"}
 	for step, event := range map[string]ledger.Event{"client": {Kind: ledger.KindClient, ID: "c-1"}, "link": {Kind: ledger.KindLink, URL: "https://example.com/l"}} {
-		event.StepID, event.At, event.To = ledger.StepID{Owner: owner, Mapping: "links", Step: step}, time.Now(), ledger.Intent
+		event.StepID, event.At, event.To = ledger.StepID{ClientKey: owner, Mapping: "links", Step: step}, time.Now(), ledger.Intent
 		if step == "client" {
 			event.Mapping = ""
 		}

@@ -229,7 +229,7 @@ func TestCorrectedAddressInAnOldRecord(t *testing.T) {
 				} else {
 					values += `,{"name":"email","field":"stringValue","value":"C1@example.com"},{"name":"phone","field":"stringValue","value":"+447911123001"}`
 				}
-				s.remember(ledger.StepID{Owner: ledger.Owner{Environment: s.url, Space: "by-lead", Client: "L1"}, Step: "client"},
+				s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L1"}, Step: "client"},
 					ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Data: []byte(`{"mapping":"by-lead","values":[` + values + `]}`), Digest: "d"},
 					ledger.Event{To: ledger.Uncertain})
 				id := s.oracle.AddClient("L1", fmt.Sprint(row[0]), "+447911123001")
@@ -253,7 +253,7 @@ func TestTwoDoubtsWithOneAddress(t *testing.T) {
 	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
 		s := newLeadScene(t, "e-mail")
 		v.doubt(s, "client L1")
-		s.remember(ledger.StepID{Owner: ledger.Owner{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},
+		s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},
 			ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Digest: "d",
 				Data: []byte(`{"mapping":"by-lead","values":[{"name":"email","field":"stringValue","value":"c1@example.com"}]}`)},
 			ledger.Event{To: ledger.Uncertain})

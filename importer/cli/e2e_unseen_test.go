@@ -75,9 +75,9 @@ func TestOlderSpellingsInTheLedger(t *testing.T) {
 	s := newScene(t, numbered, rows)
 	s.mustRun(0)
 	old := strings.NewReplacer("Ann1", "Ann\u00ad1", "A-1", "A\u200b\u00ad-1")
-	s.respell(func(owner ledger.Owner) []ledger.Owner {
+	s.respell(func(owner ledger.ClientKey) []ledger.ClientKey {
 		owner.Client = old.Replace(owner.Client)
-		return []ledger.Owner{owner}
+		return []ledger.ClientKey{owner}
 	}, old)
 	for _, flags := range [][]string{{"--dry-run"}, nil, {"--only", "Ann1"}} {
 		if p := s.mustRun(0, flags...); len(p.posts()) > 0 || p.summary.Rows.Unchanged+p.summary.Rows.Skipped != 2 {
@@ -96,10 +96,10 @@ func TestOneClientInTheLedgerTwice(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, numbered, leads(2))
 	s.mustRun(0)
-	s.respell(func(owner ledger.Owner) []ledger.Owner {
+	s.respell(func(owner ledger.ClientKey) []ledger.ClientKey {
 		twin := owner
 		twin.Client = strings.Replace(owner.Client, "Ann1", "Ann\u00ad1", 1)
-		return slices.Compact([]ledger.Owner{owner, twin})
+		return slices.Compact([]ledger.ClientKey{owner, twin})
 	}, strings.NewReplacer())
 	p := s.mustRun(1)
 	if len(p.posts()) > 0 || p.summary.Rows.Invalid != 1 || !strings.Contains(p.err, "[client-twice]") {
@@ -109,7 +109,7 @@ func TestOneClientInTheLedgerTwice(t *testing.T) {
 
 // respell writes the scene's ledger again, with its clients as others and its
 // steps' names replaced.
-func (s *scene) respell(as func(ledger.Owner) []ledger.Owner, steps *strings.Replacer) {
+func (s *scene) respell(as func(ledger.ClientKey) []ledger.ClientKey, steps *strings.Replacer) {
 	s.t.Helper()
 	path := s.path(".claimsheet/ledger.db")
 	was, err := ledger.OpenReadOnly(path)
@@ -123,7 +123,7 @@ func (s *scene) respell(as func(ledger.Owner) []ledger.Owner, steps *strings.Rep
 	}
 	for _, environment := range environments {
 		for _, key := range []string{"Ann1", "Ann2"} {
-			owner := ledger.Owner{Environment: environment, Space: "numbered", Client: key}
+			owner := ledger.ClientKey{Environment: environment, Space: "numbered", Client: key}
 			known, err := was.StepsOfClient(s.t.Context(), owner)
 			if err != nil || len(known) == 0 {
 				s.t.Fatalf("%s: %d steps, %v", key, len(known), err)
@@ -137,7 +137,7 @@ func (s *scene) respell(as func(ledger.Owner) []ledger.Owner, steps *strings.Rep
 					if i > 0 && done.URL != "" {
 						done.URL += "-twin"
 					}
-					done.Owner, done.Step, done.Answer = other, steps.Replace(done.Step), nil
+					done.ClientKey, done.Step, done.Answer = other, steps.Replace(done.Step), nil
 					intent := done
 					intent.To, intent.ID, intent.URL, intent.Via, intent.Status = ledger.Intent, "", "", "", 0
 					done.Data, done.Digest = nil, ""

@@ -14,8 +14,8 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -79,7 +79,7 @@ func (l *ledgerSession) checkWhole(accept bool) error {
 	case !accept && (have > 0 || !fromWorkbooks):
 		return &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-cut",
 			"%d records were written to the ledger, and it has %d: its log was cut, or an older ledger was put in its place; what is missing would be done again", committed, have).
-			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and have the newer results workbooks taken over by " +
+			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and import the newer results workbooks with " +
 				"claimsheet rerun --yes --new-ledger RESULTS.xlsx…")}
 	case l.dryRun:
 		return nil
@@ -130,14 +130,14 @@ func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 	if err := l.checkWhole(false); err != nil {
 		return l, err
 	}
-	places, err := importer.EmergencyPlaces(l.path(), "")
+	places, err := emergency.Places(l.path(), "")
 	if err != nil {
 		return l, err
 	}
 	if err := p.replayEmergency(l.ledger, places); err != nil {
 		return l, err
 	}
-	_, err = l.ledger.Interrupted(l.run, time.Now().UTC())
+	_, err = l.ledger.MarkInterrupted(l.run, time.Now().UTC())
 	return l, err
 }
 
@@ -155,7 +155,7 @@ func (p *program) readLedger(where load.Where) (*ledgerSession, error) {
 // replayEmergency records the outcomes that earlier runs kept in emergency files,
 // and says so. The ledger is locked, and this run has written nothing to it yet.
 func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
-	n, err := importer.TakeUp(l, places)
+	n, err := emergency.Replay(l, places)
 	if n > 0 {
 		fmt.Fprintf(p.Err, "claimsheet: outcomes recorded that an earlier run had to keep in an emergency file: %d\n", n)
 	}
@@ -168,7 +168,7 @@ func (p *program) replayEmergency(l *ledger.Ledger, places []string) error {
 // refuseEmergency stops a dry run when emergency files have outcomes: it would
 // plan what was done already, and it must not record them.
 func refuseEmergency(l *ledger.Ledger, places []string) error {
-	n, err := importer.ToTakeUp(l, places)
+	n, err := emergency.Pending(l, places)
 	if found, ok := err.(problem.Problem); ok {
 		return &incomplete{found}
 	}
@@ -180,8 +180,8 @@ func refuseEmergency(l *ledger.Ledger, places []string) error {
 }
 
 // openEmergency prepares for a ledger that cannot be written any more.
-func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *importer.Emergency {
-	return importer.OpenEmergency(run, l.Path(), places, func(s importer.Salvaged) {
+func (p *program) openEmergency(run string, l *ledger.Ledger, places []string) *emergency.File {
+	return emergency.Open(run, l.Path(), places, func(s emergency.Created) {
 		what := s.Kind + " created"
 		if s.ID != "" {
 			what += fmt.Sprintf(", id %q", s.ID)

@@ -247,9 +247,9 @@ func TestLinkAmbiguous(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner := ledger.Owner{Environment: w.URL, Space: "leads", Client: "ann@example.com"}
-	client := ledger.StepID{Owner: owner, Step: "client"}
-	bob := ledger.StepID{Owner: ledger.Owner{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Mapping: "cars", Step: "link"}
+	owner := ledger.ClientKey{Environment: w.URL, Space: "leads", Client: "ann@example.com"}
+	client := ledger.StepID{ClientKey: owner, Step: "client"}
+	bob := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Mapping: "cars", Step: "link"}
 	err = l.Append(
 		ledger.Event{StepID: client, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "contact-9", At: someTime},
 		ledger.Event{StepID: bob, To: ledger.Intent, Kind: ledger.KindLink, At: someTime},

@@ -282,7 +282,7 @@ func TestSettleAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := ledger.StepID{Owner: ledger.Owner{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Step: "client"}
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Step: "client"}
 	err = l.Append(ledger.Event{StepID: id, To: ledger.Intent, Kind: ledger.KindClient, At: someTime})
 	if err == nil {
 		err = l.Close()

@@ -14,6 +14,7 @@ import (
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -196,7 +197,7 @@ func (l *layout) see(record cell.Record) {
 			l.filled[i] = record.Row
 		}
 	}
-	if any && len(l.first) < mapping.SoughtRows {
+	if any && len(l.first) < draft.SoughtRows {
 		record.Cells = append([]cell.Cell(nil), record.Cells...)
 		l.first = append(l.first, record)
 	}
@@ -228,7 +229,7 @@ func (l *layout) verdict() (wrong, warnings problem.List) {
 		}
 	}
 	hint := "give these columns headers, or write the row of the headers in the mapping: sheet: {header_row: N}"
-	if row := mapping.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
+	if row := draft.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
 		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, or give these columns headers", row, row)
 	}
 	at := l.sheet.AtRow(l.sheet.HeaderRow)
@@ -300,10 +301,10 @@ func (h *hiddenRows) warning(s cell.Sheet) problem.List {
 	if len(h.spans) > mostSpans {
 		more = " and more"
 	}
-	rows := "1 row is hidden in the sheet and taken all the same: "
+	rows := "1 row is hidden in the sheet and imported all the same: "
 	if h.count > 1 {
-		rows = fmt.Sprintf("%d rows are hidden in the sheet and taken all the same: ", h.count)
+		rows = fmt.Sprintf("%d rows are hidden in the sheet and imported all the same: ", h.count)
 	}
 	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "hidden-rows", "%s", rows+where+more).
-		Hinted("show them, or leave them out by the mapping: sheet: {hidden_rows: skip}")}
+		Hinted("show them, or leave them out with sheet: {hidden_rows: skip} in the mapping")}
 }

@@ -32,8 +32,8 @@ func TestSameInput(t *testing.T) {
 			do(t, l.FinishRun(made))
 		}
 	}
-	do(t, l.AddRows("second", ledger.Owner{}, result.Row{Row: 2, Status: "skipped"}, result.Row{Row: 3, Status: "done"}))
-	do(t, l.AddRows("first", ledger.Owner{}, result.Row{Row: 2, Status: "skipped"}))
+	do(t, l.AddRows("second", ledger.ClientKey{}, result.Row{Row: 2, Status: "skipped"}, result.Row{Row: 3, Status: "done"}))
+	do(t, l.AddRows("first", ledger.ClientKey{}, result.Row{Row: 2, Status: "skipped"}))
 	do(t, l.Flush())
 
 	tonight := run

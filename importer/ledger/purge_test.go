@@ -28,7 +28,7 @@ func personal(t *testing.T) (*ledger.Ledger, string) {
 		r.ID, r.Started, r.KeptInput = id, at, "inputs/"+id+".xlsx"
 		do(t, l.StartRun(r))
 		r.Finished, r.Summary, r.Output, r.OutputDigest = at.Add(time.Hour), []byte(`{"seen":"CANARY-`+id+`"}`), "out.xlsx", "o"
-		do(t, l.AddRows(id, jane("", "").Owner, result.Row{Row: 2, Status: "failed", Client: 1,
+		do(t, l.AddRows(id, jane("", "").ClientKey, result.Row{Row: 2, Status: "failed", Client: 1,
 			ClientID: "c-1", URL: "https://x/CANARY-row-" + id, FailedStep: "claim/loan/CANARY-no", Error: "CANARY-error-" + id}))
 		do(t, l.AddRunSteps(id, 1, ledger.RunStep{StepID: jane("", "client"), Kind: "client"},
 			ledger.RunStep{StepID: jane("loans", "claim/loan/CANARY-no"), Kind: "claim"}))
@@ -82,7 +82,7 @@ func TestPurgeTakesOutWhatIsOlder(t *testing.T) {
 
 	do(t, l.Close())
 	l = open(t, path)
-	steps, err := l.Steps(t.Context(), jane("", "").Owner, "loans")
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
 	do(t, err)
 	claim := steps["claim/loan/CANARY-no"]
 	same(t, "state, id and digest", []string{string(claim.To), claim.ID, claim.Digest, string(claim.Data), string(claim.Answer)},
@@ -114,7 +114,7 @@ func TestPurgeKeepsTheAnswersOfUncertainSteps(t *testing.T) {
 	got, err := l.Purge(ledger.Purge{Environments: []string{id.Environment, "elsewhere"}, Before: noon.AddDate(1, 0, 0), Summary: keepNothing})
 	do(t, err)
 	same(t, "purged", got, ledger.Purged{Unsettled: 1})
-	steps, err := l.StepsOfClient(t.Context(), id.Owner)
+	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)
 	do(t, err)
 	same(t, "answer", string(steps[0].Answer), `{"ref":"k-9"}`)
 }
@@ -131,11 +131,11 @@ func TestPurgeIsOfOneEnvironment(t *testing.T) {
 // key is recognised.
 func TestForget(t *testing.T) {
 	l, path := personal(t)
-	other := jane("", "").Owner
+	other := jane("", "").ClientKey
 	other.Client = "john@example.com"
 	do(t, l.AddRows("r2", other, result.Row{Row: 3, Status: "failed", Error: "one client for this key and for the key “jane@example.com”"}))
-	do(t, l.Append(done(ledger.StepID{Owner: other, Step: "client"}, "client", "r2", noon, "c-2", "")...))
-	for id, owner := range map[string]*ledger.Owner{"r3-of-nobody": {}, "r4-of-john": &other, "r5-unfinished": nil} {
+	do(t, l.Append(done(ledger.StepID{ClientKey: other, Step: "client"}, "client", "r2", noon, "c-2", "")...))
+	for id, owner := range map[string]*ledger.ClientKey{"r3-of-nobody": {}, "r4-of-john": &other, "r5-unfinished": nil} {
 		r := run
 		r.ID, r.KeptInput = id, "inputs/"+id
 		do(t, l.StartRun(r))
@@ -145,7 +145,7 @@ func TestForget(t *testing.T) {
 			do(t, l.FinishRun(ledger.Run{ID: id, Finished: noon}))
 		}
 	}
-	got, err := l.Forget(jane("", "").Owner, noon, keepNothing)
+	got, err := l.Forget(jane("", "").ClientKey, noon, keepNothing)
 	do(t, err)
 	same(t, "forgotten", []int{got.Steps, got.Rows}, []int{3, 2})
 	var inputs []string
@@ -164,14 +164,14 @@ func TestForget(t *testing.T) {
 	l = open(t, path)
 	erased, err := l.Erasures(t.Context(), run.Environment)
 	do(t, err)
-	stone, at, ok := erased.Find(jane("", "").Owner)
+	stone, at, ok := erased.Find(jane("", "").ClientKey)
 	same(t, "recognised", ok, true)
 	same(t, "when", at, noon.Truncate(time.Second))
 	_, _, ok = erased.Find(other)
 	same(t, "another client recognised", ok, false)
 	named, err := l.ErasedNamed(t.Context(), run.Environment, "Jane@Example.com")
 	do(t, err)
-	same(t, "named", named, []ledger.Owner{stone})
+	same(t, "named", named, []ledger.ClientKey{stone})
 
 	steps, err := l.StepsOfClient(t.Context(), stone)
 	do(t, err)
@@ -186,7 +186,7 @@ func TestForget(t *testing.T) {
 			t.Errorf("a run's %s step no longer finds its step", s.Kind)
 		}
 	}
-	if _, err := l.Forget(jane("", "").Owner, noon, keepNothing); err == nil || errors.Is(err, ledger.ErrStopped) {
+	if _, err := l.Forget(jane("", "").ClientKey, noon, keepNothing); err == nil || errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("forgotten twice: got %v, want a refusal", err)
 	}
 }
@@ -195,10 +195,10 @@ func TestForgetWaitsForWhatIsUncertain(t *testing.T) {
 	l := fresh(t)
 	id := jane("loans", "claim/loan/1")
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
-	if _, err := l.Forget(id.Owner, noon, keepNothing); !errors.Is(err, ledger.ErrUnsettled) {
+	if _, err := l.Forget(id.ClientKey, noon, keepNothing); !errors.Is(err, ledger.ErrUnsettled) {
 		t.Errorf("got %v, want ErrUnsettled", err)
 	}
-	steps, err := l.StepsOfClient(t.Context(), id.Owner)
+	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)
 	do(t, err)
 	same(t, "steps", len(steps), 1)
 }
@@ -250,6 +250,6 @@ func TestRunsAreTheNewestFirst(t *testing.T) {
 	digest, _, err := l.LastOutput(t.Context(), "out.xlsx")
 	do(t, err)
 	same(t, "digest", digest, "p")
-	rows := collect(t, l.RowsOfClient(t.Context(), jane("", "").Owner))
+	rows := collect(t, l.RowsOfClient(t.Context(), jane("", "").ClientKey))
 	same(t, "rows", len(rows), 2)
 }

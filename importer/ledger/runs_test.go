@@ -67,9 +67,9 @@ func TestRowsComeInSheetOrderAndTheLastWordCounts(t *testing.T) {
 		{Row: 3, Status: "done", Client: 1, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://uat.example.com/go/1"},
 		{Row: 10, Status: "failed", Client: 1, FailedStep: "link", Error: "refused", Advice: "ask"},
 	}
-	do(t, l.AddRows("r1", ledger.Owner{}, result.Row{Row: 10, Status: "not started"}))
-	do(t, l.AddRows("r1", jane("", "").Owner, rows[2], rows[1]))
-	do(t, l.AddRows("r1", ledger.Owner{}, rows[0]))
+	do(t, l.AddRows("r1", ledger.ClientKey{}, result.Row{Row: 10, Status: "not started"}))
+	do(t, l.AddRows("r1", jane("", "").ClientKey, rows[2], rows[1]))
+	do(t, l.AddRows("r1", ledger.ClientKey{}, rows[0]))
 	do(t, l.Flush())
 	same(t, "rows", collect(t, l.Rows(t.Context(), "r1")), rows)
 	same(t, "rows of another run", len(collect(t, l.Rows(t.Context(), "r2"))), 0)
@@ -99,13 +99,13 @@ func TestReadingInsideALoopOverRows(t *testing.T) {
 	l := fresh(t)
 	do(t, l.StartRun(run))
 	for i := range 100 {
-		do(t, l.AddRows("r1", jane("", "").Owner, result.Row{Row: i + 2, Status: "done"}))
+		do(t, l.AddRows("r1", jane("", "").ClientKey, result.Row{Row: i + 2, Status: "done"}))
 	}
 	do(t, l.Append(story(jane("", "client"))...))
 	seen := 0
 	for _, err := range l.Rows(t.Context(), "r1") {
 		do(t, err)
-		steps, err := l.Steps(t.Context(), jane("", "").Owner, "loans")
+		steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
 		do(t, err)
 		same(t, "steps", len(steps), 1)
 		if seen++; seen == 50 {
@@ -121,13 +121,13 @@ func TestWriteErrorStopsTheLedger(t *testing.T) {
 	l := open(t, dir+"/ledger.db")
 	id := jane("", "client")
 	do(t, l.Append(story(id)[0]))
-	do(t, l.AddRows("never started", ledger.Owner{}, result.Row{Row: 2}))
+	do(t, l.AddRows("never started", ledger.ClientKey{}, result.Row{Row: 2}))
 	for what, write := range map[string]func() error{
 		"Flush":    l.Flush,
 		"Append":   func() error { return l.Append(story(id)[1]) },
 		"StartRun": func() error { return l.StartRun(run) },
-		"Interrupted": func() error {
-			_, err := l.Interrupted("r2", noon)
+		"MarkInterrupted": func() error {
+			_, err := l.MarkInterrupted("r2", noon)
 			return err
 		},
 	} {

@@ -41,8 +41,8 @@ import (
 	"claimsheet/importer/result"
 )
 
-// Owner is whose steps they are: a client within an environment.
-type Owner struct {
+// ClientKey is whose steps they are: a client within an environment.
+type ClientKey struct {
 	Environment string // normalised base url, with the case id under v1
 	Space       string // key space of the client key
 	Client      string // the client key, in clear
@@ -51,7 +51,7 @@ type Owner struct {
 // StepID is a step's full name. Mapping is "" for the step "client", which all
 // mappings share, and the mapping's name for every other step.
 type StepID struct {
-	Owner
+	ClientKey
 	Mapping string
 	Step    string // client, claim/<id>/<key>, activity/…, link
 }
@@ -138,7 +138,7 @@ type Step struct {
 // Run is one run, from its start to the workbook that it wrote.
 type Run struct {
 	ID              string // a UUID
-	Environment     string // as Owner.Environment
+	Environment     string // as ClientKey.Environment
 	EnvironmentName string // as in the environments file
 	Mapping         string // the mapping's name
 	MappingFile     string

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -76,11 +77,11 @@ func checkGolden(t *testing.T, path string, o sheet.Options) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	all, err := collect(r)
+	all, err := sheettest.Collect(r.Records())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintf("%s %q %q\n%s", r.Sheet().Name, r.Sheet().Header, r.Properties(), dump(all))
+	got := fmt.Sprintf("%s %q %q\n%s", r.Sheet().Name, r.Sheet().Header, r.Properties(), sheettest.Dump(all))
 	golden := strings.TrimSuffix(path, filepath.Ext(path)) + ".golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {

@@ -1,11 +1,6 @@
 package sheet_test
 
 import (
-	"bytes"
-	"encoding/binary"
-	"encoding/csv"
-	"errors"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,12 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/xuri/excelize/v2"
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
 )
 
 // What excelize writes is read back with its types: texts, numbers, bools and
@@ -155,74 +150,7 @@ func TestChooseSheet(t *testing.T) {
 	if got := code(t, err, path); got != "sheet-not-found" || !strings.Contains(err.Error(), `"Old leads"`) {
 		t.Errorf("got %v", err)
 	}
-	if hint := hintOf(err); !strings.Contains(hint, `"Leads"`) {
+	if hint := err.(problem.Problem).Hint; !strings.Contains(hint, `"Leads"`) {
 		t.Errorf("the hint %q suggests nothing", hint)
 	}
-}
-
-// What encoding/csv writes is read back, cell by cell, by any delimiter and in
-// any encoding.
-func TestRoundTripCSV(t *testing.T) {
-	dir := t.TempDir()
-	field := rapid.StringOfN(rapid.RuneFrom([]rune("ab0=,;\t\"' é€\n#")), 0, 8, -1)
-	rapid.Check(t, func(t *rapid.T) {
-		path := filepath.Join(dir, "leads.csv")
-		columns := rapid.IntRange(1, 6).Draw(t, "columns")
-		header := make([]string, columns)
-		for i := range header {
-			header[i] = "Head " + cell.ColumnName(i)
-		}
-		table := rapid.SliceOfN(rapid.SliceOfN(field, columns, columns), 0, 12).Draw(t, "rows")
-		comma := rapid.SampledFrom([]rune{',', ';', '\t'}).Draw(t, "delimiter")
-		var text bytes.Buffer
-		w := csv.NewWriter(&text)
-		w.Comma, w.UseCRLF = comma, rapid.Bool().Draw(t, "CRLF")
-		if err := errors.Join(w.Write(header), w.WriteAll(table)); err != nil {
-			t.Fatal(err)
-		}
-		o, data := encodeCSV(t, text.String())
-		if columns == 1 || rapid.Bool().Draw(t, "declared") { // one column tells nothing
-			o.Delimiter = string(comma)
-		}
-		if rapid.Bool().Draw(t, "packed") {
-			data, path = gzipped(string(data)), path+".gz"
-		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, all, err := read(path, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(header, s.Header); diff != "" {
-			t.Fatal(diff)
-		}
-		got := make([][]string, len(table))
-		for i := range got {
-			got[i] = make([]string, columns)
-		}
-		for _, r := range all {
-			for i, c := range r.Cells {
-				got[r.Row-2][i] = c.Raw
-			}
-		}
-		if diff := cmp.Diff(table, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Fatal(diff)
-		}
-	})
-}
-
-// encodeCSV draws an encoding and writes a text in it.
-func encodeCSV(t *rapid.T, text string) (sheet.Options, []byte) {
-	switch rapid.IntRange(0, 4).Draw(t, "encoding") {
-	case 0:
-		return sheet.Options{}, append([]byte("\xEF\xBB\xBF"), text...)
-	case 1:
-		return sheet.Options{}, inUTF16(binary.LittleEndian, text)
-	case 2:
-		return sheet.Options{}, inUTF16(binary.BigEndian, text)
-	case 3:
-		return sheet.Options{Encoding: "windows-1252"}, []byte(strings.NewReplacer("é", "\xE9", "€", "\x80").Replace(text))
-	}
-	return sheet.Options{}, []byte(text)
 }

@@ -41,7 +41,7 @@ type Options struct {
 
 	DryRun  bool
 	Partial bool     // the run leaves out some of the sheets' clients
-	Sheets  []string // as given
+	Sheets  []string // paths and patterns, as given
 }
 
 // Observer receives what happens in a run. Its methods are called by one
@@ -132,11 +132,11 @@ func (o *Observer) Named(mapping, environment string) {
 	o.mapping, o.environment = cmp.Or(o.mapping, mapping), cmp.Or(o.environment, environment)
 }
 
-// Started says that everything is loaded and the first pass begins.
-func (o *Observer) Started(version, mappingFile string) {
+// Started says that everything is loaded and the first pass over the sheets begins.
+func (o *Observer) Started(version, mappingFile string, sheets []string) {
 	o.begun = true
 	o.log.Info("run started", "version", version, "environment", o.environment, "mapping", o.mapping, "mappingFile", mappingFile,
-		"sheets", o.options.Sheets, "dryRun", o.options.DryRun)
+		"sheets", sheets, "dryRun", o.options.DryRun)
 }
 
 // Surveyed says what the first pass has counted. A dry run counts invalid rows
