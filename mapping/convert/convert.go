@@ -152,7 +152,7 @@ func refuseUnreadable(c cell.Cell) *CellError {
 		if looksLikeErrorName(c.Raw) {
 			message = "holds the error " + c.Raw
 		}
-		return refuse("cell-error", message, "mend the formula in the sheet, or clear the cell")
+		return refuse("cell-error", message, "correct the formula in the sheet, or clear the cell")
 	case cell.Uncomputed:
 		return refuse("cell-uncomputed", "is a formula without a stored result",
 			"open the sheet that was exported in a spreadsheet program and save it, so that the results are stored; or type the value in place of the formula")

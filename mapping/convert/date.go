@@ -203,7 +203,7 @@ const (
 func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 	serial, ok := parseSerial(literal)
 	if !ok {
-		return moment{}, refuse("date-serial", "does not hold a spreadsheet's day count", "write the date anew")
+		return moment{}, refuse("date-serial", "does not hold a spreadsheet's day count", "type the date again")
 	}
 	if serial < 0 || serial >= maxSerial {
 		return moment{}, refuseDayRange()
@@ -218,7 +218,7 @@ func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 		start = day0Of1904
 	case day == phantomDay:
 		return moment{}, refuse("date-impossible", "is not a day of the calendar",
-			"correct the date: spreadsheet programs show a day in 1900 that never was")
+			"correct the date: spreadsheet programs show a day in 1900 that never existed")
 	case day < phantomDay:
 		start = day0Of1900Early
 	}
@@ -353,7 +353,7 @@ func unixFromWall(wall int64, zone *time.Location, twice AmbiguousTimes) (int64,
 	w := time.Unix(wall, 0).UTC()
 	t := time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), w.Second(), 0, zone)
 	if _, offset := t.Zone(); t.Unix()+int64(offset) != wall {
-		return 0, refuse("time-skipped", "is a time that never was in "+zone.String()+": the clocks went forward over it",
+		return 0, refuse("time-skipped", "is a time that did not exist in "+zone.String()+": the clocks went forward over it",
 			"correct the time, or write its offset in ISO 8601 (2026-01-31T12:00:00+00:00)")
 	}
 	start, end := t.ZoneBounds()
@@ -376,6 +376,6 @@ func (a AmbiguousTimes) refuse(zone *time.Location) *CellError {
 	if a == EarlierAmbiguous {
 		return nil
 	}
-	return refuse("time-twice", "is a time that came twice in "+zone.String()+": the clocks went back over it",
+	return refuse("time-twice", "is a time that occurred twice in "+zone.String()+": the clocks went back over it",
 		"write its offset in ISO 8601 (2026-01-31T12:00:00+00:00), or sheet: {ambiguous_times: earlier} in the mapping")
 }

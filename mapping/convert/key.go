@@ -38,7 +38,7 @@ func Key(c cell.Cell) (string, *CellError) {
 		return plainDecimal(c.Raw)
 	}
 	if s = FoldKey(s); s == "" {
-		return "", refuse("text-invisible", "holds nothing that can be seen", "write the value anew, or clear the cell")
+		return "", refuse("text-invisible", "holds nothing that can be seen", "type the value again, or clear the cell")
 	}
 	return s, nil
 }

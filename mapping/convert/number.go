@@ -71,7 +71,7 @@ func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 
 func refusePercent() *CellError {
 	return refuse("number-percent", "is a percentage written as text; expected a plain number",
-		"write plain numbers, so that the sheet tells which is meant: 5 or 0.05")
+		"write plain numbers, so that it is clear which is meant: 5 or 0.05")
 }
 
 // plainDecimal returns a number literal as JSON writes it: without exponent
@@ -86,7 +86,7 @@ func plainDecimal(literal string) (string, *CellError) {
 	}
 	d, err := decimal.NewFromString(literal)
 	if err != nil {
-		return "", refuse("not-number", "holds a number that cannot be read", "write the number anew")
+		return "", refuse("not-number", "holds a number that cannot be read", "type the number again")
 	}
 	if d.IsZero() {
 		return "0", nil
@@ -103,12 +103,12 @@ func plainDecimal(literal string) (string, *CellError) {
 }
 
 func refuseNumberRange() *CellError {
-	return refuse("number-range", "is a number of more digits than can be meant", "correct the number")
+	return refuse("number-range", "is a number with too many digits", "correct the number")
 }
 
 func refuseLostDigits() *CellError {
-	return refuse("number-digits", "has more than 15 digits; a spreadsheet keeps no more than that and makes the rest up",
-		"format the column as text and fill it anew from its origin")
+	return refuse("number-digits", "has more than 15 digits; a spreadsheet keeps 15 and invents the rest",
+		"format the column as text and fill it again from the source")
 }
 
 // isPlainDecimal reports whether a literal is canonical already, as most are:

@@ -120,7 +120,7 @@ func (c *Converter) checkWords() []OptionError {
 	}
 	for _, w := range c.Checked {
 		if hasWord(c.Unchecked, w) {
-			found = append(found, OptionError{"unchecked", "checkbox-words", strconv.Quote(w) + " stands under checked and unchecked (case is ignored)",
+			found = append(found, OptionError{"unchecked", "checkbox-words", strconv.Quote(w) + " is under both checked and unchecked (case is ignored)",
 				"list it under one of them"})
 		}
 	}
@@ -130,7 +130,7 @@ func (c *Converter) checkWords() []OptionError {
 func (c *Converter) checkTexts() []OptionError {
 	var found []OptionError
 	if c.Else != nil && c.Values == nil {
-		found = append(found, OptionError{"else", "else-alone", "else stands without values", "add values, or use default for empty cells"})
+		found = append(found, OptionError{"else", "else-alone", "else is given without values", "add values, or use default for empty cells"})
 	}
 	for _, from := range slices.Sorted(maps.Keys(c.Values)) {
 		if trimVisible(from) != from || from == "" {

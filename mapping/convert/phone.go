@@ -101,7 +101,7 @@ func (c *Converter) refusePhone(in cell.Cell) *CellError {
 	}
 	hint := "write one number, without words or an extension"
 	if in.Kind == cell.Number {
-		hint = "a number cell loses leading zeros: format the column as text and fill it anew"
+		hint = "a number cell loses leading zeros: format the column as text and fill it again"
 	}
 	return refuse("not-phone", message, hint)
 }

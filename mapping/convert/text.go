@@ -40,7 +40,7 @@ func (c *Converter) lookUp(s string) (string, *CellError) {
 	hint := "write one of these in the cell, or let the mapping list this text too (values, or else)"
 	for from := range c.Values {
 		if strings.EqualFold(from, s) {
-			hint = "values tells upper from lower case: list the text as the cell writes it"
+			hint = "values is case-sensitive: list the text as the cell writes it"
 		}
 	}
 	return "", refuse("value-unlisted", "is not listed in values; expected "+someWords(slices.Sorted(maps.Keys(c.Values))), hint)
@@ -75,7 +75,7 @@ func shownText(c cell.Cell) (string, *CellError) {
 		s = c.Raw // a number format such as ;;; hides the text
 	}
 	if s = trimVisible(s); s == "" {
-		return "", refuse("text-invisible", "holds nothing that can be seen", "write the value anew, or clear the cell")
+		return "", refuse("text-invisible", "holds nothing that can be seen", "type the value again, or clear the cell")
 	}
 	if strings.IndexByte(s, '\r') >= 0 {
 		s = lineEnds.Replace(s)
@@ -97,9 +97,9 @@ func refuseCharacters(s string) *CellError {
 		switch {
 		case char == utf8.RuneError:
 			return refuse("text-broken", "holds a character that was lost in an earlier export",
-				"export the sheet again in UTF-8 (or as .xlsx), or write the character anew")
+				"export the sheet again in UTF-8 (or as .xlsx), or type the character again")
 		case unicode.IsControl(char) && char != '\n' && char != '\t':
-			return refuse("text-control", "holds a control character, which cannot be seen", "write the value anew")
+			return refuse("text-control", "holds a control character, which cannot be seen", "type the value again")
 		}
 		i += size
 	}
