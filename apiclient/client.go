@@ -10,51 +10,53 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 const (
-	maxBody      = 1 << 20  // of an answer, in bytes
-	maxTemplates = 64 << 20 // of the answer with the activity templates
+	connectTimeout = 10 * time.Second  // for each step to a connection
+	getTimeout     = 30 * time.Second  // for the whole answer to a GET
+	defaultTimeout = 120 * time.Second // for the head of the answer to a POST
+	bodyTimeout    = 60 * time.Second  // for the rest of that answer, unless Config.Timeout is shorter
+
+	maxBody      = 1 << 20  // bytes of an answer
+	maxTemplates = 64 << 20 // bytes of the answer with the activity templates
 )
 
-// mostOf is how many bytes an answer to a kind of request may have.
-func mostOf(k Kind) int {
+// maxBodyOf returns how many bytes the answer to a request of kind k may have.
+func maxBodyOf(k Kind) int {
 	if k == ReadTemplates {
 		return maxTemplates
 	}
 	return maxBody
 }
 
-// Client speaks to one environment's service. It is safe for concurrent use.
+// Client sends requests to the service of one environment. It is safe for
+// concurrent use.
 type Client struct {
-	cfg     Config
-	base    *url.URL
-	chain   http.RoundTripper
-	dial    func(context.Context) (net.Conn, error) // nil when the transport is not our own
-	counted bool                                    // the transport is our own, whose connections prove what was sent
-	rules   []rule
-	pace    *pace
+	cfg       Config
+	base      *url.URL
+	transport http.RoundTripper                       // reuses connections
+	fresh     http.RoundTripper                       // opens a connection for each request
+	dial      func(context.Context) (net.Conn, error) // nil when Config.Transport replaces the network
+	rules     []rule
+	pace      *pace
 
 	mu      sync.Mutex
 	sent    map[Kind]int
-	absent  map[By]shape // what "nobody" looks like, once learnt
+	absent  map[By]shape // what the answer for an unknown client looks like, once learnt
 	unknown map[Unknown]int
 	secrets secrets
 }
 
-// rule is a Rule with its expression compiled.
-type rule struct {
-	Rule
-	matches *regexp.Regexp
-}
-
-// New makes a Client. The error is a problem.List of everything that is wrong
-// with cfg. Nothing is sent.
+// New makes a Client and sends nothing. The error is a problem.List of
+// everything that is wrong with cfg.
 func New(cfg Config) (*Client, error) {
 	if err := check(cfg).Err(); err != nil {
 		return nil, err
@@ -70,63 +72,90 @@ func New(cfg Config) (*Client, error) {
 	if cfg.Timeout == 0 {
 		cfg.Timeout = defaultTimeout
 	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
 	c := &Client{
-		cfg:     cfg,
-		base:    base,
-		counted: cfg.Transport == nil,
-		sent:    make(map[Kind]int),
-		absent:  make(map[By]shape),
+		cfg:       cfg,
+		base:      base,
+		transport: cfg.Transport,
+		fresh:     cfg.Transport,
+		rules:     compile(cfg.Rules),
+		pace:      newPace(cfg.RequestsPerSecond, cfg.Adaptive),
+		sent:      make(map[Kind]int),
+		absent:    make(map[By]shape),
 	}
-	for _, r := range cfg.Rules {
-		c.rules = append(c.rules, rule{r, regexp.MustCompile(r.Matches)}) // check has compiled it
-	}
-	wire, fresh := cfg.Transport, cfg.Transport
-	if wire == nil {
-		own := newTransport(cfg)
-		alone := own.Clone()
-		alone.DisableKeepAlives = true
-		wire, fresh, c.dial = own, alone, func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
+	if cfg.Transport == nil {
+		reusing := newTransport(cfg)
+		single := reusing.Clone()
+		single.DisableKeepAlives = true
+		c.transport, c.fresh = reusing, single
+		c.dial = func(ctx context.Context) (net.Conn, error) { return dial(ctx, reusing, base) }
 	}
 	if cfg.Secrets != nil {
-		c.secrets.know(cfg.Secrets())
+		c.secrets.addFixed(cfg.Secrets())
 	}
-	c.pace = newPace(cfg.RequestsPerSecond, cfg.Adaptive)
-	c.chain = c.assemble(wire, fresh)
 	return c, nil
 }
 
 // Routes makes requests for this client's version and case.
 func (c *Client) Routes() Routes { return Routes{Version: c.cfg.Version, CaseID: c.cfg.CaseID} }
 
-// LinkBody is the configured body of the magic-link request, for
-// Routes.CreateLink; nil where it has none.
+// LinkBody returns the configured body of the magic-link request, for
+// Routes.CreateLink; nil means that the request has no body.
 func (c *Client) LinkBody() json.RawMessage { return slices.Clone(c.cfg.Wire.LinkBody) }
 
-// Repeatable tells whether a request of the kind may be sent again when its
-// outcome is uncertain, on the word of the service's operator.
+// Repeatable reports whether a request of kind k may be sent again when its
+// outcome is uncertain. The environment allows it, on the word of the service's
+// operator.
 func (c *Client) Repeatable(k Kind) bool { return slices.Contains(c.cfg.Repeatable, k) }
 
-// Sent is how many requests of each kind were really given to the wire so far;
-// one whose answer is awaited counts when it is over.
+// Sent counts the requests of each kind that were given to the network so far.
+// A request counts when it is over, not while it waits for its answer.
 func (c *Client) Sent() map[Kind]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.sent)
 }
 
-// Do sends one request, once, and reads its answer, whatever its status. The
-// error is always a *Failure; where the status was read before things went
-// wrong, the Answer has it, and what there is of the body.
+func (c *Client) count(k Kind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sent[k]++
+}
+
+// Create sends a creating request, once, and judges what became of it.
+func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.create(ctx, r, nil) }
+
+func (c *Client) create(ctx context.Context, r Request, slot *Slot) Verdict {
+	a, err := c.do(ctx, r, slot)
+	v := c.Judge(r, a, err)
+	switch {
+	case err != nil:
+	case v.Effect == Refused:
+		c.noteUnknown(r, a, "failed")
+	case v.Effect == Uncertain:
+		c.noteUnknown(r, a, "uncertain")
+	}
+	return v
+}
+
+// Do sends one request, once, and reads its answer, whatever the status. The
+// error is always a *Failure. When the status was read before the failure, the
+// Answer holds it and as much of the body as arrived.
 //
-// A context that is done before the request is on its way stops it (NotSent).
-// From then on a GET is cancelled with ctx, and a POST is not: it has
-// Config.Timeout for the answer's head and 60 s more for the body.
+// A ctx that ends before the request leaves stops it (NotSent). After that, ctx
+// still cancels a GET but not a POST, which may wait Config.Timeout for the head
+// of its answer and 60 s more for the body: cancelling a POST on its way would
+// only make its outcome unknown.
 //
-// There is one exception to "once": a 401 that no Rule speaks of, which proves
-// that the request was not processed, is sent again with new credentials where
-// Config.Renew has any. A second 401 is the answer.
-func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
-	a, sent, err := c.once(ctx, r)
+// The exception to "once": a 401 that no Rule matches proves that the request
+// was not processed. Where Config.Renew has new credentials, the request is sent
+// again. A second 401 is the answer.
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) { return c.do(ctx, r, nil) }
+
+func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
+	a, sent, err := c.once(ctx, r, slot)
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
 	}
@@ -142,20 +171,29 @@ func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	if !renewed {
 		return a, nil
 	}
-	a, _, err = c.once(ctx, r)
+	a, _, err = c.once(ctx, r, nil)
 	return a, err
 }
 
-// once sends a request and reads its answer. sent is what went out, for an
-// answer that was read in full.
-func (c *Client) once(ctx context.Context, r Request) (a Answer, sent *http.Request, err error) {
-	req, body, err := c.build(ctx, r)
+// once takes one request all the way: it waits in the queue, puts headers and
+// credentials on, leaves, and reads the answer. sent is the request as it left.
+func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sent *http.Request, err error) {
+	req, body, err := c.build(r)
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	ctx, trip := begin(ctx)
-	proof := &evidence{counted: c.counted}
-	res, err := c.chain.RoundTrip(req.WithContext(proof.watch(ctx)))
+	release, err := c.pace.enter(ctx, slot)
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	defer release()
+	if err := c.setHeaders(ctx, req); err != nil {
+		return Answer{}, nil, err
+	}
+	sentAt := c.pace.depart()
+	release()
+	proof := &evidence{ownTransport: c.cfg.Transport == nil}
+	res, err := c.roundTrip(proof.watch(ctx), req)
 	if err != nil {
 		f := classify(err, proof.notSent(err))
 		if !f.NotSent {
@@ -172,30 +210,30 @@ func (c *Client) once(ctx context.Context, r Request) (a Answer, sent *http.Requ
 		Header:      res.Header,
 		RetryAfter:  retryAfter(res.Header, now),
 		Early:       body.unread(),
-		Took:        now.Sub(trip.left),
+		Took:        now.Sub(sentAt),
 	}
 	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
-	most := mostOf(r.Kind)
+	most := maxBodyOf(r.Kind)
 	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
 	switch {
 	case len(a.Body) > most:
 		a.Body = a.Body[:most]
-		return a, nil, &Failure{Again: true, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
+		err = &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
 	case err != nil:
-		return a, nil, &Failure{Again: true, Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
+		err = &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
 	}
-	if c.asksForTime(a) {
-		c.pace.refused(a, trip.left)
-	} else {
+	if c.asksToWait(a) {
+		c.pace.refused(a, sentAt)
+	} else if err == nil {
 		c.pace.accepted()
 	}
-	return a, res.Request, nil
+	return a, req, err
 }
 
-// asksForTime tells that an answer means "not now" for all requests and not
-// just for this one: a 429, a 503 that says for how long, or one of a Rule that
-// means retry.
-func (c *Client) asksForTime(a Answer) bool {
+// asksToWait reports whether an answer asks for a pause of all requests, and not
+// just of this one: a 429, a 503 with Retry-After, or either of them, or any
+// answer with Retry-After, that a Rule reads as retry.
+func (c *Client) asksToWait(a Answer) bool {
 	busy := a.Status == http.StatusTooManyRequests || a.RetryAfter > 0 && a.Status == http.StatusServiceUnavailable
 	rule, ruled := c.ruleFor(a)
 	if !ruled {
@@ -204,20 +242,17 @@ func (c *Client) asksForTime(a Answer) bool {
 	return rule.Means == "retry" && (busy || a.RetryAfter > 0 || a.Status == http.StatusServiceUnavailable)
 }
 
-func (c *Client) count(k Kind) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sent[k]++
-}
-
-// build makes the HTTP request. Its errors are failures by which nothing was
+// build makes the HTTP request. Its errors are failures before anything was
 // sent.
-func (c *Client) build(ctx context.Context, r Request) (*http.Request, *requestBody, error) {
+func (c *Client) build(r Request) (*http.Request, *requestBody, error) {
+	if c.cfg.ReadOnly && r.Method != http.MethodGet {
+		return nil, nil, unsent("a dry run sends nothing but look-ups", nil)
+	}
 	u, err := r.below(c.base)
 	if err != nil {
 		return nil, nil, unsent("a part of the request's path "+err.Error(), err)
 	}
-	req := (&http.Request{Method: r.Method, URL: u, Host: u.Host, Header: make(http.Header)}).WithContext(ctx)
+	req := &http.Request{Method: r.Method, URL: u, Host: u.Host, Header: make(http.Header)}
 	if r.Method == http.MethodGet || r.NoBody && r.Body == nil {
 		return req, &requestBody{}, nil
 	}
@@ -229,8 +264,8 @@ func (c *Client) build(ctx context.Context, r Request) (*http.Request, *requestB
 	return req, body, nil
 }
 
-// requestBody is read once, by the transport, and tells how far it came. It
-// has no other methods, so that nothing can rewind it or go around Read.
+// requestBody is read once, by the transport, and knows how far that came. It
+// has no other methods, so that nothing can rewind it or bypass Read.
 type requestBody struct {
 	data []byte
 	read atomic.Int64
@@ -248,5 +283,123 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 func (b *requestBody) Close() error { return nil }
 
-// unread tells that part of the body has not even been fetched for sending.
+// unread reports whether the transport has not yet fetched all of the body.
 func (b *requestBody) unread() bool { return b.read.Load() < int64(len(b.data)) }
+
+// replayHeaders, in canonical spelling, make net/http send a POST again when the
+// connection breaks.
+var replayHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
+
+// setHeaders sets our own headers, the configured ones and the credentials.
+// X-Request-Id lets the service's operator find the request in the service's
+// logs; it is new every time and is not an idempotency key.
+func (c *Client) setHeaders(ctx context.Context, req *http.Request) error {
+	req.Header.Set("Accept", "application/json")
+	if req.Body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.cfg.UserAgent != "" {
+		req.Header.Set("User-Agent", c.cfg.UserAgent)
+	}
+	req.Header.Set("X-Request-Id", uuid.NewString())
+	for name, values := range c.cfg.Headers {
+		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
+	}
+	if err := c.authorize(ctx, req); err != nil {
+		return err
+	}
+	for _, name := range replayHeaders {
+		if _, ok := req.Header[name]; ok {
+			return unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
+		}
+	}
+	if ctx.Err() != nil {
+		return stopped(ctx)
+	}
+	return nil
+}
+
+// authorize puts the credentials on. It may have to ask a token server, so ctx
+// can cancel it, and it may take no longer than a GET.
+func (c *Client) authorize(ctx context.Context, req *http.Request) error {
+	if c.cfg.Authorize == nil {
+		return nil
+	}
+	before := req.Header.Clone()
+	ctx, cancel := context.WithTimeout(ctx, getTimeout)
+	defer cancel()
+	if err := c.cfg.Authorize(ctx, req); err != nil {
+		return withoutCredentials(err)
+	}
+	c.secrets.learn(before, req.Header)
+	return nil
+}
+
+// withoutCredentials is the failure of a request that could not be authorized:
+// it was not sent.
+func withoutCredentials(err error) *Failure {
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return &Failure{NotSent: true, Stop: f.Stop, Reason: f.Reason, Hint: f.Hint, Err: err}
+	}
+	return unsent("the credentials could not be obtained", err)
+}
+
+// roundTrip gives a request to the network. From here on a POST has a time limit
+// of its own and ignores that ctx was cancelled. A request without a body gets a
+// connection of its own, because net/http would send it again when a reused
+// connection turns out to be closed; GetBody would be another reason to.
+func (c *Client) roundTrip(ctx context.Context, req *http.Request) (*http.Response, error) {
+	transport, limit := c.transport, min(getTimeout, c.cfg.Timeout)
+	if req.Method != http.MethodGet {
+		ctx = context.WithoutCancel(ctx)
+		limit = c.cfg.Timeout + bodyTimeout
+		if req.Body == nil {
+			transport = c.fresh
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	req = req.Clone(ctx)
+	req.GetBody = nil
+	res, err := transport.RoundTrip(req)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	body := &timedBody{ReadCloser: res.Body, cancel: cancel}
+	if req.Method != http.MethodGet {
+		body.timer = time.AfterFunc(min(bodyTimeout, c.cfg.Timeout), body.expire)
+	}
+	res.Body = body
+	return res, nil
+}
+
+// timedBody is the body of an answer. It ends the request's context when it is
+// closed, or when the time for the body is over, however much of it still drips
+// in.
+type timedBody struct {
+	io.ReadCloser
+	cancel  context.CancelFunc
+	timer   *time.Timer // nil for a GET, whose context limits the whole answer
+	expired atomic.Bool
+}
+
+func (b *timedBody) expire() {
+	b.expired.Store(true)
+	b.cancel()
+}
+
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF && b.expired.Load() {
+		err = os.ErrDeadlineExceeded
+	}
+	return n, err
+}
+
+func (b *timedBody) Close() error {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	defer b.cancel()
+	return b.ReadCloser.Close()
+}

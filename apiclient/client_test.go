@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/mapping/problem"
 )
 
@@ -124,7 +125,7 @@ func TestCredentialsThatCannotBeHad(t *testing.T) {
 		reason string
 		stop   bool
 	}{
-		{errors.New("token SECRET at https://id.example"), "the credentials could not be had", false},
+		{errors.New("token SECRET at https://id.example"), "the credentials could not be obtained", false},
 		{&apiclient.Failure{Stop: true, Reason: "the client secret is refused"}, "the client secret is refused", true},
 	}
 	for _, tt := range tests {
@@ -148,7 +149,7 @@ func TestARunThatStopsSendsNoMore(t *testing.T) {
 	}
 }
 
-// A POST that is on its way is not cancelled with the run; a GET is.
+// A POST on its way is not cancelled with the run; a GET is.
 func TestStoppingWhileARequestIsOnItsWay(t *testing.T) {
 	post, cancelPost := context.WithCancel(t.Context())
 	get, cancelGet := context.WithCancel(t.Context())
@@ -189,8 +190,8 @@ func TestTimeLimits(t *testing.T) {
 	})
 }
 
-// No text that may reach a log repeats what was sent, where it went, or what
-// came back.
+// No text that may be logged repeats anything of the request, its target or the
+// answer.
 func TestReasonsHoldNoPersonalData(t *testing.T) {
 	canaries := []string{"canary", "SECRET", "127.0.0.1", "localhost", "nowhere", "http://", "https://"}
 	clean := func(t *testing.T, texts ...string) {
@@ -208,8 +209,8 @@ func TestReasonsHoldNoPersonalData(t *testing.T) {
 	for _, reply := range []string{"", "HTTP/1.1 canary\r\n\r\n", "HTTP/1.1 400 canary\r\n\r\n" + echo, "HTTP/1.1 500 canary\r\n\r\n" + echo,
 		"HTTP/1.1 200 canary\r\nContent-Type: text/html\r\n\r\ncanary", "HTTP/1.1 201 canary\r\n\r\n" + echo,
 		"HTTP/1.1 307 x\r\nLocation: https://canary.example\r\n\r\n", "HTTP/1.1 404 canary\r\nContent-Type: canary/SECRET;;\r\n\r\n" + echo} {
-		url, _ := scripted(t, raw(reply))
-		urls = append(urls, url)
+		s := apitest.StartRaw(t, nil, apitest.Bytes(reply))
+		urls = append(urls, s.URL)
 	}
 	urls = append(urls, "https://nowhere.invalid/SECRET", "http://127.0.0.1:1/SECRET")
 	for _, url := range urls {

@@ -4,14 +4,21 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"maps"
+	"math"
 	"net/http"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
+
+	"claimsheet/mapping/problem"
 )
 
-// Config is all that a Client needs to know of an environment.
+// Config holds everything that a Client needs to know of an environment.
 type Config struct {
-	// BaseURL is what the document calls {base_url}: no userinfo, query or
-	// fragment; https, or http to a loopback address.
+	// BaseURL is what the document calls {base_url}: no user information, query
+	// or fragment; https, or http to a loopback address.
 	BaseURL string
 	Version Version
 	CaseID  string // v1: part of every path
@@ -21,38 +28,42 @@ type Config struct {
 	Headers http.Header
 	// Authorize puts the credentials on a request; nil for none. It may be
 	// called from several goroutines. An error stops the request before it is
-	// sent; its text is never shown unless it is a *Failure, whose Reason and
-	// Stop are taken over.
+	// sent. Its text is never shown, unless it is a *Failure: then Reason, Hint
+	// and Stop are taken from it.
 	Authorize func(ctx context.Context, req *http.Request) error
-	// Renew gets new credentials in place of those that a request was refused
-	// with (401); nil where there can be none. renewed is false when that would
-	// not help. It may be called from several goroutines, which may all have been
-	// refused for one and the same credential. Its errors are as Authorize's.
+	// Renew replaces the credentials with which a request was refused (401); nil
+	// where they cannot be replaced. renewed is false when new ones would not
+	// help. Several goroutines may call it at once for the same refused
+	// credentials. Its errors are treated as those of Authorize.
 	Renew func(ctx context.Context, refused *http.Request) (renewed bool, err error)
-	// Secrets tells what else must not be shown or kept of an answer that repeats
-	// it: secrets that no request to the service carries, such as the one by which
-	// tokens are fetched. nil for none. (A func, so that a Config can be printed.)
+	// Secrets returns further secrets that must be hidden when an answer repeats
+	// them: those that no request to the service carries, such as the client
+	// secret for the token server. nil for none. (It is a function so that a
+	// Config can be printed.)
 	Secrets func() []string
-	// TLS holds the client certificate and the own CA, if any.
+	// TLS holds the client certificate and the private authority, if any.
 	TLS *tls.Config
-	// Timeout is how long a POST may wait for the answer's head; 0 means 120 s.
-	// A time-out manufactures uncertain steps, so it is long; a GET waits 30 s
-	// at most.
+	// Timeout is how long a POST may wait for the head of its answer; 0 means
+	// 120 s. It is long because a time-out makes the outcome uncertain. A GET
+	// waits at most 30 s.
 	Timeout time.Duration
-	// RequestsPerSecond is a ceiling over all requests of the Client; 0 means none.
-	// Whatever it is, a service that asks for time (429, or 503 with Retry-After
-	// or by a Rule) is left alone for as long as it says, by all requests, and
-	// gets half as many afterwards until its answers bring the rate back.
+	// ConnectTimeout limits each step to a connection: the host name, TCP and the
+	// TLS handshake; 0 means 10 s.
+	ConnectTimeout time.Duration
+	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
+	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
+	// or by a Rule), the Client pauses all requests for as long as it says.
+	// Afterwards it sends at half the rate, and good answers raise the rate again.
 	RequestsPerSecond float64
-	// Adaptive finds the rate below the ceiling by itself: it starts low, and
-	// good answers add to it.
+	// Adaptive lets the Client find the rate below the ceiling: it starts low,
+	// and good answers raise it.
 	Adaptive bool
 
-	// ReadOnly refuses every method but GET before anything is sent: the
+	// ReadOnly refuses every method but GET before anything is sent. It is the
 	// second lock of a dry run.
 	ReadOnly bool
-	// Transport stands in for the network, for the embedded sandbox and tests
-	// of what lies above; nil means the real one.
+	// Transport replaces the network, for the embedded sandbox and for tests;
+	// nil means the network.
 	Transport http.RoundTripper
 	// UserAgent names the program, its version and the run.
 	UserAgent string
@@ -63,35 +74,52 @@ type Config struct {
 	Repeatable []Kind // creating kinds that may be sent again when uncertain
 }
 
-// Wire is where answers carry what the document leaves open. DefaultWire has the
-// defaults. Ids and the redirect url are read at a place: a JSON Pointer (RFC
-// 6901) into the body, where "" is the whole JSON document (a bare string);
-// "text", the whole body as plain text; "header:NAME"; for ids also
-// "last-segment:" and a place where there is a url. A redirect url that begins
-// with a slash, a dot or a question mark is resolved against the url of the
-// request.
+// Wire says where answers carry what the document leaves open. Ids and the
+// redirect url are read at a place:
+//
+//	/data/id              a JSON Pointer (RFC 6901) into the body; "" is the whole JSON document
+//	text                  the whole body as plain text
+//	header:X-Client-Id    a header
+//	last-segment:PLACE    for ids: the last segment of the path of the url at that place
+//
+// A redirect url that begins with a slash, a dot or a question mark is resolved
+// against the url of the request.
 type Wire struct {
 	ClientID        string // v1 client create
 	ContactID       string // v2 contact create
 	ClaimID         string
 	RedirectURL     string
-	ActivityID      string            // "" = an activity's answer need carry no id
+	ActivityID      string            // "" = the answer for an activity needs no id
 	DataType        string            // a JSON Pointer on an attribute template; "" = none
 	DataTypes       map[string]string // their name → ours
 	LookupClientID  *string           // nil = as ClientID
 	LookupContactID *string           // nil = as ContactID
 	LookupAgree     map[string]string // client field (dotted path) → JSON Pointer in a look-up's answer
-	LinkBody        []byte            // JSON body of the magic-link request, {} by default; nil = no body at all
+	LinkBody        []byte            // JSON body of the magic-link request, {} by default; nil = no body
 }
 
-// NotFound is what a look-up that finds nobody looks like: any of what follows.
+// DefaultWire reads answers by the field names that the document gives
+// (clientId, contactId, claimId). Where it gives none (redirect url, data type),
+// the name is the likeliest one.
+func DefaultWire() Wire {
+	return Wire{
+		ClientID:    "/clientId",
+		ContactID:   "/contactId",
+		ClaimID:     "/claimId",
+		RedirectURL: "/redirectUrl",
+		DataType:    "/dataType",
+		LinkBody:    []byte("{}"),
+	}
+}
+
+// NotFound describes the answer of a look-up that finds nobody: any of these.
 type NotFound struct {
 	Status  []int // 404 by default
 	Empty   bool  // a 2xx answer of null, {} or []; true by default
 	Content []NotFoundContent
 }
 
-// NotFoundContent is an answer that means nobody by what stands at a place of it.
+// NotFoundContent describes an answer that means nobody by the value at a place.
 type NotFoundContent struct {
 	Status []int           // of the answer; nil = any 2xx
 	Place  string          // as in Wire, for ids
@@ -99,12 +127,119 @@ type NotFoundContent struct {
 	Empty  bool            // null, {}, [] or an empty text; for "text" also no body
 }
 
+// DefaultNotFound reads a 404 and an empty 2xx answer as nobody.
+func DefaultNotFound() NotFound {
+	return NotFound{Status: []int{http.StatusNotFound}, Empty: true}
+}
+
 // Rule says what an answer means that the document does not show. Rules are
-// tried in order, before the built-in meaning.
+// tried in order, before the built-in meaning of the status.
 type Rule struct {
 	Status  int    // 0 = any
-	Pointer string // into the answer's body; "" = the whole body as text
+	Pointer string // JSON Pointer into the answer's body; "" = the whole body as text
 	Matches string // regular expression; "" = any
 	Means   string // retry, failed, done, stop or uncertain
 	Hint    string // shown as what to do
+}
+
+// dataTypes are our names of the document's attribute data types, in its order.
+var dataTypes = []string{"Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency"}
+
+// ruleMeanings are the values of Rule.Means.
+var ruleMeanings = []string{"retry", "failed", "done", "stop", "uncertain"}
+
+// check lists everything that is wrong with a Config.
+func check(cfg Config) problem.List {
+	var list problem.List
+	add := func(p problem.Problem) { list = append(list, p) }
+	if _, err := NormaliseBaseURL(cfg.BaseURL); err != nil {
+		add(problem.New("base-url", "%v", err))
+	}
+	switch cfg.Version {
+	case V1:
+		if err := checkSegment(cfg.CaseID); err != nil {
+			add(problem.New("case-id", "the case id %v", err).Hinted("v1 needs the case_id of the environment"))
+		}
+	case V2:
+	default:
+		add(problem.New("version", "the version must be v1 or v2, not %q", cfg.Version))
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
+		if slices.Contains(replayHeaders, http.CanonicalHeaderKey(name)) {
+			add(problem.New("header", "the header %s is refused: it makes the network library send a request twice", name).
+				Hinted("leave it out; X-Request-Id is sent with every request"))
+		}
+	}
+	if cfg.Timeout < 0 {
+		add(problem.New("timeout", "the timeout must not be negative"))
+	}
+	if r := cfg.RequestsPerSecond; r < 0 || math.IsNaN(r) || math.IsInf(r, 0) {
+		add(problem.New("rate", "the requests per second must be a number of at least 0; 0 means no ceiling"))
+	}
+	for _, k := range cfg.Repeatable {
+		if !slices.Contains([]Kind{CreateClient, CreateClaim, CreateActivity, CreateLink}, k) {
+			add(problem.New("repeatable", "%q is not a kind of step: use client, claim, activity or link", k))
+		}
+	}
+	list = append(list, checkWire(cfg.Wire)...)
+	for i, content := range cfg.NotFound.Content {
+		if err := CheckIDPlace(content.Place); err != nil {
+			add(problem.New("pointer", "not_found[%d]: %v", i, err))
+		}
+		if (content.Equals == nil) != content.Empty || content.Equals != nil && !json.Valid(content.Equals) {
+			add(problem.New("not-found", "not_found[%d] needs either equals with a JSON value or empty", i))
+		}
+	}
+	return append(list, checkRules(cfg.Rules)...)
+}
+
+func checkWire(w Wire) problem.List {
+	var list problem.List
+	wrong := map[string]error{
+		"client_id": CheckIDPlace(w.ClientID), "contact_id": CheckIDPlace(w.ContactID), "claim_id": CheckIDPlace(w.ClaimID),
+		"activity_id": CheckIDPlace(w.ActivityID), "redirect_url": CheckURLPlace(w.RedirectURL), "data_type": CheckPointer(w.DataType),
+	}
+	for key, place := range map[string]*string{"lookup_client_id": w.LookupClientID, "lookup_contact_id": w.LookupContactID} {
+		if place != nil {
+			wrong[key] = CheckIDPlace(*place)
+		}
+	}
+	for field, pointer := range w.LookupAgree {
+		wrong["lookup_agree."+field] = CheckPointer(pointer)
+	}
+	for _, key := range slices.Sorted(maps.Keys(wrong)) {
+		if err := wrong[key]; err != nil {
+			list = append(list, problem.New("pointer", "wire.%s: %v", key, err))
+		}
+	}
+	for _, theirs := range slices.Sorted(maps.Keys(w.DataTypes)) {
+		if ours := w.DataTypes[theirs]; !slices.Contains(dataTypes, ours) {
+			list = append(list, problem.New("data-type", "wire.data_types: %q is not a data type of the service: use one of %s",
+				ours, strings.Join(dataTypes, ", ")))
+		}
+	}
+	if len(w.LinkBody) > 0 && !json.Valid(w.LinkBody) {
+		list = append(list, problem.New("link-body", "wire.link_body is not JSON"))
+	}
+	return list
+}
+
+func checkRules(rules []Rule) problem.List {
+	var list problem.List
+	for i, r := range rules {
+		if r.Status != 0 && (r.Status < 100 || r.Status > 599) {
+			list = append(list, problem.New("rule", "errors[%d]: %d is not an HTTP status", i, r.Status))
+		}
+		if err := CheckPointer(r.Pointer); err != nil {
+			list = append(list, problem.New("pointer", "errors[%d]: %v", i, err))
+		}
+		if _, err := regexp.Compile(r.Matches); err != nil {
+			list = append(list, problem.New("rule", "errors[%d]: %v", i, err))
+		}
+		if !slices.Contains(ruleMeanings, r.Means) {
+			list = append(list, problem.New("rule", "errors[%d]: means is %q: use one of %s", i, r.Means,
+				strings.Join(ruleMeanings, ", ")))
+		}
+	}
+	return list
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
 // lookUp is the column of look-ups.
@@ -14,7 +15,7 @@ var lookUp = columns[1]
 // ends are the two ways in which a connection is cut.
 var ends = map[string]bool{"end": false, "reset": true}
 
-// framings are the ways in which HTTP tells where an answer's body ends.
+// framings are the ways in which HTTP marks the end of an answer's body.
 var framings = map[string]func(status, body string) string{
 	"length": func(status, body string) string {
 		return fmt.Sprintf("HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", status, len(body), body)
@@ -29,23 +30,45 @@ var framings = map[string]func(status, body string) string{
 	},
 }
 
-// A request that is cut after any byte: the outcome is uncertain, and "not
-// sent" only where not one byte was passed on.
+// uncut is an exchange without a cut.
+var uncut = apitest.Cut{After: 1 << 20}
+
+// exchange makes one request through the proxy, with a client of its own, which
+// has learnt the answer for nobody if it is a look-up.
+func exchange(t *testing.T, p *apitest.CuttingProxy, col column, c apitest.Cut, do func(*apiclient.Client)) {
+	client := at(t, p.URL)
+	if p.Cut(uncut); col.kind == apiclient.FindClient {
+		if err := client.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Cut(c)
+	do(client)
+}
+
+// cutAttempt is an exchange whose result is in the words of the table.
+func cutAttempt(t *testing.T, p *apitest.CuttingProxy, col column, c apitest.Cut) (got string) {
+	exchange(t, p, col, c, func(client *apiclient.Client) { got = col.attempt(t.Context(), client, "") })
+	return got
+}
+
+// A request cut after any byte is uncertain. It is "not sent" only where not one
+// byte was passed on.
 func TestACutRequest(t *testing.T) {
 	t.Parallel()
 	for name, abort := range ends {
 		for _, col := range steps {
 			t.Run(name+" "+col.name, func(t *testing.T) {
 				t.Parallel()
-				p := newCuttingProxy(t, sound(col))
-				if got := p.attempt(t, col, uncut); got != "created" {
+				p := apitest.StartCuttingProxy(t, sound(col))
+				if got := cutAttempt(t, p, col, uncut); got != "created" {
 					t.Fatalf("uncut: %s", got)
 				}
-				length := p.passed.Load()
+				length := p.Passed()
 				counts := map[string]int{}
 				for n := range length + 1 {
-					got := p.attempt(t, col, cut{request: true, after: n, abort: abort})
-					if passed := p.passed.Load(); got != "uncertain" && (got != "not sent" || passed > 0) {
+					got := cutAttempt(t, p, col, apitest.Cut{Request: true, After: n, Reset: abort})
+					if passed := p.Passed(); got != "uncertain" && (got != "not sent" || passed > 0) {
 						t.Errorf("cut after %d of %d bytes: %s, %d passed on", n, length, got, passed)
 					}
 					counts[got]++
@@ -56,15 +79,15 @@ func TestACutRequest(t *testing.T) {
 	}
 }
 
-// An answer that is cut after any byte is uncertain; a whole one is what it
-// says. Of an answer that ends with its connection, what is JSON is whole.
+// An answer cut after any byte is uncertain; a complete one is believed. An answer
+// that ends with its connection is complete when it is JSON.
 func TestACutAnswer(t *testing.T) {
 	t.Parallel()
 	for framing, write := range framings {
 		for name, abort := range ends {
 			for _, col := range steps {
 				if framing == "closing" && col.kind == apiclient.CreateActivity {
-					continue // it needs nothing from the answer: its status is the whole of it
+					continue // it needs nothing from the answer but the status
 				}
 				t.Run(framing+" "+name+" "+col.name, func(t *testing.T) {
 					t.Parallel()
@@ -76,12 +99,12 @@ func TestACutAnswer(t *testing.T) {
 }
 
 func cutAnswers(t *testing.T, col column, abort bool, answer string) {
-	p := newCuttingProxy(t, rawly(answer))
+	p := apitest.StartCuttingProxy(t, apitest.Bytes(answer))
 	length := int64(len(answer))
 	var uncertain int
 	for n := range length + 1 {
 		var v apiclient.Verdict
-		p.exchange(t, col, cut{after: n, abort: abort}, func(c *apiclient.Client) {
+		exchange(t, p, col, apitest.Cut{After: n, Reset: abort}, func(c *apiclient.Client) {
 			v = c.Create(t.Context(), col.request(c.Routes(), ""))
 		})
 		switch {
@@ -93,21 +116,21 @@ func cutAnswers(t *testing.T, col column, abort bool, answer string) {
 			t.Errorf("whole: id %q, url %q", v.ID, v.URL)
 		}
 	}
-	if in := p.service.arrived.Load(); in != length+1 {
+	if in := p.Service.Arrived(); in != length+1 {
 		t.Errorf("%d requests arrived for %d attempts", in, length+1)
 	}
 	t.Logf("%d cuts, %d uncertain", length+1, uncertain)
 }
 
-// A refusal is believed once its head is whole, for nothing hangs on its body.
+// A refusal is believed once its head is complete: its body is not needed.
 func TestACutRefusal(t *testing.T) {
 	t.Parallel()
 	for framing, write := range framings {
 		answer := write("422 Unprocessable Content", `{"message":"no"}`)
 		headEnd := strings.Index(answer, "\r\n\r\n") + 4
-		p := newCuttingProxy(t, rawly(answer))
+		p := apitest.StartCuttingProxy(t, apitest.Bytes(answer))
 		for n := range len(answer) + 1 {
-			got := p.attempt(t, steps[0], cut{after: int64(n)})
+			got := cutAttempt(t, p, steps[0], apitest.Cut{After: int64(n)})
 			want := "uncertain"
 			if n >= headEnd {
 				want = "refused"
@@ -119,13 +142,13 @@ func TestACutRefusal(t *testing.T) {
 	}
 }
 
-// A look-up whose answer is cut says nothing: neither an id nor "nobody".
+// A look-up with a cut answer gives neither an id nor "nobody".
 func TestACutLookUp(t *testing.T) {
 	t.Parallel()
 	answers := []struct{ status, body, want string }{
 		{"200 OK", `{"contactId":"a-1"}`, "found"},
 		{"200 OK", `[{"contactId":"a-1"}]`, "found"},
-		{"404 Not Found", learntNobody, "absent"},
+		{"404 Not Found", apitest.NobodyBody, "absent"},
 	}
 	for framing, write := range framings {
 		for name, abort := range ends {
@@ -133,12 +156,12 @@ func TestACutLookUp(t *testing.T) {
 				t.Run(framing+" "+name+" "+a.want, func(t *testing.T) {
 					t.Parallel()
 					answer := write(a.status, a.body)
-					p := newCuttingProxy(t, rawly(answer))
-					if got := p.attempt(t, lookUp, uncut); got != a.want {
+					p := apitest.StartCuttingProxy(t, apitest.Bytes(answer))
+					if got := cutAttempt(t, p, lookUp, uncut); got != a.want {
 						t.Fatalf("uncut: %s, want %s", got, a.want)
 					}
 					for n := range len(answer) {
-						if got := p.attempt(t, lookUp, cut{after: int64(n), abort: abort}); got != "fails" {
+						if got := cutAttempt(t, p, lookUp, apitest.Cut{After: int64(n), Reset: abort}); got != "fails" {
 							t.Errorf("cut after %d of %d bytes: %s", n, len(answer), got)
 						}
 					}

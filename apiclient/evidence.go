@@ -8,19 +8,19 @@ import (
 	"sync"
 )
 
-// countedConn counts what was written to a connection, so that "not one byte
-// of this request was sent" can be proved. The network library knows it too
-// but does not tell.
+// countedConn counts the bytes written to a connection, so that "not one byte of
+// this request was sent" can be proved. net/http knows this too but does not
+// report it.
 type countedConn struct {
 	net.Conn
 
 	mu      sync.Mutex
-	written int64 // bytes that may have left: counted before the write, taken back when it fails
+	written int64 // bytes that may have left: added before a write, subtracted again when it fails
 	sealed  bool  // no further byte will leave
 }
 
-// Write counts before it writes: whoever looks meanwhile sees too much, never
-// too little.
+// Write counts before it writes, so that the count is never too low while the
+// write is under way.
 func (c *countedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	if c.sealed {
@@ -36,15 +36,15 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// mark is the count so far.
+// mark returns the count so far.
 func (c *countedConn) mark() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.written
 }
 
-// seal ends all writing and is the final count: a late write of a request that
-// was given up cannot make the proof untrue afterwards.
+// seal ends all writing and returns the final count. Without it a late write of
+// an abandoned request could make the proof untrue afterwards.
 func (c *countedConn) seal() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,43 +52,43 @@ func (c *countedConn) seal() int64 {
 	return c.written
 }
 
-// evidence is what is known of one request's way to the wire. Under HTTP/1.1 a
-// connection carries one request at a time, so what is written to it from the
-// moment it is handed over is this request.
+// evidence records whether one request reached the network. In HTTP/1.1 a
+// connection carries one request at a time, so everything written to it after
+// the request got the connection belongs to that request.
 type evidence struct {
-	counted bool // the transport is ours: a connection that was never handed over proves something
+	ownTransport bool // the transport is ours: a request that never got a connection was not sent
 
 	mu    sync.Mutex
-	given int // connections that the request was given
-	conn  *countedConn
-	base  int64 // conn's count when it was handed over
+	conns int          // how many connections the request got
+	conn  *countedConn // the last of them
+	base  int64        // the count of conn when the request got it
 }
 
-// watch attaches the evidence to a request's context.
+// watch returns ctx with a trace that records which connections the request gets.
 func (e *evidence) watch(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.given++
+		e.conns++
 		if conn, ok := info.Conn.(*countedConn); ok {
 			e.conn, e.base = conn, conn.mark()
 		}
 	}})
 }
 
-// notSent tells, after err, whether it is proved that nothing was sent. It
-// ends the connection's use.
+// notSent reports, after the request failed with err, whether it is proved that
+// not one byte of it was sent. The connection cannot be used any more.
 func (e *evidence) notSent(err error) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.given == 0 {
-		return e.counted || dialling(err)
+	if e.conns == 0 {
+		return e.ownTransport || dialling(err)
 	}
-	return e.given == 1 && e.conn != nil && e.conn.seal() == e.base
+	return e.conns == 1 && e.conn != nil && e.conn.seal() == e.base
 }
 
-// dialling tells whether err came up before there was a connection, whatever
-// transport it is from.
+// dialling reports whether err means that there was no connection, also for a
+// transport that is not ours.
 func dialling(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"

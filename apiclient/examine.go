@@ -2,21 +2,24 @@ package apiclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"iter"
+	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 )
 
-// Grade says how a check of Examine ended.
+// Grade is the result of a check of Examine.
 type Grade string
 
 // The grades.
 const (
 	OK   Grade = "ok"
-	Warn Grade = "warn" // works, but somebody should look at it
+	Warn Grade = "warn" // it works, but somebody should look at it
 	Fail Grade = "fail" // a run would not work
 )
 
@@ -30,19 +33,21 @@ type Finding struct {
 }
 
 const (
-	// slow is a round trip after which a run takes long for no reason of ours.
-	slow = time.Second
-	// apart is how far two clocks may be from each other: the header Date has
-	// whole seconds, and the answer was on its way.
-	apart = 5 * time.Second
+	// slowTrip is the duration of a round trip above which a warning is due.
+	slowTrip = time.Second
+	// maxSkew is how far the two clocks may be apart: the header Date has whole
+	// seconds, and the answer was on its way.
+	maxSkew = 5 * time.Second
+	// expirySoon is how long before the end of a certificate a warning is due.
+	expirySoon = 14 * 24 * time.Hour
 )
 
-// Examine tries the service out and tells what it finds, check by check: the
-// host's name, the connection and its certificate, the token endpoint if there
-// is one, the credentials, the templates, what a look-up of nobody looks like,
-// the clocks and the time a request takes. It goes on as far as that makes
-// sense, and sends nothing but GETs and, where Authorize fetches a token, the
-// request for that.
+// Examine checks the service and yields what each check found: the host name, the
+// connection and its certificate, the token endpoint if there is one, the
+// credentials, the templates, the answer to a look-up of nobody, the clocks and
+// the time of a request. It stops after a check without which the next ones make
+// no sense. It sends only GETs and, where Authorize fetches a token, the request
+// for the token.
 func (c *Client) Examine(ctx context.Context) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		e := examination{client: c}
@@ -60,12 +65,12 @@ func (c *Client) Examine(ctx context.Context) iter.Seq[Finding] {
 	}
 }
 
-// examination is what the checks find out for one another.
+// examination holds what one check finds out for the next ones.
 type examination struct {
 	client *Client
-	over   bool // nothing that follows makes sense
+	over   bool // the next checks make no sense
 	date   time.Time
-	at     time.Time // when date was read
+	at     time.Time // this machine's clock at date
 	took   []time.Duration
 }
 
@@ -75,7 +80,7 @@ func (e *examination) fail(check, text, hint string) []Finding {
 	return []Finding{{check, Fail, text, hint}}
 }
 
-// failure is fail for a Failure.
+// failure is fail with the words of a Failure.
 func (e *examination) failure(check string, err error) []Finding {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok {
@@ -84,7 +89,49 @@ func (e *examination) failure(check string, err error) []Finding {
 	return e.fail(check, f.Reason, f.Hint)
 }
 
-// token fetches one, where tokens are fetched.
+// host resolves the host's name.
+func (e *examination) host(ctx context.Context) []Finding {
+	host := e.client.base.Hostname()
+	if _, err := netip.ParseAddr(host); err == nil || e.client.dial == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.client.cfg.ConnectTimeout)
+	defer cancel()
+	if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
+		return e.fail("host", "the name "+host+" cannot be resolved", "check the host in base_url, and this machine's DNS and network")
+	}
+	return []Finding{{"host", OK, host + " resolves", ""}}
+}
+
+// connection opens a connection, as a request would, and checks the certificate.
+func (e *examination) connection(ctx context.Context) []Finding {
+	if e.client.dial == nil {
+		return []Finding{{"connection", OK, "the service is part of this program", ""}}
+	}
+	conn, err := e.client.dial(ctx)
+	if err != nil {
+		f := classify(err, true)
+		if f.Hint == "" {
+			f.Hint = "check host and port in base_url, and whether a firewall lets this machine through; proxies are not used"
+		}
+		return e.failure("connection", f)
+	}
+	defer conn.Close()
+	secure, ok := conn.(*countedConn).Conn.(*tls.Conn)
+	if !ok {
+		return []Finding{{"connection", OK, "without TLS, which is for services on this machine only", ""}}
+	}
+	state := secure.ConnectionState()
+	leaf := state.PeerCertificates[0]
+	f := Finding{"connection", OK, tls.VersionName(state.Version) + ", certificate for " + namesOf(leaf) +
+		" until " + leaf.NotAfter.UTC().Format(time.DateOnly), ""}
+	if time.Until(leaf.NotAfter) < expirySoon {
+		f.Grade, f.Hint = Warn, "the certificate expires soon: ask the service's operator when it is renewed"
+	}
+	return []Finding{f}
+}
+
+// token fetches a token, if the environment uses them.
 func (e *examination) token(ctx context.Context) []Finding {
 	cfg := e.client.cfg
 	if cfg.Renew == nil || cfg.Authorize == nil {
@@ -100,8 +147,8 @@ func (e *examination) token(ctx context.Context) []Finding {
 	return []Finding{{"token", OK, "a token was fetched in " + rounded(time.Since(start)), ""}}
 }
 
-// templates reads the reference data, which shows whether the credentials are
-// accepted.
+// templates reads the reference data. That also shows whether the service accepts
+// the credentials.
 func (e *examination) templates(ctx context.Context) []Finding {
 	c := e.client
 	req := c.Routes().Templates()
@@ -115,7 +162,7 @@ func (e *examination) templates(ctx context.Context) []Finding {
 		return e.fail("authentication", "the service does not accept the credentials: "+statusText(a.Status),
 			"check the environment's auth: its type, and whether the secret is of this environment and still valid")
 	case a.Status == http.StatusForbidden:
-		return e.fail("authentication", "the service knows the credentials, but they may not read the templates: "+statusText(a.Status),
+		return e.fail("authentication", "the service knows the credentials but does not let them read the templates: "+statusText(a.Status),
 			"ask the service's operator for the rights of an integrator; under version 1, check case_id")
 	}
 	if f := e.page(a); f != nil {
@@ -140,7 +187,7 @@ func (e *examination) templates(ctx context.Context) []Finding {
 	return append(findings, e.describe(templates, p.notes)...)
 }
 
-// page is the finding about an answer that was made for people.
+// page returns the finding for an answer that is a web page; nil for any other.
 func (e *examination) page(a Answer) []Finding {
 	if !isPage(a) {
 		return nil
@@ -163,15 +210,26 @@ func (e *examination) describe(templates []Template, notes []string) []Finding {
 			}
 		}
 	}
-	findings := []Finding{{"templates", OK, fmt.Sprintf("%d templates with %d attributes, of %d the data type is told", len(templates), attributes, typed), ""}}
+	findings := []Finding{{"templates", OK, fmt.Sprintf("%d templates with %d attributes; %s", len(templates), attributes, typedText(typed, attributes)), ""}}
 	for _, note := range notes {
 		findings = append(findings, Finding{"templates", Warn, printable(note), ""})
 	}
 	return findings
 }
 
-// nobody learns what a look-up looks like that finds nobody. Version 1 and 2
-// have both look-ups; a mapping may use one of them only.
+// typedText says how many attributes have a data type.
+func typedText(typed, attributes int) string {
+	switch typed {
+	case 0:
+		return "the service reports no data types"
+	case attributes:
+		return "the service reports all data types"
+	}
+	return fmt.Sprintf("the service reports the data types of %d", typed)
+}
+
+// nobody learns what the answer of a look-up looks like that finds nobody. Both
+// versions have both look-ups; a mapping may use only one of them.
 func (e *examination) nobody(ctx context.Context) []Finding {
 	var findings []Finding
 	for _, by := range []By{ByEmail, ByPhone} {
@@ -179,7 +237,7 @@ func (e *examination) nobody(ctx context.Context) []Finding {
 		a, err := e.client.learnAbsent(ctx, by)
 		if err != nil {
 			findings = append(findings, e.failure(check, err)...)
-			e.over = false // the other look-up and the clocks are worth a try
+			e.over = false // the other look-up and the clocks can still be checked
 			continue
 		}
 		e.note(a)
@@ -191,7 +249,7 @@ func (e *examination) nobody(ctx context.Context) []Finding {
 	return findings
 }
 
-// note keeps what an answer shows of the clocks.
+// note records the clock and the duration of an answer.
 func (e *examination) note(a Answer) {
 	e.took = append(e.took, a.Took)
 	if !a.Date.IsZero() {
@@ -208,11 +266,11 @@ func (e *examination) clock(context.Context) []Finding {
 	if ahead < 0 {
 		ahead, word = -ahead, "behind"
 	}
-	if ahead < apart {
+	if ahead < maxSkew {
 		return []Finding{{"clock", OK, "the service's clock and this machine's agree", ""}}
 	}
 	return []Finding{{"clock", Warn, fmt.Sprintf("the service's clock is %s %s this machine's", ahead.Round(time.Second), word),
-		"let a time service set this machine's clock: tokens and certificates are judged by it"}}
+		"let a time service set this machine's clock: tokens and certificates depend on it"}}
 }
 
 func (e *examination) pace(context.Context) []Finding {
@@ -221,7 +279,7 @@ func (e *examination) pace(context.Context) []Finding {
 	}
 	slices.Sort(e.took)
 	middle := e.took[len(e.took)/2]
-	if middle > slow {
+	if middle > slowTrip {
 		return []Finding{{"round trip", Warn, rounded(middle) + " for a request, which is slow",
 			"a client takes several requests one after the other; more clients side by side (limits.concurrency) help if the service's operator agrees"}}
 	}

@@ -2,9 +2,16 @@ package apiclient_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"fmt"
 	"io"
+	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -16,7 +23,7 @@ import (
 	"claimsheet/apiclient"
 )
 
-// healthy is a service in which everything is well.
+// healthy is a service without any problem.
 func healthy(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	if strings.HasSuffix(r.URL.Path, "/activity-templates") {
@@ -27,12 +34,12 @@ func healthy(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"error":"nobody"}`)
 }
 
-// sick answers everything in one way.
+// sick answers everything in the same way.
 func sick(status int, contentType, body string) http.HandlerFunc {
 	return answers(status, contentType, body)
 }
 
-// onTemplates is healthy but for the templates.
+// onTemplates is healthy, except for the templates.
 func onTemplates(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/activity-templates") {
@@ -53,7 +60,7 @@ func onLookUps(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// examine collects findings as lines, and what a check without trouble says.
+// examine returns the findings as lines.
 func examine(t *testing.T, c *apiclient.Client) (troubles []string, all string) {
 	t.Helper()
 	for f := range c.Examine(t.Context()) {
@@ -77,7 +84,7 @@ func TestExamineFindsEachFault(t *testing.T) {
 	}{
 		"all well":        {healthy, nil, nil},
 		"401":             {sick(401, "application/json", `{}`), nil, []string{"fail authentication: the service does not accept the credentials: HTTP 401"}},
-		"403":             {sick(403, "application/json", `{}`), nil, []string{"fail authentication: the service knows the credentials, but they may not read"}},
+		"403":             {sick(403, "application/json", `{}`), nil, []string{"fail authentication: the service knows the credentials but does not let them read"}},
 		"404 plain text":  {sick(404, "text/plain", "404 page not found"), nil, []string{"fail templates: reading the activity templates got HTTP 404"}},
 		"portal":          {sick(200, "text/html", "<html>Welcome to the hotel"), nil, []string{"fail templates: HTTP 200 OK with a web page"}},
 		"portal 404":      {sick(404, "text/html", "<html>"), nil, []string{"fail templates: HTTP 404 Not Found with a web page"}},
@@ -131,7 +138,7 @@ func TestExamineFindsEachFault(t *testing.T) {
 	}
 }
 
-// What cannot be reached, or trusted, is told apart, with what to do.
+// Each problem with the connection has its own finding, with what to do.
 func TestExamineFindsFaultsOfTheConnection(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
@@ -152,7 +159,7 @@ func TestExamineFindsFaultsOfTheConnection(t *testing.T) {
 	t.Run("unknown authority", as(at(t, untrusted), distrust))
 	t.Run("expired", as(at2(overTLS(t, http.HandlerFunc(healthy), expired, asUsual)), distrust))
 	t.Run("wrong host", as(at2(overTLS(t, http.HandlerFunc(healthy), ofAnother, asUsual)), distrust))
-	t.Run("TLS 1.1", as(at2(overTLS(t, http.HandlerFunc(healthy), soundCert, tls11)), "fail connection: the service speaks no TLS of version 1.2 or later"))
+	t.Run("TLS 1.1", as(at2(overTLS(t, http.HandlerFunc(healthy), soundCert, tls11)), "fail connection: the service does not support TLS 1.2 or later"))
 	t.Run("refused", as(at(t, gone.URL), "fail connection: the service refuses the connection"))
 	t.Run("no TLS there", as(at(t, strings.Replace(plain.URL, "http:", "https:", 1)), "fail connection: the service does not speak TLS at this address"))
 	t.Run("DNS", as(at(t, "https://nowhere.invalid"), "fail host: the name nowhere.invalid cannot be resolved"))
@@ -165,7 +172,7 @@ func TestExamineFindsFaultsOfTheConnection(t *testing.T) {
 	}
 }
 
-// A slow service is told, and the wait for the rate is not taken for slowness.
+// A slow service is reported; the wait in the queue does not count as slowness.
 func TestExamineTakesTheTime(t *testing.T) {
 	for name, test := range map[string]struct {
 		delay time.Duration
@@ -193,3 +200,60 @@ func TestExamineTakesTheTime(t *testing.T) {
 		})
 	}
 }
+
+// forged makes a self-signed certificate for 127.0.0.1, applies a change, and
+// returns it with the pool that trusts it.
+func forged(t *testing.T, change func(*x509.Certificate)) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(90 * 24 * time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: []string{"localhost"},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+	}
+	change(template)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+}
+
+// overTLS starts a server with a forged certificate, and returns what a client
+// needs to trust it.
+func overTLS(t *testing.T, h http.Handler, change func(*x509.Certificate), config func(*tls.Config)) (url string, trust func(*apiclient.Config)) {
+	t.Helper()
+	cert, pool := forged(t, change)
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = quiet()
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	config(s.TLS)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s.URL, func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: pool} }
+}
+
+// Changes of a certificate.
+func soundCert(*x509.Certificate)    {}
+func expired(c *x509.Certificate)    { c.NotAfter = time.Now().Add(-time.Minute) }
+func endsSoon(c *x509.Certificate)   { c.NotAfter = time.Now().Add(48 * time.Hour) }
+func ofTomorrow(c *x509.Certificate) { c.NotBefore = time.Now().Add(24 * time.Hour) }
+func ofAnother(c *x509.Certificate) {
+	c.IPAddresses, c.DNSNames = nil, []string{"other.example.com"}
+}
+
+// Changes of a server.
+func asUsual(*tls.Config)     {}
+func tls11(c *tls.Config)     { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }
+func tls12(c *tls.Config)     { c.MaxVersion = tls.VersionTLS12 }
+func wantsCert(c *tls.Config) { c.ClientAuth = tls.RequireAnyClientCert }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"slices"
@@ -13,48 +14,42 @@ import (
 	"time"
 )
 
-// Failure is why there is no answer, or none that can be used. It is the only
-// error of Client's calls that send something.
+// Failure is the reason why there is no answer, or no usable one. Every error of
+// a Client method that sends something is a *Failure.
 type Failure struct {
-	// NotSent is set when it is proved that not one byte of the request left
-	// this machine (or that no server took it): sending it again is safe.
+	// NotSent is set when it is proved that not one byte of the request left this
+	// machine, or that no server accepted it: sending it again is safe.
 	NotSent bool
-	// Stop is set when no other request will fare better: a refused
-	// authentication, a redirect or a certificate that is not trusted.
+	// Stop is set when no other request will do better: refused credentials, a
+	// redirect, or a certificate that is not trusted.
 	Stop bool
-	// Busy is set on the answer to a GET by which the service asks for time,
-	// RetryAfter is for how long, 0 when it does not say; and on a request that was
-	// not sent because the service has asked for time. The Client holds all its
-	// requests back until then.
-	Busy       bool
+	// Retry says whether a GET is worth sending again: Now when there was no whole
+	// answer or the service has a problem that may pass; AfterPause when the
+	// service asks to wait. For a POST only NotSent and the Verdict's Effect count.
+	Retry Retry
+	// RetryAfter is how long the service asks to wait; 0 when it does not say.
 	RetryAfter time.Duration
-	// Again is set when the next attempt may well fare better: there was no whole
-	// answer, or one that tells of trouble at the service. It is for GETs, which
-	// may be sent again; of a POST, NotSent and Effect decide.
-	Again bool
-	// Status is that of the answer to a GET that refused it, 0 where there was
-	// none.
+	// Status is the status of the answer that refused a GET; 0 for no answer.
 	Status int
-	// Hint is what to do, from a Rule or for what is usually the cause; may be
-	// empty.
+	// Hint is what to do, from a Rule or for the usual cause; may be empty.
 	Hint string
-	// Reason is one line in our own words, without urls, addresses, personal
-	// data and credentials. It is safe to log.
+	// Reason is one line in our own words, without urls, addresses, personal data
+	// and credentials. It is safe to log.
 	Reason string
 	// Err is the cause, for errors.Is and errors.As only: its text may hold
 	// anything.
 	Err error
 }
 
-// Error is the Reason.
+// Error returns the Reason.
 func (f *Failure) Error() string { return f.Reason }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// asking is a failure with the name of the request that had it, where not every
-// request would have had it.
-func asking(what string, err error) error {
+// during adds the name of the request to a failure. Failures that every request
+// would have had (not sent, Stop) are returned unchanged.
+func during(what string, err error) error {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok || f.NotSent || f.Stop {
 		return err
@@ -64,13 +59,13 @@ func asking(what string, err error) error {
 	return &named
 }
 
-// unsent is a failure before the request was given to the network.
+// unsent returns a failure before the request was given to the network.
 func unsent(reason string, err error) *Failure {
 	return &Failure{NotSent: true, Reason: reason, Err: err}
 }
 
-// classify puts an error of the transport into our own words. notSent is what
-// the evidence says.
+// classify turns an error of the transport into a Failure in our own words.
+// notSent is what the evidence proves.
 func classify(err error, notSent bool) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
@@ -81,17 +76,20 @@ func classify(err error, notSent bool) *Failure {
 		f.NotSent, f.Stop, f.Reason = true, true, "the service's certificate is not trusted"
 		f.Hint = certificateHint(err)
 	case notSent && outdatedTLS(err):
-		f.Stop, f.Reason = true, "the service speaks no TLS of version 1.2 or later"
-		f.Hint = "older versions are not safe: the service's operator must offer TLS 1.2 or 1.3"
+		f.Stop, f.Reason = true, "the service does not support TLS 1.2 or later"
+		f.Hint = "older versions are not safe: ask the service's operator for TLS 1.2 or 1.3"
 	case refusedHandshake(err, notSent):
 		f.NotSent, f.Stop, f.Reason = true, true, "the service refuses the TLS handshake: a client certificate is missing or not accepted"
 	default:
-		f.Reason, f.Again = describe(err, notSent), !errors.Is(err, context.Canceled)
+		f.Reason = describe(err, notSent)
+		if !errors.Is(err, context.Canceled) {
+			f.Retry = Now
+		}
 	}
 	return f
 }
 
-// describe names the kind of an error; the error's own text is not used,
+// describe names the kind of an error. It does not use the error's own text,
 // because net and net/http put addresses and urls into it.
 func describe(err error, notSent bool) string {
 	var timeout net.Error
@@ -122,8 +120,8 @@ func describe(err error, notSent bool) string {
 	return "the answer could not be read as HTTP"
 }
 
-// untrusted tells whether we refused the service's certificate: the handshake
-// was not finished, so no request was sent.
+// untrusted reports whether we refused the service's certificate. Then the
+// handshake was not finished, so no request was sent.
 func untrusted(err error) bool {
 	_, verification := errors.AsType[*tls.CertificateVerificationError](err)
 	_, authority := errors.AsType[x509.UnknownAuthorityError](err)
@@ -132,8 +130,8 @@ func untrusted(err error) bool {
 	return verification || authority || host || invalid
 }
 
-// outdatedTLS tells whether the two sides have no version of TLS in common.
-// (Neither error has a type of its own: their texts are all there is.)
+// outdatedTLS reports whether the two sides have no version of TLS in common.
+// (Neither error has its own type, so the texts are compared.)
 func outdatedTLS(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
 		return op.Err.Error() == "tls: protocol version not supported"
@@ -141,20 +139,20 @@ func outdatedTLS(err error) bool {
 	return strings.HasPrefix(err.Error(), "tls: server selected unsupported protocol version")
 }
 
-// certificateAlerts are the alerts by which a server refuses our certificate.
-// Under TLS 1.3 they may arrive after our first bytes, yet they end the
-// handshake: a server that sends one never gave those bytes to an application
-// (the client offers neither early data nor post-handshake authentication).
+// certificateAlerts are the alerts with which a server refuses our certificate.
+// In TLS 1.3 they may arrive after our first bytes. They still end the handshake:
+// the server did not pass those bytes to an application, because the client
+// offers neither early data nor post-handshake authentication.
 var certificateAlerts = []string{
 	"tls: bad certificate", "tls: unsupported certificate", "tls: revoked certificate",
 	"tls: expired certificate", "tls: unknown certificate", "tls: unknown certificate authority",
 	"tls: certificate required",
 }
 
-// refusedHandshake tells whether the server ended the handshake because of our
-// certificate. Under TLS 1.2 the alert is often just a handshake failure,
-// which proves nothing once bytes were sent. (The alerts have no exported type:
-// their text is all there is.)
+// refusedHandshake reports whether the server ended the handshake because of our
+// certificate. In TLS 1.2 the alert is often only "handshake failure", which
+// proves nothing once bytes were sent. (The alerts have no exported type, so the
+// texts are compared.)
 func refusedHandshake(err error, notSent bool) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok || op.Op != "remote error" {
@@ -162,4 +160,52 @@ func refusedHandshake(err error, notSent bool) bool {
 	}
 	alert := op.Err.Error()
 	return slices.Contains(certificateAlerts, alert) || notSent && alert == "tls: handshake failure"
+}
+
+// certificateHint says what is wrong with the service's certificate and who can
+// fix it.
+func certificateHint(err error) string {
+	if host, ok := errors.AsType[x509.HostnameError](err); ok {
+		return "the certificate is for " + namesOf(host.Certificate) + ": check the host in base_url"
+	}
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
+		return validity(invalid.Cert) + "; if this machine's clock is right, the service's operator must renew it"
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return "no authority that this machine trusts has signed it: if the service has a private authority, give its certificate as tls.ca"
+	}
+	return "ask the service's operator for a valid certificate"
+}
+
+// validity says when a certificate became invalid, or becomes valid.
+func validity(cert *x509.Certificate) string {
+	if cert == nil {
+		return "the certificate is out of date"
+	}
+	if now := time.Now(); now.Before(cert.NotBefore) {
+		return "the certificate is valid from " + cert.NotBefore.UTC().Format(time.RFC3339) + " only"
+	}
+	return "the certificate expired on " + cert.NotAfter.UTC().Format(time.RFC3339)
+}
+
+// namesOf lists the hosts that a certificate is for, at most three of them.
+func namesOf(cert *x509.Certificate) string {
+	const most = 3
+	if cert == nil {
+		return "another host"
+	}
+	names := append([]string{}, cert.DNSNames...)
+	for _, ip := range cert.IPAddresses {
+		names = append(names, ip.String())
+	}
+	for i := range names {
+		names[i] = printable(names[i])
+	}
+	switch n := len(names); {
+	case n == 0:
+		return "no host at all"
+	case n > most:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), n-most)
+	}
+	return strings.Join(names, ", ")
 }

@@ -10,11 +10,16 @@ import (
 	"time"
 )
 
-// fullQueue is an address that takes no further connection and says nothing:
-// its listener never accepts, and those that wait fill its queue.
+// fullQueue returns an address that silently accepts no connection: its listener
+// never accepts, and waiting connections fill its queue.
 func fullQueue(t *testing.T) (address string) {
 	t.Helper()
-	l := listen(t).(*net.TCPListener)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	l := listener.(*net.TCPListener)
 	raw, err := l.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -36,8 +41,8 @@ func fullQueue(t *testing.T) (address string) {
 	return ""
 }
 
-// refusing is an address that refuses connections, and that no other test can
-// be given meanwhile: a socket has it that does not listen.
+// refusing returns an address that refuses connections. A socket that does not
+// listen holds it, so that no other test gets it.
 func refusing(t *testing.T) (address string) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)

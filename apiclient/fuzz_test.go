@@ -34,8 +34,8 @@ func TestPointersReachEveryPlace(t *testing.T) {
 	}
 }
 
-// Whatever the pointer and the answer: no panic, an id only from a sound JSON
-// answer, and an id that can be used in a path.
+// Whatever the pointer and the answer are: there is no panic, an id comes only from
+// a valid JSON answer, and it can be used in a path.
 func FuzzIDExtraction(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"/contactId", `{"contactId":"a"}`}, {"/a/0/b", `{"a":[{"b":1}]}`}, {"", `"a"`}, {"", `12`},

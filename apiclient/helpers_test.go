@@ -1,9 +1,12 @@
 package apiclient_test
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"flag"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 
@@ -14,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// config is an environment that lacks nothing but what a test is about.
+// config returns a complete environment, for a test to change.
 func config(v apiclient.Version) apiclient.Config {
 	return apiclient.Config{
 		BaseURL:  "http://localhost/api",
@@ -34,7 +37,7 @@ func client(t testing.TB, cfg apiclient.Config) *apiclient.Client {
 	return c
 }
 
-// against is a v2 client of a handler in the same process.
+// against returns a v2 client of a handler in the same process.
 func against(t testing.TB, h http.HandlerFunc) *apiclient.Client {
 	t.Helper()
 	cfg := config(apiclient.V2)
@@ -65,4 +68,29 @@ func golden(t *testing.T, file, got string) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got; -update rewrites it):\n%s", file, diff)
 	}
+}
+
+// at returns a v2 client of the service at a url.
+func at(t *testing.T, baseURL string, change ...func(*apiclient.Config)) *apiclient.Client {
+	t.Helper()
+	cfg := config(apiclient.V2)
+	cfg.BaseURL = baseURL
+	for _, f := range change {
+		f(&cfg)
+	}
+	return client(t, cfg)
+}
+
+func createContact(c *apiclient.Client) apiclient.Request {
+	return c.Routes().CreateClient([]byte(`{"email":"jane.canary@example.com"}`), true)
+}
+
+// identity returns a certificate for 127.0.0.1 and the pool that trusts it.
+func identity(t testing.TB) (tls.Certificate, *x509.CertPool) {
+	t.Helper()
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(s.Certificate())
+	return s.TLS.Certificates[0], roots
 }

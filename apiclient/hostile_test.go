@@ -5,15 +5,19 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
-// answerBodies are JSON answers to the creation of a contact, and the id that
-// is in them for certain: "" where none is.
+// answerBodies are JSON answers to the creation of a contact, each with the id that
+// it certainly holds; "" for none.
 var answerBodies = []struct{ name, body, id string }{
 	{"plain", `{"contactId":"a-1"}`, "a-1"},
 	{"uuid", `{"contactId":"7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"}`, "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"},
@@ -74,16 +78,16 @@ var answerBodies = []struct{ name, body, id string }{
 	{"one byte more", pad(`{"contactId":"a-1"}`, 1<<20+1), ""},
 }
 
-// pad lengthens a body by blanks.
+// pad adds blanks to a body.
 func pad(body string, length int) string { return body + strings.Repeat(" ", length-len(body)) }
 
-// The id is exact or the outcome is uncertain; for a look-up it is exact or an
-// error.
+// The id is exact or the outcome is uncertain; that of a look-up is exact or the
+// look-up fails.
 func TestAnIDIsExactOrThereIsNone(t *testing.T) {
 	for _, tt := range answerBodies {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newFaultService(t, nil, whole("201 x", tt.body))
-			c := at(t, s.url())
+			s := apitest.StartRaw(t, nil, apitest.Whole("201 x", tt.body))
+			c := at(t, s.URL)
 			want := apiclient.Created
 			if tt.id == "" {
 				want = apiclient.Uncertain
@@ -102,7 +106,7 @@ func TestAnIDIsExactOrThereIsNone(t *testing.T) {
 	}
 }
 
-// A link is as it was written, or there is none.
+// A link is exactly as it was written, or there is none.
 func TestALinkIsExactOrThereIsNone(t *testing.T) {
 	for url, sound := range map[string]bool{
 		`https://a.example/r?t=1\u0026u=2`: true, `https://a.example/\u00e9`: true,
@@ -125,10 +129,10 @@ func bomb() string {
 	return strings.Repeat(member.String(), 64)
 }
 
-// endlessly writes text until a GiB of it has gone out or nobody takes more.
-func endlessly(before, text string) reply {
-	return func(v visit) bool {
-		v.swallow()
+// endlessly writes text until a GiB has gone out or the client stops reading.
+func endlessly(before, text string) apitest.RawReply {
+	return func(v apitest.RawRequest) bool {
+		v.ReadBody()
 		_, err := io.WriteString(v, before)
 		block := strings.Repeat(text, 64<<10/len(text)+1)
 		for sent := 0; err == nil && sent < 1<<30; sent += len(block) {
@@ -138,36 +142,36 @@ func endlessly(before, text string) reply {
 	}
 }
 
-// Whatever a service pours out, little of it is taken in.
+// However much a service sends, the client keeps little of it in memory.
 func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 	const ok = "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"
 	packed := bomb()
-	floods := map[string]reply{
+	floods := map[string]apitest.RawReply{
 		"body without a length":       endlessly(ok+"\r\n", " "),
 		"body of 1 GiB":               endlessly(ok+"Content-Length: 1073741824\r\n\r\n", " "),
 		"body in chunks":              endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1000\r\n"+strings.Repeat(" ", 4096)+"\r\n"),
 		"body in chunks of one":       endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
 		"chunk with an endless head":  endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n1;", "x"),
 		"trailer":                     endlessly(ok+"Transfer-Encoding: chunked\r\n\r\n0\r\n", "X: y\r\n"),
-		"400,000 headers":             rawly(ok + strings.Repeat("X-Header: y\r\n", 400_000) + "\r\n{}"),
+		"400,000 headers":             apitest.Bytes(ok + strings.Repeat("X-Header: y\r\n", 400_000) + "\r\n{}"),
 		"headers":                     endlessly(ok, "X-Header: y\r\n"),
 		"one header":                  endlessly(ok+"X-Header: ", "y"),
 		"status line":                 endlessly("HTTP/1.1 201 ", "y"),
 		"interim answers":             endlessly("", "HTTP/1.1 103 Early Hints\r\n\r\n"),
-		"gzip of 1 GiB":               rawly(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", ok, len(packed), packed)),
-		"gzip of 1 GiB, as a framing": rawly(ok + "Transfer-Encoding: gzip\r\n\r\n" + packed),
+		"gzip of 1 GiB":               apitest.Bytes(fmt.Sprintf("%sContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", ok, len(packed), packed)),
+		"gzip of 1 GiB, as a framing": apitest.Bytes(ok + "Transfer-Encoding: gzip\r\n\r\n" + packed),
 	}
 	for name, flood := range floods {
 		t.Run(name, func(t *testing.T) {
-			s := newFaultService(t, nil, flood)
-			c := at(t, s.url())
+			s := apitest.StartRaw(t, nil, flood)
+			c := at(t, s.URL)
 			var before, after runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			v := c.Create(t.Context(), createContact(c))
 			runtime.ReadMemStats(&after)
-			if v.Effect != apiclient.Uncertain || s.arrived.Load() != 1 {
-				t.Errorf("%s (%s), %d arrived; want uncertain, 1", v.Effect, v.Reason, s.arrived.Load())
+			if v.Effect != apiclient.Uncertain || s.Arrived() != 1 {
+				t.Errorf("%s (%s), %d arrived; want uncertain, 1", v.Effect, v.Reason, s.Arrived())
 			}
 			// All that was allocated, by the service too: more than what was ever held.
 			taken := (after.TotalAlloc - before.TotalAlloc) >> 20
@@ -176,5 +180,72 @@ func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 			}
 			t.Logf("%d MiB allocated, %d MiB of heap", taken, after.HeapSys>>20)
 		})
+	}
+}
+
+// The client waits for a body that stalls, or drips for ever, as long as the time-out
+// says and no longer.
+func TestABodyObeysTheTimeout(t *testing.T) {
+	t.Parallel()
+	for _, drip := range []bool{false, true} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.WriteHeader(201)
+			_, _ = io.WriteString(w, `{"contactId":"`)
+			for r.Context().Err() == nil {
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(20 * time.Millisecond)
+				if drip {
+					_, _ = io.WriteString(w, "a")
+				}
+			}
+		}))
+		defer s.Close()
+		c := at(t, s.URL, func(cfg *apiclient.Config) { cfg.Timeout = 300 * time.Millisecond })
+		start := time.Now()
+		v := c.Create(t.Context(), createContact(c))
+		if took := time.Since(start); v.Effect != apiclient.Uncertain || took > 5*time.Second || !strings.Contains(v.Reason, "within the time allowed") {
+			t.Errorf("dripping %v: %s (%s) after %v", drip, v.Effect, v.Reason, took)
+		}
+	}
+}
+
+// A service may have ten thousand templates.
+func TestManyTemplatesAreRead(t *testing.T) {
+	var list []string
+	for i := range 10_000 {
+		list = append(list, fmt.Sprintf(`{"id":"%036d","name":"Template %d","activityAttributeTemplates":[{"id":"%036d","name":"A","dataType":"Text"}],"more":%q}`,
+			i, i, i, strings.Repeat("x", 100)))
+	}
+	body := "[" + strings.Join(list, ",") + "]"
+	if len(body) < 2<<20 {
+		t.Fatalf("%d bytes", len(body))
+	}
+	templates, _, err := against(t, answers(200, asJSON, body)).Templates(t.Context())
+	if err != nil || len(templates) != 10_000 || templates[9_999].Attributes[0].DataType != "Text" {
+		t.Errorf("%d templates, %v", len(templates), err)
+	}
+}
+
+// An id or a url that is longer than a cell of a workbook does not count: it would
+// be cut on its way to people.
+func TestWhatNoCellHoldsIsNoID(t *testing.T) {
+	for n, sound := range map[int]bool{32_767: true, 32_768: false} {
+		c := client(t, config(apiclient.V2))
+		id := strings.Repeat("a", n)
+		v := c.Judge(createContact(c), apiclient.Answer{Status: 201, Body: []byte(`{"contactId":"` + id + `"}`)}, nil)
+		if (v.Effect == apiclient.Created) != sound || !sound && !strings.Contains(v.Reason, "longer than a cell") || !strings.Contains(string(v.Answer), id) {
+			t.Errorf("an id of %d characters: %s, %s", n, v.Effect, v.Reason)
+		}
+		url := "https://x.example/" + strings.Repeat("a", n-18)
+		v = c.Judge(c.Routes().CreateLink("c", nil), apiclient.Answer{Status: 201, Body: []byte(`{"redirectUrl":"` + url + `"}`)}, nil)
+		if (v.Effect == apiclient.Created) != sound || !strings.Contains(string(v.Answer), url) {
+			t.Errorf("a url of %d characters: %s, %s", n, v.Effect, v.Reason)
+		}
+		first := client(t, config(apiclient.V1))
+		v = first.Judge(createContact(first), apiclient.Answer{Status: 201, Body: []byte(`{"clientId":"a","redirectUrl":"` + url + `"}`)}, nil)
+		if v.Effect != apiclient.Created || (v.URL != "") != sound || (v.Hint == "") != sound {
+			t.Errorf("a client with a url of %d characters: %s, hint %q", n, v.Effect, v.Hint)
+		}
 	}
 }

@@ -2,8 +2,8 @@ package apiclient_test
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,98 +14,34 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
-// scripted is a raw TCP server: it reads each request in full, counts it and
-// then lets reply do what it likes with the connection; when reply returns
-// false the connection is closed.
-func scripted(t *testing.T, reply func(conn net.Conn) bool) (baseURL string, posts *atomic.Int64) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	posts = new(atomic.Int64)
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for {
-					req, err := http.ReadRequest(in)
-					if err != nil {
-						return
-					}
-					if _, err := io.Copy(io.Discard, req.Body); err != nil {
-						return
-					}
-					posts.Add(1)
-					if !reply(conn) {
-						return
-					}
-				}
-			}()
-		}
-	}()
-	return "http://" + l.Addr().String(), posts
-}
-
-// raw answers with text as it is and closes the connection.
-func raw(text string) func(net.Conn) bool {
-	return func(conn net.Conn) bool {
-		_, _ = io.WriteString(conn, text)
-		return false
-	}
-}
-
-func at(t *testing.T, baseURL string, change ...func(*apiclient.Config)) *apiclient.Client {
-	t.Helper()
-	cfg := config(apiclient.V2)
-	cfg.BaseURL = baseURL
-	for _, f := range change {
-		f(&cfg)
-	}
-	return client(t, cfg)
-}
-
-func createContact(c *apiclient.Client) apiclient.Request {
-	return c.Routes().CreateClient([]byte(`{"email":"jane.canary@example.com"}`), true)
-}
-
 func TestAfterTheRequestArrivedNothingIsProved(t *testing.T) {
-	reset := func(conn net.Conn) bool {
-		_ = conn.(*net.TCPConn).SetLinger(0)
-		return false
-	}
 	silent := make(chan struct{})
 	t.Cleanup(func() { close(silent) })
 	tests := []struct {
 		name   string
-		reply  func(net.Conn) bool
+		reply  apitest.RawReply
 		reason string
 	}{
-		{"closed", raw(""), "connection was closed"},
-		{"reset", reset, "connection was closed"},
-		{"silence", func(net.Conn) bool { <-silent; return false }, "no answer within the time allowed"},
-		{"half a status line", raw("HTTP/1.1 20"), ""},
-		{"not HTTP", raw("SSH-2.0-OpenSSH_9.2\r\n\r\n"), "could not be read as HTTP"},
-		{"head too large", raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 100<<10) + "\r\n\r\n"), ""},
-		{"cut body", raw("HTTP/1.1 201 Created\r\nContent-Length: 99\r\n\r\n{\"contactId\":\"a\""), "HTTP 201 Created, but the connection was closed"},
-		{"endless body", raw("HTTP/1.1 201 Created\r\n\r\n" + strings.Repeat(" ", 2<<20)), "larger than 1 MiB"},
-		{"web page", raw("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"), "a web page"},
-		{"server error", raw("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"), "HTTP 500 Internal Server Error"},
-		{"compressed", raw("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00"), "not JSON"},
+		{"closed", apitest.Bytes(""), "connection was closed"},
+		{"reset", apitest.ThenReset(apitest.Bytes("")), "connection was closed"},
+		{"silence", func(r apitest.RawRequest) bool { r.ReadBody(); <-silent; return false }, "no answer within the time allowed"},
+		{"half a status line", apitest.Bytes("HTTP/1.1 20"), ""},
+		{"not HTTP", apitest.Bytes("SSH-2.0-OpenSSH_9.2\r\n\r\n"), "could not be read as HTTP"},
+		{"head too large", apitest.Bytes("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 100<<10) + "\r\n\r\n"), ""},
+		{"cut body", apitest.Bytes("HTTP/1.1 201 Created\r\nContent-Length: 99\r\n\r\n{\"contactId\":\"a\""), "HTTP 201 Created, but the connection was closed"},
+		{"endless body", apitest.Bytes("HTTP/1.1 201 Created\r\n\r\n" + strings.Repeat(" ", 2<<20)), "larger than 1 MiB"},
+		{"web page", apitest.Bytes("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html>"), "a web page"},
+		{"server error", apitest.Bytes("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"), "HTTP 500 Internal Server Error"},
+		{"compressed", apitest.Bytes("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x00"), "not JSON"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			url, posts := scripted(t, tt.reply)
-			c := at(t, url, func(cfg *apiclient.Config) {
+			s := apitest.StartRaw(t, nil, tt.reply)
+			c := at(t, s.URL, func(cfg *apiclient.Config) {
 				if tt.name == "silence" {
 					cfg.Timeout = 100 * time.Millisecond
 				}
@@ -114,16 +50,16 @@ func TestAfterTheRequestArrivedNothingIsProved(t *testing.T) {
 			if v.Effect != apiclient.Uncertain || v.Stop || !strings.Contains(v.Reason, tt.reason) {
 				t.Errorf("%s, stop %v, %q; want uncertain with %q", v.Effect, v.Stop, v.Reason, tt.reason)
 			}
-			if posts.Load() != 1 || c.Sent()[apiclient.CreateClient] != 1 {
-				t.Errorf("%d POSTs arrived, %d counted; want 1", posts.Load(), c.Sent()[apiclient.CreateClient])
+			if s.Arrived() != 1 || c.Sent()[apiclient.CreateClient] != 1 {
+				t.Errorf("%d POSTs arrived, %d counted; want 1", s.Arrived(), c.Sent()[apiclient.CreateClient])
 			}
 		})
 	}
 }
 
 func TestARefusalNeedsNoWholeBody(t *testing.T) {
-	url, _ := scripted(t, raw("HTTP/1.1 422 No\r\nContent-Length: 99\r\n\r\ncut"))
-	c := at(t, url)
+	s := apitest.StartRaw(t, nil, apitest.Bytes("HTTP/1.1 422 No\r\nContent-Length: 99\r\n\r\ncut"))
+	c := at(t, s.URL)
 	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Refused || v.Status != 422 {
 		t.Errorf("%s, HTTP %d; want refused, 422", v.Effect, v.Status)
 	}
@@ -136,11 +72,11 @@ func TestWithoutAConnectionNothingIsSent(t *testing.T) {
 	}
 	closed := l.Addr().String()
 	l.Close()
-	plain, _ := scripted(t, raw(""))
+	plain := apitest.StartRaw(t, nil, apitest.Bytes(""))
 	tests := []struct{ name, url, reason string }{
 		{"refused", "http://" + closed, "refuses the connection"},
 		{"unknown host", "https://nowhere.invalid", "cannot be resolved"},
-		{"no TLS there", strings.Replace(plain, "http:", "https:", 1), ""},
+		{"no TLS there", strings.Replace(plain.URL, "http:", "https:", 1), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,7 +121,7 @@ func TestTLSWithAnOwnAuthority(t *testing.T) {
 }
 
 // A server that wants a client certificate refuses the handshake. Under TLS
-// 1.3 our first bytes may be on their way by then, and a reset may overtake the
+// 1.3 our first bytes may already be on their way, and a reset may overtake the
 // alert: then nothing is proved.
 func TestARefusedClientCertificate(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
@@ -206,41 +142,39 @@ func TestARefusedClientCertificate(t *testing.T) {
 	}
 }
 
-// A kept connection that breaks after the second POST was read: net/http would
-// send it again if it had a reason to.
+// A reused connection breaks after the second POST was read: net/http would send it
+// again if it had a reason to.
 func TestAKeptConnectionThatBreaksSendsNothingTwice(t *testing.T) {
-	var n atomic.Int64
-	url, posts := scripted(t, func(conn net.Conn) bool {
-		if n.Add(1) > 1 {
+	s := apitest.StartRaw(t, nil, func(r apitest.RawRequest) bool {
+		if r.Attempt > 1 {
+			r.ReadBody()
 			return false
 		}
-		body := `{"contactId":"a"}`
-		fmt.Fprintf(conn, "HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-		return true
+		return apitest.Whole("201 Created", `{"contactId":"a"}`)(r)
 	})
-	c := at(t, url)
+	c := at(t, s.URL)
 	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Created {
 		t.Fatalf("the first: %s %s", v.Effect, v.Reason)
 	}
 	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.Uncertain {
 		t.Errorf("the second: %s %s; want uncertain", v.Effect, v.Reason)
 	}
-	if posts.Load() != 2 {
-		t.Errorf("%d POSTs arrived for 2 requests", posts.Load())
+	if s.Arrived() != 2 {
+		t.Errorf("%d POSTs arrived for 2 requests", s.Arrived())
 	}
 }
 
 // A server that drops every connection after one answer races with the next
-// POST. Whatever wins: what is called not sent never arrived, and nothing
-// arrived twice.
+// POST. Whichever wins: a request that is "not sent" never arrived, and none arrived
+// twice.
 func TestWhatIsCalledNotSentNeverArrived(t *testing.T) {
-	url, posts := scripted(t, raw("HTTP/1.1 201 Created\r\nContent-Length: 17\r\n\r\n{\"contactId\":\"a\"}"))
-	c := at(t, url)
+	s := apitest.StartRaw(t, nil, apitest.Bytes("HTTP/1.1 201 Created\r\nContent-Length: 17\r\n\r\n{\"contactId\":\"a\"}"))
+	c := at(t, s.URL)
 	sent := 0
 	for range 300 {
-		before := posts.Load()
+		before := s.Arrived()
 		v := c.Create(t.Context(), createContact(c))
-		arrived := posts.Load() - before
+		arrived := s.Arrived() - before
 		if v.Effect != apiclient.NotSent {
 			sent++
 		}
@@ -309,5 +243,31 @@ func TestRedirectsAreNeverFollowed(t *testing.T) {
 				status, v.Effect, v.Hint, hits.Load(), targets.Load(), want)
 		}
 		s.Close()
+	}
+}
+
+// The connection to a token server says nothing about the request: without a
+// connection to the service nothing was sent.
+func TestATokensConnectionIsNoEvidence(t *testing.T) {
+	tokens := httptest.NewServer(answers(200, asJSON, `{}`))
+	defer tokens.Close()
+	c := at(t, "http://"+refusing(t), func(cfg *apiclient.Config) {
+		cfg.Authorize = func(ctx context.Context, _ *http.Request) error {
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, tokens.URL, nil)
+			if err != nil {
+				return err
+			}
+			res, err := tokens.Client().Do(req)
+			if err != nil {
+				return err
+			}
+			return res.Body.Close()
+		}
+	})
+	if v := c.Create(t.Context(), createContact(c)); v.Effect != apiclient.NotSent || v.Retry != apiclient.Now {
+		t.Errorf("%+v; want not sent", v)
+	}
+	if len(c.Sent()) != 0 {
+		t.Errorf("counted as sent: %v", c.Sent())
 	}
 }

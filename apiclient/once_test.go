@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
 // steps are the columns that create something.
 var steps = columns[2:]
 
-// secured makes a service's TLS and what a client needs to trust it; nil for
-// plain.
+// secured returns a service's TLS and what a client needs to trust it; nil for
+// plain connections.
 func secured(t testing.TB, withTLS bool) (*tls.Config, func(*apiclient.Config)) {
 	t.Helper()
 	if !withTLS {
@@ -29,59 +30,58 @@ func secured(t testing.TB, withTLS bool) (*tls.Config, func(*apiclient.Config)) 
 		func(cfg *apiclient.Config) { cfg.TLS = &tls.Config{RootCAs: roots} }
 }
 
-// A kept connection that ends after the service has read the second request is
-// where net/http sends a request again if it has any ground to.
+// A reused connection ends after the service has read the second request: here
+// net/http sends a request again if it has any reason to.
 func TestAKeptConnectionThatEndsMultipliesNothing(t *testing.T) {
-	ends := map[string]reply{"closed": rawly(""), "reset": aborting(rawly(""))}
+	ends := map[string]apitest.RawReply{"closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
 	for name, end := range ends {
 		for _, withTLS := range []bool{false, true} {
 			for _, col := range steps {
 				server, trust := secured(t, withTLS)
 				var first atomic.Pointer[net.TCPConn]
-				s := newFaultService(t, server, func(v visit) bool {
-					if v.attempt == 1 {
-						first.Store(v.tcp)
+				s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
+					if v.Attempt == 1 {
+						first.Store(v.TCP)
 						return sound(col)(v)
 					}
-					if v.tcp != first.Load() {
+					if v.TCP != first.Load() {
 						t.Errorf("%s, %s: the connection was not kept", name, col.name)
 					}
 					return end(v)
 				})
-				c := at(t, s.url(), trust)
+				c := at(t, s.URL, trust)
 				got := []string{col.attempt(t.Context(), c, ""), col.attempt(t.Context(), c, "")}
-				if got[0] != "created" || got[1] != "uncertain" || s.arrived.Load() != 2 {
-					t.Errorf("%s, TLS %v, %s: %q, %d arrived; want created, uncertain, 2", name, withTLS, col.name, got, s.arrived.Load())
+				if got[0] != "created" || got[1] != "uncertain" || s.Arrived() != 2 {
+					t.Errorf("%s, TLS %v, %s: %q, %d arrived; want created, uncertain, 2", name, withTLS, col.name, got, s.Arrived())
 				}
 			}
 		}
 	}
 }
 
-// A magic link that is asked for without a body is one request on the wire, of
-// no length, wherever its connection ends: net/http sends such a request again
-// on a kept connection.
+// A request for a magic link without a body arrives once, wherever its connection
+// ends: net/http sends such a request again on a reused connection.
 func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
 	contact, link := columns[2], columns[6]
-	ends := map[string]reply{"answered": sound(link), "closed": rawly(""), "reset": aborting(rawly(""))}
+	ends := map[string]apitest.RawReply{"answered": sound(link), "closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
 	for name, end := range ends {
 		for _, withTLS := range []bool{false, true} {
 			server, trust := secured(t, withTLS)
 			seen := make(chan *http.Request, 8)
-			s := newFaultService(t, server, func(v visit) bool {
-				if v.attempt == 1 {
+			s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
+				if v.Attempt == 1 {
 					return sound(contact)(v) // leaves a connection behind
 				}
-				seen <- v.req
+				seen <- v.Request
 				return end(v)
 			})
-			c := at(t, s.url(), trust)
+			c := at(t, s.URL, trust)
 			if got := contact.attempt(t.Context(), c, ""); got != "created" {
 				t.Fatal(got)
 			}
 			v := c.Create(t.Context(), c.Routes().CreateLink("contact-1", nil))
-			if (v.Effect == apiclient.Created) != (name == "answered") || s.arrived.Load() != 2 {
-				t.Fatalf("%s, TLS %v: %s (%s), %d arrived", name, withTLS, v.Effect, v.Reason, s.arrived.Load())
+			if (v.Effect == apiclient.Created) != (name == "answered") || s.Arrived() != 2 {
+				t.Fatalf("%s, TLS %v: %s (%s), %d arrived", name, withTLS, v.Effect, v.Reason, s.Arrived())
 			}
 			req := <-seen
 			if head := req.Header; req.ContentLength != 0 || head.Get("Content-Length") != "0" || head.Get("Content-Type") != "" {
@@ -91,8 +91,8 @@ func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
 	}
 }
 
-// The headers by which net/http would send a POST again never come as far as
-// the wire, whoever sets them and even on a kept connection.
+// The headers that make net/http send a POST again are never sent, whoever sets them,
+// also on a reused connection.
 func TestHeadersThatPromiseIdempotencyAreNeverSent(t *testing.T) {
 	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key", "x-idempotency-key"} {
 		cfg := config(apiclient.V2)
@@ -102,8 +102,8 @@ func TestHeadersThatPromiseIdempotencyAreNeverSent(t *testing.T) {
 		}
 		for _, col := range steps {
 			promise := false
-			s := newFaultService(t, nil, sound(col))
-			c := at(t, s.url(), func(cfg *apiclient.Config) {
+			s := apitest.StartRaw(t, nil, sound(col))
+			c := at(t, s.URL, func(cfg *apiclient.Config) {
 				cfg.Authorize = func(_ context.Context, req *http.Request) error {
 					if promise {
 						req.Header.Set(name, "k")
@@ -113,8 +113,8 @@ func TestHeadersThatPromiseIdempotencyAreNeverSent(t *testing.T) {
 			})
 			got := col.attempt(t.Context(), c, "")
 			promise = true
-			if again := col.attempt(t.Context(), c, ""); got != "created" || again != "not sent" || s.arrived.Load() != 1 {
-				t.Errorf("%s, %s: %s without, %s with it, %d arrived; want created, not sent, 1", name, col.name, got, again, s.arrived.Load())
+			if again := col.attempt(t.Context(), c, ""); got != "created" || again != "not sent" || s.Arrived() != 1 {
+				t.Errorf("%s, %s: %s without, %s with it, %d arrived; want created, not sent, 1", name, col.name, got, again, s.Arrived())
 			}
 		}
 	}
@@ -149,21 +149,21 @@ func TestHTTP2IsNeverSpoken(t *testing.T) {
 	}
 }
 
-// (For a service of h2 alone Go's own TLS server makes an exception, so another
-// protocol stands for it.)
+// The service offers h3 and not h2, because Go's TLS server makes an exception for a
+// service with h2 only.
 func TestAServiceWithoutHTTP1GetsNothing(t *testing.T) {
 	server, trust := secured(t, true)
 	server.NextProtos = []string{"h3"}
 	for _, col := range steps {
-		s := newFaultService(t, server, sound(col))
-		if got := col.attempt(t.Context(), at(t, s.url(), trust), ""); got != "not sent" || s.arrived.Load() != 0 {
-			t.Errorf("%s: %s, %d arrived; want not sent, 0", col.name, got, s.arrived.Load())
+		s := apitest.StartRaw(t, server, sound(col))
+		if got := col.attempt(t.Context(), at(t, s.URL, trust), ""); got != "not sent" || s.Arrived() != 0 {
+			t.Errorf("%s: %s, %d arrived; want not sent, 0", col.name, got, s.Arrived())
 		}
 	}
 }
 
-// A service that answers in HTTP/2 all the same is not understood, and what it
-// says in its frames is no reason to send anything again.
+// A service that answers in HTTP/2 anyway is not understood, and its frames are no
+// reason to send anything again.
 func TestFramesOfHTTP2AreNoReasonToSendAgain(t *testing.T) {
 	const settings = "\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	frames := map[string]string{"GOAWAY": "\x00\x00\x08\x07\x00\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"}
@@ -174,29 +174,29 @@ func TestFramesOfHTTP2AreNoReasonToSendAgain(t *testing.T) {
 		for _, withTLS := range []bool{false, true} {
 			for _, col := range steps {
 				server, trust := secured(t, withTLS)
-				s := newFaultService(t, server, rawly(settings+frame))
-				if got := col.attempt(t.Context(), at(t, s.url(), trust), ""); got != "uncertain" || s.arrived.Load() != 1 {
-					t.Errorf("%s, TLS %v, %s: %s, %d arrived; want uncertain, 1", name, withTLS, col.name, got, s.arrived.Load())
+				s := apitest.StartRaw(t, server, apitest.Bytes(settings+frame))
+				if got := col.attempt(t.Context(), at(t, s.URL, trust), ""); got != "uncertain" || s.Arrived() != 1 {
+					t.Errorf("%s, TLS %v, %s: %s, %d arrived; want uncertain, 1", name, withTLS, col.name, got, s.Arrived())
 				}
 			}
 		}
 	}
 }
 
-// A redirect is one request, wherever it points.
+// A redirect leads to no further request, wherever it points.
 func TestARedirectMultipliesNothing(t *testing.T) {
 	for _, code := range []int{301, 302, 303, 307, 308} {
 		for _, col := range columns {
-			elsewhere := newFaultService(t, nil, sound(col))
-			for _, target := range []string{"/sound", elsewhere.url() + "/sound", "//" + elsewhere.address + "/sound", "?again", ""} {
-				s := newFaultService(t, nil, func(v visit) bool {
-					if v.attempt > 1 {
+			elsewhere := apitest.StartRaw(t, nil, sound(col))
+			for _, target := range []string{"/sound", elsewhere.URL + "/sound", "//" + elsewhere.Addr + "/sound", "?again", ""} {
+				s := apitest.StartRaw(t, nil, func(v apitest.RawRequest) bool {
+					if v.Attempt > 1 {
 						return sound(col)(v)
 					}
-					return whole(fmt.Sprintf("%d x", code), "", "Location: "+target)(v)
+					return apitest.Whole(fmt.Sprintf("%d x", code), "", "Location: "+target)(v)
 				})
-				got := col.attempt(t.Context(), at(t, s.url()), "")
-				if in := s.arrived.Load() + elsewhere.arrived.Load(); in != 1 || got == "created" || got == "found" || got == "read" {
+				got := col.attempt(t.Context(), at(t, s.URL), "")
+				if in := s.Arrived() + elsewhere.Arrived(); in != 1 || got == "created" || got == "found" || got == "read" {
 					t.Errorf("HTTP %d to %q, %s: %s, %d arrived in all; want 1", code, target, col.name, got, in)
 				}
 			}

@@ -2,69 +2,75 @@ package apiclient
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
 
 const (
-	// longestPause bounds a single pause, whatever the service asks for; whoever
-	// uses a Client decides whether a longer one is worth waiting for.
+	// longestPause limits a single pause, whatever the service asks for. The
+	// caller decides whether a longer one is worth waiting for.
 	longestPause = 15 * time.Minute
-	// firstPause and mostPause are for a service that does not say how long: each
-	// refusal in a row doubles the pause.
-	firstPause, mostPause = 500 * time.Millisecond, time.Minute
+	// firstPause and maxPause are for a service that does not say how long to
+	// wait: each refusal in a row doubles the pause.
+	firstPause, maxPause = 500 * time.Millisecond, time.Minute
+	// maxRetryAfter limits what is read from Retry-After.
+	maxRetryAfter = 365 * 24 * time.Hour
 
-	// adaptiveStart and adaptiveStep are where a rate that is to be found begins,
-	// in requests per second, and what every second of good answers adds to it
-	// until the service first asks for time.
+	// adaptiveStart is the first rate of an adaptive client, in requests per
+	// second. Until the service first asks to wait, every second of good answers
+	// adds adaptiveStep.
 	adaptiveStart, adaptiveStep = 2.0, 1.0
-	// stepsBack is how many seconds of good answers lead from nothing back to the
-	// rate that was cut; from its half, half as many.
-	stepsBack = 20.0
-	// leastRate is as slow as it gets by itself; pauses do the rest. leastStep is
-	// what a second of good answers adds at least. slowGrowth is by how much the
-	// first good answer raises a rate below one a second, the second twice as much,
-	// and so on: each answer stands for seconds there, and what they would add all
-	// at once would be refused again.
-	leastRate, leastStep, slowGrowth = 1.0 / 60, 0.2, 0.2
-	// room is what a request may be late on its way: so much more than a second
-	// lies between a request and the one that is as many later as the rate, so that
-	// no second at the service sees more than the rate.
-	room = 50 * time.Millisecond
+	// recoverySeconds is how many seconds of good answers lead from zero back to
+	// the rate before it was cut; from half of it, half as many.
+	recoverySeconds = 20.0
+	// minRate is the lowest rate that cuts lead to; below that only pauses slow
+	// the client down. minStep is the least that a second of good answers adds.
+	minRate, minStep = 1.0 / 60, 0.2
+	// slowGrowth is by how much the first good answer raises a rate below one a
+	// second; the second raises it by twice as much, and so on. At such a rate each
+	// answer stands for several seconds, and adding the steps of all of them at once
+	// would be refused again.
+	slowGrowth = 0.2
+	// margin is how late a request may be on its way. The distance between requests
+	// is a bit larger than the rate asks for, so that no second at the service sees
+	// more requests than the rate.
+	margin = 50 * time.Millisecond
 )
 
-// pace is the line in which every request of a Client waits: they leave one by
-// one, never closer together than the rate allows, and not at all while the
-// service asks for time. The distance is counted from the last departure and
-// not from a timetable, and whoever is at the head keeps it until the request
-// leaves, so that one that was held up on its way out (by a new token) is not
-// followed too soon by the next: no second ever sees more than the rate.
+// pace is the queue in which every request of a Client waits. Requests leave one
+// by one, never closer together than the rate allows, and not at all while the
+// service asks to wait. The distance is counted from the last departure and not
+// from a timetable, and a request stays at the head of the queue until it leaves.
+// So when one is delayed (by a new token), the next does not follow too soon, and
+// no second ever sees more requests than the rate.
 //
-// A service that asks for time halves the rate, and good answers bring it back
-// step by step (AIMD). Of several such answers in a row only the first does: the
-// others say nothing of the rate.
+// When the service asks to wait, the rate is halved, and good answers raise it
+// again step by step (AIMD). Of several such answers in a row only the first
+// counts, because the others were sent before the cut.
 type pace struct {
-	head chan struct{} // one place: whoever is in it leaves next
+	head chan struct{} // has room for one: the request that leaves next
 
 	mu       sync.Mutex
-	adaptive bool      // the rate is to be found
+	adaptive bool      // the client finds the rate
 	ceiling  float64   // requests per second; 0 for none
-	rate     float64   // at present; 0 for as fast as they come
+	rate     float64   // at present; 0 for no limit
 	step     float64   // what a second of good answers adds to the rate
-	lift     float64   // without a ceiling: where a cut rate is given up again; 0 for never
+	restore  float64   // without a ceiling: the rate at which the limit ends again; 0 for never
 	last     time.Time // of the last departure
-	until    time.Time // nobody leaves before
-	why      string    // the pause's reason
-	cut      time.Time // of the last cut: what left before it tells nothing new
+	until    time.Time // no request leaves before
+	why      string    // the reason of the pause
+	cut      time.Time // of the last cut: answers to requests that left before it do not cut again
 	refusals int       // in a row
-	good     int       // answers in a row that were no refusals, while there is a rate
-	flow     flow
+	good     int       // good answers in a row while there is a rate
+	recent   departures
 }
 
 func newPace(ceiling float64, adaptive bool) *pace {
-	p := &pace{head: make(chan struct{}, 1), adaptive: adaptive, ceiling: ceiling, rate: ceiling, step: ceiling / stepsBack}
+	p := &pace{head: make(chan struct{}, 1), adaptive: adaptive, ceiling: ceiling, rate: ceiling, step: ceiling / recoverySeconds}
 	if adaptive {
 		p.rate, p.step = adaptiveStart, adaptiveStep
 		if ceiling > 0 {
@@ -74,56 +80,148 @@ func newPace(ceiling float64, adaptive bool) *pace {
 	return p
 }
 
-// enter takes the head of the line; release gives it back, once.
-func (p *pace) enter(ctx context.Context) (release func(), err error) {
+// Slot is a reserved place in the queue, for one creating request: that request
+// leaves next. A Slot is for one goroutine.
+type Slot struct {
+	client  *Client
+	release func() // lets the next request go; nil once the slot is used or released
+}
+
+// Reserve waits until the service does not ask to wait and, under a rate, until
+// the caller's request would be the next to leave. So what must be durable before
+// a request is written just before it leaves, and not minutes earlier by every
+// worker in the queue.
+//
+// The caller sends no other request until it has used or released the Slot. The
+// error, a *Failure, means that ctx has ended.
+func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
+	if err := c.pace.waitOutPause(ctx); err != nil {
+		return nil, err
+	}
+	if !c.pace.limited() {
+		return &Slot{client: c, release: func() {}}, nil
+	}
+	release, err := c.pace.takeHead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.pace.waitOutPause(ctx); err != nil {
+		release()
+		return nil, err
+	}
+	return &Slot{client: c, release: release}, nil
+}
+
+// Create sends the request and uses up the slot; see Client.Create.
+//
+// If the service has asked to wait since Reserve, the request is not sent at all,
+// because it would wait although everything before it is already durable. The
+// Verdict is then NotSent with Retry AfterPause, and the caller reserves another
+// slot.
+func (s *Slot) Create(ctx context.Context, r Request) Verdict {
+	defer s.Release()
+	return s.client.create(ctx, r, s)
+}
+
+// Release gives an unused slot back; otherwise it does nothing.
+func (s *Slot) Release() {
+	if release := s.take(); release != nil {
+		release()
+	}
+}
+
+// take returns the slot's release function and marks the slot as used; nil for
+// no slot or a used one.
+func (s *Slot) take() (release func()) {
+	if s == nil {
+		return nil
+	}
+	release, s.release = s.release, nil
+	return release
+}
+
+// Queues reports whether Reserve may wait: there is a rate, or the service asks
+// to wait.
+func (c *Client) Queues() bool {
+	reason, _ := c.pace.waiting()
+	return reason != "" || c.pace.limited()
+}
+
+// Waiting says why all requests wait at present and until when: the service asks
+// to wait, or the rate is below one request a second. The reason is one line
+// without personal data; "" when nothing waits.
+func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.waiting() }
+
+// Spacing returns the time between two requests at the present rate; 0 for no
+// rate.
+func (c *Client) Spacing() time.Duration { return c.pace.spacing() }
+
+// takeHead waits for the head of the queue. release gives it to the next request,
+// once; further calls do nothing.
+func (p *pace) takeHead(ctx context.Context) (release func(), err error) {
 	select {
 	case p.head <- struct{}{}:
 		return sync.OnceFunc(func() { <-p.head }), nil
 	case <-ctx.Done():
-		return nil, unsent("stopped before it was sent", ctx.Err())
+		return nil, stopped(ctx)
 	}
 }
 
-// ready waits until the one at the head may leave. One that took a turn does not
-// wait for the end of a pause that began since.
-func (p *pace) ready(ctx context.Context, turned bool) error {
+// enter waits until the request may leave: at the head of the queue, unless it
+// has a slot, and when rate and pause allow it.
+func (p *pace) enter(ctx context.Context, slot *Slot) (release func(), err error) {
+	release = slot.take()
+	reserved := release != nil
+	if !reserved {
+		if release, err = p.takeHead(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.ready(ctx, reserved); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// ready waits until the request at the head may leave. A reserved one does not
+// wait for the end of a pause that has begun since: it fails.
+func (p *pace) ready(ctx context.Context, reserved bool) error {
 	for ctx.Err() == nil {
 		p.mu.Lock()
 		now := time.Now()
-		if turned && p.until.After(now) {
-			why := p.why
-			p.mu.Unlock()
-			return &Failure{NotSent: true, Busy: true, Reason: why}
-		}
-		if wait := max(p.until.Sub(now), p.next().Sub(now)); wait > 0 {
-			p.mu.Unlock()
-			sleep(ctx, wait)
-			continue
-		}
+		why, pause := p.why, p.until.Sub(now)
+		wait := max(pause, p.next().Sub(now))
 		p.mu.Unlock()
-		return nil
+		if reserved && pause > 0 {
+			return &Failure{NotSent: true, Retry: AfterPause, Reason: why}
+		}
+		if wait <= 0 {
+			return nil
+		}
+		sleep(ctx, wait)
 	}
-	return unsent("stopped before it was sent", ctx.Err())
+	return stopped(ctx)
 }
 
-// depart notes that the one at the head leaves.
+// depart notes that the request at the head leaves, and returns when.
 func (p *pace) depart() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last = time.Now()
-	p.flow.note(p.last)
+	p.recent.add(p.last)
 	return p.last
 }
 
-// next is when the rate allows another departure. It is called with mu held.
+// next returns when the rate allows the next departure. The caller holds mu.
 func (p *pace) next() time.Time {
 	if p.rate == 0 || p.last.IsZero() {
 		return time.Time{}
 	}
-	return p.last.Add(time.Duration(float64(time.Second+room) / p.rate))
+	return p.last.Add(time.Duration(float64(time.Second+margin) / p.rate))
 }
 
-// spacing is the time between two departures at the present rate.
+// spacing returns the time between two departures at the present rate.
 func (p *pace) spacing() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,64 +231,65 @@ func (p *pace) spacing() time.Duration {
 	return time.Duration(float64(time.Second) / p.rate)
 }
 
-// pauseOver waits for the end of a pause only.
-func (p *pace) pauseOver(ctx context.Context) {
+// waitOutPause waits for the end of a pause, but not for the rate.
+func (p *pace) waitOutPause(ctx context.Context) error {
 	for ctx.Err() == nil {
 		p.mu.Lock()
 		wait := time.Until(p.until)
 		p.mu.Unlock()
 		if wait <= 0 {
-			return
+			return nil
 		}
 		sleep(ctx, wait)
 	}
+	return stopped(ctx)
 }
 
-// limited tells that there is a rate at present.
+// limited reports whether there is a rate at present.
 func (p *pace) limited() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.rate > 0
 }
 
-// refused takes an answer into account by which the service asks for time;
-// left is when its request departed.
-func (p *pace) refused(a Answer, left time.Time) {
+// refused begins a pause and halves the rate, after an answer in which the
+// service asks to wait. sentAt is when the request left.
+func (p *pace) refused(a Answer, sentAt time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	news := left.After(p.cut)
-	if p.good = 0; news {
+	afterCut := sentAt.After(p.cut)
+	if p.good = 0; afterCut {
 		p.refusals++
 	}
 	wait := a.RetryAfter
 	if wait == 0 {
-		wait = min(firstPause<<min(max(p.refusals, 1)-1, 16), mostPause)
+		wait = min(firstPause<<min(max(p.refusals, 1)-1, 16), maxPause)
 	}
 	if until := now.Add(min(wait, longestPause)); until.After(p.until) {
-		p.until, p.why = until, fmt.Sprintf("the service asks for time (HTTP %d)", a.Status)
+		p.until, p.why = until, fmt.Sprintf("the service asks to wait (HTTP %d)", a.Status)
 	}
-	if !news || p.refusals > 1 {
+	if !afterCut || p.refusals > 1 {
 		return
 	}
 	p.cut = now
-	before := p.flow.perSecond(now)
+	before := p.recent.perSecond(now)
 	if p.rate > 0 {
 		before = min(before, p.rate)
 	} else {
-		p.step, p.lift = max(before/stepsBack, leastStep), 2*before
+		p.step, p.restore = max(before/recoverySeconds, minStep), 2*before
 	}
 	if p.adaptive {
-		p.step = max(before/stepsBack, leastStep)
+		p.step = max(before/recoverySeconds, minStep)
 	}
-	p.rate = max(before/2, leastRate)
+	p.rate = max(before/2, minRate)
 	if p.ceiling > 0 {
 		p.rate = min(p.rate, p.ceiling)
 	}
 }
 
-// accepted takes any other answer into account. A second in which the rate is
-// used up has as many answers as the rate, so it adds one step.
+// accepted raises the rate after any other answer. In a second that uses the rate
+// up there are as many answers as the rate, so the second adds one step.
 func (p *pace) accepted() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -206,12 +305,12 @@ func (p *pace) accepted() {
 	switch {
 	case p.ceiling > 0:
 		p.rate = min(p.rate, p.ceiling)
-	case p.lift > 0 && p.rate >= p.lift:
+	case p.restore > 0 && p.rate >= p.restore:
 		p.rate = 0
 	}
 }
 
-// waiting is what holds the line up, "" when nothing does for long.
+// waiting is Client.Waiting.
 func (p *pace) waiting() (reason string, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,68 +324,59 @@ func (p *pace) waiting() (reason string, until time.Time) {
 	return "", time.Time{}
 }
 
-// flow counts departures: those of the present second and of the one before.
-type flow struct {
-	second      int64
-	count, past int
+// departures counts how many requests left in the present second and in the one
+// before.
+type departures struct {
+	second          int64
+	count, previous int
 }
 
-func (f *flow) note(now time.Time) {
-	f.turn(now)
-	f.count++
+func (d *departures) add(now time.Time) {
+	d.advance(now)
+	d.count++
 }
 
-func (f *flow) turn(now time.Time) {
+func (d *departures) advance(now time.Time) {
 	switch s := now.Unix(); {
-	case s == f.second+1:
-		f.second, f.past, f.count = s, f.count, 0
-	case s != f.second:
-		f.second, f.past, f.count = s, 0, 0
+	case s == d.second+1:
+		d.second, d.previous, d.count = s, d.count, 0
+	case s != d.second:
+		d.second, d.previous, d.count = s, 0, 0
 	}
 }
 
-// perSecond is how many leave in a second at present, at least one.
-func (f *flow) perSecond(now time.Time) float64 {
-	f.turn(now)
-	return float64(max(f.count, f.past, 1))
+// perSecond returns how many requests leave in a second at present, at least one.
+func (d *departures) perSecond(now time.Time) float64 {
+	d.advance(now)
+	return float64(max(d.count, d.previous, 1))
 }
 
-// paced is the line as a RoundTripper.
-type paced struct {
-	pace *pace
-	next http.RoundTripper
-}
-
-func (t paced) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
-	trip := tripOf(ctx)
-	release := trip.turn.take()
-	turned := release != nil
-	if !turned {
-		var err error
-		if release, err = t.pace.enter(ctx); err != nil {
-			return nil, err
-		}
+// retryAfter reads the header Retry-After, in seconds or as a date; 0 when there
+// is none, when it cannot be read or when it is past. A date is compared with the
+// service's own date, where the answer has it, because this machine's clock may be
+// wrong.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := h.Get("Retry-After")
+	if value == "" {
+		return 0
 	}
-	defer release()
-	if err := t.pace.ready(ctx, turned); err != nil {
-		return nil, err
+	seconds, err := strconv.ParseUint(value, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
 	}
-	trip.release = release
-	return t.next.RoundTrip(req)
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = theirs
+	}
+	return min(max(0, at.Sub(now)), maxRetryAfter)
 }
 
-// departing is where a request leaves the line: it has all that it needs.
-type departing struct {
-	pace *pace
-	next http.RoundTripper
-}
-
-func (t departing) RoundTrip(req *http.Request) (*http.Response, error) {
-	trip := tripOf(req.Context())
-	trip.left = t.pace.depart()
-	trip.release()
-	return t.next.RoundTrip(req)
+// stopped is the failure of a request that was still waiting when ctx ended.
+func stopped(ctx context.Context) *Failure {
+	return unsent("stopped before it was sent", ctx.Err())
 }
 
 func sleep(ctx context.Context, d time.Duration) {

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
-// clockwork is a service that notes when requests arrive, on a clock that
-// starts with it.
+// clockwork is a service that records when requests arrive, counted from its start.
 type clockwork struct {
 	start time.Time
 	mu    sync.Mutex
@@ -39,7 +39,7 @@ func (s *clockwork) RoundTrip(req *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(`{"contactId":"a"}`)), Request: req}, nil
 }
 
-// clocked is a client of a clockwork.
+// clocked returns a client of a clockwork.
 func clocked(t *testing.T, s *clockwork, change func(*apiclient.Config)) *apiclient.Client {
 	t.Helper()
 	s.start = time.Now()
@@ -49,7 +49,7 @@ func clocked(t *testing.T, s *clockwork, change func(*apiclient.Config)) *apicli
 	return client(t, cfg)
 }
 
-// work sends n requests from some workers and ends when all are answered.
+// work sends n requests from several workers and returns when all are answered.
 func work(t *testing.T, c *apiclient.Client, workers, n int) {
 	t.Helper()
 	work := make(chan int, n)
@@ -72,8 +72,7 @@ func work(t *testing.T, c *apiclient.Client, workers, n int) {
 	wg.Wait()
 }
 
-// mostInASecond is the largest number of arrivals in any window of one second,
-// wherever it begins.
+// mostInASecond returns the largest number of arrivals in any window of one second.
 func mostInASecond(at []time.Duration) int {
 	most := 0
 	for i, first := range at {
@@ -88,8 +87,8 @@ func mostInASecond(at []time.Duration) int {
 	return most
 }
 
-// No window of a second, wherever it is laid, holds more requests than the
-// rate, and hardly fewer while there is work.
+// No window of a second holds more requests than the rate, and hardly fewer while
+// there is work.
 func TestTheRateIsATrueCeiling(t *testing.T) {
 	for _, rate := range []float64{1, 10, 50, 2.5} {
 		for _, workers := range []int{1, 16} {
@@ -109,8 +108,8 @@ func TestTheRateIsATrueCeiling(t *testing.T) {
 	}
 }
 
-// What counts is when requests arrive at the service, and the way there takes
-// now more, now less: up to 50 ms less and no second sees more than the rate.
+// Requests do not all take the same time to the service. As long as that differs by
+// at most 50 ms, no second at the service sees more than the rate.
 func TestTheRateIsACeilingAtTheService(t *testing.T) {
 	for _, rate := range []float64{1, 5, 40} {
 		synctest.Test(t, func(t *testing.T) {
@@ -134,7 +133,7 @@ func TestTheRateIsACeilingAtTheService(t *testing.T) {
 	}
 }
 
-// Requests that wait for one new token do not leave together when it is there.
+// Requests that wait for a new token do not all leave at once when it arrives.
 func TestTheRateHoldsAfterATokenIsFetched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &clockwork{}
@@ -154,21 +153,21 @@ func TestTheRateHoldsAfterATokenIsFetched(t *testing.T) {
 	})
 }
 
-// The same on a real clock, where goroutines are held up: what counts is when
+// The same on a real clock, where goroutines are delayed: what counts is when
 // requests leave.
 func TestTheRateIsATrueCeilingOnARealClock(t *testing.T) {
 	t.Parallel()
 	s := &clockwork{}
 	c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 40 })
-	work(t, c, 16, 100)
+	work(t, c, 16, 60)
 	if most := mostInASecond(s.at); most > 40 {
 		t.Errorf("%d in one second, want 40", most)
 	}
 }
 
-// A 429 holds all workers back for as long as it says, whatever kind of
-// request got it; afterwards half as many go out, and more step by step.
-func TestAServiceThatAsksForTimeGetsIt(t *testing.T) {
+// A 429 pauses all workers for as long as it says, whatever kind of request got it.
+// Afterwards half as many requests go out, then more step by step.
+func TestA429PausesAllRequests(t *testing.T) {
 	retry503 := []apiclient.Rule{{Status: 503, Means: "retry"}}
 	for name, test := range map[string]struct {
 		status int
@@ -214,7 +213,7 @@ func TestAServiceThatAsksForTimeGetsIt(t *testing.T) {
 	}
 }
 
-// A 503 that nobody vouches for, and that asks for nothing, changes nothing.
+// A 503 without Retry-After and without a rule does not pause anything.
 func TestAPlain503IsNoReasonToWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &clockwork{say: func(int, time.Duration) (int, string) { return 503, "" }}
@@ -226,7 +225,7 @@ func TestAPlain503IsNoReasonToWait(t *testing.T) {
 	})
 }
 
-// Each refusal in a row that names no time doubles the pause.
+// Each refusal in a row without Retry-After doubles the pause.
 func TestPausesDouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &clockwork{say: func(n int, _ time.Duration) (int, string) { return 429, "" }}
@@ -244,8 +243,8 @@ func TestPausesDouble(t *testing.T) {
 	})
 }
 
-// A refusal that comes late, of a request that left before the rate was cut,
-// prolongs the pause and does not cut the rate again.
+// A late refusal, of a request that left before the rate was cut, makes the pause
+// longer but does not cut the rate again.
 func TestALateRefusalIsNoNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(apiclient.V2)
@@ -275,8 +274,8 @@ func TestALateRefusalIsNoNews(t *testing.T) {
 	})
 }
 
-// Without a ceiling a 429 makes one, from what went out before, and good
-// answers lift it again.
+// Without a ceiling, a 429 limits the rate to half of what went out before, and good
+// answers end the limit again.
 func TestWithoutACeilingOneIsMadeForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
@@ -299,7 +298,7 @@ func TestWithoutACeilingOneIsMadeForAWhile(t *testing.T) {
 	})
 }
 
-// limited is a service that takes so many requests in any second.
+// limited is a service that accepts so many requests in any second.
 func limited(perSecond int) (s *clockwork, refused *int) {
 	s, refused = &clockwork{}, new(int)
 	var taken []time.Duration
@@ -315,8 +314,8 @@ func limited(perSecond int) (s *clockwork, refused *int) {
 	return s, refused
 }
 
-// An adaptive client finds out what the service takes: it starts low, uses
-// most of it before long, and is refused seldom.
+// An adaptive client finds the rate of the service: it starts low, soon uses most of
+// the rate, and is seldom refused.
 func TestAdaptiveFindsTheRate(t *testing.T) {
 	for _, perSecond := range []int{5, 40} {
 		synctest.Test(t, func(t *testing.T) {
@@ -351,7 +350,7 @@ func TestAdaptiveHasACeiling(t *testing.T) {
 	})
 }
 
-// Whoever stops does not wait out a pause, and takes nobody's turn away.
+// A request whose context ends leaves the queue at once and blocks no other.
 func TestStoppingEndsTheWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &clockwork{say: func(n int, _ time.Duration) (int, string) {
@@ -363,7 +362,7 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 		c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 1 })
 		work(t, c, 1, 1)
 		reason, until := c.Waiting()
-		if reason != "the service asks for time (HTTP 429)" || time.Until(until).Round(time.Second) != 600*time.Second {
+		if reason != "the service asks to wait (HTTP 429)" || time.Until(until).Round(time.Second) != 600*time.Second {
 			t.Errorf("waiting: %q for %v", reason, time.Until(until))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -376,8 +375,8 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 				}
 			})
 			wg.Go(func() {
-				if _, _, err := c.Turn(ctx); err == nil {
-					t.Error("a turn during the pause")
+				if _, err := c.Reserve(ctx); err == nil {
+					t.Error("a slot during the pause")
 				}
 			})
 		}
@@ -392,9 +391,9 @@ func TestStoppingEndsTheWaiting(t *testing.T) {
 	})
 }
 
-// A turn is waited for before anything is made durable: whoever has one leaves
-// next, the others have none, and the ceiling holds.
-func TestATurnIsForOneRequest(t *testing.T) {
+// Only one caller at a time has a slot; its request leaves next, and the ceiling
+// holds.
+func TestASlotIsForOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &clockwork{}
 		c := clocked(t, s, func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 2 })
@@ -403,7 +402,7 @@ func TestATurnIsForOneRequest(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 16 {
 			wg.Go(func() {
-				turn, leave, err := c.Turn(t.Context())
+				slot, err := c.Reserve(t.Context())
 				if err != nil {
 					t.Error(err)
 					return
@@ -417,19 +416,63 @@ func TestATurnIsForOneRequest(t *testing.T) {
 				holders--
 				mu.Unlock()
 				if i == 7 {
-					leave() // changed its mind
+					slot.Release() // changed its mind
 					return
 				}
-				c.Create(turn, createContact(c))
-				leave()
+				slot.Create(t.Context(), createContact(c))
 			})
 		}
 		wg.Wait()
 		if most != 1 || len(s.at) != 15 || mostInASecond(s.at) > 2 {
-			t.Errorf("%d had a turn at a time, %d requests, %d in one second", most, len(s.at), mostInASecond(s.at))
+			t.Errorf("%d had a slot at a time, %d requests, %d in one second", most, len(s.at), mostInASecond(s.at))
 		}
 		if last := s.at[14]; last > 7*time.Second+500*time.Millisecond {
-			t.Errorf("15 requests took %v, want 7.4s: a turn and its request cost the rate once", last)
+			t.Errorf("15 requests took %v, want 7.4s: a slot and its request count once", last)
 		}
 	})
+}
+
+// A 429 with a cut body also asks to wait: its head says so.
+func TestACutAnswerAlsoAsksToWait(t *testing.T) {
+	s := apitest.StartRaw(t, nil, apitest.Bytes("HTTP/1.1 429 x\r\nRetry-After: 7\r\nContent-Length: 99\r\n\r\ncut"))
+	c := at(t, s.URL)
+	v := c.Create(t.Context(), createContact(c))
+	if v.Effect != apiclient.Refused || v.Retry != apiclient.AfterPause || v.RetryAfter != 7*time.Second {
+		t.Errorf("%+v; want refused, to be sent again after a pause of 7s", v)
+	}
+	if reason, _ := c.Waiting(); reason == "" {
+		t.Error("the client does not wait")
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "120": 2 * time.Minute, "-1": 0, "soon": 0, "1.5": 0,
+		"Wed, 21 Oct 2015 07:28:00 GMT": 0, "99999999999": 8760 * time.Hour, "99999999999999999999999": 8760 * time.Hour,
+		"Fri, 31 Dec 9999 23:59:59 GMT": 8760 * time.Hour,
+	} {
+		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", value)
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != want || v.Retry != apiclient.AfterPause {
+			t.Errorf("%q: retry %v after %v, want after %v", value, v.Retry, v.RetryAfter, want)
+		}
+	}
+}
+
+// A date in Retry-After is compared with the service's own clock, however far that
+// is from this machine's.
+func TestRetryAfterByTheirClock(t *testing.T) {
+	for _, year := range []int{1970, 2015, 2100} {
+		now := time.Date(year, 10, 21, 7, 28, 0, 0, time.UTC)
+		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Date", now.Format(http.TimeFormat))
+			w.Header().Set("Retry-After", now.Add(90*time.Second).Format(http.TimeFormat))
+			w.WriteHeader(http.StatusTooManyRequests)
+		})
+		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != 90*time.Second {
+			t.Errorf("%d: retry after %v, want 90s", year, v.RetryAfter)
+		}
+	}
 }

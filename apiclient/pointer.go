@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// CheckPointer says what is wrong with a JSON Pointer (RFC 6901); nil for a
-// sound one. "" is sound: it means the whole document.
+// CheckPointer says what is wrong with a JSON Pointer (RFC 6901); nil for a valid
+// one. "" is valid: it means the whole document.
 func CheckPointer(pointer string) error {
 	if pointer == "" {
 		return nil
@@ -27,8 +27,8 @@ func CheckPointer(pointer string) error {
 	return nil
 }
 
-// document is a body as one JSON value: without a byte order mark, valid
-// UTF-8, and with nothing after it. ok is false when it is not that.
+// document returns a body as one JSON value, without its byte order mark. ok is
+// false when the body is not valid UTF-8, not JSON, or has more after the value.
 func document(body []byte) (doc []byte, ok bool) {
 	doc = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
 	return doc, utf8.Valid(doc) && json.Valid(doc)
@@ -36,15 +36,15 @@ func document(body []byte) (doc []byte, ok bool) {
 
 // found is what a pointer leads to in a document.
 type found struct {
-	// values are all that the pointer may mean: more than one where an object
-	// on the way repeats a key, none where the way ends.
+	// values are all values that the pointer may mean: several when an object on
+	// the way repeats a key, none when the way ends.
 	values []json.RawMessage
-	// crowded is set when the way leads through an array of several elements:
-	// there are others beside the one that was pointed at.
+	// crowded is set when the way leads through an array of several elements, so
+	// that the pointer has chosen one of several.
 	crowded bool
 }
 
-// follow follows a sound pointer into a document.
+// follow follows a valid pointer into a document.
 func follow(doc []byte, pointer string) found {
 	f := found{values: []json.RawMessage{doc}}
 	if pointer == "" {
@@ -57,7 +57,7 @@ func follow(doc []byte, pointer string) found {
 	return f
 }
 
-// step replaces the values by those that token leads to in each.
+// step replaces the values by the values at token in each of them.
 func (f *found) step(token string) {
 	var next []json.RawMessage
 	for _, v := range f.values {
@@ -79,7 +79,7 @@ func (f *found) step(token string) {
 	f.values = next
 }
 
-// index reads an array index as RFC 6901 has it: digits, no leading zero.
+// index reads an array index of RFC 6901: digits without a leading zero.
 func index(token string) (int, bool) {
 	i, err := strconv.Atoi(token)
 	return i, err == nil && strconv.Itoa(i) == token && i >= 0
@@ -90,7 +90,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// members are an object's, in order, repeated keys included.
+// members returns the members of an object in order, also repeated keys.
 func members(object []byte) []member {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if _, err := dec.Token(); err != nil {
@@ -120,8 +120,8 @@ func elements(array []byte) []json.RawMessage {
 	return out
 }
 
-// form is the kind of a JSON value: object, array, string, number, boolean or
-// null; "" for what is no value.
+// form returns the kind of a JSON value: object, array, string, number, boolean
+// or null; "" for nothing.
 func form(value []byte) string {
 	value = bytes.TrimLeft(value, " \t\r\n")
 	if len(value) == 0 {
@@ -142,7 +142,7 @@ func form(value []byte) string {
 	return "number"
 }
 
-// scalar is the text of a string, number or boolean; a number is as it was
+// scalar returns the text of a string, number or boolean; a number as it was
 // written, to the last digit.
 func scalar(value []byte) (string, bool) {
 	switch form(value) {

@@ -13,38 +13,41 @@ import (
 	"sync"
 )
 
-// shortSecret is the length below which a secret is not looked for: it would
-// be found in words that have nothing to do with it.
-const shortSecret = 6
+const (
+	// minSecret is the length of the shortest secret that is hidden: a shorter one
+	// would be found in unrelated words.
+	minSecret = 6
+	// keptCredentials is how many values of a header are hidden: the present token
+	// and the one before, which a late answer may still repeat.
+	keptCredentials = 2
+	// maxErrorBody is how many bytes of an answer that is not 2xx are stored.
+	maxErrorBody = 4 << 10
+)
 
-// keptCredentials is how many values of a header are looked for: a token's, and
-// that of the one before, which an answer under way may still repeat.
-const keptCredentials = 2
-
-// secrets are the credentials that requests have carried, and those that lead to
+// secrets holds the credentials that requests have carried, and the secrets behind
 // them, in every spelling in which an answer may repeat them. It is safe for
 // concurrent use.
 type secrets struct {
 	mu      sync.Mutex
-	fixed   []string            // what no request carries, such as a client secret
+	fixed   []string            // secrets that no request carries, such as a client secret
 	carried map[string][]string // the last values of each header, the latest last
-	all     []string            // what is looked for, the longest first
+	all     []string            // every spelling of all of them, the longest first
 }
 
-// know takes up secrets that no request carries.
-func (s *secrets) know(values []string) {
+// addFixed adds secrets that no request carries.
+func (s *secrets) addFixed(values []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fixed = values
 	s.spell()
 }
 
-// learn takes the headers that were put on a request as credentials: those of
-// after that are not in before.
+// learn adds the headers that were put on a request as credentials: those in after
+// that are not in before.
 func (s *secrets) learn(before, after http.Header) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	news := false
+	added := false
 	for name, values := range after {
 		for _, value := range values {
 			if slices.Contains(s.carried[name], value) || slices.Contains(before[name], value) {
@@ -55,15 +58,15 @@ func (s *secrets) learn(before, after http.Header) {
 			}
 			last := append(s.carried[name], value)
 			s.carried[name] = last[max(0, len(last)-keptCredentials):]
-			news = true
+			added = true
 		}
 	}
-	if news {
+	if added {
 		s.spell()
 	}
 }
 
-// spell makes all anew. mu is held.
+// spell rebuilds all. The caller holds mu.
 func (s *secrets) spell() {
 	parts := slices.Clone(s.fixed)
 	for _, values := range s.carried {
@@ -77,7 +80,7 @@ func (s *secrets) spell() {
 		unescaped := encode(part)
 		for _, spelling := range []string{part, url.QueryEscape(part), url.PathEscape(part),
 			string(inJSON[1 : len(inJSON)-1]), string(unescaped[1 : len(unescaped)-1])} {
-			if len(spelling) >= shortSecret {
+			if len(spelling) >= minSecret {
 				spellings[spelling] = true
 			}
 		}
@@ -85,7 +88,7 @@ func (s *secrets) spell() {
 	s.all = slices.SortedFunc(maps.Keys(spellings), func(a, b string) int { return len(b) - len(a) })
 }
 
-// credentialParts are a header's value and what is inside it.
+// credentialParts returns the value of a header and the secrets inside it.
 func credentialParts(value string) []string {
 	parts := []string{value}
 	if scheme, rest, ok := strings.Cut(value, " "); ok {
@@ -98,8 +101,8 @@ func credentialParts(value string) []string {
 	return parts
 }
 
-// cover replaces the secrets in an answer's body.
-func (s *secrets) cover(body []byte) []byte {
+// hide replaces the secrets in a text.
+func (s *secrets) hide(body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, secret := range s.all {
@@ -111,17 +114,17 @@ func (s *secrets) cover(body []byte) []byte {
 // anyURL finds urls, also with their slashes escaped as JSON may have them.
 var anyURL = regexp.MustCompile(`(?i)\b(https?:(?:\\?/){2})((?:\\/|[^\s"'<>\\])+)`)
 
-// bareURL finds links without a scheme: a host whose last name is of letters, and
+// bareURL finds links without a scheme: a host whose last label is of letters, with
 // a path or query. A path alone, a date and "and/or" have no such host.
 var bareURL = regexp.MustCompile(`(?i)(^|[^\w./\\@+-])((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}(?::\d+)?)(?:\\?/|\?)(?:\\/|[^\s"'<>\\])+`)
 
-// coverURLs keeps of urls the host only: the rest may be a magic link, which is
-// a credential.
-func coverURLs(body []byte) []byte {
-	return bareURL.ReplaceAll(coverFullURLs(body), []byte("$1$2/***"))
+// hideURLs leaves only the host of each url, because the rest may be a magic link,
+// which is a credential.
+func hideURLs(body []byte) []byte {
+	return bareURL.ReplaceAll(hideFullURLs(body), []byte("$1$2/***"))
 }
 
-func coverFullURLs(body []byte) []byte {
+func hideFullURLs(body []byte) []byte {
 	return anyURL.ReplaceAllFunc(body, func(found []byte) []byte {
 		m := anyURL.FindSubmatch(found)
 		host := strings.ReplaceAll(string(m[2]), `\`, "")
@@ -135,44 +138,44 @@ func coverFullURLs(body []byte) []byte {
 	})
 }
 
-// forShow is an answer as it may be shown beside a row, or kept of a failure:
-// without the credentials that we sent, and without links.
+// forShow returns an answer as it may be shown beside a row or stored for a
+// failure: without our credentials and without links.
 func (c *Client) forShow(a Answer) Answer {
-	a.Body = coverURLs(c.secrets.cover(a.Body))
-	a.ContentType = string(c.secrets.cover([]byte(a.ContentType)))
+	a.Body = hideURLs(c.secrets.hide(a.Body))
+	a.ContentType = string(c.secrets.hide([]byte(a.ContentType)))
 	return a
 }
 
-// covered is an answer without the credentials that we sent.
-func (c *Client) covered(a Answer) Answer {
-	a.Body = c.secrets.cover(a.Body)
+// withoutSecrets returns an answer without our credentials.
+func (c *Client) withoutSecrets(a Answer) Answer {
+	a.Body = c.secrets.hide(a.Body)
 	header := http.Header{}
 	for name, values := range a.Header {
 		for _, v := range values {
-			header.Add(name, string(c.secrets.cover([]byte(v))))
+			header.Add(name, string(c.secrets.hide([]byte(v))))
 		}
 	}
 	a.Header = header
 	return a
 }
 
-// kept is what a Verdict keeps of an answer. Of a 2xx that is all, with its links
-// and headers, which are read from there again when wire is corrected; so
-// nothing is covered there that is part of an id or a link itself.
-func (c *Client) kept(r Request, a Answer, v Verdict) []byte {
+// forLedger returns what a Verdict stores of an answer. A 2xx is stored whole, with
+// its links and headers, because ids and urls are read from it again after wire was
+// corrected. So nothing is hidden that is part of an id or a link.
+func (c *Client) forLedger(r Request, a Answer, v Verdict) []byte {
 	if a.Status/100 == 2 {
-		covered := c.covered(a)
+		hidden := c.withoutSecrets(a)
 		if v.ID == "" && v.URL == "" {
-			return pack(covered)
+			return forStorage(hidden)
 		}
-		if again := c.read(Verdict{}, r, covered); again.ID != v.ID || again.URL != v.URL {
-			return pack(a)
+		if again := c.read(Verdict{}, r, hidden); again.ID != v.ID || again.URL != v.URL {
+			return forStorage(a)
 		}
-		return pack(covered)
+		return forStorage(hidden)
 	}
 	body := c.forShow(a).Body
-	if len(body) <= maxKept {
+	if len(body) <= maxErrorBody {
 		return body
 	}
-	return slices.Clone(body[:maxKept])
+	return slices.Clone(body[:maxErrorBody])
 }

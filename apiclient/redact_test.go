@@ -15,8 +15,8 @@ import (
 	"claimsheet/apiclient"
 )
 
-// echoing is a client with credentials, of a service that answers with a
-// status and whatever say makes of the request's headers.
+// echoing returns a client with credentials, of a service that answers with a status
+// and what say makes of the request's headers.
 func echoing(t *testing.T, authorize func(*http.Request), status int, say func(h http.Header) string) *apiclient.Client {
 	t.Helper()
 	cfg := config(apiclient.V2)
@@ -29,9 +29,8 @@ func echoing(t *testing.T, authorize func(*http.Request), status int, say func(h
 	return client(t, cfg)
 }
 
-// A service may repeat what it was sent. What is kept of its failures, and
-// shown beside a row, holds neither our credentials, in whatever spelling, nor
-// links; what else it says stays.
+// A service may repeat what it was sent. What is stored or shown of its failures holds
+// neither our credentials, in any spelling, nor links. The rest stays.
 func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 	const secret = `s3cr<et/"canary"+ä`
 	quoted, _ := json.Marshal(secret)
@@ -79,9 +78,9 @@ func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 	}
 }
 
-// However often a token is renewed, what is looked for does not grow: the last
-// two are covered, and so is a secret that no request carries.
-func TestRenewedTokensAreCovered(t *testing.T) {
+// However often a token is renewed, the list of secrets does not grow: the last two
+// tokens are hidden, and so is a secret that no request carries.
+func TestRenewedTokensAreHidden(t *testing.T) {
 	token := func(n int) string { return fmt.Sprintf(`t0ken<"%d"&+/%s>`, n, strings.Repeat(`\"%`, 40)) }
 	n, say := 0, ""
 	cfg := config(apiclient.V2)
@@ -119,8 +118,8 @@ func TestRenewedTokensAreCovered(t *testing.T) {
 	}
 }
 
-// What only resembles a link is left alone, and what is left of a link is not
-// covered twice.
+// Words that only look like a link are not changed, and a hidden link is not hidden
+// again.
 func TestWordsAreNoLinks(t *testing.T) {
 	for said, want := range map[string]string{
 		"and/or 1/2 05/11/2026 24/7 n/a w/o km/h.":      "",
@@ -143,8 +142,8 @@ func TestWordsAreNoLinks(t *testing.T) {
 	}
 }
 
-// Of a good answer everything is kept but the credentials: its ids and links
-// are read from there again.
+// A good answer is stored whole except for the credentials: its ids and links are
+// read from there again.
 func TestGoodAnswersAreKeptWithTheirLinks(t *testing.T) {
 	say := func(h http.Header) string {
 		return `{"contactId":"a","redirectUrl":"https://claims.example.com/go/x","echo":"` + h.Get("X-Api-Key") + `"}`
@@ -162,8 +161,8 @@ func TestGoodAnswersAreKeptWithTheirLinks(t *testing.T) {
 	}
 }
 
-// Answers that no rule explains are counted, with a rule to begin with, and
-// without anything of a person.
+// Answers without a rule are counted, with a rule to start from and without personal
+// data.
 func TestUnknownAnswersAreListed(t *testing.T) {
 	say := map[string]struct {
 		status int

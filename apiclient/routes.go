@@ -1,13 +1,65 @@
 package apiclient
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
 )
 
+// Version is a version of the service's interface; it is part of every path.
+type Version string
+
+// The versions.
+const (
+	V1 Version = "v1"
+	V2 Version = "v2"
+)
+
+// Kind is what a request is for. Requests are counted by kind.
+type Kind string
+
+// The kinds of request. The first four create something.
+const (
+	CreateClient   Kind = "client" // v1 client or v2 contact
+	CreateClaim    Kind = "claim"
+	CreateActivity Kind = "activity"
+	CreateLink     Kind = "link"
+	FindClient     Kind = "lookup"
+	ReadTemplates  Kind = "templates"
+)
+
+// Request is one call as plain data. Path and Body hold personal data: a log may
+// have Route only.
+type Request struct {
+	Kind   Kind
+	Method string
+	Route  string     // the document's path pattern, e.g. /funnel/v2/contacts/by-email/{email}
+	Path   []string   // segments below the base url, not escaped
+	Query  url.Values // nil for none
+	Body   []byte     // JSON; never nil for a POST, unless NoBody is set
+	NoBody bool       // a POST without a body
+}
+
+// Activity is an activity to create.
+type Activity struct {
+	TemplateID                 string
+	Status                     string
+	WorkflowName               string      // v2
+	WorkflowTemplateIdentifier string      // v2
+	Attributes                 []Attribute // nil for an Open activity: the field is left out
+}
+
+// Attribute is one attribute of an activity. The versions differ only in the
+// names of its fields on the wire.
+type Attribute struct {
+	TemplateID string
+	Field      string // stringValue, boolValue, dateTimeValue or doubleValue
+	Value      []byte // bare JSON: a string, true or false, a number
+}
+
 // Routes makes the requests of the service document's section "Endpoints", one
-// method per line of its tables. The zero CaseID is right for v2.
+// method for each line of its tables. The zero CaseID is right for v2.
 //
 // The methods check nothing: Client.Do refuses a request whose path or body
 // cannot be sent as it is.
@@ -23,7 +75,7 @@ func (r Routes) Templates() Request {
 
 // CreateClient creates a client (v1, always with leadRedirect=true, so that
 // the answer carries a redirect url) or a contact (v2, with
-// isAdministrator=true if it is to be an administrator). The fields are one
+// isAdministrator=true for an administrator). The fields are one
 // JSON object and are sent byte for byte.
 func (r Routes) CreateClient(fields json.RawMessage, administrator bool) Request {
 	switch {
@@ -39,24 +91,24 @@ func (r Routes) CreateClient(fields json.RawMessage, administrator bool) Request
 	return r.post(CreateClient, "/contacts", fields, "contacts")
 }
 
-// FindByEmail looks a client or contact up by its e-mail address.
+// FindByEmail looks up a client or contact by e-mail address.
 func (r Routes) FindByEmail(email string) Request {
 	return r.get(FindClient, "/"+r.clients()+"/by-email/{email}", r.clients(), "by-email", email)
 }
 
-// FindByPhone looks a client or contact up by its phone number.
+// FindByPhone looks up a client or contact by phone number.
 func (r Routes) FindByPhone(phone string) Request {
 	return r.get(FindClient, "/"+r.clients()+"/by-phone/{phone}", r.clients(), "by-phone", phone)
 }
 
-// CreateClaim creates a claim whose administrator and only claimant is the
-// contact. The document has claims under v2 only.
+// CreateClaim creates a claim with the contact as administrator and only
+// claimant. Only v2 has claims.
 func (r Routes) CreateClaim(contactID, name string) Request {
 	return r.post(CreateClaim, "/claims", claimBody(contactID, name), "claims")
 }
 
 // CreateActivity creates an activity: of the client (v1), of the claim (v2) or,
-// when claimID is "", of the contact itself (v2, a case activity).
+// when claimID is "", of the contact (v2, a case activity).
 func (r Routes) CreateActivity(clientID, claimID string, a Activity) Request {
 	switch {
 	case r.Version == V1:
@@ -81,7 +133,7 @@ func (r Routes) CreateLink(contactID string, body json.RawMessage) Request {
 	return req
 }
 
-// clients is what the version calls the collection of clients.
+// clients returns the name of the collection of clients in this version.
 func (r Routes) clients() string {
 	if r.Version == V1 {
 		return "clients"
@@ -89,7 +141,7 @@ func (r Routes) clients() string {
 	return "contacts"
 }
 
-// root is the version's part of every path (document, "Versioning").
+// root returns the start of every path (document, "Versioning").
 func (r Routes) root() (pattern string, path []string) {
 	if r.Version == V1 {
 		return "/funnel/v1/cases/{caseId}", []string{"funnel", "v1", "cases", r.CaseID}
@@ -106,4 +158,94 @@ func (r Routes) post(kind Kind, pattern string, body json.RawMessage, segments .
 	req := r.get(kind, pattern, segments...)
 	req.Method, req.Body = http.MethodPost, body
 	return req
+}
+
+// The keys of the bodies are in the order of the document's section "Resources
+// and their fields", so that the same step always has the same bytes.
+
+type claim struct {
+	AdministratorID string   `json:"administratorId"`
+	Claimants       []string `json:"claimants"`
+	ClaimName       string   `json:"claimName"`
+}
+
+type activityV1 struct {
+	ActivityTemplateID string          `json:"activityTemplateId"`
+	Status             string          `json:"status"`
+	Attributes         []wireAttribute `json:"attributes,omitzero"`
+}
+
+type activityV2 struct {
+	TemplateID                 string          `json:"templateId"`
+	Status                     string          `json:"status"`
+	WorkflowName               string          `json:"workflowName"`
+	WorkflowTemplateIdentifier string          `json:"workflowTemplateIdentifier"`
+	Attributes                 []wireAttribute `json:"attributes,omitzero"`
+}
+
+// wireAttribute is an attribute as it is written: the version decides the key of
+// the template id, the data type the key of the value.
+type wireAttribute struct {
+	idKey string
+	Attribute
+}
+
+// MarshalJSON writes the attribute's two keys, the template id first.
+func (w wireAttribute) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(`{"` + w.idKey + `":`)
+	b.Write(encode(w.TemplateID))
+	b.WriteByte(',')
+	b.Write(encode(w.Field))
+	b.WriteByte(':')
+	b.Write(w.Value)
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+func claimBody(contactID, name string) json.RawMessage {
+	return encode(claim{AdministratorID: contactID, Claimants: []string{contactID}, ClaimName: name})
+}
+
+func activityBodyV1(a Activity) json.RawMessage {
+	return encode(activityV1{
+		ActivityTemplateID: a.TemplateID,
+		Status:             a.Status,
+		Attributes:         wireAttributes("activityAttributeTemplateId", a.Attributes),
+	})
+}
+
+func activityBodyV2(a Activity) json.RawMessage {
+	return encode(activityV2{
+		TemplateID:                 a.TemplateID,
+		Status:                     a.Status,
+		WorkflowName:               a.WorkflowName,
+		WorkflowTemplateIdentifier: a.WorkflowTemplateIdentifier,
+		Attributes:                 wireAttributes("templateId", a.Attributes),
+	})
+}
+
+// wireAttributes keeps nil nil: the field is left out for an Open activity.
+func wireAttributes(idKey string, attributes []Attribute) []wireAttribute {
+	if attributes == nil {
+		return nil
+	}
+	out := make([]wireAttribute, len(attributes))
+	for i, a := range attributes {
+		out[i] = wireAttribute{idKey: idKey, Attribute: a}
+	}
+	return out
+}
+
+// encode writes v as JSON without escaping <, > and &, which are ordinary
+// characters in a name. It returns nil when a value inside v is not JSON; Do
+// refuses a nil body.
+func encode(v any) json.RawMessage {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

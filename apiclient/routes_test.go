@@ -11,8 +11,8 @@ import (
 	"claimsheet/apiclient"
 )
 
-// The exact bytes that go to the service, for every line of the document's
-// tables, in both versions.
+// The exact bytes that are sent for every line of the document's tables, in both
+// versions.
 func TestRoutesOnTheWire(t *testing.T) {
 	for _, v := range []apiclient.Version{apiclient.V1, apiclient.V2} {
 		t.Run(string(v), func(t *testing.T) {

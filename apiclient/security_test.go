@@ -16,11 +16,11 @@ import (
 	"claimsheet/apiclient"
 )
 
-// The tests of this file are the network's part of docs/security.md, by the
-// names of its items.
+// The tests in this file are the network part of docs/security.md, named after its
+// items.
 
-// N-1: no redirect is followed, wherever it leads: the service is asked once,
-// and the target sees nothing at all.
+// N-1: no redirect is followed, wherever it leads: the service gets one request, the
+// target none.
 func TestN1_NoRedirects(t *testing.T) {
 	var atTarget atomic.Int64
 	target := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { atTarget.Add(1) })
@@ -63,8 +63,8 @@ func TestN1_NoRedirects(t *testing.T) {
 	}
 }
 
-// N-2: what cannot be trusted stops the run before a byte is sent, and says
-// why; TLS 1.2 and 1.3 with a sound certificate work.
+// N-2: an untrusted connection stops the run before a byte is sent, with the reason;
+// TLS 1.2 and 1.3 with a valid certificate work.
 func TestN2_TLS(t *testing.T) {
 	for name, test := range map[string]struct {
 		certificate func(*x509.Certificate)
@@ -75,9 +75,9 @@ func TestN2_TLS(t *testing.T) {
 	}{
 		"TLS 1.3":         {soundCert, asUsual, true, "", ""},
 		"TLS 1.2":         {soundCert, tls12, true, "", ""},
-		"TLS 1.1":         {soundCert, tls11, true, "speaks no TLS of version 1.2", "TLS 1.2"},
+		"TLS 1.1":         {soundCert, tls11, true, "does not support TLS 1.2", "TLS 1.2"},
 		"self-signed":     {soundCert, asUsual, false, "not trusted", "tls.ca"},
-		"expired":         {expired, asUsual, true, "not trusted", "ended on"},
+		"expired":         {expired, asUsual, true, "not trusted", "expired on"},
 		"not yet valid":   {ofTomorrow, asUsual, true, "not trusted", "valid from"},
 		"another name":    {ofAnother, asUsual, true, "not trusted", "other.example.com"},
 		"no client's own": {soundCert, func(c *tls.Config) { wantsCert(c); tls12(c) }, true, "refuses the TLS handshake", ""},
@@ -111,8 +111,8 @@ func TestN2_TLS(t *testing.T) {
 	}
 }
 
-// N-3: whatever an answer gives as an id, the next request goes to the base
-// url's host and below its path, or nowhere.
+// N-3: whatever id an answer holds, the next request goes to the base url's host and
+// below its path, or is not sent.
 func TestN3_BaseURLIsFixed(t *testing.T) {
 	for _, id := range []string{"http://evil.example/", "//evil.example", "../../admin", "..", ".", "%2e%2e", `..\admin`, "a/b", "a?x=1", "a#x", "a@evil.example", "a\r\nHost: evil.example", "", " "} {
 		for _, read := range []func(apiclient.Routes) apiclient.Request{
@@ -139,7 +139,7 @@ func TestN3_BaseURLIsFixed(t *testing.T) {
 	}
 }
 
-// elsewhere complains of requests that leave the base url.
+// elsewhere reports requests that leave the base url.
 type elsewhere struct {
 	t      *testing.T
 	host   string
@@ -153,8 +153,8 @@ func (e elsewhere) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// N-4: a path has as many segments as it should, below the base url's path,
-// whatever stands in one; what can be no segment is not sent.
+// N-4: a path has the right number of segments below the base url's path, whatever
+// they hold; a value that cannot be a segment is not sent.
 func TestN4_Paths(t *testing.T) {
 	payloads := []string{"..", ".", "", "../admin", "..%2fadmin", "%2e%2e", `..\admin`, "a/b", "a//b", "?admin=true", "#x", "a\x00b", "a\r\nX: y", "+49 170;x=1"}
 	if len(payloads) != 14 {
@@ -189,7 +189,7 @@ func TestN4_Paths(t *testing.T) {
 	}
 }
 
-// segments is the path on the wire, taken apart; nil when nothing is sent.
+// segments returns the segments of the path that is sent; nil when nothing is sent.
 func segments(t *testing.T, version apiclient.Version, route func(apiclient.Routes, string) apiclient.Request, payload string) []string {
 	t.Helper()
 	var uri string
@@ -210,8 +210,8 @@ func segments(t *testing.T, version apiclient.Version, route func(apiclient.Rout
 	return strings.Split(path, "/")
 }
 
-// N-6: an answer of more than 1 MiB, or with a head of more than 64 KiB, is
-// not read further, and a compressed one is not unpacked.
+// N-6: an answer with more than 1 MiB, or with a head of more than 64 KiB, is not read
+// to its end, and a compressed one is not decompressed.
 func TestN6_ResponseLimits(t *testing.T) {
 	for name, test := range map[string]struct {
 		head, body int
@@ -234,7 +234,7 @@ func TestN6_ResponseLimits(t *testing.T) {
 	}
 }
 
-// N-7: proxies named by the environment's variables get nothing.
+// N-7: proxies in environment variables are not used.
 func TestN7_NoProxy(t *testing.T) {
 	var atProxy, atService atomic.Int64
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { atProxy.Add(1) }))

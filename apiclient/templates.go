@@ -8,18 +8,34 @@ import (
 	"strings"
 )
 
+// Template is an activity template of the reference data.
+type Template struct {
+	ID         string
+	Name       string
+	Attributes []AttributeTemplate
+}
+
+// AttributeTemplate is an attribute template. DataType is one of Text, TextArea,
+// DropDown, Checkbox, Date, DateTime, Number and Currency; "" when the service
+// does not report one.
+type AttributeTemplate struct {
+	ID       string
+	Name     string
+	DataType string
+}
+
 // Templates reads the activity templates of the environment (document, section
-// "Activity template"). The parse is strict: an answer that is not an array of
-// objects with id and name is an error (a *Failure), because a wrong template
-// is worse than none.
+// "Activity template"). It is strict: an answer that is not an array of objects
+// with id and name is an error (a *Failure), because a wrong template is worse
+// than none.
 //
-// The notes say, one per name, which data types of the service are unknown;
-// their attributes have none.
+// Each of the notes names one data type of the service that is not known; its
+// attributes get no DataType.
 func (c *Client) Templates(ctx context.Context) ([]Template, []string, error) {
 	req, what := c.Routes().Templates(), "reading the activity templates"
 	a, err := c.Do(ctx, req)
 	if err != nil {
-		return nil, nil, asking(what, err)
+		return nil, nil, during(what, err)
 	}
 	if err := c.refusal(req, what, a); err != nil {
 		return nil, nil, err
@@ -27,7 +43,7 @@ func (c *Client) Templates(ctx context.Context) ([]Template, []string, error) {
 	p := templateParser{wire: c.cfg.Wire}
 	templates, err := p.parse(a)
 	if err != nil {
-		return nil, nil, &Failure{Again: !json.Valid(a.Body), Reason: "the answer with the activity templates " + err.Error()}
+		return nil, nil, &Failure{Retry: unlessJSON(a), Reason: "the answer with the activity templates " + err.Error()}
 	}
 	return templates, p.notes, nil
 }
@@ -36,7 +52,7 @@ func (c *Client) Templates(ctx context.Context) ([]Template, []string, error) {
 // sentence "the answer …".
 type templateParser struct {
 	wire    Wire
-	unknown []string // data types noted already
+	unknown []string // data types that have a note
 	notes   []string
 }
 
@@ -100,9 +116,9 @@ func idAndName(item json.RawMessage) (id, name string, err error) {
 	return id, name, nil
 }
 
-// dataType is an attribute's data type in our names: as wire.data_types
-// translates it, else one of the document's names whatever its case. "" where
-// the answer tells none, or one that is unknown.
+// dataType returns an attribute's data type in our names: as wire.data_types
+// translates it, else the document's name in any case; "" for none or an unknown
+// one.
 func (p *templateParser) dataType(item json.RawMessage, attribute string) string {
 	if p.wire.DataType == "" {
 		return ""
@@ -118,9 +134,9 @@ func (p *templateParser) dataType(item json.RawMessage, attribute string) string
 	if ours, ok := p.wire.DataTypes[theirs]; ok {
 		return ours
 	}
-	i := slices.IndexFunc(DataTypes, func(ours string) bool { return strings.EqualFold(ours, theirs) })
+	i := slices.IndexFunc(dataTypes, func(ours string) bool { return strings.EqualFold(ours, theirs) })
 	if i >= 0 {
-		return DataTypes[i]
+		return dataTypes[i]
 	}
 	if !slices.Contains(p.unknown, theirs) {
 		p.unknown = append(p.unknown, theirs)

@@ -1,9 +1,12 @@
 package apiclient
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -11,25 +14,24 @@ import (
 )
 
 const (
-	dialTimeout      = 10 * time.Second
-	handshakeTimeout = 10 * time.Second
-	maxHead          = 64 << 10
-	// idleTimeout is shorter than any server's: a connection that the server
-	// closes just as a POST goes out makes its outcome unknown.
+	maxHead = 64 << 10
+	// idleTimeout is shorter than any server's. If the server closed an idle
+	// connection just as a POST goes out, the outcome would be unknown.
 	idleTimeout = 2 * time.Second
-	// maxIdle is above any sensible concurrency, so that workers keep their
-	// connections between two requests.
+	// maxIdle is above any sensible concurrency, so that every worker can reuse
+	// its connection.
 	maxIdle = 128
 )
 
-// newTransport speaks to the service over HTTP/1.1 only: over HTTP/2 the
-// library may send a request again after a stream was reset. It uses no proxy,
-// not even one named by the environment's variables, and never decompresses,
-// so that the limit of an answer's size is the limit of what is read.
+// newTransport returns the transport to the service. It speaks HTTP/1.1 only,
+// because over HTTP/2 net/http may send a request again after a stream was
+// reset. It uses no proxy, not even one named by an environment variable. It
+// does not decompress, so that the limit on the size of an answer is the limit on
+// what is read.
 func newTransport(cfg Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: dialTimeout}
+	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout}
 	return &http.Transport{
 		Protocols:              protocols,
 		Proxy:                  nil,
@@ -43,7 +45,7 @@ func newTransport(cfg Config) *http.Transport {
 	}
 }
 
-// dial opens a connection to base as t does for a request.
+// dial opens a connection to base in the same way as t does for a request.
 func dial(ctx context.Context, t *http.Transport, base *url.URL) (net.Conn, error) {
 	open, port := t.DialContext, "80"
 	if base.Scheme == "https" {
@@ -62,8 +64,8 @@ func dialPlain(dialer *net.Dialer) func(context.Context, string, string) (net.Co
 	}
 }
 
-// dialTLS counts above the TLS layer: handshakes, alerts and goodbyes are not
-// requests.
+// dialTLS counts bytes above the TLS layer, so that handshakes and alerts do not
+// count as parts of a request.
 func dialTLS(dialer *net.Dialer, cfg *tls.Config) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)
@@ -79,18 +81,18 @@ func dialTLS(dialer *net.Dialer, cfg *tls.Config) func(context.Context, string, 
 			cfg.ServerName = host
 		}
 		conn := tls.Client(plain, cfg)
-		ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
+		ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
 		defer cancel()
 		if err := conn.HandshakeContext(ctx); err != nil {
-			_ = plain.Close() // the handshake's error is the one that matters
+			_ = plain.Close() // the error of the handshake is the one to report
 			return nil, err
 		}
 		return &countedConn{Conn: conn}, nil
 	}
 }
 
-// tlsConfig is cfg with what is not negotiable: TLS 1.2, HTTP/1.1, and
-// certificates that are verified.
+// tlsConfig returns cfg with what is not negotiable: at least TLS 1.2, HTTP/1.1,
+// and verified certificates.
 func tlsConfig(cfg *tls.Config) *tls.Config {
 	if cfg == nil {
 		cfg = new(tls.Config)
@@ -100,4 +102,100 @@ func tlsConfig(cfg *tls.Config) *tls.Config {
 	cfg.NextProtos = []string{"http/1.1"}
 	cfg.InsecureSkipVerify = false
 	return cfg
+}
+
+// InProcess returns a transport that calls h directly, without a socket, for a
+// service in the same program. The answer is buffered and returned when h
+// returns. A panic of h, also http.ErrAbortHandler, is an error, as a broken
+// connection would be. When the request's context ends before h returns,
+// RoundTrip returns the context's error and h continues in the background, as a
+// server would.
+func InProcess(h http.Handler) http.RoundTripper { return inProcess{h} }
+
+type inProcess struct{ handler http.Handler }
+
+func (t inProcess) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	served := make(chan error, 1)
+	rec := &recorder{header: make(http.Header)}
+	go func() { served <- serve(t.handler, rec, incoming(ctx, req)) }()
+	select {
+	case err := <-served:
+		if err := cmp.Or(ctx.Err(), err); err != nil {
+			return nil, err
+		}
+		return rec.response(req), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// incoming returns req as a server sees it.
+func incoming(ctx context.Context, req *http.Request) *http.Request {
+	in := req.Clone(ctx)
+	in.RequestURI = req.URL.RequestURI()
+	in.RemoteAddr = "127.0.0.1:0"
+	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
+	if in.Host == "" {
+		in.Host = req.URL.Host
+	}
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	in.URL.Scheme, in.URL.Host = "", ""
+	return in
+}
+
+func serve(h http.Handler, w http.ResponseWriter, req *http.Request) (err error) {
+	defer func() {
+		if recover() != nil { // its value may hold personal data
+			err = fmt.Errorf("the service broke off the request: %w", io.ErrUnexpectedEOF)
+		}
+	}()
+	h.ServeHTTP(w, req)
+	return nil
+}
+
+// recorder buffers an answer. Only the handler uses it until the handler
+// returns.
+type recorder struct {
+	header http.Header // what the handler changes until the head is written
+	sent   http.Header // a copy from the moment the head was written
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header { return r.header }
+
+func (r *recorder) WriteHeader(status int) {
+	if r.status != 0 || status < 200 { // the caller gets no informational answers
+		return
+	}
+	r.status, r.sent = status, r.header.Clone()
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 && r.header.Get("Content-Type") == "" {
+		r.header.Set("Content-Type", http.DetectContentType(p))
+	}
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(p)
+}
+
+func (r *recorder) response(req *http.Request) *http.Response {
+	r.WriteHeader(http.StatusOK)
+	return &http.Response{
+		Status:        statusText(r.status),
+		StatusCode:    r.status,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        r.sent,
+		Body:          io.NopCloser(&r.body),
+		ContentLength: int64(r.body.Len()),
+		Request:       req,
+	}
 }

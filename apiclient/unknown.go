@@ -9,22 +9,22 @@ import (
 	"strings"
 )
 
-// Unknown is a kind of answer that no Rule speaks of, so that it was taken for
-// what its status usually means. It holds nothing personal: of the answer only
-// its form, the names of its fields and an error code are told.
+// Unknown is a kind of answer that no Rule matches, so that the meaning of its
+// status was assumed. It holds no personal data: of the answer it shows only the
+// form, the names of the fields and an error code.
 type Unknown struct {
 	Status int
 	Route  string // the method and the document's path pattern
 	Shape  string // one line, e.g. “HTTP 409 Conflict with a JSON object (application/json), fields code, message”
-	Code   string // what stands at Pointer; "" for none
+	Code   string // the error code at Pointer; "" for none
 	// Pointer leads to the error code in the answer; "" for none.
 	Pointer string
-	Means   string // what it was taken for, as a Rule would say it: failed or uncertain
+	Means   string // the assumed meaning, as in a Rule: failed or uncertain
 	Count   int
 }
 
-// Rule is how the environment's errors would say what was assumed, to be
-// corrected by somebody who knows.
+// Rule returns the rule for the environment's errors that says what was assumed,
+// for somebody who knows better to correct.
 func (u Unknown) Rule() string {
 	text := fmt.Sprintf("{status: %d", u.Status)
 	if u.Code != "" {
@@ -33,8 +33,7 @@ func (u Unknown) Rule() string {
 	return text + ", means: " + u.Means + ", hint: what to do}"
 }
 
-// Unknown lists the answers so far that no Rule speaks of, the most frequent
-// first.
+// Unknown lists the answers so far that no Rule matches, the most frequent first.
 func (c *Client) Unknown() []Unknown {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,11 +48,11 @@ func (c *Client) Unknown() []Unknown {
 	return list
 }
 
-// wellKnown are the statuses whose built-in meaning is all that there is to
-// say.
+// wellKnown are the statuses that need no Rule: their built-in meaning is clear.
 var wellKnown = []int{401, 421, 425, 429}
 
-// noteUnknown notes an answer that was not understood by a Rule.
+// noteUnknown counts an answer, unless a Rule matches it or its status is well
+// known.
 func (c *Client) noteUnknown(r Request, a Answer, means string) {
 	if _, ruled := c.ruleFor(a); ruled || a.Status == 0 || slices.Contains(wellKnown, a.Status) {
 		return
@@ -74,23 +73,24 @@ func (c *Client) noteUnknown(r Request, a Answer, means string) {
 	if c.unknown == nil {
 		c.unknown = map[Unknown]int{}
 	}
-	if _, known := c.unknown[u]; known || len(c.unknown) < mostUnknown {
+	if _, known := c.unknown[u]; known || len(c.unknown) < maxUnknown {
 		c.unknown[u]++
 	}
 }
 
-// mostUnknown bounds the list, for a service that never says the same twice.
-const mostUnknown = 100
+// maxUnknown limits the list, for a service that never answers the same twice.
+const maxUnknown = 100
 
 var (
-	// plainName is what a programmer would call a field. Others may be data.
+	// plainName matches what a programmer would call a field. Other names may be
+	// data.
 	plainName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,30}$`)
-	// plainCode is what a programmer would call an error: words joined, not a
-	// number, a name or an address.
+	// plainCode matches what a programmer would call an error: joined words, but
+	// not a number, a name or an address.
 	plainCode = regexp.MustCompile(`^[A-Za-z]+([_.-]?[A-Za-z0-9]+)*$`)
 )
 
-// fieldNames are the names of an object's fields, sorted.
+// fieldNames returns the names of an object's fields, sorted, at most eight.
 func fieldNames(object []byte) []string {
 	names := map[string]bool{}
 	for _, m := range members(object) {
@@ -102,7 +102,7 @@ func fieldNames(object []byte) []string {
 	return sorted[:min(len(sorted), 8)]
 }
 
-// errorCode is the code that an error answer carries.
+// errorCode returns the code in an error answer.
 func errorCode(object []byte) (pointer, code string) {
 	for _, key := range []string{"code", "errorCode", "error_code"} {
 		text, ok := scalar(firstValue(object, key))

@@ -1,38 +1,85 @@
 package apiclient
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
+	"time"
 )
 
-const maxKept = 4 << 10 // of an answer that is not 2xx, in bytes
+// Effect is what became of a creating request, as far as can be proved.
+type Effect string
 
-// Create sends a creating request, once, and judges what became of it.
-func (c *Client) Create(ctx context.Context, r Request) Verdict {
-	a, err := c.Do(ctx, r)
-	v := c.Judge(r, a, err)
-	switch {
-	case err != nil:
-	case v.Effect == Refused:
-		c.noteUnknown(r, a, "failed")
-	case v.Effect == Uncertain:
-		c.noteUnknown(r, a, "uncertain")
-	}
-	return v
+// The effects.
+const (
+	Created   Effect = "created"   // 2xx with the id (and url) that the step needs
+	Refused   Effect = "refused"   // surely not created: the service said no
+	NotSent   Effect = "not sent"  // surely never left this machine
+	Uncertain Effect = "uncertain" // may have been created
+)
+
+// Retry says when a request may be sent again that surely created nothing.
+type Retry int
+
+// The values of Retry.
+const (
+	// Never: the answer is final, or the request may have created something.
+	Never Retry = iota
+	// Now: the next attempt may succeed. The caller waits as it likes.
+	Now
+	// AfterPause: the service asks to wait. The caller need not wait, because the
+	// Client holds all its requests back until the pause is over.
+	AfterPause
+)
+
+// Verdict is what became of a creating request.
+type Verdict struct {
+	Effect Effect
+	ID     string // client, contact, claim or activity id; may be "" for an activity (wire.activity_id "")
+	URL    string // redirect url, for a v1 client (also one without an id) and a v2 link; a credential
+	Status int    // HTTP status, 0 when there was no answer
+	// Reason says why the Effect is not Created, or what a created v1 client
+	// lacks: one line, without personal data or links.
+	Reason string
+	// Detail is what the service itself said, at most 300 characters, control
+	// characters escaped. It may hold personal data: it is for the workbook and
+	// the ledger, never for logs.
+	Detail string
+	// Hint is what to do, from the Rule that decided or for the usual cause; may
+	// be empty.
+	Hint string
+	// Answer is what a ledger stores of the answer, for StoredAnswer: the whole
+	// body of a 2xx and the headers that may hold an id or url; at most 4 KiB of
+	// any other.
+	Answer []byte
+	// Stop is set when no other request will do better (401, a redirect, a
+	// certificate that is not trusted): the run must end. The Effect is still that
+	// of this request: a 302 may have created something.
+	Stop bool
+	// Retry says when a request that is Refused or NotSent may be sent again. It
+	// is Never for all others.
+	Retry Retry
+	// RetryAfter is how long the service asks to wait before another request; 0
+	// when it does not say. It is also set for a 503 that is Uncertain.
+	RetryAfter time.Duration
+	// Ruled is set when a Rule decided, and not the status alone.
+	Ruled bool
 }
 
-// Judge says what became of a creating request, from what Do returned. It
-// sends nothing. The configured Rules decide first; then the status, and for a
-// 2xx whether the answer carries what the kind needs: an id, for a link the
-// redirect url, for an activity an id only if wire.activity_id asks for one.
+// Judge decides what became of a creating request, from what Do returned. It
+// sends nothing. The configured Rules decide first; then the status; for a 2xx
+// also whether the answer holds what the kind of request needs: an id, for a link
+// the redirect url, for an activity an id only if wire.activity_id asks for one.
 //
-// It judges one attempt by itself: that an earlier attempt was Uncertain
-// (which gives a 409 another meaning) is for the caller to weigh.
+// It judges one attempt on its own. An earlier Uncertain attempt gives a 409
+// another meaning; that is for the caller to consider.
 func (c *Client) Judge(r Request, a Answer, err error) Verdict {
-	v := Verdict{Status: a.Status, RetryAfter: a.RetryAfter}
+	v := Verdict{Status: a.Status}
 	if a.Status == 0 {
 		return v.unanswered(err)
 	}
@@ -42,20 +89,27 @@ func (c *Client) Judge(r Request, a Answer, err error) Verdict {
 	} else {
 		v = c.judgeByStatus(v, r, a, err)
 	}
-	v.Busy = c.asksForTime(a)
-	v.Shared = v.Retry && v.Busy
-	v.Answer = c.kept(r, a, v)
+	wait := c.asksToWait(a)
+	if wait && v.Retry == Now {
+		v.Retry = AfterPause
+	}
+	if wait || v.Retry != Never {
+		v.RetryAfter = a.RetryAfter
+	}
+	v.Answer = c.forLedger(r, a, v)
 	return v
 }
 
-// unanswered judges a request that got no answer.
+// unanswered judges a request without an answer.
 func (v Verdict) unanswered(err error) Verdict {
 	v.Effect, v.Reason = Uncertain, "there was no answer"
 	if f, ok := errors.AsType[*Failure](err); ok {
 		v.Reason, v.Stop, v.Hint = f.Reason, f.Stop, f.Hint
 		if f.NotSent {
 			v.Effect = NotSent
-			v.Retry, v.Busy, v.Shared = f.Busy, f.Busy, f.Busy
+		}
+		if f.NotSent && !f.Stop {
+			v.Retry = max(f.Retry, Now)
 		}
 	}
 	return v
@@ -70,7 +124,7 @@ func (c *Client) judgeByStatus(v Verdict, r Request, a Answer, err error) Verdic
 		v = c.read(v, r, a)
 		if a.Status == http.StatusAccepted && v.Effect == Created && v.ID == "" && v.URL == "" {
 			v.Effect, v.Reason = Uncertain, statusText(a.Status)+", which only promises to do it"
-			v.Hint = "if the service's operator vouches for it, add an errors rule: {status: 202, means: done}"
+			v.Hint = "if the service's operator confirms that it is always done, add an errors rule: {status: 202, means: done}"
 		}
 		return v
 	}
@@ -81,7 +135,7 @@ func (c *Client) judgeByStatus(v Verdict, r Request, a Answer, err error) Verdic
 }
 
 // judgeByRule lets a Rule decide. A rule that means stop leaves the effect to
-// the status; one that means done still needs the id that the step needs.
+// the status. One that means done still needs the id that the step needs.
 func (c *Client) judgeByRule(v Verdict, rule Rule, r Request, a Answer) Verdict {
 	switch rule.Means {
 	case "done":
@@ -92,7 +146,7 @@ func (c *Client) judgeByRule(v Verdict, rule Rule, r Request, a Answer) Verdict 
 	case "uncertain":
 		v.Effect = Uncertain
 	case "retry":
-		v.Effect, v.Retry = Refused, true
+		v.Effect, v.Retry = Refused, Now
 	default:
 		v.Effect = Refused
 	}
@@ -108,7 +162,22 @@ func (c *Client) judgeByRule(v Verdict, rule Rule, r Request, a Answer) Verdict 
 	return v
 }
 
-// ruleFor is the first Rule that an answer matches.
+// rule is a Rule with its expression compiled.
+type rule struct {
+	Rule
+	matches *regexp.Regexp
+}
+
+// compile compiles rules that check has accepted.
+func compile(rules []Rule) []rule {
+	var list []rule
+	for _, r := range rules {
+		list = append(list, rule{r, regexp.MustCompile(r.Matches)})
+	}
+	return list
+}
+
+// ruleFor returns the first Rule that matches an answer.
 func (c *Client) ruleFor(a Answer) (Rule, bool) {
 	i := slices.IndexFunc(c.rules, func(r rule) bool { return r.applies(a) })
 	if i < 0 {
@@ -117,8 +186,8 @@ func (c *Client) ruleFor(a Answer) (Rule, bool) {
 	return c.rules[i].Rule, true
 }
 
-// applies tells whether the rule is about the answer: its status, and what its
-// pointer leads to (an object's or array's JSON, a scalar's text).
+// applies reports whether the rule matches an answer: its status, and the value
+// at the pointer (the JSON of an object or array, the text of a scalar).
 func (r rule) applies(a Answer) bool {
 	if r.Status != 0 && r.Status != a.Status {
 		return false
@@ -136,4 +205,134 @@ func (r rule) applies(a Answer) bool {
 		}
 		return r.matches.Match(value)
 	})
+}
+
+// meaning is what a status proves about a creating request.
+type meaning struct {
+	effect Effect
+	stop   bool
+	retry  Retry
+	hint   string
+}
+
+const (
+	hintBaseURL = "the service redirects: check base_url"
+	hintLogin   = "the service redirects, perhaps to a login page: check base_url and auth"
+)
+
+// meanings are the statuses that mean something else than the rest of their
+// class; see meaningOf. The document shows no error statuses, so what counts is
+// what the HTTP standard proves.
+var meanings = map[int]meaning{
+	// Permanent and method-keeping redirects: the request was not processed here,
+	// and it is never sent to an address that an answer names. The cause is a wrong
+	// base_url, so the next request would do no better.
+	http.StatusMovedPermanently:  {effect: Refused, stop: true, hint: hintBaseURL},
+	http.StatusTemporaryRedirect: {effect: Refused, stop: true, hint: hintBaseURL},
+	http.StatusPermanentRedirect: {effect: Refused, stop: true, hint: hintBaseURL},
+	// "See this instead" is also what a service says after it has acted.
+	http.StatusFound:    {effect: Uncertain, stop: true, hint: hintLogin},
+	http.StatusSeeOther: {effect: Uncertain, stop: true, hint: hintLogin},
+
+	http.StatusUnauthorized: {effect: Refused, stop: true, hint: "check the environment's auth"},
+	// A time-out of the service proves nothing, unless it came before the request
+	// was complete (Answer.Early).
+	http.StatusRequestTimeout:     {effect: Uncertain},
+	http.StatusMisdirectedRequest: {effect: Refused, retry: Now},
+	http.StatusTooEarly:           {effect: Refused, retry: Now},
+	http.StatusTooManyRequests:    {effect: Refused, retry: Now},
+
+	http.StatusNotImplemented: {effect: Refused},
+}
+
+// meaningOf returns what any status but a 2xx proves. A 4xx is a refusal. All
+// others may have been said after the thing was created.
+func meaningOf(a Answer) meaning {
+	if a.Status == http.StatusRequestTimeout && a.Early {
+		return meaning{effect: Refused, retry: Now}
+	}
+	if m, ok := meanings[a.Status]; ok {
+		return m
+	}
+	if a.Status/100 == 4 {
+		return meaning{effect: Refused}
+	}
+	return meaning{effect: Uncertain}
+}
+
+// statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is
+// the standard's, not the answer's.
+func statusText(status int) string {
+	if text := http.StatusText(status); text != "" {
+		return fmt.Sprintf("HTTP %d %s", status, text)
+	}
+	return fmt.Sprintf("HTTP %d", status)
+}
+
+// need is what a successful answer to a kind of request must hold; nil for what
+// it need not.
+type need struct {
+	id, url     *string // places
+	urlOptional bool    // without the url the step is done all the same
+}
+
+// needs returns what the answers to a kind of request hold (document, tables of
+// section "Endpoints", column "Payload returned").
+func (c *Client) needs(k Kind) need {
+	w := &c.cfg.Wire
+	switch {
+	case k == CreateClient && c.cfg.Version == V1:
+		return need{id: &w.ClientID, url: &w.RedirectURL, urlOptional: true}
+	case k == CreateClient:
+		return need{id: &w.ContactID}
+	case k == CreateClaim:
+		return need{id: &w.ClaimID}
+	case k == CreateActivity && w.ActivityID != "":
+		return need{id: &w.ActivityID}
+	case k == CreateLink:
+		return need{url: &w.RedirectURL}
+	}
+	return need{}
+}
+
+// read takes from an answer what the kind of request needs. Without it the
+// verdict is Uncertain: the thing was probably created, but its id is not known.
+// A v1 client with an id but no redirect url is Created all the same, because
+// every further step needs only the id. One with a url but no id is Uncertain and
+// keeps the url, because the service gives it only once.
+func (c *Client) read(v Verdict, r Request, a Answer) Verdict {
+	v.Effect = Created
+	if err := c.readInto(&v, c.needs(r.Kind), r, a); err != nil {
+		v.Effect, v.ID = Uncertain, ""
+		v.Reason, v.Detail = statusText(a.Status)+", but the answer "+err.Error(), detail(c.forShow(a))
+	}
+	return v
+}
+
+func (c *Client) readInto(v *Verdict, n need, r Request, a Answer) error {
+	if n.id == nil && n.url == nil {
+		if _, ok := document(a.Body); len(a.Body) > 0 && !ok {
+			return errors.New(notJSON(a))
+		}
+		return nil
+	}
+	var noID, noURL error
+	if n.id != nil {
+		v.ID, noID = idAt(a, *n.id)
+	}
+	if n.url != nil {
+		base, err := r.below(c.base)
+		if err != nil {
+			base = c.base
+		}
+		v.URL, noURL = linkAt(a, *n.url, base)
+	}
+	if noID == nil && noURL != nil && n.urlOptional {
+		v.Reason = "created without a redirect url: the answer " + noURL.Error()
+		if strings.Contains(v.Reason, errTooLong.Error()) {
+			v.Hint = "The redirect url is longer than a cell of a workbook can hold. Ask the service's operator for shorter ones; the ledger keeps the answer."
+		}
+		noURL = nil
+	}
+	return cmp.Or(noID, noURL)
 }

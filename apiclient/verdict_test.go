@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -12,7 +13,7 @@ import (
 	"claimsheet/apiclient"
 )
 
-// Every status, for a step whose answer is JSON without an id.
+// The effect of every status, for a step whose answer is JSON without an id.
 func TestStatusProves(t *testing.T) {
 	refused := func(s int) bool {
 		switch s {
@@ -35,13 +36,56 @@ func TestStatusProves(t *testing.T) {
 		if v.Stop != slices.Contains([]int{301, 302, 303, 307, 308, 401}, status) {
 			t.Errorf("HTTP %d: stop is %v", status, v.Stop)
 		}
-		if v.Retry != (status == 421 || status == 425 || status == 429) {
-			t.Errorf("HTTP %d: retry is %v", status, v.Retry)
+		retry := map[int]apiclient.Retry{421: apiclient.Now, 425: apiclient.Now, 429: apiclient.AfterPause}[status]
+		if v.Retry != retry {
+			t.Errorf("HTTP %d: retry is %v, want %v", status, v.Retry, retry)
 		}
 	}
 	early := c.Judge(req, apiclient.Answer{Status: 408, Early: true}, nil)
 	if early.Effect != apiclient.Refused {
 		t.Errorf("408 before the request was complete: %s, want refused", early.Effect)
+	}
+}
+
+// When a request may be sent again, by status, Retry-After and rule.
+func TestWhenToSendAgain(t *testing.T) {
+	const never, now, afterPause = apiclient.Never, apiclient.Now, apiclient.AfterPause
+	for name, tt := range map[string]struct {
+		status int
+		wait   time.Duration // of Retry-After
+		means  string        // of a rule
+		early  bool
+		effect apiclient.Effect
+		retry  apiclient.Retry
+		after  time.Duration
+	}{
+		"429":                          {429, 0, "", false, apiclient.Refused, afterPause, 0},
+		"429 for 7 s":                  {429, 7 * time.Second, "", false, apiclient.Refused, afterPause, 7 * time.Second},
+		"429, rule failed":             {429, 7 * time.Second, "failed", false, apiclient.Refused, never, 0},
+		"503":                          {503, 0, "", false, apiclient.Uncertain, never, 0},
+		"503 for 7 s":                  {503, 7 * time.Second, "", false, apiclient.Uncertain, never, 7 * time.Second},
+		"503, rule retry":              {503, 0, "retry", false, apiclient.Refused, afterPause, 0},
+		"503 for 7 s, rule uncertain":  {503, 7 * time.Second, "uncertain", false, apiclient.Uncertain, never, 0},
+		"409":                          {409, 0, "", false, apiclient.Refused, never, 0},
+		"409, rule retry":              {409, 0, "retry", false, apiclient.Refused, now, 0},
+		"409 for 7 s, rule retry":      {409, 7 * time.Second, "retry", false, apiclient.Refused, afterPause, 7 * time.Second},
+		"421 for 7 s":                  {421, 7 * time.Second, "", false, apiclient.Refused, now, 7 * time.Second},
+		"404 for 7 s":                  {404, 7 * time.Second, "", false, apiclient.Refused, never, 0},
+		"408":                          {408, 0, "", false, apiclient.Uncertain, never, 0},
+		"408 before the whole request": {408, 0, "", true, apiclient.Refused, now, 0},
+		"401":                          {401, 7 * time.Second, "", false, apiclient.Refused, never, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(apiclient.V2)
+			if tt.means != "" {
+				cfg.Rules = []apiclient.Rule{{Status: tt.status, Means: tt.means}}
+			}
+			c := client(t, cfg)
+			v := c.Judge(createContact(c), apiclient.Answer{Status: tt.status, RetryAfter: tt.wait, Early: tt.early}, nil)
+			if v.Effect != tt.effect || v.Retry != tt.retry || v.RetryAfter != tt.after {
+				t.Errorf("%s, retry %d after %v; want %s, %d after %v", v.Effect, v.Retry, v.RetryAfter, tt.effect, tt.retry, tt.after)
+			}
+		})
 	}
 }
 
@@ -66,13 +110,13 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 		{"client without url", v1, apiclient.CreateClient, 200, `{"clientId":"abc"}`,
 			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has no value at /redirectUrl"}},
 		{"client with a script for a url", v1, apiclient.CreateClient, 200, `{"clientId":"abc","redirectUrl":"javascript:alert(1)"}`,
-			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer has something else than an http(s) url at /redirectUrl"}},
+			apiclient.Verdict{Effect: created, ID: "abc", Reason: "created without a redirect url: the answer does not have an http(s) url at /redirectUrl"}},
 		{"client without id", v1, apiclient.CreateClient, 201, `{"data":{"clientId":"abc"},"redirectUrl":"https://x.example/r"}`,
 			apiclient.Verdict{Effect: uncertain, URL: "https://x.example/r", Reason: "HTTP 201 Created, but the answer has no value at /clientId"}},
 		{"link", v2, apiclient.CreateLink, 201, `{"redirectUrl":"https://x.example/m"}`, apiclient.Verdict{Effect: created, URL: "https://x.example/m"}},
 		{"link, relative", v2, apiclient.CreateLink, 201, `{"redirectUrl":"/m?t=1"}`, apiclient.Verdict{Effect: created, URL: "http://localhost/m?t=1"}},
 		{"link, a bare word", v2, apiclient.CreateLink, 201, `{"redirectUrl":"c-17"}`,
-			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has something else than an http(s) url at /redirectUrl"}},
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer does not have an http(s) url at /redirectUrl"}},
 		{"claim", v2, apiclient.CreateClaim, 201, `{"claimId":"k"}`, apiclient.Verdict{Effect: created, ID: "k"}},
 		{"activity", v2, apiclient.CreateActivity, 201, `{"id":"a"}`, apiclient.Verdict{Effect: created}},
 		{"activity, no body", v2, apiclient.CreateActivity, 204, ``, apiclient.Verdict{Effect: created}},
@@ -127,7 +171,7 @@ func TestRulesComeFirst(t *testing.T) {
 			apiclient.Answer{Status: 200, Body: []byte(`{"error":"E17","claimId":"k"}`)},
 			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
 		{"retry a 503", apiclient.Rule{Status: 503, Means: "retry"}, apiclient.Answer{Status: 503},
-			apiclient.Verdict{Effect: apiclient.Refused, Retry: true, Busy: true, Shared: true, Reason: "HTTP 503 Service Unavailable, which the environment's errors rules read as retry"}},
+			apiclient.Verdict{Effect: apiclient.Refused, Retry: apiclient.AfterPause, Reason: "HTTP 503 Service Unavailable, which the environment's errors rules read as retry"}},
 		{"done with an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{"claimId":"k"}`)},
 			apiclient.Verdict{Effect: apiclient.Created, ID: "k"}},
 		{"done without an id", apiclient.Rule{Status: 409, Means: "done"}, apiclient.Answer{Status: 409, Body: []byte(`{}`)},

@@ -3,46 +3,145 @@ package apiclient
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
 
-// DefaultWire reads answers by the field names that the document gives
-// (clientId, contactId, claimId); where it gives none (redirect url, data
-// type), by the likeliest.
-func DefaultWire() Wire {
-	return Wire{
-		ClientID:    "/clientId",
-		ContactID:   "/contactId",
-		ClaimID:     "/claimId",
-		RedirectURL: "/redirectUrl",
-		DataType:    "/dataType",
-		LinkBody:    []byte("{}"),
+// The prefixes of a place; see Wire.
+const (
+	placeText        = "text"
+	placeHeader      = "header:"
+	placeLastSegment = "last-segment:"
+)
+
+// headerName matches the name of a header, a token of RFC 9110.
+var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+
+// CheckIDPlace says why place cannot be the place of an id; nil for a valid one.
+// For a header that is defined to hold a url (Location), the place must begin with
+// last-segment:, because an id is never guessed from a url.
+func CheckIDPlace(place string) error {
+	rest, segment := strings.CutPrefix(place, placeLastSegment)
+	if name, ok := strings.CutPrefix(rest, placeHeader); ok && !segment {
+		switch http.CanonicalHeaderKey(name) {
+		case "Location", "Content-Location":
+			return fmt.Errorf("the header %s holds a url and not an id: write %q for the last segment of its path", name, placeLastSegment+place)
+		}
 	}
+	return CheckURLPlace(rest)
 }
 
-// DefaultNotFound takes a 404 and an empty 2xx answer for nobody.
-func DefaultNotFound() NotFound {
-	return NotFound{Status: []int{http.StatusNotFound}, Empty: true}
+// CheckURLPlace says why place cannot be the place of a url; nil for a valid one.
+func CheckURLPlace(place string) error {
+	name, ok := strings.CutPrefix(place, placeHeader)
+	switch {
+	case strings.HasPrefix(place, placeLastSegment):
+		return errors.New(`"last-segment:" is allowed once, before the place of an id`)
+	case ok && !headerName.MatchString(name):
+		return fmt.Errorf("%q is not the name of a header", name)
+	case ok || place == placeText:
+		return nil
+	}
+	return CheckPointer(place)
 }
 
-// only is the one value that a pointer leads to. A repeated key is no trouble
-// while both say the same.
-func only(values []json.RawMessage, pointer, what string, read func(json.RawMessage) (string, error)) (string, error) {
+// walker follows a JSON Pointer into a document, as follow and followMatch do.
+type walker func(doc []byte, pointer string) found
+
+// locate returns what an answer holds at a place. The error completes the sentence
+// "the answer …" and repeats nothing of the answer.
+func locate(a Answer, place string, walk walker) (found, error) {
+	rest, segment := strings.CutPrefix(place, placeLastSegment)
+	f, err := valuesAt(a, rest, walk)
+	if err != nil || !segment {
+		return f, err
+	}
+	for i, v := range f.values {
+		last, err := segmentOf(v)
+		if err != nil {
+			return found{}, fmt.Errorf("%w at %s", err, rest)
+		}
+		f.values[i] = encode(last)
+	}
+	return f, nil
+}
+
+func valuesAt(a Answer, place string, walk walker) (found, error) {
+	if name, ok := strings.CutPrefix(place, placeHeader); ok {
+		var f found
+		for _, v := range a.Header.Values(name) {
+			f.values = append(f.values, encode(v))
+		}
+		return f, nil
+	}
+	if len(a.Body) == 0 {
+		return found{}, errors.New("is empty")
+	}
+	if place == placeText {
+		word, err := plainWord(a)
+		return found{values: []json.RawMessage{encode(word)}}, err
+	}
+	doc, ok := document(a.Body)
+	if !ok {
+		return found{}, errors.New(notJSON(a))
+	}
+	return walk(doc, place), nil
+}
+
+// plainWord returns a body that is one word of plain text: an id or a url. It
+// refuses a web page and JSON, even when they hold just one word.
+func plainWord(a Answer) (string, error) {
+	text := strings.TrimSpace(strings.TrimPrefix(string(a.Body), "\ufeff"))
+	switch {
+	case isPage(a):
+		return "", errors.New("is a web page, not plain text")
+	case text != "" && strings.ContainsRune(`{["`, rune(text[0])):
+		return "", errors.New("is JSON, not plain text")
+	case !utf8.ValidString(text):
+		return "", errors.New("is not text in UTF-8")
+	case len(strings.Fields(text)) != 1:
+		return "", errors.New("is not one word of plain text")
+	}
+	return text, nil
+}
+
+// segmentOf returns the last segment of the path of a url, absolute or relative.
+func segmentOf(value json.RawMessage) (string, error) {
+	text, ok := scalar(value)
+	if form(value) != "string" || !ok {
+		return "", errors.New("has " + article(form(value)) + " instead of a url")
+	}
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil {
+		return "", errors.New("does not have a url")
+	}
+	path := u.EscapedPath()
+	last, err := url.PathUnescape(path[strings.LastIndex(path, "/")+1:])
+	if err != nil || last == "" || !strings.Contains(path, "/") {
+		return "", errors.New("has a url whose path does not end with a segment")
+	}
+	return last, nil
+}
+
+// only returns the one value at a place. A key may be repeated as long as all its
+// values are the same.
+func only(values []json.RawMessage, place, what string, read func(json.RawMessage) (string, error)) (string, error) {
 	if len(values) == 0 {
-		return "", errors.New("has no value at " + placeName(pointer))
+		return "", errors.New("has no value at " + placeName(place))
 	}
 	text, err := read(values[0])
 	for _, v := range values[1:] {
 		other, otherErr := read(v)
 		if other != text || (err == nil) != (otherErr == nil) {
-			return "", errors.New("has two different " + what + "s at " + placeName(pointer))
+			return "", errors.New("has two different " + what + "s at " + placeName(place))
 		}
 	}
 	if err != nil {
-		return "", errors.New(err.Error() + " at " + placeName(pointer))
+		return "", errors.New(err.Error() + " at " + placeName(place))
 	}
 	return text, nil
 }
@@ -55,11 +154,10 @@ func placeName(place string) string {
 	return place
 }
 
-// identifier is the id that pointer leads to: a string, trimmed, or a whole
-// number to its last digit. The error completes the sentence "the answer …"
-// and holds nothing of the answer.
-func identifier(f found, pointer string) (string, error) {
-	return only(f.values, pointer, "id", readID)
+// identifier returns the id at a place: a string, trimmed, or a whole number to
+// its last digit. The error is like that of locate.
+func identifier(f found, place string) (string, error) {
+	return only(f.values, place, "id", readID)
 }
 
 func readID(value json.RawMessage) (string, error) {
@@ -88,14 +186,27 @@ func readID(value json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// mangled tells that a text is not what was meant: U+FFFD stands where half a
-// surrogate pair was escaped, or where somebody before us lost a character.
+// mangled reports whether a text has lost a character: U+FFFD replaces half an
+// escaped surrogate pair, and programs on the way write it for what they cannot
+// read.
 func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
-// link is the redirect url at a place: an absolute http(s) url, as it was
-// written, or a relative one, resolved against base. The error is as
-// identifier's.
-func link(f found, place string, base *url.URL) (string, error) {
+// idAt returns the id at a place of an answer.
+func idAt(a Answer, place string) (string, error) {
+	f, err := locate(a, place, follow)
+	if err != nil {
+		return "", err
+	}
+	return identifier(f, place)
+}
+
+// linkAt returns the redirect url at a place of an answer: an absolute http(s) url
+// as it was written, or a relative one, resolved against base.
+func linkAt(a Answer, place string, base *url.URL) (string, error) {
+	f, err := locate(a, place, follow)
+	if err != nil {
+		return "", err
+	}
 	return only(f.values, place, "url", func(value json.RawMessage) (string, error) { return readLink(value, base) })
 }
 
@@ -118,19 +229,19 @@ func readLink(value json.RawMessage, base *url.URL) (string, error) {
 		text = u.String()
 	}
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
-		return "", errors.New("has something else than an http(s) url")
+		return "", errors.New("does not have an http(s) url")
 	}
 	return text, nil
 }
 
-// longestText is how long an id or a redirect url may be, in bytes: what a cell
-// of a workbook can hold. One that is longer would reach nobody whole.
+// longestText is how long an id or a redirect url may be, in bytes: as long as a
+// cell of a workbook. A longer one would be cut on its way to people.
 const longestText = 32_767
 
 var errTooLong = errors.New("has a url that is longer than a cell of a workbook can hold")
 
-// isRelative reports whether text is a relative url that cannot be anything
-// else: a bare word is as likely an id, at a place that is wrong.
+// isRelative reports whether text can only be a relative url. A bare word is not
+// one: it may be an id, at a place that is wrong.
 func isRelative(text string) bool {
 	if strings.HasPrefix(text, "//") {
 		return false // another host without a scheme
@@ -143,6 +254,7 @@ func isRelative(text string) bool {
 	return false
 }
 
+// article returns a kind of JSON value with its article, for messages.
 func article(kind string) string {
 	switch kind {
 	case "object", "array":

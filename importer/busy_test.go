@@ -19,6 +19,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 const busyMapping = `
@@ -28,7 +29,7 @@ client: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}
 claims: [{key: Claim, name: "Loan {Claim}"}]
 `
 
-var busySheet = mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Claim"}}
+var busySheet = cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Claim"}}
 
 // busyRun carries out the plans of some clients by the bubble's clock. busy says
 // whether the service asks a request that arrives at that time to come back in
@@ -92,8 +93,8 @@ func jobRun(t *testing.T, clients int, transport func(service http.Handler) http
 func busyPlans(b *mapping.Binding, clients int) iter.Seq2[mapping.Plan, error] {
 	return func(yield func(mapping.Plan, error) bool) {
 		for n := 1; n <= clients; n++ {
-			lead := b.Read(mapping.Record{Row: n + 1, Cells: textCells(fmt.Sprintf("c%d@example.com", n), "A")})
-			if !yield(b.Plan(n, []mapping.Lead{lead}), nil) {
+			lead := b.Convert(cell.Record{Row: n + 1, Cells: textCells(fmt.Sprintf("c%d@example.com", n), "A")})
+			if !yield(b.Plan(n, []mapping.ConvertedRow{lead}), nil) {
 				return
 			}
 		}

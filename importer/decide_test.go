@@ -10,6 +10,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // tableMapping is the mapping of the tables in this package's tests: a client
@@ -28,7 +29,7 @@ func bound(t testing.TB, text string) *mapping.Binding {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	sheet := mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Phone", "No"}}
+	sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Phone", "No"}}
 	b, problems := mapping.Bind(m, &sheet, nil, "2026-01-02")
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -37,23 +38,23 @@ func bound(t testing.TB, text string) *mapping.Binding {
 }
 
 // textOf is a text value.
-func textOf(s string) mapping.Value {
-	return mapping.Value{Field: mapping.StringValue, Literal: s}
+func textOf(s string) cell.Value {
+	return cell.Value{Field: cell.StringValue, Literal: s}
 }
 
 // cellAt is the source of a value that stands in a column of row 2.
 func cellAt(column int, name, text string) mapping.Source {
-	return mapping.Source{Row: mapping.RowOf(0, 2), Columns: []int{column}, Names: []string{name}, Texts: []string{text}}
+	return mapping.Source{Row: cell.RowOf(0, 2), Columns: []int{column}, Names: []string{name}, Texts: []string{text}}
 }
 
 // planOf is the plan of one client with one row and the given steps.
 func planOf(email string, steps ...mapping.Step) mapping.Plan {
 	who := mapping.Identity{Space: "email", Key: email}
-	row := mapping.RowOf(0, 2)
+	row := cell.RowOf(0, 2)
 	for i := range steps {
-		steps[i].Rows = []mapping.Row{row}
+		steps[i].Rows = []cell.Row{row}
 	}
-	return mapping.Plan{Number: 1, Client: who, Rows: []mapping.Row{row}, Steps: steps,
+	return mapping.Plan{Number: 1, Client: who, Rows: []cell.Row{row}, Steps: steps,
 		Lookup: mapping.Lookup{Email: email, EmailAddress: who}, Addresses: []mapping.Identity{who}}
 }
 
@@ -75,7 +76,7 @@ func linkStep() mapping.Step { return mapping.Step{Key: "link", Kind: mapping.Li
 
 // recorded is a step as the ledger has it, asked for with the data of a plan.
 func recorded(plan mapping.Plan, step mapping.Step, to ledger.State) ledger.Step {
-	a := ask(plan, &step, "loans")
+	a := wantedOf(plan, &step, "loans")
 	var s ledger.Step
 	s.Step, s.Kind, s.To, s.Data, s.Digest, s.ID = step.Key, string(step.Kind), to, a.json(), a.digest(), "id-1"
 	return s
@@ -96,15 +97,15 @@ func TestDecideByState(t *testing.T) {
 		{ledger.NotSent, true, send, ""},
 		{ledger.Failed, false, send, ""},
 		{ledger.Failed, true, send, ""},
-		{ledger.Done, false, keep, result.Unchanged},
-		{ledger.Done, true, differ, result.Changed},
-		{ledger.Intent, false, operator, result.Uncertain},
-		{ledger.Uncertain, false, operator, result.Uncertain},
-		{ledger.Uncertain, true, operator, result.Uncertain},
-		{ledger.Parked, false, operator, result.Uncertain},
-		{ledger.Parked, true, operator, result.Uncertain},
-		{ledger.GivenUp, false, closed, result.Failed},
-		{ledger.GivenUp, true, closed, result.Failed},
+		{ledger.Done, false, unchanged, result.Unchanged},
+		{ledger.Done, true, changed, result.Changed},
+		{ledger.Intent, false, needsOperator, result.Uncertain},
+		{ledger.Uncertain, false, needsOperator, result.Uncertain},
+		{ledger.Uncertain, true, needsOperator, result.Uncertain},
+		{ledger.Parked, false, needsOperator, result.Uncertain},
+		{ledger.Parked, true, needsOperator, result.Uncertain},
+		{ledger.GivenUp, false, givenUp, result.Failed},
+		{ledger.GivenUp, true, givenUp, result.Failed},
 	} {
 		t.Run(fmt.Sprintf("%s, edited %v", c.state, c.edited), func(t *testing.T) {
 			was := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1"))
@@ -124,7 +125,7 @@ func TestDecideByState(t *testing.T) {
 			if d.action == send {
 				return
 			}
-			if o := d.settled(); o.Status != c.status {
+			if o := d.outcome(); o.Status != c.status {
 				t.Errorf("status %q, want %q", o.Status, c.status)
 			}
 		})
@@ -142,9 +143,9 @@ func TestDecideSaysWhatDiffers(t *testing.T) {
 		mapping bool
 		action  action
 	}{
-		"nothing":   {clientStep("a@example.com"), "", false, keep},
-		"a cell":    {clientStep("b@example.com"), "“email” differs: Leads!A2", false, differ},
-		"a mapping": {mapping.Step{Key: "client", Kind: mapping.ClientStep, Fields: []mapping.Field{{Path: []string{"email"}, Value: textOf("b@example.com")}}}, "", true, keep},
+		"nothing":   {clientStep("a@example.com"), "", false, unchanged},
+		"a cell":    {clientStep("b@example.com"), "“email” differs: Leads!A2", false, changed},
+		"a mapping": {mapping.Step{Key: "client", Kind: mapping.ClientStep, Fields: []mapping.Field{{Path: []string{"email"}, Value: textOf("b@example.com")}}}, "", true, unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decide(planOf("a@example.com", c.now), map[string]ledger.Step{"client": recorded(was, was.Steps[0], ledger.Done)}, b)[0]
@@ -164,7 +165,7 @@ func TestDecideHoldsBack(t *testing.T) {
 	known := map[string]ledger.Step{"activity/details@client": recorded(was, was.Steps[0], ledger.Done)}
 	var got []result.Status
 	for _, d := range decide(now, known, b) {
-		got = append(got, d.settled().Status)
+		got = append(got, d.outcome().Status)
 	}
 	if diff := cmp.Diff([]result.Status{result.Unchanged, result.Changed, result.Changed}, got); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)

@@ -3,7 +3,7 @@
 // the service, which is asked for the rest.
 //
 //	survey.go    the first pass over a sheet: which rows make one client
-//	             (kept.go: the rows in a private file, read once; spill.go, ahead.go)
+//	             (the rows are in importer/spool)
 //	vet.go       refuses what would do it all again
 //	spelling.go  clients and steps that the ledger has under keys as older rules folded them
 //	job.go       a run: many clients side by side, bounded; guard.go stops and pauses it
@@ -18,16 +18,14 @@
 //	             uncertain, by what was sent (doubtful.go)
 //	holder.go    whose an id, a url or an address is
 //	reread.go    kept answers, read again after a wire pointer is corrected
-//	forecast.go  a dry run: the same decisions, nothing sent; draft.go has its results
+//	forecast.go  a dry run: the same decisions, nothing sent; importer/spool has its results
 //	progress.go  how far a run has come, for whoever watches
-//	outcome.go   what became of a client and its rows; record.go and results.go
-//	             put it where the workbook is made from
+//	outcome.go   what became of a client and its rows; record.go puts it
+//	             where the workbook is made from
 //	settle.go    what an operator decides of uncertain steps (decision, doubt, relink)
 //	recall.go    what a results workbook says, compared with the ledger (seed, workbookrow)
 //	erased.go    clients who were erased, of whom nothing is known any more
 //	fault.go     a panic, without what it held
-//	emergency.go outcomes that the ledger cannot take; takeup.go enters them later
-//	             (emergency_clean.go removes what was taken up)
 //
 // Failures of rows are data: they stand in outcomes. A Go error means that the
 // run cannot go on.

@@ -41,7 +41,7 @@ func Doubts(ctx context.Context, l *ledger.Ledger, environments []string) ([]Dou
 
 // gather finds the ids that lead to the step, and what it asked for.
 func (d *Doubt) gather(ctx context.Context, l *ledger.Ledger) error {
-	known, err := l.Steps(ctx, d.Owner, d.Mapping)
+	known, err := l.Steps(ctx, d.ClientKey, d.Mapping)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (d *Doubt) gather(ctx context.Context, l *ledger.Ledger) error {
 	if claim, ok := claimOf(d.StepID.Step); ok {
 		d.ClaimID = known[claim].ID
 	}
-	var was asked
+	var was wanted
 	if d.Kind == ledger.KindActivity && json.Unmarshal(d.Data, &was) == nil {
 		d.Template, d.Status = was.Template, was.Status
 	}

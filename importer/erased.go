@@ -8,9 +8,9 @@ import (
 	"claimsheet/mapping"
 )
 
-// knowErased learns which clients were erased. Nothing is sent for them, and
+// loadErased learns which clients were erased. Nothing is sent for them, and
 // nothing of them is recorded again.
-func (j *Job) knowErased(ctx context.Context) (err error) {
+func (j *Job) loadErased(ctx context.Context) (err error) {
 	// What was promised to a person is read whether or not the run is being stopped.
 	j.erasures, err = j.Ledger.Erasures(context.WithoutCancel(ctx), j.Environment)
 	return err
@@ -28,10 +28,10 @@ func (j *Job) erased(who mapping.Identity) string {
 // isErased tells whether a line of a workbook is of a client who was erased
 // since. It is passed over: the ledger must not learn of the client again.
 func (r *Recall) isErased(ctx context.Context, line WorkbookStep) (bool, error) {
-	return r.wasErased(ctx, ledger.Owner{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client})
+	return r.wasErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client})
 }
 
-func (r *Recall) wasErased(ctx context.Context, owner ledger.Owner) (bool, error) {
+func (r *Recall) wasErased(ctx context.Context, owner ledger.ClientKey) (bool, error) {
 	if r.erasures == nil {
 		found, err := r.Ledger.Erasures(ctx, r.Environment)
 		if err != nil {

@@ -16,6 +16,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // faulty is a service whose transport panics, with personal data in the value,
@@ -49,7 +50,7 @@ func TestP8_PanicInAWorker(t *testing.T) {
 			job, service := faultyJob(t, value)
 			err := job.Do(t.Context(), leadPlans(8))
 			fault, ok := errors.AsType[*importer.Fault](err)
-			if !ok || len(fault.Stack) == 0 || !strings.Contains(strings.Join(fault.Stack, "\n"), "importer.(*errand).send") {
+			if !ok || len(fault.Stack) == 0 || !strings.Contains(strings.Join(fault.Stack, "\n"), "importer.(*clientRun).send") {
 				t.Fatalf("error %v, want a fault with its stack: %+v", err, fault)
 			}
 			if shown := fmt.Sprintf("%v %+v %#v", err, fault, *fault); strings.Contains(shown, "canary") {
@@ -57,7 +58,7 @@ func TestP8_PanicInAWorker(t *testing.T) {
 			}
 			ids := 0
 			for n := range 8 {
-				owner := ledger.Owner{Environment: "https://uat.example.com", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
+				owner := ledger.ClientKey{Environment: "https://uat.example.com", Space: "email", Client: fmt.Sprintf("c%d@example.com", n+1)}
 				steps, err := job.Ledger.Steps(t.Context(), owner, "loans")
 				if err != nil {
 					t.Fatal(err)
@@ -96,7 +97,7 @@ claims: [{id: loan, key: "No", name: "Loan {No}"}]
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	binding, found := mapping.Bind(m, &mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}}, nil, "2026-11-20")
+	binding, found := mapping.Bind(m, &cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "No"}}, nil, "2026-11-20")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -122,10 +123,10 @@ claims: [{id: loan, key: "No", name: "Loan {No}"}]
 func leadPlans(n int) iter.Seq2[mapping.Plan, error] {
 	return func(yield func(mapping.Plan, error) bool) {
 		for i := range n {
-			email := mapping.Value{Field: mapping.StringValue, Literal: fmt.Sprintf("c%d@example.com", i+1)}
-			plan := mapping.Plan{Number: i + 1, Client: mapping.Identity{Space: "email", Key: email.Literal}, Rows: []mapping.Row{mapping.Row(i + 2)}, Steps: []mapping.Step{
-				{Key: "client", Kind: mapping.ClientStep, Rows: []mapping.Row{mapping.Row(i + 2)}, Fields: []mapping.Field{{Path: []string{"email"}, Value: email}}},
-				{Key: fmt.Sprintf("claim/loan/L-%d", i+1), Kind: mapping.ClaimStep, Rows: []mapping.Row{mapping.Row(i + 2)}, Name: fmt.Sprintf("L-%d", i+1)},
+			email := cell.Value{Field: cell.StringValue, Literal: fmt.Sprintf("c%d@example.com", i+1)}
+			plan := mapping.Plan{Number: i + 1, Client: mapping.Identity{Space: "email", Key: email.Literal}, Rows: []cell.Row{cell.Row(i + 2)}, Steps: []mapping.Step{
+				{Key: "client", Kind: mapping.ClientStep, Rows: []cell.Row{cell.Row(i + 2)}, Fields: []mapping.Field{{Path: []string{"email"}, Value: email}}},
+				{Key: fmt.Sprintf("claim/loan/L-%d", i+1), Kind: mapping.ClaimStep, Rows: []cell.Row{cell.Row(i + 2)}, Name: fmt.Sprintf("L-%d", i+1)},
 			}}
 			if !yield(plan, nil) {
 				return

@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // shown is what stands in Claimsheet's columns of a row and is left there: the
@@ -41,11 +42,11 @@ func (r *Recall) keep(ctx context.Context, row WorkbookRow, who mapping.Identity
 	if !ok {
 		return nil
 	}
-	gone, err := r.wasErased(ctx, ledger.Owner{Environment: r.Environment, Space: who.Space, Client: who.Key})
+	gone, err := r.wasErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key})
 	if err != nil || gone {
 		return err
 	}
-	for owner, err := range r.Ledger.OwnersOf(ctx, r.Environment, s.clientID) {
+	for owner, err := range r.Ledger.ClientsWithID(ctx, r.Environment, s.clientID) {
 		if err != nil {
 			return err
 		}
@@ -53,7 +54,7 @@ func (r *Recall) keep(ctx context.Context, row WorkbookRow, who mapping.Identity
 			s = shown{failedStep: string(mapping.ClientStep)}
 		}
 	}
-	r.kept[mapping.RowOf(row.Record.Table, row.Record.Row)] = s
+	r.kept[cell.RowOf(row.Record.Table, row.Record.Row)] = s
 	return nil
 }
 

@@ -8,8 +8,37 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
+
+// StepOutcome is what became of one step in this run.
+type StepOutcome struct {
+	Step   *mapping.Step
+	Status result.Status
+	ID     string
+	URL    string // a credential
+	Error  string // why it is not done; may quote the service, so not for logs
+	Advice string
+
+	answered   bool // an answer came in this run
+	unanswered bool // a look-up got no answer in this run
+	http       int  // its status, 0 for none
+	wordless   bool // it was a whole 2xx answer that lacks what was looked for
+}
+
+// ok reports whether the step is done, now or before, or would be by the run that a
+// dry run is about, so that later steps can build on it.
+func (o StepOutcome) ok() bool {
+	switch o.Status {
+	case result.Done, result.Unchanged, result.Planned:
+		return true
+	case result.Changed:
+		return o.ID != "" || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
+	}
+	return false
+}
 
 // Outcome is what became of a client and of each of its rows.
 type Outcome struct {
@@ -23,23 +52,22 @@ type Outcome struct {
 	// Known are the steps of earlier runs, of a client for whom nothing is
 	// planned in this one: the workbook must be enough by itself.
 	Known []ledger.Step
-	// asked tells that the service was asked about the client, and nothing more.
-	asked bool
-	// MappingChanged tells that a done step's data differ because the mapping
-	// asks for something else; it is said once for a run, not for each row.
+	// MappingChanged says that a done step's data differ because the mapping asks
+	// for something else. That is said once for a run, not for each row.
 	MappingChanged bool
 }
 
-// unmet tells that a look-up failed, so that nothing was sent for the client.
-func (o Outcome) unmet() bool {
-	return slices.ContainsFunc(o.Steps, func(s StepOutcome) bool { return s.unmet })
+// unanswered reports whether a look-up got no answer, so that nothing was sent for
+// the client.
+func (o Outcome) unanswered() bool {
+	return slices.ContainsFunc(o.Steps, func(s StepOutcome) bool { return s.unanswered })
 }
 
-// failure tells whether a step failed in this run, and the 4xx that the first
+// failure reports whether a step failed in this run, and the 4xx that the first
 // one got, 0 for none.
 func (o Outcome) failure() (failed bool, refused int) {
 	for _, s := range o.Steps {
-		if s.Status == result.Failed && (s.answered || s.unmet) {
+		if s.Status == result.Failed && (s.answered || s.unanswered) {
 			if !failed && s.http/100 == 4 {
 				refused = s.http
 			}
@@ -60,6 +88,18 @@ func (o Outcome) tables() []int {
 	return tables
 }
 
+// rowsOf are the client's rows in one of the sheets.
+func (o Outcome) rowsOf(table int) []result.Row {
+	var rows []result.Row
+	for _, r := range o.Rows {
+		if r.Table == table {
+			r.Client = o.Number
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
 // outcomeOf makes the rows' results from the steps'.
 func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []StepOutcome) Outcome {
 	o := Outcome{Number: plan.Number, Client: plan.Client, Steps: steps}
@@ -73,7 +113,7 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []StepOutcome) Outco
 		}
 	}
 	o.URL = url
-	byRow := make(map[mapping.Row]*result.Row, len(plan.Rows))
+	byRow := make(map[cell.Row]*result.Row, len(plan.Rows))
 	o.Rows = make([]result.Row, len(plan.Rows))
 	for i, row := range plan.Rows {
 		o.Rows[i] = rowResult(row, client, url)
@@ -122,22 +162,22 @@ func mentions(rowError, reason string) bool {
 }
 
 // rowResult is the result of a row before its steps are added.
-func rowResult(row mapping.Row, client, url string) result.Row {
+func rowResult(row cell.Row, client, url string) result.Row {
 	return result.Row{Table: row.Table(), Row: row.Number(), ClientID: client, URL: url}
 }
 
 // rowOf is the row of the run that a result belongs to.
-func rowOf(r result.Row) mapping.Row { return mapping.RowOf(r.Table, r.Row) }
+func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 
 // invalidOutcome is that of a plan with problems: the rows that have one are
 // invalid, the others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) Outcome {
 	o := Outcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
-	byRow, cells := map[mapping.Row][]string{}, map[mapping.Row]bool{}
+	byRow, cells := map[cell.Row][]string{}, map[cell.Row]bool{}
 	for _, p := range plan.Problems {
-		row := mapping.RowOf(p.Where.Table, p.Where.Row)
+		row := cell.RowOf(p.Where.Table, p.Where.Row)
 		byRow[row] = append(byRow[row], inWords(p))
-		cells[row] = cells[row] || p.Code != mapping.LacksTimezone
+		cells[row] = cells[row] || p.Code != convert.MissingTimezone
 	}
 	waits := waitsFor(b, plan, byRow)
 	o.Rows = knownRows(plan, made, url)
@@ -155,7 +195,7 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 }
 
 // waitsFor names the rows that the others wait for, a few of them.
-func waitsFor(b *mapping.Binding, plan mapping.Plan, byRow map[mapping.Row][]string) string {
+func waitsFor(b *mapping.Binding, plan mapping.Plan, byRow map[cell.Row][]string) string {
 	const most = 5
 	var bad []string
 	more := 0
@@ -198,8 +238,8 @@ func leftOut(plan mapping.Plan, made ids, url, why string) Outcome {
 // knownRows are the rows of a plan for which nothing is sent, with the ids
 // that are known from before.
 func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
-	claims := map[mapping.Row][]string{}
-	note := func(key string, rows []mapping.Row) {
+	claims := map[cell.Row][]string{}
+	note := func(key string, rows []cell.Row) {
 		if id := made.claims[key]; id != "" {
 			for _, row := range rows {
 				claims[row] = append(claims[row], id)

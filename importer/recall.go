@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -36,9 +37,9 @@ type Recall struct {
 	erasures  *ledger.Erasures // nil until asked for
 	lines     []bool           // by number - 1: which lines of the last workbook's sheet Steps are there
 	conflicts map[mapping.Identity]problem.List
-	kept      map[mapping.Row]shown
+	kept      map[cell.Row]shown
 	words     []Settlement
-	last      ledger.Owner
+	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
 
@@ -156,7 +157,7 @@ func (r *Recall) Settle(ctx context.Context, by string) error {
 	if len(r.words) == 0 {
 		return nil // a dry run's ledger is for reading only
 	}
-	r.last = ledger.Owner{} // what was read of it is no longer true
+	r.last = ledger.ClientKey{} // what was read of it is no longer true
 	return Settler{Ledger: r.Ledger, Run: by, ActivityIDs: r.ActivityIDs}.Settle(ctx, r.words...)
 }
 
@@ -193,7 +194,7 @@ func (r *Recall) TakeOver(ctx context.Context, lines iter.Seq2[WorkbookStep, err
 			events = events[:0]
 		}
 	}
-	r.last = ledger.Owner{} // what was read of it is no longer true
+	r.last = ledger.ClientKey{} // what was read of it is no longer true
 	return r.enter(events)
 }
 
@@ -220,7 +221,7 @@ func (r *Recall) enter(events []ledger.Event) error {
 // CheckRows goes through the rows of the sheet Results and notes the clients
 // whose rows show what the ledger does not know.
 func (r *Recall) CheckRows(ctx context.Context, rows iter.Seq2[WorkbookRow, error]) error {
-	r.kept = map[mapping.Row]shown{}
+	r.kept = map[cell.Row]shown{}
 	for row, err := range rows {
 		if err != nil {
 			return err
@@ -236,7 +237,7 @@ func (r *Recall) CheckRows(ctx context.Context, rows iter.Seq2[WorkbookRow, erro
 // is cannot be read, it shows what the ledger has otherwise, or its claim's key
 // is among what is wrong with it.
 func (r *Recall) checkRow(ctx context.Context, row WorkbookRow) error {
-	lead := r.Binding.Read(row.Record)
+	lead := r.Binding.Convert(row.Record)
 	if lead.Client == (mapping.Identity{}) {
 		return r.keep(ctx, row, lead.Client)
 	}
@@ -276,7 +277,7 @@ func (r *Recall) Hold(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Pl
 func (r *Recall) held(plan mapping.Plan, found problem.List) mapping.Plan {
 	for _, step := range plan.Steps {
 		if step.Kind == mapping.ClaimStep {
-			plan.Claims = append(plan.Claims, mapping.Claimed{Key: step.Key, Rows: step.Rows})
+			plan.Claims = append(plan.Claims, mapping.ClaimRows{Key: step.Key, Rows: step.Rows})
 		}
 	}
 	plan.Steps = nil
@@ -304,7 +305,7 @@ func (r *Recall) known(ctx context.Context, line WorkbookStep) (ledger.Step, err
 // client is what the ledger knows of a client. The lines of one stand together
 // unless they were sorted, so the last answer is kept.
 func (r *Recall) client(ctx context.Context, who mapping.Identity) (map[string]ledger.Step, error) {
-	owner := ledger.Owner{Environment: r.Environment, Space: who.Space, Client: who.Key}
+	owner := ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}
 	if r.last == owner {
 		return r.steps, nil
 	}
@@ -318,7 +319,7 @@ func (r *Recall) client(ctx context.Context, who mapping.Identity) (map[string]l
 
 // stepID is the full name of a line's step. All mappings share the client step.
 func (r *Recall) stepID(line WorkbookStep) ledger.StepID {
-	id := ledger.StepID{Owner: ledger.Owner{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client},
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client},
 		Mapping: r.Binding.Mapping().Name.Text, Step: line.Step}
 	if line.kind() == ledger.KindClient {
 		id.Mapping = ""

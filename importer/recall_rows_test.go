@@ -11,6 +11,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -51,9 +52,9 @@ func TestRecallRowsOfClaims(t *testing.T) {
 			r.NewIdentity = test.newIdentity
 			read := func(yield func(importer.WorkbookRow, error) bool) {
 				for i, row := range test.rows {
-					record := mapping.Record{Table: i % 2, Row: i + 2}
+					record := cell.Record{Table: i % 2, Row: i + 2}
 					for _, text := range []string{"ann@example.test", row.loan, row.card} {
-						record.Cells = append(record.Cells, mapping.Cell{Kind: mapping.TextCell, Raw: text, Shown: text})
+						record.Cells = append(record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
 					}
 					w := importer.WorkbookRow{Record: record, Status: "done", ClientID: "c-1", ClaimIDs: split(row.claims),
 						ClaimIDsAt: problem.Where{Row: record.Row}}
@@ -69,7 +70,7 @@ func TestRecallRowsOfClaims(t *testing.T) {
 				t.Fatal(err)
 			}
 			plans := func(yield func(mapping.Plan, error) bool) {
-				yield(mapping.Plan{Client: mapping.Identity{Space: "email", Key: "ann@example.test"}, Rows: []mapping.Row{mapping.RowOf(0, 2)}}, nil)
+				yield(mapping.Plan{Client: mapping.Identity{Space: "email", Key: "ann@example.test"}, Rows: []cell.Row{cell.RowOf(0, 2)}}, nil)
 			}
 			for plan := range r.Hold(plans) {
 				codes := []string{}
@@ -93,10 +94,10 @@ func rowsRecall(t *testing.T) *importer.Recall {
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	tab := mapping.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Loan", "Card"}}
+	tab := cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Loan", "Card"}}
 	second := tab
 	second.Table = 1
-	binding, found := mapping.BindAll(m, []mapping.Sheet{tab, second}, nil, "2026-11-20")
+	binding, found := mapping.BindAll(m, []cell.Sheet{tab, second}, nil, "2026-11-20")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -105,14 +106,14 @@ func rowsRecall(t *testing.T) *importer.Recall {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	owner := ledger.Owner{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
+	owner := ledger.ClientKey{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	events := []ledger.Event{
-		{StepID: ledger.StepID{Owner: owner, Step: "client"}, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1", At: at},
-		{StepID: ledger.StepID{Owner: owner, Mapping: "loans", Step: "claim/loan/L3"}, To: ledger.Failed, Kind: ledger.KindClaim, At: at},
+		{StepID: ledger.StepID{ClientKey: owner, Step: "client"}, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1", At: at},
+		{StepID: ledger.StepID{ClientKey: owner, Mapping: "loans", Step: "claim/loan/L3"}, To: ledger.Failed, Kind: ledger.KindClaim, At: at},
 	}
 	for step, id := range map[string]string{"claim/loan/L1": "loan-1", "claim/loan/L2": "loan-2", "claim/card/K1": "card-1"} {
-		events = append(events, ledger.Event{StepID: ledger.StepID{Owner: owner, Mapping: "loans", Step: step},
+		events = append(events, ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: "loans", Step: step},
 			To: ledger.Done, Kind: ledger.KindClaim, Via: ledger.ViaAdopted, ID: id, At: at})
 	}
 	if err := l.Append(events...); err != nil {

@@ -10,6 +10,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 const recallEnvironment = "https://uat.example.test"
@@ -21,7 +22,7 @@ func newRecall(t *testing.T, api string) *importer.Recall {
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	binding, found := mapping.Bind(m, &mapping.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail"}}, nil, "2026-11-20")
+	binding, found := mapping.Bind(m, &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail"}}, nil, "2026-11-20")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -87,7 +88,7 @@ func TestRecallTakesOver(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			owner := ledger.Owner{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
+			owner := ledger.ClientKey{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
 			known, err := r.Ledger.Steps(t.Context(), owner, "loans")
 			if err != nil {
 				t.Fatal(err)
@@ -124,7 +125,7 @@ func TestRecallTakesOneIDOnce(t *testing.T) {
 	}
 	got := map[string]fact{}
 	for _, client := range []string{"ann@example.test", "bob@example.test"} {
-		known, err := r.Ledger.Steps(t.Context(), ledger.Owner{Environment: recallEnvironment, Space: "email", Client: client}, "loans")
+		known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: recallEnvironment, Space: "email", Client: client}, "loans")
 		if err != nil {
 			t.Fatal(err)
 		}

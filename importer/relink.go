@@ -65,7 +65,7 @@ func (r Relinker) ownURL(id ledger.StepID, v apiclient.Verdict) (apiclient.Verdi
 		return v, nil
 	}
 	// What was done is read whether or not the command is being stopped.
-	t, taken, err := r.Ledger.Holder(context.Background(), ledger.Event{StepID: id, Kind: ledger.KindLink, ID: v.ID, URL: v.URL})
+	t, taken, err := r.Ledger.StepWithID(context.Background(), ledger.Event{StepID: id, Kind: ledger.KindLink, ID: v.ID, URL: v.URL})
 	if taken {
 		v.Effect, v.Hint = apiclient.Uncertain, hintTaken
 		v.Reason, _ = takenAnswer(ledger.KindLink, v.ID, t)
@@ -104,7 +104,7 @@ func linkOutcome(v apiclient.Verdict) (ledger.State, StepOutcome) {
 		return ledger.NotSent, o
 	case apiclient.Refused:
 		o.Status = result.Failed
-		if v.Retry {
+		if v.Retry != apiclient.Never {
 			return ledger.NotSent, o
 		}
 		return ledger.Failed, o

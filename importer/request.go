@@ -7,13 +7,8 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
-
-// ids are what the run knows of a client by now.
-type ids struct {
-	client string
-	claims map[string]string // by the claim step's key
-}
 
 // request is the call that carries a step out.
 func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
@@ -95,9 +90,9 @@ func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
 }
 
 // literal is a value's bare JSON.
-func literal(v mapping.Value) []byte {
+func literal(v cell.Value) []byte {
 	switch v.Field {
-	case mapping.BoolValue, mapping.DoubleValue:
+	case cell.BoolValue, cell.DoubleValue:
 		return []byte(v.Literal)
 	}
 	return quoted(v.Literal)

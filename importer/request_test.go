@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // TestClientBody writes dotted names as objects, numbered ones as arrays, and
 // values as the service's types, in the mapping's order.
 func TestClientBody(t *testing.T) {
-	field := func(v mapping.Value, path ...string) mapping.Field { return mapping.Field{Path: path, Value: v} }
+	field := func(v cell.Value, path ...string) mapping.Field { return mapping.Field{Path: path, Value: v} }
 	for name, c := range map[string]struct {
 		fields []mapping.Field
 		want   string
@@ -18,7 +19,7 @@ func TestClientBody(t *testing.T) {
 		"flat":    {[]mapping.Field{field(textOf("Jane <&>"), "firstName"), field(textOf("x"), "a")}, `{"firstName":"Jane <&>","a":"x"}`},
 		"nested":  {[]mapping.Field{field(textOf("R1"), "address", "code"), field(textOf("J"), "name"), field(textOf("L"), "address", "town")}, `{"address":{"code":"R1","town":"L"},"name":"J"}`},
 		"array":   {[]mapping.Field{field(textOf("b"), "tags", "1"), field(textOf("a"), "tags", "0")}, `{"tags":["a","b"]}`},
-		"literal": {[]mapping.Field{field(mapping.Value{Field: mapping.BoolValue, Literal: "true"}, "ok"), field(mapping.Value{Field: mapping.DoubleValue, Literal: "1.10"}, "n")}, `{"ok":true,"n":1.10}`},
+		"literal": {[]mapping.Field{field(cell.Value{Field: cell.BoolValue, Literal: "true"}, "ok"), field(cell.Value{Field: cell.DoubleValue, Literal: "1.10"}, "n")}, `{"ok":true,"n":1.10}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := string(clientBody(c.fields)); got != c.want {

@@ -84,7 +84,7 @@ func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 // event is what a settlement makes happen to its step, or what is wrong with
 // it: a problem with a code.
 func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, problem.Problem, error) {
-	known, err := s.Ledger.Steps(ctx, one.Step.Owner, one.Step.Mapping)
+	known, err := s.Ledger.Steps(ctx, one.Step.ClientKey, one.Step.Mapping)
 	if err != nil {
 		return ledger.Event{}, problem.Problem{}, err
 	}
@@ -131,7 +131,7 @@ func (s Settler) checkHolder(ctx context.Context, event ledger.Event) (problem.P
 			return p, err
 		}
 	}
-	t, taken, err := s.Ledger.Holder(ctx, event)
+	t, taken, err := s.Ledger.StepWithID(ctx, event)
 	if err != nil || !taken {
 		return problem.Problem{}, err
 	}
@@ -146,7 +146,7 @@ func (s Settler) checkID(ctx context.Context, event ledger.Event) (problem.Probl
 		if other.Kind = kind; kind == event.Kind {
 			continue
 		}
-		if _, taken, err := s.Ledger.Holder(ctx, other); err != nil {
+		if _, taken, err := s.Ledger.StepWithID(ctx, other); err != nil {
 			return problem.Problem{}, err
 		} else if taken {
 			return problem.New("id-taken", "the id is that of a %s, and the step makes a %s", kind, event.Kind).

@@ -16,7 +16,7 @@ import (
 var settleTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func settleStep(client, step string) ledger.StepID {
-	id := ledger.StepID{Owner: ledger.Owner{Environment: "https://uat.example.com", Space: "email", Client: client}, Mapping: "loans", Step: step}
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "https://uat.example.com", Space: "email", Client: client}, Mapping: "loans", Step: step}
 	if step == "client" {
 		id.Mapping = ""
 	}
@@ -55,7 +55,7 @@ func settleStates(t *testing.T, l *ledger.Ledger) map[string]string {
 	t.Helper()
 	states := map[string]string{}
 	for _, client := range []string{"ann", "bob"} {
-		steps, err := l.Steps(t.Context(), settleStep(client, "").Owner, "loans")
+		steps, err := l.Steps(t.Context(), settleStep(client, "").ClientKey, "loans")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) (problem.Probl
 		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.To).
 			Hinted("claimsheet history CLIENT-KEY tells what happened to it"), nil
 	}
-	others, err := s.Ledger.StepsOfClient(ctx, step.Owner)
+	others, err := s.Ledger.StepsOfClient(ctx, step.ClientKey)
 	if err != nil {
 		return problem.Problem{}, err
 	}

@@ -14,7 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/importer"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 const surveyMapping = `
@@ -25,7 +27,7 @@ client: {key: No, existing: create, fields: {name: Name, size: {column: Size, ty
 claims: [{key: Claim, name: "Loan {Claim}", when: has("Claim")}]
 `
 
-var surveySheet = mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"No", "Name", "Size", "Claim", "Take"}}
+var surveySheet = cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"No", "Name", "Size", "Claim", "Take"}}
 
 func surveyBinding(t testing.TB) *mapping.Binding {
 	t.Helper()
@@ -40,11 +42,11 @@ func surveyBinding(t testing.TB) *mapping.Binding {
 	return b
 }
 
-func textCells(texts ...string) []mapping.Cell {
-	cells := make([]mapping.Cell, len(texts))
+func textCells(texts ...string) []cell.Cell {
+	cells := make([]cell.Cell, len(texts))
 	for i, s := range texts {
 		if s != "" {
-			cells[i] = mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s}
+			cells[i] = cell.Cell{Kind: cell.Text, Raw: s, Shown: s}
 		}
 	}
 	return cells
@@ -52,10 +54,10 @@ func textCells(texts ...string) []mapping.Cell {
 
 // plansInMemory is what Plans must yield: each client at its last row, with
 // all its rows.
-func plansInMemory(b *mapping.Binding, records []mapping.Record) []mapping.Plan {
-	leads, last, numbers := map[mapping.Identity][]mapping.Lead{}, map[mapping.Identity]int{}, map[mapping.Identity]int{}
+func plansInMemory(b *mapping.Binding, records []cell.Record) []mapping.Plan {
+	leads, last, numbers := map[mapping.Identity][]mapping.ConvertedRow{}, map[mapping.Identity]int{}, map[mapping.Identity]int{}
 	for i, r := range records {
-		if who := b.Read(r).Client; who != (mapping.Identity{}) {
+		if who := b.Convert(r).Client; who != (mapping.Identity{}) {
 			last[who] = i
 			if numbers[who] == 0 {
 				numbers[who] = len(numbers) + 1
@@ -64,9 +66,9 @@ func plansInMemory(b *mapping.Binding, records []mapping.Record) []mapping.Plan 
 	}
 	var plans []mapping.Plan
 	for i, r := range records {
-		lead := b.Read(r)
+		lead := b.Convert(r)
 		if lead.Client == (mapping.Identity{}) {
-			plans = append(plans, b.Plan(0, []mapping.Lead{lead}))
+			plans = append(plans, b.Plan(0, []mapping.ConvertedRow{lead}))
 			continue
 		}
 		leads[lead.Client] = append(leads[lead.Client], lead)
@@ -77,7 +79,7 @@ func plansInMemory(b *mapping.Binding, records []mapping.Record) []mapping.Plan 
 	return plans
 }
 
-func surveyed(t testing.TB, b *mapping.Binding, rows *importer.Kept, convert bool) ([]mapping.Plan, *importer.Survey) {
+func surveyed(t testing.TB, b *mapping.Binding, rows *spool.Rows, convert bool) ([]mapping.Plan, *importer.Survey) {
 	t.Helper()
 	survey, err := importer.Take(context.Background(), b, rows, convert)
 	if err != nil {
@@ -99,13 +101,13 @@ func TestPlansAreThoseOfTheWholeSheet(t *testing.T) {
 	b, dir := surveyBinding(t), t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		number := rapid.SampledFrom([]string{"1", "2", "3", " 3 ", "4", "5", ""})
-		records := make([]mapping.Record, rapid.IntRange(0, 300).Draw(r, "rows"))
+		records := make([]cell.Record, rapid.IntRange(0, 300).Draw(r, "rows"))
 		for i := range records {
-			records[i] = mapping.Record{Row: i + 2, Cells: textCells(number.Draw(r, "no"), rapid.SampledFrom([]string{"", "Ann", "Bob"}).Draw(r, "name"),
+			records[i] = cell.Record{Row: i + 2, Cells: textCells(number.Draw(r, "no"), rapid.SampledFrom([]string{"", "Ann", "Bob"}).Draw(r, "name"),
 				rapid.SampledFrom([]string{"", "1", "x"}).Draw(r, "size"), rapid.SampledFrom([]string{"", "a", "b"}).Draw(r, "claim"),
 				rapid.SampledFrom([]string{"", "", "", "no"}).Draw(r, "take"))}
 		}
-		kept, err := importer.Keep(dir, asRead(records))
+		kept, err := spool.NewRows(dir, asRead(records))
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -121,7 +123,7 @@ func TestPlansAreThoseOfTheWholeSheet(t *testing.T) {
 // ends them.
 func TestPlansEnd(t *testing.T) {
 	b := surveyBinding(t)
-	kept := keep(t, far(2_000, 2))
+	kept := spooled(t, far(2_000, 2))
 	survey, err := importer.Take(t.Context(), b, kept, true)
 	if err != nil {
 		t.Fatal(err)
@@ -145,14 +147,14 @@ func TestPlansEnd(t *testing.T) {
 
 // far is a sheet of clients with some rows each, as far apart as they can be:
 // all clients in one order, then all of them in another, and so on.
-func far(clients, times int) iter.Seq2[mapping.Record, error] {
-	return func(yield func(mapping.Record, error) bool) {
+func far(clients, times int) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
 		rng, row := rand.New(rand.NewPCG(1, 2)), 1
 		filler := strings.Repeat("a long name ", 30)
 		for range times {
 			for _, n := range rng.Perm(clients) {
 				row++
-				if !yield(mapping.Record{Row: row, Cells: textCells(fmt.Sprint("No ", n), filler+fmt.Sprint(n), "1", fmt.Sprint(row))}, nil) {
+				if !yield(cell.Record{Row: row, Cells: textCells(fmt.Sprint("No ", n), filler+fmt.Sprint(n), "1", fmt.Sprint(row))}, nil) {
 					return
 				}
 			}
@@ -165,7 +167,7 @@ func far(clients, times int) iter.Seq2[mapping.Record, error] {
 // more than 12 MB of cells, of which not a third may be held.
 func TestOpenClientsTakeLittleMemory(t *testing.T) {
 	const clients, times = 12_000, 3
-	b, kept := surveyBinding(t), keep(t, far(clients, times))
+	b, kept := surveyBinding(t), spooled(t, far(clients, times))
 	survey, err := importer.Take(t.Context(), b, kept, false)
 	if err != nil {
 		t.Fatal(err)
@@ -191,4 +193,24 @@ func TestOpenClientsTakeLittleMemory(t *testing.T) {
 		t.Errorf("%d plans; %.1f MiB held", n, float64(most)/(1<<20))
 	}
 	t.Logf("%.1f MiB held", float64(most)/(1<<20))
+}
+
+func spooled(t testing.TB, source iter.Seq2[cell.Record, error]) *spool.Rows {
+	t.Helper()
+	rows, err := spool.NewRows(t.TempDir(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = rows.Close() })
+	return rows
+}
+
+func asRead(records []cell.Record) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
 }

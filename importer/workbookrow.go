@@ -6,13 +6,14 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
 // WorkbookRow is a row of a results workbook's sheet Results, read back: the
 // source's cells and what stands in the columns that Claimsheet added.
 type WorkbookRow struct {
-	Record     mapping.Record // the source's cells only
+	Record     cell.Record // the source's cells only
 	Status     string
 	ClientID   string
 	ClaimIDs   []string

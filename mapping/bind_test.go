@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // bindSheet is the sheet that the mappings of testdata/lang/bind are bound to.
-func bindSheet() *mapping.Sheet {
-	return &mapping.Sheet{Name: "Leads 2026", HeaderRow: 3, Header: []string{
+func bindSheet() *cell.Sheet {
+	return &cell.Sheet{Name: "Leads 2026", HeaderRow: 3, Header: []string{
 		"E-mail", "First\u00a0name", "Post  code", "Amount", "Opt out", "AMOUNT ", "", "DOB", "Lender", "Mobile", "Next step", "Agreement no",
 	}}
 }
@@ -61,7 +62,7 @@ func TestBindReportsEveryMistake(t *testing.T) {
 // A results workbook fed back to run would have its columns taken for ours.
 func TestBindRefusesResultColumns(t *testing.T) {
 	m := mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}")
-	for _, name := range mapping.ResultColumns {
+	for _, name := range []string{"Import status", "clientId", "contactId", "claimIds", "redirectUrl", "Failed step", "Error", "What to do", "Source row"} {
 		for _, header := range []string{name, strings.ToUpper(name), strings.ReplaceAll(name, " ", "\u00a0 ")} {
 			sheet, _ := leads("No|" + header)
 			sheet.Header[1] = header

@@ -3,11 +3,15 @@ package mapping
 import (
 	"slices"
 	"strings"
+
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // check reports what can be told from the mapping alone: keys that contradict
 // each other, ids that are not unique, what a version does not have.
-func (p *parser) check(m *Mapping) {
+func (p *checker) check(m *Mapping) {
 	p.checkNames(m)
 	p.checkLookup(m)
 	if m.V1() {
@@ -24,21 +28,21 @@ func (p *parser) check(m *Mapping) {
 
 // checkNames keeps the mapping's own key spaces apart from the two that the
 // look-ups give their names to.
-func (p *parser) checkNames(m *Mapping) {
-	for _, w := range []Word{m.Name, m.Client.KeySpace} {
-		if w.Text == emailSpace || w.Text == phoneSpace {
+func (p *checker) checkNames(m *Mapping) {
+	for _, w := range []yamltree.Scalar{m.Name, m.Client.KeySpace} {
+		if w.Text == EmailSpace || w.Text == PhoneSpace {
 			p.wrongAt(w.At, "reserved-name", "“%s” is the name of a key space of Claimsheet's own", w.Text).
 				Hint = "choose another name"
 		}
 	}
 }
 
-func (p *parser) checkLookup(m *Mapping) {
+func (p *checker) checkLookup(m *Mapping) {
 	c := &m.Client
 	known := c.Lookup.Email != nil || c.Lookup.Phone != nil
-	if !known && c.Existing != Create && c.At != (Place{}) {
+	if !known && c.Existing != Create && c.At != (yamltree.Place{}) {
 		at := c.At
-		if c.Lookup.At != (Place{}) {
+		if c.Lookup.At != (yamltree.Place{}) {
 			at = c.Lookup.At
 		}
 		p.wrongAt(at, "no-lookup", "client.lookup needs email or phone: without one a client whom the service already knows is not found").
@@ -49,13 +53,13 @@ func (p *parser) checkLookup(m *Mapping) {
 	}
 }
 
-func (p *parser) checkV1(m *Mapping) {
+func (p *checker) checkV1(m *Mapping) {
 	const hint = "write api: v2, or leave this out"
 	if len(m.Claims) > 0 {
 		p.wrongAt(m.Claims[0].At, "not-in-v1", "version 1 of the interface has no claims").Hint = hint
 	}
 	workflow := func(w WorkflowRule) {
-		for _, word := range []Word{w.Name, w.TemplateIdentifier} {
+		for _, word := range []yamltree.Scalar{w.Name, w.TemplateIdentifier} {
 			if word.Text != "" {
 				p.wrongAt(word.At, "not-in-v1", "version 1 of the interface has no workflow fields").Hint = hint
 			}
@@ -70,8 +74,8 @@ func (p *parser) checkV1(m *Mapping) {
 	}
 }
 
-func (p *parser) checkV2(m *Mapping) {
-	if c := &m.Client; !c.Administrator && c.AdministratorAt != (Place{}) && len(m.Claims) > 0 {
+func (p *checker) checkV2(m *Mapping) {
+	if c := &m.Client; !c.Administrator && c.AdministratorAt != (yamltree.Place{}) && len(m.Claims) > 0 {
 		p.wrongAt(c.AdministratorAt, "no-administrator", "the contact administers its claims, and one made with administrator: false cannot").
 			Hint = "leave administrator out, or the claims"
 	}
@@ -83,13 +87,13 @@ func (p *parser) checkV2(m *Mapping) {
 	}
 }
 
-func (p *parser) checkClaims(m *Mapping) {
+func (p *checker) checkClaims(m *Mapping) {
 	ids := map[string]*ClaimRule{}
 	for i := range m.Claims {
 		c := &m.Claims[i]
 		first := ids[c.ID.Text]
 		at := c.ID.At
-		if at == (Place{}) {
+		if at == (yamltree.Place{}) {
 			at = c.At
 		}
 		switch {
@@ -105,7 +109,7 @@ func (p *parser) checkClaims(m *Mapping) {
 		if first == nil {
 			ids[c.ID.Text] = c
 		}
-		p.checkText(c.Name)
+		checkBraces(p.wrongAt, c.Name)
 	}
 }
 
@@ -120,9 +124,9 @@ func (m *Mapping) claimIDs() []string {
 	return ids
 }
 
-func (p *parser) checkActivities(m *Mapping) {
-	p.checkText(m.Workflow.Name)
-	ids := map[string]Place{}
+func (p *checker) checkActivities(m *Mapping) {
+	checkBraces(p.wrongAt, m.Workflow.Name)
+	ids := map[string]yamltree.Place{}
 	for i := range m.Activities {
 		a := &m.Activities[i]
 		if first, twice := ids[a.ID.Text]; twice && a.ID.Text != "" {
@@ -135,12 +139,12 @@ func (p *parser) checkActivities(m *Mapping) {
 				Hint = "give it an id without @"
 		}
 		p.checkOn(m, a)
-		p.checkText(a.Workflow.Name)
+		checkBraces(p.wrongAt, a.Workflow.Name)
 		p.checkAttributes(m, a)
 	}
 }
 
-func (p *parser) checkOn(m *Mapping, a *ActivityRule) {
+func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 	switch {
 	case a.On.Text == "client", a.On.Text == "claim" && len(m.Claims) > 0, slices.Contains(m.claimIDs(), a.On.Text):
 		return
@@ -152,12 +156,12 @@ func (p *parser) checkOn(m *Mapping, a *ActivityRule) {
 			choices = append(choices, "claim")
 		}
 		choices = append(choices, m.claimIDs()...)
-		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”; expected %s", a.On.Text, orList(choices)).
+		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”; expected %s", a.On.Text, problem.OrList(choices)).
 			Hint = "the ids of the claims entries can be used here"
 	}
 }
 
-func (p *parser) checkAttributes(m *Mapping, a *ActivityRule) {
+func (p *checker) checkAttributes(m *Mapping, a *ActivityRule) {
 	switch {
 	case a.Status == Open && len(a.Attributes) > 0:
 		p.wrongAt(a.Attributes[0].Name.At, "open-attributes", "“%s” is Open, and an Open activity has no attributes", a.Template.Text).
@@ -168,8 +172,8 @@ func (p *parser) checkAttributes(m *Mapping, a *ActivityRule) {
 	}
 	for _, attr := range a.Attributes {
 		v := attr.Value
-		if t := Type(v.Type.Text); t == Email || t == Phone {
-			p.wrongAt(v.Type.At, "wrong-type", "an attribute cannot be of type %s; expected %s", t, orList(typeNames()[:len(AttributeTypes)])).
+		if t := convert.Type(v.Type.Text); t == convert.Email || t == convert.Phone {
+			p.wrongAt(v.Type.At, "wrong-type", "an attribute cannot be of type %s; expected %s", t, problem.OrList(typeNames()[:len(convert.AttributeTypes())])).
 				Hint = "Email and Phone are for client fields and look-ups; an attribute that holds one is a Text"
 		}
 		if v.Output.Text != "" {
@@ -180,8 +184,8 @@ func (p *parser) checkAttributes(m *Mapping, a *ActivityRule) {
 
 // checkOrder allows one Open activity per scope: the client is sent to the
 // first Open one, so a second would never be first.
-func (p *parser) checkOrder(m *Mapping) {
-	open := map[string]Word{}
+func (p *checker) checkOrder(m *Mapping) {
+	open := map[string]yamltree.Scalar{}
 	for _, a := range m.Activities {
 		if a.Status != Open || a.Assigned {
 			continue
@@ -205,7 +209,7 @@ func (m *Mapping) scopes(on string) []string {
 	return m.claimIDs()
 }
 
-func (p *parser) checkResume(m *Mapping) {
+func (p *checker) checkResume(m *Mapping) {
 	if m.ResumeAt == nil {
 		return
 	}
@@ -222,14 +226,14 @@ func (p *parser) checkResume(m *Mapping) {
 	}
 	if w := m.ResumeAt.Template; w.Text != "" && !slices.Contains(names, w.Text) {
 		p.wrongAt(w.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", w.Text).
-			Hint = nearestHint(w.Text, names)
+			Hint = problem.Suggestion(w.Text, names)
 	}
 }
 
-// checkText reports braces that do not pair.
-func (p *parser) checkText(w Word) {
+// checkBraces reports braces that do not pair.
+func checkBraces(wrongAt func(at yamltree.Place, code, format string, args ...any) *problem.Problem, w yamltree.Scalar) {
 	if _, err := parseTemplateText(w.Text); err != nil {
-		p.wrongAt(w.At, "braces", "%s", err.Error()).
+		wrongAt(w.At, "braces", "%s", err.Error()).
 			Hint = "{Column} is replaced by the cell's text; {{ and }} are braces"
 	}
 }

@@ -1,29 +1,30 @@
 package mapping
 
 import (
-	"fmt"
 	"strings"
 
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
 // ResultColumns are the columns that a results workbook adds. A source column
 // of one of these names would be taken for ours.
-var ResultColumns = []string{"Import status", "clientId", "contactId", "claimIds", "redirectUrl",
+var resultColumns = []string{"Import status", "clientId", "contactId", "claimIds", "redirectUrl",
 	"Failed step", "Error", "What to do", "Source row"}
 
 // columnIndex finds columns by their headers: exactly, else ignoring case and
 // runs of white space.
 type columnIndex struct {
-	sheet  Sheet
+	sheet  cell.Sheet
 	exact  map[string][]int
 	folded map[string][]int
 }
 
-func indexColumns(sheet Sheet) *columnIndex {
+func indexColumns(sheet cell.Sheet) *columnIndex {
 	x := &columnIndex{sheet, map[string][]int{}, map[string][]int{}}
 	for i, header := range sheet.Header {
-		if folded := foldHeader(header); folded != "" {
+		if folded := convert.FoldHeader(header); folded != "" {
 			x.exact[header] = append(x.exact[header], i)
 			x.folded[folded] = append(x.folded[folded], i)
 		}
@@ -31,14 +32,10 @@ func indexColumns(sheet Sheet) *columnIndex {
 	return x
 }
 
-// foldHeader is a header as it is compared where none is the same: what cannot
-// be seen makes no difference, as in keys.
-func foldHeader(s string) string { return strings.ToLower(foldKey(s)) }
-
 func foldHeaders(headers ...string) []string {
 	folded := make([]string, len(headers))
 	for i, header := range headers {
-		folded[i] = foldHeader(header)
+		folded[i] = convert.FoldHeader(header)
 	}
 	return folded
 }
@@ -47,14 +44,14 @@ func foldHeaders(headers ...string) []string {
 func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	found := x.exact[name]
 	if len(found) == 0 {
-		found = x.folded[foldHeader(name)]
+		found = x.folded[convert.FoldHeader(name)]
 	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
-		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.inWords(), name)
-		p.Hint = strings.Replace(nearestHint(name, x.headers()), "expected one of ", "its columns are ", 1)
+		p := problem.New("unknown-column", "the sheet “%s” has no column “%s”", x.sheet.Label(), name)
+		p.Hint = strings.Replace(problem.Suggestion(name, x.headers()), "expected one of ", "its columns are ", 1)
 		return -1, &p
 	}
 	var at []string
@@ -70,7 +67,7 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 func (x *columnIndex) headers() []string {
 	var list []string
 	for _, header := range x.sheet.Header {
-		if h := squeeze(header); h != "" {
+		if h := convert.FoldSpace(header); h != "" {
 			list = append(list, h)
 		}
 	}
@@ -80,8 +77,8 @@ func (x *columnIndex) headers() []string {
 // reserved reports headers that the results workbook needs for itself.
 func (x *columnIndex) reserved() problem.List {
 	var list problem.List
-	for _, name := range ResultColumns {
-		for _, i := range x.folded[foldHeader(name)] {
+	for _, name := range resultColumns {
+		for _, i := range x.folded[convert.FoldHeader(name)] {
 			list = append(list, problem.At(x.sheet.At(i, x.sheet.HeaderRow), "reserved-column",
 				"a source column cannot be called “%s”: the results workbook adds a column of that name", name).
 				Hinted("rename the column in the export"))
@@ -90,18 +87,14 @@ func (x *columnIndex) reserved() problem.List {
 	return list
 }
 
-// inWords is the sheet's name in a message.
-func (s Sheet) inWords() string {
-	if s.Book != "" {
-		return "[" + s.Book + "]" + s.Name
+// ResultColumn is the name of the column of a results workbook that a header
+// stands for, ignoring case and runs of white space: one of ResultColumns, or
+// "" for a column of the source.
+func ResultColumn(header string) string {
+	for _, name := range resultColumns {
+		if convert.FoldHeader(name) == convert.FoldHeader(header) {
+			return name
+		}
 	}
-	return s.Name
-}
-
-// header names a column for messages.
-func (s Sheet) header(column int) string {
-	if column < len(s.Header) && squeeze(s.Header[column]) != "" {
-		return squeeze(s.Header[column])
-	}
-	return fmt.Sprintf("column %s", ColumnName(column))
+	return ""
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"claimsheet/mapping/problem/yamltree"
 )
 
 var updateDocs = flag.Bool("update-docs", false, "write docs/mapping.md anew")
@@ -33,27 +35,27 @@ func reference() string {
 	var b strings.Builder
 	b.WriteString("# The mapping file, key by key\n\n" +
 		"Made from the tables that the parser reads by: `go test ./mapping -run Reference -update-docs`.\n")
-	section(&b, "The mapping", mappingFields)
-	section(&b, "sheet", sheetFields)
-	section(&b, "sheet.numbers", numberFields)
-	section(&b, "client", clientFields)
-	section(&b, "client.lookup", lookupFields)
-	section(&b, "claims, each entry", claimFields)
-	section(&b, "workflow", workflowFields)
-	section(&b, "activities, each entry", activityFields)
-	section(&b, "Values: client fields, look-ups and attributes", valueFields)
+	section(&b, "The mapping", mappingKeys)
+	section(&b, "sheet", sheetKeys)
+	section(&b, "sheet.numbers", numberKeys)
+	section(&b, "client", clientKeys)
+	section(&b, "client.lookup", lookupKeys)
+	section(&b, "claims, each entry", claimKeys)
+	section(&b, "workflow", workflowKeys)
+	section(&b, "activities, each entry", activityKeys)
+	section(&b, "Values: client fields, look-ups and attributes", valueKeys)
 	b.WriteString("\nA value needs exactly one of column, value, text, first_of and expr; a bare text is a column.\n" +
 		"The types are " + strings.Join(typeNames(), ", ") + ".\n")
 	return b.String()
 }
 
-func section[T any](b *strings.Builder, title string, fields []field[T]) {
+func section[T any](b *strings.Builder, title string, keys []yamltree.Key[T]) {
 	fmt.Fprintf(b, "\n## %s\n\n| key | meaning |\n|---|---|\n", title)
-	for _, f := range fields {
+	for _, f := range keys {
 		required := ""
-		if f.required {
+		if f.IsRequired {
 			required = " (required)"
 		}
-		fmt.Fprintf(b, "| `%s` | %s%s |\n", f.key, strings.ReplaceAll(f.doc, "|", "\\|"), required)
+		fmt.Fprintf(b, "| `%s` | %s%s |\n", f.Name, strings.ReplaceAll(f.Doc, "|", "\\|"), required)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -59,7 +61,7 @@ func onlyField(rule string, a string) (plan mapping.Plan, ok bool) {
 	if len(problems)+len(more) > 0 {
 		return mapping.Plan{}, false
 	}
-	return planAll(b, []mapping.Record{{Row: 2, Cells: []mapping.Cell{text("1"), text(a)}}})[0], true
+	return planAll(b, []cell.Record{{Row: 2, Cells: []cell.Cell{text("1"), text(a)}}})[0], true
 }
 
 // FuzzTemplateText: any text is read or refused, and one whose braces are
@@ -68,28 +70,28 @@ func FuzzTemplateText(f *testing.F) {
 	for _, seed := range []string{"", "{A}", "Loan {A} {{x}}", "{", "}", "{}", "{ A }{A}", "{{{A}}}", "}}{{", "{A", "é {A} \u00a0 {No}", "{a{b}}"} {
 		f.Add(seed, "cell")
 	}
-	f.Fuzz(func(t *testing.T, s, cell string) {
+	f.Fuzz(func(t *testing.T, s, c string) {
 		if !utf8.ValidString(s) {
 			t.Skip("YAML is UTF-8")
 		}
-		onlyField("text: "+strconv.QuoteToASCII(s), cell)
+		onlyField("text: "+strconv.QuoteToASCII(s), c)
 
-		a, refusal := (&mapping.Conversion{Type: mapping.Text}).Convert(text(cell))
+		a, refusal := (&convert.Converter{Type: convert.Text}).Convert(text(c))
 		if refusal != nil || a.IsZero() {
 			t.Skip("the place is empty or refused")
 		}
 		doubled := strings.NewReplacer("{", "{{", "}", "}}").Replace(s)
-		plan, ok := onlyField("text: "+strconv.QuoteToASCII(doubled+"{A}"), cell)
+		plan, ok := onlyField("text: "+strconv.QuoteToASCII(doubled+"{A}"), c)
 		if !ok {
 			t.Fatalf("%q with its braces doubled is refused", s)
 		}
-		want, refusal := (&mapping.Conversion{Type: mapping.Text}).Convert(text(strings.Join(strings.Fields(s+a.Literal), " ")))
+		want, refusal := (&convert.Converter{Type: convert.Text}).Convert(text(strings.Join(strings.Fields(s+a.Literal), " ")))
 		if refused := len(plan.Problems) > 0; refused != (refusal != nil) {
-			t.Fatalf("%q + %q: %v, expected %v", s, cell, plan.Problems, refusal)
+			t.Fatalf("%q + %q: %v, expected %v", s, c, plan.Problems, refusal)
 		}
 		if refusal == nil {
 			if d := cmp.Diff(want, plan.Steps[0].Fields[0].Value); d != "" {
-				t.Fatalf("%q + %q (-want +got):\n%s", s, cell, d)
+				t.Fatalf("%q + %q (-want +got):\n%s", s, c, d)
 			}
 		}
 	})
@@ -119,6 +121,41 @@ func FuzzExpression(f *testing.F) {
 			if strings.Contains(p.Error()+p.Hint, secret) && !strings.Contains(expression, secret) {
 				t.Fatalf("the cell is quoted: %s", p.Error())
 			}
+		}
+	})
+}
+
+// FuzzWhen: any condition is compiled or refused, says the same each time, and
+// one that fails makes the row invalid, never left out in silence.
+func FuzzWhen(f *testing.F) {
+	for _, seed := range []string{`col("A") != "Yes"`, `num("A") > 1`, `date("A") < date("No")`, `has("A")`, `true`, `1`, `col("A") matches "("`, `int(col("A")) > 0`, `nil`} {
+		f.Add(seed, "x")
+		f.Add(seed, "7")
+	}
+	f.Fuzz(func(t *testing.T, when, c string) {
+		if !utf8.ValidString(when) || len(when) > 200 || strings.TrimSpace(when) == "" {
+			t.Skip("YAML is UTF-8; a short one shows as much")
+		}
+		source := "sheet: {when: " + strconv.QuoteToASCII(when) + "}\n" + fields("a: A")
+		m, problems := mapping.Parse("m.yaml", []byte(source))
+		if len(problems) > 0 {
+			return
+		}
+		sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "A"}}
+		b, problems := mapping.Bind(m, &sheet, nil, runDate)
+		if len(problems) > 0 {
+			return
+		}
+		record := cell.Record{Row: 2, Cells: []cell.Cell{text("1"), text(c)}}
+		lead, again := b.Convert(record), b.Convert(record)
+		if lead.Skipped != again.Skipped || len(lead.Problems) != len(again.Problems) {
+			t.Fatalf("evaluated twice: %+v, %+v", lead, again)
+		}
+		if lead.Skipped != "" && len(lead.Problems) > 0 {
+			t.Fatalf("a row with problems is left out: %v", lead.Problems)
+		}
+		if client := b.Client(record); client != lead.Client {
+			t.Fatalf("whose the row is: %v, %v", client, lead.Client)
 		}
 	})
 }

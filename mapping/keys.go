@@ -1,194 +1,331 @@
 package mapping
 
 import (
+	"math"
 	"time"
+	"unicode/utf8"
 
-	"go.yaml.in/yaml/v4"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
-// The tables below are the language of mapping files.
-
-var mappingFields = []field[Mapping]{
-	{"name", "the mapping's name: the scope of its claims and activities in the ledger", true,
-		func(p *parser, n *yaml.Node, m *Mapping) { m.Name = p.word(n, "name") }},
-	{"api", "the version of the interface: v1 or v2", true,
-		func(p *parser, n *yaml.Node, m *Mapping) {
-			if m.API = p.oneOf(n, "api", "v1", "v2"); m.API.Text != n.Value {
-				m.API.Text = "" // every other version is as near to the one as to the other
-			}
-		}},
-	{"claim_type", "an entry of the environment's claim_types", false,
-		func(p *parser, n *yaml.Node, m *Mapping) { m.ClaimType = p.word(n, "claim_type") }},
-	{"sheet", "how the sheet is laid out", false,
-		func(p *parser, n *yaml.Node, m *Mapping) { object(p, n, "sheet", &m.Sheet, sheetFields) }},
-	{"client", "which rows make one client, and what it is made of", true,
-		func(p *parser, n *yaml.Node, m *Mapping) {
-			m.Client.At = place(n)
-			object(p, n, "client", &m.Client, clientFields)
-		}},
-	{"claims", "the claims that each row of a client yields (v2)", false,
-		func(p *parser, n *yaml.Node, m *Mapping) {
-			p.items(n, "claims", func(item *yaml.Node) {
-				c := ClaimRule{At: place(item)}
-				object(p, item, "a claims entry", &c, claimFields)
-				m.Claims = append(m.Claims, c)
-			})
-		}},
-	{"workflow", "the workflow name and template identifier of the activities (v2)", false,
-		func(p *parser, n *yaml.Node, m *Mapping) { object(p, n, "workflow", &m.Workflow, workflowFields) }},
-	{"resume_at", "the activity at which the client resumes: a template's name or {column: …}", false, readResume},
-	{"activities", "the activities, in workflow order", false,
-		func(p *parser, n *yaml.Node, m *Mapping) {
-			p.items(n, "activities", func(item *yaml.Node) {
-				a := ActivityRule{Template: Word{At: place(item)}} // should it lack one
-				object(p, item, "an activity", &a, activityFields)
-				m.Activities = append(m.Activities, a)
-			})
-		}},
+// language is the language of mapping files: the tables of keys below.
+var language = yamltree.Language[Mapping]{
+	Title: "Claimsheet mapping", Name: "the mapping", Expected: "a mapping",
+	Keys: mappingKeys,
+	Defs: map[string]yamltree.Schema{
+		"value": {"anyOf": []yamltree.Schema{yamltree.Text.Schema, yamltree.Object(valueKeys).Schema}},
+	},
 }
 
-var sheetFields = []field[SheetRule]{
-	{"name", "the sheet's name; default: the first visible sheet", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) { s.Name = p.word(n, "sheet.name") }},
-	{"header_row", "the row that holds the headers; default 1", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) {
-			s.HeaderRow, s.HeaderRowGiven = p.count(n, "sheet.header_row", 1), true
-		}},
-	{"timezone", "where date-times without a zone were written down, e.g. Europe/London", false, readTimezone},
-	{"ambiguous_times", "a time that came twice because the clocks went back: refuse (default) or earlier", false, readAmbiguousTimes},
-	{"numbers", "how numbers look in text cells: {decimal, group}", false, readNumbers},
-	{"when", "an expression that tells which rows to take", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) { s.When = p.expression(n, "sheet.when") }},
-	{"hidden_rows", "rows that are hidden in the workbook: take (default) or skip", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) {
-			s.SkipHidden = p.oneOf(n, "sheet.hidden_rows", "take", "skip").Text == "skip"
-		}},
-	{"encoding", "how a .csv file without a byte order mark is written: utf-8 (default) or windows-1252", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) {
-			s.Encoding = p.oneOf(n, "sheet.encoding", "utf-8", "windows-1252").Text
-		}},
-	{"delimiter", "what parts the fields of a .csv file: \",\", \";\" or tab; default: told by its header", false,
-		func(p *parser, n *yaml.Node, s *SheetRule) { s.Delimiter = p.delimiter(n) }},
+// Schema is the JSON Schema (2020-12) of mapping files, for editors. It knows
+// less than Parse: what depends on another key, on a sheet or on a service is
+// left to that.
+func Schema() []byte { return language.Schema() }
+
+var (
+	text = yamltree.InPlace(yamltree.Text)
+	// expression is placed where its first character stands, after the quote.
+	expressionText = text.Then(func(_ *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
+		if n.IsQuoted() {
+			s.At.Column++
+		}
+	})
+)
+
+var mappingKeys = []yamltree.Key[Mapping]{
+	yamltree.To("name", "the mapping's name: the scope of its claims and activities in the ledger",
+		text, func(m *Mapping) *yamltree.Scalar { return &m.Name }).Required(),
+	yamltree.To("api", "the version of the interface: v1 or v2",
+		version, func(m *Mapping) *yamltree.Scalar { return &m.API }).Required(),
+	yamltree.To("claim_type", "an entry of the environment's claim_types",
+		text, func(m *Mapping) *yamltree.Scalar { return &m.ClaimType }),
+	yamltree.To("sheet", "how the sheet is laid out",
+		yamltree.Object(sheetKeys), func(m *Mapping) *SheetRule { return &m.Sheet }),
+	yamltree.To("client", "which rows make one client, and what it is made of",
+		yamltree.Object(clientKeys).Placed(func(c *ClientRule) *yamltree.Place { return &c.At }),
+		func(m *Mapping) *ClientRule { return &m.Client }).Required(),
+	yamltree.To("claims", "the claims that each row of a client yields (v2)",
+		yamltree.List(yamltree.Object(claimKeys).Placed(func(c *ClaimRule) *yamltree.Place { return &c.At })),
+		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
+	yamltree.To("workflow", "the workflow name and template identifier of the activities (v2)",
+		yamltree.Object(workflowKeys), func(m *Mapping) *WorkflowRule { return &m.Workflow }),
+	yamltree.To("resume_at", "the activity at which the client resumes: a template's name or {column: …}",
+		resume, func(m *Mapping) *ResumeRule { m.ResumeAt = new(ResumeRule); return m.ResumeAt }),
+	yamltree.To("activities", "the activities, in workflow order",
+		// An activity without a template is reported where the activity begins.
+		yamltree.List(yamltree.Object(activityKeys).Placed(func(a *ActivityRule) *yamltree.Place { return &a.Template.At })),
+		func(m *Mapping) *[]ActivityRule { return &m.Activities }),
 }
 
-var clientFields = []field[ClientRule]{
-	{"key", "the column or columns that tell one client from another", true,
-		func(p *parser, n *yaml.Node, c *ClientRule) { c.Key = p.words(n, "client.key") }},
-	{"key_space", "what the key is a key of, for mappings that share it; default: the mapping's name. No matter where the key is the column of a look-up: such clients are the same in all mappings", false,
-		func(p *parser, n *yaml.Node, c *ClientRule) { c.KeySpace = p.word(n, "client.key_space") }},
-	{"existing", "what to do with a client whom the service knows: reuse, skip, fail or create; default reuse", false,
-		func(p *parser, n *yaml.Node, c *ClientRule) {
-			c.Existing = Existing(p.oneOf(n, "client.existing", "reuse", "skip", "fail", "create").Text)
-		}},
-	{"lookup", "how the service is asked for the client: {email, phone, confirm}", false,
-		func(p *parser, n *yaml.Node, c *ClientRule) {
-			c.Lookup.At = place(n)
-			object(p, n, "client.lookup", &c.Lookup, lookupFields)
-		}},
-	{"administrator", "make contacts administrators (v2); default true", false,
-		func(p *parser, n *yaml.Node, c *ClientRule) {
-			c.Administrator, c.AdministratorAt = p.boolean(n, "client.administrator"), place(n)
-		}},
-	{"fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), and a part that is a number is a place in an array, counted from 0 (phones.0.number); an element of which every cell is empty is left out", true,
-		func(p *parser, n *yaml.Node, c *ClientRule) {
-			if !p.isKind(n, yaml.MappingNode, "client.fields", "a list of name: column pairs") {
-				return
-			}
-			for key, value := range p.pairs(n, "client.fields") {
-				c.Fields = append(c.Fields, FieldRule{Word{key.Value, place(key)}, p.value(value, key.Value)})
-			}
-		}},
-}
-
-var lookupFields = []field[LookupRule]{
-	{"email", "the column that holds the e-mail address", false,
-		func(p *parser, n *yaml.Node, l *LookupRule) { v := p.value(n, "lookup.email"); l.Email = &v }},
-	{"phone", "the column that holds the phone number", false,
-		func(p *parser, n *yaml.Node, l *LookupRule) { v := p.value(n, "lookup.phone"); l.Phone = &v }},
-	{"confirm", "ask both and fail the client where they disagree; default false", false,
-		func(p *parser, n *yaml.Node, l *LookupRule) { l.Confirm = p.boolean(n, "lookup.confirm") }},
-}
-
-var claimFields = []field[ClaimRule]{
-	{"id", "a short name for the entry; default claim", false,
-		func(p *parser, n *yaml.Node, c *ClaimRule) { c.ID = p.word(n, "the id of a claims entry") }},
-	{"key", "the column or columns that tell one claim of a client from another", true,
-		func(p *parser, n *yaml.Node, c *ClaimRule) { c.Key = p.words(n, "the key of a claims entry") }},
-	{"name", "the claim's name, a text with {Column}", true,
-		func(p *parser, n *yaml.Node, c *ClaimRule) { c.Name = p.word(n, "the name of a claims entry") }},
-	{"create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities", false,
-		func(p *parser, n *yaml.Node, c *ClaimRule) {
-			c.First = p.oneOf(n, "create", "when_needed", "first").Text == "first"
-		}},
-	{"when", "an expression that tells which rows yield this claim", false,
-		func(p *parser, n *yaml.Node, c *ClaimRule) { c.When = p.expression(n, "the when of a claims entry") }},
-	{"columns", "aliases for wide sheets: a name and the column it stands for", false,
-		func(p *parser, n *yaml.Node, c *ClaimRule) { c.Columns = p.table(n, "columns") }},
-}
-
-var workflowFields = []field[WorkflowRule]{
-	{"name", "workflowName; {Column}, {sheet} and {run.date} are replaced", false,
-		func(p *parser, n *yaml.Node, w *WorkflowRule) { w.Name = p.word(n, "workflow.name") }},
-	{"template_identifier", "workflowTemplateIdentifier; default: the environment's", false,
-		func(p *parser, n *yaml.Node, w *WorkflowRule) {
-			w.TemplateIdentifier = p.word(n, "workflow.template_identifier")
-		}},
-}
-
-var activityFields = []field[ActivityRule]{
-	{"template", "the activity template's name, exactly as the service shows it", true,
-		func(p *parser, n *yaml.Node, a *ActivityRule) { a.Template = p.word(n, "template") }},
-	{"id", "a short name for the entry; default: the template's name", false,
-		func(p *parser, n *yaml.Node, a *ActivityRule) { a.ID = p.word(n, "the id of an activity") }},
-	{"on", "whose activity it is: client (default), claim, or the id of a claims entry", false,
-		func(p *parser, n *yaml.Node, a *ActivityRule) { a.On = p.word(n, "on") }},
-	{"status", "Submitted (default), Accepted (v2) or Open", false,
-		func(p *parser, n *yaml.Node, a *ActivityRule) {
-			w := p.oneOf(n, "status", string(Submitted), string(Accepted), string(Open))
-			a.Status, a.StatusAt = Status(w.Text), w.At
-		}},
-	{"assigned", "the activity is not placed by the workflow; default false", false,
-		func(p *parser, n *yaml.Node, a *ActivityRule) { a.Assigned = p.boolean(n, "assigned") }},
-	{"when", "an expression that tells whether the activity is made", false,
-		func(p *parser, n *yaml.Node, a *ActivityRule) { a.When = p.expression(n, "the when of an activity") }},
-	{"workflow", "overrides the mapping's workflow for this activity (v2)", false,
-		func(p *parser, n *yaml.Node, a *ActivityRule) { object(p, n, "workflow", &a.Workflow, workflowFields) }},
-	{"attributes", "the attributes, by the names of their templates", false,
-		func(p *parser, n *yaml.Node, a *ActivityRule) {
-			if !p.isKind(n, yaml.MappingNode, "attributes", "a list of name: column pairs") {
-				return
-			}
-			for key, value := range p.pairs(n, "attributes") {
-				a.Attributes = append(a.Attributes, AttributeRule{Word{key.Value, place(key)}, p.value(value, key.Value)})
-			}
-		}},
-}
-
-var resumeFields = []field[ResumeRule]{
-	{"column", "the column that holds the template's name", true,
-		func(p *parser, n *yaml.Node, r *ResumeRule) { r.Column = p.word(n, "resume_at.column") }},
-}
-
-func readResume(p *parser, n *yaml.Node, m *Mapping) {
-	m.ResumeAt = &ResumeRule{}
-	if n.Kind != yaml.MappingNode {
-		m.ResumeAt.Template = p.word(n, "resume_at")
-		return
+// version is v1 or v2. No other text is read as one of them, because each is as
+// near to the one as to the other.
+var version = yamltree.InPlace(yamltree.OneOf("v1", "v2")).Then(func(_ *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
+	if s.Text != n.Text() {
+		s.Text = ""
 	}
-	object(p, n, "resume_at", m.ResumeAt, resumeFields)
+})
+
+var resume = yamltree.Value[ResumeRule]{
+	Kinds: yamltree.Scalars | yamltree.Objects, Wants: "a text or {column: …}",
+	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Text.Schema, resumeColumn.Schema}},
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *ResumeRule) bool {
+		if n.Kind() == yamltree.Objects {
+			return resumeColumn.Read(r, n, into)
+		}
+		return text.Read(r, n, &into.Template)
+	},
 }
 
-func readAmbiguousTimes(p *parser, n *yaml.Node, s *SheetRule) {
-	if p.oneOf(n, "sheet.ambiguous_times", "refuse", string(EarlierAmbiguous)).Text == string(EarlierAmbiguous) {
-		s.AmbiguousTimes = EarlierAmbiguous
-	}
+var resumeColumn = yamltree.Object([]yamltree.Key[ResumeRule]{
+	yamltree.To("column", "the column that holds the template's name",
+		text, func(r *ResumeRule) *yamltree.Scalar { return &r.Column }).Required(),
+})
+
+var sheetKeys = []yamltree.Key[SheetRule]{
+	yamltree.To("name", "the sheet's name; default: the first visible sheet",
+		text, func(s *SheetRule) *yamltree.Scalar { return &s.Name }),
+	yamltree.To("header_row", "the row that holds the headers; default 1",
+		yamltree.Int(1, math.MaxInt), func(s *SheetRule) *int { return &s.HeaderRow }).
+		Note(func(_ *yamltree.Node, s *SheetRule) { s.HeaderRowGiven = true }),
+	yamltree.To("timezone", "where date-times without a zone were written down, e.g. Europe/London",
+		timezone, func(s *SheetRule) *yamltree.Scalar { return &s.Timezone }),
+	yamltree.To("ambiguous_times", "a time that occurred twice because the clocks went back: refuse (default) or earlier",
+		yamltree.As(yamltree.OneOf("refuse", convert.EarlierAmbiguous), func(word convert.AmbiguousTimes) convert.AmbiguousTimes {
+			if word == convert.EarlierAmbiguous {
+				return word
+			}
+			return ""
+		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
+	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
+		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
+	yamltree.To("when", "an expression that tells which rows to take",
+		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
+	yamltree.To("hidden_rows", "rows that are hidden in the workbook: take (default) or skip",
+		yamltree.As(yamltree.OneOf("take", "skip"), func(word string) bool { return word == "skip" }),
+		func(s *SheetRule) *bool { return &s.SkipHidden }),
+	yamltree.To("encoding", "how a .csv file without a byte order mark is written: utf-8 (default) or windows-1252",
+		yamltree.OneOf("utf-8", "windows-1252"), func(s *SheetRule) *string { return &s.Encoding }),
+	yamltree.To("delimiter", "what separates the fields of a .csv file: \",\", \";\" or tab; default: detected from its header",
+		delimiter, func(s *SheetRule) *string { return &s.Delimiter }),
 }
 
-func readTimezone(p *parser, n *yaml.Node, s *SheetRule) {
-	s.Timezone = p.word(n, "sheet.timezone")
-	if _, err := time.LoadLocation(s.Timezone.Text); err != nil || s.Timezone.Text == "Local" {
-		p.wrong(n, "unknown-timezone", "“%s” is not a timezone", s.Timezone.Text).
+// timezone is a name of the IANA list.
+var timezone = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
+	if _, err := time.LoadLocation(s.Text); err != nil || s.Text == "Local" {
+		r.Wrong(n, "unknown-timezone", "“%s” is not a timezone", problem.Shorten(s.Text)).
 			Hint = "write a name of the IANA list, such as Europe/London or UTC"
-		s.Timezone.Text = ""
+		s.Text = ""
 	}
+})
+
+// delimiter separates the fields of a CSV file. A tab may be written as a word
+// or as the character.
+var delimiter = yamltree.Parsed("a text", yamltree.Text.Schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
+	switch n.Text() {
+	case ",", ";", "\t":
+		return n.Text(), true
+	case "tab":
+		return "\t", true
+	}
+	r.Wrong(n, "unknown-value", "%s cannot be “%s”", n.Name(), problem.Shorten(n.Text())).Hint = `expected ",", ";" or tab`
+	return "", false
+})
+
+var numberKeys = []yamltree.Key[convert.Numbers]{
+	yamltree.To("decimal", "the decimal separator; default .",
+		separator(1), func(s *convert.Numbers) *string { return &s.Decimal }),
+	yamltree.To("group", "the separator between groups of three digits, \"\" for none; default , or none where decimal is ,",
+		separator(0), func(s *convert.Numbers) *string { return &s.Group }),
+}
+
+// separator is one character, or at least so many.
+func separator(least int) yamltree.Value[string] {
+	return yamltree.Parsed("one character in quotes", yamltree.Text.Schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
+		if count := utf8.RuneCountInString(n.Text()); count > 1 || count < least {
+			r.Wrong(n, "separator", "%s must be one character in quotes, not “%s”", n.Name(), problem.OneLine(n.Text()))
+			return "", false
+		}
+		return n.Text(), true
+	})
+}
+
+// checkNumbers refuses a notation in which a number could be read in two ways: a
+// thousand would be read as one.
+func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
+	decimal, group := n.Given("decimal"), n.Given("group")
+	if decimal != nil && decimal.Text() != s.Decimal || group != nil && group.Text() != s.Group {
+		return // reported already
+	}
+	if group == nil && s.Group == s.Decimal {
+		s.Group = "" // the default, which decimal takes
+	}
+	for _, m := range s.Check() {
+		r.Wrong(n.Given(m.Option), m.Code, "%s", m.Message).Hint = m.Hint
+	}
+}
+
+var clientKeys = []yamltree.Key[ClientRule]{
+	yamltree.To("key", "the column or columns that tell one client from another",
+		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }).Required(),
+	yamltree.To("key_space", "what the key is a key of, for mappings that share it; default: the mapping's name. No matter where the key is the column of a look-up: such clients are the same in all mappings",
+		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
+	yamltree.To("existing", "what to do with a client whom the service knows: reuse, skip, fail or create; default reuse",
+		yamltree.OneOf(Reuse, Skip, Fail, Create), func(c *ClientRule) *Existing { return &c.Existing }),
+	yamltree.To("lookup", "how the service is asked for the client: {email, phone, confirm}",
+		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
+		func(c *ClientRule) *LookupRule { return &c.Lookup }),
+	yamltree.To("administrator", "make contacts administrators (v2); default true",
+		yamltree.Bool, func(c *ClientRule) *bool { return &c.Administrator }).
+		Note(func(n *yamltree.Node, c *ClientRule) { c.AdministratorAt = n.At() }),
+	yamltree.To("fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), and a part that is a number is a place in an array, counted from 0 (phones.0.number); an element of which every cell is empty is left out",
+		yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} }),
+		func(c *ClientRule) *[]FieldRule { return &c.Fields }).Required(),
+}
+
+var lookupKeys = []yamltree.Key[LookupRule]{
+	yamltree.To("email", "the column that holds the e-mail address",
+		value, func(l *LookupRule) *ValueRule { l.Email = new(ValueRule); return l.Email }),
+	yamltree.To("phone", "the column that holds the phone number",
+		value, func(l *LookupRule) *ValueRule { l.Phone = new(ValueRule); return l.Phone }),
+	yamltree.To("confirm", "ask both and fail the client where they disagree; default false",
+		yamltree.Bool, func(l *LookupRule) *bool { return &l.Confirm }),
+}
+
+var claimKeys = []yamltree.Key[ClaimRule]{
+	yamltree.To("id", "a short name for the entry; default claim",
+		text, func(c *ClaimRule) *yamltree.Scalar { return &c.ID }),
+	yamltree.To("key", "the column or columns that tell one claim of a client from another",
+		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Key }).Required(),
+	yamltree.To("name", "the claim's name, a text with {Column}",
+		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
+	yamltree.To("create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities",
+		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
+		func(c *ClaimRule) *bool { return &c.First }),
+	yamltree.To("when", "an expression that tells which rows yield this claim",
+		expressionText, func(c *ClaimRule) *yamltree.Scalar { return &c.When }),
+	yamltree.To("columns", "aliases for wide sheets: a name and the column it stands for",
+		yamltree.Map(yamltree.InPlace(yamltree.AnyText)), func(c *ClaimRule) *map[string]yamltree.Scalar { return &c.Columns }),
+}
+
+var workflowKeys = []yamltree.Key[WorkflowRule]{
+	yamltree.To("name", "workflowName; {Column}, {sheet} and {run.date} are replaced",
+		text, func(w *WorkflowRule) *yamltree.Scalar { return &w.Name }),
+	yamltree.To("template_identifier", "workflowTemplateIdentifier; default: the environment's",
+		text, func(w *WorkflowRule) *yamltree.Scalar { return &w.TemplateIdentifier }),
+}
+
+var activityKeys = []yamltree.Key[ActivityRule]{
+	yamltree.To("template", "the activity template's name, exactly as the service shows it",
+		text, func(a *ActivityRule) *yamltree.Scalar { return &a.Template }).Required(),
+	yamltree.To("id", "a short name for the entry; default: the template's name",
+		text, func(a *ActivityRule) *yamltree.Scalar { return &a.ID }),
+	yamltree.To("on", "whose activity it is: client (default), claim, or the id of a claims entry",
+		text, func(a *ActivityRule) *yamltree.Scalar { return &a.On }),
+	yamltree.To("status", "Submitted (default), Accepted (v2) or Open",
+		yamltree.OneOf(Submitted, Accepted, Open), func(a *ActivityRule) *Status { return &a.Status }).
+		Note(func(n *yamltree.Node, a *ActivityRule) { a.StatusAt = n.At() }),
+	yamltree.To("assigned", "the activity is not placed by the workflow; default false",
+		yamltree.Bool, func(a *ActivityRule) *bool { return &a.Assigned }),
+	yamltree.To("when", "an expression that tells whether the activity is made",
+		expressionText, func(a *ActivityRule) *yamltree.Scalar { return &a.When }),
+	yamltree.To("workflow", "overrides the mapping's workflow for this activity (v2)",
+		yamltree.Object(workflowKeys), func(a *ActivityRule) *WorkflowRule { return &a.Workflow }),
+	yamltree.To("attributes", "the attributes, by the names of their templates",
+		yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) AttributeRule { return AttributeRule{name, v} }),
+		func(a *ActivityRule) *[]AttributeRule { return &a.Attributes }),
+}
+
+// value is a value's source and options; a text alone is a column.
+var value = yamltree.Value[ValueRule]{
+	Kinds: yamltree.Scalars | yamltree.Objects, Wants: "a column or “key: value” pairs",
+	Schema: yamltree.Ref("value"),
+	At:     func(v *ValueRule) *yamltree.Place { return &v.At },
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) bool {
+		if n.Kind() == yamltree.Scalars {
+			return text.Read(r, n, &v.Column)
+		}
+		return yamltree.Object(valueKeys).Then(checkValue).Read(r, n, v)
+	},
+}
+
+var valueKeys = []yamltree.Key[ValueRule]{
+	yamltree.To("column", "the column that holds the value",
+		text, func(v *ValueRule) *yamltree.Scalar { return &v.Column }),
+	yamltree.To("value", "a constant",
+		text, func(v *ValueRule) *yamltree.Scalar { return &v.Constant }).
+		Note(func(n *yamltree.Node, v *ValueRule) { v.hasConstant, v.constantKind = true, scalarKind(n) }),
+	yamltree.To("text", "a text with {Column}",
+		text, func(v *ValueRule) *yamltree.Scalar { return &v.Text }),
+	yamltree.To("first_of", "columns of which the first that is not empty is taken",
+		yamltree.OneOrMore(text), func(v *ValueRule) *[]yamltree.Scalar { return &v.FirstOf }),
+	yamltree.To("expr", "an expression",
+		expressionText, func(v *ValueRule) *yamltree.Scalar { return &v.Expr }),
+	yamltree.To("type", "the data type; default: the service's. An attribute that has none anywhere is sent as Text with a warning; over dates, numbers and booleans that is refused",
+		yamltree.InPlace(yamltree.OneOf(typeNames()...)), func(v *ValueRule) *yamltree.Scalar { return &v.Type }),
+	yamltree.To("format", "how dates look in text cells, e.g. dd/mm/yyyy; how a phone number is sent",
+		text, func(v *ValueRule) *yamltree.Scalar { return &v.Format }),
+	yamltree.To("output", "how a Date is sent in a client field: date or datetime (default)",
+		yamltree.InPlace(yamltree.OneOf("date", "datetime")), func(v *ValueRule) *yamltree.Scalar { return &v.Output }),
+	yamltree.To("region", "the country of phone numbers without a country code, e.g. GB",
+		text, func(v *ValueRule) *yamltree.Scalar { return &v.Region }),
+	yamltree.To("checked", "the words that tick a Checkbox",
+		yamltree.OneOrMore(yamltree.Text), func(v *ValueRule) *[]string { return &v.Checked }),
+	yamltree.To("unchecked", "the words that leave a Checkbox unticked",
+		yamltree.OneOrMore(yamltree.Text), func(v *ValueRule) *[]string { return &v.Unchecked }),
+	yamltree.To("values", "a table: what the cell says and what is sent for it",
+		yamltree.Map(yamltree.AnyText), func(v *ValueRule) *map[string]string { return &v.Values }),
+	yamltree.To("else", "what is sent for a cell that values does not list",
+		yamltree.Text, func(v *ValueRule) *string { v.Else = new(string); return v.Else }),
+	yamltree.To("default", "what is sent for an empty cell",
+		text, func(v *ValueRule) *yamltree.Scalar { v.Default = new(yamltree.Scalar); return v.Default }).
+		Note(func(n *yamltree.Node, v *ValueRule) { v.defaultKind = scalarKind(n) }),
+	yamltree.To("required", "an empty cell is an error; default false",
+		yamltree.Bool, func(v *ValueRule) *bool { return &v.Required }),
+	yamltree.To("max_length", "the most characters that the value may have",
+		yamltree.Int(1, math.MaxInt), func(v *ValueRule) *int { return &v.MaxLength }),
+}
+
+func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
+	checkBraces(r.WrongAt, v.Text)
+	if v.sources() != 1 {
+		r.Wrong(n, "value-source", "%s needs exactly one of column, value, text, first_of and expr", n.Name())
+	}
+	if v.Required && v.Default != nil {
+		r.Wrong(n, "required-default", "%s is required and has a default; an empty cell cannot be both", n.Name())
+	}
+}
+
+// sources counts the sources that a value names.
+func (v *ValueRule) sources() int {
+	n := 0
+	for _, given := range []bool{v.Column.Text != "", v.hasConstant, v.Text.Text != "", len(v.FirstOf) > 0, v.Expr.Text != ""} {
+		if given {
+			n++
+		}
+	}
+	return n
+}
+
+func typeNames() []string {
+	var names []string
+	for _, t := range convert.AttributeTypes() {
+		names = append(names, string(t))
+	}
+	return append(names, string(convert.Email), string(convert.Phone))
+}
+
+// scalarKind is what YAML takes a value for; what is in quotes is a text.
+func scalarKind(n *yamltree.Node) cell.Kind {
+	switch n.Tag() {
+	case "!!bool":
+		return cell.Bool
+	case "!!int", "!!float":
+		return cell.Number
+	case "!!timestamp":
+		return cell.Date
+	}
+	return cell.Text
 }

@@ -7,6 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
 // TestNumbers reads notations of which only a part is declared. A decimal
@@ -16,14 +18,14 @@ func TestNumbers(t *testing.T) {
 	type reading struct{ cell, want string } // the literal, or the example of a refusal
 	cases := []struct {
 		numbers string
-		want    mapping.Numbers
+		want    convert.Numbers
 		reading []reading
 	}{
-		{`{}`, mapping.Numbers{Decimal: ".", Group: ","}, []reading{{"1,234.5", "1234.5"}, {"1.234,5", "like 1,234.5"}}},
-		{`{decimal: ","}`, mapping.Numbers{Decimal: ","}, []reading{{"1234,5", "1234.5"}, {"1.234", "like 1234,5"}, {"1.234,5", "like 1234,5"}}},
-		{`{decimal: ",", group: "."}`, mapping.Numbers{Decimal: ",", Group: "."}, []reading{{"1.234", "1234"}, {"1.234,5", "1234.5"}}},
-		{`{group: " "}`, mapping.Numbers{Decimal: ".", Group: " "}, []reading{{"1 234.5", "1234.5"}, {"1,234", "like 1 234.5"}}},
-		{`{group: ""}`, mapping.Numbers{Decimal: "."}, []reading{{"1.234", "1.234"}, {"1,234", "like 1234.5"}}},
+		{`{}`, convert.Numbers{Decimal: ".", Group: ","}, []reading{{"1,234.5", "1234.5"}, {"1.234,5", "like 1,234.5"}}},
+		{`{decimal: ","}`, convert.Numbers{Decimal: ","}, []reading{{"1234,5", "1234.5"}, {"1.234", "like 1234,5"}, {"1.234,5", "like 1234,5"}}},
+		{`{decimal: ",", group: "."}`, convert.Numbers{Decimal: ",", Group: "."}, []reading{{"1.234", "1234"}, {"1.234,5", "1234.5"}}},
+		{`{group: " "}`, convert.Numbers{Decimal: ".", Group: " "}, []reading{{"1 234.5", "1234.5"}, {"1,234", "like 1 234.5"}}},
+		{`{group: ""}`, convert.Numbers{Decimal: "."}, []reading{{"1.234", "1.234"}, {"1,234", "like 1234.5"}}},
 	}
 	for _, c := range cases {
 		t.Run(c.numbers, func(t *testing.T) {
@@ -35,9 +37,9 @@ func TestNumbers(t *testing.T) {
 			if diff := cmp.Diff(c.want, m.Sheet.Numbers); diff != "" {
 				t.Errorf("numbers (-want +got):\n%s", diff)
 			}
-			conv := mapping.Conversion{Type: mapping.Numeric, Numbers: m.Sheet.Numbers}
+			conv := convert.Converter{Type: convert.Number, Numbers: m.Sheet.Numbers}
 			for _, r := range c.reading {
-				v, refusal := conv.Convert(mapping.Cell{Kind: mapping.TextCell, Raw: r.cell, Shown: r.cell})
+				v, refusal := conv.Convert(cell.Cell{Kind: cell.Text, Raw: r.cell, Shown: r.cell})
 				got := v.Literal
 				if refusal != nil {
 					got = refusal.Message

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -48,7 +50,7 @@ func report(list problem.List) string {
 
 // leads is a sheet as a test writes it down: a line for each row, the header
 // first, cells between bars.
-func leads(lines ...string) (mapping.Sheet, []mapping.Record) {
+func leads(lines ...string) (cell.Sheet, []cell.Record) {
 	split := func(line string) []string {
 		cells := strings.Split(line, "|")
 		for i := range cells {
@@ -56,13 +58,13 @@ func leads(lines ...string) (mapping.Sheet, []mapping.Record) {
 		}
 		return cells
 	}
-	sheet := mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: split(lines[0])}
-	var records []mapping.Record
+	sheet := cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: split(lines[0])}
+	var records []cell.Record
 	for i, line := range lines[1:] {
-		r := mapping.Record{Row: i + 2}
+		r := cell.Record{Row: i + 2}
 		for _, s := range split(line) {
 			if s == "" {
-				r.Cells = append(r.Cells, mapping.Cell{})
+				r.Cells = append(r.Cells, cell.Cell{})
 				continue
 			}
 			r.Cells = append(r.Cells, text(s))
@@ -82,7 +84,7 @@ func template(name string, attributes ...string) mapping.Template {
 	t := mapping.Template{ID: "id of " + name, Name: name}
 	for _, a := range attributes {
 		a, typ, _ := strings.Cut(a, ":")
-		t.Attributes = append(t.Attributes, mapping.AttributeTemplate{ID: "id of " + name + "/" + a, Name: a, Type: mapping.Type(typ)})
+		t.Attributes = append(t.Attributes, mapping.AttributeTemplate{ID: "id of " + name + "/" + a, Name: a, Type: convert.Type(typ)})
 	}
 	return t
 }
@@ -98,7 +100,7 @@ func mustParse(t testing.TB, source string) *mapping.Mapping {
 
 const runDate = "2026-11-20"
 
-func mustBind(t testing.TB, source string, sheet mapping.Sheet, to *mapping.Service) *mapping.Binding {
+func mustBind(t testing.TB, source string, sheet cell.Sheet, to *mapping.Service) *mapping.Binding {
 	t.Helper()
 	b, problems := mapping.Bind(mustParse(t, source), &sheet, to, runDate)
 	if len(problems) > 0 {
@@ -109,14 +111,14 @@ func mustBind(t testing.TB, source string, sheet mapping.Sheet, to *mapping.Serv
 
 // planAll reads every record and plans every client, clients in the order of
 // their first rows; a row without a client is a plan of its own.
-func planAll(b *mapping.Binding, records []mapping.Record) []mapping.Plan {
+func planAll(b *mapping.Binding, records []cell.Record) []mapping.Plan {
 	var order []mapping.Identity
-	groups := map[mapping.Identity][]mapping.Lead{}
+	groups := map[mapping.Identity][]mapping.ConvertedRow{}
 	var alone []mapping.Plan
 	for _, r := range records {
-		lead := b.Read(r)
+		lead := b.Convert(r)
 		if lead.Client == (mapping.Identity{}) {
-			alone = append(alone, b.Plan(0, []mapping.Lead{lead}))
+			alone = append(alone, b.Plan(0, []mapping.ConvertedRow{lead}))
 			continue
 		}
 		if _, known := groups[lead.Client]; !known {
@@ -169,7 +171,7 @@ func outlines(plans []mapping.Plan) []string {
 	return lines
 }
 
-func literal(v mapping.Value) string {
+func literal(v cell.Value) string {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err.Error()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/convert"
 )
 
 func files(t *testing.T, pattern string) []string {
@@ -124,7 +125,7 @@ activities:
 `)
 	a := m.Activities[0]
 	got := []any{m.Sheet.HeaderRow, m.Sheet.Numbers, m.Client.Administrator, m.Claims[0].ID.Text, a.ID.Text, a.On.Text, a.Status, a.Assigned}
-	want := []any{1, mapping.Numbers{Decimal: ".", Group: ","}, true, "claim", "Your details", "client", mapping.Submitted, false}
+	want := []any{1, convert.Numbers{Decimal: ".", Group: ","}, true, "claim", "Your details", "client", mapping.Submitted, false}
 	for i := range want {
 		if got[i] != want[i] {
 			t.Errorf("default %d is %v, expected %v", i, got[i], want[i])

@@ -5,19 +5,21 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
 // merge makes one value of what the rows of a client (or claim) say: an empty
 // cell agrees with anything, the first filled one counts, and where two differ
 // both cells are named.
-func (p *planner) merge(v *boundValue, items []item) item {
+func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 	if v.text != nil && len(items) > 1 && !refused(items) {
 		if merged, ok := v.mergeTexts(items); ok {
-			items = []item{merged}
+			items = []fieldValue{merged}
 		}
 	}
-	merged, others := item{}, []item(nil)
+	merged, others := fieldValue{}, []fieldValue(nil)
 	for _, it := range items {
 		switch {
 		case it.value.IsZero():
@@ -45,47 +47,46 @@ func (p *planner) merge(v *boundValue, items []item) item {
 
 // mergeTexts fills the places of a text from several rows, cell by cell; ok is
 // false when two rows differ in a place, or the text does not convert.
-func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
-	merged = item{source: items[0].source}
+func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool) {
+	merged = fieldValue{source: items[0].source}
 	merged.source.Texts = slices.Clone(merged.source.Texts)
 	for _, it := range items[1:] {
 		for i, text := range it.source.Texts {
-			known := squeeze(merged.source.Texts[i])
+			known := convert.FoldSpace(merged.source.Texts[i])
 			switch {
-			case squeeze(text) == "" || known == squeeze(text):
+			case convert.FoldSpace(text) == "" || known == convert.FoldSpace(text):
 			case known == "":
 				merged.source.Texts[i] = text
 			default:
-				return item{}, false
+				return fieldValue{}, false
 			}
 		}
 	}
-	record := Record{}
+	record := cell.Record{}
 	for i, column := range v.columns {
 		for len(record.Cells) <= column {
-			record.Cells = append(record.Cells, Cell{})
+			record.Cells = append(record.Cells, cell.Cell{})
 		}
-		record.Cells[column] = Cell{Kind: TextCell, Raw: merged.source.Texts[i], Shown: merged.source.Texts[i]}
+		record.Cells[column] = cell.Cell{Kind: cell.Text, Raw: merged.source.Texts[i], Shown: merged.source.Texts[i]}
 	}
-	cell, _, refusal := fillText(v.text, v.columns, v.places, record)
-	if refusal == nil && !cell.IsEmpty() {
-		merged.value, refusal = v.conv.Convert(cell)
-		merged.number = v.number(cell)
+	c, _, refusal := fillText(v.text, v.columns, v.places, record)
+	if refusal == nil && !c.IsEmpty() {
+		merged.value, refusal = v.conv.Convert(c)
+		merged.e164 = v.e164(c)
 	}
 	return merged, refusal == nil
 }
 
 // refused tells that a cell was filled but could not be converted.
-func refused(items []item) bool {
-	return slices.ContainsFunc(items, func(it item) bool { return it.refused })
+func refused(items []fieldValue) bool {
+	return slices.ContainsFunc(items, func(it fieldValue) bool { return it.refused })
 }
 
 // agree tells whether two rows say the same. What makes one key of two cells
 // (white space, accents, a number's format) makes no difference to what stands
 // in them either.
-func (v *boundValue) agree(a, b Value) bool {
-	return a == b || v.foldCase && a.Field == b.Field &&
-		(strings.EqualFold(foldKey(a.Literal), foldKey(b.Literal)) || isDressed(a.Literal, b.Literal) || isDressed(b.Literal, a.Literal))
+func (v *boundValue) agree(a, b cell.Value) bool {
+	return a == b || v.foldCase && a.Field == b.Field && convert.SameKey(a.Literal, b.Literal)
 }
 
 // mostNamed is how many cells a message names one by one.
@@ -93,17 +94,17 @@ const mostNamed = 5
 
 // conflict names the first cell and all that differ from it, each in a problem
 // of its own, so that all their rows are invalid.
-func (p *planner) conflict(v *boundValue, first item, others []item) {
-	column := func(it, other item) int {
+func (p *planner) conflict(v *boundValue, first fieldValue, others []fieldValue) {
+	column := func(it, other fieldValue) int {
 		for i, text := range it.source.Texts { // of several cells, the first that differs
-			if i < len(other.source.Texts) && squeeze(text) != "" && squeeze(other.source.Texts[i]) != "" &&
-				squeeze(text) != squeeze(other.source.Texts[i]) {
+			if i < len(other.source.Texts) && convert.FoldSpace(text) != "" && convert.FoldSpace(other.source.Texts[i]) != "" &&
+				convert.FoldSpace(text) != convert.FoldSpace(other.source.Texts[i]) {
 				return it.source.Columns[i]
 			}
 		}
 		return it.source.from()
 	}
-	say := func(here item, there ...item) {
+	say := func(here fieldValue, there ...fieldValue) {
 		at := make([]problem.Where, len(there))
 		for i, it := range there {
 			at[i] = p.b.At(column(it, here), it.source.Row)
@@ -138,14 +139,14 @@ func someOf(places []problem.Where) string {
 // filled.
 func (s Source) from() int {
 	for i, text := range s.Texts {
-		if squeeze(text) != "" {
+		if convert.FoldSpace(text) != "" {
 			return s.Columns[i]
 		}
 	}
 	return first(s.Columns)
 }
 
-func (p *planner) missing(v *boundValue, it item) {
+func (p *planner) missing(v *boundValue, it fieldValue) {
 	row, column := it.source.Row, first(it.source.Columns)
 	if row == 0 {
 		row, column = p.plan.Rows[0], first(v.columns)

@@ -1,15 +1,12 @@
 package mapping
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
-	"io"
 
-	"go.yaml.in/yaml/v4"
-
+	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // MaxSize is the largest mapping file that is read, in bytes.
@@ -22,70 +19,23 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 	sum := sha256.Sum256(data)
 	m := &Mapping{File: file, Digest: hex.EncodeToString(sum[:])}
 	m.Sheet.HeaderRow = 1
-	m.Sheet.Numbers = Numbers{Decimal: ".", Group: ","}
+	m.Sheet.Numbers = convert.Numbers{Decimal: ".", Group: ","}
 	m.Client.Existing = Reuse
 	m.Client.Administrator = true
-
-	p := &parser{file: file}
-	if root := p.document(data); root != nil {
-		object(p, root, "the mapping", m, mappingFields)
-		m.setDefaults()
-		p.check(m)
-		m.Warnings = typographicQuotes(file, root)
-	}
-	p.keepWithin(data)
-	p.problems.Sort()
-	return m, p.problems
-}
-
-// keepWithin brings back the problems that the library places in the line
-// behind the last, where no editor can go.
-func (p *parser) keepWithin(data []byte) {
-	last := max(bytes.Count(data, []byte("\n")), bytes.Count(data, []byte("\r"))) + 1
-	for i := range p.problems {
-		p.problems[i].Where.Line = min(p.problems[i].Where.Line, last)
-	}
-}
-
-// document is the file's one YAML document, nil when there is none.
-func (p *parser) document(data []byte) *yaml.Node {
 	if len(data) > MaxSize {
-		p.wrongAt(Place{1, 1}, "too-large", "the file is larger than 1 MiB; a mapping is a few kilobytes")
-		return nil
+		return m, problem.List{problem.At(yamltree.Place{Line: 1, Column: 1}.In(file), "too-large",
+			"the file is larger than 1 MiB; a mapping is a few kilobytes")}
 	}
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	var doc, more yaml.Node
-	dec, err := yaml.NewLoader(bytes.NewReader(data))
-	if err == nil {
-		err = dec.Load(&doc)
+	root, problems := language.Read(file, data, m)
+	if root == nil {
+		return m, problems
 	}
-	switch {
-	case errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0:
-		p.wrongAt(Place{1, 1}, "empty-file", "the file is empty; a mapping was expected")
-		return nil
-	case err != nil:
-		p.syntax(err)
-		return nil
-	}
-	switch err := dec.Load(&more); {
-	case err == nil:
-		p.wrong(&more, "two-documents", "a mapping file holds one document; a second one begins here").
-			Hint = "remove the line “---” and what follows it"
-	case !errors.Is(err, io.EOF):
-		p.syntax(err)
-	}
-	return doc.Content[0]
-}
-
-// syntax turns the library's error into a problem with its place.
-func (p *parser) syntax(err error) {
-	var at Place
-	message := err.Error()
-	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
-		at, message = Place{e.Mark.Line, e.Mark.Column}, e.Message
-	}
-	p.wrongAt(Place{max(at.Line, 1), max(at.Column, 1)}, "yaml", "not YAML: %s", message).
-		Hint = "check the indentation and the quotes here and in the line before"
+	m.setDefaults()
+	p := &checker{file, problems}
+	p.check(m)
+	p.problems.Sort()
+	m.Warnings = root.TypographicQuotes(file)
+	return m, p.problems
 }
 
 // setDefaults fills in what depends on other keys.
@@ -103,8 +53,20 @@ func (m *Mapping) setDefaults() {
 		if a.On.Text == "" {
 			a.On.Text = "client"
 		}
-		if a.Status == "" && a.StatusAt == (Place{}) { // else it is an unknown one
+		if a.Status == "" && a.StatusAt == (yamltree.Place{}) { // else it is an unknown one
 			a.Status = Submitted
 		}
 	}
+}
+
+// checker collects the problems of a mapping file that has been read.
+type checker struct {
+	file     string
+	problems problem.List
+}
+
+// wrongAt notes a problem at a place and returns it for a hint.
+func (p *checker) wrongAt(at yamltree.Place, code, format string, args ...any) *problem.Problem {
+	p.problems = append(p.problems, problem.At(at.In(p.file), code, format, args...))
+	return &p.problems[len(p.problems)-1]
 }

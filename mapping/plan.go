@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -14,11 +15,11 @@ import (
 // the Open activity, then the back-filled ones (service document, "V1 flows",
 // "V2 flows").
 type Plan struct {
-	Number int      // 1-based, by the client's first row in the sheet
-	Client Identity // whose plan it is
-	Rows   []Row    // every row of the client, in sheet order
-	Steps  []Step   // empty when Problems is not
-	Lookup Lookup   // how to find out whether the service knows the client already
+	Number int        // 1-based, by the client's first row in the sheet
+	Client Identity   // whose plan it is
+	Rows   []cell.Row // every row of the client, in sheet order
+	Steps  []Step     // empty when Problems is not
+	Lookup Lookup     // how to find out whether the service knows the client already
 	// Addresses are the e-mail addresses and phone numbers of the client, those
 	// of the look-ups and those of the payload, each once.
 	Addresses []Identity
@@ -27,7 +28,7 @@ type Plan struct {
 	Problems problem.List
 	// Claims are the claims that the rows ask for, where Problems keep them from
 	// being steps: their ids are shown all the same.
-	Claims []Claimed
+	Claims []ClaimRows
 }
 
 // SkipReason says why a row is left out.
@@ -41,18 +42,9 @@ const (
 )
 
 // Claimed says which rows ask for a claim.
-type Claimed struct {
+type ClaimRows struct {
 	Key  string // the claim step's key
-	Rows []Row
-}
-
-// Identity tells one client from another within an environment: two plans,
-// sheets or mappings that agree on it mean the same client. In the spaces email
-// and phone it is an address: in lower case, or in E.164 whatever the format in
-// which a mapping sends it (a number that is sent as it is written is that text).
-type Identity struct {
-	Space string // email, phone, or a name of the mapping's: keys of different spaces never meet
-	Key   string // trimmed, white space folded; lower case in the space email
+	Rows []cell.Row
 }
 
 // Lookup is how the service is asked for a client. Email decides; Phone is
@@ -92,7 +84,7 @@ type Step struct {
 	Kind StepKind
 	// Rows that ask for the step, in sheet order. For the client, client
 	// activities and the link these are all rows of the client.
-	Rows []Row
+	Rows []cell.Row
 	// Claim is the Key of the claim step that the step is on: its own Key for
 	// a claim, "" for what belongs to the client.
 	Claim string
@@ -107,11 +99,11 @@ type Step struct {
 
 	// LeftOut are the fields and attributes that are left out because their cells
 	// are empty: what is not said is part of what a step asks for.
-	LeftOut []LeftOut
+	Omitted []Omitted
 }
 
 // LeftOut is a field or attribute whose cells are empty.
-type LeftOut struct {
+type Omitted struct {
 	Name   string
 	Source Source
 }
@@ -119,7 +111,7 @@ type LeftOut struct {
 // Field is one field of the client create payload.
 type Field struct {
 	Path   []string // names and places in arrays, from the outside in: ["address", "postcode"], ["phones", "0"]
-	Value  Value
+	Value  cell.Value
 	Source Source
 }
 
@@ -160,7 +152,7 @@ const (
 type Attribute struct {
 	TemplateID string
 	Name       string
-	Value      Value
+	Value      cell.Value
 	Source     Source
 }
 
@@ -168,7 +160,7 @@ type Attribute struct {
 // from what was sent before and to tell a corrected cell from a changed
 // mapping. The zero Source is a constant of the mapping.
 type Source struct {
-	Row     Row      // the row whose cell was used
+	Row     cell.Row // the row whose cell was used
 	Columns []int    // 0 = A
 	Names   []string // the columns as the mapping names them, case and white space folded
 	Texts   []string // the cells as a person reads them

@@ -7,14 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // The flows of the service document, each as the whole plan of one client.
 
-func value(s string) mapping.Value { return mapping.Value{Field: mapping.StringValue, Literal: s} }
+func value(s string) cell.Value { return cell.Value{Field: cell.StringValue, Literal: s} }
 
 // from is the source of a value that came from one cell of a row.
-func from(row mapping.Row, column int, shown string) mapping.Source {
+func from(row cell.Row, column int, shown string) mapping.Source {
 	// E-mail and Agreement are keys, for which case makes no difference.
 	return mapping.Source{Row: row, Columns: []int{column}, Names: []string{strings.ToLower(strings.Split(flowHeader, " | ")[column])}, Texts: []string{shown}, FoldCase: column == 0 || column == 4}
 }
@@ -40,14 +41,14 @@ const flowClient = `client:
 `
 
 // samClient is the client step that flowClient makes of a row.
-func samClient(row mapping.Row) mapping.Step {
-	return mapping.Step{Key: "client", Kind: mapping.ClientStep, Rows: []mapping.Row{row}, Title: "client", Fields: []mapping.Field{
+func samClient(row cell.Row) mapping.Step {
+	return mapping.Step{Key: "client", Kind: mapping.ClientStep, Rows: []cell.Row{row}, Title: "client", Fields: []mapping.Field{
 		{Path: []string{"email"}, Value: value("sam@example.com"), Source: from(row, 0, "sam@example.com")},
 		{Path: []string{"name"}, Value: value("Sam"), Source: from(row, 1, "Sam")},
 	}}
 }
 
-func sam(rows []mapping.Row, steps ...mapping.Step) mapping.Plan {
+func sam(rows []cell.Row, steps ...mapping.Step) mapping.Plan {
 	for i := range steps {
 		if steps[i].Rows == nil {
 			steps[i].Rows = rows
@@ -66,14 +67,14 @@ func activity(key, claim, name string, status mapping.Status, w mapping.Workflow
 	}}
 }
 
-func postcode(row mapping.Row, s string) mapping.Attribute {
+func postcode(row cell.Row, s string) mapping.Attribute {
 	return mapping.Attribute{TemplateID: "id of Activity 1/Postcode", Name: "Postcode", Value: value(s), Source: from(row, 2, s)}
 }
 
-func amount(row mapping.Row, s string) mapping.Attribute {
+func amount(row cell.Row, s string) mapping.Attribute {
 	return mapping.Attribute{
 		TemplateID: "id of Activity 2/Amount", Name: "Amount",
-		Value: mapping.Value{Field: mapping.DoubleValue, Literal: s}, Source: from(row, 3, s),
+		Value: cell.Value{Field: cell.DoubleValue, Literal: s}, Source: from(row, 3, s),
 	}
 }
 
@@ -81,16 +82,16 @@ func link() mapping.Step {
 	return mapping.Step{Key: "link", Kind: mapping.LinkStep, Title: "magic link"}
 }
 
-func claimStep(row mapping.Row, key, name string, source mapping.Source) mapping.Step {
+func claimStep(row cell.Row, key, name string, source mapping.Source) mapping.Step {
 	return mapping.Step{
-		Key: key, Kind: mapping.ClaimStep, Rows: []mapping.Row{row}, Claim: key, Title: "claim", Name: name, NameSource: source,
+		Key: key, Kind: mapping.ClaimStep, Rows: []cell.Row{row}, Claim: key, Title: "claim", Name: name, NameSource: source,
 	}
 }
 
 func TestPlanVersion1FlowA(t *testing.T) {
 	sheet, records := leads(flowHeader, "sam@example.com | Sam")
 	b := mustBind(t, "name: n\napi: v1\n"+flowClient, sheet, detailTemplates())
-	checkPlans(t, []mapping.Plan{sam([]mapping.Row{2}, samClient(2))}, planAll(b, records))
+	checkPlans(t, []mapping.Plan{sam([]cell.Row{2}, samClient(2))}, planAll(b, records))
 }
 
 // The client can be redirected as soon as the Open activity is there; the
@@ -103,7 +104,7 @@ func TestPlanVersion1FlowB(t *testing.T) {
   - {template: Activity 3, status: Open}
 `, sheet, detailTemplates())
 	none := mapping.Workflow{}
-	checkPlans(t, []mapping.Plan{sam([]mapping.Row{2},
+	checkPlans(t, []mapping.Plan{sam([]cell.Row{2},
 		samClient(2),
 		activity("activity/Activity 3@client", "", "Activity 3", mapping.Open, none),
 		activity("activity/Activity 1@client", "", "Activity 1", mapping.Submitted, none, postcode(2, "N1")),
@@ -123,7 +124,7 @@ func TestPlanVersion2UseCase1(t *testing.T) {
 	b := mustBind(t, flowVersion2+`activities:
   - {template: Activity 1, attributes: {Postcode: Postcode}}
 `, sheet, detailTemplates())
-	checkPlans(t, []mapping.Plan{sam([]mapping.Row{2},
+	checkPlans(t, []mapping.Plan{sam([]cell.Row{2},
 		samClient(2),
 		claimStep(2, "claim/claim/A1", "Loan A1", from(2, 4, "A1")),
 		activity("activity/Activity 1@client", "", "Activity 1", mapping.Submitted, flowWorkflow, postcode(2, "N1")),
@@ -139,7 +140,7 @@ func TestPlanVersion2UseCase2(t *testing.T) {
   - {template: Activity 3, on: claim, status: Open, workflow: {name: Own, template_identifier: OWN}}
 `, sheet, detailTemplates())
 	const claim = "claim/claim/A1"
-	checkPlans(t, []mapping.Plan{sam([]mapping.Row{2},
+	checkPlans(t, []mapping.Plan{sam([]cell.Row{2},
 		samClient(2),
 		claimStep(2, claim, "Loan A1", from(2, 4, "A1")),
 		activity("activity/Activity 1@claim/A1", claim, "Activity 1", mapping.Submitted, flowWorkflow, postcode(2, "N1")),
@@ -162,8 +163,8 @@ func TestPlanVersion2UseCase3(t *testing.T) {
 	client.Rows = nil
 	first := activity("activity/Activity 2@claim/A1", "claim/claim/A1", "Activity 2", mapping.Submitted, flowWorkflow, amount(2, "1"))
 	second := activity("activity/Activity 2@claim/A2", "claim/claim/A2", "Activity 2", mapping.Submitted, flowWorkflow, amount(3, "2"))
-	first.Rows, second.Rows = []mapping.Row{2}, []mapping.Row{3}
-	checkPlans(t, []mapping.Plan{sam([]mapping.Row{2, 3},
+	first.Rows, second.Rows = []cell.Row{2}, []cell.Row{3}
+	checkPlans(t, []mapping.Plan{sam([]cell.Row{2, 3},
 		client,
 		activity("activity/Activity 1@client", "", "Activity 1", mapping.Submitted, flowWorkflow, postcode(2, "N1")),
 		claimStep(2, "claim/claim/A1", "Loan A1", from(2, 4, "A1")), first,

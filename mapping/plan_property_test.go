@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // A world is a random mapping with a sheet for it. Every value sent is made of
@@ -86,20 +87,20 @@ func (w world) source() string {
 }
 
 // sheet is the world's sheet; row numbers begin at first.
-func (w world) sheet(first int) (mapping.Sheet, []mapping.Record) {
+func (w world) sheet(first int) (cell.Sheet, []cell.Record) {
 	header := []string{"No", "W"}
 	for i := range w.entries {
 		header = append(header, fmt.Sprint("K", i))
 	}
-	var records []mapping.Record
+	var records []cell.Record
 	for i, row := range w.rows {
-		r := mapping.Record{Row: first + i}
+		r := cell.Record{Row: first + i}
 		for _, s := range append([]string{row.client, row.w}, row.keys...) {
 			r.Cells = append(r.Cells, text(s))
 		}
 		records = append(records, r)
 	}
-	return mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: header}, records
+	return cell.Sheet{Name: "Leads", HeaderRow: 1, Header: header}, records
 }
 
 // steps is how many steps a client's rows ask for, by the design's own words:
@@ -141,7 +142,7 @@ func (w world) steps(client string) int {
 	return n
 }
 
-func bindWorld(t *rapid.T, w world, sheet mapping.Sheet) *mapping.Binding {
+func bindWorld(t *rapid.T, w world, sheet cell.Sheet) *mapping.Binding {
 	m, problems := mapping.Parse("m.yaml", []byte(w.source()))
 	if len(problems) > 0 {
 		t.Fatalf("%s\n%s", w.source(), report(problems))
@@ -231,9 +232,9 @@ func TestPlanningIsPure(t *testing.T) {
 			t.Fatalf("bound twice (-first +second):\n%s", d)
 		}
 
-		clientOf := func(r mapping.Record) string { return r.Cells[0].Raw }
+		clientOf := func(r cell.Record) string { return r.Cells[0].Raw }
 		apart := slices.Clone(records)
-		slices.SortStableFunc(apart, func(a, b mapping.Record) int { return strings.Compare(clientOf(b), clientOf(a)) })
+		slices.SortStableFunc(apart, func(a, b cell.Record) int { return strings.Compare(clientOf(b), clientOf(a)) })
 		byClient := func(plans []mapping.Plan) map[mapping.Identity]mapping.Plan {
 			m := map[mapping.Identity]mapping.Plan{}
 			for _, p := range plans {

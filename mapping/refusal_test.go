@@ -7,18 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // refusalCases are a cell for every way in which a cell can be refused. The
 // rule is a client field's.
 var refusalCases = []struct {
 	code, rule string
-	cell       mapping.Cell
+	cell       cell.Cell
 	expects    string // what the message says was expected, or found
 }{
-	{"cell-error", "{column: Value}", mapping.Cell{Kind: mapping.ErrorCell, Raw: "#N/A", Shown: "#N/A"}, "the error #N/A"},
-	{"cell-uncomputed", "{column: Value}", mapping.Cell{Kind: mapping.Uncomputed}, "a formula without a stored result"},
+	{"cell-error", "{column: Value}", cell.Cell{Kind: cell.Error, Raw: "#N/A", Shown: "#N/A"}, "the error #N/A"},
+	{"cell-uncomputed", "{column: Value}", cell.Cell{Kind: cell.Uncomputed}, "a formula without a stored result"},
 	{"text-broken", "{column: Value}", text("Zo\ufffd Quine"), "a character that was lost"},
 	{"text-control", "{column: Value}", text("Zoe\x07Quine"), "a control character"},
 	{"text-invisible", "{column: Value}", text("\u200b"), "nothing that can be seen"},
@@ -31,7 +31,7 @@ var refusalCases = []struct {
 	{"not-checkbox", "{column: Value, type: Checkbox, checked: [Ja], unchecked: [Nein]}", text("yes"), "expected Ja or Nein"},
 	{"not-date", "{column: Value, type: Date}", text("05/01/1980"), "expected ISO 8601"},
 	{"not-date", "{column: Value, type: Date, format: dd/mm/yyyy}", text("1980.05.01"), "expected dd/mm/yyyy"},
-	{"not-date", "{column: Value, type: Date}", mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}, "not a date"},
+	{"not-date", "{column: Value, type: Date}", cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}, "not a date"},
 	{"date-number", "{column: Value, type: Date, format: dd/mm/yyyy}", number("29342"), "expected a date cell, or a text written as dd/mm/yyyy"},
 	{"date-serial", "{column: Value, type: Date, format: serial}", text("soon"), "a spreadsheet's day count"},
 	{"date-impossible", "{column: Value, type: Date, format: dd/mm/yyyy}", text("31/02/1980"), "expected dd/mm/yyyy"},
@@ -40,13 +40,13 @@ var refusalCases = []struct {
 	{"date-without-day", "{column: Value, type: DateTime}", date("0.5", "12:00:00"), "a time without a day"},
 	{"date-range", "{column: Value, type: Date}", date("9999999", "9999999"), "the years 1 to 9999"},
 	{"time-impossible", "{column: Value, type: DateTime}", text("1980-05-01T25:00"), "expected ISO 8601"},
-	{"time-skipped", "{column: Value, type: DateTime}", text("2026-03-29T01:30"), "never was in Europe/London"},
-	{"time-twice", "{column: Value, type: DateTime}", text("2026-10-25T01:30"), "came twice in Europe/London"},
+	{"time-skipped", "{column: Value, type: DateTime}", text("2026-03-29T01:30"), "did not exist in Europe/London"},
+	{"time-twice", "{column: Value, type: DateTime}", text("2026-10-25T01:30"), "occurred twice in Europe/London"},
 	{"not-number", "{column: Value, type: Number}", text("twelve"), "expected one written like 1,234.5"},
 	{"not-number", "{column: Value, type: Number}", date("29342", "1980-05-01"), "is a date, not a number"},
-	{"not-number", "{column: Value, type: Currency}", mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}, "not a number"},
+	{"not-number", "{column: Value, type: Currency}", cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}, "not a number"},
 	{"number-percent", "{column: Value, type: Number}", text("5%"), "expected a plain number"},
-	{"number-range", "{column: Value, type: Number}", number("1E+300"), "more digits than can be meant"},
+	{"number-range", "{column: Value, type: Number}", number("1E+300"), "with too many digits"},
 	{"not-email", "{column: Value, type: Email}", text("quine"), "expected one bare address, name@domain"},
 	{"email-domain", "{column: Value, type: Email}", text("zoe@quine"), "expected one such as example.com"},
 	{"not-phone", "{column: Value, type: Phone, region: GB}", text("quine"), "expected one of the region GB"},
@@ -57,11 +57,11 @@ var refusalCases = []struct {
 // is, under which header, what was wrong or expected, and how to mend it; what
 // the cell holds is kept apart, for the workbook alone.
 func TestRefusalsSayAll(t *testing.T) {
-	sheet := mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "Value"}}
+	sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "Value"}}
 	for _, tc := range refusalCases {
 		t.Run(tc.code+" "+tc.cell.Shown, func(t *testing.T) {
 			b := mustBind(t, "sheet: {timezone: Europe/London}\n"+fields("value: "+tc.rule), sheet, nil)
-			plan := planAll(b, []mapping.Record{{Row: 7, Cells: []mapping.Cell{text("1"), tc.cell}}})[0]
+			plan := planAll(b, []cell.Record{{Row: 7, Cells: []cell.Cell{text("1"), tc.cell}}})[0]
 			if len(plan.Problems) != 1 || len(plan.Steps) != 0 {
 				t.Fatalf("problems %v, steps %d", plan.Problems, len(plan.Steps))
 			}
@@ -78,7 +78,7 @@ func TestRefusalsSayAll(t *testing.T) {
 			if p.Seen != tc.cell.Shown {
 				t.Errorf("seen is %q", p.Seen)
 			}
-			if said := p.Error() + p.Hint; tc.cell.Kind == mapping.TextCell && strings.Contains(strings.Replace(said, "Value ", "", 1), tc.cell.Shown) {
+			if said := p.Error() + p.Hint; tc.cell.Kind == cell.Text && strings.Contains(strings.Replace(said, "Value ", "", 1), tc.cell.Shown) {
 				t.Errorf("%q quotes the cell", said)
 			}
 		})
@@ -105,7 +105,7 @@ var refusalCode = regexp.MustCompile(`\brefuse\("([a-z-]+)"`)
 // refusalCodes are the codes in the package's source.
 func refusalCodes(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("convert/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/convert"
 )
 
 // The tests of this file are the mapping's part of docs/security.md, by the
@@ -36,8 +37,8 @@ func TestC1_HostileMappings(t *testing.T) {
 // N-5: what becomes part of a look-up's path is an e-mail address or a phone
 // number, and nothing else.
 func TestN5_ContactsAreChecked(t *testing.T) {
-	email := mapping.Conversion{Type: mapping.Email}
-	phone := mapping.Conversion{Type: mapping.Phone, Region: "GB"}
+	email := convert.Converter{Type: convert.Email}
+	phone := convert.Converter{Type: convert.Phone, Region: "GB"}
 	for _, value := range []string{
 		"a@b@example.com", "a@example.com\r\nX: y", "a\x00@example.com", "@example.com", "a@", "../../admin", "a@..", "?x=1",
 		strings.Repeat("a", 250) + "@example.com", "a@-example-.com",

@@ -7,21 +7,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // typedRows is a sheet whose cells are of every kind.
-func typedRows() (mapping.Sheet, []mapping.Record) {
+func typedRows() (cell.Sheet, []cell.Record) {
 	sheet, _ := leads("No | Word | Day | Moment | Number | Money | Tick")
-	number := func(raw, format string) mapping.Cell {
-		return mapping.Cell{Kind: mapping.Number, Raw: raw, Shown: raw, Format: format}
+	number := func(raw, format string) cell.Cell {
+		return cell.Cell{Kind: cell.Number, Raw: raw, Shown: raw, Format: format}
 	}
-	row := mapping.Record{Row: 2, Cells: []mapping.Cell{
-		text("L1"), text("blue"), {Kind: mapping.DateCell, Raw: "29221", Shown: "1980-01-01", Format: "dd/mm/yyyy"},
-		{Kind: mapping.DateCell, Raw: "29221.5", Shown: "1980-01-01T12:00:00", Format: "dd/mm/yyyy hh:mm"},
-		number("12", ""), number("1250.5", "£#,##0.00"), {Kind: mapping.Bool, Raw: "1", Shown: "TRUE"},
+	row := cell.Record{Row: 2, Cells: []cell.Cell{
+		text("L1"), text("blue"), {Kind: cell.Date, Raw: "29221", Shown: "1980-01-01", Format: "dd/mm/yyyy"},
+		{Kind: cell.Date, Raw: "29221.5", Shown: "1980-01-01T12:00:00", Format: "dd/mm/yyyy hh:mm"},
+		number("12", ""), number("1250.5", "£#,##0.00"), {Kind: cell.Bool, Raw: "1", Shown: "TRUE"},
 	}}
-	second := mapping.Record{Row: 3, Cells: append([]mapping.Cell{text("L2")}, row.Cells[1:]...)}
-	return sheet, []mapping.Record{row, second}
+	second := cell.Record{Row: 3, Cells: append([]cell.Cell{text("L2")}, row.Cells[1:]...)}
+	return sheet, []cell.Record{row, second}
 }
 
 // refusedTypes are the hints at typed cells under an attribute that nobody
@@ -39,7 +40,7 @@ activities:
 `, sheet, service(template("T", "A")))
 	var cells mapping.TypedCells
 	for _, r := range records {
-		cells.Add(b.Read(r).Typed)
+		cells.Add(b.Convert(r).Typed)
 	}
 	var hints []string
 	wrong, warnings := b.CheckTypes(cells)
@@ -57,8 +58,8 @@ activities:
 // it, with the first cell, how many there are, and what to write.
 func TestTypedCellsNeedAType(t *testing.T) {
 	const begins = "mapping.yaml:7:43: neither the service nor the mapping says the type of “A” of “T”, and "
-	said := func(cell, kind string) string {
-		return begins + "Leads!" + cell + " holds " + kind + " (the first of 2), which would be sent as Text [untyped]"
+	said := func(c, kind string) string {
+		return begins + "Leads!" + c + " holds " + kind + " (the first of 2), which would be sent as Text [untyped]"
 	}
 	made := func(kind string) string {
 		return begins + "its expression gives for Leads!2 " + kind + " (the first of 2), which would be sent as Text [untyped]"

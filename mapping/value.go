@@ -1,26 +1,317 @@
 package mapping
 
-import "encoding/json"
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
 
-// Value is a converted cell or constant, ready for the wire. Values compare
-// with ==.
-type Value struct {
-	Field ValueField
-	// Literal is the value in its one canonical spelling: the text itself; true
-	// or false; 1980-05-01T00:00:00Z (UTC, always with Z; a date-only client
-	// field has 1980-05-01); a decimal JSON number without an exponent. ""
-	// only in the zero Value, which stands for "left out".
-	Literal string
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/expr"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
+)
+
+// boundValue is a ValueRule with its columns found and its type settled.
+type boundValue struct {
+	label    string // what the value is for: the attribute's or field's name
+	columns  []int
+	names    []string         // of the columns, see Source
+	text     templateText     // set for a text with places
+	places   map[string]int   // the columns of the text's places
+	expr     *expr.Expression // set for an expression
+	constant *cell.Value      // set for a constant
+	conv     convert.Converter
+	required bool
+	fallback *cell.Value // for an empty cell
+	foldCase bool        // rows agree on it ignoring case: e-mail addresses and key columns
+	untyped  int         // its number among the attributes whose type nobody says, from 1; 0 for none
 }
 
-// IsZero tells that there is no value: an attribute or field is left out.
-func (v Value) IsZero() bool { return v == Value{} }
+// item is one value of one row, with the cell that it came from; the zero
+// Value means that the cell is empty, or refused: then it has been reported
+// where it stands.
+type fieldValue struct {
+	value   cell.Value
+	source  Source
+	refused bool
+	e164    string // a Phone that is sent in another format than E.164, in E.164
+}
 
-// MarshalJSON writes the bare value: a JSON string, bool or number by its field.
-func (v Value) MarshalJSON() ([]byte, error) {
-	switch v.Field {
-	case BoolValue, DoubleValue:
-		return []byte(v.Literal), nil
+// read converts the row's cell or cells. A required cell that is empty is not
+// reported here: another row of the client may fill it. texts is room for one
+// text of each column.
+func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (fieldValue, *problem.Problem) {
+	if v.constant != nil {
+		return fieldValue{value: *v.constant}, nil
 	}
-	return json.Marshal(v.Literal)
+	src := Source{Row: cell.RowOf(r.Table, r.Row), Columns: v.columns, Names: v.names, Texts: texts, FoldCase: v.foldCase}
+	for i, c := range v.columns {
+		src.Texts[i] = r.Cell(c).Shown
+	}
+	in, at, refusal := v.cell(r)
+	if refusal == nil && in.IsEmpty() {
+		return fieldValue{source: src}, nil
+	}
+	var value cell.Value
+	if refusal == nil {
+		value, refusal = v.conv.Convert(in)
+	}
+	if refusal != nil {
+		p := refusal.Problem(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
+		return fieldValue{source: src, refused: true}, &p
+	}
+	return fieldValue{value: value, source: src, e164: v.e164(in)}, nil
+}
+
+// number is a cell's phone number in E.164 where the value is one that is sent in
+// another format; "" where what is sent is enough.
+func (v *boundValue) e164(c cell.Cell) string {
+	plain := v.conv.E164()
+	if plain == nil {
+		return ""
+	}
+	number, _ := plain.Convert(c) // it was read as a number to be sent
+	return number.Literal
+}
+
+// cell is the cell to convert, and the column to name when it is refused. For
+// a text or an expression it is a text cell made of several.
+func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *convert.CellError) {
+	switch {
+	case v.expr != nil:
+		in, refusal := v.expr.Value(r)
+		return in, first(v.columns), refusal
+	case v.text != nil:
+		return fillText(v.text, v.columns, v.places, r)
+	}
+	for _, c := range v.columns {
+		if in := r.Cell(c); !in.IsEmpty() {
+			return in, c, nil
+		}
+	}
+	return cell.Cell{}, first(v.columns), nil
+}
+
+func first(columns []int) int {
+	if len(columns) == 0 {
+		return 0
+	}
+	return columns[0]
+}
+
+// readsAs tells that two values are read from the same cells in the same way,
+// as the e-mail address and phone number of a look-up and of a field mostly
+// are: numbering plans take longer than all else.
+func (v *boundValue) sameReading(other *boundValue) bool {
+	plain := func(v *boundValue) bool { return v.constant == nil && v.text == nil && v.expr == nil }
+	return plain(v) && plain(other) && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
+		reflect.DeepEqual(v.conv, other.conv)
+}
+
+var asText = convert.Converter{Type: convert.Text}
+
+// fillText fills the places of a text from a row's cells; a cell that cannot
+// be read as text is refused with its column.
+func fillText(t templateText, columns []int, places map[string]int, r cell.Record) (cell.Cell, int, *convert.CellError) {
+	var refusal *convert.CellError
+	at := first(columns)
+	s := t.fill(func(name string) string {
+		c, ok := places[name]
+		if !ok || r.Cell(c).IsEmpty() {
+			return ""
+		}
+		value, no := asText.Convert(r.Cell(c))
+		if no != nil && refusal == nil {
+			refusal, at = no, c
+		}
+		return value.Literal
+	})
+	if s == "" {
+		return cell.Cell{}, at, refusal
+	}
+	return cell.Cell{Kind: cell.Text, Raw: s, Shown: s}, at, refusal
+}
+
+// value binds a rule. aliases are the columns of a claims entry; nil for none.
+// A type of "" is one that is not known here: the options are checked as far as
+// they go together, and the value serves only to have been bound.
+func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases map[string]yamltree.Scalar) boundValue {
+	known := typ != ""
+	if !known {
+		typ = rule.likelyType()
+	}
+	v := boundValue{label: label, required: rule.Required, conv: b.conversion(rule, typ)}
+	v.foldCase = typ == convert.Email
+	err := v.conv.Check()
+	if err != nil {
+		b.wrongAt(rule.optionsAt(), "wrong-option", "“%s”: %s", label, err)
+	}
+	if err != nil || !known {
+		v.conv = convert.Converter{Type: convert.Text}
+	}
+	switch {
+	case rule.hasConstant:
+		v.constant = b.constant(label, rule.Constant, v.conv)
+	case rule.Text.Text != "":
+		v.text, v.places = b.text(rule.Text, aliases)
+		v.columns, v.names = placeColumns(v.text, v.places)
+	case rule.Expr.Text != "":
+		v.expr = b.expression(rule.Expr, aliases, false)
+		columns, names := v.expr.Columns()
+		v.columns, v.names = columns, foldHeaders(names...)
+	case len(rule.FirstOf) > 0:
+		v.columns, v.names = b.columns(rule.FirstOf, aliases), foldHeaders(scalarTexts(rule.FirstOf)...)
+	case rule.Column.Text != "":
+		v.columns, v.names = b.columns([]yamltree.Scalar{rule.Column}, aliases), foldHeaders(rule.Column.Text)
+	}
+	if rule.Default != nil {
+		v.fallback = b.constant(label, *rule.Default, v.conv)
+	}
+	for _, c := range v.columns {
+		v.foldCase = v.foldCase || b.keyColumns[c]
+	}
+	return v
+}
+
+// placeColumns are the columns of a text's places, in order, and their names.
+func placeColumns(t templateText, places map[string]int) (columns []int, names []string) {
+	for _, name := range t.names() {
+		if c, ok := places[name]; ok {
+			columns, names = append(columns, c), append(names, convert.FoldHeader(name))
+		}
+	}
+	return columns, names
+}
+
+// optionsAt is the place to show for an option that makes no sense.
+func (v *ValueRule) optionsAt() yamltree.Place {
+	for _, w := range []yamltree.Scalar{v.Format, v.Region, v.Output, v.Type} { // the lists have no place of their own
+		if w.Text != "" {
+			return w.At
+		}
+	}
+	return v.At
+}
+
+// conversion gives a rule's options their defaults.
+func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
+	c := convert.Converter{
+		Type: typ, Format: rule.Format.Text, Region: strings.ToUpper(rule.Region.Text),
+		Zone: b.zone, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers,
+		Checked: rule.Checked, Unchecked: rule.Unchecked,
+		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
+	}
+	if rule.Output.Text == "date" {
+		c.Output = convert.AsDate
+	}
+	if b.sheet != nil {
+		c.Date1904 = b.sheet.Date1904
+	}
+	if typ == convert.DateTime && b.zone == nil && rule.Format.Text != "" {
+		b.wrongAt(rule.Format.At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.Format.Text).
+			Hint = "add sheet: {timezone: Europe/London}, or wherever the times were written down"
+		c.Zone = time.UTC // said once here, not for every row
+	}
+	return c
+}
+
+// constant converts a constant of the mapping: numbers with a decimal point,
+// dates in ISO 8601, whatever the sheet's own habits are.
+func (b *binder) constant(label string, w yamltree.Scalar, conv convert.Converter) *cell.Value {
+	conv.Numbers, conv.Values, conv.Else = convert.Numbers{Decimal: "."}, nil, nil
+	if conv.Type == convert.Date || conv.Type == convert.DateTime {
+		conv.Format = ""
+	}
+	value, refusal := conv.Convert(cell.Cell{Kind: cell.Text, Raw: w.Text, Shown: w.Text})
+	if refusal != nil {
+		hint := refusal.Hint
+		switch conv.Type {
+		case convert.Date, convert.DateTime, convert.Number, convert.Currency: // the sheet's habits, which the hint speaks of, do not apply
+			hint = "in a mapping dates are written like 1980-05-01 and numbers like 1234.5, whatever the sheet does"
+		}
+		b.wrongAt(w.At, refusal.Code, "the constant for “%s” %s", label, refusal.Message).Hint = hint
+		return &cell.Value{}
+	}
+	return &value
+}
+
+// columns finds columns by name, noting those that are not there.
+func (b *binder) columns(names []yamltree.Scalar, aliases map[string]yamltree.Scalar) []int {
+	var found []int
+	for _, w := range names {
+		if i, ok := b.column(w, aliases); ok {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (int, bool) {
+	if alias, ok := aliases[w.Text]; ok {
+		w = alias
+	}
+	if b.index == nil || w.Text == "" {
+		return 0, false
+	}
+	i, missing := b.index.find(w.Text)
+	if missing != nil {
+		p := b.wrongAt(w.At, missing.Code, "%s", missing.Message)
+		p.Hint = missing.Hint
+		return 0, false
+	}
+	return i, true
+}
+
+// text parses a text with places and finds their columns.
+func (b *binder) text(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (templateText, map[string]int) {
+	t, err := parseTemplateText(w.Text)
+	if err != nil {
+		return nil, nil // reported by Parse
+	}
+	return t, b.places(t, w.At, aliases)
+}
+
+// places are the columns that a text's places name.
+func (b *binder) places(t templateText, at yamltree.Place, aliases map[string]yamltree.Scalar) map[string]int {
+	places := map[string]int{}
+	for _, name := range t.names() {
+		if i, ok := b.column(yamltree.Scalar{Text: name, At: at}, aliases); ok {
+			places[name] = i
+		}
+	}
+	return places
+}
+
+// condition compiles a when; nil for an empty one.
+func (b *binder) condition(w yamltree.Scalar, aliases map[string]yamltree.Scalar) *expr.Expression {
+	if w.Text == "" {
+		return nil
+	}
+	return b.expression(w, aliases, true)
+}
+
+// expression compiles an expression and finds its columns. It is never nil; after
+// a problem it must not be run.
+func (b *binder) expression(w yamltree.Scalar, aliases map[string]yamltree.Scalar, isCondition bool) *expr.Expression {
+	e, problems := expr.Compile(w.Text, expr.Options{
+		Condition: isCondition, Cells: b.conversion(&ValueRule{}, convert.Text),
+		Column: func(name string, offset int) (int, bool) {
+			return b.column(yamltree.Scalar{Text: name, At: inside(w, offset)}, aliases)
+		},
+	})
+	for _, p := range problems {
+		b.wrongAt(inside(w, p.Offset), "expression", "%s", p.Message).Hint = p.Hint
+	}
+	return e
+}
+
+// inside is the place of a character of an expression. YAML folds and indents
+// expressions of several lines, so only their beginning is known.
+func inside(w yamltree.Scalar, offset int) yamltree.Place {
+	if strings.Contains(w.Text, "\n") {
+		return w.At
+	}
+	return yamltree.Place{Line: w.At.Line, Column: w.At.Column + offset}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/reports"
 )
 
@@ -39,6 +39,14 @@ func BenchmarkWorkbook(b *testing.B) {
 	}
 	b.Run("plan", ours(true))
 	b.Run("results", ours(false))
+	b.Run("small", func(b *testing.B) { // what a workbook costs besides its rows
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := reports.WriteWorkbook(filepath.Join(dir, "small.xlsx"), loans()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	b.Run("excelize", func(b *testing.B) {
 		b.ReportAllocs()
 		path := filepath.Join(dir, "excelize.xlsx")
@@ -64,7 +72,7 @@ func benchBook(count int, dryRun bool) reports.Book {
 		header[i] = fmt.Sprint("Column ", i+1)
 	}
 	book := reports.Book{
-		Sheet:          mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: header},
+		Sheet:          cell.Sheet{Name: "Leads", HeaderRow: 1, Header: header},
 		Records:        benchRecords(count),
 		ClientIDHeader: "contactId",
 		Summary:        result.Summary{DryRun: dryRun},
@@ -84,9 +92,9 @@ func benchBook(count int, dryRun bool) reports.Book {
 			return s
 		}),
 	}
-	book.Ruler = new(reports.Ruler)
+	book.Widths = new(reports.ColumnWidths)
 	for record := range benchRecords(100) {
-		book.Ruler.Measure(record)
+		book.Widths.Measure(record)
 	}
 	return book
 }
@@ -105,26 +113,26 @@ func counted[T any](count int, value func(int) T) iter.Seq2[T, error] {
 }
 
 // benchRecords are what a lead sheet is like: texts, numbers, money, dates.
-func benchRecords(count int) iter.Seq2[mapping.Record, error] {
-	cells := make([]mapping.Cell, 20)
-	return counted(count, func(n int) mapping.Record {
+func benchRecords(count int) iter.Seq2[cell.Record, error] {
+	cells := make([]cell.Cell, 20)
+	return counted(count, func(n int) cell.Record {
 		number := strconv.Itoa(n * 7)
 		text := "text of row " + number
 		for i := range cells {
 			switch {
 			case i < 10:
-				cells[i] = mapping.Cell{Kind: mapping.TextCell, Raw: text, Shown: text}
+				cells[i] = cell.Cell{Kind: cell.Text, Raw: text, Shown: text}
 			case i < 14:
-				cells[i] = mapping.Cell{Kind: mapping.Number, Raw: number, Shown: number}
+				cells[i] = cell.Cell{Kind: cell.Number, Raw: number, Shown: number}
 			case i < 16:
-				cells[i] = mapping.Cell{Kind: mapping.Number, Raw: number, Shown: number, Format: "#,##0.00"}
+				cells[i] = cell.Cell{Kind: cell.Number, Raw: number, Shown: number, Format: "#,##0.00"}
 			case i < 18:
-				cells[i] = mapping.Cell{Kind: mapping.DateCell, Raw: "29342", Shown: "1980-05-01", Format: "dd/mm/yyyy"}
+				cells[i] = cell.Cell{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: "dd/mm/yyyy"}
 			default:
-				cells[i] = mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}
+				cells[i] = cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}
 			}
 		}
-		return mapping.Record{Row: n + 1, Cells: cells}
+		return cell.Record{Row: n + 1, Cells: cells}
 	})
 }
 

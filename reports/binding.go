@@ -2,20 +2,16 @@ package reports
 
 import (
 	"archive/zip"
-	"encoding/xml"
-	"errors"
 	"io"
-	"maps"
 	"os"
-	"slices"
-
-	"github.com/xuri/excelize/v2"
+	"path/filepath"
 
 	"claimsheet/importer/result"
+	"claimsheet/reports/xlsx"
 )
 
-// KindProperty is the document property by which a workbook of ours is known;
-// its value is a Kind. WriteWorkbook sets it.
+// KindProperty is the document property that marks a workbook as ours; its value is a
+// Kind. WriteWorkbook sets it.
 const KindProperty = "claimsheet.kind"
 
 // Kind is what a workbook of ours is.
@@ -34,76 +30,38 @@ func kindOf(s result.Summary) Kind {
 	return Results
 }
 
-// bind writes the binding into the workbook's custom properties.
-func (w *workbook) bind(b Book) error {
-	binding := maps.Clone(b.Binding)
-	if binding == nil {
-		binding = map[string]string{}
-	}
-	binding[KindProperty] = string(kindOf(b.Summary))
-	for _, name := range slices.Sorted(maps.Keys(binding)) {
-		if binding[name] == "" {
-			continue
-		}
-		if err := w.SetCustomProps(excelize.CustomProperty{Name: name, Value: binding[name]}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// maxProperties bounds what is read of a file that may be anybody's.
-const maxProperties = 1 << 20
-
-// IsOurs tells whether path is a workbook that Claimsheet wrote, edited since or
-// not, and returns its binding (with KindProperty). Only the properties are
-// read, so it is quick for any size. A file that is no workbook is not ours; an
+// IsOurs reports whether path is a workbook that Claimsheet wrote, whether or not it
+// was edited since, and returns its binding (with KindProperty). Only the properties
+// are read, so it is fast for any size. A file that is not a workbook is not ours; an
 // error means that the file could not be read.
 func IsOurs(path string) (binding map[string]string, ok bool, err error) {
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() { // opening a pipe would wait for ever
-		return nil, false, err
-	}
-	// os.Open first: archive/zip would call an unreadable file and one that is
-	// no archive by similar names.
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, false, err
-	}
-	defer f.Close()
-	archive, err := zip.NewReader(f, info.Size())
-	if errors.Is(err, zip.ErrFormat) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	part, err := archive.Open(propertiesPart)
-	if err != nil {
-		return nil, false, nil
-	}
-	defer part.Close()
-	binding = readProperties(io.LimitReader(part, maxProperties))
-	return binding, binding[KindProperty] != "", nil
+	binding, err = xlsx.ReadProperties(path)
+	return binding, binding[KindProperty] != "", err
 }
 
-// readProperties reads the text properties of docProps/custom.xml; a damaged
-// part has none.
-func readProperties(r io.Reader) map[string]string {
-	var doc struct {
-		Property []struct {
-			Name string `xml:"name,attr"`
-			Text string `xml:"lpwstr"`
-		} `xml:"property"`
+// Mark sets document properties of a workbook that IsOurs; "" removes one. Everything
+// else in it stays the same, byte by byte. The file is replaced completely or not at
+// all. Before that, Mark calls replacing with the new SHA-256 in hex; if that returns
+// an error, the file stays as it was.
+func Mark(path string, properties map[string]string, replacing func(digest string) error) error {
+	from, err := zip.OpenReader(path)
+	if err != nil {
+		return err
 	}
-	if err := xml.NewDecoder(r).Decode(&doc); err != nil {
-		return nil
+	defer from.Close()
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
 	}
-	properties := map[string]string{}
-	for _, p := range doc.Property {
-		if p.Text != "" {
-			properties[p.Name] = p.Text
+	return makeFile(filepath.Dir(path), func(dst io.Writer, _ readBack) error {
+		return xlsx.CopyWithProperties(dst, &from.Reader, properties)
+	}, func(finished, digest string) error {
+		if err := os.Chmod(finished, info.Mode().Perm()); err != nil {
+			return err
 		}
-	}
-	return properties
+		if err := replacing(digest); err != nil {
+			return err
+		}
+		return os.Rename(finished, path)
+	})
 }

@@ -1,3 +1,12 @@
+// Package reports shows what happened: it turns the results of a run into a workbook
+// or a CSV file, a summary for a terminal, JSON, a notice and metrics.
+//
+// A workbook is a projection: nothing in it is known only there. It holds personal
+// data and redirect urls, so only its owner may read the file. Summaries and errors
+// hold neither.
+//
+// Memory does not grow with the rows: they are written while they are read. A dry run
+// keeps twelve bytes for each client, and links are kept up to the limit of a sheet.
 package reports
 
 import (
@@ -7,29 +16,30 @@ import (
 	"time"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports/xlsx"
 )
 
 // Book is everything that a results workbook shows, or a plan workbook when
 // Summary.DryRun is set. An error from an iterator ends the writing.
 type Book struct {
 	// Sheet is the source sheet. Records may be wider than its header.
-	Sheet mapping.Sheet
-	// Records are the source rows in sheet order. A record's cells need be valid
-	// only until the next one. Without Ruler they are gone through twice.
-	Records iter.Seq2[mapping.Record, error]
-	// Ruler has measured the columns of Records, in a pass over them that was
-	// made for something else; nil to measure them first.
-	Ruler *Ruler
-	// Own are columns of Sheet that are not written again: those that an earlier
-	// results workbook added. 0 is A.
+	Sheet cell.Sheet
+	// Records are the source rows in sheet order. A record's cells need to be valid
+	// only until the next record. Without Widths they are read twice.
+	Records iter.Seq2[cell.Record, error]
+	// Widths has measured the columns of Records, in an earlier pass over them; nil
+	// to measure them first.
+	Widths *ColumnWidths
+	// Own are the columns of Sheet that an earlier results workbook added: they are
+	// not written again. 0 is A.
 	Own []int
 	// Rows are the results by row number, ascending: exactly one for every
 	// record.
 	Rows iter.Seq2[result.Row, error]
-	// Steps are what the run asked for, by client: the lines of the sheet Steps,
-	// or of the sheet Plan in a dry run. nil for none.
+	// Steps are what the run asked for, by client: the lines of the sheet Steps, or
+	// of the sheet Plan in a dry run. nil for none.
 	Steps    iter.Seq2[result.Step, error]
 	Problems problem.List
 	Summary  result.Summary
@@ -37,32 +47,32 @@ type Book struct {
 	Facts []Fact
 	// ClientIDHeader is clientId (v1) or contactId (v2).
 	ClientIDHeader string
-	// Binding is kept in the workbook's document properties and read back by
-	// IsOurs. Empty values are left out. KindProperty is set by WriteWorkbook.
+	// Binding is stored in the workbook's document properties and read by IsOurs.
+	// Empty values are left out. WriteWorkbook sets KindProperty.
 	Binding map[string]string
-	// Made is when the workbook says it was made. Take it from the run rather
-	// than the clock, so that the same run gives the same workbook again. The
-	// zero Time leaves it out.
+	// Made is when the workbook says it was made. Take it from the run instead of
+	// the clock, so that the same run gives the same workbook again. The zero Time
+	// leaves it out.
 	Made time.Time
-	// Notice stands at the top of the sheet Summary when it is not empty.
+	// Notice is the first line of the sheet Summary when it is not empty.
 	Notice string
 }
 
-// Fact is a line of the sheet Summary: a text, or a moment if Text is empty,
-// which stands there as a date in UTC.
+// Fact is a line of the sheet Summary: a text or, if Text is empty, a time, shown as
+// a date in UTC.
 type Fact struct {
 	Label string
 	Text  string
 	Time  time.Time
 }
 
-// Written is a workbook that was written.
+// Written is a file that was written.
 type Written struct {
-	// Path is where it is: the path asked for, or NAME.2.xlsx and so on beside
-	// it when that could not be replaced because another program holds it open.
+	// Path is where it is: the path asked for, or NAME.2.xlsx and so on beside it
+	// when the older file could not be replaced because a program has it open.
 	Path string
-	// Aside is where the edited workbook that was there is kept; "" when there
-	// was none, or when it stays at the path asked for.
+	// Aside is where the edited workbook that was at the path is kept; "" when there
+	// was none, or when it is still at the path.
 	Aside string
 	// Digest is the file's SHA-256 in hex.
 	Digest string
@@ -74,15 +84,15 @@ func WriteWorkbook(path string, b Book) (Written, error) {
 	return Placement{Path: path}.WriteWorkbook(b)
 }
 
-// WriteWorkbook writes b to its place. The file appears whole, durable and
-// readable by its owner only, or, after an error, not at all: an older file
-// stays as it was and nothing else is left behind. Until the new file takes its
-// place the older one is there, whenever the program is killed.
+// WriteWorkbook writes b to its place. The file appears complete, durable and
+// readable by its owner only. After an error it does not appear at all: an older file
+// stays as it was and nothing else is left behind. Whenever the program is killed,
+// either the older or the new file is at the place.
 //
-// The number of rows that come in is the number that go out: a record without
-// a result, or a result without a record, is an error. Results are read back
-// before they take their place; see verify. The same Book gives the same bytes
-// at any time and on any machine.
+// Every row that comes in goes out: a record without a result, or a result without a
+// record, is an error. Results are read back before they replace anything; see
+// xlsx.Workbook.Verify. The same Book gives the same bytes at any time and on any
+// machine.
 func (p Placement) WriteWorkbook(b Book) (Written, error) {
 	w, err := writeAtomically(p, b.write)
 	if err != nil {
@@ -91,27 +101,42 @@ func (p Placement) WriteWorkbook(b Book) (Written, error) {
 	return w, nil
 }
 
-// write writes the workbook to a new file and reads it back, unless it is a plan,
-// which can be had again.
+// write writes the workbook to a new file and reads it back, except a plan, which a
+// dry run can make again.
 func (b Book) write(dst io.Writer, file readBack) error {
 	w, err := writeBook(dst, b)
 	if err != nil || b.Summary.DryRun {
 		return err
 	}
-	return w.verify(file)
+	return verify(w, file)
+}
+
+// verify reads a workbook back before it takes the place of another one.
+func verify(w *xlsx.Workbook, file readBack) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	return w.Verify(file, info.Size())
 }
 
 // writeBook writes the workbook's bytes.
-func writeBook(dst io.Writer, b Book) (*workbook, error) {
-	w := newWorkbook(dst)
-	defer w.abandon()
-	if err := w.describe(b); err != nil {
+func writeBook(dst io.Writer, b Book) (*xlsx.Workbook, error) {
+	w := xlsx.New(dst)
+	defer w.Abandon()
+	kind := kindOf(b.Summary)
+	// The source's serial numbers must mean the same days.
+	if err := w.Describe("Claimsheet "+string(kind), "Claimsheet", b.Made, b.Sheet.Date1904); err != nil {
 		return nil, err
 	}
-	// The tabs in the order in which a person should see them. Which cells of
-	// the results the problems are about is known after these.
+	for name, value := range b.Binding {
+		w.SetProperty(name, value)
+	}
+	w.SetProperty(KindProperty, string(kind))
+	// The sheets in the order in which the user should see them. Which cells of
+	// Results the problems are about is known after Results.
 	if len(b.Problems) > 0 {
-		if err := w.tab(ProblemsSheet); err != nil {
+		if err := w.AddSheet(ProblemsSheet); err != nil {
 			return nil, err
 		}
 	}
@@ -133,5 +158,5 @@ func writeBook(dst io.Writer, b Book) (*workbook, error) {
 	if err := writeOverview(w, b); err != nil {
 		return nil, err
 	}
-	return w, w.complete()
+	return w, w.Close()
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -45,15 +45,15 @@ func broken[T any](err error, values ...T) iter.Seq2[T, error] {
 	}
 }
 
-// loans is a small run with everything in it: its header stands in row 3.
+// loans is a small run with everything in it. Its header is in row 3.
 func loans() reports.Book {
-	text := func(s string) mapping.Cell { return mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s} }
-	record := func(row int, name, ref, amount, born string, rest ...mapping.Cell) mapping.Record {
-		return mapping.Record{Row: row, Cells: append([]mapping.Cell{
+	text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
+	record := func(row int, name, ref, amount, born string, rest ...cell.Cell) cell.Record {
+		return cell.Record{Row: row, Cells: append([]cell.Cell{
 			text(name),
-			{Kind: mapping.Number, Raw: ref, Shown: "00" + ref, Format: "00000"},
-			{Kind: mapping.Number, Raw: amount, Shown: amount, Format: `"£"#,##0.00`},
-			{Kind: mapping.DateCell, Raw: born, Shown: "1980-05-01", Format: "dd/mm/yyyy"},
+			{Kind: cell.Number, Raw: ref, Shown: "00" + ref, Format: "00000"},
+			{Kind: cell.Number, Raw: amount, Shown: amount, Format: `"£"#,##0.00`},
+			{Kind: cell.Date, Raw: born, Shown: "1980-05-01", Format: "dd/mm/yyyy"},
 		}, rest...)}
 	}
 	steps := func(number int, client, step, state, id string, status int) result.Step {
@@ -61,13 +61,13 @@ func loans() reports.Book {
 			Status: status, At: time.Date(2026, 11, 20, 2, number, 7, 0, time.UTC)}
 	}
 	return reports.Book{
-		Sheet: mapping.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 3, Header: []string{"E-mail", "Ref", "Amount", "Born", "Opt in"}},
+		Sheet: cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 3, Header: []string{"E-mail", "Ref", "Amount", "Born", "Opt in"}},
 		Records: each(
-			record(4, "ann@example.test", "123", "1500.5", "29342", mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}),
-			record(5, "bob@example.test", "124", "1.1000000000000001", "29343.604166666664", mapping.Cell{Kind: mapping.Bool, Raw: "0", Shown: "FALSE"}, text("late")),
-			record(6, "cy@example.test", "125", "12", "45000", mapping.Cell{Kind: mapping.ErrorCell, Raw: "#REF!", Shown: "#REF!"}),
-			record(8, "dee@example.test", "126", "13", "45001", mapping.Cell{Kind: mapping.Uncomputed}),
-			mapping.Record{Row: 9},
+			record(4, "ann@example.test", "123", "1500.5", "29342", cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}),
+			record(5, "bob@example.test", "124", "1.1000000000000001", "29343.604166666664", cell.Cell{Kind: cell.Bool, Raw: "0", Shown: "FALSE"}, text("late")),
+			record(6, "cy@example.test", "125", "12", "45000", cell.Cell{Kind: cell.Error, Raw: "#REF!", Shown: "#REF!"}),
+			record(8, "dee@example.test", "126", "13", "45001", cell.Cell{Kind: cell.Uncomputed}),
+			cell.Record{Row: 9},
 		),
 		Rows: each(
 			result.Row{Row: 4, Client: 1, Status: result.Done, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://go.example.test/1"},
@@ -226,8 +226,8 @@ func TestWorkbook(t *testing.T) {
 		}
 	})
 	t.Run("header alone", func(t *testing.T) {
-		b := reports.Book{Sheet: mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail"}}, ClientIDHeader: "clientId",
-			Records: each[mapping.Record](), Rows: each[result.Row]()}
+		b := reports.Book{Sheet: cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"E-mail"}}, ClientIDHeader: "clientId",
+			Records: each[cell.Record](), Rows: each[result.Row]()}
 		_, f := written(t, b)
 		golden(t, "empty.golden", dump(t, f))
 	})

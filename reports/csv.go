@@ -10,21 +10,22 @@ import (
 	"strings"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/reports/xlsx"
 )
 
-// byteOrderMark tells Excel that a CSV file is UTF-8.
+// byteOrderMark makes Excel read a CSV file as UTF-8.
 const byteOrderMark = "\uFEFF"
 
-// WriteCSV writes the rows of b as a CSV file with the columns of the sheet
-// Results, as WriteWorkbook writes a workbook: whole, private, durable, or not at
-// all. It is UTF-8 with a byte order mark, every field in quotes, lines
-// ended by CR LF.
+// WriteCSV writes the rows of b as a CSV file with the columns of the sheet Results,
+// in the same way as WriteWorkbook: complete, private and durable, or not at all. It
+// is UTF-8 with a byte order mark, with every field in quotes and lines ended by CR
+// LF.
 //
-// It loses what a workbook keeps: a cell is what it shows, types and formats are
-// gone, and so are the sheets Steps, Problems and Summary. A field that a
-// spreadsheet program would take for a formula gets a ' before it. So the file
-// is for reading, by people and programs, and cannot be run again.
+// It loses what a workbook keeps: a cell is what it shows, without types and formats,
+// and the sheets Steps, Problems and Summary are missing. A field that a spreadsheet
+// program would read as a formula gets a ' before it. So the file is for reading only
+// and cannot be run again.
 func (p Placement) WriteCSV(b Book) (Written, error) {
 	w, err := writeAtomically(p, func(dst io.Writer, _ readBack) error { return b.writeCSV(dst) })
 	if err != nil {
@@ -42,7 +43,7 @@ func (b Book) writeCSV(dst io.Writer) error {
 		return err
 	}
 	w := csvWriter{Writer: bufio.NewWriterSize(dst, 64<<10)}
-	_, _ = w.WriteString(byteOrderMark) // the first error stays, and is Flush's
+	_, _ = w.WriteString(byteOrderMark) // the first error stays, and Flush returns it
 	var columns []int
 	for i := range widths {
 		if slices.Contains(b.Own, i) {
@@ -59,7 +60,7 @@ func (b Book) writeCSV(dst io.Writer) error {
 		w.field(header)
 	}
 	w.end()
-	if err := eachRow(b, func(record mapping.Record, r result.Row) error {
+	if err := eachRow(b, func(record cell.Record, r result.Row) error {
 		for _, i := range columns {
 			w.field(csvText(record.Cell(i)))
 		}
@@ -74,20 +75,19 @@ func (b Book) writeCSV(dst io.Writer) error {
 	return w.Flush()
 }
 
-// csvText is what a cell shows. A formula whose result was never stored shows
-// nothing that anybody knows.
-func csvText(c mapping.Cell) string {
+// csvText is what a cell shows; #N/A for a formula whose result was never stored.
+func csvText(c cell.Cell) string {
 	switch c.Kind {
-	case mapping.TextCell:
+	case cell.Text:
 		return c.Raw
-	case mapping.Uncomputed:
+	case cell.Uncomputed:
 		return "#N/A"
 	}
 	return c.Shown
 }
 
-// csvWriter writes fields. All of them are in quotes, or a program that parts
-// fields at semicolons would find formulas inside them.
+// csvWriter writes fields. All are in quotes: otherwise a program that splits lines at
+// semicolons would find formulas inside fields.
 type csvWriter struct {
 	*bufio.Writer
 	fields int // of the current line
@@ -100,7 +100,7 @@ func (w *csvWriter) field(s string) {
 	}
 	w.fields++
 	_ = w.WriteByte('"')
-	if opensFormula(s) {
+	if xlsx.OpensFormula(s) {
 		_ = w.WriteByte('\'')
 	}
 	if strings.IndexByte(s, '"') >= 0 {

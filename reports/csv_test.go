@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -74,9 +74,9 @@ var injections = []string{
 // it; the others are as they are.
 func TestX5_CSVHoldsNoFormulas(t *testing.T) {
 	plain := []string{"a=1", "'=1+1", " =1+1", "00123", "x;=1+1", "a\"b", "two\r\nlines", "é", ""}
-	var cells []mapping.Cell
+	var cells []cell.Cell
 	for _, s := range append(injections, plain...) {
-		cells = append(cells, mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s})
+		cells = append(cells, cell.Cell{Kind: cell.Text, Raw: s, Shown: s})
 	}
 	b := sheetOf(cells...)
 	b.Sheet.Header[0] = "=1+1"

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -35,12 +35,12 @@ func names(t *testing.T, folder string) []string {
 func TestNothingIsWrittenAfterAnError(t *testing.T) {
 	torn := errors.New("the source is torn")
 	cases := map[string]func(*reports.Book){
-		"records fail":        func(b *reports.Book) { b.Records = broken(torn, mapping.Record{Row: 4}) },
+		"records fail":        func(b *reports.Book) { b.Records = broken(torn, cell.Record{Row: 4}) },
 		"rows fail":           func(b *reports.Book) { b.Rows = broken(torn, result.Row{Row: 4}) },
 		"steps fail":          func(b *reports.Book) { b.Steps = broken(torn, result.Step{Number: 1}) },
-		"rows fail after all": func(b *reports.Book) { b.Records, b.Rows = each[mapping.Record](), broken[result.Row](torn) },
+		"rows fail after all": func(b *reports.Book) { b.Records, b.Rows = each[cell.Record](), broken[result.Row](torn) },
 		"a row too few":       func(b *reports.Book) { b.Rows = each(result.Row{Row: 4}) },
-		"a row too many":      func(b *reports.Book) { b.Records = each(mapping.Record{Row: 4}) },
+		"a row too many":      func(b *reports.Book) { b.Records = each(cell.Record{Row: 4}) },
 		"another row":         func(b *reports.Book) { b.Rows = each(result.Row{Row: 5}) },
 		"a reserved column":   func(b *reports.Book) { b.Sheet.Header[1] = "import STATUS " },
 	}

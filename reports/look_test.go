@@ -8,7 +8,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -85,10 +85,10 @@ func TestStatusColours(t *testing.T) {
 // invalidBook is a dry run's of so many rows, the cell B of each being invalid.
 func invalidBook(rows int) reports.Book {
 	b := reports.Book{
-		Sheet:          mapping.Sheet{Name: "Jo's leads", HeaderRow: 1, Header: []string{"E-mail", "DOB"}},
+		Sheet:          cell.Sheet{Name: "Jo's leads", HeaderRow: 1, Header: []string{"E-mail", "DOB"}},
 		ClientIDHeader: "contactId", Summary: result.Summary{DryRun: true},
-		Records: counted(rows, func(n int) mapping.Record {
-			return mapping.Record{Row: n + 1, Cells: []mapping.Cell{{Kind: mapping.TextCell, Raw: "ann", Shown: "ann"}, {Kind: mapping.TextCell, Raw: "=1", Shown: "=1"}}}
+		Records: counted(rows, func(n int) cell.Record {
+			return cell.Record{Row: n + 1, Cells: []cell.Cell{{Kind: cell.Text, Raw: "ann", Shown: "ann"}, {Kind: cell.Text, Raw: "=1", Shown: "=1"}}}
 		}),
 		Rows: counted(rows, func(n int) result.Row { return result.Row{Row: n + 1, Status: result.Invalid} }),
 	}
@@ -138,15 +138,14 @@ func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
 	return strings.Join(style.Fill.Color, " ")
 }
 
-// A problem leads to its cell wherever it stands in the workbook: the source's
-// header may be anywhere, its rows may have gaps, and columns of an earlier
-// workbook are left out. One about a row leads to the row, one about neither
-// nowhere.
+// A problem is a link to its cell in the workbook: the source's header may be in any
+// row, its rows may have gaps, and columns of an earlier workbook are left out. A
+// problem of a row leads to the row, and one of neither has no link.
 func TestProblemsLeadToTheirCells(t *testing.T) {
 	b := loans()
 	b.Own = []int{1}
-	at := func(cell string, row int) problem.Problem {
-		return problem.At(problem.Where{Sheet: "Leads", Cell: cell, Row: row}, "code", "wrong")
+	at := func(c string, row int) problem.Problem {
+		return problem.At(problem.Where{Sheet: "Leads", Cell: c, Row: row}, "code", "wrong")
 	}
 	b.Problems = problem.List{at("C8", 8), at("", 5), at("C3", 3), at("B4", 4), problem.New("code", "wrong"),
 		problem.At(problem.Where{Sheet: "Other", Cell: "C8", Row: 8}, "code", "wrong")}

@@ -1,8 +1,8 @@
 package reports
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,8 +12,8 @@ import (
 	"claimsheet/importer/result"
 )
 
-// Metrics are a run's end for Prometheus, as its node exporter's textfile
-// collector reads them. They hold no personal data.
+// Metrics describe the end of a run for Prometheus, in the format of its node
+// exporter's textfile collector. They hold no personal data.
 type Metrics struct {
 	Environment string
 	Mapping     string
@@ -21,33 +21,25 @@ type Metrics struct {
 	ExitCode    int
 	Seconds     float64
 	SameInput   bool            // a sheet is the same file as in an earlier run
-	Uncertain   *int            // steps that wait for an operator now; nil when that is not known
-	Summary     *result.Summary // nil when the run did not come so far
+	Uncertain   *int            // steps that wait for a decision now; nil when that is not known
+	Summary     *result.Summary // nil when the run did not get that far
 }
 
-// WriteFile replaces the file at path, whole or not at all. Every user may read
-// it: the exporter runs as one of its own.
-func (m Metrics) WriteFile(path string) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".claimsheet-*")
-	if err != nil {
+// WriteFile replaces the file at path completely or not at all. Every user may read
+// it, because the exporter runs as its own user.
+func (m Metrics) WriteFile(path string) error {
+	return makeFile(filepath.Dir(path), func(dst io.Writer, _ readBack) error {
+		_, err := io.WriteString(dst, m.Text())
 		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp.Name())
+	}, func(finished, _ string) error {
+		if err := os.Chmod(finished, 0o644); err != nil {
+			return err
 		}
-	}()
-	_, err = temp.WriteString(m.Text())
-	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
+		return os.Rename(finished, path)
+	})
 }
 
-// Text is the metrics in Prometheus's text format.
+// Text returns the metrics in Prometheus's text format.
 func (m Metrics) Text() string {
 	t := &exposition{labels: fmt.Sprintf("environment=%s,mapping=%s", label(m.Environment), label(m.Mapping))}
 	t.gauge("claimsheet_last_run_timestamp_seconds", "When the last run ended.", float64(m.Ended.UnixMilli())/1000)
@@ -56,7 +48,7 @@ func (m Metrics) Text() string {
 	t.gauge("claimsheet_last_run_duration_seconds", "How long the last run took.", m.Seconds)
 	t.gauge("claimsheet_last_run_same_input", "Whether the last run's sheet was the same file as in an earlier run.", truth(m.SameInput))
 	if m.Uncertain != nil {
-		t.gauge("claimsheet_uncertain_steps", "Steps that wait for an operator's word.", float64(*m.Uncertain))
+		t.gauge("claimsheet_uncertain_steps", "Steps that wait for a decision.", float64(*m.Uncertain))
 	}
 	if s := m.Summary; s != nil {
 		t.family("claimsheet_last_run_rows", "The last run's rows by status.")

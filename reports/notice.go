@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -16,37 +17,36 @@ import (
 	"claimsheet/importer/result"
 )
 
-// Notice is what is posted when a run is over, whatever became of it: the
-// summary as --json prints it, and how the command ended. It holds no personal
-// data and no links.
+// Notice is posted when a run ends, successful or not: the summary as --json prints it,
+// and how the command ended. It holds no personal data and no links.
 type Notice struct {
 	Run         string `json:"run"`
 	Environment string `json:"environment"`
 	Mapping     string `json:"mapping"`
 	ExitCode    int    `json:"exitCode"`
-	// Error is what was said when the command could not run or had to stop.
+	// Error is the message when the command could not run or had to stop.
 	Error string `json:"error,omitempty"`
-	// Warnings are for a person although they change no exit code.
+	// Warnings need attention but do not change the exit code.
 	Warnings []string `json:"warnings,omitempty"`
-	// UncertainSteps are those that wait for an operator now, of this run or an
+	// UncertainSteps is how many steps wait for a decision now, of this run or an
 	// earlier one; nil when that is not known.
 	UncertainSteps *int `json:"uncertainSteps,omitempty"`
-	// Summary is nil when the run did not come so far.
+	// Summary is nil when the run did not get that far.
 	*result.Summary
+
+	pause time.Duration // between attempts; 0 for noticePause
 }
 
 const (
 	noticeAttempts = 3
 	noticeTimeout  = 5 * time.Second // for one attempt
+	noticePause    = time.Second     // before the second attempt; twice as long before the third
 )
 
-// noticePause is how long to wait before a second and a third attempt.
-var noticePause = time.Second
-
-// Post sends the notice to a url. A receiver that does not answer, or answers
-// 429 or 5xx, is tried again, three times in all and no longer than 20 s; a
-// notice may arrive twice. Redirects are not followed and proxies are not used.
-// The error is one line that does not name the url.
+// Post sends the notice to a url. If the receiver does not answer, or answers 429 or
+// 5xx, Post tries again: three times in all and for 20 s at most. A notice may arrive
+// twice. Redirects are not followed and proxies are not used. The error is one line
+// that does not name the url.
 func (n Notice) Post(ctx context.Context, url string) error {
 	body, err := json.Marshal(n)
 	if err != nil {
@@ -63,7 +63,7 @@ func (n Notice) Post(ctx context.Context, url string) error {
 			return err
 		}
 		select {
-		case <-time.After(time.Duration(attempt) * noticePause):
+		case <-time.After(time.Duration(attempt) * cmp.Or(n.pause, noticePause)):
 		case <-ctx.Done():
 			return err
 		}
@@ -82,7 +82,7 @@ func (n Notice) postOnce(ctx context.Context, client *http.Client, url string, b
 		return true, errors.New(unreached(err))
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // what it says is not of interest
+	_, _ = io.CopyN(io.Discard, res.Body, 4<<10) // the answer's body is not used
 	if res.StatusCode/100 == 2 {
 		return false, nil
 	}
@@ -90,8 +90,7 @@ func (n Notice) postOnce(ctx context.Context, client *http.Client, url string, b
 	return again, fmt.Errorf("the receiver answered HTTP %d", res.StatusCode)
 }
 
-// unreached is why there was no answer, in words: the errors themselves name
-// the url.
+// unreached says why there was no answer: the errors themselves name the url.
 func unreached(err error) string {
 	var dns *net.DNSError
 	var timeout net.Error

@@ -16,8 +16,7 @@ import (
 	"claimsheet/reports"
 )
 
-// TestNotice holds that a notice is the summary of --json and how the command
-// ended.
+// A notice is the summary of --json, and how the command ended.
 func TestNotice(t *testing.T) {
 	var got map[string]any
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -56,10 +55,9 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestNoticeIsTriedAgain counts attempts, and holds that no error names the
-// url.
+// The right answers are tried again, and no error names the url.
 func TestNoticeIsTriedAgain(t *testing.T) {
-	reports.ShortNoticePause(t)
+	notice := reports.Notice{}.WithPause(time.Millisecond)
 	cases := []struct {
 		name     string
 		statuses []int // of the attempts; the last one stays
@@ -81,7 +79,7 @@ func TestNoticeIsTriedAgain(t *testing.T) {
 				w.WriteHeader(c.statuses[min(n, len(c.statuses))-1])
 			}))
 			defer server.Close()
-			err := reports.Notice{}.Post(t.Context(), server.URL+"/secret")
+			err := notice.Post(t.Context(), server.URL+"/secret")
 			if got := said(err); got != c.err || calls.Load() != c.attempts {
 				t.Errorf("%q after %d attempts, want %q after %d", got, calls.Load(), c.err, c.attempts)
 			}
@@ -97,13 +95,13 @@ func TestNoticeIsTriedAgain(t *testing.T) {
 		"http://secret.invalid/secret": "the receiver's host name is not known here",
 		"http://secret:port/here":      "the url cannot be used",
 	} {
-		if got := said(reports.Notice{}.Post(t.Context(), url)); got != want {
+		if got := said(notice.Post(t.Context(), url)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
 
-// TestNoticeGivesUp holds that a receiver that hangs does not hold a run up.
+// A receiver that hangs does not delay a run.
 func TestNoticeGivesUp(t *testing.T) {
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))

@@ -1,10 +1,10 @@
 package reports
 
 import (
-	"fmt"
 	"time"
 
 	"claimsheet/importer/result"
+	"claimsheet/reports/xlsx"
 )
 
 // SummarySheet is the last sheet of a workbook.
@@ -12,22 +12,22 @@ const SummarySheet = "Summary"
 
 // overview is the sheet Summary under construction.
 type overview struct {
-	*page
+	*xlsx.SheetWriter
+	book     *xlsx.Workbook
 	date1904 bool
-	used     int   // rows
-	err      error // the first; later calls do nothing
+	used     int // rows
 }
 
-// writeOverview writes the sheet Summary: what ran, and how it ended in numbers
-// and as a chart.
-func writeOverview(w *workbook, b Book) error {
-	p, err := w.page(SummarySheet, layout{widths: []float64{30, 20, 12}})
+// writeOverview writes the sheet Summary: what ran, and how it ended in numbers and as
+// a chart.
+func writeOverview(w *xlsx.Workbook, b Book) error {
+	sheet, err := w.NewSheet(SummarySheet, xlsx.Layout{Widths: []float64{30, 20, 12}})
 	if err != nil {
 		return err
 	}
-	o := &overview{page: p, date1904: b.Sheet.Date1904}
+	o := &overview{SheetWriter: sheet, book: w, date1904: b.Sheet.Date1904}
 	if b.Notice != "" {
-		o.line(look{bold: true, colour: colour{text: amber.text}}, b.Notice)
+		o.line(xlsx.Look{Bold: true, Colour: xlsx.Colour{Text: xlsx.Amber.Text}}, b.Notice)
 		o.gap()
 	}
 	s := b.Summary
@@ -38,39 +38,39 @@ func writeOverview(w *workbook, b Book) error {
 	}
 	o.fact(Fact{Label: "Duration", Text: duration(s.Seconds)})
 	o.gap()
-	o.statuses(s)
+	if err := o.statuses(s); err != nil {
+		return err
+	}
 	o.gap()
 	o.requests(s)
-	if o.err != nil {
-		return o.err
-	}
-	return p.finish(0)
+	return o.Close()
 }
 
-// statuses is the table of rows and clients by status: every status that there
-// is, so that two summaries can be laid side by side. The chart shows the rows.
-func (o *overview) statuses(s result.Summary) {
+// statuses writes the table of rows and clients by status, with every status, so that
+// two summaries can be compared side by side. The chart shows the rows.
+func (o *overview) statuses(s result.Summary) error {
 	o.header("Status", "Rows", "Clients")
 	first := o.used + 1
 	clients := byStatus(s.Clients)
 	for i, c := range byStatus(s.Rows) {
-		o.line(look{}, string(c.status), c.count, clients[i].count)
+		o.line(xlsx.Look{}, string(c.status), c.count, clients[i].count)
 	}
-	if o.err == nil {
-		o.err = o.book.chart(SummarySheet, first, o.used)
+	if err := o.BarChart("Rows by status", first, o.used); err != nil {
+		return err
 	}
-	o.line(look{bold: true}, "total", s.Rows.Total, s.Clients.Total)
+	o.line(xlsx.Look{Bold: true}, "total", s.Rows.Total, s.Clients.Total)
 	if s.WithoutLink > 0 {
 		o.gap()
 		label := "Done without a link"
 		if s.DryRun {
 			label = "Would be done without a link"
 		}
-		o.line(look{}, label, nil, s.WithoutLink)
+		o.line(xlsx.Look{}, label, nil, s.WithoutLink)
 	}
+	return nil
 }
 
-// requests is the table of requests by kind.
+// requests writes the table of requests by kind.
 func (o *overview) requests(s result.Summary) {
 	word := "Requests sent"
 	if s.DryRun {
@@ -78,7 +78,7 @@ func (o *overview) requests(s result.Summary) {
 	}
 	o.header(word, "Number")
 	for _, r := range byKind(s.Requests) {
-		o.line(look{}, r.kind, r.count)
+		o.line(xlsx.Look{}, r.kind, r.count)
 	}
 }
 
@@ -87,62 +87,48 @@ func (o *overview) fact(f Fact) {
 		return
 	}
 	o.next()
-	o.text(o.style(look{bold: true}), cut(f.Label))
+	o.Text(o.book.Style(xlsx.Look{Bold: true}), f.Label)
 	if f.Text != "" {
-		o.text(o.style(look{quoted: needsQuote(f.Text)}), cut(f.Text))
+		o.Text(nil, f.Text)
 	} else {
-		o.float(o.style(look{format: timeFormat, left: true}), serial(f.Time, o.date1904))
+		o.Float(o.book.Style(xlsx.Look{Format: timeFormat, Left: true}), serial(f.Time, o.date1904))
 	}
-	o.done()
+	_ = o.End() // Close returns the first error
 }
 
 // header begins a table: a label, then columns of numbers.
 func (o *overview) header(label string, numbers ...string) {
 	o.next()
 	for i, h := range append([]string{label}, numbers...) {
-		o.text(o.style(look{bold: true, colour: plain, right: i > 0}), h)
+		o.Text(o.book.Style(xlsx.Look{Bold: true, Colour: xlsx.Plain, Right: i > 0}), h)
 	}
-	o.done()
+	_ = o.End()
 }
 
-// line writes texts and numbers in one look; nil is no cell.
-func (o *overview) line(l look, values ...any) {
+// line writes texts and numbers in one look; nil leaves a cell out.
+func (o *overview) line(l xlsx.Look, values ...any) {
 	o.next()
 	for _, v := range values {
 		switch v := v.(type) {
 		case string:
-			o.text(o.style(l), cut(v))
+			o.Text(o.book.Style(l), v)
 		case int:
-			o.integer(o.style(l), v)
+			o.Integer(o.book.Style(l), v)
 		default:
-			o.skip()
+			o.Skip()
 		}
 	}
-	o.done()
+	_ = o.End()
 }
 
 func (o *overview) gap() { o.used++ }
 
 func (o *overview) next() {
 	o.used++
-	o.begin(o.used)
+	o.Begin(o.used)
 }
 
-func (o *overview) done() {
-	if err := o.end(); o.err == nil {
-		o.err = err
-	}
-}
-
-func (o *overview) style(l look) int {
-	id, err := o.book.styles.id(l)
-	if o.err == nil {
-		o.err = err
-	}
-	return id
-}
-
-// duration is a number of seconds as a person says it.
+// duration formats a number of seconds for people.
 func duration(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
 	if d < time.Second {
@@ -152,9 +138,4 @@ func duration(seconds float64) string {
 		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Second).String()
-}
-
-// at is a range of a column of a sheet, as a chart names it.
-func at(sheet, column string, first, last int) string {
-	return fmt.Sprintf("'%s'!$%s$%d:$%s$%d", sheet, column, first, column, last)
 }

@@ -6,19 +6,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
-// TestOwnColumns: a results workbook that is run again is written without the
-// columns of the earlier run, wherever they stand, and tells the rows of the
-// sheet that was first imported.
+// A rerun of a results workbook leaves out the columns of the earlier run, wherever
+// they are, and numbers the rows as in the sheet that was first imported.
 func TestOwnColumns(t *testing.T) {
-	text := func(s string) mapping.Cell { return mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s} }
+	text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 	b := loans()
 	b.Sheet.HeaderRow, b.Sheet.Header = 1, []string{"", "E-mail", "", "Name"}
 	b.Records = each(
-		mapping.Record{Row: 2, Source: 9, Cells: []mapping.Cell{{}, text("ann@example.test"), {}, text("Ann")}},
-		mapping.Record{Row: 3, Cells: []mapping.Cell{{}, text("bob@example.test"), {}, {}, text("beyond")}},
+		cell.Record{Row: 2, Source: 9, Cells: []cell.Cell{{}, text("ann@example.test"), {}, text("Ann")}},
+		cell.Record{Row: 3, Cells: []cell.Cell{{}, text("bob@example.test"), {}, {}, text("beyond")}},
 	)
 	b.Rows = each(result.Row{Row: 2, Status: result.Done}, result.Row{Row: 3, Status: result.Done})
 	b.Own = []int{0, 2}

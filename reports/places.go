@@ -2,21 +2,19 @@ package reports
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
 
-	"github.com/xuri/excelize/v2"
-
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports/xlsx"
 )
 
-// Places knows where the cells of a sheet will be in the sheet Results of a
-// workbook that has not been written yet, so that messages can name the cells that
-// people are to correct there. Note the rows in the sheet's order; At knows those
-// that were noted. Both may be called from several goroutines.
+// Places predicts where the cells of a sheet will be in the sheet Results of a
+// workbook that is not written yet, so that messages can name the cells that the user
+// should correct there. Note the rows in the sheet's order; At knows the noted ones.
+// Both may be called from several goroutines.
 type Places struct {
 	// File is what places call the workbook; "" in a run of one sheet.
 	File string
@@ -28,12 +26,12 @@ type Places struct {
 	stretches []stretch
 }
 
-// stretch is where rows begin that follow one another in the sheet, in Results
-// and, of a results workbook, in the sheet that was first imported.
+// stretch is where a run of rows begins that are consecutive in the sheet, in Results
+// and, for a results workbook, in the sheet that was first imported.
 type stretch struct{ row, line, source int }
 
 // Note takes the sheet's next row into account.
-func (p *Places) Note(record mapping.Record) {
+func (p *Places) Note(record cell.Record) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines++
@@ -48,7 +46,7 @@ func (p *Places) Note(record mapping.Record) {
 	p.stretches = append(p.stretches, next)
 }
 
-// At is where a cell (column 0 = A) or, with a column of -1, a whole row is; the
+// At returns where a cell (column 0 = A) or, with a column of -1, a whole row is; the
 // zero Copy for a row that was not noted, such as the header.
 func (p *Places) At(column, row int) problem.Copy {
 	p.mu.RLock()
@@ -65,15 +63,15 @@ func (p *Places) At(column, row int) problem.Copy {
 	if i+1 < len(p.stretches) && line >= p.stretches[i+1].line || line > p.lines {
 		return problem.Copy{}
 	}
-	sheet, below := (line-1)/(excelize.TotalRows-1), (line-1)%(excelize.TotalRows-1)
+	sheet, below := (line-1)/(xlsx.MaxRows-1), (line-1)%(xlsx.MaxRows-1)
 	place := strconv.Itoa(below + 2) // row 1 is the header
 	if column >= 0 {
-		place = mapping.ColumnName(p.column(column)) + place
+		place = cell.ColumnName(p.column(column)) + place
 	}
-	return problem.Copy{File: p.File, Sheet: sheetOf(ResultsSheet, sheet+1), Place: place, Row: p.stretches[i].source + on}
+	return problem.Copy{File: p.File, Sheet: xlsx.SheetName(ResultsSheet, sheet+1), Place: place, Row: p.stretches[i].source + on}
 }
 
-// column is where a source column is in Results.
+// column returns where a source column is in Results.
 func (p *Places) column(source int) int {
 	at := source
 	for _, own := range p.Own {
@@ -82,12 +80,4 @@ func (p *Places) column(source int) int {
 		}
 	}
 	return at
-}
-
-// sheetOf is the name of a table's nth sheet, the first being 1.
-func sheetOf(table string, n int) string {
-	if n == 1 {
-		return table
-	}
-	return fmt.Sprintf("%s %d", table, n)
 }

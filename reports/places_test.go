@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -21,7 +21,7 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		columns := rapid.IntRange(1, 6).Draw(r, "columns")
 		var own []int
-		sheet := mapping.Sheet{Name: "Leads", HeaderRow: rapid.IntRange(1, 3).Draw(r, "header row")}
+		sheet := cell.Sheet{Name: "Leads", HeaderRow: rapid.IntRange(1, 3).Draw(r, "header row")}
 		for c := range columns {
 			sheet.Header = append(sheet.Header, fmt.Sprint("column ", c))
 			if c > 0 && rapid.Bool().Draw(r, "ours") {
@@ -29,15 +29,15 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 			}
 		}
 		places := &reports.Places{File: "a.results.xlsx", Own: own}
-		var records []mapping.Record
+		var records []cell.Record
 		var results []result.Row
 		row := sheet.HeaderRow
 		for range rapid.IntRange(0, 12).Draw(r, "rows") {
 			row += rapid.SampledFrom([]int{1, 1, 1, 2, 5}).Draw(r, "gap")
-			record := mapping.Record{Row: row, Source: rapid.SampledFrom([]int{0, 0, row, row + 3, 40 - row}).Draw(r, "source")}
+			record := cell.Record{Row: row, Source: rapid.SampledFrom([]int{0, 0, row, row + 3, 40 - row}).Draw(r, "source")}
 			for c := range columns {
 				text := fmt.Sprintf("cell %d of row %d", c, row)
-				record.Cells = append(record.Cells, mapping.Cell{Kind: mapping.TextCell, Raw: text, Shown: text})
+				record.Cells = append(record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
 			}
 			records = append(records, record)
 			results = append(results, result.Row{Row: row, Status: result.Done})
@@ -74,7 +74,7 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 func TestPlacesBeyondAFullSheet(t *testing.T) {
 	places := new(reports.Places)
 	for row := 2; row <= 1_048_579; row++ {
-		places.Note(mapping.Record{Row: row})
+		places.Note(cell.Record{Row: row})
 	}
 	got := []problem.Copy{places.At(2, 1_048_576), places.At(2, 1_048_577), places.At(-1, 1_048_579)}
 	want := []problem.Copy{{Sheet: "Results", Place: "C1048576", Row: 1_048_576}, {Sheet: "Results 2", Place: "C2", Row: 1_048_577}, {Sheet: "Results 2", Place: "4", Row: 1_048_579}}

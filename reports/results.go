@@ -5,25 +5,90 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-
-	"github.com/xuri/excelize/v2"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports/xlsx"
 )
+
+// ResultsSheet is the sheet with every source row and what became of it. It continues
+// in "Results 2" and so on when it is full.
+const ResultsSheet = "Results"
+
+// The columns that a results workbook adds to the source's, except the client's id,
+// which is clientId or contactId.
+const (
+	StatusHeader     = "Import status"
+	ClaimIDsHeader   = "claimIds"
+	URLHeader        = "redirectUrl"
+	FailedStepHeader = "Failed step"
+	ErrorHeader      = "Error"
+	AdviceHeader     = "What to do"
+	SourceRowHeader  = "Source row"
+)
+
+// ResultHeaders returns the headers of the columns added to the source's, in their
+// order; clientID is clientId (v1) or contactId (v2). A source sheet must have none of
+// them.
+func ResultHeaders(clientID string) []string {
+	return []string{
+		StatusHeader, clientID, ClaimIDsHeader, URLHeader,
+		FailedStepHeader, ErrorHeader, AdviceHeader, SourceRowHeader,
+	}
+}
+
+// Widths of the added columns, in characters. In a plan few rows have ids, and what
+// is to be corrected should be near the cells.
+var (
+	addedWidths     = []float64{14, 38, 38, 40, 34, 52, 52, 12}
+	planAddedWidths = []float64{14, 12, 12, 14, 14, 70, 52, 12}
+)
+
+// statusRules show at a glance which rows need attention.
+var statusRules = []xlsx.Rule{
+	{Word: string(result.Invalid), Colour: xlsx.Red},
+	{Word: string(result.Failed), Colour: xlsx.Red},
+	{Word: string(result.Uncertain), Colour: xlsx.Amber},
+	{Word: string(result.NotStarted), Colour: xlsx.Grey},
+	{Word: string(result.Changed), Colour: xlsx.Amber},
+	{Word: string(result.Done), Colour: xlsx.Green},
+	{Word: string(result.Unchanged), Colour: xlsx.Green},
+	{Word: string(result.Skipped), Colour: xlsx.Grey},
+	{Word: string(result.Planned), Colour: xlsx.Blue},
+}
+
+// checkHeaders reports source columns that are named like added ones: a rerun could
+// not distinguish them.
+func checkHeaders(b Book) error {
+	var found problem.List
+	for i, header := range b.Sheet.Header {
+		for _, ours := range ResultHeaders(b.ClientIDHeader) {
+			if strings.EqualFold(strings.TrimSpace(header), ours) {
+				found = append(found, problem.At(b.Sheet.At(i, b.Sheet.HeaderRow), "reserved-column",
+					"the column %q has the name of a column that Claimsheet adds; expected another name", ours).
+					Hinted("rename the column in the sheet"))
+			}
+		}
+	}
+	return found.Err()
+}
 
 // resultsSheet is the sheet Results under construction.
 type resultsSheet struct {
-	table
-	header  []string // of the source
-	columns []column // of the source, without those of an earlier workbook's
-	added   addedStyles
-	marks   marks
-	clients *clientRows // dry run only
+	*xlsx.Table
+	book        *xlsx.Workbook
+	columns     []column // of the source, without those of an earlier results workbook
+	link        *xlsx.Style
+	annotations annotations
+	clients     *clientRows // dry run only
 }
 
 // writeResults writes every source row with what became of it beside it.
-func writeResults(w *workbook, b Book) (*resultsSheet, error) {
+func writeResults(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
 	if err := checkHeaders(b); err != nil {
 		return nil, err
 	}
@@ -34,11 +99,11 @@ func writeResults(w *workbook, b Book) (*resultsSheet, error) {
 	if err := eachRow(b, s.write); err != nil {
 		return nil, err
 	}
-	return s, s.close()
+	return s, s.Close()
 }
 
-// eachRow goes through the records, each with its result.
-func eachRow(b Book, do func(mapping.Record, result.Row) error) error {
+// eachRow calls do for each record with its result.
+func eachRow(b Book, do func(cell.Record, result.Row) error) error {
 	next, stop := iter.Pull2(b.Rows)
 	defer stop()
 	for record, err := range b.Records {
@@ -65,109 +130,319 @@ func eachRow(b Book, do func(mapping.Record, result.Row) error) error {
 }
 
 // newResultsSheet measures the source and writes the header.
-func newResultsSheet(w *workbook, b Book) (*resultsSheet, error) {
+func newResultsSheet(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
 	widths, err := b.widths()
 	if err != nil {
 		return nil, err
 	}
-	s := &resultsSheet{
-		table:  table{book: w, name: ResultsSheet, maxRows: excelize.TotalRows},
-		header: b.Sheet.Header, marks: newMarks(b),
-	}
+	s := &resultsSheet{book: w, annotations: newAnnotations(b), link: w.Style(xlsx.Look{Link: true})}
+	table := xlsx.TableLayout{Name: ResultsSheet}
 	for i, width := range widths {
 		if slices.Contains(b.Own, i) {
 			continue
 		}
-		s.columns = append(s.columns, column{source: i, styles: &w.styles})
-		s.headers, s.layout.widths = append(s.headers, headerOf(b, i)), append(s.layout.widths, width)
-		s.layout.hidden = append(s.layout.hidden, slices.Contains(b.Sheet.HiddenColumns, i))
+		s.columns = append(s.columns, column{source: i, book: w})
+		header := ""
+		if i < len(b.Sheet.Header) {
+			header = b.Sheet.Header[i]
+		}
+		table.Headers, table.Widths = append(table.Headers, header), append(table.Widths, width)
+		table.Hidden = append(table.Hidden, slices.Contains(b.Sheet.HiddenColumns, i))
 	}
-	s.ours = len(s.columns)
-	s.headers = append(s.headers, ResultHeaders(b.ClientIDHeader)...)
-	s.numbers = []int{len(s.headers) - 1}
-	s.layout.paint = []paint{{s.ours, statusRules}}
+	table.Ours = len(s.columns)
+	table.Headers = append(table.Headers, ResultHeaders(b.ClientIDHeader)...)
+	table.Numbers = []int{len(table.Headers) - 1}
+	table.Paint = []xlsx.Paint{{Column: table.Ours, Rules: statusRules}}
 	if b.Summary.DryRun {
 		s.clients = new(clientRows)
-		s.layout.widths = append(s.layout.widths, planColumnWidths...)
+		table.Widths = append(table.Widths, planAddedWidths...)
 	} else {
-		s.layout.widths = append(s.layout.widths, columnWidths...)
+		table.Widths = append(table.Widths, addedWidths...)
 	}
-	if s.added, err = newAddedStyles(w.styles); err != nil {
-		return nil, err
-	}
-	return s, s.start()
-}
-
-// headerOf is the header of a source column as it fits a cell.
-func headerOf(b Book, column int) string {
-	if column < len(b.Sheet.Header) {
-		return cut(b.Sheet.Header[column])
-	}
-	return ""
-}
-
-// addedStyles are those of the columns that Claimsheet adds.
-type addedStyles struct{ link, quoted int }
-
-func newAddedStyles(s styles) (a addedStyles, err error) {
-	if a.link, err = s.id(look{link: true}); err != nil {
-		return a, err
-	}
-	a.quoted, err = s.id(look{quoted: true})
-	return a, err
+	s.Table, err = w.NewTable(table)
+	return s, err
 }
 
 // write writes one row.
-func (s *resultsSheet) write(record mapping.Record, r result.Row) error {
-	// A row that was left out for being hidden stays so: it would be taken when
-	// the workbook is run again.
-	s.hidden = record.Hidden && r.Status == result.Skipped
-	if err := s.line(); err != nil {
+func (s *resultsSheet) write(record cell.Record, r result.Row) error {
+	// A row that was skipped because it is hidden stays hidden: otherwise a rerun of
+	// the workbook would import it.
+	if record.Hidden && r.Status == result.Skipped {
+		s.HideNext()
+	}
+	if err := s.Next(); err != nil {
 		return err
 	}
-	found := s.marks.take(record.Row, s.sheetName(), s.row)
+	row := s.annotations.at(record.Row, s.Name(), s.Row())
 	for i := range s.columns {
 		c := &s.columns[i]
-		marked := found != nil && found.cell(c.source) != nil
-		if err := c.write(s.rows, record.Cell(c.source), marked); err != nil {
-			return err
-		}
-		if marked {
-			if err := s.explain(s.ref(i), found.cell(c.source)); err != nil {
+		problems := row.cell(c.source)
+		c.write(s.Table, record.Cell(c.source), problems != nil)
+		if problems != nil {
+			if err := s.Comment(s.Ref(i), "Claimsheet", commentText(problems)); err != nil {
 				return err
 			}
 		}
 	}
-	s.clients.note(r.Client, cmp.Or(record.Source, r.Row), s.row)
-	s.text(0, string(r.Status))
-	s.said(r.ClientID)
-	s.said(joinIDs(r.ClaimIDs))
-	s.address(r.URL)
-	s.said(r.FailedStep)
-	s.said(r.Error)
-	s.said(r.Advice)
-	s.integer(0, cmp.Or(record.Source, r.Row))
-	return s.end()
-}
-
-// said writes a text of ours, or of the service's.
-func (s *resultsSheet) said(text string) {
-	style := 0
-	if needsQuote(text) {
-		style = s.added.quoted
+	source := cmp.Or(record.Source, r.Row)
+	s.clients.note(r.Client, source, s.Row())
+	s.Text(nil, string(r.Status))
+	s.Text(nil, r.ClientID)
+	s.Text(nil, joinIDs(r.ClaimIDs))
+	if s.Link(r.URL) {
+		s.Text(s.link, r.URL)
+	} else {
+		s.Text(nil, r.URL)
 	}
-	s.text(style, cut(text))
+	s.Text(nil, r.FailedStep)
+	s.Text(nil, r.Error)
+	s.Text(nil, r.Advice)
+	s.Integer(nil, source)
+	return s.End()
 }
 
-// address writes a redirect url, clickable if it can be.
-func (s *resultsSheet) address(url string) {
-	if url == "" || !s.links.room() || !isAddress(url) {
-		s.said(url)
-		return
+// joinIDs lists ids, complete ones only: those that do not fit are counted, and are
+// in the sheet Steps.
+func joinIDs(ids []string) string {
+	all := strings.Join(ids, ", ")
+	if xlsx.Units(all) <= xlsx.MaxCell {
+		return all
 	}
-	s.links.add(link{cell: s.at(), address: url})
-	s.text(s.added.link, url)
+	const room = len(" … and 1000000 more, see the sheet Steps")
+	var b strings.Builder
+	for i, id := range ids {
+		if b.Len()+len(id)+2+room > xlsx.MaxCell {
+			fmt.Fprintf(&b, " … and %d more, see the sheet Steps", len(ids)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(id)
+	}
+	return b.String()
 }
 
-// sheetName is the name of the sheet that is being written.
-func (s *resultsSheet) sheetName() string { return s.page.name }
+// column is a source column on its way into the workbook. Most of its cells have one
+// kind and format, so it keeps the style of the last cell.
+type column struct {
+	source int // 0 = A
+	book   *xlsx.Workbook
+	look   xlsx.Look
+	style  *xlsx.Style
+}
+
+// write writes a cell of the source, in red when it is invalid.
+//
+// Values, types and number formats are kept, except a formula, whose stored result is
+// written. A formula without a stored result becomes #N/A, "no value is available":
+// an empty cell would count as an answer in a rerun. A text that is too long for a
+// cell is cut and marked: IsCut recognises it in a rerun, where it is an error.
+func (c *column) write(to *xlsx.Table, in cell.Cell, invalid bool) {
+	var look xlsx.Look
+	if in.Kind != cell.Empty {
+		look.Format = in.Format
+	}
+	if invalid {
+		look.Colour = xlsx.Red
+	}
+	if look != c.look {
+		c.look, c.style = look, c.book.Style(look)
+	}
+	switch {
+	case in.Kind == cell.Text, in.Kind == cell.Error && IsCut(in.Raw):
+		to.Text(c.style, xlsx.Cut(in.Raw, cutMark))
+	case in.Kind == cell.Number || in.Kind == cell.Date:
+		to.Number(c.style, in.Raw)
+	case in.Kind == cell.Bool:
+		to.Bool(c.style, in.Raw == "1")
+	case in.Kind == cell.Error:
+		to.Error(c.style, in.Raw)
+	case in.Kind == cell.Uncomputed:
+		to.Error(c.style, "#N/A")
+	default:
+		to.Blank(c.style)
+	}
+}
+
+// cutMark ends a source text that was cut.
+const cutMark = "… [cut here: a cell of a workbook cannot hold more]"
+
+// IsCut reports whether a text of a results workbook is the beginning of a source text
+// that was too long for a cell. It is no longer the text that was imported.
+func IsCut(s string) bool {
+	return strings.HasSuffix(s, cutMark) && xlsx.Units(s) >= xlsx.MaxCell-1
+}
+
+// annotations are the problems of the source's rows, and where in the workbook these
+// rows are.
+type annotations struct {
+	sheet string
+	rows  map[int]*annotatedRow // by the source's row
+}
+
+// annotatedRow is a row with problems.
+type annotatedRow struct {
+	row   int // of the source
+	found problem.List
+	sheet string // of the workbook; "" until the row is written
+	line  int
+}
+
+func newAnnotations(b Book) annotations {
+	a := annotations{sheet: b.Sheet.Name, rows: map[int]*annotatedRow{}}
+	for _, p := range b.Problems {
+		row := p.Where.Row
+		if row == 0 || row == b.Sheet.HeaderRow || p.Where.Sheet != b.Sheet.Name {
+			continue
+		}
+		if a.rows[row] == nil {
+			a.rows[row] = &annotatedRow{row: row}
+		}
+		a.rows[row].found = append(a.rows[row].found, p)
+	}
+	return a
+}
+
+// at notes where a row of the source is written, and returns it if it has problems.
+func (a annotations) at(row int, sheet string, line int) *annotatedRow {
+	r := a.rows[row]
+	if r == nil {
+		return nil
+	}
+	r.sheet, r.line = sheet, line
+	return r
+}
+
+// cell returns the problems of one cell of the row.
+func (r *annotatedRow) cell(column int) problem.List {
+	if r == nil {
+		return nil
+	}
+	ref := cell.ColumnName(column) + strconv.Itoa(r.row)
+	var found problem.List
+	for _, p := range r.found {
+		if p.Where.Cell == ref {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// commentText is the comment on an invalid cell.
+func commentText(found problem.List) string {
+	var b strings.Builder
+	for i, p := range found {
+		if i > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(p.Message)
+		if p.Hint != "" {
+			b.WriteString("\n" + p.Hint)
+		}
+	}
+	return b.String()
+}
+
+// place returns where in the workbook the cell of a problem is; "" for a problem that
+// is not about one of the sheet's rows. A problem of a whole row leads to its first
+// cell.
+func (s *resultsSheet) place(p problem.Problem) string {
+	r := s.annotations.rows[p.Where.Row]
+	if r == nil || r.sheet == "" || p.Where.Sheet != s.annotations.sheet {
+		return ""
+	}
+	letters := strings.TrimRight(p.Where.Cell, "0123456789")
+	for i, c := range s.columns {
+		if cell.ColumnName(c.source) == letters {
+			return xlsx.Place(r.sheet, fmt.Sprint(cell.ColumnName(i), r.line))
+		}
+	}
+	return xlsx.Place(r.sheet, fmt.Sprint("A", r.line))
+}
+
+// ColumnWidths measures a sheet's columns during a pass that is made for something
+// else, so that a workbook does not read the sheet once more. The zero ColumnWidths
+// has measured nothing.
+type ColumnWidths struct {
+	longest []int // characters, by column
+}
+
+// narrowest and widest bound a source column's width in characters.
+const (
+	narrowest = 8
+	widest    = 48
+)
+
+// Measure takes a row into account.
+func (r *ColumnWidths) Measure(record cell.Record) {
+	for i := range record.Cells {
+		c := &record.Cells[i]
+		if c.Kind == cell.Empty {
+			continue
+		}
+		for len(r.longest) <= i {
+			r.longest = append(r.longest, 0)
+		}
+		if most := r.longest[i]; most < widest && (len(c.Shown) > most || c.Kind == cell.Date) {
+			r.longest[i] = max(most, shownLength(c))
+		}
+	}
+}
+
+// Fits returns a problem if a results workbook has no room for the measured columns
+// and Claimsheet's own beside them; own is as in Book. The problem names the cell of
+// the last column.
+func (r *ColumnWidths) Fits(sheet cell.Sheet, own []int) error {
+	columns := max(len(sheet.Header), len(r.longest))
+	room := xlsx.MaxColumns - len(ResultHeaders(""))
+	if columns-len(own) <= room {
+		return nil
+	}
+	return problem.At(sheet.At(columns-1, sheet.HeaderRow), "too-wide",
+		"the sheet reaches to its column %s, and the results workbook needs %d columns beside them; expected at most %d columns",
+		cell.ColumnName(columns-1), len(ResultHeaders("")), room).
+		Hinted("delete the cells far to the right: look for a stray one")
+}
+
+// shownLength is roughly how many characters a cell shows. A date that does not fit is
+// shown as ####, so its format counts too.
+func shownLength(c *cell.Cell) int {
+	n := utf8.RuneCountInString(c.Shown)
+	if c.Kind == cell.Date {
+		n = max(n, utf8.RuneCountInString(c.Format))
+	}
+	return n
+}
+
+// widths returns widths in which the columns' values and headers are readable, for
+// all columns, including those beyond the last header.
+func (r *ColumnWidths) widths(header []string) []float64 {
+	widths := make([]float64, max(len(header), len(r.longest)))
+	for i := range widths {
+		n := 0
+		if i < len(r.longest) {
+			n = r.longest[i]
+		}
+		if i < len(header) {
+			n = max(n, utf8.RuneCountInString(header[i])+2) // room for the filter's button
+		}
+		widths[i] = float64(min(max(n, narrowest), widest) + 2)
+	}
+	return widths
+}
+
+// widths measures the source's columns unless Widths has done so.
+func (b Book) widths() ([]float64, error) {
+	measured := b.Widths
+	if measured == nil {
+		measured = new(ColumnWidths)
+		for record, err := range b.Records {
+			if err != nil {
+				return nil, err
+			}
+			measured.Measure(record)
+		}
+	}
+	return measured.widths(b.Sheet.Header), nil
+}

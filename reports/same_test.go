@@ -30,9 +30,9 @@ func TestSameBookSameBytes(t *testing.T) {
 				b := make()
 				b.Made = moment
 				if measured {
-					b.Ruler = new(reports.Ruler)
+					b.Widths = new(reports.ColumnWidths)
 					for record := range b.Records {
-						b.Ruler.Measure(record)
+						b.Widths.Measure(record)
 					}
 				}
 				if _, err := reports.WriteWorkbook(path, b); err != nil {
@@ -48,7 +48,7 @@ func TestSameBookSameBytes(t *testing.T) {
 				if !bytes.Equal(first, data) {
 					t.Fatal("two writings differ")
 				}
-				time.Sleep(400 * time.Millisecond) // files tell times in seconds
+				time.Sleep(400 * time.Millisecond) // files have times in seconds
 			}
 		})
 	}

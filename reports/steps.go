@@ -5,18 +5,15 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/xuri/excelize/v2"
-
 	"claimsheet/importer/result"
+	"claimsheet/reports/xlsx"
 )
 
-// The sheets of a results workbook that are read back when it is run again.
-const (
-	ResultsSheet = "Results"
-	StepsSheet   = "Steps" // goes on in "Steps 2" and so on when it is full
-)
+// StepsSheet lists the steps of a results workbook. A rerun reads it back. It
+// continues in "Steps 2" and so on when it is full.
+const StepsSheet = "Steps"
 
-// The columns of the sheet Steps. SettleHeader is left for the operator.
+// The columns of the sheet Steps. SettleHeader is for the user's decisions.
 const (
 	NumberHeader    = "Number"
 	ClientKeyHeader = "Client key"
@@ -26,70 +23,68 @@ const (
 	SettleHeader    = "Settle"
 )
 
-// StepsProperty is the document property that holds how many lines the sheet
-// Steps was written with, to tell whether some are gone. WriteWorkbook sets it.
+// StepsProperty is the document property with the number of lines of the sheet Steps:
+// it shows whether some were deleted. WriteWorkbook sets it.
 const StepsProperty = "claimsheet.steps"
 
-// timeFormat shows moments to the second, as they were in UTC.
+// timeFormat shows times in UTC, to the second.
 const timeFormat = "yyyy-mm-dd hh:mm:ss"
 
+// stateRules colour the states of steps, by the ledger's words.
+var stateRules = []xlsx.Rule{
+	{Word: "done", Colour: xlsx.Green},
+	{Word: "failed", Colour: xlsx.Red},
+	{Word: "uncertain", Colour: xlsx.Amber},
+	{Word: "parked", Colour: xlsx.Amber},
+	{Word: "given up", Colour: xlsx.Grey},
+	{Word: "not sent", Colour: xlsx.Grey},
+}
+
 // writeSteps writes one line per step.
-func writeSteps(w *workbook, b Book) error {
-	t := &table{
-		book: w, name: StepsSheet, maxRows: excelize.TotalRows,
-		headers: []string{NumberHeader, ClientKeyHeader, StepHeader, StateHeader, IDHeader, "Attempts", "HTTP status", "When", SettleHeader},
-		numbers: []int{0, 5, 6, 7},
-		layout: layout{widths: []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
-			paint: []paint{{3, stateRules}}},
-	}
-	if err := t.start(); err != nil {
-		return err
-	}
-	moment, err := w.styles.id(look{format: timeFormat})
+func writeSteps(w *xlsx.Workbook, b Book) error {
+	t, err := w.NewTable(xlsx.TableLayout{
+		Name:    StepsSheet,
+		Headers: []string{NumberHeader, ClientKeyHeader, StepHeader, StateHeader, IDHeader, "Attempts", "HTTP status", "When", SettleHeader},
+		Numbers: []int{0, 5, 6, 7},
+		Layout: xlsx.Layout{Widths: []float64{10, 30, 44, 14, 38, 11, 13, 20, 24},
+			Paint: []xlsx.Paint{{Column: 3, Rules: stateRules}}},
+	})
 	if err != nil {
 		return err
 	}
-	quoted, err := w.styles.id(look{quoted: true})
-	if err != nil {
-		return err
-	}
+	moment := w.Style(xlsx.Look{Format: timeFormat})
 	lines := 0
 	for s, err := range b.steps() {
 		if err != nil {
 			return err
 		}
-		if err := t.line(); err != nil {
+		if err := t.Next(); err != nil {
 			return err
 		}
 		lines++
-		t.integer(0, s.Number)
-		for _, text := range []string{s.ClientKey, s.Step, s.State, s.ID} {
-			if needsQuote(text) {
-				t.text(quoted, cut(text))
-			} else {
-				t.text(0, cut(text))
-			}
-		}
-		t.integer(0, s.Attempts)
+		t.Integer(nil, s.Number)
+		t.Text(nil, s.ClientKey)
+		t.Text(nil, s.Step)
+		t.Text(nil, s.State)
+		t.Text(nil, s.ID)
+		t.Integer(nil, s.Attempts)
 		if s.Status != 0 {
-			t.integer(0, s.Status)
+			t.Integer(nil, s.Status)
 		} else {
-			t.skip()
+			t.Skip()
 		}
 		if !s.At.IsZero() {
-			t.float(moment, serial(s.At, b.Sheet.Date1904))
+			t.Float(moment, serial(s.At, b.Sheet.Date1904))
 		}
-		if err := t.end(); err != nil {
+		if err := t.End(); err != nil {
 			return err
 		}
 	}
-	if err := t.close(); err != nil {
-		return err
-	}
-	return w.SetCustomProps(excelize.CustomProperty{Name: StepsProperty, Value: strconv.Itoa(lines)})
+	w.SetProperty(StepsProperty, strconv.Itoa(lines))
+	return t.Close()
 }
 
-// steps are the book's steps, which may be none.
+// steps returns the book's steps; there may be none.
 func (b Book) steps() iter.Seq2[result.Step, error] {
 	if b.Steps == nil {
 		return func(func(result.Step, error) bool) {}
@@ -97,8 +92,7 @@ func (b Book) steps() iter.Seq2[result.Step, error] {
 	return b.Steps
 }
 
-// serial is a moment in UTC as a spreadsheet program counts days, to the
-// second.
+// serial returns a time in UTC as a spreadsheet program's day count, to the second.
 func serial(at time.Time, date1904 bool) float64 {
 	epoch := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC)
 	if date1904 {

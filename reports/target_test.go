@@ -11,7 +11,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -144,7 +144,7 @@ func TestEditedWorkbookIsKept(t *testing.T) {
 		}
 		b := loans()
 		records, looks := b.Records, 0
-		b.Records = func(yield func(mapping.Record, error) bool) {
+		b.Records = func(yield func(cell.Record, error) bool) {
 			for record, err := range records {
 				looks++
 				if now, err := os.ReadFile(path); err != nil || string(now) != string(before) {
@@ -195,7 +195,7 @@ func TestEditedWorkbookAfterAFailure(t *testing.T) {
 }
 
 // An edited workbook that cannot be kept under another name stays as it is, and
-// the results go beside it. A folder that is not there stands for what keeps it.
+// the results go beside it. Here its new folder is missing.
 func TestResultsBesideAHeldWorkbook(t *testing.T) {
 	path, _ := written(t, loans())
 	before, _ := os.ReadFile(path)

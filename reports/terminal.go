@@ -13,40 +13,39 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Ending is what a summary for a terminal needs to know beside the numbers.
-type Ending struct {
-	// Stopped is why the run ended before its work did, without a final stop;
-	// "" when it did not.
+// NextSteps is what a summary for a terminal needs besides the numbers, to say what
+// to do next.
+type NextSteps struct {
+	// Stopped is why the run ended before its work was done, without a full stop at
+	// the end; "" when it was not stopped.
 	Stopped string
-	// Interrupted: a signal stopped the run, so there is no cause to be fixed.
+	// Interrupted means that a signal stopped the run: there is no cause to fix.
 	Interrupted bool
-	// Notice is said first, e.g. that nothing was sent to a real service.
+	// Notice comes first, for example that nothing was sent to a real service.
 	Notice string
-	// Command is the command of the run: it does for real what a dry run
-	// planned.
+	// Command is the command of the run: it does what a dry run planned.
 	Command []string
-	// Settle lists what is uncertain, and Rerun does what is still missing in a
-	// results workbook, nil where the results cannot be run again; the workbooks'
-	// paths are added to it.
+	// Settle lists what is uncertain. Rerun does what is missing in a results
+	// workbook, whose path is added to it; nil where the results cannot be run again.
 	Settle, Rerun []string
 }
 
-// WriteSummary writes the end of a run in a few plain lines for a terminal:
-// what was done, what needs a person, and the exact next commands. It holds no
-// personal data and no links.
-func WriteSummary(w io.Writer, s result.Summary, e Ending) error {
+// WriteSummary writes the end of a run in a few plain lines for a terminal: what was
+// done, what needs attention, and the exact next commands. It holds no personal data
+// and no links.
+func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 	var b strings.Builder
-	if e.Notice != "" {
-		fmt.Fprintln(&b, e.Notice)
+	if n.Notice != "" {
+		fmt.Fprintln(&b, n.Notice)
 	}
-	if e.Stopped != "" {
-		fmt.Fprintf(&b, "Stopped: %s.\n", e.Stopped)
+	if n.Stopped != "" {
+		fmt.Fprintf(&b, "Stopped: %s.\n", n.Stopped)
 	}
 	what := "Done"
 	switch {
 	case s.DryRun:
 		what = "Checked, nothing sent"
-	case e.Stopped != "":
+	case n.Stopped != "":
 		what = "Not finished"
 	}
 	fmt.Fprintf(&b, "%s in %s: %s of %s in %s.\n", what, s.Environment,
@@ -67,7 +66,7 @@ func WriteSummary(w io.Writer, s result.Summary, e Ending) error {
 	for _, path := range workbooks(s) {
 		fmt.Fprintf(&b, "Every row is in %s\n", inLine(path))
 	}
-	for _, line := range nextSteps(s, e) {
+	for _, line := range nextSteps(s, n) {
 		fmt.Fprintln(&b, line)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -90,25 +89,65 @@ func WriteObject(w io.Writer, v any) error {
 	return err
 }
 
-// meaning is a status with what it asks of a person.
+// meaning is a status with what the user should do about it.
 func meaning(s result.Status) string {
 	switch s {
 	case result.Unchanged:
 		return "unchanged: done before, nothing sent"
 	case result.Changed:
-		return "changed since they were done: nothing sent, to be corrected by hand in the service"
+		return "changed since they were done: nothing sent; correct them by hand in the service"
 	case result.Skipped:
 		return "skipped on purpose"
 	case result.NotStarted:
-		return "not started: they wait for something, see the column Error"
+		return "not started: waiting for something; see the column Error"
 	case result.Failed:
-		return "failed: surely not created, or given up; see the column Error"
+		return "failed: not created, or given up; see the column Error"
 	case result.Uncertain:
-		return "uncertain: perhaps created, to be settled by you"
+		return "uncertain: perhaps created; you decide"
 	case result.Invalid:
-		return "invalid: cells to be corrected, nothing sent for these clients"
+		return "invalid: nothing sent for these clients; correct the cells"
 	}
 	return string(s)
+}
+
+type statusCount struct {
+	status result.Status
+	count  int
+}
+
+// byStatus lists counts, successes first.
+func byStatus(c result.Counts) []statusCount {
+	return []statusCount{
+		{result.Done, c.Done},
+		{result.Unchanged, c.Unchanged},
+		{result.Planned, c.Planned},
+		{result.Changed, c.Changed},
+		{result.Skipped, c.Skipped},
+		{result.NotStarted, c.NotStarted},
+		{result.Failed, c.Failed},
+		{result.Uncertain, c.Uncertain},
+		{result.Invalid, c.Invalid},
+	}
+}
+
+type kindCount struct {
+	kind   string // as --json names it
+	count  int
+	one    string // in words
+	plural string
+}
+
+// byKind lists requests: first those that create something, in the order of a client's
+// plan, then those that only read.
+func byKind(r result.Requests) []kindCount {
+	return []kindCount{
+		{"client", r.Client, "client", "clients"},
+		{"claim", r.Claim, "claim", "claims"},
+		{"activity", r.Activity, "activity", "activities"},
+		{"link", r.Link, "link", "links"},
+		{"lookup", r.Lookup, "look-up", "look-ups"},
+		{"templates", r.Templates, "request for the templates", "requests for the templates"},
+	}
 }
 
 func requestWord(dryRun bool) string {
@@ -118,7 +157,7 @@ func requestWord(dryRun bool) string {
 	return "Sent"
 }
 
-// requestText lists the kinds of request that there were.
+// requestText lists the requests by kind.
 func requestText(r result.Requests) string {
 	var parts []string
 	for _, k := range byKind(r) {
@@ -136,55 +175,55 @@ func requestText(r result.Requests) string {
 	return strings.Join(parts, ", ")
 }
 
-// nextSteps is what a person does next, and with which command.
-func nextSteps(s result.Summary, e Ending) []string {
+// nextSteps says what to do next, with the command.
+func nextSteps(s result.Summary, n NextSteps) []string {
 	r := s.Rows
 	switch {
 	case s.DryRun && r.Planned > 0 && r.Invalid > 0:
 		return []string{"Next: correct the cells and check again, or import the others; the corrected ones can follow:",
-			"  " + CommandLine(e.Command)}
+			"  " + CommandLine(n.Command)}
 	case s.DryRun && r.Planned > 0:
-		return []string{"Next:", "  " + CommandLine(e.Command)}
+		return []string{"Next:", "  " + CommandLine(n.Command)}
 	case s.DryRun:
 		return nil
 	}
 	var lines []string
-	if r.Uncertain > 0 && e.Settle != nil {
-		lines = append(lines, "What is uncertain is never sent again by itself. To list it, and decide:", "  "+CommandLine(e.Settle))
+	if r.Uncertain > 0 && n.Settle != nil {
+		lines = append(lines, "Uncertain steps are never sent again automatically. To list them and decide:", "  "+CommandLine(n.Settle))
 	}
 	switch missing := r.Failed+r.Invalid+r.NotStarted > 0; {
-	case missing && e.Rerun != nil:
-		lines = append(lines, goOn(r, e)+"; only what is missing is sent:", "  "+CommandLine(slices.Concat(e.Rerun, workbooks(s))))
-	case missing && e.Command != nil:
+	case missing && n.Rerun != nil:
+		lines = append(lines, goOn(r, n)+"; only what is missing is sent:", "  "+CommandLine(slices.Concat(n.Rerun, workbooks(s))))
+	case missing && n.Command != nil:
 		again := "Correct the cells in the sheet and import it again"
-		if e.broken() {
+		if n.broken() {
 			again = "Fix the cause, then import the sheet again"
 		}
-		lines = append(lines, again+"; only what is missing is sent:", "  "+CommandLine(e.Command))
+		lines = append(lines, again+"; only what is missing is sent:", "  "+CommandLine(n.Command))
 	}
 	return lines
 }
 
-// goOn is how the rest of a sheet is done: not every row that is left has a cell
-// that is wrong, and what stopped a run must be fixed whatever the cells say.
-func goOn(rows result.Counts, e Ending) string {
+// goOn says how to import the rest of a sheet. Not every remaining row has a wrong
+// cell, and the cause of a stop must be fixed in any case.
+func goOn(rows result.Counts, n NextSteps) string {
 	switch {
-	case e.broken() && rows.Invalid > 0:
+	case n.broken() && rows.Invalid > 0:
 		return "Fix the cause, correct the invalid cells in the results workbook, then continue with it"
-	case e.broken():
+	case n.broken():
 		return "Fix the cause, then continue with the results workbook"
 	case rows.Failed+rows.Invalid > 0:
-		return "Correct the cells in the results workbook and give it back"
-	case e.Interrupted:
+		return "Correct the cells in the results workbook and import it again"
+	case n.Interrupted:
 		return "Continue with the results workbook"
 	}
-	return "When that is decided, give the results workbook back"
+	return "After your decision, import the results workbook again"
 }
 
-// broken: something stopped the run that must be fixed first.
-func (e Ending) broken() bool { return e.Stopped != "" && !e.Interrupted }
+// broken reports whether something stopped the run that must be fixed first.
+func (n NextSteps) broken() bool { return n.Stopped != "" && !n.Interrupted }
 
-// workbooks are the paths of what was written.
+// workbooks returns the paths of what was written.
 func workbooks(s result.Summary) []string {
 	var paths []string
 	for _, sheet := range s.Sheets {
@@ -196,8 +235,8 @@ func workbooks(s result.Summary) []string {
 	return paths
 }
 
-// inLine keeps a file's name from beginning a line of its own or moving the
-// cursor.
+// inLine replaces control characters, so that a file's name cannot begin a new line or
+// move the cursor.
 func inLine(name string) string {
 	return strings.Map(func(r rune) rune {
 		if problem.IsControl(r) {
@@ -207,9 +246,8 @@ func inLine(name string) string {
 	}, name)
 }
 
-// CommandLine is a command as it can be typed: words with anything but plain
-// characters are quoted, as this system's shell understands it. Control
-// characters are shown as ?.
+// CommandLine returns a command as the user can type it: words with special
+// characters are quoted for this system's shell. Control characters are shown as ?.
 func CommandLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

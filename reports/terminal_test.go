@@ -26,16 +26,16 @@ func TestWriteSummary(t *testing.T) {
 	run := []string{"claimsheet", "run", "-m", "my mapping.yaml", "a.xlsx"}
 	cases := []struct {
 		summary result.Summary
-		ending  reports.Ending
+		ending  reports.NextSteps
 	}{
-		{mixed, reports.Ending{Notice: "Sandbox: nothing was sent to a real service.", Stopped: "the service refuses the credentials (401)", Command: run,
+		{mixed, reports.NextSteps{Notice: "Sandbox: nothing was sent to a real service.", Stopped: "the service refuses the credentials (401)", Command: run,
 			Settle: []string{"claimsheet", "settle", "-m", "my mapping.yaml"}, Rerun: []string{"claimsheet", "rerun"}}},
-		{done, reports.Ending{}},
-		{dry, reports.Ending{Command: run}},
-		{stopped, reports.Ending{Stopped: "a signal ended the run; what was in flight was finished", Interrupted: true, Rerun: []string{"claimsheet", "rerun"}}},
-		{refused, reports.Ending{Stopped: "the mapping or the environment is wrong", Rerun: []string{"claimsheet", "rerun"}}},
-		{refused, reports.Ending{Stopped: "the mapping or the environment is wrong", Command: run}},
-		{waits, reports.Ending{Settle: []string{"claimsheet", "settle"}, Rerun: []string{"claimsheet", "rerun"}}},
+		{done, reports.NextSteps{}},
+		{dry, reports.NextSteps{Command: run}},
+		{stopped, reports.NextSteps{Stopped: "a signal ended the run; what was in flight was finished", Interrupted: true, Rerun: []string{"claimsheet", "rerun"}}},
+		{refused, reports.NextSteps{Stopped: "the mapping or the environment is wrong", Rerun: []string{"claimsheet", "rerun"}}},
+		{refused, reports.NextSteps{Stopped: "the mapping or the environment is wrong", Command: run}},
+		{waits, reports.NextSteps{Settle: []string{"claimsheet", "settle"}, Rerun: []string{"claimsheet", "rerun"}}},
 	}
 	var b strings.Builder
 	for _, c := range cases {
@@ -51,7 +51,7 @@ func TestWriteSummary(t *testing.T) {
 func TestP9_FileNamesInSummaries(t *testing.T) {
 	var b strings.Builder
 	s := result.Summary{Environment: "uat", Results: "a\nStopped: \x1b[2Jforged\u0085.xlsx", Rows: result.Counts{Total: 1, Failed: 1}}
-	if err := reports.WriteSummary(&b, s, reports.Ending{Rerun: []string{"claimsheet", "rerun"}}); err != nil {
+	if err := reports.WriteSummary(&b, s, reports.NextSteps{Rerun: []string{"claimsheet", "rerun"}}); err != nil {
 		t.Fatal(err)
 	}
 	if text := b.String(); strings.Contains(text, "\nStopped") || strings.ContainsAny(text, "\x1b\u0085") || !strings.Contains(text, "forged") {

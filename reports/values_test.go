@@ -15,20 +15,20 @@ import (
 
 	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/reports"
 )
 
 // sheetOf is a book of one column with these cells.
-func sheetOf(cells ...mapping.Cell) reports.Book {
-	var records []mapping.Record
+func sheetOf(cells ...cell.Cell) reports.Book {
+	var records []cell.Record
 	var rows []result.Row
 	for i, c := range cells {
-		records = append(records, mapping.Record{Row: i + 2, Cells: []mapping.Cell{c}})
+		records = append(records, cell.Record{Row: i + 2, Cells: []cell.Cell{c}})
 		rows = append(rows, result.Row{Row: i + 2, Status: result.Done})
 	}
 	return reports.Book{
-		Sheet:   mapping.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"Value"}},
+		Sheet:   cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"Value"}},
 		Records: each(records...), Rows: each(rows...), ClientIDHeader: "clientId",
 	}
 }
@@ -52,9 +52,9 @@ func column(t *testing.T, f *excelize.File, rows int) []string {
 func TestNumbersKeepTheirLiteral(t *testing.T) {
 	literals := []string{"0", "-0", "0.1", "1.1000000000000001", "1.0000000000000049", "0.30000000000000004",
 		"9007199254740993", "12345678901234567890", "7.7E+25", "1e-7", "1.50", "-12.25", ".5", "5."}
-	var cells []mapping.Cell
+	var cells []cell.Cell
 	for _, l := range literals {
-		cells = append(cells, mapping.Cell{Kind: mapping.Number, Raw: l, Shown: l})
+		cells = append(cells, cell.Cell{Kind: cell.Number, Raw: l, Shown: l})
 	}
 	_, f := written(t, sheetOf(cells...))
 	if diff := cmp.Diff(literals, column(t, f, len(literals))); diff != "" {
@@ -81,9 +81,9 @@ func TestX4_TextStaysText(t *testing.T) {
 	for _, p := range injections {
 		quoted[p] = true
 	}
-	var cells []mapping.Cell
+	var cells []cell.Cell
 	for _, p := range payloads {
-		cells = append(cells, mapping.Cell{Kind: mapping.TextCell, Raw: p, Shown: p})
+		cells = append(cells, cell.Cell{Kind: cell.Text, Raw: p, Shown: p})
 	}
 	path, f := written(t, sheetOf(cells...))
 	if diff := cmp.Diff(payloads, column(t, f, len(payloads))); diff != "" {
@@ -139,7 +139,7 @@ func ownColumn(t fatal, path string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c := record.Cell(0); c.Kind != mapping.TextCell {
+		if c := record.Cell(0); c.Kind != cell.Text {
 			t.Fatalf("row %d is of kind %v", record.Row, c.Kind)
 		}
 		got = append(got, record.Cell(0).Raw)
@@ -161,9 +161,9 @@ func TestAnyTextComesBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		char := rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("_x0059F\r\n\t \x00\x1f<>&\"'\uFFFE\uFFFF\uFFFD\u0085\u2028😀")))
 		texts := rapid.SliceOfN(rapid.StringOfN(char, 1, 20, -1), 1, 20).Draw(rt, "texts")
-		var cells []mapping.Cell
+		var cells []cell.Cell
 		for _, s := range texts {
-			cells = append(cells, mapping.Cell{Kind: mapping.TextCell, Raw: s, Shown: s})
+			cells = append(cells, cell.Cell{Kind: cell.Text, Raw: s, Shown: s})
 		}
 		w, err := reports.WriteWorkbook(dir+"/a.xlsx", sheetOf(cells...))
 		if err != nil {
@@ -177,7 +177,7 @@ func TestAnyTextComesBack(t *testing.T) {
 
 // Bytes that are no UTF-8 become U+FFFD, as in every program.
 func TestInvalidBytes(t *testing.T) {
-	path, _ := written(t, sheetOf(mapping.Cell{Kind: mapping.TextCell, Raw: "a\xff\xed\xa0\x80b", Shown: "a"}))
+	path, _ := written(t, sheetOf(cell.Cell{Kind: cell.Text, Raw: "a\xff\xed\xa0\x80b", Shown: "a"}))
 	if got := ownColumn(t, path); got[0] != "a\uFFFD\uFFFD\uFFFD\uFFFDb" {
 		t.Errorf("%q", got)
 	}
@@ -187,8 +187,8 @@ func TestInvalidBytes(t *testing.T) {
 // damaged.
 func TestErrorValues(t *testing.T) {
 	_, f := written(t, sheetOf(
-		mapping.Cell{Kind: mapping.ErrorCell, Raw: "#DIV/0!"}, mapping.Cell{Kind: mapping.ErrorCell, Raw: "#SPILL!"},
-		mapping.Cell{Kind: mapping.ErrorCell, Raw: "Err:502"}, mapping.Cell{Kind: mapping.Uncomputed}))
+		cell.Cell{Kind: cell.Error, Raw: "#DIV/0!"}, cell.Cell{Kind: cell.Error, Raw: "#SPILL!"},
+		cell.Cell{Kind: cell.Error, Raw: "Err:502"}, cell.Cell{Kind: cell.Uncomputed}))
 	if diff := cmp.Diff([]string{"#DIV/0!", "#VALUE!", "#VALUE!", "#N/A"}, column(t, f, 4)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -199,7 +199,7 @@ func TestErrorValues(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	for literal, number := range map[string]bool{"1": true, "-1.5e-7": true, "+.5": true, "5.": true, "1E+05": true,
 		".": false, "-": false, "1e": false, "e5": false, "0x10": false, "NaN": false, "1,5": false, "1 ": false, "--1": false, "1<2": false} {
-		_, f := written(t, sheetOf(mapping.Cell{Kind: mapping.Number, Raw: literal, Shown: literal}))
+		_, f := written(t, sheetOf(cell.Cell{Kind: cell.Number, Raw: literal, Shown: literal}))
 		if typ, err := f.GetCellType("Results", "A2"); err != nil || (typ == excelize.CellTypeUnset) != number {
 			t.Errorf("%q is a number: %v, want %v (error %v)", literal, typ == excelize.CellTypeUnset, number, err)
 		}
@@ -214,8 +214,8 @@ func TestNumbers(t *testing.T) {
 func TestDateSystems(t *testing.T) {
 	for _, date1904 := range []bool{false, true} {
 		b := sheetOf(
-			mapping.Cell{Kind: mapping.DateCell, Raw: "29342", Shown: "1980-05-01", Format: "mm-dd-yy"},
-			mapping.Cell{Kind: mapping.DateCell, Raw: "29342.5", Shown: "1980-05-01T12:00:00", Format: "d mmm yyyy"},
+			cell.Cell{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: "mm-dd-yy"},
+			cell.Cell{Kind: cell.Date, Raw: "29342.5", Shown: "1980-05-01T12:00:00", Format: "d mmm yyyy"},
 		)
 		b.Sheet.Date1904 = date1904
 		moment := time.Date(2026, 11, 20, 2, 30, 7, 0, time.FixedZone("", 3600))
@@ -243,27 +243,27 @@ func TestDateSystems(t *testing.T) {
 
 func TestLongTextsAreCutVisibly(t *testing.T) {
 	long := strings.Repeat("é", 40000)
-	b := sheetOf(mapping.Cell{Kind: mapping.TextCell, Raw: long, Shown: long})
+	b := sheetOf(cell.Cell{Kind: cell.Text, Raw: long, Shown: long})
 	ids := make([]string, 1000)
 	for i := range ids {
 		ids[i] = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 	}
 	b.Rows = each(result.Row{Row: 2, Status: result.Done, ClaimIDs: ids, Error: strings.Repeat("😀", 20000)})
 	_, f := written(t, b)
-	cell := func(ref string) string {
+	c := func(ref string) string {
 		v, err := f.GetCellValue("Results", ref)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return v
 	}
-	if got, want := cell("A2"), strings.Repeat("é", 32716)+"… [cut here: a cell of a workbook cannot hold more]"; got != want || !reports.IsCut(got) {
+	if got, want := c("A2"), strings.Repeat("é", 32716)+"… [cut here: a cell of a workbook cannot hold more]"; got != want || !reports.IsCut(got) {
 		t.Errorf("a long source text has %d bytes and ends in %q", len(got), got[len(got)-10:])
 	}
-	if got, want := cell("G2"), strings.Repeat("😀", 16383)+"…"; got != want {
+	if got, want := c("G2"), strings.Repeat("😀", 16383)+"…"; got != want {
 		t.Errorf("a long error has %d bytes", len(got))
 	}
-	listed, note, ok := strings.Cut(cell("D2"), " … and ")
+	listed, note, ok := strings.Cut(c("D2"), " … and ")
 	n := len(strings.Split(listed, ", "))
 	if !ok || !strings.HasSuffix(listed, "0f7a11") || n < 800 || !strings.Contains(note, "see the sheet Steps") {
 		t.Errorf("%d ids are listed, then %q", n, note)

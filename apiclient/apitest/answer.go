@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Wire is where answers carry what the document leaves open: names from the
-// outside in, each after a slash, a number standing for an element of an array;
-// or a header ("header:Location", an id as the end of a path), the whole body as
-// text ("text") or as a JSON string ("string").
+// Wire says where answers hold what the document leaves open: a path into the JSON
+// body such as /data/0/id, a header such as header:Location (for an id, the end of
+// a path), "text" for the whole body as plain text, or "string" for the whole body
+// as a JSON string.
 type Wire struct {
 	ClientID    string
 	ContactID   string
 	ClaimID     string
-	ActivityID  string // "": an activity's answer has no id
+	ActivityID  string // "": the answer has no id
 	RedirectURL string
-	LookupID    string // "": as in the answer of the create
-	DataType    string // on an attribute template; "": the service does not tell
+	LookupID    string // "": as in the answer of a create
+	DataType    string // on an attribute template; "": the service does not report it
 	Numeric     bool   // ids are JSON numbers
-	Origin      string // redirect urls are of this host, and the answers give them without it; "": they are whole
+	Origin      string // redirect urls are on this host, and answers omit it; "": they are complete
 }
 
 // DefaultWire names the fields as the document does.
@@ -42,10 +42,10 @@ type Reply struct {
 	Body   string
 }
 
-// JSON is an answer with a JSON body.
+// JSON returns an answer with a JSON body.
 func JSON(status int, body string) Reply { return Reply{Status: status, Body: body} }
 
-// HTML is what a proxy, a portal or a login page says.
+// HTML returns a web page, such as that of a proxy, a portal or a login.
 func HTML(status int) Reply {
 	return Reply{
 		Status: status, Header: map[string]string{"Content-Type": "text/html"},
@@ -53,7 +53,7 @@ func HTML(status int) Reply {
 	}
 }
 
-// answer is a JSON answer of any value.
+// answer returns an answer with the JSON of a value.
 func answer(status int, value any) Reply {
 	body, err := json.Marshal(value)
 	if err != nil {
@@ -71,8 +71,8 @@ func refuse(why string) (Reply, error) {
 	return refusal(http.StatusBadRequest, why), errors.New(why)
 }
 
-// write sends the answer; cut sends the head, half of the body, and closes the
-// connection.
+// write sends the answer. With cut it sends the head and half of the body, then
+// closes the connection.
 func (r Reply) write(w http.ResponseWriter, cut bool) {
 	w.Header().Set("Content-Type", "application/json")
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
@@ -81,7 +81,7 @@ func (r Reply) write(w http.ResponseWriter, cut bool) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(r.Body)))
 	w.WriteHeader(r.Status)
 	if !cut {
-		_, _ = w.Write([]byte(r.Body)) // the caller may be gone
+		_, _ = w.Write([]byte(r.Body)) // the client may be gone
 		return
 	}
 	_, _ = w.Write([]byte(r.Body[:len(r.Body)/2]))
@@ -96,18 +96,18 @@ func (s *Server) idValue(id string) any {
 	return id
 }
 
-// urlValue is a redirect url as answers give it.
+// urlValue returns a redirect url as answers give it.
 func (s *Server) urlValue(url string) string { return strings.TrimPrefix(url, s.Wire.Origin) }
 
-// words are what an answer says.
-type words struct {
+// content collects what an answer says.
+type content struct {
 	header map[string]string
 	fields map[string]any
-	whole  *Reply // the whole body is one value
+	whole  *Reply // when the whole body is one value
 }
 
-// put says a value at a place of Wire.
-func (w *words) put(place string, value any) {
+// put adds a value at a place of Wire.
+func (w *content) put(place string, value any) {
 	name, isHeader := strings.CutPrefix(place, "header:")
 	switch {
 	case isHeader && w.header == nil:
@@ -126,15 +126,15 @@ func (w *words) put(place string, value any) {
 	}
 }
 
-// putID is put for ids, which a Location does not hold alone.
-func (w *words) putID(place string, value any) {
+// putID is put for ids: a Location holds a url that ends with the id.
+func (w *content) putID(place string, value any) {
 	if place == "header:Location" {
 		value = fmt.Sprint("/made/", value)
 	}
 	w.put(place, value)
 }
 
-func (w *words) reply(status int) Reply {
+func (w *content) reply(status int) Reply {
 	r := Reply{}
 	switch {
 	case w.whole != nil:
@@ -152,7 +152,7 @@ func (w *words) reply(status int) Reply {
 	return r
 }
 
-// put sets the value at a pointer, making the objects and arrays on its way.
+// put sets the value at a pointer and creates the objects and arrays on the way.
 func put(root map[string]any, pointer string, value any) {
 	names := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	root[names[0]] = wrap(root[names[0]], names[1:], value)

@@ -7,39 +7,39 @@ import (
 	"strings"
 )
 
-// State is what a results workbook says of a step.
+// State is the state of a step in a results workbook.
 type State string
 
-// The states. A step that the workbook does not name is Pending.
+// The states. A step that the workbook does not list is Pending.
 const (
 	Done      State = "done"
-	Failed    State = "failed"    // surely not created
+	Failed    State = "failed"    // not created for sure
 	Uncertain State = "uncertain" // may have been created
-	Pending   State = "pending"   // not begun
+	Pending   State = "pending"   // not started
 )
 
-// Said is what a results workbook says of one step.
+// Said is what a results workbook says about one step.
 type Said struct {
 	State State
 	ID    string // of a client or claim; an activity's may be ""
 	URL   string // redirect url of a v1 client or a link
 }
 
-// Verdict lists, by logical step name, where workbook and service disagree.
-// The promise is that all lists are empty.
+// Verdict lists the steps, by logical name, about which workbook and service
+// disagree. The program promises that all lists are empty.
 type Verdict struct {
 	SilentDup   []string // created more than once
-	LostID      []string // created, and the workbook does not say so or has no id
-	WrongID     []string // the workbook's id or url is not the one that was handed out
-	FalseFailed []string // created, and the workbook says that it failed
+	LostID      []string // created, but the workbook does not say so or has no id
+	WrongID     []string // the workbook has another id or url than the service gave
+	FalseFailed []string // created, but the workbook says that it failed
 }
 
-// OK tells that the promise was kept.
+// OK reports whether the promise was kept.
 func (v Verdict) OK() bool {
 	return len(v.SilentDup)+len(v.LostID)+len(v.WrongID)+len(v.FalseFailed) == 0
 }
 
-// String counts, and names the first of each list.
+// String shows the length and the first step of each list.
 func (v Verdict) String() string {
 	text := ""
 	for _, l := range []struct {
@@ -54,9 +54,9 @@ func (v Verdict) String() string {
 	return text
 }
 
-// Check compares what was created with what a results workbook says, by the
-// logical names of steps (see Made). A client whom the service knew before
-// (AddClient) may be Done with that id.
+// Check compares what was created with what a results workbook says, by the logical
+// names of steps (see Made). A client that the service knew before (AddClient) may
+// be Done with its id.
 func (s *Server) Check(said map[string]Said) Verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,13 +88,13 @@ func (s *Server) Check(said map[string]Said) Verdict {
 	return v
 }
 
-// names tells whether the workbook's words are those of a thing; what they
-// leave out agrees.
+// names reports whether a Said describes a thing. An empty id or url matches any.
 func (w Said) names(thing Made) bool {
 	return (w.ID == "" || w.ID == thing.ID) && (w.URL == "" || w.URL == thing.URL)
 }
 
-// needsID tells that a step's id or url is needed later: an activity's is not.
+// needsID reports whether the id or url of a step is needed later: that of an
+// activity is not.
 func needsID(step string) bool { return !strings.HasPrefix(step, "activity ") }
 
 func (s *Server) knew(step, id string) bool {

@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// create records what a call makes under its step's name.
+// create records a created thing under the name of the call's step.
 func (s *Server) create(call *Call, thing Made) {
 	call.Created = thing.ID
 	if thing.ID == "" {
@@ -36,13 +37,13 @@ func (s *Server) createClient(call *Call, query url.Values, v1 bool) action {
 		case err != nil || payload == nil:
 			return refuse("the body is not a JSON object")
 		case call.Client == "":
-			return refuse("the payload names nobody: it has no " + s.KeyField)
+			return refuse("the payload does not identify a client: it has no " + s.KeyField)
 		case !onlyFlag(query, flag):
 			return refuse("the query has more than " + flag + "=true")
 		}
 		c := &client{id: s.newID("c"), key: call.Client, email: text(payload, s.EmailField), phone: text(payload, s.PhoneField)}
 		s.clients = append(s.clients, c)
-		made, reply := Made{ID: c.id}, words{}
+		made, reply := Made{ID: c.id}, content{}
 		if v1 {
 			reply.putID(s.Wire.ClientID, s.idValue(c.id))
 			if query.Has(flag) {
@@ -57,7 +58,7 @@ func (s *Server) createClient(call *Call, query url.Values, v1 bool) action {
 	}
 }
 
-// onlyFlag tells that a query is empty or the flag set to true.
+// onlyFlag reports whether a query is empty or has just the flag set to true.
 func onlyFlag(query url.Values, flag string) bool {
 	return len(query) == 0 || len(query) == 1 && slices.Equal(query[flag], []string{"true"})
 }
@@ -86,13 +87,13 @@ func (s *Server) createClaim(call *Call) action {
 		case !complete:
 			return refuse("administratorId, claimants and claimName are required")
 		case who == nil:
-			return refuse("administratorId is nobody's")
+			return refuse("there is no contact with the administratorId")
 		case !slices.Equal(*payload.Claimants, []string{who.id}):
 			return refuse("the administrator is not the only claimant")
 		case *payload.ClaimName == "":
 			return refuse("claimName is empty")
 		}
-		made, reply := Made{ID: s.newID("b")}, words{}
+		made, reply := Made{ID: s.newID("b")}, content{}
 		s.claims[made.ID] = claim{who, *payload.ClaimName}
 		reply.putID(s.Wire.ClaimID, s.idValue(made.ID))
 		s.create(call, made)
@@ -109,9 +110,9 @@ func (s *Server) createLink(call *Call, contactID string) action {
 	}
 	return func(call *Call) (Reply, error) {
 		if who == nil {
-			return refuse("the contactId of the path is nobody's")
+			return refuse("there is no contact with the contactId of the path")
 		}
-		made, reply := Made{URL: s.newURL()}, words{}
+		made, reply := Made{URL: s.newURL()}, content{}
 		reply.put(s.Wire.RedirectURL, s.urlValue(made.URL))
 		s.create(call, made)
 		return reply.reply(http.StatusCreated), nil
@@ -123,7 +124,7 @@ func (s *Server) newURL() string {
 	return fmt.Sprintf("%s/go/url-token-%d", cmp.Or(s.Wire.Origin, "https://claims.example.com"), s.serial)
 }
 
-// strict reads a body that must be one JSON object of known fields.
+// strict reads a body, which must be one JSON object of known fields.
 func strict(body string, into any) error {
 	dec := json.NewDecoder(strings.NewReader(body))
 	dec.DisallowUnknownFields()
@@ -136,7 +137,7 @@ func strict(body string, into any) error {
 	return nil
 }
 
-// text is the text at a dotted name; "" for none.
+// text returns the text at a dotted name; "" for none.
 func text(payload map[string]any, name string) string { return textIn(payload, name) }
 
 func textIn(value any, name string) string {
@@ -156,4 +157,163 @@ func textIn(value any, name string) string {
 		}
 	}
 	return ""
+}
+
+// activityShape describes the payload of an activity in one version (document,
+// "Activity, request shape for v1" and "for v2").
+type activityShape struct {
+	template  string // field of the activity template's id
+	attribute string // field of the attribute template's id
+	required  []string
+	statuses  []string
+}
+
+var (
+	activityV1 = activityShape{
+		template: "activityTemplateId", attribute: "activityAttributeTemplateId",
+		required: []string{"activityTemplateId", "status"},
+		statuses: []string{"Open", "Submitted"},
+	}
+	activityV2 = activityShape{
+		template: "templateId", attribute: "templateId",
+		required: []string{"templateId", "status", "workflowName", "workflowTemplateIdentifier"},
+		statuses: []string{"Open", "Submitted", "Accepted"},
+	}
+)
+
+// valueFields are the value fields, each with the data types that use it.
+var valueFields = map[string][]string{
+	"stringValue":   {"Text", "TextArea", "DropDown"},
+	"boolValue":     {"Checkbox"},
+	"dateTimeValue": {"Date", "DateTime"},
+	"doubleValue":   {"Number", "Currency"},
+}
+
+// createActivity creates an activity of a client or, with a claimID, of a claim.
+func (s *Server) createActivity(call *Call, shape activityShape, clientID, claimID string) action {
+	call.Kind = "activity"
+	var payload map[string]any
+	err := json.Unmarshal([]byte(call.Body), &payload)
+	scope, who := "", s.clientWith(clientID)
+	if on, ok := s.claims[claimID]; ok {
+		who, scope = on.client, "/"+on.name
+	}
+	both := clientID != "" && claimID != ""
+	template, known := s.template(text(payload, shape.template))
+	if who != nil {
+		call.Client = who.key
+		call.Step = "activity " + who.key + scope + " " + template.Name
+		if marker := s.marker(payload, shape); marker != "" {
+			call.Step += " " + marker
+		}
+	}
+	return func(call *Call) (Reply, error) {
+		switch {
+		case err != nil || payload == nil:
+			return refuse("the body is not a JSON object")
+		case who == nil || both || claimID != "" && scope == "":
+			return refuse("the activity needs one client or one claim that exists")
+		case !known:
+			return refuse("the template id is not among the activity templates")
+		}
+		if err := shape.check(payload, template); err != nil {
+			return refuse(err.Error())
+		}
+		made, reply := Made{ID: s.newID("a")}, content{}
+		reply.put("/status", payload["status"])
+		if s.Wire.ActivityID != "" {
+			reply.putID(s.Wire.ActivityID, s.idValue(made.ID))
+		}
+		s.create(call, made)
+		return reply.reply(http.StatusCreated), nil
+	}
+}
+
+// marker returns the value of the attribute Server.Marker.
+func (s *Server) marker(payload map[string]any, shape activityShape) string {
+	list, _ := payload["attributes"].([]any)
+	for _, item := range list {
+		attribute, _ := item.(map[string]any)
+		if s.Marker != "" && attribute[shape.attribute] == s.Marker {
+			for field := range valueFields {
+				if value, ok := attribute[field]; ok {
+					return fmt.Sprint(value)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// check returns an error for a payload that breaks the document's rules.
+func (shape activityShape) check(payload map[string]any, t Template) error {
+	for _, name := range shape.required {
+		if value, ok := payload[name].(string); !ok || value == "" {
+			return fmt.Errorf("%s is required and is a text", name)
+		}
+	}
+	for name := range payload {
+		if name != "attributes" && !slices.Contains(shape.required, name) {
+			return fmt.Errorf("an activity has no field %s", name)
+		}
+	}
+	status := payload["status"].(string)
+	if !slices.Contains(shape.statuses, status) {
+		return fmt.Errorf("%s is not one of %s", status, strings.Join(shape.statuses, ", "))
+	}
+	attributes, given := payload["attributes"]
+	if status == "Open" && given {
+		return errors.New("an Open activity is created without attributes")
+	}
+	list, isList := attributes.([]any)
+	if given && !isList || status != "Open" && len(list) == 0 {
+		return errors.New("a completed activity has an array of attributes")
+	}
+	for _, item := range list {
+		if err := shape.checkAttribute(item, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (shape activityShape) checkAttribute(item any, t Template) error {
+	attribute, _ := item.(map[string]any)
+	i := slices.IndexFunc(t.Attributes, func(a Attribute) bool { return a.ID == attribute[shape.attribute] })
+	if i < 0 {
+		return fmt.Errorf("an attribute's %s is not among those of its template", shape.attribute)
+	}
+	if len(attribute) != 2 {
+		return errors.New("an attribute has its template's id and one value field")
+	}
+	for name, value := range attribute {
+		if name == shape.attribute {
+			continue
+		}
+		types, known := valueFields[name]
+		if !known || t.Attributes[i].DataType != "" && !slices.Contains(types, t.Attributes[i].DataType) {
+			return fmt.Errorf("%s is not the value field of %s", name, t.Attributes[i].DataType)
+		}
+		if !fits(name, value) {
+			return fmt.Errorf("%s holds %T", name, value)
+		}
+	}
+	return nil
+}
+
+// fits reports whether a JSON value has the kind of its field.
+func fits(field string, value any) bool {
+	switch v := value.(type) {
+	case string:
+		if field == "dateTimeValue" {
+			_, err := time.Parse("2006-01-02T15:04:05Z", v)
+			return err == nil
+		}
+		return field == "stringValue"
+	case bool:
+		return field == "boolValue"
+	case float64:
+		return field == "doubleValue"
+	}
+	return false
 }

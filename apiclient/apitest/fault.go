@@ -8,52 +8,51 @@ import (
 	"time"
 )
 
-// Fault is what happens to one call. The zero Fault is nothing: the call is
-// carried out and answered.
+// Fault is what goes wrong with one call. With the zero Fault nothing does: the call
+// takes effect and is answered.
 type Fault struct {
-	Delay    time.Duration   // passes before anything else
-	Until    <-chan struct{} // is waited for before anything else
-	Gone     bool            // the caller's giving up is waited for before anything else
-	Late     time.Duration   // passes then, still before anything else
-	NoEffect bool            // nothing is created
-	Reply    *Reply          // what is answered instead
-	Drop     bool            // the connection is closed without an answer
-	Cut      bool            // the answer's body is cut short
-	Then     func()          // is called when the effect has taken place and nothing is answered yet
+	Delay    time.Duration   // first, wait for this long
+	Until    <-chan struct{} // then wait for this
+	Gone     bool            // then wait until the client gives up
+	Late     time.Duration   // then wait for this long
+	NoEffect bool            // create nothing
+	Then     func()          // is called after the effect and before the answer
+	Reply    *Reply          // answer this instead
+	Drop     bool            // close the connection without an answer
+	Cut      bool            // cut the body of the answer short
 }
 
-// Answer answers without doing anything.
+// Answer answers r and creates nothing.
 func Answer(r Reply) Fault { return Fault{NoEffect: true, Reply: &r} }
 
-// CreateThen does what is asked for, and answers something else.
+// CreateThen creates and answers r instead.
 func CreateThen(r Reply) Fault { return Fault{Reply: &r} }
 
-// CreateThenDrop does what is asked for, and closes the connection.
+// CreateThenDrop creates and closes the connection.
 func CreateThenDrop() Fault { return Fault{Drop: true} }
 
-// CreateThenCut does what is asked for, and cuts its answer short.
+// CreateThenCut creates and cuts the answer short.
 func CreateThenCut() Fault { return Fault{Cut: true} }
 
-// CreateLate does what is asked for some time after the caller has given up
-// waiting.
+// CreateLate creates some time after the client has given up waiting.
 func CreateLate(after time.Duration) Fault { return Fault{Gone: true, Late: after, Drop: true} }
 
-// DropBefore closes the connection without doing anything.
+// DropBefore creates nothing and closes the connection.
 func DropBefore() Fault { return Fault{NoEffect: true, Drop: true} }
 
-// Busy answers a 429 or 503 that asks to come back after some seconds.
+// Busy creates nothing and answers a 429 or 503 with Retry-After.
 func Busy(status, seconds int) Fault {
 	r := refusal(status, "busy")
 	r.Header = map[string]string{"Retry-After": strconv.Itoa(seconds)}
 	return Answer(r)
 }
 
-// Once plays a fault for the first call that it is about.
-func Once(about func(Call) bool, f Fault) func(Call) Fault {
+// Once returns a script with a fault for the first call that matches.
+func Once(matches func(Call) bool, f Fault) func(Call) Fault {
 	played := make(chan struct{}, 1)
 	played <- struct{}{}
 	return func(c Call) Fault {
-		if !about(c) {
+		if !matches(c) {
 			return Fault{}
 		}
 		select {
@@ -65,7 +64,7 @@ func Once(about func(Call) bool, f Fault) func(Call) Fault {
 	}
 }
 
-// OnceEach plays a fault for the first call of each step that it names.
+// OnceEach returns a script with a fault for the first call of each named step.
 func OnceEach(faults map[string]Fault) func(Call) Fault {
 	var mu sync.Mutex
 	left := maps.Clone(faults)

@@ -1,9 +1,21 @@
+// Package apitest is a test double of the claims intake service that knows the
+// truth: what was really created, how often, and in what order requests arrived.
+// It is written from the service's interface document alone and shares no code
+// with the client and the embedded sandbox, so that they cannot share a mistake.
+//
+// Server is the service; a script of Faults decides what goes wrong. A call that
+// breaks the document's rules is refused and recorded as a complaint: a test
+// should fail on any. Check compares what was created with a results workbook.
+//
+// Raw and CuttingProxy work below HTTP, for answers that no HTTP server gives.
 package apitest
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -17,22 +29,22 @@ type Template struct {
 }
 
 // Attribute is an attribute template. DataType is one of the document's eight,
-// or "" when the service does not tell.
+// or "" when the service does not report one.
 type Attribute struct {
 	ID       string
 	Name     string
 	DataType string
 }
 
-// Server is the service. Set its exported fields while no request is under way;
-// its methods may be called at any time, by any goroutine.
+// Server is the service, an http.Handler. Its fields may be set while no request is
+// being served; its methods are safe for concurrent use.
 type Server struct {
-	KeyField   string // the create payload's field that names a client in step keys, dotted; default email
-	EmailField string // the field that by-email looks at, dotted; default email
-	PhoneField string // the field that by-phone looks at, dotted; default phone
-	Marker     string // attribute template whose value tells apart activities of one template and scope
+	KeyField   string // the field of the create payload that names a client in step names, dotted; default email
+	EmailField string // the field that by-email searches, dotted; default email
+	PhoneField string // the field that by-phone searches, dotted; default phone
+	Marker     string // the attribute template whose value distinguishes activities of one template and scope
 	Wire       Wire
-	Nobody     Reply // what a look-up says that finds nobody; default a 404 with a JSON object
+	Nobody     Reply // the answer of a look-up that finds nobody; default a 404 with a JSON object
 
 	templates []Template
 
@@ -50,24 +62,24 @@ type Server struct {
 // Call is one request and what became of it.
 type Call struct {
 	Number  int    // 1-based, by arrival, since the server was made
-	Kind    string // client, claim, activity, link, lookup or templates; "" for what the document does not have
-	Client  string // key of the client that the call is about, as far as it can be told
-	Step    string // logical name of what a creating call asks for: see Made
+	Kind    string // client, claim, activity, link, lookup or templates; "" for an endpoint that is not in the document
+	Client  string // key of the client that the call is for, if known
+	Step    string // logical name of what a creating call asks for; see Made
 	Method  string
-	Path    string // as it came, escaped
+	Path    string // as it arrived, escaped
 	Query   string
 	Header  http.Header
 	Body    string
-	Created string // id of what was created, "" for nothing
-	Status  int    // of the answer, 0 while there is none or when the connection was closed
-	// Arrived and Ended are moments of one clock that all calls share: Ended of
-	// one is less than Arrived of another only when the first was over before
-	// the other came.
+	Created string // id of what was created; "" for nothing
+	Status  int    // of the answer; 0 before the answer and when the connection was closed
+	// Arrived and Ended are times of a clock that all calls share: Ended of one
+	// call is less than Arrived of another only if the first ended before the other
+	// arrived.
 	Arrived, Ended int
 }
 
-// Made is one thing that was created. Its logical name is made of what tells
-// it apart in the payloads, never of ids:
+// Made is one thing that was created. Its logical name is built from the payloads,
+// never from ids:
 //
 //	client <key>
 //	claim <key>/<claimName>
@@ -87,7 +99,7 @@ type claim struct {
 	name   string
 }
 
-// New makes a service that knows nobody and has these templates.
+// New makes a service with these templates and without clients.
 func New(templates ...Template) *Server {
 	return &Server{
 		KeyField: "email", EmailField: "email", PhoneField: "phone",
@@ -98,23 +110,23 @@ func New(templates ...Template) *Server {
 	}
 }
 
-// Play has a script decide from now on what happens to each call; nil lets
-// every call go well, as in the beginning. Calls that come at the same time ask
-// the script at the same time.
+// Play sets the script that decides what happens to each call from now on; with
+// nil, as in the beginning, nothing goes wrong. The script may be called by several
+// calls at once.
 func (s *Server) Play(script func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = script
 }
 
-func (s *Server) playing() func(Call) Fault {
+func (s *Server) currentScript() func(Call) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.script
 }
 
-// AddClient makes a client that the service knew before, with what the
-// look-ups go by, and returns the id. It counts as nobody's creation.
+// AddClient adds a client that the service knew before, with the values that
+// look-ups search, and returns the id. It does not count as created.
 func (s *Server) AddClient(key, email, phone string) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +135,7 @@ func (s *Server) AddClient(key, email, phone string) (id string) {
 	return c.id
 }
 
-// Calls are all requests so far, in the order of their arrival.
+// Calls returns all requests so far in the order of arrival.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,15 +146,15 @@ func (s *Server) Calls() []Call {
 	return list
 }
 
-// Since are the calls that arrived after the first n, and how many there are
-// now: a test passes the number on to see one run's calls.
+// Since returns the calls after the first n and how many there are now. A test
+// passes that number to the next Since, to see the calls of one run.
 func (s *Server) Since(n int) ([]Call, int) {
 	all := s.Calls()
 	return all[n:], len(all)
 }
 
-// Created is all that was made, by logical name. More than one thing under a
-// name is a duplicate.
+// Created returns everything that was created, by logical name. A name with more
+// than one thing is a duplicate.
 func (s *Server) Created() map[string][]Made {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,14 +165,14 @@ func (s *Server) Created() map[string][]Made {
 	return all
 }
 
-// Complaints are the calls that broke the document's rules, and how.
+// Complaints lists the calls that broke the document's rules, and how.
 func (s *Server) Complaints() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.complaints)
 }
 
-// ServeHTTP answers one call as the document says, or as the script wants it.
+// ServeHTTP answers one call as the document or the script says.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -168,7 +180,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call, act := s.arrive(r, string(body))
 	fault := Fault{}
-	if script := s.playing(); script != nil {
+	if script := s.currentScript(); script != nil {
 		fault = script(*call)
 	}
 	fault.wait(r)
@@ -189,11 +201,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply.write(w, fault.Cut)
 }
 
-// action is what a call asks for: it is run under the lock, and says what it
-// created, the answer, and what is wrong with the call.
+// action does what a call asks for. It runs with mu held, records in the call what
+// it created, and returns the answer and what is wrong with the call.
 type action func(*Call) (Reply, error)
 
-// arrive records a call and finds what it asks for.
+// arrive records a call and finds its action.
 func (s *Server) arrive(r *http.Request, body string) (*Call, action) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +219,7 @@ func (s *Server) arrive(r *http.Request, body string) (*Call, action) {
 	return &copied, act
 }
 
-// perform does what a call asks for and keeps a complaint about it.
+// perform runs an action and records its complaint.
 func (s *Server) perform(call *Call, act action) Reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,8 +242,8 @@ func (s *Server) end(call *Call, reply *Reply, dropped bool) {
 
 func (s *Server) tick() int { s.clock++; return s.clock }
 
-// newID is a UUID whose first letter tells what it names: c a client or
-// contact, b a claim, a an activity.
+// newID returns a UUID that begins with a letter for the kind of thing: c for a
+// client or contact, b for a claim, a for an activity.
 func (s *Server) newID(letter string) string {
 	s.serial++
 	if s.Wire.Numeric {
@@ -240,7 +252,7 @@ func (s *Server) newID(letter string) string {
 	return fmt.Sprintf("%s0000000-0000-4000-8000-%012d", letter, s.serial)
 }
 
-// clientBy finds a client; nil for nobody.
+// clientBy returns the first client that is one; nil for none.
 func (s *Server) clientBy(is func(*client) bool) *client {
 	if i := slices.IndexFunc(s.clients, is); i >= 0 {
 		return s.clients[i]
@@ -260,5 +272,117 @@ func (s *Server) template(id string) (Template, bool) {
 	return s.templates[i], true
 }
 
-// sameEmail compares as mail systems do in practice.
+// sameEmail compares addresses as mail systems do in practice.
 func sameEmail(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
+
+// route finds the action of a call (document, section "Endpoints") and sets the
+// call's kind, client and step.
+func (s *Server) route(call *Call, r *http.Request) action {
+	parts, err := segments(call.Path)
+	query := r.URL.Query()
+	if err != nil || len(parts) < 3 || parts[0] != "funnel" {
+		return unknown
+	}
+	switch rest := parts[2:]; {
+	case parts[1] == "v1" && rest[0] == "cases" && len(rest) > 2 && rest[1] != "":
+		return s.routeV1(call, rest[2:], query)
+	case parts[1] == "v2":
+		return s.routeV2(call, rest, query)
+	}
+	return unknown
+}
+
+func (s *Server) routeV1(call *Call, rest []string, query url.Values) action {
+	switch line := call.Method + " " + rest[0]; {
+	case line == "GET activity-templates" && len(rest) == 1:
+		return s.list(call)
+	case line == "GET clients" && len(rest) == 3:
+		return s.lookUp(call, rest[1], rest[2], s.Wire.ClientID)
+	case line == "POST clients" && len(rest) == 1:
+		return s.createClient(call, query, true)
+	case line == "POST clients" && len(rest) == 3 && rest[2] == "activities":
+		return s.createActivity(call, activityV1, rest[1], "")
+	}
+	return unknown
+}
+
+func (s *Server) routeV2(call *Call, rest []string, query url.Values) action {
+	switch line := call.Method + " " + rest[0]; {
+	case line == "GET activity-templates" && len(rest) == 1:
+		return s.list(call)
+	case line == "GET contacts" && len(rest) == 3:
+		return s.lookUp(call, rest[1], rest[2], s.Wire.ContactID)
+	case line == "POST contacts" && len(rest) == 1:
+		return s.createClient(call, query, false)
+	case line == "POST claims" && len(rest) == 1:
+		return s.createClaim(call)
+	case line == "POST activities" && len(rest) == 1:
+		return s.createActivity(call, activityV2, query.Get("contactId"), query.Get("claimId"))
+	case line == "POST contacts" && len(rest) == 3 && rest[2] == "magic-link":
+		return s.createLink(call, rest[1])
+	}
+	return unknown
+}
+
+// segments splits a path and unescapes the parts one by one: a part may hold a
+// slash.
+func segments(path string) ([]string, error) {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, part := range parts {
+		var err error
+		if parts[i], err = url.PathUnescape(part); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+func unknown(*Call) (Reply, error) {
+	return refusal(http.StatusNotFound, "no such endpoint"), errors.New("the document has no such endpoint")
+}
+
+// list answers with the reference data.
+func (s *Server) list(call *Call) action {
+	call.Kind = "templates"
+	return func(*Call) (Reply, error) {
+		list := []any{}
+		for _, t := range s.templates {
+			attributes := []any{}
+			for _, a := range t.Attributes {
+				one := map[string]any{"id": a.ID, "name": a.Name}
+				if s.Wire.DataType != "" && a.DataType != "" {
+					put(one, s.Wire.DataType, a.DataType)
+				}
+				attributes = append(attributes, one)
+			}
+			list = append(list, map[string]any{"id": t.ID, "name": t.Name, "activityAttributeTemplates": attributes})
+		}
+		return answer(http.StatusOK, list), nil
+	}
+}
+
+// lookUp finds a client by e-mail address or phone number.
+func (s *Server) lookUp(call *Call, by, value, pointer string) action {
+	var is func(*client) bool
+	switch by {
+	case "by-email":
+		is = func(c *client) bool { return sameEmail(c.email, value) }
+	case "by-phone":
+		is = func(c *client) bool { return c.phone != "" && c.phone == value }
+	default:
+		return unknown
+	}
+	call.Kind = "lookup"
+	if s.Wire.LookupID != "" {
+		pointer = s.Wire.LookupID
+	}
+	return func(*Call) (Reply, error) {
+		c := s.clientBy(is)
+		if c == nil {
+			return s.Nobody, nil
+		}
+		found := content{}
+		found.putID(pointer, s.idValue(c.id))
+		return found.reply(http.StatusOK), nil
+	}
+}

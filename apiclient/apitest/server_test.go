@@ -17,8 +17,8 @@ var details = apitest.Template{ID: "t1", Name: "Your details", Attributes: []api
 	{ID: "a1", Name: "Born", DataType: "Date"}, {ID: "a2", Name: "Notes"},
 }}
 
-// serve starts a service and returns it and a way to call it: status 0 means
-// that there was no whole answer.
+// serve starts a service and returns it and a function that calls it; status 0 means
+// that there was no complete answer.
 func serve(t *testing.T) (*apitest.Server, func(method, path, body string) (status int, answer string)) {
 	s := apitest.New(details)
 	server := httptest.NewServer(s)
@@ -42,7 +42,7 @@ func serve(t *testing.T) (*apitest.Server, func(method, path, body string) (stat
 	}
 }
 
-// field is a text in a JSON object.
+// field returns a text in a JSON object.
 func field(t *testing.T, answer, name string) string {
 	t.Helper()
 	var object map[string]any
@@ -53,7 +53,7 @@ func field(t *testing.T, answer, name string) string {
 	return value
 }
 
-// TestUseCase walks through version 2, use case 3, with one claim.
+// TestUseCase follows use case 3 of version 2, with one claim.
 func TestUseCase(t *testing.T) {
 	s, call := serve(t)
 	if status, _ := call("GET", "/v2/contacts/by-email/a%40b.test", ""); status != 404 {
@@ -95,7 +95,7 @@ func TestUseCase(t *testing.T) {
 	}
 }
 
-// TestComplaints breaks the document's rules.
+// TestComplaints breaks each of the document's rules.
 func TestComplaints(t *testing.T) {
 	const activity = `{"templateId":"t1","status":"Submitted","workflowName":"W","workflowTemplateIdentifier":"X","attributes":[{"templateId":"a1","dateTimeValue":"1980-05-01T00:00:00Z"}]}`
 	const person = "/v2/activities?contactId=ID"
@@ -133,7 +133,7 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// TestFaults looks at what the caller sees and at what was created.
+// TestFaults checks what the client sees and what was created.
 func TestFaults(t *testing.T) {
 	cases := []struct {
 		name    string
@@ -166,7 +166,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCheck holds the checker to finding each kind of broken promise.
+// TestCheck breaks the promise in each way that Check must find.
 func TestCheck(t *testing.T) {
 	s, call := serve(t)
 	_, answer := call("POST", "/v2/contacts", `{"email":"a@b.test"}`)
@@ -198,7 +198,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestWire puts ids and urls where they are wanted.
+// TestWire checks that ids and urls are where Wire says.
 func TestWire(t *testing.T) {
 	s, call := serve(t)
 	s.Wire = apitest.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}

@@ -1,94 +1,230 @@
 package environment
 
 import (
-	"bytes"
 	"errors"
-	"io"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
-	"go.yaml.in/yaml/v4"
+	"github.com/google/uuid"
 
+	"claimsheet/apiclient"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
-// document is the file's one YAML document, nil when there is none. Aliases
-// stay nodes of the tree and the library bounds the depth, so that neither can
-// blow up.
-func (r *reader) document(data []byte) *yaml.Node {
-	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	var doc, more yaml.Node
-	loader, err := yaml.NewLoader(bytes.NewReader(data))
-	if err == nil {
-		err = loader.Load(&doc)
-	}
-	switch {
-	case errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0:
-		r.add(problem.At(r.position(1, 1), "empty-file", "the file is empty; environments were expected"))
-		return nil
-	case err != nil:
-		r.add(r.syntax(err, data))
-		return nil
-	}
-	switch err := loader.Load(&more); {
-	case err == nil:
-		r.wrong(&more, "two-documents", "the file must hold one document; a second one begins here").
-			Hint = "remove the line --- and what follows it"
-	case !errors.Is(err, io.EOF):
-		r.add(r.syntax(err, data))
-	}
-	return doc.Content[0]
+// maxSize is the largest environments file that is read, and the largest TLS
+// file, in bytes.
+const maxSize = 1 << 20
+
+// File is an environments file without problems. A nil File stands for none: it
+// has the sandbox only.
+type File struct {
+	Path    string // as the user named it
+	Default string // "" for none; else the name of an entry, or sandbox
+
+	defaultAt    yamltree.Place
+	environments map[string]Environment
 }
 
-// syntax turns the library's error into a problem. Its texts may quote the
-// file, where a secret may stand by mistake, so only those known not to do so
-// are passed on.
-func (r *reader) syntax(err error, data []byte) problem.Problem {
-	at, message := problem.Where{File: r.file, Line: 1, Column: 1}, ""
-	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
-		message = e.Message
-		switch {
-		case e.Mark.Line > 0:
-			at.Line, at.Column = e.Mark.Line, max(e.Mark.Column, 1)
-		case e.Mark.Index > 0 && e.Mark.Index <= len(data):
-			at.Line = 1 + bytes.Count(data[:e.Mark.Index], []byte("\n"))
+// Names returns the names of the file's entries, sorted; sandbox only if it has
+// an entry.
+func (f *File) Names() []string {
+	if f == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(f.environments))
+}
+
+// Load reads an environments file. The error is a problem.List: every problem of
+// the file with its place, up to 200; or one problem for a file that cannot be
+// read, that is larger than 1 MiB, or that another user owns or can write to. It
+// resolves no secret and opens no other file.
+func Load(path string) (*File, error) {
+	data, err := safefile.Read(path, maxSize)
+	if p, ok := errors.AsType[problem.Problem](err); ok {
+		if p.Code == "no-file" {
+			p.Message = "there is no such environments file"
+			p.Hint = "name one with --environments, or put environments.yaml beside the mapping"
+		}
+		return nil, problem.List{p}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Path: path}
+	root, problems := language.Read(path, data, f)
+	if names := f.choices(); root != nil && f.Default != "" && !slices.Contains(names, f.Default) {
+		p := problem.At(f.defaultAt.In(path), "unknown-environment",
+			"“default” names “%s”, which is not an entry of environments", problem.Shorten(f.Default))
+		p.Hint = problem.Suggestion(f.Default, names)
+		problems = append(problems, p)
+		problems.Sort()
+	}
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	for name, e := range f.environments {
+		e.dir = filepath.Dir(path)
+		f.environments[name] = e
+	}
+	return f, nil
+}
+
+// Schema is the JSON Schema (2020-12) of environments files, for editors. It
+// knows less than Load: what depends on another key is left to that.
+func Schema() []byte { return language.Schema() }
+
+// language is the language of environments files: the tables of keys below and
+// beside what the other sections are read into.
+var language = yamltree.Language[File]{
+	Title: "Claimsheet environments", Name: "the file", Expected: "environments",
+	Keys: []yamltree.Key[File]{
+		yamltree.To("default", "the environment that is used when none is named; may be sandbox",
+			yamltree.Text, func(f *File) *string { return &f.Default }).
+			Note(func(n *yamltree.Node, f *File) { f.defaultAt = n.At() }),
+		yamltree.To("environments", "the environments, by name",
+			yamltree.Map(entry), func(f *File) *map[string]Environment { return &f.environments }),
+	},
+	EmptyIsNone: true, Secretive: true,
+}
+
+var entry = func() yamltree.Value[Environment] {
+	v := yamltree.Object(environmentKeys).Then(checkEntry)
+	v.Fresh = func(n *yamltree.Node) Environment { return newEnvironment(n.Key()) }
+	return v
+}()
+
+var environmentKeys = []yamltree.Key[Environment]{
+	yamltree.To("base_url", "what the service document calls {base_url}; https, or http to this machine",
+		baseURL, func(e *Environment) *string { return &e.BaseURL }),
+	yamltree.To("case_id", "the case that version 1 works in, a UUID",
+		uuidText, func(e *Environment) *string { return &e.CaseID }),
+	yamltree.To("auth", "how requests are authenticated; default: not at all",
+		yamltree.Object(authKeys).Then(checkAuth), func(e *Environment) *credentials { return &e.auth }),
+	yamltree.To("tls", "client certificate and own certificate authority, PEM files",
+		yamltree.Object(tlsKeys).Then(checkTLS), func(e *Environment) *tlsFiles { return &e.tls }),
+	yamltree.To("headers", "headers of every request; a value may be kept elsewhere: "+referenceForms,
+		headers, func(e *Environment) *[]reference { return &e.headers }),
+	yamltree.To("limits", "how much the service can take",
+		yamltree.Object(limitKeys), func(e *Environment) *Limits { return &e.Limits }),
+	yamltree.To("wire", "where answers carry what the service document leaves open",
+		yamltree.Object(wireKeys), func(e *Environment) *apiclient.Wire { return &e.Wire }),
+	yamltree.To("not_found", "what a look-up that finds nobody looks like: a rule or a list of rules, any of which will do; default {status: [404], empty: true}",
+		notFound, func(e *Environment) *apiclient.NotFound { return &e.NotFound }),
+	yamltree.To("errors", "what answers mean that the service document does not show; tried in order, before the built-in meaning",
+		yamltree.List(yamltree.Object(ruleKeys).Then(checkRule)), func(e *Environment) *[]apiclient.Rule { return &e.Rules }),
+	yamltree.To("repeatable", "kinds of step that may be sent again when it is uncertain whether they arrived",
+		yamltree.List(yamltree.OneOf(apiclient.CreateClient, apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
+		func(e *Environment) *[]apiclient.Kind { return &e.Repeatable }),
+	yamltree.To("workflow_template_identifier", "the default for mappings that name none (version 2)",
+		yamltree.Text, func(e *Environment) *string { return &e.WorkflowTemplateIdentifier }),
+	yamltree.To("template_ids", "“Template” or “Template/Attribute” and its id, only where a name is shared",
+		yamltree.Map(uuidText), func(e *Environment) *map[string]string { return &e.TemplateIDs }),
+	yamltree.To("claim_types", "what differs between claim types, by name",
+		yamltree.Map(yamltree.Object(claimTypeKeys)), func(e *Environment) *map[string]claimType { return &e.claimTypes }),
+}
+
+var claimTypeKeys = []yamltree.Key[claimType]{
+	yamltree.To("case_id", "the case that version 1 works in for this claim type, a UUID",
+		uuidText, func(c *claimType) *string { return &c.caseID }),
+	yamltree.To("template_ids", "as in the environment; added to those",
+		yamltree.Map(uuidText), func(c *claimType) *map[string]string { return &c.templateIDs }),
+	yamltree.To("workflow_template_identifier", "in place of the environment's",
+		yamltree.Text, func(c *claimType) *string { return &c.workflowTemplateIdentifier }),
+}
+
+var limitKeys = []yamltree.Key[Limits]{
+	yamltree.To("requests_per_second", "a ceiling over all requests; default: none",
+		rate, func(l *Limits) *float64 { return &l.RequestsPerSecond }),
+	yamltree.To("adaptive", "find the rate by itself: start low, add while the service answers, halve when it asks for time; default false",
+		yamltree.Bool, func(l *Limits) *bool { return &l.Adaptive }),
+	yamltree.To("concurrency", "clients worked on side by side; default 8",
+		yamltree.Int(1, 256), func(l *Limits) *int { return &l.Concurrency }),
+	yamltree.To("timeout", "how long a request that creates something may wait for its answer, such as 120s (the default)",
+		timeout, func(l *Limits) *time.Duration { return &l.Timeout }),
+}
+
+// networkKeys make sense only for a service that is reached over the network.
+var networkKeys = []string{"base_url", "case_id", "auth", "tls", "headers"}
+
+// checkEntry checks what depends on several keys of an environment.
+func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
+	e.where = r.Where(n.KeyAt())
+	e.agreeAt = map[string]problem.Where{}
+	for field := range n.Given("wire").Given("lookup_agree").Values() {
+		e.agreeAt[field.Key()] = r.Where(field.KeyAt())
+	}
+	if e.Name == "" || e.Name != strings.TrimSpace(e.Name) {
+		r.WrongAt(n.KeyAt(), "environment-name", "an environment's name must not be empty or have spaces around it")
+	}
+	if e.Sandbox {
+		// Such an entry was most likely meant to be a real environment, which must
+		// not be mistaken for a sandbox.
+		refuseSandboxKeys(r, n, networkKeys...)
+		for claimType := range n.Given("claim_types").Values() {
+			refuseSandboxKeys(r, claimType, "case_id")
+		}
+		return
+	}
+	if n.Given("base_url") == nil {
+		r.WrongAt(n.KeyAt(), "missing-key", "environment “%s” needs “base_url”: what the service document calls {base_url}", problem.Shorten(e.Name))
+	}
+	for _, h := range e.headers {
+		if e.auth.kind == authAPIKey && strings.EqualFold(h.key, e.auth.header) {
+			r.WrongAt(h.at, "duplicate-key", "the header “%s” is set by auth already", h.key).Hint = "keep one of the two"
 		}
 	}
-	if strings.HasPrefix(message, "unknown anchor") {
-		return problem.At(at, "alias", "%s", aliasMessage).Hinted("%s", aliasHint)
-	}
-	text := "the file is not valid YAML here"
-	if quotesNothing(message) {
-		text += ": " + message
-	}
-	return problem.At(at, "yaml", "%s", text).
-		Hinted("check the indentation, the brackets and the quotes here and in the line before")
 }
 
-const (
-	aliasMessage = "anchors and aliases are not supported here"
-	aliasHint    = "write the value out; put a value that begins with * or & in quotes"
-)
-
-// quotesNothing knows the library's texts that are made of fixed words.
-func quotesNothing(message string) bool {
-	switch message {
-	case "mapping values are not allowed in this context",
-		"block sequence entries are not allowed in this context",
-		"found character that cannot start any token",
-		"found unknown escape character",
-		"found unexpected end of stream",
-		"found undefined tag handle",
-		"found a tab character where an indentation space is expected",
-		"found a tab character that violates indentation",
-		"could not find expected ':'",
-		"did not find expected ',' or ']'",
-		"did not find expected ',' or '}'",
-		"did not find expected '-' indicator",
-		"did not find expected key",
-		"did not find expected node content":
-		return true
+func refuseSandboxKeys(r *yamltree.Reader, n *yamltree.Node, keys ...string) {
+	for v := range n.Values() {
+		if slices.Contains(keys, v.Key()) {
+			r.WrongAt(v.KeyAt(), "sandbox-key", "%s makes no sense for the sandbox, which is part of this program", v.Name()).
+				Hint = "remove it, or give the environment another name"
+		}
 	}
-	return strings.HasPrefix(message, "exceeded max depth of ") ||
-		strings.HasPrefix(message, "control characters are not allowed") ||
-		strings.HasPrefix(message, "invalid leading UTF-8 octet")
 }
+
+// uuidText is a UUID in its usual form of 36 characters, kept as it is written.
+var uuidText = yamltree.Parsed("a UUID", yamltree.Schema{"type": "string", "format": "uuid"},
+	func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
+		if _, err := uuid.Parse(n.Text()); err != nil || len(n.Text()) != 36 {
+			r.Wrong(n, "uuid", "%s must be a UUID, 36 characters such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", n.Name())
+			return "", false
+		}
+		return n.Text(), true
+	})
+
+// rate is a number above 0.
+var rate = yamltree.Parsed("a number", yamltree.Schema{"type": "number", "exclusiveMinimum": 0},
+	func(r *yamltree.Reader, n *yamltree.Node) (float64, bool) {
+		f, err := strconv.ParseFloat(n.Text(), 64)
+		if err != nil || !(f > 0) || math.IsInf(f, 0) {
+			r.Wrong(n, "out-of-range", "%s must be a number above 0", n.Name()).Hint = "leave the key out for no ceiling"
+			return 0, false
+		}
+		return f, true
+	})
+
+// timeout is from a second to an hour. It cannot be very short: a time-out
+// protects nothing, and makes uncertain what would have been known a moment
+// later.
+var timeout = yamltree.Parsed("a duration such as 120s", yamltree.Text.Schema,
+	func(r *yamltree.Reader, n *yamltree.Node) (time.Duration, bool) {
+		d, err := time.ParseDuration(n.Text())
+		switch {
+		case err != nil:
+			r.Wrong(n, "duration", "%s must be a duration with a unit", n.Name()).Hint = "write it as 90s, 2m or 1m30s"
+		case d < time.Second || d > time.Hour:
+			r.Wrong(n, "out-of-range", "%s must be from 1s to 1h", n.Name())
+		default:
+			return d, true
+		}
+		return 0, false
+	})

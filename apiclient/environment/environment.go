@@ -1,6 +1,23 @@
+// Package environment reads environments.yaml, resolves the secrets that it
+// refers to, and makes the apiclient.Config of an environment.
+//
+//	file ──Load──▶ File ──Choose──▶ Environment ──ForClaimType──▶ Environment ──Config──▶ apiclient.Config
+//
+// Load reports everything that is wrong with the file at once, and reads neither
+// the secrets nor the files that it names. Config reads them, so that a file with
+// ten environments can be used by someone who has the secrets of one.
+//
+// A secret is never written in the file: it is a reference (env:NAME, file:PATH
+// or cmd:PROGRAM ARG…). A resolved secret is a Secret, which no formatter prints;
+// its value is used only in a request.
+//
+// Template ids, case ids and workflow identifiers are part of an environment and
+// not of a mapping, because they belong to one environment and one claim type
+// (service document, "What the service does").
 package environment
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -10,14 +27,14 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Sandbox is the name of the embedded service's environment. It needs no
-// entry in the file; one may set its limits, ids and claim types.
-const Sandbox = "sandbox"
+// sandbox is the name of the embedded service's environment. It needs no entry
+// in the file; one may set its limits, ids and claim types.
+const sandbox = "sandbox"
 
-// SandboxURL is the base url of the embedded service, which is reached through
+// sandboxURL is the base url of the embedded service, which is reached through
 // Config.Transport. The name is reserved (RFC 6761, section 6.4), so that a
-// request for the sandbox that strays to the network arrives nowhere.
-const SandboxURL = "https://sandbox.invalid"
+// request for the sandbox that goes to the network by mistake reaches nobody.
+const sandboxURL = "https://sandbox.invalid"
 
 // SandboxCaseID is the case of the embedded service's built-in data (version 1).
 const SandboxCaseID = "0b7c2c55-6a4e-4f0e-9a53-2f3f1f6f5c10"
@@ -70,7 +87,7 @@ type claimType struct {
 	templateIDs                map[string]string
 }
 
-// newEnvironment is an entry before its first key is read.
+// newEnvironment is an entry with the defaults.
 func newEnvironment(name string) Environment {
 	e := Environment{
 		Name:        name,
@@ -79,24 +96,73 @@ func newEnvironment(name string) Environment {
 		NotFound:    apiclient.DefaultNotFound(),
 		TemplateIDs: map[string]string{},
 	}
-	if name == Sandbox {
-		e.Sandbox, e.BaseURL, e.CaseID = true, SandboxURL, SandboxCaseID
+	if name == sandbox {
+		e.Sandbox, e.BaseURL, e.CaseID = true, sandboxURL, SandboxCaseID
 	}
 	return e
 }
 
-// ForClaimType is the environment with what the named claim type sets in place
-// of its own; template ids are added, those of the claim type win. "" is the
-// environment itself. A name that the environment does not list is a problem,
-// except in a sandbox that lists none: there every claim type will do.
+// Choose returns the environment of that name; "" means the file's default. The
+// sandbox needs neither an entry nor a file, but it must be named: a nightly job
+// must not use it because a setting is missing. An unknown name, or no name at
+// all, is a problem that lists the choices. The Environment is a copy: its plain
+// fields may be changed, its maps and slices are the file's.
+func (f *File) Choose(name string) (*Environment, error) {
+	if name == "" && f != nil {
+		name = f.Default
+	}
+	choices := f.choices()
+	var whole problem.Where
+	if f != nil {
+		whole.File = f.Path
+	}
+	if name == "" {
+		found := problem.At(whole, "no-environment", "no environment is named and there is no default")
+		if f == nil {
+			return nil, found.Hinted("put environments.yaml beside the mapping and name one of its environments with -e, or use -e sandbox")
+		}
+		return nil, found.Hinted("name one with -e: %s", problem.OrList(choices))
+	}
+	if f != nil {
+		if e, ok := f.environments[name]; ok {
+			return &e, nil
+		}
+	}
+	if name == sandbox {
+		e := newEnvironment(sandbox)
+		e.where = whole
+		return &e, nil
+	}
+	if f == nil {
+		return nil, problem.New("unknown-environment", "there is no environment “%s”, because there is no environments file", problem.Shorten(name)).
+			Hinted("put environments.yaml beside the mapping, name one with --environments, or use -e sandbox")
+	}
+	p := problem.At(whole, "unknown-environment", "there is no environment “%s”", problem.Shorten(name))
+	p.Hint = problem.Suggestion(name, choices)
+	if strings.HasPrefix(p.Hint, "did you mean") {
+		p.Hint += " The choices are " + problem.OrList(choices)
+	}
+	return nil, p
+}
+
+// choices are the names that Choose takes, sorted, the sandbox last.
+func (f *File) choices() []string {
+	names := slices.DeleteFunc(f.Names(), func(name string) bool { return name == sandbox })
+	return append(names, sandbox)
+}
+
+// ForClaimType returns the environment with the settings of a claim type: its case
+// and workflow identifier replace those of the environment, and its template ids
+// are added and win. "" is the environment itself. An unknown name is a problem,
+// except in a sandbox that has no claim types: it accepts every name.
 func (e *Environment) ForClaimType(name string) (*Environment, error) {
 	if name == "" || e.Sandbox && len(e.claimTypes) == 0 {
 		return e, nil
 	}
 	ct, ok := e.claimTypes[name]
 	if !ok {
-		p := problem.At(e.where, "unknown-claim-type", "environment “%s” has no claim type “%s”", e.Name, shorten(name))
-		p.Hint = suggestion(name, slices.Sorted(maps.Keys(e.claimTypes)))
+		p := problem.At(e.where, "unknown-claim-type", "environment “%s” has no claim type “%s”", e.Name, problem.Shorten(name))
+		p.Hint = problem.Suggestion(name, slices.Sorted(maps.Keys(e.claimTypes)))
 		if p.Hint == "" {
 			p.Hint = "add it under claim_types"
 		}
@@ -114,30 +180,133 @@ func (e *Environment) ForClaimType(name string) (*Environment, error) {
 	return &o, nil
 }
 
-// inCase parts the base url of an identity from the case.
+// inCase separates the base url of an identity from the case.
 const inCase = " case "
 
-// Identity is what a ledger keeps its entries under: the base url, in the one
-// spelling that stands for all that mean the same (apiclient.Service), and,
-// under version 1, the case, because clients live in a case there; for the
-// sandbox it is just "sandbox". Neither the entry's name nor its credentials are
-// part of it.
+// Identity is the name of the service in a ledger: the base url, in one spelling
+// for all that mean the same (apiclient.ServiceKey), and under version 1 also the
+// case, because a client belongs to a case there; for the sandbox it is
+// "sandbox". Neither the entry's name nor its credentials are part of it.
 func (e *Environment) Identity(version apiclient.Version) string {
 	switch {
 	case e.Sandbox:
-		return Sandbox
+		return sandbox
 	case version == apiclient.V1:
-		return apiclient.Service(e.BaseURL) + inCase + strings.ToLower(e.CaseID)
+		return apiclient.ServiceKey(e.BaseURL) + inCase + strings.ToLower(e.CaseID)
 	}
-	return apiclient.Service(e.BaseURL)
+	return apiclient.ServiceKey(e.BaseURL)
 }
 
-// ServiceOf is the base url of an identity, in the spelling that stands for all
-// that mean the same, and rest what comes after it.
+// ServiceOf splits an identity into the base url, in one spelling for all that
+// mean the same, and the rest.
 func ServiceOf(identity string) (service, rest string) {
 	base, caseID, ok := strings.Cut(identity, inCase)
 	if ok {
 		rest = inCase + caseID
 	}
-	return apiclient.Service(base), rest
+	return apiclient.ServiceKey(base), rest
+}
+
+// SameService reports whether two identities are spellings of one.
+func SameService(a, b string) bool {
+	service, rest := ServiceOf(a)
+	other, otherRest := ServiceOf(b)
+	return service == other && rest == otherRest
+}
+
+// Config makes the settings of an apiclient.Client: it reads the secrets (a
+// program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport and
+// UserAgent; the sandbox needs a Transport. The first request fetches the OAuth2
+// token.
+//
+// The error is a problem.List of everything that is missing. Version 1 also needs
+// a case, which is part of every path (service document, "Versioning").
+func (e *Environment) Config(ctx context.Context, version apiclient.Version) (apiclient.Config, error) {
+	r := &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
+	if version == apiclient.V1 && e.CaseID == "" {
+		r.note(problem.At(e.where, "no-case", "environment “%s” has no “case_id”, and version 1 needs one in every path", e.Name).
+			Hinted("set case_id in the environment, or in the claim type that the mapping names"))
+	}
+	tlsConfig, problems := e.tls.load(e.dir)
+	r.note(problems...)
+	headers, steps := resolveHeaders(r, e.headers)
+	step, renew := e.auth.resolve(r, tlsConfig)
+	if step != nil {
+		steps = append(steps, step)
+	}
+	r.problems.Sort()
+	if err := r.problems.Err(); err != nil {
+		return apiclient.Config{}, err
+	}
+	return apiclient.Config{
+		BaseURL:           e.BaseURL,
+		Version:           version,
+		CaseID:            e.CaseID,
+		Headers:           headers,
+		Authorize:         all(steps),
+		Renew:             renew,
+		Secrets:           r.reveal(),
+		TLS:               tlsConfig,
+		Timeout:           e.Limits.Timeout,
+		RequestsPerSecond: e.Limits.RequestsPerSecond,
+		Adaptive:          e.Limits.Adaptive,
+		Wire:              e.Wire,
+		NotFound:          e.NotFound,
+		Rules:             e.Rules,
+		Repeatable:        e.Repeatable,
+	}, nil
+}
+
+// Secrets names what Config reads from elsewhere, such as “token (env:NAME)”,
+// without reading it.
+func (e *Environment) Secrets() []string {
+	var names []string
+	for _, ref := range append(e.auth.references(), e.headers...) {
+		if ref.source != literal {
+			names = append(names, ref.key+" ("+string(ref.source)+":"+ref.name+")")
+		}
+	}
+	return names
+}
+
+// Warnings names the secret files and the private key that every user of this
+// machine may read.
+func (e *Environment) Warnings() []problem.Problem {
+	var warnings []problem.Problem
+	warn := func(where problem.Where, path string) {
+		if path = beside(e.dir, path); isWorldReadable(path) {
+			warnings = append(warnings, problem.At(where, "world-readable", "every user of this machine can read %s", path).
+				Hinted("chmod o-r %s", path))
+		}
+	}
+	for _, ref := range append(e.auth.references(), e.headers...) {
+		if ref.source == fromFile {
+			warn(ref.at.In(e.where.File), ref.name)
+		}
+	}
+	if e.tls.key != "" {
+		warn(e.tls.where, e.tls.key)
+	}
+	return warnings
+}
+
+// CheckAgreement reports the fields of wire.lookup_agree that are not among the
+// fields that a mapping fills: nothing would be compared, and a stranger with the
+// client's address would be taken for the client.
+func (e *Environment) CheckAgreement(fields []string) problem.List {
+	var found problem.List
+	for _, name := range slices.Sorted(maps.Keys(e.Wire.LookupAgree)) {
+		if slices.Contains(fields, name) {
+			continue
+		}
+		p := problem.At(e.agreeAt[name], "unfilled-field",
+			"wire.lookup_agree compares the client field “%s” before a client is taken over, and the mapping does not fill it", problem.Shorten(name))
+		p.Hint = "add it to client.fields of the mapping, or take it out of lookup_agree"
+		if nearest, ok := problem.Nearest(name, fields); ok {
+			p.Hint = "did you mean “" + nearest + "”? Otherwise " + p.Hint
+		}
+		found = append(found, p)
+	}
+	found.Sort()
+	return found
 }

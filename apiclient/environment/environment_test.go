@@ -39,7 +39,7 @@ func TestChoose(t *testing.T) {
 		"none named":               {load(t, entries), "", "no-environment: name one with -e: prod, uat or sandbox"},
 		"none named, no file":      {nil, "", "no-environment: put environments.yaml beside the mapping and name one of its environments with -e, or use -e sandbox"},
 		"near":                     {load(t, entries), "prd", "unknown-environment: did you mean “prod”? The choices are prod, uat or sandbox"},
-		"far":                      {load(t, entries), "elsewhere", "unknown-environment: expected prod, uat or sandbox"},
+		"far":                      {load(t, entries), "elsewhere", "unknown-environment: expected one of prod, uat, sandbox"},
 		"names keep their case":    {load(t, entries), "UAT", "unknown-environment: did you mean “uat”? The choices are prod, uat or sandbox"},
 		"unknown, but no file":     {nil, "uat", "unknown-environment: put environments.yaml beside the mapping, name one with --environments, or use -e sandbox"},
 		"the sandbox is not near":  {load(t, entries), "SANDBOX", "unknown-environment: did you mean “sandbox”? The choices are prod, uat or sandbox"},

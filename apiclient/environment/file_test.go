@@ -80,7 +80,7 @@ func TestLoadTakesGoodFiles(t *testing.T) {
 
 func TestLoadWithoutAFile(t *testing.T) {
 	dir := t.TempDir()
-	large := write(t, dir, "large.yaml", strings.Repeat("#\n", environment.MaxSize))
+	large := write(t, dir, "large.yaml", strings.Repeat("#\n", 1<<20))
 	for path, want := range map[string]string{
 		filepath.Join(dir, "absent.yaml"): "no-file",
 		dir:                               "not-a-file",

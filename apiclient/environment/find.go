@@ -12,9 +12,10 @@ const (
 	stateFolder = ".claimsheet"
 )
 
-// Find is where the environments file is: at flag, if that is given (whether
-// or not it exists: Load will tell), else beside the mapping, if one is there;
-// without a mapping, in the current folder. ok is false when there is none.
+// Find returns the path of the environments file: flag, if it is given (whether
+// the file exists or not: Load reports that), else environments.yaml beside the
+// mapping; without a mapping, in the current folder. ok is false when there is no
+// such file.
 func Find(mappingPath, flag string) (path string, ok bool) {
 	if flag != "" {
 		return flag, true
@@ -26,10 +27,10 @@ func Find(mappingPath, flag string) (path string, ok bool) {
 	return path, true
 }
 
-// StateDir is the folder that the ledger and the kept inputs go into: flag, if
-// that is given, else .claimsheet beside the environments file, else beside
-// the mapping. It is "" when there is neither: the current folder is never
-// taken by accident, because a run from elsewhere would not find its ledger.
+// StateDir returns the folder of the ledger and of the kept inputs: flag, if it is
+// given, else .claimsheet beside the environments file, else beside the mapping.
+// It is "" when there is neither. It is never the current folder, because a run
+// from another folder would not find the ledger.
 func StateDir(mappingPath, environmentsPath, flag string) string {
 	switch {
 	case flag != "":

@@ -3,28 +3,34 @@ package environment
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"time"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"claimsheet/apiclient"
 )
 
 const (
-	// renewEarly is how long before its end a token is renewed, so that it
-	// outlives the request that it goes with; one that lives for less than twice
-	// as long, at half its life.
+	// renewEarly is how long before its expiry a token is renewed, so that it stays
+	// valid while its request is on the way. A token that lives for less than twice
+	// as long is renewed at half its life.
 	renewEarly = time.Minute
-	// freshFor is how long a token that replaced a refused one counts as fresh:
-	// if it is refused too, another one would be as well.
+	// freshFor is how long a token that replaced a refused one counts as fresh: if
+	// it is refused too, a third one would be refused as well.
 	freshFor = time.Minute
 	// tokenTimeout is how long the token endpoint may take.
 	tokenTimeout = 30 * time.Second
 )
 
-// tokenCache holds one OAuth2 token and renews it. Of several goroutines that
-// find it too old, one asks for a new one and the others wait for that, each
-// no longer than its own context allows.
+// tokenCache holds one OAuth2 token and renews it. When several goroutines find it
+// too old, one of them fetches a new one and the others wait for it, each no
+// longer than its own context allows.
 type tokenCache struct {
 	clientID, clientSecret Secret
 	tokenURL               string
@@ -32,15 +38,15 @@ type tokenCache struct {
 	style                  oauth2.AuthStyle
 	client                 *http.Client
 
-	turn   chan struct{} // one place: whoever is in it may use what follows
-	token  *oauth2.Token
-	renew  time.Time // when token is to be renewed; zero for never
-	forced time.Time // when a refused token was last replaced
+	lock     chan struct{} // holds a value while a goroutine uses the fields below
+	token    *oauth2.Token
+	renewAt  time.Time // zero means never
+	replaced time.Time // when a refused token was last replaced
 }
 
 func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config) *tokenCache {
 	// The style is never probed: a probe sends the secret twice and hides the
-	// endpoint's first answer. RFC 6749, section 2.3.1, makes header the rule.
+	// endpoint's first answer. RFC 6749, section 2.3.1, prefers the header.
 	style := oauth2.AuthStyleInHeader
 	if c.style == "params" {
 		style = oauth2.AuthStyleInParams
@@ -48,7 +54,7 @@ func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config) *tok
 	return &tokenCache{
 		clientID: id, clientSecret: secret, tokenURL: c.tokenURL, scopes: c.scopes, style: style,
 		client: tokenClient(tlsConfig),
-		turn:   make(chan struct{}, 1),
+		lock:   make(chan struct{}, 1),
 	}
 }
 
@@ -79,70 +85,68 @@ func (c *tokenCache) authorize(ctx context.Context, req *http.Request) error {
 	return nil
 }
 
-// valid is a token that will be valid for a while yet. The error is an
+// valid returns a token that stays valid for a while. The error is an
 // *apiclient.Failure.
 func (c *tokenCache) valid(ctx context.Context) (string, error) {
-	leave, err := c.enter(ctx)
+	unlock, err := c.enter(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer leave()
-	if c.token != nil && (c.renew.IsZero() || time.Now().Before(c.renew)) {
+	defer unlock()
+	if c.token != nil && (c.renewAt.IsZero() || time.Now().Before(c.renewAt)) {
 		return c.token.AccessToken, nil
 	}
 	if err := c.replace(ctx); err != nil {
 		if c.token == nil || !time.Now().Before(c.token.Expiry) {
 			return "", err
 		}
-		// The endpoint may be back before the old token's end.
+		// The endpoint may be back before the old token expires.
 	}
 	return c.token.AccessToken, nil
 }
 
-// again replaces the token that a request was refused with, unless that has
-// been done since, and tells whether there is another one now. A token that
-// has just replaced a refused one is not replaced again.
-func (c *tokenCache) again(ctx context.Context, refused *http.Request) (bool, error) {
-	leave, err := c.enter(ctx)
+// renew replaces the token with which a request was refused, unless another
+// goroutine has done so since. It reports whether there is another token now: one
+// that has just replaced a refused token is not replaced again.
+func (c *tokenCache) renew(ctx context.Context, refused *http.Request) (bool, error) {
+	unlock, err := c.enter(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer leave()
+	defer unlock()
 	if c.token == nil || refused.Header.Get("Authorization") != bearer(c.token.AccessToken) {
 		return true, nil
 	}
-	if !c.forced.IsZero() && time.Since(c.forced) < freshFor {
+	if !c.replaced.IsZero() && time.Since(c.replaced) < freshFor {
 		return false, nil
 	}
 	if err := c.replace(ctx); err != nil {
 		return false, err
 	}
-	c.forced = time.Now()
+	c.replaced = time.Now()
 	return true, nil
 }
 
-func bearer(token string) string { return "Bearer " + token }
-
-// enter waits for the cache to be free.
-func (c *tokenCache) enter(ctx context.Context) (leave func(), err error) {
+// enter locks the cache.
+func (c *tokenCache) enter(ctx context.Context) (unlock func(), err error) {
 	select {
-	case c.turn <- struct{}{}:
-		return func() { <-c.turn }, nil
+	case c.lock <- struct{}{}:
+		return func() { <-c.lock }, nil
 	case <-ctx.Done():
 		return nil, unsent("stopped while waiting for an OAuth2 token", ctx.Err())
 	}
 }
 
-// replace fetches a token in place of the one that there is.
+// replace fetches a new token.
 func (c *tokenCache) replace(ctx context.Context) error {
 	now := time.Now()
 	t, err := c.fetch(ctx)
 	if err != nil {
 		return err
 	}
-	c.token, c.renew = t, time.Time{}
+	c.token, c.renewAt = t, time.Time{}
 	if !t.Expiry.IsZero() {
-		c.renew = t.Expiry.Add(-min(renewEarly, t.Expiry.Sub(now)/2))
+		c.renewAt = t.Expiry.Add(-min(renewEarly, t.Expiry.Sub(now)/2))
 	}
 	return nil
 }
@@ -163,4 +167,54 @@ func (c *tokenCache) fetch(ctx context.Context) (*oauth2.Token, error) {
 		return nil, unsent("the token endpoint's answer holds a token that cannot be sent", nil)
 	}
 	return t, nil
+}
+
+// tokenFailure keeps the part of an error that can be shown. The library's errors
+// quote the endpoint's answer, which may quote the secret; a url.Error repeats the
+// whole url. The request that needed the token was not sent.
+func tokenFailure(err error) *apiclient.Failure {
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
+		return tokenRefused(refused)
+	}
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return unsent("the token endpoint's answer holds no token", nil)
+	}
+	cause := failed.Err
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](cause); ok {
+		f := unsent("the token endpoint's certificate is not trusted", cause)
+		f.Stop = true
+		return f
+	}
+	switch {
+	case errors.Is(cause, context.Canceled):
+		return unsent("stopped while waiting for an OAuth2 token", cause)
+	case failed.Timeout():
+		return unsent("the token endpoint does not answer in time", cause)
+	}
+	return unsent("the token endpoint cannot be reached", cause)
+}
+
+// tokenRefused is an answer without a token. When it blames the request, the next
+// request would get the same answer, so the run stops; a busy or broken endpoint
+// may recover.
+func tokenRefused(refused *oauth2.RetrieveError) *apiclient.Failure {
+	status := refused.Response.StatusCode
+	reason := fmt.Sprintf("the token endpoint answered with status %d", status)
+	if slices.Contains(tokenErrorCodes, refused.ErrorCode) {
+		reason += " (" + refused.ErrorCode + ")"
+	}
+	f := unsent(reason, nil)
+	f.Stop = status < 500 && status != 408 && status != 429
+	return f
+}
+
+// tokenErrorCodes are those of RFC 6749, section 5.2.
+var tokenErrorCodes = []string{
+	"invalid_request", "invalid_client", "invalid_grant",
+	"unauthorized_client", "unsupported_grant_type", "invalid_scope",
+}
+
+func unsent(reason string, cause error) *apiclient.Failure {
+	return &apiclient.Failure{NotSent: true, Reason: reason, Err: cause}
 }

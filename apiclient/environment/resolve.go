@@ -22,8 +22,28 @@ const (
 	worldReadable = 0o004
 )
 
-// resolve fetches what a reference refers to. The error never quotes the value,
-// nor anything that a program wrote.
+// ReadSecret reads the secret that a command line refers to by env:NAME,
+// file:PATH or cmd:PROGRAM ARG…; paths are relative to the current folder. flag
+// names it in messages, which never quote the text: a literal, which is refused,
+// may be the secret itself. The error is a problem.Problem.
+func ReadSecret(ctx context.Context, flag, text string) (Secret, error) {
+	ref, wrong := parseReference(text)
+	switch {
+	case wrong != "":
+		return Secret{}, problem.New("secret-reference", "%s: %s", flag, wrong).Hinted("%s", referenceHint)
+	case ref.source == literal:
+		return Secret{}, problem.New("literal-secret", "%s must not be the secret itself: other users of this machine can read a command line", flag).
+			Hinted("%s", referenceHint)
+	}
+	value, err := ref.resolve(ctx, ".")
+	if err != nil {
+		return Secret{}, problem.New("secret", "%s: %v", flag, err).Hinted("%s", referenceHint)
+	}
+	return newSecret(value), nil
+}
+
+// resolve reads what a reference refers to; dir is the folder of relative paths.
+// The error never quotes the value, nor anything that a program wrote.
 func (r reference) resolve(ctx context.Context, dir string) (value string, err error) {
 	switch r.source {
 	case fromEnv:
@@ -66,7 +86,7 @@ func readVariable(name string) (string, error) {
 	return strings.TrimRight(value, "\r\n"), nil
 }
 
-// readSecretFile follows symbolic links, because mounted secrets are such.
+// readSecretFile follows symbolic links, because mounted secrets are links.
 func readSecretFile(path string) (string, error) {
 	value, err := readConfig(path, secretLimit)
 	if err != nil {
@@ -79,14 +99,15 @@ func readSecretFile(path string) (string, error) {
 	return trimmed, nil
 }
 
-// readConfig reads a file that the environments file names: one of this user's
-// or root's, of at most limit bytes.
+// readConfig reads a file that the environments file names. It must belong to
+// this user or to root, and have at most limit bytes.
 func readConfig(path string, limit int64) ([]byte, error) {
 	data, err := safefile.Read(path, limit)
 	return data, named(path, err)
 }
 
-// named is what is wrong with a file, as part of a sentence that names it.
+// named turns what is wrong with a file into a part of a sentence that names the
+// file.
 func named(path string, err error) error {
 	p, ok := errors.AsType[problem.Problem](err)
 	switch {
@@ -99,16 +120,16 @@ func named(path string, err error) error {
 }
 
 // runSecretCommand runs a program without a shell, in the environments file's
-// folder, and takes what it prints. Its error output is thrown away: programs
-// of this kind like to print what they were asked for.
+// folder, and returns what it prints. Its error output is thrown away: such
+// programs may print the secret there.
 func runSecretCommand(ctx context.Context, dir string, words []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
-	// Made absolute because the program starts in dir, where a relative path
-	// would be looked up a second time.
+	// The path must be absolute: the program starts in dir, where a relative one
+	// would be resolved again.
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return "", errors.New("the current folder cannot be told")
+		return "", errors.New("the current folder is unknown")
 	}
 	program := words[0]
 	if strings.ContainsAny(program, `/\`) {
@@ -121,11 +142,11 @@ func runSecretCommand(ctx context.Context, dir string, words []string) (string, 
 	cmd := exec.CommandContext(ctx, program, words[1:]...)
 	cmd.Dir = dir
 	cmd.Stdout = out
-	// A grandchild that keeps the output open must not hold us up.
+	// Do not wait for a grandchild that keeps the output open.
 	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // the program itself went well and has said all
+		err = nil // the program itself has succeeded and printed everything
 	}
 	name := filepath.Base(words[0])
 	var exit *exec.ExitError
@@ -149,7 +170,7 @@ func runSecretCommand(ctx context.Context, dir string, words []string) (string, 
 }
 
 // cappedBuffer keeps up to secretLimit bytes and refuses more. The buffer is
-// not embedded: io.Copy would find its ReadFrom and go round the limit.
+// not embedded: io.Copy would find its ReadFrom and bypass the limit.
 type cappedBuffer struct {
 	kept bytes.Buffer
 	full bool
@@ -163,7 +184,7 @@ func (b *cappedBuffer) Write(p []byte) (int, error) {
 	return b.kept.Write(p)
 }
 
-// beside makes a path of the file absolute or relative to the file's folder.
+// beside resolves a path that is relative to dir.
 func beside(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -171,7 +192,7 @@ func beside(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// reason is the innermost cause: wrappers repeat paths and arguments.
+// reason is the innermost cause; its wrappers repeat paths and arguments.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -185,9 +206,9 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// exposed tells whether other users of this machine may read a file. Windows
-// has no such bits.
-func exposed(path string) bool {
+// isWorldReadable reports whether other users of this machine may read a file.
+// Windows has no such permission bits.
+func isWorldReadable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&worldReadable != 0
 }

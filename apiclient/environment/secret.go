@@ -1,16 +1,21 @@
 package environment
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
+	"strings"
+
+	"claimsheet/mapping/problem/yamltree"
 )
 
-// masked stands in for a secret wherever one would be printed.
+// masked is printed instead of a secret.
 const masked = "***"
 
 // Secret is a resolved secret. It prints as *** through fmt with every verb,
-// log/slog, JSON, YAML and text encoders; only Reveal gives it away. The zero
+// log/slog, and encoders of JSON, YAML and text; only Reveal returns it. The zero
 // value is the empty secret.
 //
 // The value is kept in a closure because fmt cannot call methods on the
@@ -20,8 +25,7 @@ type Secret struct {
 	reveal func() string
 }
 
-// NewSecret hides value.
-func NewSecret(value string) Secret {
+func newSecret(value string) Secret {
 	return Secret{reveal: func() string { return value }}
 }
 
@@ -47,3 +51,129 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
 
 // MarshalYAML is ***.
 func (s Secret) MarshalYAML() (any, error) { return masked, nil }
+
+// source is where a secret is kept.
+type source string
+
+const (
+	fromEnv     source = "env"  // an environment variable
+	fromFile    source = "file" // a file, relative to the environments file's folder
+	fromCommand source = "cmd"  // what a program prints
+	literal     source = ""     // plain text; only where the value need not be secret
+)
+
+// reference is a value of the file that may be kept elsewhere. It holds no
+// secret unless the source is literal.
+type reference struct {
+	key    string // the key of the file that holds it, or a header's name; for messages
+	source source
+	name   string   // variable or path; the text itself for a literal
+	words  []string // program and arguments
+	at     yamltree.Place
+}
+
+const (
+	referenceForms = "env:NAME, file:PATH or cmd:PROGRAM ARG…"
+	referenceHint  = "write " + referenceForms + " and keep the secret there"
+)
+
+var (
+	// openReference is a text that may be kept elsewhere.
+	openReference = referenceValue(false, yamltree.Text.Schema)
+	// secretReference is a text that must be kept elsewhere.
+	secretReference = referenceValue(true, yamltree.Schema{"type": "string", "pattern": "^(env|file|cmd):"})
+)
+
+func referenceValue(secret bool, schema yamltree.Schema) yamltree.Value[reference] {
+	return yamltree.Parsed("a text", schema, func(r *yamltree.Reader, n *yamltree.Node) (reference, bool) {
+		ref, wrong := parseReference(n.Text())
+		ref.key, ref.at = n.Key(), n.At()
+		switch {
+		case wrong != "":
+			r.Wrong(n, "secret", "%s: %s", n.Name(), wrong)
+		case strings.TrimSpace(n.Text()) == "":
+			r.Wrong(n, "no-value", "%s must not be empty", n.Name())
+		case ref.source == literal && secret:
+			r.Wrong(n, "literal-secret", "%s is a secret and must not be written in this file", n.Name()).
+				Hint = referenceHint
+		case ref.source == literal && checkHeaderText(n.Text()) != nil:
+			r.Wrong(n, "control-character", "%s has a line break or another control character inside", n.Name())
+		}
+		return ref, true
+	})
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// parseReference parses a reference. wrong says what is wrong and never quotes
+// the text: a secret may stand there by mistake.
+func parseReference(text string) (ref reference, wrong string) {
+	scheme, rest, found := strings.Cut(text, ":")
+	rest = strings.TrimSpace(rest)
+	switch {
+	case found && source(scheme) == fromEnv:
+		if !variableName.MatchString(rest) {
+			return ref, "env: must be followed by the name of an environment variable"
+		}
+		return reference{source: fromEnv, name: rest}, ""
+	case found && source(scheme) == fromFile:
+		if rest == "" {
+			return ref, "file: must be followed by a path"
+		}
+		return reference{source: fromFile, name: rest}, ""
+	case found && source(scheme) == fromCommand:
+		words, err := splitWords(rest)
+		if err != nil {
+			return ref, "in the command after cmd: " + err.Error()
+		}
+		if len(words) == 0 || words[0] == "" {
+			return ref, "cmd: must be followed by a program"
+		}
+		return reference{source: fromCommand, name: words[0], words: words}, ""
+	}
+	return reference{source: literal, name: text}, ""
+}
+
+var errOpenQuote = errors.New("a quote is not closed")
+
+// splitWords splits a command into words at white space. Single and double
+// quotes keep white space inside a word; a backslash outside single quotes
+// takes the next character as it is. Nothing else is special: there are no
+// variables, patterns or pipes, because no shell is involved.
+func splitWords(command string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	var quote rune // the open quote, or 0
+	inWord, escaped := false, false
+	for _, c := range command {
+		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped, inWord = true, true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, inWord = c, true
+		case strings.ContainsRune(" \t\r\n", c):
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+				inWord = false
+			}
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, errOpenQuote
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}

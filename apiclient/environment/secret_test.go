@@ -18,9 +18,10 @@ const canary = "canary-5f0d"
 
 // P-2 of docs/security.md.
 func TestP2_SecretShowsNowhere(t *testing.T) {
-	s := environment.NewSecret(canary)
-	if s.Reveal() != canary {
-		t.Fatalf("Reveal() = %q", s.Reveal())
+	t.Setenv("CANARY", canary)
+	s, err := environment.ReadSecret(t.Context(), "--password", "env:CANARY")
+	if err != nil || s.Reveal() != canary {
+		t.Fatalf("Reveal() = %q, %v", s.Reveal(), err)
 	}
 	type wrapper struct {
 		Public environment.Secret

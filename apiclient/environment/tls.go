@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // tlsFiles is the tls section: paths as written, "" for none.
@@ -14,8 +15,21 @@ type tlsFiles struct {
 	where         problem.Where
 }
 
-// load reads the files that are named. It is nil when none is: the defaults
-// of crypto/tls will do then.
+var tlsKeys = []yamltree.Key[tlsFiles]{
+	yamltree.To("cert", "the client certificate", yamltree.Text, func(t *tlsFiles) *string { return &t.cert }),
+	yamltree.To("key", "the client certificate's private key, not encrypted", yamltree.Text, func(t *tlsFiles) *string { return &t.key }),
+	yamltree.To("ca", "certificate authorities that are trusted beside the system's", yamltree.Text, func(t *tlsFiles) *string { return &t.ca }),
+}
+
+func checkTLS(r *yamltree.Reader, n *yamltree.Node, t *tlsFiles) {
+	t.where = r.Where(n.At())
+	if (n.Given("cert") == nil) != (n.Given("key") == nil) {
+		r.Wrong(n, "missing-key", "a client certificate needs both “cert” and “key”")
+	}
+}
+
+// load reads the files. The Config is nil when none is named: then the defaults
+// of crypto/tls apply.
 func (t tlsFiles) load(dir string) (*tls.Config, problem.List) {
 	if t == (tlsFiles{where: t.where}) {
 		return nil, nil
@@ -43,21 +57,22 @@ func (t tlsFiles) load(dir string) (*tls.Config, problem.List) {
 
 func (t tlsFiles) loadPair(dir string) (tls.Certificate, error) {
 	certPath, keyPath := beside(dir, t.cert), beside(dir, t.key)
-	cert, err := readConfig(certPath, MaxSize)
+	cert, err := readConfig(certPath, maxSize)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	key, err := readConfig(keyPath, MaxSize)
+	key, err := readConfig(keyPath, maxSize)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(cert, key)
 }
 
-// loadAuthorities adds to the system's authorities instead of replacing them:
-// the token endpoint is often a public one while the service's is not.
+// loadAuthorities adds to the system's authorities instead of replacing them: the
+// token endpoint often has a public certificate while the service has a private
+// one.
 func loadAuthorities(path string) (*x509.CertPool, error) {
-	data, err := readConfig(path, MaxSize)
+	data, err := readConfig(path, maxSize)
 	if err != nil {
 		return nil, err
 	}

@@ -7,8 +7,8 @@ import (
 	"claimsheet/apiclient/sandbox"
 )
 
-// The built-in data need no options, have every data type, and take an
-// activity of each template.
+// The built-in data need no options, have every data type, and allow an activity of
+// each template.
 func TestBuiltInTemplates(t *testing.T) {
 	s, err := sandbox.New(sandbox.Options{})
 	if err != nil {

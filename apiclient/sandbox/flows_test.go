@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The flows of the service document, sent as an integrator would by hand.
+// The flows of the service document, as an integrator would send them by hand.
 
 func TestFlowA(t *testing.T) {
 	s := open(t, "")
@@ -83,7 +83,8 @@ func TestStartIsTheFirstOpenActivity(t *testing.T) {
 	wantStart(t, s, newLink(t, s, contact), "Agreement")
 }
 
-// A link's body is not shown by the document: none, {} and more will do.
+// The document does not show the body of a link request: none, {} and more are
+// accepted.
 func TestLinkBodies(t *testing.T) {
 	s := open(t, "")
 	path := v2 + "/contacts/" + newContact(t, s) + "/magic-link"
@@ -116,7 +117,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// The templates are answered as they were given, in both versions.
+// The answer with the templates is exactly the given data, in both versions.
 func TestTemplates(t *testing.T) {
 	o := options(t, "")
 	s := open(t, "")

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Any body is either carried out or refused with a reason, and what is refused
-// leaves nothing behind.
+// Any body either succeeds or is refused with a reason, and a refused one creates
+// nothing.
 func FuzzBody(f *testing.F) {
 	for _, r := range refusals(unheardOf, unheardOf, unheardOf, unheardOf) {
 		if len(r.body) < 1<<10 {
@@ -54,8 +54,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// Any file is either refused or taken, and a file that is taken can be written to
-// and read again.
+// Any file is either refused or loaded, and a loaded one can be written to and read
+// again.
 func FuzzFile(f *testing.F) {
 	dir := f.TempDir()
 	populate(f, open(f, dir))

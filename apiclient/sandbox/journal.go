@@ -16,19 +16,19 @@ const journalName = "service.jsonl"
 
 // journal is the file of records, one line of JSON each.
 //
-// A record is written by a single write before its answer leaves, so whatever
-// a client was told is in the file, even when the process is killed. A kill in
-// the middle of a write leaves a last line without its line end; nobody was
-// told of that record, and it is cut off before the next one is written.
+// A record is written with a single write before its answer leaves, so everything
+// in an answer is in the file, even when the process is killed. A kill during a
+// write leaves a last line without its line end. That record was in no answer, and
+// it is cut off before the next one is written.
 type journal struct {
 	file *os.File
 	end  int64 // of the last whole line
-	size int64 // of the file as we know it; more than end when the last line is torn
+	size int64 // of the file as we left it; more than end when the last line is unfinished
 	err  error // why nothing can be written any more
 }
 
-// openJournal opens the folder's file, which it makes if need be, and gives its
-// records to apply.
+// openJournal opens the folder's file, or creates it, and passes its records to
+// apply.
 func openJournal(dir string, apply func(record) error) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func openJournal(dir string, apply func(record) error) (*journal, error) {
 	return j, nil
 }
 
-// load reads the file to its end.
+// load passes the records of the file to apply.
 func (j *journal) load(apply func(record) error) error {
 	in := bufio.NewReader(j.file)
 	for line := 1; ; line++ {
@@ -60,15 +60,15 @@ func (j *journal) load(apply func(record) error) error {
 		var r record
 		dec := json.NewDecoder(bytes.NewReader(text))
 		dec.DisallowUnknownFields()
-		if dec.Decode(&r) != nil || dec.InputOffset() != int64(len(text)-1) || apply(r) != nil { // why would show what is in the line
-			return fmt.Errorf("%s:%d is damaged: expected what this sandbox has written; move the file away to start with an empty service", j.file.Name(), line)
+		if dec.Decode(&r) != nil || dec.InputOffset() != int64(len(text)-1) || apply(r) != nil { // the error itself would show the content of the line
+			return fmt.Errorf("%s:%d is damaged: it is not what the sandbox has written; move the file away to start with an empty service", j.file.Name(), line)
 		}
 		j.end = j.size
 	}
 }
 
-// append writes one record. After a failure it refuses all others: the file may
-// end in half a record, which only the next start may cut off.
+// append writes one record. After a failure it refuses all further ones, because
+// the file may end in half a record that only the next start may cut off.
 func (j *journal) append(r record) error {
 	if j.err == nil {
 		j.err = j.write(r)

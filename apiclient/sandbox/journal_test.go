@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// populate creates something of each kind and gives the v2 contact's id.
+// populate creates something of each kind and returns the v2 contact's id.
 func populate(t testing.TB, h http.Handler) string {
 	t.Helper()
 	client := post(t, h, v1Clients+"?leadRedirect=true", `{"email":"a@example.com", "name":{"first":"<A>"}}`)["clientId"]
@@ -69,8 +69,8 @@ func TestFilesArePrivate(t *testing.T) {
 	}
 }
 
-// A kill may cut the last line at any byte. What is left of it was never
-// answered: it is not seen, and the next record does not run into it.
+// A kill may cut the last line at any byte. The rest of it was in no answer: it is
+// ignored, and the next record replaces it.
 func TestTornTail(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "service.jsonl")
@@ -116,8 +116,7 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// Reading alone never touches the file: another process may be in the middle of
-// a write.
+// Loading never changes the file: another process may be in the middle of a write.
 func TestReadingLeavesTheTailAlone(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "service.jsonl")
@@ -174,7 +173,7 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 }
 
-// What cannot be written down is not created.
+// What cannot be written to the file is not created.
 func TestNothingIsCreatedUnwritten(t *testing.T) {
 	dir := t.TempDir()
 	refused := func(t *testing.T, s *sandbox.Service) {

@@ -50,7 +50,7 @@ func TestLookups(t *testing.T) {
 	}
 }
 
-// Ids are the same in upper and lower case; the case's too.
+// Upper and lower case do not count in ids, nor in the case id.
 func TestIDsInUpperCase(t *testing.T) {
 	s := open(t, "")
 	const lower, upper = "abcdefab-cdef-4bcd-8fab-cdefabcdefab", "ABCDEFAB-CDEF-4BCD-8FAB-CDEFABCDEFAB"

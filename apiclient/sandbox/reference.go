@@ -13,9 +13,9 @@ import (
 //go:embed templates.json
 var builtIn []byte
 
-// valueFields are the value fields of an attribute, with the kind of JSON value
-// in them and the data types that use them (service document, "Activity
-// attribute template").
+// valueFields are the value fields of an attribute, each with its kind of JSON
+// value and the data types that use it (service document, "Activity attribute
+// template").
 var valueFields = []struct {
 	name, kind string
 	dataTypes  []string
@@ -26,7 +26,7 @@ var valueFields = []struct {
 	{"doubleValue", "number", []string{"Number", "Currency"}},
 }
 
-// fieldOf is the value field that a data type uses.
+// fieldOf returns the value field of a data type.
 func fieldOf(dataType string) (string, bool) {
 	for _, f := range valueFields {
 		if slices.Contains(f.dataTypes, dataType) {
@@ -36,8 +36,8 @@ func fieldOf(dataType string) (string, bool) {
 	return "", false
 }
 
-// reference is the reference data: what GET activity-templates answers, and the
-// same by id.
+// reference is the reference data: the answer to GET activity-templates, and the
+// templates by id.
 type reference struct {
 	raw  json.RawMessage
 	byID map[string]template
@@ -50,7 +50,7 @@ type template struct {
 	Attributes []attributeTemplate `json:"activityAttributeTemplates"`
 }
 
-// attributeTemplate is an attribute template. A DataType of "" takes any value
+// attributeTemplate is an attribute template. A DataType of "" accepts any value
 // field.
 type attributeTemplate struct {
 	ID       string `json:"id"`
@@ -58,7 +58,7 @@ type attributeTemplate struct {
 	DataType string `json:"dataType"`
 }
 
-// attribute is the template's attribute template of that id.
+// attribute returns the attribute template with that id.
 func (t template) attribute(id string) (attributeTemplate, bool) {
 	i := slices.IndexFunc(t.Attributes, func(a attributeTemplate) bool { return a.ID == id })
 	if i < 0 {
@@ -67,14 +67,14 @@ func (t template) attribute(id string) (attributeTemplate, bool) {
 	return t.Attributes[i], true
 }
 
-// readReference reads and checks reference data, the built-in ones for nil.
+// readReference parses and checks reference data; nil means the built-in data.
 func readReference(raw []byte) (*reference, error) {
 	if raw == nil {
 		raw = builtIn
 	}
 	var list []template
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, errors.New("the activity templates are not as the service answers them: a JSON array was expected, " +
+		return nil, errors.New("the activity templates are not in the format of the service: expected a JSON array, " +
 			"each entry with id, name and activityAttributeTemplates")
 	}
 	ref := &reference{byID: make(map[string]template, len(list))}
@@ -95,7 +95,7 @@ func readReference(raw []byte) (*reference, error) {
 	return ref, nil
 }
 
-// check puts the ids into lower case and refuses what no answer would hold.
+// check puts the ids into lower case and refuses invalid templates.
 func (t *template) check() error {
 	var err error
 	if t.ID, err = parseUUID(t.ID, "id"); err != nil {
@@ -123,8 +123,8 @@ func (s *Service) templates(*http.Request) (answer, error) {
 	return answer{http.StatusOK, s.reference.raw}, nil
 }
 
-// caseTemplates answers the same for a case (v1): every case has the same
-// templates here.
+// caseTemplates answers the same for a case (v1): here all cases have the same
+// templates.
 func (s *Service) caseTemplates(r *http.Request) (answer, error) {
 	if _, err := parseUUID(r.PathValue("caseId"), "caseId"); err != nil {
 		return answer{}, err

@@ -104,7 +104,7 @@ func refusals(admin, plain, claim, client string) []refusal {
 	return append(list, activityRefusals(admin, claim, client)...)
 }
 
-// activityRefusals are those of activities of both versions.
+// activityRefusals are the refusals of activities in both versions.
 func activityRefusals(admin, claim, client string) []refusal {
 	var list []refusal
 	v1 := func(name, body string) {
@@ -197,7 +197,7 @@ func activityRefusals(admin, claim, client string) []refusal {
 	return list
 }
 
-// completedWith is a back-filled Agreement with one attribute.
+// completedWith is a completed Agreement with one attribute.
 func completedWith(id, value string) string {
 	return `{"templateId":"` + agreement + `","status":"Submitted","workflowName":"Leads","workflowTemplateIdentifier":"WF-1",
 		"attributes":[{"templateId":"00000000-0000-4000-8000-0000000000` + id + `"` + value + `}]}`

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Every way to be refused, with the whole answer in testdata/refusals.txt.
+// Every refusal, with the whole answer in testdata/refusals.txt.
 func TestRefusals(t *testing.T) {
 	s := open(t, "")
 	admin := newContact(t, s)
@@ -49,7 +49,7 @@ func TestRefusals(t *testing.T) {
 	golden(t, "refusals.txt", got.String())
 }
 
-// No code is left without a case.
+// Every code has a case.
 func TestEveryRefusalHasACase(t *testing.T) {
 	cases, err := os.ReadFile("testdata/refusals.txt")
 	if err != nil {
@@ -106,7 +106,7 @@ func TestCompressedBody(t *testing.T) {
 	}
 }
 
-// What was sent may be personal data; refusals do not repeat it.
+// Values that were sent may be personal data; refusals do not repeat them.
 func TestRefusalsKeepValuesToThemselves(t *testing.T) {
 	s := open(t, "")
 	contact := newContact(t, s)

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // The reference data of the tests.
 const (
@@ -33,7 +33,7 @@ const (
 	v2        = "/funnel/v2"
 )
 
-// open makes a service with the tests' reference data and a clock that stands still.
+// open makes a service with the tests' reference data and a clock that does not move.
 func open(t testing.TB, dir string) *sandbox.Service {
 	t.Helper()
 	s, err := sandbox.New(options(t, dir))
@@ -54,7 +54,7 @@ func options(t testing.TB, dir string) sandbox.Options {
 	return sandbox.Options{Dir: dir, Templates: templates, Now: noon}
 }
 
-// send sends one request as it is written and gives the answer.
+// send sends one request as it is written and returns the answer.
 func send(h http.Handler, method, path, contentType, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if contentType != "" {
@@ -65,13 +65,13 @@ func send(h http.Handler, method, path, contentType, body string) *httptest.Resp
 	return w
 }
 
-// post posts JSON, wants 201 and gives the answer's fields.
+// post posts JSON, expects 201 and returns the answer's fields.
 func post(t testing.TB, h http.Handler, path, body string) map[string]string {
 	t.Helper()
 	return want(t, send(h, "POST", path, "application/json", body), http.StatusCreated)
 }
 
-// get gets a path, wants 200 and gives the answer's fields.
+// get gets a path, expects 200 and returns the answer's fields.
 func get(t testing.TB, h http.Handler, path string) map[string]string {
 	t.Helper()
 	return want(t, send(h, "GET", path, "", ""), http.StatusOK)
@@ -92,7 +92,7 @@ func want(t testing.TB, w *httptest.ResponseRecorder, status int) map[string]str
 	return fields
 }
 
-// pathOf is the path of a redirect url of the default base.
+// pathOf returns the path of a redirect url below the default base.
 func pathOf(t testing.TB, url string) string {
 	t.Helper()
 	path, ok := strings.CutPrefix(url, "https://sandbox.invalid")
@@ -104,8 +104,8 @@ func pathOf(t testing.TB, url string) string {
 
 var random = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|/start/[A-Z2-7]{26}`)
 
-// numbered replaces each id and token that the service made up by a number, in
-// order of first appearance. Those of the tests begin with 0 or f.
+// numbered replaces each id and token that the service has chosen by a number, in
+// order of appearance. Ids of the tests begin with 0 or f.
 func numbered(s string) string {
 	seen := map[string]string{}
 	return random.ReplaceAllStringFunc(s, func(id string) string {
@@ -137,7 +137,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// shown is a snapshot as text that is the same in every run.
+// shown returns a snapshot as text that is the same in every run.
 func shown(t testing.TB, s *sandbox.Service) string {
 	t.Helper()
 	text, err := json.MarshalIndent(s.Snapshot(), "", "  ")

@@ -10,42 +10,41 @@ import (
 	"time"
 )
 
-// shutdownTime is how long requests under way may take when Serve is to end.
+// shutdownTime is how long running requests may still take when Serve ends.
 const shutdownTime = 5 * time.Second
 
-// Listen opens a TCP port for Serve, on a loopback address only: the sandbox
-// knows no authentication. Port 0 is any free one.
+// Listen opens a TCP port for Serve, on a loopback address only, because the
+// sandbox has no authentication. Port 0 means any free port.
 func Listen(addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("%q is not an address: expected one such as 127.0.0.1:8080", addr)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, fmt.Errorf("%q is not an address of this machine alone: expected one such as 127.0.0.1:8080", addr)
+		return nil, fmt.Errorf("%q is not a loopback address: expected one such as 127.0.0.1:8080", addr)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	if tcp, ok := l.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() { // localhost may be resolved to anything
+	if tcp, ok := l.Addr().(*net.TCPAddr); !ok || !tcp.IP.IsLoopback() { // localhost may resolve to anything
 		l.Close()
-		return nil, fmt.Errorf("%q leads to %s, which is not an address of this machine alone", addr, l.Addr())
+		return nil, fmt.Errorf("%q leads to %s, which is not a loopback address", addr, l.Addr())
 	}
 	return l, nil
 }
 
-// Serve serves the service on l until ctx ends, then lets the requests under
-// way finish, for 5 s at most, and returns nil if they did. It closes l. A web page
-// that the user visits cannot use the service: requests for another host (DNS
-// rebinding) and cross-origin requests are refused with 403, and there are no
-// CORS headers.
+// Serve serves the service on l until ctx ends. Then it waits at most 5 s for
+// running requests and returns nil if they finished. It closes l. A web page that
+// the user visits cannot use the service: requests for another host (DNS
+// rebinding) and cross-origin requests get a 403, and there are no CORS headers.
 func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
 		Handler:           s.guarded(l.Addr()),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute, // longer than a client's, or its requests meet a closing connection
+		IdleTimeout:       2 * time.Minute, // longer than any client's, so that no request meets a closing connection
 		MaxHeaderBytes:    64 << 10,
 	}
 	stopped := make(chan error, 1)
@@ -60,7 +59,7 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 	return <-stopped
 }
 
-// guarded is the service for those on this machine that mean to speak to it.
+// guarded returns the service behind the checks of Host and Origin.
 func (s *Service) guarded(addr net.Addr) http.Handler {
 	hosts := hostsOf(addr)
 	origins := http.NewCrossOriginProtection()
@@ -77,14 +76,14 @@ func (s *Service) guarded(addr net.Addr) http.Handler {
 	})
 }
 
-// hostsOf are the Host headers that an address may be called by.
+// hostsOf returns the valid Host headers for an address.
 func hostsOf(addr net.Addr) []string {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return []string{addr.String()}
 	}
 	hosts := []string{net.JoinHostPort(host, port), net.JoinHostPort("localhost", port)}
-	if port == "80" { // browsers leave the default port out
+	if port == "80" { // browsers omit the default port
 		hosts = append(hosts, "localhost", hosts[0][:len(hosts[0])-len(":80")])
 	}
 	return hosts

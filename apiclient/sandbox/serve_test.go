@@ -32,8 +32,8 @@ func TestC4_ListensOnThisMachineOnly(t *testing.T) {
 	}
 }
 
-// serve serves s until the test ends, or the returned function is called; that
-// gives what Serve returned.
+// serve serves s until the test ends or the returned function is called, which
+// returns the result of Serve.
 func serve(t *testing.T, s *sandbox.Service) (addr string, stop func() error) {
 	t.Helper()
 	l, err := sandbox.Listen("127.0.0.1:0")
@@ -108,7 +108,7 @@ func TestC4_ServesThisMachineOnly(t *testing.T) {
 	}
 }
 
-// A request under way when the end comes is answered.
+// A request that is running when Serve ends is answered.
 func TestServeLetsRequestsFinish(t *testing.T) {
 	s := open(t, "")
 	addr, stop := serve(t, s)
@@ -154,7 +154,7 @@ func TestServeLetsRequestsFinish(t *testing.T) {
 	}
 }
 
-// decode is an answer's fields, none if it has no such.
+// decode returns an answer's fields; none if it has none.
 func decode(w *httptest.ResponseRecorder) map[string]string {
 	var fields map[string]string
 	if json.Unmarshal(w.Body.Bytes(), &fields) != nil {

@@ -4,43 +4,105 @@ import (
 	"encoding/json"
 	"errors"
 	"path"
+	"time"
 )
 
-// record is one thing that was created: a line of the journal. Exactly one of
-// the pointers is set; Owner is the id of the client or claim that the thing
-// belongs to.
+// record is one thing that was created: a line of the journal. Exactly one of the
+// pointers is set. Owner is the id of the client or claim that the thing belongs
+// to.
 type record struct {
-	Owner    string    `json:"owner,omitempty"`
-	Client   *Client   `json:"client,omitempty"`
-	Claim    *Claim    `json:"claim,omitempty"`
-	Activity *Activity `json:"activity,omitempty"`
-	Link     *Link     `json:"link,omitempty"`
+	Owner    string          `json:"owner,omitempty"`
+	Client   *clientRecord   `json:"client,omitempty"`
+	Claim    *claimRecord    `json:"claim,omitempty"`
+	Activity *activityRecord `json:"activity,omitempty"`
+	Link     *linkRecord     `json:"link,omitempty"`
 }
 
-// state is all that the service holds; it follows from the records.
+// clientRecord is a client (v1) or a contact (v2).
+type clientRecord struct {
+	ID            string          `json:"id"`
+	Version       string          `json:"version"`          // v1 or v2
+	CaseID        string          `json:"caseId,omitempty"` // v1
+	Administrator bool            `json:"administrator,omitempty"`
+	Data          json.RawMessage `json:"data"`                  // the create payload, without white space
+	RedirectURL   string          `json:"redirectUrl,omitempty"` // v1, with leadRedirect=true
+	Created       time.Time       `json:"created"`
+}
+
+// claimRecord is a claim (v2).
+type claimRecord struct {
+	ID              string    `json:"id"`
+	Name            string    `json:"name"`
+	AdministratorID string    `json:"administratorId"`
+	Claimants       []string  `json:"claimants"`
+	Created         time.Time `json:"created"`
+}
+
+// activityRecord is an activity of a client or of a claim.
+type activityRecord struct {
+	ID                         string            `json:"id"`
+	TemplateID                 string            `json:"templateId"`
+	Template                   string            `json:"template"` // its name
+	Status                     string            `json:"status"`
+	WorkflowName               string            `json:"workflowName,omitempty"`               // v2
+	WorkflowTemplateIdentifier string            `json:"workflowTemplateIdentifier,omitempty"` // v2
+	Attributes                 []attributeRecord `json:"attributes,omitempty"`
+	Created                    time.Time         `json:"created"`
+}
+
+// attributeRecord is an attribute of an activity.
+type attributeRecord struct {
+	TemplateID string          `json:"templateId"`
+	Name       string          `json:"name"`
+	Field      string          `json:"field"` // stringValue, boolValue, dateTimeValue or doubleValue
+	Value      json.RawMessage `json:"value"` // as it was sent
+}
+
+// linkRecord is a magic link (v2).
+type linkRecord struct {
+	RedirectURL string    `json:"redirectUrl"` // a credential
+	Created     time.Time `json:"created"`
+}
+
+// state is everything that the service holds; the records add up to it.
 type state struct {
 	clients []*client // in order of creation
 	byID    map[string]*client
 	claims  map[string]*claim
-	found   map[lookup]*client // the first client of each value
-	tokens  map[string]*client // by the last part of redirect urls
+	found   map[lookup]*client // the first client with each value
+	tokens  map[string]*client // by the last part of the redirect url
 }
 
-// client is a client or contact with its claims.
+// client is a client or contact with everything that was created for it. order
+// of a claim, an activity or a link counts these things from 1, all together.
 type client struct {
-	Client
-	claims []*claim
-	things int // created for the client so far
+	clientRecord
+	claims     []*claim
+	activities []activity
+	links      []link
+	things     int // created for the client so far
 }
 
-// claim is a claim and its administrator, under whom it is listed.
+// claim is a claim. It is listed under its administrator, the owner.
 type claim struct {
-	Claim
-	owner *client
+	claimRecord
+	order      int
+	owner      *client
+	activities []activity
 }
 
-// lookup is what a look-up asks for: who, within version and case, has that
-// (folded) value in that field of the create payload?
+type activity struct {
+	activityRecord
+	order int
+}
+
+type link struct {
+	linkRecord
+	order int
+}
+
+// lookup is the question of a look-up: which client, of a version and case, has
+// that (folded) value in that field of the create payload?
 type lookup struct{ version, caseID, field, value string }
 
 func newState() state {
@@ -52,7 +114,7 @@ func newState() state {
 	}
 }
 
-// client is the client (v1) or contact (v2) of that id.
+// client returns the client (v1) or contact (v2) with that id.
 func (s *state) client(version, id string) (*client, bool) {
 	c, ok := s.byID[id]
 	return c, ok && c.Version == version
@@ -60,11 +122,11 @@ func (s *state) client(version, id string) (*client, bool) {
 
 var errRecord = errors.New("not a record of what the service holds")
 
-// apply takes a record in. It fails for a record that no service would write.
+// apply adds a record. It fails for one that no service would write.
 func (s *state) apply(r record) error {
 	set := 0
-	for _, there := range []bool{r.Client != nil, r.Claim != nil, r.Activity != nil, r.Link != nil} {
-		if there {
+	for _, isSet := range []bool{r.Client != nil, r.Claim != nil, r.Activity != nil, r.Link != nil} {
+		if isSet {
 			set++
 		}
 	}
@@ -85,28 +147,21 @@ func (s *state) apply(r record) error {
 	owner.things++
 	switch {
 	case r.Claim != nil:
-		c := &claim{*r.Claim, owner}
-		c.Order = owner.things
+		c := &claim{claimRecord: *r.Claim, order: owner.things, owner: owner}
 		owner.claims = append(owner.claims, c)
 		s.claims[c.ID] = c
+	case r.Activity != nil && on != nil:
+		on.activities = append(on.activities, activity{*r.Activity, owner.things})
 	case r.Activity != nil:
-		act := *r.Activity
-		act.Order = owner.things
-		if on != nil {
-			on.Activities = append(on.Activities, act)
-		} else {
-			owner.Activities = append(owner.Activities, act)
-		}
+		owner.activities = append(owner.activities, activity{*r.Activity, owner.things})
 	case r.Link != nil:
-		l := *r.Link
-		l.Order = owner.things
-		owner.Links = append(owner.Links, l)
-		s.tokens[path.Base(l.RedirectURL)] = owner
+		owner.links = append(owner.links, link{*r.Link, owner.things})
+		s.tokens[path.Base(r.Link.RedirectURL)] = owner
 	}
 	return nil
 }
 
-func (s *state) addClient(data Client) error {
+func (s *state) addClient(data clientRecord) error {
 	if data.ID == "" || s.byID[data.ID] != nil {
 		return errRecord
 	}
@@ -114,7 +169,7 @@ func (s *state) addClient(data Client) error {
 	if err := json.Unmarshal(data.Data, &payload); err != nil {
 		return errRecord
 	}
-	c := &client{Client: data}
+	c := &client{clientRecord: data}
 	s.clients = append(s.clients, c)
 	s.byID[c.ID] = c
 	if c.RedirectURL != "" {
@@ -131,20 +186,20 @@ func (s *state) addClient(data Client) error {
 	return nil
 }
 
-// startsAt is the template of the first Open activity in order of creation, of
-// the client or one of its claims; "" when there is none.
+// startsAt returns the template of the first Open activity in order of creation,
+// of the client or of one of its claims; "" for none.
 func (c *client) startsAt() string {
 	name, first := "", 0
-	look := func(list []Activity) {
+	look := func(list []activity) {
 		for _, act := range list {
-			if act.Status == "Open" && (first == 0 || act.Order < first) {
-				name, first = act.Template, act.Order
+			if act.Status == "Open" && (first == 0 || act.order < first) {
+				name, first = act.Template, act.order
 			}
 		}
 	}
-	look(c.Activities)
+	look(c.activities)
 	for _, on := range c.claims {
-		look(on.Activities)
+		look(on.activities)
 	}
 	return name
 }

@@ -46,6 +46,7 @@ activities:
 //
 //	go test ./importer/cli -run '^$' -bench Run -benchtime 1x -clients 5000
 func BenchmarkRun(b *testing.B) {
+	cli.SetUpProcess(os.Getenv)
 	for b.Loop() {
 		dir := b.TempDir()
 		server := benchServer(b)

@@ -6,13 +6,15 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
 const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's. With a
-SHEET its headers and cells are: it says how many rows cannot be imported as they are, and claimsheet run --dry-run names each
-cell. A header in the wrong row, totals, and typed cells under attributes whose type nobody says are named at once.`
+SHEET its headers and cells are checked: it prints how many rows cannot be imported as they are, and claimsheet run --dry-run
+names each cell. It reports a header in the wrong row, totals, and typed cells under attributes without a type.`
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
@@ -22,7 +24,7 @@ func (p *program) checkCommand() *cli.Command {
 		Description: checkHelp,
 		Flags:       append(placeFlags(), passwordFlag()),
 		Action: func(c *cli.Context) error {
-			sheets, err := expand(c.Args().Slice())
+			sheets, err := load.Sheets(c.Args().Slice())
 			if err != nil {
 				return err
 			}
@@ -30,36 +32,38 @@ func (p *program) checkCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.check(c.Context, settings{
-				place: p.placeOf(c), sheets: sheets, password: password.value, environment: c.IsSet("env"), readOnly: true,
+			return p.check(c.Context, load.Options{
+				Where: p.where(c), Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
+				Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain},
 			})
 		},
 	}
 }
 
-func (p *program) check(ctx context.Context, want settings) error {
-	s, err := prepare(ctx, want)
-	defer s.close()
-	sayWarnings(p.Err, s.allWarnings())
+func (p *program) check(ctx context.Context, want load.Options) error {
+	s, err := load.Open(ctx, want)
+	defer s.Close()
+	console.PrintWarnings(p.Err, s.AllWarnings())
 	if err != nil {
 		return err
 	}
 	if err := p.checkRows(ctx, s, want); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "%s: no problem found; %s\n", s.mapping.File, s.checked())
+	fmt.Fprintf(p.Out, "%s: no problem found; %s\n", s.Mapping.File, checked(s))
 	return nil
 }
 
-// checkRows looks through the rows of the sheets: for what no header shows, and
-// for cells that cannot be used, which a dry run names.
-func (p *program) checkRows(ctx context.Context, s *setup, want settings) error {
+// checkRows checks the rows of the sheets: data without a header, rows that cannot be
+// imported, and typed cells under attributes without a type. It counts invalid rows
+// only; a dry run names each cell.
+func (p *program) checkRows(ctx context.Context, s *load.Session, want load.Options) error {
 	var found problem.List
 	var typed mapping.TypedCells
-	for i := range s.sources {
-		look, rows, invalid := newLayout(s, i), 0, 0
+	for _, src := range s.Sources {
+		look, rows, invalid := newLayout(src.Sheet(), s.Mapping.Sheet), 0, 0
 		var noLeads problem.List
-		for record, err := range s.recordsOf(i) {
+		for record, err := range src.Records() {
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -67,51 +71,51 @@ func (p *program) checkRows(ctx context.Context, s *setup, want settings) error 
 				return err
 			}
 			look.see(record)
-			lead := s.binding.Read(record)
+			lead := s.Binding.Convert(record)
 			typed.Add(lead.Typed)
 			if rows++; len(lead.Problems) > 0 {
 				invalid++
 			}
 			for _, p := range lead.Problems {
-				if mapping.IsNoLead(p) {
+				if mapping.IsTotalsOrHeader(p) {
 					noLeads = append(noLeads, p)
 				}
 			}
 		}
 		wrong, warnings := look.verdict()
 		found = append(found, wrong...)
-		sayWarnings(p.Err, warnings)
+		console.PrintWarnings(p.Err, warnings)
 		if len(wrong) > 0 {
-			continue // the cells are not those of the columns
+			continue // the header row is wrong, so the cells are under wrong headers
 		}
-		sayProblems(p.Err, noLeads)
+		console.PrintProblems(p.Err, noLeads)
 		if invalid > 0 {
-			sayWarnings(p.Err, problem.List{problem.At(problem.Where{File: s.sources[i].input.given}, "invalid-rows",
+			console.PrintWarnings(p.Err, problem.List{problem.At(problem.Where{File: src.Input.Given}, "invalid-rows",
 				"%d of %d rows cannot be imported as they are", invalid, rows).Hinted("%s names every cell", dryRunOf(s, want))})
 		}
 	}
-	untyped, warnings := s.binding.CheckTypes(typed)
-	sayWarnings(p.Err, warnings)
+	untyped, warnings := s.Binding.CheckTypes(typed)
+	console.PrintWarnings(p.Err, warnings)
 	return append(found, untyped...).Err()
 }
 
-// dryRunOf is the command line of a dry run of what is checked.
-func dryRunOf(s *setup, want settings) string {
-	where := want.place
-	if s.env == nil {
-		where.env = "ENVIRONMENT"
+// dryRunOf returns the command line of a dry run of what is checked.
+func dryRunOf(s *load.Session, want load.Options) string {
+	where := want.Where
+	if s.Env == nil {
+		where.Env = "ENVIRONMENT"
 	}
 	words := []string{"run", "--dry-run"}
-	if where.templates != "" {
-		words = append(words, "--templates", where.templates)
+	if where.Templates != "" {
+		words = append(words, "--templates", where.Templates)
 	}
-	return where.command(append(words, want.sheets...)...)
+	return commandLine(where, append(words, want.Sheets...)...)
 }
 
-// checked says what a check has looked at, and what it has not.
-func (s *setup) checked() string {
+// checked says what was checked, and what was not.
+func checked(s *load.Session) string {
 	const rest = "; what is done already and what rows make together is for claimsheet run --dry-run"
-	switch sheet, service := len(s.sources) > 0, s.service != nil; {
+	switch sheet, service := len(s.Sources) > 0, s.Client != nil; {
 	case sheet && service:
 		return "checked against templates, headers and cells" + rest
 	case sheet:

@@ -18,6 +18,7 @@ import (
 // TestDocumentedCommands holds every command line that the documentation shows
 // to the commands and flags that there are.
 func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	must(t, err)
 	checked := 0
@@ -97,6 +98,7 @@ func flagsOf(command string) (flags []string, ok bool) {
 
 // TestCronJob reads the manifest of docs/operations.md.
 func TestCronJob(t *testing.T) {
+	t.Parallel()
 	page := filepath.Join(root, "docs", "operations.md")
 	var job struct {
 		Kind string
@@ -131,6 +133,7 @@ func TestCronJob(t *testing.T) {
 // TestExitCodesAreDocumented holds the page for operators to the exit codes that
 // the program names.
 func TestExitCodesAreDocumented(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))
 	must(t, err)
 	for _, code := range []string{"0", "1", "2", "3", "4", "5", "130, 143"} {

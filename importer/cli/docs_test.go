@@ -14,6 +14,7 @@ import (
 // TestDocumentedFiles reads every mapping and environments file that the
 // documentation shows.
 func TestDocumentedFiles(t *testing.T) {
+	t.Parallel()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +63,7 @@ func yamlBlocks(page string) []string {
 // TestSandboxConstants holds two packages that may not import each other to
 // the same case.
 func TestSandboxConstants(t *testing.T) {
+	t.Parallel()
 	if environment.SandboxCaseID != sandbox.CaseID {
 		t.Errorf("the environment's case %s is not the sandbox's %s", environment.SandboxCaseID, sandbox.CaseID)
 	}

@@ -10,14 +10,15 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
-const doctorHelp = `It fetches the secrets, opens a connection, authenticates, reads the templates, and learns what a look-up answers that
-finds nobody. Each check is a line: ok, warn (works, but look at it) or fail (a run would not work). Nothing but GETs
-reaches the service; with oauth2 one token is asked for. Give -m to try what a mapping needs (its version and claim
-type) and to check it against the templates.
+const doctorHelp = `It reads the secrets, opens a connection, authenticates, reads the templates, and learns how a look-up answers when it
+finds nobody. Each check is a line: ok, warn (it works, but look at it) or fail (a run would not work). Only GETs reach
+the service; with oauth2 one token is requested. Give -m to try what a mapping needs (its version and claim type) and to
+check it against the templates.
 Exit codes: 0 nothing failed, 2 the configuration is wrong, 3 the service cannot be used as it is.`
 
 func (p *program) doctorCommand() *cli.Command {
@@ -31,97 +32,75 @@ func (p *program) doctorCommand() *cli.Command {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet doctor takes no arguments").Hinted("name the environment with -e")
 			}
-			return p.doctor(c.Context, p.placeOf(c))
+			return p.doctor(c.Context, p.where(c))
 		},
 	}
 }
 
-func (p *program) doctor(ctx context.Context, where place) error {
-	s := &setup{mapping: &mapping.Mapping{}}
-	defer s.close()
-	var file problem.List // what is wrong with the mapping file by itself
-	if where.mapping != "" {
-		if err := addProblems(&file, s.readMapping(where.mapping)); err != nil {
-			return err
-		}
+func (p *program) doctor(ctx context.Context, where load.Where) error {
+	s, file, err := load.OpenConfiguration(where)
+	defer s.Close()
+	if err != nil {
+		return err
 	}
-	if err := s.chooseEnvironment(where); err != nil {
-		if err := addProblems(&file, err); err != nil {
-			return err
-		}
-		return file.Err()
-	}
-	version := apiclient.Version(s.mapping.API.Text)
-	if version == "" {
-		version = likelyVersion(s.env.CaseID, s.env.Sandbox)
-	}
+	version := s.Version("")
 	d := &diagnosis{p: p}
-	d.say(apiclient.Finding{Check: "environment", Grade: apiclient.OK,
-		Text: fmt.Sprintf("%s, version %s, %s", s.env.Name, strings.TrimPrefix(string(version), "v"), s.env.BaseURL)})
-	s.mapping.API.Text = string(version)
-	if err := d.secrets(ctx, s, where); err != nil {
-		if err := addProblems(&file, err); err != nil {
+	d.print(apiclient.Finding{Check: "environment", Grade: apiclient.OK,
+		Text: fmt.Sprintf("%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)})
+	if err := d.connect(ctx, s, version); err != nil {
+		if err := file.Collect(err); err != nil {
 			return err
 		}
 		return file.Err()
 	}
-	for finding := range s.service.Examine(ctx) {
-		d.say(finding)
+	for finding := range s.Client.Examine(ctx) {
+		d.print(finding)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if where.mapping == "" {
+	if where.Mapping == "" {
 		return d.verdict()
 	}
 	return d.mapping(ctx, s, file)
 }
 
-// mapping checks the mapping against the service's templates, as check does.
-// file is what was found wrong with it before.
-func (d *diagnosis) mapping(ctx context.Context, s *setup, file problem.List) error {
+// mapping checks the mapping against the service's templates, as check does. file
+// has the problems of the mapping file.
+func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.List) error {
 	if d.failed > 0 { // the templates may be what failed
 		d.wrong(file)
 		return d.verdict()
 	}
-	before := len(s.warnings)
-	service, err := s.readTemplates(ctx)
+	before := len(s.Warnings)
+	service, err := s.AskTemplates(ctx)
 	if err != nil {
 		return err
 	}
-	if err := addProblems(&file, s.bind(service)); err != nil {
+	if err := file.Collect(s.Bind(service)); err != nil {
 		return err
 	}
-	warnings := append(s.mapping.Warnings, s.warnings[before:]...)
-	if s.binding != nil {
-		_, untyped := s.binding.CheckTypes(mapping.TypedCells{})
+	warnings := append(s.Mapping.Warnings, s.Warnings[before:]...)
+	if s.Binding != nil {
+		_, untyped := s.Binding.CheckTypes(mapping.TypedCells{})
 		warnings = append(warnings, untyped...)
 	}
 	for _, w := range warnings {
-		d.say(apiclient.Finding{Check: "mapping", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
+		d.print(apiclient.Finding{Check: "mapping", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
 	}
 	file.Sort()
 	if d.wrong(file); len(file) > 0 {
 		return problem.New("doctor", "%s", counted(len(file)))
 	}
-	d.say(apiclient.Finding{Check: "mapping", Grade: apiclient.OK, Text: s.mapping.File + " fits the templates; claimsheet check with a SHEET checks columns too"})
+	d.print(apiclient.Finding{Check: "mapping", Grade: apiclient.OK, Text: s.Mapping.File + " fits the templates; claimsheet check with a SHEET checks columns too"})
 	return d.verdict()
 }
 
-// wrong prints what is wrong with the mapping.
+// wrong prints problems of the mapping.
 func (d *diagnosis) wrong(list problem.List) {
 	for _, p := range list {
-		d.say(apiclient.Finding{Check: "mapping", Grade: apiclient.Fail, Text: p.Error(), Hint: p.Hint})
+		d.print(apiclient.Finding{Check: "mapping", Grade: apiclient.Fail, Text: p.Error(), Hint: p.Hint})
 	}
-}
-
-// likelyVersion is the version to try when no mapping tells: 1 where there is
-// a case for it.
-func likelyVersion(caseID string, sandbox bool) apiclient.Version {
-	if caseID != "" && !sandbox {
-		return apiclient.V1
-	}
-	return apiclient.V2
 }
 
 // diagnosis prints findings and counts them.
@@ -130,48 +109,48 @@ type diagnosis struct {
 	failed, warns int
 }
 
-func (d *diagnosis) say(f apiclient.Finding) {
+func (d *diagnosis) print(f apiclient.Finding) {
 	switch f.Grade {
 	case apiclient.Fail:
 		d.failed++
 	case apiclient.Warn:
 		d.warns++
 	}
-	fmt.Fprintf(d.p.Out, "%-4s  %s: %s\n", f.Grade, f.Check, oneLine(f.Text))
+	fmt.Fprintf(d.p.Out, "%-4s  %s: %s\n", f.Grade, f.Check, problem.OneLine(f.Text))
 	if f.Hint != "" {
-		fmt.Fprintf(d.p.Out, "      %s\n", oneLine(f.Hint))
+		fmt.Fprintf(d.p.Out, "      %s\n", problem.OneLine(f.Hint))
 	}
 }
 
-// secrets fetches them and reads the TLS files, which makes the client, and
-// tells what else is wrong with the configuration.
-func (d *diagnosis) secrets(ctx context.Context, s *setup, where place) error {
-	for _, w := range s.warnings {
-		d.say(apiclient.Finding{Check: "secrets", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
+// connect fetches the secrets and reads the TLS files, and reports what else is
+// wrong with the configuration.
+func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apiclient.Version) error {
+	for _, w := range s.Warnings {
+		d.print(apiclient.Finding{Check: "secrets", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
 	}
-	err := s.connect(ctx, settings{place: where, readOnly: true, run: uuid.NewString()})
+	err := s.Connect(ctx, version, load.Connection{ReadOnly: true, UserAgent: userAgent(uuid.NewString()), AskAgain: d.p.pace.AskAgain})
 	var found problem.List
-	if err != nil && addProblems(&found, err) != nil {
+	if err != nil && found.Collect(err) != nil {
 		return err
 	}
-	if err := addProblems(&found, s.checkAgreement()); err != nil {
+	if err := found.Collect(s.CheckAgreement()); err != nil {
 		return err
 	}
 	for _, p := range found {
-		d.say(apiclient.Finding{Check: "configuration", Grade: apiclient.Fail, Text: p.Error(), Hint: p.Hint})
+		d.print(apiclient.Finding{Check: "configuration", Grade: apiclient.Fail, Text: p.Error(), Hint: p.Hint})
 	}
 	if len(found) > 0 {
 		return problem.New("doctor", "%s; the service was not tried", counted(len(found)))
 	}
 	text := "none are needed"
-	if names := s.env.Secrets(); len(names) > 0 {
+	if names := s.Env.Secrets(); len(names) > 0 {
 		text = "fetched: " + strings.Join(names, ", ")
 	}
-	d.say(apiclient.Finding{Check: "secrets", Grade: apiclient.OK, Text: text})
+	d.print(apiclient.Finding{Check: "secrets", Grade: apiclient.OK, Text: text})
 	return nil
 }
 
-// verdict ends the diagnosis.
+// verdict prints the result, or returns it as an error.
 func (d *diagnosis) verdict() error {
 	switch {
 	case d.failed > 0:

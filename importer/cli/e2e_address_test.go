@@ -37,6 +37,7 @@ func TestABaseURLSpeltOtherwise(t *testing.T) {
 	t.Parallel()
 	for name, mapping := range map[string]string{"v1": "name: m\napi: v1\n" + clientPart, "v2": stepThree} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, mapping, leads(2))
 			s.mustRun(0)
 			for _, spelt := range s.spelled() {
@@ -57,18 +58,64 @@ func TestABaseURLSpeltOtherwise(t *testing.T) {
 	}
 }
 
+// TestDoubtUnderAnotherSpelling: an address with which L1 may have been created is
+// L1's, however the base url is spelt tonight.
+func TestDoubtUnderAnotherSpelling(t *testing.T) {
+	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
+		s := newLeadScene(t, v.address())
+		v.doubt(s, "client L1")
+		spelt := len(v.way) / 2
+		if v.odd {
+			spelt++
+		}
+		s.url = s.spelled()[spelt%5]
+		s.environment("")
+		s.sheet(v.rows(sharing(v.address())))
+		s.foretold(1, v.flags()...)
+		s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
+		if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") {
+			t.Errorf("%s: the row of L2 says %v", s.url, r)
+		}
+	})
+}
+
+// TestDoubtAtAnotherAddress: what is in doubt at the old address of a service is so
+// at the new one.
+func TestDoubtAtAnotherAddress(t *testing.T) {
+	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
+		s := newLeadScene(t, v.address())
+		v.doubt(s, "client L1")
+		other := s.moved()
+		s.sheet(v.rows(sharing(v.address())))
+		for _, flags := range [][]string{{"--dry-run"}, v.flags()} {
+			if p := s.mustRun(3, flags...); !strings.Contains(p.err, "--same-service") {
+				t.Errorf("%q\n%s", flags, p.err)
+			}
+		}
+		s.foretold(4, v.flags("--same-service")...)
+		s.mustRun(4, v.flags()...)
+		if n := postsTo(other.Calls()); n > 0 {
+			t.Errorf("%d things were created\n%s", n, transcript(other.Calls()))
+		}
+		if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") {
+			t.Errorf("the row of L2 says %v", r)
+		}
+	})
+}
+
 // TestABaseURLOfAnOlderLedger: a ledger whose records have another spelling of
 // the base url is the same service's.
 func TestABaseURLOfAnOlderLedger(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "name: links\napi: v2\n"+clientPart, leads(1))
 	s.mustRun(0, "--dry-run")
 	known, err := ledger.Open(s.path(".claimsheet/ledger.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner := ledger.Owner{Environment: s.spelled()[0], Space: "email", Client: "c1@example.com"}
+	owner := ledger.ClientKey{Environment: s.spelled()[0], Space: "email", Client: "c1@example.com"}
 	for step, event := range map[string]ledger.Event{"client": {Kind: ledger.KindClient, ID: "c-1"}, "link": {Kind: ledger.KindLink, URL: "https://example.com/l"}} {
-		event.StepID, event.At, event.To = ledger.StepID{Owner: owner, Mapping: "links", Step: step}, time.Now(), ledger.Intent
+		event.StepID, event.At, event.To = ledger.StepID{ClientKey: owner, Mapping: "links", Step: step}, time.Now(), ledger.Intent
 		if step == "client" {
 			event.Mapping = ""
 		}
@@ -117,6 +164,7 @@ func TestABaseURLThatChanges(t *testing.T) {
 		"v2, 2 workers": {stepThree, "2"}, "v2, 8 workers": {stepThree, "8"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, c.mapping, leads(3))
 			s.mustRun(0, "--concurrency", c.workers)
 			first := s.url
@@ -166,6 +214,7 @@ func TestABaseURLThatChanges(t *testing.T) {
 // TestAServiceMoves: what is in doubt, erased, or written in a workbook follows
 // the service to its new address.
 func TestAServiceMoves(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	s.oracle.Play(apitest.Once(onStep("link c3@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
 	s.mustRun(4)
@@ -190,6 +239,7 @@ func TestAServiceMoves(t *testing.T) {
 // TestADeskAtAnAddressThatNoRunKnows: as long as nobody has said what the new
 // address means, a list of nothing would hide what is uncertain at the old one.
 func TestADeskAtAnAddressThatNoRunKnows(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	s.oracle.Play(apitest.Once(onStep("link c3@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
 	s.mustRun(4)
@@ -220,6 +270,7 @@ func TestADeskAtAnAddressThatNoRunKnows(t *testing.T) {
 // TestAWorkbookFromBeforeTheMove: both environments have one name, so naming
 // the environment with -e is no way out.
 func TestAWorkbookFromBeforeTheMove(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	s.mustRun(0)
 	if err := os.RemoveAll(s.path(".claimsheet")); err != nil {

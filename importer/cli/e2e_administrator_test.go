@@ -11,6 +11,7 @@ import (
 // TestClaimsNeedAnAdministrator: a contact that is made as no administrator
 // cannot administer claims, which the mapping shows before anything is sent.
 func TestClaimsNeedAnAdministrator(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, strings.Replace(stepThree, "key: E-mail\n", "key: E-mail\n  administrator: false\n", 1), leads(1))
 	for name, args := range s.commands() {
 		p := s.command(args...)
@@ -26,6 +27,7 @@ func TestClaimsNeedAnAdministrator(t *testing.T) {
 // that was there before, the advice speaks of the administrator, also on a later
 // night; for a contact of ours it does not.
 func TestClaimOfAReusedContact(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.oracle.AddClient("c2@example.com", "c2@example.com", "")
 	s.oracle.Play(func(call apitest.Call) apitest.Fault {

@@ -9,6 +9,7 @@ import (
 // mapping does not fill: whoever has a client's address would be taken for the
 // client. Where no client is taken over nothing is compared.
 func TestAgreementOnNothing(t *testing.T) {
+	t.Parallel()
 	typed := workplace{t: t}.typed
 	const agree = "wire: {lookup_agree: {firstNam: /first}}"
 	s := newScene(t, stepThree, leads(1))

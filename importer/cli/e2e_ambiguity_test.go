@@ -41,6 +41,7 @@ var ambiguous = []struct {
 // again, unless it is a client's and a look-up finds the client; what depends on it waits, other claims of the client and all other
 // clients go on.
 func TestAmbiguousAnswers(t *testing.T) {
+	t.Parallel()
 	// The clients have the claims A and B; K stands for the client's key.
 	all := []string{
 		"client K", "activity K Your details", "claim K/Loan A", "activity K/Loan A Agreement details",
@@ -59,6 +60,7 @@ func TestAmbiguousAnswers(t *testing.T) {
 	}
 	for _, target := range targets {
 		t.Run(target.step, func(t *testing.T) {
+			t.Parallel()
 			faults := map[string]apitest.Fault{}
 			ways := map[string]string{} // by client key
 			rows := [][]any{lead(1, "A"), lead(1, "B")}
@@ -118,6 +120,7 @@ func rowKey(row []any) string { return row[0].(string) }
 // TestLateCreation creates what the program has given up waiting for: it is
 // uncertain, and not sent again.
 func TestLateCreation(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	s.environment("limits: {timeout: 1s}")
 	step := "claim c2@example.com/Loan A-2"
@@ -136,6 +139,7 @@ func TestLateCreation(t *testing.T) {
 // TestBusy meets a service that has no time: whatever the program makes of it,
 // everything is there once in the end, and nothing is uncertain.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.Busy(429, 0)))
 	if p := s.run(); p.code == 4 || p.summary.Rows.Uncertain > 0 {

@@ -16,6 +16,7 @@ import (
 // Corrected, the pointer finds the id in the answer that was kept: the client is
 // not asked for again, however long ago that was.
 func TestAnswerOfAParkedClient(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	s.oracle.Wire.ContactID = "/data/contactId"
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {
@@ -42,6 +43,7 @@ func TestAnswerOfAParkedClient(t *testing.T) {
 // url of the answer is the client's all the same: at once, or when its pointer
 // is corrected.
 func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
+	t.Parallel()
 	const missing = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."
 	cases := []struct {
 		name, pointer string
@@ -54,6 +56,7 @@ func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
 			s.oracle.Wire.ClientID, s.oracle.Wire.LookupID = "/data/clientId", "/clientId"
 			s.environment("wire: {client_id: /clientId, redirect_url: " + c.pointer + "}")
@@ -82,6 +85,7 @@ func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
 // mistake and does not stop the run, and the row does not say that the client
 // was known before.
 func TestURLThatWasLost(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
 	s.oracle.Play(apitest.Once(onStep("client c1@example.com"), apitest.CreateThenDrop()))
 	for range 2 {
@@ -98,6 +102,7 @@ func TestURLThatWasLost(t *testing.T) {
 // sheet: nothing is created for it while nobody knows about the first, and what
 // the dry run says is what the run does.
 func TestAddressOfAParkedClient(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), leads(1))
 	s.oracle.KeyField = "firstName"
 	s.oracle.Play(apitest.Once(onStep("client Ann1"), apitest.DropBefore()))
@@ -124,6 +129,7 @@ func TestAddressOfAParkedClient(t *testing.T) {
 // TestRefusedQuestionsSayWhatToDo: where a GET is refused, or has no answer that
 // can be read, the message says which it was and what to do.
 func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
+	t.Parallel()
 	large := apitest.JSON(200, `"`+strings.Repeat("x", 64<<20)+`"`)
 	for _, c := range []struct {
 		name, kind string
@@ -142,6 +148,7 @@ func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(1))
 			s.oracle.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == c.kind {
@@ -160,6 +167,7 @@ func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 // answer, or what we know of it, stands before the usual advice, and settle shows
 // it on any later day.
 func TestHintsOfUncertainAnswers(t *testing.T) {
+	t.Parallel()
 	const claim, client = "claim c1@example.com/Loan A-1", "client c1@example.com"
 	for _, c := range []struct {
 		name, step string
@@ -171,9 +179,10 @@ func TestHintsOfUncertainAnswers(t *testing.T) {
 		{"rule", claim, apitest.JSON(500, "{}"), "Call the desk.", " Look in the service whether the claim exists.", 4},
 		{"redirect", claim, apitest.Reply{Status: 302}, "the service redirects, perhaps to a login page: check base_url and auth", ". Look in the service", 3},
 		{"parked", client, apitest.JSON(500, "{}"), "Call the desk.", " It is not sent again yet", 4},
-		{"promise", "activity c1@example.com Your details", apitest.JSON(202, "{}"), "if the service's operator vouches for it", "Look in the service", 4},
+		{"promise", "activity c1@example.com Your details", apitest.JSON(202, "{}"), "if the service's operator confirms that it is always done", "Look in the service", 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(1))
 			s.environment("errors: [{status: 500, means: uncertain, hint: Call the desk.}]")
 			s.oracle.Play(apitest.Once(onStep(c.step), apitest.Answer(c.reply)))
@@ -195,6 +204,7 @@ func TestHintsOfUncertainAnswers(t *testing.T) {
 // TestStateFolderThatCannotBeWritten: a run that cannot note that it holds the
 // ledger sends nothing, and says what it could not write and what to do.
 func TestStateFolderThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	s.mustRun(0)
 	inTheWay := s.path(".claimsheet/ledger.db.holder/in the way")
@@ -211,6 +221,7 @@ func TestStateFolderThatCannotBeWritten(t *testing.T) {
 // clients and without their ids. The url is the first one's; the others are
 // found by the next night's look-ups, and have none.
 func TestOneURLWithoutIDs(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(3))
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if !strings.HasPrefix(c.Step, "client ") {
@@ -235,6 +246,7 @@ func TestOneURLWithoutIDs(t *testing.T) {
 // id, and while the client was not found another one got the same url. The client
 // is taken over without it.
 func TestURLOfAParkedClient(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(1))
 	answer := `{"redirectUrl":"https://portal.example.com/login"}`
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {

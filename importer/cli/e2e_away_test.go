@@ -22,8 +22,10 @@ var passing = map[string]apitest.Fault{
 // TestPassingTrouble: a GET that fails once for a reason that passes is made
 // again, the templates and the look-ups alike, and nobody's row fails for it.
 func TestPassingTrouble(t *testing.T) {
+	t.Parallel()
 	for name, fault := range passing {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(2))
 			var mu sync.Mutex
 			played := map[string]bool{}
@@ -47,8 +49,10 @@ func TestPassingTrouble(t *testing.T) {
 // TestNobodyAnswers: a service that has answered no look-up is not there. The
 // run and the dry run stop after a few; no row fails, and nothing is sent.
 func TestNobodyAnswers(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"--limit=25", "--dry-run"} {
 		t.Run(flag, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(25))
 			s.oracle.Play(func(c apitest.Call) apitest.Fault { return apitest.Answer(apitest.JSON(503, `{}`)) })
 			p := s.mustRun(3, flag)
@@ -67,8 +71,10 @@ func TestNobodyAnswers(t *testing.T) {
 // TestRefusedLookUpsCount: clients whose look-up is refused are failures as
 // others are, and end the run when there are too many.
 func TestRefusedLookUpsCount(t *testing.T) {
+	t.Parallel()
 	for status, most := range map[int]int{400: 8, 403: 3} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(40))
 			s.oracle.Play(func(c apitest.Call) apitest.Fault {
 				var n int
@@ -92,6 +98,7 @@ func TestRefusedLookUpsCount(t *testing.T) {
 // through before anything is sent for another, also where those before it send
 // nothing: a wrong pointer costs one client.
 func TestFirstToSendGoesFirst(t *testing.T) {
+	t.Parallel()
 	rows := leads(30)
 	rows[0][0] = "" // no client
 	s := newScene(t, stepThree, rows)
@@ -105,6 +112,7 @@ func TestFirstToSendGoesFirst(t *testing.T) {
 // TestDoubtsHaveAnEnd: where every step of a kind becomes uncertain, the run
 // stops before that makes a day's work for the operator.
 func TestDoubtsHaveAnEnd(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(60))
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "claim" {
@@ -124,6 +132,7 @@ func TestDoubtsHaveAnEnd(t *testing.T) {
 // TestLostLedgerWhileTheServiceIsIll: a night in which no look-up is answered
 // teaches a new ledger nothing; the loss is found in the next.
 func TestLostLedgerWhileTheServiceIsIll(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(30))
 	s.mustRun(0)
 	must(t, os.RemoveAll(s.path(".claimsheet")))
@@ -144,6 +153,7 @@ func TestLostLedgerWhileTheServiceIsIll(t *testing.T) {
 // says that it knows no such phone number, clients who are looked up by e-mail
 // go on.
 func TestOneLookUpHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
 	rows := leads(3)
 	rows[1][0] = nil
 	s := newScene(t, `

@@ -80,6 +80,7 @@ func left(place string, at, steps int) (doubt int, created bool) {
 // left to send. What is in doubt then is known exactly; no request was made
 // twice.
 func TestKilledAtBoundaries(t *testing.T) {
+	t.Parallel()
 	binary := trialProgram(t)
 	var killed atomic.Int64
 	t.Run("cells", func(t *testing.T) {
@@ -110,6 +111,7 @@ func TestKilledAtBoundaries(t *testing.T) {
 // TestKilledWhileLookingUp kills the program at every place of a look-up: no
 // step had begun, so nothing is in doubt.
 func TestKilledWhileLookingUp(t *testing.T) {
+	t.Parallel()
 	binary := trialProgram(t)
 	for _, place := range []string{"after-sent", "after-write", "after-answer"} {
 		s := newScene(t, stepThree, leads(*boundaryKills+1))

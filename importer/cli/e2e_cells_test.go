@@ -88,6 +88,7 @@ func mainFor(args []string, out, diagnostics *bytes.Buffer) int {
 // sheet Problems name the cell of the results workbook; it is coloured and
 // explained, and what is written there is what rerun reads.
 func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
 	s.placesWorkbook("leads.xlsx", map[int]string{13: "ask"})
 	p := s.mustRun(1)
@@ -132,6 +133,7 @@ func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 
 // TestCellsOfADryRun: what is to be corrected is the sheet itself.
 func TestCellsOfADryRun(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
 	s.placesWorkbook("leads.xlsx", map[int]string{13: "ask"})
 	p := s.mustRun(1, "--dry-run")
@@ -148,6 +150,7 @@ func TestCellsOfADryRun(t *testing.T) {
 
 // TestCellsOfSeveralSheets: each names its own workbook.
 func TestCellsOfSeveralSheets(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
 	s.placesWorkbook("leads.xlsx", nil)
 	s.placesWorkbook("more.xlsx", map[int]string{6: "none", 15: "ask"})
@@ -183,6 +186,7 @@ func TestCellsOfSeveralSheets(t *testing.T) {
 
 // TestCellsOfACSVFile: its results are a workbook.
 func TestCellsOfACSVFile(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, nil)
 	var text bytes.Buffer
 	w := csv.NewWriter(&text)
@@ -219,6 +223,7 @@ func TestCellsOfACSVFile(t *testing.T) {
 // TestHiddenColumnsStayHidden, in plan and results, and when the results are run
 // again with a column of ours before them.
 func TestHiddenColumnsStayHidden(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}", placesMapping, 1), nil)
 	s.placesWorkbook("leads.xlsx", nil)
 	check := func(what, file string) {

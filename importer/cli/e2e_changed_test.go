@@ -32,6 +32,7 @@ func (s *scene) errors() []string { return column(s.results(), "Error") }
 // make a second Open activity for each: nothing new is sent for them, whoever
 // wants it.
 func TestResumeMoved(t *testing.T) {
+	t.Parallel()
 	const cell, next = "{column: Opt in}", "Sign your claim"
 	nights := func(at string) [][]any {
 		rows := append(leads(1), lead(2, "A-2"))
@@ -58,6 +59,7 @@ func TestResumeMoved(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, resuming(c.first), nights("Agreement details"))
 			s.mustRun(0)
 			s.mapping(resuming(c.second))
@@ -88,6 +90,7 @@ func TestResumeMoved(t *testing.T) {
 
 // TestResumeMovedAfterAPurge holds the same when what was sent is no longer kept.
 func TestResumeMovedAfterAPurge(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, resuming("Agreement details"), leads(1))
 	s.mustRun(0)
 	if p := (workplace{t: t}).typed("", "history", "--environments", s.path("environments.yaml"), "--purge", "--older-than", "0d", "--yes"); p.code != 0 {
@@ -108,6 +111,7 @@ func TestResumeMovedAfterAPurge(t *testing.T) {
 // another status than the mapping wants it in now, and says so once for the
 // rows for which nothing new was to be sent.
 func TestStatusMoved(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	s.mapping(strings.Replace(stepThree, "status: Accepted", "status: Submitted", 1))
@@ -127,6 +131,7 @@ func TestStatusMoved(t *testing.T) {
 
 // TestHeldClaim names the activity, once, beside a new claim that is held back.
 func TestHeldClaim(t *testing.T) {
+	t.Parallel()
 	at := func(step string, rows ...[]any) [][]any {
 		for _, row := range rows {
 			row[5] = step
@@ -146,6 +151,7 @@ func TestHeldClaim(t *testing.T) {
 // TestDataChangedByTheMapping tells what the mapping made differ from what
 // stands in a cell: the one is said once for all rows, the other where it is.
 func TestDataChangedByTheMapping(t *testing.T) {
+	t.Parallel()
 	details := func(source string) string {
 		return strings.Replace(stepThree, "Home address: Address", "Home address: "+source, 1)
 	}
@@ -170,6 +176,7 @@ func TestDataChangedByTheMapping(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, details(c.first), leads(2))
 			s.mustRun(0)
 			s.mapping(details(c.second))
@@ -191,6 +198,7 @@ func TestDataChangedByTheMapping(t *testing.T) {
 // TestRenamedColumn follows a column that was renamed in the sheet and in the
 // mapping: what is corrected in it is the cell's doing still.
 func TestRenamedColumn(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	s.mapping(strings.Replace(stepThree, "Home address: Address", "Home address: Street", 1))
@@ -211,6 +219,7 @@ func TestRenamedColumn(t *testing.T) {
 // TestResumeCellIsInnocent does not name the cell of the next step for a status
 // that the mapping gives.
 func TestResumeCellIsInnocent(t *testing.T) {
+	t.Parallel()
 	rows := leads(1)
 	rows[0][5] = "Sign your claim"
 	mapping := resuming("{column: Opt in}")

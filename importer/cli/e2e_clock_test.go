@@ -29,6 +29,7 @@ func (s *scene) clocks(wall, boot time.Duration) []string {
 // the machine the wall clock decides, and one that was put back says nothing.
 // Put right, no step is lost.
 func TestParkedWhileClocksJump(t *testing.T) {
+	t.Parallel()
 	const day, step = 24 * time.Hour, "client c2@example.com"
 	cases := []struct {
 		name       string
@@ -93,6 +94,7 @@ func (s *scene) mustRunTrial(binary string, want int, env ...string) {
 // parked a client, holds an uncertain claim and an OAuth2 token, and is then
 // asked to wait, in seconds and until a date.
 func TestClockJumpsInsideARun(t *testing.T) {
+	t.Parallel()
 	const day = 24 * time.Hour
 	binary := trialProgram(t)
 	for name, jump := range map[string]time.Duration{

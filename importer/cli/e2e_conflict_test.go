@@ -42,6 +42,7 @@ func TestConflictAfterDoubt(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.kind, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(3))
 			s.oracle.Play(apitest.Once(onStep(c.step), apitest.CreateThen(apitest.JSON(500, `{}`))))
 			s.mustRun(4)
@@ -69,6 +70,7 @@ func TestConflictAfterDoubt(t *testing.T) {
 // is taken over if a look-up finds it, uncertain if none does, and has failed
 // only where the environment's rules say so.
 func TestConflictOverANewClient(t *testing.T) {
+	t.Parallel()
 	const step = "client c2@example.com"
 	for _, c := range []struct {
 		name, rules string
@@ -82,6 +84,7 @@ func TestConflictOverANewClient(t *testing.T) {
 		{"a rule", "errors: [{status: 409, means: failed}]", false, 1, "failed", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(3))
 			s.environment(c.rules)
 			f := conflict
@@ -106,6 +109,7 @@ func TestConflictOverANewClient(t *testing.T) {
 // TestConflictOverAClient is the same for a client, who can be looked up: found,
 // the client is taken over; not found, the step is parked.
 func TestConflictOverAClient(t *testing.T) {
+	t.Parallel()
 	const step = "client c2@example.com"
 	for _, appears := range []bool{true, false} {
 		s := newScene(t, stepThree, leads(3))

@@ -12,6 +12,7 @@ import (
 // TestSecondRun does the same again: nothing is sent, and the workbook shows
 // the same ids and urls.
 func TestSecondRun(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, append(leads(3), lead(1, "A-9")))
 	s.mustRun(0)
 	first := s.results()
@@ -37,6 +38,7 @@ func TestSecondRun(t *testing.T) {
 
 // TestAddedRows sends what a row adds to yesterday's sheet, and nothing else.
 func TestAddedRows(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	s.sheet([][]any{lead(3, "C-1"), lead(2, "A-2"), lead(1, "A-1"), lead(1, "A-7")})
@@ -58,6 +60,7 @@ func TestAddedRows(t *testing.T) {
 // TestChangedRow sends nothing for a row whose data differ from what was sent,
 // and names the cell.
 func TestChangedRow(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	rows := leads(2)
@@ -77,6 +80,7 @@ func TestChangedRow(t *testing.T) {
 
 // TestLimitAndOnly take some of the clients; the next run does the rest.
 func TestLimitAndOnly(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, append(leads(3), lead(1, "A-9")))
 	p := s.mustRun(0, "--limit", "1")
 	if p.summary.Rows.Done != 2 || p.summary.Rows.Skipped != 2 || p.posts()["client"] != 1 || p.posts()["claim"] != 2 {
@@ -110,6 +114,7 @@ func TestLimitAndOnly(t *testing.T) {
 // order, one after the other, and the first client is finished before anything
 // is created for another.
 func TestManyWorkers(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(200))
 	p := s.mustRun(0, "--concurrency", "32")
 	last, want := map[string]apitest.Call{}, []string{"client", "activity", "claim", "activity", "activity", "link"}

@@ -51,191 +51,173 @@ func (s *scene) believeAtOnce() { s.pace.Believable = 1 }
 // doubt: both addresses are asked, and nothing is sent while one of them leaves
 // it open. However that ends, L1 is created once at most.
 func TestCorrectedAddressInDoubt(t *testing.T) {
-	created, absent := apitest.CreateThen(apitest.JSON(500, `{}`)), apitest.Answer(apitest.JSON(500, `{}`))
+	absent := []string{"not created"}
 	for name, c := range map[string]struct {
-		answer  apitest.Fault // to the creation of L1
-		ripe    bool          // it was long ago
-		another bool          // the service knows a client by the corrected address
+		ways    []string
+		ripe    bool // it was long ago
+		another bool // the service knows a client by the corrected address
 		code    int
 		status  string
 		says    string
 		made    map[string]int // beside the first attempt
 		posts   int            // of clients tonight
 	}{
-		"created":                           {answer: created, status: "changed", says: "“", made: map[string]int{"client L1": 1, "claim L1/A-1": 1}},
-		"created long ago":                  {answer: created, ripe: true, status: "changed", says: "“", made: map[string]int{"client L1": 1, "claim L1/A-1": 1}},
-		"created, and another":              {answer: created, another: true, code: 4, status: "uncertain", says: "the corrected one", made: map[string]int{"client L1": 1}},
-		"not created":                       {answer: absent, code: 4, status: "uncertain", says: "finds nobody yet", made: map[string]int{}},
-		"not created, and another":          {answer: absent, another: true, code: 4, status: "uncertain", says: "finds nobody yet", made: map[string]int{}},
-		"not created long ago":              {answer: absent, ripe: true, status: "done", made: map[string]int{"client L1": 1, "claim L1/A-1": 1}, posts: 1},
-		"not created long ago, and another": {answer: absent, ripe: true, another: true, status: "changed", says: "“", made: map[string]int{"claim other/A-1": 1}},
+		"created":                           {ways: everyWay, status: "changed", says: "“", made: map[string]int{"client L1": 1, "claim L1/A-1": 1}},
+		"created long ago":                  {ways: everyWay[1:2], ripe: true, status: "changed", says: "“", made: map[string]int{"client L1": 1, "claim L1/A-1": 1}},
+		"created, and another":              {ways: everyWay, another: true, code: 4, status: "uncertain", says: "the corrected one", made: map[string]int{"client L1": 1}},
+		"not created":                       {ways: absent, code: 4, status: "uncertain", says: "finds nobody yet", made: map[string]int{}},
+		"not created, and another":          {ways: absent, another: true, code: 4, status: "uncertain", says: "finds nobody yet", made: map[string]int{}},
+		"not created long ago":              {ways: absent, ripe: true, status: "done", made: map[string]int{"client L1": 1, "claim L1/A-1": 1}, posts: 1},
+		"not created long ago, and another": {ways: absent, ripe: true, another: true, status: "changed", says: "“", made: map[string]int{"claim other/A-1": 1}},
 	} {
-		for _, by := range []string{"e-mail", "phone"} {
-			for _, workers := range []string{"2", "8"} {
-				t.Run(strings.Join([]string{name, by, workers}, ", "), func(t *testing.T) {
-					s := newLeadScene(t, by, func(s *scene) {
-						inDoubt(s, "client L1", c.answer)
-						s.mustRun(4)
-					})
-					if c.ripe {
-						s.believeAtOnce()
-					}
-					then, _ := sharing(by)
-					now := corrected(by)
-					other := ""
-					if c.another {
-						other = s.oracle.AddClient("other", fmt.Sprint(now[0]), "+447911999999")
-					}
-					s.sheet([][]any{now})
-					p := s.foretold(c.code, "--concurrency", workers)
-					if p.count(lookupOf(by, then)) == 0 || p.count(lookupOf(by, now)) == 0 {
-						t.Errorf("not both addresses were asked:\n%s", transcript(p.calls))
-					}
-					if n := p.posts()["client"]; n != c.posts {
-						t.Errorf("%d clients were asked for, want %d", n, c.posts)
-					}
-					s.checkCreated(c.made)
-					r := s.row("leads.results.xlsx", "L1")
-					if r["Import status"] != c.status || !strings.Contains(r["Error"], c.says) {
-						t.Errorf("the row says %v", r)
-					}
-					if c.says == "the corrected one" && !strings.Contains(r["Error"], other) {
-						t.Errorf("the error does not name both clients: %q", r["Error"])
-					}
-					// Whatever was found out, it stays so.
-					if again := s.foretold(c.code, "--concurrency", workers); len(again.posts()) > 0 {
-						t.Errorf("the next run sent %v", again.posts())
-					}
-					s.checkCreated(c.made)
-				})
-			}
-		}
+		t.Run(name, func(t *testing.T) {
+			inEveryVariant(t, c.ways, nil, func(t *testing.T, v variant) {
+				by := v.address()
+				s := newLeadScene(t, by)
+				v.doubt(s, "client L1")
+				if c.ripe {
+					s.believeAtOnce()
+				}
+				then, _ := sharing(by)
+				now := corrected(by)
+				other := ""
+				if c.another {
+					other = s.oracle.AddClient("other", fmt.Sprint(now[0]), "+447911999999")
+				}
+				s.sheet([][]any{now})
+				p := s.foretold(c.code, v.flags()...)
+				if p.count(lookupOf(by, then)) == 0 || p.count(lookupOf(by, now)) == 0 {
+					t.Errorf("not both addresses were asked:\n%s", transcript(p.calls))
+				}
+				if n := p.posts()["client"]; n != c.posts {
+					t.Errorf("%d clients were asked for, want %d", n, c.posts)
+				}
+				s.checkCreated(c.made)
+				r := s.row("leads.results.xlsx", "L1")
+				if r["Import status"] != c.status || !strings.Contains(r["Error"], c.says) {
+					t.Errorf("the row says %v", r)
+				}
+				if c.says == "the corrected one" && !strings.Contains(r["Error"], other) {
+					t.Errorf("the error does not name both clients: %q", r["Error"])
+				}
+				// Whatever was found out, it stays so.
+				if again := s.foretold(c.code, v.flags()...); len(again.posts()) > 0 {
+					t.Errorf("the next run sent %v", again.posts())
+				}
+				s.checkCreated(c.made)
+			})
+		})
 	}
 }
 
 // TestCorrectedAddressSettled: an operator says what became of L1, whose address
 // was corrected while that was open. It is created once.
 func TestCorrectedAddressSettled(t *testing.T) {
-	for _, created := range []bool{true, false} {
-		t.Run(fmt.Sprint(created), func(t *testing.T) {
-			answer := apitest.Answer(apitest.JSON(500, `{}`))
-			if created {
-				answer = apitest.CreateThen(apitest.JSON(500, `{}`))
-			}
-			s := newLeadScene(t, "e-mail", func(s *scene) {
-				inDoubt(s, "client L1", answer)
-				s.mustRun(4)
-			})
-			s.sheet([][]any{corrected("e-mail")})
-			inDoubt(s, "", apitest.Fault{}) // look-ups do not show it yet
-			s.mustRun(4)
-			s.oracle.Play(nil)
-			if created {
-				s.settle("--created", s.oracle.Created()["client L1"][0].ID, "L1:client")
-			} else {
-				s.settle("--not-created", "L1:client")
-			}
-			s.foretold(0)
-			s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
-		})
-	}
+	inEveryVariant(t, append([]string{"not created"}, everyWay...), nil, func(t *testing.T, v variant) {
+		s := newLeadScene(t, "e-mail")
+		v.doubt(s, "client L1")
+		s.sheet([][]any{corrected("e-mail")})
+		s.inDoubt("", apitest.Fault{}) // look-ups do not show it yet
+		s.mustRun(4, v.flags()...)
+		s.oracle.Play(nil)
+		if v.way == "not created" {
+			s.settle("--not-created", "L1:client")
+		} else {
+			s.settle("--created", s.oracle.Created()["client L1"][0].ID, "L1:client")
+		}
+		s.foretold(0, v.flags()...)
+		s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
+	})
 }
 
 // TestAddressBeforeTheCorrection: the address with which L1 may have been created
 // stays L1's when its cell was corrected; a look-up that fails says nothing.
 func TestAddressBeforeTheCorrection(t *testing.T) {
-	for order, rows := range orders {
-		for _, workers := range []string{"2", "8"} {
-			t.Run(order+", "+workers, func(t *testing.T) {
-				s := newLeadScene(t, "e-mail", doubts["created, then 500"])
-				s.believeAtOnce()
-				then, newcomer := sharing("e-mail")
-				s.oracle.Play(func(c apitest.Call) apitest.Fault {
-					if lookupOf("e-mail", then)(c) {
-						return apitest.Answer(apitest.JSON(403, `{}`))
-					}
-					return apitest.Fault{}
-				})
-				s.sheet([][]any{corrected("e-mail")})
-				if p := s.mustRun(4, "--concurrency", workers); len(p.posts()) > 0 {
-					t.Errorf("sent %v, though the first address could not be asked", p.posts())
-				}
-				s.oracle.Play(nil)
-				s.sheet(rows(corrected("e-mail"), newcomer))
-				s.foretold(1, "--concurrency", workers)
-				made := map[string]int{"client L1": 1, "claim L1/A-1": 1}
-				if order == "alone" {
-					delete(made, "claim L1/A-1")
-				}
-				s.checkCreated(made)
-				if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") {
-					t.Errorf("the row of L2 says %v", r)
-				}
-			})
+	inEveryVariant(t, everyWay, everyOrder, func(t *testing.T, v variant) {
+		s := newLeadScene(t, "e-mail")
+		v.doubt(s, "client L1")
+		s.believeAtOnce()
+		then, newcomer := sharing("e-mail")
+		s.oracle.Play(func(c apitest.Call) apitest.Fault {
+			if lookupOf("e-mail", then)(c) {
+				return apitest.Answer(apitest.JSON(403, `{}`))
+			}
+			return apitest.Fault{}
+		})
+		s.sheet([][]any{corrected("e-mail")})
+		if p := s.mustRun(4, v.flags()...); len(p.posts()) > 0 {
+			t.Errorf("sent %v, though the first address could not be asked", p.posts())
 		}
-	}
+		s.oracle.Play(nil)
+		s.sheet(v.rows(corrected("e-mail"), newcomer))
+		s.foretold(1, v.flags()...)
+		made := map[string]int{"client L1": 1, "claim L1/A-1": 1}
+		if v.order == "alone" {
+			delete(made, "claim L1/A-1")
+		}
+		s.checkCreated(made)
+		if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") {
+			t.Errorf("the row of L2 says %v", r)
+		}
+	})
 }
 
 // TestEmptiedAddressInDoubt: a client whose address was taken out of the sheet
 // is looked up by what was sent, and never sent again.
 func TestEmptiedAddressInDoubt(t *testing.T) {
-	for _, created := range []bool{true, false} {
-		t.Run(fmt.Sprint(created), func(t *testing.T) {
-			answer, code, made := apitest.Answer(apitest.JSON(500, `{}`)), 4, map[string]int{}
-			if created {
-				answer, code, made = apitest.CreateThen(apitest.JSON(500, `{}`)), 0, map[string]int{"client L1": 1, "claim L1/A-1": 1}
-			}
-			s := newLeadScene(t, "e-mail", func(s *scene) {
-				inDoubt(s, "client L1", answer)
-				s.mustRun(4)
-			})
-			s.believeAtOnce()
-			row := corrected("e-mail")
-			row[0], row[2] = "", ""
-			s.sheet([][]any{row})
-			for range 2 {
-				s.foretold(code)
-				s.checkCreated(made)
-			}
-		})
-	}
+	inEveryVariant(t, append([]string{"not created"}, everyWay...), nil, func(t *testing.T, v variant) {
+		code, made := 0, map[string]int{"client L1": 1, "claim L1/A-1": 1}
+		if v.way == "not created" {
+			code, made = 4, map[string]int{}
+		}
+		s := newLeadScene(t, "e-mail")
+		v.doubt(s, "client L1")
+		s.believeAtOnce()
+		row := corrected("e-mail")
+		row[0], row[2] = "", ""
+		s.sheet([][]any{row})
+		for range 2 {
+			s.foretold(code, v.flags()...)
+			s.checkCreated(made)
+		}
+	})
 }
 
 // TestPhonesInTwoFormats: a number with which L1 may have been created is the
 // same number in whichever formats it is sent and looked up.
 func TestPhonesInTwoFormats(t *testing.T) {
 	for _, format := range []string{"national", "international", "e164"} {
-		for order, rows := range orders {
-			t.Run(format+", "+order, func(t *testing.T) {
+		t.Run(format, func(t *testing.T) {
+			inEveryVariant(t, []string{"not created"}, everyOrder, func(t *testing.T, v variant) {
 				first, second := sharing("phone")
 				first[0] = "c1@example.com" // which decides who L1 is
 				s := newScene(t, strings.Replace(byLead, "    phone: {column: Mobile, type: Phone, region: GB}",
 					"    phone: {column: Mobile, type: Phone, region: GB, format: "+format+"}", 1), [][]any{first})
 				s.oracle.KeyField = "ref"
-				inDoubt(s, "client L1", apitest.Answer(apitest.JSON(500, `{}`)))
-				s.mustRun(4)
-				s.oracle.Play(nil)
-				s.sheet(rows(first, second))
+				v.doubt(s, "client L1")
+				s.sheet(v.rows(first, second))
 				code := 4
-				if order == "alone" {
+				if v.order == "alone" {
 					code = 1
 				}
-				s.foretold(code)
+				s.foretold(code, v.flags()...)
 				s.checkCreated(map[string]int{})
 				if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") {
 					t.Errorf("the row of L2 says %v", r)
 				}
 			})
-		}
+		})
 	}
 }
 
 // TestCorrectedAddressInAnOldRecord: a ledger of an earlier version does not say
 // by which address a client was looked up, but what was sent.
 func TestCorrectedAddressInAnOldRecord(t *testing.T) {
+	t.Parallel()
 	for _, by := range []string{"e-mail", "phone"} {
 		for _, changed := range []bool{true, false} {
 			t.Run(fmt.Sprint(by, ", ", changed), func(t *testing.T) {
+				t.Parallel()
 				row, _ := sharing(by)
 				other := lead(9, "A-9")
 				s := newScene(t, byLead, [][]any{other})
@@ -247,7 +229,7 @@ func TestCorrectedAddressInAnOldRecord(t *testing.T) {
 				} else {
 					values += `,{"name":"email","field":"stringValue","value":"C1@example.com"},{"name":"phone","field":"stringValue","value":"+447911123001"}`
 				}
-				s.remember(ledger.StepID{Owner: ledger.Owner{Environment: s.url, Space: "by-lead", Client: "L1"}, Step: "client"},
+				s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L1"}, Step: "client"},
 					ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Data: []byte(`{"mapping":"by-lead","values":[` + values + `]}`), Digest: "d"},
 					ledger.Event{To: ledger.Uncertain})
 				id := s.oracle.AddClient("L1", fmt.Sprint(row[0]), "+447911123001")
@@ -268,24 +250,20 @@ func TestCorrectedAddressInAnOldRecord(t *testing.T) {
 // TestTwoDoubtsWithOneAddress: of two clients who may have been created with one
 // address, the contact who is found there is the earlier one's.
 func TestTwoDoubtsWithOneAddress(t *testing.T) {
-	for _, order := range []string{"above", "below"} {
-		for _, workers := range []string{"2", "8"} {
-			t.Run(order+", "+workers, func(t *testing.T) {
-				s := newLeadScene(t, "e-mail", doubts["created, then 500"])
-				first, second := sharing("e-mail")
-				s.remember(ledger.StepID{Owner: ledger.Owner{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},
-					ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Digest: "d",
-						Data: []byte(`{"mapping":"by-lead","values":[{"name":"email","field":"stringValue","value":"c1@example.com"}]}`)},
-					ledger.Event{To: ledger.Uncertain})
-				s.sheet(orders[order](first, second))
-				s.foretold(4, "--concurrency", workers)
-				s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
-				if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "uncertain" || !strings.Contains(r["Error"], "“L1”") {
-					t.Errorf("the row of L2 says %v", r)
-				}
-			})
+	inEveryVariant(t, everyWay[:2], bothOrders, func(t *testing.T, v variant) {
+		s := newLeadScene(t, "e-mail")
+		v.doubt(s, "client L1")
+		s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},
+			ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Digest: "d",
+				Data: []byte(`{"mapping":"by-lead","values":[{"name":"email","field":"stringValue","value":"c1@example.com"}]}`)},
+			ledger.Event{To: ledger.Uncertain})
+		s.sheet(v.rows(sharing("e-mail")))
+		s.foretold(4, v.flags()...)
+		s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
+		if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "uncertain" || !strings.Contains(r["Error"], "“L1”") {
+			t.Errorf("the row of L2 says %v", r)
 		}
-	}
+	})
 }
 
 // remember appends what happened to a step to the scene's ledger.

@@ -32,43 +32,49 @@ func (s *scene) killed(n int, flags ...string) {
 }
 
 // TestALogCutToHalf: the commits that a disk has lost are counted beside the
-// ledger. Nothing is sent until somebody has said what became of them.
+// ledger. Nothing is sent until somebody has said what became of them, and what
+// was in doubt before is not sent then either.
 func TestALogCutToHalf(t *testing.T) {
-	for _, workers := range []string{"2", "8"} {
-		t.Run(workers, func(t *testing.T) {
-			s := newScene(t, creating, leads(12))
-			s.killed(20, "--concurrency", workers)
-			log := s.path(".claimsheet/ledger.db-wal")
-			info, err := os.Stat(log)
-			must(t, err)
-			must(t, os.Truncate(log, info.Size()/2))
-			before := len(s.oracle.Calls())
-			for _, flags := range [][]string{{"--dry-run"}, {"--concurrency", workers}, {"--new-identity"}, nil} {
-				if p := s.run(flags...); p.code != 3 || !strings.Contains(p.err, "[ledger-cut]") {
-					t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
-				}
+	inEveryVariant(t, []string{"late", "killed"}, nil, func(t *testing.T, v variant) {
+		s := newScene(t, creating, leads(1))
+		v.doubt(s, "link c1@example.com")
+		s.mustRun(4)
+		s.sheet(leads(12))
+		s.killWhenMade("client c12@example.com", v.flags()...)
+		log := s.path(".claimsheet/ledger.db-wal")
+		info, err := os.Stat(log)
+		must(t, err)
+		must(t, os.Truncate(log, info.Size()/2))
+		before := len(s.oracle.Calls())
+		for _, flags := range [][]string{{"--dry-run"}, v.flags(), {"--new-identity"}, nil} {
+			if p := s.run(flags...); p.code != 3 || !strings.Contains(p.err, "[ledger-cut]") {
+				t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
 			}
-			if code, _, said := s.claimsheet("settle", "--environments", s.path("environments.yaml")); code != 3 {
-				t.Errorf("settle: exit code %d\n%s", code, said)
-			}
-			if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
-				t.Errorf("something was sent\n%s", transcript(calls))
-			}
-			if p := s.run("--new-ledger"); p.code == 3 {
+		}
+		if code, _, said := s.claimsheet("settle", "--environments", s.path("environments.yaml")); code != 3 {
+			t.Errorf("settle: exit code %d\n%s", code, said)
+		}
+		if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+			t.Errorf("something was sent\n%s", transcript(calls))
+		}
+		for _, flags := range [][]string{v.flags("--new-ledger"), nil} {
+			if p := s.run(flags...); p.code == 3 {
 				t.Errorf("exit code %d\n%s", p.code, p.err)
 			}
-			if p := s.run(); p.code == 3 {
-				t.Errorf("exit code %d\n%s", p.code, p.err)
-			}
-		})
-	}
+		}
+		if made := s.oracle.Created()["link c1@example.com"]; len(made) != 1 {
+			t.Errorf("the link that was in doubt was created %d times", len(made))
+		}
+	})
 }
 
 // TestAnHonestLedgerIsNotRefused: not after a kill, and not where a power loss
 // took the count, or left an older or an empty one.
 func TestAnHonestLedgerIsNotRefused(t *testing.T) {
+	t.Parallel()
 	for name, count := range map[string]string{"an older count": fmt.Sprintf("%19d\n", 3), "an empty one": "", "half of one": "   12", "the count as it was": "-"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, creating, leads(4))
 			s.killed(5, "--concurrency", "1")
 			if count != "-" {
@@ -87,8 +93,10 @@ func TestAnHonestLedgerIsNotRefused(t *testing.T) {
 // TestAnOlderLedgerAlone is put back without what lies beside it, or is taken
 // away: the count tells, also where there is no workbook.
 func TestAnOlderLedgerAlone(t *testing.T) {
+	t.Parallel()
 	for name, back := range map[string]bool{"older": true, "gone": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, creating, leads(1))
 			s.mustRun(0)
 			older, err := os.ReadFile(s.path(".claimsheet/ledger.db"))

@@ -16,6 +16,7 @@ import (
 // TestDryRun holds a dry run to its word: only GETs arrive, and the calls that
 // it foretells, by kind, are those that the run then makes.
 func TestDryRun(t *testing.T) {
+	t.Parallel()
 	v1 := "name: b\napi: v1\n" + clientPart + "activities:" + detailsActivity + "\n  - {template: Sign your claim, status: Open}\n"
 	useCase1 := "name: one\napi: v2\n" + clientPart + `
 claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
@@ -90,6 +91,7 @@ activities:` + detailsActivity
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, c.mapping, c.rows)
 			if strings.Contains(c.mapping, "ref:") {
 				s.oracle.KeyField = "ref"
@@ -146,6 +148,7 @@ func arrived(p played) (r result.Requests) {
 
 // TestDryRunWithoutLookup asks nobody for anybody.
 func TestDryRunWithoutLookup(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	p := s.mustRun(0, "--dry-run", "--no-lookup")
 	if got := transcript(p.calls); got != "GET /funnel/v2/activity-templates\n" {
@@ -196,6 +199,7 @@ func TestDryRunLeavesNothing(t *testing.T) {
 
 // TestOneTemplateTwice tells apart two activities of one template on one client.
 func TestOneTemplateTwice(t *testing.T) {
+	t.Parallel()
 	mapping := "name: twice\napi: v2\n" + clientPart + `
 workflow: {name: Batch, template_identifier: WF-1}
 activities:

@@ -36,6 +36,7 @@ func newKnownScene(t *testing.T, existing, more string) (s *scene, known string)
 
 // TestExisting meets a client whom the service knows already.
 func TestExisting(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		existing string
 		code     int
@@ -49,6 +50,7 @@ func TestExisting(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.existing, func(t *testing.T) {
+			t.Parallel()
 			s, known := newKnownScene(t, c.existing, "")
 			p := s.mustRun(c.code)
 			var steps []string
@@ -84,6 +86,7 @@ func TestExisting(t *testing.T) {
 // TestKnownClientV1 gives a known client its activities; the service has no
 // redirect url for one whom it did not create.
 func TestKnownClientV1(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "name: b\napi: v1\n"+clientPart+"activities:"+detailsActivity, leads(2))
 	known := s.oracle.AddClient("c2@example.com", "c2@example.com", "")
 	p := s.mustRun(0)
@@ -113,6 +116,7 @@ func lookups(p played) string {
 // TestPhoneLookup asks by phone only where there is no e-mail address, unless
 // both are to be confirmed.
 func TestPhoneLookup(t *testing.T) {
+	t.Parallel()
 	rows := leads(3)
 	rows[1][0] = ""
 	s, known := newKnownScene(t, "reuse", "")
@@ -136,6 +140,7 @@ func TestPhoneLookup(t *testing.T) {
 // TestConfirm asks by e-mail and by phone, and makes nothing where they
 // disagree.
 func TestConfirm(t *testing.T) {
+	t.Parallel()
 	s, known := newKnownScene(t, "reuse", ", confirm: true")
 	s.oracle.AddClient("other", "other@example.com", "+447911123003") // A-3's phone, another's e-mail
 	p := s.mustRun(1)
@@ -155,11 +160,13 @@ func TestConfirm(t *testing.T) {
 // TestNobodyFound takes each of the shapes in which a service may say that it
 // knows nobody.
 func TestNobodyFound(t *testing.T) {
+	t.Parallel()
 	for name, nobody := range map[string]apitest.Reply{
 		"404 JSON": apitest.JSON(404, `{"message":"not found"}`), "404 empty": apitest.JSON(404, ""),
 		"200 null": apitest.JSON(200, "null"), "200 {}": apitest.JSON(200, "{}"), "200 []": apitest.JSON(200, "[]"),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, known := newKnownScene(t, "reuse", "")
 			s.oracle.Nobody = nobody
 			p := s.mustRun(0)
@@ -184,6 +191,7 @@ var unclear = []apitest.Reply{
 // TestUnclearLookup never takes an unclear answer for "nobody": nothing is
 // created for the client, the others go on, and the next run asks again.
 func TestUnclearLookup(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(len(unclear)+2))
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		for i, reply := range unclear {
@@ -205,8 +213,10 @@ func TestUnclearLookup(t *testing.T) {
 // TestLookupsBehindAPage creates nothing while every look-up, that of an
 // invented person too, is answered by a web page.
 func TestLookupsBehindAPage(t *testing.T) {
+	t.Parallel()
 	for _, page := range []apitest.Reply{apitest.HTML(200), apitest.HTML(404), apitest.JSON(500, "{}")} {
 		t.Run(fmt.Sprint(page.Status), func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(2))
 			nobody := s.oracle.Nobody
 			s.oracle.Nobody = page
@@ -223,10 +233,12 @@ func TestLookupsBehindAPage(t *testing.T) {
 // TestOneIDForTwoKeys meets two client keys that the service takes for one
 // client, known to it before or new.
 func TestOneIDForTwoKeys(t *testing.T) {
+	t.Parallel()
 	rows := leads(3)
 	rows[2][0] = rows[1][0] // A-3 has A-2's e-mail
 	for name, known := range map[string]bool{"known before": true, "new": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, byAgreement("reuse", ""), rows)
 			s.oracle.KeyField = "ref"
 			if known {
@@ -254,6 +266,7 @@ func TestOneIDForTwoKeys(t *testing.T) {
 // TestOneIDForOneKeyTwice meets two clients with the same key in two key
 // spaces, whom the service takes for one: the message tells them apart.
 func TestOneIDForOneKeyTwice(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, byAgreement("reuse", ""), leads(1))
 	s.oracle.KeyField = "ref"
 	s.mustRun(0)
@@ -269,6 +282,7 @@ func TestOneIDForOneKeyTwice(t *testing.T) {
 // which they are looked up, at a service whose look-ups do not show yet whom it
 // has just created, or may have. Nothing is said that the service did not say.
 func TestAddressOfAnotherClient(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		column int // of the sheet, that they share
 		empty  int // and one that is empty, so that the other decides; -1 for none
@@ -278,6 +292,7 @@ func TestAddressOfAnotherClient(t *testing.T) {
 		"phone":  {2, 0, "another client of the sheet, with the key “A-1”, has the same phone number"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			rows := leads(2)
 			rows[1][c.column] = rows[0][c.column]
 			if c.empty >= 0 {
@@ -307,8 +322,10 @@ func TestAddressOfAnotherClient(t *testing.T) {
 // only the phone number of another one of the sheet is not taken for that one, and
 // the dry run says so.
 func TestForecastOfOneAddressInTwo(t *testing.T) {
+	t.Parallel()
 	for _, existing := range []string{"reuse", "skip", "fail"} {
 		t.Run(existing, func(t *testing.T) {
+			t.Parallel()
 			rows := leads(3)
 			rows[2][2] = rows[0][2]
 			s := newScene(t, byAgreement(existing, ", confirm: true"), rows)
@@ -325,6 +342,7 @@ func TestForecastOfOneAddressInTwo(t *testing.T) {
 // known since, is left out. The results workbook shows the id, and given back it
 // says nothing else.
 func TestRerunOfAClientLeftOut(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, byAgreement("skip", ""), leads(3))
 	s.oracle.KeyField = "ref"
 	s.oracle.Play(apitest.Once(onStep("client A-2"), apitest.Answer(apitest.JSON(400, "{}"))))

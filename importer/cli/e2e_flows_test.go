@@ -11,6 +11,7 @@ import (
 // TestFlows holds every call of the document's five flows for one client:
 // method, path, query and body, in the document's order.
 func TestFlows(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name     string
 		document string // the flow in the document's own words
@@ -83,6 +84,7 @@ POST /funnel/v2/contacts/CLIENT1/magic-link {}
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, c.mapping, c.rows)
 			p := s.mustRun(0, "--only", "c1@example.com")
 			want := strings.ReplaceAll(strings.TrimPrefix(c.calls, "\n"), "CASE", caseID)
@@ -156,6 +158,7 @@ func (s *scene) checkIDs(key string) {
 
 // TestPlanOrder holds the order in which a client's steps arrive.
 func TestPlanOrder(t *testing.T) {
+	t.Parallel()
 	const head = "name: order\napi: v2\nsheet: {timezone: UTC}\n" + clientPart + "workflow: {name: Batch, template_identifier: WF-1}\n"
 	const claims = `claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]` + "\n"
 	two := [][]any{lead(1, "A-1"), lead(1, "A-2")}
@@ -187,6 +190,7 @@ func TestPlanOrder(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, c.mapping, c.rows)
 			var got []string
 			for _, step := range s.mustRun(0).steps() {

@@ -59,6 +59,7 @@ func TestACampaignGrows(t *testing.T) {
 	} {
 		for _, workers := range []string{"2", "8"} {
 			t.Run(name+" "+workers, func(t *testing.T) {
+				t.Parallel()
 				s := newScene(t, campaign(first...), leads(clients))
 				s.mustRun(0, "--concurrency", workers)
 				s.mapping(campaign(c.then...))
@@ -94,6 +95,7 @@ func TestACampaignGrows(t *testing.T) {
 // sent: those who are known and whom its condition takes, and not those for whom
 // everything is new.
 func TestACampaignGrowsForSome(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, campaign(bornActivity, signActivity), leads(4))
 	s.mustRun(0)
 	s.mapping(campaign(bornActivity, strings.Replace(addressActivity, "attributes:", `when: col("First name") != "Ann2", attributes:`, 1), signActivity))
@@ -108,6 +110,7 @@ func TestACampaignGrowsForSome(t *testing.T) {
 // TestAnIdIsRenamed gives an activity that is done another name, at once or over
 // several nights: it would be done again.
 func TestAnIdIsRenamed(t *testing.T) {
+	t.Parallel()
 	other := renamed(bornActivity, "born", "birthday")
 	for name, c := range map[string]struct {
 		nights  [][]string // the last is refused
@@ -128,6 +131,7 @@ func TestAnIdIsRenamed(t *testing.T) {
 		"a new one takes the id": {[][]string{{bornActivity}, {other, renamed(addressActivity, "address", "born")}}, "“born”"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, campaign(c.nights[0]...), leads(3))
 			for _, night := range c.nights[:len(c.nights)-1] {
 				s.mapping(campaign(night...))
@@ -150,6 +154,7 @@ func TestAnIdIsRenamed(t *testing.T) {
 
 // TestAnIdThatNeverHadAStepIsFree: what was never sent cannot be sent again.
 func TestAnIdThatNeverHadAStepIsFree(t *testing.T) {
+	t.Parallel()
 	never := strings.Replace(bornActivity, "attributes:", `when: col("First name") == "Zoe", attributes:`, 1)
 	s := newScene(t, campaign(never, signActivity), leads(3))
 	s.mustRun(0)
@@ -162,6 +167,7 @@ func TestAnIdThatNeverHadAStepIsFree(t *testing.T) {
 // TestAnOldIdComesBack: two activities of one template that stood side by side
 // are two, whichever of them is taken out and comes back.
 func TestAnOldIdComesBack(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, campaign(bornActivity, addressActivity), leads(2))
 	s.mustRun(0)
 	for _, night := range [][]string{{bornActivity}, {addressActivity}, {addressActivity, bornActivity}} {
@@ -175,6 +181,7 @@ func TestAnOldIdComesBack(t *testing.T) {
 // TestAnOpenActivityMovesOn: an activity that was Open and is now wanted
 // completed holds the new Open one back, for the clients who have it.
 func TestAnOpenActivityMovesOn(t *testing.T) {
+	t.Parallel()
 	const completed = "\n  - {template: Your details, id: born, attributes: {Date of birth: DOB}}\n"
 	s := newScene(t, campaign("\n  - {template: Your details, id: born, status: Open}\n"), leads(3))
 	s.mustRun(0)
@@ -193,6 +200,7 @@ func TestAnOpenActivityMovesOn(t *testing.T) {
 // TestNextKeepsTheGuards: the command that a dry run names is the one that does
 // what it foretold.
 func TestNextKeepsTheGuards(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, campaign(signActivity), leads(1))
 	p := s.runContext(t.Context(), "--dry-run", "--new-identity", "--new-ledger")
 	_, next, _ := strings.Cut(p.out, "Next:")
@@ -205,6 +213,7 @@ func TestNextKeepsTheGuards(t *testing.T) {
 // and the environment its right pointer. The kept answers are read again, and
 // nothing is sent twice.
 func TestACampaignGrowsAfterAWrongPointer(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, campaign(agreementActivity), leads(3))
 	s.oracle.Wire.ClaimID = "/data/claimId"
 	s.mustRun(4)

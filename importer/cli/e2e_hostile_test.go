@@ -31,9 +31,11 @@ const canary = "s3cr3t"
 //
 //	go test ./importer/cli -run HostileRows -hostile-rows 10000
 func TestHostileRows(t *testing.T) {
+	t.Parallel()
 	binary := buildProgram(t)
 	for _, date1904 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("date1904=%v", date1904), func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, nil)
 			sheet := newHostileSheet(*hostileRows, date1904)
 			sheet.write(t, s.path("leads.xlsx"))
@@ -182,6 +184,7 @@ func (s *scene) checkMadeOnce() {
 // TestHostileCellTooLong: a text of 40,000 characters is more than a cell can
 // hold. The workbook is refused, and nothing is sent.
 func TestHostileCellTooLong(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, nil)
 	sheet := newHostileSheet(0, false)
 	sheet.row(false, inline("a@example.com"), inline("Ann"), "", "", inline(strings.Repeat("x", 40_000)), "", inline("A-1"))

@@ -23,6 +23,7 @@ const (
 // section has changed under its name: either it means the same clients, or
 // nothing is sent. Forced, it is not refused again.
 func TestIdentityThatChanges(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		then, now string
 		refused   string // what the message says; "" when the clients are the same
@@ -37,6 +38,7 @@ func TestIdentityThatChanges(t *testing.T) {
 		"a number becomes a text": {byNumber, "key: Mobile, lookup: {phone: Mobile}", "phone numbers told apart in another way"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, keyed("r", c.then), leads(1))
 			s.mustRun(0)
 			s.mapping(keyed("r", c.now))
@@ -63,6 +65,7 @@ func TestIdentityThatChanges(t *testing.T) {
 // TestPhoneIsOneClientForAllMappings has two campaigns send the number in
 // formats of their own.
 func TestPhoneIsOneClientForAllMappings(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, keyed("r", byNumber), leads(1))
 	s.mustRun(0)
 	s.mapping(strings.ReplaceAll(keyed("r2", byNational), "key: Agreement no,", "key: Amount,"))
@@ -75,6 +78,7 @@ func TestPhoneIsOneClientForAllMappings(t *testing.T) {
 // client, on purpose: after that each goes on with its own, and is refused only
 // for claims that it has not made.
 func TestTwoCampaigns(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, keyed("a", byEmail), leads(1))
 	s.mustRun(0)
 	s.mapping(keyed("b", byEmail))

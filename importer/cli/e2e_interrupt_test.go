@@ -52,6 +52,7 @@ func (s *scene) waitFor(what string, so func() bool) {
 // then once more: it ends at once. What was answered is recorded, what was in
 // flight is uncertain, nothing is sent again.
 func TestInterruptedTwice(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows sends no SIGINT to a process")
 	}
@@ -95,6 +96,7 @@ func TestInterruptedTwice(t *testing.T) {
 // TestHungUp ends the terminal of a run in flight: as for any other signal,
 // what is in flight is finished and recorded.
 func TestHungUp(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGHUP")
 	}
@@ -118,6 +120,7 @@ func TestHungUp(t *testing.T) {
 // TestReaderLeaves closes what reads a run's words while it runs: the run goes
 // on to its end.
 func TestReaderLeaves(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(12))
 	read, write, err := os.Pipe()
 	must(t, err)
@@ -142,6 +145,7 @@ func TestReaderLeaves(t *testing.T) {
 // TestKilledWhileWaiting kills a run that waits because the service asks it to:
 // all that was answered before is recorded, and nothing is uncertain.
 func TestKilledWhileWaiting(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(9))
 	var posts atomic.Int64
 	var busy atomic.Value // the step that is to wait

@@ -15,6 +15,7 @@ import (
 // a second request would wait for a quarter of an hour: to see that something
 // is done costs none.
 func TestDoneStepsTakeNoTurn(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(30))
 	s.mustRun(0)
 	p := s.mustRun(0, "--rate", "0.001")
@@ -26,6 +27,7 @@ func TestDoneStepsTakeNoTurn(t *testing.T) {
 // TestRateOverrides: --rate and --concurrency win over the environment's
 // limits.
 func TestRateOverrides(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(12))
 	s.environment("limits: {requests_per_second: 0.001, concurrency: 1}")
 	var mu sync.Mutex
@@ -80,6 +82,7 @@ func TestBusyLookUps(t *testing.T) {
 // left alone until the next run. What it refused for that has not failed; what
 // may have been created all the same is uncertain.
 func TestBusyForTooLong(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		kind      string
 		status    int
@@ -89,6 +92,7 @@ func TestBusyForTooLong(t *testing.T) {
 		{"templates", 503, 0}, {"lookup", 503, 0}, {"claim", 503, 1},
 	} {
 		t.Run(fmt.Sprint(c.kind, " ", c.status), func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(4))
 			s.oracle.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == c.kind {
@@ -113,6 +117,7 @@ func TestBusyForTooLong(t *testing.T) {
 // TestProbeThatIsAskedToWait: after three answers that leave things open all
 // wait until the service answers, but not for hours.
 func TestProbeThatIsAskedToWait(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(6))
 	var clients atomic.Int64
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {
@@ -135,6 +140,7 @@ func TestProbeThatIsAskedToWait(t *testing.T) {
 // environment; its hint stands beside the row, and what no rule explains is
 // listed in the end, in the summary and in the workbook.
 func TestErrorRules(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(6))
 	const rules = "errors:\n  - {status: 422, pointer: /code, matches: ^POSTCODE$, means: failed, hint: Ask the client for the postcode.}\n"
 	s.environment(rules)
@@ -173,6 +179,7 @@ func TestErrorRules(t *testing.T) {
 
 // TestAdaptiveRun finds the rate by itself, and is asked for time once.
 func TestAdaptiveRun(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(6))
 	s.environment("limits: {adaptive: true}")
 	s.oracle.Play(apitest.Once(onStep("client c3@example.com"), apitest.Busy(429, 1)))

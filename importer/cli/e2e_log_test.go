@@ -67,6 +67,7 @@ func readText(t *testing.T, path string) string {
 // everything that tells of a run besides its workbook, in good runs and in bad
 // ones.
 func TestLogsHoldNothingPersonal(t *testing.T) {
+	t.Parallel()
 	good := []any{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}
 	bad := slices.Clone(good)
 	bad[3], bad[7] = "canary-date", "canary-amount"
@@ -85,12 +86,13 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 	}
 	secrets := append(slices.Clone(canaries), "canary-hook")
 	for _, format := range []string{"text", "json"} {
-		for _, c := range faults {
+		for i, c := range faults {
 			t.Run(format+" "+c.name, func(t *testing.T) {
+				t.Parallel()
 				s := newScene(t, stepThree, c.rows)
 				hook := newReceiver(t)
-				t.Setenv("UAT_TOKEN", "canary-token")
-				t.Setenv("HOOK", hook.url)
+				variable := fmt.Sprintf("HOOK_%s_%d", format, i)
+				must(t, os.Setenv(variable, hook.url)) // for this test alone
 				s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}")
 				s.oracle.Play(func(call apitest.Call) apitest.Fault {
 					if call.Kind == "client" || call.Kind == "link" {
@@ -98,7 +100,7 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 					}
 					return apitest.Fault{}
 				})
-				p := s.runContext(t.Context(), "--log-format", format, "--log-file", s.path("log"), "--metrics", s.path("metrics.prom"), "--notify", "env:HOOK",
+				p := s.runContext(t.Context(), "--log-format", format, "--log-file", s.path("log"), "--metrics", s.path("metrics.prom"), "--notify", "env:"+variable,
 					"--only", "canary-mail@example.com")
 				if p.code != c.code {
 					t.Fatalf("exit code %d, want %d\n%s", p.code, c.code, p.err)
@@ -158,6 +160,7 @@ func checkLines(t *testing.T, format, log string, code int) {
 // TestP9_SheetNamesInLogs runs a sheet whose name forges lines and commands a
 // terminal.
 func TestP9_SheetNamesInLogs(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("files cannot be named so")
 	}
@@ -185,6 +188,7 @@ func TestP9_SheetNamesInLogs(t *testing.T) {
 // TestWhereItIsLogged is the rule of docs/operations.md: what stands on stderr
 // and in the log file.
 func TestWhereItIsLogged(t *testing.T) {
+	t.Parallel()
 	bad := lead(1, "A-1")
 	bad[3] = "yesterday"
 	s := newScene(t, stepThree, [][]any{bad, lead(2, "A-2")})
@@ -227,6 +231,7 @@ func TestWhereItIsLogged(t *testing.T) {
 
 // TestLogFileIsAppendedTo also shows that a run that cannot start is logged.
 func TestLogFileIsAppendedTo(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	const earlier = "time=2026-01-01T00:00:00.000Z level=INFO msg=earlier\n"
 	write(t, s.path("log"), earlier)
@@ -242,6 +247,7 @@ func TestLogFileIsAppendedTo(t *testing.T) {
 // TestLogOfTrouble holds that what was sent again, why a run stopped and what it
 // came to are in its last line.
 func TestLogOfTrouble(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "claim" }, apitest.Busy(429, 0)))
 	log := s.runContext(t.Context(), "--log-format", "text").err

@@ -13,6 +13,7 @@ import (
 // is new, knows nothing. The first 20 clients tell, or all of a smaller sheet
 // if they are 5 at least.
 func TestLostLedger(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		clients, known int // the first of them are known
 		flags          []string
@@ -31,6 +32,7 @@ func TestLostLedger(t *testing.T) {
 		{25, 11, nil, "11 of the first 20"},
 	} {
 		t.Run(fmt.Sprint(c.known, " of ", c.clients, c.flags), func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(c.clients))
 			for n := range c.known {
 				mail := fmt.Sprintf("c%d@example.com", n+1)
@@ -57,6 +59,7 @@ func TestLostLedger(t *testing.T) {
 // TestLostLedgerAfterACarefulTry: a try with one client does not teach a new
 // ledger that all is well. What an operator says of it is remembered.
 func TestLostLedgerAfterACarefulTry(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(30))
 	know := func(from, to int) {
 		for n := from; n <= to; n++ {
@@ -81,6 +84,7 @@ func TestLostLedgerAfterACarefulTry(t *testing.T) {
 // place, in which steps are refused that were done since: the results
 // workbook, given back, says so, and nothing is sent again.
 func TestOldLedgerLearnsFromTheWorkbook(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(4))
 	s.oracle.Play(apitest.OnceEach(map[string]apitest.Fault{
 		"activity c2@example.com Your details":               apitest.Answer(apitest.JSON(400, "{}")),

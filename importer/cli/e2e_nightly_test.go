@@ -21,6 +21,7 @@ import (
 // TestNotices holds what is posted when: after every run, or only when a person
 // is needed, also when the run could not start.
 func TestNotices(t *testing.T) {
+	t.Parallel()
 	hook := newReceiver(t)
 	bad := lead(2, "A-2")
 	bad[3] = "yesterday"
@@ -89,6 +90,7 @@ func TestNotices(t *testing.T) {
 // TestNoticeOfASignal also holds that metrics are written then, and that the
 // sheet stays.
 func TestNoticeOfASignal(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(5))
 	hook := newReceiver(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -117,6 +119,7 @@ func TestNoticeOfASignal(t *testing.T) {
 // TestNoticeThatFails holds that a receiver that is broken changes no exit code
 // and is told of without its url.
 func TestNoticeThatFails(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	s := newScene(t, stepThree, leads(1))
@@ -130,6 +133,7 @@ func TestNoticeThatFails(t *testing.T) {
 
 // TestArchive moves sheets, and leaves those that must stay.
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("symbolic links need rights")
 	}
@@ -161,6 +165,7 @@ func TestArchive(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(1))
 			must(t, os.Mkdir(s.path("done"), 0o700))
 			if c.folder == "" {

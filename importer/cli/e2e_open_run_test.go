@@ -44,47 +44,52 @@ func (s *scene) asides() []string {
 // is lost. The workbook of the night before says that a later run began; what
 // that one made nobody knows.
 func TestAWorkbookOfBeforeALostRun(t *testing.T) {
-	t.Parallel()
-	for _, workers := range []string{"2", "8"} {
-		for name, lost := range map[string]string{"the ledger is gone": "", "it is of the night before": "backup"} {
-			t.Run(name+" "+workers, func(t *testing.T) {
-				s := newScene(t, stepThree, leads(2))
-				s.mustRun(0)
-				s.saveState("backup")
-				s.sheet(append([][]any{lead(8, "A-8"), lead(9, "A-9")}, leads(2)...))
-				left := s.whileRunning("--concurrency", workers)
-				if found := s.asides(); len(found) > 0 {
-					t.Errorf("a workbook that nobody edited was kept aside: %q", found)
-				}
-				s.restoreState(lost)
-				write(t, s.path("leads.results.xlsx"), string(left))
-				write(t, s.path("copied.xlsx"), string(left))
-				before := len(s.oracle.Calls())
-				for _, book := range []string{"leads.results.xlsx", "copied.xlsx"} {
-					for _, flags := range [][]string{{"--yes"}, {"--yes", "--dry-run"}, {"--yes", "--new-ledger"}} {
-						code, said := s.rerun(append(flags, book)...)
-						if code != 3 || !strings.Contains(said, "--lost-run") {
-							t.Errorf("rerun %q: exit code %d\n%s", flags, code, said)
-						}
-					}
-				}
-				for _, flags := range [][]string{{"--dry-run"}, nil} {
-					s.mustRun(3, flags...)
-				}
-				if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
-					t.Errorf("something was sent\n%s", transcript(calls))
-				}
-				if code, said := s.rerun("--yes", "--lost-run", "leads.results.xlsx"); code != 0 {
-					t.Errorf("rerun --lost-run: exit code %d\n%s", code, said)
-				}
-			})
+	inEveryVariant(t, []string{"killed"}, bothOrders, func(t *testing.T, v variant) {
+		s := newScene(t, stepThree, leads(2))
+		s.mustRun(0)
+		s.saveState("backup")
+		newcomers := [][]any{lead(8, "A-8"), lead(9, "A-9")}
+		s.sheet(append(leads(2), newcomers...))
+		if v.order == "above" {
+			s.sheet(append(newcomers, leads(2)...))
 		}
-	}
+		v.doubt(s, "claim c8@example.com/Loan A-8")
+		if found := s.asides(); len(found) > 0 {
+			t.Errorf("a workbook that nobody edited was kept aside: %q", found)
+		}
+		if v.odd { // the ledger is of the night before, else gone
+			s.restoreState("backup")
+		} else {
+			s.restoreState("")
+		}
+		left, err := os.ReadFile(s.path("leads.results.xlsx"))
+		must(t, err)
+		write(t, s.path("copied.xlsx"), string(left))
+		before := len(s.oracle.Calls())
+		for _, book := range []string{"leads.results.xlsx", "copied.xlsx"} {
+			for _, flags := range [][]string{v.flags("--yes"), {"--yes", "--dry-run"}, {"--yes", "--new-ledger"}} {
+				code, said := s.rerun(append(flags, book)...)
+				if code != 3 || !strings.Contains(said, "--lost-run") {
+					t.Errorf("rerun %q: exit code %d\n%s", flags, code, said)
+				}
+			}
+		}
+		for _, flags := range [][]string{{"--dry-run"}, v.flags()} {
+			s.mustRun(3, flags...)
+		}
+		if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+			t.Errorf("something was sent\n%s", transcript(calls))
+		}
+		if code, said := s.rerun("--yes", "--lost-run", "leads.results.xlsx"); code != 0 {
+			t.Errorf("rerun --lost-run: exit code %d\n%s", code, said)
+		}
+	})
 }
 
 // TestAWorkbookOfBeforeAKilledRun: where the ledger is there, it knows what the
 // killed run made.
 func TestAWorkbookOfBeforeAKilledRun(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	s.sheet(append(leads(2), lead(9, "A-9")))

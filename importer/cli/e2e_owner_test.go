@@ -2,8 +2,6 @@ package cli_test
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -41,69 +39,21 @@ func sharing(by string) (first, second []any) {
 	return first, second
 }
 
-// newLeadScene is a scene with the lead L1, of whom it is not known after the
-// first night whether it was created.
-func newLeadScene(t *testing.T, by string, doubt func(*scene)) *scene {
+// address is by what a lead is looked up.
+func (v variant) address() string {
+	if v.odd {
+		return "phone"
+	}
+	return "e-mail"
+}
+
+// newLeadScene is a scene with the lead L1.
+func newLeadScene(t *testing.T, by string) *scene {
 	t.Helper()
 	first, _ := sharing(by)
 	s := newScene(t, byLead, [][]any{first})
 	s.oracle.KeyField = "ref"
-	doubt(s)
-	s.settleDown()
-	s.oracle.Play(nil)
 	return s
-}
-
-// inDoubt answers the first request of a step in a way that says nothing; while
-// that is so look-ups find nobody.
-func inDoubt(s *scene, step string, f apitest.Fault) {
-	once := apitest.Once(onStep(step), f)
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
-		if c.Kind == "lookup" {
-			return apitest.Answer(s.oracle.Nobody)
-		}
-		return once(c)
-	})
-}
-
-// doubts are the ways in which the creation of L1 ends in doubt, and is there.
-var doubts = map[string]func(*scene){
-	"created, then 500": func(s *scene) {
-		inDoubt(s, "client L1", apitest.CreateThen(apitest.JSON(500, `{}`)))
-		s.mustRun(4)
-	},
-	"created late": func(s *scene) {
-		s.environment("limits: {timeout: 1s}")
-		inDoubt(s, "client L1", apitest.CreateLate(0))
-		s.mustRun(4)
-	},
-	"killed": func(s *scene) {
-		s.killWhenMade("client L1")
-	},
-}
-
-// killWhenMade runs the program, as it is built, and kills it when the service
-// has created a step and not answered yet.
-func (s *scene) killWhenMade(step string) {
-	s.t.Helper()
-	cmd := exec.Command(buildProgram(s.t), s.args()...)
-	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
-	started, dead := make(chan struct{}), make(chan struct{})
-	s.oracle.Play(apitest.Once(onStep(step), apitest.Fault{Then: func() {
-		<-started
-		_ = cmd.Process.Kill()
-		<-dead
-	}}))
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	close(started)
-	_ = cmd.Wait() // it was killed
-	close(dead)
-	if code := cmd.ProcessState.ExitCode(); code != -1 {
-		s.t.Fatalf("exit code %d: it was not killed", code)
-	}
-	_, s.seen = s.oracle.Since(s.seen)
 }
 
 // row is the row of a lead in the results, or the plan.
@@ -152,161 +102,150 @@ func (s *scene) checkCreated(want map[string]int) {
 	}
 }
 
-// orders are where a newcomer stands in the sheet.
-var orders = map[string]func(known, newcomer []any) [][]any{
-	"above": func(known, newcomer []any) [][]any { return [][]any{newcomer, known} },
-	"below": func(known, newcomer []any) [][]any { return [][]any{known, newcomer} },
-	"alone": func(_, newcomer []any) [][]any { return [][]any{newcomer} },
-}
-
 // TestAddressInDoubt: an address with which L1 may have been created is L1's
 // until that is settled. Though a look-up finds the contact, L2 does not get it,
 // wherever it stands, and whether or not L1 is in the sheet.
 func TestAddressInDoubt(t *testing.T) {
-	t.Parallel()
-	for way, doubt := range doubts {
-		for order, rows := range orders {
-			for _, by := range []string{"e-mail", "phone"} {
-				for _, workers := range []string{"2", "8"} {
-					if way == "created late" && workers == "2" {
-						continue // it takes a second
-					}
-					t.Run(strings.Join([]string{way, order, by, workers}, ", "), func(t *testing.T) {
-						s := newLeadScene(t, by, doubt)
-						s.sheet(rows(sharing(by)))
-						s.foretold(1, "--concurrency", workers)
-						made := map[string]int{"client L1": 1, "claim L1/A-1": 1}
-						if order == "alone" {
-							delete(made, "claim L1/A-1")
-						}
-						s.checkCreated(made)
-						for _, file := range []string{"leads.plan.xlsx", "leads.results.xlsx"} {
-							r := s.row(file, "L2")
-							if r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") || r["contactId"] != "" {
-								t.Errorf("%s says of L2: %v", file, r)
-							}
-							if order == "alone" && !strings.Contains(r["What to do"], "claimsheet settle") {
-								t.Errorf("%s does not say how to settle it: %q", file, r["What to do"])
-							}
-						}
-						// The truth, from an operator where nothing else says it.
-						id := s.oracle.Created()["client L1"][0].ID
-						if order == "alone" {
-							s.settle("--created", id, "L1:client")
-						}
-						s.sheet(orders["above"](sharing(by)))
-						s.foretold(1, "--concurrency", workers)
-						s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
-						if r := s.row("leads.results.xlsx", "L1"); r["contactId"] != id || r["Import status"] == "failed" {
-							t.Errorf("the row of L1 says %v", r)
-						}
-						if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") {
-							t.Errorf("the row of L2 says %v", r)
-						}
-					})
-				}
+	inEveryVariant(t, everyWay, everyOrder, func(t *testing.T, v variant) {
+		by := v.address()
+		s := newLeadScene(t, by)
+		v.doubt(s, "client L1")
+		s.sheet(v.rows(sharing(by)))
+		s.foretold(1, v.flags()...)
+		made := map[string]int{"client L1": 1, "claim L1/A-1": 1}
+		if v.order == "alone" {
+			delete(made, "claim L1/A-1")
+		}
+		s.checkCreated(made)
+		for _, file := range []string{"leads.plan.xlsx", "leads.results.xlsx"} {
+			r := s.row(file, "L2")
+			if r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") || r["contactId"] != "" {
+				t.Errorf("%s says of L2: %v", file, r)
+			}
+			if v.order == "alone" && !strings.Contains(r["What to do"], "claimsheet settle") {
+				t.Errorf("%s does not say how to settle it: %q", file, r["What to do"])
 			}
 		}
-	}
+		// The truth, from an operator where nothing else says it.
+		id := s.oracle.Created()["client L1"][0].ID
+		if v.order == "alone" {
+			s.settle("--created", id, "L1:client")
+		}
+		known, newcomer := sharing(by)
+		s.sheet([][]any{newcomer, known})
+		s.foretold(1, v.flags()...)
+		s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
+		if r := s.row("leads.results.xlsx", "L1"); r["contactId"] != id || r["Import status"] == "failed" {
+			t.Errorf("the row of L1 says %v", r)
+		}
+		if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "failed" || !strings.Contains(r["Error"], "“L1”") {
+			t.Errorf("the row of L2 says %v", r)
+		}
+	})
 }
 
 // TestAddressSettledAsNotCreated: an operator who says that L1 was not created
 // gives the address free.
 func TestAddressSettledAsNotCreated(t *testing.T) {
-	for order, rows := range orders {
-		t.Run(order, func(t *testing.T) {
-			s := newLeadScene(t, "e-mail", func(s *scene) {
-				inDoubt(s, "client L1", apitest.Answer(apitest.JSON(500, `{}`)))
-				s.mustRun(4)
-			})
-			s.sheet(rows(sharing("e-mail")))
-			code := 4
-			if order == "alone" {
-				code = 1
-			}
-			s.foretold(code)
-			s.checkCreated(map[string]int{})
-			s.settle("--not-created", "L1:client")
-			s.foretold(map[string]int{"above": 1, "below": 1, "alone": 0}[order], "--concurrency", "2")
-			who := map[string]string{"above": "L2", "below": "L1", "alone": "L2"}[order]
-			s.checkCreated(map[string]int{"client " + who: 1, "claim " + who + "/A-" + who[1:]: 1})
-		})
-	}
+	inEveryVariant(t, nil, everyOrder, func(t *testing.T, v variant) {
+		s := newLeadScene(t, "e-mail")
+		variant{way: "not created", workers: v.workers}.doubt(s, "client L1")
+		s.sheet(v.rows(sharing("e-mail")))
+		code := 4
+		if v.order == "alone" {
+			code = 1
+		}
+		s.foretold(code, v.flags()...)
+		s.checkCreated(map[string]int{})
+		s.settle("--not-created", "L1:client")
+		s.foretold(map[string]int{"above": 1, "below": 1, "alone": 0}[v.order], v.flags()...)
+		who := map[string]string{"above": "L2", "below": "L1", "alone": "L2"}[v.order]
+		s.checkCreated(map[string]int{"client " + who: 1, "claim " + who + "/A-" + who[1:]: 1})
+	})
 }
 
 // TestNewcomerWithTheAddressOfADoneClient: what the ledger has done counts
 // first. Only the newcomer fails, wherever it stands, and the known client's new
-// claim is made.
+// claim is made, also where an earlier claim of it is in doubt.
 func TestNewcomerWithTheAddressOfADoneClient(t *testing.T) {
-	t.Parallel()
-	for order, rows := range orders {
-		for _, by := range []string{"e-mail", "phone"} {
-			for _, workers := range []string{"2", "8"} {
-				t.Run(strings.Join([]string{order, by, workers}, ", "), func(t *testing.T) {
-					s := newLeadScene(t, by, func(s *scene) { s.mustRun(0) })
-					known, newcomer := sharing(by)
-					more := slices.Clone(known)
-					more[6] = "A-9"
-					sheet := rows(known, newcomer)
-					want := map[string]int{"client L1": 1, "claim L1/A-1": 1}
-					if order != "alone" {
-						sheet = append(sheet, more)
-						want["claim L1/A-9"] = 1
-					}
-					s.sheet(sheet)
-					s.foretold(1, "--concurrency", workers)
-					s.checkCreated(want)
-					for _, r := range s.results() {
-						if failed := r["First name"] == "L2"; failed != (r["Import status"] == "failed") || failed && !strings.Contains(r["Error"], "“L1”") {
-							t.Errorf("the row of %s says %v", r["First name"], r)
-						}
-					}
-					s.foretold(1, "--concurrency", workers)
-					s.checkCreated(want)
-				})
+	inEveryVariant(t, append([]string{"done"}, everyWay...), everyOrder, func(t *testing.T, v variant) {
+		by := v.address()
+		s := newLeadScene(t, by)
+		if v.way == "done" {
+			s.mustRun(0, v.flags()...)
+		} else {
+			v.doubt(s, "claim L1/A-1")
+		}
+		known, newcomer := sharing(by)
+		more := slices.Clone(known)
+		more[6] = "A-9"
+		sheet, code := v.rows(known, newcomer), 1
+		want := map[string]int{"client L1": 1, "claim L1/A-1": 1}
+		if v.order != "alone" {
+			sheet = append(sheet, more)
+			want["claim L1/A-9"] = 1
+			if v.way != "done" {
+				code = 4
 			}
 		}
-	}
+		s.sheet(sheet)
+		for range 2 {
+			s.foretold(code, v.flags()...)
+			s.checkCreated(want)
+			for _, r := range s.results() {
+				status := "failed"
+				switch {
+				case r["Agreement no"] == "A-1" && v.way != "done":
+					status = "uncertain"
+				case r["First name"] == "L1":
+					status = r["Import status"]
+				}
+				if r["Import status"] != status || status == "failed" && (r["First name"] != "L2" || !strings.Contains(r["Error"], "“L1”")) {
+					t.Errorf("the row of %s says %v", r["First name"], r)
+				}
+			}
+		}
+	})
 }
 
 // TestDoubtfulClientIsAnother: a client whose creation is in doubt does not get
 // an id that the ledger has for another, though its own address leads there.
 func TestDoubtfulClientIsAnother(t *testing.T) {
-	for _, workers := range []string{"2", "8"} {
-		for order, rows := range orders {
-			t.Run(order+", "+workers, func(t *testing.T) {
-				s := newScene(t, byLead, nil)
-				s.oracle.KeyField = "ref"
-				done, doubtful := lead(1, "A-1"), lead(2, "A-2")
-				done[1], doubtful[1] = "L1", "L2"
-				s.sheet([][]any{done})
-				s.mustRun(0)
-				id := s.results()[0]["contactId"]
-				s.sheet([][]any{done, doubtful})
-				inDoubt(s, "client L2", apitest.Answer(apitest.JSON(500, `{}`)))
-				s.mustRun(4)
-				s.oracle.Play(func(c apitest.Call) apitest.Fault {
-					if c.Kind == "lookup" && strings.HasSuffix(c.Path, "/c2%40example.com") {
-						return apitest.Answer(apitest.JSON(200, fmt.Sprintf(`{"contactId":%q}`, id)))
-					}
-					return apitest.Fault{}
-				})
-				s.sheet(rows(done, doubtful))
-				s.foretold(4, "--concurrency", workers)
-				s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
-				if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "uncertain" || !strings.Contains(r["Error"], "“L1”") || r["contactId"] != "" {
-					t.Errorf("the row of L2 says %v", r)
-				}
-			})
+	inEveryVariant(t, []string{"not created", "late", "killed"}, everyOrder, func(t *testing.T, v variant) {
+		s := newScene(t, byLead, nil)
+		s.oracle.KeyField = "ref"
+		done, doubtful := lead(1, "A-1"), lead(2, "A-2")
+		done[1], doubtful[1] = "L1", "L2"
+		s.sheet([][]any{done})
+		s.mustRun(0)
+		id := s.results()[0]["contactId"]
+		s.sheet([][]any{done, doubtful})
+		want := map[string]int{"client L1": 1, "claim L1/A-1": 1}
+		if v.doubt(s, "client L2"); v.way != "not created" {
+			want["client L2"] = 1
 		}
-	}
+		s.oracle.Play(func(c apitest.Call) apitest.Fault {
+			if c.Kind == "lookup" && strings.HasSuffix(c.Path, "/c2%40example.com") {
+				return apitest.Answer(apitest.JSON(200, fmt.Sprintf(`{"contactId":%q}`, id)))
+			}
+			return apitest.Fault{}
+		})
+		s.sheet(v.rows(done, doubtful))
+		s.foretold(4, v.flags()...)
+		s.checkCreated(want)
+		if r := s.row("leads.results.xlsx", "L2"); r["Import status"] != "uncertain" || !strings.Contains(r["Error"], "“L1”") || r["contactId"] != "" {
+			t.Errorf("the row of L2 says %v", r)
+		}
+	})
 }
 
 // TestLateInTheSameRun: L1's creation ends in doubt and is there a moment later,
 // when L2 is looked up by the same address in the same run.
 func TestLateInTheSameRun(t *testing.T) {
+	t.Parallel()
 	for _, workers := range []string{"1", "2", "8"} {
 		t.Run(workers, func(t *testing.T) {
+			t.Parallel()
 			first, second := sharing("e-mail")
 			s := newScene(t, byLead, [][]any{first, second})
 			s.oracle.KeyField = "ref"

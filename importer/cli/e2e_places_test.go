@@ -12,6 +12,7 @@ import (
 // TestPlaces reads ids and urls from headers, plain texts and bare strings, and
 // relative urls, as the environment says where they are.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	v1 := "name: a\napi: v1\n" + clientPart
 	for _, c := range []struct {
 		name, mapping, environment string
@@ -65,6 +66,7 @@ func TestPlaces(t *testing.T) {
 // elsewhere. Corrected, they are read from the answers that were kept, headers
 // and all, and nothing is created again.
 func TestPlacesThatAreCorrected(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		wire        apitest.Wire
 		environment string
@@ -98,6 +100,7 @@ func TestPlacesThatAreCorrected(t *testing.T) {
 // TestNobodyByContent takes the ways in which a service may say in an answer of
 // 200 that it knows nobody.
 func TestNobodyByContent(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		nobody            apitest.Reply
 		notFound, pointer string
@@ -132,6 +135,7 @@ func TestNobodyByContent(t *testing.T) {
 // TestLinkWithoutABody asks for magic links without a body where the environment
 // says so, in a run and by hand.
 func TestLinkWithoutABody(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.environment("link_body: none")
 	s.mustRun(2) // it belongs under wire
@@ -158,6 +162,7 @@ func TestLinkWithoutABody(t *testing.T) {
 // TestArraysInPayloads sends arrays: a part of a field's name that is a number is
 // a place in one, and an element of which every cell is empty is left out.
 func TestArraysInPayloads(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, `
 name: a
 api: v2

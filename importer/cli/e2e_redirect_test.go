@@ -16,6 +16,7 @@ import (
 // uncertain then and is never sent again; any other was not acted upon, and the
 // next run sends it.
 func TestRedirectsEndTheRun(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for kind, step := range map[string]string{
 			"client": "client c2@example.com", "claim": "claim c2@example.com/Loan A-2",
@@ -59,6 +60,7 @@ func TestRedirectsEndTheRun(t *testing.T) {
 // TestRedirectedQuestionsEndTheRun: a look-up, or the templates, that are
 // redirected end the run before anything is created.
 func TestRedirectedQuestionsEndTheRun(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for _, kind := range []string{"templates", "lookup"} {
 			t.Run(fmt.Sprint(status, " ", kind), func(t *testing.T) {
@@ -85,6 +87,7 @@ func TestRedirectedQuestionsEndTheRun(t *testing.T) {
 // TestRedirectsByARule: what the environment's errors rules say of a redirect
 // comes first.
 func TestRedirectsByARule(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	s.environment("errors: [{status: 303, means: failed, hint: Call the desk.}]")
 	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.Answer(apitest.Reply{Status: 303})))

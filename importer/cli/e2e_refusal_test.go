@@ -17,9 +17,11 @@ import (
 // another status: it has failed, the service's words stand beside the row, and
 // the next run sends it, and what waited for it, again.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	refused := map[int]int{2: 400, 3: 422, 4: 409, 5: 413} // client → status
 	for _, step := range []string{"client K", "claim K/Loan A-N", "activity K/Loan A-N Agreement details", "link K"} {
 		t.Run(step, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(6))
 			faults := map[string]apitest.Fault{}
 			for n, status := range refused {
@@ -62,6 +64,7 @@ func TestRefusals(t *testing.T) {
 // TestUnauthorised meets a 401: the run stops at once, and no client after it
 // is begun.
 func TestUnauthorised(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name  string
 		about func(apitest.Call) bool
@@ -74,6 +77,7 @@ func TestUnauthorised(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(6))
 			s.oracle.Play(apitest.Once(c.about, apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))))
 			p := s.mustRun(3)
@@ -97,8 +101,10 @@ func TestUnauthorised(t *testing.T) {
 // TestNobodyListens runs against a service that is not there: nothing was
 // sent, and the next run does everything.
 func TestNobodyListens(t *testing.T) {
+	t.Parallel()
 	for name, mapping := range map[string]string{"templates are read": stepThree, "look-up first": "name: a\napi: v1\n" + clientPart} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, mapping, leads(2))
 			real := s.url
 			closed := httptest.NewServer(s.oracle)
@@ -130,6 +136,7 @@ func TestNobodyListens(t *testing.T) {
 // TestSignal ends a run by its context: what is in flight is finished and
 // recorded, and the next run goes on from there.
 func TestSignal(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(12))
 	ctx, cancel := context.WithCancel(t.Context())
 	s.oracle.Play(apitest.Once(onStep("claim c5@example.com/Loan A-5"), apitest.Fault{Then: cancel}))
@@ -145,6 +152,7 @@ func TestSignal(t *testing.T) {
 
 // TestNoTimezone says that the mapping lacks something, not the cell.
 func TestNoTimezone(t *testing.T) {
+	t.Parallel()
 	rows := leads(2)
 	rows[1][7] = "many"
 	s := newScene(t, strings.Replace(stepThree, "sheet: {timezone: Europe/London}\n", "", 1), rows)

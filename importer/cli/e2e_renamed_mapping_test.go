@@ -3,8 +3,6 @@ package cli_test
 import (
 	"strings"
 	"testing"
-
-	"claimsheet/apiclient/apitest"
 )
 
 const (
@@ -17,33 +15,37 @@ const (
 // TestAMappingIsRenamed gives a mapping another name between two nights. What
 // was done, is uncertain or was given up under the old name would be made again.
 func TestAMappingIsRenamed(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		mapping string
-		doubt   string // the kind of step whose answer is a 500
+		doubt   string // the step that is in doubt after the first night
 		giveUp  bool
 	}{
 		"v1 activities":            {mapping: v1Details},
-		"v1 activities, uncertain": {mapping: v1Details, doubt: "activity"},
+		"v1 activities, uncertain": {mapping: v1Details, doubt: "activity c1@example.com Your details"},
 		"v2 without claims":        {mapping: v2Details},
 		"links alone":              {mapping: "\napi: v2\n" + clientPart},
-		"a link, uncertain":        {mapping: "\napi: v2\n" + clientPart, doubt: "link"},
+		"a link, uncertain":        {mapping: "\napi: v2\n" + clientPart, doubt: "link c1@example.com"},
 		"a claim, done":            {mapping: v2Claims},
-		"a claim, uncertain":       {mapping: v2Claims, doubt: "claim"},
-		"a claim, given up":        {mapping: v2Claims, doubt: "claim", giveUp: true},
+		"a claim, uncertain":       {mapping: v2Claims, doubt: "claim c1@example.com/A-1"},
+		"a claim, given up":        {mapping: v2Claims, doubt: "claim c1@example.com/A-1", giveUp: true},
 		"a key space of its own":   {mapping: "\napi: v2" + byOwnNumber},
 		"the same, v1":             {mapping: "\napi: v1" + byOwnNumber},
 	} {
-		for _, workers := range []string{"2", "8"} {
-			t.Run(name+" "+workers, func(t *testing.T) {
+		var ways []string
+		if c.doubt != "" {
+			ways = everyWay
+		}
+		if c.giveUp {
+			ways = ways[2:]
+		}
+		t.Run(name, func(t *testing.T) {
+			inEveryVariant(t, ways, nil, func(t *testing.T, v variant) {
 				s := newScene(t, "name: night"+c.mapping, leads(2))
-				if c.doubt != "" {
+				if c.doubt == "" {
+					s.mustRun(0, v.flags()...)
+				} else {
 					s.sheet(leads(1)) // with what is done, one step is in doubt
-					s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == c.doubt },
-						apitest.CreateThen(apitest.JSON(500, `{}`))))
-				}
-				if p := s.run("--concurrency", workers); (p.code == 4) != (c.doubt != "") {
-					t.Fatalf("exit code %d\n%s", p.code, p.err)
+					v.doubt(s, c.doubt)
 				}
 				if c.giveUp {
 					s.settle("--give-up", "claim/claim/A-1")
@@ -51,7 +53,7 @@ func TestAMappingIsRenamed(t *testing.T) {
 				s.mapping("name: evening" + c.mapping)
 				for _, rows := range [][][]any{leads(2), {lead(3, "A-3"), lead(2, "A-2"), lead(1, "A-1")}} {
 					s.sheet(rows)
-					for _, flags := range [][]string{{"--dry-run"}, {"--concurrency", workers}} {
+					for _, flags := range [][]string{{"--dry-run"}, v.flags()} {
 						p := s.mustRun(2, flags...)
 						if len(p.posts()) > 0 || !strings.Contains(p.err, "“night”") || !strings.Contains(p.err, "--new-identity") {
 							t.Errorf("created %v\n%s", p.posts(), p.err)
@@ -65,13 +67,14 @@ func TestAMappingIsRenamed(t *testing.T) {
 					t.Errorf("refused the night after\n%s", p.err)
 				}
 			})
-		}
+		})
 	}
 }
 
 // TestAnotherCampaignIsNoRenaming: campaigns that are defined otherwise, or that
 // are for other clients, need no flag.
 func TestAnotherCampaignIsNoRenaming(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "name: night"+v2Details, leads(2))
 	s.mustRun(0)
 	s.sheet([][]any{lead(8, "A-8")})

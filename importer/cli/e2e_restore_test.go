@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -22,51 +21,67 @@ func (s *scene) night(code int, name string, rows [][]any, flags ...string) []ap
 }
 
 // TestRestoreFromABackup gives a ledger of the first night the workbooks of the
-// second and the third: what failed in the second was done in the third, so the
-// second's alone must send nothing, and both together, in whatever order, have
-// all their ids taken over before anything is sent.
+// second and the third: what failed in the second was done in the third, and what
+// was in doubt is so still. The second's alone must send nothing, and both
+// together, in whatever order, have all their ids taken over before anything is
+// sent.
 func TestRestoreFromABackup(t *testing.T) {
-	t.Parallel()
 	const second, third = "second.results.xlsx", "third.results.xlsx"
-	for _, workers := range []string{"2", "8"} {
-		for _, books := range [][]string{{second, third}, {third, second}} {
-			t.Run(fmt.Sprint(workers, books), func(t *testing.T) {
-				s := newScene(t, stepThree, nil)
-				s.night(0, "first.xlsx", leads(1))
-				s.saveState("backup")
-				s.oracle.Play(func(c apitest.Call) apitest.Fault {
-					if c.Kind == "claim" || c.Step == "link c1@example.com" {
-						return apitest.Answer(apitest.JSON(409, `{"message":"come again"}`))
-					}
-					return apitest.Fault{}
-				})
-				s.night(3, "second.xlsx", leads(4), "--concurrency", workers)
-				s.oracle.Play(nil)
-				s.night(0, "third.xlsx", append([][]any{lead(9, "A-9")}, leads(4)...), "--concurrency", workers)
-				s.restoreState("backup")
-
-				before := len(s.oracle.Calls())
-				for _, flags := range [][]string{{"--yes"}, {"--yes", "--dry-run"}} {
-					if code, said := s.rerun(append(flags, second)...); code != 3 || !strings.Contains(said, third) {
-						t.Errorf("%q: exit code %d\n%s", flags, code, said)
-					}
-				}
-				if code, said := s.rerun(append([]string{"--yes", "--concurrency", workers}, books...)...); code != 0 {
-					t.Errorf("%q: exit code %d\n%s", books, code, said)
-				}
-				s.night(0, "second.xlsx", leads(4))
-				s.night(0, "third.xlsx", append([][]any{lead(9, "A-9")}, leads(4)...))
-				if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
-					t.Errorf("made again:\n%s", transcript(calls))
-				}
-			})
+	inEveryVariant(t, append([]string{"refused"}, everyWay...), bothOrders, func(t *testing.T, v variant) {
+		books := []string{second, third}
+		if v.order == "above" {
+			books = []string{third, second}
 		}
-	}
+		s := newScene(t, stepThree, nil)
+		s.night(0, "first.xlsx", leads(1))
+		s.saveState("backup")
+		code := 0
+		if v.way == "refused" {
+			s.oracle.Play(func(c apitest.Call) apitest.Fault {
+				if c.Kind == "claim" || c.Step == "link c1@example.com" {
+					return apitest.Answer(apitest.JSON(409, `{"message":"come again"}`))
+				}
+				return apitest.Fault{}
+			})
+			s.night(3, "second.xlsx", leads(4), v.flags()...)
+			s.oracle.Play(nil)
+		} else {
+			code = 4
+			s.input = "second.xlsx"
+			s.sheet(leads(4))
+			v.doubt(s, "claim c2@example.com/Loan A-2")
+			s.mustRun(code, v.flags()...) // a run that was killed has no workbook
+		}
+		s.night(code, "third.xlsx", append([][]any{lead(9, "A-9")}, leads(4)...), v.flags()...)
+		s.restoreState("backup")
+
+		before := len(s.oracle.Calls())
+		for _, flags := range [][]string{{"--yes"}, {"--yes", "--dry-run"}} {
+			if code, said := s.rerun(append(flags, second)...); code != 3 || !strings.Contains(said, third) {
+				t.Errorf("%q: exit code %d\n%s", flags, code, said)
+			}
+		}
+		dry := append([]string{"--yes", "--dry-run"}, books...)
+		if got, said := s.rerun(dry...); got != 3 || !strings.Contains(said, "[dry-run-ledger]") {
+			t.Errorf("%q: exit code %d\n%s", dry, got, said)
+		}
+		for _, words := range [][]string{append(v.flags("--yes"), books...), dry} {
+			if got, said := s.rerun(words...); got != code {
+				t.Errorf("%q: exit code %d, want %d\n%s", words, got, code, said)
+			}
+		}
+		s.night(code, "second.xlsx", leads(4))
+		s.night(code, "third.xlsx", append([][]any{lead(9, "A-9")}, leads(4)...))
+		if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+			t.Errorf("made again:\n%s", transcript(calls))
+		}
+	})
 }
 
 // TestTheNewestWorkbookAlone is enough where it has all that the others have, and
 // the older one after it sends nothing that it has.
 func TestTheNewestWorkbookAlone(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, nil)
 	s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
 	s.night(1, "second.xlsx", leads(3))
@@ -86,6 +101,7 @@ func TestTheNewestWorkbookAlone(t *testing.T) {
 // TestWorkbooksDisagreeOnAState: what was in doubt in the older workbook and done
 // in the newer one is done.
 func TestWorkbooksDisagreeOnAState(t *testing.T) {
+	t.Parallel()
 	for _, books := range [][]string{{"second.results.xlsx", "third.results.xlsx"}, {"third.results.xlsx", "second.results.xlsx"}} {
 		s := newScene(t, stepThree, nil)
 		s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
@@ -106,6 +122,7 @@ func TestWorkbooksDisagreeOnAState(t *testing.T) {
 // TestARepairOfAnOlderWorkbook: with the ledger there, a workbook may be older
 // than another; nothing is refused, and no workbook that nobody edited is kept.
 func TestARepairOfAnOlderWorkbook(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, nil)
 	s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
 	s.night(1, "second.xlsx", leads(3))

@@ -99,14 +99,20 @@ type scene struct {
 	dir    string
 	oracle *apitest.Server
 	url    string
+	input  string // the sheet's name
+	entry  string // of the environments file, but for the address and the case
 	pace   cli.Pace
-	seen   int // calls of the service that a run's result has shown already
+
+	connections connections
+	seen        int // calls of the service that a run's result has shown already
 }
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...), pace: cli.QuickPace()}
-	server := httptest.NewServer(s.oracle)
+	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
+	server := httptest.NewUnstartedServer(s.oracle)
+	server.Config.ConnState = s.connections.note
+	server.Start()
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
 		for _, complaint := range s.oracle.Complaints() {
@@ -132,12 +138,13 @@ func (s *scene) mapping(text string) { write(s.t, s.path("mapping.yaml"), text) 
 // environment writes the environments file; more are lines of the entry,
 // without indentation.
 func (s *scene) environment(more string) {
+	s.entry = more
 	entry := "base_url: " + s.url + "\ncase_id: " + caseID + "\n" + more
 	write(s.t, s.path("environments.yaml"), "default: uat\nenvironments:\n  uat:\n    "+
 		strings.ReplaceAll(strings.TrimSpace(entry), "\n", "\n    ")+"\n")
 }
 
-func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path("leads.xlsx"), header, rows) }
+func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path(s.input), header, rows) }
 
 func writeSheet(t *testing.T, path string, header []any, rows [][]any) {
 	t.Helper()
@@ -185,7 +192,7 @@ func (s *scene) runContext(ctx context.Context, flags ...string) played {
 
 func (s *scene) args(flags ...string) []string {
 	args := append([]string{"run", "-m", s.path("mapping.yaml")}, flags...)
-	return append(args, s.path("leads.xlsx"))
+	return append(args, s.path(s.input))
 }
 
 // mustRun runs and expects an exit code.

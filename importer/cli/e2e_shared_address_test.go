@@ -26,6 +26,7 @@ func TestSharedAddressIsHeld(t *testing.T) {
 	} {
 		for _, workers := range []string{"1", "4"} {
 			t.Run(name+", "+workers, func(t *testing.T) {
+				t.Parallel()
 				rows := leads(2)
 				rows[1][0] = rows[0][0]
 				s := newScene(t, byAgreement("reuse", ""), rows)
@@ -58,6 +59,7 @@ func TestSharedAddressIsHeld(t *testing.T) {
 // TestRefusalsInARow: three 403 stop a run only where nothing was allowed in
 // between.
 func TestRefusalsInARow(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, byAgreement("skip", ""), leads(30))
 	s.oracle.KeyField = "ref"
 	for i := range 30 {
@@ -96,6 +98,7 @@ func TestDoubtsAreCountedByStep(t *testing.T) {
 // TestLostLedgerAfterRefusals: that rows failed for which nothing was sent
 // teaches a new ledger nothing of their clients.
 func TestLostLedgerAfterRefusals(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, byAgreement("reuse", ""), leads(8))
 	s.oracle.KeyField = "ref"
 	s.mustRun(0)
@@ -112,6 +115,7 @@ func TestLostLedgerAfterRefusals(t *testing.T) {
 // TestForecastOfASharedPhone: a client who is looked up by the phone number of one
 // before it is asked for once, when that one is there, as the dry run says.
 func TestForecastOfASharedPhone(t *testing.T) {
+	t.Parallel()
 	rows := leads(6)
 	rows[4][0], rows[4][2] = "", rows[1][2]
 	s := newScene(t, byAgreement("reuse", ""), rows)

@@ -20,6 +20,7 @@ var terms = flag.Int("terms", 10, "how often TestTerminated sends SIGTERM")
 // finished and recorded, the workbook is written, nothing is uncertain, and
 // the next run goes on from there.
 func TestTerminated(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}

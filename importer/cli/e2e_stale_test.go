@@ -12,113 +12,163 @@ import (
 
 // TestStaleLookup: between the look-up of a client and its turn somebody else
 // creates it. After a wait of more than a few seconds it is looked up again, and
-// found; what the mapping says of known clients is done then.
+// found; what the mapping says of known clients is done then. A dry run has nothing
+// to wait for.
 func TestStaleLookup(t *testing.T) {
 	for existing, want := range map[string]struct {
 		code   int
 		status string
 	}{"reuse": {0, "done"}, "skip": {0, "skipped"}, "fail": {1, "failed"}} {
-		for name, wait := range map[string]time.Duration{"long": 10 * time.Second, "short": time.Second} {
+		for name, wait := range map[string]time.Duration{"long": time.Hour, "short": time.Second} {
 			t.Run(existing+", "+name, func(t *testing.T) {
-				// Nothing is sent for A-1. Of the others one goes first, and the other
-				// waits for it with its look-up made.
-				s := newScene(t, byAgreement(existing, ""), leads(1))
-				s.oracle.KeyField = "ref"
-				if existing == "reuse" {
-					s.mustRun(0)
-				} else {
-					s.oracle.AddClient("A-1", "c1@example.com", "")
-				}
-				s.sheet(leads(3))
-				var ahead, read atomic.Int64 // the clock's lead, and how often it was read
-				s.pace.Now = func() time.Time {
-					defer read.Add(1)
-					return time.Now().Add(time.Duration(ahead.Load()))
-				}
-				// Each look-up reads the clock once, and so does the first creation.
-				readings := int64(3)
-				if existing != "reuse" {
-					readings++
-				}
-				var mu sync.Mutex
-				looked, both, second := map[string]bool{}, make(chan struct{}), ""
-				closeBoth := sync.OnceFunc(func() { close(both) })
-				s.oracle.Play(func(c apitest.Call) apitest.Fault {
-					mu.Lock()
-					defer mu.Unlock()
-					switch _, email, _ := strings.Cut(c.Path, "/by-email/"); {
-					case email == "c2%40example.com" || email == "c3%40example.com":
-						if looked[email] = true; len(looked) == 2 {
-							return apitest.Fault{Then: closeBoth}
-						}
-					case strings.HasPrefix(c.Step, "client ") && second == "":
-						second = map[string]string{"client A-2": "A-3", "client A-3": "A-2"}[c.Step]
-						return apitest.Fault{Until: both, Then: func() {
-							for read.Load() < readings { // the other client's look-up is on its way back
-								time.Sleep(time.Millisecond)
+				inEveryVariant(t, nil, nil, func(t *testing.T, v variant) {
+					// Nothing is sent for A-1. Of the others one goes first, and the other
+					// waits for it with its look-up made.
+					s := newScene(t, byAgreement(existing, ""), leads(1))
+					s.oracle.KeyField = "ref"
+					if existing == "reuse" {
+						s.mustRun(0)
+					} else {
+						s.oracle.AddClient("A-1", "c1@example.com", "")
+					}
+					s.sheet(leads(3))
+					if v.odd == (name == "long") {
+						s.sheet([][]any{lead(1, "A-1"), lead(3, "A-3"), lead(2, "A-2")})
+					}
+					var ahead, read atomic.Int64 // the clock's lead, and how often it was read
+					s.pace.Now = func() time.Time {
+						defer read.Add(1)
+						return time.Now().Add(time.Duration(ahead.Load()))
+					}
+					// Each look-up reads the clock once, and so does the first creation.
+					readings := int64(3)
+					if existing != "reuse" {
+						readings++
+					}
+					var mu sync.Mutex
+					looked, both, second := map[string]bool{}, make(chan struct{}), ""
+					closeBoth := sync.OnceFunc(func() { close(both) })
+					s.oracle.Play(func(c apitest.Call) apitest.Fault {
+						mu.Lock()
+						defer mu.Unlock()
+						switch _, email, _ := strings.Cut(c.Path, "/by-email/"); {
+						case email == "c2%40example.com" || email == "c3%40example.com":
+							if looked[email] = true; len(looked) == 2 {
+								return apitest.Fault{Then: closeBoth}
 							}
-							ahead.Store(int64(wait))
-							s.oracle.AddClient(second, "c"+second[2:]+"@example.com", "")
-						}}
+						case strings.HasPrefix(c.Step, "client ") && second == "":
+							second = map[string]string{"client A-2": "A-3", "client A-3": "A-2"}[c.Step]
+							return apitest.Fault{Until: both, Then: func() {
+								for read.Load() < readings { // the other client's look-up is on its way back
+									time.Sleep(time.Millisecond)
+								}
+								ahead.Store(int64(wait))
+								s.oracle.AddClient(second, "c"+second[2:]+"@example.com", "")
+							}}
+						}
+						return apitest.Fault{}
+					})
+					code, status, made := want.code, want.status, 0
+					if name == "short" { // nobody is asked twice within a moment
+						status, made = "done", 1
 					}
-					return apitest.Fault{}
+					p := s.mustRun(code, v.flags()...)
+					if n := len(s.oracle.Created()["client "+second]); n != made {
+						t.Errorf("%s was created %d times, want %d\n%s", second, n, made, transcript(p.calls))
+					}
+					for _, r := range s.results() {
+						if r["Agreement no"] == second && r["Import status"] != status {
+							t.Errorf("the row of %s is %q, want %q", second, r["Import status"], status)
+						}
+					}
+					if got := p.summary.Requests; got != arrived(p) {
+						t.Errorf("requests %+v, arrived %+v", got, arrived(p))
+					}
 				})
-				code, status, made := want.code, want.status, 0
-				if name == "short" { // nobody is asked twice within a moment
-					status, made = "done", 1
-				}
-				p := s.mustRun(code, "--concurrency", "2")
-				if n := len(s.oracle.Created()["client "+second]); n != made {
-					t.Errorf("%s was created %d times, want %d\n%s", second, n, made, transcript(p.calls))
-				}
-				for _, r := range s.results() {
-					if r["Agreement no"] == second && r["Import status"] != status {
-						t.Errorf("the row of %s is %q, want %q", second, r["Import status"], status)
-					}
-				}
-				if got := p.summary.Requests; got != arrived(p) {
-					t.Errorf("requests %+v, arrived %+v", got, arrived(p))
-				}
 			})
 		}
 	}
 }
 
 // TestStaleAfterRefusal: the service asks for time, and somebody else creates the
-// client meanwhile.
+// client meanwhile. A dry run has nothing to wait for.
 func TestStaleAfterRefusal(t *testing.T) {
-	for name, wait := range map[string]time.Duration{"long": 10 * time.Second, "short": 0} {
+	for name, wait := range map[string]time.Duration{"long": time.Hour, "short": 0} {
 		t.Run(name, func(t *testing.T) {
-			s := newScene(t, byAgreement("reuse", ""), leads(2))
-			s.oracle.KeyField = "ref"
-			var ahead atomic.Int64
-			s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-			busy := apitest.Busy(429, 0)
-			busy.Then = func() {
-				ahead.Store(int64(wait))
+			inEveryVariant(t, nil, bothOrders, func(t *testing.T, v variant) {
+				s := newScene(t, byAgreement("reuse", ""), v.rows(lead(1, "A-1"), lead(2, "A-2")))
+				s.oracle.KeyField = "ref"
+				busy := s.slowly(wait, apitest.Busy(429, 0), func() {
+					if wait > 0 {
+						s.oracle.AddClient("A-2", "c2@example.com", "")
+					}
+				})
+				s.oracle.Play(apitest.Once(onStep("client A-2"), busy))
+				p := s.mustRun(0, v.flags()...)
+				want := 1
 				if wait > 0 {
-					s.oracle.AddClient("A-2", "c2@example.com", "")
+					want = 0
 				}
-			}
-			s.oracle.Play(apitest.Once(onStep("client A-2"), busy))
-			p := s.mustRun(0)
-			want := 1
-			if wait > 0 {
-				want = 0
-			}
-			if n := len(s.oracle.Created()["client A-2"]); n != want {
-				t.Errorf("A-2 was created %d times, want %d\n%s", n, want, transcript(p.calls))
-			}
-			if n := strings.Count(lookups(p), "c2%40example.com"); n != 2-want {
-				t.Errorf("A-2 was looked up %d times, want %d", n, 2-want)
-			}
+				if n := len(s.oracle.Created()["client A-2"]); n != want {
+					t.Errorf("A-2 was created %d times, want %d\n%s", n, want, transcript(p.calls))
+				}
+				if n := strings.Count(lookups(p), "c2%40example.com"); n != 2-want {
+					t.Errorf("A-2 was looked up %d times, want %d", n, 2-want)
+				}
+			})
 		})
 	}
+}
+
+// slowly is a fault after which the clock of look-ups is ahead.
+func (s *scene) slowly(by time.Duration, f apitest.Fault, then func()) apitest.Fault {
+	var ahead atomic.Int64
+	s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	f.Then = func() {
+		ahead.Add(int64(by))
+		then()
+	}
+	return f
+}
+
+// TestStaleDoubt: a look-up that finds nobody is believed of a client whose
+// creation is in doubt for long. The service asks for time, and when that has
+// passed look-ups show the client.
+func TestStaleDoubt(t *testing.T) {
+	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
+		rows := v.rows(lead(1, "A-1"), lead(2, "A-2"))
+		s := newScene(t, byAgreement("reuse", ""), rows)
+		s.oracle.KeyField = "ref"
+		v.doubt(s, "client A-2")
+		s.inDoubt("", apitest.Fault{})
+		s.mustRun(4) // what a killed run has left gets its age here
+		s.believeAtOnce()
+		var shown atomic.Bool
+		busy := apitest.Once(onStep("client A-2"), s.slowly(time.Hour, apitest.Busy(429, 0), func() { shown.Store(true) }))
+		s.oracle.Play(func(c apitest.Call) apitest.Fault {
+			if c.Kind == "lookup" && !shown.Load() {
+				return apitest.Answer(s.oracle.Nobody)
+			}
+			return busy(c)
+		})
+		p := s.mustRun(0, v.flags()...)
+		if !shown.Load() {
+			t.Errorf("the look-up was not believed\n%s", transcript(p.calls))
+		}
+		s.oracle.Play(nil)
+		s.foretold(0, v.flags()...)
+		for step, made := range s.oracle.Created() {
+			if len(made) != 1 {
+				t.Errorf("%s was created %d times\n%s", step, len(made), transcript(p.calls))
+			}
+		}
+	})
 }
 
 // TestStaleWhileRepeated: a client who may be asked for again is looked up once
 // more where the attempt before took long, and then asked for again.
 func TestStaleWhileRepeated(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		fault apitest.Fault
 		posts int
@@ -127,12 +177,10 @@ func TestStaleWhileRepeated(t *testing.T) {
 		"created":     {apitest.CreateThen(apitest.JSON(500, `{}`)), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(3))
 			s.environment("repeatable: [client]")
-			var ahead atomic.Int64 // of the clock
-			s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-			slow := c.fault
-			slow.Then = func() { ahead.Add(int64(30 * time.Second)) }
+			slow := s.slowly(30*time.Second, c.fault, func() {})
 			s.oracle.Play(apitest.Once(onStep("client c2@example.com"), slow))
 			if p := s.mustRun(0, "--concurrency", "1"); p.posts()["client"] != c.posts {
 				t.Errorf("posts %v", p.posts())

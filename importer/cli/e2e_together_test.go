@@ -34,6 +34,7 @@ func givingUp(state string) (stop func()) {
 // TestFirstRunsTogether: a run that begins with nothing makes its folders although
 // another one that gives up removes them meanwhile.
 func TestFirstRunsTogether(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	for i := range 30 {
 		state := s.path(fmt.Sprintf("above%d/state", i))

@@ -40,6 +40,7 @@ func (s *scene) commands() map[string][]string {
 // TestTypedCellsWithoutAType: a number under an attribute whose type nobody
 // says is refused wherever it stands in the sheet, and nothing is sent.
 func TestTypedCellsWithoutAType(t *testing.T) {
+	t.Parallel()
 	rows := leads(400)
 	for _, row := range rows {
 		row[7] = "1250.50"
@@ -65,6 +66,7 @@ func TestTypedCellsWithoutAType(t *testing.T) {
 // TestAttributesWithoutAType: texts under an attribute whose type nobody says
 // are sent as such, and every command names the attribute.
 func TestAttributesWithoutAType(t *testing.T) {
+	t.Parallel()
 	s := untypedScene(t, "{column: Amount, type: Currency}", leads(2))
 	commands := s.commands()
 	commands["doctor"] = []string{"doctor", "-m", s.path("mapping.yaml"), "-e", "uat"}
@@ -91,6 +93,7 @@ func TestAttributesWithoutAType(t *testing.T) {
 // TestStrayTemplateIDs: an entry of template_ids that names nothing is warned of
 // wherever a mapping is bound, and one that is used is not.
 func TestStrayTemplateIDs(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	s.environment(`template_ids: {Your detials: 10000000-0000-4000-8000-000000000001, Your details/Home adress: 11000000-0000-4000-8000-000000000002,
   Your details: 10000000-0000-4000-8000-000000000001, Your details/Date of birth: 11000000-0000-4000-8000-000000000001}`)

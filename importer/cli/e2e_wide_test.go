@@ -12,6 +12,7 @@ import (
 // wide workbook, in no more time than another, and one that leaves no room for
 // Claimsheet's columns is refused before anything is sent.
 func TestStrayCellFarToTheRight(t *testing.T) {
+	t.Parallel()
 	rows := leads(1)
 	stray := func(column string) [][]any {
 		n, err := excelize.ColumnNameToNumber(column)

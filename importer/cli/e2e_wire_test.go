@@ -16,8 +16,10 @@ import (
 // TestWire reads ids and urls where the environment says that they are, as
 // texts and as numbers that a float does not hold.
 func TestWire(t *testing.T) {
+	t.Parallel()
 	for _, numeric := range []bool{false, true} {
 		t.Run(fmt.Sprint("numeric ", numeric), func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, append(leads(2), lead(1, "A-9")))
 			s.oracle.Wire = apitest.Wire{
 				ContactID: "/data/person/id", ClaimID: "/data/claim/id", ActivityID: "/data/activity/id",
@@ -45,6 +47,7 @@ func TestWire(t *testing.T) {
 		})
 	}
 	t.Run("v1", func(t *testing.T) {
+		t.Parallel()
 		s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
 		s.oracle.Wire = apitest.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
 		s.environment("wire: {client_id: /data/person/id, redirect_url: /links/redirect/0}")
@@ -57,6 +60,7 @@ func TestWire(t *testing.T) {
 // TestUntypedTemplates binds templates that tell no data type: the mapping's
 // types are used.
 func TestUntypedTemplates(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, strings.NewReplacer(
 		"DOB", "{column: DOB, type: Date}", "Opt in", "{column: Opt in, type: Checkbox}",
 		"Amount: Amount", "Amount: {column: Amount, type: Currency}", "Signed at: Signed", "Signed at: {column: Signed, type: DateTime}",
@@ -67,6 +71,7 @@ func TestUntypedTemplates(t *testing.T) {
 
 // TestJSON holds the summary's names, which scripts read.
 func TestJSON(t *testing.T) {
+	t.Parallel()
 	rows := leads(3)
 	rows[1][3] = "31.31.1980"
 	s := newScene(t, stepThree, rows)
@@ -100,8 +105,8 @@ func TestJSON(t *testing.T) {
 
 // TestHeaders looks at what every request carries.
 func TestHeaders(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
-	t.Setenv("UAT_TOKEN", "canary-token")
 	s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}\nheaders: {X-Tenant: acme}")
 	p := s.mustRun(0)
 	seen := map[string]bool{}
@@ -139,6 +144,7 @@ var canaries = []string{
 // TestNothingPersonalIsPrinted looks for personal data, secrets and redirect
 // urls on stdout and stderr, in good runs and in bad ones.
 func TestNothingPersonalIsPrinted(t *testing.T) {
+	t.Parallel()
 	good := []any{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}
 	with := func(column int, value any) []any {
 		row := slices.Clone(good)
@@ -166,8 +172,8 @@ func TestNothingPersonalIsPrinted(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, c.rows)
-			t.Setenv("UAT_TOKEN", "canary-token")
 			s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}")
 			s.oracle.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == "client" || call.Kind == "link" {
@@ -189,6 +195,7 @@ func TestNothingPersonalIsPrinted(t *testing.T) {
 		})
 	}
 	t.Run("look-up fails", func(t *testing.T) {
+		t.Parallel()
 		s := newScene(t, stepThree, [][]any{good})
 		s.oracle.Play(func(call apitest.Call) apitest.Fault {
 			if strings.Contains(call.Path, "canary") {

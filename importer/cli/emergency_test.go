@@ -31,6 +31,7 @@ client:
 // the run sends nothing more, its id goes to an emergency file, and the next
 // run takes it up and does the rest. Nothing is created twice.
 func TestLedgerLostUnderARun(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	ledgerFile := filepath.Join(dir, ".claimsheet", "ledger.db")
 	var contacts, links atomic.Int32
@@ -85,11 +86,11 @@ func TestLedgerLostUnderARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // a dry run changes nothing
-		if said := run(3, "--dry-run"); !strings.Contains(said, "first to take up 1 outcomes") {
+		if said := run(3, "--dry-run"); !strings.Contains(said, "1 outcomes in emergency files") {
 			t.Errorf("stderr is %q, want it to tell of the outcome to be taken up", said)
 		}
 	}
-	if said := run(0); !strings.Contains(said, "could not record: 1") {
+	if said := run(0); !strings.Contains(said, "had to keep in an emergency file: 1") {
 		t.Errorf("stderr is %q, want it to tell of the outcome taken up", said)
 	}
 	run(0, "--dry-run")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -27,32 +28,32 @@ func parseDays(text string) (days int, ok bool) {
 	return days, isDays && err == nil && days >= 0 && days <= most
 }
 
-// purge takes out of the state folder what is older than so many days.
+// purge removes personal data that is older than o.days from the state folder.
 func (p *program) purge(ctx context.Context, o historyOptions) error {
-	d, err := p.openDesk(o.place)
-	defer d.close()
+	l, err := p.openLedger(o.where)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	if d.known == nil {
-		fmt.Fprintf(p.Out, "nothing to purge: nothing was ever run here (there is no ledger in %s)\n", d.setup.state)
+	if l.ledger == nil {
+		fmt.Fprintf(p.Out, "nothing to purge: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	}
 	before := time.Now().AddDate(0, 0, -o.days)
 	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
-		"go for good; keys, states and ids stay.", moment(before), d.setup.env.Name)
+		"go for good; keys, states and ids stay.", moment(before), l.session.Env.Name)
 	if err := p.agree(o, question, "nothing was purged"); err != nil {
 		return err
 	}
-	scopes, err := d.scopes(ctx)
+	scopes, err := l.scopes(ctx)
 	if err != nil {
 		return err
 	}
-	kept, err := d.keptInputs(ctx)
+	kept, err := l.keptInputs(ctx)
 	if err != nil {
 		return err
 	}
-	done, err := d.known.Purge(ledger.Purge{Environments: scopes, Before: before, Summary: withoutMemo})
+	done, err := l.ledger.Purge(ledger.Purge{Environments: scopes, Before: before, Summary: withoutSnapshot})
 	if err != nil {
 		return err
 	}
@@ -60,45 +61,36 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	taken, err := d.removeTaken(ctx, func(_ ledger.Run, at time.Time) bool { return at.Before(before) })
+	taken, err := l.removeReplayed(ctx, func(_ ledger.Run, at time.Time) bool { return at.Before(before) })
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", d.setup.env.Name, moment(before))
+	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
 	fmt.Fprintf(p.Out, "  kept copies of sheets      %d (%d bytes)\n", inputs.files, inputs.bytes)
 	fmt.Fprintf(p.Out, "  runs' problems and links   %d\n", done.Runs)
 	fmt.Fprintf(p.Out, "  requests and answers       %d\n", done.Bodies)
 	fmt.Fprintf(p.Out, "  redirect urls              %d\n", done.URLs)
 	fmt.Fprintf(p.Out, "  emergency files            %d\n", taken.files)
 	if done.Unsettled > 0 {
-		fmt.Fprintf(p.Out, "%s and kept: an answer may tell an id; decide with %s, then purge again\n",
-			stepsAre(done.Unsettled, "uncertain"), d.where.command("settle"))
+		fmt.Fprintf(p.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
+			stepsAre(done.Unsettled, "uncertain"), l.command("settle"))
 	}
 	fmt.Fprintln(p.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
 	return nil
 }
 
-// agree asks a person, unless --yes was given. Only a typed yes will do.
+// agree asks for confirmation, unless --yes is given.
 func (p *program) agree(o historyOptions, question, otherwise string) error {
-	if o.yes {
-		return nil
-	}
-	fmt.Fprintf(p.Err, "%s\nType yes: ", question)
-	answer := ""
-	if p.In != nil {
-		answer, _ = bufio.NewReader(p.In).ReadString('\n') // no answer is an answer
-	}
-	fmt.Fprintln(p.Err)
-	if strings.EqualFold(strings.TrimSpace(answer), "yes") {
+	if o.yes || console.Confirm(p.In, p.Err, question) {
 		return nil
 	}
 	return &incomplete{problem.New("not-confirmed", "%s: it was not confirmed", otherwise).Hinted("type yes, or give --yes")}
 }
 
-// removeTaken removes the emergency files that were taken up and that which
-// tells: of runs of this ledger, wherever they stand.
-func (d *desk) removeTaken(ctx context.Context, which func(run ledger.Run, at time.Time) bool) (removed, error) {
-	runs, err := d.everyRun(ctx)
+// removeReplayed removes those emergency files of this ledger's runs whose outcomes were
+// recorded and that which selects, in all folders where runs put them.
+func (l *ledgerSession) removeReplayed(ctx context.Context, which func(run ledger.Run, at time.Time) bool) (removed, error) {
+	runs, err := l.allRuns(ctx)
 	if err != nil {
 		return removed{}, err
 	}
@@ -108,7 +100,7 @@ func (d *desk) removeTaken(ctx context.Context, which func(run ledger.Run, at ti
 		byID[r.ID] = r
 		outputs = append(outputs, r.Output)
 	}
-	files, bytes, err := importer.RemoveTaken(d.known.Path(), outputs, func(run string, at time.Time) bool {
+	files, bytes, err := emergency.RemoveReplayed(l.ledger.Path(), outputs, func(run string, at time.Time) bool {
 		r, ours := byID[run]
 		return ours && which(r, at)
 	})
@@ -117,21 +109,21 @@ func (d *desk) removeTaken(ctx context.Context, which func(run ledger.Run, at ti
 
 // forget erases one client.
 func (p *program) forget(ctx context.Context, o historyOptions) error {
-	d, err := p.openDesk(o.place)
-	defer d.close()
+	l, err := p.openLedger(o.where)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	owners, err := d.toForget(ctx, o.forget)
+	owners, err := l.toForget(ctx, o.forget)
 	if err != nil {
 		return err
 	}
 	question := fmt.Sprintf("Erase this client from the ledger of the environment “%s” for good? Later runs will recognise the client\n"+
-		"and leave the rows out. The service is not told: it keeps what it has.", d.setup.env.Name)
+		"and leave the rows out. The service is not told: it keeps what it has.", l.session.Env.Name)
 	if err := p.agree(o, question, "nobody was erased"); err != nil {
 		return err
 	}
-	kept, err := d.keptInputs(ctx)
+	kept, err := l.keptInputs(ctx)
 	if err != nil {
 		return err
 	}
@@ -139,13 +131,13 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	var runs []ledger.Run
 	steps, rows := 0, 0
 	for _, owner := range owners {
-		known, err := d.known.StepsOfClient(ctx, owner)
+		known, err := l.ledger.StepsOfClient(ctx, owner)
 		if err != nil {
 			return err
 		}
-		done, err := d.known.Forget(owner, time.Now(), withoutMemo)
+		done, err := l.ledger.Forget(owner, time.Now(), withoutSnapshot)
 		if err != nil {
-			return d.notForgotten(err)
+			return l.notForgotten(err)
 		}
 		steps, rows = steps+done.Steps, rows+done.Rows
 		runs = append(runs, done.Runs...)
@@ -163,23 +155,23 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	for _, r := range runs {
 		mine[r.ID] = true
 	}
-	taken, err := d.removeTaken(ctx, func(r ledger.Run, _ time.Time) bool { return mine[r.ID] })
+	taken, err := l.removeReplayed(ctx, func(r ledger.Run, _ time.Time) bool { return mine[r.ID] })
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Out, "erased: steps: %d, rows of runs: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
 		steps, rows, inputs.files, inputs.bytes, taken.files)
-	p.sayLeft(ids, runs)
+	p.printLeft(ids, runs)
 	return nil
 }
 
-// toForget are the client's entries: one for each case under version 1.
-func (d *desk) toForget(ctx context.Context, key string) ([]ledger.Owner, error) {
-	found, err := d.everyOwner(ctx, key)
+// toForget returns the client's entries: one for each case under version 1.
+func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.ClientKey, error) {
+	found, err := l.everyOwner(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	var owners []ledger.Owner
+	var owners []ledger.ClientKey
 	spaces := map[string]bool{}
 	var erased time.Time
 	for _, owner := range found {
@@ -193,38 +185,38 @@ func (d *desk) toForget(ctx context.Context, key string) ([]ledger.Owner, error)
 	switch {
 	case len(owners) == 0 && !erased.IsZero():
 		return nil, problem.New("erased-before", "this client was erased before, on %s", moment(erased)).
-			Hinted("what runs have kept of their sheets since goes with %s", d.where.command("history", "--purge", "--older-than", "0d"))
+			Hinted("copies of sheets since then are removed by %s", l.command("history", "--purge", "--older-than", "0d"))
 	case len(owners) == 0:
-		return nil, d.unknownClient()
+		return nil, l.unknownClient()
 	case len(spaces) > 1:
-		return nil, problem.New("ambiguous-key", "the key is that of %d clients, by different kinds of key", len(spaces)).
+		return nil, problem.New("ambiguous-key", "%d clients have this key, with different kinds of key", len(spaces)).
 			Hinted("write the kind and a colon before it: %s", strings.Join(slices.Sorted(maps.Keys(spaces)), ", "))
 	}
 	return owners, nil
 }
 
-// notForgotten says what stands in the way.
-func (d *desk) notForgotten(err error) error {
+// notForgotten explains why a client cannot be erased.
+func (l *ledgerSession) notForgotten(err error) error {
 	if errors.Is(err, ledger.ErrUnsettled) {
-		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased nobody can look for it").
-			Hinted("decide it first: %s", d.where.command("settle"))
+		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
+			Hinted("decide it first: %s", l.command("settle"))
 	}
 	return err
 }
 
-// sayLeft says what is left and is not the program's to remove.
-func (p *program) sayLeft(ids []string, runs []ledger.Run) {
+// printLeft prints what is left and cannot be removed by the program.
+func (p *program) printLeft(ids []string, runs []ledger.Run) {
 	if len(ids) > 0 {
-		fmt.Fprintf(p.Out, "The service still has: %s\n", oneLine(strings.Join(ids, ", ")))
+		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
 	}
 	seen := map[string]bool{}
 	for _, r := range runs {
 		if _, err := os.Stat(r.Output); err == nil && !seen[r.Output] {
 			seen[r.Output] = true
-			fmt.Fprintf(p.Out, "A workbook that may hold the client: %s\n", oneLine(r.Output))
+			fmt.Fprintf(p.Out, "A workbook that may have the client: %s\n", problem.OneLine(r.Output))
 		}
 	}
-	fmt.Fprintln(p.Out, "Take the client out of the export too: each run keeps a copy of its sheet until that is purged.")
+	fmt.Fprintln(p.Out, "Remove the client from the export too: each run keeps a copy of its sheet until it is purged.")
 }
 
 // removed counts files.
@@ -249,34 +241,18 @@ func (r *removed) file(path string) error {
 	return nil
 }
 
-// everyRun are the runs of all environments of the state folder.
-func (d *desk) everyRun(ctx context.Context) ([]ledger.Run, error) {
-	all, err := d.known.Environments(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var runs []ledger.Run
-	for r, err := range d.known.Runs(ctx, all) {
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, r)
-	}
-	return runs, nil
-}
-
-// keptInputs are the copies of sheets in the state folder.
+// keptInputs are the kept copies of sheets in the state folder.
 type keptInputs struct {
-	desk *desk
-	used map[string]bool // by the file's name: a run had it when this was asked
+	session *ledgerSession
+	used    map[string]bool // by file name: a run had the copy when this was made
 }
 
-func (d *desk) keptInputs(ctx context.Context) (keptInputs, error) {
-	runs, err := d.everyRun(ctx)
-	return keptInputs{d, namesOf(runs)}, err
+func (l *ledgerSession) keptInputs(ctx context.Context) (keptInputs, error) {
+	runs, err := l.allRuns(ctx)
+	return keptInputs{l, namesOf(runs)}, err
 }
 
-// namesOf are the names of the runs' copies.
+// namesOf returns the file names of the runs' copies.
 func namesOf(runs []ledger.Run) map[string]bool {
 	names := map[string]bool{}
 	for _, r := range runs {
@@ -287,21 +263,20 @@ func namesOf(runs []ledger.Run) map[string]bool {
 	return names
 }
 
-// settling is how old a copy must be that no run has to be nobody's: a run
-// copies its sheet before it takes the lock.
-const settling = time.Hour
+// minOrphanAge: a copy without a run is deleted only when older than this, because a
+// run copies its sheet before it takes the lock.
+const minOrphanAge = time.Hour
 
-// removeUnused removes the copies that a run had and none has any more, and
-// those older than before that none ever had: of runs that were killed early,
-// or of a purge that was.
+// removeUnused removes the copies that runs had and no run has any more, and copies
+// older than before that no run ever had: a run, or a purge, was killed.
 func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed, error) {
 	var gone removed
-	runs, err := k.desk.everyRun(ctx)
+	runs, err := k.session.allRuns(ctx)
 	if err != nil {
 		return gone, err
 	}
 	still := namesOf(runs)
-	folder := filepath.Join(k.desk.setup.state, "inputs")
+	folder := load.InputsFolder(k.session.session.State)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return gone, nil
@@ -309,8 +284,8 @@ func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed
 	if err != nil {
 		return gone, err
 	}
-	if settled := time.Now().Add(-settling); before.After(settled) {
-		before = settled
+	if latest := time.Now().Add(-minOrphanAge); before.After(latest) {
+		before = latest
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()

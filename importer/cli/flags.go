@@ -4,14 +4,17 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/importer/cli/load"
+	"claimsheet/reports"
+
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/mapping/problem"
 )
 
-// The flags that commands share. Each call makes a flag of its own, because
-// the library keeps what was given in the flag.
+// The flags that commands share. Each call makes a new flag, because the library
+// keeps the given value in it.
 
 func textFlag(name, short, usage string) *cli.StringFlag {
 	f := &cli.StringFlag{Name: name, Usage: usage}
@@ -44,26 +47,33 @@ func placeFlags() []cli.Flag {
 	}
 }
 
-// place is where things are: what every command that uses an environment
-// takes.
-type place struct {
-	mapping      string
-	env          string
-	environments string
-	state        string
-	templates    string
-	pace         pace
-}
-
-func (p *program) placeOf(c *cli.Context) place {
-	where := place{
-		mapping: c.String("mapping"), env: c.String("env"), environments: c.String("environments"),
-		state: c.String("state"), templates: c.String("templates"), pace: p.pace,
+// where reads the flags of placeFlags.
+func (p *program) where(c *cli.Context) load.Where {
+	where := load.Where{
+		Mapping: c.String("mapping"), Env: c.String("env"), Environments: c.String("environments"),
+		State: c.String("state"), Templates: c.String("templates"),
 	}
-	if where.env == "" {
-		where.env = p.Env("CLAIMSHEET_ENV")
+	if where.Env == "" {
+		where.Env = p.Env("CLAIMSHEET_ENV")
 	}
 	return where
+}
+
+// commandWords returns a command for the same place: its name, the flags of where,
+// and the other words.
+func commandWords(where load.Where, words ...string) []string {
+	line := []string{"claimsheet", words[0]}
+	for _, flag := range [][2]string{{"-m", where.Mapping}, {"-e", where.Env}, {"--environments", where.Environments}, {"--state", where.State}} {
+		if flag[1] != "" {
+			line = append(line, flag[0], flag[1])
+		}
+	}
+	return append(line, words[1:]...)
+}
+
+// commandLine is commandWords as a line to copy.
+func commandLine(where load.Where, words ...string) string {
+	return reports.CommandLine(commandWords(where, words...))
 }
 
 func passwordFlag() cli.Flag {
@@ -72,7 +82,7 @@ func passwordFlag() cli.Flag {
 
 // password opens an encrypted workbook.
 type password struct {
-	reference string // as it was given; "" for none
+	reference string // as the user gave it; "" for none
 	value     string
 }
 
@@ -85,8 +95,8 @@ func passwordOf(c *cli.Context) (password, error) {
 	return password{given, secret.Reveal()}, err
 }
 
-// withoutSecret is a command line in which a password that was typed instead of
-// a reference does not stand.
+// withoutSecret returns a command line without a password that was typed instead of
+// a reference.
 func withoutSecret(words []string) []string {
 	safe := slices.Clone(words)
 	for i, word := range safe {
@@ -110,8 +120,8 @@ func withoutSecret(words []string) []string {
 	return safe
 }
 
-// unencrypted says that what is made of an encrypted sheet is not, and never
-// lets it take the place of one that is.
+// unencrypted warns that the workbook of an encrypted sheet is not encrypted, and
+// refuses to replace an encrypted file by it.
 func unencrypted(given, output string) (problem.Problem, error) {
 	out := problem.Where{File: output}
 	if output == given {

@@ -5,17 +5,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/workbook"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
-// guards are the flags by which an operator sets or lifts what keeps a run
-// from doing harm.
+// guards are the flags that set or lift what keeps a run from doing harm.
 type guards struct {
 	maxFailures importer.MaxFailures
 	newIdentity bool
@@ -29,11 +31,11 @@ func guardFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "max-failures", DefaultText: "20%",
 			Usage: "stop when more than `N` clients, or N% of at least 20, have failed; 100% never stops"},
-		switchFlag("new-identity", "the mapping's keys have changed on purpose: make everything anew under them"),
+		switchFlag("new-identity", "the mapping's keys have changed on purpose: create everything again under the new ones"),
 		switchFlag("new-ledger", "the ledger is new on purpose, although the service knows these clients"),
-		switchFlag("lost-run", "go on although a later run, and its ledger, are lost"),
-		switchFlag("same-service", "the environment's base url has changed, and leads to the same service"),
-		switchFlag("new-service", "the environment's base url has changed, and leads to another service"),
+		switchFlag("lost-run", "continue although a later run and its ledger are lost"),
+		switchFlag("same-service", "the environment's base url has changed and leads to the same service"),
+		switchFlag("new-service", "the environment's base url has changed and leads to another service"),
 	}
 }
 
@@ -62,18 +64,7 @@ func parseMaxFailures(text string) (importer.MaxFailures, bool) {
 	return importer.MaxFailures{Count: count}, err == nil && count >= 0
 }
 
-// vet refuses a run that would make things again under new names, and says what
-// is new in its mapping.
-func (g guards) vet(ctx context.Context, job *importer.Job, s *setup, survey *importer.Survey) (problem.List, error) {
-	if !g.newIdentity {
-		if err := job.Vet(ctx, job.Recorded(ctx, survey.Plans(s.binding, s.rows))); err != nil {
-			return nil, err
-		}
-	}
-	return job.Growth(ctx, job.Recorded(ctx, survey.Plans(s.binding, s.rows)))
-}
-
-// words are the guards that were lifted, as they are given.
+// words returns the flags of the guards that were lifted.
 func (g guards) words() []string {
 	var words []string
 	for _, flag := range []struct {
@@ -90,17 +81,70 @@ func (g guards) words() []string {
 	return words
 }
 
-// checkBehind refuses a ledger that does not know the run whose results workbook
-// lies where the new one goes: it is new, or older than that run, and would have
-// everything since made again. A dry run's plan goes elsewhere, so it looks where
-// the run's results would go.
-func (r *running) checkBehind(ctx context.Context) error {
-	o, s := r.options, r.setup
-	if s.env.Sandbox { // it keeps its data beside its ledger: neither is lost alone
+// vet refuses a run that would do things again under new names, and returns what
+// is new in its mapping.
+func (r *importRun) vet(ctx context.Context) (problem.List, error) {
+	if !r.options.newIdentity {
+		if err := r.job.CheckIdentity(ctx, r.plans(ctx)); err != nil {
+			return nil, err
+		}
+	}
+	return r.job.Growth(ctx, r.plans(ctx))
+}
+
+// settleScope finds the ledger's name for the run's environment. When the base
+// url has changed under the environment's name, the user has to say whether it
+// leads to the same service.
+func (r *importRun) settleScope(ctx context.Context) error {
+	env, g, known := r.session.Env, r.options.guards, r.ledger.ledger
+	scope, err := scopeOf(ctx, known, r.session.Scope())
+	if err != nil {
+		return err
+	}
+	r.scope = scope
+	last, ran, err := known.LastEnvironment(ctx, env.Name)
+	if err != nil {
+		return err
+	}
+	now, rest := environment.ServiceOf(scope)
+	then, _ := environment.ServiceOf(last)
+	if !ran || env.Sandbox || now == then || g.newService {
 		return nil
 	}
-	for _, from := range o.origins {
-		if err := r.checkOlder(ctx, from.path, from.property); err != nil {
+	if any, err := hasClients(ctx, known, then); err != nil || !any {
+		return err
+	}
+	if !g.sameService {
+		return serviceChanged(env.Name, then, now, "if it is the same service at another address, give --same-service: what is done is not sent again; "+
+			"if it is another service, which knows nothing of these clients, give --new-service; each is given once")
+	}
+	if any, err := hasClients(ctx, known, now); err != nil || any {
+		if err == nil {
+			err = problem.New("service-known", "the ledger knows clients of %s already: it cannot be the service that was at %s", now, then).
+				Hinted("put the base url back, or leave --same-service out and give --new-service")
+		}
+		return err
+	}
+	if !r.options.dryRun {
+		if err := known.SetMoved(now, then); err != nil {
+			return err
+		}
+	}
+	r.scope, err = scopeOf(ctx, known, then+rest)
+	return err
+}
+
+// checkBehind refuses a ledger that does not know the run whose results workbook
+// is where the new one goes: it is new, or older than that run, so everything done
+// since would be done again. For a dry run, whose plan goes elsewhere, that is where
+// the results of the run would go.
+func (r *importRun) checkBehind(ctx context.Context) error {
+	o := r.options
+	if r.session.Env.Sandbox { // its data and its ledger are in one folder: neither is lost alone
+		return nil
+	}
+	for _, b := range o.workbooks {
+		if err := r.checkLatest(ctx, b); err != nil {
 			return err
 		}
 	}
@@ -110,153 +154,117 @@ func (r *running) checkBehind(ctx context.Context) error {
 	if o.dryRun {
 		o.dryRun, o.out = false, ""
 	}
-	for _, part := range r.parts {
-		path := o.output(part.source.input.given)
-		if slices.ContainsFunc(o.origins, func(from *origin) bool { return absolute(from.path) == absolute(path) }) {
-			continue // what it says is compared with the ledger, line by line
+	for _, s := range r.sheets {
+		path := o.output(s.source.Input.Given)
+		if isGiven(o.workbooks, path) {
+			continue // each of its lines is compared with the ledger
 		}
-		property, ours, _ := reports.IsOurs(path) // what cannot be read is not of a run
-		if !ours || reports.Kind(property[reports.KindProperty]) != reports.Results || !r.isHere(property) {
+		b, _ := workbook.Find(path) // an unreadable file is not of a run
+		if b == nil || !environment.SameService(b.Environment, r.scope) && b.EnvironmentName != r.session.Env.Name {
 			continue
 		}
-		_, known, err := r.books.known.Run(ctx, property[runProperty])
+		_, known, err := r.ledger.ledger.Run(ctx, b.Run)
 		if err != nil {
 			return err
 		}
 		if !known {
-			return r.behind(path)
+			return &incomplete{problem.At(problem.Where{File: path}, "ledger-behind",
+				"is of a run that the ledger %s does not know: the ledger is new, or was restored from before that run, and what was done since would be done again", r.ledger.path()).
+				Hinted("bring the ledger back; or import what the workbook knows: %s; or give --new-ledger to create everything again", r.ledger.command("rerun", path))}
 		}
-		if err := r.checkOlder(ctx, path, property); err != nil {
+		if err := r.checkLatest(ctx, b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// isHere reports whether a workbook belongs to the environment of the run.
-func (r *running) isHere(property map[string]string) bool {
-	return isSameService(property[environmentProperty], r.setup.scope) || property[environmentNameProperty] == r.setup.env.Name
+// isGiven reports whether path is one of the workbooks of a rerun.
+func isGiven(workbooks []*workbook.Binding, path string) bool {
+	return slices.ContainsFunc(workbooks, func(b *workbook.Binding) bool { return load.Absolute(b.Path) == load.Absolute(path) })
 }
 
-// behind refuses a ledger that is older than a workbook.
-func (r *running) behind(path string) error {
-	again := r.options.place.command("rerun", path)
-	return &incomplete{problem.At(problem.Where{File: path}, "ledger-behind",
-		"is of a run that the ledger %s does not know: the ledger is new, or was restored from before that run, and what was done since would be done again", ledgerFile(r.setup.state)).
-		Hinted("bring the ledger back; or have it take over what the workbook knows: %s; or give --new-ledger if everything is to be made again", again)}
+// checkLatest refuses a workbook after which a run began that the ledger does not
+// know, unless the results of that run are given too: what it did would be done
+// again.
+func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error {
+	if b.NextRun == "" || r.options.lostRun {
+		return nil
+	}
+	if slices.ContainsFunc(r.options.workbooks, func(other *workbook.Binding) bool { return other.Run == b.NextRun }) {
+		return nil
+	}
+	if _, known, err := r.ledger.ledger.Run(ctx, b.NextRun); err != nil || known {
+		return err
+	}
+	p := problem.At(problem.Where{File: b.Path}, "lost-run",
+		"a later run began after the workbook was written, and the ledger does not know what it created: that could be created again")
+	if b.NextResults != "" {
+		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; if it is lost too, look in the service for what was created, and give --lost-run",
+			r.ledger.command("rerun", b.Path, b.NextResults))}
+	}
+	return &incomplete{p.Hinted("bring the ledger back, or give that run's results workbook too; if you have neither, look in the service for what it created, and give --lost-run")}
 }
 
-// The document properties by which a results workbook tells that it is not the
-// latest: the run that began after it was written, and where that one's results
-// were to go, if not in its place.
-const (
-	nextRunProperty     = "claimsheet.next-run"
-	nextResultsProperty = "claimsheet.next-results"
-)
-
-// markOlder marks the results workbooks that the run will replace, and those of
-// the mapping's latest run: should the ledger be lost, they must not pass for the
-// latest. A workbook that cannot be marked is said; the run goes on, for the
-// ledger is what counts.
-func (r *running) markOlder(ctx context.Context, p *program) error {
-	for _, part := range r.parts {
-		if err := r.mark(ctx, p, part.target.path, part); err != nil {
+// supersede marks the results workbooks that the run will replace, and those of
+// the mapping's latest run: when the ledger is lost, they must not pass for the
+// latest. A workbook that cannot be marked is a warning; the ledger is what counts.
+func (r *importRun) supersede(ctx context.Context) error {
+	for _, s := range r.sheets {
+		if err := r.mark(ctx, s.target.path, s); err != nil {
 			return err
 		}
 	}
-	latest, err := r.books.known.LatestOutputs(ctx, r.setup.scope, r.setup.mapping.Name.Text)
+	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
 	if err != nil {
 		return err
 	}
 	for _, path := range latest {
-		if r.uses(path) {
+		replaced := slices.ContainsFunc(r.sheets, func(s *sheetRun) bool { return load.Absolute(s.target.path) == path })
+		if replaced || isGiven(r.options.workbooks, path) {
 			continue
 		}
-		if err := r.mark(ctx, p, path, nil); err != nil {
+		if err := r.mark(ctx, path, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// uses reports whether a workbook is one that the run replaces, or one that it was
-// given and leaves as it is, because its results go elsewhere.
-func (r *running) uses(path string) bool {
-	return slices.ContainsFunc(r.parts, func(part *part) bool { return absolute(part.target.path) == path }) ||
-		slices.ContainsFunc(r.options.origins, func(o *origin) bool { return absolute(o.path) == path })
-}
-
-// mark marks one workbook; of is the part whose results go there, nil for none.
-func (r *running) mark(ctx context.Context, p *program, path string, of *part) error {
-	known, run, results := r.books.known, r.parts[0].record.ID, ""
+// mark marks one workbook; of is the sheet whose results replace it, nil for none.
+func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
+	l, results := r.ledger.ledger, ""
 	if of == nil {
-		results = absolute(r.parts[0].target.path)
+		results = load.Absolute(r.sheets[0].target.path)
 	}
-	property, ours, err := reports.IsOurs(path)
-	if err != nil || !ours || reports.Kind(property[reports.KindProperty]) != reports.Results || property[nextRunProperty] != "" {
-		return nil // nothing is there that could pass for the latest results
+	if b, err := workbook.Find(path); err != nil || b == nil || b.NextRun != "" {
+		return nil // nothing there can pass for the latest results
 	}
 	was, err := reports.DigestOf(path)
 	if err != nil {
 		return err
 	}
-	last, _, err := known.LastOutput(ctx, absolute(path))
+	last, _, err := l.LastOutput(ctx, load.Absolute(path))
 	if err != nil {
 		return err
 	}
-	by, _, err := known.OutputOf(ctx, absolute(path))
+	by, _, err := l.OutputOf(ctx, load.Absolute(path))
 	if err != nil {
 		return err
 	}
-	err = reports.Mark(path, map[string]string{nextRunProperty: run, nextResultsProperty: results}, func(digest string) error {
-		if of != nil && was == of.source.input.digest {
+	err = workbook.Supersede(path, r.run, results, func(digest string) error {
+		if of != nil && was == of.source.Input.Digest {
 			of.marked = digest
 		}
 		if was != last {
-			return nil // somebody edited it, and it is kept for that
+			return nil // somebody edited it, so it will be kept
 		}
-		return known.NoteOutput(by, absolute(path), digest)
+		return l.NoteOutput(by, load.Absolute(path), digest)
 	})
 	if err != nil {
-		sayProblems(p.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
-			"could not be marked as older than this run: %v", innermost(err)).
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",
+			"could not be marked as older than this run: %v", problem.Cause(err)).
 			Hinted("close it in other programs; it must not be used alone to bring a lost ledger back")})
 	}
 	return nil
-}
-
-// placement is where the part's workbook goes. A corrected one that this run has
-// marked is kept as it was given.
-func (p *part) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
-	place, err := p.target.placement(ctx, now)
-	if err != nil || place.Aside == "" || p.marked == "" {
-		return place, err
-	}
-	digest, err := reports.DigestOf(place.Path)
-	if digest == p.marked {
-		place.As = p.source.input.path
-	}
-	return place, err
-}
-
-// checkOlder refuses a workbook after which a run began that the ledger does not
-// know, and whose results are not given: what that run made would be made again.
-func (r *running) checkOlder(ctx context.Context, path string, property map[string]string) error {
-	next := property[nextRunProperty]
-	if next == "" || r.options.lostRun {
-		return nil
-	}
-	if slices.ContainsFunc(r.options.origins, func(o *origin) bool { return o.property[runProperty] == next }) {
-		return nil
-	}
-	if _, known, err := r.books.known.Run(ctx, next); err != nil || known {
-		return err
-	}
-	p := problem.At(problem.Where{File: path}, "lost-run",
-		"a later run began after the workbook was written, and the ledger does not know what it made: that could be made again")
-	if results := property[nextResultsProperty]; results != "" {
-		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; where it is lost too, look in the service for what was made, and give --lost-run",
-			r.options.place.command("rerun", path, results))}
-	}
-	return &incomplete{p.Hinted("bring the ledger back, or give that run's results workbook too; where there is neither, look in the service for what it made, and give --lost-run")}
 }

@@ -13,12 +13,12 @@ import (
 // historyPlants are bugs that no kill alone shows: what matters is whose a thing
 // is, and what was lost.
 var historyPlants = []plant{
-	{name: "an address in doubt is anybody's", edits: []edit{{"importer/doubtful.go", "\t\t\tj.meetings.doubtful.note(key, who)\n", `
+	{name: "an address in doubt is anybody's", edits: []edit{{"importer/reconcile.go", "\t\tj.lookups.AddUndecided(who, keys)\n", `
 			if !trial.Bug("an address in doubt is anybody's") {
-				j.meetings.doubtful.note(key, who)
+				j.lookups.AddUndecided(who, keys)
 			}
 `}}},
-	{name: "a lost ledger is believed", edits: []edit{{"importer/cli/behind.go", "\tif o.newLedger {\n", `
+	{name: "a lost ledger is believed", edits: []edit{{"importer/cli/guards.go", "\tif o.newLedger {\n", `
 	if o.newLedger || trial.Bug("a lost ledger is believed") {
 `}}},
 }

@@ -82,6 +82,7 @@ func (w workplace) leaks(texts ...string) []string {
 // holds a name, an address, a number or a link; the next night sends nothing, an
 // unchanged row is unchanged and a changed one changed.
 func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
+	t.Parallel()
 	w := canaryPlace(t)
 	w.say(map[string]string{"Loan of Canaryname Customer-B": `422 {"message":"no Canaryword here"}`})
 	if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 1 {
@@ -131,6 +132,7 @@ func TestP7_PurgeLeavesNothingPersonal(t *testing.T) {
 
 // TestPurgedURLOfVersion1 says that the service will not give it again.
 func TestPurgedURLOfVersion1(t *testing.T) {
+	t.Parallel()
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	write(t, w.path("mapping.yaml"), workMappingV1)
 	w.run(0, "clients?leadRedirect=true")
@@ -155,6 +157,7 @@ func (w workplace) runs() []string {
 
 // TestPurgeKeepsWhatAYoungerRunNeeds: two runs of one file share its copy.
 func TestPurgeKeepsWhatAYoungerRunNeeds(t *testing.T) {
+	t.Parallel()
 	w := canaryPlace(t)
 	w.claimsheet("run", w.path("leads.xlsx"))
 	w.claimsheet("run", w.path("leads.xlsx"))
@@ -182,6 +185,7 @@ func (w workplace) addOldRun(id string) {
 }
 
 func TestPurgeAsks(t *testing.T) {
+	t.Parallel()
 	w := canaryPlace(t)
 	w.claimsheet("run", w.path("leads.xlsx"))
 	for answer, code := range map[string]int{"": 3, "y\n": 3, "yes\n": 0} {
@@ -200,6 +204,7 @@ func TestPurgeAsks(t *testing.T) {
 // client, not even the key; the others keep all. A sheet that names the client
 // again sends nothing and records nothing but the copy of the sheet.
 func TestP7_ForgetErasesOneClient(t *testing.T) {
+	t.Parallel()
 	w := canaryPlace(t)
 	w.claimsheet("run", w.path("leads.xlsx"))
 	results := keep(t, w.path("leads.results.xlsx"), w.path("old.results.xlsx"))
@@ -252,6 +257,7 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 
 // TestForgetRefuses what would make trouble later.
 func TestForgetRefuses(t *testing.T) {
+	t.Parallel()
 	w := troubled(t)
 	for key, code := range map[string]string{"ann@example.com": "[client-undecided]", "eve@example.com": "[unknown-key]"} {
 		got := w.claimsheet("history", "--forget", key, "--yes")
@@ -269,6 +275,7 @@ func runSaid(t *testing.T, in string, args ...string) said {
 
 // TestHistoryOfAClient tells every step, attempt, decision and row.
 func TestHistoryOfAClient(t *testing.T) {
+	t.Parallel()
 	w := troubled(t)
 	n := w.numbers()
 	w.must("settle", "--created", "claim-77", n[0])

@@ -10,14 +10,17 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 )
 
-const initHelp = `It puts the sheet's columns beside the client's fields and, with -e, beside the attributes of the service's templates, by their
-names. The lines marked DECIDE are guesses: look at each before the first run. Of several sheets only the columns that all
-have are used. claimsheet check finds nothing wrong with it.`
+const initHelp = `It matches the sheet's columns with the client's fields and, with -e, with the attributes of the service's templates, by their
+names. The lines marked DECIDE are guesses: check each of them before the first run. Of several sheets only the columns that all
+of them have are used. claimsheet check finds no problem in the result.`
 
 func (p *program) initCommand() *cli.Command {
 	flags := placeFlags()[1:] // there is no mapping yet
@@ -41,7 +44,7 @@ func (p *program) initCommand() *cli.Command {
 			if err := refuseExisting(c.String("out"), "-o"); err != nil {
 				return err
 			}
-			sheets, err := expand(c.Args().Slice())
+			sheets, err := load.Sheets(c.Args().Slice())
 			if err != nil {
 				return err
 			}
@@ -49,37 +52,35 @@ func (p *program) initCommand() *cli.Command {
 			if c.IsSet("header-row") && row < 1 {
 				return problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
 			}
-			draft, read, err := draftOf(sheets, row)
+			first, read, err := draftOf(sheets, row)
 			if err != nil {
 				return err
 			}
-			if draft.API = api; api == "" {
-				draft.API = "v2"
+			if first.API = api; api == "" {
+				first.API = "v2"
 			}
-			where := p.placeOf(c)
 			if c.IsSet("env") || c.IsSet("environments") {
-				a, err := p.askTemplates(c.Context, where, api)
-				defer a.close()
+				s, err := p.listTemplates(c.Context, p.where(c), api)
 				if err != nil {
 					return err
 				}
-				draft.API, draft.Service = a.api, a.service
+				first.API, first.Service = string(s.version), s.Service
 			}
-			if err := fits(draft, read); err != nil {
+			if err := fits(first, read); err != nil {
 				return err
 			}
-			return p.writeDraft(draft, c.String("out"))
+			return p.writeDraft(first, c.String("out"))
 		},
 	}
 }
 
-// draftOf reads the headers of the sheets, which are in one row of all of them.
-// headerRow is that row; 0 takes the one that the first sheet's rows show.
-func draftOf(paths []string, headerRow int) (mapping.Draft, []mapping.Sheet, error) {
+// draftOf makes a draft from the headers of the sheets, which are in the same row of
+// all sheets. headerRow is that row; 0 finds it in the first sheet.
+func draftOf(paths []string, headerRow int) (draft.Draft, []cell.Sheet, error) {
 	stem := filepath.Base(paths[0])
-	d := mapping.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem)), HeaderRow: headerRow}
+	d := draft.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem)), HeaderRow: headerRow}
 	var found problem.List
-	var all []mapping.Sheet
+	var all []cell.Sheet
 	for i, path := range paths {
 		read, err := headerOf(path, d.HeaderRow)
 		if p, ok := errors.AsType[problem.Problem](err); ok {
@@ -103,7 +104,7 @@ func draftOf(paths []string, headerRow int) (mapping.Draft, []mapping.Sheet, err
 		return d, nil, err
 	}
 	if d.HeaderRow == 1 && headerRow == 0 {
-		d.HeaderRow = 0 // as mappings have it unsaid
+		d.HeaderRow = 0 // the default of mappings
 	}
 	if !d.Usable() {
 		return d, nil, problem.At(problem.Where{File: paths[0]}, "no-columns", "there is no column that a mapping could name").
@@ -112,39 +113,39 @@ func draftOf(paths []string, headerRow int) (mapping.Draft, []mapping.Sheet, err
 	return d, all, nil
 }
 
-// fits finds what a check of the mapping would find: headers that no mapping can
-// help, such as those of Claimsheet's own columns.
-func fits(d mapping.Draft, sheets []mapping.Sheet) error {
+// fits returns the problems that a check of the mapping would find: headers that no
+// mapping can use, such as those of Claimsheet's own columns.
+func fits(d draft.Draft, sheets []cell.Sheet) error {
 	var found problem.List
 	for _, s := range sheets {
-		found = append(found, d.Wrong(s)...)
+		found = append(found, d.Problems(s)...)
 	}
 	return found.Err()
 }
 
 // headerOf reads the headers in a row; 0 finds the row.
-func headerOf(path string, row int) (mapping.Sheet, error) {
-	if err := refuseResults(path, path); err != nil {
-		return mapping.Sheet{}, err
+func headerOf(path string, row int) (cell.Sheet, error) {
+	if err := workbook.RefuseAsSheet(path, path); err != nil {
+		return cell.Sheet{}, err
 	}
 	if row == 0 {
 		var err error
 		if row, err = findHeader(path); err != nil {
-			return mapping.Sheet{}, err
+			return cell.Sheet{}, err
 		}
 	}
 	r, err := sheet.Open(path, sheet.Options{HeaderRow: row})
 	if err != nil {
-		return mapping.Sheet{}, err
+		return cell.Sheet{}, err
 	}
 	return r.Sheet(), r.Close()
 }
 
-// findHeader is the row that most likely holds a sheet's headers: the first that
-// holds anything, unless that looks like a title.
+// findHeader returns the row that most likely has the headers: the first that is not
+// empty, unless it looks like a title.
 func findHeader(path string) (int, error) {
 	var first error // what is wrong with the first row
-	for row := 1; row <= mapping.SoughtRows; row++ {
+	for row := 1; row <= draft.SoughtRows; row++ {
 		r, err := sheet.Open(path, sheet.Options{HeaderRow: row})
 		if err != nil {
 			if first == nil {
@@ -164,8 +165,8 @@ func findHeader(path string) (int, error) {
 	return 0, first
 }
 
-// movesOn tells what another row of headers can cure: a row without any, and a
-// title in a text file, whose rows have more fields.
+// movesOn reports whether another header row may avoid the error: the row has no
+// headers, or is a title in a text file, whose rows have more fields.
 func movesOn(err error) bool {
 	var p problem.Problem
 	var list problem.List
@@ -176,21 +177,21 @@ func movesOn(err error) bool {
 }
 
 func likelyHeader(r *sheet.Reader) (int, error) {
-	var rows []mapping.Record
+	var rows []cell.Record
 	for record, err := range r.Records() {
 		if err != nil {
 			return 0, err
 		}
 		record.Cells = slices.Clone(record.Cells)
-		if rows = append(rows, record); len(rows) == mapping.SoughtRows {
+		if rows = append(rows, record); len(rows) == draft.SoughtRows {
 			break
 		}
 	}
-	return mapping.LikelyHeader(r.Sheet(), rows), nil
+	return draft.LikelyHeader(r.Sheet(), rows), nil
 }
 
 // writeDraft prints the mapping, or writes it to a new file.
-func (p *program) writeDraft(d mapping.Draft, out string) error {
+func (p *program) writeDraft(d draft.Draft, out string) error {
 	if out == "" {
 		_, err := p.Out.Write(d.YAML())
 		return err
@@ -204,6 +205,6 @@ func (p *program) writeDraft(d mapping.Draft, out string) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(out))
 	}
-	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", oneLine(out))
+	fmt.Fprintf(p.Out, "%s: a first mapping; look at the lines marked DECIDE\n", problem.OneLine(out))
 	return nil
 }

@@ -19,51 +19,75 @@ const root = "../.." // the module's folder
 var arrows = map[string][]string{
 	".":                     {"importer/cli"},
 	"mapping/problem":       {},
-	"mapping":               {},
+	"mapping/cell":          {},
+	"mapping/convert":       {"mapping/cell"},
+	"mapping/expr":          {"mapping/cell", "mapping/convert"},
+	"mapping/draft":         {"mapping", "mapping/cell", "mapping/convert", "mapping/problem/yamltree"},
+	"mapping":               {"mapping/cell", "mapping/convert", "mapping/expr", "mapping/problem/yamltree"},
 	"apiclient":             {},
-	"apiclient/environment": {"apiclient", "importer/safefile"},
+	"apiclient/environment": {"apiclient", "importer/safefile", "mapping/problem/yamltree"},
 	"apiclient/sandbox":     {},
-	"importer":              {"mapping", "apiclient", "importer/ledger", "importer/result", "importer/safefile"},
+	"importer":              {"mapping", "mapping/cell", "mapping/convert", "apiclient", "importer/ledger", "importer/emergency", "importer/result", "importer/spool", "importer/safefile", "importer/lookup", "importer/retry"},
+	"importer/lookup":       {"mapping", "apiclient", "importer/retry"},
+	"importer/retry":        {"apiclient"},
 	"importer/result":       {},
+	"importer/emergency":    {"importer/ledger", "importer/safefile"},
+	"importer/spool":        {"importer/result", "mapping/cell"},
 	"importer/safefile":     {},
-	"importer/sheet":        {"mapping"},
-	"importer/ledger":       {"importer/safefile"},
+	"importer/ledger":       {"importer/result", "importer/safefile"},
 	"apiclient/apitest":     {},
-	"importer/cli": {"mapping", "apiclient", "apiclient/environment", "apiclient/sandbox",
-		"importer", "importer/result", "importer/sheet", "importer/ledger", "importer/safefile", "reports"},
-	"reports":          {"importer/result", "mapping"},
-	"samples/generate": {},
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/console", "importer/cli/load",
+		"importer/cli/observe", "importer/cli/workbook",
+		"importer", "importer/emergency", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
+	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/workbook", "importer/retry",
+		"importer/sheet", "importer/safefile", "reports"},
+	"importer/cli/workbook": {"mapping", "mapping/cell", "apiclient/environment", "importer", "importer/result", "importer/sheet", "importer/safefile", "reports"},
+	"importer/cli/observe":  {"apiclient/environment", "importer", "importer/cli/console", "importer/cli/load", "importer/result", "importer/safefile", "reports"},
+	"importer/cli/console":  {},
+	"reports":               {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
+	"reports/xlsx":          {"mapping/cell"},
+	"samples/generate":      {},
+
+	"importer/sheet":           {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
+	"importer/sheet/xlsx":      {"mapping/cell", "importer/sheet/numfmt", "importer/sheet/charset"},
+	"importer/sheet/csv":       {"mapping/cell", "importer/sheet/charset"},
+	"importer/sheet/numfmt":    {},
+	"importer/sheet/charset":   {},
+	"importer/sheet/sheettest": {"mapping/cell"},
+
+	"mapping/problem/yamltree": {},
 }
 
 // doors are the packages through which a library comes in.
 var doors = map[string][]string{
-	"github.com/xuri/excelize/v2":     {"reports", "samples/generate"},
-	"github.com/richardlehane/mscfb":  {"importer/sheet"},
-	"golang.org/x/text/encoding":      {"importer/sheet"},
+	"github.com/xuri/excelize/v2":     {"reports/xlsx", "samples/generate"},
+	"github.com/richardlehane/mscfb":  {"importer/sheet/xlsx"},
+	"golang.org/x/text/encoding":      {"importer/sheet/charset"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
-	"github.com/cheggaaa/pb/v3":       {"importer/cli"},
-	"github.com/mattn/go-isatty":      {"importer/cli"},
-	"go.yaml.in/yaml/v4":              {"mapping", "apiclient/environment"},
+	"github.com/cheggaaa/pb/v3":       {"importer/cli/observe"},
+	"github.com/mattn/go-isatty":      {"importer/cli/observe"},
+	"go.yaml.in/yaml/v4":              {"mapping/problem/yamltree"},
 	"modernc.org/sqlite":              {"importer/ledger"},
 	"database/sql":                    {"importer/ledger"},
 	"github.com/gofrs/flock":          {"importer/ledger"},
-	"github.com/cenkalti/backoff/v5":  {"importer"},
+	"github.com/cenkalti/backoff/v5":  {"importer/retry"},
 	"golang.org/x/sys":                {"importer/ledger", "importer"},
-	"github.com/expr-lang/expr":       {"mapping"},
-	"github.com/nyaruka/phonenumbers": {"mapping"},
-	"github.com/shopspring/decimal":   {"mapping"},
+	"github.com/expr-lang/expr":       {"mapping/expr"},
+	"github.com/nyaruka/phonenumbers": {"mapping/convert"},
+	"github.com/shopspring/decimal":   {"mapping/convert"},
 	"github.com/xrash/smetrics":       {"mapping/problem"},
-	"golang.org/x/net/idna":           {"mapping"},
-	"golang.org/x/text/unicode/norm":  {"mapping"},
+	"golang.org/x/net/idna":           {"mapping/convert"},
+	"golang.org/x/text/unicode/norm":  {"mapping/convert"},
 	"golang.org/x/oauth2":             {"apiclient/environment"},
 	"golang.org/x/sync/errgroup":      {"importer"},
-	"golang.org/x/sync/singleflight":  {"importer"},
+	"golang.org/x/sync/singleflight":  {"importer/lookup"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
 	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/apitest", "reports"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.
 func TestArrows(t *testing.T) {
+	t.Parallel()
 	for file, imports := range sources(t) {
 		pkg := filepath.ToSlash(filepath.Dir(file))
 		allowed, known := arrows[pkg]
@@ -96,6 +120,7 @@ func throughItsDoor(pkg, path string) bool {
 
 // TestTopLevel keeps the top folder to what a newcomer expects there.
 func TestTopLevel(t *testing.T) {
+	t.Parallel()
 	want := []string{"CHANGELOG.md", "README.md", "apiclient", "docs", "go.mod", "go.sum", "importer", "main.go", "mapping", "reports", "samples"}
 	entries, err := os.ReadDir(root)
 	if err != nil {
@@ -114,6 +139,7 @@ func TestTopLevel(t *testing.T) {
 
 // TestFileSizes keeps files to one idea.
 func TestFileSizes(t *testing.T) {
+	t.Parallel()
 	for file := range sources(t) {
 		data, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {

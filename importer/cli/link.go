@@ -11,6 +11,8 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
@@ -19,11 +21,11 @@ import (
 )
 
 const linkHelp = `It prints one line for each client: the key, a tab, and the redirect url, which lets whoever has it act as the client.
-A key is what the mapping's client.key made of the sheet's cells, as the results workbook shows it. Where several kinds of
+A key is what the mapping's client.key makes of the sheet's cells, as the results workbook shows it. When several kinds of
 key have the same text, write the kind before it: email:KEY, phone:KEY or, for other columns, the mapping's client.key_space or name.
-A client who has a link keeps it until there is a fresh one, whatever becomes of the request. One who has none yet gets it once
-every step before it is done: what is missing is for a run to send.
-Clients that several mappings have made links for need -m, which says whose results show the new link.`
+A client that has a link keeps it until there is a fresh one, even if the request fails. A client without a link gets one when
+every step before it is done; a run sends what is missing.
+When several mappings have made links for a client, -m says whose results show the new link.`
 
 func (p *program) linkCommand() *cli.Command {
 	return &cli.Command{
@@ -31,37 +33,36 @@ func (p *program) linkCommand() *cli.Command {
 		Usage:       "ask for a fresh magic link (version 2) for clients whose link has expired",
 		ArgsUsage:   "CLIENT-KEY…",
 		Description: linkHelp,
-		Flags:       deskFlags(),
+		Flags:       ledgerFlags(),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
 			}
-			return p.link(c.Context, p.placeOf(c), c.Args().Slice())
+			return p.link(c.Context, p.where(c), c.Args().Slice())
 		},
 	}
 }
 
-// link asks for a link for each client, one after the other. Nothing is sent
-// before every key is known to be good.
-func (p *program) link(ctx context.Context, where place, keys []string) error {
-	d, err := p.openDesk(where)
-	defer d.close()
+// link asks for a link for each client, one after the other. Nothing is sent unless
+// every key is good.
+func (p *program) link(ctx context.Context, where load.Where, keys []string) error {
+	l, err := p.openLedger(where)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	only, err := mappingName(where.mapping)
+	only, err := mappingName(where.Mapping)
 	if err != nil {
 		return err
 	}
-	links, err := d.findLinks(ctx, only, keys)
+	links, err := l.findLinks(ctx, only, keys)
 	if err != nil {
 		return err
 	}
-	service, err := d.connect(ctx)
-	if err != nil {
+	if err := l.session.Connect(ctx, apiclient.V2, load.Connection{UserAgent: userAgent(l.run)}); err != nil {
 		return err
 	}
-	relinker := importer.Relinker{Ledger: d.known, Service: service, Run: d.run}
+	relinker := importer.Relinker{Ledger: l.ledger, Service: l.session.Client, Run: l.run}
 	p.summary = &result.Summary{}
 	for i, link := range links {
 		if ctx.Err() != nil && i > 0 {
@@ -79,31 +80,31 @@ func (p *program) link(ctx context.Context, where place, keys []string) error {
 		}
 		p.summary.Rows.Add(o.Status)
 		if o.Status == result.Done {
-			fmt.Fprintf(p.Out, "%s\t%s\n", oneLine(link.step.Client), o.URL)
+			fmt.Fprintf(p.Out, "%s\t%s\n", problem.OneLine(link.step.Client), o.URL)
 			continue
 		}
-		sayProblems(p.Err, problem.List{noLink(i+1, o, link.step.To == ledger.Done, where)})
+		console.PrintProblems(p.Err, problem.List{noLink(i+1, o, link.step.To == ledger.Done, where)})
 	}
 	return nil
 }
 
-// noLink says why a client has no fresh link; had tells that there is an earlier
+// noLink says why a client has no fresh link; had reports whether there is an earlier
 // one.
-func noLink(number int, o importer.StepOutcome, had bool, where place) problem.Problem {
-	const kept = "the client keeps the link that was made before; to ask once more: claimsheet link"
+func noLink(number int, o importer.StepOutcome, had bool, where load.Where) problem.Problem {
+	const kept = "the client keeps the earlier link; to ask again: claimsheet link"
 	switch {
 	case o.Status == result.Uncertain && had:
 		return problem.New("link-uncertain", "a fresh link of key %d may or may not have been made: %s", number, o.Error).Hinted("%s", kept)
 	case o.Status == result.Uncertain:
 		return problem.New("link-uncertain", "the link of key %d may or may not have been made: %s", number, o.Error).
-			Hinted("%s takes your answer; what nobody has got may be called not created", where.command("settle"))
+			Hinted("%s records your decision; a link that nobody has may be called not created", commandLine(where, "settle"))
 	case had && o.Advice == "":
 		o.Advice = kept
 	}
 	return problem.New("link-failed", "the link of key %d was not made: %s", number, o.Error).Hinted("%s", o.Advice)
 }
 
-// mappingName is the name of the mapping in a file; "" without one.
+// mappingName returns the name of the mapping in a file; "" without a file.
 func mappingName(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -118,44 +119,26 @@ func mappingName(path string) (string, error) {
 	}
 	if m.V1() {
 		return "", problem.At(m.At(m.API.At), "no-links", "version 1 has no magic links: its redirect url comes with the creation of a client").
-			Hinted("the results workbook and the ledger have the one that the client got")
+			Hinted("the results workbook and the ledger have it")
 	}
 	return m.Name.Text, nil
 }
 
-// connect makes a client of the environment's version 2.
-func (d *desk) connect(ctx context.Context) (*apiclient.Client, error) {
-	cfg, err := d.setup.env.Config(ctx, apiclient.V2)
-	if err != nil {
-		return nil, err
-	}
-	if d.setup.env.Sandbox {
-		service, err := d.setup.startSandbox(settings{place: d.where})
-		if err != nil {
-			return nil, err
-		}
-		cfg.Transport = apiclient.InProcess(service)
-	}
-	cfg.UserAgent = "claimsheet/" + Version + " run/" + d.run
-	return apiclient.New(cfg)
-}
-
-// wantedLink is the link step of a client who is known to the service.
+// wantedLink is the link step of a client that exists in the service.
 type wantedLink struct {
 	step     ledger.Step
 	clientID string
 }
 
-// findLinks finds the link steps of the clients with these keys, with every
-// problem of every key. Problems name keys by their place and not by their
-// text, which is personal data. only is the mapping whose links are meant, ""
-// for any.
-func (d *desk) findLinks(ctx context.Context, only string, keys []string) ([]wantedLink, error) {
+// findLinks returns the link steps of the clients with these keys, or the problems of
+// all keys. Problems name a key by its number, because its text is personal data. only
+// is the mapping whose links are meant, "" for any.
+func (l *ledgerSession) findLinks(ctx context.Context, only string, keys []string) ([]wantedLink, error) {
 	var found problem.List
 	var links []wantedLink
 	seen := map[ledger.StepID]int{}
 	for i, key := range keys {
-		link, p, err := d.findLink(ctx, only, i+1, key)
+		link, p, err := l.findLink(ctx, only, i+1, key)
 		switch {
 		case err != nil:
 			return nil, err
@@ -172,48 +155,48 @@ func (d *desk) findLinks(ctx context.Context, only string, keys []string) ([]wan
 	return links, found.Err()
 }
 
-func (d *desk) findLink(ctx context.Context, only string, number int, key string) (wantedLink, problem.Problem, error) {
-	clients, err := d.clientsNamed(ctx, key)
+func (l *ledgerSession) findLink(ctx context.Context, only string, number int, key string) (wantedLink, problem.Problem, error) {
+	clients, err := l.clientsNamed(ctx, key)
 	if err != nil {
 		return wantedLink{}, problem.Problem{}, err
 	}
 	switch len(clients) {
 	case 0:
-		if v1, err := d.isV1(ctx, key); err != nil || v1 {
+		if v1, err := l.isV1(ctx, key); err != nil || v1 {
 			return wantedLink{}, problem.New("no-links", "key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
-				Hinted("the results workbook has the one that the client got"), err
+				Hinted("the results workbook has it"), err
 		}
-		return wantedLink{}, problem.New("unknown-key", "key %d is no client that was made or found in the environment “%s”", number, d.setup.env.Name).
-			Hinted("write it as in the results workbook; what a run has not created yet has no link"), nil
+		return wantedLink{}, problem.New("unknown-key", "key %d: no client with this key was created or found in the environment “%s”", number, l.session.Env.Name).
+			Hinted("write it as in the results workbook; a client that no run has created has no link"), nil
 	case 1:
 	default:
-		return wantedLink{}, problem.New("ambiguous-key", "key %d is that of %d clients, by different kinds of key", number, len(clients)).
+		return wantedLink{}, problem.New("ambiguous-key", "key %d: %d clients have this key, with different kinds of key", number, len(clients)).
 			Hinted("write the kind and a colon before it: %s", strings.Join(spacesOf(clients), ", ")), nil
 	}
-	step, p, err := d.linkStep(ctx, only, number, clients[0].Owner)
+	step, p, err := l.linkStep(ctx, only, number, clients[0].ClientKey)
 	if err == nil && p.Code == "" && step.To != ledger.Done {
-		p, err = d.linkWaits(ctx, number, step.StepID)
+		p, err = l.linkWaits(ctx, number, step.StepID)
 	}
 	return wantedLink{step, clients[0].ID}, p, err
 }
 
-// clientsNamed are the client steps, done, that a key names: by itself, or
-// behind its key space and a colon.
-func (d *desk) clientsNamed(ctx context.Context, key string) ([]ledger.Step, error) {
-	if d.known == nil {
+// clientsNamed returns the client steps that are done and that a key names, alone or
+// after its key space and a colon.
+func (l *ledgerSession) clientsNamed(ctx context.Context, key string) ([]ledger.Step, error) {
+	if l.ledger == nil {
 		return nil, nil
 	}
-	scope, err := d.scope(ctx)
+	scope, err := l.scope(ctx)
 	if err != nil {
 		return nil, err
 	}
-	owners, err := d.ownersNamed(ctx, scope, key)
+	owners, err := l.ownersNamed(ctx, scope, key)
 	if err != nil {
 		return nil, err
 	}
 	var clients []ledger.Step
 	for _, owner := range owners {
-		known, err := d.known.Steps(ctx, owner, "")
+		known, err := l.ledger.Steps(ctx, owner, "")
 		if err != nil {
 			return nil, err
 		}
@@ -224,30 +207,30 @@ func (d *desk) clientsNamed(ctx context.Context, key string) ([]ledger.Step, err
 	return clients, nil
 }
 
-// isV1 tells that a key names a client of one of the environment's cases.
-func (d *desk) isV1(ctx context.Context, key string) (bool, error) {
-	owners, err := d.everyOwner(ctx, key)
-	return slices.ContainsFunc(owners, func(o ledger.Owner) bool {
+// isV1 reports whether a key names a client of one of the environment's cases.
+func (l *ledgerSession) isV1(ctx context.Context, key string) (bool, error) {
+	owners, err := l.everyOwner(ctx, key)
+	return slices.ContainsFunc(owners, func(o ledger.ClientKey) bool {
 		_, erased := ledger.Erased(o.Client)
 		_, inCase := environment.ServiceOf(o.Environment)
 		return !erased && inCase != ""
 	}), err
 }
 
-// ownersNamed are the clients that a key names, by itself, or behind its key
-// space and a colon.
-func (d *desk) ownersNamed(ctx context.Context, scope, key string) ([]ledger.Owner, error) {
+// ownersNamed returns the clients that a key names, alone or after its key space and a
+// colon.
+func (l *ledgerSession) ownersNamed(ctx context.Context, scope, key string) ([]ledger.ClientKey, error) {
 	key = strings.Join(strings.Fields(key), " ")
-	owners, err := d.known.OwnersNamed(ctx, scope, key)
+	owners, err := l.ledger.ClientsNamed(ctx, scope, key)
 	if err != nil {
 		return nil, err
 	}
 	if space, rest, ok := strings.Cut(key, ":"); ok {
-		more, err := d.known.OwnersNamed(ctx, scope, rest)
+		more, err := l.ledger.ClientsNamed(ctx, scope, rest)
 		if err != nil {
 			return nil, err
 		}
-		owners = append(owners, slices.DeleteFunc(more, func(o ledger.Owner) bool { return o.Space != space })...)
+		owners = append(owners, slices.DeleteFunc(more, func(o ledger.ClientKey) bool { return o.Space != space })...)
 	}
 	return owners, nil
 }
@@ -260,10 +243,10 @@ func spacesOf(clients []ledger.Step) []string {
 	return spaces
 }
 
-// linkStep is the client's link step, of the mapping that is meant; one that
-// the ledger does not know has its name only.
-func (d *desk) linkStep(ctx context.Context, only string, number int, owner ledger.Owner) (ledger.Step, problem.Problem, error) {
-	steps, err := d.known.StepsNamed(ctx, owner, "link")
+// linkStep returns the client's link step of the mapping that is meant; a step that the
+// ledger does not know has only its name.
+func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, owner ledger.ClientKey) (ledger.Step, problem.Problem, error) {
+	steps, err := l.ledger.StepsNamed(ctx, owner, "link")
 	if err != nil {
 		return ledger.Step{}, problem.Problem{}, err
 	}
@@ -272,7 +255,7 @@ func (d *desk) linkStep(ctx context.Context, only string, number int, owner ledg
 		mappings[i] = s.Mapping
 	}
 	if len(steps) == 0 {
-		if mappings, err = d.known.MappingsOf(ctx, owner); err != nil {
+		if mappings, err = l.ledger.MappingsOf(ctx, owner); err != nil {
 			return ledger.Step{}, problem.Problem{}, err
 		}
 	}
@@ -283,69 +266,67 @@ func (d *desk) linkStep(ctx context.Context, only string, number int, owner ledg
 		return ledger.Step{}, problem.New("ambiguous-mapping", "several mappings have steps of key %d: %s", number, strings.Join(mappings, ", ")).
 			Hinted("name one of them with -m: its results will show the link"), nil
 	case len(mappings) == 0:
-		return ledger.Step{}, problem.New("no-mapping", "no mapping has steps of key %d, whose client was only made or found", number).
+		return ledger.Step{}, problem.New("no-mapping", "no mapping has steps of key %d; its client was only created or found", number).
 			Hinted("name the mapping with -m: its results will show the link"), nil
 	}
-	step := ledger.Step{Event: ledger.Event{StepID: ledger.StepID{Owner: owner, Mapping: mappings[0], Step: "link"}}}
+	step := ledger.Step{Event: ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: mappings[0], Step: "link"}}}
 	if i := slices.IndexFunc(steps, func(s ledger.Step) bool { return s.Mapping == mappings[0] }); i >= 0 {
 		step = steps[i]
 	}
 	switch step.To {
 	case ledger.Uncertain, ledger.GivenUp:
 		return step, problem.New("link-undecided", "the link of key %d is %s", number, step.To).
-			Hinted("%s decides what is uncertain; what was given up is not asked for again", d.where.command("settle")), nil
+			Hinted("%s decides what is uncertain; what was given up is not asked for again", l.command("settle")), nil
 	}
 	return step, problem.Problem{}, nil
 }
 
-// linkWaits refuses a link that no client has got yet while a step before it is
-// not done: as in a run, it is for what is behind it.
-func (d *desk) linkWaits(ctx context.Context, number int, link ledger.StepID) (problem.Problem, error) {
-	earlier, err := d.stepsBefore(ctx, link)
+// linkWaits refuses a first link while a step before it is not done, as a run does.
+func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.StepID) (problem.Problem, error) {
+	earlier, err := l.stepsBefore(ctx, link)
 	if err != nil {
 		return problem.Problem{}, err
 	}
 	for _, s := range earlier {
-		if s.Step.To == ledger.Done {
-			continue
-		}
-		what := "a step of the kind " + s.RunStep.Kind
+		what := "a step of the kind " + s.Kind
 		if s.Title != "" {
-			what = "the " + s.RunStep.Kind + " “" + s.Title + "”"
+			what = "the " + s.Kind + " “" + s.Title + "”"
 		}
-		state, hint := string(s.Step.To), "run the sheet again: it sends what is missing, and the link behind it"
-		switch s.Step.To {
-		case "":
+		state, hint := s.State, "run the sheet again: it sends what is missing, and then the link"
+		switch ledger.State(s.State) {
+		case ledger.Done:
+			continue
+		case ledger.State(result.Planned):
 			state = "not started"
 		case ledger.Uncertain, ledger.Parked:
-			hint = d.where.command("settle") + " decides what is uncertain; then run the sheet again"
+			hint = l.command("settle") + " decides what is uncertain; then run the sheet again"
 		case ledger.GivenUp:
 			hint = "what depends on a step that was given up is not sent"
 		case ledger.Failed:
-			hint = "correct the row and run again, which makes the link too; " + d.where.command("history", "CLIENT-KEY") + " tells more"
+			hint = "correct the row and run again, which makes the link too; " + l.command("history", "CLIENT-KEY") + " shows more"
 		}
 		return problem.New("link-waits", "the link of key %d waits for %s, which is %s; nothing was sent", number, what, state).Hinted("%s", hint), nil
 	}
 	return problem.Problem{}, nil
 }
 
-// stepsBefore are the steps before a client's link: those of the newest plan, or
-// where none is kept all that the ledger knows.
-func (d *desk) stepsBefore(ctx context.Context, link ledger.StepID) ([]ledger.RunStepState, error) {
-	steps, err := d.known.PlanOfClient(ctx, link.Owner, link.Mapping)
+// stepsBefore returns the steps before a client's link: those of the newest plan, or all
+// that the ledger knows when no plan is kept.
+func (l *ledgerSession) stepsBefore(ctx context.Context, link ledger.StepID) ([]result.Step, error) {
+	steps, err := l.ledger.PlanOfClient(ctx, link.ClientKey, link.Mapping)
 	if err != nil {
 		return nil, err
 	}
 	if len(steps) == 0 {
-		known, err := d.known.StepsOfClient(ctx, link.Owner)
+		known, err := l.ledger.StepsOfClient(ctx, link.ClientKey)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range known {
-			steps = append(steps, ledger.RunStepState{RunStep: ledger.RunStep{StepID: s.StepID, Kind: s.Kind}, Step: s})
+			if s.Mapping == "" || s.Mapping == link.Mapping {
+				steps = append(steps, result.Step{Kind: s.Kind, State: string(s.To)})
+			}
 		}
 	}
-	return slices.DeleteFunc(steps, func(s ledger.RunStepState) bool {
-		return s.RunStep.Kind == ledger.KindLink || s.RunStep.Mapping != "" && s.RunStep.Mapping != link.Mapping
-	}), nil
+	return slices.DeleteFunc(steps, func(s result.Step) bool { return s.Kind == ledger.KindLink }), nil
 }

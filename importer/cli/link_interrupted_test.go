@@ -25,6 +25,7 @@ func (s *stopper) Write(line []byte) (int, error) {
 
 // TestLinkInterrupted: a signal between two links does not deny the first one.
 func TestLinkInterrupted(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	s.mustRun(0)
 	before := len(s.oracle.Calls())
@@ -45,6 +46,7 @@ func TestLinkInterrupted(t *testing.T) {
 // TestLinkStopped: what ends the command behind the first link does not deny it
 // either.
 func TestLinkStopped(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	links := 0
@@ -66,6 +68,7 @@ func TestLinkStopped(t *testing.T) {
 // TestEveryFailedOutputIsShown: of two workbooks that cannot be written, both are
 // named.
 func TestEveryFailedOutputIsShown(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
 	writeSheet(t, s.path("more.xlsx"), header, [][]any{lead(2, "A-2")})
 	must(t, os.Mkdir(s.path("out"), 0o700))

@@ -20,6 +20,7 @@ func linked(t *testing.T) workplace {
 
 // TestLink asks for fresh links. The next run shows them and sends nothing.
 func TestLink(t *testing.T) {
+	t.Parallel()
 	w := linked(t)
 	out := w.must("link", "BOB@example.com", "email:ann@example.com")
 	if want := "bob@example.com\thttps://claims.example.com/go/link-3\nann@example.com\thttps://claims.example.com/go/link-4\n"; out != want {
@@ -36,6 +37,7 @@ func TestLink(t *testing.T) {
 // TestLinkWaits: a link that the client has not got yet is for what is behind
 // it, as in a run.
 func TestLinkWaits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, at, answer string
 		run              int
@@ -51,6 +53,7 @@ func TestLinkWaits(t *testing.T) {
 		{"an activity was given up", "activities?claimId=", badGateway, 4, []string{"activity “Agreement details”", "given up"}, "--give-up", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 			w.say(map[string]string{c.at: c.answer})
 			if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != c.run {
@@ -80,6 +83,7 @@ func TestLinkWaits(t *testing.T) {
 
 // TestLinkThatFailed is asked for by command: nothing else is missing.
 func TestLinkThatFailed(t *testing.T) {
+	t.Parallel()
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	w.say(map[string]string{"contacts/contact-1/": `422 {"message":"no"}`})
 	if got := w.claimsheet("run", w.path("leads.xlsx")); got.code == 0 {
@@ -96,6 +100,7 @@ func TestLinkThatFailed(t *testing.T) {
 
 // TestLinkOfAClientWithANewClaim: what came after a link does not take it back.
 func TestLinkOfAClientWithANewClaim(t *testing.T) {
+	t.Parallel()
 	w := linked(t)
 	w.leads([2]string{"ann@example.com", "A-1"}, [2]string{"ann@example.com", "A-2"})
 	w.say(map[string]string{"claims": `422 {"message":"no"}`})
@@ -110,6 +115,7 @@ func TestLinkOfAClientWithANewClaim(t *testing.T) {
 // TestLinkTrouble gives an exit code to each way in which a link is not made,
 // and goes on with the other clients unless none will fare better.
 func TestLinkTrouble(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, answer string
 		code         int
@@ -123,6 +129,7 @@ func TestLinkTrouble(t *testing.T) {
 		{"unauthorised", `401 {}`, 3, "", []string{"contacts/contact-1/magic-link"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			w := linked(t)
 			w.say(map[string]string{"contacts/contact-1/": c.answer})
 			got := w.claimsheet("link", "ann@example.com", "bob@example.com")
@@ -140,6 +147,7 @@ func TestLinkTrouble(t *testing.T) {
 // TestLinkKeepsTheOneThatIsDone: whatever becomes of a fresh link, the client
 // has the old one until there is another, and another may be asked for.
 func TestLinkKeepsTheOneThatIsDone(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, answer string
 		code         int
@@ -151,6 +159,7 @@ func TestLinkKeepsTheOneThatIsDone(t *testing.T) {
 		{"unauthorised", `401 {}`, 3, "no fresh link was made: HTTP 401"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			w := linked(t)
 			before := w.column("redirectUrl")
 			w.say(map[string]string{"contacts/contact-1/": c.answer})
@@ -181,6 +190,7 @@ func TestLinkKeepsTheOneThatIsDone(t *testing.T) {
 // TestLinkUncertainIsNotRepeated leaves a link that is uncertain, and the only
 // one, to the operator.
 func TestLinkUncertainIsNotRepeated(t *testing.T) {
+	t.Parallel()
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	w.say(map[string]string{"contacts/contact-1/": badGateway})
 	if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 4 {
@@ -200,6 +210,7 @@ func TestLinkUncertainIsNotRepeated(t *testing.T) {
 
 // TestLinkRefuses sends nothing, for any client, when a key is wrong.
 func TestLinkRefuses(t *testing.T) {
+	t.Parallel()
 	w := linked(t)
 	var all strings.Builder
 	for _, c := range []struct {
@@ -228,6 +239,7 @@ func TestLinkRefuses(t *testing.T) {
 
 // TestLinkAmbiguous asks which client, and whose link, is meant.
 func TestLinkAmbiguous(t *testing.T) {
+	t.Parallel()
 	w := linked(t)
 	// Another mapping has a client with this text as its lead number, and this
 	// client too.
@@ -235,9 +247,9 @@ func TestLinkAmbiguous(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner := ledger.Owner{Environment: w.URL, Space: "leads", Client: "ann@example.com"}
-	client := ledger.StepID{Owner: owner, Step: "client"}
-	bob := ledger.StepID{Owner: ledger.Owner{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Mapping: "cars", Step: "link"}
+	owner := ledger.ClientKey{Environment: w.URL, Space: "leads", Client: "ann@example.com"}
+	client := ledger.StepID{ClientKey: owner, Step: "client"}
+	bob := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Mapping: "cars", Step: "link"}
 	err = l.Append(
 		ledger.Event{StepID: client, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "contact-9", At: someTime},
 		ledger.Event{StepID: bob, To: ledger.Intent, Kind: ledger.KindLink, At: someTime},

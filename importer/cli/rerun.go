@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,13 +9,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -30,7 +32,7 @@ func (p *program) rerunCommand() *cli.Command {
 		UsageText: "claimsheet rerun [options] RESULTS.xlsx…",
 		Flags:     rerunFlags(),
 		Action: func(c *cli.Context) error {
-			if err := p.attend(c); err != nil {
+			if err := p.observe(c); err != nil {
 				return err
 			}
 			if c.NArg() == 0 {
@@ -41,17 +43,17 @@ func (p *program) rerunCommand() *cli.Command {
 				return err
 			}
 			o.yes = c.Bool("yes")
-			if o.sheets, err = expandAll(c.Args().Slice()); err != nil {
+			if o.sheets, err = load.Workbooks(c.Args().Slice()); err != nil {
 				return err
 			}
-			if o.origins, err = readOrigins(o.sheets, o.password.value); err != nil {
+			if o.workbooks, err = workbook.ReadAll(o.sheets, o.password.value); err != nil {
 				return err
 			}
 			if err := o.fromLedger(c.Context, c.IsSet("env")); err != nil {
 				return err
 			}
-			p.attended.where = o.place
-			return p.run(c.Context, o)
+			p.place = o.where
+			return p.importSheets(c.Context, o)
 		},
 	}
 }
@@ -67,16 +69,16 @@ func rerunFlags() []cli.Flag {
 }
 
 // fromLedger sets the mapping and the environment that a rerun is not given to
-// those of the run that wrote its workbook, as the ledger recorded them. What
-// the workbook says is not used: anybody can write a workbook, and the
-// environments file beside a mapping runs programs.
+// those of the run that wrote its workbook, as the ledger recorded them. What the
+// workbook says is not used: anybody can write a workbook, and the environments
+// file beside a mapping runs programs.
 func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
-	if o.mapping != "" && envGiven {
+	if o.where.Mapping != "" && envGiven {
 		return nil
 	}
-	state := o.recordsIn()
+	state := recordsFolder(o.where)
 	for _, folder := range []string{state, filepath.Join(state, "sandbox")} {
-		run, known, err := recordedRun(ctx, folder, o.origins[0].property[runProperty])
+		run, known, err := recordedRun(ctx, folder, o.workbooks[0].Run)
 		if err != nil {
 			return err
 		}
@@ -84,40 +86,39 @@ func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 			continue
 		}
 		if !envGiven {
-			o.env = run.EnvironmentName
+			o.where.Env = run.EnvironmentName
 		}
-		if o.mapping == "" {
-			o.mapping, o.state = run.MappingFile, state
+		if o.where.Mapping == "" {
+			o.where.Mapping, o.where.State = run.MappingFile, state
 		}
-		return o.recordedMapping()
+		return o.checkMappingFile()
 	}
-	if o.mapping != "" {
+	if o.where.Mapping != "" {
 		return nil
 	}
-	return problem.At(problem.Where{File: o.origins[0].path}, "no-mapping", "no ledger in %s knows the run that wrote the workbook, so its mapping must be named", state).
+	return problem.At(problem.Where{File: o.workbooks[0].Path}, "no-mapping", "no ledger in %s knows the run that wrote the workbook, so its mapping must be named", state).
 		Hinted("give the file of the mapping “%s”, or change to the folder whose .claimsheet has the run: %s",
-			o.origins[0].property[mappingProperty], o.withMapping("mapping.yaml"))
+			o.workbooks[0].Mapping, o.withMapping("mapping.yaml"))
 }
 
-// recordsIn is the state folder in which a rerun looks its run up: that of
-// --state, else that beside the environments file or the mapping if one is
-// named, else that of the working directory. The workbook's own folder is no such
-// place: a ledger can come along with a workbook.
-func (w place) recordsIn() string {
-	if w.mapping == "" && w.environments == "" && w.state == "" {
+// recordsFolder returns the state folder in which a rerun looks its run up: that
+// of --state, else that beside the environments file or the mapping if one is
+// given, else that of the working directory. It is never the workbook's own
+// folder, because a ledger can come with a workbook.
+func recordsFolder(where load.Where) string {
+	if where.Mapping == "" && where.Environments == "" && where.State == "" {
 		return environment.StateDir("mapping.yaml", "", "") // in the working directory
 	}
-	path, _ := environment.Find(w.mapping, w.environments)
-	return environment.StateDir(w.mapping, path, w.state)
+	return where.StateDir(false)
 }
 
-// recordedRun is a run of the ledger in a state folder.
+// recordedRun returns a run of the ledger in a state folder.
 func recordedRun(ctx context.Context, state, id string) (run ledger.Run, known bool, err error) {
-	path := ledgerFile(state)
+	path := load.LedgerFile(state)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || id == "" {
 		return ledger.Run{}, false, nil
 	}
-	if err := refuseShared(state); err != nil {
+	if err := load.CheckPrivate(state); err != nil {
 		return ledger.Run{}, false, err
 	}
 	records, err := ledger.OpenReadOnly(path)
@@ -128,19 +129,19 @@ func recordedRun(ctx context.Context, state, id string) (run ledger.Run, known b
 	return records.Run(ctx, id)
 }
 
-// recordedMapping refuses a mapping that is no longer where it was.
-func (o *runOptions) recordedMapping() error {
-	if info, err := os.Stat(o.mapping); err == nil && info.Mode().IsRegular() {
+// checkMappingFile refuses a recorded mapping that is no longer there.
+func (o *runOptions) checkMappingFile() error {
+	if info, err := os.Stat(o.where.Mapping); err == nil && info.Mode().IsRegular() {
 		return nil
 	}
-	return problem.At(problem.Where{File: o.origins[0].path}, "no-mapping", "the mapping file of the run that wrote the workbook, %s, is not there", o.mapping).
-		Hinted("name the file in which the mapping “%s” is now: %s", o.origins[0].property[mappingProperty], o.withMapping("mapping.yaml"))
+	return problem.At(problem.Where{File: o.workbooks[0].Path}, "no-mapping", "the mapping file of the run that wrote the workbook, %s, is not there", o.where.Mapping).
+		Hinted("name the file in which the mapping “%s” is now: %s", o.workbooks[0].Mapping, o.withMapping("mapping.yaml"))
 }
 
-// withMapping is the command as it was given, and with a mapping.
+// withMapping returns the command as it was given, with a mapping.
 func (o *runOptions) withMapping(path string) string {
 	named := *o
-	named.mapping = path
+	named.where.Mapping = path
 	words := named.command()
 	if o.dryRun {
 		words = slices.Insert(words, 4, "--dry-run")
@@ -151,118 +152,93 @@ func (o *runOptions) withMapping(path string) string {
 	return reports.CommandLine(words)
 }
 
-// recall is what a rerun's workbooks say beside their rows, compared with the
-// ledger.
-type recall struct {
+// rerun compares the workbooks of a run with the ledger, and makes the ledger know
+// what only they know.
+type rerun struct {
 	*importer.Recall
-	setup *setup
+	run *importRun
 }
 
-// recall compares the workbooks with the ledger and changes nothing. What the
-// ledger does not know is taken over only after a confirmation. It is nil for a
-// run of sheets.
-func (p *program) recall(ctx context.Context, o runOptions, s *setup, b *books) (*recall, error) {
-	if o.origins == nil {
-		return nil, nil
-	}
-	r := &recall{&importer.Recall{Ledger: b.known, Environment: s.scope, Binding: s.binding,
-		ActivityIDs: s.env.Wire.ActivityID != "", NewIdentity: o.newIdentity}, s}
-	var found problem.List
-	for _, src := range r.newestFirst() {
-		if err := addProblems(&found, r.check(ctx, o, src, b)); err != nil {
-			return nil, err
-		}
-	}
-	switch {
-	case len(found) > 0:
-		return nil, found
-	case o.dryRun && r.Missing+r.Words > 0:
-		return nil, &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger is first to learn of %d steps from the workbook", r.Missing+r.Words).
-			Hinted("leave --dry-run out; you are asked before anything is taken over")}
-	case r.Missing > 0 && !o.yes:
-		return r, p.confirm(o, r.Missing, ledgerFile(s.state))
-	}
-	return r, nil
-}
-
-// check compares one workbook with the ledger, and refuses one whose word cannot
-// be taken.
-func (r *recall) check(ctx context.Context, o runOptions, src *source, b *books) error {
-	before := r.Missing
-	_, runKnown, err := b.known.Run(ctx, src.origin.property[runProperty])
-	if err != nil {
-		return err
-	}
-	r.Unknown = !runKnown
-	if err := r.CheckSteps(ctx, stepLines(src.input)); err != nil {
-		return err
-	}
-	missing := r.Missing > before
-	if runKnown && !missing && (r.Words == 0 || !o.dryRun) {
+// compareWorkbooks compares the workbooks of a rerun with the ledger and changes
+// nothing. What the ledger does not know is taken over only after the user has
+// agreed.
+func (r *importRun) compareWorkbooks(ctx context.Context) error {
+	if !r.options.isRerun() {
 		return nil
 	}
-	if err := src.origin.otherLedger(r.setup, runKnown); err != nil {
-		return err
+	r.rerun = &rerun{&importer.Recall{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
+		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: r.options.newIdentity}, r}
+	var found problem.List
+	for _, src := range r.rerun.newestFirst() {
+		if err := found.Collect(r.rerun.compare(ctx, src)); err != nil {
+			return err
+		}
 	}
-	if (!runKnown || missing) && !r.Complete(src.origin.steps()) {
-		return problem.At(problem.Where{File: src.input.given}, "steps-missing",
-			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
-			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", ledgerFile(r.setup.state))
+	missing, decisions := r.rerun.Missing, r.rerun.Words
+	switch {
+	case len(found) > 0:
+		return found
+	case r.options.dryRun && missing+decisions > 0:
+		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", missing+decisions).
+			Hinted("leave --dry-run out; you are asked before anything is taken over")}
+	case missing > 0 && !r.options.yes:
+		return r.confirmTakeOver(missing)
 	}
 	return nil
 }
 
-// otherLedger refuses to take over what another ledger, still there, knows
-// better.
-func (o *origin) otherLedger(s *setup, runKnown bool) error {
-	bound := o.property[ledgerProperty]
-	if runKnown || bound == "" || bound == absolute(ledgerFile(s.state)) {
+// compare compares one workbook with the ledger, and refuses one that cannot be
+// relied on.
+func (r *rerun) compare(ctx context.Context, src *load.Source) error {
+	before, ledgerFile := r.Missing, r.run.ledger.path()
+	_, runKnown, err := r.Ledger.Run(ctx, src.Workbook.Run)
+	if err != nil {
+		return err
+	}
+	r.Unknown = !runKnown
+	if err := r.CheckSteps(ctx, workbook.Steps(src.Input.Open)); err != nil {
+		return err
+	}
+	missing := r.Missing > before
+	if runKnown && !missing && (r.Words == 0 || !r.run.options.dryRun) {
 		return nil
 	}
-	if _, err := os.Stat(bound); err != nil {
-		return nil
+	if bound := src.Workbook.Ledger; !runKnown && bound != "" && bound != load.Absolute(ledgerFile) && exists(bound) {
+		return problem.At(problem.Where{File: src.Workbook.Path}, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it",
+			bound, ledgerFile).
+			Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
 	}
-	return problem.At(problem.Where{File: o.path}, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it",
-		bound, ledgerFile(s.state)).
-		Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
+	if (!runKnown || missing) && !r.Complete(src.Workbook.Steps) {
+		return problem.At(problem.Where{File: src.Input.Given}, "steps-missing",
+			"lines of the workbook's sheet Steps are gone, and the ledger does not know what they said: what is done could be done again").
+			Hinted("give the copy that was kept of the workbook, or bring the ledger back: %s", ledgerFile)
+	}
+	return nil
 }
 
-// confirm asks whether steps are to be taken over. Only a typed yes will do; a
-// script says so with --yes.
-func (p *program) confirm(o runOptions, steps int, ledger string) error {
-	fmt.Fprintf(p.Err, "The ledger %s does not know %d steps that the workbook shows as done or undecided.\n", ledger, steps)
-	fmt.Fprint(p.Err, "Take them over from the workbook, so that they are not sent again? Type yes: ")
-	answer := ""
-	if p.In != nil {
-		answer, _ = bufio.NewReader(p.In).ReadString('\n') // no answer is an answer
-	}
-	fmt.Fprintln(p.Err)
-	if strings.EqualFold(strings.TrimSpace(answer), "yes") {
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// confirmTakeOver asks whether steps are to be taken over. Only a typed yes will
+// do; a script says so with --yes.
+func (r *importRun) confirmTakeOver(steps int) error {
+	question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
+		"Take them over from the workbook, so that they are not sent again?", r.ledger.path(), steps)
+	if console.Confirm(r.In, r.Err, question) {
 		return nil
 	}
-	command := slices.Insert(o.command(), 2, "--yes")
+	command := slices.Insert(r.options.command(), 2, "--yes")
 	return &incomplete{problem.New("not-confirmed", "nothing was sent: the ledger does not know what the workbook shows as done").
 		Hinted("bring the ledger back, or take the ids from the workbook: %s", reports.CommandLine(command))}
 }
 
-// before makes the ledger know what the workbooks do, and passes the plans on
-// but for those of clients whose ids contradict it.
-func (r *recall) before(ctx context.Context, plans iter.Seq2[mapping.Plan, error], run string) (iter.Seq2[mapping.Plan, error], error) {
-	if r.Missing > 0 {
-		urls, err := r.urls()
-		if err != nil {
-			return nil, err
-		}
-		for _, src := range r.newestFirst() {
-			_, known, err := r.Ledger.Run(ctx, src.origin.property[runProperty])
-			if err != nil {
-				return nil, err
-			}
-			r.Unknown = !known
-			if err := r.TakeOver(ctx, stepLines(src.input), run, urls); err != nil {
-				return nil, err
-			}
-		}
+// apply makes the ledger know what the workbooks do, and returns the plans without
+// those of clients whose ids contradict it.
+func (r *rerun) apply(ctx context.Context, plans iter.Seq2[mapping.Plan, error], job *importer.Job) (iter.Seq2[mapping.Plan, error], error) {
+	if err := r.takeOver(ctx); err != nil {
+		return nil, err
 	}
 	if err := r.Settle(ctx, uuid.NewString()); err != nil {
 		return nil, err
@@ -270,40 +246,80 @@ func (r *recall) before(ctx context.Context, plans iter.Seq2[mapping.Plan, error
 	if err := r.CheckRows(ctx, r.rows()); err != nil {
 		return nil, err
 	}
+	if !r.run.options.dryRun {
+		if err := r.recordRuns(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r.Keep(job)
 	return r.Hold(plans), nil
 }
 
-// newestFirst are the workbooks by the age of their runs: what the newest says of
-// a step counts.
-func (r *recall) newestFirst() []*source {
-	return slices.SortedStableFunc(slices.Values(r.setup.sources), func(a, b *source) int {
-		return b.origin.started().Compare(a.origin.started())
-	})
-}
-
-// enterRuns makes the ledger know the runs that wrote the workbooks, now that it
-// knows what they made.
-func (r *recall) enterRuns(ctx context.Context) error {
-	for _, src := range r.setup.sources {
-		run := src.origin.run(r.setup)
-		if _, known, err := r.Ledger.Run(ctx, run.ID); err != nil || known || run.ID == "" {
-			if err != nil {
-				return err
-			}
-			continue
+// takeOver records the steps that the ledger does not know.
+func (r *rerun) takeOver(ctx context.Context) error {
+	if r.Missing == 0 {
+		return nil
+	}
+	urls, err := r.urls()
+	if err != nil {
+		return err
+	}
+	for _, src := range r.newestFirst() {
+		_, known, err := r.Ledger.Run(ctx, src.Workbook.Run)
+		if err != nil {
+			return err
 		}
-		if err := r.Ledger.StartRun(run); err != nil {
+		r.Unknown = !known
+		if err := r.TakeOver(ctx, workbook.Steps(src.Input.Open), r.run.run, urls); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// rows are those of all the workbooks.
-func (r *recall) rows() iter.Seq2[importer.WorkbookRow, error] {
+// newestFirst returns the workbooks by the age of their runs: what the newest says
+// about a step counts.
+func (r *rerun) newestFirst() []*load.Source {
+	return slices.SortedStableFunc(slices.Values(r.run.session.Sources), func(a, b *load.Source) int {
+		return b.Workbook.Started.Compare(a.Workbook.Started)
+	})
+}
+
+// recordRuns records the runs that wrote the workbooks, now that the ledger knows
+// what they did.
+func (r *rerun) recordRuns(ctx context.Context) error {
+	for _, src := range r.run.session.Sources {
+		id := src.Workbook.Run
+		if _, known, err := r.Ledger.Run(ctx, id); err != nil {
+			return err
+		} else if known || id == "" {
+			continue
+		}
+		if err := r.Ledger.StartRun(r.unknownRun(src.Workbook)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknownRun returns the run that wrote a workbook, for a ledger that does not know
+// it. The mapping file is the one of this run: a workbook must not name the files
+// that are read the next time.
+func (r *rerun) unknownRun(b *workbook.Binding) ledger.Run {
+	m, at := r.run.session.Mapping, b.Started
+	if at.IsZero() {
+		at = time.Now()
+	}
+	return ledger.Run{ID: b.Run, Environment: r.run.scope, EnvironmentName: r.run.session.Env.Name,
+		Mapping: m.Name.Text, MappingFile: m.File, MappingDigest: m.Digest,
+		Input: b.Input, InputDigest: b.InputDigest, Started: at.UTC(), Finished: at.UTC()}
+}
+
+// rows returns the rows of all the workbooks.
+func (r *rerun) rows() iter.Seq2[importer.WorkbookRow, error] {
 	return func(yield func(importer.WorkbookRow, error) bool) {
-		for i, src := range r.setup.sources {
-			for row, err := range src.results.rows() {
+		for i, src := range r.run.session.Sources {
+			for row, err := range src.Results.Rows() {
 				row.Record.Table = i
 				if !yield(row, err) || err != nil {
 					return
@@ -313,9 +329,9 @@ func (r *recall) rows() iter.Seq2[importer.WorkbookRow, error] {
 	}
 }
 
-// urls are the clients' redirect urls as the workbooks show them. A row with
-// another client's id shows another client's url.
-func (r *recall) urls() (map[mapping.Identity]string, error) {
+// urls returns the clients' redirect urls as the workbooks show them. A row with
+// the id of another client shows that client's url, and is left out.
+func (r *rerun) urls() (map[mapping.Identity]string, error) {
 	ids, err := r.clientIDs()
 	if err != nil {
 		return nil, err
@@ -328,7 +344,7 @@ func (r *recall) urls() (map[mapping.Identity]string, error) {
 		if row.URL == "" {
 			continue
 		}
-		who := r.setup.binding.Client(row.Record)
+		who := r.Binding.Client(row.Record)
 		if id := ids[who]; row.ClientID == "" || id == "" || row.ClientID == id {
 			urls[who] = row.URL
 		}
@@ -336,16 +352,16 @@ func (r *recall) urls() (map[mapping.Identity]string, error) {
 	return urls, nil
 }
 
-// clientIDs are the clients' ids as the sheets Steps show them.
-func (r *recall) clientIDs() (map[mapping.Identity]string, error) {
+// clientIDs returns the clients' ids as the sheets Steps show them.
+func (r *rerun) clientIDs() (map[mapping.Identity]string, error) {
 	ids := map[mapping.Identity]string{}
-	for _, src := range r.setup.sources {
-		for line, err := range stepLines(src.input) {
+	for _, src := range r.run.session.Sources {
+		for line, err := range workbook.Steps(src.Input.Open) {
 			if err != nil {
 				return nil, err
 			}
 			if line.Step == string(mapping.ClientStep) {
-				ids[line.Identity(r.setup.binding.KeySpace())] = line.ID
+				ids[line.Identity(r.Binding.KeySpace())] = line.ID
 			}
 		}
 	}

@@ -63,6 +63,7 @@ func TestRerunConflictStands(t *testing.T) {
 			[]string{"claimIds"}, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 			s.rerun() // client 3
@@ -112,6 +113,7 @@ func TestRerunConflictStands(t *testing.T) {
 // TestRerunConflictWithoutLedger: a row that was given another client's key does
 // not give that client its url.
 func TestRerunConflictWithoutLedger(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) {
 		must(t, f.DuplicateRowTo("Results", 2, 6)) // the last row is read last
@@ -126,7 +128,7 @@ func TestRerunConflictWithoutLedger(t *testing.T) {
 	if p.summary.Rows.Invalid == 0 || s.sent() != sent {
 		t.Fatalf("rows %+v, %d sent\n%s", p.summary.Rows, s.sent()-sent, p.err)
 	}
-	if url := rowAt(t, s.results(), 2)["redirectUrl"]; url != "https://claims.example.test/c2@example.com" {
+	if url := rowAt(t, s.results(), 2)["redirectUrl"]; url != s.url("c2@example.com") {
 		t.Errorf("the other client's url is %q", url)
 	}
 }
@@ -134,8 +136,10 @@ func TestRerunConflictWithoutLedger(t *testing.T) {
 // TestRerunKeepsNothingOfTheErased: what a row shows of a client who was erased
 // is not written down again, whosever the row is now.
 func TestRerunKeepsNothingOfTheErased(t *testing.T) {
+	t.Parallel()
 	for name, key := range map[string]any{"no key": nil, "another key": "bob@example.com"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 			w.run(0, postContact, "claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link")
 			w.must("history", "--forget", "ann@example.com", "--yes")

@@ -2,15 +2,19 @@ package cli_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/xuri/excelize/v2"
+
+	"claimsheet/apiclient/apitest"
 )
 
 // TestRerunFollowsDecisions: an operator's word in the column Settle is carried
 // out before anything is sent, and the steps behind it go on.
 func TestRerunFollowsDecisions(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		word   string
 		code   int
@@ -18,15 +22,16 @@ func TestRerunFollowsDecisions(t *testing.T) {
 		claims int // how often the uncertain claim was sent, in all
 		follow bool
 	}{
-		{"created ID-77", 1, "done", 1, true},
+		{"created CLAIM4", 1, "done", 1, true},
 		{"  NOT  created ", 1, "done", 2, true},
 		{"give up", 1, "failed", 1, false},
 	} {
 		t.Run(test.word, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
-			s.service.silent = nil
+			id := s.service.Created()[claim4][0].ID
 			s.edit(func(f *excelize.File) {
-				must(t, f.SetCellValue("Steps", stepCell(t, f, "c4@example.com", "claim/loan/00904", "Settle"), test.word))
+				must(t, f.SetCellValue("Steps", stepCell(t, f, "c4@example.com", "claim/loan/00904", "Settle"), strings.Replace(test.word, "CLAIM4", id, 1)))
 				must(t, f.InsertCols("Steps", "B", 2))
 			})
 			p := s.rerun()
@@ -34,14 +39,15 @@ func TestRerunFollowsDecisions(t *testing.T) {
 			if p.code != test.code || row["Import status"] != test.status {
 				t.Errorf("exit code %d, want %d; the row says %v\n%s", p.code, test.code, row, p.err)
 			}
-			if n := s.service.created["claim Loan 00904"]; n != test.claims {
+			if n := len(s.service.Created()[claim4]); n != test.claims {
 				t.Errorf("the claim was sent %d times, want %d", n, test.claims)
 			}
-			if n := s.service.created["link c4@example.com"]; (n == 1) != test.follow {
+			if n := len(s.service.Created()["link c4@example.com"]); (n == 1) != test.follow {
 				t.Errorf("the link was sent %d times", n)
 			}
-			if id := row["claimIds"]; test.word == "created ID-77" && (id != "ID-77" || !strings.Contains(strings.Join(s.service.paths, " "), "claimId=ID-77")) {
-				t.Errorf("the claim's id is %q; calls %v", id, s.service.paths)
+			onClaim := func(c apitest.Call) bool { return c.Query == "claimId="+id }
+			if test.word == "created CLAIM4" && (row["claimIds"] != id || !slices.ContainsFunc(s.creations(), onClaim)) {
+				t.Errorf("the claim's id is %q, want %q; calls %v", row["claimIds"], id, s.creations())
 			}
 		})
 	}
@@ -50,6 +56,7 @@ func TestRerunFollowsDecisions(t *testing.T) {
 // TestRerunRefusesDecisions: a word that cannot be followed names its cell, and
 // nothing at all is done.
 func TestRerunRefusesDecisions(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	untouched, err := os.ReadFile(s.results())
 	must(t, err)
@@ -84,6 +91,7 @@ func TestRerunRefusesDecisions(t *testing.T) {
 // TestRerunWithoutLedger: the workbook is enough by itself, once somebody has
 // said so; what is done or undecided is not sent again.
 func TestRerunWithoutLedger(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, typed string
 		flags       []string
@@ -92,6 +100,7 @@ func TestRerunWithoutLedger(t *testing.T) {
 		{"--yes", "", []string{"--yes"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			before := shown(t, s.results())
 			s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
@@ -101,7 +110,7 @@ func TestRerunWithoutLedger(t *testing.T) {
 				t.Fatalf("exit code %d, want 4\n%s", p.code, p.err)
 			}
 			s.createdOnce(all("c1@example.com", "00901"), all("c2@example.com", "00902"), all("c3@example.com", "00903"), client4)
-			checkResults(t, before, shown(t, s.results()), "")
+			s.checkResults(before, shown(t, s.results()), "")
 			if again := s.rerun(); again.code != 4 || again.summary.Rows.Unchanged != 3 {
 				t.Errorf("run once more: exit code %d, rows %+v\n%s", again.code, again.summary.Rows, again.err)
 			}
@@ -111,6 +120,7 @@ func TestRerunWithoutLedger(t *testing.T) {
 
 // TestRerunWithoutLedgerAsks: nothing is taken over on the program's own word.
 func TestRerunWithoutLedgerAsks(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.loseLedger()
 	sent := s.sent()
@@ -135,6 +145,7 @@ func TestRerunWithoutLedgerAsks(t *testing.T) {
 // TestRerunWithoutLedgerNeedsAll: a line of the sheet Steps that is gone would
 // be a step that is sent again.
 func TestRerunWithoutLedgerNeedsAll(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	untouched, err := os.ReadFile(s.results())
 	must(t, err)
@@ -161,6 +172,7 @@ func TestRerunWithoutLedgerNeedsAll(t *testing.T) {
 // TestRerunWithoutLedgerKeepsWhatLostItsID: a client that is done and whose id
 // was erased is not made again; an operator gives the id back.
 func TestRerunWithoutLedgerKeepsWhatLostItsID(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	erase := func(f *excelize.File) {
 		set(t, f, "claimIds", 2, nil)
@@ -177,6 +189,7 @@ func TestRerunWithoutLedgerKeepsWhatLostItsID(t *testing.T) {
 // TestRerunFlagsTampering: ids and keys that contradict the ledger hold their
 // client back, and only that one.
 func TestRerunFlagsTampering(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		wrong string // a cell that is named
@@ -197,6 +210,7 @@ func TestRerunFlagsTampering(t *testing.T) {
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			s.edit(func(f *excelize.File) {
 				set(t, f, "Amount", 4, 250.25)

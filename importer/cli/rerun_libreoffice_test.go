@@ -45,6 +45,7 @@ func editAsAPerson(t *testing.T, f *excelize.File) {
 // TestRerunAfterLibreOffice: LibreOffice writes truth values as formulas and
 // styles of its own; keys, formats and the date system stay as they were.
 func TestRerunAfterLibreOffice(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	before := shown(t, s.results())
 	s.edit(func(f *excelize.File) { editAsAPerson(t, f) })
@@ -54,7 +55,7 @@ func TestRerunAfterLibreOffice(t *testing.T) {
 		t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
 	}
 	s.createdOnce(all("c1@example.com", "00901"), all("c2@example.com", "00902"), all("c3@example.com", "00903"), client4)
-	checkResults(t, before, shown(t, s.results()), "")
+	s.checkResults(before, shown(t, s.results()), "")
 }
 
 const libreOfficeMapping = `
@@ -75,6 +76,7 @@ activities:
 // TestRerunLibreOfficeWorkbook runs a results workbook again that LibreOffice
 // has written, in a folder without its ledger: also where LibreOffice is not.
 func TestRerunLibreOfficeWorkbook(t *testing.T) {
+	t.Parallel()
 	const golden = "testdata/edited-in-libreoffice.xlsx"
 	if *updateLibreOffice {
 		makeLibreOfficeWorkbook(t, golden)

@@ -18,11 +18,12 @@ import (
 )
 
 // client4 is what is known of client 4: its claim may or may not be there.
-var client4 = []string{"client c4@example.com", "claim Loan 00904"}
+var client4 = []string{"client c4@example.com", claim4}
 
 // TestRerunDoesWhatIsMissing corrects client 3 in a workbook that was edited in
 // every other way too: only client 3 is sent.
 func TestRerunDoesWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		edit func(t *testing.T, f *excelize.File)
@@ -64,6 +65,7 @@ func TestRerunDoesWhatIsMissing(t *testing.T) {
 		{"the sheet Steps deleted", func(t *testing.T, f *excelize.File) { must(t, f.DeleteSheet("Steps")) }, 4},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			before := shown(t, s.results())
 			s.edit(func(f *excelize.File) {
@@ -75,19 +77,22 @@ func TestRerunDoesWhatIsMissing(t *testing.T) {
 				t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
 			}
 			s.createdOnce(all("c1@example.com", "00901"), all("c2@example.com", "00902"), all("c3@example.com", "00903"), client4)
-			checkResults(t, before, shown(t, s.results()), test.name)
+			s.checkResults(before, shown(t, s.results()), test.name)
 			if header := headerOf(t, s.results()); slices.Contains(header, "") || slices.Index(header, "Import status") != len(header)-8 {
 				t.Errorf("the new workbook's columns are %q", header)
 			}
-			if len(s.service.flows) != 1 || !s.service.flows["Leads"] {
-				t.Errorf("the workflow names are %v; all are to name the sheet first imported", s.service.flows)
+			for _, call := range s.creations() {
+				if call.Kind == "activity" && !strings.Contains(call.Body, `"workflowName":"Leads"`) {
+					t.Errorf("the workflow is not named after the sheet first imported: %s", call.Body)
+				}
 			}
 		})
 	}
 }
 
 // checkResults compares the new workbook with the one before, client by client.
-func checkResults(t *testing.T, before, after map[string]map[string]string, edit string) {
+func (s *rerunScene) checkResults(before, after map[string]map[string]string, edit string) {
+	t := s.t
 	t.Helper()
 	for email, now := range after {
 		then := before[email]
@@ -104,7 +109,7 @@ func checkResults(t *testing.T, before, after map[string]map[string]string, edit
 		}
 	}
 	three := after["c3@example.com"]
-	if three["Import status"] != "done" || three["redirectUrl"] != "https://claims.example.test/c3@example.com" || three["Agreement no"] != "00903" {
+	if three["Import status"] != "done" || three["redirectUrl"] != s.url("c3@example.com") || three["Agreement no"] != "00903" {
 		t.Errorf("the corrected row says %v", three)
 	}
 }
@@ -152,6 +157,7 @@ func letters(cell string) string { return strings.TrimRight(cell, "0123456789") 
 // TestRerunKeepsTheEditedWorkbook: what a person wrote is never overwritten,
 // and -o leaves the workbook alone.
 func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) { set(t, f, "Note", 2, "a remark") })
 	edited, err := os.ReadFile(s.results())
@@ -167,7 +173,7 @@ func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
 	if kept, err := os.ReadFile(aside); err != nil || string(kept) != string(edited) {
 		t.Errorf("the copy is not the edited workbook (%v)", err)
 	}
-	want := s.results() + ": is not as the last run wrote it; what was here is kept as " + aside + " [output-edited]\n" +
+	want := s.results() + ": was edited since the last run wrote it; the edited file is kept as " + aside + " [output-edited]\n" +
 		"  hint: the corrections in it were used in this run\n"
 	if !strings.Contains(p.err, want) {
 		t.Errorf("want\n%sgot\n%s", want, p.err)
@@ -198,8 +204,10 @@ func (s *rerunScene) aside() string {
 // TestEditedWorkbookIsKeptAndNamed: commands that do not read the edited workbook
 // say where it is and how its corrections come in after all.
 func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{"run", "report"} {
 		t.Run(command, func(t *testing.T) {
+			t.Parallel()
 			s := newRerunScene(t)
 			s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 			var words []string
@@ -226,6 +234,7 @@ func TestEditedWorkbookIsKeptAndNamed(t *testing.T) {
 // TestEditedWorkbookIsNeverMissing: whenever the program is killed, the same
 // command finds the workbook that it was given.
 func TestEditedWorkbookIsNeverMissing(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	for range 5 {
 		s.edit(func(f *excelize.File) { set(t, f, "Note", 2, time.Now().String()) })
@@ -235,6 +244,7 @@ func TestEditedWorkbookIsNeverMissing(t *testing.T) {
 
 // TestRerunKilledWhileItWrites: the same command works again.
 func TestRerunKilledWhileItWrites(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 	args := []string{"rerun", "-m", s.path("mapping.yaml"), "--json", s.results()}
@@ -296,6 +306,7 @@ func (s *rerunScene) keepsWorkbook(what string, do func() outcome, said string) 
 
 // TestRerunDryRun: it foresees the run, and changes nothing.
 func TestRerunDryRun(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) { set(t, f, "Amount", 4, 250.25) })
 	edited, err := os.ReadFile(s.results())
@@ -316,6 +327,7 @@ func TestRerunDryRun(t *testing.T) {
 // TestRerunSaysWhatChanged: data of what is done are not sent again; the row
 // names the cell where it is in the new workbook.
 func TestRerunSaysWhatChanged(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.edit(func(f *excelize.File) {
 		set(t, f, "Amount", 3, 1)
@@ -334,6 +346,7 @@ func TestRerunSaysWhatChanged(t *testing.T) {
 // TestRerunRefuses: what is no results workbook of this environment and
 // mapping.
 func TestRerunRefuses(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	for _, test := range []struct {
 		name, code string
@@ -388,6 +401,7 @@ func TestRerunRefuses(t *testing.T) {
 // that will be taken in the mapping's folder. It does not name the mapping that
 // the plan names: anybody can write a workbook.
 func TestPlanLeadsToItsSheet(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	s.main("", "run", "-m", s.path("mapping.yaml"), "--dry-run", "--json", s.path("leads.xlsx"))
 	s.rerun("--dry-run")
@@ -406,6 +420,7 @@ func TestPlanLeadsToItsSheet(t *testing.T) {
 
 // TestRerunWithMappingMoved: -m names the mapping where it is now.
 func TestRerunWithMappingMoved(t *testing.T) {
+	t.Parallel()
 	s := newRerunScene(t)
 	must(t, os.Rename(s.path("mapping.yaml"), s.path("moved.yaml")))
 	if p := s.rerun("-m", s.path("moved.yaml")); p.code != 4 || p.summary.Rows.Unchanged != 2 {

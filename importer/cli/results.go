@@ -9,11 +9,12 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"claimsheet/apiclient"
-	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
@@ -21,98 +22,97 @@ import (
 	"claimsheet/reports"
 )
 
-// complete tells that an error ended the run in good order: every row has its
-// result.
-func complete(err error, dryRun bool) bool {
-	return err == nil || errors.Is(err, importer.ErrStopped) && !dryRun
-}
-
-// finish writes the workbook and the summary. It does so also when a signal
-// has ended ctx.
-func (p *program) finish(ctx context.Context, job *importer.Job, e *running) error {
+// report writes the workbooks and the summary, also when a signal has ended ctx.
+// It returns why the run had to stop before its end, nil when it did not.
+func (r *importRun) report(ctx context.Context) error {
 	signalled := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
-	if !e.options.dryRun {
-		if err := e.books.known.Flush(); err != nil {
+	if !r.options.dryRun {
+		if err := r.ledger.ledger.Flush(); err != nil {
 			return err
 		}
 	}
-	summary, problems, mappingChanged := job.Summary(e.options.dryRun)
-	summary.Environment = e.setup.env.Name
-	summary.Seconds = time.Since(e.started).Seconds()
-	if summary.Rows.Total != e.survey.Rows {
-		return fmt.Errorf("%d rows were read and %d have a result: this is a fault of Claimsheet's, and every id is safe in the ledger", e.survey.Rows, summary.Rows.Total)
+	summary, problems, mappingChanged := r.job.Summary(r.options.dryRun)
+	summary.Environment = r.session.Env.Name
+	summary.Seconds = time.Since(r.started).Seconds()
+	if summary.Rows.Total != r.survey.Rows {
+		return fmt.Errorf("%d rows were read and %d have a result: this is a bug of Claimsheet's, and every id is safe in the ledger", r.survey.Rows, summary.Rows.Total)
 	}
-	if err := p.writeWorkbooks(ctx, e, job, &summary, problems); err != nil {
+	if err := r.writeWorkbooks(ctx, &summary, problems); err != nil {
 		return err
 	}
-	p.summary = &summary
-	sayProblems(p.Err, problems)
+	r.summary = &summary
+	console.PrintProblems(r.Err, problems)
 	if mappingChanged {
-		sayProblems(p.Err, problem.List{problem.At(problem.Where{File: e.setup.mapping.File}, "mapping-changed",
-			"the mapping asks for something else than what was sent before; what is done is not sent again")})
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Mapping.File}, "mapping-changed",
+			"the mapping now asks for something other than what was sent; done steps are not sent again")})
 	}
-	return p.saySummary(e, summary, signalled)
+	if err := r.printSummary(summary, signalled); err != nil {
+		return err
+	}
+	if err := r.observeReport(ctx); err != nil {
+		return err
+	}
+	return r.stopped
 }
 
-// unwritten is why a workbook was not written, with the command that writes it.
-func (e *running) unwritten(part *part, err error) problem.Problem {
+// unwritten says why a workbook was not written, and which command writes it.
+func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 	p, ok := errors.AsType[problem.Problem](err)
 	if !ok {
-		p = problem.At(problem.Where{File: part.target.path}, "output-failed", "the workbook could not be written: %v", err).Hinted("%s", hintOf(err))
+		p = problem.At(problem.Where{File: s.target.path}, "output-failed", "the workbook could not be written: %v", err).Hinted("%s", hintOf(err))
 	}
-	if e.options.dryRun {
+	if r.options.dryRun {
 		return p
 	}
 	if p.Hint != "" {
 		p.Hint += "; "
 	}
-	again := reports.CommandLine(append(e.options.words("report"), "-o", "FILE", part.record.ID))
-	return p.Hinted("%severy id is safe in the ledger, and this writes the workbook: %s", p.Hint, again)
+	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.ledger.command("report", "-o", "FILE", s.record.ID))
 }
 
-func (p *program) saySummary(e *running, summary result.Summary, signalled bool) error {
+func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	switch {
-	case e.options.json:
-		return reports.WriteJSON(p.Out, summary)
-	case e.options.quiet:
+	case r.options.json:
+		return reports.WriteJSON(r.Out, summary)
+	case r.options.quiet:
 		return nil
 	}
-	words := reports.Ending{Command: e.options.command(), Settle: e.options.words("settle")}
-	if e.options.format != formatCSV {
-		words.Rerun = e.options.words("rerun")
+	words := reports.NextSteps{Command: r.options.command(), Settle: commandWords(r.options.where, "settle")}
+	if r.options.format != formatCSV {
+		words.Rerun = r.options.rerunCommand()
 	}
-	if e.setup.env.Sandbox {
+	if r.session.Env.Sandbox {
 		words.Notice = sandboxNotice
 	}
 	switch {
-	case e.why != nil:
-		words.Stopped = e.why.Error()
+	case r.stopped != nil:
+		words.Stopped = r.stopped.Error()
 	case signalled:
-		words.Stopped, words.Interrupted = "a signal ended the run; what was in flight was finished", true
+		words.Stopped, words.Interrupted = "a signal ended the run; requests under way were finished", true
 	}
-	if err := reports.WriteSummary(p.Out, summary, words); err != nil {
+	if err := reports.WriteSummary(r.Out, summary, words); err != nil {
 		return err
 	}
-	sayUnknown(p.Out, e.setup.service.Unknown())
+	printUnknown(r.Out, r.session.Client.Unknown())
 	return nil
 }
 
-// writeWorkbooks writes a workbook for each sheet. One that cannot be written
-// keeps none of the others from being written.
-func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.Job, whole *result.Summary, problems problem.List) error {
+// writeWorkbooks writes a workbook for each sheet. When one cannot be written, the
+// others are written all the same.
+func (r *importRun) writeWorkbooks(ctx context.Context, whole *result.Summary, problems problem.List) error {
 	var failed problem.List
-	for _, part := range e.parts {
-		summary := job.OfSheet(*whole, part.table)
-		if err := p.writeWorkbook(ctx, e, part, &summary, problemsOf(part.table, problems)); err != nil {
-			failed = append(failed, e.unwritten(part, err))
+	for _, s := range r.sheets {
+		summary := r.job.OfSheet(*whole, s.table)
+		if err := r.writeWorkbook(ctx, s, &summary, problemsOf(s.table, problems)); err != nil {
+			failed = append(failed, r.unwritten(s, err))
 			continue
 		}
-		whole.Sheets = append(whole.Sheets, result.SheetSummary{Sheet: part.source.input.given, Run: summary.Run,
+		whole.Sheets = append(whole.Sheets, result.SheetSummary{Sheet: s.source.Input.Given, Run: summary.Run,
 			Rows: summary.Rows, Clients: summary.Clients, Results: summary.Results})
 	}
 	whole.Results = commonPlace(whole.Sheets)
-	if len(e.parts) == 1 {
+	if len(r.sheets) == 1 {
 		whole.Sheets = nil
 	}
 	if len(failed) > 0 {
@@ -121,8 +121,8 @@ func (p *program) writeWorkbooks(ctx context.Context, e *running, job *importer.
 	return nil
 }
 
-// problemsOf are the problems of one of the run's sheets. In its own workbook a
-// place needs no file.
+// problemsOf returns the problems of one of the run's sheets, without the file in
+// their places: they are shown in its own workbook.
 func problemsOf(table int, all problem.List) problem.List {
 	var own problem.List
 	for _, p := range all {
@@ -134,8 +134,8 @@ func problemsOf(table int, all problem.List) problem.List {
 	return own
 }
 
-// commonPlace is the workbook's path, or the folder that holds all of several
-// workbooks; "" when they stand in different ones.
+// commonPlace returns the path of the only workbook, or the folder of several; ""
+// when they are in different folders.
 func commonPlace(sheets []result.SheetSummary) string {
 	if len(sheets) == 1 {
 		return sheets[0].Results
@@ -151,114 +151,113 @@ func commonPlace(sheets []result.SheetSummary) string {
 	return place
 }
 
-func (p *program) writeWorkbook(ctx context.Context, e *running, part *part, summary *result.Summary, problems problem.List) error {
-	book, run := e.book(ctx, part, *summary, problems), part.record
+func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *result.Summary, problems problem.List) error {
+	book, run := r.book(ctx, s, *summary, problems), s.record
 	run.Finished = time.Now().UTC()
-	kept, err := e.memo(ctx, book)
+	snapshot, err := r.snapshot(ctx, book)
 	if err != nil {
 		return err
 	}
-	// What the workbook is made from goes first: where it cannot be written,
+	// What the workbook is made from is recorded first: if it cannot be written,
 	// claimsheet report writes it later.
-	if err := e.finishRun(run, kept, *summary); err != nil {
+	if err := r.finishRun(run, snapshot, *summary); err != nil {
 		return err
 	}
-	place, err := part.placement(ctx, time.Now())
+	place, err := s.placement(ctx, time.Now())
 	if err != nil {
 		return err
 	}
 	write := place.WriteWorkbook
-	if part.target.format == formatCSV {
+	if s.target.format == formatCSV {
 		write = place.WriteCSV
 	}
 	written, err := write(book)
 	if err != nil {
 		return err
 	}
-	if err := p.sayKept(e, part, written); err != nil {
+	if err := r.printAside(s, written); err != nil {
 		return err
 	}
-	if written.Path != part.target.path {
-		sayProblems(p.Err, problem.List{heldOutput(part.target.path, written.Path)})
+	if written.Path != s.target.path {
+		console.PrintProblems(r.Err, problem.List{heldOutput(s.target.path, written.Path)})
 	}
 	summary.Results = written.Path
-	run.Output, run.OutputDigest = absolute(written.Path), written.Digest
-	return e.finishRun(run, kept, *summary)
+	run.Output, run.OutputDigest = load.Absolute(written.Path), written.Digest
+	return r.finishRun(run, snapshot, *summary)
 }
 
 // finishRun records the end of a run; a dry run leaves no trace.
-func (e *running) finishRun(run ledger.Run, kept *memo, s result.Summary) (err error) {
-	if e.options.dryRun {
+func (r *importRun) finishRun(run ledger.Run, snapshot *reportSnapshot, s result.Summary) (err error) {
+	if r.options.dryRun {
 		return nil
 	}
-	if run.Summary, err = kept.text(s); err != nil {
+	if run.Summary, err = snapshot.text(s); err != nil {
 		return err
 	}
-	return e.books.known.FinishRun(run)
+	return r.ledger.ledger.FinishRun(run)
 }
 
-// heldOutput says that the results are beside their place.
+// heldOutput says that the results are in another file than asked for.
 func heldOutput(asked, written string) problem.Problem {
 	return problem.At(problem.Where{File: asked}, "output-held", "could not be replaced: another program has it open, or it is protected; the results are in %s", written).
 		Hinted("close it before the next run")
 }
 
-// book is what the workbook shows.
-func (e *running) book(ctx context.Context, part *part, summary result.Summary, problems problem.List) reports.Book {
-	s, r, sheet := e.setup, part.record, part.source.sheet(part.table)
+// book returns what the workbook of a sheet shows.
+func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summary, problems problem.List) reports.Book {
+	session, run, sheet, l := r.session, s.record, s.source.Sheet(), r.ledger.ledger
 	book := reports.Book{
 		Sheet:    sheet,
-		Records:  s.rowsOf(part.table),
-		Ruler:    &part.ruler,
-		Made:     r.Started,
-		Rows:     importer.RowResults(ctx, e.books.known, r.ID),
-		Steps:    importer.StepResults(ctx, e.books.known, r.ID),
+		Records:  r.rowsOf(s.table),
+		Widths:   &s.widths,
+		Made:     run.Started,
+		Rows:     l.Rows(ctx, run.ID),
+		Steps:    l.RunSteps(ctx, run.ID),
 		Problems: problems,
 		Summary:  summary,
 		Facts: []reports.Fact{
-			{Label: "Mapping", Text: s.mapping.Name.Text + " (" + s.mapping.File + ")"},
-			{Label: "Sheet", Text: r.Input},
-			{Label: "Started (UTC)", Time: r.Started},
-			{Label: "Ledger", Text: ledgerFile(s.state)},
+			{Label: "Mapping", Text: session.Mapping.Name.Text + " (" + session.Mapping.File + ")"},
+			{Label: "Sheet", Text: run.Input},
+			{Label: "Started (UTC)", Time: run.Started},
+			{Label: "Ledger", Text: r.ledger.path()},
 			{Label: "Claimsheet", Text: Version},
 		},
 		ClientIDHeader: "contactId",
-		Binding: map[string]string{
-			runProperty: r.ID, environmentProperty: r.Environment, environmentNameProperty: r.EnvironmentName,
-			mappingProperty: r.Mapping, mappingFileProperty: absolute(r.MappingFile), mappingDigestProperty: r.MappingDigest,
-			keySpaceProperty: s.binding.KeySpace(), sheetProperty: cmp.Or(sheet.Origin, sheet.Name),
-			sheetsProperty: strconv.Itoa(len(e.parts)), startedProperty: r.Started.Format(time.RFC3339Nano),
-			inputProperty: absolute(r.Input), inputDigestProperty: r.InputDigest, ledgerProperty: absolute(ledgerFile(s.state)),
-		},
+		Binding: workbook.Binding{
+			Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
+			Mapping: run.Mapping, MappingFile: load.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
+			KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
+			Input: load.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: load.Absolute(r.ledger.path()),
+		}.Properties(),
+		Own: s.source.AddedColumns(),
 	}
-	if e.options.dryRun {
-		draft := e.books.drafts[part.table]
+	if r.options.dryRun {
+		draft := r.drafts[s.table]
 		book.Rows, book.Steps = draft.Rows(), draft.Steps()
 	}
-	book.Own = part.own()
-	if s.mapping.V1() {
+	if session.Mapping.V1() {
 		book.ClientIDHeader = "clientId"
 	}
-	if s.env.Sandbox {
+	if session.Env.Sandbox {
 		book.Notice = sandboxNotice
 	}
-	if len(e.parts) > 1 {
-		book.Facts = append(book.Facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(e.parts))})
+	if len(r.sheets) > 1 {
+		book.Facts = append(book.Facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(r.sheets))})
 	}
 	named := map[string]bool{}
-	for _, u := range s.binding.Untyped() {
+	for _, u := range session.Binding.Untyped() {
 		if name := u.Name(); !named[name] {
 			named[name] = true
 			book.Facts = append(book.Facts, reports.Fact{Label: "Sent as Text, because nobody says the type", Text: name})
 		}
 	}
-	book.Facts = append(book.Facts, unknownFacts(s.service.Unknown())...)
+	book.Facts = append(book.Facts, unknownFacts(session.Client.Unknown())...)
 	return book
 }
 
-// sayKept says that an edited workbook was in the place of the new one, where it
-// is now, and whether anybody has used what was written into it.
-func (p *program) sayKept(e *running, part *part, written reports.Written) error {
+// printAside says that an edited workbook was in the place of the new one, where it
+// is now, and whether this run has used what was written into it.
+func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 	if written.Aside == "" {
 		return nil
 	}
@@ -266,29 +265,28 @@ func (p *program) sayKept(e *running, part *part, written reports.Written) error
 	if err != nil {
 		return err
 	}
-	again := reports.CommandLine(append(e.options.words("rerun"), written.Aside))
-	kept := keptAside(part.target.path, written.Aside, again)
+	kept := keptAside(s.target.path, written.Aside, reports.CommandLine(r.options.rerunCommand(written.Aside)))
 	switch {
-	case digest == part.source.input.digest:
+	case digest == s.source.Input.Digest:
 		kept.Hint = "the corrections in it were used in this run"
-	case part.target.format == formatCSV:
+	case s.target.format == formatCSV:
 		kept.Hint = "nothing was taken from it: a CSV file is for reading"
 	}
-	sayProblems(p.Err, problem.List{kept})
+	console.PrintProblems(r.Err, problem.List{kept})
 	return nil
 }
 
 // keptAside says where an edited workbook is kept; again is the command that uses
-// it.
+// its corrections.
 func keptAside(path, aside, again string) problem.Problem {
-	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; what was here is kept as %s", aside).
-		Hinted("corrections made in it are not in the new workbook; to use them: %s", again)
+	return problem.At(problem.Where{File: path}, "output-edited", "was edited since the last run wrote it; the edited file is kept as %s", aside).
+		Hinted("its corrections are not in the new workbook; to use them: %s", again)
 }
 
-// memo is what a run's workbook shows besides the kept input and what stands in
-// the ledger's tables. It is kept with the run, so that claimsheet report needs
-// neither the mapping nor the service.
-type memo struct {
+// reportSnapshot is what a run's workbook shows besides the kept input and the
+// ledger's tables. It is kept with the run, so that claimsheet report needs neither
+// the mapping nor the service. Its fields are stored as JSON.
+type reportSnapshot struct {
 	Event          int64 // the ledger's newest event when the workbook was made
 	Sheet          sheet.Options
 	ClientIDHeader string
@@ -301,22 +299,22 @@ type memo struct {
 // runSummary is a run's summary as the ledger keeps it.
 type runSummary struct {
 	result.Summary
-	Workbook *memo `json:"workbook,omitempty"` // nil once it was purged
+	Workbook *reportSnapshot `json:"workbook,omitempty"` // nil once it was purged
 }
 
-// memo is what is to be kept of a workbook.
-func (e *running) memo(ctx context.Context, b reports.Book) (*memo, error) {
-	event, err := e.books.known.LastEvent(ctx)
-	return &memo{Event: event, Sheet: e.setup.sheetOptions(), ClientIDHeader: b.ClientIDHeader,
+// snapshot returns what is kept of a workbook.
+func (r *importRun) snapshot(ctx context.Context, b reports.Book) (*reportSnapshot, error) {
+	event, err := r.ledger.ledger.LastEvent(ctx)
+	return &reportSnapshot{Event: event, Sheet: r.session.SheetOptions(), ClientIDHeader: b.ClientIDHeader,
 		Facts: b.Facts, Binding: b.Binding, Notice: b.Notice, Problems: b.Problems}, err
 }
 
-// text is the memo with the run's summary, for the ledger.
-func (m *memo) text(s result.Summary) ([]byte, error) {
+// text returns the snapshot with the run's summary, for the ledger.
+func (m *reportSnapshot) text(s result.Summary) ([]byte, error) {
 	return json.Marshal(runSummary{s, m})
 }
 
-// readSummary reads what the ledger has of a run's end; the zero runSummary for
+// readSummary reads what the ledger has about a run's end; the zero runSummary for
 // a run that did not end.
 func readSummary(text []byte) (s runSummary, err error) {
 	if len(text) == 0 {
@@ -328,9 +326,9 @@ func readSummary(text []byte) (s runSummary, err error) {
 	return s, nil
 }
 
-// withoutMemo is a run's summary without personal data. What cannot be read is
-// dropped whole.
-func withoutMemo(text []byte) []byte {
+// withoutSnapshot returns a run's summary without personal data, nil when it cannot
+// be read.
+func withoutSnapshot(text []byte) []byte {
 	s, err := readSummary(text)
 	if err != nil || len(text) == 0 {
 		return nil
@@ -345,8 +343,7 @@ func withoutMemo(text []byte) []byte {
 	return text
 }
 
-// target is the workbook's place and what may be done with a file that is
-// there.
+// target is where a workbook goes.
 type target struct {
 	path   string
 	format string
@@ -360,7 +357,7 @@ func (t target) check(ctx context.Context, now time.Time) error {
 		return err
 	}
 	folder := filepath.Dir(t.path)
-	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // as the writing of the workbook begins
+	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // the first thing that writing a workbook does
 	if err != nil {
 		return problem.At(problem.Where{File: t.path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
 			Hinted("let this user write to it, or choose another folder with -o")
@@ -369,7 +366,7 @@ func (t target) check(ctx context.Context, now time.Time) error {
 }
 
 func (t target) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
-	digest, _, err := t.ledger.LastOutput(ctx, absolute(t.path))
+	digest, _, err := t.ledger.LastOutput(ctx, load.Absolute(t.path))
 	if err != nil {
 		return reports.Placement{}, err
 	}
@@ -379,20 +376,27 @@ func (t target) placement(ctx context.Context, now time.Time) (reports.Placement
 	return reports.Target(t.path, t.dryRun, digest, now)
 }
 
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
+// placement decides where the sheet's workbook goes. A corrected workbook that this
+// run has marked is kept as the user gave it.
+func (s *sheetRun) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
+	place, err := s.target.placement(ctx, now)
+	if err != nil || place.Aside == "" || s.marked == "" {
+		return place, err
 	}
-	return path
+	digest, err := reports.DigestOf(place.Path)
+	if digest == s.marked {
+		place.As = s.source.Input.Path
+	}
+	return place, err
 }
 
-// mostUnknown is how many kinds of unexplained answers are printed; the
+// mostUnknown limits how many kinds of unexplained answers are printed; the
 // workbook has them all.
 const mostUnknown = 10
 
-// sayUnknown lists the answers that no rule of the environment explains, each
-// with a rule to begin with.
-func sayUnknown(w io.Writer, list []apiclient.Unknown) {
+// printUnknown lists the answers that no rule of the environment explains, each
+// with a rule to start from.
+func printUnknown(w io.Writer, list []apiclient.Unknown) {
 	if len(list) == 0 {
 		return
 	}
@@ -402,8 +406,8 @@ func sayUnknown(w io.Writer, list []apiclient.Unknown) {
 			fmt.Fprintf(w, "  … and %d more, in the sheet Summary of the results workbook\n", len(list)-i)
 			break
 		}
-		fmt.Fprintln(w, "  "+oneLine(unknownText(u)))
-		fmt.Fprintln(w, "    - "+oneLine(u.Rule()))
+		fmt.Fprintln(w, "  "+problem.OneLine(unknownText(u)))
+		fmt.Fprintln(w, "    - "+problem.OneLine(u.Rule()))
 	}
 	fmt.Fprintln(w, "If the service's operator says that one means something else (retry, failed, done, stop, uncertain), add its line to errors.")
 }
@@ -412,7 +416,7 @@ func unknownText(u apiclient.Unknown) string {
 	return fmt.Sprintf("%d × %s to %s, taken as %s", u.Count, u.Shape, u.Route, u.Means)
 }
 
-// unknownFacts are the same for the workbook's sheet Summary.
+// unknownFacts returns the same for the workbook's sheet Summary.
 func unknownFacts(list []apiclient.Unknown) []reports.Fact {
 	var facts []reports.Fact
 	for _, u := range list {

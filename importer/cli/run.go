@@ -13,7 +13,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -27,7 +32,7 @@ func (p *program) runCommand() *cli.Command {
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"), archiveFlag()),
 			runFlags()...),
 		Action: func(c *cli.Context) error {
-			if err := p.attend(c); err != nil {
+			if err := p.observe(c); err != nil {
 				return err
 			}
 			if c.NArg() == 0 {
@@ -35,12 +40,12 @@ func (p *program) runCommand() *cli.Command {
 			}
 			o, err := p.runOptions(c)
 			if err == nil {
-				o.sheets, err = expand(c.Args().Slice())
+				o.sheets, err = load.Sheets(c.Args().Slice())
 			}
 			if err != nil {
 				return err
 			}
-			return p.run(c.Context, o)
+			return p.importSheets(c.Context, o)
 		},
 	}
 }
@@ -48,31 +53,32 @@ func (p *program) runCommand() *cli.Command {
 // runFlags are the flags that run and rerun share.
 func runFlags() []cli.Flag {
 	return append([]cli.Flag{
-		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading: types, formats and steps are lost (default: xlsx)"),
-		switchFlag("dry-run", "check everything and say what would be sent; nothing is"),
+		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost (default: xlsx)"),
+		switchFlag("dry-run", "check everything and show what would be sent; nothing is sent"),
 		passwordFlag(),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
-		numberFlag("limit", "take the first `N` clients only", "all"),
-		textFlag("only", "", "take the client with this `KEY` only"),
+		numberFlag("limit", "import only the first `N` clients", "all"),
+		textFlag("only", "", "import only the client with this `KEY`"),
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
 		numberFlag("concurrency", "`N` clients side by side", "the environment's, else 8"),
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
 		switchFlag("json", "print one JSON object on stdout at the end"),
 		switchFlag("quiet", "print problems only, no summary"),
-	}, append(guardFlags(), attendFlags()...)...)
+	}, append(guardFlags(), observeFlags()...)...)
 }
 
 // runOptions are the flags of claimsheet run and claimsheet rerun.
 type runOptions struct {
-	place
 	guards
+	where       load.Where
+	pace        pace
 	sheets      []string
+	workbooks   []*workbook.Binding // of the sheets of a rerun; nil for a run
 	password    password
-	origins     []*origin // of a rerun's workbooks; nil for a run
-	yes         bool      // rerun: take over what the ledger does not know without asking
+	yes         bool // rerun: take over what the ledger does not know without asking
 	out         string
-	format      string // xlsx or csv
-	concurrency int
+	format      string // formatXLSX or formatCSV
+	concurrency int    // 0 for the environment's
 	rate        float64
 	limit       int
 	only        string
@@ -85,7 +91,7 @@ type runOptions struct {
 
 func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	o := runOptions{
-		place: p.placeOf(c), out: c.String("out"), format: c.String("format"),
+		where: p.where(c), pace: p.pace, out: c.String("out"), format: c.String("format"),
 		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
 		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
 		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), json: c.Bool("json"), quiet: c.Bool("quiet"),
@@ -97,254 +103,27 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	if o.password, err = passwordOf(c); err != nil {
 		return o, err
 	}
-	switch {
-	case o.noLookup && !o.dryRun:
+	if o.noLookup && !o.dryRun {
 		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
-			Hinted("add --dry-run; to create clients unasked, write existing: create in the mapping")
+			Hinted("add --dry-run; to create clients without looking them up, write existing: create in the mapping")
 	}
 	for _, name := range []string{"limit", "concurrency", "rate", "min-rows"} {
 		if c.IsSet(name) && c.Float64(name) <= 0 && c.Int(name) <= 0 {
-			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have it as usual")
+			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have the default")
 		}
 	}
-	return o, o.settleFormat()
+	return o, o.chooseFormat()
 }
 
-// run is the whole import: load and bind, look through the sheets, carry the
-// plans out (or only foresee them), write the workbooks.
-func (p *program) run(ctx context.Context, o runOptions) error {
-	r := &running{options: o, started: time.Now()}
-	defer r.close()
-	if err := r.prepare(ctx, p); err != nil {
-		return err
-	}
-	if err := r.look(ctx, p); err != nil {
-		return err
-	}
-	plans, err := r.begin(ctx, p)
-	if err != nil {
-		return err
-	}
-	stop := p.watch(r.job.Progress, r.survey.Clients, o.ceiling(r.setup))
-	if o.dryRun {
-		r.why = r.job.Forecast(ctx, plans)
-	} else {
-		r.why = r.job.Do(ctx, plans)
-	}
-	stop()
-	if !complete(r.why, o.dryRun) {
-		return r.why
-	}
-	if err := p.finish(ctx, r.job, r); err != nil {
-		return err
-	}
-	if err := p.attended.completes(ctx, r.job, r); err != nil {
-		return err
-	}
-	return r.why
-}
-
-// ceiling is the most calls per second, 0 for as fast as they come.
-func (o runOptions) ceiling(s *setup) float64 {
-	if o.rate > 0 {
-		return o.rate
-	}
-	return s.env.Limits.RequestsPerSecond
-}
-
-// job is what is left of the options once everything is loaded.
-func (o runOptions) job(s *setup, b *books, survey *importer.Survey, runs []string) (*importer.Job, error) {
-	concurrency := o.concurrency
-	if concurrency == 0 {
-		concurrency = s.env.Limits.Concurrency
-	}
-	job := &importer.Job{
-		Runs: runs, Environment: s.scope, Binding: s.binding, Service: s.service,
-		Ledger: b.known, Drafts: b.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Now: o.pace.Now,
-	}
-	if o.only != "" {
-		if who := s.binding.Identity(o.only); survey.Has(who) {
-			job.Only = who
-		} else {
-			return nil, problem.New("unknown-key", "--only names a client key that the sheet does not hold").
-				Hinted("the client key is the column %s of the mapping's client.key", keyColumns(s.mapping))
-		}
-	}
-	return job, nil
-}
-
-func keyColumns(m *mapping.Mapping) string {
-	names := make([]string, len(m.Client.Key))
-	for i, w := range m.Client.Key {
-		names[i] = "“" + w.Text + "”"
-	}
-	return strings.Join(names, " | ")
-}
-
-// running is a run under way: what was asked for, and what is at hand of it by
-// now.
-type running struct {
-	options runOptions
-	started time.Time
-	setup   *setup
-	books   *books
-	parts   []*part
-	places  []string // for emergency files
-	survey  *importer.Survey
-	job     *importer.Job
-	recall  *recall // of a rerun
-	why     error   // why the run had to stop before its end, nil when it had not
-}
-
-// close gives back what is open, the latest first.
-func (r *running) close() {
-	if r.job != nil && r.job.Emergency != nil {
-		r.job.Emergency.Close()
-	}
-	if r.books != nil {
-		r.books.close()
-	}
-	r.setup.close()
-}
-
-// prepare loads and binds everything, opens the ledger and sees to it that the
-// workbooks can be written. The run must be closed, also after an error.
-func (r *running) prepare(ctx context.Context, p *program) (err error) {
-	o, a := r.options, p.attended
-	r.setup, err = prepare(ctx, settings{
-		place: o.place, sheets: o.sheets, password: o.password.value, origins: o.origins, environment: true, keepIn: o.keepIn,
-		corrected: !o.dryRun && o.format != formatCSV,
-		readOnly:  o.dryRun, rate: o.rate, run: a.run,
-	})
-	a.knows(r.setup)
-	if r.setup.mapping != nil { // they may be why the mapping cannot be used
-		sayWarnings(p.Err, r.setup.mapping.Warnings)
-	}
-	if err != nil {
-		return err
-	}
-	notices, err := o.notices(r.setup)
-	if err != nil {
-		return err
-	}
-	sayWarnings(p.Err, append(r.setup.warnings, notices...))
-	r.setup.olderLedger = o.newLedger
-	if r.books, err = openBooks(r.setup, o.dryRun); err != nil {
-		if errors.Is(err, ledger.ErrLocked) {
-			r.setup.keepInputs() // the run that holds the ledger may be reading the same copies
-		}
-		return err
-	}
-	if err := r.settleScope(ctx); err != nil {
-		return err
-	}
-	for _, from := range o.origins {
-		if err := from.refusesEnvironment(r.setup); err != nil {
-			return err
-		}
-	}
-	if r.parts, err = o.parts(r.setup, r.books.known, a.run, r.started); err != nil {
-		return err
-	}
-	if err := checkTargets(ctx, r.parts, r.started); err != nil {
-		return err
-	}
-	if err := r.checkBehind(ctx); err != nil {
-		return err
-	}
-	if err := r.books.setAside(r.setup, r.parts); err != nil {
-		return err
-	}
-	r.places, err = importer.EmergencyPlaces(ledgerFile(r.setup.state), r.parts[0].target.path)
-	if err != nil {
-		return err
-	}
-	if o.dryRun {
-		return foreseeTakeUp(r.books.known, r.places)
-	}
-	return p.takeUp(r.books.known, r.places)
-}
-
-// look goes through the sheets and refuses what must not be sent. Nothing is
-// sent before it has come to its end, and nothing is remembered.
-func (r *running) look(ctx context.Context, p *program) (err error) {
-	p.attended.starts(r.setup, r.options)
-	if r.survey, err = p.survey(ctx, r.options, r.setup, r.parts); err != nil {
-		return err
-	}
-	p.attended.log.Info("first pass", r.counted()...)
-	if err := checkWidths(r.parts); err != nil {
-		return err
-	}
-	if r.job, err = r.options.job(r.setup, r.books, r.survey, runsOf(r.parts)); err != nil {
-		return err
-	}
-	grown, err := r.options.vet(ctx, r.job, r.setup, r.survey)
-	if err != nil {
-		return err
-	}
-	sayProblems(p.Err, grown)
-	r.recall, err = p.recall(ctx, r.options, r.setup, r.books)
-	return err
-}
-
-// counted is what the first pass has found. A dry run finds the invalid rows
-// later.
-func (r *running) counted() []any {
-	found := []any{"rows", r.survey.Rows, "clients", r.survey.Clients}
-	if !r.options.dryRun {
-		found = append(found, "invalidRows", r.survey.Invalid)
-	}
-	return found
-}
-
-// begin enters the run into the ledger, and makes its plans.
-func (r *running) begin(ctx context.Context, p *program) (plans iter.Seq2[mapping.Plan, error], err error) {
-	if err := r.books.start(r.parts); err != nil {
-		return nil, err
-	}
-	if s := r.setup; !r.options.dryRun {
-		s.keepInputs()
-		if err := r.markOlder(ctx, p); err != nil {
-			return nil, err
-		}
-		if err := r.define(ctx); err != nil {
-			return nil, err
-		}
-		r.job.Emergency = p.openEmergency(p.attended.run, r.books.known, r.places)
-	}
-	plans = r.job.Recorded(ctx, r.survey.Plans(r.setup.binding, r.setup.rows))
-	if r.recall == nil {
-		return plans, nil
-	}
-	plans, err = r.recall.before(ctx, plans, p.attended.run)
-	if err == nil && !r.options.dryRun {
-		err = r.recall.enterRuns(ctx)
-	}
-	r.recall.Keep(r.job)
-	return plans, err
-}
-
-// define remembers what the names of the mapping's steps are made from.
-func (r *running) define(ctx context.Context) error {
-	s, known := r.setup, r.books.known
-	then, _, err := known.Definition(ctx, s.scope, s.mapping.Name.Text)
-	if err != nil {
-		return err
-	}
-	return known.SetDefinition(s.scope, s.mapping.Name.Text, s.binding.Definition(then))
-}
-
-// The formats in which results are written.
+// The formats of results.
 const (
 	formatXLSX = "xlsx"
 	formatCSV  = "csv"
 )
 
-// settleFormat finds the format of the results: the one that is given, else the
-// one that the name given with -o ends in. A plan is always a workbook.
-func (o *runOptions) settleFormat() error {
+// chooseFormat sets the format of the results: the one of --format, else the one
+// of the name given with -o. A plan is always a workbook.
+func (o *runOptions) chooseFormat() error {
 	named := strings.TrimPrefix(strings.ToLower(filepath.Ext(o.out)), ".")
 	switch {
 	case !slices.Contains([]string{"", formatXLSX, formatCSV}, o.format):
@@ -363,15 +142,17 @@ func (o *runOptions) settleFormat() error {
 	return nil
 }
 
-// command is the command of the run, without --dry-run.
+// isRerun reports whether the sheets are results workbooks.
+func (o runOptions) isRerun() bool { return o.workbooks != nil }
+
+// command returns the command of the run, without --dry-run.
 func (o runOptions) command() []string {
-	verb := "run"
-	if o.origins != nil {
-		verb = "rerun"
+	words := []string{"run"}
+	if o.isRerun() {
+		words[0] = "rerun"
 	}
-	words := o.words(verb)
-	if o.templates != "" {
-		words = append(words, "--templates", o.templates)
+	if o.where.Templates != "" {
+		words = append(words, "--templates", o.where.Templates)
 	}
 	if o.password.reference != "" {
 		words = append(words, "--password", o.password.reference)
@@ -388,24 +169,345 @@ func (o runOptions) command() []string {
 		words = append(words, "--format", formatCSV)
 	}
 	words = append(words, o.guards.words()...)
-	return append(words, o.sheets...)
+	return commandWords(o.where, append(words, o.sheets...)...)
 }
 
-// words are a command with the flags that say where things are. The rerun after
-// a run has mapping and environment from the ledger, where it finds that one
-// without them.
-func (o runOptions) words(verb string) []string {
-	words := []string{"claimsheet", verb}
-	flags := []struct{ name, value string }{
-		{"-m", o.mapping}, {"-e", o.env}, {"--environments", o.environments}, {"--state", o.state},
+// rerunCommand returns the command that continues a run from its results
+// workbooks. It needs no mapping and environment where it finds them in the
+// ledger of the run.
+func (o runOptions) rerunCommand(workbooks ...string) []string {
+	where := o.where
+	if found := (load.Where{Environments: where.Environments, State: where.State}); !o.isRerun() && recordsFolder(where) == recordsFolder(found) {
+		where = found
 	}
-	if verb == "rerun" && o.origins == nil && o.recordsIn() == (place{environments: o.environments, state: o.state}).recordsIn() {
-		flags = flags[2:]
+	return commandWords(where, append([]string{"rerun"}, workbooks...)...)
+}
+
+// importRun is a run, or a dry run, from the sheets to the workbooks.
+type importRun struct {
+	*program
+	options runOptions
+	started time.Time
+
+	session *load.Session
+	ledger  *ledgerSession
+	scope   string // the ledger's name for the environment
+	sheets  []*sheetRun
+	rows    *spool.Rows      // of all sheets
+	drafts  []*spool.Results // results of a dry run, for each sheet
+	places  []string         // for emergency files
+	survey  *importer.Survey
+	job     *importer.Job
+	rerun   *rerun // nil for a run of sheets
+	stopped error  // why the run had to stop before its end
+	closers []func()
+}
+
+// importSheets is the way from sheet to workbook. Nothing is sent before execute.
+func (p *program) importSheets(ctx context.Context, o runOptions) error {
+	r := &importRun{program: p, options: o, started: time.Now()}
+	defer r.close()
+	if err := r.load(ctx); err != nil {
+		return err
 	}
-	for _, f := range flags {
-		if f.value != "" {
-			words = append(words, f.name, f.value)
+	if err := r.look(ctx); err != nil {
+		return err
+	}
+	if err := r.execute(ctx); err != nil {
+		return err
+	}
+	return r.report(ctx)
+}
+
+func (r *importRun) close() {
+	if r.job != nil && r.job.Emergency != nil {
+		r.job.Emergency.Close()
+	}
+	for i := len(r.closers) - 1; i >= 0; i-- {
+		r.closers[i]()
+	}
+	switch {
+	case r.ledger != nil:
+		r.ledger.close()
+	case r.session != nil:
+		r.session.Close()
+	}
+}
+
+// load loads and binds everything, opens the ledger, and checks that the
+// workbooks can be written.
+func (r *importRun) load(ctx context.Context) error {
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	if err := r.openLedger(); err != nil {
+		return err
+	}
+	if err := r.settleScope(ctx); err != nil {
+		return err
+	}
+	for _, b := range r.options.workbooks {
+		if err := b.CheckEnvironment(r.session.Env.Name, r.scope); err != nil {
+			return err
 		}
 	}
-	return words
+	if err := r.makeSheetRuns(); err != nil {
+		return err
+	}
+	if err := r.checkTargets(ctx); err != nil {
+		return err
+	}
+	if err := r.checkBehind(ctx); err != nil {
+		return err
+	}
+	if err := r.openSpool(); err != nil {
+		return err
+	}
+	var err error
+	if r.places, err = emergency.Places(r.ledger.path(), r.sheets[0].target.path); err != nil {
+		return err
+	}
+	if r.options.dryRun {
+		return refuseEmergency(r.ledger.ledger, r.places)
+	}
+	return r.replayEmergency(r.ledger.ledger, r.places)
+}
+
+// open loads the session and prints its warnings.
+func (r *importRun) open(ctx context.Context) (err error) {
+	o := r.options
+	r.session, err = load.Open(ctx, load.Options{
+		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
+		NeedEnvironment: true, KeepInputs: !o.dryRun, Correctable: !o.dryRun && o.format != formatCSV,
+		Connection: load.Connection{ReadOnly: o.dryRun, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain},
+	})
+	if m := r.session.Mapping; m != nil {
+		r.observer.Named(m.Name.Text, "")
+		console.PrintWarnings(r.Err, m.Warnings) // they may explain why it cannot be used
+	}
+	if env := r.session.Env; env != nil {
+		r.observer.Named("", env.Name)
+	}
+	if err != nil {
+		return err
+	}
+	notices, err := r.notices()
+	if err != nil {
+		return err
+	}
+	console.PrintWarnings(r.Err, append(r.session.Warnings, notices...))
+	return nil
+}
+
+// notices returns what the user must know before the run starts.
+func (r *importRun) notices() (problem.List, error) {
+	var notices problem.List
+	for _, b := range r.options.workbooks {
+		if p, ok := b.CheckTogether(len(r.options.workbooks)); ok {
+			notices = append(notices, p)
+		}
+	}
+	for _, src := range r.session.Sources {
+		if !src.Encrypted() {
+			continue
+		}
+		p, err := unencrypted(src.Input.Given, r.options.output(src.Input.Given))
+		if err != nil {
+			return nil, err
+		}
+		notices = append(notices, p)
+	}
+	return notices, nil
+}
+
+func (r *importRun) openLedger() error {
+	r.ledger = &ledgerSession{session: r.session, where: r.options.where, run: r.run, dryRun: r.options.dryRun}
+	if r.options.dryRun {
+		if err := r.ledger.openReadOnly(); err != nil {
+			return err
+		}
+	} else if err := r.ledger.lock(); err != nil {
+		if errors.Is(err, ledger.ErrLocked) {
+			r.session.KeepInputs() // the run that has the ledger may be reading the same copies
+		}
+		return err
+	}
+	return r.ledger.checkWhole(r.options.newLedger)
+}
+
+// openSpool opens the private files of a run: the rows of the sheets, which are
+// read several times, and the results of a dry run. They hold personal data, so
+// they are never in the system's folder for temporary files: a run has them in the
+// state folder, and a dry run, which leaves that unchanged, beside its workbook.
+func (r *importRun) openSpool() (err error) {
+	folder := r.session.State
+	if r.options.dryRun {
+		folder = filepath.Dir(r.sheets[0].target.path)
+		for range r.sheets {
+			draft, err := spool.NewResults(folder)
+			if err != nil {
+				return err
+			}
+			r.drafts = append(r.drafts, draft)
+			r.closers = append(r.closers, func() { _ = draft.Close() })
+		}
+	}
+	if r.rows, err = spool.NewRows(folder, r.measured()); err != nil {
+		return err
+	}
+	r.closers = append(r.closers, func() { _ = r.rows.Close() })
+	return nil
+}
+
+// look is the first pass: it converts and checks every row, and refuses what must
+// not be sent. The ledger is not changed.
+func (r *importRun) look(ctx context.Context) (err error) {
+	r.observer.Started(Version, r.session.Mapping.File, r.options.sheets)
+	if err := r.takeSurvey(ctx); err != nil {
+		return err
+	}
+	r.observer.Surveyed(r.survey.Rows, r.survey.Clients, r.survey.Invalid)
+	if err := r.checkWidths(); err != nil {
+		return err
+	}
+	if r.job, err = r.newJob(); err != nil {
+		return err
+	}
+	grown, err := r.vet(ctx)
+	if err != nil {
+		return err
+	}
+	console.PrintProblems(r.Err, grown)
+	return r.compareWorkbooks(ctx)
+}
+
+// takeSurvey surveys the rows of all sheets. It refuses a sheet with too few rows,
+// one whose header row is a title, and typed cells under attributes without a type.
+func (r *importRun) takeSurvey(ctx context.Context) (err error) {
+	s, o := r.session, r.options
+	if r.survey, err = importer.Take(ctx, s.Binding, r.rows, !o.dryRun); err != nil {
+		return err
+	}
+	found, untyped := s.Binding.CheckTypes(r.survey.Typed)
+	console.PrintWarnings(r.Err, untyped)
+	for _, sheet := range r.sheets {
+		wrong, warnings := sheet.layout.verdict()
+		found = append(found, wrong...)
+		console.PrintWarnings(r.Err, warnings)
+		if !s.Mapping.Sheet.SkipHidden {
+			console.PrintProblems(r.Err, sheet.hidden.warning(sheet.source.Sheet()))
+		}
+		if sheet.rows < o.minRows {
+			return tooFewRows(sheet, o.minRows)
+		}
+	}
+	return found.Err()
+}
+
+func tooFewRows(s *sheetRun, least int) error {
+	return &incomplete{problem.At(problem.Where{File: s.source.Book()}, "min-rows", "rows in the sheet: %d, fewer than --min-rows %d: the export is broken", s.rows, least).
+		Hinted("nothing was sent; look at the export")}
+}
+
+// newJob returns the engine's job.
+func (r *importRun) newJob() (*importer.Job, error) {
+	o, s := r.options, r.session
+	concurrency := o.concurrency
+	if concurrency == 0 {
+		concurrency = s.Env.Limits.Concurrency
+	}
+	var runs []string
+	for _, sheet := range r.sheets {
+		runs = append(runs, sheet.record.ID)
+	}
+	job := &importer.Job{
+		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
+		Ledger: r.ledger.ledger, Drafts: r.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
+		MaxFailures: o.maxFailures, NewLedger: o.newLedger, Patience: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Now: o.pace.Now,
+	}
+	if o.only == "" {
+		return job, nil
+	}
+	if job.Only = s.Binding.Identity(o.only); !r.survey.Has(job.Only) {
+		var columns []string
+		for _, column := range s.Mapping.Client.Key {
+			columns = append(columns, "“"+column.Text+"”")
+		}
+		return nil, problem.New("unknown-key", "--only names a client key that is not in the sheet").
+			Hinted("the client key is the column %s of the mapping's client.key", strings.Join(columns, " | "))
+	}
+	return job, nil
+}
+
+// plans returns the plans of all clients, in the order of the sheets.
+func (r *importRun) plans(ctx context.Context) iter.Seq2[mapping.Plan, error] {
+	return r.job.Recorded(ctx, r.survey.Plans(r.session.Binding, r.rows))
+}
+
+// execute carries the plans out; a dry run only predicts them. A run that had to
+// stop in good order is no error here: report writes its workbooks and returns
+// why it stopped.
+func (r *importRun) execute(ctx context.Context) error {
+	plans, err := r.begin(ctx)
+	if err != nil {
+		return err
+	}
+	ceiling := r.options.rate
+	if ceiling == 0 {
+		ceiling = r.session.Env.Limits.RequestsPerSecond
+	}
+	stop := r.observer.Watch(r.job.Progress, r.survey.Clients, ceiling)
+	if r.options.dryRun {
+		err = r.job.Forecast(ctx, plans)
+	} else {
+		err = r.job.Do(ctx, plans)
+	}
+	stop()
+	if errors.Is(err, importer.ErrStopped) && !r.options.dryRun {
+		r.stopped = err
+		return nil
+	}
+	return err
+}
+
+// begin records the run in the ledger and returns its plans.
+func (r *importRun) begin(ctx context.Context) (iter.Seq2[mapping.Plan, error], error) {
+	if !r.options.dryRun {
+		if err := r.record(ctx); err != nil {
+			return nil, err
+		}
+	}
+	plans := r.plans(ctx)
+	if r.rerun == nil {
+		return plans, nil
+	}
+	return r.rerun.apply(ctx, plans, r.job)
+}
+
+// record records the start of the run. Steps that a killed run left in flight
+// become uncertain.
+func (r *importRun) record(ctx context.Context) error {
+	l := r.ledger.ledger
+	for _, sheet := range r.sheets {
+		if err := l.StartRun(sheet.record); err != nil {
+			return err
+		}
+	}
+	if _, err := l.MarkInterrupted(r.run, time.Now().UTC()); err != nil {
+		return err
+	}
+	r.session.KeepInputs()
+	if err := r.supersede(ctx); err != nil {
+		return err
+	}
+	name := r.session.Mapping.Name.Text
+	then, _, err := l.Definition(ctx, r.scope, name)
+	if err != nil {
+		return err
+	}
+	if err := l.SetDefinition(r.scope, name, r.session.Binding.Definition(then)); err != nil {
+		return err
+	}
+	r.job.Emergency = r.openEmergency(r.run, l, r.places)
+	return nil
 }

@@ -1,51 +1,18 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient/sandbox"
-	"claimsheet/importer/safefile"
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping/problem"
 )
 
-// sandboxNotice is said wherever a result of the sandbox is shown.
+// sandboxNotice is shown wherever results of the sandbox are.
 const sandboxNotice = "This is the sandbox: nothing was sent to a real service, and its links lead nowhere."
-
-// startSandbox starts the embedded service for a run, with what it held after
-// the last one.
-func (s *setup) startSandbox(want settings) (*sandbox.Service, error) {
-	templates, err := readTemplatesFile(want.templates)
-	if err != nil {
-		return nil, err
-	}
-	dir := s.state
-	if _, err := os.Stat(dir); want.readOnly && errors.Is(err, fs.ErrNotExist) {
-		dir = "" // nothing was ever made here, and nothing will be
-	}
-	service, err := sandbox.New(sandbox.Options{Dir: dir, Templates: templates})
-	if err != nil {
-		return nil, problem.New("sandbox", "the sandbox cannot start: %v", err).
-			Hinted("to begin with an empty sandbox, move %s away", s.state)
-	}
-	s.closers = append(s.closers, func() { _ = service.Close() })
-	return service, nil
-}
-
-// templatesLimit is the size of the largest file with reference data, in bytes.
-const templatesLimit = 64 << 20
-
-func readTemplatesFile(path string) ([]byte, error) {
-	if path == "" {
-		return nil, nil
-	}
-	return safefile.Read(path, templatesLimit)
-}
 
 func (p *program) sandboxCommand() *cli.Command {
 	return &cli.Command{
@@ -67,7 +34,7 @@ func (p *program) sandboxCommand() *cli.Command {
 }
 
 func (p *program) serve(c *cli.Context) error {
-	templates, err := readTemplatesFile(c.String("templates"))
+	templates, err := load.ReferenceData(c.String("templates"))
 	if err != nil {
 		return err
 	}

@@ -37,12 +37,14 @@ var update = flag.Bool("update", false, "write what the scripts' commands print 
 
 func TestMain(m *testing.M) {
 	testscript.Main(builds{m}, map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
+		cli.SetUpProcess(os.Getenv)
 		os.Exit(quickMain(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
 	}})
 }
 
 // claimsheet is what main.go does.
 func claimsheet() {
+	cli.SetUpProcess(os.Getenv)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	pace := cli.QuickPace()
@@ -71,6 +73,7 @@ func claimsheet() {
 //	expand FILE                  replaces $VARIABLES in a file
 //	hold LEDGER                  holds a ledger as another run would
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: *update,

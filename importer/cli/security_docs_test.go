@@ -20,6 +20,7 @@ var (
 // that the page names is there, in the package that it says, and every test
 // that is named after an item is on the page.
 func TestSecurityPage(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 // P-6: whatever the umask, folders that we make are for their owner alone, and
 // so are files.
 func TestP6_Private(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
 	}
@@ -60,6 +61,7 @@ func TestP6_Private(t *testing.T) {
 
 // P-6: links planted where the program writes are refused, not followed.
 func TestP6_PlantedLinks(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
 	}
@@ -67,6 +69,7 @@ func TestP6_PlantedLinks(t *testing.T) {
 		"ledger": ".claimsheet/ledger.db", "results": "leads.results.xlsx", "kept inputs": ".claimsheet/inputs",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, stepThree, leads(2))
 			victim := filepath.Join(t.TempDir(), "victim")
 			if name == "kept inputs" {
@@ -83,7 +86,7 @@ func TestP6_PlantedLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := s.run()
-			if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, "link") && !strings.Contains(p.err, "not a plain file") {
+			if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, "link") && !strings.Contains(p.err, "not a regular file") {
 				t.Errorf("exit code %d, %v\n%s", p.code, p.posts(), p.err)
 			}
 			if entries, _ := os.ReadDir(victim); len(entries) > 0 {
@@ -112,6 +115,7 @@ func TestP6_PlantedLinks(t *testing.T) {
 // P-6: a state folder that others can write to, itself or by a folder above it,
 // is refused before anything is read from it.
 func TestP6_SharedFolders(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
 	}

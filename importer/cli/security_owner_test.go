@@ -43,6 +43,7 @@ func configured(t *testing.T) *scene {
 // program that prints one.
 func TestC7_ConfigurationOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
+	configured(t).mustRun(0)
 	for _, name := range []string{"mapping.yaml", "environments.yaml", "secret-key", "secret-program"} {
 		for what, change := range map[string]func(t *testing.T, path string){
 			"another owner": func(t *testing.T, path string) { giveAway(t, path) },
@@ -58,6 +59,7 @@ func TestC7_ConfigurationOfOthersIsRefused(t *testing.T) {
 			},
 		} {
 			t.Run(name+", "+what, func(t *testing.T) {
+				t.Parallel()
 				s := configured(t)
 				change(t, s.path(name))
 				for _, p := range []played{s.run("--dry-run"), s.run()} {
@@ -69,7 +71,6 @@ func TestC7_ConfigurationOfOthersIsRefused(t *testing.T) {
 			})
 		}
 	}
-	configured(t).mustRun(0)
 }
 
 // C-7: files of root's, links of the user's own to them, and files that the
@@ -91,6 +92,7 @@ func TestP6_StateOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{".claimsheet", ".claimsheet/ledger.db", ".claimsheet/ledger.db-wal", ".claimsheet/ledger.db-shm", ".claimsheet/ledger.db.lock"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := configured(t)
 			s.mustRun(0)
 			if _, err := os.Lstat(s.path(name)); errors.Is(err, os.ErrNotExist) {
@@ -120,6 +122,7 @@ func TestP6_PlantedLocks(t *testing.T) {
 		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := configured(t)
 			must(t, os.Mkdir(s.path(".claimsheet"), 0o700))
 			must(t, plant(s.path(".claimsheet/ledger.db.lock")))

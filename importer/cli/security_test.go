@@ -154,6 +154,7 @@ func canaryScene(t *testing.T) *scene {
 // and links are where they belong. 12 canaries, and a service that repeats all
 // it was sent.
 func TestP3_Canaries(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the program that prints a secret is a shell script")
 	}
@@ -185,6 +186,7 @@ func TestP3_Canaries(t *testing.T) {
 		"templates":    on("templates", apitest.Answer(apitest.JSON(403, echo))),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := canaryScene(t)
 			s.oracle.Play(faults)
 			var printed strings.Builder
@@ -210,6 +212,7 @@ func TestP3_Canaries(t *testing.T) {
 // P-4: a redirect url is in the workbook and in the ledger, and in no other
 // file and no output, not even when a step's answer is left open.
 func TestP4_MagicLinks(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" && c.Client == "c1@example.com" {
@@ -231,6 +234,7 @@ func TestP4_MagicLinks(t *testing.T) {
 // X-7: a run that is killed leaves personal data where it belongs, and nothing
 // in the system's folder for temporary files.
 func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, [][]any{{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}})
 	arrived, leave := make(chan struct{}), make(chan struct{})
 	s.oracle.Play(apitest.Once(func(c apitest.Call) bool {
@@ -260,6 +264,7 @@ func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
 
 // P-8: the panic of a command prints where it was, not what it held.
 func TestP8_Panic(t *testing.T) {
+	t.Parallel()
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { panic("canary " + os.Args[0]) }}
 	code := quickMain(t.Context(), []string{"run", "leads.xlsx"}, stdio)
@@ -267,7 +272,7 @@ func TestP8_Panic(t *testing.T) {
 	if code != 3 || strings.Contains(text, "canary") || strings.Contains(text, os.Args[0]) {
 		t.Errorf("exit code %d\n%s", code, text)
 	}
-	if !strings.Contains(text, "a fault of Claimsheet's own: panic with a string") || !strings.Contains(text, "claimsheet/importer/cli.roomyMemory ") {
+	if !strings.Contains(text, "a fault of Claimsheet's own: panic with a string") || !strings.Contains(text, "claimsheet/importer/cli.(*program).where ") {
 		t.Errorf("it does not say where:\n%s", text)
 	}
 	// The same in a process of its own, whose memory is not dumped either.
@@ -286,6 +291,7 @@ func TestP8_Panic(t *testing.T) {
 // P-9: nothing that a service, a sheet or a file says begins a line of its own
 // or moves the cursor.
 func TestP9_LogInjection(t *testing.T) {
+	t.Parallel()
 	const forged = "x\nERROR forged\r\nERROR forged\u2028ERROR forged\x1b[2JERROR forged\u0085ERROR forged"
 	quoted, _ := json.Marshal(forged)
 	s := newScene(t, stepThree, [][]any{lead(1, "A-1"), append([]any{"c2@example.com", forged}, lead(2, "A-2")[2:]...), lead(3, forged)})
@@ -318,6 +324,7 @@ func TestP9_LogInjection(t *testing.T) {
 // N-8: with credentials that are not taken, each worker sends one request at
 // most, and the run ends.
 func TestN8_OneRefusalEach(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, stepThree, leads(60))
 	var refusals atomic.Int64
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {
@@ -340,6 +347,7 @@ func TestN8_OneRefusalEach(t *testing.T) {
 // C-2: what stands in a cell arrives as it is: nothing of it is a template, a
 // variable, a path or JSON.
 func TestC2_CellsAreLiteral(t *testing.T) {
+	t.Parallel()
 	for _, cell := range []string{"{{.Env}}", `"},{"x":"`, "${HOME}", "$(id)", "{Agreement no}", "{E-mail}", "%s%n", `\u0041`, "' OR 1=1 --", "<!--", "=1+1", "../../etc/passwd", "A&B <c>"} {
 		row := lead(1, cell)
 		row[1], row[4] = cell, cell
@@ -370,6 +378,7 @@ func TestC2_CellsAreLiteral(t *testing.T) {
 
 // C-3: no file is named by a cell.
 func TestC3_NoFileIsNamedByACell(t *testing.T) {
+	t.Parallel()
 	row := lead(1, "../../planted")
 	row[1], row[4] = "../planted", "/tmp/planted"
 	s := newScene(t, stepThree, [][]any{row})
@@ -389,6 +398,7 @@ func TestC3_NoFileIsNamedByACell(t *testing.T) {
 // wherever it shows, has a ledger of its own, and its results are refused
 // elsewhere.
 func TestC5_TheSandboxSaysSo(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(2))
 	code, printed := s.exec(s.args("-e", "sandbox")...)
 	if code != 0 || !strings.Contains(printed, "This is the sandbox") {

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
@@ -20,41 +21,41 @@ import (
 const settleHelp = `Without a decision it lists the steps that may or may not have been created, the longest waiting first, each with a
 number, what to look for in the service, and the command lines that decide it. A decision is one of
 
-   --created [ID|URL] STEP…   it exists: runs go on behind it
-   --not-created STEP…        it does not: the next run sends it once more
+   --created [ID|URL] STEP…   it exists: runs continue after it
+   --not-created STEP…        it does not exist: the next run sends it again
    --give-up STEP…            leave it: what depends on it is never sent
-   --undo STEP…               take a decision back, while nothing was built on it: the step is uncertain again
+   --undo STEP…               undo a decision that nothing was built on: the step is uncertain again
 
-A STEP is the number of the list, the step's name where only one client has it uncertain, or CLIENT-KEY:NAME. Flags come
+A STEP is the number in the list, the step's name when only one client has it uncertain, or CLIENT-KEY:NAME. Flags come
 first. After --created the first word that is not a STEP is the ID that the service gave a client, claim or activity, or the
 redirect URL of a link; an id or url belongs to one STEP. An activity needs its id only if the environment's wire.activity_id says so.
-An id that looks like none of its kind needs --yes; one that belongs to something else is refused. A wrong id is corrected by
---created with the right one, while nothing was built on it. A decided step is named, it has no number any more.
-A number keeps its meaning while other steps are decided. Of several decisions all are taken, or none.`
+An id that does not look like one of its kind needs --yes; an id of something else is refused. To correct a wrong id, give
+--created with the right one, as long as nothing was built on it. A decided step has no number any more: give its name.
+A number keeps its meaning while other steps are decided. Of several decisions either all are recorded or none.`
 
 // settleOptions are the flags of claimsheet settle.
 type settleOptions struct {
-	place
+	where  load.Where
 	choice importer.Choice // "" lists
 	words  []string
-	yes    bool // take an id that looks like none of its kind
+	yes    bool // accept an id that does not look like one of its kind
 }
 
 func (p *program) settleCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "settle",
-		Usage:       "decide what is uncertain; without a decision: list it, numbered",
+		Usage:       "decide what is uncertain; without a decision: list it with numbers",
 		ArgsUsage:   "[ID|URL] [STEP…]",
 		Description: settleHelp,
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "created", Usage: "it exists in the service"},
 			&cli.BoolFlag{Name: "not-created", Usage: "it does not exist"},
 			&cli.BoolFlag{Name: "give-up", Usage: "leave it"},
-			switchFlag("undo", "take a decision back"),
-			switchFlag("yes", "with --created: take the id although it looks like none of its kind"),
-		}, deskFlags()...),
+			switchFlag("undo", "undo a decision"),
+			switchFlag("yes", "with --created: accept an id that does not look like one of its kind"),
+		}, ledgerFlags()...),
 		Action: func(c *cli.Context) error {
-			o := settleOptions{place: p.placeOf(c), words: c.Args().Slice(), yes: c.Bool("yes")}
+			o := settleOptions{where: p.where(c), words: c.Args().Slice(), yes: c.Bool("yes")}
 			var err error
 			if o.choice, err = choiceOf(c); err != nil {
 				return err
@@ -64,7 +65,7 @@ func (p *program) settleCommand() *cli.Command {
 	}
 }
 
-// choiceOf is the decision that the flags name, "" for none.
+// choiceOf returns the decision that the flags name, "" for none.
 func choiceOf(c *cli.Context) (importer.Choice, error) {
 	var given []importer.Choice
 	for _, f := range []struct {
@@ -88,38 +89,38 @@ func choiceOf(c *cli.Context) (importer.Choice, error) {
 	return given[0], nil
 }
 
-// settle lists what is uncertain, or records what the operator found out.
+// settle lists what is uncertain, or records what the user decides.
 func (p *program) settle(ctx context.Context, o settleOptions) error {
-	d, err := p.openDesk(o.place)
-	defer d.close()
+	l, err := p.openLedger(o.where)
+	defer l.close()
 	if err != nil {
 		return err
 	}
 	var doubts []importer.Doubt
 	var scopes []string
-	if d.known != nil {
-		if scopes, err = d.scopes(ctx); err != nil {
+	if l.ledger != nil {
+		if scopes, err = l.scopes(ctx); err != nil {
 			return err
 		}
-		if doubts, err = importer.Doubts(ctx, d.known, scopes); err != nil {
+		if doubts, err = importer.Doubts(ctx, l.ledger, scopes); err != nil {
 			return err
 		}
 	}
 	if o.choice == "" {
-		p.listDoubts(d, doubts)
+		p.listDoubts(l, doubts)
 		return nil
 	}
 	var decided []importer.Doubt
-	if d.known != nil && (o.choice == importer.Undo || o.choice == importer.WasCreated) {
-		if decided, err = importer.Decided(ctx, d.known, scopes); err != nil {
+	if l.ledger != nil && (o.choice == importer.Undo || o.choice == importer.WasCreated) {
+		if decided, err = importer.Decided(ctx, l.ledger, scopes); err != nil {
 			return err
 		}
 	}
-	settlements, about, err := o.settlements(ctx, d, doubts, decided)
+	settlements, about, err := o.settlements(ctx, l, doubts, decided)
 	if err != nil {
 		return err
 	}
-	settler := importer.Settler{Ledger: d.known, Run: d.run, ActivityIDs: d.needsActivityIDs(), AnyID: o.yes}
+	settler := importer.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs(), AnyID: o.yes}
 	if err := settler.Settle(ctx, settlements...); err != nil {
 		return err
 	}
@@ -129,9 +130,9 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 			left--
 			fmt.Fprintf(p.Out, "%d  ", doubt.Number)
 		}
-		fmt.Fprintf(p.Out, "%s: %s\n", oneLine(doubt.StepID.Step), followUps[o.choice])
+		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUps[o.choice])
 		if o.choice != importer.Undo {
-			fmt.Fprintf(p.Out, "   to take it back: %s\n", d.where.command("settle", "--undo", oneLine(doubt.Client+":"+doubt.StepID.Step)))
+			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
 		}
 	}
 	if o.choice == importer.Undo {
@@ -143,18 +144,18 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 	return nil
 }
 
-// followUps say what comes of a decision.
+// followUps say what a decision leads to.
 var followUps = map[importer.Choice]string{
-	importer.WasCreated: "created; the next run goes on with what comes behind it",
-	importer.NotCreated: "not created; the next run sends it once more",
+	importer.WasCreated: "created; the next run continues after it",
+	importer.NotCreated: "not created; the next run sends it again",
 	importer.GiveUp:     "given up; what depends on it is not sent",
-	importer.Undo:       "taken back; it is uncertain again, and claimsheet settle lists it",
+	importer.Undo:       "undone; it is uncertain again, and claimsheet settle lists it",
 }
 
 // isUndecided reports whether a step has a number in the list.
 func isUndecided(d importer.Doubt) bool { return d.To == ledger.Uncertain || d.To == ledger.Parked }
 
-func (d *desk) needsActivityIDs() bool { return d.setup.env.Wire.ActivityID != "" }
+func (l *ledgerSession) needsActivityIDs() bool { return l.session.Env.Wire.ActivityID != "" }
 
 func stepsAre(n int, what string) string {
 	if n == 1 {
@@ -163,31 +164,30 @@ func stepsAre(n int, what string) string {
 	return fmt.Sprintf("%d steps are %s", n, what)
 }
 
-// listDoubts prints what is uncertain; with anything in the list the command's
-// exit code says so.
-func (p *program) listDoubts(d *desk, doubts []importer.Doubt) {
+// listDoubts prints what is uncertain, which also sets the exit code.
+func (p *program) listDoubts(l *ledgerSession, doubts []importer.Doubt) {
 	switch {
-	case d.known == nil:
-		fmt.Fprintf(p.Out, "nothing is uncertain: nothing was ever run here (there is no ledger in %s)\n", d.setup.state)
+	case l.ledger == nil:
+		fmt.Fprintf(p.Out, "nothing is uncertain: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return
 	case len(doubts) == 0:
 		fmt.Fprintln(p.Out, "nothing is uncertain")
 		return
 	}
-	fmt.Fprintf(p.Out, "%s in the environment “%s”: created, perhaps, or not.\n", stepsAre(len(doubts), "uncertain"), d.setup.env.Name)
+	fmt.Fprintf(p.Out, "%s in the environment “%s”: they may or may not have been created.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name)
 	fmt.Fprintln(p.Out, "Look for each in the service, then decide it with one of its command lines.")
 	p.summary = &result.Summary{}
 	for _, doubt := range doubts {
 		p.summary.Rows.Add(result.Uncertain)
 		fmt.Fprintln(p.Out)
-		d.describe(p.Out, doubt)
+		l.describe(p.Out, doubt)
 	}
 }
 
-// describe prints one doubt. The client's key is the only personal data in it:
-// without it nobody could tell whom to look for.
-func (d *desk) describe(w io.Writer, doubt importer.Doubt) {
-	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, oneLine(doubt.StepID.Step), oneLine(doubt.Client))
+// describe prints one uncertain step. The client's key is the only personal data in it:
+// without it nobody would know which client to look for.
+func (l *ledgerSession) describe(w io.Writer, doubt importer.Doubt) {
+	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client))
 	from := ""
 	if doubt.Mapping != "" {
 		from = "mapping " + doubt.Mapping + ", "
@@ -195,23 +195,22 @@ func (d *desk) describe(w io.Writer, doubt importer.Doubt) {
 	if _, caseID, v1 := strings.Cut(doubt.Environment, " case "); v1 {
 		from += "case " + caseID + ", "
 	}
-	fmt.Fprintf(w, "   %ssince %s: %s\n", oneLine(from), doubt.At.Local().Format(time.DateTime), oneLine(whyUncertain(doubt)))
-	fmt.Fprintf(w, "   %s\n", oneLine(whatToLookFor(doubt)))
+	fmt.Fprintf(w, "   %ssince %s: %s\n", problem.OneLine(from), doubt.At.Local().Format(time.DateTime), problem.OneLine(whyUncertain(doubt)))
+	fmt.Fprintf(w, "   %s\n", problem.OneLine(whatToLookFor(doubt)))
 	number := fmt.Sprint(doubt.Number)
 	created := []string{"settle", "--created", "ID", number}
 	switch {
 	case doubt.Kind == ledger.KindLink:
 		created[2] = "URL"
-	case doubt.Kind == ledger.KindActivity && !d.needsActivityIDs():
+	case doubt.Kind == ledger.KindActivity && !l.needsActivityIDs():
 		created = []string{"settle", "--created", number}
 	}
 	for _, words := range [][]string{created, {"settle", "--not-created", number}, {"settle", "--give-up", number}} {
-		fmt.Fprintf(w, "   %s\n", d.where.command(words...))
+		fmt.Fprintf(w, "   %s\n", l.command(words...))
 	}
 }
 
-// whyUncertain is the reason, with the HTTP status where the reason does not
-// tell it.
+// whyUncertain returns the reason, with the HTTP status unless the reason has it.
 func whyUncertain(doubt importer.Doubt) string {
 	status := fmt.Sprintf("HTTP %d", doubt.Event.Status)
 	if doubt.Event.Status == 0 || strings.Contains(doubt.Reason, status) {
@@ -220,7 +219,7 @@ func whyUncertain(doubt importer.Doubt) string {
 	return status + ", " + doubt.Reason
 }
 
-// whatToLookFor leads to where in the service the thing would be.
+// whatToLookFor says where in the service the thing would be.
 func whatToLookFor(doubt importer.Doubt) string {
 	client := "of the client"
 	if doubt.ClientID != "" {
@@ -230,7 +229,7 @@ func whatToLookFor(doubt importer.Doubt) string {
 	case ledger.KindClaim:
 		return "look for this claim among those " + client
 	case ledger.KindLink:
-		return "a link cannot be looked up; unless somebody has its url, decide --not-created, and the next run asks for a fresh one"
+		return "a link cannot be looked up; unless you have its url, decide --not-created, and the next run asks for a fresh link"
 	case ledger.KindActivity:
 		what := "look for the activity"
 		if doubt.Template != "" {
@@ -242,16 +241,16 @@ func whatToLookFor(doubt importer.Doubt) string {
 		return what + " " + client
 	}
 	if doubt.To == ledger.Parked {
-		return "look for the client; or run again ten minutes later or more: that looks the client up and decides by itself"
+		return "look for the client; or run again after ten minutes: the run looks the client up and decides"
 	}
 	return "look for the client, by this key or by name"
 }
 
-// settlements are what the words behind the flags ask for: decisions, and what
-// they are about, which is what is uncertain, and where the decision is Undo or
-// corrects an id what was decided. Problems name words by their place: they may be e-mail
-// addresses or redirect urls.
-func (o settleOptions) settlements(ctx context.Context, d *desk, doubts, decided []importer.Doubt) ([]importer.Settlement, []importer.Doubt, error) {
+// settlements reads the words after the flags: the decisions, and the steps that they
+// are about. These are uncertain, or were decided when the decision is Undo or corrects
+// an id. Problems name words by their number, because they may be e-mail addresses or
+// redirect urls.
+func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts, decided []importer.Doubt) ([]importer.Settlement, []importer.Doubt, error) {
 	decision := importer.Decision{Choice: o.choice}
 	var found problem.List
 	var about []importer.Doubt
@@ -272,32 +271,32 @@ func (o settleOptions) settlements(ctx context.Context, d *desk, doubts, decided
 			found = append(found, problem.New("ambiguous-step", "%s names %d steps", o.wordName(i), len(named)).Hinted("%s", hint))
 			continue
 		}
-		old, err := d.oldNumber(ctx, word)
+		old, err := l.oldNumber(ctx, word)
 		switch {
 		case err != nil:
 			return nil, nil, err
 		case old:
-			hint := d.where.command("settle") + " lists what is uncertain now"
+			hint := l.command("settle") + " lists what is uncertain now"
 			if o.choice == importer.Undo {
 				hint = "a decided step has no number any more: write CLIENT-KEY:NAME, as the decision was printed"
 			}
-			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided, or sent again, since", word).
+			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided or sent again since", word).
 				Hinted("%s", hint))
 		case o.choice == importer.WasCreated && decision.Value == "":
 			decision.Value = word
 		case o.choice == importer.Undo:
-			found = append(found, problem.New("unknown-step", "%s is not a step of the environment “%s” that was decided, and not sent since", o.wordName(i), d.setup.env.Name).
-				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s tells what happened", d.where.command("history", "CLIENT-KEY")))
+			found = append(found, problem.New("unknown-step", "%s is not a decided step of the environment “%s”, or it was sent since", o.wordName(i), l.session.Env.Name).
+				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
 		default:
-			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), d.setup.env.Name).
-				Hinted("%s lists what is uncertain", d.where.command("settle")))
+			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), l.session.Env.Name).
+				Hinted("%s lists what is uncertain", l.command("settle")))
 		}
 	}
 	switch {
 	case len(found) > 0:
 	case len(about) == 0:
-		found = append(found, problem.New("unknown-step", "no uncertain step is named: %s is not one, and can only be an id or url", o.wordName(0)).
-			Hinted("%s lists what is uncertain", d.where.command("settle")))
+		found = append(found, problem.New("unknown-step", "no uncertain step is named: %s is not one; it can only be an id or url", o.wordName(0)).
+			Hinted("%s lists what is uncertain", l.command("settle")))
 	case decision.Value != "" && len(about) > 1:
 		found = append(found, problem.New("usage", "an id or url belongs to one step, and %d are named", len(about)).Hinted("decide one at a time"))
 	}
@@ -311,39 +310,39 @@ func (o settleOptions) settlements(ctx context.Context, d *desk, doubts, decided
 	return settlements, about, nil
 }
 
-// naming are the doubts that a word names.
+// naming returns the steps that a word names.
 func naming(doubts []importer.Doubt, word string) []importer.Doubt {
 	return slices.DeleteFunc(slices.Clone(doubts), func(d importer.Doubt) bool {
 		return word != strconv.FormatInt(d.Number, 10) && word != d.StepID.Step && !isFullName(d.StepID, word)
 	})
 }
 
-// isFullName tells whether word is CLIENT-KEY:NAME. The key of an e-mail
-// address ignores case.
+// isFullName reports whether word is CLIENT-KEY:NAME. Keys that are e-mail addresses
+// ignore case.
 func isFullName(id ledger.StepID, word string) bool {
 	key, ok := strings.CutSuffix(word, ":"+id.Step)
 	return ok && (key == id.Client || id.Space == "email" && strings.EqualFold(key, id.Client))
 }
 
-// oldNumber tells whether a word is the number of a list that is out of date.
-// Such a word is never taken for an id.
-func (d *desk) oldNumber(ctx context.Context, word string) (bool, error) {
+// oldNumber reports whether a word is a number of an earlier list. Such a word is
+// never taken for an id.
+func (l *ledgerSession) oldNumber(ctx context.Context, word string) (bool, error) {
 	number, err := strconv.ParseInt(word, 10, 64)
-	if err != nil || d.known == nil {
+	if err != nil || l.ledger == nil {
 		return false, nil
 	}
-	return d.known.WasUnsettled(ctx, number)
+	return l.ledger.WasUnsettled(ctx, number)
 }
 
-// wordName is what problems call a word: itself only if it is a number.
+// wordName returns what problems call a word: a number itself, other words by place.
 func (o settleOptions) wordName(i int) string {
 	if _, err := strconv.ParseInt(o.words[i], 10, 64); err == nil {
 		return "“" + o.words[i] + "”"
 	}
 	if len(o.words) == 1 {
-		return "the word behind the flags"
+		return "the word after the flags"
 	}
-	return fmt.Sprintf("word %d behind the flags", i+1)
+	return fmt.Sprintf("word %d after the flags", i+1)
 }
 
 func numbersOf(doubts []importer.Doubt) string {

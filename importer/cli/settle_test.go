@@ -67,6 +67,7 @@ func (w workplace) numbers() []string {
 }
 
 func TestSettleLists(t *testing.T) {
+	t.Parallel()
 	w := troubled(t)
 	got := w.claimsheet("settle", "-e", "uat")
 	if got.code != 4 || got.err != "" {
@@ -81,6 +82,7 @@ func TestSettleLists(t *testing.T) {
 }
 
 func TestSettleNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	if out := w.must("settle"); !strings.HasPrefix(out, "nothing is uncertain: nothing was ever run here") {
 		t.Errorf("before any run: %s", out)
@@ -97,6 +99,7 @@ func TestSettleNothing(t *testing.T) {
 // TestSettleCreated gives every kind of step what it needs. The run after that
 // goes on with it, and sends nothing of it again.
 func TestSettleCreated(t *testing.T) {
+	t.Parallel()
 	w := troubled(t)
 	n := w.numbers()
 	out := w.must("settle", "--created", "claim-77", n[0])
@@ -122,6 +125,7 @@ func TestSettleCreated(t *testing.T) {
 
 // TestSettleNotCreated has each step sent exactly once more.
 func TestSettleNotCreated(t *testing.T) {
+	t.Parallel()
 	w := troubled(t)
 	n := w.numbers()
 	out := w.must("settle", "--not-created", n[0], "activity/Agreement details@loan/B-1", "CY@example.com:link", n[3])
@@ -136,6 +140,7 @@ func TestSettleNotCreated(t *testing.T) {
 
 // TestSettleGiveUp leaves steps alone for good, with what depends on them.
 func TestSettleGiveUp(t *testing.T) {
+	t.Parallel()
 	w := troubled(t)
 	n := w.numbers()
 	w.golden("settle_give_up.txt", w.must("settle", append([]string{"--give-up"}, n...)...))
@@ -150,6 +155,7 @@ func TestSettleGiveUp(t *testing.T) {
 // TestSettleRefuses checks that a wrong decision is explained and changes
 // nothing, also for the steps beside it.
 func TestSettleRefuses(t *testing.T) {
+	t.Parallel()
 	w := troubled(t)
 	n := w.numbers() // claim, activity, link, client
 	w.must("settle", "--give-up", n[1])
@@ -199,6 +205,7 @@ func TestSettleRefuses(t *testing.T) {
 
 // TestSettleAmbiguousName asks for the number where a name is not enough.
 func TestSettleAmbiguousName(t *testing.T) {
+	t.Parallel()
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"}, [2]string{"bob@example.com", "A-1"})
 	w.say(map[string]string{"claims": badGateway})
 	w.run(4, postContact, "claims", postContact, "claims")
@@ -214,6 +221,7 @@ func TestSettleAmbiguousName(t *testing.T) {
 // TestSettleNumbersStay decides by a list that was printed before another
 // decision, and refuses a number whose step was sent again since.
 func TestSettleNumbersStay(t *testing.T) {
+	t.Parallel()
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"}, [2]string{"bob@example.com", "B-1"})
 	w.say(map[string]string{"claims": badGateway})
 	w.run(4, postContact, "claims", postContact, "claims")
@@ -233,6 +241,7 @@ func TestSettleNumbersStay(t *testing.T) {
 
 // TestSettleV1 finds the steps of a case.
 func TestSettleV1(t *testing.T) {
+	t.Parallel()
 	w := newWorkplace(t, [2]string{"ann@example.com", ""})
 	write(t, w.path("mapping.yaml"), workMappingV1)
 	w.say(map[string]string{"clients": badGateway})
@@ -249,6 +258,7 @@ func TestSettleV1(t *testing.T) {
 
 // TestSettleBesideARun leaves the ledger to the run that holds it.
 func TestSettleBesideARun(t *testing.T) {
+	t.Parallel()
 	w := troubled(t)
 	release, err := ledger.Lock(w.path(".claimsheet/ledger.db"))
 	if err != nil {
@@ -264,6 +274,7 @@ func TestSettleBesideARun(t *testing.T) {
 
 // TestSettleAfterAKill lists what a run that was killed left in flight.
 func TestSettleAfterAKill(t *testing.T) {
+	t.Parallel()
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	w.run(0, postContact, "claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link")
 	path := w.path(".claimsheet/ledger.db")
@@ -271,7 +282,7 @@ func TestSettleAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := ledger.StepID{Owner: ledger.Owner{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Step: "client"}
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Step: "client"}
 	err = l.Append(ledger.Event{StepID: id, To: ledger.Intent, Kind: ledger.KindClient, At: someTime})
 	if err == nil {
 		err = l.Close()
@@ -287,6 +298,7 @@ func TestSettleAfterAKill(t *testing.T) {
 
 // TestSettleSandbox has a ledger of its own, and none of the real one's.
 func TestSettleSandbox(t *testing.T) {
+	t.Parallel()
 	w := troubled(t)
 	if out := w.must("settle", "-e", "sandbox"); !strings.Contains(out, filepath.Join(".claimsheet", "sandbox")) {
 		t.Errorf("the sandbox's list: %s", out)

@@ -38,6 +38,7 @@ func runPlain(t *testing.T, args ...string) outcome {
 // TestSettleComparesIDs: an id that looks like none of its kind needs --yes, and
 // one that the ledger holds for something else is refused.
 func TestSettleComparesIDs(t *testing.T) {
+	t.Parallel()
 	s, created := doubted(t)
 	held := idOf(t, s, "c1@example.com", "claimIds")
 	client := idOf(t, s, "c2@example.com", "contactId")
@@ -59,6 +60,7 @@ func TestSettleComparesIDs(t *testing.T) {
 // TestSettleCorrectsAnID: a wrong id may be replaced while nothing was built on
 // it, and the next run goes on with the right one.
 func TestSettleCorrectsAnID(t *testing.T) {
+	t.Parallel()
 	s, created := doubted(t)
 	s.decide(0, "--created", "b0000000-0000-4000-8000-00000000dead", uncertainClaim)
 	s.oracle.Play(func(c apitest.Call) apitest.Fault {
@@ -84,6 +86,7 @@ func TestSettleCorrectsAnID(t *testing.T) {
 // TestSettleUndo takes each decision back: the step is uncertain again, and can
 // be decided otherwise.
 func TestSettleUndo(t *testing.T) {
+	t.Parallel()
 	s, created := doubted(t)
 	for _, decision := range [][]string{{"--give-up"}, {"--not-created"}, {"--created", "b0000000-0000-4000-8000-00000000dead"}} {
 		said := s.decide(0, append(decision, uncertainClaim)...)

@@ -3,91 +3,86 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
+	"iter"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
-	"claimsheet/importer"
+	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
-// part is one sheet's share of a run: what the ledger calls a run of its own,
-// with its own results workbook. A client whose rows stand in several sheets is
-// one client all the same.
-type part struct {
-	source *source
-	table  int // its place among the run's sheets
+// sheetRun is what a run does with one of its sheets: the ledger has it as a run
+// of its own, with its own results workbook. A client with rows in several sheets
+// is one client all the same.
+type sheetRun struct {
+	source *load.Source
+	table  int // its index among the run's sheets
 	record ledger.Run
 	target target
 	rows   int // as the first pass counted them
 	hidden hiddenRows
 	layout *layout
-	ruler  reports.Ruler
-	marked string // the digest of its source, a results workbook, once that is marked; "" before
+	widths reports.ColumnWidths
+	marked string // the digest of its source, a results workbook, once that is marked as superseded
 }
 
-// parts are the run's sheets. The first has the run's own id.
-func (o runOptions) parts(s *setup, known *ledger.Ledger, id string, started time.Time) ([]*part, error) {
-	if n := len(s.sources); n > 1 && o.out != "" && !isFolder(o.out) {
-		return nil, problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
+// makeSheetRuns makes a sheetRun for each sheet; the first has the run's own id.
+func (r *importRun) makeSheetRuns() error {
+	o, s := r.options, r.session
+	if n := len(s.Sources); n > 1 && o.out != "" && !load.IsFolder(o.out) {
+		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
 			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
-	var parts []*part
 	var found problem.List
+	var paths []string
 	takenBy := map[string]string{}
-	for i, src := range s.sources {
+	for i, src := range s.Sources {
+		id := r.run
 		if i > 0 {
 			id = uuid.NewString()
 		}
-		path := o.output(src.input.given)
-		if other, taken := takenBy[absolute(path)]; taken {
+		path, given := o.output(src.Input.Given), src.Input.Given
+		if other, taken := takenBy[load.Absolute(path)]; taken {
 			found = append(found, problem.At(problem.Where{File: path}, "output-twice", "the workbooks of %s and %s would be written to the same file",
-				other, src.input.given).Hinted("rename one of the sheets, or run them one after the other"))
+				other, given).Hinted("rename one of the sheets, or run them one after the other"))
 		}
-		takenBy[absolute(path)] = src.input.given
-		parts = append(parts, &part{source: src, table: i, layout: newLayout(s, i),
-			record: o.runRecord(s, src, id, started),
-			target: target{path: path, format: o.format, dryRun: o.dryRun, ledger: known}})
+		takenBy[load.Absolute(path)] = given
+		paths = append(paths, path)
+		r.sheets = append(r.sheets, &sheetRun{source: src, table: i, layout: newLayout(src.Sheet(), s.Mapping.Sheet),
+			target: target{path: path, format: o.format, dryRun: o.dryRun, ledger: r.ledger.ledger},
+			record: ledger.Run{
+				ID: id, Environment: r.scope, EnvironmentName: s.Env.Name,
+				Mapping: s.Mapping.Name.Text, MappingFile: load.Absolute(s.Mapping.File), MappingDigest: s.Mapping.Digest,
+				Input: given, InputDigest: src.Input.Digest, KeptInput: src.Input.Path,
+				Version: Version, Started: r.started.UTC(),
+			}})
 	}
-	nameWorkbooks(parts)
-	return parts, found.Err()
-}
-
-// nameWorkbooks sets what places call the results workbooks.
-func nameWorkbooks(parts []*part) {
-	paths := make([]string, len(parts))
-	for i, part := range parts {
-		paths[i] = part.target.path
-	}
-	for i, name := range bookNames(paths) {
-		if places := parts[i].source.places; places != nil {
+	for i, name := range load.BookNames(paths) {
+		if places := s.Sources[i].Places; places != nil {
 			places.File = name
 		}
 	}
+	return found.Err()
 }
 
-// output is where a sheet's workbook goes. -o is a file, or for several sheets,
-// and whenever it is one, a folder.
+// output returns where the workbook of a sheet goes. -o is a file or, always for
+// several sheets, a folder.
 func (o runOptions) output(path string) string {
 	switch {
 	case o.out == "":
 		return o.defaultOutput(path)
-	case isFolder(o.out):
+	case load.IsFolder(o.out):
 		return filepath.Join(o.out, filepath.Base(o.defaultOutput(path)))
 	}
 	return o.out
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 func (o runOptions) defaultOutput(path string) string {
@@ -97,54 +92,65 @@ func (o runOptions) defaultOutput(path string) string {
 		return stem + ".plan.xlsx"
 	case o.format == formatCSV:
 		return strings.TrimSuffix(stem, ".results") + ".results.csv"
-	case o.origins != nil:
+	case o.isRerun():
 		return path
 	}
 	return stem + ".results.xlsx"
 }
 
-func (o runOptions) runRecord(s *setup, src *source, id string, started time.Time) ledger.Run {
-	return ledger.Run{
-		ID: id, Environment: s.scope, EnvironmentName: s.env.Name,
-		Mapping: s.mapping.Name.Text, MappingFile: absolute(s.mapping.File), MappingDigest: s.mapping.Digest,
-		Input: src.input.given, InputDigest: src.input.digest, KeptInput: src.input.path,
-		Version: Version, Started: started.UTC(),
+// measured returns the rows of all sheets, and lets each sheetRun see its own.
+func (r *importRun) measured() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for record, err := range r.session.Records() {
+			if err == nil {
+				r.sheets[record.Table].see(record)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
 	}
 }
 
-// sheet is what is known of the part's sheet besides its records.
-func (p *part) sheet() mapping.Sheet { return p.source.sheet(p.table) }
-
-// see counts a row.
-func (p *part) see(record mapping.Record) {
-	p.rows++
-	p.ruler.Measure(record)
-	if places := p.source.places; places != nil {
+// see takes a row.
+func (s *sheetRun) see(record cell.Record) {
+	s.rows++
+	s.widths.Measure(record)
+	if places := s.source.Places; places != nil {
 		places.Note(record)
 	}
-	p.layout.see(record)
+	s.layout.see(record)
 	if record.Hidden {
-		p.hidden.note(record.Row)
+		s.hidden.note(record.Row)
 	}
 }
 
-// own are the columns that an earlier results workbook added, of a rerun.
-func (p *part) own() []int {
-	if p.source.results == nil {
-		return nil
+// rowsOf returns the rows of one sheet, as the first pass kept them.
+func (r *importRun) rowsOf(table int) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for record, err := range r.rows.Records() {
+			switch {
+			case err == nil && record.Table < table:
+				continue
+			case err == nil && record.Table > table:
+				return
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
 	}
-	return p.source.results.ownColumns()
 }
 
 // checkWidths refuses sheets that leave no room for the columns that Claimsheet
 // adds, before anything is sent.
-func checkWidths(parts []*part) error {
+func (r *importRun) checkWidths() error {
 	var found problem.List
-	for _, part := range parts {
-		if part.target.format == formatCSV {
-			continue // a text file is as wide as it likes
+	for _, s := range r.sheets {
+		if s.target.format == formatCSV {
+			continue // a text file has no limit
 		}
-		if err := addProblems(&found, part.ruler.Fits(part.sheet(), part.own())); err != nil {
+		if err := found.Collect(s.widths.Fits(s.source.Sheet(), s.source.AddedColumns())); err != nil {
 			return err
 		}
 	}
@@ -153,88 +159,34 @@ func checkWidths(parts []*part) error {
 
 // checkTargets refuses places that cannot be written to, before anything is
 // sent.
-func checkTargets(ctx context.Context, parts []*part, now time.Time) error {
+func (r *importRun) checkTargets(ctx context.Context) error {
 	var found problem.List
-	for _, part := range parts {
-		if err := addProblems(&found, part.target.check(ctx, now)); err != nil {
+	for _, s := range r.sheets {
+		if err := found.Collect(s.target.check(ctx, r.started)); err != nil {
 			return err
 		}
 	}
 	return found.Err()
 }
 
-// survey makes the first pass over all the sheets. It refuses one with too few
-// rows or a title for its header, and typed cells whose attribute nobody gave a
-// type.
-func (p *program) survey(ctx context.Context, o runOptions, s *setup, parts []*part) (*importer.Survey, error) {
-	survey, err := importer.Take(ctx, s.binding, s.rows, !o.dryRun)
-	if err != nil {
-		return nil, err
-	}
-	found, untyped := s.binding.CheckTypes(survey.Typed)
-	sayWarnings(p.Err, untyped)
-	for _, part := range parts {
-		wrong, warnings := part.layout.verdict()
-		found = append(found, wrong...)
-		sayWarnings(p.Err, warnings)
-		if !s.mapping.Sheet.SkipHidden {
-			sayProblems(p.Err, part.hidden.taken(part.sheet()))
-		}
-		if part.rows < o.minRows {
-			return nil, tooFewRows(part, o.minRows)
-		}
-	}
-	return survey, found.Err()
-}
-
-func runsOf(parts []*part) []string {
-	ids := make([]string, len(parts))
-	for i, part := range parts {
-		ids[i] = part.record.ID
-	}
-	return ids
-}
-
-// notices are what is to be known of a run before it starts.
-func (o runOptions) notices(s *setup) (problem.List, error) {
-	var notices problem.List
-	for _, from := range o.origins {
-		if p, ok := from.together(len(o.origins)); ok {
-			notices = append(notices, p)
-		}
-	}
-	for _, src := range s.sources {
-		if !src.reader.Encrypted() {
-			continue
-		}
-		p, err := unencrypted(src.input.given, o.output(src.input.given))
-		if err != nil {
-			return nil, err
-		}
-		notices = append(notices, p)
-	}
-	return notices, nil
-}
-
-// layout looks at the rows of a sheet for signs that its headers stand in
-// another row than the mapping says.
+// layout watches the rows of a sheet for signs that its headers are in another
+// row than the mapping says.
 type layout struct {
-	sheet  mapping.Sheet
+	sheet  cell.Sheet
 	rule   mapping.SheetRule
-	first  []mapping.Record // the first rows that hold anything
-	filled []int            // by column: the row of the first cell, 0 for none
+	first  []cell.Record // the first rows that are not empty
+	filled []int         // by column: the row of the first cell, 0 for none
 }
 
-// newLayout is for one of the run's sheets.
-func newLayout(s *setup, i int) *layout {
-	return &layout{sheet: s.sources[i].sheet(i), rule: s.mapping.Sheet}
+func newLayout(s cell.Sheet, rule mapping.SheetRule) *layout {
+	return &layout{sheet: s, rule: rule}
 }
 
-// see looks at a row. Its cells are copied where they are kept.
-func (l *layout) see(record mapping.Record) {
+// see takes a row. It copies the cells that it keeps.
+func (l *layout) see(record cell.Record) {
 	any := false
-	for i, cell := range record.Cells {
-		if cell.IsEmpty() {
+	for i, c := range record.Cells {
+		if c.IsEmpty() {
 			continue
 		}
 		any = true
@@ -245,19 +197,18 @@ func (l *layout) see(record mapping.Record) {
 			l.filled[i] = record.Row
 		}
 	}
-	if any && len(l.first) < mapping.SoughtRows {
-		record.Cells = append([]mapping.Cell(nil), record.Cells...)
+	if any && len(l.first) < draft.SoughtRows {
+		record.Cells = append([]cell.Cell(nil), record.Cells...)
 		l.first = append(l.first, record)
 	}
 }
 
-// mostColumns is how many columns are named.
+// mostColumns limits how many columns a warning names.
 const mostColumns = 5
 
-// verdict says what the rows have shown. One header over three filled columns
-// or more is a title, and no mapping means that: it is an error until the
-// mapping says the row itself. Other data without a header is warned of, for it
-// may be notes that nobody wants to send.
+// verdict judges the rows. One header over three or more filled columns is a
+// title, which is an error unless the mapping names the header row. Other data
+// without a header is a warning, because it may be notes that nobody wants to send.
 func (l *layout) verdict() (wrong, warnings problem.List) {
 	headers, data := 0, 0
 	var bare []string
@@ -273,12 +224,12 @@ func (l *layout) verdict() (wrong, warnings problem.List) {
 		if data++; named {
 			continue
 		}
-		if bare = append(bare, mapping.ColumnName(i)); from == 0 || l.filled[i] < from {
+		if bare = append(bare, cell.ColumnName(i)); from == 0 || l.filled[i] < from {
 			from = l.filled[i]
 		}
 	}
 	hint := "give these columns headers, or write the row of the headers in the mapping: sheet: {header_row: N}"
-	if row := mapping.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
+	if row := draft.LikelyHeader(l.sheet, l.first); row != l.sheet.HeaderRow {
 		hint = fmt.Sprintf("row %d looks like the row of the headers: write sheet: {header_row: %d} in the mapping, or give these columns headers", row, row)
 	}
 	at := l.sheet.AtRow(l.sheet.HeaderRow)
@@ -294,7 +245,7 @@ func (l *layout) verdict() (wrong, warnings problem.List) {
 	return wrong, warnings
 }
 
-// holdData says which columns hold data.
+// holdData names the columns that hold data.
 func holdData(columns []string) string {
 	if len(columns) == 1 {
 		return "column " + columns[0] + " holds data"
@@ -313,13 +264,13 @@ func hasOrHave(n int) string {
 	return "have"
 }
 
-// hiddenRows notes the rows that nobody sees in the sheet.
+// hiddenRows counts the rows that are hidden in the sheet.
 type hiddenRows struct {
 	count int
-	spans [][2]int // the first stretches of them, first row and last
+	spans [][2]int // the first ranges of them, each from first row to last
 }
 
-// mostSpans is how many stretches of rows are named.
+// mostSpans limits how many ranges of rows a warning names.
 const mostSpans = 5
 
 func (h *hiddenRows) note(row int) {
@@ -327,14 +278,14 @@ func (h *hiddenRows) note(row int) {
 	last := len(h.spans) - 1
 	if last >= 0 && h.spans[last][1] == row-1 {
 		h.spans[last][1] = row
-	} else if len(h.spans) <= mostSpans { // one more than is named, to know that there are more
+	} else if len(h.spans) <= mostSpans { // one more than is named, to know whether there are more
 		h.spans = append(h.spans, [2]int{row, row})
 	}
 }
 
-// taken says that hidden rows are imported: they may have been hidden because
-// they are not wanted.
-func (h *hiddenRows) taken(s mapping.Sheet) problem.List {
+// warning says that hidden rows are imported: they may have been hidden because
+// nobody wants them.
+func (h *hiddenRows) warning(s cell.Sheet) problem.List {
 	if h.count == 0 {
 		return nil
 	}
@@ -350,10 +301,10 @@ func (h *hiddenRows) taken(s mapping.Sheet) problem.List {
 	if len(h.spans) > mostSpans {
 		more = " and more"
 	}
-	rows := "1 row is hidden in the sheet and taken all the same: "
+	rows := "1 row is hidden in the sheet and imported all the same: "
 	if h.count > 1 {
-		rows = fmt.Sprintf("%d rows are hidden in the sheet and taken all the same: ", h.count)
+		rows = fmt.Sprintf("%d rows are hidden in the sheet and imported all the same: ", h.count)
 	}
 	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "hidden-rows", "%s", rows+where+more).
-		Hinted("show them, or leave them out by the mapping: sheet: {hidden_rows: skip}")}
+		Hinted("show them, or leave them out with sheet: {hidden_rows: skip} in the mapping")}
 }

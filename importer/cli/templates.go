@@ -11,15 +11,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
-	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
-const templatesHelp = `It reads the reference data of the environment and changes nothing there. Ids belong to one environment and one claim type:
-mappings use names. The version of the interface is the mapping's with -m, else v1 where the environment has a case_id and v2
-where it has none; --api says otherwise.`
+const templatesHelp = `It reads the reference data of the environment and changes nothing there. Ids belong to one environment and one claim type,
+so mappings use names. The version of the interface is that of --api, else the mapping's with -m, else v1 when the environment has
+a case_id, else v2.`
 
 func (p *program) templatesCommand() *cli.Command {
 	return &cli.Command{
@@ -42,12 +43,11 @@ func (p *program) templatesCommand() *cli.Command {
 			if err := refuseExisting(c.String("xlsx"), "--xlsx"); err != nil {
 				return err
 			}
-			s, err := p.askTemplates(c.Context, p.placeOf(c), api)
-			defer s.close()
+			s, err := p.listTemplates(c.Context, p.where(c), api)
 			if err != nil {
 				return err
 			}
-			return p.showTemplates(s, c.String("xlsx"), c.Bool("json"))
+			return p.printTemplates(s, c.String("xlsx"), c.Bool("json"))
 		},
 	}
 }
@@ -59,89 +59,73 @@ func apiFlag(usual string) cli.Flag {
 func apiOf(c *cli.Context) (string, error) {
 	api := c.String("api")
 	if c.IsSet("api") && api != string(apiclient.V1) && api != string(apiclient.V2) {
-		return "", problem.New("usage", "--api takes v1 or v2, not “%s”", oneLine(api)).Hinted("leave it out to have what fits the environment")
+		return "", problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have the one that fits the environment")
 	}
 	return api, nil
 }
 
-// refuseExisting refuses to write over a file.
+// refuseExisting refuses to overwrite a file.
 func refuseExisting(path, flag string) error {
 	if _, err := os.Lstat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return problem.At(problem.Where{File: path}, "output-exists", "exists, and is never written over").Hinted("choose another name with %s", flag)
+	return problem.At(problem.Where{File: path}, "output-exists", "exists, and is never overwritten").Hinted("choose another name with %s", flag)
 }
 
-// asked is an environment that was asked for its templates.
-type asked struct {
-	setup
-	api     string
-	service *mapping.Service
+// serviceTemplates are the templates of an environment.
+type serviceTemplates struct {
+	*mapping.Service
+	version apiclient.Version // of the interface that was asked
 }
 
-// askTemplates reads the templates of an environment, over the version that api
-// names; "" takes the one that fits. The claim type is the mapping's. It must be
-// closed, also after an error.
-func (p *program) askTemplates(ctx context.Context, where place, api string) (*asked, error) {
-	a := &asked{setup: setup{mapping: &mapping.Mapping{}}}
-	if where.mapping != "" {
-		if err := a.readMapping(where.mapping); err != nil {
-			return a, err
-		}
+// listTemplates reads the templates of an environment over the version of the
+// interface that api names; "" takes the one that fits. The claim type is the
+// mapping's.
+func (p *program) listTemplates(ctx context.Context, where load.Where, api string) (*serviceTemplates, error) {
+	s, wrong, err := load.OpenConfiguration(where)
+	defer s.Close()
+	if err == nil {
+		err = wrong.Err()
 	}
-	if err := a.chooseEnvironment(where); err != nil {
-		return a, err
+	if err != nil {
+		return nil, err
 	}
-	if file, _ := environment.Find(where.mapping, where.environments); environment.StateDir(where.mapping, file, where.state) == "" {
-		a.state = "" // a sandbox without a place of its own is in memory
+	version := s.Version(api)
+	if err := s.Connect(ctx, version, load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain}); err != nil {
+		return nil, err
 	}
-	switch {
-	case api != "":
-		a.mapping.API.Text = api
-	case a.mapping.API.Text != "":
-	case a.env.CaseID != "" && !a.env.Sandbox:
-		a.mapping.API.Text = string(apiclient.V1)
-	default:
-		a.mapping.API.Text = string(apiclient.V2)
+	service, err := s.ListTemplates(ctx)
+	if err != nil {
+		return nil, err
 	}
-	a.api = a.mapping.API.Text
-	if err := a.connect(ctx, settings{place: where, readOnly: true}); err != nil {
-		return a, err
-	}
-	// The setup reads templates only for a mapping that has activities.
-	a.mapping = &mapping.Mapping{API: a.mapping.API, Activities: []mapping.ActivityRule{{}}}
-	var err error
-	if a.service, err = a.readTemplates(ctx); err != nil {
-		return a, err
-	}
-	sayProblems(p.Err, a.warnings)
-	return a, nil
+	console.PrintProblems(p.Err, s.Warnings)
+	return &serviceTemplates{service, version}, nil
 }
 
-// toldTemplate is a template as --json tells it.
-type toldTemplate struct {
+// templateJSON is a template in the output of --json.
+type templateJSON struct {
 	ID         string          `json:"id"`
 	Name       string          `json:"name"`
-	Attributes []toldAttribute `json:"attributes"`
+	Attributes []attributeJSON `json:"attributes"`
 }
 
-type toldAttribute struct {
+type attributeJSON struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	Type string `json:"type"` // "" where the service tells none
+	Type string `json:"type"` // "" when the service reports none
 }
 
-func (p *program) showTemplates(a *asked, xlsx string, asJSON bool) error {
-	told := []toldTemplate{}
+func (p *program) printTemplates(s *serviceTemplates, xlsx string, asJSON bool) error {
+	listed := []templateJSON{}
 	rows := [][]string{}
-	for _, t := range a.service.Templates {
-		one := toldTemplate{ID: t.ID, Name: t.Name, Attributes: []toldAttribute{}}
+	for _, t := range s.Templates {
+		one := templateJSON{ID: t.ID, Name: t.Name, Attributes: []attributeJSON{}}
 		rows = append(rows, []string{t.Name, "", "", t.ID})
 		for _, at := range t.Attributes {
-			one.Attributes = append(one.Attributes, toldAttribute{at.ID, at.Name, string(at.Type)})
+			one.Attributes = append(one.Attributes, attributeJSON{at.ID, at.Name, string(at.Type)})
 			rows = append(rows, []string{t.Name, at.Name, string(at.Type), at.ID})
 		}
-		told = append(told, one)
+		listed = append(listed, one)
 	}
 	if xlsx != "" {
 		if err := reports.WriteList(xlsx, "Templates", []string{"Template", "Attribute", "Data type", "Id"}, rows); err != nil {
@@ -151,20 +135,20 @@ func (p *program) showTemplates(a *asked, xlsx string, asJSON bool) error {
 	switch {
 	case asJSON:
 		return writeObject(p.Out, struct {
-			Environment string         `json:"environment"`
-			API         string         `json:"api"`
-			Templates   []toldTemplate `json:"templates"`
-		}{a.env.Name, a.api, told})
+			Environment string            `json:"environment"`
+			API         apiclient.Version `json:"api"`
+			Templates   []templateJSON    `json:"templates"`
+		}{s.Environment, s.version, listed})
 	case xlsx != "":
-		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", oneLine(xlsx), len(told), a.env.Name, a.api)
+		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(listed), s.Environment, s.version)
 		return nil
 	}
-	fmt.Fprintf(p.Out, "Activity templates of the environment “%s” (%s): %d\n", a.env.Name, a.api, len(told))
+	fmt.Fprintf(p.Out, "Activity templates of the environment “%s” (%s): %d\n", s.Environment, s.version, len(listed))
 	table := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
-	for _, t := range told {
-		fmt.Fprintf(table, "\n%s\t\t%s\n", oneLine(t.Name), oneLine(t.ID))
+	for _, t := range listed {
+		fmt.Fprintf(table, "\n%s\t\t%s\n", problem.OneLine(t.Name), problem.OneLine(t.ID))
 		for _, at := range t.Attributes {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", oneLine(at.Name), at.Type, oneLine(at.ID))
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", problem.OneLine(at.Name), at.Type, problem.OneLine(at.ID))
 		}
 	}
 	return table.Flush()

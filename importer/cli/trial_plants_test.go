@@ -30,7 +30,7 @@ const (
 	resendAt   = "\tcase v.Effect == apiclient.NotSent, v.Effect == apiclient.Uncertain && repeatable:\n"
 	believedAt = "d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)"
 	judgedAt   = "\treturn meaning{effect: Uncertain}\n"
-	doubtedAt  = "j.meetings.doubt(plan.Client, askedAddresses(plan.Lookup), adopts); doubted {"
+	ownedAt    = "j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned {"
 	takeAt     = "\tif t, ok = j.holders.take(e); !ok {\n"
 	takenAt    = "\tif now.state != Done {\n"
 )
@@ -38,48 +38,49 @@ const (
 // resent has an uncertain answer of some kind taken for one that may be sent
 // again.
 func resent(bug, which string) []edit {
-	return []edit{{"importer/patience.go", resendAt, `
+	return []edit{{"importer/retry/retry.go", resendAt, `
 	case trial.Bug("` + bug + `") && v.Effect == apiclient.Uncertain && ` + which + `:
 		p.attempts++
-		return rest{again: p.attempts < maxAttempts, wait: wait}
+		return Decision{Again: p.attempts < Attempts, Wait: wait}
 ` + resendAt}}
 }
 
 // plants are the bugs that the tests which kill must find.
 var plants = []plant{
 	{"intent written after the request", []edit{
-		{"importer/execute.go", "\treturn e.commit()\n", `
+		{"importer/client.go", "\tr.sent++\n\treturn r.commit()\n", `
+	r.sent++
 	if trial.Bug("intent written after the request") || trial.Bug("nothing written before the end") {
 		return nil
 	}
 	if trial.Bug("outcomes written at the end") {
-		return e.commitIntents()
+		return r.commitIntents()
 	}
-	return e.commit()
+	return r.commit()
 `},
-		{"importer/execute.go", "\t\tevent, o := e.conclude(d, verdict)\n", `
+		{"importer/client.go", "\t\tevent, taken, err := r.judge(d, &verdict)\n", `
 		if trial.Bug("intent written after the request") {
-			if err := e.commit(); err != nil {
+			if err := r.commit(); err != nil {
 				return StepOutcome{}, err
 			}
 		}
-		event, o := e.conclude(d, verdict)
+		event, taken, err := r.judge(d, &verdict)
 `},
 	}, anywhere},
 	{"nothing written before the end", nil, anywhere}, // its edit is the one above
-	{"outcomes written at the end", []edit{{"importer/execute.go", "// commit makes the pending events durable.\n", `
-func (e *errand) commitIntents() error {
+	{"outcomes written at the end", []edit{{"importer/client.go", "// commit makes the pending events durable.\n", `
+func (r *clientRun) commitIntents() error {
 	var now, later []ledger.Event
-	for _, event := range e.pending {
+	for _, event := range r.pending {
 		if event.To == ledger.Done {
 			later = append(later, event)
 		} else {
 			now = append(now, event)
 		}
 	}
-	e.pending = now
-	err := e.commit()
-	e.pending = later
+	r.pending = now
+	err := r.commit()
+	r.pending = later
 	return err
 }
 
@@ -96,15 +97,15 @@ func (e *errand) commitIntents() error {
 	{"sent again after a time-out", resent("sent again after a time-out", `v.Reason == "no answer within the time allowed"`), slowService},
 	{"no settle window", []edit{{"importer/reconcile.go", believedAt, "d.known.Age(ledger.Now()) >= trial.Window(cmp.Or(j.Believable, believable))"}}, slowService},
 	{"settle window shorter than the slowest creation", nil, slowService}, // trial.Window
-	{"a 5xx taken for a refusal", []edit{{"apiclient/meaning.go", judgedAt, `
+	{"a 5xx taken for a refusal", []edit{{"apiclient/verdict.go", judgedAt, `
 	if trial.Bug("a 5xx taken for a refusal") {
 		return meaning{effect: Refused}
 	}
 ` + judgedAt}}, anywhere},
 	{"one client taken for two", []edit{
-		{"importer/greet.go", doubtedAt, "j.meetings.doubt(plan.Client, askedAddresses(plan.Lookup), adopts); doubted && !trial.Bug(\"one client taken for two\") {"},
-		{"importer/holder.go", takeAt, "\tif trial.Bug(\"one client taken for two\") {\n\t\treturn t, true, nil\n\t}\n" + takeAt},
-		{"importer/ledger/holder.go", takenAt, "\tif now.state != Done || trial.Bug(\"one client taken for two\") {\n"},
+		{"importer/existing.go", ownedAt, "j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned && !trial.Bug(\"one client taken for two\") {"},
+		{"importer/conflict.go", takeAt, "\tif trial.Bug(\"one client taken for two\") {\n\t\treturn t, true, nil\n\t}\n" + takeAt},
+		{"importer/ledger/append.go", takenAt, "\tif now.state != Done || trial.Bug(\"one client taken for two\") {\n"},
 	}, sharedAddress},
 }
 
@@ -114,6 +115,7 @@ const mostKills = 200
 // TestPlantedBugs holds the tests that kill to finding each of the planted
 // bugs: a harness that misses one is blind.
 func TestPlantedBugs(t *testing.T) {
+	t.Parallel()
 	killsOwnBuilds(t)
 	binary, rng := trialProgram(t), seeded(t, 2)
 	var hunts errgroup.Group // most of their time is waiting: more of them than there are cores
@@ -185,6 +187,7 @@ func family(t *testing.T, binary string, env ...string) (broken string) {
 // TestNoPlantedBug is the trial build without a bug: what finds the planted
 // ones finds nothing in it.
 func TestNoPlantedBug(t *testing.T) {
+	t.Parallel()
 	binary, rng := trialProgram(t), seeded(t, 3)
 	h := newHarness(t, binary, rng, 10)
 	if err := h.killAndResume(); err != nil {

@@ -2,12 +2,15 @@ package cli_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -27,9 +30,9 @@ type edit struct{ file, old, new string }
 // the clocks that are not asked by the package time's functions alone. Outcomes
 // wait for the next commit, so one commit may be a place of several steps.
 var trialEdits = []edit{
-	{"importer/execute.go", "\terr := e.job.Ledger.Append(e.pending...)\n", `
+	{"importer/client.go", "\terr := r.job.effects.commit(r.pending)\n", `
 	pass := func(when string) {
-		for _, event := range e.pending {
+		for _, event := range r.pending {
 			what := "outcome"
 			if event.To == ledger.Intent {
 				what = "intent"
@@ -38,12 +41,12 @@ var trialEdits = []edit{
 		}
 	}
 	pass("before")
-	err := e.job.Ledger.Append(e.pending...)
+	err := r.job.effects.commit(r.pending)
 	pass("after")
 `},
-	{"importer/execute.go", "func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {\n", `
-func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
-	ctx = trial.Step(ctx, e.plan.Client.Key+":"+d.step.Key)
+	{"importer/client.go", "func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {\n", `
+func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
+	ctx = trial.Step(ctx, r.plan.Client.Key+":"+d.step.Key)
 `},
 	{"apiclient/client.go", "proof.watch(ctx)", `trial.Watch(proof.watch(ctx), string(r.Kind)+" "+r.Path[len(r.Path)-1], body.unread)`},
 	{"apiclient/evidence.go", "n, err := c.Conn.Write(p)\n", "n, err := c.Conn.Write(p)\n\ttrial.Wrote(c)\n"},
@@ -61,7 +64,7 @@ func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
 }
 
 // clocked are the packages whose wall clock a trial build can set.
-var clocked = []string{"apiclient", "apiclient/environment", "importer", "importer/ledger", "importer/cli"}
+var clocked = []string{"apiclient", "apiclient/environment", "importer", "importer/retry", "importer/ledger", "importer/cli", "importer/cli/load", "importer/cli/observe"}
 
 // byTrialClock has a file ask the clock that can be set.
 var byTrialClock = strings.NewReplacer("time.Now()", "trial.Now()", "time.Since(", "trial.Since(", "time.Until(", "trial.Until(")
@@ -122,8 +125,18 @@ var buildFolder string
 // builds is this package's tests with a buildFolder.
 type builds struct{ *testing.M }
 
-// Run runs the tests.
+// Run runs the tests. Most of them wait for a disk or a service: more than there
+// are processors run side by side, unless -parallel is given.
 func (b builds) Run() int {
+	flag.Parse()
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() == parallel.DefValue {
+		err := parallel.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	dir, err := os.MkdirTemp("", "claimsheet-builds-*")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -131,6 +144,10 @@ func (b builds) Run() int {
 	}
 	defer os.RemoveAll(dir)
 	buildFolder = dir
+	if err := os.Setenv("UAT_TOKEN", "canary-token"); err != nil { // what environments files name as env:UAT_TOKEN
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return b.M.Run()
 }
 

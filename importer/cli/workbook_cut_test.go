@@ -13,6 +13,7 @@ import (
 // workbook's cell is cut in the results. When these are run again it is no
 // longer what was imported, so it is refused, and the new workbook keeps it.
 func TestCutTextIsNotImported(t *testing.T) {
+	t.Parallel()
 	const mark = "… [cut here: a cell of a workbook cannot hold more]"
 	cut := strings.Repeat("L", 32767-len([]rune(mark))) + mark
 	if !reports.IsCut(cut) {

@@ -93,7 +93,7 @@ func BenchmarkSteps(b *testing.B) {
 		id.Client = fmt.Sprint(i / 6)
 		do(b, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Digest: "d"}))
 	}
-	owner := jane("", "").Owner
+	owner := jane("", "").ClientKey
 	for n := 0; b.Loop(); n++ {
 		owner.Client = fmt.Sprint(n % 300)
 		if steps, err := l.Steps(context.Background(), owner, "m"); err != nil || len(steps) != 6 {

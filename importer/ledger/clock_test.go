@@ -47,7 +47,7 @@ func TestAge(t *testing.T) {
 			do(t, l.Append(
 				ledger.Event{StepID: id, To: ledger.Intent, At: noon.Add(-day), Kind: "client", Boot: "a"},
 				ledger.Event{StepID: id, To: ledger.Parked, At: test.at.Wall, Boot: test.at.Boot, Uptime: test.at.Uptime}))
-			steps, err := l.Steps(t.Context(), id.Owner, "m")
+			steps, err := l.Steps(t.Context(), id.ClientKey, "m")
 			do(t, err)
 			s := steps["client"]
 			if test.at.Boot == "" { // as a system without a boot clock stores it
@@ -68,7 +68,7 @@ func TestAppendReadsTheBootClock(t *testing.T) {
 	l := fresh(t)
 	id := jane("", "client")
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon.AddDate(-30, 0, 0), Kind: "client"}))
-	steps, err := l.Steps(t.Context(), id.Owner, "m")
+	steps, err := l.Steps(t.Context(), id.ClientKey, "m")
 	do(t, err)
 	s, after := steps["client"], ledger.Now()
 	if most := after.Uptime - before.Uptime + time.Microsecond; s.Age(after) > most {

@@ -93,7 +93,7 @@ func TestKilledWhileAppending(t *testing.T) {
 		_ = child.Wait()
 
 		l := open(t, path)
-		steps, err := l.Steps(t.Context(), jane("", "").Owner, "m")
+		steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
 		do(t, err)
 		open := 0
 		for key, s := range steps {
@@ -110,7 +110,7 @@ func TestKilledWhileAppending(t *testing.T) {
 				t.Fatalf("kill %d: %s was taken as %s, but is %q", kill, key, state, s.To)
 			}
 		}
-		n, err := l.Interrupted("r", noon)
+		n, err := l.MarkInterrupted("r", noon)
 		do(t, err)
 		if n != open || n > workers {
 			t.Fatalf("kill %d: %d steps interrupted, %d in between, %d workers", kill, n, open, workers)
@@ -171,7 +171,7 @@ func TestLogCutAnywhere(t *testing.T) {
 		do(t, os.WriteFile(path, main, 0o600))
 		do(t, os.WriteFile(path+"-wal", log[:cut], 0o600))
 		l := open(t, path)
-		steps, err := l.Steps(t.Context(), jane("", "").Owner, "m")
+		steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
 		do(t, err)
 		n := len(steps)
 		if n < folded || n > calls || cut == len(log) && n != calls {

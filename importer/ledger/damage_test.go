@@ -52,7 +52,7 @@ func storied(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) {
 // told is all that a ledger says of the steps, in a form that can be compared.
 func told(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) (string, error) {
 	t.Helper()
-	steps, err := l.Steps(t.Context(), jane("", "").Owner, "m")
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
 	if err != nil {
 		return "", err
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 )
 
 func TestDefinitionIsTheLastOneSet(t *testing.T) {
@@ -85,7 +86,7 @@ func TestClaimedElsewhere(t *testing.T) {
 		{"loans-2", []string{`claim/loan/"1"`, "claim/%", "claim/loan/10"}, ""},
 		{"loans-2", nil, ""},
 	} {
-		got, ok, err := l.ClaimedElsewhere(t.Context(), jane("", "").Owner, test.mapping, test.steps)
+		got, ok, err := l.ClaimedElsewhere(t.Context(), jane("", "").ClientKey, test.mapping, test.steps)
 		do(t, err)
 		same(t, test.mapping, got, test.want)
 		same(t, test.mapping+" claimed", ok, test.want != "")
@@ -110,7 +111,7 @@ func TestOtherMappings(t *testing.T) {
 func TestKnows(t *testing.T) {
 	l := fresh(t)
 	do(t, l.StartRun(run))
-	do(t, l.AddRows(ledger.Row{Run: run.ID, Row: 2, Owner: jane("", "").Owner})) // a row is no step
+	do(t, l.AddRows(run.ID, jane("", "").ClientKey, result.Row{Row: 2})) // a row is no step
 	do(t, l.Flush())
 	knows := func(environment string) bool {
 		known, err := l.Knows(t.Context(), environment)

@@ -48,7 +48,7 @@ func fill(t *testing.T, l *ledger.Ledger, first int) (intents, done []ledger.Ste
 func kept(t *testing.T, path string, intents, done []ledger.StepID) {
 	t.Helper()
 	l := open(t, path)
-	steps, err := l.Steps(t.Context(), jane("", "").Owner, "m")
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
 	do(t, err)
 	for _, id := range intents {
 		if steps[id.Step].To == "" {

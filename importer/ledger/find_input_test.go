@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 )
 
 func TestSameInput(t *testing.T) {
@@ -31,8 +32,8 @@ func TestSameInput(t *testing.T) {
 			do(t, l.FinishRun(made))
 		}
 	}
-	do(t, l.AddRows(ledger.Row{Run: "second", Row: 2, Status: "skipped"}, ledger.Row{Run: "second", Row: 3, Status: "done"},
-		ledger.Row{Run: "first", Row: 2, Status: "skipped"}))
+	do(t, l.AddRows("second", ledger.ClientKey{}, result.Row{Row: 2, Status: "skipped"}, result.Row{Row: 3, Status: "done"}))
+	do(t, l.AddRows("first", ledger.ClientKey{}, result.Row{Row: 2, Status: "skipped"}))
 	do(t, l.Flush())
 
 	tonight := run

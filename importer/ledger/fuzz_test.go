@@ -36,7 +36,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		defer l.Close()
-		_, _ = l.Steps(t.Context(), jane("", "").Owner, "m")
+		_, _ = l.Steps(t.Context(), jane("", "").ClientKey, "m")
 		_, _ = l.Events(t.Context(), jane("", "client"))
 		for range l.Uncertain(t.Context(), jane("", "").Environment) {
 		}

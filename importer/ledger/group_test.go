@@ -38,7 +38,7 @@ func TestCallersShareCommits(t *testing.T) {
 	}
 	all.Wait()
 	same(t, "refused", refused.Load(), int32(callers*calls/4))
-	steps, err := l.Steps(t.Context(), jane("", "").Owner, "m")
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
 	do(t, err)
 	same(t, "steps", len(steps), callers*calls*3/4)
 	if commits := l.Commits() - before; commits >= callers*calls {
@@ -72,7 +72,7 @@ func TestReadersSeeWholeCalls(t *testing.T) {
 	for _, from := range []*ledger.Ledger{l, r} {
 		readers.Go(func() {
 			for last := 0; ; {
-				steps, err := from.Steps(t.Context(), jane("", "").Owner, "m")
+				steps, err := from.Steps(t.Context(), jane("", "").ClientKey, "m")
 				if err != nil || len(steps)%2 != 0 || len(steps) < last {
 					t.Errorf("%d steps after %d, %v", len(steps), last, err)
 					return
@@ -89,7 +89,7 @@ func TestReadersSeeWholeCalls(t *testing.T) {
 	writers.Wait()
 	close(done)
 	readers.Wait()
-	steps, err := r.Steps(t.Context(), jane("", "").Owner, "m")
+	steps, err := r.Steps(t.Context(), jane("", "").ClientKey, "m")
 	do(t, err)
 	same(t, "steps in the end", len(steps), 200)
 }

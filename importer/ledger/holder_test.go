@@ -54,7 +54,7 @@ func TestTaken(t *testing.T) {
 			do(t, l.Append(finished(of("ann", "loans", "link"), ledger.KindLink, "", "https://go/1")...))
 			do(t, l.Append(finished(of("ann", "loans", "activity/a@client"), ledger.KindActivity, "", "")...))
 			events := finished(c.step, c.kind, c.id, c.url)
-			_, asked, err := l.Holder(t.Context(), events[1])
+			_, asked, err := l.StepWithID(t.Context(), events[1])
 			do(t, err)
 			same(t, "Holder", asked, c.taken)
 			err = l.Append(events...)
@@ -65,7 +65,7 @@ func TestTaken(t *testing.T) {
 			if refused {
 				same(t, "by the url", taken.URL, c.isOf)
 				same(t, "the holder", taken.Holder.Client, "ann")
-				steps, err := l.Steps(t.Context(), c.step.Owner, c.step.Mapping)
+				steps, err := l.Steps(t.Context(), c.step.ClientKey, c.step.Mapping)
 				do(t, err)
 				same(t, "what was recorded of the step", steps[c.step.Step].To, ledger.State(""))
 			}
@@ -121,10 +121,10 @@ func TestEarlierVersion(t *testing.T) {
 	}{{"OpenReadOnly", ledger.OpenReadOnly}, {"Open", ledger.Open}, {"OpenReadOnly again", ledger.OpenReadOnly}} {
 		l, err := how.open(path)
 		do(t, err)
-		steps, err := l.StepsOfClient(t.Context(), jane("", "").Owner)
+		steps, err := l.StepsOfClient(t.Context(), jane("", "").ClientKey)
 		do(t, err)
 		same(t, how.name+": steps", len(steps), 2)
-		_, taken, err := l.Holder(t.Context(), finished(other, ledger.KindClient, "x1", "")[1])
+		_, taken, err := l.StepWithID(t.Context(), finished(other, ledger.KindClient, "x1", "")[1])
 		do(t, err)
 		same(t, how.name+": taken", taken, true)
 		do(t, l.Close())
@@ -146,7 +146,7 @@ func TestSharedIDs(t *testing.T) {
 	ledger.Share(l, eve, "x1")
 	shared, err = l.SharedIDs(t.Context(), eve.Environment)
 	do(t, err)
-	same(t, "shared", shared, map[string]ledger.Owner{"x1": jane("", "").Owner})
+	same(t, "shared", shared, map[string]ledger.ClientKey{"x1": jane("", "").ClientKey})
 	// What it has from before does not keep it from being written.
 	do(t, l.Append(ledger.Event{StepID: eve, To: ledger.Done, At: noon, Via: ledger.ViaAnswer, ID: "x1", URL: "https://go/2"}))
 }

@@ -26,8 +26,8 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
 
 func jane(mapping, step string) ledger.StepID {
 	return ledger.StepID{
-		Owner:   ledger.Owner{Environment: "https://uat.example.com/api", Space: "email", Client: "jane@example.com"},
-		Mapping: mapping, Step: step,
+		ClientKey: ledger.ClientKey{Environment: "https://uat.example.com/api", Space: "email", Client: "jane@example.com"},
+		Mapping:   mapping, Step: step,
 	}
 }
 
@@ -101,7 +101,7 @@ func TestEventsAndStepsSurviveReopening(t *testing.T) {
 		got, err := l.Events(t.Context(), id)
 		do(t, err)
 		same(t, "events", got, events)
-		steps, err := l.Steps(t.Context(), id.Owner, "loans")
+		steps, err := l.Steps(t.Context(), id.ClientKey, "loans")
 		do(t, err)
 		same(t, "steps", steps, map[string]ledger.Step{"client": {Event: want, Attempts: 2}})
 		do(t, l.Close())
@@ -118,7 +118,7 @@ func TestStepsAreTheClientsAndOneMappings(t *testing.T) {
 	for _, id := range []ledger.StepID{jane("", "client"), jane("loans", "claim/c/1"), jane("cards", "claim/c/2"), other, elsewhere} {
 		do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
 	}
-	steps, err := l.Steps(t.Context(), jane("", "").Owner, "loans")
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
 	do(t, err)
 	names := map[string]string{}
 	for key, s := range steps {
@@ -132,7 +132,7 @@ func TestCorrectedIDKeepsTheAnswer(t *testing.T) {
 	id := jane("", "client")
 	do(t, l.Append(story(id)...))
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Done, At: noon.Add(time.Hour), Run: "r3", Via: ledger.ViaAnswer, ID: "c-2"}))
-	steps, err := l.Steps(t.Context(), id.Owner, "")
+	steps, err := l.Steps(t.Context(), id.ClientKey, "")
 	do(t, err)
 	s := steps["client"]
 	same(t, "step", []string{s.ID, s.URL, string(s.Answer), string(s.Data)},
@@ -171,7 +171,7 @@ func TestNewAttemptForgetsTheOldAnswer(t *testing.T) {
 		ledger.Event{StepID: id, To: ledger.Failed, At: noon, Via: ledger.ViaOperator},
 		ledger.Event{StepID: id, To: ledger.Intent, At: noon},
 		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon}))
-	steps, err := l.Steps(t.Context(), id.Owner, "loans")
+	steps, err := l.Steps(t.Context(), id.ClientKey, "loans")
 	do(t, err)
 	s := steps["link"]
 	if s.URL != "" || s.Answer != nil || s.Digest != "d" || s.Attempts != 2 {
@@ -225,10 +225,10 @@ func TestInterruptedAndUncertain(t *testing.T) {
 	intent("loans", "claim/c", noon)
 	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/b"), To: ledger.Done, Via: ledger.ViaAnswer, At: noon, ID: "1"}))
 	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/c"), To: ledger.Parked, At: noon.Add(time.Hour)}))
-	n, err := l.Interrupted("r2", noon.Add(time.Minute))
+	n, err := l.MarkInterrupted("r2", noon.Add(time.Minute))
 	do(t, err)
 	same(t, "interrupted", n, 1)
-	n, err = l.Interrupted("r3", noon.Add(time.Minute))
+	n, err = l.MarkInterrupted("r3", noon.Add(time.Minute))
 	do(t, err)
 	same(t, "interrupted again", n, 0)
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
 )
 
@@ -204,7 +205,7 @@ func TestReadOnlyOfAMissingLedgerIsEmpty(t *testing.T) {
 	l, err := ledger.OpenReadOnly(filepath.Join(dir, "state", "ledger.db"))
 	do(t, err)
 	defer l.Close()
-	steps, err := l.Steps(t.Context(), jane("", "").Owner, "loans")
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
 	do(t, err)
 	same(t, "steps", len(steps), 0)
 	same(t, "rows", len(collect(t, l.Rows(t.Context(), "r1"))), 0)
@@ -219,13 +220,13 @@ func TestReadOnlyRefusesToWrite(t *testing.T) {
 	do(t, err)
 	defer l.Close()
 	for what, write := range map[string]func() error{
-		"Append":      func() error { return l.Append(story(jane("", "client"))...) },
-		"AddRows":     func() error { return l.AddRows(ledger.Row{}) },
-		"AddRunSteps": func() error { return l.AddRunSteps(ledger.RunStep{}) },
-		"StartRun":    func() error { return l.StartRun(run) },
-		"FinishRun":   func() error { return l.FinishRun(run) },
-		"Flush":       l.Flush,
-		"Interrupted": func() error { _, err := l.Interrupted("r", noon); return err },
+		"Append":          func() error { return l.Append(story(jane("", "client"))...) },
+		"AddRows":         func() error { return l.AddRows("r1", ledger.ClientKey{}, result.Row{}) },
+		"AddRunSteps":     func() error { return l.AddRunSteps("r1", 1, ledger.RunStep{}) },
+		"StartRun":        func() error { return l.StartRun(run) },
+		"FinishRun":       func() error { return l.FinishRun(run) },
+		"Flush":           l.Flush,
+		"MarkInterrupted": func() error { _, err := l.MarkInterrupted("r", noon); return err },
 	} {
 		if err := write(); !errors.Is(err, ledger.ErrReadOnly) {
 			t.Errorf("%s: got %v, want ErrReadOnly", what, err)
@@ -260,7 +261,7 @@ func TestReadOnlyWhileAWriterComesAndGoes(t *testing.T) {
 	do(t, err)
 	defer r.Close()
 	count := func() int {
-		steps, err := r.Steps(t.Context(), jane("", "").Owner, "m")
+		steps, err := r.Steps(t.Context(), jane("", "").ClientKey, "m")
 		do(t, err)
 		return len(steps)
 	}
@@ -279,7 +280,7 @@ func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
 	l := open(t, path)
 	do(t, l.StartRun(run))
 	for i := range 50 {
-		do(t, l.AddRows(ledger.Row{Run: "r1", Row: i + 2}))
+		do(t, l.AddRows("r1", ledger.ClientKey{}, result.Row{Row: i + 2}))
 	}
 	do(t, l.Close())
 	r, err := ledger.OpenReadOnly(path)
@@ -291,7 +292,7 @@ func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
 	for _, err := range r.Rows(t.Context(), "r1") {
 		do(t, err)
 		seen++
-		do(t, l.AddRows(ledger.Row{Run: "r1", Row: 100 + seen}))
+		do(t, l.AddRows("r1", ledger.ClientKey{}, result.Row{Row: 100 + seen}))
 		do(t, l.Flush())
 	}
 	same(t, "rows as they stood when reading began", seen, 50)

@@ -138,7 +138,7 @@ func checkAfterPowerLoss(t *testing.T, dir string, moment int, acks []acknowledg
 		return 0
 	}
 	defer l.Close()
-	steps, err := l.Steps(t.Context(), jane("", "").Owner, "m")
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
 	do(t, err)
 	for _, ack := range acks {
 		s, known := steps[ack.key]

@@ -39,7 +39,7 @@ func TestStepFollowsFromEvents(t *testing.T) {
 		if diff := cmp.Diff(taken, got, anyBoot); err != nil || diff != "" {
 			t.Fatalf("events: %v (-taken +stored):\n%s", err, diff)
 		}
-		steps, err := l.Steps(t.Context(), id.Owner, "m")
+		steps, err := l.Steps(t.Context(), id.ClientKey, "m")
 		step, known := steps[id.Step]
 		if diff := cmp.Diff(sum(taken), step, anyBoot); err != nil || known != (len(taken) > 0) || diff != "" {
 			t.Fatalf("step: %v (-sum +stored):\n%s", err, diff)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 )
 
 // keepNothing is what stays of a summary in these tests.
@@ -27,10 +28,10 @@ func personal(t *testing.T) (*ledger.Ledger, string) {
 		r.ID, r.Started, r.KeptInput = id, at, "inputs/"+id+".xlsx"
 		do(t, l.StartRun(r))
 		r.Finished, r.Summary, r.Output, r.OutputDigest = at.Add(time.Hour), []byte(`{"seen":"CANARY-`+id+`"}`), "out.xlsx", "o"
-		do(t, l.AddRows(ledger.Row{Run: id, Row: 2, Status: "failed", Owner: jane("", "").Owner, Number: 1,
+		do(t, l.AddRows(id, jane("", "").ClientKey, result.Row{Row: 2, Status: "failed", Client: 1,
 			ClientID: "c-1", URL: "https://x/CANARY-row-" + id, FailedStep: "claim/loan/CANARY-no", Error: "CANARY-error-" + id}))
-		do(t, l.AddRunSteps(ledger.RunStep{Run: id, Number: 1, StepID: jane("", "client"), Kind: "client"},
-			ledger.RunStep{Run: id, Number: 2, StepID: jane("loans", "claim/loan/CANARY-no"), Kind: "claim"}))
+		do(t, l.AddRunSteps(id, 1, ledger.RunStep{StepID: jane("", "client"), Kind: "client"},
+			ledger.RunStep{StepID: jane("loans", "claim/loan/CANARY-no"), Kind: "claim"}))
 		do(t, l.Flush())
 		do(t, l.FinishRun(r))
 	}
@@ -81,7 +82,7 @@ func TestPurgeTakesOutWhatIsOlder(t *testing.T) {
 
 	do(t, l.Close())
 	l = open(t, path)
-	steps, err := l.Steps(t.Context(), jane("", "").Owner, "loans")
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
 	do(t, err)
 	claim := steps["claim/loan/CANARY-no"]
 	same(t, "state, id and digest", []string{string(claim.To), claim.ID, claim.Digest, string(claim.Data), string(claim.Answer)},
@@ -113,7 +114,7 @@ func TestPurgeKeepsTheAnswersOfUncertainSteps(t *testing.T) {
 	got, err := l.Purge(ledger.Purge{Environments: []string{id.Environment, "elsewhere"}, Before: noon.AddDate(1, 0, 0), Summary: keepNothing})
 	do(t, err)
 	same(t, "purged", got, ledger.Purged{Unsettled: 1})
-	steps, err := l.StepsOfClient(t.Context(), id.Owner)
+	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)
 	do(t, err)
 	same(t, "answer", string(steps[0].Answer), `{"ref":"k-9"}`)
 }
@@ -130,21 +131,21 @@ func TestPurgeIsOfOneEnvironment(t *testing.T) {
 // key is recognised.
 func TestForget(t *testing.T) {
 	l, path := personal(t)
-	other := jane("", "").Owner
+	other := jane("", "").ClientKey
 	other.Client = "john@example.com"
-	do(t, l.AddRows(ledger.Row{Run: "r2", Row: 3, Status: "failed", Owner: other, Error: "one client for this key and for the key “jane@example.com”"}))
-	do(t, l.Append(done(ledger.StepID{Owner: other, Step: "client"}, "client", "r2", noon, "c-2", "")...))
-	for id, owner := range map[string]*ledger.Owner{"r3-of-nobody": {}, "r4-of-john": &other, "r5-unfinished": nil} {
+	do(t, l.AddRows("r2", other, result.Row{Row: 3, Status: "failed", Error: "one client for this key and for the key “jane@example.com”"}))
+	do(t, l.Append(done(ledger.StepID{ClientKey: other, Step: "client"}, "client", "r2", noon, "c-2", "")...))
+	for id, owner := range map[string]*ledger.ClientKey{"r3-of-nobody": {}, "r4-of-john": &other, "r5-unfinished": nil} {
 		r := run
 		r.ID, r.KeptInput = id, "inputs/"+id
 		do(t, l.StartRun(r))
 		if owner != nil {
-			do(t, l.AddRows(ledger.Row{Run: id, Row: 2, Status: "skipped", Owner: *owner}))
+			do(t, l.AddRows(id, *owner, result.Row{Row: 2, Status: "skipped"}))
 			do(t, l.Flush())
 			do(t, l.FinishRun(ledger.Run{ID: id, Finished: noon}))
 		}
 	}
-	got, err := l.Forget(jane("", "").Owner, noon, keepNothing)
+	got, err := l.Forget(jane("", "").ClientKey, noon, keepNothing)
 	do(t, err)
 	same(t, "forgotten", []int{got.Steps, got.Rows}, []int{3, 2})
 	var inputs []string
@@ -163,14 +164,14 @@ func TestForget(t *testing.T) {
 	l = open(t, path)
 	erased, err := l.Erasures(t.Context(), run.Environment)
 	do(t, err)
-	stone, at, ok := erased.Find(jane("", "").Owner)
+	stone, at, ok := erased.Find(jane("", "").ClientKey)
 	same(t, "recognised", ok, true)
 	same(t, "when", at, noon.Truncate(time.Second))
 	_, _, ok = erased.Find(other)
 	same(t, "another client recognised", ok, false)
 	named, err := l.ErasedNamed(t.Context(), run.Environment, "Jane@Example.com")
 	do(t, err)
-	same(t, "named", named, []ledger.Owner{stone})
+	same(t, "named", named, []ledger.ClientKey{stone})
 
 	steps, err := l.StepsOfClient(t.Context(), stone)
 	do(t, err)
@@ -181,11 +182,11 @@ func TestForget(t *testing.T) {
 	slices.Sort(kept)
 	same(t, "kept", kept, []string{"claim done k-1", "client done c-1", "link done "})
 	for _, s := range collect(t, l.RunStepsAsOf(t.Context(), "r1", 1000)) {
-		if s.Step.To != ledger.Done {
-			t.Errorf("a run's %s step no longer finds its step", s.RunStep.Kind)
+		if s.State != string(ledger.Done) {
+			t.Errorf("a run's %s step no longer finds its step", s.Kind)
 		}
 	}
-	if _, err := l.Forget(jane("", "").Owner, noon, keepNothing); err == nil || errors.Is(err, ledger.ErrStopped) {
+	if _, err := l.Forget(jane("", "").ClientKey, noon, keepNothing); err == nil || errors.Is(err, ledger.ErrStopped) {
 		t.Errorf("forgotten twice: got %v, want a refusal", err)
 	}
 }
@@ -194,10 +195,10 @@ func TestForgetWaitsForWhatIsUncertain(t *testing.T) {
 	l := fresh(t)
 	id := jane("loans", "claim/loan/1")
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
-	if _, err := l.Forget(id.Owner, noon, keepNothing); !errors.Is(err, ledger.ErrUnsettled) {
+	if _, err := l.Forget(id.ClientKey, noon, keepNothing); !errors.Is(err, ledger.ErrUnsettled) {
 		t.Errorf("got %v, want ErrUnsettled", err)
 	}
-	steps, err := l.StepsOfClient(t.Context(), id.Owner)
+	steps, err := l.StepsOfClient(t.Context(), id.ClientKey)
 	do(t, err)
 	same(t, "steps", len(steps), 1)
 }
@@ -206,14 +207,14 @@ func TestRunStepsAsOf(t *testing.T) {
 	l := fresh(t)
 	do(t, l.StartRun(run))
 	id := jane("", "client")
-	do(t, l.AddRunSteps(ledger.RunStep{Run: "r1", Number: 1, StepID: id, Kind: "client"}))
+	do(t, l.AddRunSteps("r1", 1, ledger.RunStep{StepID: id, Kind: "client"}))
 	do(t, l.Flush())
-	want := []ledger.Step{
-		{},
-		{Event: ledger.Event{To: ledger.Intent, At: noon}, Attempts: 1},
-		{Event: ledger.Event{To: ledger.Failed, At: noon.Add(time.Second), Status: 400}, Attempts: 1},
-		{Event: ledger.Event{To: ledger.Intent, At: noon.Add(time.Minute)}, Attempts: 2},
-		{Event: ledger.Event{To: ledger.Done, At: noon.Add(time.Minute + time.Second), Status: 201, ID: "c-1"}, Attempts: 2},
+	want := []result.Step{
+		{State: "planned"},
+		{State: "intent", At: noon, Attempts: 1},
+		{State: "failed", At: noon.Add(time.Second), Status: 400, Attempts: 1},
+		{State: "intent", At: noon.Add(time.Minute), Attempts: 2},
+		{State: "done", At: noon.Add(time.Minute + time.Second), Status: 201, ID: "c-1", Attempts: 2},
 	}
 	for i, e := range append(story(id), ledger.Event{StepID: id, To: ledger.Done, At: noon.Add(time.Hour), Via: ledger.ViaOperator, ID: "c-2"}) {
 		number, err := l.LastEvent(t.Context())
@@ -223,8 +224,8 @@ func TestRunStepsAsOf(t *testing.T) {
 	}
 	for i, step := range want {
 		got := collect(t, l.RunStepsAsOf(t.Context(), "r1", int64(i)))
-		step.StepID = id
-		same(t, "step", got[0].Step, step)
+		step.Number, step.Client, step.ClientKey, step.Step, step.Kind = 1, 1, id.Client, id.Step, "client"
+		same(t, "step", got[0], step)
 	}
 }
 
@@ -249,6 +250,6 @@ func TestRunsAreTheNewestFirst(t *testing.T) {
 	digest, _, err := l.LastOutput(t.Context(), "out.xlsx")
 	do(t, err)
 	same(t, "digest", digest, "p")
-	rows := collect(t, l.RowsOfClient(t.Context(), jane("", "").Owner))
+	rows := collect(t, l.RowsOfClient(t.Context(), jane("", "").ClientKey))
 	same(t, "rows", len(rows), 2)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 )
 
 var run = ledger.Run{ID: "r1", Environment: "https://uat.example.com/api", EnvironmentName: "uat", Mapping: "loans",
@@ -61,14 +62,14 @@ func TestLastOutputIsTheLatestOfAnyRun(t *testing.T) {
 func TestRowsComeInSheetOrderAndTheLastWordCounts(t *testing.T) {
 	l := fresh(t)
 	do(t, l.StartRun(run))
-	rows := []ledger.Row{
-		{Run: "r1", Row: 2, Status: "skipped"},
-		{Run: "r1", Row: 3, Status: "done", Owner: jane("", "").Owner, Number: 1, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://uat.example.com/go/1"},
-		{Run: "r1", Row: 10, Status: "failed", Owner: jane("", "").Owner, Number: 1, FailedStep: "link", Error: "refused", Advice: "ask"},
+	rows := []result.Row{
+		{Row: 2, Status: "skipped"},
+		{Row: 3, Status: "done", Client: 1, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://uat.example.com/go/1"},
+		{Row: 10, Status: "failed", Client: 1, FailedStep: "link", Error: "refused", Advice: "ask"},
 	}
-	do(t, l.AddRows(ledger.Row{Run: "r1", Row: 10, Status: "not started"}))
-	do(t, l.AddRows(rows[2], rows[0]))
-	do(t, l.AddRows(rows[1]))
+	do(t, l.AddRows("r1", ledger.ClientKey{}, result.Row{Row: 10, Status: "not started"}))
+	do(t, l.AddRows("r1", jane("", "").ClientKey, rows[2], rows[1]))
+	do(t, l.AddRows("r1", ledger.ClientKey{}, rows[0]))
 	do(t, l.Flush())
 	same(t, "rows", collect(t, l.Rows(t.Context(), "r1")), rows)
 	same(t, "rows of another run", len(collect(t, l.Rows(t.Context(), "r2"))), 0)
@@ -77,29 +78,34 @@ func TestRowsComeInSheetOrderAndTheLastWordCounts(t *testing.T) {
 func TestRunStepsShowTheCurrentState(t *testing.T) {
 	l := fresh(t)
 	do(t, l.StartRun(run))
-	client := ledger.RunStep{Run: "r1", Number: 1, StepID: jane("", "client"), Kind: "client", Title: "client"}
-	link := ledger.RunStep{Run: "r1", Number: 2, StepID: jane("loans", "link"), Kind: "link", Title: "magic link"}
-	do(t, l.AddRunSteps(link, client))
+	client := ledger.RunStep{StepID: jane("", "client"), Kind: "client", Title: "client"}
+	link := ledger.RunStep{StepID: jane("loans", "link"), Kind: "link", Title: "magic link"}
+	other := client
+	other.Client = "john@example.com"
+	do(t, l.AddRunSteps("r1", 2, other))
+	do(t, l.AddRunSteps("r1", 1, client, link))
 	do(t, l.Append(story(client.StepID)...)) // also durable: the steps queued before
 
 	got := collect(t, l.RunSteps(t.Context(), "r1"))
-	steps, err := l.Steps(t.Context(), client.Owner, "loans")
-	do(t, err)
-	planned := ledger.Step{Event: ledger.Event{StepID: link.StepID}}
-	same(t, "run steps", got, []ledger.RunStepState{{RunStep: client, Step: steps["client"]}, {RunStep: link, Step: planned}})
+	done := story(client.StepID)[3]
+	same(t, "run steps", got, []result.Step{
+		{Number: 1, Client: 1, ClientKey: client.Client, Step: "client", Kind: "client", Title: "client",
+			State: "done", ID: done.ID, Attempts: 2, Status: done.Status, At: done.At},
+		{Number: 2, Client: 1, ClientKey: client.Client, Step: "link", Kind: "link", Title: "magic link", State: "planned"},
+		{Number: 3, Client: 2, ClientKey: "john@example.com", Step: "client", Kind: "client", Title: "client", State: "planned"}})
 }
 
 func TestReadingInsideALoopOverRows(t *testing.T) {
 	l := fresh(t)
 	do(t, l.StartRun(run))
 	for i := range 100 {
-		do(t, l.AddRows(ledger.Row{Run: "r1", Row: i + 2, Owner: jane("", "").Owner, Status: "done"}))
+		do(t, l.AddRows("r1", jane("", "").ClientKey, result.Row{Row: i + 2, Status: "done"}))
 	}
 	do(t, l.Append(story(jane("", "client"))...))
 	seen := 0
-	for row, err := range l.Rows(t.Context(), "r1") {
+	for _, err := range l.Rows(t.Context(), "r1") {
 		do(t, err)
-		steps, err := l.Steps(t.Context(), row.Owner, "loans")
+		steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "loans")
 		do(t, err)
 		same(t, "steps", len(steps), 1)
 		if seen++; seen == 50 {
@@ -115,13 +121,13 @@ func TestWriteErrorStopsTheLedger(t *testing.T) {
 	l := open(t, dir+"/ledger.db")
 	id := jane("", "client")
 	do(t, l.Append(story(id)[0]))
-	do(t, l.AddRows(ledger.Row{Run: "never started", Row: 2}))
+	do(t, l.AddRows("never started", ledger.ClientKey{}, result.Row{Row: 2}))
 	for what, write := range map[string]func() error{
 		"Flush":    l.Flush,
 		"Append":   func() error { return l.Append(story(id)[1]) },
 		"StartRun": func() error { return l.StartRun(run) },
-		"Interrupted": func() error {
-			_, err := l.Interrupted("r2", noon)
+		"MarkInterrupted": func() error {
+			_, err := l.MarkInterrupted("r2", noon)
 			return err
 		},
 	} {

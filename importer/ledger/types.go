@@ -37,10 +37,12 @@ package ledger
 import (
 	"errors"
 	"time"
+
+	"claimsheet/importer/result"
 )
 
-// Owner is whose steps they are: a client within an environment.
-type Owner struct {
+// ClientKey is whose steps they are: a client within an environment.
+type ClientKey struct {
 	Environment string // normalised base url, with the case id under v1
 	Space       string // key space of the client key
 	Client      string // the client key, in clear
@@ -49,7 +51,7 @@ type Owner struct {
 // StepID is a step's full name. Mapping is "" for the step "client", which all
 // mappings share, and the mapping's name for every other step.
 type StepID struct {
-	Owner
+	ClientKey
 	Mapping string
 	Step    string // client, claim/<id>/<key>, activity/…, link
 }
@@ -136,7 +138,7 @@ type Step struct {
 // Run is one run, from its start to the workbook that it wrote.
 type Run struct {
 	ID              string // a UUID
-	Environment     string // as Owner.Environment
+	Environment     string // as ClientKey.Environment
 	EnvironmentName string // as in the environments file
 	Mapping         string // the mapping's name
 	MappingFile     string
@@ -152,37 +154,17 @@ type Run struct {
 	Summary         []byte // the run's summary as JSON
 }
 
-// Row is what a run says of one source row: a line of the results workbook.
-type Row struct {
-	Run        string
-	Row        int // 1-based in the source sheet
-	Status     string
-	Owner      Owner // zero for a row without a client
-	Number     int   // the client's number in the plan, 0 without
-	ClientID   string
-	ClaimIDs   []string
-	URL        string
-	FailedStep string
-	Error      string
-	Advice     string
-}
-
-// RunStep says that a run's plan had a step; RunSteps joins it with the step's
-// current state.
-type RunStep struct {
+// RunRow is the result of a source row in a run.
+type RunRow struct {
 	Run    string
-	Number int // line in the run, 1-based
-	StepID
-	Kind  string
-	Title string
+	Result result.Row
 }
 
-// RunStepState is a step of a run's plan and what has become of it by now, in
-// this run or another. Step is zero but for its names when nothing has: To is
-// then "".
-type RunStepState struct {
-	RunStep
-	Step
+// RunStep is a step of a run's plan for a client.
+type RunStep struct {
+	StepID
+	Kind  string // one of the Kind constants
+	Title string // as the mapping names it, "" when it does not
 }
 
 // Errors of the ledger. Those of Open and Lock can also be read as a

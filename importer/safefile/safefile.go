@@ -30,14 +30,14 @@ func Read(path string, limit int64) ([]byte, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, unreadable(path, err)
+		return nil, Unreadable(path, err)
 	}
 	if err := Check(path, info); err != nil {
 		return nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, unreadable(path, err)
+		return nil, Unreadable(path, err)
 	}
 	if int64(len(data)) > limit {
 		return nil, problem.At(problem.Where{File: path}, "too-large", "the file is larger than %s; what belongs here takes a few kilobytes", size(limit))
@@ -51,12 +51,12 @@ func Read(path string, limit int64) ([]byte, error) {
 func Open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil, unreadable(path, err)
+		return nil, Unreadable(path, err)
 	}
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		err = unreadable(path, err)
+		err = Unreadable(path, err)
 	case !info.Mode().IsRegular():
 		p := problem.At(problem.Where{File: path}, "not-a-file", "this is %s, not a file", Kind(info))
 		if info.Mode()&fs.ModeNamedPipe != 0 {
@@ -139,7 +139,8 @@ func checkLink(path string) error {
 		Hinted("name the file itself")
 }
 
-func unreadable(path string, err error) problem.Problem {
+// Unreadable turns an error of opening or reading the file at path into a problem.
+func Unreadable(path string, err error) problem.Problem {
 	at := problem.Where{File: path}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -19,13 +19,13 @@ import (
 	"testing"
 
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 	"claimsheet/mapping/problem"
 )
 
 var costs = flag.Bool("costs", false, "TestCosts: large files too, and what each costs")
 
-// TestMain lets the test read a file in a process of its own, whose memory can
-// be told from the test's.
+// TestMain lets a test read a file in its own process, to measure its memory alone.
 func TestMain(m *testing.M) {
 	if request := os.Getenv("CLAIMSHEET_READ"); request != "" {
 		readAlone(request)
@@ -41,7 +41,7 @@ type reading struct {
 	Compare bool // read it by excelize, raw
 	Rows    int
 	Code    string  // of the problem; "" for none
-	Peak    int64   // of resident memory in bytes; 0 where it cannot be told
+	Peak    int64   // of resident memory in bytes; 0 where it is unknown
 	Seconds float64 // of processor time
 }
 
@@ -88,8 +88,7 @@ func (r reading) print() {
 	}
 }
 
-// peakMemory is the most memory that this process has had resident, as Linux
-// tells it.
+// peakMemory returns the most memory that this process had resident, on Linux.
 func peakMemory() int64 {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -128,7 +127,7 @@ func (r reading) run(t testing.TB) reading {
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatal(err)
 	}
-	// On a busy machine the clock tells nothing.
+	// On a busy machine the clock is of no use.
 	r.Seconds = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	return r
 }
@@ -139,8 +138,8 @@ const (
 	mostMemory  = 512 << 20
 )
 
-// TestCosts reads every hostile file in a process of its own: none may panic,
-// take long or much memory, or give fewer rows than are in it and no error.
+// TestCosts reads files made to exhaust the machine, each in its own process: none may
+// panic, take long or much memory, or give fewer rows than it has and no error.
 func TestCosts(t *testing.T) {
 	var slowest, largest reading
 	files := 0
@@ -164,24 +163,6 @@ func TestCosts(t *testing.T) {
 			largest = r
 		}
 	}
-	small := append(hostileFiles(), compoundRefused(t)...)
-	for i, tt := range small {
-		if !*costs && i%12 != 0 {
-			continue
-		}
-		t.Run(tt.name, func(t *testing.T) { check(t, save(t, tt.data), tt.options, tt.want, 0) })
-	}
-	texts := csvRefused()
-	if !*costs {
-		texts = texts[:2]
-	}
-	for _, tt := range texts {
-		t.Run("CSV "+tt.name, func(t *testing.T) {
-			tt.options.As = tt.file
-			path := save(t, tt.data)
-			check(t, path, tt.options, codeOf(path, tt.options), 0)
-		})
-	}
 	for _, tt := range largeFiles {
 		if !*costs && !tt.short {
 			continue
@@ -200,17 +181,6 @@ func TestCosts(t *testing.T) {
 		})
 	}
 	t.Logf("%d files; at most %.2f s (%s) and %d MiB (%s)", files, slowest.Seconds, filepath.Base(slowest.Path), largest.Peak>>20, filepath.Base(largest.Path))
-}
-
-// codeOf is the code of the problem that a file has, read in this process.
-func codeOf(path string, o sheet.Options) string {
-	_, _, err := read(path, o)
-	var list problem.List
-	if errors.As(err, &list) {
-		return list[0].Code
-	}
-	p, _ := errors.AsType[problem.Problem](err)
-	return p.Code
 }
 
 // largeFiles are made to exhaust the machine, or are only large.
@@ -284,7 +254,7 @@ func zipped(name string, body func(io.Writer)) func(io.Writer) {
 	return func(f io.Writer) {
 		z := zip.NewWriter(f)
 		z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
-		for other, text := range workbook(rows(`<row r="2"><c r="A2" s="1"><v>1</v></c></row>`)).with(name, "") {
+		for other, text := range sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"><v>1</v></c></row>`)).With(name, "") {
 			w, _ := z.Create(other)
 			_, _ = io.WriteString(w, text)
 		}
@@ -390,7 +360,7 @@ func longFormats(f io.Writer) {
 func manyProperties(n int) func(io.Writer) {
 	return func(f io.Writer) {
 		z := zip.NewWriter(f)
-		p := workbook(rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
+		p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
 		p["_rels/.rels"] = strings.Replace(p["_rels/.rels"], "</Relationships>",
 			`<Relationship Id="r9" Type="http://x/custom-properties" Target="docProps/custom.xml"/></Relationships>`, 1)
 		for name, text := range p {
@@ -410,14 +380,14 @@ func manyProperties(n int) func(io.Writer) {
 // macros is an .xlsm with a macro project, a link to another workbook and a
 // connection to a web page: nothing of them is looked at.
 func macros(f io.Writer) {
-	p := workbook(rows(`<row r="2"><c r="A2"><f>[1]Sheet1!A1</f><v>5</v></c></row>`))
+	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><f>[1]Sheet1!A1</f><v>5</v></c></row>`))
 	p["xl/_rels/workbook.xml.rels"] = strings.Replace(p["xl/_rels/workbook.xml.rels"], "</Relationships>",
 		`<Relationship Id="r7" Type="http://x/vbaProject" Target="vbaProject.bin"/>`+
 			`<Relationship Id="r8" Type="http://x/externalLink" Target="externalLinks/externalLink1.xml"/>`+
 			`<Relationship Id="r9" Type="http://x/connections" Target="http://example.invalid/x" TargetMode="External"/></Relationships>`, 1)
 	p["xl/vbaProject.bin"] = "\xD0\xCF\x11\xE0 Sub Auto_Open()"
 	p["xl/externalLinks/externalLink1.xml"] = `<externalLink><oleLink/></externalLink>`
-	_, _ = f.Write(p.zip())
+	_, _ = f.Write(p.Zip())
 }
 
 func csvOf(body func(io.Writer), last string) func(io.Writer) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -36,7 +37,7 @@ func TestGoldenCSV(t *testing.T) {
 		name, export string // the filter's options: delimiter, quote, encoding, first line
 		options      sheet.Options
 	}{
-		{"libreoffice-semicolon.csv", "59,34,1,1", sheet.Options{Encoding: sheet.Windows1252}},
+		{"libreoffice-semicolon.csv", "59,34,1,1", sheet.Options{Encoding: "windows-1252"}},
 		{"libreoffice-utf16.csv", "9,34,65535,1", sheet.Options{}},
 		{"libreoffice-utf8.csv", "44,34,76,1", sheet.Options{}},
 	}
@@ -76,11 +77,11 @@ func checkGolden(t *testing.T, path string, o sheet.Options) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	all, err := collect(r)
+	all, err := sheettest.Collect(r.Records())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprintf("%s %q %q\n%s", r.Sheet().Name, r.Sheet().Header, r.Properties(), dump(all))
+	got := fmt.Sprintf("%s %q %q\n%s", r.Sheet().Name, r.Sheet().Header, r.Properties(), sheettest.Dump(all))
 	golden := strings.TrimSuffix(path, filepath.Ext(path)) + ".golden"
 	if *update {
 		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {

@@ -1,11 +1,6 @@
 package sheet_test
 
 import (
-	"bytes"
-	"encoding/binary"
-	"encoding/csv"
-	"errors"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -13,12 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/xuri/excelize/v2"
 	"pgregory.net/rapid"
 
 	"claimsheet/importer/sheet"
-	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
 )
 
 // What excelize writes is read back with its types: texts, numbers, bools and
@@ -40,7 +35,7 @@ func TestRoundTrip(t *testing.T) {
 		if err := f.SetCellStr("Sheet1", "A1", "Head"); err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]mapping.Cell{}
+		want := map[string]cell.Cell{}
 		for range rapid.IntRange(0, 20).Draw(t, "cells") {
 			ref, err := excelize.CoordinatesToCellName(rapid.IntRange(1, 40).Draw(t, "column"), rapid.IntRange(2, 60).Draw(t, "row"))
 			if err != nil {
@@ -58,11 +53,11 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[string]mapping.Cell{}
+		got := map[string]cell.Cell{}
 		for _, r := range all {
 			for i, c := range r.Cells {
-				if c.Kind != mapping.Empty {
-					got[mapping.ColumnName(i)+strconv.Itoa(r.Row)] = c
+				if c.Kind != cell.Empty {
+					got[cell.ColumnName(i)+strconv.Itoa(r.Row)] = c
 				}
 			}
 		}
@@ -73,24 +68,24 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // writeCell draws a value, writes it, and gives the cell it must be read as.
-func writeCell(t *rapid.T, f *excelize.File, ref string, dates int, code string, date1904 bool) mapping.Cell {
+func writeCell(t *rapid.T, f *excelize.File, ref string, dates int, code string, date1904 bool) cell.Cell {
 	var err error
-	var want mapping.Cell
+	var want cell.Cell
 	switch rapid.IntRange(0, 3).Draw(t, "kind") {
 	case 0:
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("ab<>&\"' é😀\n\t_x0041")), 1, 30, -1).Draw(t, "text")
-		want = mapping.Cell{Kind: mapping.TextCell, Raw: text, Shown: text}
+		want = cell.Cell{Kind: cell.Text, Raw: text, Shown: text}
 		err = f.SetCellStr("Sheet1", ref, text)
 	case 1:
 		n := rapid.IntRange(-1e15+1, 1e15-1).Draw(t, "number")
 		text := strconv.Itoa(n)
-		want = mapping.Cell{Kind: mapping.Number, Raw: text, Shown: text}
+		want = cell.Cell{Kind: cell.Number, Raw: text, Shown: text}
 		err = f.SetCellInt("Sheet1", ref, int64(n))
 	case 2:
 		b := rapid.Bool().Draw(t, "bool")
-		want = mapping.Cell{Kind: mapping.Bool, Raw: "0", Shown: "FALSE"}
+		want = cell.Cell{Kind: cell.Bool, Raw: "0", Shown: "FALSE"}
 		if b {
-			want = mapping.Cell{Kind: mapping.Bool, Raw: "1", Shown: "TRUE"}
+			want = cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}
 		}
 		err = f.SetCellBool("Sheet1", ref, b)
 	case 3:
@@ -102,7 +97,7 @@ func writeCell(t *rapid.T, f *excelize.File, ref string, dates int, code string,
 		}
 		serial := at.Sub(epoch).Minutes() / (24 * 60)
 		literal := strconv.FormatFloat(serial, 'f', -1, 64)
-		want = mapping.Cell{Kind: mapping.DateCell, Raw: literal, Shown: at.Format("2006-01-02T15:04:05"), Format: code}
+		want = cell.Cell{Kind: cell.Date, Raw: literal, Shown: at.Format("2006-01-02T15:04:05"), Format: code}
 		if err = f.SetCellFloat("Sheet1", ref, serial, -1, 64); err == nil {
 			err = f.SetCellStyle("Sheet1", ref, ref, dates)
 		}
@@ -142,7 +137,7 @@ func TestChooseSheet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantSheet := mapping.Sheet{File: path, Name: want, HeaderRow: 3, Header: []string{"Head of " + want, "", "C"}}
+		wantSheet := cell.Sheet{File: path, Name: want, HeaderRow: 3, Header: []string{"Head of " + want, "", "C"}}
 		if diff := cmp.Diff(wantSheet, r.Sheet()); diff != "" {
 			t.Error(diff)
 		}
@@ -155,74 +150,7 @@ func TestChooseSheet(t *testing.T) {
 	if got := code(t, err, path); got != "sheet-not-found" || !strings.Contains(err.Error(), `"Old leads"`) {
 		t.Errorf("got %v", err)
 	}
-	if hint := hintOf(err); !strings.Contains(hint, `"Leads"`) {
+	if hint := err.(problem.Problem).Hint; !strings.Contains(hint, `"Leads"`) {
 		t.Errorf("the hint %q suggests nothing", hint)
 	}
-}
-
-// What encoding/csv writes is read back, cell by cell, by any delimiter and in
-// any encoding.
-func TestRoundTripCSV(t *testing.T) {
-	dir := t.TempDir()
-	field := rapid.StringOfN(rapid.RuneFrom([]rune("ab0=,;\t\"' é€\n#")), 0, 8, -1)
-	rapid.Check(t, func(t *rapid.T) {
-		path := filepath.Join(dir, "leads.csv")
-		columns := rapid.IntRange(1, 6).Draw(t, "columns")
-		header := make([]string, columns)
-		for i := range header {
-			header[i] = "Head " + mapping.ColumnName(i)
-		}
-		table := rapid.SliceOfN(rapid.SliceOfN(field, columns, columns), 0, 12).Draw(t, "rows")
-		comma := rapid.SampledFrom([]rune{',', ';', '\t'}).Draw(t, "delimiter")
-		var text bytes.Buffer
-		w := csv.NewWriter(&text)
-		w.Comma, w.UseCRLF = comma, rapid.Bool().Draw(t, "CRLF")
-		if err := errors.Join(w.Write(header), w.WriteAll(table)); err != nil {
-			t.Fatal(err)
-		}
-		o, data := encodeCSV(t, text.String())
-		if columns == 1 || rapid.Bool().Draw(t, "declared") { // one column tells nothing
-			o.Delimiter = string(comma)
-		}
-		if rapid.Bool().Draw(t, "packed") {
-			data, path = gzipped(string(data)), path+".gz"
-		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, all, err := read(path, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(header, s.Header); diff != "" {
-			t.Fatal(diff)
-		}
-		got := make([][]string, len(table))
-		for i := range got {
-			got[i] = make([]string, columns)
-		}
-		for _, r := range all {
-			for i, c := range r.Cells {
-				got[r.Row-2][i] = c.Raw
-			}
-		}
-		if diff := cmp.Diff(table, got, cmpopts.EquateEmpty()); diff != "" {
-			t.Fatal(diff)
-		}
-	})
-}
-
-// encodeCSV draws an encoding and writes a text in it.
-func encodeCSV(t *rapid.T, text string) (sheet.Options, []byte) {
-	switch rapid.IntRange(0, 4).Draw(t, "encoding") {
-	case 0:
-		return sheet.Options{}, append([]byte("\xEF\xBB\xBF"), text...)
-	case 1:
-		return sheet.Options{}, inUTF16(binary.LittleEndian, text)
-	case 2:
-		return sheet.Options{}, inUTF16(binary.BigEndian, text)
-	case 3:
-		return sheet.Options{Encoding: sheet.Windows1252}, []byte(strings.NewReplacer("é", "\xE9", "€", "\x80").Replace(text))
-	}
-	return sheet.Options{}, []byte(text)
 }

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// IsControl reports whether a terminal or an editor obeys a character instead
-// of showing it: the control characters, tab and line feed included, line and
-// paragraph separators, and what turns the direction of a text.
+// IsControl reports whether a terminal or an editor obeys a character instead of
+// showing it: the control characters with tab and line feed, line and paragraph
+// separators, and the characters that change the direction of a text.
 func IsControl(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0, r == '\u2028', r == '\u2029', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
@@ -18,7 +18,7 @@ func IsControl(r rune) bool {
 }
 
 // OneLine replaces each control character by a space, so that a text from
-// elsewhere can neither begin a line of its own nor move the cursor.
+// elsewhere can neither begin a new line nor move the cursor.
 func OneLine(s string) string {
 	if !strings.ContainsFunc(s, IsControl) {
 		return s
@@ -31,9 +31,8 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// EscapeControls writes the control characters beyond ASCII in JSON, or in a
-// text in double quotes of YAML, as \u and four digits: what a program reads
-// stays the same.
+// EscapeControls escapes the control characters beyond ASCII as \u and four
+// digits, in JSON or in double-quoted YAML: a program reads the same text.
 func EscapeControls(quoted []byte) []byte {
 	text := string(quoted)
 	if !strings.ContainsFunc(text, isWideControl) {

@@ -1,13 +1,14 @@
-// Package problem holds the one shape in which Claimsheet says that something
-// is wrong: where, what, and how to mend it.
+// Package problem has the one type in which Claimsheet reports that something is
+// wrong: where, what, and how to fix it.
 //
 // It is a leaf: every package may import it and it imports nothing of ours.
-// Problems are values. They are collected, sorted and shown together, because
-// an operator who mends one thing wants to know of the others too.
+// Problems are values. They are collected, sorted and shown together, because a
+// user who fixes one thing wants to see the others too.
 package problem
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,18 +17,18 @@ import (
 // Where is the place a problem is about: a position in a file, or a cell of a
 // sheet, or neither when the problem is about the command itself.
 type Where struct {
-	File   string // as the user named it; for a cell only where a run has several workbooks
+	File   string // as the user named it; for a cell only when a run has several workbooks
 	Line   int    // 1-based; 0 when only the file is known
 	Column int    // 1-based, in characters
 	Sheet  string // the sheet's name, for cells and rows
 	Cell   string // an A1 reference such as C7; empty when the row or sheet is meant
 	Row    int    // 1-based row as a spreadsheet program shows it; for sorting, and shown when Cell is empty
 	Table  int    // which of a run's sheets it is, 0 = the first; for sorting
-	Copy   Copy   // the same cell or row in the results workbook, when that is the one to be corrected
+	Copy   Copy   // the same cell or row in the results workbook, when the user corrects that one
 }
 
-// Copy is where a cell or a row of a sheet is in the results workbook that a run
-// makes of the sheet. The zero Copy is nowhere.
+// Copy is the place of a sheet's cell or row in the results workbook that a run
+// makes of the sheet. The zero Copy is none.
 type Copy struct {
 	File  string // the workbook, shown where Where.File is
 	Sheet string // the sheet's name
@@ -37,8 +38,8 @@ type Copy struct {
 
 // String is file:line:col for files and Sheet!C7, or [file]Sheet!C7, for cells,
 // so that editors and spreadsheet programs can jump to it. It is empty for the
-// zero Where. Where people correct the results workbook, the place there is named,
-// and the row of the sheet behind it.
+// zero Where. With a Copy it names the place in the results workbook and the row
+// of the source.
 func (w Where) String() string {
 	switch {
 	case w.Copy.Sheet != "":
@@ -59,8 +60,7 @@ func (w Where) String() string {
 	return w.File
 }
 
-// tab is the sheet as spreadsheet programs refer to it, in another workbook or
-// in this one.
+// tab is the sheet as a spreadsheet program writes it in a reference.
 func (w Where) tab() string {
 	if w.File != "" {
 		return "[" + w.File + "]" + quoteSheet(w.Sheet)
@@ -87,7 +87,7 @@ type Problem struct {
 	Where   Where
 	Code    string // a stable short word for filters and documentation, e.g. unknown-key
 	Message string // what is wrong and what was expected, one line, no final stop
-	Hint    string // how to mend it; may be empty
+	Hint    string // how to fix it; may be empty
 	// Seen is the cell's value as a person reads it. It is personal data: the
 	// workbook shows it, logs and terminals never do.
 	Seen string
@@ -111,17 +111,17 @@ func (p Problem) Hinted(format string, args ...any) Problem {
 	return p
 }
 
-// New makes a problem that is about no particular place.
+// New makes a problem that has no place.
 func New(code, format string, args ...any) Problem {
 	return Problem{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// At makes a problem about a place.
+// At makes a problem with a place.
 func At(where Where, code, format string, args ...any) Problem {
 	return Problem{Where: where, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// List is every problem of one step of the work. A nil List is no problem.
+// List is every problem of one step of the work. A nil List means none.
 type List []Problem
 
 // Error is one line per problem.
@@ -140,6 +140,31 @@ func (l List) Err() error {
 		return nil
 	}
 	return l
+}
+
+// Collect appends the problems that err consists of and returns nil; an error
+// that is not a Problem or a List, possibly wrapped, is returned unchanged.
+func (l *List) Collect(err error) error {
+	var list List
+	var p Problem
+	switch {
+	case errors.As(err, &list):
+		*l = append(*l, list...)
+	case errors.As(err, &p):
+		*l = append(*l, p)
+	default:
+		return err
+	}
+	return nil
+}
+
+// Cause returns the innermost error that err wraps: the reason without the paths
+// that the wrappers repeat.
+func Cause(err error) error {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return err
 }
 
 // Sort orders by table, file, line, column, sheet, row, cell and message, so that the

@@ -1,0 +1,188 @@
+package apiclient
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Answer is what the service said: any status, with the whole body (up to 1 MiB,
+// 64 MiB of templates).
+type Answer struct {
+	Status      int
+	ContentType string
+	Header      http.Header // for what Wire reads from headers; nil for none
+	Body        []byte
+	// RetryAfter is how long the service asks to wait; 0 when it does not ask.
+	RetryAfter time.Duration
+	// Early is set when the answer came before the request had been sent in
+	// full: the service cannot have processed it.
+	Early bool
+	// Date is the service's clock from the header Date; zero for none.
+	Date time.Time
+	// Took is how long the head of the answer took, without the wait in the queue.
+	Took time.Duration
+}
+
+// mediaType returns the media type of an answer without parameters; "" for none.
+func mediaType(a Answer) string {
+	t, _, err := mime.ParseMediaType(a.ContentType)
+	if err != nil {
+		return ""
+	}
+	return t
+}
+
+// isHTML reports whether an answer is an HTML page, such as a login form, a portal
+// or the error of a proxy.
+func isHTML(a Answer) bool {
+	start := strings.ToLower(string(bytes.TrimSpace(a.Body[:min(len(a.Body), 512)])))
+	return mediaType(a) == "text/html" || strings.HasPrefix(start, "<!doctype html") || strings.HasPrefix(start, "<html")
+}
+
+// isPage reports whether an answer is made for people rather than programs: like
+// isHTML, and also any other body that begins with a tag.
+func isPage(a Answer) bool {
+	switch mediaType(a) {
+	case "text/html", "application/xhtml+xml":
+		return true
+	}
+	return bytes.HasPrefix(bytes.TrimSpace(a.Body), []byte("<"))
+}
+
+// notJSON completes the sentence "the answer …" for one that is not JSON.
+func notJSON(a Answer) string {
+	if isHTML(a) {
+		return "is a web page, not JSON"
+	}
+	return "is not JSON"
+}
+
+const maxDetail = 300 // characters
+
+// messageKeys are the fields in which services put their own words, the most
+// informative first.
+var messageKeys = []string{"detail", "message", "error_description", "title", "error"}
+
+// detail returns what the service itself said, for people who may see personal
+// data: a message and the errors beside it, or else the whole JSON or plain text,
+// on one line. Nothing of a web page is worth showing.
+func detail(a Answer) string {
+	if isHTML(a) {
+		return ""
+	}
+	doc, ok := document(a.Body)
+	if !ok {
+		return printable(string(a.Body))
+	}
+	var parts []string
+	for _, key := range messageKeys {
+		if text, ok := scalar(firstValue(doc, key)); ok && text != "" {
+			parts = append(parts, text)
+			break
+		}
+	}
+	if errs := firstValue(doc, "errors"); len(parts) > 0 && errs != nil {
+		parts = append(parts, compact(errs))
+	}
+	if len(parts) == 0 {
+		parts = append(parts, compact(doc))
+	}
+	return printable(strings.Join(parts, " "))
+}
+
+// firstValue returns the value of an object under key; nil for none.
+func firstValue(doc []byte, key string) json.RawMessage {
+	if form(doc) != "object" {
+		return nil
+	}
+	for _, m := range members(doc) {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
+func compact(value []byte) string {
+	var b bytes.Buffer
+	if err := json.Compact(&b, value); err != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// printable returns s on one line, at most maxDetail characters, with everything
+// escaped that does not print (control characters, direction marks, broken
+// UTF-8).
+func printable(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range strings.TrimSpace(s) {
+		piece := string(r)
+		if !strconv.IsPrint(r) {
+			quoted := strconv.QuoteRune(r)
+			piece = quoted[1 : len(quoted)-1]
+		}
+		if n += len([]rune(piece)); n > maxDetail-1 {
+			return b.String() + "…"
+		}
+		b.WriteString(piece)
+	}
+	return b.String()
+}
+
+// storedHead begins an answer that is stored with headers. No JSON begins so.
+const storedHead = "HTTP/1.1\r\n"
+
+// notStored are headers without an id or url in them, because all answers of a
+// service have them alike, and cookies, which are credentials.
+var notStored = map[string]bool{
+	"Alt-Svc": true, "Cache-Control": true, "Connection": true, "Content-Length": true, "Content-Security-Policy": true, "Content-Type": true,
+	"Date": true, "Expires": true, "Keep-Alive": true, "Permissions-Policy": true, "Pragma": true, "Referrer-Policy": true, "Server": true,
+	"Set-Cookie": true, "Strict-Transport-Security": true, "Transfer-Encoding": true, "Vary": true, "Via": true,
+	"X-Content-Type-Options": true, "X-Frame-Options": true, "X-Xss-Protection": true,
+}
+
+// forStorage returns an answer as a ledger stores it: the body, with a head before
+// it if there are headers that may hold an id or url.
+func forStorage(a Answer) []byte {
+	var head bytes.Buffer
+	if err := a.Header.WriteSubset(&head, notStored); err != nil || head.Len() == 0 {
+		return a.Body
+	}
+	return slices.Concat([]byte(storedHead), head.Bytes(), []byte("\r\n"), a.Body)
+}
+
+// StoredAnswer returns the answer from which Verdict.Answer was made, for
+// Client.Judge. Only a 2xx is complete.
+func StoredAnswer(status int, stored []byte) Answer {
+	a := Answer{Status: status, Body: stored}
+	if json.Valid(stored) {
+		a.ContentType = "application/json"
+	}
+	head, body, ok := bytes.Cut(bytes.TrimPrefix(stored, []byte(storedHead)), []byte("\r\n\r\n"))
+	if !ok || !bytes.HasPrefix(stored, []byte(storedHead)) {
+		return a
+	}
+	header, err := textproto.NewReader(bufio.NewReader(bytes.NewReader(append(head, "\r\n\r\n"...)))).ReadMIMEHeader()
+	if err != nil {
+		return a
+	}
+	a.Header, a.Body = http.Header(header), body
+	return a
+}
+
+// Readable reports whether some place of a stored answer could hold an id or url:
+// it is a 2xx with a JSON body, or with headers and no body.
+func Readable(status int, stored []byte) bool {
+	a := StoredAnswer(status, stored)
+	return status/100 == 2 && (json.Valid(a.Body) || len(a.Body) == 0 && len(a.Header) > 0)
+}

@@ -1,0 +1,191 @@
+package apiclient
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// NormaliseBaseURL checks a base url and returns it with scheme and host in lower
+// case, without a default port and without a slash at the end. Requests go to
+// the url in this form.
+//
+// The url must be absolute, https (or http to a loopback address), and without
+// user information, query, fragment and dot segments. An error never repeats the
+// url, which may hold a password.
+func NormaliseBaseURL(raw string) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil {
+		return "", errors.New("the base url cannot be read as a url")
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	host := strings.ToLower(u.Hostname())
+	if err := checkBase(u, host); err != nil {
+		return "", err
+	}
+	port := u.Port()
+	if u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
+		port = ""
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if port != "" {
+		host += ":" + port
+	}
+	return u.Scheme + "://" + host + strings.TrimRight(u.EscapedPath(), "/"), nil
+}
+
+func checkBase(u *url.URL, host string) error {
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return errors.New("the base url must begin with https://")
+	case host == "":
+		return errors.New("the base url has no host")
+	case u.Scheme == "http" && !loopback(host):
+		return errors.New("the base url must be https; http is for a loopback address only")
+	case u.User != nil:
+		return errors.New("the base url must not hold a user name or password")
+	case u.RawQuery != "" || u.ForceQuery:
+		return errors.New("the base url must not have a query")
+	case u.Fragment != "":
+		return errors.New("the base url must not have a fragment")
+	}
+	if p := u.Port(); p != "" {
+		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
+			return errors.New("the base url's port must be between 1 and 65535")
+		}
+	}
+	if path := strings.Trim(u.Path, "/"); path != "" {
+		for _, s := range strings.Split(path, "/") {
+			if err := checkSegment(s); err != nil {
+				return errors.New("the base url's path has a part that " + err.Error())
+			}
+		}
+	}
+	return nil
+}
+
+// loopback reports whether traffic to host stays on this machine.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// below returns the url of a request below base. Whatever the segments hold, the
+// result has base's path as its prefix and exactly one path segment for each of
+// them.
+func (r Request) below(base *url.URL) (*url.URL, error) {
+	u := *base
+	plain, escaped := base.Path, base.EscapedPath()
+	for _, s := range r.Path {
+		if err := checkSegment(s); err != nil {
+			return nil, err
+		}
+		plain += "/" + s
+		escaped += "/" + escapeSegment(s)
+	}
+	u.Path, u.RawPath = plain, escaped
+	u.RawQuery = r.Query.Encode()
+	return &u, nil
+}
+
+// checkSegment says why s cannot be one segment of a path; nil for a valid one.
+// Empty and dot segments are refused because servers on the way remove them,
+// however they are spelled.
+func checkSegment(s string) error {
+	switch {
+	case s == "":
+		return errors.New("is empty")
+	case s == "." || s == "..":
+		return errors.New("is a dot segment")
+	case !utf8.ValidString(s):
+		return errors.New("is not valid UTF-8")
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return errors.New("holds a control character")
+	}
+	return nil
+}
+
+// escapeSegment escapes everything but letters, digits and - _ . ~. It is not
+// url.PathEscape, which keeps a plus sign: some servers read that as a space, so
+// a phone number would lose it.
+func escapeSegment(s string) string {
+	return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
+}
+
+// ServiceKey returns the same text for all spellings of a base url that mean the
+// same service, so that two of them can be compared. It writes the loopback
+// address as a number, an IPv4 address wrapped in IPv6 as IPv4, a host name in
+// lower case without a dot at the end, a port without leading zeros and not at
+// all when it is the scheme's default, and a path without needless escapes. Text
+// that is not a url is returned unchanged.
+func ServiceKey(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return base
+	}
+	scheme := strings.ToLower(u.Scheme)
+	host, port := sameHost(u.Hostname()), u.Port()
+	if n, err := strconv.Atoi(port); err == nil {
+		port = strconv.Itoa(n)
+	}
+	if scheme == "https" && port == "443" || scheme == "http" && port == "80" {
+		port = ""
+	}
+	switch {
+	case port != "":
+		host = net.JoinHostPort(host, port)
+	case strings.Contains(host, ":"):
+		host = "[" + host + "]"
+	}
+	return scheme + "://" + host + strings.TrimRight(samePath(u.EscapedPath()), "/")
+}
+
+// sameHost returns one spelling for all spellings of a host.
+func sameHost(host string) string {
+	const here = "127.0.0.1"
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	ip, err := netip.ParseAddr(host)
+	switch {
+	case host == "localhost" || err == nil && ip == netip.IPv6Loopback():
+		return here
+	case err != nil:
+		return host
+	}
+	return ip.Unmap().String()
+}
+
+// samePath returns an escaped path in which only those bytes are escaped that
+// must be (RFC 3986, section 6.2.2).
+func samePath(escaped string) string {
+	var b strings.Builder
+	for i := 0; i < len(escaped); i++ {
+		c := escaped[i]
+		if c == '%' && i+2 < len(escaped) {
+			if n, err := strconv.ParseUint(escaped[i+1:i+3], 16, 8); err == nil {
+				if isUnreserved(byte(n)) {
+					b.WriteByte(byte(n))
+				} else {
+					b.WriteString(strings.ToUpper(escaped[i : i+3]))
+				}
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func isUnreserved(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
+}

@@ -1,0 +1,144 @@
+package apiclient_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"claimsheet/apiclient"
+)
+
+func TestNormaliseBaseURL(t *testing.T) {
+	tests := []struct{ in, want, err string }{
+		{in: "https://uat.example.com/api", want: "https://uat.example.com/api"},
+		{in: "HTTPS://UAT.Example.COM:443/Api/", want: "https://uat.example.com/Api"},
+		{in: " https://uat.example.com/// ", want: "https://uat.example.com"},
+		{in: "https://uat.example.com:8443/a%20b/", want: "https://uat.example.com:8443/a%20b"},
+		{in: "http://localhost:80/", want: "http://localhost"},
+		{in: "http://127.0.0.1:8080", want: "http://127.0.0.1:8080"},
+		{in: "http://[::1]:8080/x", want: "http://[::1]:8080/x"},
+		{in: "", err: "https://"},
+		{in: "uat.example.com", err: "https://"},
+		{in: "ftp://uat.example.com", err: "https://"},
+		{in: "https:///api", err: "no host"},
+		{in: "http://uat.example.com", err: "must be https"},
+		{in: "http://127.0.0.1.evil.example", err: "must be https"},
+		{in: "https://user:hunter2@uat.example.com", err: "user name"},
+		{in: "https://uat.example.com?x=1", err: "query"},
+		{in: "https://uat.example.com/?", err: "query"},
+		{in: "https://uat.example.com#x", err: "fragment"},
+		{in: "https://uat.example.com:0", err: "port"},
+		{in: "https://uat.example.com/a/../b", err: "dot segment"},
+		{in: "https://uat.example.com/a//b", err: "empty"},
+		{in: "https://uat example.com/hunter2", err: "cannot be read"},
+	}
+	for _, tt := range tests {
+		got, err := apiclient.NormaliseBaseURL(tt.in)
+		switch {
+		case tt.err == "" && (err != nil || got != tt.want):
+			t.Errorf("%q: %q, %v; want %q", tt.in, got, err, tt.want)
+		case tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)):
+			t.Errorf("%q: %q, %v; want an error with %q", tt.in, got, err, tt.err)
+		case err != nil && strings.Contains(err.Error(), "hunter2"):
+			t.Errorf("%q: the error repeats a part of it: %v", tt.in, err)
+		case err == nil:
+			if again, _ := apiclient.NormaliseBaseURL(got); again != got {
+				t.Errorf("%q: normalised twice it is %q, once %q", tt.in, again, got)
+			}
+		}
+	}
+}
+
+// requestURI returns the request line's path for a look-up of value; "" when
+// nothing is sent.
+func requestURI(t testing.TB, value string) (uri string) {
+	c := against(t, func(w http.ResponseWriter, r *http.Request) { uri = r.RequestURI })
+	_, err := c.Do(t.Context(), c.Routes().FindByEmail(value))
+	if (err == nil) != (uri != "") {
+		t.Fatalf("%q: error %v, but sent %q", value, err, uri)
+	}
+	return uri
+}
+
+const before = "/api/funnel/v2/contacts/by-email/"
+
+func TestHostileSegmentsStayOneSegment(t *testing.T) {
+	payloads := map[string]string{
+		"jane+tag@example.com":   "jane%2Btag%40example.com",
+		"+447700900001":          "%2B447700900001",
+		"a/b@example.com":        "a%2Fb%40example.com",
+		"../../admin":            "..%2F..%2Fadmin",
+		"..\\admin":              "..%5Cadmin",
+		"%2e%2e":                 "%252e%252e",
+		"%2F":                    "%252F",
+		"x?admin=true":           "x%3Fadmin%3Dtrue",
+		"x#frag":                 "x%23frag",
+		"a b":                    "a%20b",
+		"a;b=c":                  "a%3Bb%3Dc",
+		"http://evil.example/":   "http%3A%2F%2Fevil.example%2F",
+		"//evil.example":         "%2F%2Fevil.example",
+		"@evil.example":          "%40evil.example",
+		"jürgen@exämple.de":      "j%C3%BCrgen%40ex%C3%A4mple.de",
+		"...":                    "...",
+		"$&+,:=":                 "%24%26%2B%2C%3A%3D",
+		"o'brien~-_.x@y.example": "o%27brien~-_.x%40y.example",
+	}
+	for value, want := range payloads {
+		if got := requestURI(t, value); got != before+want {
+			t.Errorf("%q: sent %s, want %s", value, got, before+want)
+		}
+	}
+	for _, value := range []string{"", ".", "..", "a\nb", "a\r\nHost: evil", "a\x00", "a\x7f", "a\u0085b", "a\xff"} {
+		if got := requestURI(t, value); got != "" {
+			t.Errorf("%q: sent %s, want it refused", value, got)
+		}
+	}
+}
+
+func TestAnySegmentComesBackAsItWas(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		value := rapid.String().Draw(rt, "value")
+		got := requestURI(t, value)
+		if got == "" {
+			if value != "" && value != "." && value != ".." && !strings.ContainsFunc(value, unicode.IsControl) {
+				rt.Fatalf("%q was refused", value)
+			}
+			return
+		}
+		segment, ok := strings.CutPrefix(got, before)
+		back, err := url.PathUnescape(segment)
+		if !ok || strings.ContainsAny(segment, "/?#\\") || err != nil || back != value {
+			rt.Fatalf("%q was sent as %s", value, got)
+		}
+	})
+}
+
+func TestService(t *testing.T) {
+	for want, spellings := range map[string][]string{
+		"https://uat.example.com/api":      {"https://uat.example.com/api", "HTTPS://UAT.Example.COM.:0443/api//", "https://uat.example.com:443/%61p%69/"},
+		"https://uat.example.com:8443":     {"https://uat.example.com:8443", "https://uat.example.com:08443/"},
+		"https://uat.example.com/a%20b":    {"https://uat.example.com/a%20b", "https://uat.example.com/a b"},
+		"https://uat.example.com/%C3%A9~x": {"https://uat.example.com/%c3%a9%7ex", "https://uat.example.com/é~x"},
+		"http://127.0.0.1:8080": {"http://localhost:8080", "http://LOCALHOST.:8080", "http://127.0.0.1:08080/", "http://[::1]:8080", "http://[0:0:0:0:0:0:0:1]:8080",
+			"http://[::ffff:127.0.0.1]:8080", "http://[::FFFF:7F00:1]:8080"},
+		"http://127.0.0.1":            {"http://localhost", "http://localhost:80/", "http://localhost:0080"},
+		"http://127.0.0.2:8080":       {"http://127.0.0.2:8080", "http://[::ffff:127.0.0.2]:8080"},
+		"https://[2001:db8::1]":       {"https://[2001:DB8:0::1]:443/"},
+		"https://[2001:db8::1]:444":   {"https://[2001:db8::0:1]:444"},
+		"https://uat.example.com/API": {"https://uat.example.com/API"},
+		"sandbox":                     {"sandbox"},
+	} {
+		for _, spelt := range spellings {
+			if got := apiclient.ServiceKey(spelt); got != want {
+				t.Errorf("%s: %s, want %s", spelt, got, want)
+			}
+			if got := apiclient.ServiceKey(want); got != want {
+				t.Errorf("%s is not its own: %s", want, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package environment
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
+)
+
+// The ways to authenticate. The service document shows none (section
+// "Authentication"), so the common ones are offered.
+const (
+	authNone   = "none"
+	authBearer = "bearer"
+	authAPIKey = "api_key"
+	authBasic  = "basic"
+	authOAuth2 = "oauth2"
+)
+
+// credentials is the auth section. Only what belongs to kind is set.
+type credentials struct {
+	kind               string // "" means authNone
+	token              reference
+	header             string
+	key                reference
+	username, password reference
+	tokenURL           string
+	clientID           reference
+	clientSecret       reference
+	scopes             []string
+	style              string // header or params
+}
+
+var authKeys = []yamltree.Key[credentials]{
+	yamltree.To("type", "none (default), bearer, api_key, basic or oauth2 (client credentials)",
+		yamltree.OneOf(authNone, authBearer, authAPIKey, authBasic, authOAuth2), func(c *credentials) *string { return &c.kind }).Required(),
+	yamltree.To("token", "bearer: the token; "+referenceForms,
+		secretReference, func(c *credentials) *reference { return &c.token }),
+	yamltree.To("header", "api_key: the header that carries the key",
+		authHeader, func(c *credentials) *string { return &c.header }),
+	yamltree.To("key", "api_key: the key; "+referenceForms,
+		secretReference, func(c *credentials) *reference { return &c.key }),
+	yamltree.To("username", "basic: the user's name; may be kept elsewhere: "+referenceForms,
+		openReference, func(c *credentials) *reference { return &c.username }),
+	yamltree.To("password", "basic: the password; "+referenceForms,
+		secretReference, func(c *credentials) *reference { return &c.password }),
+	yamltree.To("token_url", "oauth2: the token endpoint; https, or http to this machine",
+		tokenURL, func(c *credentials) *string { return &c.tokenURL }),
+	yamltree.To("client_id", "oauth2: the client's id; may be kept elsewhere: "+referenceForms,
+		openReference, func(c *credentials) *reference { return &c.clientID }),
+	yamltree.To("client_secret", "oauth2: the client's secret; "+referenceForms,
+		secretReference, func(c *credentials) *reference { return &c.clientSecret }),
+	yamltree.To("scopes", "oauth2: the scopes to ask for; default: none",
+		yamltree.List(yamltree.Text), func(c *credentials) *[]string { return &c.scopes }),
+	yamltree.To("style", "oauth2: where the client's id and secret are sent: header (default) or params",
+		yamltree.OneOf("header", "params"), func(c *credentials) *string { return &c.style }),
+}
+
+// keysOfAuth are the keys that go with each type: those that it needs and those
+// that may be left out.
+var keysOfAuth = map[string]struct{ needed, optional []string }{
+	authNone:   {},
+	authBearer: {needed: []string{"token"}},
+	authAPIKey: {needed: []string{"header", "key"}},
+	authBasic:  {needed: []string{"username", "password"}},
+	authOAuth2: {needed: []string{"token_url", "client_id", "client_secret"}, optional: []string{"scopes", "style"}},
+}
+
+// checkAuth compares the keys given with those that the type takes.
+func checkAuth(r *yamltree.Reader, n *yamltree.Node, c *credentials) {
+	takes, known := keysOfAuth[c.kind]
+	if !known {
+		return
+	}
+	allowed := slices.Concat(takes.needed, takes.optional)
+	for _, k := range authKeys {
+		v := n.Given(k.Name)
+		if v != nil && k.Name != "type" && !slices.Contains(allowed, k.Name) {
+			r.WrongAt(v.KeyAt(), "auth-key", "“%s” does not go with auth type %s", k.Name, c.kind).
+				Hint = "expected " + cmp.Or(problem.OrList(allowed), "no other key")
+		}
+		if v == nil && slices.Contains(takes.needed, k.Name) {
+			r.Wrong(n, "missing-key", "auth type %s needs “%s”", c.kind, k.Name)
+		}
+	}
+}
+
+var (
+	// headerName is a token of RFC 9110, section 5.6.2.
+	headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	// secretName matches the names of headers that most likely hold a secret.
+	secretName = regexp.MustCompile(`(?i)(^|[-_])(api)?(key|token|secret|password|cookie)$`)
+)
+
+// refusedHeaders are set by this program or by HTTP itself, and why that must
+// stay so.
+var refusedHeaders = map[string]string{
+	"Authorization":       "it belongs to “auth”",
+	"Proxy-Authorization": "it would give a proxy's credentials to the service",
+	"Idempotency-Key":     replayReason,
+	"X-Idempotency-Key":   replayReason,
+	"Host":                "it follows from “base_url”",
+	"Content-Length":      "it follows from the body",
+	"Content-Type":        "bodies are always JSON",
+	"Transfer-Encoding":   "it follows from the body",
+	"Connection":          "it belongs to the connection, not to the request",
+}
+
+// Go's HTTP transport takes these headers as the service's promise to be
+// idempotent, and sends a POST again when a connection breaks. The service
+// document makes no such promise.
+const replayReason = "it makes requests be sent twice, and the service does not promise to notice"
+
+// headers are the headers of every request; the key of each is its name.
+var headers = yamltree.Value[[]reference]{
+	Kinds: yamltree.Objects, Wants: yamltree.WantsObject, Schema: yamltree.Map(yamltree.Text).Schema,
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *[]reference) bool {
+		first := map[string]int{}
+		for v := range r.Pairs(n) {
+			name := http.CanonicalHeaderKey(v.Key())
+			if line, twice := first[name]; twice {
+				r.WrongAt(v.KeyAt(), "duplicate-key", "the header %s is given twice; the first is in line %d", v.Name(), line).
+					Hint = "keep one of the two; header names ignore case"
+				continue
+			}
+			first[name] = v.KeyAt().Line
+			if !headerName.MatchString(v.Key()) {
+				r.WrongAt(v.KeyAt(), "header-name", "%s cannot be the name of a header", v.Name()).
+					Hint = "use letters, digits and hyphens"
+				continue
+			}
+			if why, refused := refusedHeaders[name]; refused {
+				r.WrongAt(v.KeyAt(), "refused-header", "the header “%s” cannot be set: %s", name, why)
+				continue
+			}
+			value := openReference
+			if secretName.MatchString(name) {
+				value = secretReference
+			}
+			ref := reference{}
+			value.Read(r, v, &ref)
+			ref.key = name
+			*into = append(*into, ref)
+		}
+		return true
+	},
+}
+
+// authHeader is the header that carries an API key. It may be Authorization,
+// which some services use with a bare key.
+var authHeader = yamltree.Text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *string) {
+	name := http.CanonicalHeaderKey(*s)
+	why, refused := refusedHeaders[name]
+	switch {
+	case !headerName.MatchString(*s):
+		r.Wrong(n, "header-name", "%s must be the name of a header", n.Name()).Hint = "use letters, digits and hyphens"
+	case refused && name != "Authorization":
+		r.Wrong(n, "refused-header", "the header “%s” cannot be set: %s", name, why)
+	}
+	*s = name
+})
+
+// authorize adds credentials to a request; see apiclient.Config.Authorize.
+type authorize func(ctx context.Context, req *http.Request) error
+
+// renew replaces credentials that were refused; see apiclient.Config.Renew.
+type renew func(ctx context.Context, refused *http.Request) (bool, error)
+
+// resolver fetches secrets and collects what is wrong with them.
+type resolver struct {
+	ctx      context.Context
+	dir      string
+	file     string
+	problems problem.List
+	secrets  []Secret // all that were fetched from elsewhere
+}
+
+// secret fetches a secret. It is empty when that fails.
+func (r *resolver) secret(ref reference) Secret {
+	value, err := ref.resolve(r.ctx, r.dir)
+	if err != nil {
+		r.note(problem.At(ref.at.In(r.file), "secret", "“%s”: %s", ref.key, err))
+	}
+	secret := newSecret(value)
+	if ref.source != literal && err == nil {
+		r.secrets = append(r.secrets, secret)
+	}
+	return secret
+}
+
+// reveal is what apiclient.Config.Secrets takes: nil when there are none.
+func (r *resolver) reveal() func() []string {
+	if len(r.secrets) == 0 {
+		return nil
+	}
+	return func() []string {
+		var values []string
+		for _, s := range r.secrets {
+			values = append(values, s.Reveal())
+		}
+		return values
+	}
+}
+
+func (r *resolver) note(problems ...problem.Problem) {
+	r.problems = append(r.problems, problems...)
+}
+
+// resolve fetches the credentials. authorize is nil when there are none to add,
+// and renew when they cannot be renewed.
+func (c credentials) resolve(r *resolver, tlsConfig *tls.Config) (authorize, renew) {
+	switch c.kind {
+	case authBearer:
+		token := r.secret(c.token)
+		return func(_ context.Context, req *http.Request) error {
+			req.Header.Set("Authorization", bearer(token.Reveal()))
+			return nil
+		}, nil
+	case authAPIKey:
+		return setHeader(c.header, r.secret(c.key)), nil
+	case authBasic:
+		username, password := r.secret(c.username), r.secret(c.password)
+		if strings.Contains(username.Reveal(), ":") {
+			r.note(problem.At(c.username.at.In(r.file), "secret", "“username”: it has a colon inside, which basic authentication cannot send"))
+		}
+		return func(_ context.Context, req *http.Request) error {
+			req.SetBasicAuth(username.Reveal(), password.Reveal())
+			return nil
+		}, nil
+	case authOAuth2:
+		cache := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig)
+		return cache.authorize, cache.renew
+	}
+	return nil, nil
+}
+
+// references are the credentials that may be kept elsewhere.
+func (c credentials) references() []reference {
+	return []reference{c.token, c.key, c.username, c.password, c.clientID, c.clientSecret}
+}
+
+func bearer(token string) string { return "Bearer " + token }
+
+func setHeader(name string, value Secret) authorize {
+	return func(_ context.Context, req *http.Request) error {
+		req.Header.Set(name, value.Reveal())
+		return nil
+	}
+}
+
+// resolveHeaders separates the headers that may be seen from those that hold
+// secrets. The latter are added like credentials, so that a Config can be
+// printed.
+func resolveHeaders(r *resolver, refs []reference) (plain http.Header, secret []authorize) {
+	plain = http.Header{}
+	for _, ref := range refs {
+		if ref.source == literal {
+			plain.Set(ref.key, ref.name)
+			continue
+		}
+		secret = append(secret, setHeader(ref.key, r.secret(ref)))
+	}
+	return plain, secret
+}
+
+// all runs every step in order. It is nil when there is none.
+func all(steps []authorize) func(context.Context, *http.Request) error {
+	if len(steps) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, req *http.Request) error {
+		for _, step := range steps {
+			if err := step(ctx, req); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,367 @@
+package apiclient_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
+)
+
+// directory answers look-ups: known for one address, nobody for all others.
+func directory(known, nobody http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/jane@example.com") {
+			known(w, r)
+			return
+		}
+		nobody(w, r)
+	}
+}
+
+const asJSON = "application/json"
+
+func TestFind(t *testing.T) {
+	tests := []struct {
+		name    string
+		pointer string // lookup_contact_id
+		status  int
+		kind    string
+		body    string
+		want    apiclient.Found
+		err     string
+	}{
+		{name: "one", status: 200, kind: asJSON, body: `{"contactId":"a"}`, want: apiclient.Found{ID: "a"}},
+		{name: "array of one", status: 200, kind: asJSON, body: `[{"contactId":"a"}]`, want: apiclient.Found{ID: "a"}},
+		{name: "pointer into the array", pointer: "/0/contactId", status: 200, kind: asJSON, body: `[{"contactId":"a"}]`, want: apiclient.Found{ID: "a"}},
+		{name: "own pointer", pointer: "/items/0/id", status: 200, kind: asJSON, body: `{"items":[{"id":7}]}`, want: apiclient.Found{ID: "7"}},
+		{name: "nobody", status: 404, kind: asJSON, body: `{"error":"none"}`, want: apiclient.Found{Absent: true}},
+		{name: "array of two", status: 200, kind: asJSON, body: `[{"contactId":"a"},{"contactId":"b"}]`, err: "more than one match"},
+		{name: "pointer into an array of two", pointer: "/0/contactId", status: 200, kind: asJSON, body: `[{"contactId":"a"},{"contactId":"b"}]`, err: "more than one match"},
+		{name: "nested array of two", pointer: "/items/0/id", status: 200, kind: asJSON, body: `{"items":[{"id":7},{"id":8}]}`, err: "more than one match"},
+		{name: "two ids", status: 200, kind: asJSON, body: `{"contactId":"a","contactId":"b"}`, err: "two different ids"},
+		{name: "no id", status: 200, kind: asJSON, body: `{"id":"a"}`, err: "no value at /contactId"},
+		{name: "web page", status: 200, kind: "text/html", body: `<html>`, err: "a web page"},
+		{name: "no body", status: 204, err: "is empty"},
+		{name: "404 of a proxy", status: 404, kind: "text/html", body: `<html>`, err: "does not count as nobody"},
+		{name: "404 of another api", status: 404, kind: asJSON, body: `{"fault":"no route"}`, err: "with other fields"},
+		{name: "empty though nobody is a 404", status: 200, kind: asJSON, body: `[]`, err: "does not count as nobody"},
+		{name: "error", status: 500, kind: asJSON, body: `{}`, err: "HTTP 500"},
+		{name: "forbidden", status: 403, kind: asJSON, body: `{}`, err: "HTTP 403"},
+		{name: "redirect", status: 302, err: "HTTP 302"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := config(apiclient.V2)
+			if tt.pointer != "" {
+				cfg.Wire.LookupContactID = &tt.pointer
+			}
+			cfg.Transport = apiclient.InProcess(directory(
+				answers(tt.status, tt.kind, tt.body), answers(404, asJSON, `{"error":"nobody there"}`)))
+			c := client(t, cfg)
+			if err := c.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
+				t.Fatal(err)
+			}
+			got, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("%+v, %v; want an error with %q", got, err, tt.err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(apiclient.Found{}, "Body")); err != nil || diff != "" {
+				t.Errorf("%v; -want +got:\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestALookUpRefusedFor401StopsTheRun(t *testing.T) {
+	c := against(t, answers(401, asJSON, `{}`))
+	_, err := c.Find(t.Context(), apiclient.ByPhone, "+447700900001")
+	f, ok := err.(*apiclient.Failure)
+	if !ok || !f.Stop {
+		t.Errorf("%v, want a failure that stops", err)
+	}
+}
+
+func TestLearnAbsent(t *testing.T) {
+	tests := []struct {
+		name   string
+		answer http.HandlerFunc
+		err    string
+	}{
+		{"404", answers(404, asJSON, `{"error":"x"}`), ""},
+		{"404 without body", answers(404, "", ""), ""},
+		{"null", answers(200, asJSON, `null`), ""},
+		{"empty object", answers(200, asJSON, `{}`), ""},
+		{"empty array", answers(200, asJSON, `[]`), ""},
+		{"everybody exists", answers(200, asJSON, `{"contactId":"a"}`), "not_found"},
+		{"an error in a 200", answers(200, asJSON, `{"found":false}`), "HTTP 200 OK with a JSON object (application/json), which not_found does not describe"},
+		{"login page", answers(200, "text/html", `<html>`), "not JSON (text/html)"},
+		{"forbidden", answers(403, asJSON, `{}`), "HTTP 403"},
+	}
+	for _, tt := range tests {
+		for _, by := range []apiclient.By{apiclient.ByEmail, apiclient.ByPhone} {
+			err := against(t, tt.answer).LearnAbsent(t.Context(), by)
+			if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+				t.Errorf("%s by %s: %v; want %q", tt.name, by, err, tt.err)
+			}
+		}
+	}
+}
+
+// When a failed look-up is worth another one, and when it stops the run.
+func TestWhenToLookUpAgain(t *testing.T) {
+	const never, now, afterPause = apiclient.Never, apiclient.Now, apiclient.AfterPause
+	for name, tt := range map[string]struct {
+		status int
+		wait   string // Retry-After
+		means  string // of a rule
+		body   string
+		retry  apiclient.Retry
+		stop   bool
+	}{
+		"400":                     {400, "", "", "{}", never, false},
+		"401":                     {401, "", "", "{}", never, true},
+		"307":                     {307, "", "", "", never, true},
+		"408":                     {408, "", "", "{}", now, false},
+		"421":                     {421, "", "", "{}", now, false},
+		"429":                     {429, "", "", "{}", afterPause, false},
+		"500":                     {500, "", "", "{}", now, false},
+		"500, rule failed":        {500, "", "failed", "{}", never, false},
+		"500, rule stop":          {500, "", "stop", "{}", never, true},
+		"501":                     {501, "", "", "{}", never, false},
+		"503":                     {503, "", "", "{}", now, false},
+		"503 for 7 s":             {503, "7", "", "{}", afterPause, false},
+		"409, rule retry":         {409, "", "retry", "{}", now, false},
+		"200 that is not JSON":    {200, "", "", "oops", now, false},
+		"200 with other JSON":     {200, "", "", `{"other":1}`, never, false},
+		"200 of several matches":  {200, "", "", `[{"contactId":"a"},{"contactId":"b"}]`, never, false},
+		"200 that a rule stopped": {200, "", "stop", `{"contactId":"a"}`, never, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(apiclient.V2)
+			if tt.means != "" {
+				cfg.Rules = []apiclient.Rule{{Status: tt.status, Means: tt.means}}
+			}
+			cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Retry-After", tt.wait)
+				answers(tt.status, asJSON, tt.body)(w, r)
+			}))
+			_, err := client(t, cfg).Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+			var f *apiclient.Failure
+			if !errors.As(err, &f) || f.Retry != tt.retry || f.Stop != tt.stop {
+				t.Errorf("%+v; want retry %d, stop %v", f, tt.retry, tt.stop)
+			}
+		})
+	}
+}
+
+// Test environments may know some of the invented numbers.
+func TestLearnAbsentTriesAnotherNumber(t *testing.T) {
+	asked := map[string]bool{}
+	c := against(t, func(w http.ResponseWriter, r *http.Request) {
+		asked[r.URL.Path] = true
+		if len(asked) == 1 {
+			_, _ = io.WriteString(w, `{"contactId":"a"}`)
+			return
+		}
+		w.WriteHeader(404)
+	})
+	if err := c.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil || len(asked) != 2 {
+		t.Errorf("%v after %d addresses", err, len(asked))
+	}
+}
+
+func TestAgrees(t *testing.T) {
+	cfg := config(apiclient.V2)
+	cfg.Wire.LookupAgree = map[string]string{"lastName": "/person/last", "phone": "/phone"}
+	c := client(t, cfg)
+	tests := []struct {
+		body   string
+		fields map[string]string
+		field  string
+	}{
+		{`{"person":{"last":" de  la CRUZ"},"phone":1}`, map[string]string{"lastName": "De la Cruz", "phone": "1"}, ""},
+		{`[{"person":{"last":"Doe"},"phone":"1"}]`, map[string]string{"lastName": "Doe", "phone": "1"}, ""},
+		{`{"person":{"last":"Doe"}}`, map[string]string{"lastName": "Doe", "phone": " "}, ""},
+		{`{"person":{"last":"Doe"}}`, map[string]string{"lastName": "Doe", "other": "x"}, ""},
+		{`{"person":{"last":"Smith"},"phone":"1"}`, map[string]string{"lastName": "Doe", "phone": "2"}, "lastName"},
+		{`{"person":{"last":"Doe"}}`, map[string]string{"lastName": "Doe", "phone": "2"}, "phone"},
+		{`{"person":{"last":null}}`, map[string]string{"lastName": "Doe"}, "lastName"},
+		{`{"person":{"last":"Doe","last":"Smith"}}`, map[string]string{"lastName": "Doe"}, "lastName"},
+		{`not JSON`, map[string]string{"lastName": "Doe"}, "lastName"},
+	}
+	for _, tt := range tests {
+		field, ok := c.Agrees(apiclient.Found{Body: []byte(tt.body)}, tt.fields)
+		if field != tt.field || ok != (tt.field == "") {
+			t.Errorf("%s with %v: %q, %v; want %q", tt.body, tt.fields, field, ok, tt.field)
+		}
+	}
+}
+
+// said is an answer to a look-up.
+type said struct {
+	name   string
+	status int
+	kind   string
+	body   string
+}
+
+// nobodies are ways to say "nobody". An environment uses one of them; every other
+// one is a lie there.
+var nobodies = []said{
+	{"404 with a reason", 404, asJSON, apitest.NobodyBody},
+	{"404 with a problem", 404, "application/problem+json", `{"type":"about:blank","title":"x","status":404}`},
+	{"404 without a body", 404, "", ""},
+	{"404 of null", 404, asJSON, `null`},
+	{"200 of null", 200, asJSON, `null`},
+	{"200 of an empty object", 200, asJSON, `{}`},
+	{"200 of an empty list", 200, asJSON, `[]`},
+}
+
+// lies are answers that hold neither an id nor "nobody".
+var lies = []said{
+	{"server error", 500, asJSON, apitest.NobodyBody},
+	{"gateway time-out", 504, "text/html", "<html>"},
+	{"overload", 503, asJSON, `{}`},
+	{"too many", 429, asJSON, `{}`},
+	{"forbidden", 403, asJSON, apitest.NobodyBody},
+	{"bad request", 400, asJSON, apitest.NobodyBody},
+	{"gone", 410, asJSON, apitest.NobodyBody},
+	{"conflict", 409, asJSON, `{"contactId":"a"}`},
+	{"web page", 200, "text/html", `<!doctype html><p>{"contactId":"a"}`},
+	{"web page called JSON", 200, asJSON, `<html>`},
+	{"JSON called a web page, with an error", 404, "text/html", apitest.NobodyBody},
+	{"404 of a web server", 404, "text/html", `<html><h1>Not Found`},
+	{"404 of a router", 404, "text/plain", "404 page not found\n"},
+	{"404 of another api", 404, asJSON, `{"fault":{"code":"no route"}}`},
+	{"404 of a newer api", 404, asJSON, `{"error":"nobody","path":"/funnel"}`},
+	{"404 that knows somebody", 404, asJSON, `{"contactId":"a"}`},
+	{"404 in a list", 404, asJSON, `["nobody"]`},
+	{"404 as a text", 404, asJSON, `"nobody"`},
+	{"no content", 204, "", ""},
+	{"accepted", 202, asJSON, `{"status":"searching"}`},
+	{"empty 200", 200, asJSON, ``},
+	{"blank 200", 200, asJSON, " \n"},
+	{"error in a 200", 200, asJSON, apitest.NobodyBody},
+	{"id and error in one", 200, asJSON, `{"error":"nobody","contactId":null}`},
+	{"wrapped list of none", 200, asJSON, `{"items":[]}`},
+	{"list of null", 200, asJSON, `[null]`},
+	{"list of an empty object", 200, asJSON, `[{}]`},
+	{"list of an empty list", 200, asJSON, `[[]]`},
+	{"list in a list", 200, asJSON, `[[{"contactId":"a"}]]`},
+	{"two matches", 200, asJSON, `[{"contactId":"a"},{"contactId":"b"}]`},
+	{"the same match twice", 200, asJSON, `[{"contactId":"a"},{"contactId":"a"}]`},
+	{"a match and an empty one", 200, asJSON, `[{"contactId":"a"},{}]`},
+	{"an empty one and a match", 200, asJSON, `[null,{"contactId":"a"}]`},
+	{"two ids", 200, asJSON, `{"contactId":"a","contactId":"b"}`},
+	{"a list of ids", 200, asJSON, `{"contactId":["a"]}`},
+	{"id within an object", 200, asJSON, `{"contact":{"contactId":"a"}}`},
+	{"id of another name", 200, asJSON, `{"contactid":"a","id":"a"}`},
+	{"id of null", 200, asJSON, `{"contactId":null}`},
+	{"empty id", 200, asJSON, `{"contactId":""}`},
+	{"id false", 200, asJSON, `{"contactId":false}`},
+	{"id rounded", 200, asJSON, `{"contactId":9.007199254740993e15}`},
+	{"id as a path", 200, asJSON, `{"contactId":".."}`},
+	{"two documents", 200, asJSON, `{"contactId":"a"}{"contactId":"b"}`},
+	{"zero", 200, asJSON, `0`},
+	{"false", 200, asJSON, `false`},
+	{"empty text", 200, asJSON, `""`},
+	{"redirect", 302, asJSON, apitest.NobodyBody},
+	{"not modified", 304, "", ""},
+}
+
+// After one way to say "nobody" was learnt, only that one means absent, a plain match
+// is an id, and everything else is an error.
+func TestLookUpsAreNotLiedTo(t *testing.T) {
+	synctest.Test(t, lookUpsAreNotLiedTo) // after "too many", the client waits
+}
+
+func lookUpsAreNotLiedTo(t *testing.T) {
+	matches := []said{
+		{"match", 200, asJSON, `{"contactId":"a"}`},
+		{"match in a list", 200, asJSON, `[{"contactId":"a"}]`},
+	}
+	asked := 0
+	for _, learnt := range nobodies {
+		for _, by := range []apiclient.By{apiclient.ByEmail, apiclient.ByPhone} {
+			var now said
+			c := against(t, func(w http.ResponseWriter, r *http.Request) { answers(now.status, now.kind, now.body)(w, r) })
+			now = learnt
+			if err := c.LearnAbsent(t.Context(), by); err != nil {
+				t.Fatalf("%s: %v", learnt.name, err)
+			}
+			look := func(s said) (apiclient.Found, error) {
+				now = s
+				asked++
+				return c.Find(t.Context(), by, "jane@example.com")
+			}
+			for _, s := range append(lies, nobodies...) {
+				found, err := look(s)
+				if s.name == learnt.name {
+					if err != nil || !found.Absent || found.ID != "" {
+						t.Errorf("%s: %+v, %v; want absent", s.name, found, err)
+					}
+				} else if err == nil {
+					t.Errorf("%s, where nobody is a %s: absent %v, id %q; want an error", s.name, learnt.name, found.Absent, found.ID)
+				}
+			}
+			for _, s := range matches {
+				if found, err := look(s); err != nil || found.Absent || found.ID != "a" {
+					t.Errorf("%s: %+v, %v; want the id", s.name, found, err)
+				}
+			}
+		}
+	}
+	t.Logf("%d look-ups", asked)
+}
+
+// What was learnt for one look-up does not count for the other.
+func TestEachLookUpLearnsForItself(t *testing.T) {
+	c := against(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "/by-phone/") {
+			answers(200, asJSON, `[]`)(w, r)
+			return
+		}
+		answers(404, asJSON, apitest.NobodyBody)(w, r)
+	})
+	for _, by := range []apiclient.By{apiclient.ByEmail, apiclient.ByPhone} {
+		if err := c.LearnAbsent(t.Context(), by); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := c.Find(t.Context(), by, "x"); err != nil || !found.Absent {
+			t.Errorf("by %s: %+v, %v", by, found, err)
+		}
+	}
+}
+
+// The service's index may be late: nobody now, somebody later, somebody else after
+// that. Every look-up asks again and returns the new answer.
+func TestALateIndexIsAskedAgain(t *testing.T) {
+	now := nobodies[0]
+	c := against(t, func(w http.ResponseWriter, r *http.Request) { answers(now.status, now.kind, now.body)(w, r) })
+	if err := c.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		body string
+		id   string
+	}{{"", ""}, {`{"contactId":"a"}`, "a"}, {"", ""}, {`{"contactId":"b"}`, "b"}} {
+		if now = nobodies[0]; step.id != "" {
+			now = said{"match", 200, asJSON, step.body}
+		}
+		found, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+		if err != nil || found.ID != step.id || found.Absent != (step.id == "") {
+			t.Errorf("%+v, %v; want id %q", found, err, step.id)
+		}
+	}
+}

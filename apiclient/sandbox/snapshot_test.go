@@ -1,0 +1,64 @@
+package sandbox
+
+// Snapshot is what a service holds, as plain data. Order is the place of a thing
+// among everything that was created for its client, counted from 1.
+type Snapshot struct {
+	Clients []SnapshotClient `json:"clients"` // in order of creation
+}
+
+// The aliases make the embedded fields exported, so that tests can compare them.
+type (
+	ClientRecord   = clientRecord
+	ClaimRecord    = claimRecord
+	ActivityRecord = activityRecord
+	LinkRecord     = linkRecord
+)
+
+type SnapshotClient struct {
+	ClientRecord
+	Claims     []SnapshotClaim    `json:"claims,omitempty"`
+	Activities []SnapshotActivity `json:"activities,omitempty"`
+	Links      []SnapshotLink     `json:"links,omitempty"`
+	StartsAt   string             `json:"startsAt,omitempty"` // the template of the first Open activity
+}
+
+type SnapshotClaim struct {
+	Order int `json:"order"`
+	ClaimRecord
+	Activities []SnapshotActivity `json:"activities,omitempty"`
+}
+
+type SnapshotActivity struct {
+	Order int `json:"order"`
+	ActivityRecord
+}
+
+type SnapshotLink struct {
+	Order int `json:"order"`
+	LinkRecord
+}
+
+// Snapshot copies what the service holds now.
+func (s *Service) Snapshot() Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snap := Snapshot{Clients: []SnapshotClient{}}
+	for _, c := range s.state.clients {
+		out := SnapshotClient{ClientRecord: c.clientRecord, Activities: snapshotOf(c.activities), StartsAt: c.startsAt()}
+		for _, on := range c.claims {
+			out.Claims = append(out.Claims, SnapshotClaim{on.order, on.claimRecord, snapshotOf(on.activities)})
+		}
+		for _, l := range c.links {
+			out.Links = append(out.Links, SnapshotLink{l.order, l.linkRecord})
+		}
+		snap.Clients = append(snap.Clients, out)
+	}
+	return snap
+}
+
+func snapshotOf(list []activity) (out []SnapshotActivity) {
+	for _, act := range list {
+		out = append(out, SnapshotActivity{act.order, act.activityRecord})
+	}
+	return out
+}

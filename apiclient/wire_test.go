@@ -1,0 +1,146 @@
+package apiclient_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient"
+)
+
+// An id and a redirect url are read at the place that the environment names, or not
+// at all.
+func TestPlaces(t *testing.T) {
+	const location = "/api/funnel/v2/contacts/c%2F1"
+	at := func(name, value string) http.Header { return http.Header{http.CanonicalHeaderKey(name): {value}} }
+	for _, tt := range []struct {
+		name, place string
+		header      http.Header
+		kind, body  string
+		id          string // "" = there is none
+		why         string
+	}{
+		{"bare string", "", nil, asJSON, `"abc"`, "abc", ""},
+		{"bare number", "", nil, asJSON, "17\n", "17", ""},
+		{"an object where a string was expected", "", nil, asJSON, `{"contactId":"abc"}`, "", "an object instead of an id at its top level"},
+		{"text", "text", nil, "text/plain; charset=utf-8", "\ufeff abc\r\n", "abc", ""},
+		{"text of several words", "text", nil, "text/plain", "contact created", "", "is not one word of plain text"},
+		{"text that is JSON", "text", nil, asJSON, `{"contactId":"abc"}`, "", "is JSON, not plain text"},
+		{"text that is a JSON string", "text", nil, asJSON, `"abc"`, "", "is JSON, not plain text"},
+		{"text that is a page", "text", nil, "text/html", `<html>abc</html>`, "", "is a web page"},
+		{"no text", "text", nil, "text/plain", "", "", "is empty"},
+		{"header", "header:X-Contact-Id", at("X-Contact-Id", "abc"), "", "", "abc", ""},
+		{"header, any case", "header:x-contact-id", at("X-Contact-Id", "abc"), asJSON, "{}", "abc", ""},
+		{"no such header", "header:X-Contact-Id", nil, asJSON, `{"contactId":"abc"}`, "", "has no value at header:X-Contact-Id"},
+		{"header twice", "header:X-Contact-Id", http.Header{"X-Contact-Id": {"abc", "abd"}}, "", "", "", "two different ids at header:X-Contact-Id"},
+		{"last segment", "last-segment:header:Location", at("Location", location), "", "", "c/1", ""},
+		{"last segment of a whole url", "last-segment:header:Location", at("Location", "https://x.example/a/abc?x=/y#/z"), "", "", "abc", ""},
+		{"last segment, trailing slash", "last-segment:header:Location", at("Location", "/contacts/"), "", "", "", "does not end with a segment at header:Location"},
+		{"last segment, no path", "last-segment:header:Location", at("Location", "https://x.example"), "", "", "", "does not end with a segment"},
+		{"last segment, no url", "last-segment:header:Location", at("Location", "abc"), "", "", "", "does not end with a segment"},
+		{"last segment of dots", "last-segment:header:Location", at("Location", "/contacts/.."), "", "", "", "is a dot segment"},
+		{"last segment of a field", "last-segment:/self", nil, asJSON, `{"self":"/contacts/abc"}`, "abc", ""},
+		{"last segment of a number", "last-segment:/self", nil, asJSON, `{"self":7}`, "", "a number instead of a url at /self"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := config(apiclient.V2)
+			cfg.Wire.ContactID = tt.place
+			c := client(t, cfg)
+			a := apiclient.Answer{Status: 201, Header: tt.header, ContentType: tt.kind, Body: []byte(tt.body)}
+			v := c.Judge(createContact(c), a, nil)
+			if v.ID != tt.id || (v.Effect == apiclient.Created) != (tt.id != "") || !strings.Contains(v.Reason, tt.why) {
+				t.Errorf("%s, id %q, %s", v.Effect, v.ID, v.Reason)
+			}
+			// What is kept says the same to a later run, and to one whose place is right.
+			if again := c.Judge(createContact(c), apiclient.StoredAnswer(201, v.Answer), nil); again.ID != v.ID || again.Effect != v.Effect {
+				t.Errorf("read again from %q: %s, id %q", v.Answer, again.Effect, again.ID)
+			}
+			cfg.Wire.ContactID = "/nowhere"
+			wrong := client(t, cfg)
+			kept := wrong.Judge(createContact(wrong), a, nil).Answer
+			if later := c.Judge(createContact(c), apiclient.StoredAnswer(201, kept), nil); later.ID != tt.id {
+				t.Errorf("after the place is corrected, %q says %q", kept, later.ID)
+			}
+		})
+	}
+}
+
+// A relative redirect url is resolved against the url of its request.
+func TestRelativeURLs(t *testing.T) {
+	for said, want := range map[string]string{
+		"/start?t=1": "http://localhost/start?t=1", "./start": "http://localhost/api/funnel/v2/contacts/c-1/start",
+		"../start": "http://localhost/api/funnel/v2/contacts/start", "?t=1": "http://localhost/api/funnel/v2/contacts/c-1/magic-link?t=1",
+		"https://x.example/a": "https://x.example/a",
+		"start":               "", "//x.example/a": "", "javascript:alert(1)": "", "": "", "mailto:/a": "",
+	} {
+		for place, answer := range map[string]apiclient.Answer{
+			"header:Location": {Status: 201, Header: http.Header{"Location": {said}}},
+			"/redirectUrl":    {Status: 201, Body: []byte(`{"redirectUrl":"` + said + `"}`)},
+			"text":            {Status: 201, Body: []byte(said + "\n")},
+			"":                {Status: 201, Body: []byte(`"` + said + `"`)},
+		} {
+			cfg := config(apiclient.V2)
+			cfg.Wire.RedirectURL = place
+			c := client(t, cfg)
+			if v := c.Judge(c.Routes().CreateLink("c-1", nil), answer, nil); v.URL != want {
+				t.Errorf("%q at %q: %q, want %q (%s)", said, place, v.URL, want, v.Reason)
+			}
+		}
+	}
+}
+
+// An answer means nobody only with the value that the environment names, at the place
+// that it names, and without an id.
+func TestNobodyByContent(t *testing.T) {
+	rule := func(place, equals string) apiclient.NotFoundContent {
+		if equals == "" {
+			return apiclient.NotFoundContent{Place: place, Empty: true}
+		}
+		return apiclient.NotFoundContent{Place: place, Equals: json.RawMessage(equals)}
+	}
+	for _, tt := range []struct {
+		name    string
+		rule    apiclient.NotFoundContent
+		lookup  string // lookup_contact_id
+		nobody  string
+		somehow []string // like nobody, and not
+		match   string   // of the id a
+	}{
+		{"null", rule("/contactId", "null"), "/contactId", `{"contactId":null}`, []string{`{"contactId":""}`, `{}`, `null`}, `{"contactId":"a"}`},
+		{"no items", rule("/items", ""), "/items/0/contactId", `{"items":[]}`,
+			[]string{`{"items":[{}]}`, `{"item":[]}`, `{"items":[{"contactId":"a"},{"contactId":"b"}]}`}, `{"items":[{"contactId":"a"}]}`},
+		{"not found", rule("/found", "false"), "/contactId", `{"found":false,"contactId":null}`,
+			[]string{`{"found":"false","contactId":null}`, `{"found":true,"contactId":null}`, `{"found":false,"contactId":"a"}`, `{"found":false,"found":true,"contactId":null}`},
+			`{"found":true,"contactId":"a"}`},
+		{"a number", rule("/count", "0"), "/id", `{"count":0.0,"id":null}`, []string{`{"count":1,"id":null}`, `{"count":"0","id":null}`}, `{"count":1,"id":"a"}`},
+		{"a word", rule("", `"none"`), "", `"none"`, []string{`""`, `null`, `[]`, `{}`}, `"a"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			now := tt.nobody
+			cfg := config(apiclient.V2)
+			cfg.NotFound = apiclient.NotFound{Content: []apiclient.NotFoundContent{tt.rule}}
+			cfg.Wire.LookupContactID = &tt.lookup
+			cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answers(200, asJSON, now)(w, r) }))
+			c := client(t, cfg)
+			if err := c.LearnAbsent(t.Context(), apiclient.ByEmail); err != nil {
+				t.Fatal(err)
+			}
+			find := func(body string) (apiclient.Found, error) {
+				now = body
+				return c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+			}
+			if found, err := find(tt.nobody); err != nil || !found.Absent {
+				t.Errorf("%s: %+v, %v; want absent", tt.nobody, found, err)
+			}
+			for _, other := range tt.somehow {
+				if found, err := find(other); err == nil {
+					t.Errorf("%s: %+v; want an error", other, found)
+				}
+			}
+			if found, err := find(tt.match); err != nil || found.ID != "a" {
+				t.Errorf("%s: %+v, %v; want the id", tt.match, found, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,86 @@
+// Package console is the way to the terminal: it cleans what is printed on
+// stdout and stderr, prints problems, and asks for confirmation.
+package console
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"claimsheet/mapping/problem"
+)
+
+// MaxProblems is how many problems PrintProblems prints one by one; the results
+// workbook has them all.
+const MaxProblems = 40
+
+// ProblemPrinter is a writer that prints problems in its own way, for example
+// into a log.
+type ProblemPrinter interface {
+	PrintProblems(list problem.List)
+}
+
+// PrintProblems prints each problem on a line, with its hint on the next. A
+// writer that is a ProblemPrinter prints them itself.
+func PrintProblems(w io.Writer, list problem.List) {
+	if own, ok := w.(ProblemPrinter); ok {
+		own.PrintProblems(list)
+		return
+	}
+	for i, p := range list {
+		if i == MaxProblems {
+			fmt.Fprintf(w, "… and %d more\n", len(list)-i)
+			break
+		}
+		prefix := ""
+		if p.Where.String() == "" {
+			prefix = "claimsheet: "
+		}
+		fmt.Fprintln(w, prefix+problem.OneLine(p.Error()))
+		if p.Hint != "" {
+			fmt.Fprintln(w, "  hint: "+problem.OneLine(p.Hint))
+		}
+	}
+}
+
+// PrintWarnings prints every warning, however many there are: each names
+// something that is not shown anywhere else.
+func PrintWarnings(w io.Writer, list problem.List) {
+	for _, p := range list {
+		PrintProblems(w, problem.List{p})
+	}
+}
+
+// Confirm prints a question on out and reports whether the answer on in is the
+// word yes. A nil or empty in is a no.
+func Confirm(in io.Reader, out io.Writer, question string) bool {
+	fmt.Fprintf(out, "%s\nType yes: ", question)
+	answer := ""
+	if in != nil {
+		answer, _ = bufio.NewReader(in).ReadString('\n') // an unreadable answer is a no
+	}
+	fmt.Fprintln(out)
+	return strings.EqualFold(strings.TrimSpace(answer), "yes")
+}
+
+// Clean returns a writer to w that replaces every control character except line
+// feeds and tabs by a space: names, keys and answers come from elsewhere, and a
+// terminal obeys control sequences. Each Write must hold whole characters.
+func Clean(w io.Writer) io.Writer { return &cleanWriter{w} }
+
+type cleanWriter struct{ to io.Writer }
+
+// Write writes the cleaned text.
+func (c *cleanWriter) Write(text []byte) (int, error) {
+	clean := strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && problem.IsControl(r) {
+			return ' '
+		}
+		return r // invalid UTF-8 becomes U+FFFD
+	}, string(text))
+	if _, err := io.WriteString(c.to, clean); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}

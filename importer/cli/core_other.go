@@ -1,6 +1,0 @@
-//go:build !unix
-
-package cli
-
-// noCore does nothing: this system writes no core files.
-func noCore() {}

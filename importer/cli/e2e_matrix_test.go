@@ -1,0 +1,182 @@
+package cli_test
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient/apitest"
+)
+
+// variant is one combination under which nothing may be created twice.
+type variant struct {
+	way     string // how a step ended in doubt, see doubt
+	order   string // where a newcomer stands in the sheet, see rows
+	workers string
+	odd     bool // alternates, for a choice that need not double the number of variants
+}
+
+var (
+	everyWay   = []string{"late", "killed", "answered 500"}
+	everyOrder = []string{"above", "below", "alone"}
+	bothOrders = everyOrder[:2]
+)
+
+// inEveryVariant runs a test with 2 and with 8 workers, for each way and order,
+// side by side. nil is an axis that has no meaning for the test. Other ways than
+// kills and late answers, and a newcomer alone, alternate between 2 and 8.
+func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, variant)) {
+	t.Parallel()
+	or := func(axis []string) []string {
+		if axis == nil {
+			return []string{""}
+		}
+		return axis
+	}
+	for i, way := range or(ways) {
+		for j, order := range or(orders) {
+			for k, workers := range []string{"2", "8"} {
+				v := variant{way, order, workers, (i+j+k)%2 == 1}
+				if order == "alone" || way != "" && way != "late" && way != "killed" {
+					if v.odd {
+						continue
+					}
+					v.odd = i%2 == 1
+				}
+				t.Run(strings.Join(strings.Fields(way+" "+order+" "+workers), " "), func(t *testing.T) {
+					t.Parallel()
+					test(t, v)
+				})
+			}
+		}
+	}
+}
+
+// flags has a run use the variant's workers.
+func (v variant) flags(more ...string) []string { return append(more, "--concurrency", v.workers) }
+
+// rows is a sheet in which the newcomer stands where the variant says.
+func (v variant) rows(known, newcomer []any) [][]any {
+	switch v.order {
+	case "above":
+		return [][]any{newcomer, known}
+	case "below":
+		return [][]any{known, newcomer}
+	}
+	return [][]any{newcomer}
+}
+
+// doubt runs the program over the scene's sheet, and leaves a step in doubt that
+// the service has created: its answer says nothing, comes when the program has
+// given up waiting for it, or meets a program that was killed. "not created" is
+// an answer that says nothing too. While the program runs look-ups find nobody.
+func (v variant) doubt(s *scene, step string) {
+	s.t.Helper()
+	switch v.way {
+	case "answered 500":
+		s.inDoubt(step, apitest.CreateThen(apitest.JSON(500, `{}`)))
+		s.mustRun(4, v.flags()...)
+	case "late":
+		entry := s.entry
+		s.environment(entry + "\nlimits: {timeout: 1s}")
+		s.inDoubt(step, apitest.CreateLate(0))
+		s.mustRun(4, v.flags()...)
+		s.environment(entry)
+	case "not created":
+		s.inDoubt(step, apitest.Answer(apitest.JSON(500, `{}`)))
+		s.mustRun(4, v.flags()...)
+	case "killed":
+		s.killWhenMade(step, v.flags()...)
+	default:
+		s.t.Fatalf("no way of doubt is %q", v.way)
+	}
+	s.settleDown()
+	s.oracle.Play(nil)
+}
+
+// inDoubt plays a fault for the first request of a step, and has look-ups find
+// nobody.
+func (s *scene) inDoubt(step string, f apitest.Fault) {
+	once := apitest.Once(onStep(step), f)
+	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind == "lookup" {
+			return apitest.Answer(s.oracle.Nobody)
+		}
+		return once(c)
+	})
+}
+
+// killWhenMade runs the program, as it is built, and kills it when the service
+// has created a step and not answered yet.
+func (s *scene) killWhenMade(step string, flags ...string) {
+	s.t.Helper()
+	cmd := exec.Command(buildProgram(s.t), s.args(flags...)...)
+	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
+	before := s.connections.seen()
+	started, dead := make(chan struct{}), make(chan struct{})
+	s.inDoubt(step, apitest.Fault{Then: func() {
+		<-started
+		_ = cmd.Process.Kill()
+		<-dead
+	}})
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	close(started)
+	_ = cmd.Wait() // it was killed
+	close(dead)
+	for s.connections.since(before) { // what it has sent is on its way
+		time.Sleep(time.Millisecond)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != -1 {
+		s.t.Fatalf("exit code %d: it was not killed", code)
+	}
+	_, s.seen = s.oracle.Since(s.seen)
+}
+
+// connections are those of a scene's service that are open, in the order in which
+// they came.
+type connections struct {
+	mu    sync.Mutex
+	count int
+	open  map[net.Conn]int
+}
+
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		if c.open == nil {
+			c.open = map[net.Conn]int{}
+		}
+		c.count++
+		c.open[conn] = c.count
+	case http.StateClosed, http.StateHijacked:
+		delete(c.open, conn)
+	}
+}
+
+// seen is how many there were.
+func (c *connections) seen() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count
+}
+
+// since reports whether one is open that came after the first n.
+func (c *connections) since(n int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, at := range c.open {
+		if at > n {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,237 @@
+// Package load loads what a command works with: the mapping, the environment, the
+// sheets and the service's templates. Open checks each against the others and
+// reports the problems of all of them at once.
+package load
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/safefile"
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// Options say what a command needs.
+type Options struct {
+	Where
+	Sheets          []string            // paths
+	Workbooks       []*workbook.Binding // of Sheets when they are results workbooks; nil otherwise
+	Password        string              // opens encrypted sheets
+	NeedEnvironment bool                // choose an environment; without one the service is not asked
+	KeepInputs      bool                // put the copies of the sheets into the state folder
+	Correctable     bool                // a results workbook will be written, in which people correct cells
+	Connection
+}
+
+// Session is what was loaded. Fields are nil or empty when they were not asked for,
+// or could not be loaded.
+type Session struct {
+	Mapping  *mapping.Mapping
+	Env      *environment.Environment
+	State    string // the environment's state folder; "" when nothing says where it is
+	Sources  []*Source
+	Client   *apiclient.Client
+	Binding  *mapping.Binding
+	Warnings problem.List // except those of the mapping file, which Mapping has
+
+	where      Where
+	connection Connection
+	closers    []func()
+}
+
+// Open loads and binds everything. It collects every problem of the mapping, the
+// environment, the sheets and the templates before it fails. The session must be
+// closed, also after an error.
+func Open(ctx context.Context, o Options) (*Session, error) {
+	s := &Session{}
+	if o.Mapping == "" {
+		return s, problem.New("no-mapping", "no mapping is given").Hinted("name one with -m: claimsheet run -m mapping.yaml leads.xlsx")
+	}
+	var found problem.List
+	if err := found.Collect(s.readMapping(o.Mapping)); err != nil {
+		return s, err
+	}
+	if o.NeedEnvironment {
+		if err := found.Collect(s.chooseEnvironment(o.Where)); err != nil {
+			return s, err
+		}
+	}
+	if err := found.Collect(s.CheckAgreement()); err != nil {
+		return s, err
+	}
+	if err := s.checkWorkbooks(o.Workbooks); err != nil {
+		return s, err
+	}
+	if err := found.Collect(s.openSheets(o)); err != nil {
+		return s, err
+	}
+	service, err := s.askService(ctx, o.Connection, &found)
+	if err != nil {
+		return s, err
+	}
+	if err := found.Collect(s.Bind(service)); err != nil {
+		return s, err
+	}
+	for _, b := range o.Workbooks {
+		if s.Binding == nil {
+			break
+		}
+		if err := found.Collect(b.CheckKeySpace(s.Mapping, s.Binding.KeySpace())); err != nil {
+			return s, err
+		}
+	}
+	found.Sort()
+	return s, found.Err()
+}
+
+// askService connects to the service and reads what the mapping needs of it; nil
+// without an environment. Problems of the configuration are added to found. When
+// there are problems already, a failure of the service is not reported.
+func (s *Session) askService(ctx context.Context, c Connection, found *problem.List) (*mapping.Service, error) {
+	version := apiclient.Version(s.Mapping.API.Text)
+	if s.Env == nil || version == "" {
+		return nil, nil
+	}
+	if err := found.Collect(s.Connect(ctx, version, c)); err != nil || s.Client == nil {
+		return nil, err
+	}
+	service, err := s.AskTemplates(ctx)
+	if len(*found) > 0 {
+		err = nil
+	}
+	return service, err
+}
+
+// Close closes the sheets, removes the copies that are not kept, and stops the
+// sandbox.
+func (s *Session) Close() {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
+	}
+	s.closers = nil
+}
+
+// OpenEnvironment chooses the environment and its state folder. The mapping that
+// where names is only a place to look beside: it must exist and is not read.
+func OpenEnvironment(where Where) (*Session, error) {
+	s := &Session{}
+	if where.Mapping != "" {
+		if _, err := os.Stat(where.Mapping); err != nil {
+			return s, safefile.Unreadable(where.Mapping, err)
+		}
+	}
+	return s, s.chooseEnvironment(where)
+}
+
+// OpenConfiguration reads the mapping, if where names one, and chooses the
+// environment. It succeeds although the mapping file is wrong, and returns what
+// is wrong with it; when there is no environment either, err has all problems.
+func OpenConfiguration(where Where) (s *Session, wrong problem.List, err error) {
+	s = &Session{Mapping: &mapping.Mapping{}}
+	if where.Mapping != "" {
+		if err := wrong.Collect(s.readMapping(where.Mapping)); err != nil {
+			return s, nil, err
+		}
+	}
+	if err := s.chooseEnvironment(where); err != nil {
+		if err := wrong.Collect(err); err != nil {
+			return s, nil, err
+		}
+		return s, nil, wrong.Err()
+	}
+	return s, wrong, nil
+}
+
+func (s *Session) readMapping(path string) error {
+	data, err := safefile.Read(path, mapping.MaxSize)
+	if err != nil {
+		s.Mapping, _ = mapping.Parse(path, nil)
+		return err
+	}
+	var found problem.List
+	s.Mapping, found = mapping.Parse(path, data)
+	return found.Err()
+}
+
+// AllWarnings returns the warnings of the mapping file and all others.
+func (s *Session) AllWarnings() problem.List {
+	var list problem.List
+	if s.Mapping != nil {
+		list = append(list, s.Mapping.Warnings...)
+	}
+	return append(list, s.Warnings...)
+}
+
+// checkWorkbooks refuses results workbooks of another environment or another
+// mapping: the ledger knows steps by both. Whether a changed base url leads to
+// the same service is checked later, when the ledger is open.
+func (s *Session) checkWorkbooks(workbooks []*workbook.Binding) error {
+	if s.Env == nil || s.Mapping.Name.Text == "" {
+		return nil
+	}
+	for _, b := range workbooks {
+		var found problem.List
+		if b.EnvironmentName != s.Env.Name {
+			if err := found.Collect(b.CheckEnvironment(s.Env.Name, s.Scope())); err != nil {
+				return err
+			}
+		}
+		if err := found.Collect(b.CheckMapping(s.Mapping)); err != nil {
+			return err
+		}
+		if err := found.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckAgreement refuses an environment that compares a client field before it
+// reuses a client when the mapping does not fill that field.
+func (s *Session) CheckAgreement() error {
+	client := s.Mapping.Client
+	if s.Env == nil || client.Existing != mapping.Reuse || len(client.Fields) == 0 {
+		return nil
+	}
+	fields := make([]string, len(client.Fields))
+	for i, f := range client.Fields {
+		fields[i] = f.Name.Text
+	}
+	return s.Env.CheckAgreement(fields).Err()
+}
+
+// Bind binds the mapping to the sheets and the service, nil when the service is
+// not known.
+func (s *Session) Bind(service *mapping.Service) error {
+	var sheets []cell.Sheet
+	for _, src := range s.Sources {
+		sheets = append(sheets, src.Sheet())
+	}
+	binding, found := mapping.BindAll(s.Mapping, sheets, service, s.today())
+	s.Binding = binding
+	return found.Err()
+}
+
+// today returns the date of the run in the timezone of the sheet.
+func (s *Session) today() string {
+	zone := time.Local
+	if name := s.Mapping.Sheet.Timezone.Text; name != "" {
+		if z, err := time.LoadLocation(name); err == nil {
+			zone = z
+		}
+	}
+	return time.Now().In(zone).Format(time.DateOnly)
+}
+
+// SheetOptions returns how the mapping reads its sheet.
+func (s *Session) SheetOptions() sheet.Options {
+	rule := s.Mapping.Sheet
+	return sheet.Options{Name: rule.Name.Text, HeaderRow: rule.HeaderRow, Encoding: rule.Encoding, Delimiter: rule.Delimiter}
+}

@@ -1,0 +1,143 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/sandbox"
+	"claimsheet/importer/retry"
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
+)
+
+// Connection says how the service is used.
+type Connection struct {
+	ReadOnly  bool          // send nothing but GETs
+	Rate      float64       // requests per second; 0 for the environment's
+	UserAgent string        // names the program and the run
+	AskAgain  time.Duration // wait before a failed GET is sent again; 0 for the engine's
+}
+
+// Version returns the version of the interface to use: given, else the mapping's,
+// else 1 for an environment with a case, else 2.
+func (s *Session) Version(given string) apiclient.Version {
+	switch {
+	case given != "":
+		return apiclient.Version(given)
+	case s.Mapping != nil && s.Mapping.API.Text != "":
+		return apiclient.Version(s.Mapping.API.Text)
+	case s.Env.CaseID != "" && !s.Env.Sandbox:
+		return apiclient.V1
+	}
+	return apiclient.V2
+}
+
+// Connect makes the client of the service; for the sandbox it starts the embedded
+// service. Nothing is sent yet, except for credentials.
+func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Connection) error {
+	s.connection = c
+	cfg, err := s.Env.Config(ctx, version)
+	if err != nil {
+		return err
+	}
+	if s.Env.Sandbox {
+		service, err := s.startSandbox()
+		if err != nil {
+			return err
+		}
+		cfg.Transport = apiclient.InProcess(service)
+	} else if s.where.Templates != "" {
+		return problem.New("not-sandbox", "--templates gives the sandbox its reference data; the environment “%s” has its own", s.Env.Name).
+			Hinted("leave it out, or use -e sandbox")
+	}
+	cfg.ReadOnly = c.ReadOnly
+	cfg.UserAgent = c.UserAgent
+	if c.Rate > 0 {
+		cfg.RequestsPerSecond = c.Rate
+	}
+	s.Client, err = apiclient.New(cfg)
+	return err
+}
+
+// startSandbox starts the embedded service with what it held after the last run.
+func (s *Session) startSandbox() (*sandbox.Service, error) {
+	templates, err := ReferenceData(s.where.Templates)
+	if err != nil {
+		return nil, err
+	}
+	dir := s.State
+	if _, err := os.Stat(dir); s.connection.ReadOnly && errors.Is(err, fs.ErrNotExist) {
+		dir = "" // in memory: nothing was made here, and nothing will be
+	}
+	service, err := sandbox.New(sandbox.Options{Dir: dir, Templates: templates})
+	if err != nil {
+		return nil, problem.New("sandbox", "the sandbox cannot start: %v", err).
+			Hinted("to begin with an empty sandbox, move %s away", s.State)
+	}
+	s.closers = append(s.closers, func() { _ = service.Close() })
+	return service, nil
+}
+
+// maxReferenceData is the size of the largest file with reference data, in bytes.
+const maxReferenceData = 64 << 20
+
+// ReferenceData reads a file with the sandbox's reference data; nil without one.
+func ReferenceData(path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return safefile.Read(path, maxReferenceData)
+}
+
+// AskTemplates reads the reference data if the mapping has activities, and says
+// in Warnings what is strange about it.
+func (s *Session) AskTemplates(ctx context.Context) (*mapping.Service, error) {
+	if len(s.Mapping.Activities) == 0 {
+		return s.service(nil), nil
+	}
+	service, err := s.ListTemplates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.Mapping.File != "" {
+		s.Warnings = append(s.Warnings, mapping.StrayTemplateIDs(s.Mapping, service)...)
+	}
+	return service, nil
+}
+
+// ListTemplates reads the reference data, whatever the mapping is.
+func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
+	var templates []apiclient.Template
+	var notes []string
+	err := retry.GET(ctx, retry.Attempts, s.connection.AskAgain, func() (err error) {
+		templates, notes, err = s.Client.Templates(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range notes {
+		s.Warnings = append(s.Warnings, problem.New("template-note", "%s", note))
+	}
+	return s.service(templates), nil
+}
+
+// service is what a mapping is bound to.
+func (s *Session) service(templates []apiclient.Template) *mapping.Service {
+	service := &mapping.Service{Environment: s.Env.Name, TemplateIDs: s.Env.TemplateIDs,
+		WorkflowTemplateIdentifier: s.Env.WorkflowTemplateIdentifier}
+	for _, t := range templates {
+		known := mapping.Template{ID: t.ID, Name: t.Name}
+		for _, a := range t.Attributes {
+			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType)})
+		}
+		service.Templates = append(service.Templates, known)
+	}
+	return service
+}

@@ -1,0 +1,298 @@
+// Package observe has the side outputs of a run: its log, progress bar, metrics,
+// notice and archive. A run reports events to an Observer; nothing here changes a
+// result, and nothing it writes has personal data, secrets or links.
+package observe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/result"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+// Options say which side outputs a run has. The texts are those of the flags, ""
+// when a flag is not given.
+type Options struct {
+	Stderr   io.Writer // where problems are printed
+	Terminal io.Writer // stderr itself: only a terminal has a progress bar
+	Dumb     bool      // the terminal cannot draw a bar
+
+	LogFormat  string // text or json
+	LogFile    string
+	NoProgress bool
+	Quiet      bool
+
+	Metrics  string // a file
+	Notify   string // a url, or env:NAME
+	NotifyOn string // always or problems
+	Archive  string // a folder
+
+	DryRun  bool
+	Partial bool     // the run leaves out some of the sheets' clients
+	Sheets  []string // paths and patterns, as given
+}
+
+// Observer receives what happens in a run. Its methods are called by one
+// goroutine; Stderr is safe for concurrent use.
+type Observer struct {
+	run         string
+	options     Options
+	log         *runLog
+	stderr      *stderrWriter
+	started     time.Time
+	metrics     string             // file; "" for none
+	notify      environment.Secret // url; empty for none
+	archive     string             // folder; "" for none
+	environment string             // its name, once known
+	mapping     string             // its name, once known
+	begun       bool               // the run came to its first pass
+	inputs      []*load.Input      // to be archived
+	retries     map[string]int
+	uncertain   *int // steps that wait for a decision; nil when not known
+	sameInput   bool
+	warnings    []string
+}
+
+// New checks the options and opens the log. It returns every problem of them;
+// the Observer is usable all the same, so that these can be reported.
+func New(ctx context.Context, run string, o Options) (*Observer, error) {
+	observer := &Observer{run: run, options: o, started: time.Now()}
+	var found problem.List
+	if err := found.Collect(observer.openLog()); err != nil {
+		return observer, err
+	}
+	if err := found.Collect(observer.takeNotify(ctx)); err != nil {
+		return observer, err
+	}
+	if err := found.Collect(observer.takeMetrics()); err != nil {
+		return observer, err
+	}
+	if err := found.Collect(observer.takeArchive()); err != nil {
+		return observer, err
+	}
+	return observer, found.Err()
+}
+
+func (o *Observer) takeNotify(ctx context.Context) error {
+	var found problem.List
+	url, on := o.options.Notify, o.options.NotifyOn
+	if on != "" && on != "always" && on != "problems" {
+		found = append(found, problem.New("usage", "--notify-on is always or problems, not “%s”", on).Hinted("leave it out to have always"))
+	}
+	switch {
+	case url != "":
+		var err error
+		o.notify, err = environment.Webhook(ctx, url)
+		if err := found.Collect(err); err != nil {
+			return err
+		}
+	case on != "":
+		found = append(found, problem.New("usage", "--notify-on says when to post, and no url is given").Hinted("add --notify env:NAME"))
+	}
+	return found.Err()
+}
+
+func (o *Observer) takeMetrics() error {
+	path, log := o.options.Metrics, o.options.LogFile
+	if path == "" {
+		return nil
+	}
+	err := checkMetricsFile(path)
+	switch {
+	case o.options.DryRun:
+		err = problem.New("usage", "--metrics is for runs, and this is a dry run").Hinted("leave it out")
+	case log != "" && load.Absolute(log) == load.Absolute(path):
+		err = problem.At(problem.Where{File: path}, "usage", "--log-file and --metrics name the same file").Hinted("give each a file of its own")
+	}
+	if err == nil {
+		o.metrics = path
+	}
+	return err
+}
+
+// Stderr is the writer for problems and messages: they are printed, logged, or
+// both.
+func (o *Observer) Stderr() io.Writer { return o.stderr }
+
+// Named tells the names of the mapping and the environment. The first name that is
+// not empty counts.
+func (o *Observer) Named(mapping, environment string) {
+	o.mapping, o.environment = cmp.Or(o.mapping, mapping), cmp.Or(o.environment, environment)
+}
+
+// Started says that everything is loaded and the first pass over the sheets begins.
+func (o *Observer) Started(version, mappingFile string, sheets []string) {
+	o.begun = true
+	o.log.Info("run started", "version", version, "environment", o.environment, "mapping", o.mapping, "mappingFile", mappingFile,
+		"sheets", sheets, "dryRun", o.options.DryRun)
+}
+
+// Surveyed says what the first pass has counted. A dry run counts invalid rows
+// later.
+func (o *Observer) Surveyed(rows, clients, invalid int) {
+	counts := []any{"rows", rows, "clients", clients}
+	if !o.options.DryRun {
+		counts = append(counts, "invalidRows", invalid)
+	}
+	o.log.Info("first pass", counts...)
+}
+
+// SameInput says that a sheet has the same bytes as in an earlier run: there was no
+// new export. It is logged, posted and measured, but not printed, because the user
+// who repeats a command knows.
+func (o *Observer) SameInput(sheet, run string, started time.Time) {
+	o.sameInput = true
+	p := problem.At(problem.Where{File: sheet}, "same-input",
+		"this is the same file as in the run of %s: there was no new export since", started.Format(time.RFC3339))
+	o.warnings = append(o.warnings, p.Error())
+	o.log.Warn(p.Message, "code", p.Code, "where", p.Where.String(), "earlierRun", run)
+}
+
+// Reported says that the workbooks are written: how often requests were sent again,
+// by reason; how many steps are uncertain, nil for a dry run; and which
+// sheets may be archived.
+func (o *Observer) Reported(retries map[string]int, uncertain *int, inputs []*load.Input) {
+	o.retries, o.uncertain, o.inputs = retries, uncertain, inputs
+}
+
+// warn reports what the user should know although it changes no exit code.
+func (o *Observer) warn(p problem.Problem) {
+	o.warnings = append(o.warnings, p.Error())
+	console.PrintProblems(o.stderr, problem.List{p})
+}
+
+// End is how a command ended.
+type End struct {
+	Code      int
+	Complete  bool   // every row has a result
+	Error     string // as it was printed, "" for none
+	Signalled bool
+	Summary   *result.Summary // nil when there is none
+}
+
+// Ended archives the sheets, writes the metrics, posts the notice and closes the
+// log. None of them changes the exit code.
+func (o *Observer) Ended(ctx context.Context, e End) {
+	if e.Summary != nil && e.Complete {
+		o.archiveInputs()
+	}
+	o.writeMetrics(e)
+	o.post(ctx, e)
+	o.logEnd(e)
+	if err := o.log.close(); err != nil {
+		fmt.Fprintln(o.options.Stderr, "claimsheet: the log could not be written to its end")
+	}
+}
+
+// writeMetrics writes the metrics file. A failure is a warning, because the run's
+// work is done.
+func (o *Observer) writeMetrics(e End) {
+	if o.metrics == "" {
+		return
+	}
+	m := reports.Metrics{Environment: o.environment, Mapping: o.mapping, Ended: time.Now(), ExitCode: e.Code,
+		Seconds: time.Since(o.started).Seconds(), SameInput: o.sameInput, Uncertain: o.uncertain, Summary: e.Summary}
+	err := checkMetricsFile(o.metrics) // again: the file may have changed since the run began
+	if err == nil {
+		err = m.WriteFile(o.metrics)
+	}
+	if err != nil {
+		o.warn(problem.At(problem.Where{File: o.metrics}, "metrics-file", "the metrics could not be written: %v", problem.Cause(err)))
+	}
+}
+
+// signalledNotice is how long a notice may take when a signal ended the run:
+// whoever stops a program does not wait for long.
+const signalledNotice = 5 * time.Second
+
+// post sends the notice.
+func (o *Observer) post(ctx context.Context, e End) {
+	url := o.notify.Reveal()
+	if url == "" || o.options.NotifyOn == "problems" && e.Code == 0 {
+		return
+	}
+	if e.Signalled {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, signalledNotice)
+		defer cancel()
+	}
+	n := reports.Notice{Run: o.run, Environment: o.environment, Mapping: o.mapping, ExitCode: e.Code,
+		Error: e.Error, Warnings: o.warnings, UncertainSteps: o.uncertain, Summary: e.Summary}
+	if err := n.Post(ctx, url); err != nil {
+		o.warn(problem.New("notice", "the notice could not be posted: %v", err).
+			Hinted("the run is not affected; check the url of --notify and its receiver"))
+	}
+}
+
+// logEnd writes the last line of the log. On stderr, what kept a run from
+// starting was printed already.
+func (o *Observer) logEnd(e End) {
+	if !o.begun && !o.log.alone {
+		return
+	}
+	level := slog.LevelError
+	switch {
+	case e.Code == 0:
+		level = slog.LevelInfo
+	case e.Complete:
+		level = slog.LevelWarn
+	}
+	attrs := []any{"exitCode", e.Code, "seconds", time.Since(o.started).Round(time.Millisecond).Seconds(), "environment", o.environment, "mapping", o.mapping}
+	if why, _, _ := strings.Cut(e.Error, "\n"); why != "" { // the rest was logged before
+		attrs = append(attrs, "why", strings.TrimPrefix(why, "claimsheet: "))
+	}
+	if s := e.Summary; s != nil {
+		attrs = append(attrs, slog.Group("rows", countAttrs(s.Rows)...), slog.Group("clients", countAttrs(s.Clients)...), "results", workbooksOf(*s))
+	}
+	if o.uncertain != nil {
+		attrs = append(attrs, "uncertainSteps", *o.uncertain)
+	}
+	if len(o.retries) > 0 {
+		var retries []any
+		for _, why := range slices.Sorted(maps.Keys(o.retries)) {
+			retries = append(retries, slog.Int(why, o.retries[why]))
+		}
+		attrs = append(attrs, slog.Group("sentAgain", retries...))
+	}
+	o.log.Log(context.Background(), level, "run ended", attrs...)
+}
+
+// countAttrs returns the total and the counts that are not 0.
+func countAttrs(c result.Counts) []any {
+	attrs := []any{slog.Int("total", c.Total)}
+	for _, s := range []struct {
+		name  string
+		count int
+	}{
+		{"done", c.Done}, {"unchanged", c.Unchanged}, {"changed", c.Changed}, {"skipped", c.Skipped}, {"planned", c.Planned},
+		{"notStarted", c.NotStarted}, {"failed", c.Failed}, {"uncertain", c.Uncertain}, {"invalid", c.Invalid},
+	} {
+		if s.count > 0 {
+			attrs = append(attrs, slog.Int(s.name, s.count))
+		}
+	}
+	return attrs
+}
+
+func workbooksOf(s result.Summary) []string {
+	if s.Sheets == nil {
+		return []string{s.Results}
+	}
+	var paths []string
+	for _, sheet := range s.Sheets {
+		paths = append(paths, sheet.Results)
+	}
+	return paths
+}

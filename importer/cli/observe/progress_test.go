@@ -1,0 +1,102 @@
+package observe
+
+import (
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer"
+	"claimsheet/importer/result"
+)
+
+// TestProgressLines watches a run of 100 clients, two a second, that the
+// service asks to wait for 20 s after its first 10 s.
+func TestProgressLines(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		look := func() importer.Progress {
+			past := time.Since(began)
+			at := importer.Progress{Clients: result.Counts{Total: 2 * int(past.Seconds()), Failed: 1}, Requests: 12 * int(past.Seconds())}
+			if past >= 10*time.Second && past < 30*time.Second {
+				at.Clients.Total, at.Requests = 20, 120
+				at.Waiting, at.Until = "the service asks to wait", began.Add(30*time.Second)
+			}
+			return at
+		}
+		o := &Observer{log: &runLog{Logger: slog.New(newHandler(&log, "text", slog.LevelInfo)), progress: true}}
+		stop := o.Watch(look, 100, 0)
+		time.Sleep(41 * time.Second)
+		stop()
+	})
+	got := regexp.MustCompile(`time=\S+ `).ReplaceAllString(log.String(), "")
+	want := `level=INFO msg=paused why="the service asks to wait" seconds=20
+level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=12.0 secondsLeft=40 waiting="the service asks to wait"
+level=INFO msg=progress clients=20 of=100 failed=1 uncertain=0 calls=120 callsPerSecond=0.0 secondsLeft=80 waiting="the service asks to wait"
+level=INFO msg="going on" clients=60
+level=INFO msg=progress clients=60 of=100 failed=1 uncertain=0 calls=360 callsPerSecond=48.0 secondsLeft=20
+level=INFO msg=progress clients=80 of=100 failed=1 uncertain=0 calls=480 callsPerSecond=12.0 secondsLeft=10
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRateLimitIsNamed holds that a run at its configured rate says so.
+func TestRateLimitIsNamed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began, now := time.Now(), time.Now()
+		w := &watcher{log: &runLog{Logger: slog.New(slog.DiscardHandler)}, total: 9, ceiling: 50, began: began,
+			look: func() importer.Progress { return importer.Progress{Requests: int(50 * now.Sub(began).Seconds())} }}
+		for range 8 {
+			now = now.Add(lookEvery)
+			w.sample(now)
+		}
+		s := progressSnapshot{total: 9, speed: w.speed(now, 100), limited: true}
+		if got := strings.Join(s.words(now.Sub(began), now), "|"); got != "50 calls/s|rate limit" {
+			t.Errorf("the words are %q", got)
+		}
+		if w.waiting != "" {
+			t.Errorf("the rate limit is told as a pause: %q", w.waiting)
+		}
+	})
+}
+
+func TestWordsBesideTheBar(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	waits := progressSnapshot{Progress: importer.Progress{Clients: result.Counts{Total: 10, Failed: 3, Uncertain: 1},
+		Waiting: "the service asks to wait", Until: now.Add(28 * time.Second)}, total: 20, speed: 0.4}
+	goes := waits
+	goes.Waiting, goes.Until = "", time.Time{}
+	cases := []struct {
+		snapshot progressSnapshot
+		room     int
+		want     string
+	}{
+		{goes, 80, "3 failed  1 uncertain  ETA 1m30s  0 calls/s"},
+		{goes, 28, "3 failed  1 uncertain"},
+		{goes, 20, "3 failed  ETA 1m30s"},
+		{waits, 80, "the service asks to wait: 28s  3 failed  1 uncertain  ETA 1m30s  0 calls/s"},
+		{waits, 32, "the service asks to wait: 28s"},
+		{waits, 12, "the service "},
+		{waits, -3, ""},
+	}
+	for _, c := range cases {
+		if got := fitting(c.snapshot.words(90*time.Second, now), c.room); got != c.want {
+			t.Errorf("in %d columns: %q, want %q", c.room, got, c.want)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "1s", 90 * time.Second: "1m30s", 2*time.Hour + 5*time.Minute + 3*time.Second: "2h5m"} {
+		if got := rounded(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+// Package workbook reads results workbooks, which earlier runs wrote, as the input of
+// another run: the run that a workbook belongs to, its rows and its steps.
+package workbook
+
+import (
+	"errors"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"claimsheet/apiclient/environment"
+	"claimsheet/importer/safefile"
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+// Binding is what a results workbook records about the run that wrote it, in
+// its document properties. Anybody can edit it, so it is compared with the ledger
+// and never names files to read.
+type Binding struct {
+	Path string // of the workbook
+
+	Run             string
+	Environment     string // the ledger's name for it
+	EnvironmentName string
+	Mapping         string // the mapping's name
+	MappingFile     string
+	MappingDigest   string
+	KeySpace        string
+	Sheet           string // name of the sheet that was first imported
+	Sheets          int    // how many sheets were imported together; 0 when not recorded
+	Input           string
+	InputDigest     string
+	Ledger          string
+	Started         time.Time // of the run, zero when not recorded
+	Steps           int       // lines in the sheet Steps, -1 when not recorded
+	NextRun         string    // the run that began after the workbook was written; "" for none
+	NextResults     string    // where the results of NextRun go; "" for the place of this workbook
+
+	kind reports.Kind
+}
+
+const (
+	nextRunProperty     = "claimsheet.next-run"
+	nextResultsProperty = "claimsheet.next-results"
+)
+
+// texts maps the document properties to the fields that they hold.
+func (b *Binding) texts() map[string]*string {
+	return map[string]*string{
+		"claimsheet.run": &b.Run, "claimsheet.environment": &b.Environment, "claimsheet.environment-name": &b.EnvironmentName,
+		"claimsheet.mapping": &b.Mapping, "claimsheet.mapping-file": &b.MappingFile, "claimsheet.mapping-digest": &b.MappingDigest,
+		"claimsheet.key-space": &b.KeySpace, "claimsheet.sheet": &b.Sheet,
+		"claimsheet.input": &b.Input, "claimsheet.input-digest": &b.InputDigest, "claimsheet.ledger": &b.Ledger,
+		nextRunProperty: &b.NextRun, nextResultsProperty: &b.NextResults,
+	}
+}
+
+const (
+	sheetsProperty  = "claimsheet.sheets"
+	startedProperty = "claimsheet.started" // RFC 3339
+)
+
+// Properties returns the binding as the document properties of a new workbook.
+func (b Binding) Properties() map[string]string {
+	properties := map[string]string{sheetsProperty: strconv.Itoa(b.Sheets), startedProperty: b.Started.Format(time.RFC3339Nano)}
+	for name, text := range b.texts() {
+		if *text != "" {
+			properties[name] = *text
+		}
+	}
+	return properties
+}
+
+// FromProperties is the inverse of Properties for the workbook at path.
+func FromProperties(path string, properties map[string]string) *Binding {
+	b := &Binding{Path: path, Steps: -1, kind: reports.Kind(properties[reports.KindProperty])}
+	for name, text := range b.texts() {
+		*text = properties[name]
+	}
+	b.Sheets, _ = strconv.Atoi(properties[sheetsProperty])
+	b.Started, _ = time.Parse(time.RFC3339Nano, properties[startedProperty])
+	if n, err := strconv.Atoi(properties[reports.StepsProperty]); err == nil && n >= 0 {
+		b.Steps = n
+	}
+	return b
+}
+
+// Find returns the binding of the results workbook at path, and nil when
+// something else or nothing is there. It fails when the file cannot be read.
+func Find(path string) (*Binding, error) {
+	properties, ours, err := reports.IsOurs(path)
+	if b := FromProperties(path, properties); ours && b.kind == reports.Results {
+		return b, err
+	}
+	return nil, err
+}
+
+// Supersede records in the results workbook at path that a run began after it was
+// written, and where the results of that run go. replacing gets the new digest
+// before the file is replaced; an error of it keeps the old file.
+func Supersede(path, run, results string, replacing func(digest string) error) error {
+	return reports.Mark(path, map[string]string{nextRunProperty: run, nextResultsProperty: results}, replacing)
+}
+
+// ReadAll reads the bindings of results workbooks, and fails with every problem
+// of all of them.
+func ReadAll(paths []string, password string) ([]*Binding, error) {
+	var bindings []*Binding
+	var found problem.List
+	for _, path := range paths {
+		b, err := Read(path, password)
+		if err := found.Collect(err); err != nil {
+			return nil, err
+		}
+		bindings = append(bindings, b)
+	}
+	return bindings, found.Err()
+}
+
+// Read reads the binding of a results workbook and refuses any other file.
+func Read(path, password string) (*Binding, error) {
+	properties, ours, err := propertiesOf(path, password)
+	at := problem.Where{File: path}
+	p, isProblem := errors.AsType[problem.Problem](err)
+	b := FromProperties(path, properties)
+	switch {
+	case isProblem:
+		return nil, p
+	case err != nil:
+		return nil, safefile.Unreadable(path, err)
+	case !ours && strings.EqualFold(filepath.Ext(path), ".csv"):
+		return nil, problem.At(at, "csv-results", "a CSV file cannot be run again: types, formats and steps are lost in it").
+			Hinted("correct the sheet that was imported and run that again, or have the workbook written: claimsheet report")
+	case !ours:
+		return nil, problem.At(at, "not-results", "this is not a results workbook that Claimsheet wrote").
+			Hinted("to import a sheet: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{path}))
+	case b.kind != reports.Results:
+		return nil, b.refusePlan(path, "a results workbook")
+	}
+	return b, nil
+}
+
+// propertiesOf reads the document properties of a workbook that Claimsheet
+// wrote, which may have been encrypted since.
+func propertiesOf(path, password string) (map[string]string, bool, error) {
+	properties, ours, err := reports.IsOurs(path)
+	if ours || err != nil {
+		return properties, ours, err
+	}
+	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
+	if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "encrypted-workbook" || p.Code == "wrong-password") {
+		return nil, false, p
+	} else if err != nil {
+		return nil, false, nil
+	}
+	properties = r.Properties()
+	return properties, properties[reports.KindProperty] != "", r.Close()
+}
+
+// RefuseAsSheet refuses a workbook that Claimsheet wrote as the sheet of a run:
+// its columns would be taken for the sheet's. given is the path that the user
+// gave, copied the file to look into.
+func RefuseAsSheet(given, copied string) error {
+	properties, ours, _ := reports.IsOurs(copied) // the reader of the sheet reports what cannot be read
+	b := FromProperties(given, properties)
+	switch {
+	case !ours:
+		return nil
+	case b.kind == reports.Plan:
+		return b.refusePlan(given, "a lead sheet")
+	}
+	return problem.At(problem.Where{File: given}, "results-workbook", "this is a workbook that Claimsheet wrote, not a lead sheet").
+		Hinted("to do what is missing in it: claimsheet rerun %s", reports.CommandLine([]string{given}))
+}
+
+// refusePlan refuses the workbook of a dry run, and leads to what was planned in
+// it: a sheet, or the results of one.
+func (b *Binding) refusePlan(path, expected string) error {
+	p := problem.At(problem.Where{File: path}, "plan-workbook", "this is the plan of a dry run, which sent nothing; %s was expected", expected)
+	line := []string{"claimsheet", "run", "-m", "mapping.yaml"}
+	switch {
+	case b.Input == "":
+		return p.Hinted("run the sheet that it was made from")
+	case IsOwnOutput(b.Input):
+		return p.Hinted("to do what is missing in the results that it was made from: %s", reports.CommandLine([]string{"claimsheet", "rerun", b.Input}))
+	}
+	if b.EnvironmentName != "" {
+		line = append(line, "-e", b.EnvironmentName)
+	}
+	return p.Hinted("to import the sheet that it was made from: %s", reports.CommandLine(append(line, b.Input)))
+}
+
+// CheckMapping refuses a mapping of another name: the ledger knows the steps by
+// the name, so done work would be done again.
+func (b *Binding) CheckMapping(m *mapping.Mapping) error {
+	if b.Mapping == m.Name.Text {
+		return nil
+	}
+	return problem.At(problem.Where{File: b.Path}, "other-mapping", "the workbook was made by the mapping “%s”, not by “%s”: what is done would be done again",
+		b.Mapping, m.Name.Text).
+		Hinted("give -m with the mapping “%s”", b.Mapping)
+}
+
+// CheckKeySpace refuses a mapping whose client keys are of another key space.
+func (b *Binding) CheckKeySpace(m *mapping.Mapping, space string) error {
+	if b.KeySpace == space {
+		return nil
+	}
+	return problem.At(m.At(m.Client.At), "identity-changed",
+		"the client keys of the workbook are of the key space “%s”, those of the mapping now of “%s”: what is done would be done again", b.KeySpace, space).
+		Hinted("undo the change of client.key, client.lookup or client.key_space")
+}
+
+// CheckEnvironment refuses a workbook of another environment than the one of this
+// name, which the ledger knows as scope: its ids mean nothing there.
+func (b *Binding) CheckEnvironment(name, scope string) error {
+	if environment.SameService(b.Environment, scope) {
+		return nil
+	}
+	hint := "name the environment of the workbook with -e, or run the sheet itself in the other environment"
+	if b.EnvironmentName == name {
+		hint = "if the service has moved, put the base url back for this command; the next run then takes the new one with --same-service"
+	}
+	return problem.At(problem.Where{File: b.Path}, "other-environment", "the workbook belongs to the environment “%s” (%s), not to “%s” (%s)",
+		b.EnvironmentName, b.Environment, name, scope).Hinted("%s", hint)
+}
+
+// CheckTogether warns when the run wrote more workbooks than are given: the rows
+// of the others are missing, and their clients look changed.
+func (b *Binding) CheckTogether(given int) (problem.Problem, bool) {
+	if b.Sheets <= given {
+		return problem.Problem{}, false
+	}
+	verb := "1 is"
+	if given != 1 {
+		verb = strconv.Itoa(given) + " are"
+	}
+	return problem.At(problem.Where{File: b.Path}, "other-workbooks", "the run that wrote it wrote %d workbooks, and %s given: a client with rows in another may look changed", b.Sheets, verb).
+		Hinted("give all of them in one command: claimsheet rerun A.results.xlsx B.results.xlsx"), true
+}
+
+// IsOwnOutput reports whether Claimsheet wrote a file, or a spreadsheet program
+// keeps it for a workbook that is open. A CSV file is known by its name alone; a
+// workbook that is only named like a results workbook is a sheet.
+func IsOwnOutput(path string) bool {
+	stem, name := strings.TrimSuffix(path, filepath.Ext(path)), filepath.Base(path)
+	if strings.HasPrefix(name, "~$") || strings.HasPrefix(name, ".") {
+		return true
+	}
+	if !strings.HasSuffix(stem, ".results") && !strings.Contains(name, ".results-") && !strings.HasSuffix(stem, ".plan") {
+		return false
+	}
+	_, ours, err := reports.IsOurs(path)
+	return ours || err != nil || strings.EqualFold(filepath.Ext(path), ".csv")
+}

@@ -1,0 +1,144 @@
+package workbook
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claimsheet/importer"
+	"claimsheet/importer/result"
+	"claimsheet/importer/sheet"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/reports"
+)
+
+// Opener opens one of the sheets of a workbook.
+type Opener func(sheet.Options) (*sheet.Reader, error)
+
+// Sheet reads the sheet Results of a workbook as the sheet that it was made
+// from. The columns that Claimsheet added, wherever they were moved to, have no
+// header and no cells, so every other cell keeps the address that people see.
+type Sheet struct {
+	*sheet.Reader
+	source cell.Sheet
+	added  map[int]string // what the columns hold that Claimsheet added
+}
+
+// Open opens the rows of a results workbook. Its header is in row 1 and its sheet
+// is Results, whatever the mapping says about the sheet that was first imported.
+func Open(open Opener, b *Binding) (*Sheet, error) {
+	r, err := open(sheet.Options{Name: reports.ResultsSheet, HeaderRow: 1})
+	if err != nil {
+		return nil, err
+	}
+	s := &Sheet{Reader: r, source: r.Sheet(), added: map[int]string{}}
+	s.source.Header = slices.Clone(s.source.Header)
+	s.source.Origin = b.Sheet
+	for i, header := range s.source.Header {
+		if name := mapping.ResultColumn(header); name != "" {
+			s.added[i], s.source.Header[i] = name, ""
+		}
+	}
+	for n := len(s.source.Header); n > 0 && s.source.Header[n-1] == ""; n-- {
+		s.source.Header = s.source.Header[:n-1]
+	}
+	return s, nil
+}
+
+// Sheet describes the source's sheet; the added columns have no header.
+func (s *Sheet) Sheet() cell.Sheet { return s.source }
+
+// AddedColumns returns the indexes of the columns that Claimsheet added.
+func (s *Sheet) AddedColumns() []int {
+	var columns []int
+	for i := range s.added {
+		columns = append(columns, i)
+	}
+	return columns
+}
+
+// Records returns the source's cells of every row.
+func (s *Sheet) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for row, err := range s.Rows() {
+			if !yield(row.Record, err) {
+				return
+			}
+		}
+	}
+}
+
+// Rows returns the rows with what the added columns hold. The cells of a row are
+// valid until the next row.
+func (s *Sheet) Rows() iter.Seq2[importer.WorkbookRow, error] {
+	return func(yield func(importer.WorkbookRow, error) bool) {
+		for record, err := range s.Reader.Records() {
+			if err != nil {
+				yield(importer.WorkbookRow{}, err)
+				return
+			}
+			if !yield(s.split(record), nil) {
+				return
+			}
+		}
+	}
+}
+
+// split takes the cells that Claimsheet added out of a record. A source text
+// that was cut to fit its cell becomes an error: the imported text is lost.
+func (s *Sheet) split(record cell.Record) importer.WorkbookRow {
+	var row importer.WorkbookRow
+	for i := range record.Cells {
+		if c := &record.Cells[i]; c.Kind == cell.Text && reports.IsCut(c.Raw) {
+			c.Kind = cell.Error
+		}
+	}
+	for i, name := range s.added {
+		if i >= len(record.Cells) {
+			continue
+		}
+		text, at := strings.TrimSpace(record.Cells[i].Shown), s.source.At(i, record.Row)
+		record.Cells[i] = cell.Cell{}
+		switch name {
+		case reports.StatusHeader:
+			row.Status, row.StatusAt = text, at
+		case "clientId", "contactId":
+			row.ClientID, row.ClientIDAt = text, at
+		case reports.ClaimIDsHeader:
+			row.ClaimIDs, row.ClaimIDsAt = claimIDs(text), at
+		case reports.URLHeader:
+			row.URL = text
+		case reports.FailedStepHeader:
+			row.FailedStep = text
+		case reports.SourceRowHeader:
+			record.Source = count(text)
+		}
+	}
+	// The filter hides rows too, so a row for which something was sent counts as visible.
+	record.Hidden = record.Hidden && (row.Status == "" || row.Status == string(result.Skipped)) && row.ClientID == ""
+	row.Record = record
+	return row
+}
+
+// claimIDs splits the cell of the column claimIds; the note at the end of a list
+// that did not fit its cell is not an id.
+func claimIDs(text string) []string {
+	text, _, _ = strings.Cut(text, " … ")
+	var ids []string
+	for id := range strings.SplitSeq(text, ",") {
+		if id = strings.TrimSpace(id); id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// count reads a number that starts at 1, such as a row number; other text is 0.
+func count(text string) int {
+	if n, err := strconv.Atoi(text); err == nil && n > 0 {
+		return n
+	}
+	return 0
+}

@@ -1,0 +1,252 @@
+// Package lookup finds out who the service knows, and whose an address is while
+// a run lasts.
+//
+// Find asks the service for a client by e-mail address or phone number, after it
+// has learnt what an answer that finds nobody looks like. Reserve and OwnerOf say
+// which clients of the ledger and of the run have an address, and Queue lets
+// clients who share one take turns. The package knows facts only: what to do with
+// a client who is found, or cannot be told from another, is for the engine to
+// decide.
+package lookup
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/retry"
+	"claimsheet/mapping"
+)
+
+// Service is what this package asks of the service's client; *apiclient.Client
+// has it.
+type Service interface {
+	Find(ctx context.Context, by apiclient.By, value string) (apiclient.Found, error)
+	LearnAbsent(ctx context.Context, by apiclient.By) error
+	Agrees(match apiclient.Found, fields map[string]string) (field string, ok bool)
+}
+
+// Result is what the service says of a client. Where it holds nothing but At, the
+// service knows nobody; the zero Result says that it was not asked.
+type Result struct {
+	ID      string    // the client whom it knows
+	Unclear string    // why its answers do not say who the client is
+	Failed  error     // why it gave no answer
+	At      time.Time // when it was asked first
+}
+
+// Nobody reports whether nobody was found, or nobody was asked.
+func (r Result) Nobody() bool { return r.ID == "" && r.Unclear == "" && r.Failed == nil }
+
+// Status is the HTTP status of a look-up that failed, 0 for none.
+func (r Result) Status() int {
+	if f, ok := errors.AsType[*apiclient.Failure](r.Failed); ok {
+		return f.Status
+	}
+	return 0
+}
+
+// Disagree is Unclear where e-mail address and phone number lead to different
+// clients.
+const Disagree = "the look-ups by e-mail and by phone disagree"
+
+// Options are how look-ups are made. The zero Options are usual.
+type Options struct {
+	FirstWait time.Duration    // before a look-up that failed is made again, as in retry.NewPolicy
+	Now       func() time.Time // nil is the wall clock
+	KeepGoing bool             // go on with the next client though the service has never answered a look-up
+}
+
+// Lookups are the look-ups and the addresses of one run. They are safe for
+// concurrent use.
+type Lookups struct {
+	service Service
+	options Options
+
+	learning singleflight.Group // by the kind of look-up
+
+	mu         sync.Mutex
+	learnt     map[apiclient.By]bool
+	answered   bool                        // the service has answered a look-up
+	unanswered int                         // look-ups given up since it last did
+	prefetched map[mapping.Identity]Result // until the client's turn
+	last       map[string]chan struct{}    // by address: the last ticket's
+	reserved   *Index                      // for whom this run creates, or may have created, a client of an address
+
+	undecided   *Index                        // for whom earlier runs may have created one
+	undecidedOf map[mapping.Identity][]string // the addresses of those clients
+}
+
+// New returns the look-ups of a run.
+func New(service Service, options Options) *Lookups {
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	return &Lookups{
+		service:     service,
+		options:     options,
+		learnt:      map[apiclient.By]bool{},
+		prefetched:  map[mapping.Identity]Result{},
+		last:        map[string]chan struct{}{},
+		reserved:    NewIndex(),
+		undecided:   NewIndex(),
+		undecidedOf: map[mapping.Identity][]string{},
+	}
+}
+
+// Answered reports whether the service has answered a look-up.
+func (l *Lookups) Answered() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.answered
+}
+
+// Prefetch looks a client up before its turn, and keeps the result for Find.
+func (l *Lookups) Prefetch(ctx context.Context, plan mapping.Plan) (Result, error) {
+	l.mu.Lock()
+	r, known := l.prefetched[plan.Client]
+	l.mu.Unlock()
+	if known {
+		return r, nil
+	}
+	r, err := l.FindBy(ctx, plan.Lookup, Fields(plan))
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.prefetched[plan.Client] = r
+	}
+	return r, err
+}
+
+// Find looks a plan's client up, unless that was done by Prefetch and no client
+// of the same address was created since. Its errors are those of FindBy.
+func (l *Lookups) Find(ctx context.Context, plan mapping.Plan) (Result, error) {
+	if r, ok := l.takePrefetched(plan); ok {
+		return r, nil
+	}
+	return l.FindBy(ctx, plan.Lookup, Fields(plan))
+}
+
+func (l *Lookups) takePrefetched(plan mapping.Plan) (r Result, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.prefetched) == 0 {
+		return Result{}, false
+	}
+	r, ok = l.prefetched[plan.Client]
+	delete(l.prefetched, plan.Client)
+	for _, address := range Asked(plan.Lookup) {
+		_, reserved := l.reserved.Owner(address)
+		ok = ok && !reserved
+	}
+	return r, ok
+}
+
+// FindBy looks a client up by addresses, and compares who is found with fields.
+// An error says that no other look-up will get an answer either: a
+// *apiclient.Failure with Stop set, or the end of ctx. Any other failure is part
+// of the Result.
+func (l *Lookups) FindBy(ctx context.Context, addresses mapping.Lookup, fields map[string]string) (Result, error) {
+	var r Result
+	var answers []apiclient.Found
+	for _, by := range By(addresses) {
+		value := addresses.Email
+		if by == apiclient.ByPhone {
+			value = addresses.Phone
+		}
+		found, err := l.ask(ctx, by, value)
+		if f, ok := errors.AsType[*apiclient.Failure](err); err != nil && (ok && f.Stop || ctx.Err() != nil) {
+			return Result{}, err
+		}
+		if err != nil {
+			return Result{Failed: err}, nil
+		}
+		if len(answers) == 0 { // the oldest answer counts
+			r.At = l.options.Now()
+		}
+		answers = append(answers, found)
+	}
+	switch {
+	case len(answers) == 2 && answers[0].ID != answers[1].ID:
+		r.Unclear = Disagree
+	case len(answers) == 0 || answers[0].Absent:
+	default:
+		if field, ok := l.service.Agrees(answers[0], fields); !ok {
+			r.Unclear = "the service knows a client by that " + string(By(addresses)[0]) + ", whose “" + field + "” differs"
+		} else {
+			r.ID = answers[0].ID
+		}
+	}
+	return r, nil
+}
+
+// ask makes one look-up. Before the first of its kind it learns what an answer
+// that finds nobody looks like, so that an error page is not taken for one.
+func (l *Lookups) ask(ctx context.Context, by apiclient.By, value string) (apiclient.Found, error) {
+	if err := l.learn(ctx, by); err != nil {
+		return apiclient.Found{}, err
+	}
+	l.mu.Lock()
+	attempts := l.attempts()
+	l.mu.Unlock()
+	var found apiclient.Found
+	err := retry.GET(ctx, attempts, l.options.FirstWait, func() (err error) {
+		found, err = l.service.Find(ctx, by, value)
+		return err
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return found, l.recordResult(err)
+}
+
+// learn learns what an answer that finds nobody looks like, once for each kind of
+// look-up. Workers that need the same kind wait for the one that asks; the others
+// do not.
+func (l *Lookups) learn(ctx context.Context, by apiclient.By) error {
+	_, err, _ := l.learning.Do(string(by), func() (any, error) {
+		l.mu.Lock()
+		learnt, attempts := l.learnt[by], l.attempts()
+		l.mu.Unlock()
+		if learnt {
+			return nil, nil
+		}
+		err := retry.GET(ctx, attempts, l.options.FirstWait, func() error { return l.service.LearnAbsent(ctx, by) })
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.learnt[by] = err == nil
+		return nil, l.recordResult(err)
+	})
+	return err
+}
+
+// maxUnanswered is after how many unanswered look-ups in a row a service that has
+// never answered one is taken to be away.
+const maxUnanswered = 3
+
+// recordResult counts the look-ups in a row that got no answer. The error of one
+// that shows that the service is away has Stop set. l.mu is held.
+func (l *Lookups) recordResult(err error) error {
+	f, failed := errors.AsType[*apiclient.Failure](err)
+	if !failed || f.Retry != apiclient.Now {
+		l.unanswered, l.answered = 0, l.answered || err == nil
+		return err
+	}
+	if l.unanswered++; l.unanswered < maxUnanswered || l.answered || l.options.KeepGoing {
+		return err
+	}
+	return &apiclient.Failure{Stop: true, Err: err, Hint: f.Hint, Reason: "the service answers no look-up: " + f.Reason}
+}
+
+// attempts is how often a look-up is made that gets no answer. Where the last few
+// got none in spite of all attempts, the next clients' look-ups are made once.
+// l.mu is held.
+func (l *Lookups) attempts() int {
+	if l.unanswered >= maxUnanswered {
+		return 1
+	}
+	return retry.Attempts
+}

@@ -1,0 +1,356 @@
+// Package csv reads a CSV file, plain or packed by gzip, as records.
+//
+// Cells are texts, exactly as written: 00123, 1/2/2026 and =1+1 too. Only the words
+// that spreadsheet programs write for an error, such as #N/A, become errors. Rows
+// are numbered as a spreadsheet program numbers them when it opens the file: a
+// quoted field with line breaks belongs to one row, and a blank line is a row.
+package csv
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"claimsheet/importer/sheet/charset"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// Options say how a CSV file is read.
+type Options struct {
+	// Sheet names the file in problems; its HeaderRow (from 1) is the row of the
+	// header.
+	Sheet     cell.Sheet
+	Packed    bool   // by gzip
+	Encoding  string // utf-8 (or "") or windows-1252; a byte order mark decides first
+	Delimiter string // one of , ; and tab; "" to find it in the header
+}
+
+// File is a CSV file that was checked.
+type File struct {
+	file     io.ReaderAt
+	size     int64
+	packed   bool
+	sheet    cell.Sheet
+	encoding charset.Encoding // unless there is a byte order mark
+	comma    rune
+	fields   int // of the header, including those without a name
+}
+
+// Open reads all of a CSV file once, so that its problems are known before any
+// row is used. The error is a problem.Problem, or a problem.List where several rows
+// are wrong; one about the whole file has no place.
+func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
+	f := &File{file: file, size: size, packed: o.Packed, encoding: charset.UTF8, sheet: o.Sheet}
+	if o.Encoding == "windows-1252" {
+		f.encoding = charset.Windows1252
+	}
+	header, err := f.delimit(o.Delimiter)
+	if err != nil {
+		return nil, err
+	}
+	f.fields = len(header)
+	for i, name := range header {
+		if strings.TrimSpace(name) == "" {
+			header[i] = ""
+		}
+	}
+	for len(header) > 0 && header[len(header)-1] == "" {
+		header = header[:len(header)-1]
+	}
+	f.sheet.Header = header
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Header returns the names of the columns, without the trailing ones that have
+// none.
+func (f *File) Header() []string { return f.sheet.Header }
+
+// Records reads the rows below the header that have a value, from the beginning of
+// the file each time. A record's cells are valid until the next record.
+func (f *File) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		var cells []cell.Cell
+		for row, err := range f.rows() {
+			if err == nil {
+				if p := f.wrong(row); p != nil {
+					err = *p
+				}
+			}
+			if err != nil {
+				yield(cell.Record{}, err)
+				return
+			}
+			if row.number <= f.sheet.HeaderRow {
+				continue
+			}
+			cells = cells[:0]
+			for _, field := range row.fields[:row.filled()] {
+				cells = append(cells, csvCell(field))
+			}
+			if len(cells) > 0 && !yield(cell.Record{Row: row.number, Cells: cells}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func csvCell(field string) cell.Cell {
+	kind := cell.Text
+	switch field {
+	case "":
+		return cell.Cell{}
+	case "#N/A", "#DIV/0!", "#REF!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!":
+		kind = cell.Error
+	}
+	return cell.Cell{Kind: kind, Raw: field, Shown: field}
+}
+
+// check reads all rows and reports the invalid ones together, the first ten by
+// their places.
+func (f *File) check() error {
+	const most = 10
+	var found problem.List
+	more := 0
+	for row, err := range f.rows() {
+		if err != nil {
+			return err
+		}
+		switch p := f.wrong(row); {
+		case p == nil:
+		case p.Code == "file-too-large":
+			return *p
+		case len(found) < most:
+			found = append(found, *p)
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		found = append(found, problem.At(problem.Where{File: f.sheet.File}, "wrong-row", "%d more rows are wrong too", more))
+	}
+	return found.Err()
+}
+
+// fileRow is one row of the file; blank lines give none. Its fields are reused for
+// the next row.
+type fileRow struct {
+	number int // from 1
+	fields []string
+}
+
+// filled returns the number of fields up to the last one that is not empty.
+func (r fileRow) filled() int {
+	n := len(r.fields)
+	for n > 0 && r.fields[n-1] == "" {
+		n--
+	}
+	return n
+}
+
+// rows reads all rows, including the header and the rows above it.
+func (f *File) rows() iter.Seq2[fileRow, error] {
+	return func(yield func(fileRow, error) bool) {
+		t, err := f.text()
+		if err != nil {
+			yield(fileRow{}, err)
+			return
+		}
+		r := csv.NewReader(t)
+		r.Comma, r.FieldsPerRecord, r.ReuseRecord = f.comma, -1, true
+		row, last := fileRow{}, 0 // the line on which the previous row ended
+		for {
+			t.given = 0
+			row.fields, err = r.Read()
+			if err == io.EOF && t.err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(fileRow{}, f.broken(t, err, last))
+				return
+			}
+			first, _ := r.FieldPos(0)
+			row.number += first - last
+			last = first
+			for _, field := range row.fields {
+				last += strings.Count(field, "\n")
+			}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// broken describes an error that ends the reading before the end of the file. last
+// is the line on which the last good row ended.
+func (f *File) broken(t *text, err error, last int) error {
+	at := problem.Where{File: f.sheet.File, Line: last + 1, Column: 1}
+	var parse *csv.ParseError
+	switch {
+	case errors.Is(t.err, errLongRecord):
+		return problem.At(at, "open-quote", "the row that begins here is longer than 16 MiB: a quote in it is probably never closed").
+			Hinted("close the quote; a quote inside a quoted field is written twice")
+	case t.err != nil && t.err != io.EOF:
+		return t.err
+	case errors.As(err, &parse):
+		return f.badQuote(at, parse)
+	}
+	return err
+}
+
+// badQuote describes a quote in the wrong place, or names the row in which a quote
+// is never closed.
+func (f *File) badQuote(at problem.Where, parse *csv.ParseError) error {
+	at.Line = parse.StartLine
+	if parse.Err == csv.ErrBareQuote {
+		at.Line, at.Column = parse.Line, parse.Column
+		return problem.At(at, "stray-quote", "a field that does not begin with a quote contains one").
+			Hinted("put the whole field in quotes, and write a quote inside it twice; or export the sheet again")
+	}
+	return problem.At(at, "open-quote", "the row that begins here has a quote that is not closed before line %d ends, or a quote inside a quoted field that is not written twice", parse.Line).
+		Hinted("close the quote, or export the sheet again")
+}
+
+// What a sheet can hold.
+const (
+	maxRows    = 1_048_576
+	maxColumns = 16_384
+	maxCell    = 32_767 // characters
+)
+
+// wrong describes what is wrong with a row; nil for nothing. The header and the
+// rows above it may have any number of fields.
+func (f *File) wrong(row fileRow) *problem.Problem {
+	var p problem.Problem
+	filled := row.filled()
+	long := tooLongField(row.fields)
+	switch {
+	case row.number > maxRows:
+		p = problem.At(problem.Where{File: f.sheet.File}, "file-too-large", "it has more than 1,048,576 rows, which is all that a sheet can hold").
+			Hinted("split it into several files")
+	case filled > maxColumns:
+		p = problem.At(f.sheet.AtRow(row.number), "file-too-large", "it has more than 16,384 fields, which is all that a sheet can hold").
+			Hinted("check whether a line break is missing")
+	case row.number > f.sheet.HeaderRow && filled > f.fields:
+		extra := f.fields
+		for row.fields[extra] == "" {
+			extra++
+		}
+		p = problem.At(f.sheet.At(extra, row.number), "extra-field", "the row has %d fields, and the header %d; expected no more than in the header",
+			filled, f.fields).
+			Hinted("put a field that holds %s in quotes, or give the column a header", delimiterName(f.comma))
+	case long >= 0:
+		p = problem.At(f.sheet.At(long, row.number), "long-field", "holds more than 32,767 characters, which is all that a cell can hold").
+			Hinted("shorten it; if it holds other rows, a quote is not closed")
+	default:
+		return nil
+	}
+	return &p
+}
+
+// tooLongField returns the first field that does not fit a cell; -1 for none.
+func tooLongField(fields []string) int {
+	for i, field := range fields {
+		if len(field) > maxCell && utf8.RuneCountInString(field) > maxCell {
+			return i
+		}
+	}
+	return -1
+}
+
+// delimiters may separate the fields of a CSV file.
+var delimiters = []rune{',', ';', '\t'}
+
+func delimiterName(comma rune) string {
+	if comma == '\t' {
+		return "a tab"
+	}
+	return "“" + string(comma) + "”"
+}
+
+// cut is the header split at one of the delimiters.
+type cut struct {
+	comma  rune
+	fields []string
+	err    error
+}
+
+// delimit chooses the delimiter and returns the header's fields. The delimiter is
+// the declared one, else the only one that splits the header.
+func (f *File) delimit(declared string) ([]string, error) {
+	if declared != "" {
+		f.comma = []rune(declared)[0]
+		return f.header()
+	}
+	var cuts, apart []cut
+	for _, comma := range delimiters {
+		f.comma = comma
+		fields, err := f.header()
+		c := cut{comma, fields, err}
+		cuts = append(cuts, c)
+		if p, ok := errors.AsType[problem.Problem](err); ok && (p.Code == "no-header" || p.Code == "empty-sheet") {
+			return nil, err // a row of delimiters is not a header of one column
+		}
+		if err == nil && len(fields) > 1 {
+			apart = append(apart, c)
+		}
+	}
+	switch whole := slices.IndexFunc(cuts, func(c cut) bool { return c.err == nil }); {
+	case len(apart) > 1:
+		return nil, f.ambiguous(apart)
+	case len(apart) == 1:
+		f.comma = apart[0].comma
+		return apart[0].fields, nil
+	case whole < 0:
+		return nil, cuts[0].err
+	default: // one column
+		f.comma = cuts[whole].comma
+		return cuts[whole].fields, nil
+	}
+}
+
+func (f *File) ambiguous(ways []cut) error {
+	var names, keys []string
+	for _, c := range ways {
+		names = append(names, delimiterName(c.comma))
+		key := `"` + string(c.comma) + `"`
+		if c.comma == '\t' {
+			key = "tab"
+		}
+		keys = append(keys, "{delimiter: "+key+"}")
+	}
+	return problem.At(f.sheet.AtRow(f.sheet.HeaderRow), "unknown-delimiter",
+		"the header can be split at %s; expected only one of them", strings.Join(names, " or at ")).
+		Hinted("name the delimiter in the mapping: sheet: %s", strings.Join(keys, " or sheet: "))
+}
+
+// header returns the fields of the header row.
+func (f *File) header() ([]string, error) {
+	any := false
+	for row, err := range f.rows() {
+		if err != nil {
+			return nil, err
+		}
+		any = any || row.filled() > 0
+		if row.number == f.sheet.HeaderRow && strings.TrimSpace(strings.Join(row.fields, "")) != "" {
+			return slices.Clone(row.fields), nil
+		}
+		if row.number >= f.sheet.HeaderRow && any {
+			break
+		}
+	}
+	if !any {
+		return nil, problem.New("empty-sheet", "the file has no rows; expected a header in row %d", f.sheet.HeaderRow).
+			Hinted("export the sheet again")
+	}
+	return nil, problem.New("no-header", "the file has no header in row %d", f.sheet.HeaderRow).
+		Hinted("set header_row in the mapping to the row that holds the column names")
+}

@@ -1,0 +1,85 @@
+package csv_test
+
+import (
+	"bytes"
+	stdcsv "encoding/csv"
+	"strings"
+	"testing"
+
+	"claimsheet/importer/sheet/csv"
+	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/mapping/problem"
+)
+
+// FuzzCSV reads any bytes as a CSV file. What is read without an error is what
+// a plainer reader makes of the same file; rows come in order, and two passes
+// give the same.
+func FuzzCSV(f *testing.F) {
+	f.Add([]byte("a,b\n1,\"x\ny\"\n\n2,\n"), uint8(0))
+	f.Add([]byte("a;b\r\n1;2\r\n"), uint8(1))
+	f.Add([]byte("\xFF\xFEa\x00\t\x00b\x00\n\x001\x00"), uint8(2))
+	f.Add([]byte("N\xE4me\r1\r"), uint8(5))
+	f.Add(sheettest.Gzip("a,b\n1,2\n"), uint8(0))
+	f.Fuzz(func(t *testing.T, data []byte, how uint8) {
+		o := csv.Options{Delimiter: []string{"", ",", ";", "\t"}[how%4]}
+		if how/4%2 == 1 {
+			o.Encoding = "windows-1252"
+		}
+		r, err := open("leads.csv", data, o)
+		if err != nil {
+			refusedCSV(t, err)
+			return
+		}
+		first, err1 := sheettest.Collect(r.Records())
+		second, err2 := sheettest.Collect(r.Records())
+		if err1 != nil || err2 != nil {
+			t.Fatalf("a file that was found sound gives %v, %v", err1, err2)
+		}
+		if sheettest.Dump(first) != sheettest.Dump(second) {
+			t.Error("two passes differ")
+		}
+		for i := range first {
+			if first[i].Row <= 1 || i > 0 && first[i].Row <= first[i-1].Row {
+				t.Errorf("row %d is out of order", first[i].Row)
+			}
+		}
+		if want, ok := plainCSV(data, o); ok && want != len(first) {
+			t.Errorf("%d rows, want %d", len(first), want)
+		}
+	})
+}
+
+// refusedCSV checks that an error consists of problems.
+func refusedCSV(t *testing.T, err error) {
+	var list problem.List
+	if p, ok := err.(problem.Problem); ok {
+		list = problem.List{p}
+	} else if list, ok = err.(problem.List); !ok {
+		t.Fatalf("%T is no problem: %v", err, err)
+	}
+	for _, p := range list {
+		if p.Code == "" || strings.Contains(p.Error(), "\n") {
+			t.Errorf("%q has no code, or is more than a line", p.Error())
+		}
+	}
+}
+
+// plainCSV counts the rows with a value of a file in plain ASCII with a declared
+// delimiter; ok is false for any other.
+func plainCSV(data []byte, o csv.Options) (rows int, ok bool) {
+	if o.Delimiter == "" || bytes.ContainsRune(data, '\r') || bytes.ContainsFunc(data, func(r rune) bool { return r > '~' }) {
+		return 0, false
+	}
+	r := stdcsv.NewReader(bytes.NewReader(data))
+	r.Comma, r.FieldsPerRecord = rune(o.Delimiter[0]), -1
+	all, err := r.ReadAll()
+	if err != nil {
+		return 0, false
+	}
+	for _, record := range all[1:] {
+		if strings.Join(record, "") != "" {
+			rows++
+		}
+	}
+	return rows, true
+}

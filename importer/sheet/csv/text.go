@@ -1,0 +1,197 @@
+package csv
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"claimsheet/importer/sheet/charset"
+	"claimsheet/mapping/problem"
+)
+
+// maxRecord bounds the text of one row: otherwise a quote that is never closed
+// would read the rest of the file into memory.
+const maxRecord = 16 << 20
+
+// errLongRecord reports a row beyond maxRecord; File.broken adds where it began.
+var errLongRecord = errors.New("a row of more than 16 MiB")
+
+// text reads a CSV file as UTF-8, without its byte order mark and with every line
+// end (CR LF, CR alone) as a line feed. Bytes that are not text, and NUL, are a
+// problem with its line and column.
+type text struct {
+	decoder *charset.Reader
+	path    string
+	out     []byte // decoded but not returned yet
+	line    int    // of the character that is decoded next
+	column  int    // in characters
+	cr      bool   // the last character was a carriage return
+	err     error  // what ends the text; it stays
+
+	given int // bytes returned since it was last set to 0
+}
+
+// textChunk is how much is decoded at once.
+const textChunk = 32 << 10
+
+func newText(r io.Reader, path string, declared charset.Encoding) *text {
+	src := bufio.NewReaderSize(r, textChunk)
+	return &text{decoder: charset.NewReader(src, charset.SkipMark(src, declared), textChunk), path: path, line: 1, column: 1}
+}
+
+// text opens the file's text from its beginning.
+func (f *File) text() (*text, error) {
+	var r io.Reader = io.NewSectionReader(f.file, 0, f.size)
+	if f.packed {
+		z, err := unpack(r)
+		if err != nil {
+			return nil, err
+		}
+		r = z
+	}
+	return newText(r, f.sheet.File, f.encoding), nil
+}
+
+// Read returns the text to encoding/csv.
+func (t *text) Read(b []byte) (int, error) {
+	for len(t.out) == 0 {
+		if t.err != nil {
+			return 0, t.err
+		}
+		t.fill()
+	}
+	if t.given > maxRecord {
+		t.err, t.out = errLongRecord, nil
+		return 0, t.err
+	}
+	n := copy(b, t.out)
+	t.out = t.out[n:]
+	t.given += n
+	return n, nil
+}
+
+// fill decodes the next piece, or sets err.
+func (t *text) fill() {
+	decoded, err := t.decoder.Next()
+	if err != nil {
+		t.err = err
+		if invalid, ok := errors.AsType[*charset.InvalidError](err); ok {
+			t.err = t.notText(invalid)
+		}
+		return
+	}
+	nul := bytes.IndexByte(decoded, 0)
+	if nul >= 0 {
+		decoded = decoded[:nul]
+	}
+	t.out = t.lines(decoded)
+	if nul >= 0 {
+		t.err = t.wrong("it holds a NUL character; expected text").
+			Hinted("save it as UTF-8; a file in UTF-16 needs its byte order mark")
+	}
+}
+
+// lines replaces every line end by a line feed, in place, and counts lines and
+// columns.
+func (t *text) lines(b []byte) []byte {
+	if t.cr || bytes.IndexByte(b, '\r') >= 0 {
+		kept := b[:0]
+		for _, c := range b {
+			after := t.cr
+			if t.cr = c == '\r'; t.cr {
+				c = '\n'
+			} else if after && c == '\n' {
+				continue
+			}
+			kept = append(kept, c)
+		}
+		b = kept
+	}
+	if last := bytes.LastIndexByte(b, '\n'); last >= 0 {
+		t.line += bytes.Count(b, []byte("\n"))
+		t.column = 1 + utf8.RuneCount(b[last+1:])
+	} else {
+		t.column += utf8.RuneCount(b)
+	}
+	return b
+}
+
+func (t *text) notText(invalid *charset.InvalidError) problem.Problem {
+	p := t.wrong("the byte %s is not %s; expected a file in UTF-8, in UTF-16 with a byte order mark, or in the encoding that the mapping declares",
+		fmt.Sprintf("0x%X", invalid.Bytes), invalid.Encoding)
+	if invalid.Encoding == charset.Windows1252 {
+		return p.Hinted("take sheet.encoding out of the mapping if the file is UTF-8, or save it again")
+	}
+	return p.Hinted("save it as UTF-8, or, if Excel saved it as plain CSV, declare that in the mapping: sheet: {encoding: windows-1252}")
+}
+
+func (t *text) wrong(format string, args ...any) problem.Problem {
+	return problem.At(problem.Where{File: t.path, Line: t.line, Column: t.column}, "not-text", format, args...)
+}
+
+// Limits against packed files made to exhaust the machine.
+const (
+	maxUnpacked = 8 << 30  // bytes; they are streamed, so they cost time and no memory
+	maxRatio    = 300      // unpacked to packed
+	freeRatio   = 16 << 20 // unpacked size up to which any ratio is accepted
+)
+
+// unpacked reads a gzip file to its end, where its checksum is compared.
+type unpacked struct {
+	*gzip.Reader
+	packed *counter
+	size   int64 // unpacked so far
+}
+
+func unpack(r io.Reader) (*unpacked, error) {
+	packed := &counter{r: r}
+	z, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, gzipError(err)
+	}
+	return &unpacked{Reader: z, packed: packed}, nil
+}
+
+func (u *unpacked) Read(b []byte) (int, error) {
+	n, err := u.Reader.Read(b)
+	u.size += int64(n)
+	if u.size > maxUnpacked || u.size > freeRatio && u.size/maxRatio > u.packed.n {
+		return 0, problem.New("file-too-large", "the file is refused: what it unpacks to is too large").
+			Hinted("split the sheet into several files")
+	}
+	return n, gzipError(err)
+}
+
+// gzipError turns errors of a damaged file into a problem and leaves errors of the
+// disk as they are. A file that was cut short gives io.ErrUnexpectedEOF.
+func gzipError(err error) error {
+	var corrupt flate.CorruptInputError
+	switch {
+	case errors.Is(err, gzip.ErrChecksum):
+		return damagedFile("its checksum does not match")
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &corrupt):
+		return damagedFile("it is cut short or cannot be unpacked")
+	}
+	return err
+}
+
+func damagedFile(why string) problem.Problem {
+	return problem.New("damaged-file", "the file is damaged: %s", why).Hinted("export it again, or copy it again")
+}
+
+// counter counts the bytes read through it.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.n += int64(n)
+	return n, err
+}

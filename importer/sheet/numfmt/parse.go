@@ -1,0 +1,475 @@
+// Package numfmt shows a number as a spreadsheet program shows it: Parse reads a
+// cell's number format code, and Append writes a number in that format.
+//
+// A number is a date where the section of the format that shows it is one; dates
+// and times are shown as ISO 8601, whatever their order of day and month in the
+// format. A format of elapsed time ([h]:mm) shows a number, not a date: 26:30. A
+// number that its format shows nothing of, or as a fraction, is shown as in General.
+package numfmt
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Format is a parsed number format. A nil *Format is General.
+type Format struct {
+	code     string
+	sections []section // of numbers, one to three; nil shows them as in General
+}
+
+// Code returns the format code, "" for General.
+func (f *Format) Code() string {
+	if f == nil {
+		return ""
+	}
+	return f.code
+}
+
+// maxCode bounds a format code; spreadsheet programs stop at 255.
+const maxCode = 1_000
+
+// Parse reads a number format code, such as #,##0.00. A number that the code shows
+// in a way that cannot be rendered is shown as in General: all its digits are
+// better than a few wrong ones. An empty code and General give nil.
+func Parse(code string) *Format {
+	if code == "" || strings.EqualFold(code, "General") {
+		return nil
+	}
+	f := &Format{code: code}
+	if len(code) > maxCode {
+		return f
+	}
+	for _, tokens := range scanCode(code) {
+		if isTextSection(tokens) || len(f.sections) == maxSections-1 {
+			break
+		}
+		s, ok := compileSection(tokens)
+		if !ok {
+			f.sections = nil
+			return f
+		}
+		f.sections = append(f.sections, s)
+	}
+	return f
+}
+
+func isTextSection(tokens []codeToken) bool {
+	for _, t := range tokens {
+		if t.kind == valueCode {
+			return true
+		}
+	}
+	return false
+}
+
+// section is one of up to three parts of a number's format, for positive
+// numbers, negative ones and zero unless conditions say otherwise.
+type section struct {
+	operator string // of its condition, "" for none
+	operand  float64
+
+	date, clock bool // what of a day count is shown; of a number neither is
+
+	items    []item // of a number; none shows it as in General
+	digits   int    // digit places before the point
+	decimals int    // and after it
+	scale    int    // powers of ten that the number is multiplied by: 2 for %, -3 for a trailing comma
+	group    bool   // thousands are set apart
+	exponent int    // digit places of the exponent; 0 for no exponent
+	general  bool   // the digits are shown as in General
+	elapsed  byte   // the first unit of elapsed time: h, m or s; 0 for none
+}
+
+// isDate reports whether the section shows a number as a date or a time of day.
+func (s *section) isDate() bool { return s != nil && (s.date || s.clock) }
+
+// item is one piece of the shown text.
+type item struct {
+	kind itemKind
+	text string // of a literal; the place's character (0 # ?) of a digit; of a unit its letter
+	wide bool   // of a unit: two digits at least
+}
+
+type itemKind uint8
+
+const (
+	literal      itemKind = iota
+	wholeDigit            // before the point
+	point                 // the decimal point
+	decimalDigit          // after it
+	exponentSign          // E+ and the digits after it
+	generalDigits
+	unit // of elapsed time: hours, minutes or seconds
+)
+
+// compileSection reads the tokens of one section. A section that cannot be
+// rendered (fractions, digits of other scripts, dates beside numbers) gets no
+// items. ok is false for a condition that cannot be read: nobody knows then which
+// numbers the section applies to.
+func compileSection(tokens []codeToken) (s section, ok bool) {
+	for _, t := range tokens {
+		if t.kind != bracketCode || !isCondition(t.text) {
+			continue
+		}
+		if s.operator, s.operand, ok = condition(t.text); !ok {
+			return section{}, false
+		}
+	}
+	if s.date, s.clock = dateParts(tokens); s.isDate() {
+		return s, true
+	}
+	b := sectionBuilder{s: s, tokens: tokens}
+	if !b.build() {
+		return s, true
+	}
+	return b.s, true
+}
+
+func isCondition(inside string) bool { return strings.IndexAny(inside, "<>=") == 0 }
+
+// condition reads the text between brackets: <=9999999.
+func condition(text string) (operator string, operand float64, ok bool) {
+	operator = text[:len(text)-len(strings.TrimLeft(text, "<>="))]
+	if !slices.Contains([]string{"<", "<=", ">", ">=", "<>", "="}, operator) {
+		return "", 0, false
+	}
+	number := strings.TrimSpace(text[len(operator):])
+	if strings.Trim(number, "0123456789.+-eE") != "" {
+		return "", 0, false
+	}
+	operand, err := strconv.ParseFloat(number, 64)
+	return operator, operand, err == nil
+}
+
+// sectionBuilder builds a section token by token.
+type sectionBuilder struct {
+	s               section
+	tokens          []codeToken
+	afterPoint      bool
+	commas          int  // so far
+	trailing        int  // since the last digit
+	digitAfterComma bool // there is a comma between two digits before the point
+}
+
+// build adds all tokens; false means that the section cannot be rendered.
+func (b *sectionBuilder) build() bool {
+	for i := range b.tokens {
+		if !b.add(i) {
+			return false
+		}
+	}
+	s := &b.s
+	s.group = b.commas > 0 && b.digitAfterComma
+	s.scale -= 3 * b.trailing
+	if s.elapsed != 0 {
+		return s.digits == 0 && !s.general && s.exponent == 0
+	}
+	return !s.general || s.digits+s.decimals == 0
+}
+
+// is reports whether token i exists and is of this kind.
+func (b *sectionBuilder) is(i int, kind codeKind) bool {
+	return i >= 0 && i < len(b.tokens) && b.tokens[i].kind == kind
+}
+
+// add adds token i; false means that it cannot be rendered.
+func (b *sectionBuilder) add(i int) bool {
+	t := b.tokens[i]
+	switch t.kind {
+	case textCode:
+		b.literal(t.text)
+	case slashCode:
+		if b.s.digits > 0 && b.is(i+1, placesCode) {
+			return false // a fraction, such as 0/0
+		}
+		b.literal(t.text)
+	case digitCode:
+		if b.s.digits+b.s.decimals > 0 {
+			return false // of a fraction, 0/8, or a place for nothing
+		}
+		b.literal(t.text)
+	case percentCode:
+		b.s.scale += 2
+		b.literal(t.text)
+	case placesCode:
+		return b.places(t.text)
+	case commaCode:
+		return b.comma(i)
+	case pointCode:
+		return b.point(i)
+	case exponentCode:
+		if b.s.exponent != 0 || b.s.digits == 0 || !b.is(i+1, placesCode) {
+			return false
+		}
+		b.s.exponent = len(b.tokens[i+1].text)
+		b.s.items = append(b.s.items, item{kind: exponentSign})
+	case generalCode:
+		b.s.general = true
+		b.s.items = append(b.s.items, item{kind: generalDigits})
+	case bracketCode:
+		return b.bracket(t.text)
+	case elapsedCode, dateCode:
+		return b.unit(t)
+	default:
+		return false
+	}
+	return true
+}
+
+func (b *sectionBuilder) literal(text string) {
+	b.s.items = append(b.s.items, item{kind: literal, text: text})
+}
+
+// places adds a run of digit places.
+func (b *sectionBuilder) places(run string) bool {
+	s := &b.s
+	if s.exponent != 0 { // those of the exponent were taken with its sign
+		return s.items[len(s.items)-1].kind == exponentSign
+	}
+	for _, c := range run {
+		if b.afterPoint {
+			s.decimals++
+			s.items = append(s.items, item{kind: decimalDigit, text: string(c)})
+			continue
+		}
+		b.digitAfterComma = b.digitAfterComma || b.commas > 0
+		s.digits++
+		s.items = append(s.items, item{kind: wholeDigit, text: string(c)})
+	}
+	b.trailing = 0
+	return true
+}
+
+// comma adds a comma. Before the first digit it is text. After a digit it must
+// follow a digit place or another comma: programs disagree about the rest.
+func (b *sectionBuilder) comma(i int) bool {
+	switch {
+	case b.is(i-1, placesCode) || b.is(i-1, commaCode) && b.commas > 0:
+		b.commas++
+		b.trailing++
+	case b.s.digits+b.s.decimals == 0:
+		b.literal(",")
+	default:
+		return false
+	}
+	return true
+}
+
+// point adds a point. In elapsed time it may be text.
+func (b *sectionBuilder) point(i int) bool {
+	switch {
+	case b.s.elapsed != 0 && !b.is(i+1, placesCode):
+		b.literal(".")
+		return true
+	case b.afterPoint || !b.is(i-1, placesCode) && !b.is(i-1, commaCode) && !b.is(i+1, placesCode):
+		return false
+	}
+	b.afterPoint = true
+	b.s.items = append(b.s.items, item{kind: point})
+	return true
+}
+
+// bracket adds the text between brackets: conditions and colours show nothing,
+// [$£-809] shows the currency before the dash.
+func (b *sectionBuilder) bracket(inside string) bool {
+	if currency, ok := strings.CutPrefix(inside, "$"); ok {
+		currency, _, _ = strings.Cut(currency, "-")
+		b.literal(currency)
+		return true
+	}
+	lower := strings.ToLower(inside)
+	return isCondition(inside) || slices.Contains(colours, lower) ||
+		strings.HasPrefix(lower, "color") // [Color10]
+}
+
+var colours = []string{"black", "blue", "cyan", "green", "magenta", "red", "white", "yellow"}
+
+// unit adds a unit of elapsed time: the first is in brackets, the others follow it
+// in order of size.
+func (b *sectionBuilder) unit(t codeToken) bool {
+	s := &b.s
+	letter := strings.ToLower(t.text[:1])
+	switch {
+	case !isElapsed(t.text):
+		return false
+	case t.kind == elapsedCode && s.elapsed != 0:
+		return false
+	case t.kind == elapsedCode:
+		s.elapsed = letter[0]
+	case s.elapsed == 0 || letter == "h" || letter[0] == s.elapsed:
+		return false
+	}
+	s.items = append(s.items, item{kind: unit, text: letter, wide: len(t.text) > 1})
+	return true
+}
+
+// dateParts reports whether a section shows a day and a time of day. Both are
+// false for a section that shows a number: one with a digit place other than a
+// second's fraction, or one of elapsed time ([h]:mm): 26:30 is not a time of day.
+func dateParts(tokens []codeToken) (date, clock bool) {
+	var letters []byte // the date and time codes in order, one letter each
+	for i, t := range tokens {
+		switch t.kind {
+		case elapsedCode, generalCode:
+			return false, false
+		case dateCode:
+			if c := dateLetter(t.text); c != 0 {
+				letters = append(letters, c)
+			}
+		case placesCode:
+			if i == 0 || tokens[i-1].kind != pointCode || len(letters) == 0 {
+				return false, false
+			}
+		}
+	}
+	for i, c := range letters {
+		switch {
+		case c == 'm' && (i > 0 && letters[i-1] == 'h' || i+1 < len(letters) && letters[i+1] == 's'):
+			clock = true // minutes: beside hours or seconds
+		case c == 'h' || c == 's' || c == 'a':
+			clock = true
+		default:
+			date = true
+		}
+	}
+	return date, clock
+}
+
+// dateLetter returns the letter of a date or time code: y m d h s, e for a year of
+// an era, a for AM/PM; 0 for a letter without a meaning.
+func dateLetter(code string) byte {
+	lower := strings.ToLower(code)
+	if strings.Contains(lower, "/") { // AM/PM, A/P and their like
+		return 'a'
+	}
+	switch c := lower[0]; c {
+	case 'y', 'm', 'd', 'h', 's':
+		return c
+	case 'e', 'g', 'b':
+		return 'e'
+	}
+	return 0
+}
+
+// codeToken is one piece of a number format code.
+type codeToken struct {
+	kind codeKind
+	text string // for a text what it shows; else as in the code, without a bracket's brackets
+}
+
+type codeKind uint8
+
+const (
+	textCode     codeKind = iota // shown as it is: quoted, escaped, or of no other meaning
+	placesCode                   // digit places: a run of 0, # and ?
+	digitCode                    // 1 to 9
+	pointCode                    // the decimal point
+	commaCode                    // sets thousands apart, or divides by a thousand
+	percentCode                  // %
+	slashCode                    // of a fraction or a date
+	exponentCode                 // E+
+	dateCode                     // a run of one letter, or AM/PM
+	elapsedCode                  // a unit of elapsed time: [h], [mm] or [ss]
+	bracketCode                  // a condition, a currency, a colour …
+	generalCode                  // General
+	valueCode                    // @, the place of a text
+	unknownCode                  // a bracket that is not closed
+)
+
+// maxSections is how many sections a format code can have; the last is for
+// texts.
+const maxSections = 4
+
+// scanCode splits a format code into tokens, section by section. It returns nil
+// for a code with too many sections. Quoted, escaped and bracketed text does not
+// separate sections and has no other meaning.
+func scanCode(code string) [][]codeToken {
+	sections := [][]codeToken{nil}
+	for code != "" {
+		if code[0] == ';' {
+			sections, code = append(sections, nil), code[1:]
+			continue
+		}
+		t, n := scanToken(code)
+		last := len(sections) - 1
+		sections[last] = append(sections[last], t)
+		code = code[n:]
+	}
+	if len(sections) > maxSections {
+		return nil
+	}
+	return sections
+}
+
+// scanToken returns the first token of a code and its length in the code.
+func scanToken(code string) (t codeToken, n int) {
+	switch code[0] {
+	case '"':
+		text, _, closed := strings.Cut(code[1:], `"`)
+		n = 1 + len(text)
+		if closed {
+			n++
+		}
+		return codeToken{textCode, text}, n
+	case '\\', '_', '*':
+		return scanEscape(code)
+	case '[':
+		inside, _, closed := strings.Cut(code[1:], "]")
+		if !closed {
+			return codeToken{unknownCode, code}, len(code)
+		}
+		if isElapsed(inside) {
+			return codeToken{elapsedCode, inside}, len(inside) + 2
+		}
+		return codeToken{bracketCode, inside}, len(inside) + 2
+	case '0', '#', '?':
+		n = len(code) - len(strings.TrimLeft(code, "0#?"))
+		return codeToken{placesCode, code[:n]}, n
+	}
+	for _, w := range codeWords {
+		if len(code) >= len(w.text) && strings.EqualFold(code[:len(w.text)], w.text) {
+			return codeToken{w.kind, code[:len(w.text)]}, len(w.text)
+		}
+	}
+	first, n := utf8.DecodeRuneInString(code)
+	kind := textCode
+	switch {
+	case strings.ContainsRune("abdeghmrsy", unicode.ToLower(first)):
+		kind = dateCode
+		n = len(code) - len(strings.TrimLeft(code, strings.ToLower(code[:n])+strings.ToUpper(code[:n])))
+	case '1' <= first && first <= '9':
+		kind = digitCode
+	}
+	return codeToken{kind, code[:n]}, n
+}
+
+// codeWords are the tokens with a fixed spelling, in any case.
+var codeWords = []codeToken{
+	{pointCode, "."}, {commaCode, ","}, {percentCode, "%"}, {slashCode, "/"}, {valueCode, "@"}, {exponentCode, "E+"},
+	{generalCode, "General"}, {dateCode, "AM/PM"}, {dateCode, "A/P"}, {dateCode, "上午/下午"},
+}
+
+// scanEscape scans an escape and the character after it: \x shows the character,
+// _x is a space of its width, *x fills the cell with it and shows nothing here.
+func scanEscape(code string) (t codeToken, n int) {
+	_, n = utf8.DecodeRuneInString(code[1:])
+	n++
+	switch code[0] {
+	case '_':
+		return codeToken{textCode, " "}, n
+	case '*':
+		return codeToken{textCode, ""}, n
+	}
+	return codeToken{textCode, code[1:n]}, n
+}
+
+// isElapsed reports whether the text between brackets is h, m or s, once or
+// repeated.
+func isElapsed(inside string) bool {
+	lower := strings.ToLower(inside)
+	return lower != "" && strings.Contains("hms", lower[:1]) && strings.Trim(lower, lower[:1]) == ""
+}

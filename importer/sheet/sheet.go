@@ -1,0 +1,323 @@
+// Package sheet reads a spreadsheet (.xlsx, .xlsm, .csv or .csv.gz), row by row, as
+// records with typed cells.
+//
+// The first promise: no row is lost silently. A pass delivers every row of the sheet
+// that has a value, or ends with an error. So every part is read to its end and its
+// checksum compared, the XML must be complete, and rows or cells out of order are
+// errors; nothing is repaired.
+//
+// What is wrong with a file is a problem.Problem whose place is the file, or a line
+// or cell of a CSV file. Contents of cells never appear in a message. Codes:
+// no-such-file, cannot-read, not-a-workbook, encrypted-workbook, wrong-password,
+// damaged-workbook, workbook-too-large, sheet-not-found, empty-sheet, no-header; for
+// a CSV file also not-text, unknown-delimiter, extra-field, long-field, open-quote,
+// stray-quote, wrong-row, damaged-file, file-too-large.
+package sheet
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claimsheet/importer/sheet/csv"
+	"claimsheet/importer/sheet/xlsx"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// Options say which part of a file is read.
+type Options struct {
+	Name      string // of the sheet, exact or else ignoring case; "" for the first visible one
+	HeaderRow int    // from 1; 0 means 1
+	// As is the path that the Sheet and problems name, and whose extension makes a
+	// text file a CSV; "" means the path itself.
+	As string
+	// Password opens an encrypted workbook. One that Excel opens without asking
+	// needs none.
+	Password string
+
+	// Of a CSV file, which has one sheet whatever Name says:
+	Encoding  string // utf-8 or windows-1252; "" means utf-8. A byte order mark decides first
+	Delimiter string // one of , ; and tab; "" to find it in the header
+}
+
+// Reader reads one sheet of a file and keeps the file open.
+//
+// Passes are independent of each other: they may run one after another or side by
+// side, from any goroutine, until Close.
+type Reader struct {
+	sheet     cell.Sheet
+	records   func() iter.Seq2[cell.Record, error]
+	workbook  *xlsx.Sheet // nil for a CSV file
+	encrypted bool
+	file      *os.File
+}
+
+// Open opens a workbook (.xlsx, .xlsm), whatever its name, or a file named .csv or
+// .csv.gz.
+//
+// It reads everything but the rows below the header: the list of sheets, styles,
+// shared strings, merged cells and the header itself. A workbook's sheet is unpacked
+// and a CSV file read to its end, so that a damaged or incomplete file is refused
+// here, before any row is used.
+//
+// The error is a problem.Problem, or a problem.List where several rows of a CSV file
+// are wrong.
+func Open(path string, o Options) (*Reader, error) {
+	if o.HeaderRow == 0 {
+		o.HeaderRow = 1
+	}
+	if o.As == "" {
+		o.As = path
+	}
+	file, size, kind, err := openFile(path, o.As)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{file: file, sheet: cell.Sheet{File: o.As, HeaderRow: o.HeaderRow}}
+	switch kind {
+	case csvText, csvGzip:
+		err = r.openCSV(file, size, kind == csvGzip, o)
+	case compoundFile:
+		var workbook []byte
+		if workbook, r.encrypted, err = xlsx.Decrypt(file, size, o.Password); err == nil {
+			err = r.openWorkbook(bytes.NewReader(workbook), int64(len(workbook)), o)
+		}
+	default:
+		err = r.openWorkbook(file, size, o)
+	}
+	if err != nil {
+		file.Close()
+		return nil, asProblem(o.As, err)
+	}
+	return r, nil
+}
+
+func (r *Reader) openWorkbook(file io.ReaderAt, size int64, o Options) error {
+	w, err := xlsx.Open(file, size, xlsx.Options{Name: o.Name, HeaderRow: o.HeaderRow})
+	if err != nil {
+		return err
+	}
+	r.workbook, r.records = w, w.Records
+	r.sheet.Name, r.sheet.Header = w.Name, w.Header
+	r.sheet.Date1904, r.sheet.HiddenColumns = w.Date1904, w.HiddenColumns
+	return nil
+}
+
+func (r *Reader) openCSV(file io.ReaderAt, size int64, packed bool, o Options) error {
+	r.sheet.Name = filepath.Base(o.As)
+	f, err := csv.Open(file, size, csv.Options{Sheet: r.sheet, Packed: packed, Encoding: o.Encoding, Delimiter: o.Delimiter})
+	if err != nil {
+		return err
+	}
+	r.records, r.sheet.Header = f.Records, f.Header()
+	return nil
+}
+
+// Sheet returns what is known of the sheet besides its records. Its Header has no
+// trailing columns without a name.
+func (r *Reader) Sheet() cell.Sheet { return r.sheet }
+
+// Records returns the rows below the header that have at least one value, in order.
+// Each call is a fresh pass over the file.
+//
+// A Record's Cells are reused for the next one: they are valid until then, and
+// Record.Clone keeps them. An error is the last thing that a pass delivers; without
+// one, every row of the sheet was delivered. It is a problem.Problem.
+//
+// Cells end with the last one that has a value, and may be more than the header's.
+// Cells covered by a merged one are empty.
+func (r *Reader) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for record, err := range r.records() {
+			if err != nil {
+				err = asProblem(r.sheet.File, err)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
+// Area is a merged cell: it shows the value of its first cell and covers the others.
+// Rows count from 1, columns from 0.
+type Area struct{ Top, Left, Bottom, Right int }
+
+// First is the reference of the cell that the value belongs to, such as B2.
+func (a Area) First() string { return cell.ColumnName(a.Left) + strconv.Itoa(a.Top) }
+
+// String is the area's reference, such as B2:B3.
+func (a Area) String() string {
+	return a.First() + ":" + cell.ColumnName(a.Right) + strconv.Itoa(a.Bottom)
+}
+
+// Merged returns the merged cells below the header that cover another cell of its
+// columns, from the top.
+func (r *Reader) Merged() iter.Seq[Area] {
+	return func(yield func(Area) bool) {
+		if r.workbook == nil {
+			return
+		}
+		for a := range r.workbook.Merged() {
+			if !yield(Area(a)) {
+				return
+			}
+		}
+	}
+}
+
+// Properties returns the file's custom document properties by name, values as text;
+// empty when it has none. Claimsheet recognises its own results workbooks by them.
+func (r *Reader) Properties() map[string]string {
+	if r.workbook == nil {
+		return nil
+	}
+	return maps.Clone(r.workbook.Properties)
+}
+
+// Encrypted reports whether the file is a workbook that needed the password.
+func (r *Reader) Encrypted() bool { return r.encrypted }
+
+// Close closes the file. Running passes end with an error.
+func (r *Reader) Close() error { return r.file.Close() }
+
+// fileKind is what a file is.
+type fileKind uint8
+
+const (
+	zipFile      fileKind = iota // probably a workbook
+	compoundFile                 // an encrypted workbook, or an old .xls
+	csvText
+	csvGzip
+)
+
+// openFile opens a file that looks like a workbook or a CSV file; named is the path
+// that decides and that problems name. Other files that people name .xlsx get a
+// specific problem.
+func openFile(path, named string) (file *os.File, size int64, kind fileKind, err error) {
+	at := problem.Where{File: named}
+	info, err := os.Stat(path) // before opening: opening a pipe would block for ever
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = problem.At(at, "no-such-file", "no such file")
+	case err != nil:
+		err = asProblem(named, err)
+	case info.IsDir():
+		err = problem.At(at, "not-a-workbook", "is a folder, not a workbook").
+			Hinted("name the .xlsx file in it")
+	case !info.Mode().IsRegular():
+		err = problem.At(at, "not-a-workbook", "is not a regular file")
+	case info.Size() == 0:
+		err = problem.At(at, "not-a-workbook", "is empty (0 bytes), not a workbook").
+			Hinted("export the sheet again")
+	}
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	if file, err = os.Open(path); err != nil {
+		return nil, 0, 0, asProblem(named, err)
+	}
+	if kind, err = kindOf(file, at); err == nil {
+		info, err = file.Stat()
+	}
+	if err != nil {
+		file.Close()
+		return nil, 0, 0, asProblem(named, err)
+	}
+	return file, info.Size(), kind, nil
+}
+
+// kindOf looks at the first bytes of the file. Text is a CSV file only by its name,
+// because nothing in it says so.
+func kindOf(file io.ReaderAt, at problem.Where) (fileKind, error) {
+	head := make([]byte, 512)
+	n, err := file.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return 0, asProblem(at.File, err)
+	}
+	head = head[:n]
+	isCSV := strings.HasPrefix(Ext(at.File), ".csv")
+	isMarkup := bytes.HasPrefix(bytes.TrimSpace(head), []byte("<")) && (!isCSV || isPage(head))
+	switch {
+	case bytes.HasPrefix(head, []byte("PK")):
+		return zipFile, nil
+	case bytes.HasPrefix(head, []byte("\xD0\xCF\x11\xE0")):
+		return compoundFile, nil
+	case bytes.HasPrefix(head, []byte("\x1F\x8B")) && isCSV:
+		return csvGzip, nil
+	case bytes.HasPrefix(head, []byte("\x1F\x8B")):
+		return 0, problem.At(at, "not-a-workbook", "is packed by gzip; expected an .xlsx, .xlsm, .csv or .csv.gz file").
+			Hinted("if it is a packed CSV file, name it .csv.gz")
+	case isMarkup:
+		return 0, problem.At(at, "not-a-workbook", "is a web page or an XML file, not a workbook").
+			Hinted("open it in a spreadsheet program and save it as .xlsx")
+	case isCSV:
+		return csvText, nil
+	case isText(head):
+		return 0, problem.At(at, "not-a-workbook", "is a text file, not a workbook").
+			Hinted("if it is a CSV file, name it .csv; else open it in a spreadsheet program and save it as .xlsx")
+	}
+	return 0, problem.At(at, "not-a-workbook", "is not a workbook; expected an .xlsx, .xlsm, .csv or .csv.gz file")
+}
+
+// isPage reports whether the bytes begin like a web page or an XML file. A CSV file
+// may begin with a tag too, such as a link.
+func isPage(head []byte) bool {
+	text := strings.ToLower(string(bytes.TrimSpace(head)))
+	return slices.ContainsFunc([]string{"<!", "<?", "<html", "<head", "<body", "<meta", "<table", "<script", "<style"}, func(tag string) bool {
+		return strings.HasPrefix(text, tag)
+	})
+}
+
+// Ext returns a path's extension in lower case; .csv.gz counts as one.
+func Ext(path string) string {
+	ext := strings.ToLower(filepath.Ext(path))
+	if ext == ".gz" && strings.HasSuffix(strings.ToLower(path), ".csv.gz") {
+		return ".csv.gz"
+	}
+	return ext
+}
+
+// isText reports whether the bytes look like text in a usual encoding: no control
+// characters, or a byte order mark.
+func isText(b []byte) bool {
+	if bytes.HasPrefix(b, []byte{0xFF, 0xFE}) || bytes.HasPrefix(b, []byte{0xFE, 0xFF}) {
+		return true
+	}
+	for _, c := range b {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+// asProblem turns any error of reading into a problem. A problem without a place gets
+// the file as its place.
+func asProblem(path string, err error) error {
+	var list problem.List
+	if errors.As(err, &list) {
+		return list
+	}
+	p, ok := errors.AsType[problem.Problem](err)
+	if !ok {
+		reason := err.Error()
+		if inPath, ok := errors.AsType[*fs.PathError](err); ok {
+			reason = inPath.Err.Error() // the problem names the path already
+		}
+		p = problem.New("cannot-read", "cannot be read: %s", reason)
+	}
+	if p.Where == (problem.Where{}) {
+		p.Where = problem.Where{File: path}
+	}
+	return p
+}

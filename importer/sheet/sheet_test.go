@@ -1,0 +1,144 @@
+package sheet_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/sheet"
+	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// read opens a file and returns all of its records.
+func read(path string, o sheet.Options) (cell.Sheet, []cell.Record, error) {
+	r, err := sheet.Open(path, o)
+	if err != nil {
+		return cell.Sheet{}, nil, err
+	}
+	defer r.Close()
+	all, err := sheettest.Collect(r.Records())
+	return r.Sheet(), all, err
+}
+
+// code returns the code of the problem that an error must be, about the file.
+func code(t testing.TB, err error, path string) string {
+	t.Helper()
+	if err == nil {
+		return ""
+	}
+	p, ok := err.(problem.Problem)
+	if !ok {
+		t.Fatalf("%T is not a problem: %v", err, err)
+	}
+	if p.Where.File != path || strings.Contains(p.Error(), "\n") {
+		t.Errorf("problem %q: want one line about %s", p.Error(), path)
+	}
+	return p.Code
+}
+
+// The first bytes of a file say what it is; only a CSV file needs its name.
+func TestKinds(t *testing.T) {
+	workbook := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`)).Zip()
+	const number, text = "2 | A number \"1\"\n", "2 | A text \"1\"\n"
+	for _, tt := range []struct {
+		name string
+		data string
+		want string // the records, or the code of the problem
+	}{
+		{"leads.xlsx", string(workbook), number},
+		{"leads.csv", string(workbook), number},
+		{"leads", string(workbook), number},
+		{"leads.csv", "a\n1\n", text},
+		{"leads.CSV", "<a href='x'>a</a>\n1\n", text},
+		{"leads.csv.gz", string(sheettest.Gzip("a\n1\n")), text},
+		{"leads.csv", string(sheettest.Gzip("a\n1\n")), text},
+		{"leads.gz", string(sheettest.Gzip("a\n1\n")), "not-a-workbook"},
+		{"leads.xlsx", "Name,Amount\nAnn,1\n", "not-a-workbook"},
+		{"leads.xlsx", "<html><table>", "not-a-workbook"},
+		{"leads.csv", " <!DOCTYPE html><table>", "not-a-workbook"},
+		{"leads.xlsx", "\x01\x02\x03\x04", "not-a-workbook"},
+		{"leads.xlsx", "", "not-a-workbook"},
+		{"leads.xlsx", "PK\x03\x04", "damaged-workbook"},
+		{"leads.xlsx", "\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1 and so on", "encrypted-workbook"},
+	} {
+		path := sheettest.Save(t, tt.name, []byte(tt.data))
+		s, all, err := read(path, sheet.Options{Name: "Leads"}) // a CSV file has one sheet, whatever its name
+		got := sheettest.Dump(all)
+		if err != nil {
+			got = code(t, err, path)
+		}
+		if got != tt.want {
+			t.Errorf("%s of %.20q: got %q (%v), want %q", tt.name, tt.data, got, err, tt.want)
+		}
+		if err == nil && s.File != path {
+			t.Errorf("%s: its sheet is of %s", tt.name, s.File)
+		}
+	}
+}
+
+// An encrypted workbook is opened with its password only.
+func TestEncrypted(t *testing.T) {
+	path := "xlsx/testdata/encrypted-agile.xlsx"
+	for password, want := range map[string]string{"": "encrypted-workbook", "Password": "wrong-password", "password": ""} {
+		r, err := sheet.Open(path, sheet.Options{Password: password})
+		if got := code(t, err, path); got != want {
+			t.Errorf("%q: %v, want %s", password, err, want)
+		}
+		if err == nil {
+			if !r.Encrypted() || r.Close() != nil {
+				t.Error("it is not encrypted, or cannot be closed")
+			}
+		}
+	}
+}
+
+// Merged cells have references.
+func TestMerged(t *testing.T) {
+	xml := strings.Replace(sheettest.Rows(""), "</worksheet>", `<mergeCells><mergeCell ref="A2:B3"/></mergeCells></worksheet>`, 1)
+	r, err := sheet.Open(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(xml).Zip()), sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for a := range r.Merged() {
+		if a.First() != "A2" || a.String() != "A2:B3" {
+			t.Errorf("it is %s, and begins at %s", a, a.First())
+		}
+	}
+}
+
+// The file is named as the user named it, wherever its copy is.
+func TestAs(t *testing.T) {
+	path := sheettest.Save(t, "0123.copy", []byte("a,b\n1,2\n"))
+	r, err := sheet.Open(path, sheet.Options{As: "nightly/leads.csv"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	want := cell.Sheet{File: "nightly/leads.csv", Name: "leads.csv", HeaderRow: 1, Header: []string{"a", "b"}}
+	if diff := cmp.Diff(want, r.Sheet()); diff != "" {
+		t.Error(diff)
+	}
+	for range 2 {
+		if all, err := sheettest.Collect(r.Records()); err != nil || sheettest.Dump(all) != "2 | A text \"1\" | B text \"2\"\n" {
+			t.Errorf("got %s, %v", sheettest.Dump(all), err)
+		}
+	}
+	if got := r.Sheet().At(2, 7).String(); got != "leads.csv!C7" {
+		t.Errorf("a cell is called %s", got)
+	}
+}
+
+func TestNoFile(t *testing.T) {
+	dir := t.TempDir()
+	for path, want := range map[string]string{dir: "not-a-workbook", filepath.Join(dir, "none.xlsx"): "no-such-file"} {
+		_, err := sheet.Open(path, sheet.Options{})
+		if got := code(t, err, path); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package xlsx
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/flate"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"claimsheet/importer/sheet/charset"
+	"claimsheet/mapping/problem"
+)
+
+// Limits against files made to exhaust the machine. A full sheet of 1,048,576
+// rows by 60 columns passes all of them.
+const (
+	maxEntries     = 10_000
+	maxSheetBytes  = 8 << 30 // unpacked; streamed, so it costs time and no memory
+	maxStringBytes = 2 << 30 // unpacked; streamed, see maxStringText for what is kept
+	maxPartBytes   = 64 << 20
+	maxRatio       = 300      // unpacked to packed; sheets reach 30, the densest deflate 1,032
+	freeRatio      = 16 << 20 // unpacked size up to which any ratio is taken
+)
+
+// archive is the zip file of a workbook. Parts are found by name, ignoring case.
+type archive struct {
+	parts map[string]*zip.File
+}
+
+// openArchive reads the directory of the zip file. Names that differ only in case
+// are duplicates, as in spreadsheet programs: nobody knows which of the two parts
+// is the right one.
+func openArchive(file io.ReaderAt, size int64) (*archive, error) {
+	z, err := zip.NewReader(file, size)
+	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, damaged("", "it is cut short or not a zip file")
+	} else if err != nil {
+		return nil, err
+	}
+	if len(z.File) > maxEntries {
+		return nil, tooLarge("it has more than 10,000 parts")
+	}
+	a := &archive{parts: make(map[string]*zip.File, len(z.File))}
+	for _, f := range z.File {
+		key := partKey(f.Name)
+		if strings.HasSuffix(key, "/") {
+			continue
+		}
+		if a.parts[key] != nil {
+			return nil, damaged("", "it holds two parts of the name %q", f.Name)
+		}
+		if f.CompressedSize64 > uint64(size) {
+			return nil, damaged(f.Name, "its size is given as larger than the file")
+		}
+		a.parts[key] = f
+	}
+	return a, nil
+}
+
+// partKey returns the key of a part. Some programs write backslashes or a leading
+// slash.
+func partKey(name string) string {
+	return strings.ToLower(strings.TrimPrefix(strings.ReplaceAll(name, `\`, "/"), "/"))
+}
+
+func (a *archive) has(name string) bool { return a.parts[partKey(name)] != nil }
+
+// open opens a part that unpacks to at most limit bytes. Reading it to its end
+// compares its checksum and size with the directory's.
+func (a *archive) open(name string, limit uint64) (*part, error) {
+	f := a.parts[partKey(name)]
+	if f == nil {
+		return nil, damaged(name, "the part is missing")
+	}
+	if f.Flags&1 != 0 {
+		return nil, problem.New("encrypted-workbook", "is encrypted; expected a workbook without a password").
+			Hinted("save it as .xlsx without a password")
+	}
+	size := f.UncompressedSize64
+	if size > limit || size > freeRatio && size/maxRatio > f.CompressedSize64 {
+		return nil, tooLarge("its part " + f.Name + " is too large when unpacked")
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, partError(f.Name, err)
+	}
+	return newPart(f.Name, size, r)
+}
+
+// The encodings in which a part may be written.
+const (
+	inUTF8  = "utf-8"
+	inUTF16 = "utf-16"
+)
+
+// part is an open part of the archive, read as UTF-8. Its errors name it.
+type part struct {
+	name     string
+	size     uint64 // unpacked
+	encoding string // of the file
+	r        io.Reader
+	io.Closer
+}
+
+// newPart finds a part's encoding in its first bytes: UTF-16 has a byte order mark,
+// or shows in the < that every part begins with.
+func newPart(name string, size uint64, r io.ReadCloser) (*part, error) {
+	p := &part{name: name, size: size, encoding: inUTF8, Closer: r}
+	head := make([]byte, 2)
+	n, err := io.ReadFull(r, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		r.Close()
+		return nil, partError(name, err)
+	}
+	p.r = io.MultiReader(bytes.NewReader(head[:n]), r)
+	switch string(head) {
+	case "\xFF\xFE":
+		p.decode(r, charset.UTF16LE)
+	case "\xFE\xFF":
+		p.decode(r, charset.UTF16BE)
+	case "<\x00":
+		p.decode(p.r, charset.UTF16LE)
+	case "\x00<":
+		p.decode(p.r, charset.UTF16BE)
+	}
+	return p, nil
+}
+
+func (p *part) decode(r io.Reader, order charset.Encoding) {
+	p.encoding = inUTF16
+	p.r = charset.NewReader(r, order, 4<<10)
+}
+
+func (p *part) Read(b []byte) (int, error) {
+	n, err := p.r.Read(b)
+	if err != nil && err != io.EOF {
+		err = partError(p.name, err)
+	}
+	return n, err
+}
+
+const (
+	aheadBytes  = 64 << 10 // are unpacked at a time
+	aheadBlocks = 4        // at most are unpacked and not read yet
+)
+
+// unpacker reads a part ahead in its own goroutine: unpacking takes about as long
+// as reading the unpacked XML. One goroutine reads it; Close ends the other one and
+// closes the part.
+type unpacker struct {
+	part   io.ReadCloser
+	full   chan block
+	free   chan []byte
+	stop   chan struct{}
+	ended  sync.WaitGroup
+	block  block  // being read
+	unread []byte // the rest of block
+}
+
+// block is what was unpacked, and the error that came with it.
+type block struct {
+	bytes []byte
+	err   error
+}
+
+func unpackAhead(part io.ReadCloser) *unpacker {
+	u := &unpacker{part: part, full: make(chan block, aheadBlocks), free: make(chan []byte, aheadBlocks), stop: make(chan struct{})}
+	for range aheadBlocks {
+		u.free <- make([]byte, aheadBytes)
+	}
+	u.ended.Go(u.work)
+	return u
+}
+
+// work fills blocks until the part ends or the unpacker is closed.
+func (u *unpacker) work() {
+	for {
+		select {
+		case <-u.stop:
+			return
+		case space := <-u.free:
+			n, err := fill(u.part, space)
+			u.full <- block{space[:n], err} // has room for every block
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+// fill reads until space is full or an error comes.
+func fill(r io.Reader, space []byte) (n int, err error) {
+	for n < len(space) && err == nil {
+		var more int
+		more, err = r.Read(space[n:])
+		n += more
+	}
+	return n, err
+}
+
+// Read returns the unpacked bytes, and after them the error that ended them.
+func (u *unpacker) Read(b []byte) (int, error) {
+	for len(u.unread) == 0 {
+		if u.block.err != nil {
+			return 0, u.block.err
+		}
+		if space := u.block.bytes; space != nil {
+			u.free <- space[:aheadBytes]
+		}
+		u.block = <-u.full
+		u.unread = u.block.bytes
+	}
+	n := copy(b, u.unread)
+	u.unread = u.unread[n:]
+	return n, nil
+}
+
+// Close ends the unpacking.
+func (u *unpacker) Close() error {
+	close(u.stop)
+	u.ended.Wait()
+	return u.part.Close()
+}
+
+// damaged reports a part that is not as it must be; part is "" for the file as a
+// whole. The text never quotes the part's contents: they are personal data.
+func damaged(part, format string, args ...any) problem.Problem {
+	text := fmt.Sprintf(format, args...)
+	if part != "" {
+		text = part + ": " + text
+	}
+	return problem.New("damaged-workbook", "the workbook is damaged: %s", text).
+		Hinted("open it in a spreadsheet program, check that nothing is missing, and save it again")
+}
+
+// partError turns errors of a damaged part into a problem and leaves errors of the
+// disk as they are.
+func partError(part string, err error) error {
+	var corrupt flate.CorruptInputError
+	var invalid *charset.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return damaged(part, "it holds half a character of UTF-16")
+	case errors.Is(err, zip.ErrChecksum):
+		return damaged(part, "its checksum does not match")
+	case errors.Is(err, zip.ErrFormat), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
+		errors.As(err, &corrupt):
+		return damaged(part, "it cannot be unpacked")
+	case errors.Is(err, zip.ErrAlgorithm):
+		return damaged(part, "it is packed in an unknown way")
+	}
+	return err
+}
+
+func tooLarge(why string) problem.Problem {
+	return problem.New("workbook-too-large", "the workbook is refused: %s", why).
+		Hinted("remove what is not needed, or split the sheet into several files")
+}

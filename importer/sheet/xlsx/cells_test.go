@@ -1,0 +1,249 @@
+package xlsx_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"claimsheet/importer/sheet/sheettest"
+	"claimsheet/importer/sheet/xlsx"
+	"claimsheet/mapping/cell"
+)
+
+func TestCells(t *testing.T) {
+	tests := []struct{ name, xml, want string }{
+		{"number", `<row r="2"><c r="A2"><v>12</v></c></row>`, `2 | A number "12"`},
+		{"float noise", `<row r="2"><c r="A2" t="n"><v>1.1000000000000001</v></c></row>`, `2 | A number "1.1000000000000001" "1.1"`},
+		{"exponent", `<row r="2"><c r="A2"><v>7.7E9</v></c><c r="B2"><v>1.5E-3</v></c></row>`, `2 | A number "7.7E9" "7700000000" | B number "1.5E-3" "0.0015"`},
+		{"too many digits", `<row r="2"><c r="A2"><v>1234567890123456789</v></c></row>`, `2 | A number "1234567890123456789"`},
+		{"leading zeros by format", `<row r="2"><c r="A2" s="2"><v>123</v></c></row>`, `2 | A number "123" "00123" {00000}`},
+		{"date", `<row r="2"><c r="A2" s="1"><v>29342</v></c></row>`, `2 | A date "29342" "1980-05-01" {mm-dd-yy}`},
+		{"shared", `<row r="2"><c r="A2" t="s"><v>0</v></c><c r="C2" t="s"><v>1</v></c></row>`, `2 | A text "shared" | C text "rich "`},
+		{"bools", `<row r="2"><c r="A2" t="b"><v>1</v></c><c r="B2" t="b"><v>0</v></c></row>`, `2 | A bool "1" "TRUE" | B bool "0" "FALSE"`},
+		{"error", `<row r="2"><c r="A2" t="e"><v>#N/A</v></c></row>`, `2 | A error "#N/A"`},
+		{"ISO date", `<row r="2"><c r="A2" t="d"><v>2026-05-01T00:00:00</v></c></row>`, `2 | A date "46143" "2026-05-01T00:00:00" {yyyy-mm-dd hh:mm:ss}`},
+		{"formula with value", `<row r="2"><c r="A2"><f>1+1</f><v>2</v></c><c r="B2" t="str"><f>"a"</f><v>a</v></c></row>`, `2 | A number "2" | B text "a"`},
+		{"formula without value", `<row r="2"><c r="A2"><f>1+1</f></c><c r="B2"><f>1+1</f><v></v></c><c r="C2" t="str"><f>1</f></c></row>`, `2 | A uncomputed | B uncomputed | C uncomputed`},
+		{"formula giving nothing", `<row r="2"><c r="A2" t="str"><f>""</f><v></v></c><c r="B2"><v>1</v></c></row>`, `2 | B number "1"`},
+		{"quotes and order", "<row spans='1:2' r='2'><c t = 'inlineStr'\n r=\"A2\"><is><t>x</t></is></c></row>", `2 | A text "x"`},
+		{"greater-than in an attribute", `<row r="2" x="a>b"><c r="A2"><v>1</v></c></row>`, `2 | A number "1"`},
+		{"CDATA", `<row r="2"><c r="A2" t="str"><v>a<![CDATA[<b>&amp;]]>c</v></c></row>`, `2 | A text "a<b>&amp;c"`},
+		{"comments and instructions", `<!-- <row r="9"> --><row r="2"><?x y?><c r="A2"><v>1<!-- 2 -->3</v></c></row>`, `2 | A number "13"`},
+		{"entities", `<row r="2"><c r="A2" t="str"><v>&lt;&amp;&gt;&quot;&apos;&#65;&#x1F600;</v></c></row>`, "2 | A text \"<&>\\\"'A😀\""},
+		{"escapes", `<row r="2"><c r="A2" t="str"><v>a_x000D_b_x005F_x000D_ _xD83D__xDE00_ _xZZZZ_ _x00</v></c></row>`, `2 | A text "a\rb_x000D_ 😀 _xZZZZ_ _x00"`},
+		{"white space", `<row r="2"><c r="A2" t="inlineStr"><is><t> a </t></is></c><c r="B2" t="inlineStr"><is><t xml:space="preserve"> b </t></is></c></row>`, `2 | A text "a" | B text " b "`},
+		{"line ends", "<row r=\"2\"><c r=\"A2\" t=\"str\"><v>a\r\nb\rc</v></c></row>", `2 | A text "a\nb\nc"`},
+		{"no references", `<row><c><v>1</v></c><c/><c><v>3</v></c></row><row r="9"><c r="C9"><v>1</v></c><c><v>2</v></c></row><row><c><v>5</v></c></row>`,
+			"2 | A number \"1\" | C number \"3\"\n9 | C number \"1\" | D number \"2\"\n10 | A number \"5\""},
+		{"empty rows are left out", `<row r="2"/><row r="3"><c r="A3" s="1"/></row><row r="4"><c r="A4" t="inlineStr"><is><t></t></is></c></row><row r="5"><c r="A5" t="s"><v>2</v></c></row><row r="6"><c r="A6"><v>1</v></c></row>`, `6 | A number "1"`},
+		{"shrinking and growing rows", `<row r="2"><c r="A2"><v>1</v></c><c r="D2"><v>4</v></c></row><row r="3"><c r="B3"><v>2</v></c></row><row r="4"><c r="E4"><v>5</v></c></row>`,
+			"2 | A number \"1\" | D number \"4\"\n3 | B number \"2\"\n4 | E number \"5\""},
+		{"hidden", `<row r="2" hidden="1"><c r="A2"><v>1</v></c></row><row r="3" hidden="0"><c r="A3"><v>1</v></c></row>`, "2 hidden | A number \"1\"\n3 | A number \"1\""},
+		{"last cell", `<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>`, `1048576 | XFD number "1"`},
+		{"empty values beside one", `<row r="2"><c r="A2" t="inlineStr"><v/><is><t>a</t></is></c><c r="B2"><v>1</v><v></v></c></row>`, `2 | A text "a" | B number "1"`},
+		{"extensions", `<row r="2"><extLst><c r="Z2"><v>9</v></c></extLst><c r="A2"><v>1</v><extLst><v>2</v></extLst></c></row>`, `2 | A number "1"`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, xml := range []string{tt.xml, unplain(tt.xml)} {
+				_, all, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(xml)).Zip()), options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.want+"\n", sheettest.Dump(all)); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+}
+
+func TestPrefixes(t *testing.T) {
+	xml := sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`)
+	xml = strings.NewReplacer("</", "</x:", "<", "<x:").Replace(xml)
+	p := sheettest.Workbook("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" + xml + "\n")
+	got, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("2 | A number \"1\"\n", sheettest.Dump(all)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"Head"}, got.Header); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMergedCells(t *testing.T) {
+	xml := `<worksheet><sheetData>
+		<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c><c r="C1"><v>3</v></c></row>
+		<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>
+		<row r="3"><c r="A3"><v>1</v></c></row>
+		<row r="4"><c r="A4"><v>1</v></c></row>
+		</sheetData><mergeCells><mergeCell ref="A2:B3"/><mergeCell ref="A1:B1"/></mergeCells></worksheet>`
+	got, all, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(xml).Zip()), options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("2 | A number \"1\"\n4 | A number \"1\"\n", sheettest.Dump(all)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"1", "", "3"}, got.Header); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The areas to be warned of: those below the header that leave a cell of its
+// columns empty.
+func TestMerged(t *testing.T) {
+	xml := `<worksheet><sheetData>
+		<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c><c r="C2"><v>3</v></c></row>
+		<row r="3"><c r="A3"><v>1</v></c></row>
+		</sheetData><mergeCells>
+		<mergeCell ref="B9:C9"/><mergeCell ref="A9:A10"/><mergeCell ref="C5:E6"/><mergeCell ref="C7:E7"/><mergeCell ref="D3:D4"/>
+		<mergeCell ref="A4:A4"/><mergeCell ref="B4"/><mergeCell ref="A1:C1"/><mergeCell ref="B2:B3"/><mergeCell ref="A3:B3"/>
+		</mergeCells></worksheet>`
+	r, err := open(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(xml).Zip()), options{HeaderRow: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var got []xlsx.Area
+	for a := range r.Merged() {
+		got = append(got, a)
+	}
+	want := []xlsx.Area{{Top: 3, Left: 0, Bottom: 3, Right: 1}, {Top: 5, Left: 2, Bottom: 6, Right: 4}, {Top: 9, Left: 0, Bottom: 10, Right: 0}, {Top: 9, Left: 1, Bottom: 9, Right: 2}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for range r.Merged() {
+		break
+	}
+}
+
+func TestPassesAreIndependent(t *testing.T) {
+	r, err := open(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row><row r="3"><c r="A3"><v>2</v></c></row>`)).Zip()), options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for range r.Records() {
+		break
+	}
+	want := "2 | A number \"1\"\n3 | A number \"2\"\n"
+	for range 2 {
+		all, err := sheettest.Collect(r.Records())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, sheettest.Dump(all)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// Merged cells of any kind, overlapping ones too: a cell is empty when it lies
+// in one and is the first of none.
+func TestAnyMergedCells(t *testing.T) {
+	const side = 9
+	path := sheettest.Save(t, "leads.xlsx", nil)
+	rapid.Check(t, func(t *rapid.T) {
+		type area struct{ top, left, bottom, right int }
+		var areas []area
+		var xml strings.Builder
+		xml.WriteString(`<worksheet><sheetData><row r="1"><c t="str"><v>Head</v></c></row>`)
+		for r := 2; r <= side; r++ {
+			fmt.Fprintf(&xml, `<row r="%d">%s</row>`, r, strings.Repeat("<c><v>1</v></c>", side))
+		}
+		xml.WriteString(`</sheetData><mergeCells>`)
+		at := rapid.IntRange(1, side)
+		for range rapid.IntRange(0, 8).Draw(t, "areas") {
+			a := area{top: at.Draw(t, "top"), left: at.Draw(t, "left")}
+			a.bottom, a.right = rapid.IntRange(a.top, side).Draw(t, "bottom"), rapid.IntRange(a.left, side).Draw(t, "right")
+			areas = append(areas, a)
+			fmt.Fprintf(&xml, `<mergeCell ref="%s%d:%s%d"/>`, cell.ColumnName(a.left-1), a.top, cell.ColumnName(a.right-1), a.bottom)
+		}
+		xml.WriteString(`</mergeCells></worksheet>`)
+		if err := os.WriteFile(path, sheettest.Workbook(xml.String()).Zip(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, all, err := read(path, options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := map[string]bool{}, map[string]bool{}
+		for row := 2; row <= side; row++ {
+			for column := 1; column <= side; column++ {
+				covered, first := false, false
+				for _, a := range areas {
+					covered = covered || a.top <= row && row <= a.bottom && a.left <= column && column <= a.right
+					first = first || a.top == row && a.left == column
+				}
+				if !covered || first {
+					want[cell.ColumnName(column-1)+strconv.Itoa(row)] = true
+				}
+			}
+		}
+		for _, r := range all {
+			for i, c := range r.Cells {
+				if !c.IsEmpty() {
+					got[cell.ColumnName(i)+strconv.Itoa(r.Row)] = true
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// Shared strings of more than a block, long ones, short ones and empty ones.
+func TestManySharedStrings(t *testing.T) {
+	text := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), i*i%9973) }
+	const n = 1500
+	var sst, xml strings.Builder
+	sst.WriteString("<sst>")
+	for i := range n {
+		fmt.Fprintf(&sst, "<si><t>%s</t></si>", text(i))
+		fmt.Fprintf(&xml, `<row r="%d"><c t="s"><v>%d</v></c><c><v>%d</v></c></row>`, i+2, n-1-i, n-1-i)
+	}
+	sst.WriteString("</sst>")
+	_, all, err := read(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(xml.String())).With("xl/sharedStrings.xml", sst.String()).Zip()), options{})
+	if err != nil || len(all) != n {
+		t.Fatal(len(all), err)
+	}
+	for _, r := range all {
+		i, err := strconv.Atoi(r.Cell(1).Raw)
+		if err != nil || r.Cell(0).Raw != text(i) {
+			t.Fatalf("string %d is not what it was", i)
+		}
+	}
+}
+
+// Excel writes a format that only newer versions understand twice.
+func TestFormatInAlternatives(t *testing.T) {
+	styles := `<styleSheet xmlns:mc="x"><numFmts><mc:AlternateContent><mc:Choice Requires="x16r2"><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy" x16r2:formatCode16="x"/></mc:Choice>` +
+		`<mc:Fallback><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy"/></mc:Fallback></mc:AlternateContent></numFmts><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
+	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="0"><v>29342</v></c></row>`)).With("xl/styles.xml", styles)
+	_, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
+	if err != nil || all[0].Cell(0).Shown != "1980-05-01" {
+		t.Error(sheettest.Dump(all), err)
+	}
+}
+
+func TestDate1904(t *testing.T) {
+	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"><v>0</v></c><c r="B2" s="1"><v>27880</v></c></row>`)).With("xl/workbook.xml",
+		`<workbook><workbookPr date1904="1"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`)
+	s, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
+	if err != nil || !s.Date1904 {
+		t.Fatal(err, s)
+	}
+	if a, b := all[0].Cell(0).Shown, all[0].Cell(1).Shown; a != "1904-01-01" || b != "1980-05-01" {
+		t.Errorf("got %s, %s", a, b)
+	}
+}

@@ -1,0 +1,252 @@
+package xlsx
+
+import (
+	"iter"
+
+	"claimsheet/importer/sheet/numfmt"
+	"claimsheet/mapping/cell"
+)
+
+// tab is a worksheet that can be read.
+type tab struct {
+	archive  *archive
+	part     string
+	strings  *sharedStrings
+	styles   []*numfmt.Format
+	merges   []Area
+	date1904 bool
+}
+
+// records reads all rows of the sheet that have a value.
+func (t *tab) records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		part, err := t.archive.open(t.part, maxSheetBytes)
+		if err != nil {
+			yield(cell.Record{}, err)
+			return
+		}
+		r := unpackAhead(part)
+		defer r.Close()
+		p := &pass{tab: t, scanner: newScanner(part), yield: yield}
+		p.r = r
+		p.cover.ahead = t.merges
+		if err := p.run(); err != nil && !p.stopped {
+			yield(cell.Record{}, err)
+		}
+	}
+}
+
+// pass is the state of one pass.
+type pass struct {
+	*tab
+	*scanner
+	yield   func(cell.Record, error) bool
+	stopped bool // the consumer wants no more
+	cover   cover
+
+	row    int         // the row being read, 0 before the first
+	hidden bool        // it is hidden
+	column int         // the cell being read, -1 before the row's first
+	found  []xmlCell   // cells of the row that have a value
+	buf    []byte      // their texts, but for shared strings
+	value  []byte      // the stored value of the cell being read
+	cells  []cell.Cell // of the record last delivered; all empty beyond its length
+	filled []int       // which of them are not empty
+}
+
+// run reads the sheet to the part's end.
+func (p *pass) run() error {
+	data := false
+	for {
+		t, err := p.next()
+		if err != nil {
+			return err
+		}
+		switch {
+		case t == endOfPart:
+			if !data {
+				return p.damaged("it has no rows element")
+			}
+			return nil
+		case t != startTag:
+		case p.depth() == 1:
+			if string(p.name) != "worksheet" {
+				return p.damaged("it is not a worksheet")
+			}
+		case string(p.name) != "sheetData":
+			err = p.skip()
+		case data:
+			return p.damaged("it holds its rows twice")
+		default:
+			data = true
+			err = p.sheetData()
+		}
+		if err != nil || p.stopped {
+			return err
+		}
+	}
+}
+
+func (p *pass) sheetData() error {
+	for {
+		t, err := p.next()
+		switch {
+		case err != nil:
+			return err
+		case t == endTag:
+			return p.deliver()
+		case t == startTag && string(p.name) == "row":
+			err = p.readRow()
+		case t == startTag || p.isText():
+			err = p.damaged("after row %d is an element that is not a row", p.row)
+		}
+		if err != nil || p.stopped {
+			return err
+		}
+	}
+}
+
+// readRow reads a row whose start tag was just scanned. Some programs write a row in
+// pieces, so a row is delivered when another one begins.
+func (p *pass) readRow() error {
+	row, hidden, err := p.rowAttributes()
+	if err != nil {
+		return err
+	}
+	if row > p.row {
+		if err := p.deliver(); err != nil || p.stopped {
+			return err
+		}
+		p.row, p.column, p.hidden = row, -1, false
+		p.found, p.buf = p.found[:0], p.buf[:0]
+	}
+	p.hidden = p.hidden || hidden
+	for {
+		t, err := p.next()
+		switch {
+		case err != nil:
+			return err
+		case t == endTag:
+			return nil
+		case t == startTag && string(p.name) == "c":
+			if err = p.readCell(); err == nil && len(p.buf) > maxRecord {
+				err = p.damaged("row %d holds more than 16 MiB of text", p.row)
+			}
+		case t == startTag && string(p.name) == "extLst":
+			err = p.skip()
+		case t == startTag || p.isText():
+			err = p.damaged("row %d holds an element that is not a cell", p.row)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rowAttributes reads a row's number, which must not be smaller than the previous one.
+func (p *pass) rowAttributes() (row int, hidden bool, err error) {
+	row = p.row + 1
+	for {
+		name, value, ok := p.attribute()
+		if !ok {
+			break
+		}
+		switch string(name) {
+		case "r":
+			if row, ok = rowNumber(value); !ok {
+				return 0, false, p.damaged("after row %d is a row with an invalid number", p.row)
+			}
+		case "hidden":
+			if hidden, ok = boolean(string(value)); !ok {
+				return 0, false, p.damaged("it is unclear whether row %d is hidden; expected 1, 0, true or false", row)
+			}
+		}
+	}
+	if row < p.row || row > maxRows {
+		return 0, false, p.damaged("row %d comes after row %d", row, p.row)
+	}
+	return row, hidden, nil
+}
+
+// deliver delivers the row unless it has no value. The record's cells are reused, so
+// those of the previous row are emptied first.
+func (p *pass) deliver() error {
+	if len(p.found) == 0 {
+		return nil
+	}
+	if !p.cover.move(p.row) {
+		return p.damaged("its merged cells overlap, or are too many")
+	}
+	text := string(p.buf)
+	for _, column := range p.filled {
+		p.cells[column] = cell.Cell{}
+	}
+	p.filled = p.filled[:0]
+	cells := p.cells[:0]
+	for i := range p.found {
+		c := &p.found[i]
+		if p.cover.covers(p.row, c.column) {
+			continue
+		}
+		cells = extend(cells, c.column+1)
+		cells[c.column] = c.finish(text)
+		p.filled = append(p.filled, c.column)
+	}
+	p.cells = cells
+	if len(cells) > 0 {
+		p.stopped = !p.yield(cell.Record{Row: p.row, Cells: cells, Hidden: p.hidden}, nil)
+	}
+	return nil
+}
+
+// extend makes room for n cells. The cells between len and cap are empty.
+func extend(cells []cell.Cell, n int) []cell.Cell {
+	if n <= cap(cells) {
+		return cells[:n]
+	}
+	bigger := make([]cell.Cell, n, max(n, 2*cap(cells)))
+	copy(bigger, cells)
+	return bigger
+}
+
+// maxRows is the number of rows of a sheet.
+const maxRows = 1_048_576
+
+// maxColumns is the number of columns of a sheet, A to XFD.
+const maxColumns = 16_384
+
+// maxRecord bounds the text of one row.
+const maxRecord = 16 << 20
+
+// reference reads a cell reference such as C7: column from 0, row from 1. ok is
+// false for text that is not a cell of a sheet.
+func reference(b []byte) (column, row int, ok bool) {
+	i := 0
+	for i < len(b) && i < 4 {
+		c := b[i] &^ 0x20 // upper case
+		if c < 'A' || c > 'Z' {
+			break
+		}
+		column = column*26 + int(c-'A') + 1
+		i++
+	}
+	if i == 0 || column > maxColumns {
+		return 0, 0, false
+	}
+	row, ok = rowNumber(b[i:])
+	return column - 1, row, ok
+}
+
+// rowNumber reads a row's number, from 1.
+func rowNumber(b []byte) (row int, ok bool) {
+	if len(b) == 0 || len(b) > 7 || b[0] == '0' {
+		return 0, false
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		row = row*10 + int(c-'0')
+	}
+	return row, row <= maxRows
+}

@@ -1,0 +1,638 @@
+package xlsx
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxToken bounds one tag, one comment or one stretch of text. A cell holds
+// 32,767 characters at most, which no way of writing them makes longer.
+const maxToken = 4 << 20
+
+// scanBuffer is what is read ahead.
+const scanBuffer = 64 << 10
+
+// maxDepth bounds how deep elements nest; workbooks need about ten.
+const maxDepth = 100
+
+type token uint8
+
+// The tokens. An empty element (<v/>) gives a start and an end.
+const (
+	startTag token = iota
+	endTag
+	textRun // text or CDATA between two tags; one text may come in several runs
+	endOfPart
+)
+
+// scanner splits the XML of a part into tokens in one pass. It checks that the
+// document is complete: tags match, the root element ends, and only white space
+// follows it. It refuses document types, because entities are the classic way to
+// exhaust a reader, and any encoding but UTF-8 and UTF-16, which the part turns into
+// UTF-8. Namespaces are not resolved: names are compared by their local part.
+//
+// The byte slices that it returns are valid until the next call of next.
+type scanner struct {
+	part     string // its name, for errors
+	encoding string // of the part's file; r gives UTF-8 in any case
+	r        io.Reader
+	buf      []byte
+	pos      int // buf[pos:end] is not scanned yet
+	end      int
+
+	name  []byte // of the element whose tag was scanned, without its prefix
+	attrs []byte // the inside of the start tag after its name
+	text  []byte // of a textRun
+	cdata bool   // text is CDATA: & is only a character
+
+	open    []byte // names of the open elements, with their prefixes, one after the other
+	marks   []int  // where each begins
+	empty   bool   // the last start tag was an empty element's
+	started bool   // a token was scanned
+	rooted  bool   // the root element was scanned
+	fault   error  // found between two calls of next
+}
+
+func newScanner(p *part) *scanner {
+	return &scanner{part: p.name, encoding: p.encoding, r: p, buf: make([]byte, min(scanBuffer, p.size+64))}
+}
+
+// depth is the number of open elements.
+func (s *scanner) depth() int { return len(s.marks) }
+
+// next scans the next token. endOfPart means that the part was read to its end, so
+// that its checksum was compared.
+func (s *scanner) next() (token, error) {
+	if s.empty {
+		s.empty = false
+		s.pop()
+		return endTag, nil
+	}
+	for {
+		if s.fault != nil {
+			return 0, s.fault
+		}
+		if s.pos == s.end {
+			if err := s.more(); err == io.EOF {
+				return s.finish()
+			} else if err != nil {
+				return 0, err
+			}
+		}
+		if !s.started {
+			s.started = true
+			if err := s.start(); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		t, given, err := s.scan()
+		if given || err != nil {
+			return t, err
+		}
+	}
+}
+
+// scan scans what begins at pos; given is false for what gives no token.
+func (s *scanner) scan() (t token, given bool, err error) {
+	if s.buf[s.pos] != '<' {
+		given, err = s.scanText()
+		return textRun, given, err
+	}
+	if err := s.want(2); err != nil {
+		return 0, false, err
+	}
+	switch s.buf[s.pos+1] {
+	case '/':
+		return endTag, true, s.scanEnd()
+	case '?':
+		return 0, false, s.scanInstruction()
+	case '!':
+		given, err = s.scanDeclaration()
+		return textRun, given, err
+	}
+	return startTag, true, s.scanStart()
+}
+
+// start looks for a byte order mark at the very beginning.
+func (s *scanner) start() error {
+	if err := s.want(3); err != nil {
+		return err
+	}
+	head := s.buf[s.pos:s.end]
+	switch {
+	case bytes.HasPrefix(head, []byte("\xEF\xBB\xBF")):
+		s.pos += 3
+	case head[0] == 0xFE || head[0] == 0xFF || head[0] == 0 || head[1] == 0:
+		return s.damaged("it is not written in UTF-8 or UTF-16")
+	}
+	return nil
+}
+
+// scanStart scans <name attributes> or <name attributes/>.
+func (s *scanner) scanStart() error {
+	n, err := s.tagEnd()
+	if err != nil {
+		return err
+	}
+	inside := s.buf[s.pos+1 : s.pos+n-1]
+	s.pos += n
+	if l := len(inside); l > 0 && inside[l-1] == '/' {
+		s.empty, inside = true, inside[:l-1]
+	}
+	end, local := 0, 0
+	for end < len(inside) && !isSpace(inside[end]) {
+		if inside[end] == ':' && local == 0 {
+			local = end + 1
+		}
+		end++
+	}
+	full := inside[:end]
+	s.name, s.attrs = full[local:], inside[end:]
+	if len(s.name) == 0 {
+		return s.damaged("a tag has no name")
+	}
+	if len(s.marks) == 0 {
+		if s.rooted {
+			return s.damaged("something follows its end")
+		}
+		s.rooted = true
+	}
+	if len(s.marks) == maxDepth {
+		return s.damaged("its elements nest too deep")
+	}
+	s.marks = append(s.marks, len(s.open))
+	s.open = append(s.open, full...)
+	return nil
+}
+
+// tagEnd is the length of the tag at pos. A > inside quotes is not its end.
+func (s *scanner) tagEnd() (int, error) {
+	i := 1
+	for {
+		window := s.buf[s.pos:s.end]
+		for i < len(window) {
+			switch c := window[i]; c {
+			case '>':
+				return i + 1, nil
+			case '<':
+				return 0, s.damaged("a tag is not closed")
+			case '"', '\'':
+				j := bytes.IndexByte(window[i+1:], c)
+				if j < 0 {
+					window = window[:0] // the value goes on beyond what was read
+					continue
+				}
+				i += j + 2
+			default:
+				i++
+			}
+		}
+		if err := s.read(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// scanEnd scans </name>. Nearly always that is exactly the open element's name, and
+// all of it is in the buffer.
+func (s *scanner) scanEnd() error {
+	if len(s.marks) > 0 {
+		full := s.open[s.marks[len(s.marks)-1]:]
+		if rest := s.buf[s.pos+2 : s.end]; len(rest) > len(full) && rest[len(full)] == '>' && bytes.HasPrefix(rest, full) {
+			s.name = localName(rest[:len(full)])
+			s.pos += len(full) + 3
+			s.pop()
+			return nil
+		}
+	}
+	n, err := s.find(2, ">")
+	if err != nil {
+		return err
+	}
+	full := bytes.TrimRight(s.buf[s.pos+2:s.pos+n-1], " \t\r\n")
+	s.pos += n
+	if len(s.marks) == 0 || !bytes.Equal(full, s.open[s.marks[len(s.marks)-1]:]) {
+		return s.damaged("a closing tag does not match its opening tag")
+	}
+	s.name = localName(full)
+	s.pop()
+	return nil
+}
+
+func (s *scanner) pop() {
+	last := len(s.marks) - 1
+	s.open = s.open[:s.marks[last]]
+	s.marks = s.marks[:last]
+}
+
+// scanText scans up to the next tag.
+func (s *scanner) scanText() (given bool, err error) {
+	from := 0
+	for {
+		window := s.buf[s.pos:s.end]
+		if i := bytes.IndexByte(window[from:], '<'); i >= 0 {
+			s.text, s.cdata = window[:from+i], false
+			s.pos += from + i
+			break
+		}
+		from = len(window)
+		err := s.more()
+		if err == io.EOF && len(s.marks) == 0 { // white space after the root
+			s.text, s.cdata = s.buf[s.pos:s.end], false
+			s.pos = s.end
+			break
+		} else if err == io.EOF {
+			return false, s.short()
+		} else if err != nil {
+			return false, err
+		}
+	}
+	if len(s.marks) > 0 {
+		return true, nil
+	}
+	if len(trimSpace(s.text)) > 0 {
+		return false, s.damaged("text is outside its elements")
+	}
+	return false, nil
+}
+
+// isText reports whether the last textRun is more than white space.
+func (s *scanner) isText() bool { return len(trimSpace(s.text)) > 0 }
+
+// scanDeclaration scans a comment or CDATA and refuses anything else.
+func (s *scanner) scanDeclaration() (given bool, err error) {
+	if err := s.want(9); err != nil {
+		return false, err
+	}
+	head := s.buf[s.pos:s.end]
+	switch {
+	case bytes.HasPrefix(head, []byte("<!--")):
+		n, err := s.find(4, "-->")
+		s.pos += n
+		return false, err
+	case bytes.HasPrefix(head, []byte("<![CDATA[")):
+		n, err := s.find(9, "]]>")
+		if err != nil {
+			return false, err
+		}
+		if len(s.marks) == 0 {
+			return false, s.damaged("text is outside its elements")
+		}
+		s.text, s.cdata = s.buf[s.pos+9:s.pos+n-3], true
+		s.pos += n
+		return true, nil
+	}
+	return false, s.damaged("it holds a document type, which workbooks never do")
+}
+
+// scanInstruction scans <?…?>; the XML declaration may name an encoding.
+func (s *scanner) scanInstruction() error {
+	n, err := s.find(2, "?>")
+	if err != nil {
+		return err
+	}
+	inside := s.buf[s.pos+2 : s.pos+n-2]
+	s.pos += n
+	if !bytes.HasPrefix(inside, []byte("xml ")) {
+		return nil
+	}
+	s.attrs = inside[4:]
+	for {
+		key, value, ok := s.attribute()
+		if !ok {
+			return s.fault
+		}
+		if string(key) == "encoding" && !s.isWrittenIn(string(value)) {
+			return s.damaged("it is not written in UTF-8 or UTF-16")
+		}
+	}
+}
+
+// isWrittenIn reports whether the encoding that a part declares is the one it has.
+func (s *scanner) isWrittenIn(declared string) bool {
+	return strings.EqualFold(declared, s.encoding) || s.encoding == inUTF8 && strings.EqualFold(declared, "us-ascii")
+}
+
+// skip skips the rest of the element whose start tag was just scanned.
+func (s *scanner) skip() error {
+	for depth := s.depth() - 1; ; {
+		t, err := s.next()
+		if err != nil {
+			return err
+		}
+		if t == endTag && s.depth() == depth {
+			return nil
+		}
+	}
+}
+
+// finish checks, at the end of the bytes, that the document is complete.
+func (s *scanner) finish() (token, error) {
+	if !s.rooted || len(s.marks) > 0 {
+		return 0, s.short()
+	}
+	return endOfPart, nil
+}
+
+func (s *scanner) short() error { return s.damaged("it ends too early") }
+
+func (s *scanner) damaged(format string, args ...any) error {
+	return damaged(s.part, format, args...)
+}
+
+// want reads until n bytes are in the buffer.
+func (s *scanner) want(n int) error {
+	for s.end-s.pos < n {
+		if err := s.read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find returns the length of the token at pos that ends with stop; stop is searched
+// for after the token's first from bytes.
+func (s *scanner) find(from int, stop string) (int, error) {
+	for {
+		window := s.buf[s.pos:s.end]
+		if from <= len(window) {
+			if i := bytes.Index(window[from:], []byte(stop)); i >= 0 {
+				return from + i + len(stop), nil
+			}
+			from = max(from, len(window)-len(stop)+1)
+		}
+		if err := s.read(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// read is like more inside a token, where the end of the bytes is damage.
+func (s *scanner) read() error {
+	err := s.more()
+	if err == io.EOF {
+		return s.short()
+	}
+	return err
+}
+
+// more reads more: buf[pos:end] grows, or the error is not nil.
+func (s *scanner) more() error {
+	if s.pos > 0 && s.end-s.pos <= len(s.buf)/2 {
+		s.end = copy(s.buf, s.buf[s.pos:s.end])
+		s.pos = 0
+	}
+	if s.end == len(s.buf) {
+		if len(s.buf) >= maxToken {
+			return s.damaged("it holds a text or tag of more than 4 MiB")
+		}
+		bigger := make([]byte, 2*len(s.buf))
+		s.end = copy(bigger, s.buf[s.pos:s.end])
+		s.pos, s.buf = 0, bigger
+	}
+	for range 100 {
+		n, err := s.r.Read(s.buf[s.end:])
+		s.end += n
+		if n > 0 {
+			return nil // an error that came with bytes comes again
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// attribute returns the next attribute of the start tag just scanned: its name
+// with its prefix, and its value as in the file (see unescape). After a malformed
+// attribute the next call of next fails.
+func (s *scanner) attribute() (name, value []byte, ok bool) {
+	rest := s.attrs
+	for len(rest) > 0 && isSpace(rest[0]) {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 {
+		s.attrs = nil
+		return nil, nil, false
+	}
+	i := 0
+	for i < len(rest) && rest[i] != '=' && !isSpace(rest[i]) {
+		i++
+	}
+	name = rest[:i]
+	for i < len(rest) && isSpace(rest[i]) {
+		i++
+	}
+	if i == len(rest) || rest[i] != '=' || len(name) == 0 {
+		return nil, nil, s.noAttribute()
+	}
+	i++
+	for i < len(rest) && isSpace(rest[i]) {
+		i++
+	}
+	if i == len(rest) || rest[i] != '"' && rest[i] != '\'' {
+		return nil, nil, s.noAttribute()
+	}
+	quote := rest[i]
+	rest = rest[i+1:]
+	j := bytes.IndexByte(rest, quote)
+	if j < 0 {
+		return nil, nil, s.noAttribute()
+	}
+	value, s.attrs = rest[:j], rest[j+1:]
+	return name, value, true
+}
+
+func (s *scanner) noAttribute() bool {
+	s.attrs = nil
+	s.fault = s.damaged("a tag is malformed")
+	return false
+}
+
+// attributes returns all attributes of the start tag just scanned, by name without
+// prefix. It is for the small parts; the rows of a sheet are read without a map.
+func (s *scanner) attributes() (map[string]string, error) {
+	all := map[string]string{}
+	for {
+		name, raw, ok := s.attribute()
+		if !ok {
+			return all, s.fault
+		}
+		if bytes.HasPrefix(name, []byte("xmlns")) {
+			continue
+		}
+		value, err := s.unescape(nil, raw)
+		if err != nil {
+			return nil, err
+		}
+		local := string(localName(name))
+		if _, taken := all[local]; taken && local != string(name) {
+			continue // the plain name is the element's own
+		}
+		all[local] = string(value)
+	}
+}
+
+func localName(full []byte) []byte {
+	for i, c := range full { // a name is short
+		if c == ':' {
+			return full[i+1:]
+		}
+	}
+	return full
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// trimSpace trims exactly what XML calls white space.
+func trimSpace(b []byte) []byte {
+	for len(b) > 0 && isSpace(b[0]) {
+		b = b[1:]
+	}
+	for len(b) > 0 && isSpace(b[len(b)-1]) {
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+// content appends the text of the element whose start tag was just scanned to dst
+// and reads its end tag. The element must hold only text.
+func (s *scanner) content(dst []byte) ([]byte, error) {
+	for {
+		t, err := s.next()
+		switch {
+		case err != nil:
+			return dst, err
+		case t == endTag:
+			return dst, nil
+		case t == startTag:
+			err = s.damaged("a text contains an element")
+		case s.cdata:
+			from := len(dst)
+			dst, err = s.checked(append(dst, s.text...), from)
+		default:
+			dst, err = s.unescape(dst, s.text)
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}
+
+// unescape appends text of the file to dst, with its entities replaced and its line
+// ends as XML requires (CR and CRLF become LF). Invalid UTF-8 and control characters
+// are damage.
+func (s *scanner) unescape(dst, raw []byte) ([]byte, error) {
+	from := len(dst)
+	for {
+		i := bytes.IndexByte(raw, '&')
+		if i < 0 {
+			dst = append(dst, raw...)
+			break
+		}
+		dst = append(dst, raw[:i]...)
+		end := bytes.IndexByte(raw[i:min(len(raw), i+12)], ';')
+		if end < 0 {
+			return dst, s.damaged("an entity is malformed")
+		}
+		r, ok := entity(raw[i+1 : i+end])
+		if !ok {
+			return dst, s.damaged("an entity is unknown")
+		}
+		dst = utf8.AppendRune(dst, r)
+		raw = raw[i+end+1:]
+	}
+	return s.checked(dst, from)
+}
+
+// checked refuses characters that XML refuses in dst[from:], and makes its line ends
+// LF.
+func (s *scanner) checked(dst []byte, from int) ([]byte, error) {
+	ascii, cr := true, false
+	for _, c := range dst[from:] {
+		switch {
+		case c >= utf8.RuneSelf:
+			ascii = false
+		case c >= ' ' || c == '\t' || c == '\n':
+		case c == '\r':
+			cr = true
+		default:
+			return dst, s.damaged("it holds a control character")
+		}
+	}
+	if !ascii && !utf8.Valid(dst[from:]) {
+		return dst, s.damaged("it is not written in UTF-8")
+	}
+	if cr {
+		lf := bytes.ReplaceAll(dst[from:], []byte("\r\n"), []byte("\n"))
+		dst = append(dst[:from], bytes.ReplaceAll(lf, []byte("\r"), []byte("\n"))...)
+	}
+	return dst, nil
+}
+
+// entity returns the character of an entity's name. Only XML's own five names are
+// known: others need a document type.
+func entity(name []byte) (rune, bool) {
+	switch string(name) {
+	case "lt":
+		return '<', true
+	case "gt":
+		return '>', true
+	case "amp":
+		return '&', true
+	case "quot":
+		return '"', true
+	case "apos":
+		return '\'', true
+	}
+	if len(name) < 2 || name[0] != '#' {
+		return 0, false
+	}
+	digits, base := string(name[1:]), 10
+	if digits[0] == 'x' {
+		digits, base = digits[1:], 16
+	}
+	n, err := strconv.ParseUint(digits, base, 32)
+	if err != nil || n == 0 || !utf8.ValidRune(rune(n)) {
+		return 0, false
+	}
+	return rune(n), true
+}
+
+// walk scans a small part to its end and calls visit for every element, with the
+// names of the elements from the root to the element itself. visit may read the
+// element's inside with content or skip.
+func (a *archive) walk(name string, limit uint64, visit func(s *scanner, path []string) error) error {
+	p, err := a.open(name, limit)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	s := newScanner(p)
+	var path []string
+	for {
+		t, err := s.next()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case startTag:
+			path = append(path, string(s.name))
+			if err := visit(s, path); err != nil {
+				return err
+			}
+			path = path[:min(len(path), s.depth())]
+		case endTag:
+			path = path[:s.depth()]
+		case endOfPart:
+			return nil
+		}
+	}
+}
+
+func at(path []string, names ...string) bool { return slices.Equal(path, names) }

@@ -1,0 +1,224 @@
+package xlsx
+
+import (
+	"bytes"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// maxStringText bounds the shared strings in memory.
+const maxStringText = 384 << 20
+
+// stringBlock is how much text one block holds, and endBlock how many ends. No text
+// is longer than a block.
+const (
+	stringBlock = 1 << 20
+	endBlock    = 1 << 16
+)
+
+// sharedStrings are the texts that cells point to by number. They are stored one
+// after the other in blocks of fixed size: a growing slice would take twice the
+// memory, and a pointer for each text would cost the garbage collector time. A text
+// is in one block.
+type sharedStrings struct {
+	blocks []string
+	ends   [][]uint32 // where each text ends, counted as if all blocks were full
+	count  int
+	open   []byte // the block that is being filled
+}
+
+func (t *sharedStrings) len() int { return t.count }
+
+func (t *sharedStrings) end(i int) int {
+	if i < 0 {
+		return 0
+	}
+	return int(t.ends[i/endBlock][i%endBlock])
+}
+
+func (t *sharedStrings) at(i int) string {
+	from, to := t.end(i-1), t.end(i)
+	if from == to {
+		return ""
+	}
+	block := (to - 1) / stringBlock
+	from = max(from, block*stringBlock)
+	return t.blocks[block][from-block*stringBlock : to-block*stringBlock]
+}
+
+// add appends a text.
+func (t *sharedStrings) add(text []byte) {
+	if len(t.open)+len(text) > stringBlock {
+		t.seal()
+	}
+	t.open = append(t.open, text...)
+	if t.count%endBlock == 0 {
+		t.ends = append(t.ends, make([]uint32, 0, endBlock))
+	}
+	end := len(t.blocks)*stringBlock + len(t.open)
+	if len(text) == 0 {
+		end = t.end(t.count - 1)
+	}
+	last := len(t.ends) - 1
+	t.ends[last] = append(t.ends[last], uint32(end))
+	t.count++
+}
+
+// seal ends the open block.
+func (t *sharedStrings) seal() {
+	t.blocks = append(t.blocks, string(t.open))
+	t.open = t.open[:0]
+}
+
+// size returns the memory that the texts take.
+func (t *sharedStrings) size() int { return len(t.blocks)*stringBlock + 4*endBlock*len(t.ends) }
+
+// readStrings reads the part of the shared strings.
+func readStrings(a *archive, name string) (*sharedStrings, error) {
+	p, err := a.open(name, maxStringBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	s := newScanner(p)
+	t := &sharedStrings{}
+	var one []byte
+	for {
+		token, err := s.next()
+		switch {
+		case err != nil:
+			return nil, err
+		case token == endOfPart:
+			t.seal()
+			t.open = nil
+			return t, nil
+		case token != startTag:
+			continue
+		case s.depth() == 1:
+			if string(s.name) != "sst" {
+				return nil, s.damaged("it does not hold shared strings")
+			}
+			continue
+		case string(s.name) == "extLst":
+			err = s.skip()
+		case string(s.name) != "si":
+			err = s.damaged("after %d shared strings is an element that is not one", t.count)
+		default:
+			one, err = s.richText(one[:0])
+			t.add(one)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t.size() > maxStringText {
+			return nil, tooLarge("its shared strings take more than 384 MiB")
+		}
+	}
+}
+
+// richText appends the text of the si or is element whose start tag was just
+// scanned: a t element, or runs r with a t element in each. Fonts and phonetic runs,
+// a reading aid, are not part of the text.
+func (s *scanner) richText(dst []byte) ([]byte, error) {
+	from := len(dst)
+	for depth := s.depth() - 1; ; {
+		token, err := s.next()
+		switch {
+		case err != nil:
+			return dst, err
+		case token == endTag && s.depth() == depth:
+			if tooLong(dst[from:]) {
+				return dst, s.damaged("it holds a text of more than 32,767 characters")
+			}
+			return dst, nil
+		case token == textRun && s.isText():
+			return dst, s.damaged("a text is outside its element")
+		case token != startTag:
+			continue
+		}
+		switch string(s.name) {
+		case "r":
+		case "t":
+			dst, err = s.plainText(dst)
+		case "rPr", "rPh", "phoneticPr", "extLst":
+			err = s.skip()
+		default:
+			err = s.damaged("a text contains an unknown element")
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}
+
+// plainText appends the text of a t element. White space at its ends is kept only
+// where xml:space says so.
+func (s *scanner) plainText(dst []byte) ([]byte, error) {
+	preserve := false
+	for {
+		name, value, ok := s.attribute()
+		if !ok {
+			break
+		}
+		preserve = preserve || string(name) == "xml:space" && string(value) == "preserve"
+	}
+	from := len(dst)
+	dst, err := s.content(dst)
+	if err != nil {
+		return dst, err
+	}
+	if !preserve {
+		kept := trimSpace(dst[from:])
+		dst = append(dst[:from], kept...)
+	}
+	return decodeEscapes(dst, from), nil
+}
+
+// maxCell is how many characters a cell can hold.
+const maxCell = 32_767
+
+// tooLong reports whether a text is longer than a cell can hold.
+func tooLong(b []byte) bool {
+	return len(b) > maxCell && utf8.RuneCount(b) > maxCell
+}
+
+// decodeEscapes decodes the escapes in dst[from:] that spreadsheet programs write
+// for characters that XML cannot hold: _x000D_ is a carriage return, and
+// _x005F_x000D_ is the text _x000D_.
+func decodeEscapes(dst []byte, from int) []byte {
+	if !bytes.Contains(dst[from:], []byte("_x")) {
+		return dst
+	}
+	in := bytes.Clone(dst[from:])
+	dst = dst[:from]
+	for i := 0; i < len(in); {
+		r, ok := escaped(in[i:])
+		if !ok {
+			dst = append(dst, in[i])
+			i++
+			continue
+		}
+		i += 7
+		if utf16.IsSurrogate(r) {
+			low, ok := escaped(in[i:])
+			whole := utf16.DecodeRune(r, low)
+			if !ok || whole == utf8.RuneError { // half a character: kept as it is
+				dst = append(dst, in[i-7:i]...)
+				continue
+			}
+			r, i = whole, i+7
+		}
+		dst = utf8.AppendRune(dst, r)
+	}
+	return dst
+}
+
+// escaped returns the character of the escape that b begins with.
+func escaped(b []byte) (rune, bool) {
+	if len(b) < 7 || b[0] != '_' || b[1] != 'x' || b[6] != '_' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(b[2:6]), 16, 16)
+	return rune(n), err == nil
+}

@@ -1,0 +1,148 @@
+package xlsx
+
+import (
+	"bytes"
+	"strconv"
+
+	"claimsheet/importer/sheet/numfmt"
+)
+
+// maxStyles bounds the cell styles; spreadsheet programs stop at 65,490.
+const maxStyles = 1 << 17
+
+// stylesPart is what the styles part says, as far as it is needed.
+type stylesPart struct {
+	codes                   map[int]string // of the number formats
+	ids                     []int          // of each cell style's number format
+	alternatives, fallbacks int            // among the cell styles
+}
+
+// readStyles returns the format of each cell style, by the style's number. Styles
+// that share a number format share its *numfmt.Format; nil is General.
+func readStyles(a *archive, name string) ([]*numfmt.Format, error) {
+	p := &stylesPart{codes: map[int]string{}}
+	err := a.walk(name, maxPartBytes, p.visit)
+	if err == nil && p.alternatives != p.fallbacks {
+		err = damaged(name, "a cell style has alternatives, and none for programs that know none of them")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return compileStyles(p.ids, p.codes), nil
+}
+
+func (p *stylesPart) visit(s *scanner, path []string) error {
+	n := len(path)
+	switch {
+	case n == 1 && path[0] != "styleSheet":
+		return s.damaged("it does not hold styles")
+	case n > 2 && path[1] == "numFmts" && path[n-1] == "numFmt": // Excel puts some into an AlternateContent
+		return p.addFormat(s)
+	case n < 3 || path[1] != "cellXfs":
+		return nil
+	case n == 3 && path[2] == "xf":
+		return p.addStyle(s)
+	case n == 3 && path[2] == "AlternateContent": // Hancom's programs write them; Excel reads their fallback
+		p.alternatives++
+	case n == 3 && path[2] != "extLst":
+		return s.damaged("its cell styles contain something else") // cells name styles by their place
+	case n == 4 && path[2] == "AlternateContent" && path[3] == "Fallback":
+		p.fallbacks++
+	case n == 5 && path[2] == "AlternateContent" && path[3] == "Fallback":
+		if path[4] != "xf" {
+			return s.damaged("its cell styles contain something else")
+		}
+		return p.addStyle(s)
+	}
+	return nil
+}
+
+func (p *stylesPart) addFormat(s *scanner) error {
+	attrs, err := s.attributes()
+	if err != nil {
+		return err
+	}
+	id, err := strconv.Atoi(attrs["numFmtId"])
+	if err != nil {
+		return s.damaged("a number format has no number")
+	}
+	p.codes[id] = string(decodeEscapes([]byte(attrs["formatCode"]), 0))
+	return nil
+}
+
+func (p *stylesPart) addStyle(s *scanner) error {
+	attrs, err := s.attributes()
+	if err != nil {
+		return err
+	}
+	id := 0 // the default
+	if v, ok := attrs["numFmtId"]; ok {
+		if id, err = strconv.Atoi(v); err != nil {
+			return s.damaged("a cell style has no number format")
+		}
+	}
+	if p.ids = append(p.ids, id); len(p.ids) > maxStyles {
+		return s.damaged("it holds more cell styles than a workbook can")
+	}
+	return nil
+}
+
+func compileStyles(ids []int, codes map[int]string) []*numfmt.Format {
+	byID := map[int]*numfmt.Format{}
+	styles := make([]*numfmt.Format, len(ids))
+	for i, id := range ids {
+		f, known := byID[id]
+		if !known {
+			code, custom := codes[id]
+			if !custom {
+				code = builtIn[id]
+			}
+			f = numfmt.Parse(code)
+			byID[id] = f
+		}
+		styles[i] = f
+	}
+	return styles
+}
+
+// lostFormat is the format of a cell with a style in a workbook without styles. It
+// matters to numbers only.
+var lostFormat = &numfmt.Format{}
+
+// style returns a cell's format by its s attribute. An empty attribute means the
+// first style and a number beyond the last means no style, as in spreadsheet
+// programs. ok is false for an attribute that is not a number.
+func (t *tab) style(value []byte) (f *numfmt.Format, ok bool) {
+	n, ok := index(value)
+	switch {
+	case ok && n < len(t.styles):
+		return t.styles[n], true
+	case len(bytes.Trim(value, "0123456789")) > 0:
+		return nil, false
+	case len(value) == 0 && len(t.styles) > 0:
+		return t.styles[0], true
+	case len(t.styles) == 0 && len(bytes.Trim(value, "0")) > 0:
+		return lostFormat, true
+	}
+	return nil, true
+}
+
+// builtIn are the number formats that files name by number only (ECMA-376 part 1,
+// 18.8.30), with the codes given there. Some codes depend on the reader's language:
+// 5 to 8, 42 and 44 show a currency that the file does not name, so none is shown
+// here; 27 to 36 and 50 to 58 are East Asian dates, and only some languages show 34,
+// 35, 55 and 56 as times.
+var builtIn = map[int]string{
+	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00",
+	5: "#,##0;-#,##0", 6: "#,##0;-#,##0", 7: "#,##0.00;-#,##0.00", 8: "#,##0.00;-#,##0.00",
+	9: "0%", 10: "0.00%", 11: "0.00E+00", 12: "# ?/?", 13: "# ??/??",
+	14: "mm-dd-yy", 15: "d-mmm-yy", 16: "d-mmm", 17: "mmm-yy",
+	18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 22: "m/d/yy h:mm",
+	27: "yyyy-mm-dd", 28: "yyyy-mm-dd", 29: "yyyy-mm-dd", 30: "m/d/yy", 31: "yyyy-mm-dd",
+	32: "h:mm", 33: "h:mm:ss", 34: "yyyy-mm-dd h:mm:ss", 35: "yyyy-mm-dd h:mm:ss", 36: "yyyy-mm-dd",
+	37: "#,##0 ;(#,##0)", 38: "#,##0 ;[Red](#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;[Red](#,##0.00)",
+	41: "#,##0;-#,##0", 42: "#,##0;-#,##0", 43: "#,##0.00;-#,##0.00", 44: "#,##0.00;-#,##0.00",
+	45: "mm:ss", 46: "[h]:mm:ss", 47: "mmss.0", 48: "##0.0E+0", 49: "@",
+	50: "yyyy-mm-dd", 51: "yyyy-mm-dd", 52: "yyyy-mm-dd", 53: "yyyy-mm-dd", 54: "yyyy-mm-dd",
+	55: "yyyy-mm-dd h:mm:ss", 56: "yyyy-mm-dd h:mm:ss", 57: "yyyy-mm-dd", 58: "yyyy-mm-dd",
+}

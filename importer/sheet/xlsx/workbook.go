@@ -1,0 +1,412 @@
+// Package xlsx reads one sheet of a workbook as records: the zip file, its XML in
+// one pass, shared strings, styles and merged cells. It also decrypts workbooks.
+//
+// Parts may come from anybody, so everything is bounded and checked: a part's size
+// by what it declares and by its ratio, its checksum, the XML, the order of rows and
+// cells. What Excel reads without a question is accepted; what it would repair is
+// refused.
+//
+// A formula's value is its stored result; a date is a number whose format shows one.
+// A cell of type d, where Strict Open XML stores dates, becomes the number that it
+// is in other workbooks. A text's own format section ("Ref "@) is not applied.
+package xlsx
+
+import (
+	"io"
+	"iter"
+	"path"
+	"slices"
+	"strings"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// Options say which sheet of a workbook is read.
+type Options struct {
+	Name      string // of the sheet, exact or else ignoring case; "" for the first visible one
+	HeaderRow int    // from 1
+}
+
+// Sheet is a sheet of a workbook. Passes over its rows are independent of each
+// other and may run side by side.
+type Sheet struct {
+	Name          string
+	Header        []string          // as shown, without trailing columns that have none
+	Date1904      bool              // the workbook counts days from 1904-01-01
+	HiddenColumns []int             // 0 = A, in the file's order
+	Properties    map[string]string // the workbook's custom document properties, values as text
+	headerRow     int
+	rows          *tab
+}
+
+// Open reads all of a workbook but the rows below the header. The sheet's part is
+// unpacked to its end, so that damage shows here. An error is a problem.Problem
+// without a place, or an error of the disk.
+func Open(file io.ReaderAt, size int64, o Options) (*Sheet, error) {
+	a, err := openArchive(file, size)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readWorkbook(a)
+	if err != nil {
+		return nil, err
+	}
+	entry, part, err := b.choose(o.Name)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sheet{Name: entry.name, Date1904: b.date1904, headerRow: o.HeaderRow}
+	if s.rows, err = readTab(a, b, part); err != nil {
+		return nil, err
+	}
+	if s.Properties, err = readProperties(a); err != nil {
+		return nil, err
+	}
+	if s.HiddenColumns, err = hiddenColumns(a, part); err != nil {
+		return nil, err
+	}
+	s.Header, err = s.readHeader()
+	return s, err
+}
+
+// Records reads the rows below the header that have a value, from the first one
+// each time. A record's cells are valid until the next record. An error is the last
+// thing that it delivers; without one every row was delivered.
+func (s *Sheet) Records() iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for r, err := range s.rows.records() {
+			if err != nil {
+				yield(cell.Record{}, err)
+				return
+			}
+			if r.Row > s.headerRow && !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readTab reads what a pass over the sheet needs.
+func readTab(a *archive, b *workbook, part string) (*tab, error) {
+	t := &tab{archive: a, part: part, strings: &sharedStrings{}, date1904: b.date1904}
+	var err error
+	// Programs name parts that they do not write when nothing would be in them.
+	// A cell that needs one is damage: see readCell.
+	if i := find(b.related, "styles"); i >= 0 && a.has(b.related[i].target) {
+		if t.styles, err = readStyles(a, b.related[i].target); err != nil {
+			return nil, err
+		}
+	}
+	if i := find(b.related, "sharedStrings"); i >= 0 && a.has(b.related[i].target) {
+		if t.strings, err = readStrings(a, b.related[i].target); err != nil {
+			return nil, err
+		}
+	}
+	t.merges, err = mergedCells(a, part)
+	return t, err
+}
+
+// readHeader reads the header row. It reads up to the first row at or below it,
+// to distinguish a missing header from an empty sheet.
+func (s *Sheet) readHeader() ([]string, error) {
+	any := false
+	for r, err := range s.rows.records() {
+		if err != nil {
+			return nil, err
+		}
+		any = true
+		if r.Row == s.headerRow {
+			if header := texts(r); len(header) > 0 {
+				return header, nil
+			}
+		}
+		if r.Row >= s.headerRow {
+			break
+		}
+	}
+	if !any {
+		return nil, problem.New("empty-sheet", "the sheet %q is empty; expected a header in row %d", s.Name, s.headerRow).
+			Hinted("name another sheet in the mapping, or export the sheet again")
+	}
+	return nil, problem.New("no-header", "the sheet %q has no header in row %d", s.Name, s.headerRow).
+		Hinted("set header_row in the mapping to the row that holds the column names")
+}
+
+// texts returns the cells of a header as shown, without trailing empty ones.
+func texts(r cell.Record) []string {
+	header := make([]string, len(r.Cells))
+	for i, c := range r.Cells {
+		if !c.IsEmpty() {
+			header[i] = c.Shown
+		}
+	}
+	for len(header) > 0 && header[len(header)-1] == "" {
+		header = header[:len(header)-1]
+	}
+	return slices.Clip(header)
+}
+
+// workbook is what the workbook part says, as far as it is needed.
+type workbook struct {
+	part     string // its name
+	date1904 bool
+	sheets   []sheetEntry
+	related  []relation
+}
+
+// sheetEntry is one tab of the workbook.
+type sheetEntry struct {
+	name   string
+	id     string // of the relation to its part
+	module bool   // a module of Visual Basic, which has no part
+	hidden bool   // hidden or very hidden
+}
+
+// relation is a pointer from one part to another.
+type relation struct {
+	id     string
+	kind   string // the last segment of its type, which strict and transitional files share
+	target string // a part's name
+}
+
+// readWorkbook finds the workbook part through the package's relations, because it
+// may have any name.
+func readWorkbook(a *archive) (*workbook, error) {
+	if !a.has("_rels/.rels") {
+		return nil, notWorkbook(a)
+	}
+	roots, err := a.relations("")
+	if err != nil {
+		return nil, err
+	}
+	i := find(roots, "officeDocument")
+	if i < 0 {
+		return nil, notWorkbook(a)
+	}
+	b := &workbook{part: roots[i].target}
+	switch {
+	case strings.HasSuffix(strings.ToLower(b.part), ".bin"):
+		return nil, problem.New("not-a-workbook", "is a binary workbook (.xlsb); expected an .xlsx or .xlsm file").
+			Hinted("save it as .xlsx")
+	case strings.HasPrefix(strings.ToLower(b.part), "word/"), strings.HasPrefix(strings.ToLower(b.part), "ppt/"):
+		return nil, problem.New("not-a-workbook", "is a document or a presentation, not a workbook")
+	}
+	if err := a.walk(b.part, maxPartBytes, b.visit); err != nil {
+		return nil, err
+	}
+	if b.related, err = a.relations(b.part); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *workbook) visit(s *scanner, path []string) error {
+	switch {
+	case len(path) == 1 && path[0] != "workbook":
+		return s.damaged("it is not a workbook part")
+	case at(path, "workbook", "workbookPr"):
+		attrs, err := s.attributes()
+		value, given := attrs["date1904"]
+		if err != nil || !given {
+			return err
+		}
+		var ok bool
+		if b.date1904, ok = boolean(value); !ok {
+			return s.damaged("its date system is unclear; expected a date1904 of 1, 0, true or false")
+		}
+	case at(path, "workbook", "sheets", "sheet"):
+		attrs, err := s.attributes()
+		if err != nil {
+			return err
+		}
+		e := sheetEntry{name: attrs["name"], id: attrs["id"]}
+		switch attrs["state"] {
+		case "", "visible":
+		case "hidden", "veryHidden":
+			e.hidden = true
+		default:
+			return s.damaged("it is unclear whether a sheet is hidden; expected a state of visible, hidden or veryHidden")
+		}
+		// Excel lists the module sheets of old workbooks, hidden, with an empty id.
+		id, has := attrs["id"]
+		e.module = e.hidden && has && id == ""
+		if b.sheets = append(b.sheets, e); len(b.sheets) > maxEntries {
+			return s.damaged("it names more sheets than there can be parts")
+		}
+	}
+	return nil
+}
+
+// notWorkbook describes a zip file without a workbook.
+func notWorkbook(a *archive) error {
+	p := problem.New("not-a-workbook", "is a zip file, but not a workbook; expected an .xlsx or .xlsm file")
+	if a.has("mimetype") && a.has("content.xml") {
+		p.Message = "is an OpenDocument file; expected an .xlsx or .xlsm file"
+		return p.Hinted("save it as .xlsx")
+	}
+	return p
+}
+
+// choose finds the sheet with this name and its part. A hidden sheet is chosen only
+// by its name.
+func (b *workbook) choose(name string) (sheetEntry, string, error) {
+	var names []string
+	for _, e := range b.sheets {
+		part, ok := b.worksheet(e)
+		if !ok {
+			return sheetEntry{}, "", damaged(b.part, "a sheet has no part")
+		}
+		if part == "" {
+			continue // a chart, a dialogue, a macro sheet or a module
+		}
+		if name == "" && !e.hidden || name != "" && e.name == name {
+			return e, part, nil
+		}
+		names = append(names, e.name)
+	}
+	for _, e := range b.sheets {
+		if part, _ := b.worksheet(e); part != "" && name != "" && strings.EqualFold(e.name, name) {
+			return e, part, nil
+		}
+	}
+	return sheetEntry{}, "", notFound(name, names)
+}
+
+// worksheet returns the part of a tab, "" when the tab is not a worksheet; ok is
+// false when a part is missing.
+func (b *workbook) worksheet(e sheetEntry) (part string, ok bool) {
+	if e.module {
+		return "", true
+	}
+	for _, r := range b.related {
+		if r.id != e.id {
+			continue
+		}
+		if strings.EqualFold(r.kind, "worksheet") {
+			return r.target, true
+		}
+		return "", true
+	}
+	return "", false
+}
+
+func notFound(name string, names []string) problem.Problem {
+	list := "it has none"
+	if len(names) > 0 {
+		list = "it has " + quoted(names)
+	}
+	if name == "" {
+		return problem.New("sheet-not-found", "the workbook has no visible sheet with rows; %s", list).
+			Hinted("name a sheet in the mapping, or show it in the workbook")
+	}
+	p := problem.New("sheet-not-found", "the workbook has no sheet %q; %s", name, list)
+	if near, ok := problem.Nearest(name, names); ok {
+		return p.Hinted("did you mean %q?", near)
+	}
+	return p.Hinted("name one of its sheets in the mapping")
+}
+
+// quoted lists the first ten names.
+func quoted(names []string) string {
+	const most = 10
+	var b strings.Builder
+	for i, n := range names[:min(len(names), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(`"` + n + `"`)
+	}
+	if len(names) > most {
+		b.WriteString(" and more")
+	}
+	return b.String()
+}
+
+// relations returns the relations of a part, or of the package for "".
+func (a *archive) relations(part string) ([]relation, error) {
+	dir, file := path.Split(part)
+	name := dir + "_rels/" + file + ".rels"
+	if !a.has(name) {
+		return nil, nil
+	}
+	var all []relation
+	err := a.walk(name, maxPartBytes, func(s *scanner, at []string) error {
+		if len(at) != 2 || at[1] != "Relationship" {
+			return nil
+		}
+		attrs, err := s.attributes()
+		if err != nil || strings.EqualFold(attrs["TargetMode"], "External") {
+			return err
+		}
+		all = append(all, relation{
+			id: attrs["Id"], kind: path.Base(attrs["Type"]), target: resolve(dir, attrs["Target"]),
+		})
+		if len(all) > maxEntries {
+			return s.damaged("it points to more parts than there can be")
+		}
+		return nil
+	})
+	return all, err
+}
+
+// resolve returns the name of the part that a target points to. A target is
+// absolute, or relative to the folder of the part that it stands in.
+func resolve(dir, target string) string {
+	target = strings.ReplaceAll(target, `\`, "/")
+	if !strings.HasPrefix(target, "/") {
+		target = "/" + dir + target
+	}
+	return strings.TrimPrefix(path.Clean(target), "/")
+}
+
+// find returns the index of the first relation of a kind, or -1.
+func find(all []relation, kind string) int {
+	for i, r := range all {
+		if strings.EqualFold(r.kind, kind) {
+			return i
+		}
+	}
+	return -1
+}
+
+// boolean reads an XML boolean. Other spellings are refused: a misread date1904
+// moves every date by four years.
+func boolean(s string) (value, ok bool) {
+	value = s == "1" || s == "true"
+	return value, value || s == "0" || s == "false"
+}
+
+// severalValues are the kinds of properties that hold elements instead of text.
+var severalValues = []string{"vector", "array", "variant"}
+
+// readProperties reads the custom document properties.
+func readProperties(a *archive) (map[string]string, error) {
+	roots, err := a.relations("")
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	i := find(roots, "custom-properties")
+	if i < 0 {
+		i = find(roots, "customProperties") // its name in strict files
+	}
+	if i < 0 {
+		return all, nil
+	}
+	name := ""
+	err = a.walk(roots[i].target, maxPartBytes, func(s *scanner, path []string) error {
+		switch {
+		case at(path, "Properties", "property"):
+			attrs, err := s.attributes()
+			name = attrs["name"]
+			return err
+		case len(path) == 3 && path[1] == "property" && !slices.Contains(severalValues, path[2]):
+			value, err := s.content(nil)
+			all[name] = string(decodeEscapes(value, 0))
+			return err
+		}
+		return nil
+	})
+	return all, err
+}

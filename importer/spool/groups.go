@@ -1,0 +1,141 @@
+package spool
+
+import (
+	"errors"
+	"iter"
+	"sync"
+
+	"claimsheet/mapping/cell"
+)
+
+// Groups says which records belong together: the rows of one client. It holds
+// four bytes for each record and for each group.
+type Groups struct {
+	numbers []int32 // by record, in the order of the sheets
+	sizes   []int32 // by group number - 1: its records
+}
+
+// Add says which group the next record belongs to. Groups are numbered from 1
+// as they first appear; 0 is for a record that belongs to no group.
+func (g *Groups) Add(number int) {
+	g.numbers = append(g.numbers, int32(number))
+	if number == 0 {
+		return
+	}
+	if number > len(g.sizes) {
+		g.sizes = append(g.sizes, 0)
+	}
+	g.sizes[number-1]++
+}
+
+// Batch is some records that are worked on together. They are copies in memory
+// that Release gives back for the next batch.
+type Batch struct {
+	Records []cell.Record
+	// Groups divides the records of Grouped, from the first to the last;
+	// Batches leaves it empty.
+	Groups []Group
+	cells  []cell.Cell
+}
+
+// Group is the records of one group, in the order of the sheets, or a single
+// record that belongs to none and has the number 0.
+type Group struct {
+	Number  int
+	Records []cell.Record
+}
+
+const (
+	batchRows  = 64     // a batch is full when it has as many records
+	batchCells = 16_384 // most cells allocated at once, unless one record has more
+)
+
+var batches = sync.Pool{New: func() any { return new(Batch) }}
+
+func newBatch() *Batch { return batches.Get().(*Batch) }
+
+// Release ends the use of the batch, its records and their cells. The texts of
+// the cells stay valid.
+func (b *Batch) Release() {
+	b.Records, b.Groups, b.cells = b.Records[:0], b.Groups[:0], b.cells[:0]
+	batches.Put(b)
+}
+
+// add copies a record.
+func (b *Batch) add(record cell.Record) {
+	from, n := len(b.cells), len(record.Cells)
+	if cap(b.cells)-from < n { // the records before stay in the old memory
+		b.cells, from = make([]cell.Cell, 0, max(n, min(batchRows*n, batchCells))), 0
+	}
+	b.cells = append(b.cells, record.Cells...)
+	record.Cells = b.cells[from : from+n : from+n]
+	b.Records = append(b.Records, record)
+}
+
+func (b *Batch) full() bool { return len(b.Records) >= batchRows }
+
+// Batches makes a pass as Records does, and yields copies of the records, some
+// at a time.
+func (r *Rows) Batches() iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		b := newBatch()
+		for record, err := range r.Records() {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if b.add(record); b.full() {
+				if !yield(b, nil) {
+					return
+				}
+				b = newBatch()
+			}
+		}
+		if len(b.Records) > 0 {
+			yield(b, nil)
+		}
+	}
+}
+
+// Grouped makes a pass and yields each group complete, at the place of its last
+// record. It may only follow a complete pass. In memory are the records of some
+// groups, and the places of the records whose group is not complete yet.
+func (r *Rows) Grouped(groups *Groups) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		back := r.reader(lookSize)
+		waiting := map[int32][]int64{}
+		b, i := newBatch(), 0
+		for placed, err := range r.placed() {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			number := groups.numbers[i]
+			i++
+			places := waiting[number]
+			if number != 0 && len(places)+1 < int(groups.sizes[number-1]) {
+				waiting[number] = append(places, placed.at)
+				continue
+			}
+			if err := back.each(places, b.add); err != nil {
+				yield(nil, err)
+				return
+			}
+			delete(waiting, number)
+			b.add(placed.record)
+			b.Groups = append(b.Groups, Group{Number: int(number), Records: b.Records[len(b.Records)-len(places)-1:]})
+			if b.full() {
+				if !yield(b, nil) {
+					return
+				}
+				b = newBatch()
+			}
+		}
+		if len(b.Groups) > 0 && !yield(b, nil) {
+			return
+		}
+		if i < len(groups.numbers) || len(waiting) > 0 {
+			yield(nil, errors.New("the sheet has fewer rows than when it was first read"))
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package spool_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"claimsheet/importer/spool"
+	"claimsheet/mapping/cell"
+)
+
+// rowNumbers are the rows of each group that a pass yields, with their group's
+// number in front.
+func rowNumbers(t testing.TB, groups iter.Seq2[*spool.Batch, error]) [][]int {
+	t.Helper()
+	var list [][]int
+	for b, err := range groups {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range b.Groups {
+			rows := []int{g.Number}
+			for _, r := range g.Records {
+				if want := fmt.Sprint("row ", r.Row); r.Cells[0].Raw != want {
+					t.Fatalf("row %d holds the cells of %q", r.Row, r.Cells[0].Raw)
+				}
+				rows = append(rows, r.Row)
+			}
+			list = append(list, rows)
+		}
+		b.Release()
+	}
+	return list
+}
+
+// sheetOf is a sheet with a row for each number, which names the row's group.
+func sheetOf(t testing.TB, numbers ...int) (*spool.Rows, *spool.Groups) {
+	t.Helper()
+	var groups spool.Groups
+	var records []cell.Record
+	for i, n := range numbers {
+		groups.Add(n)
+		text := fmt.Sprint("row ", i+2)
+		records = append(records, cell.Record{Row: i + 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: text, Shown: text}}})
+	}
+	rows := newRows(t, asRead(records))
+	gathered(t, rows.Records())
+	return rows, &groups
+}
+
+func TestGrouped(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		numbers []int   // by row, from 2 on
+		want    [][]int // group, rows
+	}{
+		{"no rows", nil, nil},
+		{"one group", []int{1, 1, 1}, [][]int{{1, 2, 3, 4}}},
+		{"side by side", []int{1, 1, 2, 2}, [][]int{{1, 2, 3}, {2, 4, 5}}},
+		{"mixed: each at its last row", []int{1, 2, 3, 2, 1}, [][]int{{3, 4}, {2, 3, 5}, {1, 2, 6}}},
+		{"rows of no group, each alone", []int{0, 1, 0, 1}, [][]int{{0, 2}, {0, 4}, {1, 3, 5}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rows, groups := sheetOf(t, c.numbers...)
+			for range 2 {
+				if d := cmp.Diff(c.want, rowNumbers(t, rows.Grouped(groups))); d != "" {
+					t.Errorf("(-want +got):\n%s", d)
+				}
+			}
+		})
+	}
+}
+
+// However rows and groups are mixed, each group comes whole at its last row.
+func TestGroupedIsWhole(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var numbers []int
+		most := 0
+		for range rapid.IntRange(0, 300).Draw(r, "rows") {
+			n := rapid.IntRange(0, most+1).Draw(r, "group")
+			most = max(most, n)
+			numbers = append(numbers, n)
+		}
+		var want [][]int
+		for i, n := range numbers {
+			if n == 0 {
+				want = append(want, []int{0, i + 2})
+				continue
+			}
+			if slices.Contains(numbers[i+1:], n) {
+				continue
+			}
+			group := []int{n}
+			for k, other := range numbers {
+				if other == n {
+					group = append(group, k+2)
+				}
+			}
+			want = append(want, group)
+		}
+		rows, groups := sheetOf(t, numbers...)
+		if d := cmp.Diff(want, rowNumbers(t, rows.Grouped(groups))); d != "" {
+			r.Fatalf("(-want +got):\n%s", d)
+		}
+	})
+}
+
+func TestBatchesAreCopies(t *testing.T) {
+	const n = 1000
+	rows, _ := sheetOf(t, make([]int, n)...)
+	var batches []*spool.Batch
+	for b, err := range rows.Batches() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		batches = append(batches, b)
+	}
+	row := 1
+	for _, b := range batches {
+		for _, r := range b.Records {
+			if row++; r.Row != row || r.Cells[0].Raw != fmt.Sprint("row ", row) {
+				t.Fatalf("row %d is %v", row, r)
+			}
+		}
+	}
+	if row != n+1 {
+		t.Errorf("the last row is %d", row)
+	}
+}
+
+func TestBatchesEndAtAnError(t *testing.T) {
+	damaged := errors.New("damaged")
+	rows := newRows(t, func(yield func(cell.Record, error) bool) {
+		_ = yield(cell.Record{Row: 2}, nil) && yield(cell.Record{}, damaged)
+	})
+	n := 0
+	for _, err := range rows.Batches() {
+		if n++; !errors.Is(err, damaged) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d batches", n)
+	}
+}
+
+// A group that is not complete holds only the places of its records: 12,000
+// groups of 3 records, all open at once, have more than 12 MB of cells, and not
+// a third of that may be held.
+func TestOpenGroupsTakeLittleMemory(t *testing.T) {
+	const clients, times = 12_000, 3
+	var groups spool.Groups
+	rng, filler := rand.New(rand.NewPCG(1, 2)), strings.Repeat("a long name ", 30)
+	var order []int
+	for round := range times {
+		for i, n := range rng.Perm(clients) {
+			if round == 0 {
+				n = i
+			}
+			order = append(order, n+1)
+			groups.Add(n + 1)
+		}
+	}
+	rows := newRows(t, func(yield func(cell.Record, error) bool) {
+		for i, n := range order {
+			text := filler + fmt.Sprint(n)
+			if !yield(cell.Record{Row: i + 2, Cells: []cell.Cell{{Kind: cell.Text, Raw: text, Shown: text}}}, nil) {
+				return
+			}
+		}
+	})
+	for range rows.Records() {
+	}
+	runtime.GC()
+	var before, now runtime.MemStats
+	runtime.ReadMemStats(&before)
+	n, most := 0, uint64(0)
+	for b, err := range rows.Grouped(&groups) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(b.Groups)
+		b.Release()
+		if n%(clients/8) < 64 {
+			runtime.GC()
+			runtime.ReadMemStats(&now)
+			most = max(most, now.HeapAlloc-min(before.HeapAlloc, now.HeapAlloc))
+		}
+	}
+	if n != clients || most > 4<<20 {
+		t.Errorf("%d groups; %.1f MiB held", n, float64(most)/(1<<20))
+	}
+}

@@ -1,0 +1,166 @@
+package spool
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"slices"
+
+	"claimsheet/importer/result"
+)
+
+// Results holds the results of a dry run for one sheet. They are added by one
+// goroutine, in any order, and read when all are added.
+type Results struct {
+	file    *spoolFile
+	rows    []spooledRow
+	clients []int64 // by client number - 1: the place of the client's steps; -1 for none
+	entry   []byte
+}
+
+// spooledRow is a source row and the place of its result.
+type spooledRow struct {
+	row    int32
+	client int32
+	at     int64
+}
+
+// NewResults returns empty results with a file in folder. Call Close at the end
+// of the run.
+func NewResults(folder string) (*Results, error) {
+	file, err := newSpoolFile(folder)
+	if err != nil {
+		return nil, err
+	}
+	return &Results{file: file}, nil
+}
+
+// Close removes the file.
+func (d *Results) Close() error { return d.file.close() }
+
+// Add adds the results of a client's rows in this sheet, and the steps that a
+// run would send. The client has a number from 1 and a key; rows without a
+// client have the number 0, and no steps.
+func (d *Results) Add(client int, key string, rows []result.Row, steps []result.Step) error {
+	for _, r := range rows {
+		b := d.entry[:0]
+		for _, s := range []string{string(r.Status), r.ClientID, r.URL, r.FailedStep, r.Error, r.Advice} {
+			b = appendText(b, s)
+		}
+		for _, id := range r.ClaimIDs {
+			b = appendText(b, id)
+		}
+		d.entry = b
+		at, err := d.file.add(b)
+		if err != nil {
+			return err
+		}
+		d.rows = append(d.rows, spooledRow{int32(r.Row), int32(client), at})
+	}
+	if client == 0 || len(steps) == 0 {
+		return nil
+	}
+	for len(d.clients) < client {
+		d.clients = append(d.clients, -1)
+	}
+	b := appendText(d.entry[:0], key)
+	for _, s := range steps {
+		b = appendText(appendText(appendText(b, s.Step), s.Kind), s.Title)
+	}
+	d.entry = b
+	at, err := d.file.add(b)
+	d.clients[client-1] = at
+	return err
+}
+
+// Rows are the results of the rows, in the order of the sheet. An error ends
+// them.
+func (d *Results) Rows() iter.Seq2[result.Row, error] {
+	return func(yield func(result.Row, error) bool) {
+		if err := d.file.flush(); err != nil {
+			yield(result.Row{}, err)
+			return
+		}
+		slices.SortFunc(d.rows, func(a, b spooledRow) int { return cmp.Compare(a.row, b.row) })
+		from := d.file.reader(bufferSize)
+		var texts []string
+		for _, r := range d.rows {
+			var err error
+			texts, err = readTexts(from, r.at, texts[:0])
+			if err == nil && len(texts) < 6 {
+				err = errDamagedResult
+			}
+			if err != nil {
+				yield(result.Row{}, err)
+				return
+			}
+			row := result.Row{Row: int(r.row), Client: int(r.client), Status: result.Status(texts[0]), ClientID: texts[1], URL: texts[2],
+				FailedStep: texts[3], Error: texts[4], Advice: texts[5], ClaimIDs: slices.Clone(texts[6:])}
+			if !yield(row, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Steps are the steps that a run would send, by client and in the order in
+// which it would send them. An error ends them.
+func (d *Results) Steps() iter.Seq2[result.Step, error] {
+	return func(yield func(result.Step, error) bool) {
+		if err := d.file.flush(); err != nil {
+			yield(result.Step{}, err)
+			return
+		}
+		from, number := d.file.reader(bufferSize), 0
+		var texts []string
+		for i, at := range d.clients {
+			if at < 0 {
+				continue
+			}
+			var err error
+			texts, err = readTexts(from, at, texts[:0])
+			if err == nil && len(texts)%3 != 1 {
+				err = errDamagedResult
+			}
+			if err != nil {
+				yield(result.Step{}, err)
+				return
+			}
+			for step := range slices.Chunk(texts[1:], 3) {
+				number++
+				if !yield(result.Step{Number: number, Client: i + 1, ClientKey: texts[0], Step: step[0], Kind: step[1], Title: step[2],
+					State: string(result.Planned)}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+var errDamagedResult = errors.New("a result that was kept during the dry run cannot be read back")
+
+func appendText(b []byte, text string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// readTexts appends the texts of the entry at a place to a list.
+func readTexts(from *fileReader, at int64, texts []string) ([]string, error) {
+	if err := from.seek(at); err != nil {
+		return nil, err
+	}
+	entry, err := from.next()
+	if err != nil {
+		return nil, err
+	}
+	all, i := string(entry), 0
+	for i < len(entry) {
+		n, size := binary.Uvarint(entry[i:])
+		if i += size; size <= 0 || n > uint64(len(entry)-i) {
+			return nil, errDamagedResult
+		}
+		texts = append(texts, all[i:i+int(n)])
+		i += int(n)
+	}
+	return texts, nil
+}

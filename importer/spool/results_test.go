@@ -1,0 +1,95 @@
+package spool_test
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"claimsheet/importer/result"
+	"claimsheet/importer/spool"
+)
+
+// Results come back by row and by client, in whatever order they were added.
+func TestResultsComeBackInOrder(t *testing.T) {
+	type client struct {
+		number int
+		key    string
+		rows   []result.Row
+		steps  []result.Step
+	}
+	dir := t.TempDir()
+	rapid.Check(t, func(r *rapid.T) {
+		var clients []client
+		var rows []result.Row
+		var steps []result.Step
+		text := rapid.String()
+		for n := range rapid.IntRange(0, 30).Draw(r, "clients") {
+			c := client{number: n + 1, key: fmt.Sprint("client ", n)}
+			for range rapid.IntRange(1, 3).Draw(r, "rows") {
+				row := result.Row{Row: len(rows) + 2, Client: c.number, Status: result.Planned, ClientID: text.Draw(r, "id"), URL: text.Draw(r, "url"),
+					FailedStep: text.Draw(r, "step"), Error: text.Draw(r, "error"), Advice: text.Draw(r, "advice"),
+					ClaimIDs: rapid.SliceOfN(text, 1, 3).Draw(r, "claims")}
+				rows, c.rows = append(rows, row), append(c.rows, row)
+			}
+			for i := range rapid.IntRange(0, 3).Draw(r, "steps") {
+				s := result.Step{Step: fmt.Sprint("step ", i), Kind: text.Draw(r, "kind"), Title: text.Draw(r, "title")}
+				c.steps = append(c.steps, s)
+				s.Number, s.Client, s.ClientKey, s.State = len(steps)+1, c.number, c.key, string(result.Planned)
+				steps = append(steps, s)
+			}
+			clients = append(clients, c)
+		}
+		results, err := spool.NewResults(dir)
+		if err != nil {
+			r.Fatal(err)
+		}
+		defer results.Close()
+		for _, c := range rapid.Permutation(clients).Draw(r, "order") {
+			if err := results.Add(c.number, c.key, c.rows, c.steps); err != nil {
+				r.Fatal(err)
+			}
+		}
+		if d := cmp.Diff(rows, all(r, results.Rows())); d != "" {
+			r.Fatalf("rows (-want +got):\n%s", d)
+		}
+		if d := cmp.Diff(steps, all(r, results.Steps())); d != "" {
+			r.Fatalf("steps (-want +got):\n%s", d)
+		}
+	})
+}
+
+// A row without a client has the number 0 and no steps.
+func TestResultsOfARowWithoutAClient(t *testing.T) {
+	results, err := spool.NewResults(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer results.Close()
+	want := result.Row{Row: 2, Status: result.Skipped, Advice: "left out", ClaimIDs: []string{}}
+	if err := results.Add(0, "", []result.Row{want}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for r, err := range results.Rows() {
+		if d := cmp.Diff(want, r); d != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, d)
+		}
+	}
+	for s := range results.Steps() {
+		t.Errorf("a step %v", s)
+	}
+}
+
+func all[T any](t *rapid.T, list iter.Seq2[T, error]) []T {
+	var got []T
+	for v, err := range list {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, v)
+	}
+	return slices.Clip(got)
+}

@@ -1,0 +1,37 @@
+package cell
+
+import "encoding/json"
+
+// Value is a converted cell or constant, as it is sent. Values compare with ==.
+type Value struct {
+	Field ValueField
+	// Literal is the value in one canonical spelling: the text itself; true or
+	// false; 1980-05-01T00:00:00Z (always UTC, with Z), or 1980-05-01 for a
+	// client field of dates alone; a decimal JSON number without an exponent.
+	// It is "" only in the zero Value, which is left out.
+	Literal string
+}
+
+// ValueField is the field of an attribute that carries a value (service
+// document, "Activity attribute template").
+type ValueField string
+
+// The value fields.
+const (
+	StringValue   ValueField = "stringValue"
+	BoolValue     ValueField = "boolValue"
+	DateTimeValue ValueField = "dateTimeValue"
+	DoubleValue   ValueField = "doubleValue"
+)
+
+// IsZero reports whether there is no value: the attribute or field is left out.
+func (v Value) IsZero() bool { return v == Value{} }
+
+// MarshalJSON writes the bare value: a JSON string, bool or number by its field.
+func (v Value) MarshalJSON() ([]byte, error) {
+	switch v.Field {
+	case BoolValue, DoubleValue:
+		return []byte(v.Literal), nil
+	}
+	return json.Marshal(v.Literal)
+}

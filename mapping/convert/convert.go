@@ -1,0 +1,191 @@
+// Package convert turns the cells of a sheet into typed values: one file for each
+// type, with all that is read and refused for it.
+//
+// A cell that cannot become a value is data, a CellError, not a Go error; it never
+// quotes the cell. An option of the mapping that makes no sense is an
+// OptionError. The package is pure: no clock, no disk, no network.
+package convert
+
+import (
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Type is a data type of the service (Text to Currency) or one of two more for
+// client fields and look-ups (Email, Phone).
+type Type string
+
+// The types.
+const (
+	Text     Type = "Text"
+	TextArea Type = "TextArea"
+	DropDown Type = "DropDown"
+	Checkbox Type = "Checkbox"
+	Date     Type = "Date"
+	DateTime Type = "DateTime"
+	Number   Type = "Number"
+	Currency Type = "Currency"
+	Email    Type = "Email" // client fields and look-ups only
+	Phone    Type = "Phone" // client fields and look-ups only
+)
+
+// AttributeTypes returns the data types that an attribute may have, in the
+// service document's order.
+func AttributeTypes() []Type {
+	return []Type{Text, TextArea, DropDown, Checkbox, Date, DateTime, Number, Currency}
+}
+
+// Field returns the value field that carries a data type.
+func (t Type) Field() cell.ValueField {
+	switch t {
+	case Checkbox:
+		return cell.BoolValue
+	case Date, DateTime:
+		return cell.DateTimeValue
+	case Number, Currency:
+		return cell.DoubleValue
+	}
+	return cell.StringValue
+}
+
+// Converter turns filled cells into values of one type. All defaults are
+// filled in; the zero value of an option means "not given".
+type Converter struct {
+	Type Type
+
+	// Format is how dates are written in text cells, in the tokens of
+	// spreadsheet programs: d dd m mm mmm mmmm yy yyyy h hh mm (after h) ss
+	// AM/PM. "serial" takes bare numbers as a spreadsheet's day count; ""
+	// takes ISO 8601 only. For a Phone it is the format in which the number is
+	// sent: e164 (default), national, international or raw.
+	Format   string
+	Output   Output         // of a Date in a client field: a date-time or a bare date
+	Zone     *time.Location // where DateTimes without a zone were written down; nil refuses them
+	Date1904 bool           // the sheet counts days from 1904-01-01
+	// Ambiguous says which DateTime is meant by a time that occurred twice in
+	// Zone.
+	Ambiguous AmbiguousTimes
+
+	Numbers Numbers // how numbers look in text cells
+
+	Checked, Unchecked []string // the words of a Checkbox; the usual ones when both are nil
+
+	Values map[string]string // what is sent for each text of a cell; nil sends the text itself
+	Else   *string           // sent for a text that Values does not list; nil refuses such a text
+
+	Region    string // the ISO 3166 region of phone numbers without a country code
+	MaxLength int    // in characters; 0 means no limit
+}
+
+// Convert returns a cell's value, or why the cell cannot become one. It may be
+// called from several goroutines at once.
+//
+// An empty cell, and a text that Values turns into "", becomes the zero Value;
+// whether it may be empty is for the caller to decide.
+//
+// Texts are trimmed first, also of no-break spaces and of invisible characters
+// such as a byte order mark. The method of each type (convertText, convertDate
+// …) says what else it accepts.
+func (c *Converter) Convert(in cell.Cell) (cell.Value, *CellError) {
+	if in.Kind == cell.Empty || in.Kind == cell.Text && strings.TrimSpace(in.Raw) == "" {
+		return cell.Value{}, nil
+	}
+	if r := refuseUnreadable(in); r != nil {
+		return cell.Value{}, r
+	}
+	literal, r := c.literal(in)
+	if r != nil || literal == "" {
+		return cell.Value{}, r
+	}
+	return cell.Value{Field: c.Type.Field(), Literal: literal}, nil
+}
+
+// literal returns the value's canonical spelling; "" leaves the value out.
+func (c *Converter) literal(in cell.Cell) (string, *CellError) {
+	switch c.Type {
+	case Checkbox:
+		return c.convertCheckbox(in)
+	case Date:
+		return c.convertDate(in)
+	case DateTime:
+		return c.convertDateTime(in)
+	case Number, Currency:
+		return c.convertNumber(in)
+	case Email:
+		return c.convertEmail(in)
+	case Phone:
+		return c.convertPhone(in)
+	}
+	return c.convertText(in)
+}
+
+// CellError is why a cell cannot become a value, in words that follow the
+// column's name: "is not a day of the calendar; expected dd/mm/yyyy". It never
+// quotes the cell.
+type CellError struct {
+	Code    string
+	Message string
+	Hint    string
+}
+
+// Problem returns the error as a problem at a place. header is the column's
+// name, c the cell.
+func (r CellError) Problem(where problem.Where, header string, c cell.Cell) problem.Problem {
+	return problem.Problem{
+		Where: where, Code: r.Code, Message: header + " " + r.Message, Hint: r.Hint, Seen: c.Shown,
+	}
+}
+
+// refuse returns a CellError.
+func refuse(code, message, hint string) *CellError {
+	return &CellError{Code: code, Message: message, Hint: hint}
+}
+
+// refuseUnreadable refuses cells that hold no value of any type.
+func refuseUnreadable(c cell.Cell) *CellError {
+	switch c.Kind {
+	case cell.Error:
+		message := "holds an error"
+		if looksLikeErrorName(c.Raw) {
+			message = "holds the error " + c.Raw
+		}
+		return refuse("cell-error", message, "correct the formula in the sheet, or clear the cell")
+	case cell.Uncomputed:
+		return refuse("cell-uncomputed", "is a formula without a stored result",
+			"open the sheet that was exported in a spreadsheet program and save it, so that the results are stored; or type the value in place of the formula")
+	}
+	return nil
+}
+
+// looksLikeErrorName reports whether a text is like #N/A, #DIV/0! or #NAME?.
+// Nothing else may stand in a message, because messages never quote a cell.
+func looksLikeErrorName(name string) bool {
+	if len(name) < 2 || len(name) > 16 || name[0] != '#' {
+		return false
+	}
+	for _, b := range []byte(name[1:]) {
+		if (b < 'A' || b > 'Z') && !strings.ContainsRune("/!?_0", rune(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+// refuseTooLong refuses a text of more than limit characters; 0 is no limit.
+func refuseTooLong(s string, limit int) *CellError {
+	if limit <= 0 || len(s) <= limit {
+		return nil
+	}
+	n := 0
+	for range s {
+		n++
+	}
+	if n <= limit {
+		return nil
+	}
+	return refuse("too-long", "has "+strconv.Itoa(n)+" characters; expected at most "+strconv.Itoa(limit),
+		"shorten the text, or raise max_length if the service takes more")
+}

@@ -1,0 +1,381 @@
+package convert
+
+import (
+	"claimsheet/mapping/cell"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Output is how a Date is written.
+type Output string
+
+// The outputs of a Date.
+const (
+	AsDateTime Output = ""     // 1980-05-01T00:00:00Z
+	AsDate     Output = "date" // 1980-05-01
+)
+
+// MissingTimezone is the code of a cell that is refused because the mapping
+// has no timezone: the mapping must be corrected, not the cell.
+const MissingTimezone = "time-zone"
+
+// moment is a date and time as a clock on the wall shows it, rounded to the
+// second.
+type moment struct {
+	wall int64 // the Unix time, in seconds, at which a clock in UTC shows it
+	// late reports that wall is midnight only because the end of the day
+	// before was rounded up: 23:59:59.997 is not a moment of the next day.
+	// Less than half a millisecond before midnight counts as midnight with
+	// arithmetic noise.
+	late      bool
+	hasOffset bool // the text had a UTC offset
+	offset    int  // seconds east of UTC
+}
+
+// convertDate reads a calendar day. It is the day that is written, in every
+// time zone; midnight with an offset is that day too. Any other time of day is
+// refused, because its day depends on the zone.
+func (c *Converter) convertDate(in cell.Cell) (string, *CellError) {
+	m, r := c.moment(in)
+	if r != nil {
+		return "", r
+	}
+	if m.wall%secondsPerDay != 0 || m.late {
+		return "", refuse("date-with-time", "has a time of day; expected a day alone",
+			"take the time out of the cell, or map the column as DateTime")
+	}
+	literal := writeMoment(m.wall)
+	if c.Output == AsDate {
+		literal = literal[:len(time.DateOnly)]
+	}
+	return literal, nil
+}
+
+// convertDateTime reads an instant: with the text's own offset if it has one,
+// else as the time that clocks in Zone showed. A day alone is its midnight, as
+// in spreadsheet programs. It is sent in UTC (service document,
+// "dateTimeValue").
+func (c *Converter) convertDateTime(in cell.Cell) (string, *CellError) {
+	m, r := c.moment(in)
+	if r != nil {
+		return "", r
+	}
+	unix := m.wall - int64(m.offset)
+	if !m.hasOffset {
+		if c.Zone == nil {
+			return "", refuse(MissingTimezone, "has no time zone", "name the zone it was written in under sheet.timezone, for example Europe/London")
+		}
+		if unix, r = unixFromWall(m.wall, c.Zone, c.Ambiguous); r != nil {
+			return "", r
+		}
+	}
+	if unix < startOfYear1 || unix >= afterYear9999 {
+		return "", refuseDayRange()
+	}
+	return writeMoment(unix), nil
+}
+
+// writeMoment writes Unix seconds in RFC 3339, in UTC with Z.
+func writeMoment(seconds int64) string {
+	return time.Unix(seconds, 0).UTC().Format(time.RFC3339)
+}
+
+// moment reads a date cell, a bare number if the format is serial, or a text.
+// A number whose shown digits fit the format (19800501 with yyyymmdd) counts
+// as a text of these digits.
+func (c *Converter) moment(in cell.Cell) (moment, *CellError) {
+	switch {
+	case in.Kind == cell.Date, in.Kind == cell.Number && c.Format == serialFormat:
+		return momentFromSerial(in.Raw, c.Date1904)
+	case in.Kind == cell.Text && c.Format == serialFormat:
+		return momentFromSerial(trimToken(in.Raw), c.Date1904)
+	case in.Kind == cell.Text:
+		return c.momentFromText(trimToken(in.Raw))
+	case in.Kind == cell.Number:
+		if s, r := shownText(in); r == nil && c.Format != "" {
+			if m, r := c.momentFromText(s); r == nil || r.Code != "not-date" {
+				return m, r
+			}
+		}
+		return moment{}, refuse("date-number", "is a bare number, not a date; expected a date cell, or a text written as "+c.expectedDate(),
+			"format the column as a date; or write format: serial if it is a spreadsheet's day count")
+	}
+	return moment{}, refuse("not-date", "is TRUE or FALSE, not a date", "write a date, or map the column as Checkbox")
+}
+
+// momentFromText reads a text. It compiles the format each time: that is
+// cheap, and a Converter stays plain data.
+func (c *Converter) momentFromText(s string) (moment, *CellError) {
+	var (
+		p  dateParts
+		ok bool
+	)
+	if c.Format == "" {
+		p, ok = matchISO(s)
+	} else {
+		f, err := parseDateFormat(c.Format)
+		if err != nil {
+			return moment{}, refuse("date-format", "cannot be read as a date: "+err.Error(), "correct the format in the mapping")
+		}
+		p, ok = f.match(s)
+	}
+	if !ok {
+		return moment{}, refuse("not-date", "is not a date; expected "+c.expectedDate(), c.dateHint())
+	}
+	return p.moment(c.expectedDate())
+}
+
+func (c *Converter) expectedDate() string {
+	if c.Format != "" {
+		return c.Format
+	}
+	if c.Type == DateTime {
+		return "ISO 8601 (yyyy-mm-ddThh:mm:ss)"
+	}
+	return "ISO 8601 (yyyy-mm-dd)"
+}
+
+func (c *Converter) dateHint() string {
+	if c.Format != "" {
+		return "correct the date, or the format in the mapping: d and m take one digit or two, dd and mm exactly two"
+	}
+	return "say how the column writes dates, for example format: dd/mm/yyyy"
+}
+
+// moment checks that the day and the time exist.
+func (p dateParts) moment(expected string) (moment, *CellError) {
+	switch {
+	case p.year < 1:
+		return moment{}, refuseDayRange()
+	case p.month < 1 || p.month > 12 || p.day < 1 || p.day > daysIn(p.year, p.month):
+		return moment{}, refuse("date-impossible", "is not a day of the calendar; expected "+expected,
+			"correct the date; if day and month are swapped, correct the format in the mapping")
+	case p.hour > 23 || p.minute > 59 || p.second > 59:
+		return moment{}, refuse("time-impossible", "has a time that no clock shows; expected "+expected, "correct the time")
+	}
+	wall := time.Date(p.year, time.Month(p.month), p.day, p.hour, p.minute, p.second, 0, time.UTC).Unix()
+	if p.roundUp {
+		wall++
+	}
+	if wall >= afterYear9999 {
+		return moment{}, refuseDayRange()
+	}
+	late := p.roundUp && !p.almostNext && wall%secondsPerDay == 0
+	return moment{wall: wall, late: late, hasOffset: p.hasOffset, offset: p.offset}, nil
+}
+
+func daysIn(year, month int) int {
+	switch month {
+	case 4, 6, 9, 11:
+		return 30
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	}
+	return 31
+}
+
+// Day 0 of each date system and the limits of dates, in Unix seconds. The 1900
+// system counts a 29 February 1900, which never existed, as serial 60; so the
+// days before it are counted from one day later.
+var (
+	day0Of1900      = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).Unix()
+	day0Of1900Early = time.Date(1899, 12, 31, 0, 0, 0, 0, time.UTC).Unix()
+	day0Of1904      = time.Date(1904, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	startOfYear1    = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	afterYear9999   = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+)
+
+const (
+	secondsPerDay = 86400
+	phantomDay    = 60
+	// maxSerial is beyond 9999-12-31 in both systems; below it, seconds are
+	// counted exactly.
+	maxSerial = 3e6
+)
+
+// momentFromSerial returns the moment of a spreadsheet's day count. A fraction
+// of day 0 is a time without a day and is refused.
+func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
+	serial, ok := parseSerial(literal)
+	if !ok {
+		return moment{}, refuse("date-serial", "does not hold a spreadsheet's day count", "type the date again")
+	}
+	if serial < 0 || serial >= maxSerial {
+		return moment{}, refuseDayRange()
+	}
+	seconds := int64(math.Round(serial * secondsPerDay))
+	day := seconds / secondsPerDay
+	start := day0Of1900
+	switch {
+	case date1904 && day == 0 && seconds > 0, !date1904 && day == 0:
+		return moment{}, refuse("date-without-day", "holds a time without a day", "write day and time into the cell")
+	case date1904:
+		start = day0Of1904
+	case day == phantomDay:
+		return moment{}, refuse("date-impossible", "is not a day of the calendar",
+			"correct the date: spreadsheet programs show a day in 1900 that never existed")
+	case day < phantomDay:
+		start = day0Of1900Early
+	}
+	wall := start + seconds
+	if wall >= afterYear9999 {
+		return moment{}, refuseDayRange()
+	}
+	late := seconds%secondsPerDay == 0 && math.Round(serial*1000*secondsPerDay) < float64(1000*seconds)
+	return moment{wall: wall, late: late}, nil
+}
+
+// parseSerial accepts digits, a point and an exponent. ParseFloat alone
+// accepts more (hexadecimal, infinity), which no spreadsheet writes.
+func parseSerial(literal string) (float64, bool) {
+	for i := range len(literal) {
+		b := literal[i]
+		if (b < '0' || b > '9') && b != '.' && b != 'E' && b != 'e' && b != '+' && b != '-' {
+			return 0, false
+		}
+	}
+	serial, err := strconv.ParseFloat(literal, 64)
+	return serial, err == nil
+}
+
+func refuseDayRange() *CellError {
+	return refuse("date-range", "is outside the years 1 to 9999", "correct the date")
+}
+
+// matchISO reads ISO 8601 in its extended form:
+//
+//	1980-05-01
+//	1980-05-01T14:30   1980-05-01T14:30:05   1980-05-01T14:30:05.25
+//
+// It accepts a space for the T, as databases write it, and after a time Z,
+// +01:00, +0100 or +01. Fractions of a second are rounded.
+func matchISO(s string) (p dateParts, ok bool) {
+	if s, ok = cutNumber(s, 4, 4, &p.year); !ok || !cutByte(&s, '-') {
+		return p, false
+	}
+	if s, ok = cutNumber(s, 2, 2, &p.month); !ok || !cutByte(&s, '-') {
+		return p, false
+	}
+	if s, ok = cutNumber(s, 2, 2, &p.day); !ok || s == "" {
+		return p, ok
+	}
+	if !cutByte(&s, 'T') && !cutByte(&s, ' ') {
+		return p, false
+	}
+	if s, ok = p.cutISOTime(s); !ok {
+		return p, false
+	}
+	return p, p.readISOOffset(s)
+}
+
+func (p *dateParts) cutISOTime(s string) (rest string, ok bool) {
+	if s, ok = cutNumber(s, 2, 2, &p.hour); !ok || !cutByte(&s, ':') {
+		return s, false
+	}
+	if s, ok = cutNumber(s, 2, 2, &p.minute); !ok || !cutByte(&s, ':') {
+		return s, ok
+	}
+	if s, ok = cutNumber(s, 2, 2, &p.second); !ok || !cutByte(&s, '.') && !cutByte(&s, ',') {
+		return s, ok
+	}
+	digits := 0
+	for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
+		digits++
+	}
+	p.roundUp = digits > 0 && s[0] >= '5'
+	p.almostNext = s[:digits] >= "9995" // comparing texts compares the decimals
+	return s[digits:], digits > 0
+}
+
+// readISOOffset reads what follows a time.
+func (p *dateParts) readISOOffset(s string) bool {
+	if s == "" {
+		return true
+	}
+	p.hasOffset = true
+	if s == "Z" {
+		return true
+	}
+	s = strings.TrimPrefix(s, " ") // some databases write a space before the offset
+	west := cutByte(&s, '-')
+	if !west && !cutByte(&s, '+') {
+		return false
+	}
+	hours, minutes := 0, 0
+	s, ok := cutNumber(s, 2, 2, &hours)
+	if !ok {
+		return false
+	}
+	if s != "" {
+		cutByte(&s, ':')
+		if s, ok = cutNumber(s, 2, 2, &minutes); !ok || s != "" {
+			return false
+		}
+	}
+	p.offset = hours*3600 + minutes*60
+	if west {
+		p.offset = -p.offset
+	}
+	return hours <= 14 && minutes <= 59
+}
+
+func cutByte(s *string, b byte) bool {
+	if *s == "" || (*s)[0] != b {
+		return false
+	}
+	*s = (*s)[1:]
+	return true
+}
+
+// AmbiguousTimes says what to do with a time that occurred twice because the
+// clocks went back.
+type AmbiguousTimes string
+
+// What to do with a time that occurred twice.
+const (
+	RefuseAmbiguous  AmbiguousTimes = ""        // the cell is refused
+	EarlierAmbiguous AmbiguousTimes = "earlier" // the first of the two is taken
+)
+
+// unixFromWall returns the instant at which a clock in the zone shows wall,
+// which is given as the Unix seconds at which a clock in UTC shows it. When
+// clocks change there may be no such instant, which is refused, or two: then
+// twice decides.
+func unixFromWall(wall int64, zone *time.Location, twice AmbiguousTimes) (int64, *CellError) {
+	if zone == time.UTC {
+		return wall, nil
+	}
+	w := time.Unix(wall, 0).UTC()
+	t := time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), w.Second(), 0, zone)
+	if _, offset := t.Zone(); t.Unix()+int64(offset) != wall {
+		return 0, refuse("time-skipped", "is a time that did not exist in "+zone.String()+": the clocks went forward over it",
+			"correct the time, or write its offset in ISO 8601 (2026-01-31T12:00:00+00:00)")
+	}
+	start, end := t.ZoneBounds()
+	if !start.IsZero() {
+		_, before := start.Add(-time.Second).Zone()
+		if earlier := wall - int64(before); earlier < start.Unix() {
+			return earlier, twice.refuse(zone)
+		}
+	}
+	if !end.IsZero() {
+		_, after := end.Zone()
+		if wall-int64(after) >= end.Unix() {
+			return t.Unix(), twice.refuse(zone)
+		}
+	}
+	return t.Unix(), nil
+}
+
+func (a AmbiguousTimes) refuse(zone *time.Location) *CellError {
+	if a == EarlierAmbiguous {
+		return nil
+	}
+	return refuse("time-twice", "is a time that occurred twice in "+zone.String()+": the clocks went back over it",
+		"write its offset in ISO 8601 (2026-01-31T12:00:00+00:00), or sheet: {ambiguous_times: earlier} in the mapping")
+}

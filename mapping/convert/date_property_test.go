@@ -1,0 +1,211 @@
+package convert_test
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+)
+
+// Every zone of the time zone database by name.
+//
+//go:embed testdata/zones.txt
+var zoneNames string
+
+func zones(t testing.TB) []*time.Location {
+	t.Helper()
+	var all []*time.Location
+	for name := range strings.FieldsSeq(zoneNames) {
+		all = append(all, location(t, name))
+	}
+	return all
+}
+
+// anyDay draws a day of the years 1 to 9999.
+func anyDay(t *rapid.T) time.Time {
+	last := int(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC).Sub(time.Date(9800, 1, 1, 0, 0, 0, 0, time.UTC)).Hours()/24) +
+		int(time.Date(9800, 1, 1, 0, 0, 0, 0, time.UTC).Unix()/86400)
+	first := int(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix() / 86400)
+	return time.Unix(86400*int64(rapid.IntRange(first, last).Draw(t, "day")), 0).UTC()
+}
+
+// dateFormats pairs our formats with the standard library's layouts, which
+// write the same.
+var dateFormats = map[string]string{
+	"":                       "2006-01-02",
+	"yyyy-mm-dd":             "2006-01-02",
+	"dd/mm/yyyy":             "02/01/2006",
+	"d/m/yyyy":               "2/1/2006",
+	"mm-dd-yyyy":             "01-02-2006",
+	"yyyymmdd":               "20060102",
+	"d mmm yyyy":             "2 Jan 2006",
+	"mmmm d, yyyy":           "January 2, 2006",
+	"dd.mm.yyyy hh:mm":       "02.01.2006 15:04",
+	"m/d/yyyy h:mm:ss AM/PM": "1/2/2006 3:04:05 PM",
+}
+
+// A day that is written in a format is read as that day, whatever the zone.
+func TestDaysComeBack(t *testing.T) {
+	everywhere := append(zones(t), nil)
+	rapid.Check(t, func(t *rapid.T) {
+		day := anyDay(t)
+		zone := rapid.SampledFrom(everywhere).Draw(t, "zone")
+		for format, layout := range dateFormats {
+			c := convert.Converter{Type: convert.Date, Format: format, Zone: zone}
+			value, refusal := c.Convert(text(day.Format(layout)))
+			if refusal != nil || value.Literal != day.Format(time.RFC3339) {
+				t.Fatalf("%s in %q is read as %q (%v)", day, format, value.Literal, refusal)
+			}
+		}
+	})
+}
+
+// Two digits of a year are the years 1930 to 2029.
+func TestYearsOfTwoDigits(t *testing.T) {
+	c := convert.Converter{Type: convert.Date, Format: "dd/mm/yy", Output: convert.AsDate}
+	for year := 1930; year <= 2029; year++ {
+		value, refusal := c.Convert(text(fmt.Sprintf("31/12/%02d", year%100)))
+		if want := fmt.Sprintf("%d-12-31", year); refusal != nil || value.Literal != want {
+			t.Errorf("%q, %v; want %s", value.Literal, refusal, want)
+		}
+	}
+}
+
+// An instant that is written with its offset is read as that instant. Without
+// the offset it is either that instant, or refused because the clocks were
+// changed: then there is another instant that reads the same.
+func TestInstantsComeBackInEveryZone(t *testing.T) {
+	everywhere := zones(t)
+	rapid.Check(t, func(t *rapid.T) {
+		zone := rapid.SampledFrom(everywhere).Draw(t, "zone")
+		instant := time.Unix(rapid.Int64Range(-5e9, 5e9).Draw(t, "unix"), 0).In(zone)
+		if _, end := instant.ZoneBounds(); !end.IsZero() && rapid.Bool().Draw(t, "near a change") {
+			instant = end.Add(time.Duration(rapid.IntRange(-30000, 30000).Draw(t, "seconds")) * time.Second)
+		}
+		c := convert.Converter{Type: convert.DateTime, Zone: zone}
+		want := instant.UTC().Format(time.RFC3339)
+		if _, offset := instant.Zone(); offset%60 == 0 {
+			value, refusal := c.Convert(text(instant.Format(time.RFC3339)))
+			if refusal != nil || value.Literal != want {
+				t.Fatalf("%s is read as %q (%v)", instant.Format(time.RFC3339), value.Literal, refusal)
+			}
+		}
+		wall := instant.Format("2006-01-02T15:04:05")
+		value, refusal := c.Convert(text(wall))
+		twins := twinsOf(instant)
+		switch {
+		case refusal == nil && (value.Literal != want || twins):
+			t.Fatalf("%s in %s is read as %s; want %s, or a refusal if it comes twice (%t)", wall, zone, value.Literal, want, twins)
+		case refusal != nil && (refusal.Code != "time-twice" || !twins):
+			t.Fatalf("%s in %s is refused (%s), though it comes once", wall, zone, refusal.Code)
+		}
+	})
+}
+
+// twinsOf searches for another instant that clocks show alike, at every
+// distance at which a zone has ever been set back.
+func twinsOf(instant time.Time) bool {
+	const layout = "2006-01-02T15:04:05"
+	wall := instant.Format(layout)
+	_, here := instant.Zone()
+	for days := -2; days <= 2; days++ {
+		for hours := range 24 {
+			_, there := instant.Add(time.Duration(24*days+hours) * time.Hour).Zone()
+			twin := instant.Add(time.Duration(here-there) * time.Second)
+			if !twin.Equal(instant) && twin.Format(layout) == wall {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Serials are checked against a calendar that is walked day by day, as people
+// count: no arithmetic is shared with the code under test.
+func TestSerialsAgainstAWalkedCalendar(t *testing.T) {
+	lengths := [...]int{31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+	leap := func(y int) bool { return y%400 == 0 || y%4 == 0 && y%100 != 0 }
+	walk := func(date1904 bool, serial, year, lastYear int, phantom bool) {
+		c := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: date1904}
+		for ; year <= lastYear; year++ {
+			for month, length := range lengths {
+				if month == 1 && leap(year) {
+					length = 29
+				}
+				for day := 1; day <= length; day++ {
+					value, refusal := c.Convert(date(strconv.Itoa(serial), ""))
+					if want := fmt.Sprintf("%04d-%02d-%02d", year, month+1, day); refusal != nil || value.Literal != want {
+						t.Fatalf("serial %d (1904: %t) is %q, %v; want %s", serial, date1904, value.Literal, refusal, want)
+					}
+					serial++
+				}
+				if phantom && year == 1900 && month == 1 {
+					if _, refusal := c.Convert(date(strconv.Itoa(serial), "")); refusal == nil {
+						t.Errorf("serial %d, a day that never was, is taken", serial)
+					}
+					serial++
+				}
+			}
+		}
+	}
+	walk(false, 1, 1900, 2120, true)
+	walk(true, 0, 1904, 2120, false)
+}
+
+// A day is never taken for the one beside it: a day count is a day only where it
+// is a midnight, give or take half a millisecond, or the half second after one
+// that is rounded to it. The same holds for a text.
+func TestDaysNeverShift(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		day := rapid.IntRange(63, 2_900_000).Draw(t, "day")
+		micros := rapid.OneOf(rapid.Int64Range(-3_000, 3_000), rapid.Int64Range(-3e6, 3e6), rapid.Int64Range(-43_200e6, 43_200e6)).Draw(t, "microseconds from midnight")
+		if distance := micros + 500; -2 < distance && distance < 2 || 499_998 < micros && micros < 500_002 {
+			t.Skip("a day count is not that exact")
+		}
+		midnight := time.Date(1899, 12, 30+day, 0, 0, 0, 0, time.UTC)
+		isDay := -500 < micros && micros < 500_000
+		date1904 := rapid.Bool().Draw(t, "1904")
+		serial := float64(day) + float64(micros)/86_400e6
+		if date1904 {
+			serial -= 1462
+		}
+		if date1904 && serial < 1 {
+			t.Skip("a time without a day")
+		}
+		c := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: date1904}
+		for _, in := range []cell.Cell{
+			date(strconv.FormatFloat(serial, 'f', -1, 64), ""),
+			text(midnight.Add(time.Duration(micros) * time.Microsecond).Format("2006-01-02T15:04:05.000000")),
+		} {
+			value, refusal := c.Convert(in)
+			switch {
+			case isDay && (refusal != nil || value.Literal != midnight.Format(time.DateOnly)):
+				t.Fatalf("%d µs from midnight: %q is %q, %v; want %s", micros, in.Raw, value.Literal, refusal, midnight.Format(time.DateOnly))
+			case !isDay && (refusal == nil || refusal.Code != "date-with-time"):
+				t.Fatalf("%d µs from midnight: %q is %q, %v; want a refusal", micros, in.Raw, value.Literal, refusal)
+			}
+		}
+	})
+}
+
+// A moment that a spreadsheet stores as a fraction of a day is read to the
+// second.
+func TestSerialsKeepTheSecond(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		day := rapid.IntRange(61, 2_900_000).Draw(t, "day")
+		second := rapid.IntRange(0, 86399).Draw(t, "second")
+		literal := strconv.FormatFloat(float64(day)+float64(second)/86400, 'g', 15, 64)
+		value, refusal := (&convert.Converter{Type: convert.DateTime, Zone: time.UTC}).Convert(date(literal, ""))
+		want := time.Date(1899, 12, 30+day, 0, 0, second, 0, time.UTC).Format(time.RFC3339)
+		if refusal != nil || value.Literal != want {
+			t.Fatalf("serial %s is %q, %v; want %s", literal, value.Literal, refusal, want)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package convert
+
+import (
+	"claimsheet/mapping/cell"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// maxEmail is the longest address that mail allows (RFC 5321, 4.5.3.1.3), in
+// bytes; maxEmailLocal limits the part before the @.
+const (
+	maxEmail      = 254
+	maxEmailLocal = 64
+)
+
+// convertEmail reads one bare e-mail address. The domain is sent in ASCII and
+// lower case. The part before the @ is sent as written, because only its own
+// server knows whether case matters there.
+//
+// Display names, several addresses, quoted local parts, address literals and
+// domains of one label (name@gmail, a typing mistake) are refused.
+func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
+	s := trimToken(in.Shown)
+	if in.Kind == cell.Text {
+		s = trimToken(in.Raw)
+	}
+	at := strings.IndexByte(s, '@')
+	if at > 0 && strings.ContainsFunc(s[:at], isHidden) {
+		return "", refuse("not-email", "has a character before the @ that cannot be seen", "type the address again")
+	}
+	if at <= 0 || strings.Count(s, "@") != 1 || !isEmailLocal(s[:at]) {
+		return "", refuseEmail()
+	}
+	domain, ok := emailDomain(s[at+1:])
+	if !ok {
+		return "", refuse("email-domain", "has a part after the @ that is not a domain; expected one such as example.com",
+			"correct the e-mail address")
+	}
+	if domain != s[at+1:] {
+		s = s[:at+1] + domain
+	}
+	if len(s) > maxEmail {
+		return "", refuseEmail()
+	}
+	return s, refuseTooLong(s, c.MaxLength)
+}
+
+func refuseEmail() *CellError {
+	return refuse("not-email", "is not an e-mail address; expected one bare address, name@domain", "correct the e-mail address")
+}
+
+// isEmailLocal reports whether a text is a dot-atom (RFC 5322, 3.2.3), with
+// letters of all scripts (RFC 6531).
+func isEmailLocal(s string) bool {
+	if len(s) > maxEmailLocal || s[0] == '.' || s[len(s)-1] == '.' || strings.Contains(s, "..") {
+		return false
+	}
+	for _, r := range s {
+		plain := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' ||
+			r < utf8.RuneSelf && strings.ContainsRune("!#$%&'*+-/=?^_`{|}~.", r) ||
+			r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r))
+		if !plain {
+			return false
+		}
+	}
+	return true
+}
+
+// emailDomain returns a domain in ASCII and lower case.
+func emailDomain(s string) (domain string, ok bool) {
+	if isPlainDomain(s) {
+		return s, true
+	}
+	// The capital sharp s means the small one, which is a letter of its own in
+	// domains today; the library's tables still turn it into ss.
+	s, err := idna.Lookup.ToASCII(strings.ReplaceAll(s, "ẞ", "ß"))
+	return s, err == nil && isPlainDomain(s)
+}
+
+// isPlainDomain reports whether a text is a host name of two labels or more,
+// in lower case, whose last label is not a number.
+func isPlainDomain(s string) bool {
+	labels, start, digitsOnly := 0, 0, true
+	for i := 0; i <= len(s); i++ {
+		switch {
+		case i == len(s) || s[i] == '.':
+			label := s[start:i]
+			if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+				return false
+			}
+			if labels++; i < len(s) {
+				start, digitsOnly = i+1, true
+			}
+		case s[i] >= '0' && s[i] <= '9':
+		case s[i] >= 'a' && s[i] <= 'z' || s[i] == '-':
+			digitsOnly = false
+		default:
+			return false
+		}
+	}
+	return labels >= 2 && !digitsOnly
+}

@@ -1,0 +1,217 @@
+package convert
+
+import (
+	"claimsheet/mapping/cell"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+	"golang.org/x/net/idna"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Key returns a key cell in the form in which two sheets agree on it: what a
+// person reads, trimmed, with each run of white space as one space. Characters
+// that cannot be seen are dropped and accents are composed (Unicode NFC), so
+// that one client never becomes two. Case is kept.
+//
+// A number that its format only decorates (1,234 or £1,234.00 for 1234) is the
+// number: applying the comma style does not make another claim. A format that
+// changes the digits (00123, 12-345) gives what a person reads.
+//
+// An empty cell is "". Errors, formulas without a result and numbers that have
+// lost digits are refused as for Text. The key of a key is the key itself.
+func Key(c cell.Cell) (string, *CellError) {
+	if c.Kind == cell.Empty || c.Kind == cell.Text && strings.TrimSpace(c.Raw) == "" {
+		return "", nil
+	}
+	if r := refuseUnreadable(c); r != nil {
+		return "", r
+	}
+	s, r := shownText(c)
+	if r != nil {
+		return "", r
+	}
+	if c.Kind == cell.Number && isDressed(s, c.Raw) {
+		return plainDecimal(c.Raw)
+	}
+	if s = FoldKey(s); s == "" {
+		return "", refuse("text-invisible", "holds nothing that can be seen", "type the value again, or clear the cell")
+	}
+	return s, nil
+}
+
+// isDressed reports whether a text is a number with only group separators, a
+// currency sign and zeros after the point added.
+func isDressed(s, number string) bool {
+	if s == number {
+		return false
+	}
+	bare := strings.Map(func(r rune) rune {
+		if r == ',' || unicode.IsSpace(r) || unicode.Is(unicode.Sc, r) {
+			return -1
+		}
+		return r
+	}, s)
+	digits := strings.TrimPrefix(bare, "-")
+	if strings.Trim(digits, "0123456789.") != "" || len(digits) > 1 && digits[0] == '0' && digits[1] != '.' {
+		return false
+	}
+	shown, err := decimal.NewFromString(bare)
+	if err != nil {
+		return false
+	}
+	plain, refusal := plainDecimal(number)
+	held, err := decimal.NewFromString(plain)
+	return refusal == nil && err == nil && shown.Equal(held)
+}
+
+// SameKey reports whether two texts mean the same key: only case, white space,
+// accents or the format of a number differ.
+func SameKey(a, b string) bool {
+	return strings.EqualFold(FoldKey(a), FoldKey(b)) || isDressed(a, b) || isDressed(b, a)
+}
+
+// FoldKey returns a text as keys and headers are compared: invisible
+// characters are dropped, or count as white space where they leave a gap;
+// white space is folded and accents are composed.
+func FoldKey(s string) string {
+	if isSpaceFolded(s) {
+		return s
+	}
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case isGap(r):
+			return ' '
+		case isUnseen(r) && !isJoiner(r):
+			return -1
+		}
+		return r
+	}, s)
+	if strings.ContainsFunc(s, isJoiner) {
+		s = dropJoiners(s)
+	}
+	return norm.NFC.String(FoldSpace(s))
+}
+
+const (
+	nonJoiner = '\u200c'
+	joiner    = '\u200d'
+)
+
+func isJoiner(r rune) bool { return r == nonJoiner || r == joiner }
+
+// dropJoiners drops joiners that change nothing on the page. Where letters are
+// written joined, as in Persian and Hindi, joiners make different words and
+// stay; RFC 5892 (A.1 and A.2) allows them there in domains too.
+func dropJoiners(s string) string {
+	const near = 16 // characters farther away make no difference
+	all := []rune(s)
+	var kept []rune
+	for i, r := range all {
+		if !isJoiner(r) || shows(r, letters(all[max(0, i-near):i], true), letters(all[i+1:min(len(all), i+1+near)], false)) {
+			kept = append(kept, r)
+		}
+	}
+	return string(kept)
+}
+
+// letters returns the letters with their marks at one end of a text, without
+// joiners.
+func letters(text []rune, atEnd bool) string {
+	text = slices.Clone(text)
+	if atEnd {
+		slices.Reverse(text)
+	}
+	end := slices.IndexFunc(text, func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M) && !isJoiner(r) })
+	if end >= 0 {
+		text = text[:end]
+	}
+	text = slices.DeleteFunc(text, isJoiner)
+	if atEnd {
+		slices.Reverse(text)
+	}
+	return string(text)
+}
+
+// joining checks the positions of joiners, and nothing else.
+var joining = idna.New(idna.CheckJoiners(true))
+
+// shows reports whether a joiner changes how the letters beside it are
+// written.
+func shows(joiner rune, before, after string) bool {
+	_, err := joining.ToUnicode(before + string(joiner) + after)
+	return before != "" && err == nil
+}
+
+// isGap reports whether a character looks like a space without being one in
+// Unicode: the empty Braille pattern and the Hangul fillers.
+func isGap(r rune) bool { return r == '\u2800' || r == '\u3164' || r == '\uffa0' }
+
+// isUnseen reports whether a character leaves no mark on the page: Unicode's
+// default ignorable characters (soft hyphen, joiners, variation selectors,
+// tags, direction marks and more).
+func isUnseen(r rune) bool {
+	if r < 0xad {
+		return false
+	}
+	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) && !isHieroglyphControl(r)
+}
+
+// isHidden reports whether a reader does not see a character, or takes it for
+// a space.
+func isHidden(r rune) bool { return isGap(r) || isUnseen(r) }
+
+// isHieroglyphControl reports whether a character says how hieroglyphs are
+// placed; these can be seen.
+func isHieroglyphControl(r rune) bool { return 0x13430 <= r && r <= 0x13455 }
+
+// FoldEmail returns an address as addresses are compared: in lower case, where
+// letters that differ only by position or age (final sigma, long s) are one
+// letter, by Unicode's simple case folding. A sharp s is not a double s: these
+// are two addresses.
+func FoldEmail(s string) string {
+	return strings.Map(func(r rune) rune {
+		lower := unicode.ToLower(r)
+		if r < utf8.RuneSelf {
+			return lower
+		}
+		upper := unicode.ToUpper(lower)
+		for other := unicode.SimpleFold(lower); other != lower; other = unicode.SimpleFold(other) {
+			if other == upper { // simple folding also pairs letters that are not cases of each other
+				return unicode.ToLower(upper)
+			}
+		}
+		return lower
+	}, s)
+}
+
+// FoldHeader returns a header as headers are compared: without case and
+// without what cannot be seen.
+func FoldHeader(s string) string { return strings.ToLower(FoldKey(s)) }
+
+// FoldSpace trims a text and replaces each run of white space, also of
+// no-break spaces, by one space.
+func FoldSpace(s string) string {
+	if isSpaceFolded(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isSpaceFolded reports whether a text is plainly folded already, as most are:
+// printable ASCII with single spaces. It allocates nothing.
+func isSpaceFolded(s string) bool {
+	space := true // a leading space is not folded
+	for i := range len(s) {
+		b := s[i]
+		if b < ' ' || b >= utf8.RuneSelf || b == ' ' && space {
+			return false
+		}
+		space = b == ' '
+	}
+	return !space
+}

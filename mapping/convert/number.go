@@ -1,0 +1,282 @@
+package convert
+
+import (
+	"claimsheet/mapping/cell"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+)
+
+// Numbers is how the sheet writes numbers in text cells.
+type Numbers struct {
+	Decimal string // "." by default
+	Group   string // "," by default; "" for none
+}
+
+// Check returns why the notation could be read in two ways; nil when it
+// cannot. The options are decimal and group.
+func (n Numbers) Check() OptionErrors {
+	n = n.orDefault()
+	var found OptionErrors
+	if !isSeparator(n.Decimal) || strings.TrimSpace(n.Decimal) == "" {
+		found = append(found, OptionError{"decimal", "number-separator", "the decimal separator is one character that is no digit, sign, symbol or space",
+			`write "." or ","`})
+	}
+	if n.Group != "" && !isSeparator(n.Group) {
+		found = append(found, OptionError{"group", "number-separator", "the group separator is one character that is no digit, sign or symbol",
+			`write ",", ".", " " or "'", or "" for none`})
+	}
+	if n.Decimal == n.Group {
+		found = append(found, OptionError{"group", "number-separator", "decimal and group are both “" + n.Group + "”, and a number could be read in two ways",
+			`declare both, e.g. numbers: {decimal: ",", group: "."}; group: "" if numbers have no groups`})
+	}
+	return found
+}
+
+func isSeparator(s string) bool {
+	r, size := utf8.DecodeRuneInString(s)
+	return size == len(s) && r != utf8.RuneError &&
+		!unicode.IsDigit(r) && !unicode.IsLetter(r) && !unicode.Is(unicode.Sc, r) && !strings.ContainsRune("-−+%()", r)
+}
+
+const (
+	// significantDigits is how many digits of a number spreadsheet programs
+	// keep. Further digits in a file are the noise of binary fractions.
+	significantDigits = 15
+	// maxNumberDigits limits the digits before and after the point. A longer
+	// number is a mistake: nobody means 1E+300.
+	maxNumberDigits = 30
+	// maxNumberLiteral limits what is read at all, in bytes.
+	maxNumberLiteral = 80
+)
+
+// convertNumber reads Number and Currency (service document, "doubleValue"):
+// the digits of a number cell, or a text in the declared notation.
+//
+// A number cell shown as a percentage is the number that formulas see: 0.05
+// for 5%. The text 5% is refused, because it may mean 5 or 0.05.
+func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
+	switch in.Kind {
+	case cell.Text:
+		return numberFromText(trimToken(in.Raw), c.Numbers.orDefault())
+	case cell.Number:
+		return plainDecimal(in.Raw)
+	case cell.Date:
+		return "", refuse("not-number", "is a date, not a number", "format the column as a number, or map it as Date")
+	}
+	return "", refuse("not-number", "is TRUE or FALSE, not a number", "write a number, or map the column as Checkbox")
+}
+
+func refusePercent() *CellError {
+	return refuse("number-percent", "is a percentage written as text; expected a plain number",
+		"write plain numbers, so that it is clear which is meant: 5 or 0.05")
+}
+
+// plainDecimal returns a number literal as JSON writes it: without exponent
+// and needless zeros, rounded to 15 significant digits. Rounding only shortens
+// fractions; a whole number that would change is refused.
+func plainDecimal(literal string) (string, *CellError) {
+	if isPlainDecimal(literal) {
+		return literal, nil
+	}
+	if len(literal) > maxNumberLiteral {
+		return "", refuseNumberRange()
+	}
+	d, err := decimal.NewFromString(literal)
+	if err != nil {
+		return "", refuse("not-number", "holds a number that cannot be read", "type the number again")
+	}
+	if d.IsZero() {
+		return "0", nil
+	}
+	whole := d.NumDigits() + int(d.Exponent()) // digits before the point; negative for 0.00…
+	if whole > maxNumberDigits || -whole > maxNumberDigits {
+		return "", refuseNumberRange()
+	}
+	rounded := d.Round(int32(significantDigits - whole))
+	if whole > significantDigits && !rounded.Equal(d) {
+		return "", refuseLostDigits()
+	}
+	return rounded.String(), nil
+}
+
+func refuseNumberRange() *CellError {
+	return refuse("number-range", "is a number with too many digits", "correct the number")
+}
+
+func refuseLostDigits() *CellError {
+	return refuse("number-digits", "has more than 15 digits; a spreadsheet keeps 15 and invents the rest",
+		"format the column as text and fill it again from the source")
+}
+
+// isPlainDecimal reports whether a literal is canonical already, as most are:
+// at most 15 digits, perhaps a point, no needless zeros.
+func isPlainDecimal(s string) bool {
+	if s == "0" {
+		return true
+	}
+	s = strings.TrimPrefix(s, "-")
+	point := -1
+	for i := range len(s) {
+		switch {
+		case s[i] == '.' && point < 0:
+			point = i
+		case s[i] < '0' || s[i] > '9':
+			return false
+		}
+	}
+	whole := s
+	if point >= 0 {
+		whole = s[:point]
+		if point == len(s)-1 || s[len(s)-1] == '0' {
+			return false
+		}
+	}
+	leadingZero := len(whole) > 0 && whole[0] == '0'
+	return len(whole) > 0 && len(s) <= significantDigits && (!leadingZero || len(whole) == 1 && point > 0)
+}
+
+// orDefault fills in what is not given. The zero Numbers is the default
+// notation; with Decimal given, a Group of "" means none.
+func (n Numbers) orDefault() Numbers {
+	if n == (Numbers{}) {
+		return Numbers{Decimal: ".", Group: ","}
+	}
+	if n.Decimal == "" {
+		n.Decimal = "."
+	}
+	return n
+}
+
+// numberFromText reads a trimmed text in the declared notation:
+//
+//	1234.5  1,234.50  -12  −12  .5  £1,234  -£5  £-5  12 €
+//
+// All groups have three digits, and the first does not begin with 0, because
+// 0,123 is a decimal comma. One currency symbol may stand before or after.
+// Everything else is refused, also a plus sign, a minus after the number and
+// the accountant's (12): a wrong amount costs more than a question.
+func numberFromText(s string, n Numbers) (string, *CellError) {
+	if strings.HasSuffix(s, "%") {
+		return "", refusePercent()
+	}
+	body, negative := stripSignAndSymbol(s)
+	var buf [2*maxNumberDigits + 2]byte
+	plain, ok := appendPlain(buf[:0], body, negative, n)
+	if !ok {
+		return "", n.refuse(s)
+	}
+	if string(plain) == s {
+		return plainDecimal(s)
+	}
+	return plainDecimal(string(plain))
+}
+
+func (n Numbers) refuse(s string) *CellError {
+	hint := "correct the number, or declare how the sheet writes numbers under sheet.numbers"
+	if strings.HasPrefix(s, "(") {
+		hint = "write negative amounts with a minus sign in front"
+	}
+	return refuse("not-number", "is not a number; expected one written like 1"+n.Group+"234"+n.Decimal+"5", hint)
+}
+
+// stripSignAndSymbol removes a minus in front and one currency symbol, with
+// the white space around them.
+func stripSignAndSymbol(s string) (body string, negative bool) {
+	s, negative = cutMinus(s)
+	first, size := utf8.DecodeRuneInString(s)
+	if unicode.Is(unicode.Sc, first) {
+		s = strings.TrimLeftFunc(s[size:], unicode.IsSpace)
+		if !negative {
+			s, negative = cutMinus(s)
+		}
+		return s, negative
+	}
+	if last, size := utf8.DecodeLastRuneInString(s); unicode.Is(unicode.Sc, last) {
+		s = strings.TrimRightFunc(s[:len(s)-size], unicode.IsSpace)
+	}
+	return s, negative
+}
+
+func cutMinus(s string) (string, bool) {
+	for _, minus := range []string{"-", "−"} {
+		if rest, ok := strings.CutPrefix(s, minus); ok {
+			return strings.TrimLeftFunc(rest, unicode.IsSpace), true
+		}
+	}
+	return s, false
+}
+
+// appendPlain appends body in plain notation to out. It is not ok when body is
+// not in the notation n, or has too many digits.
+func appendPlain(out []byte, body string, negative bool, n Numbers) (_ []byte, ok bool) {
+	whole, fraction, hasPoint := strings.Cut(body, n.Decimal)
+	if hasPoint && !allDigits(fraction) || len(fraction) > maxNumberDigits || whole == "" && !hasPoint {
+		return nil, false
+	}
+	if negative {
+		out = append(out, '-')
+	}
+	start := len(out)
+	if out, ok = appendGroups(out, whole, n.Group); !ok || len(out)-start > maxNumberDigits {
+		return nil, false
+	}
+	if len(out) == start {
+		out = append(out, '0')
+	}
+	if fraction = strings.TrimRight(fraction, "0"); fraction != "" {
+		out = append(append(out, '.'), fraction...)
+	}
+	return out, true
+}
+
+// appendGroups appends the digits of whole to out, without group separators.
+func appendGroups(out []byte, whole, group string) (_ []byte, ok bool) {
+	run, groups := 0, 0 // digits since the last separator; separators seen
+	for i := 0; i < len(whole); {
+		if whole[i] >= '0' && whole[i] <= '9' {
+			if len(out) > maxNumberDigits {
+				return nil, false
+			}
+			out = append(out, whole[i])
+			run++
+			i++
+			continue
+		}
+		size := groupAt(whole[i:], group)
+		wellPlaced := groups == 0 && run >= 1 && run <= 3 && whole[0] != '0' || groups > 0 && run == 3
+		if size == 0 || !wellPlaced {
+			return nil, false
+		}
+		run, groups, i = 0, groups+1, i+size
+	}
+	return out, groups == 0 || run == 3
+}
+
+// groupAt returns the length of the group separator at the beginning of s, or
+// 0. A declared space also matches the no-break and narrow spaces that
+// programs write instead, an apostrophe the typographic one.
+func groupAt(s, group string) int {
+	switch {
+	case group == "":
+		return 0
+	case strings.HasPrefix(s, group):
+		return len(group)
+	}
+	first, size := utf8.DecodeRuneInString(s)
+	if group == " " && strings.ContainsRune("\u00a0\u202f\u2009", first) || group == "'" && first == '’' {
+		return size
+	}
+	return 0
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,201 @@
+package convert
+
+import (
+	"claimsheet/mapping/cell"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// convertText reads Text, TextArea and DropDown: what a person reads in the
+// cell, or what the table of values has for it.
+//
+// The table must match exactly, with upper and lower case. Line ends become
+// \n. Control characters other than tab are refused, and so are bytes that are
+// not text.
+func (c *Converter) convertText(in cell.Cell) (string, *CellError) {
+	s, r := shownText(in)
+	if r != nil {
+		return "", r
+	}
+	if c.Values != nil {
+		if s, r = c.lookUp(s); r != nil {
+			return "", r
+		}
+	}
+	return s, refuseTooLong(s, c.MaxLength)
+}
+
+// lookUp returns what the table of values has for a text.
+func (c *Converter) lookUp(s string) (string, *CellError) {
+	if to, ok := c.Values[s]; ok {
+		return to, nil
+	}
+	if c.Else != nil {
+		return *c.Else, nil
+	}
+	hint := "write one of these in the cell, or let the mapping list this text too (values, or else)"
+	for from := range c.Values {
+		if strings.EqualFold(from, s) {
+			hint = "values is case-sensitive: list the text as the cell writes it"
+		}
+	}
+	return "", refuse("value-unlisted", "is not listed in values; expected "+someWords(slices.Sorted(maps.Keys(c.Values))), hint)
+}
+
+// mostWords is the number of words that a message lists at most.
+const mostWords = 10
+
+// someWords lists words for a message: "A, B or C". Of many it lists the
+// first.
+func someWords(words []string) string {
+	if more := len(words) - mostWords; more > 0 {
+		return fmt.Sprintf("%s or one of %d more", strings.Join(words[:mostWords], ", "), more)
+	}
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " or " + words[last]
+	}
+	return strings.Join(words, "")
+}
+
+// shownText returns what a person reads in the cell, trimmed and fit to be
+// sent. It is never "" without an error.
+func shownText(c cell.Cell) (string, *CellError) {
+	s := c.Shown
+	switch {
+	case c.Kind == cell.Number:
+		var r *CellError
+		if s, r = shownNumber(c); r != nil {
+			return "", r
+		}
+	case c.Kind == cell.Text && s == "":
+		s = c.Raw // a number format such as ;;; hides the text
+	}
+	if s = trimVisible(s); s == "" {
+		return "", refuse("text-invisible", "holds nothing that can be seen", "type the value again, or clear the cell")
+	}
+	if strings.IndexByte(s, '\r') >= 0 {
+		s = lineEnds.Replace(s)
+	}
+	return s, refuseCharacters(s)
+}
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// refuseCharacters refuses characters that JSON can carry but no form can
+// show, and texts that were damaged before they came here.
+func refuseCharacters(s string) *CellError {
+	for i := 0; i < len(s); {
+		if s[i] >= ' ' && s[i] < 0x7f {
+			i++
+			continue
+		}
+		char, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case char == utf8.RuneError:
+			return refuse("text-broken", "holds a character that was lost in an earlier export",
+				"export the sheet again in UTF-8 (or as .xlsx), or type the character again")
+		case unicode.IsControl(char) && char != '\n' && char != '\t':
+			return refuse("text-control", "holds a control character, which cannot be seen", "type the value again")
+		}
+		i += size
+	}
+	return nil
+}
+
+// trimVisible removes what a reader cannot see at both ends of a text.
+func trimVisible(s string) string {
+	if s == "" || isPlainEdge(s[0]) && isPlainEdge(s[len(s)-1]) {
+		return s
+	}
+	return strings.TrimFunc(s, isBlank)
+}
+
+func isPlainEdge(b byte) bool { return b > ' ' && b < utf8.RuneSelf }
+
+// isBlank reports whether a character is white space, a no-break space, a
+// zero-width space, a word joiner or a byte order mark.
+func isBlank(r rune) bool {
+	return unicode.IsSpace(r) || r == '\u200b' || r == '\u2060' || r == '\ufeff'
+}
+
+// trimToken is trimVisible for dates, numbers and addresses: it also removes
+// marks of the writing direction. Address books put them around phone numbers
+// when these are copied.
+func trimToken(s string) string {
+	if s == "" || isPlainEdge(s[0]) && isPlainEdge(s[len(s)-1]) {
+		return s
+	}
+	return strings.TrimFunc(s, func(r rune) bool { return isBlank(r) || isDirectionMark(r) })
+}
+
+func isDirectionMark(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
+
+// shownNumber returns what a person reads in a number cell; for General
+// format, all digits. It refuses a long number that has lost digits, or whose
+// format hides them behind an exponent: such a text is a damaged account or
+// phone number.
+func shownNumber(c cell.Cell) (string, *CellError) {
+	general := isGeneral(c.Format)
+	if formatHas(c.Format, "E+") || formatHas(c.Format, "E-") {
+		return "", refuse("number-scientific", "is shown with an exponent, which hides digits",
+			"format the column as text or as a plain number")
+	}
+	digits, r := plainDecimal(c.Raw)
+	if r != nil {
+		return "", r
+	}
+	if wholeDigits(digits) > significantDigits && (general || countDigits(c.Shown) > significantDigits) {
+		return "", refuseLostDigits()
+	}
+	if general {
+		return digits, nil
+	}
+	return c.Shown, nil
+}
+
+// isGeneral reports whether a format shows a number as it was typed. @ (text)
+// does so for a number that was there before the format.
+func isGeneral(format string) bool {
+	return format == "" || format == "@" || strings.EqualFold(format, "General")
+}
+
+func wholeDigits(plain string) int {
+	whole, _, _ := strings.Cut(plain, ".")
+	return countDigits(whole)
+}
+
+func countDigits(s string) int {
+	n := 0
+	for i := range len(s) {
+		if s[i] >= '0' && s[i] <= '9' {
+			n++
+		}
+	}
+	return n
+}
+
+// formatHas reports whether a number format uses a mark outside quoted and
+// escaped characters ("100% sure" in quotes is not a percentage).
+func formatHas(format, mark string) bool {
+	for i := 0; i < len(format); i++ {
+		switch format[i] {
+		case '"':
+			end := strings.IndexByte(format[i+1:], '"')
+			if end < 0 {
+				return false
+			}
+			i += end + 1
+		case '\\', '_', '*':
+			i++
+		default:
+			if strings.HasPrefix(format[i:], mark) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,179 @@
+package convert_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+)
+
+func TestConvertText(t *testing.T) {
+	plain := convert.Converter{Type: convert.Text}
+	area := convert.Converter{Type: convert.TextArea}
+	banks := convert.Converter{Type: convert.DropDown, Values: map[string]string{"LLOY": "Lloyds", "BARC": "Barclays", "none": "", "1": "One", "TRUE": "Yes"}}
+	withElse := banks
+	withElse.Else = ptr("Other")
+	short := convert.Converter{Type: convert.Text, MaxLength: 4}
+	runConversions(t, []conversionCase{
+		{"as it is", plain, text("Sam Leaf"), `"Sam Leaf"`, ""},
+		{"trimmed", plain, text(" \u00a0\ufeffSam\u200b\t\n"), `"Sam"`, ""},
+		{"inner white space stays", plain, text("Sam \u00a0 Leaf"), "\"Sam \u00a0 Leaf\"", ""},
+		{"invisible only", plain, text("\u200b"), "", "text-invisible"},
+		{"line break in Text", plain, text("a\nb\tc"), `"a\nb\tc"`, ""},
+		{"line breaks in TextArea", area, text("1 High St\r\nLeeds\rUK"), `"1 High St\nLeeds\nUK"`, ""},
+		{"NUL", plain, text("a\x00b"), "", "text-control"},
+		{"escape", plain, text("a\x1b[0m"), "", "text-control"},
+		{"DEL", plain, text("a\x7fb"), "", "text-control"},
+		{"C1 control", plain, text("a\u0085b\u0099"), "", "text-control"},
+		{"not UTF-8", plain, text("Zo\xeb"), "", "text-broken"},
+		{"replacement character", plain, text("Zo\ufffd"), "", "text-broken"},
+		{"astral characters", plain, text("👩‍👧 𝒳"), `"👩‍👧 𝒳"`, ""},
+		{"right to left", plain, text("\u200fשלום"), "\"\u200fשלום\"", ""},
+		{"what is shown, not what is stored", plain, cell.Cell{Kind: cell.Text, Raw: "x", Shown: "Mr x", Format: `"Mr "@`}, `"Mr x"`, ""},
+		{"hidden by its format", plain, cell.Cell{Kind: cell.Text, Raw: "x", Format: ";;;"}, `"x"`, ""},
+		{"digits as text", plain, text("00123"), `"00123"`, ""},
+		{"long digits as text", plain, text("1234567890123456789"), `"1234567890123456789"`, ""},
+
+		{"number", plain, number("123"), `"123"`, ""},
+		{"number with zeros by its format", plain, formatted("123", "00123", "00000"), `"00123"`, ""},
+		{"number with a unit by its format", plain, formatted("5", "5 kg", `0" kg"`), `"5 kg"`, ""},
+		{"percentage is what is read", plain, formatted("0.5", "50%", "0%"), `"50%"`, ""},
+		{"General is all digits", plain, cell.Cell{Kind: cell.Number, Raw: "7.7009001230000E+10", Shown: "7.7E+10"}, `"77009001230"`, ""},
+		{"binary noise", plain, number("1.1000000000000001"), `"1.1"`, ""},
+		{"binary noise of a third", plain, number("33.333333333333336"), `"33.3333333333333"`, ""},
+		{"negative", plain, number("-12.50"), `"-12.5"`, ""},
+		{"negative zero", plain, number("-0"), `"0"`, ""},
+		{"15 digits", plain, number("123456789012345"), `"123456789012345"`, ""},
+		{"16 digits", plain, number("1234567890123456"), "", "number-digits"},
+		{"16 digits that Excel cut", plain, number("1.23456789012345E+15"), "", "number-digits"},
+		{"16 digits under the format 0", plain, formatted("1234567890123450", "1234567890123450", "0"), "", "number-digits"},
+		{"16 digits under the format text", plain, formatted("1234567890123450", "1.23E+15", "@"), "", "number-digits"},
+		{"many decimals under a format", plain, formatted("1.5", "1.50000000000000000", "0.00000000000000000"), `"1.50000000000000000"`, ""},
+		{"1E+20", plain, number("1E+20"), "", "number-digits"},
+		{"1E+300", plain, number("1E+300"), "", "number-range"},
+		{"1E-300", plain, number("1E-300"), "", "number-range"},
+		{"exponent of a billion", plain, number("1E+1000000000"), "", "not-number"},
+		{"scientific format", plain, formatted("7700900123", "7.70E+09", "0.00E+00"), "", "number-scientific"},
+		{"E in a quoted unit", plain, formatted("5", "5 E+", `0" E+"`), `"5 E+"`, ""},
+		{"broken number", plain, number("12a"), "", "not-number"},
+		{"date", plain, date("29342", "1980-05-01"), `"1980-05-01"`, ""},
+		{"TRUE", plain, boolean(true), `"TRUE"`, ""},
+		{"no type is Text", convert.Converter{}, text("x"), `"x"`, ""},
+
+		{"listed", banks, text(" LLOY "), `"Lloyds"`, ""},
+		{"listed number", banks, number("1"), `"One"`, ""},
+		{"listed TRUE", banks, boolean(true), `"Yes"`, ""},
+		{"listed as nothing", banks, text("none"), "", ""},
+		{"other case", banks, text("lloy"), "", "value-unlisted"},
+		{"unlisted", banks, text("HSBC"), "", "value-unlisted"},
+		{"else", withElse, text("HSBC"), `"Other"`, ""},
+		{"listed before else", withElse, text("BARC"), `"Barclays"`, ""},
+
+		{"as long as allowed", short, text("Zoë!"), `"Zoë!"`, ""},
+		{"too long", short, text("Zoës!"), "", "too-long"},
+		{"white space does not count", short, text("  Zoë!  "), `"Zoë!"`, ""},
+		{"combining marks count", short, text("Zoe\u0308!"), "", "too-long"},
+	})
+}
+
+func TestKeyText(t *testing.T) {
+	cases := []struct {
+		name string
+		cell cell.Cell
+		want string
+		code string
+	}{
+		{"plain", text("Lead 17"), "Lead 17", ""},
+		{"white space", text("\u00a0 Lead \n\t\u202f 17 "), "Lead 17", ""},
+		{"case stays", text("LEAD 17"), "LEAD 17", ""},
+		{"invisible characters", text("Lead\u200b 1\u200e7\ufeff"), "Lead 17", ""},
+		{"accents composed", text("Zoe\u0308"), "Zoë", ""},
+		{"joiners stay", text("می\u200cخواهم"), "می\u200cخواهم", ""},
+		{"number", number("17"), "17", ""},
+		{"zeros by format", formatted("17", "0017", "0000"), "0017", ""},
+		{"groups by format", formatted("12345678", "12,345,678", "#,##0"), "12345678", ""},
+		{"comma style", formatted("1234", "1,234.00", "#,##0.00"), "1234", ""},
+		{"amount", formatted("-1234.5", "-£1,234.50", "£#,##0.00"), "-1234.5", ""},
+		{"fraction", formatted("0.5", "0.50", "0.00"), "0.5", ""},
+		{"rounded by format", formatted("1234.5678", "1,235", "#,##0"), "1,235", ""},
+		{"parted by format", formatted("12345", "12-345", "00-000"), "12-345", ""},
+		{"percent by format", formatted("0.12", "12%", "0%"), "12%", ""},
+		{"thousands by format", formatted("12000", "12", "0,"), "12", ""},
+		{"text stays", text("12,345"), "12,345", ""},
+		{"date", date("29342", "1980-05-01"), "1980-05-01", ""},
+		{"empty", cell.Cell{}, "", ""},
+		{"blank", text("  "), "", ""},
+		{"only marks", text("\u200e"), "", "text-invisible"},
+		{"lost digits", number("1234567890123456"), "", "number-digits"},
+		{"error", cell.Cell{Kind: cell.Error, Raw: "#REF!"}, "", "cell-error"},
+		{"uncomputed", cell.Cell{Kind: cell.Uncomputed}, "", "cell-uncomputed"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			got, refusal := convert.Key(tc.cell)
+			code := ""
+			if refusal != nil {
+				code = refusal.Code
+			}
+			if got != tc.want || code != tc.code {
+				t.Errorf("KeyText = %q, %q; want %q, %q", got, code, tc.want, tc.code)
+			}
+		})
+	}
+}
+
+// A key read again is the same key, and white space never makes another one.
+func TestKeyTextIsStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "key")
+		once, refusal := convert.Key(text(s))
+		if refusal != nil || once == "" {
+			t.Skip("not a key")
+		}
+		space := rapid.SampledFrom([]string{" ", "\u00a0", "\t ", "\n"}).Draw(t, "space")
+		for _, again := range []string{once, space + once + space, "\u200b" + once} {
+			if twice, refusal := convert.Key(text(again)); refusal != nil || twice != once {
+				t.Fatalf("%q becomes %q, then %q (%v)", s, once, twice, refusal)
+			}
+		}
+	})
+}
+
+func TestConvertCheckbox(t *testing.T) {
+	usual := convert.Converter{Type: convert.Checkbox}
+	own := convert.Converter{Type: convert.Checkbox, Checked: []string{"Oui", "2"}, Unchecked: []string{"Non", "3.5"}}
+	turned := convert.Converter{Type: convert.Checkbox, Checked: []string{"false"}, Unchecked: []string{"True"}}
+	half := convert.Converter{Type: convert.Checkbox, Checked: []string{"TRUE"}, Unchecked: []string{}}
+	runConversions(t, []conversionCase{
+		{"yes", usual, text("yes"), "true", ""},
+		{"YES and white space", usual, text("\u00a0YES "), "true", ""},
+		{"y", usual, text("y"), "true", ""},
+		{"True", usual, text("True"), "true", ""},
+		{"1", usual, text("1"), "true", ""},
+		{"x", usual, text("X"), "true", ""},
+		{"no", usual, text("No"), "false", ""},
+		{"n", usual, text("N"), "false", ""},
+		{"false", usual, text("FALSE"), "false", ""},
+		{"0", usual, text("0"), "false", ""},
+		{"ja", usual, text("ja"), "", "not-checkbox"},
+		{"full-width 1", usual, text("１"), "", "not-checkbox"},
+		{"TRUE cell", usual, boolean(true), "true", ""},
+		{"FALSE cell", usual, boolean(false), "false", ""},
+		{"number 1", usual, number("1"), "true", ""},
+		{"number 0 shown as 0.00", usual, formatted("0", "0.00", "0.00"), "false", ""},
+		{"number 2", usual, number("2"), "", "not-checkbox"},
+		{"date", usual, date("1", "1900-01-01"), "", "not-checkbox"},
+		{"own word", own, text("oui"), "true", ""},
+		{"own word for no", own, text("NON"), "false", ""},
+		{"own number", own, number("2"), "true", ""},
+		{"own number by its digits", own, formatted("3.5000000000000001", "4", "0"), "false", ""},
+		{"the usual words are replaced", own, text("yes"), "", "not-checkbox"},
+		{"the usual numbers are replaced", own, number("1"), "", "not-checkbox"},
+		{"TRUE cell beside own words", own, boolean(true), "true", ""},
+		{"FALSE cell turned round", turned, boolean(false), "true", ""},
+		{"TRUE cell turned round", turned, boolean(true), "false", ""},
+		{"FALSE cell where only TRUE is listed", half, boolean(false), "", "not-checkbox"},
+	})
+}

@@ -1,0 +1,320 @@
+// Package expr compiles and runs the expressions of a mapping: a `when`, which is
+// a condition on a row, and an `expr`, which makes a value from a row.
+//
+// An expression reads the row's cells by four functions: col("A") is the text,
+// num("A") the number and date("A") the day in column A, and has("A") reports
+// whether the cell is filled. The same row always gives the same result, and
+// no expression can take all memory or run for ever.
+package expr
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+)
+
+// maxSource is the longest expression that is compiled, in bytes. The compiler
+// recurses for each bracket, and a stack that is too deep ends the program.
+const maxSource = 10_000
+
+// Expression is a compiled expression. It may be run from several goroutines at
+// once. A nil Expression is the condition that always holds.
+type Expression struct {
+	program *vm.Program
+	columns map[string]int    // the columns that the functions name
+	cells   convert.Converter // how num and date read a cell
+	idle    sync.Pool         // of *evaluator
+}
+
+// Options say what an expression may use.
+type Options struct {
+	// Condition requires a result of true or false.
+	Condition bool
+	// Cells says how the sheet writes numbers and counts days; its Type is not
+	// used.
+	Cells convert.Converter
+	// Column finds the column with a name. offset is where the name stands in
+	// the source, in characters. A column that is not ok is left out of
+	// Expression.Columns; to report it is Column's task.
+	Column func(name string, offset int) (column int, ok bool)
+}
+
+// Problem is why an expression cannot be used.
+type Problem struct {
+	Offset  int // where in the source, in characters
+	Message string
+	Hint    string
+}
+
+// Compile compiles source. The Expression is never nil; with problems, or with a
+// column that was not found, it must not be run.
+//
+// Functions whose result could change from run to run (now), depend on the order
+// of a table (keys, values) or take all memory (see unbounded) are not part of
+// the language.
+func Compile(source string, o Options) (*Expression, []Problem) {
+	e := &Expression{columns: map[string]int{}, cells: o.Cells}
+	if len(source) > maxSource {
+		return e, []Problem{{Message: fmt.Sprintf("the expression is longer than %d bytes", maxSource),
+			Hint: "work the value out in a column of the sheet"}}
+	}
+	var calls columnCalls
+	options := append(boundedFunctions(), expr.Env(e.evaluator().env), expr.Patch(&calls), expr.Patch(bounds{}))
+	for _, name := range slices.Concat([]string{"now", "keys", "values", "toPairs"}, unbounded) {
+		options = append(options, expr.DisableBuiltin(name))
+	}
+	if o.Condition {
+		options = append(options, expr.AsBool())
+	}
+	program, err := expr.Compile(source, options...)
+	e.program = program
+	for _, name := range calls.named {
+		if column, ok := o.Column(name.Value, name.Location().From); ok {
+			e.columns[name.Value] = column
+		}
+	}
+	return e, append(calls.problems(), syntaxProblems(source, err)...)
+}
+
+const functionsHint = `it may call col("A"), num("A"), date("A") and has("A") with a column's name`
+
+// typographicQuotes are the quotes that word processors and web pages write.
+const typographicQuotes = "“”„‟«»‘’‚‛‹›"
+
+// syntaxProblems is the library's error as problems; none for nil.
+func syntaxProblems(source string, err error) []Problem {
+	if err == nil {
+		return nil
+	}
+	p := Problem{Message: "the expression cannot be used: " + err.Error(), Hint: functionsHint}
+	if at, ok := errors.AsType[*file.Error](err); ok {
+		p.Offset, p.Message = at.From, "the expression cannot be used: "+at.Message
+		if strings.ContainsAny(source, typographicQuotes) {
+			p.Hint = `it holds typographic quotes; type straight ones: has("A")`
+		}
+	}
+	return []Problem{p}
+}
+
+// columnCalls finds the columns that the calls of an expression name. Each name
+// must be a literal: otherwise a missing column would show only on some rows.
+// So the functions may be called and nothing else; they cannot be passed on or
+// reached through the environment.
+type columnCalls struct {
+	named []*ast.StringNode
+	loose []*ast.IdentifierNode // functions that are used in another way
+}
+
+// Visit sees the parts of a call before the call.
+func (c *columnCalls) Visit(n *ast.Node) {
+	switch node := (*n).(type) {
+	case *ast.IdentifierNode:
+		if slices.Contains([]string{"col", "num", "date", "has", "$env"}, node.Value) {
+			c.loose = append(c.loose, node)
+		}
+	case *ast.CallNode:
+		callee, ok := node.Callee.(*ast.IdentifierNode)
+		if !ok || len(node.Arguments) != 1 {
+			return
+		}
+		name, ok := node.Arguments[0].(*ast.StringNode)
+		if i := slices.Index(c.loose, callee); ok && i >= 0 {
+			c.loose = slices.Delete(c.loose, i, i+1)
+			c.named = append(c.named, name)
+		}
+	}
+}
+
+func (c *columnCalls) problems() []Problem {
+	var list []Problem
+	for _, loose := range c.loose {
+		message := loose.Value + " can only be called, with one column's name in quotes"
+		if loose.Value == "$env" {
+			message = "$env cannot be used in an expression"
+		}
+		list = append(list, Problem{Offset: loose.Location().From, Message: message, Hint: functionsHint})
+	}
+	return list
+}
+
+// Columns returns the columns that the expression reads and their names in it, in
+// the sheet's order.
+func (e *Expression) Columns() (columns []int, names []string) {
+	if e == nil {
+		return nil, nil
+	}
+	names = slices.SortedFunc(maps.Keys(e.columns), func(a, b string) int {
+		return cmp.Or(cmp.Compare(e.columns[a], e.columns[b]), cmp.Compare(a, b))
+	})
+	for _, name := range names {
+		columns = append(columns, e.columns[name])
+	}
+	return columns, names
+}
+
+// Holds reports whether a condition is true for a row.
+func (e *Expression) Holds(r cell.Record) (bool, *convert.CellError) {
+	if e == nil {
+		return true, nil
+	}
+	out, err := e.run(r)
+	if err != nil {
+		return false, failure(err)
+	}
+	yes, _ := out.(bool) // AsBool
+	return yes, nil
+}
+
+// Value returns the result for a row as a cell, ready for a conversion.
+func (e *Expression) Value(r cell.Record) (cell.Cell, *convert.CellError) {
+	out, err := e.run(r)
+	if err != nil {
+		return cell.Cell{}, failure(err)
+	}
+	switch v := out.(type) {
+	case nil:
+		return cell.Cell{}, nil
+	case bool:
+		if v {
+			return cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}, nil
+		}
+		return cell.Cell{Kind: cell.Bool, Raw: "0", Shown: "FALSE"}, nil
+	case int, int64:
+		s := fmt.Sprint(v)
+		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return cell.Cell{}, &convert.CellError{Code: "expression", Message: "is used in an expression that gives no number, as a division by zero does",
+				Hint: "correct the cell, or let the expression say what is sent then"}
+		}
+		s := strconv.FormatFloat(v, 'f', -1, 64)
+		return cell.Cell{Kind: cell.Number, Raw: s, Shown: s}, nil
+	case time.Time:
+		s := v.Format(time.RFC3339)
+		if v.Equal(v.Truncate(24 * time.Hour)) {
+			s = v.Format(time.DateOnly)
+		}
+		return cell.Cell{Kind: cell.Text, Raw: s, Shown: s}, nil
+	case string:
+		return cell.Cell{Kind: cell.Text, Raw: v, Shown: v}, nil
+	}
+	return cell.Cell{}, &convert.CellError{Code: "expression", Message: fmt.Sprintf("is used in an expression that gives a %T, which cannot be sent", out)}
+}
+
+// Kind returns the kind of the result for a row: Bool, Number, Date or Text. It is
+// Empty for a row on which the expression fails.
+func (e *Expression) Kind(r cell.Record) cell.Kind {
+	out, err := e.run(r)
+	if err != nil {
+		return cell.Empty
+	}
+	switch out.(type) {
+	case bool:
+		return cell.Bool
+	case int, int64, float64:
+		return cell.Number
+	case time.Time:
+		return cell.Date
+	}
+	return cell.Text
+}
+
+// run returns what the library makes of a row.
+func (e *Expression) run(r cell.Record) (any, error) {
+	at, _ := e.idle.Get().(*evaluator)
+	if at == nil {
+		at = e.evaluator()
+	}
+	defer e.idle.Put(at)
+	at.row, at.usage = r, usage{}
+	return at.machine.Run(e.program, at.env)
+}
+
+// failure names the cell that an expression cannot use. The library's own errors
+// may quote a cell and are not repeated.
+func failure(err error) *convert.CellError {
+	message := "its cells do not fit what it does with them"
+	if unusable, ok := errors.AsType[cellError](err); ok {
+		message = string(unusable)
+	}
+	if limit, ok := errors.AsType[limitError](err); ok {
+		message = string(limit)
+	}
+	return &convert.CellError{Code: "expression", Message: "is used in an expression that fails: " + message}
+}
+
+// cellError says which cell an expression cannot use, without quoting it.
+type cellError string
+
+func (e cellError) Error() string { return string(e) }
+
+// evaluator runs an expression for one row after another. It is made once and
+// used again, because making it costs more than running it. It belongs to one
+// goroutine at a time.
+type evaluator struct {
+	expression *Expression
+	row        cell.Record // the row that the functions read
+	env        map[string]any
+	machine    vm.VM
+	usage      usage
+}
+
+// evaluator makes one. The compiler reads the signatures of its functions.
+func (e *Expression) evaluator() *evaluator {
+	at := &evaluator{expression: e, machine: vm.VM{MemoryBudget: maxItems}}
+	at.env = map[string]any{
+		"col": func(name string) (string, error) { return at.read(name, convert.Text) },
+		"has": func(name string) bool { return !at.cell(name).IsEmpty() },
+		"num": func(name string) (float64, error) {
+			s, err := at.read(name, convert.Number)
+			if err != nil {
+				return 0, err
+			}
+			return strconv.ParseFloat(s, 64)
+		},
+		"date": func(name string) (time.Time, error) {
+			s, err := at.read(name, convert.Date)
+			if err != nil {
+				return time.Time{}, err
+			}
+			return time.Parse(time.RFC3339, s)
+		},
+	}
+	at.usage.functions(at.env)
+	return at
+}
+
+func (at *evaluator) cell(name string) cell.Cell { return at.row.Cell(at.expression.columns[name]) }
+
+// read returns a cell's literal as a type. Only a text may be empty.
+func (at *evaluator) read(name string, t convert.Type) (string, error) {
+	c := at.cell(name)
+	if c.IsEmpty() && t == convert.Text {
+		return "", nil
+	}
+	converter := at.expression.cells
+	converter.Type = t
+	v, refused := converter.Convert(c)
+	switch {
+	case c.IsEmpty():
+		return "", cellError("“" + name + "” is empty")
+	case refused != nil:
+		return "", cellError("“" + name + "” " + refused.Message)
+	}
+	return v.Literal, nil
+}

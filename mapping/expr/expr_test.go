@@ -1,0 +1,220 @@
+package expr_test
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/expr"
+)
+
+// header is the header of the rows in these tests.
+var header = []string{"No", "A", "D"}
+
+// compile compiles an expression against header.
+func compile(source string, condition bool) (*expr.Expression, []expr.Problem) {
+	return expr.Compile(source, expr.Options{
+		Condition: condition,
+		Cells:     convert.Converter{Numbers: convert.Numbers{Decimal: ".", Group: ","}},
+		Column: func(name string, _ int) (int, bool) {
+			i := slices.Index(header, name)
+			return i, i >= 0
+		},
+	})
+}
+
+func mustCompile(t *testing.T, source string, condition bool) *expr.Expression {
+	t.Helper()
+	e, problems := compile(source, condition)
+	if len(problems) > 0 {
+		t.Fatalf("%s: %v", source, problems)
+	}
+	return e
+}
+
+// row is a row of texts.
+func row(texts ...string) cell.Record {
+	r := cell.Record{Row: 2}
+	for _, s := range texts {
+		r.Cells = append(r.Cells, cell.Cell{Kind: cell.Text, Raw: s, Shown: s})
+	}
+	return r
+}
+
+func TestCompileRefuses(t *testing.T) {
+	for _, c := range []struct {
+		source    string
+		condition bool
+		offset    int
+		message   string
+		hint      string
+	}{
+		{"1 +", false, 2, "unexpected token EOF", "col("},
+		{`has(“A”)`, false, 4, "cannot be used", "typographic quotes"},
+		{`true && map(["A"], col)[0] == ""`, true, 19, "col can only be called, with one column's name in quotes", "col("},
+		{`col("A" + "B") == ""`, true, 0, "col can only be called", "col("},
+		{`$env["A"] == 1`, true, 0, "$env cannot be used", "col("},
+		{`col("A")`, true, 0, "expected bool", "col("},
+		{"now()", false, 0, "unknown name now", "col("},
+		{"keys({})", false, 0, "unknown name keys", "col("},
+		{`repeat("x", 9)`, false, 0, "unknown name repeat", "col("},
+		{strings.Repeat("(", 10_001), false, 0, "longer than 10000 bytes", "column of the sheet"},
+	} {
+		_, problems := compile(c.source, c.condition)
+		if len(problems) == 0 {
+			t.Errorf("%.40s is taken", c.source)
+			continue
+		}
+		p := problems[0]
+		if p.Offset != c.offset || !strings.Contains(p.Message, c.message) || !strings.Contains(p.Hint, c.hint) {
+			t.Errorf("%.40s: %+v", c.source, p)
+		}
+	}
+}
+
+func TestColumns(t *testing.T) {
+	type call struct {
+		name   string
+		offset int
+	}
+	var asked []call
+	e, problems := expr.Compile(`col("D") + col("A") + col("X") + col("A")`, expr.Options{Column: func(name string, offset int) (int, bool) {
+		asked = append(asked, call{name, offset})
+		i := slices.Index(header, name)
+		return i, i >= 0
+	}})
+	if want := []call{{"D", 4}, {"A", 15}, {"X", 26}, {"A", 37}}; len(problems) > 0 || !slices.Equal(asked, want) {
+		t.Errorf("asked for %v (%v), want %v", asked, problems, want)
+	}
+	if columns, names := e.Columns(); !slices.Equal(columns, []int{1, 2}) || !slices.Equal(names, []string{"A", "D"}) {
+		t.Errorf("the columns %v, the names %v", columns, names)
+	}
+}
+
+func TestHolds(t *testing.T) {
+	var none *expr.Expression
+	if yes, failed := none.Holds(row()); !yes || failed != nil {
+		t.Errorf("no condition: %t, %v", yes, failed)
+	}
+	for source, want := range map[string]bool{
+		`has("A")`: true, `has("D")`: false, `num("No") > 1000`: true, `col("A") == "one"`: true, `col("D") == ""`: true,
+	} {
+		yes, failed := mustCompile(t, source, true).Holds(row("1,234", "one", " "))
+		if failed != nil || yes != want {
+			t.Errorf("%s: %t, %v", source, yes, failed)
+		}
+	}
+	_, failed := mustCompile(t, `num("A") > 1`, true).Holds(row("1", "one"))
+	if want := "is used in an expression that fails: “A” is not a number; expected one written like 1,234.5"; failed == nil || failed.Message != want {
+		t.Errorf("%v, want %s", failed, want)
+	}
+}
+
+func TestValueAndKind(t *testing.T) {
+	for _, c := range []struct {
+		source string
+		want   cell.Cell
+		kind   cell.Kind
+	}{
+		{`nil`, cell.Cell{}, cell.Text},
+		{`has("A")`, cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}, cell.Bool},
+		{`len(col("A"))`, cell.Cell{Kind: cell.Number, Raw: "3", Shown: "3"}, cell.Number},
+		{`num("No") / 2`, cell.Cell{Kind: cell.Number, Raw: "0.5", Shown: "0.5"}, cell.Number},
+		{`col("A")`, cell.Cell{Kind: cell.Text, Raw: "one", Shown: "one"}, cell.Text},
+		{`date("D")`, cell.Cell{Kind: cell.Text, Raw: "2026-01-02", Shown: "2026-01-02"}, cell.Date},
+	} {
+		e := mustCompile(t, c.source, false)
+		got, failed := e.Value(row("1", "one", "2026-01-02"))
+		if failed != nil || got != c.want || e.Kind(row("1", "one", "2026-01-02")) != c.kind {
+			t.Errorf("%s: %+v, %v, kind %d", c.source, got, failed, e.Kind(row("1", "one", "2026-01-02")))
+		}
+	}
+	for source, want := range map[string]string{
+		`1 / num("No")`: "gives no number", `[col("A")]`: "gives a []interface {}", `int(col("A"))`: "its cells do not fit", `date("A")`: "“A” is not a date",
+	} {
+		e := mustCompile(t, source, false)
+		if _, failed := e.Value(row("0", "secret")); failed == nil || !strings.Contains(failed.Message, want) || strings.Contains(failed.Message+failed.Hint, "secret") {
+			t.Errorf("%s: %+v", source, failed)
+		}
+	}
+}
+
+// doubling is an expression that doubles the cell's text n times.
+func doubling(n int, step string) string {
+	text := `let x0 = col("A"); `
+	for i := range n {
+		text += fmt.Sprintf("let x%d = "+step+"; ", i+1, i, i)
+	}
+	return text + fmt.Sprintf("x%d", n)
+}
+
+// An expression that would take all memory, or all time, fails instead.
+func TestExpressionsAreBounded(t *testing.T) {
+	for name, expression := range map[string]string{
+		"sums":         doubling(24, "x%d + x%d"),
+		"a loop":       `reduce(1..24, #acc + #acc, col("A"))`,
+		"joins":        doubling(24, "join([x%d, x%d])"),
+		"replacements": doubling(24, `replace(x%d + x%d, "e", "ee")`),
+		"a list":       doubling(16, "[x%d, x%d]") + ` | map(string(#)) | join("")`,
+		"many texts":   `len(map(1..9000, lower("` + strings.Repeat("x", 9000) + `" + string(#)))) > 0 ? "y" : "n"`,
+		"loops":        `let r = 1..1000; all(r, all(r, all(r, all(r, # > 0)))) ? "y" : "n"`,
+		"a range":      `len(1..9000000) > 0 ? "y" : "n"`,
+		"sorted lists": `let r = map(1..9000, string(#)); len(map(1..999, sort(r))) > 0 ? "y" : "n"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := mustCompile(t, expression, false)
+			var before, after runtime.MemStats
+			started := time.Now()
+			runtime.ReadMemStats(&before)
+			_, failed := e.Value(row("1", "secret text"))
+			runtime.ReadMemStats(&after)
+			if failed == nil {
+				t.Error("it is not stopped")
+			}
+			if used := (after.TotalAlloc - before.TotalAlloc) >> 20; used > 256 {
+				t.Errorf("%d MiB were used", used)
+			}
+			if took := time.Since(started); took > 20*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+// Ordinary expressions give the same result as without the bounds.
+func TestBoundedExpressionsAreTheSame(t *testing.T) {
+	for expression, want := range map[string]string{
+		`col("A") + " " + col("No")`:                                       "one two 1",
+		`num("No") + 1`:                                                    "2",
+		`"n" + string(num("No") + 1)`:                                      "n2",
+		`join(split(col("A"), " "), "-")`:                                  "one-two",
+		`join(map(split(col("A"), " "), upper(#)))`:                        "ONETWO",
+		`replace(col("A"), "o", "0")`:                                      "0ne tw0",
+		`reduce(1..4, #acc + #)`:                                           "10",
+		`reduce(split(col("A"), " "), #acc + "/" + #)`:                     "one/two",
+		`string(len(filter(1..100, # % 2 == 0)))`:                          "50",
+		`any(split(col("A"), " "), # == "two") ? "yes" : "no"`:             "yes",
+		`upper(trim(split(col("A"), " ")[0]))`:                             "ONE",
+		`(date("D") + duration("24h")).Format("2006-01-02")`:               "2026-01-03",
+		`find(split(col("A"), " "), # startsWith "t") ?? "none"`:           "two",
+		`first(sort(split(col("A"), " "), "desc"))`:                        "two",
+		`{"one two": "both"}[col("A")]`:                                    "both",
+		`let parts = split(col("A"), " "); parts[1] + parts[0]`:            "twoone",
+		`string(sum(map(split(col("A"), " "), len(#))))`:                   "6",
+		`count(split(col("A"), ""), # in ["o", "w"]) > 2 ? "many" : "few"`: "many",
+		`fromJSON("[1, 2]")[1]`:                                            "2",
+		`string(toBase64(col("A")) == "b25lIHR3bw==")`:                     "true",
+	} {
+		t.Run(expression, func(t *testing.T) {
+			out, failed := mustCompile(t, expression, false).Value(row("1", "one two", "2026-01-02"))
+			if failed != nil || out.Shown != want {
+				t.Errorf("%q, %v, want %q", out.Shown, failed, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package yamltree
+
+import (
+	"iter"
+
+	"go.yaml.in/yaml/v4"
+
+	"claimsheet/mapping/problem"
+)
+
+// Place is a position in the file, 1-based; the zero Place is none.
+type Place struct{ Line, Column int }
+
+// In is the place for a problem with the file.
+func (p Place) In(file string) problem.Where {
+	return problem.Where{File: file, Line: p.Line, Column: p.Column}
+}
+
+// Scalar is a text of the file with its place.
+type Scalar struct {
+	Text string
+	At   Place `json:"-"`
+}
+
+// Kind is a set of kinds of nodes.
+type Kind yaml.Kind
+
+// The kinds of nodes that a Value can take.
+const (
+	Scalars = Kind(yaml.ScalarNode)
+	Lists   = Kind(yaml.SequenceNode)
+	Objects = Kind(yaml.MappingNode)
+	Nulls   = Kind(1 << 31) // a node without a value; to YAML it is a scalar
+
+	aliases = Kind(yaml.AliasNode)
+)
+
+// Node is a value of the file.
+type Node struct {
+	yaml  *yaml.Node
+	key   *yaml.Node // the key that the value belongs to; nil for the whole file and for entries of lists
+	name  string
+	given map[string]*Node // for an object that was read by a table of keys
+}
+
+// Name is what messages call the node: “key”, an entry of “key”, or the
+// language's name for the whole file.
+func (n *Node) Name() string { return n.name }
+
+// At is where the node begins; for a node without a value, where its key does.
+func (n *Node) At() Place {
+	if n.key != nil && n.IsNull() {
+		return placeOf(n.key)
+	}
+	return placeOf(n.yaml)
+}
+
+// KeyAt is where the key of the node begins, or the node where it has none.
+func (n *Node) KeyAt() Place {
+	if n.key != nil {
+		return placeOf(n.key)
+	}
+	return placeOf(n.yaml)
+}
+
+func placeOf(n *yaml.Node) Place { return Place{n.Line, n.Column} }
+
+// Key is the key that the value belongs to, as the file spells it; "" for none.
+func (n *Node) Key() string {
+	if n.key == nil {
+		return ""
+	}
+	return n.key.Value
+}
+
+// Text is a scalar as it is written, without its quotes: 0012 stays 0012.
+func (n *Node) Text() string { return n.yaml.Value }
+
+// Tag is what YAML takes the node for, such as !!int or !!str; what is in
+// quotes is a !!str.
+func (n *Node) Tag() string { return n.yaml.ShortTag() }
+
+// IsQuoted reports whether a scalar is in single or double quotes.
+func (n *Node) IsQuoted() bool {
+	return n.yaml.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
+}
+
+// IsNull reports whether the node has no value.
+func (n *Node) IsNull() bool { return n.Kind() == Nulls }
+
+// Kind is the node's kind: Scalars, Lists, Objects, Nulls, or the kind of an
+// alias, which nothing takes.
+func (n *Node) Kind() Kind {
+	if n.yaml.Kind == yaml.ScalarNode && n.Tag() == "!!null" {
+		return Nulls
+	}
+	return Kind(n.yaml.Kind)
+}
+
+// Len is the number of entries of a list.
+func (n *Node) Len() int { return len(n.yaml.Content) }
+
+// Given is the value of a key of an object that was read by a table of keys; a
+// misspelt key stands under the name that it was read as. It is nil when the
+// key is not there, or n is nil.
+func (n *Node) Given(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	return n.given[key]
+}
+
+// Values yields the values of an object without reporting anything. Their keys
+// may be of any kind and may occur more than once.
+func (n *Node) Values() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		if n == nil || n.yaml.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(n.yaml.Content); i += 2 {
+			if !yield(valueOf(n.yaml.Content[i], n.yaml.Content[i+1])) {
+				return
+			}
+		}
+	}
+}
+
+func valueOf(key, value *yaml.Node) *Node {
+	return &Node{yaml: value, key: key, name: "“" + problem.Shorten(key.Value) + "”"}
+}
+
+func (n *Node) hasKey(key string) bool {
+	for v := range n.Values() {
+		if v.Key() == key {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,314 @@
+package yamltree
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claimsheet/mapping/problem"
+)
+
+// Key is one key of an object that is read into a T.
+type Key[T any] struct {
+	Name       string
+	Doc        string // a sentence for messages and editors
+	IsRequired bool
+
+	schema Schema
+	read   func(*Reader, *Node, *T)
+}
+
+// To is a key whose value is read into a field.
+func To[T, V any](name, doc string, value Value[V], field func(*T) *V) Key[T] {
+	return Key[T]{Name: name, Doc: doc, schema: value.Schema,
+		read: func(r *Reader, n *Node, into *T) { value.Read(r, n, field(into)) }}
+}
+
+// Required is the key as one that must be there.
+func (k Key[T]) Required() Key[T] {
+	k.IsRequired = true
+	return k
+}
+
+// Note is the key with a function that is also called with the key's value, when
+// it has one and before it is read.
+func (k Key[T]) Note(note func(*Node, *T)) Key[T] {
+	read := k.read
+	k.read = func(r *Reader, n *Node, into *T) {
+		if !n.IsNull() {
+			note(n, into)
+		}
+		read(r, n, into)
+	}
+	return k
+}
+
+// Value says how a V is written in the file.
+type Value[V any] struct {
+	Kinds  Kind   // the nodes that it takes
+	Wants  string // what messages say it must be: "a text"
+	Schema Schema
+
+	// Parse reads a node of one of the Kinds, and reports what is wrong with it. It
+	// returns false, and leaves into as it is, when nothing can be read.
+	Parse func(r *Reader, n *Node, into *V) bool
+	// Fresh is the V before an entry of a list or of a Map is read; nil means the
+	// zero V.
+	Fresh func(n *Node) V
+	// At is where a V keeps its place; nil where it keeps none.
+	At func(*V) *Place
+}
+
+// Read reads a node and reports what is wrong with it. It returns false, and
+// leaves into as it is but for its place, when nothing can be read.
+func (v Value[V]) Read(r *Reader, n *Node, into *V) bool {
+	if v.At != nil && !n.IsNull() {
+		*v.At(into) = n.At()
+	}
+	return r.accepts(n, v.Kinds, v.Wants) && v.Parse(r, n, into)
+}
+
+// entry reads an entry of a list or of a Map; what cannot be read is its Fresh V.
+func (v Value[V]) entry(r *Reader, n *Node) V {
+	var into V
+	if v.Fresh != nil {
+		into = v.Fresh(n)
+	}
+	if v.At != nil {
+		*v.At(&into) = n.At()
+	}
+	v.Read(r, n, &into)
+	return into
+}
+
+// Then is the value with a check that runs when it has been read.
+func (v Value[V]) Then(check func(r *Reader, n *Node, into *V)) Value[V] {
+	parse := v.Parse
+	v.Parse = func(r *Reader, n *Node, into *V) bool {
+		ok := parse(r, n, into)
+		if ok {
+			check(r, n, into)
+		}
+		return ok
+	}
+	return v
+}
+
+// Placed is the value with its place kept at.
+func (v Value[V]) Placed(at func(*V) *Place) Value[V] {
+	v.At = at
+	return v
+}
+
+// As is a value that is written like v and read as a B.
+func As[A, B any](v Value[A], convert func(A) B) Value[B] {
+	return Value[B]{Kinds: v.Kinds, Wants: v.Wants, Schema: v.Schema, Parse: func(r *Reader, n *Node, into *B) bool {
+		var a A
+		ok := v.Parse(r, n, &a)
+		if ok {
+			*into = convert(a)
+		}
+		return ok
+	}}
+}
+
+// InPlace is a text with its place.
+func InPlace(v Value[string]) Value[Scalar] {
+	return Value[Scalar]{Kinds: v.Kinds, Wants: v.Wants, Schema: v.Schema,
+		At:    func(s *Scalar) *Place { return &s.At },
+		Parse: func(r *Reader, n *Node, into *Scalar) bool { return v.Parse(r, n, &into.Text) }}
+}
+
+// Parsed is a scalar that parse reads. parse reports what is wrong with it and
+// then returns false.
+func Parsed[V any](wants string, schema Schema, parse func(r *Reader, n *Node) (V, bool)) Value[V] {
+	return Value[V]{Kinds: Scalars, Wants: wants, Schema: schema, Parse: func(r *Reader, n *Node, into *V) bool {
+		v, ok := parse(r, n)
+		if ok {
+			*into = v
+		}
+		return ok
+	}}
+}
+
+var textSchema = Schema{"type": []string{"string", "number", "boolean"}}
+
+// Text is any scalar as it is written, but not an empty one.
+var Text = Parsed("a text", textSchema, func(r *Reader, n *Node) (string, bool) {
+	return n.Text(), r.notEmpty(n)
+})
+
+// AnyText is any scalar as it is written, even an empty text.
+var AnyText = Parsed("a text", textSchema, func(_ *Reader, n *Node) (string, bool) { return n.Text(), true })
+
+func (r *Reader) notEmpty(n *Node) bool {
+	if strings.TrimSpace(n.Text()) != "" {
+		return true
+	}
+	r.Wrong(n, "no-value", "%s must not be empty", n.name).Hint = "give a value or leave the key out"
+	return false
+}
+
+// OneOf is one of a few words. Another word is reported and read as the one that
+// was most likely meant, so that nothing else is reported because of it.
+func OneOf[V ~string](allowed ...V) Value[V] {
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = string(a)
+	}
+	return Parsed(problem.OrList(words), Schema{"enum": words}, func(r *Reader, n *Node) (V, bool) {
+		word := n.Text()
+		if slices.Contains(words, word) {
+			return V(word), true
+		}
+		if !r.notEmpty(n) {
+			return "", false
+		}
+		p := r.Wrong(n, "unknown-value", "%s cannot be “%s”; expected %s", n.name, problem.Shorten(word), problem.OrList(words))
+		meant, ok := problem.Nearest(problem.Shorten(word), words)
+		if ok {
+			p.Hint = "did you mean “" + meant + "”?"
+		}
+		return V(meant), ok
+	})
+}
+
+// Bool is true or false.
+var Bool = Parsed("true or false", Schema{"type": "boolean"}, func(r *Reader, n *Node) (bool, bool) {
+	if n.Tag() != "!!bool" {
+		r.Wrong(n, "wrong-kind", "%s must be true or false%s", n.name, r.quoted(n))
+		return false, false
+	}
+	return strings.EqualFold(n.Text(), "true"), true
+})
+
+// Int is a whole number from least to most; math.MaxInt means no upper bound.
+func Int(least, most int) Value[int] {
+	schema, span := Schema{"type": "integer", "minimum": least}, "from "+strconv.Itoa(least)+" upwards"
+	if most < math.MaxInt {
+		schema["maximum"] = most
+		span = "from " + strconv.Itoa(least) + " to " + strconv.Itoa(most)
+	}
+	return Parsed("a whole number", schema, func(r *Reader, n *Node) (int, bool) {
+		i, err := strconv.Atoi(n.Text())
+		switch {
+		case err != nil:
+			r.Wrong(n, "wrong-kind", "%s must be a whole number %s%s", n.name, span, r.quoted(n))
+		case i < least || i > most:
+			r.Wrong(n, "out-of-range", "%s must be a whole number %s%s", n.name, span, r.quoted(n))
+		default:
+			return i, true
+		}
+		return 0, false
+	})
+}
+
+// What messages say that a list and an object must be.
+const (
+	WantsList   = "a list (each entry begins with “- ”)"
+	WantsObject = "“key: value” pairs"
+)
+
+// List is a list of values.
+func List[V any](of Value[V]) Value[[]V] {
+	return Value[[]V]{Kinds: Lists, Wants: WantsList, Schema: Schema{"type": "array", "items": of.Schema},
+		Parse: func(r *Reader, n *Node, into *[]V) bool {
+			*into = nil
+			for item := range r.Items(n) {
+				*into = append(*into, of.entry(r, item))
+			}
+			return true
+		}}
+}
+
+// OneOrMore is one value, or a list of at least one.
+func OneOrMore[V any](of Value[V]) Value[[]V] {
+	list := List(of)
+	schema := Schema{"type": "array", "items": of.Schema, "minItems": 1}
+	return Value[[]V]{Kinds: of.Kinds | Lists, Wants: of.Wants + " or a list", Schema: Schema{"anyOf": []Schema{of.Schema, schema}},
+		Parse: func(r *Reader, n *Node, into *[]V) bool {
+			if n.Kind() != Lists {
+				*into = []V{of.entry(r, n)}
+				return true
+			}
+			if n.Len() == 0 {
+				r.Wrong(n, "no-value", "%s must not be an empty list", n.name)
+			}
+			return list.Parse(r, n, into)
+		}}
+}
+
+// Map is an object with keys of the user's choice.
+func Map[V any](of Value[V]) Value[map[string]V] {
+	return Value[map[string]V]{Kinds: Objects, Wants: WantsObject, Schema: mapSchema(of.Schema),
+		Parse: func(r *Reader, n *Node, into *map[string]V) bool {
+			*into = map[string]V{}
+			for item := range r.Pairs(n) {
+				(*into)[item.Key()] = of.entry(r, item)
+			}
+			return true
+		}}
+}
+
+// Pairs is an object with keys of the user's choice, in the order of the file;
+// pair makes an entry of a key and its value.
+func Pairs[V, E any](of Value[V], pair func(key Scalar, v V) E) Value[[]E] {
+	return Value[[]E]{Kinds: Objects, Wants: WantsObject, Schema: mapSchema(of.Schema),
+		Parse: func(r *Reader, n *Node, into *[]E) bool {
+			*into = nil
+			for item := range r.Pairs(n) {
+				*into = append(*into, pair(Scalar{item.Key(), item.KeyAt()}, of.entry(r, item)))
+			}
+			return true
+		}}
+}
+
+func mapSchema(of Schema) Schema { return Schema{"type": "object", "additionalProperties": of} }
+
+// Object is an object that is read by a table of keys, into what into holds
+// already. A misspelt key is reported and read as the one that was most likely
+// meant, so that what it seems to leave out is not reported as well.
+func Object[T any](keys []Key[T]) Value[T] {
+	return Value[T]{Kinds: Objects, Wants: WantsObject, Schema: objectSchema(keys),
+		Parse: func(r *Reader, n *Node, into *T) bool {
+			n.given = map[string]*Node{}
+			for v := range r.Pairs(n) {
+				k := find(keys, v.Key())
+				if k == nil {
+					if k = unknownKey(r, n, v, keys); k == nil || n.given[k.Name] != nil || n.hasKey(k.Name) {
+						continue
+					}
+					v.name = "“" + k.Name + "”"
+				}
+				n.given[k.Name] = v
+				k.read(r, v, into)
+			}
+			for _, k := range keys {
+				if k.IsRequired && n.given[k.Name] == nil && !n.IsNull() {
+					r.Wrong(n, "missing-key", "%s needs “%s”: %s", n.name, k.Name, k.Doc)
+				}
+			}
+			return true
+		}}
+}
+
+// unknownKey reports a key and returns the one that was most likely meant, or nil.
+func unknownKey[T any](r *Reader, n, v *Node, keys []Key[T]) *Key[T] {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.Name
+	}
+	r.WrongAt(v.KeyAt(), "unknown-key", "unknown key %s in %s", v.name, n.name).Hint = problem.Suggestion(v.Key(), names)
+	meant, _ := problem.Nearest(problem.Shorten(v.Key()), names)
+	return find(keys, meant)
+}
+
+func find[T any](keys []Key[T], name string) *Key[T] {
+	for i := range keys {
+		if keys[i].Name == name {
+			return &keys[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+// Package yamltree reads YAML files by tables of keys.
+//
+// A Language is the table of a whole file. Each Key has a name, a sentence that
+// documents it, and a Value: how it is read, which nodes it takes, and its shape
+// as a JSON Schema. Language.Read reports everything that is wrong with a file at
+// once, each problem with its line and column: unknown keys with the nearest
+// known one, missing keys, keys given twice, and values of a wrong kind.
+// Language.Schema makes the JSON Schema for editors from the same tables.
+//
+// Anchors, aliases and merge keys are refused, so that a small file cannot
+// expand into a large one; the YAML library bounds how deep a file is nested.
+package yamltree
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"claimsheet/mapping/problem"
+)
+
+// Language is the kind of file whose content is read into a T.
+type Language[T any] struct {
+	Title    string // of the JSON Schema
+	Name     string // what messages call the whole file: "the mapping"
+	Expected string // what an empty file lacks: "a mapping"
+	Keys     []Key[T]
+	Defs     map[string]Schema // the shapes that Ref refers to
+
+	// EmptyIsNone makes a list or an object without a value an empty one: all of
+	// its lines may have been commented out. Otherwise every key needs a value.
+	EmptyIsNone bool
+	// Secretive keeps values out of the messages: a secret may stand in the file
+	// by mistake.
+	Secretive bool
+}
+
+// Read reads a file's bytes; file is its name in messages. It reports every
+// problem, up to 200, in the order of their places. root is the content of the
+// file, nil when there is none. into holds the defaults, and what could be read
+// despite the problems.
+func (l *Language[T]) Read(file string, data []byte, into *T) (root *Node, problems problem.List) {
+	r := &Reader{file: file, emptyIsNone: l.EmptyIsNone, secretive: l.Secretive,
+		lastLine: max(bytes.Count(data, []byte("\n")), bytes.Count(data, []byte("\r"))) + 1}
+	content := r.document(data)
+	if content != nil {
+		root = &Node{yaml: content, name: l.Name}
+	}
+	if root == nil || root.IsNull() && !l.EmptyIsNone {
+		if len(r.problems) == 0 {
+			r.WrongAt(Place{1, 1}, "empty-file", "the file is empty; expected %s", l.Expected)
+		}
+		return nil, r.problems
+	}
+	Object(l.Keys).Read(r, root, into)
+	r.problems.Sort()
+	return root, r.problems
+}
+
+// Reader collects the problems of one file while its tree is read.
+type Reader struct {
+	file                   string
+	emptyIsNone, secretive bool
+	lastLine               int
+	problems               problem.List
+}
+
+// problemLimit bounds the report of a file of another kind; nobody corrects
+// more at a time.
+const problemLimit = 200
+
+func (r *Reader) full() bool { return len(r.problems) >= problemLimit }
+
+// Count is the number of problems found so far.
+func (r *Reader) Count() int { return len(r.problems) }
+
+// Where is a place of the file that is read.
+func (r *Reader) Where(at Place) problem.Where { return at.In(r.file) }
+
+// Wrong notes a problem with a node and returns it for a hint.
+func (r *Reader) Wrong(n *Node, code, format string, args ...any) *problem.Problem {
+	return r.WrongAt(n.At(), code, format, args...)
+}
+
+// WrongAt notes a problem at a place and returns it for a hint. The YAML library
+// places some problems in the line after the last; they are moved into the file.
+func (r *Reader) WrongAt(at Place, code, format string, args ...any) *problem.Problem {
+	at.Line = min(at.Line, r.lastLine)
+	p := problem.At(r.Where(at), code, format, args...)
+	if r.full() {
+		return &p
+	}
+	r.problems = append(r.problems, p)
+	return &r.problems[len(r.problems)-1]
+}
+
+// accepts reports a node that is not of the kinds wanted.
+func (r *Reader) accepts(n *Node, kinds Kind, wants string) bool {
+	switch kind := n.Kind(); {
+	case kinds&kind != 0, kind == Nulls && r.emptyIsNone && kinds&(Lists|Objects) != 0:
+		return true
+	case kind == Nulls:
+		r.Wrong(n, "no-value", "%s has no value; expected %s", n.name, wants).Hint = "give one or leave the key out"
+	case kind == aliases:
+		r.Wrong(n, "alias", "%s", aliasMessage).Hint = aliasHint
+	default:
+		r.Wrong(n, "wrong-kind", "%s must be %s%s", n.name, wants, r.not(n))
+	}
+	return false
+}
+
+// not is the end of a sentence that says what a node is instead.
+func (r *Reader) not(n *Node) string {
+	switch {
+	case n.Kind() == Objects:
+		return ", not “key: value” pairs"
+	case n.Kind() == Lists:
+		return ", not a list"
+	case r.secretive:
+		return ", not a single value"
+	}
+	return ", not “" + problem.Shorten(n.Text()) + "”"
+}
+
+// quoted is the end of a sentence that quotes a scalar, unless it may be secret.
+func (r *Reader) quoted(n *Node) string {
+	if r.secretive {
+		return ""
+	}
+	return r.not(n)
+}
+
+// Pairs yields the values of an object, and reports keys that are not plain
+// names or are given twice; of those the first is yielded.
+func (r *Reader) Pairs(n *Node) iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		first := map[string]int{}
+		for v := range n.Values() {
+			if r.full() {
+				return
+			}
+			if v.key.Kind != yaml.ScalarNode || v.key.ShortTag() == "!!merge" {
+				r.WrongAt(v.KeyAt(), "wrong-kind", "a key in %s must be a plain name", n.name)
+				continue
+			}
+			if line, twice := first[v.Key()]; twice {
+				r.WrongAt(v.KeyAt(), "duplicate-key", "%s is given twice; the first is in line %d", v.name, line).Hint = "keep one of the two"
+				continue
+			}
+			first[v.Key()] = v.key.Line
+			if !yield(v) {
+				return
+			}
+		}
+	}
+}
+
+// Items yields the entries of a list.
+func (r *Reader) Items(n *Node) iter.Seq[*Node] {
+	return func(yield func(*Node) bool) {
+		if n.Kind() != Lists {
+			return
+		}
+		for _, item := range n.yaml.Content {
+			if r.full() || !yield(&Node{yaml: item, name: "an entry of " + n.name}) {
+				return
+			}
+		}
+	}
+}
+
+// document is the file's one YAML document, nil when there is none. Aliases
+// stay nodes of the tree and the library bounds the depth, so that neither can
+// exhaust the memory.
+func (r *Reader) document(data []byte) *yaml.Node {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	var doc, more yaml.Node
+	loader, err := yaml.NewLoader(bytes.NewReader(data))
+	if err == nil {
+		err = loader.Load(&doc)
+	}
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0:
+		return nil
+	case err != nil:
+		r.syntax(err, data)
+		return nil
+	}
+	switch err := loader.Load(&more); {
+	case err == nil:
+		r.WrongAt(placeOf(&more), "two-documents", "the file must hold one document; a second one begins here").
+			Hint = "remove the line “---” and what follows it"
+	case !errors.Is(err, io.EOF):
+		r.syntax(err, data)
+	}
+	return doc.Content[0]
+}
+
+// syntax turns the library's error into a problem. Its texts may quote the
+// file; of a secretive one only those that are known not to are passed on.
+func (r *Reader) syntax(err error, data []byte) {
+	at, message := Place{1, 1}, ""
+	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
+		message = e.Message
+		switch {
+		case e.Mark.Line > 0:
+			at = Place{e.Mark.Line, max(e.Mark.Column, 1)}
+		case e.Mark.Index > 0 && e.Mark.Index <= len(data):
+			at.Line = 1 + bytes.Count(data[:e.Mark.Index], []byte("\n"))
+		}
+	}
+	if strings.HasPrefix(message, "unknown anchor") {
+		r.WrongAt(at, "alias", "%s", aliasMessage).Hint = aliasHint
+		return
+	}
+	text := "the file is not valid YAML here"
+	if message != "" && (!r.secretive || quotesNothing(message)) {
+		text += ": " + message
+	}
+	r.WrongAt(at, "yaml", "%s", problem.OneLine(text)).
+		Hint = "check the indentation, the brackets and the quotes here and in the line before"
+}
+
+const (
+	aliasMessage = "anchors and aliases are not supported here"
+	aliasHint    = "write the value out; put a value that begins with * or & in quotes"
+)
+
+// quotesNothing knows the library's texts that are made of fixed words.
+func quotesNothing(message string) bool {
+	switch message {
+	case "mapping values are not allowed in this context",
+		"block sequence entries are not allowed in this context",
+		"found character that cannot start any token",
+		"found unknown escape character",
+		"found unexpected end of stream",
+		"found undefined tag handle",
+		"found a tab character where an indentation space is expected",
+		"found a tab character that violates indentation",
+		"could not find expected ':'",
+		"did not find expected ',' or ']'",
+		"did not find expected ',' or '}'",
+		"did not find expected '-' indicator",
+		"did not find expected key",
+		"did not find expected node content":
+		return true
+	}
+	return strings.HasPrefix(message, "exceeded max depth of ") ||
+		strings.HasPrefix(message, "control characters are not allowed") ||
+		strings.HasPrefix(message, "invalid leading UTF-8 octet")
+}

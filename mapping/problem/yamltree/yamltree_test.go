@@ -1,0 +1,183 @@
+package yamltree_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
+)
+
+// recipe is read by a small language with every kind of value.
+type recipe struct {
+	Name    yamltree.Scalar
+	Serves  int
+	Hot     bool
+	Course  string
+	Tags    []string
+	Steps   []step
+	Amounts map[string]string
+	Order   []string
+	Oven    step
+}
+
+type step struct {
+	At   yamltree.Place
+	Do   string
+	Mins *int
+}
+
+func language() yamltree.Language[recipe] {
+	steps := yamltree.Object([]yamltree.Key[step]{
+		yamltree.To("do", "what to do", yamltree.Text, func(s *step) *string { return &s.Do }).Required(),
+		yamltree.To("minutes", "how long", yamltree.Int(1, 600), func(s *step) *int { s.Mins = new(int); return s.Mins }),
+	}).Placed(func(s *step) *yamltree.Place { return &s.At })
+	return yamltree.Language[recipe]{
+		Title: "Recipe", Name: "the recipe", Expected: "a recipe",
+		Keys: []yamltree.Key[recipe]{
+			yamltree.To("name", "its name", yamltree.InPlace(yamltree.Text), func(r *recipe) *yamltree.Scalar { return &r.Name }).Required(),
+			yamltree.To("serves", "for how many", yamltree.Int(1, math.MaxInt), func(r *recipe) *int { return &r.Serves }),
+			yamltree.To("hot", "served hot", yamltree.Bool, func(r *recipe) *bool { return &r.Hot }),
+			yamltree.To("course", "when it is served", yamltree.OneOf("starter", "main", "dessert"), func(r *recipe) *string { return &r.Course }),
+			yamltree.To("tags", "tags", yamltree.OneOrMore(yamltree.Text), func(r *recipe) *[]string { return &r.Tags }),
+			yamltree.To("steps", "the steps", yamltree.List(steps), func(r *recipe) *[]step { return &r.Steps }),
+			yamltree.To("amounts", "how much of what", yamltree.Map(yamltree.AnyText), func(r *recipe) *map[string]string { return &r.Amounts }),
+			yamltree.To("order", "what comes first", yamltree.Pairs(yamltree.Text, func(key yamltree.Scalar, v string) string { return fmt.Sprint(key.At.Line, key.Text, v) }),
+				func(r *recipe) *[]string { return &r.Order }),
+			yamltree.To("oven", "about the oven", steps, func(r *recipe) *step { return &r.Oven }),
+		},
+	}
+}
+
+func lines(problems problem.List) string {
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintln(&b, p.Error())
+		if p.Hint != "" {
+			fmt.Fprintln(&b, "  "+p.Hint)
+		}
+	}
+	return b.String()
+}
+
+func TestReadFillsEveryField(t *testing.T) {
+	l, got := language(), recipe{Serves: 2, Course: "main"}
+	root, problems := l.Read("r.yaml", []byte("name: \"007\"\nhot: TRUE\ntags: soup\nsteps:\n- {do: boil, minutes: 010}\n- do: serve\n"+
+		"amounts: {water: 1.50, salt: \"\"}\norder:\n  b: x\n  a: y\noven: {do: heat}\n"), &got)
+	if root == nil || len(problems) > 0 {
+		t.Fatalf("problems:\n%s", lines(problems))
+	}
+	want := recipe{
+		Name: yamltree.Scalar{Text: "007", At: yamltree.Place{Line: 1, Column: 7}}, Serves: 2, Hot: true, Course: "main", Tags: []string{"soup"},
+		Steps:   []step{{At: yamltree.Place{Line: 5, Column: 3}, Do: "boil", Mins: new(10)}, {At: yamltree.Place{Line: 6, Column: 3}, Do: "serve"}},
+		Amounts: map[string]string{"water": "1.50", "salt": ""}, Order: []string{"9bx", "10ay"},
+		Oven: step{At: yamltree.Place{Line: 11, Column: 7}, Do: "heat"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+}
+
+// Every problem is reported, a slip once, and what could be read is read.
+func TestReadReportsEveryProblem(t *testing.T) {
+	l, got := language(), recipe{}
+	_, problems := l.Read("r.yaml", []byte(`nmae: soup
+serves: 0
+hot: yes
+course: desert
+tags: []
+steps: [{minutes: x}, boil, {do: [a]}]
+amounts: {a: 1, a: 2}
+[x]: y
+oven:
+colour: red
+`), &got)
+	want := `r.yaml:1:1: unknown key “nmae” in the recipe [unknown-key]
+  did you mean “name”?
+r.yaml:2:9: “serves” must be a whole number from 1 upwards, not “0” [out-of-range]
+r.yaml:3:6: “hot” must be true or false, not “yes” [wrong-kind]
+r.yaml:4:9: “course” cannot be “desert”; expected starter, main or dessert [unknown-value]
+  did you mean “dessert”?
+r.yaml:5:7: “tags” must not be an empty list [no-value]
+r.yaml:6:9: an entry of “steps” needs “do”: what to do [missing-key]
+r.yaml:6:19: “minutes” must be a whole number from 1 to 600, not “x” [wrong-kind]
+r.yaml:6:23: an entry of “steps” must be “key: value” pairs, not “boil” [wrong-kind]
+r.yaml:6:34: “do” must be a text, not a list [wrong-kind]
+r.yaml:7:17: “a” is given twice; the first is in line 7 [duplicate-key]
+  keep one of the two
+r.yaml:8:1: a key in the recipe must be a plain name [wrong-kind]
+r.yaml:9:1: “oven” has no value; expected “key: value” pairs [no-value]
+  give one or leave the key out
+r.yaml:10:1: unknown key “colour” in the recipe [unknown-key]
+  expected one of name, serves, hot, course, tags, steps, amounts, order, oven
+`
+	if diff := cmp.Diff(want, lines(problems)); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if got.Name.Text != "soup" || got.Course != "dessert" || len(got.Steps) != 3 || got.Amounts["a"] != "1" {
+		t.Errorf("read as %+v", got)
+	}
+}
+
+// A file in which all lines of a section are commented out is taken where the
+// language says so, and a file that may hold a secret is not quoted.
+func TestLanguageOptions(t *testing.T) {
+	l := language()
+	l.EmptyIsNone, l.Secretive = true, true
+	var got recipe
+	if _, problems := l.Read("r.yaml", []byte("name: a\nsteps:\namounts:\noven:\n"), &got); len(problems) > 0 {
+		t.Errorf("problems:\n%s", lines(problems))
+	}
+	for _, text := range []string{"name: a\noven: hunter2", "name: a\nserves: hunter2", "name: a\nhot: hunter2", "hunter2", "name: *hunter2", "name: \"hunter2\\q\"", "name: {hunter2"} {
+		_, problems := l.Read("r.yaml", []byte(text), &recipe{})
+		if report := lines(problems); report == "" || strings.Contains(report, "hunter2") {
+			t.Errorf("%q: %s", text, report)
+		}
+	}
+	if schema := string(l.Schema()); !strings.Contains(schema, `"null"`) || !json.Valid([]byte(schema)) {
+		t.Errorf("the schema does not allow empty sections:\n%s", schema)
+	}
+}
+
+// A hostile file gives a report that is bounded.
+func TestReportIsBounded(t *testing.T) {
+	l := language()
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&b, "key%d: 1\n", i)
+	}
+	if _, problems := l.Read("r.yaml", []byte(b.String()), &recipe{}); len(problems) != 200 {
+		t.Errorf("%d problems", len(problems))
+	}
+}
+
+func TestSyntax(t *testing.T) {
+	l := language()
+	for text, want := range map[string]string{
+		"":                       "r.yaml:1:1: the file is empty; expected a recipe [empty-file]",
+		"# nothing":              "r.yaml:1:1: the file is empty; expected a recipe [empty-file]",
+		"---\n":                  "r.yaml:1:1: the file is empty; expected a recipe [empty-file]",
+		"name: a\n---\nname: b":  "r.yaml:2:1: the file must hold one document; a second one begins here [two-documents]",
+		"name: [a":               "r.yaml:1:1: the file is not valid YAML here: did not find expected ',' or ']' [yaml]",
+		"name: *a":               "r.yaml:1:7: anchors and aliases are not supported here [alias]",
+		"name: &a b\ntags: *a\n": "r.yaml:2:7: anchors and aliases are not supported here [alias]",
+		"<<: {name: a}":          "r.yaml:1:1: a key in the recipe must be a plain name [wrong-kind]",
+		"\xef\xbb\xbfname: a":    "",
+	} {
+		_, problems := l.Read("r.yaml", []byte(text), &recipe{})
+		got := ""
+		for _, p := range problems {
+			if p.Code != "missing-key" {
+				got += p.Error()
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,361 @@
+package mapping_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+)
+
+// fields is a version 1 mapping of client fields; each line is "name: value".
+func fields(lines ...string) string {
+	return "name: n\napi: v1\nclient:\n  key: No\n  existing: create\n  fields:\n    " + strings.Join(lines, "\n    ") + "\n"
+}
+
+func TestReadValues(t *testing.T) {
+	runPlans(t, []planCase{
+		{
+			name: "sources", mapping: fields("column: A", "value: {value: 7, type: Number}", "truth: {value: true, type: Checkbox}", `text: {text: "{A}-{B} {{C}}"}`, "first: {first_of: [A, B, C]}", `expr: {expr: 'num("C") * 0.1', type: Number}`, "day: {expr: 'date(\"D\")', type: Date, output: date}"),
+			sheet: []string{"No | A | B | C | D", "1 | | b | 3 | 1980-05-01"},
+			want:  []string{`1 n "1" [2]`, `client [2] value=7 truth=true text="-b {C}" first="b" expr=0.3 day="1980-05-01"`},
+		},
+		{
+			name: "a text all of whose places are empty is left out, a default is not", mapping: fields(`text: {text: "Loan {A}"}`, `other: {text: "Loan {A}", default: none}`, "number: {column: A, type: Number, default: 0}"),
+			sheet: []string{"No | A", "1 |"}, want: []string{`1 n "1" [2]`, `client [2] other="none" number=0`},
+		},
+		{
+			name: "dotted names", mapping: fields("address.town: A", "address.post.code: B"),
+			sheet: []string{"No | A | B", "1 | Leeds | LS1"}, want: []string{`1 n "1" [2]`, `client [2] address.town="Leeds" address.post.code="LS1"`},
+		},
+		{
+			name: "a time that came twice is refused, or by the sheet's word the earlier one", mapping: "sheet: {timezone: Europe/London, ambiguous_times: refuse}\n" + fields("a: {column: A, type: DateTime}"),
+			sheet: []string{"No | A", "1 | 2026-10-25T01:30"},
+			want:  []string{`1 n "1" [2]`, `Leads!B2: A is a time that occurred twice in Europe/London: the clocks went back over it [time-twice]`},
+		},
+		{
+			name: "the earlier time", mapping: "sheet: {timezone: Europe/London, ambiguous_times: earlier}\n" + fields("a: {column: A, type: DateTime}"),
+			sheet: []string{"No | A", "1 | 2026-10-25T01:30"}, want: []string{`1 n "1" [2]`, `client [2] a="2026-10-25T00:30:00Z"`},
+		},
+		{
+			name: "values and else", mapping: fields(`strict: {column: A, values: {LLOY: Lloyds, n/a: ""}}`, `loose: {column: A, values: {LLOY: Lloyds}, else: Other}`),
+			sheet: []string{"No | A", "1 | LLOY", "2 | n/a", "3 | HSBC", "4 |"},
+			want: []string{
+				`1 n "1" [2]`, `client [2] strict="Lloyds" loose="Lloyds"`,
+				`2 n "2" [3]`, `client [3] loose="Other"`,
+				`3 n "3" [4]`, `Leads!B4: A is not listed in values; expected LLOY or n/a [value-unlisted]`,
+				`4 n "4" [5]`, `client [5]`,
+			},
+		},
+		{
+			name: "required: each empty cell is named, a row that fills it counts for all", mapping: fields("a: {column: A, required: true}", "b: {first_of: [B, C], required: true}", "c: C"),
+			sheet: []string{"No | A | B | C", "1 | | |", "2 | | b |", "2 | a | |"},
+			want: []string{
+				`1 n "1" [2]`, `Leads!B2: A is empty, and “a” is required [required]`, `Leads!C2: B is empty, and “b” is required [required]`,
+				`2 n "2" [3 4]`, `client [3 4] a="a" b="b"`,
+			},
+		},
+		{
+			name: "required: a cell that values turns into nothing does not fill it", mapping: fields(`a: {column: A, required: true, values: {n/a: ""}}`, `b: {expr: 'has("A") ? "" : "x"', required: true}`),
+			sheet: []string{"No | A", "1 | n/a"},
+			want:  []string{`1 n "1" [2]`, `Leads!B2: A is empty, and “a” is required [required]`, `Leads!B2: A is empty, and “b” is required [required]`},
+		},
+		{
+			name: "required: a cell that cannot be read is reported once", mapping: fields("a: {column: A, required: true, type: Number}"),
+			sheet: []string{"No | A", "1 | some"}, want: []string{`1 n "1" [2]`, `Leads!B2: A is not a number; expected one written like 1,234.5 [not-number]`},
+		},
+		{
+			name: "every cell of every row is checked", mapping: fields("a: {column: A, type: Number}", "b: {column: B, type: Date}", "c: {column: C, type: Checkbox}"),
+			sheet: []string{"No | A | B | C", "1 | x | y | z", "1 | v | |"},
+			want: []string{
+				`1 n "1" [2 3]`,
+				`Leads!B2: A is not a number; expected one written like 1,234.5 [not-number]`,
+				`Leads!C2: B is not a date; expected ISO 8601 (yyyy-mm-dd) [not-date]`,
+				`Leads!D2: C is not a word of the check box; expected yes, y, true, 1, x or no, n, false, 0 [not-checkbox]`,
+				`Leads!B3: A is not a number; expected one written like 1,234.5 [not-number]`,
+			},
+		},
+	})
+}
+
+// What a failing expression says never quotes a cell; the workbook alone shows it.
+func TestReadExpressionsThatFail(t *testing.T) {
+	for name, expression := range map[string]string{
+		"a library function": `int(col("A")) > 0 ? "x" : "y"`,
+		"a parsed document":  `fromJSON(col("A"))`,
+		"a list's end":       `[1, 2][len(col("A"))]`,
+		"no value to send":   `[col("A")]`,
+		"a number":           `num("A")`,
+		"a date":             `date("A")`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			sheet, records := leads("No | A", "1 | secret")
+			plan := planAll(mustBind(t, fields("a: {expr: '"+expression+"'}"), sheet, nil), records)[0]
+			if len(plan.Problems) != 1 || plan.Problems[0].Code != "expression" || plan.Problems[0].Where.Cell != "B2" {
+				t.Fatalf("expected one problem of B2, got %v", plan.Problems)
+			}
+			if p := plan.Problems[0]; strings.Contains(p.Message+p.Hint, "secret") || p.Seen != "secret" {
+				t.Errorf("the message %q and hint %q, seen %q", p.Message, p.Hint, p.Seen)
+			}
+		})
+	}
+}
+
+func TestReadKeys(t *testing.T) {
+	byMail := "name: n\napi: v1\nclient: {key: Mail, lookup: {email: Mail}, fields: {mail: Mail, name: Name}}"
+	runPlans(t, []planCase{
+		{
+			name: "e-mail addresses ignore case, and the first spelling is sent", mapping: byMail,
+			sheet: []string{"Mail | Name", "Sam@Example.com | Sam", " sam@example.com | Sam"},
+			want:  []string{`1 email "sam@example.com" [2 3]`, `client [2 3] mail="Sam@Example.com" name="Sam"`},
+		},
+		{
+			name: "an e-mail key that is empty or none", mapping: byMail, sheet: []string{"Mail | Name", "| Sam", "sam | Sam"},
+			want: []string{
+				`0  "" [2]`, `Leads!A2: Mail is empty; it is the client key [empty-key]`,
+				`0  "" [3]`, `Leads!A3: Mail is not an e-mail address; expected one bare address, name@domain [not-email]`,
+			},
+		},
+		{
+			name: "phone numbers are one however they are written", mapping: "name: n\napi: v1\nclient: {key: Tel, lookup: {phone: {column: Tel, type: Phone, region: GB}}, fields: {tel: Name}}",
+			sheet: []string{"Tel | Name", "020 7946 0018 | a", "+44 20 7946 0018 | a"},
+			want:  []string{`1 phone "+442079460018" [2 3]`, `client [2 3] tel="a"`},
+		},
+		{
+			name: "a phone number is the same in whatever format it is sent", mapping: "name: n\napi: v1\nclient: {key: Tel, lookup: {phone: {column: Tel, type: Phone, region: GB, format: national, max_length: 13}}, fields: {tel: Name}}",
+			sheet: []string{"Tel | Name", "020 7946 0018 | a", "+44 20 7946 0018 | a"},
+			want: []string{
+				`1 phone "+442079460018" [2 3]`, `client [2 3] tel="a"`,
+			},
+		},
+		{
+			name: "a phone number that is sent as it is written is a text", mapping: "name: n\napi: v1\nclient: {key: Tel, lookup: {phone: {column: Tel, type: Phone, format: raw}}, fields: {tel: Name}}",
+			sheet: []string{"Tel | Name", "020 7946 0018 | a"},
+			want:  []string{`1 phone "020 7946 0018" [2]`, `client [2] tel="a"`},
+		},
+		{
+			name: "phone numbers without a type: white space is folded", mapping: "name: n\napi: v1\nclient: {key: Tel, lookup: {phone: Tel}, fields: {tel: Tel}}",
+			sheet: []string{"Tel", "020 79", "020  79", "020\u00a079"},
+			want:  []string{`1 phone "020 79" [2 3 4]`, `client [2 3 4] tel="020 79"`},
+		},
+		{
+			name: "other keys keep their case, their space is the mapping's name", mapping: fields("no: No"),
+			sheet: []string{"No", "x 1", "X 1", "x\u00a0 1"},
+			want:  []string{`1 n "x 1" [2 4]`, `client [2 4] no="x 1"`, `2 n "X 1" [3]`, `client [3] no="X 1"`},
+		},
+		{
+			name: "key_space, also when part of the key is an e-mail address", mapping: "name: n\napi: v1\nclient: {key: [Mail, Name], key_space: crm, lookup: {email: Mail}, fields: {name: Name}}",
+			sheet: []string{"Mail | Name", `A@b.example | S|m\`},
+			want:  []string{`1 crm "A@b.example|S" [2]`, `client [2] name="S"`},
+		},
+		{
+			name: "an empty part of a key", mapping: "name: n\napi: v2\nclient: {key: [A, B], existing: create, fields: {a: A}}\nclaims: [{key: [C, D], name: '{C}'}]",
+			sheet: []string{"A | B | C | D", "| b | c |", "a | b | | d", "| | | "},
+			want: []string{
+				`1 n "a|b" [3]`, `Leads!C3: C is empty; it is part of the claim key [empty-key]`,
+				`0  "" [2]`, `Leads!A2: A is empty; it is part of the client key [empty-key]`, `Leads!D2: D is empty; it is part of the claim key [empty-key]`,
+				`skipped [4]`,
+			},
+		},
+	})
+}
+
+func TestPlanRowsThatDisagree(t *testing.T) {
+	const mail = "name: n\napi: v2\nclient: {key: No, lookup: {email: Mail}, fields: {name: Name, born: {column: Born, type: Date}}}\nclaims: [{key: C, name: '{Lender}'}]\n"
+	header := "No | Mail | Name | Born | C | Lender"
+	runPlans(t, []planCase{
+		{
+			name: "both cells are named", mapping: mail, sheet: []string{header, "1 | a@b.example | Sam | | |", "1 | c@b.example | Tom | | |"},
+			want: []string{
+				`1 n "1" [2 3]`,
+				`Leads!B2: Mail differs from Leads!B3, and the rows of one client must agree on “lookup.email” [conflict]`,
+				`Leads!C2: Name differs from Leads!C3, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!E2: C is empty; it is part of the claim key [empty-key]`,
+				`Leads!B3: Mail differs from Leads!B2, and the rows of one client must agree on “lookup.email” [conflict]`,
+				`Leads!C3: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!E3: C is empty; it is part of the claim key [empty-key]`,
+			},
+		},
+		{
+			name: "every row that differs is named", mapping: mail,
+			sheet: []string{header, "1 | | Sam | | c | L", "1 | | Tom | | c |", "1 | | Sam | | c |", "1 | | Ann | | c |", "1 | | Bob | | c |", "1 | | Cid | | c |", "1 | | Dan | | c |", "1 | | Eve | | c |"},
+			want: []string{
+				`1 n "1" [2 3 4 5 6 7 8 9]`,
+				`Leads!C2: Name differs from Leads!C3, Leads!C5, Leads!C6, Leads!C7, Leads!C8 and 1 more, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C3: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C5: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C6: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C7: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C8: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!C9: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+			},
+		},
+		{
+			name: "after conversion, and the cells of key columns and e-mail addresses whatever their case", mapping: mail,
+			sheet: []string{header, "1 | A@b.example | Sam | 1980-05-01 | c | Lloyds", "1 | a@B.example | | 1980-05-01T00:00:00Z | c |", "1 | | Sam | | c | Lloyds"},
+			want:  []string{`1 n "1" [2 3 4]`, `client [2 3 4] name="Sam" born="1980-05-01T00:00:00Z"`, `claim/claim/c [2 3 4] Lloyds`, `link [2 3 4]`},
+		},
+		{
+			name: "a claim's rows", mapping: mail, sheet: []string{header, "1 | | | | c | Lloyds", "1 | | | | d | Barclays", "1 | | | | c | lloyds"},
+			want: []string{
+				`1 n "1" [2 3 4]`,
+				`Leads!F2: Lender differs from Leads!F4, and the rows of one client must agree on “the claim's name” [conflict]`,
+				`Leads!F4: Lender differs from Leads!F2, and the rows of one client must agree on “the claim's name” [conflict]`,
+			},
+		},
+	})
+}
+
+// What the cells held is kept apart from the message: the workbook shows it,
+// logs never do.
+func TestConflictsKeepPersonalDataApart(t *testing.T) {
+	sheet, records := leads("No | A", "1 | secret one", "1 | secret two")
+	plan := planAll(mustBind(t, fields("a: A"), sheet, nil), records)[0]
+	var seen []string
+	for _, p := range plan.Problems {
+		seen = append(seen, p.Seen)
+		if strings.Contains(p.Error()+p.Hint, "secret") {
+			t.Errorf("%q quotes a cell", p.Error())
+		}
+	}
+	if d := cmp.Diff([]string{"secret one", "secret two"}, seen); d != "" {
+		t.Errorf("seen (-want +got):\n%s", d)
+	}
+}
+
+// A key written at the command line or read from a workbook is the client that
+// the sheet's row is.
+func TestIdentityOfAKey(t *testing.T) {
+	for name, tc := range map[string]struct{ client, row, key string }{
+		"e-mail":          {"key: Mail, lookup: {email: Mail}", "Sam@Example.com", " sam@EXAMPLE.com "},
+		"phone":           {"key: Mail, lookup: {phone: {column: Mail, type: Phone, region: GB}}", "020 7946 0018", "+44 20 7946 0018"},
+		"phone, national": {"key: Mail, lookup: {phone: {column: Mail, type: Phone, region: GB, format: national}}", "+442079460018", "020 7946 0018"},
+		"phone, abroad":   {"key: Mail, lookup: {phone: {column: Mail, type: Phone, format: international}}", "+442079460018", "+44 20 7946 0018"},
+		"phone as it is":  {"key: Mail, lookup: {phone: Mail}", "020  79", "020\u00a079"},
+		"number":          {"key: Mail, existing: create", "x  1", "x 1"},
+		"composed accent": {"key: Mail, existing: create", "Ame\u0301lie", "Am\u00e9lie"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sheet, records := leads("Mail", tc.row)
+			b := mustBind(t, "name: n\napi: v1\nclient: {fields: {f: Mail}, "+tc.client+"}", sheet, nil)
+			want := b.Convert(records[0]).Client
+			for _, key := range []string{tc.row, tc.key, want.Key} {
+				if got := b.Identity(key); got != want {
+					t.Errorf("%q is %v, in the sheet it is %v", key, got, want)
+				}
+			}
+		})
+	}
+}
+
+// Two different composite keys never join to one text.
+func TestCompositeKeysAreInjective(t *testing.T) {
+	sheet, _ := leads("A | B | C")
+	b := mustBind(t, "name: n\napi: v1\nclient: {key: [A, B, C], existing: create, fields: {a: A}}", sheet, nil)
+	part := rapid.StringMatching(`[a|\\]{1,4}`)
+	row := func(t *rapid.T) []string { return rapid.SliceOfN(part, 3, 3).Draw(t, "key") }
+	identity := func(key []string) mapping.Identity {
+		return b.Convert(cell.Record{Row: 2, Cells: []cell.Cell{text(key[0]), text(key[1]), text(key[2])}}).Client
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		one, two := row(t), row(t)
+		if (identity(one) == identity(two)) != slices.Equal(one, two) {
+			t.Fatalf("%q and %q: %v and %v", one, two, identity(one), identity(two))
+		}
+	})
+}
+
+// One address is one client, however it is written; two addresses are two.
+func TestEmailKeysFold(t *testing.T) {
+	const source = "name: a\napi: v1\nclient: {key: Mail, lookup: {email: Mail}, fields: {mail: Mail}}\n"
+	key := func(address string) string {
+		t.Helper()
+		sheet, records := leads("Mail | x", address+" | x")
+		lead := mustBind(t, source, sheet, nil).Convert(records[0])
+		if len(lead.Problems) > 0 {
+			return lead.Problems[0].Message
+		}
+		return lead.Client.Key
+	}
+	for _, same := range [][]string{
+		{"sam@example.com", "SAM@EXAMPLE.COM", "ſam@example.com"},
+		{"γιωργος@example.com", "ΓΙΩΡΓΟΣ@example.com", "γιωργοσ@example.com"},
+		{"a@straße.example", "A@STRAẞE.example", "a@xn--strae-oqa.example", "a@XN--STRAE-OQA.EXAMPLE", "a@stra\u00adße.example"},
+		{"strauß@example.com", "STRAUẞ@example.com"},
+		{"a@bücher.example", "a@BÜCHER.EXAMPLE", "a@bu\u0308cher.example", "a@xn--bcher-kva.example"},
+		{"ısık@example.com", "ıSık@example.com"},
+	} {
+		for _, address := range same[1:] {
+			if key(address) != key(same[0]) {
+				t.Errorf("%q has the key %q, and %q has %q", same[0], key(same[0]), address, key(address))
+			}
+		}
+	}
+	for _, apart := range [][2]string{
+		{"strauß@example.com", "strauss@example.com"}, {"a@straße.example", "a@strasse.example"}, {"ısık@example.com", "isik@example.com"},
+	} {
+		if key(apart[0]) == key(apart[1]) {
+			t.Errorf("%q and %q have one key", apart[0], apart[1])
+		}
+	}
+	for _, s := range []string{"\u00ad", "\u200b", "\u200d", "\u2060", "\ufeff"} {
+		if got := key("sa" + s + "m@example.com"); got != "Mail has a character before the @ that cannot be seen" {
+			t.Errorf("the address with %+q has the key %q", s, got)
+		}
+	}
+	// Keys that ledgers have stay what they are.
+	for address, want := range map[string]string{
+		"Sam.Leaf+A@Example.COM": "sam.leaf+a@example.com", "ZOË@example.com": "zoë@example.com", "Жанна@example.com": "жанна@example.com",
+	} {
+		if got := key(address); got != want {
+			t.Errorf("%q has the key %q, want %q", address, got, want)
+		}
+	}
+}
+
+// A row of totals and a header that is repeated make no client.
+func TestRowsThatAreNoLeads(t *testing.T) {
+	const source = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No, name: {column: Name}}}\n"
+	for line, want := range map[string]string{
+		"TOTAL |  | 1,250.50":         "Leads!A2: No labels a row of totals, which is no lead [totals-row]",
+		"Summe: | |":                  "Leads!A2: No labels a row of totals, which is no lead [totals-row]",
+		" | Grand total | £12":        "Leads!B2: Name labels a row of totals, which is no lead [totals-row]",
+		"3 | Total | 12":              "Leads!B2: Name labels a row of totals, which is no lead [totals-row]",
+		"no | NAME | Amount":          "Leads!A2: No stands here again with the other headers: the row is no lead [header-row]",
+		"Total | Ann | 5":             "",
+		"Total | | 07911 123456":      "",
+		"Total | | +447911123456":     "",
+		"Total Finance | | 5":         "",
+		"L1 | Total | 5":              "",
+		"No | Ann | Amount":           "",
+		"Total | | 1980-05-01 10:00":  "",
+		"L1 |  |":                     "",
+		"Totals of the heart | Ann |": "",
+	} {
+		sheet, records := leads("No | Name | Amount", line)
+		b := mustBind(t, source, sheet, nil)
+		var got []string
+		for _, p := range b.Convert(records[0]).Problems {
+			if mapping.IsTotalsOrHeader(p) {
+				got = append(got, p.Error())
+			}
+		}
+		if strings.Join(got, "\n") != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+// What the hint at a row of totals says leaves the row out.
+func TestTotalsCanBeLeftOut(t *testing.T) {
+	const source = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n"
+	sheet, records := leads("No | Amount", "Total: | 5")
+	_, when, _ := strings.Cut(mustBind(t, source, sheet, nil).Convert(records[0]).Problems[0].Hint, "leave it out: ")
+	if got := mustBind(t, source+when+"\n", sheet, nil).Convert(records[0]); got.Skipped != mapping.NotWhen {
+		t.Errorf("with %s the row is not left out: %v", when, got.Problems)
+	}
+}

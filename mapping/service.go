@@ -1,0 +1,158 @@
+package mapping
+
+import (
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Service is what a mapping is bound to: the environment's reference data and
+// what its environment settles. Ids come from here and from nowhere else.
+type Service struct {
+	Environment                string // its name, for messages
+	Templates                  []Template
+	TemplateIDs                map[string]string // "Template" or "Template/Attribute" → id, where names are shared
+	WorkflowTemplateIdentifier string            // the default for mappings; "" for none
+}
+
+// template finds an activity template by its exact name.
+func (b *binder) template(name yamltree.Scalar) (Template, bool) {
+	var found []Template
+	var names []string
+	for _, t := range b.service.Templates {
+		names = append(names, t.Name)
+		if t.Name == name.Text {
+			found = append(found, t)
+		}
+	}
+	if id, ok := b.service.TemplateIDs[name.Text]; ok {
+		return b.templateByID(name, id)
+	}
+	switch len(found) {
+	case 1:
+		return found[0], true
+	case 0:
+		b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template “%s”", b.service.Environment, name.Text).
+			Hint = problem.Suggestion(name.Text, names)
+	default:
+		b.wrongAt(name.At, "shared-name", "the environment “%s” has %d activity templates called “%s”", b.service.Environment, len(found), name.Text).
+			Hint = "say which one is meant in the environments file: template_ids: {\"" + name.Text + "\": its id}; the ids are " + ids(found)
+	}
+	return Template{}, false
+}
+
+func (b *binder) templateByID(name yamltree.Scalar, id string) (Template, bool) {
+	for _, t := range b.service.Templates {
+		if strings.EqualFold(t.ID, id) {
+			return t, true
+		}
+	}
+	b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template with the id that template_ids gives for “%s”", b.service.Environment, name.Text).
+		Hint = "correct template_ids in the environments file; “" + name.Text + "” may have been deleted and created again"
+	return Template{}, false
+}
+
+func ids(templates []Template) string {
+	var list []string
+	for _, t := range templates {
+		list = append(list, t.ID)
+	}
+	return strings.Join(list, ", ")
+}
+
+// attribute finds an attribute template by its exact name.
+func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate, bool) {
+	var found []AttributeTemplate
+	var names []string
+	id, chosen := b.service.TemplateIDs[t.Name+"/"+name.Text]
+	for _, a := range t.Attributes {
+		names = append(names, a.Name)
+		if chosen && strings.EqualFold(a.ID, id) || !chosen && a.Name == name.Text {
+			found = append(found, a)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], true
+	case chosen:
+		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute with the id that template_ids gives for “%s/%s”", t.Name, t.Name, name.Text).
+			Hint = "correct template_ids in the environments file"
+	case len(found) == 0:
+		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute “%s”", t.Name, name.Text).
+			Hint = problem.Suggestion(name.Text, names)
+	default:
+		b.wrongAt(name.At, "shared-name", "the template “%s” has %d attributes called “%s”", t.Name, len(found), name.Text).
+			Hint = "say which one is meant in the environments file: template_ids: {\"" + t.Name + "/" + name.Text + "\": its id}"
+	}
+	return AttributeTemplate{}, false
+}
+
+// attributeType settles the data type: the template's where it says one, else
+// the mapping's, else Text, which is noted. A contradiction is a problem.
+// number is that of the note among the untyped, from 1; 0 for a type that
+// somebody says.
+func (b *binder) attributeType(template string, a AttributeTemplate, attr *AttributeRule) (t convert.Type, number int) {
+	wanted := convert.Type(attr.Value.Type.Text)
+	switch {
+	case a.Type == "" && wanted == "":
+		return convert.Text, b.noteUntyped(template, attr)
+	case a.Type == "":
+		return wanted, 0
+	case wanted != "" && wanted != a.Type:
+		b.wrongAt(attr.Value.Type.At, "wrong-type", "the service says that “%s” of “%s” is a %s, not a %s", a.Name, template, a.Type, wanted).
+			Hint = "leave type out, or write type: " + string(a.Type)
+	}
+	return a.Type, 0
+}
+
+// Template is an activity template of the service's reference data (service
+// document, "Activity template").
+type Template struct {
+	ID         string
+	Name       string
+	Attributes []AttributeTemplate
+}
+
+// AttributeTemplate is an attribute template, nested in an activity template.
+type AttributeTemplate struct {
+	ID   string
+	Name string
+	// Type is the data type where the environment's answers tell one, in our
+	// names; "" where they do not. (The document shows no such field.)
+	Type convert.Type
+}
+
+// StrayTemplateIDs warns of entries of the environment's template_ids that do
+// nothing: neither the service nor the mapping has a template or an attribute of
+// the name.
+func StrayTemplateIDs(m *Mapping, service *Service) problem.List {
+	var names []string
+	for _, t := range service.Templates {
+		names = append(names, t.Name)
+		for _, a := range t.Attributes {
+			names = append(names, t.Name+"/"+a.Name)
+		}
+	}
+	known := slices.Clone(names)
+	for _, a := range m.Activities {
+		known = append(known, a.Template.Text)
+		for _, attr := range a.Attributes {
+			known = append(known, a.Template.Text+"/"+attr.Name.Text)
+		}
+	}
+	var list problem.List
+	for _, name := range slices.Sorted(maps.Keys(service.TemplateIDs)) {
+		if !slices.Contains(known, name) {
+			hint := "remove the entry"
+			if nearest, ok := problem.Nearest(name, names); ok {
+				hint = "did you mean “" + nearest + "”?"
+			}
+			list = append(list, problem.New("stray-template-id", "template_ids of the environment “%s” has an entry “%s”, and there is no such template or attribute",
+				service.Environment, name).Hinted("%s", hint))
+		}
+	}
+	return list
+}

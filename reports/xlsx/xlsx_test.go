@@ -1,0 +1,246 @@
+package xlsx
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/xuri/excelize/v2"
+)
+
+var manyLinks = flag.Int("links", 200, "how many links TestLinks writes; 70000 passes the limit of a sheet")
+
+// made makes a workbook and opens it.
+func made(t *testing.T, make func(*Workbook) error) *excelize.File {
+	t.Helper()
+	var file bytes.Buffer
+	w := New(&file)
+	defer w.Abandon()
+	if err := make(w); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := excelize.OpenReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// numbers writes a table of one column.
+func numbers(w *Workbook, count, maxRows int) error {
+	table, err := w.NewTable(TableLayout{Name: "Steps", Headers: []string{"Number"}, Layout: Layout{Widths: []float64{10}}, MaxRows: maxRows})
+	if err != nil {
+		return err
+	}
+	for n := range count {
+		if err := table.Next(); err != nil {
+			return err
+		}
+		table.Integer(nil, n+1)
+		if err := table.End(); err != nil {
+			return err
+		}
+	}
+	return table.Close()
+}
+
+// A full table continues in the next sheet, with its header. The limit is lowered
+// here, because a million rows take too long.
+func TestFullSheetContinuesInTheNext(t *testing.T) {
+	f := made(t, func(w *Workbook) error { return numbers(w, 5, 3) })
+	got := map[string][][]string{}
+	for _, sheet := range f.GetSheetList() {
+		rows, err := f.GetRows(sheet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[sheet] = rows
+	}
+	want := map[string][][]string{
+		"Steps":   {{"Number"}, {"1"}, {"2"}},
+		"Steps 2": {{"Number"}, {"3"}, {"4"}},
+		"Steps 3": {{"Number"}, {"5"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for i, ref := range []string{"$A$1:$A$3", "$A$1:$A$3", "$A$1:$A$2"} {
+		if got, want := f.GetDefinedName()[i].RefersTo, fmt.Sprintf("'%s'!%s", f.GetSheetList()[i], ref); got != want {
+			t.Errorf("the filter is on %s, want %s", got, want)
+		}
+	}
+}
+
+// Web addresses are links up to the limit of a sheet, and every cell has its text.
+func TestLinks(t *testing.T) {
+	address := func(row int) string { return fmt.Sprintf("https://go.example.test/start?a=1&b=%d", row) }
+	limit := min(maxLinks, *manyLinks/2)
+	if *manyLinks > maxLinks {
+		limit = maxLinks
+	}
+	f := made(t, func(w *Workbook) error {
+		w.maxLinks = limit
+		table, err := w.NewTable(TableLayout{Name: "Results", Headers: []string{"redirectUrl"}, Layout: Layout{Widths: []float64{10}}})
+		if err != nil {
+			return err
+		}
+		for row := 2; row < *manyLinks+2; row++ {
+			if err := table.Next(); err != nil {
+				return err
+			}
+			if linked := table.Link(address(row)); linked != (row < limit+2) {
+				t.Errorf("row %d: linked %t", row, linked)
+			}
+			table.Text(nil, address(row))
+			if err := table.End(); err != nil {
+				return err
+			}
+		}
+		return table.Close()
+	})
+	start := time.Now()
+	links, err := f.GetHyperLinkCells("Results", "External")
+	if err != nil || len(links) != limit {
+		t.Errorf("%d cells have a link, want %d (error %v)", len(links), limit, err)
+	}
+	for _, row := range []int{2, 3, limit + 1, limit + 2, *manyLinks + 1} {
+		ref := fmt.Sprint("A", row)
+		linked, to, err := f.GetCellHyperLink("Results", ref)
+		if err != nil || linked != (row < limit+2) || linked && to != address(row) {
+			t.Errorf("%s: link %v to %q (error %v)", ref, linked, to, err)
+		}
+		if text, err := f.GetCellValue("Results", ref); err != nil || text != address(row) {
+			t.Errorf("%s says %q (error %v)", ref, text, err)
+		}
+	}
+	t.Logf("read by excelize in %v", time.Since(start))
+}
+
+// What a program would refuse, or run, is a text.
+func TestOnlyWebAddressesAreLinks(t *testing.T) {
+	long := "https://go.example.test/" + strings.Repeat("a", 2056)
+	for url, want := range map[string]bool{
+		"https://go.example.test/1": true, "http://127.0.0.1:8080/start/A1?x=%20#step-3": true, long[:2079]: true,
+		long: false, "javascript:alert(1)": false, "file:///etc/passwd": false, "//go.example.test": false, "https://": false,
+		"https://go.example.test/a b": false, "https://go.example.test/\"><x": false, "=HYPERLINK(\"https://x\")": false,
+		"https://go.example.test/é": false, "mailto:ann@example.test": false, "": false,
+	} {
+		if got := isWebAddress(url); got != want {
+			t.Errorf("%.60q: %v, want %v", url, got, want)
+		}
+	}
+}
+
+// A sheet names its chart, its comments and its links by the relationships that the
+// workbook has for it.
+func TestRelationships(t *testing.T) {
+	var file bytes.Buffer
+	w := New(&file)
+	defer w.Abandon()
+	for _, name := range []string{"Chart", "Comments", "Links", "Plain"} {
+		s, err := w.NewSheet(name, Layout{Widths: []float64{10}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Begin(2)
+		switch name {
+		case "Chart":
+			err = s.BarChart("Rows", 2, 2)
+		case "Comments":
+			err = s.Comment("A2", "Claimsheet", "text")
+			s.Link("https://go.example.test/")
+		case "Links":
+			s.Link("https://go.example.test/")
+		}
+		s.Text(nil, "text")
+		if err := errors.Join(err, s.End(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	parts := unzipped(t, file.Bytes())
+	for n, want := range []map[string]string{
+		{`<drawing r:id="rId1"/>`: `Id="rId1" Target="../drawings/drawing1.xml"`},
+		{`<legacyDrawing r:id="rId1"/>`: `Id="rId1" Target="../drawings/vmlDrawing1.vml"`, `r:id="link0"`: `Id="link0"`},
+		{`r:id="link0"`: `Id="link0"`},
+		nil,
+	} {
+		sheet, related := parts[fmt.Sprintf("xl/worksheets/sheet%d.xml", n+1)], parts[fmt.Sprintf("xl/worksheets/_rels/sheet%d.xml.rels", n+1)]
+		if got := strings.Count(sheet, `r:id="`); got != len(want) {
+			t.Errorf("sheet %d names %d relationships, want %d", n+1, got, len(want))
+		}
+		for name, relationship := range want {
+			if !strings.Contains(sheet, name) || !strings.Contains(related, relationship) {
+				t.Errorf("sheet %d has no %s that means %s: %s", n+1, name, relationship, related)
+			}
+		}
+	}
+}
+
+func unzipped(t *testing.T, data []byte) map[string]string {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[string]string{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts[f.Name] = string(text)
+	}
+	return parts
+}
+
+// What the disk has changed shows when the file is read back: any byte of the parts,
+// and any cut.
+func TestVerify(t *testing.T) {
+	var file bytes.Buffer
+	w := New(&file)
+	defer w.Abandon()
+	if err := errors.Join(numbers(w, 200, 0), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	whole := file.Bytes()
+	verify := func(data []byte) error { return w.Verify(bytes.NewReader(data), int64(len(data))) }
+	if err := verify(whole); err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < len(whole); n += 499 {
+		if err := verify(whole[:n]); err == nil {
+			t.Errorf("cut after %d of %d bytes: no error", n, len(whole))
+		}
+	}
+	// The first part is a sheet: a bit of what is packed.
+	damaged := bytes.Clone(whole)
+	damaged[200] ^= 1
+	if err := verify(damaged); err == nil {
+		t.Error("a bit was changed: no error")
+	}
+	for path := range w.rows {
+		w.rows[path]++
+		if err := verify(whole); err == nil || !strings.Contains(err.Error(), "rows were written") {
+			t.Errorf("%s has a row too few: %v", path, err)
+		}
+		w.rows[path]--
+	}
+}
