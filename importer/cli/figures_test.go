@@ -19,7 +19,7 @@ import (
 )
 
 // planEntry is where the engine gets one client's plan, and the parameter that it comes in by.
-const planEntry, planParam = "importer.Job.one", "plan"
+const planEntry, planParam = "importer.Job.runClient", "plan"
 
 // TestFigures prints what can be measured of the layout and holds it to what
 // docs/architecture.md says of it: helpers stand in the file that uses them, no
@@ -146,11 +146,12 @@ func (p *modulePackage) ownHelpers() (own, all int) {
 type walk struct {
 	t        *testing.T
 	packages map[string]*modulePackage
-	home     string           // the package in which it begins
-	bodies   map[string]*body // by package, receiver and name
+	home     string                   // the package in which it begins
+	bodies   map[string]*body         // by package, receiver and name
+	fields   map[types.Object][]*body // what is put into fields that hold functions
 
 	visited        map[string]bool // files, and other packages
-	passed         map[string]bool // functions
+	passed         map[*ast.FuncDecl]bool
 	stays, returns int
 	at             string // the last of them
 	route          []string
@@ -170,7 +171,7 @@ type body struct {
 // there. A stay begins where the plan comes into another file of the engine, or to
 // another package, than the one before; a return is a stay where it has been.
 func walkPlan(t *testing.T, packages map[string]*modulePackage) *walk {
-	w := &walk{t: t, packages: packages, bodies: map[string]*body{}, visited: map[string]bool{}, passed: map[string]bool{}}
+	w := &walk{t: t, packages: packages, bodies: map[string]*body{}, fields: map[types.Object][]*body{}, visited: map[string]bool{}, passed: map[*ast.FuncDecl]bool{}}
 	for path, p := range packages {
 		for i, f := range p.files {
 			for _, d := range f.Decls {
@@ -178,6 +179,11 @@ func walkPlan(t *testing.T, packages map[string]*modulePackage) *walk {
 					w.bodies[nameOf(p.info.Defs[d.Name].(*types.Func))] = &body{p, path + "/" + p.names[i], d}
 				}
 			}
+		}
+	}
+	for path, p := range packages {
+		for i, f := range p.files {
+			w.noteFields(p, path+"/"+p.names[i], f)
 		}
 	}
 	entry := w.bodies[planEntry]
@@ -193,6 +199,31 @@ func walkPlan(t *testing.T, packages map[string]*modulePackage) *walk {
 		}
 	}
 	return w
+}
+
+// noteFields notes the functions that a file puts into fields.
+func (w *walk) noteFields(p *modulePackage, file string, f *ast.File) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		pair, ok := n.(*ast.KeyValueExpr)
+		if !ok {
+			return true
+		}
+		key, ok := pair.Key.(*ast.Ident)
+		field, isField := p.info.Uses[key].(*types.Var)
+		if !ok || !isField {
+			return true
+		}
+		switch v := pair.Value.(type) {
+		case *ast.FuncLit:
+			literal := &ast.FuncDecl{Name: key, Type: v.Type, Body: v.Body}
+			w.fields[field] = append(w.fields[field], &body{p, file, literal})
+		case *ast.SelectorExpr:
+			if f, ok := p.info.Uses[v.Sel].(*types.Func); ok && w.bodies[nameOf(f)] != nil {
+				w.fields[field] = append(w.fields[field], w.bodies[nameOf(f)])
+			}
+		}
+		return true
+	})
 }
 
 // nameOf is a function's package below the module, its receiver and its name.
@@ -216,11 +247,14 @@ func nameOf(f *types.Func) string {
 // enter goes through a function into which values of the plan came. At the door
 // of another package it turns back.
 func (w *walk) enter(b *body, carried map[types.Object]bool) {
-	name := nameOf(b.in.info.Defs[b.decl.Name].(*types.Func))
-	if w.passed[name] {
+	name := b.decl.Name.Name + ", a function in a field"
+	if f, ok := b.in.info.Defs[b.decl.Name].(*types.Func); ok {
+		name = nameOf(f)
+	}
+	if w.passed[b.decl] {
 		return
 	}
-	w.passed[name] = true
+	w.passed[b.decl] = true
 	before := w.at
 	if b.in.path != w.home {
 		w.stay(b.in.path, name)
@@ -269,7 +303,7 @@ func (w *walk) pass(b *body, carried map[types.Object]bool) {
 				w.carry(info, n.Value, carried)
 			}
 		case *ast.CallExpr:
-			w.call(b, n, carried, carries)
+			w.call(b, n, carries)
 		}
 		return true
 	})
@@ -308,7 +342,7 @@ func isOurs(t types.Type) bool {
 }
 
 // call goes into a called function of the module with the values that it gets.
-func (w *walk) call(b *body, call *ast.CallExpr, carried map[types.Object]bool, carries func(ast.Node) bool) {
+func (w *walk) call(b *body, call *ast.CallExpr, carries func(ast.Node) bool) {
 	info := b.in.info
 	var id *ast.Ident
 	var receiver ast.Expr
@@ -320,14 +354,20 @@ func (w *walk) call(b *body, call *ast.CallExpr, carried map[types.Object]bool, 
 	default:
 		return
 	}
-	f, ok := info.Uses[id].(*types.Func)
-	if !ok {
-		return
+	switch f := info.Uses[id].(type) {
+	case *types.Func:
+		if callee := w.bodies[nameOf(f)]; callee != nil {
+			w.give(callee, call.Args, receiver, carries)
+		}
+	case *types.Var: // a function in a field, such as an effect: whatever is put there
+		for _, f := range w.fields[f] {
+			w.give(f, call.Args, nil, carries)
+		}
 	}
-	callee := w.bodies[nameOf(f)]
-	if callee == nil {
-		return
-	}
+}
+
+// give enters a callee with the values of the plan that a call hands to it.
+func (w *walk) give(callee *body, args []ast.Expr, receiver ast.Expr, carries func(ast.Node) bool) {
 	into := map[types.Object]bool{}
 	bind := func(name *ast.Ident, e ast.Expr) {
 		if obj := callee.in.info.Defs[name]; obj != nil && isOurs(obj.Type()) && carries(e) {
@@ -340,8 +380,8 @@ func (w *walk) call(b *body, call *ast.CallExpr, carried map[types.Object]bool, 
 	i := 0
 	for _, field := range callee.decl.Type.Params.List {
 		for _, name := range field.Names {
-			if i < len(call.Args) {
-				bind(name, call.Args[i])
+			if i < len(args) {
+				bind(name, args[i])
 			}
 			i++
 		}
