@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,22 @@ func TestFigures(t *testing.T) {
 	t.Logf("one client's plan from %s on: %d stays in %d files, %d returns\n%s", planEntry, w.stays, len(w.visited), w.returns, strings.Join(w.route, "\n"))
 	if w.stays > 45 || len(w.visited) > 15 || w.returns > 15 {
 		t.Errorf("one client's plan makes %d stays in %d files with %d returns, want at most 45, 15 and 15", w.stays, len(w.visited), w.returns)
+	}
+}
+
+// TestArchitectureNamesWhatIsThere: the page that says where to find what is wrong
+// as soon as a file is renamed.
+func TestArchitectureNamesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	page := readText(t, filepath.Join(root, "docs", "architecture.md"))
+	places := regexp.MustCompile("`((?:mapping|apiclient|importer|reports)(?:/[a-z_/]+(?:\\.go)?)?)`").FindAllStringSubmatch(page, -1)
+	if len(places) < 30 {
+		t.Fatalf("only %d places found: the test looks for something else than the page has", len(places))
+	}
+	for _, p := range places {
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(p[1]))); err != nil {
+			t.Errorf("docs/architecture.md names %s, which is not there", p[1])
+		}
 	}
 }
 
