@@ -67,7 +67,7 @@ func (v askedValue) same(other askedValue) bool {
 // ask is what a step of a plan asks for.
 func ask(plan mapping.Plan, step *mapping.Step, mappingName string) *asked {
 	a := &asked{Mapping: mappingName}
-	n := len(step.Fields) + len(step.LeftOut)
+	n := len(step.Fields) + len(step.Omitted)
 	if step.Activity != nil {
 		n += len(step.Activity.Attributes)
 	}
@@ -97,7 +97,7 @@ func ask(plan mapping.Plan, step *mapping.Step, mappingName string) *asked {
 			add(attr.Name, attr.Value, attr.Source)
 		}
 	}
-	for _, empty := range step.LeftOut {
+	for _, empty := range step.Omitted {
 		add(empty.Name, cell.Value{}, empty.Source)
 	}
 	return a

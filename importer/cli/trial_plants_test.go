@@ -104,7 +104,7 @@ func (e *errand) commitIntents() error {
 	{"one client taken for two", []edit{
 		{"importer/existing.go", ownedAt, "j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned && !trial.Bug(\"one client taken for two\") {"},
 		{"importer/holder.go", takeAt, "\tif trial.Bug(\"one client taken for two\") {\n\t\treturn t, true, nil\n\t}\n" + takeAt},
-		{"importer/ledger/holder.go", takenAt, "\tif now.state != Done || trial.Bug(\"one client taken for two\") {\n"},
+		{"importer/ledger/append.go", takenAt, "\tif now.state != Done || trial.Bug(\"one client taken for two\") {\n"},
 	}, sharedAddress},
 }
 

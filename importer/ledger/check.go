@@ -3,7 +3,11 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/crc32"
+	"time"
 
 	"claimsheet/mapping/problem"
 )
@@ -64,4 +68,158 @@ func count(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// checkSchema refuses a ledger whose tables are not the ones of its version: a view in which a letter has changed would say something else.
+func checkSchema(ctx context.Context, c *sql.Conn, path string, version int) error {
+	want, err := soundSchema(version)
+	if err != nil {
+		return err
+	}
+	got, err := schemaOf(ctx, c)
+	if err != nil {
+		return damaged(path, "the ledger cannot be read: %v", err)
+	}
+	if got != want {
+		return damaged(path, "the ledger's tables are not as Claimsheet made them")
+	}
+	return nil
+}
+
+// soundSchema is what schemaOf gives for a new ledger of a version.
+func soundSchema(version int) (string, error) {
+	ctx := context.Background()
+	db, err := connect(":memory:")
+	if err != nil {
+		return "", err
+	}
+	c, err := db.Conn(ctx)
+	if err != nil {
+		return "", errors.Join(err, db.Close())
+	}
+	_, err = c.ExecContext(ctx, schemaOfVersion(version))
+	text := ""
+	if err == nil {
+		text, err = schemaOf(ctx, c)
+	}
+	return text, errors.Join(err, c.Close(), db.Close())
+}
+
+// schemaOf is the text of all tables, indexes and views. Statistics, which
+// other programs may gather, are left out.
+func schemaOf(ctx context.Context, c *sql.Conn) (text string, err error) {
+	err = c.QueryRowContext(ctx, `
+		SELECT group_concat(type || ' ' || name || ' on ' || tbl_name || ': ' || coalesce(sql, ''), char(10) ORDER BY type, name)
+		FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_stat%' ESCAPE '\'`).Scan(&text)
+	return text, err
+}
+
+// checkSums refuses a ledger in which a step or an event is not what was
+// written. It reads all of them.
+func checkSums(ctx context.Context, c *sql.Conn, path string) error {
+	for _, table := range []struct {
+		one, many, query string
+		sums             func(*sql.Rows) (written int64, found sum, err error)
+	}{
+		{"step is", "steps are", `
+			SELECT o.environment, o.space, o.client, s.mapping, s.step, s.kind, s.state, s.attempts, s.last,
+				coalesce(s.asked, 0), coalesce(s.answered, 0), s.created, s.url, s.sum
+			FROM steps s JOIN owners o ON o.id = s.owner`, sumsOfStep},
+		{"event is", "events are", `
+			SELECT id, step, state, at, boot, uptime, run, via, status, reason, data, digest, answer, created, url, sum
+			FROM events`, sumsOfEvent},
+	} {
+		wrong := 0
+		rows, err := c.QueryContext(ctx, table.query)
+		if err != nil {
+			return damaged(path, "the ledger cannot be read: %v", err)
+		}
+		for rows.Next() {
+			written, found, err := table.sums(rows)
+			if err != nil || sum(written) != found {
+				wrong++
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return damaged(path, "the ledger cannot be read: %v", err)
+		}
+		if wrong > 0 {
+			return damaged(path, "the disk has changed what was written: %s not what their sums say", count(wrong, table.one, table.many))
+		}
+	}
+	return nil
+}
+
+func sumsOfStep(rows *sql.Rows) (written int64, found sum, err error) {
+	var id StepID
+	var c current
+	err = rows.Scan(&id.Environment, &id.Space, &id.Client, &id.Mapping, &id.Step, &c.kind, &c.state, &c.attempts, &c.last,
+		&c.asked, &c.answered, &c.created, &c.url, &written)
+	return written, sumOfStep(id, c), err
+}
+
+func sumsOfEvent(rows *sql.Rows) (written int64, found sum, err error) {
+	var number, step, at, uptime int64
+	var e Event
+	var data, answer sql.RawBytes
+	err = rows.Scan(&number, &step, &e.To, &at, &e.Boot, &uptime, &e.Run, &e.Via, &e.Status, &e.Reason,
+		&data, &e.Digest, &answer, &e.ID, &e.URL, &written)
+	e.At, e.Uptime, e.Data, e.Answer = time.UnixMicro(at), time.Duration(uptime)*time.Microsecond, data, answer
+	return written, sumOfEvent(number, step, e), err
+}
+
+// sum is the CRC-32C of a row, taken field by field. Every field counts with
+// its length, so that no two rows run together to the same bytes. It is there
+// for disks that forget, not against people who forge.
+type sum uint32
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func (s *sum) number(n int64) {
+	*s = sum(crc32.Update(uint32(*s), castagnoli, binary.LittleEndian.AppendUint64(nil, uint64(n))))
+}
+
+func (s *sum) bytes(b []byte) {
+	s.number(int64(len(b)))
+	*s = sum(crc32.Update(uint32(*s), castagnoli, b))
+}
+
+func (s *sum) text(t string) { s.bytes([]byte(t)) }
+
+// sumOfEvent is the sum of the event with a number, of the step with a number.
+func sumOfEvent(number, step int64, e Event) sum {
+	var s sum
+	s.number(number)
+	s.number(step)
+	s.text(string(e.To))
+	s.number(e.At.UnixMicro())
+	s.text(e.Boot)
+	s.number(e.Uptime.Microseconds())
+	s.text(e.Run)
+	s.text(e.Via)
+	s.number(int64(e.Status))
+	s.text(e.Reason)
+	s.bytes(e.Data)
+	s.text(e.Digest)
+	s.bytes(e.Answer)
+	s.text(e.ID)
+	s.text(e.URL)
+	return s
+}
+
+// sumOfStep is the sum of a step's current state, its names included.
+func sumOfStep(id StepID, c current) sum {
+	var s sum
+	for _, name := range []string{id.Environment, id.Space, id.Client, id.Mapping, id.Step} {
+		s.text(name)
+	}
+	s.text(c.kind)
+	s.text(string(c.state))
+	s.number(int64(c.attempts))
+	s.number(c.last)
+	s.number(c.asked)
+	s.number(c.answered)
+	s.text(c.created)
+	s.text(c.url)
+	return s
 }

@@ -1,10 +1,17 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"claimsheet/importer/result"
 )
 
 // StartRun records a run's beginning, durably. An id that is known already is
@@ -80,4 +87,251 @@ func (l *Ledger) LastOutput(ctx context.Context, path string) (digest string, ok
 		return "", false, nil
 	}
 	return digest, err == nil, err
+}
+
+// AddRows records the results of a client's rows in a run; the owner is zero
+// for rows without a client. It only queues them: a row that could not be
+// written stops the ledger, and the next Append or Flush returns the error. A
+// later result of the same row replaces the earlier one. The run must have been
+// started.
+func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error {
+	if l.write == nil {
+		return ErrReadOnly
+	}
+	rows = slices.Clone(rows)
+	claims := make([]string, len(rows))
+	for i, r := range rows {
+		ids, err := json.Marshal(slices.Concat([]string{}, r.ClaimIDs)) // [] rather than null
+		if err != nil {
+			return err
+		}
+		claims[i] = string(ids)
+	}
+	return l.write.submit(false, func(t *transaction) error {
+		var id int64
+		if owner != (ClientKey{}) {
+			var err error
+			if id, err = t.owner(owner); err != nil {
+				return err
+			}
+		}
+		for i, r := range rows {
+			_, err := t.addRow.ExecContext(context.Background(), run, r.Row, string(r.Status), number(id), r.Client,
+				r.ClientID, claims[i], r.URL, r.FailedStep, r.Error, r.Advice)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// maxSteps bounds the steps of one client in a run: a step's number in the
+// table is the client's number times maxSteps plus its place in the plan, so
+// that clients can be added in any order.
+const maxSteps = 1 << 24
+
+// AddRunSteps records the steps of a run's plan for the client with this number
+// (1-based), in order. It queues them, as AddRows does.
+func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
+	if l.write == nil {
+		return ErrReadOnly
+	}
+	steps = slices.Clone(steps)
+	return l.write.submit(false, func(t *transaction) error {
+		for i, s := range steps {
+			owner, err := t.owner(s.ClientKey)
+			if err != nil {
+				return err
+			}
+			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner, s.Mapping, s.Step, s.Kind, s.Title)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Flush returns when all that was queued before it is durable.
+func (l *Ledger) Flush() error {
+	if l.write == nil {
+		return ErrReadOnly
+	}
+	return l.write.submit(true, func(*transaction) error { return nil })
+}
+
+// Rows are the results of a run's rows in the order of the sheet, read from the
+// file as the loop asks for them. All are as they were when the first was read.
+// An error ends the loop. Table is 0: a run of several sheets has a run for
+// each.
+func (l *Ledger) Rows(ctx context.Context, run string) iter.Seq2[result.Row, error] {
+	return func(yield func(result.Row, error) bool) {
+		for r, err := range stream(ctx, l.read, scanRow, `
+			SELECT `+rowColumns+` FROM run_rows r WHERE r.run = ? ORDER BY r.source_row`, run) {
+			if !yield(r.Result, err) {
+				return
+			}
+		}
+	}
+}
+
+// rowColumns are the columns of run_rows r that scanRow takes.
+const rowColumns = `r.run, r.source_row, r.status, r.number, r.client_id, r.claim_ids, r.url, r.failed_step, r.error, r.advice`
+
+func scanRow(rows *sql.Rows) (RunRow, error) {
+	var row RunRow
+	var claims []byte
+	r := &row.Result
+	err := rows.Scan(&row.Run, &r.Row, (*string)(&r.Status), &r.Client, &r.ClientID, &claims, &r.URL, &r.FailedStep, &r.Error, &r.Advice)
+	if err == nil {
+		err = json.Unmarshal(claims, &r.ClaimIDs)
+	}
+	if len(r.ClaimIDs) == 0 {
+		r.ClaimIDs = nil
+	}
+	return row, err
+}
+
+// RunSteps are the steps of a run's plan by client and in the order of the
+// plan, each with its current state. They are read as Rows reads rows.
+func (l *Ledger) RunSteps(ctx context.Context, run string) iter.Seq2[result.Step, error] {
+	return inOrder(stream(ctx, l.read, scanRunStep, `
+		SELECT `+runStepColumns+`
+		FROM run_steps r
+		JOIN owners o ON o.id = r.owner
+		LEFT JOIN step_now s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step
+		WHERE r.run = ? ORDER BY r.number`, run))
+}
+
+// runStepColumns are the columns that scanRunStep takes: a run's step r, its
+// owner o and the state of the step s, if it has one.
+const runStepColumns = `r.number, o.client, r.step, r.kind, r.title,
+	coalesce(s.state, ''), coalesce(s.created, ''), coalesce(s.attempts, 0), coalesce(s.status, 0), s.at`
+
+func scanRunStep(rows *sql.Rows) (result.Step, error) {
+	var s result.Step
+	var number int
+	err := rows.Scan(&number, &s.ClientKey, &s.Step, &s.Kind, &s.Title, &s.State, &s.ID, &s.Attempts, &s.Status, (*moment)(&s.At))
+	s.Client = number / maxSteps
+	s.State = cmp.Or(s.State, string(result.Planned))
+	return s, err
+}
+
+// inOrder numbers the steps from 1 as lines of the sheet Steps.
+func inOrder(steps iter.Seq2[result.Step, error]) iter.Seq2[result.Step, error] {
+	return func(yield func(result.Step, error) bool) {
+		number := 0
+		for s, err := range steps {
+			number++
+			s.Number = number
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+// Runs are the runs in these environments, the newest first; otherwise it is
+// as Rows.
+func (l *Ledger) Runs(ctx context.Context, environments []string) iter.Seq2[Run, error] {
+	return stream(ctx, l.read, scanRun, `
+		SELECT `+runColumns+` FROM runs WHERE environment IN (SELECT value FROM json_each(?))
+		ORDER BY started DESC, id`, list(environments))
+}
+
+// list is texts as SQL takes them for json_each.
+func list(texts []string) string {
+	data, err := json.Marshal(append([]string{}, texts...)) // [] rather than null
+	if err != nil {
+		panic("ledger: texts that do not marshal: " + err.Error())
+	}
+	return string(data)
+}
+
+// OutputOf is the run that last wrote a workbook to path; ok is false when none
+// did. Paths are compared as they were given to FinishRun.
+func (l *Ledger) OutputOf(ctx context.Context, path string) (run string, ok bool, err error) {
+	runs, err := gather(stream(ctx, l.read, scanText, `SELECT run FROM outputs WHERE path = ?`, path))
+	if err != nil || len(runs) == 0 {
+		return "", false, err
+	}
+	return runs[0], true, nil
+}
+
+// NoteOutput records that a run's workbook was written once more, to path,
+// durably. What FinishRun said of the run stays.
+func (l *Ledger) NoteOutput(run, path, digest string) error {
+	if l.write == nil {
+		return ErrReadOnly
+	}
+	return l.write.submit(true, func(t *transaction) error {
+		return t.exec(`INSERT OR REPLACE INTO outputs (path, run, digest) VALUES (?, ?, ?)`, path, run, digest)
+	})
+}
+
+// LatestOutputs are the workbooks that the newest run of a mapping in an
+// environment wrote, of those that wrote any.
+func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string) ([]string, error) {
+	return gather(stream(ctx, l.read, scanText, `
+		SELECT output FROM runs WHERE environment = ?1 AND mapping = ?2 AND output <> '' AND started = (
+			SELECT max(started) FROM runs WHERE environment = ?1 AND mapping = ?2 AND output <> '')
+		ORDER BY id`, environment, mapping))
+}
+
+// LastEvent is the number of the newest event, 0 without any: as of it, the
+// ledger is as it is now.
+func (l *Ledger) LastEvent(ctx context.Context) (number int64, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM events`).Scan(&number)
+	return number, err
+}
+
+// RunStepsAsOf is RunSteps with each step as it was when an event was the
+// newest, see LastEvent.
+func (l *Ledger) RunStepsAsOf(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
+	return inOrder(stream(ctx, l.read, scanRunStep, `
+		SELECT r.number, o.client, r.step, r.kind, r.title, coalesce(l.state, ''),
+			coalesce((SELECT created FROM events WHERE step = s.id AND id <= ?1 AND created <> ''
+				AND id >= coalesce((SELECT max(id) FROM events WHERE step = s.id AND id <= ?1 AND state = 'intent'), 0)
+				ORDER BY id DESC LIMIT 1), ''),
+			(SELECT count(*) FROM events WHERE step = s.id AND id <= ?1 AND state = 'intent'), coalesce(l.status, 0), l.at
+		FROM run_steps r
+		JOIN owners o ON o.id = r.owner
+		LEFT JOIN steps s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step
+		LEFT JOIN events l ON l.id = (SELECT max(id) FROM events WHERE step = s.id AND id <= ?1)
+		WHERE r.run = ?2 ORDER BY r.number`, event, run))
+}
+
+// EarlierRun is a finished run over an input that another run reads again.
+type EarlierRun struct {
+	ID      string
+	Started time.Time
+	Rows    int // how many of its rows had the status asked for
+}
+
+// SameInput is the latest finished run over the same input as r's, for the same
+// mapping in the same environment, r itself aside, with how many of its rows
+// had a status; ok is false when there is none. A run that was killed has not
+// finished.
+func (l *Ledger) SameInput(ctx context.Context, r Run, status string) (e EarlierRun, ok bool, err error) {
+	var started int64
+	err = l.read.QueryRowContext(ctx, `
+		SELECT id, started, (SELECT count(*) FROM run_rows WHERE run = runs.id AND status = ?) FROM runs
+		WHERE environment = ? AND mapping = ? AND input_digest = ? AND finished IS NOT NULL AND id <> ?
+		ORDER BY finished DESC LIMIT 1`, status, r.Environment, r.Mapping, r.InputDigest, r.ID).Scan(&e.ID, &started, &e.Rows)
+	if errors.Is(err, sql.ErrNoRows) {
+		return EarlierRun{}, false, nil
+	}
+	e.Started = time.UnixMicro(started).UTC()
+	return e, err == nil, err
+}
+
+// CountUnsettled is how many steps of an environment are uncertain or parked:
+// those of a mapping, and the clients, which no mapping owns.
+func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (n int, err error) {
+	err = l.read.QueryRowContext(ctx, `
+		SELECT count(*) FROM steps s JOIN owners o ON o.id = s.owner
+		WHERE s.state IN ('intent', 'uncertain', 'parked') AND s.state <> 'intent' AND o.environment = ? AND s.mapping IN ('', ?)`,
+		environment, mapping).Scan(&n)
+	return n, err
 }
