@@ -85,7 +85,7 @@ func (g guards) words() []string {
 // is new in its mapping.
 func (r *importRun) vet(ctx context.Context) (problem.List, error) {
 	if !r.options.newIdentity {
-		if err := r.job.Vet(ctx, r.plans(ctx)); err != nil {
+		if err := r.job.CheckIdentity(ctx, r.plans(ctx)); err != nil {
 			return nil, err
 		}
 	}
