@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"importer/cli/workbook": {"mapping", "mapping/cell", "apiclient/environment", "importer", "importer/result", "importer/sheet", "importer/safefile", "reports"},
 	"importer/cli/observe":  {"apiclient/environment", "importer", "importer/cli/console", "importer/cli/load", "importer/result", "importer/safefile", "reports"},
 	"importer/cli/console":  {},
-	"reports":               {"importer/result", "mapping/cell", "reports/xlsx"},
+	"reports":               {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx":          {"mapping/cell"},
 	"samples/generate":      {},
 
