@@ -35,7 +35,7 @@ func TestReadValues(t *testing.T) {
 		{
 			name: "a time that came twice is refused, or by the sheet's word the earlier one", mapping: "sheet: {timezone: Europe/London, ambiguous_times: refuse}\n" + fields("a: {column: A, type: DateTime}"),
 			sheet: []string{"No | A", "1 | 2026-10-25T01:30"},
-			want:  []string{`1 n "1" [2]`, `Leads!B2: A is a time that came twice in Europe/London: the clocks went back over it [time-twice]`},
+			want:  []string{`1 n "1" [2]`, `Leads!B2: A is a time that occurred twice in Europe/London: the clocks went back over it [time-twice]`},
 		},
 		{
 			name: "the earlier time", mapping: "sheet: {timezone: Europe/London, ambiguous_times: earlier}\n" + fields("a: {column: A, type: DateTime}"),

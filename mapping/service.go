@@ -51,7 +51,7 @@ func (b *binder) templateByID(name yamltree.Scalar, id string) (Template, bool) 
 		}
 	}
 	b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template with the id that template_ids gives for “%s”", b.service.Environment, name.Text).
-		Hint = "correct template_ids in the environments file; “" + name.Text + "” may have been made anew"
+		Hint = "correct template_ids in the environments file; “" + name.Text + "” may have been deleted and created again"
 	return Template{}, false
 }
 

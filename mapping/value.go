@@ -210,7 +210,7 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 		c.Date1904 = b.sheet.Date1904
 	}
 	if typ == convert.DateTime && b.zone == nil && rule.Format.Text != "" {
-		b.wrongAt(rule.Format.At, "no-timezone", "“%s” tells no timezone, and neither does the mapping", rule.Format.Text).
+		b.wrongAt(rule.Format.At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.Format.Text).
 			Hint = "add sheet: {timezone: Europe/London}, or wherever the times were written down"
 		c.Zone = time.UTC // said once here, not for every row
 	}
