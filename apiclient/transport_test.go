@@ -65,38 +65,6 @@ func TestAHandlerThatPanicsIsABrokenConnection(t *testing.T) {
 	}
 }
 
-func TestRetryAfter(t *testing.T) {
-	for value, want := range map[string]time.Duration{
-		"": 0, "0": 0, "120": 2 * time.Minute, "-1": 0, "soon": 0, "1.5": 0,
-		"Wed, 21 Oct 2015 07:28:00 GMT": 0, "99999999999": 8760 * time.Hour, "99999999999999999999999": 8760 * time.Hour,
-		"Fri, 31 Dec 9999 23:59:59 GMT": 8760 * time.Hour,
-	} {
-		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Retry-After", value)
-			w.WriteHeader(http.StatusTooManyRequests)
-		})
-		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != want || v.Retry != apiclient.AfterPause {
-			t.Errorf("%q: retry %v after %v, want after %v", value, v.Retry, v.RetryAfter, want)
-		}
-	}
-}
-
-// A date in Retry-After is compared with the service's own clock, however far that
-// is from this machine's.
-func TestRetryAfterByTheirClock(t *testing.T) {
-	for _, year := range []int{1970, 2015, 2100} {
-		now := time.Date(year, 10, 21, 7, 28, 0, 0, time.UTC)
-		c := against(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Date", now.Format(http.TimeFormat))
-			w.Header().Set("Retry-After", now.Add(90*time.Second).Format(http.TimeFormat))
-			w.WriteHeader(http.StatusTooManyRequests)
-		})
-		if v := c.Create(t.Context(), createContact(c)); v.RetryAfter != 90*time.Second {
-			t.Errorf("%d: retry after %v, want 90s", year, v.RetryAfter)
-		}
-	}
-}
-
 var posts = flag.Int("posts", 200, "how many POSTs the keep-alive test sends")
 
 // A server that closes idle connections just when the next request comes makes

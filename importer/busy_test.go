@@ -93,8 +93,8 @@ func jobRun(t *testing.T, clients int, transport func(service http.Handler) http
 func busyPlans(b *mapping.Binding, clients int) iter.Seq2[mapping.Plan, error] {
 	return func(yield func(mapping.Plan, error) bool) {
 		for n := 1; n <= clients; n++ {
-			lead := b.Read(cell.Record{Row: n + 1, Cells: textCells(fmt.Sprintf("c%d@example.com", n), "A")})
-			if !yield(b.Plan(n, []mapping.Lead{lead}), nil) {
+			lead := b.Convert(cell.Record{Row: n + 1, Cells: textCells(fmt.Sprintf("c%d@example.com", n), "A")})
+			if !yield(b.Plan(n, []mapping.ConvertedRow{lead}), nil) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 )
 
@@ -15,43 +16,43 @@ import (
 type action int
 
 const (
-	send     action = iota // unknown, or surely not created: send it
-	keep                   // done before
-	differ                 // done before, with other data: nothing is sent
-	operator               // may have been created: an operator decides
-	closed                 // an operator gave it up
-	adopted                // a look-up found the client in this run
-	foreseen               // a look-up of a dry run found the client
-	disputed               // done, with an id that another client has
-	hold                   // new, but held back because of a difference elsewhere
+	send          action = iota // unknown, or certainly not created: send it
+	unchanged                   // done before
+	changed                     // done before, with other data: nothing is sent
+	needsOperator               // may have been created: somebody has to find out
+	givenUp                     // somebody gave it up
+	adopted                     // a look-up found the client in this run
+	willAdopt                   // a look-up of a dry run found the client
+	idConflict                  // done, with an id that another client has
+	heldBack                    // new, but held back because of a difference elsewhere
 )
 
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
 	step    *mapping.Step // the plan's, or a changed copy
 	known   *ledger.Step  // not to be changed; unknown when the ledger does not know the step
-	asked   *asked        // what the step asks for; nil for a step that the ledger does not know, until complete
+	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
-	why     string    // for differ, operator, closed and hold
-	advice  string    // for what is held or parked, and for what is done and lacks a url
+	why     string    // for changed, needsOperator, givenUp and heldBack
+	advice  string    // for what is held back or parked, and for what is done and lacks a url
 	mapping bool      // the mapping, not a cell, made the data differ
 	moved   string    // how the activity is wanted in another status than it was sent in
 	asOf    time.Time // of a client to be sent: when a look-up found nobody; zero when none was made
 }
 
-// unknown is a step of which the ledger knows nothing.
+// unknown is a step that the ledger does not know.
 var unknown = new(ledger.Step)
 
-// now makes the step known in another state than the ledger has it.
-func (d *decision) now(change func(*ledger.Step)) {
+// override makes the step known in another state than the ledger has it.
+func (d *decision) override(change func(*ledger.Step)) {
 	known := *d.known
 	change(&known)
 	d.known = &known
 }
 
-// decide tells for every step of a plan what is to be done, given what the
-// ledger knows of the client. It is pure: a first run, the resume after a
-// crash, a re-run and tonight's sheet are all this.
+// decide says for every step of a plan what is to be done, given what the ledger
+// knows of the client. It is pure: a first run, the resume after a crash, a re-run
+// and tonight's sheet are all this.
 func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) []decision {
 	decisions := make([]decision, len(plan.Steps))
 	moved := -1
@@ -60,7 +61,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		d := decision{step: step, known: unknown}
 		if s, ok := known[step.Key]; ok {
 			before := s // most are new, and need no room
-			d.known, d.asked = &before, ask(plan, step, b.Mapping().Name.Text)
+			d.known, d.wanted = &before, wantedOf(plan, step, b.Mapping().Name.Text)
 			d.fixWorkflow()
 		}
 		switch d.known.To {
@@ -70,9 +71,9 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 			}
 			d.noteURL(b.Mapping().V1())
 		case ledger.Intent, ledger.Uncertain, ledger.Parked:
-			d.action, d.why = operator, d.known.Reason
+			d.action, d.why = needsOperator, d.known.Reason
 		case ledger.GivenUp:
-			d.action, d.why = closed, "given up by an operator"
+			d.action, d.why = givenUp, "given up by an operator"
 		}
 		decisions[i] = d
 	}
@@ -80,6 +81,33 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		holdBack(decisions, &decisions[moved])
 	}
 	return decisions
+}
+
+// outcome is that of a step that is not to be sent.
+func (d decision) outcome() StepOutcome {
+	o := StepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
+	switch d.action {
+	case unchanged:
+		o.Status = result.Unchanged
+	case changed:
+		o.Status, o.Advice = result.Changed, adviceChanged
+	case willAdopt:
+		o.Status = result.Planned
+	case adopted:
+		o.Status = result.Done
+	case heldBack:
+		o.Status = result.Changed
+	case idConflict:
+		o.Status = result.Failed
+	case needsOperator: // a redirect url that an answer held is shown with the id
+		o.Status, o.URL = result.Uncertain, ""
+		if o.Advice == "" {
+			o.Advice = adviceUncertain(d.step)
+		}
+	case givenUp:
+		o.Status, o.Advice = result.Failed, adviceGivenUp
+	}
+	return o
 }
 
 // holdBack keeps what is new for a client from being sent, because an activity
@@ -92,21 +120,11 @@ func holdBack(decisions []decision, moved *decision) {
 	}
 	for i := range decisions {
 		if d := &decisions[i]; d.action == send {
-			d.action, d.why, d.advice, held = hold, why, advice, true
+			d.action, d.why, d.advice, held = heldBack, why, advice, true
 		}
 	}
 	if held && !moved.mapping {
-		moved.action, moved.why, moved.advice = hold, why, advice
-	}
-}
-
-// complete makes decisions ready to be carried out: what a new step asks for is
-// noted with its intent. A dry run has no use for it.
-func complete(plan mapping.Plan, decisions []decision, b *mapping.Binding) {
-	for i := range decisions {
-		if d := &decisions[i]; d.known.To == "" {
-			d.asked = ask(plan, d.step, b.Mapping().Name.Text)
-		}
+		moved.action, moved.why, moved.advice = heldBack, why, advice
 	}
 }
 
@@ -115,58 +133,58 @@ func complete(plan mapping.Plan, decisions []decision, b *mapping.Binding) {
 // night's batch over two. A refused step takes the name as it is now, for the
 // name may be what was refused.
 func (d *decision) fixWorkflow() {
-	var then asked
+	var then wanted
 	if d.step.Activity == nil || d.known.To == ledger.Failed || d.known.Data == nil ||
 		json.Unmarshal(d.known.Data, &then) != nil || then.Workflow == nil {
 		return
 	}
 	step, act := *d.step, *d.step.Activity
 	act.Workflow.Name = then.Workflow.Name
-	step.Activity, d.asked.Workflow = &act, &act.Workflow
+	step.Activity, d.wanted.Workflow = &act, &act.Workflow
 	d.step = &step
 }
 
-// compare settles a done step: kept, or different.
+// compare decides about a done step: unchanged, or changed.
 func (d *decision) compare(b *mapping.Binding) {
-	d.action = keep
-	if d.known.Digest == "" || d.known.Digest == d.asked.digest() {
+	d.action = unchanged
+	if d.known.Digest == "" || d.known.Digest == d.wanted.digest() {
 		return
 	}
-	var then asked
+	var then wanted
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &then) != nil {
-		d.action, d.why = differ, "the data differ from what was sent; what they were is no longer kept"
+		d.action, d.why = changed, "the data differ from what was sent; what they were is no longer kept"
 		if d.openedOrClosed() {
 			d.moved = "“" + d.step.Title + "” was sent in another status than it is now wanted in"
 		}
 		return
 	}
-	diff := d.asked.differs(then, func(column string, src mapping.Source) bool { return b.HasColumn(column, src.Row) })
+	diff := d.wanted.differs(then, func(column string, src mapping.Source) bool { return b.HasColumn(column, src.Row) })
 	d.mapping = diff.mapping
 	var parts []string
 	switch {
 	case diff.byCell:
 		d.moved = fmt.Sprintf("“%s” was sent as %s and is now wanted as %s: %s",
-			d.step.Title, then.Status, d.asked.Status, cells(b, d.asked.resume))
+			d.step.Title, then.Status, d.wanted.Status, cells(b, d.wanted.resume))
 		parts = append(parts, d.moved)
 	case diff.status:
-		d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.asked.Status)
+		d.moved = fmt.Sprintf("“%s” was sent as %s, and the mapping now wants it as %s", d.step.Title, then.Status, d.wanted.Status)
 	}
 	for _, c := range diff.cells {
 		parts = append(parts, "“"+c.name+"” differs: "+cells(b, c.source))
 	}
 	if len(parts) > 0 {
-		d.action, d.why = differ, strings.Join(parts, "; ")
+		d.action, d.why = changed, strings.Join(parts, "; ")
 	}
 }
 
-// openedOrClosed tells that an activity of which no more than the digest is kept
-// was Open and is now wanted back-filled, or the reverse: an Open one has no
+// openedOrClosed reports whether an activity, of which only the digest is kept, was
+// Open and is now wanted back-filled, or the reverse: an Open one has no
 // attributes, so its digest is known.
 func (d *decision) openedOrClosed() bool {
 	if d.step.Activity == nil {
 		return false
 	}
-	open := asked{Template: d.asked.Template, Status: string(mapping.Open)}
+	open := wanted{Template: d.wanted.Template, Status: string(mapping.Open)}
 	return (d.known.Digest == open.digest()) != (d.step.Activity.Status == mapping.Open)
 }
 

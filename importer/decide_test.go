@@ -76,7 +76,7 @@ func linkStep() mapping.Step { return mapping.Step{Key: "link", Kind: mapping.Li
 
 // recorded is a step as the ledger has it, asked for with the data of a plan.
 func recorded(plan mapping.Plan, step mapping.Step, to ledger.State) ledger.Step {
-	a := ask(plan, &step, "loans")
+	a := wantedOf(plan, &step, "loans")
 	var s ledger.Step
 	s.Step, s.Kind, s.To, s.Data, s.Digest, s.ID = step.Key, string(step.Kind), to, a.json(), a.digest(), "id-1"
 	return s
@@ -97,15 +97,15 @@ func TestDecideByState(t *testing.T) {
 		{ledger.NotSent, true, send, ""},
 		{ledger.Failed, false, send, ""},
 		{ledger.Failed, true, send, ""},
-		{ledger.Done, false, keep, result.Unchanged},
-		{ledger.Done, true, differ, result.Changed},
-		{ledger.Intent, false, operator, result.Uncertain},
-		{ledger.Uncertain, false, operator, result.Uncertain},
-		{ledger.Uncertain, true, operator, result.Uncertain},
-		{ledger.Parked, false, operator, result.Uncertain},
-		{ledger.Parked, true, operator, result.Uncertain},
-		{ledger.GivenUp, false, closed, result.Failed},
-		{ledger.GivenUp, true, closed, result.Failed},
+		{ledger.Done, false, unchanged, result.Unchanged},
+		{ledger.Done, true, changed, result.Changed},
+		{ledger.Intent, false, needsOperator, result.Uncertain},
+		{ledger.Uncertain, false, needsOperator, result.Uncertain},
+		{ledger.Uncertain, true, needsOperator, result.Uncertain},
+		{ledger.Parked, false, needsOperator, result.Uncertain},
+		{ledger.Parked, true, needsOperator, result.Uncertain},
+		{ledger.GivenUp, false, givenUp, result.Failed},
+		{ledger.GivenUp, true, givenUp, result.Failed},
 	} {
 		t.Run(fmt.Sprintf("%s, edited %v", c.state, c.edited), func(t *testing.T) {
 			was := planOf("a@example.com", claimStep("claim/loan/1", "Loan 1"))
@@ -125,7 +125,7 @@ func TestDecideByState(t *testing.T) {
 			if d.action == send {
 				return
 			}
-			if o := d.settled(); o.Status != c.status {
+			if o := d.outcome(); o.Status != c.status {
 				t.Errorf("status %q, want %q", o.Status, c.status)
 			}
 		})
@@ -143,9 +143,9 @@ func TestDecideSaysWhatDiffers(t *testing.T) {
 		mapping bool
 		action  action
 	}{
-		"nothing":   {clientStep("a@example.com"), "", false, keep},
-		"a cell":    {clientStep("b@example.com"), "“email” differs: Leads!A2", false, differ},
-		"a mapping": {mapping.Step{Key: "client", Kind: mapping.ClientStep, Fields: []mapping.Field{{Path: []string{"email"}, Value: textOf("b@example.com")}}}, "", true, keep},
+		"nothing":   {clientStep("a@example.com"), "", false, unchanged},
+		"a cell":    {clientStep("b@example.com"), "“email” differs: Leads!A2", false, changed},
+		"a mapping": {mapping.Step{Key: "client", Kind: mapping.ClientStep, Fields: []mapping.Field{{Path: []string{"email"}, Value: textOf("b@example.com")}}}, "", true, unchanged},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decide(planOf("a@example.com", c.now), map[string]ledger.Step{"client": recorded(was, was.Steps[0], ledger.Done)}, b)[0]
@@ -165,7 +165,7 @@ func TestDecideHoldsBack(t *testing.T) {
 	known := map[string]ledger.Step{"activity/details@client": recorded(was, was.Steps[0], ledger.Done)}
 	var got []result.Status
 	for _, d := range decide(now, known, b) {
-		got = append(got, d.settled().Status)
+		got = append(got, d.outcome().Status)
 	}
 	if diff := cmp.Diff([]result.Status{result.Unchanged, result.Changed, result.Changed}, got); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)

@@ -49,7 +49,7 @@ func (d *Doubt) gather(ctx context.Context, l *ledger.Ledger) error {
 	if claim, ok := claimOf(d.StepID.Step); ok {
 		d.ClaimID = known[claim].ID
 	}
-	var was asked
+	var was wanted
 	if d.Kind == ledger.KindActivity && json.Unmarshal(d.Data, &was) == nil {
 		d.Template, d.Status = was.Template, was.Status
 	}

@@ -8,9 +8,9 @@ import (
 	"claimsheet/mapping"
 )
 
-// knowErased learns which clients were erased. Nothing is sent for them, and
+// loadErased learns which clients were erased. Nothing is sent for them, and
 // nothing of them is recorded again.
-func (j *Job) knowErased(ctx context.Context) (err error) {
+func (j *Job) loadErased(ctx context.Context) (err error) {
 	// What was promised to a person is read whether or not the run is being stopped.
 	j.erasures, err = j.Ledger.Erasures(context.WithoutCancel(ctx), j.Environment)
 	return err

@@ -94,11 +94,33 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 	return err
 }
 
+// applyHolder refuses a client whose address belongs to an earlier client of this
+// run: a look-up should have found that one. In a dry run nobody was created; the
+// run's look-up will find the holder, and it will do what the mapping says of
+// known clients.
+func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, holder lookup.Holder) Outcome {
+	policy := mapping.Reuse
+	if j.effects.dryRun {
+		policy = j.Binding.Mapping().Client.Existing
+	}
+	switch {
+	case j.effects.dryRun && !holder.Sole:
+		x.refuse(lookup.Disagree, adviceWhoIsIt)
+	case policy == mapping.Skip:
+		return leftOut(plan, ids{}, "", adviceSkipped)
+	case policy == mapping.Fail:
+		x.refuse(reasonKnown, adviceKnown)
+	default:
+		x.refuse(takenReason(holder), adviceTaken)
+	}
+	return j.refused(plan, decisions, *x)
+}
+
 // refused is the outcome of a client for whom nothing is sent because of what
 // was found out.
 func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) Outcome {
 	steps, _ := walk(decisions, func(d decision) (StepOutcome, error) {
-		return StepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, Advice: x.advice, unmet: x.Failed != nil, http: x.Status()}, nil
+		return StepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
 	})
 	return outcomeOf(j.Binding, plan, steps)
 }
@@ -109,11 +131,15 @@ func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 		At: time.Now().UTC(), Run: j.run(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
 }
 
-// adopt makes the client step one that is done: a look-up found the client.
-func (d *decision) adopt(id string, v1 bool) {
-	d.now(func(s *ledger.Step) { s.To, s.ID, s.Via = ledger.Done, id, ledger.ViaAdopted })
+// adopt makes the client step one that is done: a look-up found the client. In a
+// dry run it will be.
+func (d *decision) adopt(id string, j *Job) {
+	d.override(func(s *ledger.Step) { s.To, s.ID, s.Via = ledger.Done, id, ledger.ViaAdopted })
 	d.action, d.why = adopted, ""
-	d.noteURL(v1)
+	if j.effects.dryRun {
+		d.action = willAdopt
+	}
+	d.noteURL(j.Binding.Mapping().V1())
 }
 
 // undecidedReason says that an address belongs to a client who may have been
@@ -142,9 +168,9 @@ const lookupFresh = 5 * time.Second
 // on which it rests is too old.
 var errStale = errors.New("the look-up is too old")
 
-// isStale reports that a client is to be looked up again before it is sent.
-func (e *errand) isStale(d decision) bool {
-	return !d.asOf.IsZero() && e.job.Now().Sub(d.asOf) > e.job.freshness()
+// isStale reports that a client has to be looked up again before it is sent.
+func (r *clientRun) isStale(d decision) bool {
+	return !d.asOf.IsZero() && r.job.Now().Sub(d.asOf) > r.job.freshness()
 }
 
 // freshness is lookupFresh or, where requests leave so seldom that a look-up and
@@ -154,71 +180,57 @@ func (j *Job) freshness() time.Duration {
 	return max(lookupFresh, 2*time.Duration(max(j.Concurrency, 1))*j.Service.Spacing())
 }
 
-// meet finds out whether the service knows the client already, as far as the
+// find finds out whether the service knows the client already, as far as the
 // ledger leaves that open, and does what the mapping says of known clients. over
 // reports that nothing more is to be done for the client.
-func (e *errand) meet(ctx context.Context, decisions []decision) (o Outcome, over bool, err error) {
-	first := &decisions[0]
+func (r *clientRun) find(ctx context.Context) (o Outcome, over bool, err error) {
+	first := &r.decisions[0]
 	switch {
 	case ctx.Err() != nil:
-	case e.job.revisits(e.plan, *first):
-		return Outcome{}, false, e.revisit(ctx, first)
-	case first.action == send && e.job.looksUp(e.plan):
-		return e.acquaint(ctx, decisions)
+	case r.job.revisits(r.plan, *first):
+		return Outcome{}, false, r.reconcile(ctx, first)
+	case first.action == send && r.job.looksUp(r.plan):
+		return r.findExisting(ctx, first)
 	}
 	return Outcome{}, false, nil
 }
 
-// acquaint asks the service whether it knows a client who is new to the ledger.
-func (e *errand) acquaint(ctx context.Context, decisions []decision) (o Outcome, over bool, err error) {
-	first := &decisions[0]
-	found, err := e.job.lookups.Find(ctx, e.plan)
-	if err != nil {
-		return Outcome{}, false, err
+// findExisting asks the service whether it knows a client who is new to the ledger.
+func (r *clientRun) findExisting(ctx context.Context, first *decision) (o Outcome, over bool, err error) {
+	fx := r.job.effects
+	fx.look(r.plan.Lookup)
+	var found lookup.Result
+	if !fx.noLookup {
+		if found, err = r.job.lookups.Find(ctx, r.plan); err != nil {
+			return Outcome{}, false, err
+		}
+		fx.looked(ctx, found)
 	}
-	e.job.hear(ctx, found)
 	x := existingOf(found)
-	o, over, err = e.job.applyExisting(e.plan, decisions, &x)
+	o, over, err = r.job.applyExisting(r.plan, r.decisions, &x)
 	if err != nil {
 		return Outcome{}, false, err
 	}
 	if !over && x.ID == "" {
-		if holder, ok := e.job.lookups.Reserve(e.plan); !ok {
-			x.refuse(takenReason(holder), adviceTaken)
-			o, over = e.job.refused(e.plan, decisions, x), true
+		if holder, ok := r.job.lookups.Reserve(r.plan); !ok {
+			o, over = r.job.applyHolder(r.plan, r.decisions, &x, holder), true
 		}
 	}
-	o.asked = over
+	r.lookedUp = over
 	switch {
 	case over && x.reason != "":
-		event := e.event(*first, ledger.Failed)
+		event := r.event(*first, ledger.Failed)
 		event.Reason = "nothing was created: see the workbook"
-		return o, over, e.record(event)
+		return o, over, r.record(event)
 	case over:
 		return o, over, nil
 	case x.ID == "":
 		first.asOf = x.At
 		return o, over, nil
 	}
-	e.known.client, e.reused = x.ID, first.known.Attempts == 0
-	event := e.job.foundEvent(e.plan, x.ID)
-	event.Data, event.Digest = first.asked.json(), first.asked.digest()
-	first.adopt(x.ID, e.job.Binding.Mapping().V1())
-	return o, over, e.record(event)
-}
-
-// revisit settles a client whose creation is in doubt, as far as look-ups can.
-func (e *errand) revisit(ctx context.Context, d *decision) error {
-	event, err := e.job.revisit(ctx, e.plan, d, func(mapping.Lookup) {})
-	if err != nil || event.To == "" {
-		return err
-	}
-	e.known.client = event.ID
-	return e.record(event)
-}
-
-// record makes an event durable at once, with what is pending.
-func (e *errand) record(event ledger.Event) error {
-	e.pending = append(e.pending, event)
-	return e.commit()
+	r.known.client, r.reused = x.ID, first.known.Attempts == 0
+	event := r.job.foundEvent(r.plan, x.ID)
+	event.Data, event.Digest = r.wanted(first).json(), first.wanted.digest()
+	first.adopt(x.ID, r.job)
+	return o, over, r.record(event)
 }

@@ -50,7 +50,7 @@ func TestP8_PanicInAWorker(t *testing.T) {
 			job, service := faultyJob(t, value)
 			err := job.Do(t.Context(), leadPlans(8))
 			fault, ok := errors.AsType[*importer.Fault](err)
-			if !ok || len(fault.Stack) == 0 || !strings.Contains(strings.Join(fault.Stack, "\n"), "importer.(*errand).send") {
+			if !ok || len(fault.Stack) == 0 || !strings.Contains(strings.Join(fault.Stack, "\n"), "importer.(*clientRun).send") {
 				t.Fatalf("error %v, want a fault with its stack: %+v", err, fault)
 			}
 			if shown := fmt.Sprintf("%v %+v %#v", err, fault, *fault); strings.Contains(shown, "canary") {

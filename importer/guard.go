@@ -30,14 +30,14 @@ const (
 	forbiddenInARow = 3
 	ambiguousInARow = 3
 	// doubtsWithoutOne is how many steps of a kind may become uncertain while
-	// not one is created: each is a decision that an operator has to make.
+	// not one is created: somebody has to decide about each of them.
 	doubtsWithoutOne = 10
-	// firstClients is how many clients must be refused alike for the mapping,
-	// and not the clients, to be at fault.
+	// firstClients is how many clients must be refused alike before the mapping is
+	// taken to be wrong, and not the clients.
 	firstClients = 3
 	// takenInARow is how many answers for one kind of step in a row may hold what
-	// another step has: one may be a slip of the service's, more are a fault of it
-	// or a pointer that leads to a constant.
+	// another step has. One may be an accident of the service's; more mean that it
+	// is wrong, or that a wire pointer leads to a constant.
 	takenInARow = 2
 )
 
@@ -59,8 +59,8 @@ type guard struct {
 
 func (g *guard) lifted() bool { return g.most.Percent >= 100 }
 
-// saw takes one verdict into account. pause tells that the workers must wait
-// until the service answers a GET again.
+// saw takes one verdict into account. pause says that the workers must wait until
+// the service answers a GET again.
 func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -86,7 +86,7 @@ func (g *guard) saw(v apiclient.Verdict) (stop error, pause bool) {
 	return nil, false
 }
 
-// allowed tells of an answer that was not a 403.
+// allowed takes an answer into account that was not a 403.
 func (g *guard) allowed() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,15 +97,16 @@ func (g *guard) allowed() {
 func (g *guard) ended(kind mapping.StepKind, effect apiclient.Effect) (stop error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.weigh(kind, effect)
+	g.countDoubts(kind, effect)
 	if n := g.doubts[kind]; n >= doubtsWithoutOne && !g.lifted() {
 		return fmt.Errorf("%d steps of the kind %s are uncertain and none was created: the environment is wrong, or the service is ill", n, kind)
 	}
 	return nil
 }
 
-// weigh counts the doubts about a kind of step that has never been created.
-func (g *guard) weigh(kind mapping.StepKind, effect apiclient.Effect) {
+// countDoubts counts the uncertain steps of a kind of which none was ever created.
+// g.mu is held.
+func (g *guard) countDoubts(kind mapping.StepKind, effect apiclient.Effect) {
 	if g.doubts == nil {
 		g.doubts, g.proven = map[mapping.StepKind]int{}, map[mapping.StepKind]bool{}
 	}
@@ -117,7 +118,7 @@ func (g *guard) weigh(kind mapping.StepKind, effect apiclient.Effect) {
 	}
 }
 
-// gave takes an answer into account by which a step was created, and whether it
+// gave takes an answer into account by which a step was created; taken says that it
 // holds an id or url that another step has.
 func (g *guard) gave(kind mapping.StepKind, taken bool) (stop error) {
 	g.mu.Lock()
@@ -136,14 +137,14 @@ func (g *guard) gave(kind mapping.StepKind, taken bool) (stop error) {
 		g.taken[kind], kind)
 }
 
-// made tells that a step was created after all: a look-up found it.
+// made takes into account that a step was created after all: a look-up found it.
 func (g *guard) made(kind mapping.StepKind) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.weigh(kind, apiclient.Created)
+	g.countDoubts(kind, apiclient.Created)
 }
 
-// hinted is an error with what to do about it.
+// hinted returns err with a hint behind it, if there is one.
 func hinted(err error, hint string) error {
 	if hint == "" {
 		return err
@@ -151,8 +152,7 @@ func hinted(err error, hint string) error {
 	return fmt.Errorf("%w; %s", err, hint)
 }
 
-// advised is an error with what to do about it, where it is a failed request that
-// says so.
+// advised returns err with the hint of the failed request that it wraps, if any.
 func advised(err error) error {
 	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
 		return hinted(err, f.Hint)
@@ -160,9 +160,9 @@ func advised(err error) error {
 	return err
 }
 
-// finished takes a client into account for whom something was sent, or who was
-// only looked up. refused is the 4xx that its first refused step or look-up got,
-// 0 for none.
+// finished takes a client into account for whom something was sent, or who was only
+// looked up. refused is the 4xx that its first refused step or look-up got, 0 for
+// none.
 func (g *guard) finished(failed bool, refused int) (stop error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -195,8 +195,8 @@ func (g *guard) alike() bool {
 	return true
 }
 
-// gate is what all workers pass before they send: it is shut while the
-// service does not answer.
+// gate is what all workers pass before they send. It is shut while the service does
+// not answer.
 type gate struct {
 	mu   sync.Mutex
 	shut chan struct{} // nil while no probe is under way
@@ -218,7 +218,7 @@ func (g *gate) wait(ctx context.Context) {
 	}
 }
 
-// open tells that nobody need wait.
+// open reports whether nobody has to wait.
 func (g *gate) open() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -250,8 +250,8 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 	}
 }
 
-// withoutURL tells that a client who should have got a redirect url has none:
-// for the first client of a run that means a wrong pointer, not a wrong row.
+// withoutURL reports whether a client who should have got a redirect url has none.
+// For the first client of a run that means a wrong pointer, not a wrong row.
 func withoutURL(o Outcome, v1 bool) bool {
 	for _, s := range o.Steps {
 		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
@@ -260,4 +260,54 @@ func withoutURL(o Outcome, v1 bool) bool {
 		}
 	}
 	return false
+}
+
+// canary lets one client go first: nothing is sent for another until a client is
+// finished for whom the service has answered a creating request. So a pointer or a
+// mapping that is wrong for all clients does harm for one of them only. The zero
+// canary lets the first come.
+type canary struct {
+	mu     sync.Mutex
+	proven bool
+	leader *clientRun    // who goes first, nil while nobody does
+	ended  chan struct{} // closed when the leader is through
+}
+
+// enter returns when something may be sent for r's client, or when ctx is done.
+func (c *canary) enter(ctx context.Context, r *clientRun) {
+	for {
+		c.mu.Lock()
+		if c.leader == nil && !c.proven {
+			c.leader, c.ended = r, make(chan struct{})
+		}
+		free, ended := c.proven || c.leader == r, c.ended
+		c.mu.Unlock()
+		if free {
+			return
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// leads reports whether the service has answered for r's client before any other.
+func (c *canary) leads(r *clientRun) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.leader == r && r.answered
+}
+
+// leave lets the others go on, if r's client goes first. Where nothing reached the
+// service for it, the next client goes first.
+func (c *canary) leave(r *clientRun) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leader != r {
+		return
+	}
+	c.leader, c.proven = nil, r.answered
+	close(c.ended)
 }

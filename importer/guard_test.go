@@ -125,12 +125,12 @@ func TestGuardStopsAtDoubts(t *testing.T) {
 func TestCanary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c canary
-		first, second, third := &errand{}, &errand{}, &errand{}
+		first, second, third := &clientRun{}, &clientRun{}, &clientRun{}
 		ctx := context.Background()
 		c.enter(ctx, first)
 		c.enter(ctx, first) // again, for its next step
-		passed := make(chan *errand, 2)
-		for _, e := range []*errand{second, third} {
+		passed := make(chan *clientRun, 2)
+		for _, e := range []*clientRun{second, third} {
 			go func() {
 				c.enter(ctx, e)
 				passed <- e

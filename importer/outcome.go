@@ -13,6 +13,33 @@ import (
 	"claimsheet/mapping/problem"
 )
 
+// StepOutcome is what became of one step in this run.
+type StepOutcome struct {
+	Step   *mapping.Step
+	Status result.Status
+	ID     string
+	URL    string // a credential
+	Error  string // why it is not done; may quote the service, so not for logs
+	Advice string
+
+	answered   bool // an answer came in this run
+	unanswered bool // a look-up got no answer in this run
+	http       int  // its status, 0 for none
+	wordless   bool // it was a whole 2xx answer that lacks what was looked for
+}
+
+// ok reports whether the step is done, now or before, or would be by the run that a
+// dry run is about, so that later steps can build on it.
+func (o StepOutcome) ok() bool {
+	switch o.Status {
+	case result.Done, result.Unchanged, result.Planned:
+		return true
+	case result.Changed:
+		return o.ID != "" || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
+	}
+	return false
+}
+
 // Outcome is what became of a client and of each of its rows.
 type Outcome struct {
 	Number   int // as in the plan
@@ -25,23 +52,22 @@ type Outcome struct {
 	// Known are the steps of earlier runs, of a client for whom nothing is
 	// planned in this one: the workbook must be enough by itself.
 	Known []ledger.Step
-	// asked tells that the service was asked about the client, and nothing more.
-	asked bool
-	// MappingChanged tells that a done step's data differ because the mapping
-	// asks for something else; it is said once for a run, not for each row.
+	// MappingChanged says that a done step's data differ because the mapping asks
+	// for something else. That is said once for a run, not for each row.
 	MappingChanged bool
 }
 
-// unmet tells that a look-up failed, so that nothing was sent for the client.
-func (o Outcome) unmet() bool {
-	return slices.ContainsFunc(o.Steps, func(s StepOutcome) bool { return s.unmet })
+// unanswered reports whether a look-up got no answer, so that nothing was sent for
+// the client.
+func (o Outcome) unanswered() bool {
+	return slices.ContainsFunc(o.Steps, func(s StepOutcome) bool { return s.unanswered })
 }
 
-// failure tells whether a step failed in this run, and the 4xx that the first
+// failure reports whether a step failed in this run, and the 4xx that the first
 // one got, 0 for none.
 func (o Outcome) failure() (failed bool, refused int) {
 	for _, s := range o.Steps {
-		if s.Status == result.Failed && (s.answered || s.unmet) {
+		if s.Status == result.Failed && (s.answered || s.unanswered) {
 			if !failed && s.http/100 == 4 {
 				refused = s.http
 			}

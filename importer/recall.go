@@ -237,7 +237,7 @@ func (r *Recall) CheckRows(ctx context.Context, rows iter.Seq2[WorkbookRow, erro
 // is cannot be read, it shows what the ledger has otherwise, or its claim's key
 // is among what is wrong with it.
 func (r *Recall) checkRow(ctx context.Context, row WorkbookRow) error {
-	lead := r.Binding.Read(row.Record)
+	lead := r.Binding.Convert(row.Record)
 	if lead.Client == (mapping.Identity{}) {
 		return r.keep(ctx, row, lead.Client)
 	}
@@ -277,7 +277,7 @@ func (r *Recall) Hold(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Pl
 func (r *Recall) held(plan mapping.Plan, found problem.List) mapping.Plan {
 	for _, step := range plan.Steps {
 		if step.Kind == mapping.ClaimStep {
-			plan.Claims = append(plan.Claims, mapping.Claimed{Key: step.Key, Rows: step.Rows})
+			plan.Claims = append(plan.Claims, mapping.ClaimRows{Key: step.Key, Rows: step.Rows})
 		}
 	}
 	plan.Steps = nil

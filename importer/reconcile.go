@@ -66,164 +66,170 @@ func (j *Job) answers(ctx context.Context) bool {
 // tooLong is why a run stops that is asked to wait for longer than it does.
 func tooLong(wait time.Duration) error { return errors.New("the service " + retry.TooLong(wait)) }
 
-// settleClient looks an uncertain client up: only a positive answer settles it
-// in the run that asked. Nothing else can be looked up.
-func (e *errand) settleClient(ctx context.Context, d decision, v apiclient.Verdict, o StepOutcome) (StepOutcome, error) {
+// findCreated is the outcome of a step that is not sent again. A client whose
+// creation is uncertain is looked up: only a positive answer settles it in the run
+// that asked. Nothing else can be looked up.
+func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (StepOutcome, error) {
+	o := r.stepOutcome(d, event, v)
 	conflict := v.Effect == apiclient.Refused && v.Status == 409 && !v.Ruled
-	if d.step.Kind != mapping.ClientStep || !e.job.looksUp(e.plan) || v.Effect != apiclient.Uncertain && !conflict {
+	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || v.Effect != apiclient.Uncertain && !conflict {
 		return o, nil
 	}
 	if conflict { // something exists: the look-up says whether it is this client
-		met, err := e.job.lookups.Find(ctx, e.plan)
-		if err != nil || met.ID == "" {
-			return e.contradicted(d, v, o), err
+		found, err := r.job.lookups.Find(ctx, r.plan)
+		if err != nil || found.ID == "" {
+			return r.contradicted(d, v), err
 		}
-		found, ok, err := e.adopt(d, v, met.ID)
+		o, ok, err := r.adopt(d, v, found.ID)
 		if !ok {
-			found.Status = result.Failed // who exists is another client
+			o.Status = result.Failed // who exists is another client
 		}
-		return found, err
+		return o, err
 	}
 	silent := true
-	for _, wait := range e.job.Patience {
+	for _, wait := range r.job.Patience {
 		retry.Sleep(ctx, wait)
 		if ctx.Err() != nil {
 			break
 		}
-		met, err := e.job.lookups.Find(ctx, e.plan)
+		found, err := r.job.lookups.Find(ctx, r.plan)
 		switch {
 		case err != nil:
 			return o, err
-		case met.ID != "":
-			o, _, err := e.adopt(d, v, met.ID)
+		case found.ID != "":
+			o, _, err := r.adopt(d, v, found.ID)
 			return o, err
-		case met.Unclear != "":
-			return o, nil // an operator has to find out who it is
+		case found.Unclear != "":
+			return o, nil // somebody has to find out who it is
 		}
-		silent = met.Failed != nil
+		silent = found.Failed != nil
 	}
 	if silent { // no look-up, or none that was answered, says that there is nobody
 		return o, nil
 	}
-	return e.park(d, v, o), nil
+	return r.park(d, v), nil
 }
 
 // contradicted makes a refusal uncertain: the service says that the client is
-// there, and no look-up finds it. The refusal waits for its commit still.
-func (e *errand) contradicted(d decision, v apiclient.Verdict, o StepOutcome) StepOutcome {
+// there, and no look-up finds it. The refusal is not committed yet.
+func (r *clientRun) contradicted(d decision, v apiclient.Verdict) StepOutcome {
 	const unfound = ", and a look-up does not find it"
-	last := &e.pending[len(e.pending)-1]
+	last := &r.pending[len(r.pending)-1]
 	last.To, last.Reason = ledger.Uncertain, last.Reason+unfound
-	o.Status, o.Error, o.Advice = result.Uncertain, o.Error+unfound, withHint(v.Hint, adviceUncertain(d.step))
+	o := r.stepOutcome(d, *last, v)
+	o.Error += unfound
 	return o
 }
 
 // adopt records that a look-up found the client whom this step asked for; ok is
 // false when that is another client's. The redirect url is that of the answer,
 // which may lack nothing but the id.
-func (e *errand) adopt(d decision, v apiclient.Verdict, id string) (o StepOutcome, ok bool, err error) {
-	event := e.job.foundEvent(e.plan, id)
+func (r *clientRun) adopt(d decision, v apiclient.Verdict, id string) (o StepOutcome, ok bool, err error) {
+	event := r.job.foundEvent(r.plan, id)
 	event.URL = v.URL
-	t, ok, err := e.job.takeFound(&event)
+	t, ok, err := r.job.takeFound(&event)
 	if err != nil || !ok {
-		return StepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(e.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
+		return StepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
 	}
-	e.pending = append(e.pending, event)
-	e.job.guard.made(d.step.Kind)
-	e.created(d.step, id)
-	o = StepOutcome{Step: d.step, Status: result.Done, ID: id, URL: event.URL, wordless: v.URL == "" && apiclient.Readable(v.Status, v.Answer)}
-	if e.job.Binding.Mapping().V1() && o.URL == "" {
-		o.Advice = adviceWithoutURL(true, o.wordless)
-	}
-	return o, true, nil
+	r.pending = append(r.pending, event)
+	r.job.guard.made(d.step.Kind)
+	r.noteCreated(d.step, id)
+	return r.stepOutcome(d, event, v), true, nil
 }
 
 // park records that look-ups find nobody, which a later run may believe.
-func (e *errand) park(d decision, v apiclient.Verdict, o StepOutcome) StepOutcome {
-	event := e.event(d, ledger.Parked)
+func (r *clientRun) park(d decision, v apiclient.Verdict) StepOutcome {
+	event := r.event(d, ledger.Parked)
 	event.Reason = reasonWith(reasonParked, v.Hint)
-	e.pending = append(e.pending, event)
-	o.Status, o.Error, o.Advice = result.Uncertain, reasonParked, withHint(v.Hint, adviceParked)
-	return o
+	r.pending = append(r.pending, event)
+	return r.stepOutcome(d, event, v)
 }
 
-// meetAgain asks for a client once more before it is sent again though it may
+// findAgain looks a client up once more before it is sent again although it may
 // have been created.
-func (e *errand) meetAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o StepOutcome, over bool, err error) {
-	if d.step.Kind != mapping.ClientStep || !e.job.looksUp(e.plan) || ctx.Err() != nil {
+func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o StepOutcome, over bool, err error) {
+	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
 		return StepOutcome{}, false, nil
 	}
-	met, err := e.job.lookups.Find(ctx, e.plan)
-	if d.asOf = met.At; err != nil || met.ID == "" {
+	found, err := r.job.lookups.Find(ctx, r.plan)
+	if d.asOf = found.At; err != nil || found.ID == "" {
 		return StepOutcome{}, false, err
 	}
-	o, _, err = e.adopt(*d, v, met.ID)
+	o, _, err = r.adopt(*d, v, found.ID)
 	return o, true, err
 }
 
-// revisit settles a client step that an earlier run left uncertain or parked, as
-// far as look-ups can. It is looked up by what was sent and, where the sheet has
-// another address by now, by that too. Found by what was sent, it is adopted; not
-// found, it is parked; twice not found when it has been parked for long enough, it
-// is sent again, as one whom the service does not know.
-//
-// event is what is to be recorded of it; To is "" for nothing. looked is called
-// for each look-up. The executor and the dry run share it.
-func (j *Job) revisit(ctx context.Context, plan mapping.Plan, d *decision, looked func(mapping.Lookup)) (event ledger.Event, err error) {
-	was := j.sentLookup(plan, *d)
-	if other, owned := j.lookups.OwnerOf(plan.Client, was.asked, false); owned { // an even earlier attempt
-		d.why, d.advice = undecidedReason(other), adviceDoubtful
-		return ledger.Event{}, nil
+// reconcile settles a client step that an earlier run left uncertain or parked, as
+// far as look-ups can. The client is looked up by what was sent and, where the
+// sheet has another address by now, by that too. Found by what was sent, it is
+// adopted; not found, it is parked; not found twice when it has been parked for
+// long enough, it is sent again, like a client whom the service does not know.
+func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
+	j := r.job
+	if j.effects.noLookup {
+		return nil
 	}
-	sent, now, err := j.lookUndecided(ctx, plan, *d, was, looked)
-	adopts := sent.ID
+	was := j.sentLookup(r.plan, *d)
+	if other, owned := j.lookups.OwnerOf(r.plan.Client, was.asked, false); owned { // an even earlier attempt
+		d.why, d.advice = undecidedReason(other), adviceDoubtful
+		return nil
+	}
+	sent, now, err := j.lookUndecided(ctx, r.plan, *d, was)
+	found := sent.ID
 	if sent.reason == "" && sent.ID == "" && was.unknown {
 		sent.reason = reasonForgotten
 	}
 	if err == nil && sent.reason == "" && sent.ID == "" && j.ripe(*d) {
-		adopts = now.ID
-		if err = j.readmit(plan, &now); now.reason == "" && now.ID == "" {
+		found = now.ID
+		if err = j.readmit(r.plan, &now); now.reason == "" && now.ID == "" {
 			d.action, d.asOf = send, now.At
-			return ledger.Event{}, err
+			return err
 		}
 		sent.reason = now.reason
 	}
 	switch {
 	case err != nil:
-		return ledger.Event{}, err
+		return err
 	case sent.reason != "":
 		d.why = sent.reason
-		return ledger.Event{}, nil
-	case adopts != "":
-		event = j.foundEvent(plan, adopts)
-		event.URL = d.known.URL
-		t, ok, err := j.takeFound(&event)
-		if err != nil || !ok {
-			d.why = clashReason(plan.Client, identityOf(t))
-			return ledger.Event{}, err
-		}
-		d.now(func(s *ledger.Step) { s.URL = event.URL })
-		d.adopt(adopts, j.Binding.Mapping().V1())
-		d.compareAdopted(j.Binding)
-		return event, nil
-	case d.known.To != ledger.Parked:
-		event = j.foundEvent(plan, "")
-		event.To, event.Via, event.Reason = ledger.Parked, "", reasonParked
-		d.waitParked()
-		d.now(func(s *ledger.Step) { s.To = ledger.Parked })
-	default:
-		d.waitParked()
+		return nil
+	case found != "":
+		return r.adoptEarlier(d, found)
 	}
-	return event, nil
+	parked := d.known.To == ledger.Parked
+	d.waitParked()
+	if parked {
+		return nil
+	}
+	d.override(func(s *ledger.Step) { s.To = ledger.Parked })
+	event := r.event(*d, ledger.Parked)
+	event.Reason = reasonParked
+	return r.record(event)
+}
+
+// adoptEarlier adopts the client whom an earlier run asked for.
+func (r *clientRun) adoptEarlier(d *decision, id string) error {
+	event := r.job.foundEvent(r.plan, id)
+	event.URL = d.known.URL
+	t, ok, err := r.job.takeFound(&event)
+	if err != nil || !ok {
+		d.why = clashReason(r.plan.Client, identityOf(t))
+		return err
+	}
+	d.override(func(s *ledger.Step) { s.URL = event.URL })
+	d.adopt(id, r.job)
+	d.compareAdopted(r.job.Binding)
+	r.known.client = id
+	return r.record(event)
 }
 
 // lookUndecided looks a client up whose creation is in doubt: sent is what the
 // addresses find with which it was asked for, now what those of the sheet find,
 // the same where they were not corrected. Before an "absent" is acted upon they
 // are asked twice. sent.reason is why the two do not say what became of it.
-func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup, looked func(mapping.Lookup)) (sent, now existing, err error) {
+func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now existing, err error) {
 	ask := func(addresses mapping.Lookup, fields map[string]string) (existing, error) {
-		looked(addresses)
+		j.effects.look(addresses)
 		r, err := j.lookups.FindBy(ctx, addresses, fields)
 		return existingOf(r), err
 	}
@@ -267,8 +273,9 @@ func (j *Job) readmit(plan mapping.Plan, x *existing) error {
 // compareAdopted says what differs of a client who was asked for with other data
 // than the sheet has now.
 func (d *decision) compareAdopted(b *mapping.Binding) {
-	if d.compare(b); d.action == keep {
-		d.action = adopted
+	action := d.action
+	if d.compare(b); d.action == unchanged {
+		d.action = action
 	}
 }
 
@@ -283,7 +290,7 @@ func (d *decision) waitParked() {
 
 // revisits tells whether a client step is one that look-ups may settle.
 func (j *Job) revisits(plan mapping.Plan, d decision) bool {
-	if d.action != operator || d.step.Kind != mapping.ClientStep || j.Binding.Mapping().Client.Existing == mapping.Create {
+	if d.action != needsOperator || d.step.Kind != mapping.ClientStep || j.Binding.Mapping().Client.Existing == mapping.Create {
 		return false
 	}
 	return len(lookup.By(j.sentLookup(plan, d).Lookup)) > 0
@@ -295,18 +302,18 @@ func (j *Job) ripe(d decision) bool {
 	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)
 }
 
-// knowDoubtful learns which addresses clients have of whom nobody knows yet
+// loadUndecided learns which addresses clients have of whom nobody knows yet
 // whether earlier runs created them. Of two with one address it is the earlier
 // one's. The addresses stay theirs for the whole run, whatever it finds out, so
 // that the order of the rows makes no difference to other clients.
-func (j *Job) knowDoubtful(ctx context.Context) error {
+func (j *Job) loadUndecided(ctx context.Context) error {
 	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {
 		if err != nil {
 			return err
 		}
 		who := mapping.Identity{Space: step.Space, Key: step.Client}
 		keys := []string{lookup.Address(who)}
-		var was asked
+		var was wanted
 		if json.Unmarshal(step.Data, &was) == nil { // it is purged otherwise
 			keys = append(keys, was.Addresses...)
 			for _, v := range was.Values { // older records say no addresses
@@ -334,11 +341,11 @@ type sentLookup struct {
 
 // sentLookup is that of a client step.
 func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
-	var was asked
+	var was wanted
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &was) != nil {
 		// A results workbook, from which it was taken over, does not say.
 		return sentLookup{Lookup: plan.Lookup, fields: lookup.Fields(plan), asked: lookup.Asked(plan.Lookup),
-			unknown: d.known.Digest != d.asked.digest()}
+			unknown: d.known.Digest != d.wanted.digest()}
 	}
 	sent := sentLookup{fields: map[string]string{}}
 	for _, v := range was.Values {
@@ -359,7 +366,7 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 // oldLookup is the look-up for a record that does not say by what the client is
 // looked up: tonight's addresses, if they are among what was sent, else the
 // first address that was.
-func oldLookup(plan mapping.Plan, was asked, b *mapping.Binding) (sentBy mapping.Lookup, asked []string) {
+func oldLookup(plan mapping.Plan, was wanted, b *mapping.Binding) (sentBy mapping.Lookup, asked []string) {
 	sent := map[string]string{} // what was sent as an address
 	for _, v := range was.Values {
 		for _, address := range b.AddressesIn(v.Value) {

@@ -1,12 +1,14 @@
 package importer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
@@ -18,9 +20,11 @@ type tally struct {
 	summary  result.Summary
 	sheets   []sheetTally
 	problems problem.List
-	unlisted int            // problems beyond mostProblems
-	mapping  bool           // some done step differs because of the mapping
-	retries  map[string]int // requests sent again, by why
+	most     int                   // problems to hold; 0 is mostProblems
+	unlisted int                   // problems beyond that
+	mapping  bool                  // some done step differs because of the mapping
+	retries  map[string]int        // requests sent again, by why
+	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted
 }
 
 // sheetTally counts one of several sheets' rows, and the clients that have rows
@@ -30,26 +34,22 @@ type sheetTally struct {
 	withoutLink   int
 }
 
-// mostProblems bounds the problems that are held: a sheet with more of them is
-// the wrong sheet, and each row says its own in any case. Tests lower it.
-var mostProblems = 50_000
+// mostProblems is how many problems are held. A sheet with more of them is the wrong
+// sheet, and the results say of each row what is wrong with it.
+const mostProblems = 50_000
 
 // record puts a client's outcome where the workbooks are made from, and counts
 // it.
 func (j *Job) record(o Outcome) error {
 	j.show(&o)
-	write := j.enter
-	if j.foresees() {
-		write = j.draft
-	}
-	if err := write(o); err != nil {
+	if err := j.effects.write(o); err != nil {
 		return err
 	}
 	j.tally.count(o, len(j.Runs), j.withoutLink(o))
 	return nil
 }
 
-// withoutLink tells that a client is done, or in a dry run would be, and has no
+// withoutLink reports whether a client is done, or in a dry run would be, and has no
 // redirect url.
 func (j *Job) withoutLink(o Outcome) bool {
 	if !slices.Contains([]result.Status{result.Done, result.Unchanged, result.Changed, result.Planned}, o.Status) || o.URL != "" {
@@ -62,12 +62,9 @@ func (j *Job) withoutLink(o Outcome) bool {
 	})
 }
 
-// foresees tells that this is a dry run, whose results go elsewhere.
-func (j *Job) foresees() bool { return j.Drafts != nil }
-
-// draft adds an outcome to the drafts of the sheets in which the client has
+// writeDraft adds a client's outcome to the drafts of the sheets in which it has
 // rows.
-func (j *Job) draft(o Outcome) error {
+func (j *Job) writeDraft(o Outcome) error {
 	for _, table := range o.tables() {
 		var steps []result.Step
 		for _, s := range o.Steps {
@@ -82,8 +79,8 @@ func (j *Job) draft(o Outcome) error {
 	return nil
 }
 
-// enter writes a client's outcome into the ledger.
-func (j *Job) enter(o Outcome) error {
+// writeLedger writes a client's outcome into the ledger.
+func (j *Job) writeLedger(o Outcome) error {
 	owner := ledger.ClientKey{}
 	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
 		owner = j.owner(o.Client)
@@ -142,7 +139,7 @@ func (t *tally) count(o Outcome, sheets int, linkless bool) {
 
 // note keeps problems for the workbook and the terminal.
 func (t *tally) note(list problem.List) {
-	room := min(mostProblems-len(t.problems), len(list))
+	room := min(cmp.Or(t.most, mostProblems)-len(t.problems), len(list))
 	t.unlisted += len(list) - room
 	for _, p := range list[:room] {
 		p.Seen = strings.Clone(p.Seen) // it may be a piece of its row's text
@@ -168,9 +165,22 @@ func (t *tally) planned(kind mapping.StepKind) {
 	addRequests(&t.summary.Requests, apiclient.Kind(kind), 1)
 }
 
-func (t *tally) lookups(n int) {
+// lookUp counts the look-ups that a run would make for a client, and the one of
+// each kind by which it first learns what "nobody" looks like.
+func (t *tally) lookUp(addresses mapping.Lookup) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	n := 0
+	for _, by := range lookup.By(addresses) {
+		if !t.learnt[by] {
+			n++
+		}
+		n++
+		if t.learnt == nil {
+			t.learnt = map[apiclient.By]bool{}
+		}
+		t.learnt[by] = true
+	}
 	addRequests(&t.summary.Requests, apiclient.FindClient, n)
 }
 

@@ -12,9 +12,7 @@ import (
 // A sheet that is all wrong does not fill the memory: so many problems are
 // held, the others counted.
 func TestProblemsAreBounded(t *testing.T) {
-	defer func(most int) { mostProblems = most }(mostProblems)
-	mostProblems = 3
-	var all tally
+	all := tally{most: 3}
 	for row := 9; row > 4; row-- {
 		at := problem.Where{Sheet: "Leads", Cell: fmt.Sprint("A", row), Row: row}
 		all.count(Outcome{Problems: problem.List{problem.At(at, "x", "is wrong")}}, 1, true)

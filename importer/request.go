@@ -10,12 +10,6 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// ids are what the run knows of a client by now.
-type ids struct {
-	client string
-	claims map[string]string // by the claim step's key
-}
-
 // request is the call that carries a step out.
 func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
 	routes := j.Service.Routes()

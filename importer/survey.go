@@ -34,7 +34,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	whose := func(record cell.Record) client { return clientOf(b.Client(record)) }
 	if convert || len(b.Untyped()) > 0 {
 		whose = func(record cell.Record) client {
-			lead := b.Read(record)
+			lead := b.Convert(record)
 			c := clientOf(lead.Client)
 			c.invalid, c.typed = len(lead.Problems) > 0, lead.Typed
 			return c
@@ -117,9 +117,9 @@ func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.P
 		defer batch.Release()
 		plans := make([]mapping.Plan, len(batch.Groups))
 		for i, g := range batch.Groups {
-			leads := make([]mapping.Lead, len(g.Records))
+			leads := make([]mapping.ConvertedRow, len(g.Records))
 			for k, record := range g.Records {
-				leads[k] = b.Read(record)
+				leads[k] = b.Convert(record)
 			}
 			plans[i] = b.Plan(g.Number, leads)
 		}

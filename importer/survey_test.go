@@ -55,9 +55,9 @@ func textCells(texts ...string) []cell.Cell {
 // plansInMemory is what Plans must yield: each client at its last row, with
 // all its rows.
 func plansInMemory(b *mapping.Binding, records []cell.Record) []mapping.Plan {
-	leads, last, numbers := map[mapping.Identity][]mapping.Lead{}, map[mapping.Identity]int{}, map[mapping.Identity]int{}
+	leads, last, numbers := map[mapping.Identity][]mapping.ConvertedRow{}, map[mapping.Identity]int{}, map[mapping.Identity]int{}
 	for i, r := range records {
-		if who := b.Read(r).Client; who != (mapping.Identity{}) {
+		if who := b.Convert(r).Client; who != (mapping.Identity{}) {
 			last[who] = i
 			if numbers[who] == 0 {
 				numbers[who] = len(numbers) + 1
@@ -66,9 +66,9 @@ func plansInMemory(b *mapping.Binding, records []cell.Record) []mapping.Plan {
 	}
 	var plans []mapping.Plan
 	for i, r := range records {
-		lead := b.Read(r)
+		lead := b.Convert(r)
 		if lead.Client == (mapping.Identity{}) {
-			plans = append(plans, b.Plan(0, []mapping.Lead{lead}))
+			plans = append(plans, b.Plan(0, []mapping.ConvertedRow{lead}))
 			continue
 		}
 		leads[lead.Client] = append(leads[lead.Client], lead)

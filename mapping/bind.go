@@ -1,21 +1,16 @@
 package mapping
 
 import (
-	"slices"
-	"strconv"
-	"time"
-
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/expr"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
-)
-
-// The key spaces of clients that are told apart by what a look-up asks for.
-const (
-	EmailSpace = "email"
-	PhoneSpace = "phone"
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 )
 
 // Binding is a mapping bound to a sheet and a service: it reads records and
@@ -28,15 +23,15 @@ type Binding struct {
 	tables  []*Binding // one for each sheet; nil when there is but one
 	untyped []Untyped
 
-	take     *expr.Expression // nil takes every row
-	keySpace string
-	number   *convert.Converter // of a phone key that is sent in another format than it is known by; nil for none
-	key      []int
-	lookup   boundLookup
-	fields   []boundField
-	claims   []boundClaim
-	resume   boundResume
-	acts     []boundActivity
+	when       *expr.Expression // nil takes every row
+	keySpace   string
+	phoneKey   *convert.Converter // of a phone key that is sent in another format than it is known by; nil for none
+	key        []int
+	lookup     boundLookup
+	fields     []boundField
+	claims     []boundClaim
+	resume     boundResume
+	activities []boundActivity
 }
 
 type boundLookup struct {
@@ -45,9 +40,9 @@ type boundLookup struct {
 }
 
 type boundField struct {
-	path  []string
-	value boundValue
-	same  *boundValue // the look-up that reads the very same; nil for none
+	path         []string
+	value        boundValue
+	sharedLookup *boundValue // the look-up that reads the very same; nil for none
 }
 
 // boundClaim is a claims entry.
@@ -65,7 +60,7 @@ type boundActivity struct {
 	rule     *ActivityRule
 	template Template
 	on       []int
-	perScope []*boundPayload // the client's, then those of the claims entries; nil where it is not
+	payloads []*boundPayload // the client's, then those of the claims entries; nil where it is not
 	order    int             // position among the workflow's activities; -1 when assigned
 }
 
@@ -73,7 +68,7 @@ type boundActivity struct {
 const clientScope = -1
 
 // payload is what the activity holds on a scope; nil where it is not.
-func (a *boundActivity) payload(scope int) *boundPayload { return a.perScope[1+scope] }
+func (a *boundActivity) payload(scope int) *boundPayload { return a.payloads[1+scope] }
 
 // boundPayload is what an activity holds on one scope: a claims entry's
 // aliases can make the same attribute another column.
@@ -90,7 +85,7 @@ type boundAttribute struct {
 }
 
 type boundResume struct {
-	given  bool
+	isSet  bool
 	order  int // of the template named
 	column int // -1 when a template is named
 	orders map[string]int
@@ -155,7 +150,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindClaims(bound)
 	b.bindActivities(bound)
 	b.bindResume(bound)
-	bound.take = b.condition(m.Sheet.When, nil)
+	bound.when = b.condition(m.Sheet.When, nil)
 	bound.untyped = b.untyped
 	b.problems.Sort()
 	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
@@ -243,7 +238,7 @@ func (b *binder) bindClient(bound *Binding) {
 	bound.lookup = boundLookup{bind("lookup.email", c.Lookup.Email, convert.Email), bind("lookup.phone", c.Lookup.Phone, convert.Text), c.Lookup.Confirm}
 	bound.keySpace = keySpace(b.mapping, bound)
 	if phone := bound.lookup.phone; phone != nil && bound.keySpace == PhoneSpace {
-		bound.number = phone.conv.E164()
+		bound.phoneKey = phone.conv.E164()
 	}
 	for i := range c.Fields {
 		f := &c.Fields[i]
@@ -253,32 +248,13 @@ func (b *binder) bindClient(bound *Binding) {
 		}
 		field := boundField{path: b.fieldPath(f.Name), value: b.value(f.Name.Text, &f.Value, typ, nil)}
 		for _, lookup := range []*boundValue{bound.lookup.email, bound.lookup.phone} {
-			if lookup != nil && field.value.readsAs(lookup) {
-				field.same = lookup
+			if lookup != nil && field.value.sameReading(lookup) {
+				field.sharedLookup = lookup
 			}
 		}
 		bound.fields = append(bound.fields, field)
 	}
 	b.checkPaths(c.Fields, bound.fields)
-}
-
-// keySpace tells what the client key is a key of: the e-mail address or phone
-// number where it is exactly that look-up's column, so that all mappings mean
-// the same client by it.
-func keySpace(m *Mapping, bound *Binding) string {
-	is := func(v *boundValue) bool {
-		return v != nil && v.text == nil && v.expr == nil && v.constant == nil &&
-			len(bound.key) == 1 && slices.Equal(v.columns, bound.key)
-	}
-	switch {
-	case is(bound.lookup.email):
-		return EmailSpace
-	case is(bound.lookup.phone):
-		return PhoneSpace
-	case m.Client.KeySpace.Text != "":
-		return m.Client.KeySpace.Text
-	}
-	return m.Name.Text
 }
 
 func (b *binder) bindClaims(bound *Binding) {
@@ -293,4 +269,190 @@ func (b *binder) bindClaims(bound *Binding) {
 			name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
 		})
 	}
+}
+
+// fieldPath splits a dotted field name into the names of nested objects and the
+// places in arrays.
+func (b *binder) fieldPath(name yamltree.Scalar) []string {
+	path := strings.Split(name.Text, ".")
+	_, isPlace := arrayIndex(path[0])
+	switch {
+	case slices.Contains(path, ""):
+		b.wrongAt(name.At, "bad-field", "“%s” is not a field's name; a dot separates the names of nested objects", name.Text)
+	case isPlace:
+		b.wrongAt(name.At, "bad-field", "“%s” begins with a place in an array, and the payload is an object; a name must come first", name.Text)
+	}
+	return path
+}
+
+// arrayIndex reads a part of a field's name that is a place in an array: digits,
+// without a leading zero.
+func arrayIndex(part string) (int, bool) {
+	i, err := strconv.Atoi(part)
+	return i, err == nil && i >= 0 && strconv.Itoa(i) == part
+}
+
+// checkPaths reports a field that is both a value and an object, or an object
+// and an array, and an array with a gap.
+func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
+	for i, f := range fields {
+		for _, other := range fields {
+			if len(other.path) > len(f.path) && slices.Equal(other.path[:len(f.path)], f.path) {
+				b.wrongAt(rules[i].Name.At, "bad-field", "“%s” is a value here and an object in “%s”", rules[i].Name.Text, strings.Join(other.path, "."))
+				break
+			}
+		}
+		for depth := 1; depth < len(f.path); depth++ {
+			if !b.checkPlace(rules[i].Name, f.path[:depth], f.path[depth], fields) {
+				break
+			}
+		}
+	}
+}
+
+// checkPlace compares one part of a field's name with what other fields have
+// in its place, below the same parts.
+func (b *binder) checkPlace(name yamltree.Scalar, below []string, part string, fields []boundField) (ok bool) {
+	at, isPlace := arrayIndex(part)
+	before := at == 0
+	for _, other := range fields {
+		if len(other.path) <= len(below) || !slices.Equal(other.path[:len(below)], below) {
+			continue
+		}
+		there, alike := arrayIndex(other.path[len(below)])
+		if isPlace && !alike {
+			b.wrongAt(name.At, "bad-field", "“%s” is an array in “%s” and an object in “%s”", strings.Join(below, "."), name.Text, strings.Join(other.path, ".")).
+				Hint = "a part of a name that is a number is a place in an array"
+			return false
+		}
+		before = before || there == at-1
+	}
+	if isPlace && !before {
+		b.wrongAt(name.At, "bad-field", "“%s” is at place %d of an array, and no field is at place %d", name.Text, at, at-1).
+			Hint = "the first place is 0, and there are no gaps"
+	}
+	return before || !isPlace
+}
+
+func (b *binder) bindActivities(bound *Binding) {
+	order := 0
+	for i := range b.mapping.Activities {
+		rule := &b.mapping.Activities[i]
+		a := boundActivity{rule: rule, payloads: make([]*boundPayload, 1+len(b.mapping.Claims)), order: -1}
+		if !rule.Assigned {
+			a.order = order
+			order++
+		}
+		known := true
+		if b.service != nil {
+			a.template, known = b.template(rule.Template)
+		}
+		scopes := []int{clientScope}
+		if rule.On.Text != "client" {
+			a.on = b.claimEntries(rule.On.Text)
+			scopes = a.on
+		}
+		for _, scope := range scopes {
+			a.payloads[1+scope] = b.payload(rule, a.template, known, scope)
+		}
+		bound.activities = append(bound.activities, a)
+	}
+}
+
+// claimEntries are the indexes of the claims entries that `on` reaches.
+func (b *binder) claimEntries(on string) []int {
+	var entries []int
+	for i, c := range b.mapping.Claims {
+		if on == "claim" || on == c.ID.Text {
+			entries = append(entries, i)
+		}
+	}
+	return entries
+}
+
+func (b *binder) payload(rule *ActivityRule, template Template, known bool, scope int) *boundPayload {
+	var aliases map[string]yamltree.Scalar
+	if scope != clientScope {
+		aliases = b.mapping.Claims[scope].Columns
+	}
+	p := &boundPayload{when: b.condition(rule.When, aliases)}
+	for i := range rule.Attributes {
+		attr := &rule.Attributes[i]
+		var found AttributeTemplate
+		typ, untyped := convert.Type(attr.Value.Type.Text), 0 // "" stays where there is nothing that could say it
+		if b.service != nil && known {
+			var ok bool
+			if found, ok = b.attribute(template, attr.Name); ok {
+				typ, untyped = b.attributeType(template.Name, found, attr)
+			}
+		}
+		if untyped > 0 && attr.Value.likelyType() != convert.Text { // which is an error already
+			typ = ""
+		}
+		v := b.value(attr.Name.Text, &attr.Value, typ, aliases)
+		v.untyped = untyped
+		p.attributes = append(p.attributes, boundAttribute{found.ID, v})
+	}
+	if !b.mapping.V1() {
+		p.workflow, p.identifier = b.workflow(rule, aliases)
+	}
+	return p
+}
+
+// workflow settles the two workflow fields: the activity's own, else the
+// mapping's; the identifier may come from the environment.
+func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar) (boundValue, string) {
+	name := rule.Workflow.Name
+	if name.Text == "" {
+		name = b.mapping.Workflow.Name
+	}
+	v := boundValue{label: "workflow name", required: true, conv: convert.Converter{Type: convert.Text}}
+	if t, err := parseTemplateText(name.Text); err == nil && name.Text != "" {
+		v.text = t.settle(map[string]string{"sheet": b.sheetName(), "run.date": b.runDate})
+		v.places = b.places(v.text, name.At, aliases)
+		v.columns, v.names = placeColumns(v.text, v.places)
+	}
+	if len(v.columns) == 0 {
+		v.constant = &cell.Value{Field: cell.StringValue, Literal: v.text.fill(func(string) string { return "" })}
+	}
+
+	identifier := rule.Workflow.TemplateIdentifier.Text
+	if identifier == "" {
+		identifier = b.mapping.Workflow.TemplateIdentifier.Text
+	}
+	if identifier == "" && b.service != nil {
+		identifier = b.service.WorkflowTemplateIdentifier
+		if identifier == "" {
+			b.wrongAt(rule.Template.At, "no-workflow", "“%s” has no workflow template identifier, which every activity of version 2 carries", rule.Template.Text).
+				Hint = "the service's operator supplies it: write it as workflow.template_identifier, or as workflow_template_identifier of the environment"
+		}
+	}
+	return v, identifier
+}
+
+func (b *binder) sheetName() string {
+	if b.sheet == nil {
+		return ""
+	}
+	return cmp.Or(b.sheet.Origin, b.sheet.Name)
+}
+
+// bindResume finds where the client resumes, by the activities' order.
+func (b *binder) bindResume(bound *Binding) {
+	rule := b.mapping.ResumeAt
+	if rule == nil {
+		return
+	}
+	r := boundResume{isSet: true, column: -1, orders: map[string]int{}}
+	for _, a := range bound.activities {
+		if _, twice := r.orders[a.rule.Template.Text]; a.order >= 0 && !twice {
+			r.orders[a.rule.Template.Text] = a.order
+		}
+	}
+	if rule.Column.Text != "" {
+		r.column, _ = b.column(rule.Column, nil)
+	} else {
+		r.order = r.orders[rule.Template.Text] // checked by Parse
+	}
+	bound.resume = r
 }

@@ -10,7 +10,7 @@ import (
 
 // ResultColumns are the columns that a results workbook adds. A source column
 // of one of these names would be taken for ours.
-var ResultColumns = []string{"Import status", "clientId", "contactId", "claimIds", "redirectUrl",
+var resultColumns = []string{"Import status", "clientId", "contactId", "claimIds", "redirectUrl",
 	"Failed step", "Error", "What to do", "Source row"}
 
 // columnIndex finds columns by their headers: exactly, else ignoring case and
@@ -77,7 +77,7 @@ func (x *columnIndex) headers() []string {
 // reserved reports headers that the results workbook needs for itself.
 func (x *columnIndex) reserved() problem.List {
 	var list problem.List
-	for _, name := range ResultColumns {
+	for _, name := range resultColumns {
 		for _, i := range x.folded[convert.FoldHeader(name)] {
 			list = append(list, problem.At(x.sheet.At(i, x.sheet.HeaderRow), "reserved-column",
 				"a source column cannot be called “%s”: the results workbook adds a column of that name", name).
@@ -85,4 +85,16 @@ func (x *columnIndex) reserved() problem.List {
 		}
 	}
 	return list
+}
+
+// ResultColumn is the name of the column of a results workbook that a header
+// stands for, ignoring case and runs of white space: one of ResultColumns, or
+// "" for a column of the source.
+func ResultColumn(header string) string {
+	for _, name := range resultColumns {
+		if convert.FoldHeader(name) == convert.FoldHeader(header) {
+			return name
+		}
+	}
+	return ""
 }

@@ -147,7 +147,7 @@ func FuzzWhen(f *testing.F) {
 			return
 		}
 		record := cell.Record{Row: 2, Cells: []cell.Cell{text("1"), text(c)}}
-		lead, again := b.Read(record), b.Read(record)
+		lead, again := b.Convert(record), b.Convert(record)
 		if lead.Skipped != again.Skipped || len(lead.Problems) != len(again.Problems) {
 			t.Fatalf("evaluated twice: %+v, %+v", lead, again)
 		}

@@ -92,7 +92,7 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		Note(func(_ *yamltree.Node, s *SheetRule) { s.HeaderRowGiven = true }),
 	yamltree.To("timezone", "where date-times without a zone were written down, e.g. Europe/London",
 		timezone, func(s *SheetRule) *yamltree.Scalar { return &s.Timezone }),
-	yamltree.To("ambiguous_times", "a time that came twice because the clocks went back: refuse (default) or earlier",
+	yamltree.To("ambiguous_times", "a time that occurred twice because the clocks went back: refuse (default) or earlier",
 		yamltree.As(yamltree.OneOf("refuse", convert.EarlierAmbiguous), func(word convert.AmbiguousTimes) convert.AmbiguousTimes {
 			if word == convert.EarlierAmbiguous {
 				return word

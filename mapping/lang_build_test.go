@@ -113,12 +113,12 @@ func mustBind(t testing.TB, source string, sheet cell.Sheet, to *mapping.Service
 // their first rows; a row without a client is a plan of its own.
 func planAll(b *mapping.Binding, records []cell.Record) []mapping.Plan {
 	var order []mapping.Identity
-	groups := map[mapping.Identity][]mapping.Lead{}
+	groups := map[mapping.Identity][]mapping.ConvertedRow{}
 	var alone []mapping.Plan
 	for _, r := range records {
-		lead := b.Read(r)
+		lead := b.Convert(r)
 		if lead.Client == (mapping.Identity{}) {
-			alone = append(alone, b.Plan(0, []mapping.Lead{lead}))
+			alone = append(alone, b.Plan(0, []mapping.ConvertedRow{lead}))
 			continue
 		}
 		if _, known := groups[lead.Client]; !known {

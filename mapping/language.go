@@ -160,7 +160,7 @@ type ValueRule struct {
 	MaxLength int
 }
 
-func texts(scalars []yamltree.Scalar) []string {
+func scalarTexts(scalars []yamltree.Scalar) []string {
 	list := make([]string, len(scalars))
 	for i, s := range scalars {
 		list[i] = s.Text

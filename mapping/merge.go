@@ -13,13 +13,13 @@ import (
 // merge makes one value of what the rows of a client (or claim) say: an empty
 // cell agrees with anything, the first filled one counts, and where two differ
 // both cells are named.
-func (p *planner) merge(v *boundValue, items []item) item {
+func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 	if v.text != nil && len(items) > 1 && !refused(items) {
 		if merged, ok := v.mergeTexts(items); ok {
-			items = []item{merged}
+			items = []fieldValue{merged}
 		}
 	}
-	merged, others := item{}, []item(nil)
+	merged, others := fieldValue{}, []fieldValue(nil)
 	for _, it := range items {
 		switch {
 		case it.value.IsZero():
@@ -47,8 +47,8 @@ func (p *planner) merge(v *boundValue, items []item) item {
 
 // mergeTexts fills the places of a text from several rows, cell by cell; ok is
 // false when two rows differ in a place, or the text does not convert.
-func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
-	merged = item{source: items[0].source}
+func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool) {
+	merged = fieldValue{source: items[0].source}
 	merged.source.Texts = slices.Clone(merged.source.Texts)
 	for _, it := range items[1:] {
 		for i, text := range it.source.Texts {
@@ -58,7 +58,7 @@ func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
 			case known == "":
 				merged.source.Texts[i] = text
 			default:
-				return item{}, false
+				return fieldValue{}, false
 			}
 		}
 	}
@@ -72,14 +72,14 @@ func (v *boundValue) mergeTexts(items []item) (merged item, ok bool) {
 	c, _, refusal := fillText(v.text, v.columns, v.places, record)
 	if refusal == nil && !c.IsEmpty() {
 		merged.value, refusal = v.conv.Convert(c)
-		merged.number = v.number(c)
+		merged.e164 = v.e164(c)
 	}
 	return merged, refusal == nil
 }
 
 // refused tells that a cell was filled but could not be converted.
-func refused(items []item) bool {
-	return slices.ContainsFunc(items, func(it item) bool { return it.refused })
+func refused(items []fieldValue) bool {
+	return slices.ContainsFunc(items, func(it fieldValue) bool { return it.refused })
 }
 
 // agree tells whether two rows say the same. What makes one key of two cells
@@ -94,8 +94,8 @@ const mostNamed = 5
 
 // conflict names the first cell and all that differ from it, each in a problem
 // of its own, so that all their rows are invalid.
-func (p *planner) conflict(v *boundValue, first item, others []item) {
-	column := func(it, other item) int {
+func (p *planner) conflict(v *boundValue, first fieldValue, others []fieldValue) {
+	column := func(it, other fieldValue) int {
 		for i, text := range it.source.Texts { // of several cells, the first that differs
 			if i < len(other.source.Texts) && convert.FoldSpace(text) != "" && convert.FoldSpace(other.source.Texts[i]) != "" &&
 				convert.FoldSpace(text) != convert.FoldSpace(other.source.Texts[i]) {
@@ -104,7 +104,7 @@ func (p *planner) conflict(v *boundValue, first item, others []item) {
 		}
 		return it.source.from()
 	}
-	say := func(here item, there ...item) {
+	say := func(here fieldValue, there ...fieldValue) {
 		at := make([]problem.Where, len(there))
 		for i, it := range there {
 			at[i] = p.b.At(column(it, here), it.source.Row)
@@ -146,7 +146,7 @@ func (s Source) from() int {
 	return first(s.Columns)
 }
 
-func (p *planner) missing(v *boundValue, it item) {
+func (p *planner) missing(v *boundValue, it fieldValue) {
 	row, column := it.source.Row, first(it.source.Columns)
 	if row == 0 {
 		row, column = p.plan.Rows[0], first(v.columns)

@@ -28,7 +28,7 @@ type Plan struct {
 	Problems problem.List
 	// Claims are the claims that the rows ask for, where Problems keep them from
 	// being steps: their ids are shown all the same.
-	Claims []Claimed
+	Claims []ClaimRows
 }
 
 // SkipReason says why a row is left out.
@@ -42,18 +42,9 @@ const (
 )
 
 // Claimed says which rows ask for a claim.
-type Claimed struct {
+type ClaimRows struct {
 	Key  string // the claim step's key
 	Rows []cell.Row
-}
-
-// Identity tells one client from another within an environment: two plans,
-// sheets or mappings that agree on it mean the same client. In the spaces email
-// and phone it is an address: in lower case, or in E.164 whatever the format in
-// which a mapping sends it (a number that is sent as it is written is that text).
-type Identity struct {
-	Space string // email, phone, or a name of the mapping's: keys of different spaces never meet
-	Key   string // trimmed, white space folded; lower case in the space email
 }
 
 // Lookup is how the service is asked for a client. Email decides; Phone is
@@ -108,11 +99,11 @@ type Step struct {
 
 	// LeftOut are the fields and attributes that are left out because their cells
 	// are empty: what is not said is part of what a step asks for.
-	LeftOut []LeftOut
+	Omitted []Omitted
 }
 
 // LeftOut is a field or attribute whose cells are empty.
-type LeftOut struct {
+type Omitted struct {
 	Name   string
 	Source Source
 }

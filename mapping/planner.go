@@ -1,40 +1,39 @@
 package mapping
 
 import (
-	"slices"
-	"strings"
-
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
+	"slices"
+	"strings"
 )
 
 // planner makes the plan of one client.
 type planner struct {
-	b     *Binding
-	plan  *Plan
-	leads []Lead
-	items []item      // of the value being merged
-	acts  []*actItems // of the activity being made
+	b      *Binding
+	plan   *Plan
+	rows   []ConvertedRow
+	values []fieldValue      // of the value being merged
+	acts   []*activityValues // of the activity being made
 }
 
 // claim is a claim of the plan: several rows may ask for it.
-type claim struct {
-	entry int
-	key   string // the step's key
-	name  item
-	rows  []cell.Row
-	asked []*claimItems // what each row asks of it
-	busy  bool          // some activity is on it
-	made  bool          // it has its place in the plan
+type plannedClaim struct {
+	entry         int
+	key           string // the step's key
+	name          fieldValue
+	rows          []cell.Row
+	requests      []*claimValues // what each row asks of it
+	hasActivities bool           // some activity is on it
+	ordered       bool           // it has its place in the plan
 }
 
 // Plan makes the plan of a client from all its leads, in sheet order; number
 // is the client's place in the sheet, from 1. With any problem the plan has no
 // steps.
-func (b *Binding) Plan(number int, leads []Lead) Plan {
+func (b *Binding) Plan(number int, leads []ConvertedRow) Plan {
 	plan := Plan{Number: number, Client: leads[0].Client}
-	p := &planner{b: b, plan: &plan, leads: leads, items: make([]item, 0, len(leads))}
+	p := &planner{b: b, plan: &plan, rows: leads, values: make([]fieldValue, 0, len(leads))}
 	for _, l := range leads {
 		plan.Rows = append(plan.Rows, l.Row)
 		plan.Problems = append(plan.Problems, l.Problems...)
@@ -44,7 +43,7 @@ func (b *Binding) Plan(number int, leads []Lead) Plan {
 	}
 	client := p.clientStep()
 	claims := p.claims()
-	var acts []placed
+	var acts []plannedActivity
 	if p.sameResume() {
 		acts = p.activitySteps(claims)
 	}
@@ -52,7 +51,7 @@ func (b *Binding) Plan(number int, leads []Lead) Plan {
 		plan.Problems = dedupe(plan.Problems)
 		plan.Problems.Sort()
 		for _, c := range claims {
-			plan.Claims = append(plan.Claims, Claimed{c.key, c.rows})
+			plan.Claims = append(plan.Claims, ClaimRows{c.key, c.rows})
 		}
 		return plan
 	}
@@ -68,10 +67,10 @@ func (b *Binding) Plan(number int, leads []Lead) Plan {
 // resumes. Where they do not, each has been read with other activities in
 // mind, and there is no one list of steps to make.
 func (p *planner) sameResume() bool {
-	at := func(l Lead) problem.Where { return p.b.At(p.b.table(l.Row.Table()).resume.column, l.Row) }
-	first, same := p.leads[0], true
+	at := func(l ConvertedRow) problem.Where { return p.b.At(p.b.table(l.Row.Table()).resume.column, l.Row) }
+	first, same := p.rows[0], true
 	var others []problem.Where
-	for _, l := range p.leads[1:] {
+	for _, l := range p.rows[1:] {
 		same = same && l.resume == first.resume
 		if l.resume >= 0 && first.resume >= 0 && l.resume != first.resume {
 			others = append(others, at(l))
@@ -95,19 +94,19 @@ func (p *planner) clientStep() Step {
 	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client", Fields: make([]Field, 0, len(p.b.fields))}
 	lookup := &p.plan.Lookup
 	if v := p.b.lookup.email; v != nil {
-		it := p.each(v, func(l *Lead) item { return l.email })
+		it := p.mergeRows(v, func(l *ConvertedRow) fieldValue { return l.email })
 		lookup.Email, lookup.EmailAddress = it.value.Literal, p.address(EmailSpace, it)
 	}
 	if v := p.b.lookup.phone; v != nil {
-		it := p.each(v, func(l *Lead) item { return l.phone })
+		it := p.mergeRows(v, func(l *ConvertedRow) fieldValue { return l.phone })
 		lookup.Phone, lookup.PhoneNumber = it.value.Literal, p.address(PhoneSpace, it)
 	}
 	lookup.Confirm = p.b.lookup.confirm
 	for i := range p.b.fields {
 		f := &p.b.fields[i]
-		merged := p.each(&f.value, func(l *Lead) item { return l.fields[i] })
+		merged := p.mergeRows(&f.value, func(l *ConvertedRow) fieldValue { return l.fields[i] })
 		if merged.value.IsZero() {
-			step.LeftOut = append(step.LeftOut, LeftOut{strings.Join(f.path, "."), merged.source})
+			step.Omitted = append(step.Omitted, Omitted{strings.Join(f.path, "."), merged.source})
 		} else {
 			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source})
 			switch f.value.conv.Type {
@@ -122,11 +121,11 @@ func (p *planner) clientStep() Step {
 }
 
 // address is a value as an address, which is noted as one of the client's.
-func (p *planner) address(space string, it item) Identity {
+func (p *planner) address(space string, it fieldValue) Identity {
 	if it.value.IsZero() {
 		return Identity{}
 	}
-	who := addressOf(space, it)
+	who := addressIdentity(space, it)
 	if !slices.Contains(p.plan.Addresses, who) {
 		p.plan.Addresses = append(p.plan.Addresses, who)
 	}
@@ -134,32 +133,32 @@ func (p *planner) address(space string, it item) Identity {
 }
 
 // each merges one value over all the leads.
-func (p *planner) each(v *boundValue, of func(*Lead) item) item {
-	items := p.items[:0]
-	for i := range p.leads {
-		items = append(items, of(&p.leads[i]))
+func (p *planner) mergeRows(v *boundValue, of func(*ConvertedRow) fieldValue) fieldValue {
+	items := p.values[:0]
+	for i := range p.rows {
+		items = append(items, of(&p.rows[i]))
 	}
 	return p.merge(v, items)
 }
 
 // claims gathers the claims that the rows ask for, in the order of their first
 // row.
-func (p *planner) claims() []*claim {
+func (p *planner) claims() []*plannedClaim {
 	var found claimList
-	for i := range p.leads {
-		l := &p.leads[i]
+	for i := range p.rows {
+		l := &p.rows[i]
 		for k := range l.claims {
 			c := &l.claims[k]
 			known := found.of(c.entry, p.b.claimStep(c))
 			if len(known.rows) == 0 || known.rows[len(known.rows)-1] != l.Row {
 				known.rows = append(known.rows, l.Row)
 			}
-			known.asked = append(known.asked, c)
+			known.requests = append(known.requests, c)
 		}
 	}
 	for _, c := range found.list {
-		names := p.items[:0]
-		for _, asked := range c.asked {
+		names := p.values[:0]
+		for _, asked := range c.requests {
 			names = append(names, asked.name)
 		}
 		c.name = p.merge(&p.b.claims[c.entry].name, names)
@@ -169,12 +168,12 @@ func (p *planner) claims() []*claim {
 
 // claimList finds claims by their key; most clients have one or two.
 type claimList struct {
-	list  []*claim
-	byKey map[string]*claim // once there are many
+	list  []*plannedClaim
+	byKey map[string]*plannedClaim // once there are many
 }
 
 // of is the claim with a key, added if it is new.
-func (l *claimList) of(entry int, key string) *claim {
+func (l *claimList) of(entry int, key string) *plannedClaim {
 	const few = 8
 	if l.byKey == nil {
 		for _, c := range l.list {
@@ -185,10 +184,10 @@ func (l *claimList) of(entry int, key string) *claim {
 	} else if c := l.byKey[key]; c != nil {
 		return c
 	}
-	c := &claim{entry: entry, key: key}
+	c := &plannedClaim{entry: entry, key: key}
 	l.list = append(l.list, c)
 	if len(l.list) == few {
-		l.byKey = map[string]*claim{}
+		l.byKey = map[string]*plannedClaim{}
 		for _, c := range l.list {
 			l.byKey[c.key] = c
 		}
@@ -198,40 +197,40 @@ func (l *claimList) of(entry int, key string) *claim {
 	return c
 }
 
-func (c *claim) step(id string) Step {
+func (c *plannedClaim) step(id string) Step {
 	return Step{Key: c.key, Kind: ClaimStep, Rows: c.rows, Claim: c.key, Title: id,
 		Name: c.name.value.Literal, NameSource: c.name.source}
 }
 
 // placed is an activity step with its place in the mapping's list.
-type placed struct {
+type plannedActivity struct {
 	Step
-	on   *claim // nil for the client's
+	on   *plannedClaim // nil for the client's
 	open bool
 }
 
 // activitySteps makes the steps of all activities, in the mapping's order and,
 // within one activity, in the order of the claims.
-func (p *planner) activitySteps(claims []*claim) []placed {
-	steps := make([]placed, 0, len(p.b.acts))
-	for i := range p.b.acts {
-		a := &p.b.acts[i]
-		status, wanted := p.b.status(a, p.leads[0].resume)
+func (p *planner) activitySteps(claims []*plannedClaim) []plannedActivity {
+	steps := make([]plannedActivity, 0, len(p.b.activities))
+	for i := range p.b.activities {
+		a := &p.b.activities[i]
+		status, wanted := p.b.status(a, p.rows[0].resume)
 		if !wanted {
 			continue
 		}
 		if payload := a.payload(clientScope); payload != nil {
 			p.acts = p.acts[:0]
-			for k := range p.leads {
-				p.take(p.leads[k].acts, i)
+			for k := range p.rows {
+				p.collect(p.rows[k].activities, i)
 			}
 			steps = p.activity(steps, i, status, payload, p.plan.Rows, nil)
 		}
 		for _, c := range claims {
 			if payload := a.payload(c.entry); payload != nil {
 				p.acts = p.acts[:0]
-				for _, asked := range c.asked {
-					p.take(asked.acts, i)
+				for _, asked := range c.requests {
+					p.collect(asked.activities, i)
 				}
 				steps = p.activity(steps, i, status, payload, c.rows, c)
 			}
@@ -241,7 +240,7 @@ func (p *planner) activitySteps(claims []*claim) []placed {
 }
 
 // take adds what a row says of an activity to that of the other rows.
-func (p *planner) take(acts []actItems, index int) {
+func (p *planner) collect(acts []activityValues, index int) {
 	for i := range acts {
 		if acts[i].index == index {
 			p.acts = append(p.acts, &acts[i])
@@ -253,7 +252,7 @@ func (p *planner) take(acts []actItems, index int) {
 // the activity at which the client resumes.
 func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bool) {
 	switch {
-	case !b.resume.given || a.order < 0 || a.order < resume:
+	case !b.resume.isSet || a.order < 0 || a.order < resume:
 		return a.rule.Status, true
 	case a.order == resume:
 		return Open, true
@@ -263,50 +262,50 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 
 // activity adds the step of one activity on one scope, the client's where on is
 // nil; no row that says anything of it means that its condition left it out.
-func (p *planner) activity(steps []placed, i int, status Status, payload *boundPayload, rows []cell.Row, on *claim) []placed {
+func (p *planner) activity(steps []plannedActivity, i int, status Status, payload *boundPayload, rows []cell.Row, on *plannedClaim) []plannedActivity {
 	if len(p.acts) == 0 {
 		return steps
 	}
-	a := &p.b.acts[i]
+	a := &p.b.activities[i]
 	key, claimKey := "activity/"+a.rule.ID.Text+"@client", ""
 	if on != nil {
 		key, claimKey = "activity/"+a.rule.ID.Text+"@"+on.key[len("claim/"):], on.key
-		on.busy = true
+		on.hasActivities = true
 	}
 	act := &Activity{TemplateID: a.template.ID, TemplateName: a.rule.Template.Text, Status: status}
 	if !p.b.mapping.V1() {
-		name := p.merge(&payload.workflow, p.pick(func(it *actItems) item { return it.workflow }))
+		name := p.merge(&payload.workflow, p.pick(func(it *activityValues) fieldValue { return it.workflow }))
 		act.Workflow = Workflow{name.value.Literal, payload.identifier}
 	}
-	if p.b.resume.given && p.b.resume.column >= 0 && a.order >= 0 {
-		act.StatusSource = p.nextStep(rows[0])
+	if p.b.resume.isSet && p.b.resume.column >= 0 && a.order >= 0 {
+		act.StatusSource = p.resumeSource(rows[0])
 	}
-	var empty []LeftOut
+	var empty []Omitted
 	if status != Open {
 		act.Attributes, empty = p.attributes(payload)
-		if len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *actItems) bool { return refused(it.attributes) }) {
+		if len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *activityValues) bool { return refused(it.attributes) }) {
 			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(rows[0]), "no-attributes",
 				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
 				Hinted("fill one of them, or give the activity a when that leaves it out"))
 		}
 	}
-	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, Title: a.rule.Template.Text, Activity: act, LeftOut: empty}
-	return append(steps, placed{step, on, status == Open && a.order >= 0})
+	step := Step{Key: key, Kind: ActivityStep, Rows: rows, Claim: claimKey, Title: a.rule.Template.Text, Activity: act, Omitted: empty}
+	return append(steps, plannedActivity{step, on, status == Open && a.order >= 0})
 }
 
 // nextStep is the cell that says where the client resumes; the rows agree on it.
-func (p *planner) nextStep(row cell.Row) Source {
+func (p *planner) resumeSource(row cell.Row) Source {
 	return Source{Row: row, Columns: []int{p.b.table(row.Table()).resume.column},
-		Names: foldHeaders(p.b.mapping.ResumeAt.Column.Text), Texts: []string{p.leads[0].nextStep}}
+		Names: foldHeaders(p.b.mapping.ResumeAt.Column.Text), Texts: []string{p.rows[0].resumeCell}}
 }
 
-func (p *planner) attributes(payload *boundPayload) (list []Attribute, empty []LeftOut) {
+func (p *planner) attributes(payload *boundPayload) (list []Attribute, empty []Omitted) {
 	list = make([]Attribute, 0, len(payload.attributes))
 	for k := range payload.attributes {
 		attr := &payload.attributes[k]
-		merged := p.merge(&attr.value, p.pick(func(it *actItems) item { return it.attributes[k] }))
+		merged := p.merge(&attr.value, p.pick(func(it *activityValues) fieldValue { return it.attributes[k] }))
 		if merged.value.IsZero() {
-			empty = append(empty, LeftOut{attr.value.label, merged.source})
+			empty = append(empty, Omitted{attr.value.label, merged.source})
 		} else {
 			list = append(list, Attribute{attr.templateID, attr.value.label, merged.value, merged.source})
 		}
@@ -316,10 +315,69 @@ func (p *planner) attributes(payload *boundPayload) (list []Attribute, empty []L
 
 // pick is one value of the activity from each row, valid until the next is
 // picked.
-func (p *planner) pick(of func(*actItems) item) []item {
-	list := p.items[:0]
+func (p *planner) pick(of func(*activityValues) fieldValue) []fieldValue {
+	list := p.values[:0]
 	for _, it := range p.acts {
 		list = append(list, of(it))
 	}
 	return list
+}
+
+// orderV1 puts the Open activity right behind the client, so that the client
+// can be redirected while the earlier activities are still being back-filled
+// (service document, v1 flow B).
+func orderV1(client Step, acts []plannedActivity) []Step {
+	steps := []Step{client}
+	for _, a := range acts {
+		if a.open {
+			steps = append(steps, a.Step)
+		}
+	}
+	for _, a := range acts {
+		if !a.open {
+			steps = append(steps, a.Step)
+		}
+	}
+	return steps
+}
+
+// orderV2 is the client; claims that no activity is on, or that the mapping wants
+// first; the activities as listed, any other claim being created just before its
+// first activity, and a stretch of activities on claims running claim by claim;
+// the link. The document's use cases 1 and 2 create their claim first, use case 3
+// each claim when it is needed.
+func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedActivity) []Step {
+	steps := append(make([]Step, 0, 2+len(claims)+len(acts)), client)
+	create := func(c *plannedClaim) {
+		if !c.ordered {
+			c.ordered = true
+			steps = append(steps, c.step(p.b.claims[c.entry].id))
+		}
+	}
+	for _, c := range claims {
+		if !c.hasActivities || p.b.claims[c.entry].first {
+			create(c)
+		}
+	}
+	for len(acts) > 0 {
+		if acts[0].on == nil {
+			steps = append(steps, acts[0].Step)
+			acts = acts[1:]
+			continue
+		}
+		stretch := 0
+		for stretch < len(acts) && acts[stretch].on != nil {
+			stretch++
+		}
+		for _, c := range claims {
+			for i := range acts[:stretch] {
+				if acts[i].on == c {
+					create(c)
+					steps = append(steps, acts[i].Step)
+				}
+			}
+		}
+		acts = acts[stretch:]
+	}
+	return append(steps, Step{Key: "link", Kind: LinkStep, Rows: p.plan.Rows, Title: "magic link"})
 }

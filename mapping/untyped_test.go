@@ -40,7 +40,7 @@ activities:
 `, sheet, service(template("T", "A")))
 	var cells mapping.TypedCells
 	for _, r := range records {
-		cells.Add(b.Read(r).Typed)
+		cells.Add(b.Convert(r).Typed)
 	}
 	var hints []string
 	wrong, warnings := b.CheckTypes(cells)

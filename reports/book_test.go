@@ -45,7 +45,7 @@ func broken[T any](err error, values ...T) iter.Seq2[T, error] {
 	}
 }
 
-// loans is a small run with everything in it: its header stands in row 3.
+// loans is a small run with everything in it. Its header is in row 3.
 func loans() reports.Book {
 	text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 	record := func(row int, name, ref, amount, born string, rest ...cell.Cell) cell.Record {

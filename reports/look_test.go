@@ -138,10 +138,9 @@ func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
 	return strings.Join(style.Fill.Color, " ")
 }
 
-// A problem leads to its cell wherever it stands in the workbook: the source's
-// header may be anywhere, its rows may have gaps, and columns of an earlier
-// workbook are left out. One about a row leads to the row, one about neither
-// nowhere.
+// A problem is a link to its cell in the workbook: the source's header may be in any
+// row, its rows may have gaps, and columns of an earlier workbook are left out. A
+// problem of a row leads to the row, and one of neither has no link.
 func TestProblemsLeadToTheirCells(t *testing.T) {
 	b := loans()
 	b.Own = []int{1}

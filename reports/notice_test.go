@@ -16,8 +16,7 @@ import (
 	"claimsheet/reports"
 )
 
-// TestNotice holds that a notice is the summary of --json and how the command
-// ended.
+// A notice is the summary of --json, and how the command ended.
 func TestNotice(t *testing.T) {
 	var got map[string]any
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -56,8 +55,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestNoticeIsTriedAgain counts attempts, and holds that no error names the
-// url.
+// The right answers are tried again, and no error names the url.
 func TestNoticeIsTriedAgain(t *testing.T) {
 	notice := reports.Notice{}.WithPause(time.Millisecond)
 	cases := []struct {
@@ -103,7 +101,7 @@ func TestNoticeIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestNoticeGivesUp holds that a receiver that hangs does not hold a run up.
+// A receiver that hangs does not delay a run.
 func TestNoticeGivesUp(t *testing.T) {
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))

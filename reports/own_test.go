@@ -9,9 +9,8 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// TestOwnColumns: a results workbook that is run again is written without the
-// columns of the earlier run, wherever they stand, and tells the rows of the
-// sheet that was first imported.
+// A rerun of a results workbook leaves out the columns of the earlier run, wherever
+// they are, and numbers the rows as in the sheet that was first imported.
 func TestOwnColumns(t *testing.T) {
 	text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 	b := loans()

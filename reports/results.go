@@ -402,7 +402,7 @@ func (r *ColumnWidths) Fits(sheet cell.Sheet, own []int) error {
 	return problem.At(sheet.At(columns-1, sheet.HeaderRow), "too-wide",
 		"the sheet reaches to its column %s, and the results workbook needs %d columns beside them; expected at most %d columns",
 		cell.ColumnName(columns-1), len(ResultHeaders("")), room).
-		Hinted("delete what stands far to the right: look for a stray cell there")
+		Hinted("delete the cells far to the right: look for a stray one")
 }
 
 // shownLength is roughly how many characters a cell shows. A date that does not fit is

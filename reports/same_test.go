@@ -48,7 +48,7 @@ func TestSameBookSameBytes(t *testing.T) {
 				if !bytes.Equal(first, data) {
 					t.Fatal("two writings differ")
 				}
-				time.Sleep(400 * time.Millisecond) // files tell times in seconds
+				time.Sleep(400 * time.Millisecond) // files have times in seconds
 			}
 		})
 	}

@@ -195,7 +195,7 @@ func TestEditedWorkbookAfterAFailure(t *testing.T) {
 }
 
 // An edited workbook that cannot be kept under another name stays as it is, and
-// the results go beside it. A folder that is not there stands for what keeps it.
+// the results go beside it. Here its new folder is missing.
 func TestResultsBesideAHeldWorkbook(t *testing.T) {
 	path, _ := written(t, loans())
 	before, _ := os.ReadFile(path)

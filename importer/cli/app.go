@@ -28,8 +28,8 @@ var Version = "dev"
 // userAgent names the program, and the run if there is one, to the service.
 func userAgent(run string) string { return "claimsheet/" + Version + " run/" + run }
 
-// IO is where a command reads and writes. What a script wants goes to Out;
-// what a person wants to know besides goes to Err.
+// IO is where a command reads and writes: results go to Out, messages for the user
+// to Err. Env returns the value of an environment variable, "" for none.
 type IO struct {
 	In  io.Reader
 	Out io.Writer
@@ -41,7 +41,7 @@ type IO struct {
 type program struct {
 	IO
 	pace     pace
-	stderr   io.Writer         // as it was given; Out and Err are cleaned
+	stderr   io.Writer         // as given to Main; Out and Err are cleaned
 	summary  *result.Summary   // of the run that the command made, nil for none
 	run      string            // the run's id
 	place    load.Where        // where its mapping and environment are
@@ -72,16 +72,16 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	return code
 }
 
-// interrupted is how far a command came that a signal stopped.
-type interrupted struct{ said string }
+// interrupted says how far a command came before a signal stopped it.
+type interrupted struct{ message string }
 
-func (i *interrupted) Error() string { return i.said }
+func (i *interrupted) Error() string { return i.message }
 
-// Unwrap makes it the end of a context.
+// Unwrap makes errors.Is find context.Canceled.
 func (i *interrupted) Unwrap() error { return context.Canceled }
 
-// command runs a command. A panic of it is an error like others, so that its
-// end is told of all the same.
+// command runs a command. A panic becomes an error, so that the end of the command
+// is reported like any other.
 func (p *program) command(ctx context.Context, args []string) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -123,9 +123,9 @@ func (p *program) app() *cli.App {
 	return app
 }
 
-// sharedFlag is a flag that all commands have in common. The library notes in a
-// flag how it was set; here it does so in a copy, so that Main can be called
-// side by side.
+// sharedFlag is a flag that all commands share. The library records in a flag how
+// it was set; a sharedFlag makes it do so in a copy, so that several Mains can run
+// at the same time.
 type sharedFlag struct{ *cli.BoolFlag }
 
 // Apply declares the flag.
@@ -153,10 +153,10 @@ func unknownCommand(c *cli.Context) error {
 	return found.Hinted("the commands are %s", strings.Join(names, ", "))
 }
 
-// badValue is how the library says that a flag's value is no number.
+// badValue matches the library's error about a flag value that is not a number.
 var badValue = regexp.MustCompile(`^invalid value "(.*)" for flag -+([a-z-]+): parse error$`)
 
-// usageError is for flags that are not known or have no value.
+// usageError explains an unknown flag, or one with a wrong value.
 func usageError(c *cli.Context, err error, _ bool) error {
 	found := problem.New("usage", "%s", strings.ToLower(err.Error()[:1])+err.Error()[1:])
 	if m := badValue.FindStringSubmatch(err.Error()); m != nil {
@@ -175,14 +175,14 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		}
 	}
 	words := []string{c.App.Name, c.Command.Name, "--help"}
-	if c.Command.Name == c.App.Name { // before any command
+	if c.Command.Name == c.App.Name { // the flag is before the command
 		words = slices.Delete(words, 1, 2)
 	}
 	return found.Hinted("%s lists the flags", strings.Join(words, " "))
 }
 
-// refuseLateFlags refuses a flag after the first argument: it would be taken
-// for an argument, and a dry run would write for real.
+// refuseLateFlags refuses a flag after the first argument: it would be taken for an
+// argument, and what was meant as a dry run would send.
 func refuseLateFlags(c *cli.Context) error {
 	args := c.Args().Slice()
 	for i, arg := range args {
@@ -193,14 +193,14 @@ func refuseLateFlags(c *cli.Context) error {
 			corrected := append([]string{"claimsheet", c.Command.Name}, givenFlags(c)...)
 			corrected = append(corrected, args[i:]...)
 			corrected = append(corrected, args[:i]...)
-			return problem.New("late-flag", "the flag %s stands after the argument %s; flags come first", withoutSecret([]string{arg})[0], args[0]).
+			return problem.New("late-flag", "the flag %s is after the argument %s; flags come first", withoutSecret([]string{arg})[0], args[0]).
 				Hinted("%s", reports.CommandLine(withoutSecret(corrected)))
 		}
 	}
 	return nil
 }
 
-// givenFlags are the flags before the arguments, as they were typed.
+// givenFlags returns the flags before the arguments, as they were typed.
 func givenFlags(c *cli.Context) []string {
 	var words []string
 	for _, f := range c.Command.Flags {

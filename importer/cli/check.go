@@ -13,8 +13,8 @@ import (
 )
 
 const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's. With a
-SHEET its headers and cells are: it says how many rows cannot be imported as they are, and claimsheet run --dry-run names each
-cell. A header in the wrong row, totals, and typed cells under attributes whose type nobody says are named at once.`
+SHEET its headers and cells are checked: it prints how many rows cannot be imported as they are, and claimsheet run --dry-run
+names each cell. It reports a header in the wrong row, totals, and typed cells under attributes without a type.`
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
@@ -54,8 +54,9 @@ func (p *program) check(ctx context.Context, want load.Options) error {
 	return nil
 }
 
-// checkRows looks through the rows of the sheets: for what no header shows, and
-// for cells that cannot be used, which a dry run names.
+// checkRows checks the rows of the sheets: data without a header, rows that cannot be
+// imported, and typed cells under attributes without a type. It counts invalid rows
+// only; a dry run names each cell.
 func (p *program) checkRows(ctx context.Context, s *load.Session, want load.Options) error {
 	var found problem.List
 	var typed mapping.TypedCells
@@ -70,13 +71,13 @@ func (p *program) checkRows(ctx context.Context, s *load.Session, want load.Opti
 				return err
 			}
 			look.see(record)
-			lead := s.Binding.Read(record)
+			lead := s.Binding.Convert(record)
 			typed.Add(lead.Typed)
 			if rows++; len(lead.Problems) > 0 {
 				invalid++
 			}
 			for _, p := range lead.Problems {
-				if mapping.IsNoLead(p) {
+				if mapping.IsTotalsOrHeader(p) {
 					noLeads = append(noLeads, p)
 				}
 			}
@@ -85,7 +86,7 @@ func (p *program) checkRows(ctx context.Context, s *load.Session, want load.Opti
 		found = append(found, wrong...)
 		console.PrintWarnings(p.Err, warnings)
 		if len(wrong) > 0 {
-			continue // the cells are not those of the columns
+			continue // the header row is wrong, so the cells are under wrong headers
 		}
 		console.PrintProblems(p.Err, noLeads)
 		if invalid > 0 {
@@ -98,7 +99,7 @@ func (p *program) checkRows(ctx context.Context, s *load.Session, want load.Opti
 	return append(found, untyped...).Err()
 }
 
-// dryRunOf is the command line of a dry run of what is checked.
+// dryRunOf returns the command line of a dry run of what is checked.
 func dryRunOf(s *load.Session, want load.Options) string {
 	where := want.Where
 	if s.Env == nil {
@@ -111,7 +112,7 @@ func dryRunOf(s *load.Session, want load.Options) string {
 	return commandLine(where, append(words, want.Sheets...)...)
 }
 
-// checked says what a check has looked at, and what it has not.
+// checked says what was checked, and what was not.
 func checked(s *load.Session) string {
 	const rest = "; what is done already and what rows make together is for claimsheet run --dry-run"
 	switch sheet, service := len(s.Sources) > 0, s.Client != nil; {

@@ -15,10 +15,10 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const doctorHelp = `It fetches the secrets, opens a connection, authenticates, reads the templates, and learns what a look-up answers that
-finds nobody. Each check is a line: ok, warn (works, but look at it) or fail (a run would not work). Nothing but GETs
-reaches the service; with oauth2 one token is asked for. Give -m to try what a mapping needs (its version and claim
-type) and to check it against the templates.
+const doctorHelp = `It reads the secrets, opens a connection, authenticates, reads the templates, and learns how a look-up answers when it
+finds nobody. Each check is a line: ok, warn (it works, but look at it) or fail (a run would not work). Only GETs reach
+the service; with oauth2 one token is requested. Give -m to try what a mapping needs (its version and claim type) and to
+check it against the templates.
 Exit codes: 0 nothing failed, 2 the configuration is wrong, 3 the service cannot be used as it is.`
 
 func (p *program) doctorCommand() *cli.Command {
@@ -96,7 +96,7 @@ func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.L
 	return d.verdict()
 }
 
-// wrong prints what is wrong with the mapping.
+// wrong prints problems of the mapping.
 func (d *diagnosis) wrong(list problem.List) {
 	for _, p := range list {
 		d.print(apiclient.Finding{Check: "mapping", Grade: apiclient.Fail, Text: p.Error(), Hint: p.Hint})
@@ -150,7 +150,7 @@ func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apicli
 	return nil
 }
 
-// verdict ends the diagnosis.
+// verdict prints the result, or returns it as an error.
 func (d *diagnosis) verdict() error {
 	switch {
 	case d.failed > 0:

@@ -28,7 +28,7 @@ func parseDays(text string) (days int, ok bool) {
 	return days, isDays && err == nil && days >= 0 && days <= most
 }
 
-// purge takes out of the state folder what is older than so many days.
+// purge removes personal data that is older than o.days from the state folder.
 func (p *program) purge(ctx context.Context, o historyOptions) error {
 	l, err := p.openLedger(o.where)
 	defer l.close()
@@ -61,7 +61,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	taken, err := l.removeTaken(ctx, func(_ ledger.Run, at time.Time) bool { return at.Before(before) })
+	taken, err := l.removeReplayed(ctx, func(_ ledger.Run, at time.Time) bool { return at.Before(before) })
 	if err != nil {
 		return err
 	}
@@ -72,14 +72,14 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	fmt.Fprintf(p.Out, "  redirect urls              %d\n", done.URLs)
 	fmt.Fprintf(p.Out, "  emergency files            %d\n", taken.files)
 	if done.Unsettled > 0 {
-		fmt.Fprintf(p.Out, "%s and kept: an answer may tell an id; decide with %s, then purge again\n",
+		fmt.Fprintf(p.Out, "%s and kept, because an answer may have an id; decide with %s, then purge again\n",
 			stepsAre(done.Unsettled, "uncertain"), l.command("settle"))
 	}
 	fmt.Fprintln(p.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
 	return nil
 }
 
-// agree asks a person, unless --yes was given. Only a typed yes will do.
+// agree asks for confirmation, unless --yes is given.
 func (p *program) agree(o historyOptions, question, otherwise string) error {
 	if o.yes || console.Confirm(p.In, p.Err, question) {
 		return nil
@@ -87,9 +87,9 @@ func (p *program) agree(o historyOptions, question, otherwise string) error {
 	return &incomplete{problem.New("not-confirmed", "%s: it was not confirmed", otherwise).Hinted("type yes, or give --yes")}
 }
 
-// removeTaken removes the emergency files that were taken up and that which
-// tells: of runs of this ledger, wherever they stand.
-func (l *ledgerSession) removeTaken(ctx context.Context, which func(run ledger.Run, at time.Time) bool) (removed, error) {
+// removeReplayed removes those emergency files of this ledger's runs whose outcomes were
+// recorded and that which selects, in all folders where runs put them.
+func (l *ledgerSession) removeReplayed(ctx context.Context, which func(run ledger.Run, at time.Time) bool) (removed, error) {
 	runs, err := l.allRuns(ctx)
 	if err != nil {
 		return removed{}, err
@@ -155,17 +155,17 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	for _, r := range runs {
 		mine[r.ID] = true
 	}
-	taken, err := l.removeTaken(ctx, func(r ledger.Run, _ time.Time) bool { return mine[r.ID] })
+	taken, err := l.removeReplayed(ctx, func(r ledger.Run, _ time.Time) bool { return mine[r.ID] })
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Out, "erased: steps: %d, rows of runs: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
 		steps, rows, inputs.files, inputs.bytes, taken.files)
-	p.sayLeft(ids, runs)
+	p.printLeft(ids, runs)
 	return nil
 }
 
-// toForget are the client's entries: one for each case under version 1.
+// toForget returns the client's entries: one for each case under version 1.
 func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.ClientKey, error) {
 	found, err := l.everyOwner(ctx, key)
 	if err != nil {
@@ -185,27 +185,27 @@ func (l *ledgerSession) toForget(ctx context.Context, key string) ([]ledger.Clie
 	switch {
 	case len(owners) == 0 && !erased.IsZero():
 		return nil, problem.New("erased-before", "this client was erased before, on %s", moment(erased)).
-			Hinted("what runs have kept of their sheets since goes with %s", l.command("history", "--purge", "--older-than", "0d"))
+			Hinted("copies of sheets since then are removed by %s", l.command("history", "--purge", "--older-than", "0d"))
 	case len(owners) == 0:
 		return nil, l.unknownClient()
 	case len(spaces) > 1:
-		return nil, problem.New("ambiguous-key", "the key is that of %d clients, by different kinds of key", len(spaces)).
+		return nil, problem.New("ambiguous-key", "%d clients have this key, with different kinds of key", len(spaces)).
 			Hinted("write the kind and a colon before it: %s", strings.Join(slices.Sorted(maps.Keys(spaces)), ", "))
 	}
 	return owners, nil
 }
 
-// notForgotten says what stands in the way.
+// notForgotten explains why a client cannot be erased.
 func (l *ledgerSession) notForgotten(err error) error {
 	if errors.Is(err, ledger.ErrUnsettled) {
-		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased nobody can look for it").
+		return problem.New("client-undecided", "the client has a step that may or may not have been created; once the client is erased, nobody can look for it").
 			Hinted("decide it first: %s", l.command("settle"))
 	}
 	return err
 }
 
-// sayLeft says what is left and is not the program's to remove.
-func (p *program) sayLeft(ids []string, runs []ledger.Run) {
+// printLeft prints what is left and cannot be removed by the program.
+func (p *program) printLeft(ids []string, runs []ledger.Run) {
 	if len(ids) > 0 {
 		fmt.Fprintf(p.Out, "The service still has: %s\n", problem.OneLine(strings.Join(ids, ", ")))
 	}
@@ -213,10 +213,10 @@ func (p *program) sayLeft(ids []string, runs []ledger.Run) {
 	for _, r := range runs {
 		if _, err := os.Stat(r.Output); err == nil && !seen[r.Output] {
 			seen[r.Output] = true
-			fmt.Fprintf(p.Out, "A workbook that may hold the client: %s\n", problem.OneLine(r.Output))
+			fmt.Fprintf(p.Out, "A workbook that may have the client: %s\n", problem.OneLine(r.Output))
 		}
 	}
-	fmt.Fprintln(p.Out, "Take the client out of the export too: each run keeps a copy of its sheet until that is purged.")
+	fmt.Fprintln(p.Out, "Remove the client from the export too: each run keeps a copy of its sheet until it is purged.")
 }
 
 // removed counts files.
@@ -241,10 +241,10 @@ func (r *removed) file(path string) error {
 	return nil
 }
 
-// keptInputs are the copies of sheets in the state folder.
+// keptInputs are the kept copies of sheets in the state folder.
 type keptInputs struct {
 	session *ledgerSession
-	used    map[string]bool // by the file's name: a run had it when this was asked
+	used    map[string]bool // by file name: a run had the copy when this was made
 }
 
 func (l *ledgerSession) keptInputs(ctx context.Context) (keptInputs, error) {
@@ -252,7 +252,7 @@ func (l *ledgerSession) keptInputs(ctx context.Context) (keptInputs, error) {
 	return keptInputs{l, namesOf(runs)}, err
 }
 
-// namesOf are the names of the runs' copies.
+// namesOf returns the file names of the runs' copies.
 func namesOf(runs []ledger.Run) map[string]bool {
 	names := map[string]bool{}
 	for _, r := range runs {
@@ -263,13 +263,12 @@ func namesOf(runs []ledger.Run) map[string]bool {
 	return names
 }
 
-// settling is how old a copy must be that no run has to be nobody's: a run
-// copies its sheet before it takes the lock.
-const settling = time.Hour
+// minOrphanAge: a copy without a run is deleted only when older than this, because a
+// run copies its sheet before it takes the lock.
+const minOrphanAge = time.Hour
 
-// removeUnused removes the copies that a run had and none has any more, and
-// those older than before that none ever had: of runs that were killed early,
-// or of a purge that was.
+// removeUnused removes the copies that runs had and no run has any more, and copies
+// older than before that no run ever had: a run, or a purge, was killed.
 func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed, error) {
 	var gone removed
 	runs, err := k.session.allRuns(ctx)
@@ -285,8 +284,8 @@ func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed
 	if err != nil {
 		return gone, err
 	}
-	if settled := time.Now().Add(-settling); before.After(settled) {
-		before = settled
+	if latest := time.Now().Add(-minOrphanAge); before.After(latest) {
+		before = latest
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()

@@ -16,7 +16,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// The exit codes, in the order in which the first that applies is taken.
+// The exit codes. When several apply, the first in this list counts.
 const (
 	exitInterrupted = 130 // SIGINT
 	exitTerminated  = 143 // SIGTERM, or SIGHUP: the terminal is gone
@@ -28,7 +28,7 @@ const (
 	exitDone        = 0   // every row done, unchanged, changed or skipped
 )
 
-// exitCode decides how the process ends. ctx is the one that a signal ends.
+// exitCode returns the exit code of a command. ctx is the context that a signal ends.
 func exitCode(ctx context.Context, err error, s *result.Summary) int {
 	var p problem.Problem
 	var list problem.List
@@ -57,15 +57,15 @@ func exitCode(ctx context.Context, err error, s *result.Summary) int {
 	return exitDone
 }
 
-// terminated tells that ctx was ended by SIGTERM or SIGHUP and not by SIGINT.
-// The cause that signal.NotifyContext gives says so only in words.
+// terminated reports whether SIGTERM or SIGHUP ended ctx, and not SIGINT. The
+// cause that signal.NotifyContext sets has the signal only in its text.
 func terminated(ctx context.Context) bool {
 	cause := context.Cause(ctx)
 	return cause != nil && (strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) || strings.HasPrefix(cause.Error(), syscall.SIGHUP.String()))
 }
 
 // printError prints what ended a command: every problem with its hint, or one
-// line. Personal data is in neither.
+// line. Neither has personal data.
 func printError(w io.Writer, err error) {
 	var p problem.Problem
 	var list problem.List
@@ -84,29 +84,29 @@ func printError(w io.Writer, err error) {
 	}
 }
 
-// printHint prints what to do about an error that is no problem with a place.
+// printHint prints what to do about an error that is not a problem.Problem.
 func printHint(w io.Writer, err error) {
 	if hint := hintOf(err); hint != "" && !strings.Contains(err.Error(), hint) {
 		fmt.Fprintln(w, "  hint: "+problem.OneLine(hint))
 	}
 }
 
-// hintOf is what to do about a request that failed or a disk that is full; ""
-// where that is not what an error is about.
+// hintOf returns what to do about a failed request or a full disk; "" for other
+// errors.
 func hintOf(err error) string {
 	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
 		return f.Hint
 	}
 	switch {
 	case errors.Is(err, ledger.ErrStopped):
-		return "see that the state folder's disk has room, that this user may write there and that nobody moves its files; then run again: it goes on from what is recorded"
+		return "make sure that the state folder's disk has room, that this user may write there, and that nobody moves its files; then run again: it continues from what is recorded"
 	case errors.Is(err, syscall.ENOSPC):
-		return "make room on that disk, then run again: it goes on from what is recorded"
+		return "make room on that disk, then run again: it continues from what is recorded"
 	}
 	return ""
 }
 
-// printFault prints where the program went wrong by itself, without the values
+// printFault prints where a bug of Claimsheet's stopped the command, without the values
 // that it worked on.
 func printFault(w io.Writer, fault *importer.Fault) {
 	fmt.Fprintln(w, "claimsheet: "+problem.OneLine(fault.Error()))

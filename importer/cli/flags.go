@@ -13,8 +13,8 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// The flags that commands share. Each call makes a flag of its own, because
-// the library keeps what was given in the flag.
+// The flags that commands share. Each call makes a new flag, because the library
+// keeps the given value in it.
 
 func textFlag(name, short, usage string) *cli.StringFlag {
 	f := &cli.StringFlag{Name: name, Usage: usage}

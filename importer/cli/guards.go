@@ -31,11 +31,11 @@ func guardFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "max-failures", DefaultText: "20%",
 			Usage: "stop when more than `N` clients, or N% of at least 20, have failed; 100% never stops"},
-		switchFlag("new-identity", "the mapping's keys have changed on purpose: make everything anew under them"),
+		switchFlag("new-identity", "the mapping's keys have changed on purpose: create everything again under the new ones"),
 		switchFlag("new-ledger", "the ledger is new on purpose, although the service knows these clients"),
-		switchFlag("lost-run", "go on although a later run, and its ledger, are lost"),
-		switchFlag("same-service", "the environment's base url has changed, and leads to the same service"),
-		switchFlag("new-service", "the environment's base url has changed, and leads to another service"),
+		switchFlag("lost-run", "continue although a later run and its ledger are lost"),
+		switchFlag("same-service", "the environment's base url has changed and leads to the same service"),
+		switchFlag("new-service", "the environment's base url has changed and leads to another service"),
 	}
 }
 
@@ -85,7 +85,7 @@ func (g guards) words() []string {
 // is new in its mapping.
 func (r *importRun) vet(ctx context.Context) (problem.List, error) {
 	if !r.options.newIdentity {
-		if err := r.job.Vet(ctx, r.plans(ctx)); err != nil {
+		if err := r.job.CheckIdentity(ctx, r.plans(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +140,7 @@ func (r *importRun) settleScope(ctx context.Context) error {
 // the results of the run would go.
 func (r *importRun) checkBehind(ctx context.Context) error {
 	o := r.options
-	if r.session.Env.Sandbox { // its data are beside its ledger: neither is lost alone
+	if r.session.Env.Sandbox { // its data and its ledger are in one folder: neither is lost alone
 		return nil
 	}
 	for _, b := range o.workbooks {
@@ -170,7 +170,7 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 		if !known {
 			return &incomplete{problem.At(problem.Where{File: path}, "ledger-behind",
 				"is of a run that the ledger %s does not know: the ledger is new, or was restored from before that run, and what was done since would be done again", r.ledger.path()).
-				Hinted("bring the ledger back; or have it take over what the workbook knows: %s; or give --new-ledger if everything is to be made again", r.ledger.command("rerun", path))}
+				Hinted("bring the ledger back; or import what the workbook knows: %s; or give --new-ledger to create everything again", r.ledger.command("rerun", path))}
 		}
 		if err := r.checkLatest(ctx, b); err != nil {
 			return err
@@ -198,12 +198,12 @@ func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error 
 		return err
 	}
 	p := problem.At(problem.Where{File: b.Path}, "lost-run",
-		"a later run began after the workbook was written, and the ledger does not know what it made: that could be made again")
+		"a later run began after the workbook was written, and the ledger does not know what it created: that could be created again")
 	if b.NextResults != "" {
-		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; where it is lost too, look in the service for what was made, and give --lost-run",
+		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; if it is lost too, look in the service for what was created, and give --lost-run",
 			r.ledger.command("rerun", b.Path, b.NextResults))}
 	}
-	return &incomplete{p.Hinted("bring the ledger back, or give that run's results workbook too; where there is neither, look in the service for what it made, and give --lost-run")}
+	return &incomplete{p.Hinted("bring the ledger back, or give that run's results workbook too; if you have neither, look in the service for what it created, and give --lost-run")}
 }
 
 // supersede marks the results workbooks that the run will replace, and those of

@@ -18,16 +18,16 @@ import (
 	"claimsheet/reports"
 )
 
-const historyHelp = `Without a key it lists the runs of the environment, the newest first. With the key of a client it tells all that is known of
-the client over all nights: steps, ids, attempts, what an operator decided, and the rows of every run. Redirect urls are not
-shown, because whoever has one acts as the client: claimsheet report writes a workbook that has them.
-A key is what the results workbook shows in the sheet Steps; where several kinds of key have the same text, email:KEY,
+const historyHelp = `Without a key it lists the runs of the environment, the newest first. With a client's key it prints all that is known about
+the client: steps, ids, attempts, your decisions, and the client's rows in every run. Redirect urls are not shown, because
+whoever has one can act as the client: claimsheet report writes a workbook that has them.
+A key is what the results workbook shows in the sheet Steps. When several kinds of key have the same text, email:KEY,
 phone:KEY or NAME:KEY means one of them.
 
---purge takes out of the state folder what is older than --older-than: kept copies of sheets, requests and answers, redirect
-urls, what was wrong with rows, and emergency files that were taken up. Client keys, step names, states and ids stay: without
-them the next run would make everything again. --forget KEY erases one client, for good: what is left are the ids of what was made and a
-keyed hash by which later runs recognise the client and leave the rows out. Both ask before they begin, unless --yes is given.`
+--purge removes from the state folder what is older than --older-than: kept copies of sheets, requests and answers, redirect
+urls, problems of rows, and emergency files that were recorded. Client keys, step names, states and ids stay: without them
+the next run would create everything again. --forget KEY erases one client for good: what is left are the ids of what was
+created, and a keyed hash by which later runs recognise the client and leave its rows out. Both ask first, unless --yes is given.`
 
 // historyOptions are the flags of claimsheet history.
 type historyOptions struct {
@@ -43,12 +43,12 @@ type historyOptions struct {
 func (p *program) historyCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "history",
-		Usage:       "the runs, or all that is known of one client; --purge and --forget take personal data out",
+		Usage:       "the runs, or all that is known about one client; --purge and --forget remove personal data",
 		UsageText:   "claimsheet history [options] [CLIENT-KEY]\n\nclaimsheet history --purge --older-than 90d\n\nclaimsheet history --forget CLIENT-KEY",
 		Description: historyHelp,
 		Flags: append(ledgerFlags(),
 			switchFlag("json", "print one JSON object on stdout"),
-			switchFlag("purge", "take personal data older than --older-than out of the state folder"),
+			switchFlag("purge", "remove personal data older than --older-than from the state folder"),
 			textFlag("older-than", "", "a number of `DAYS`, such as 90d"),
 			textFlag("forget", "", "erase the client with this `KEY`"),
 			switchFlag("yes", "do not ask before a purge or an erasure")),
@@ -112,14 +112,14 @@ func (p *program) history(ctx context.Context, o historyOptions) error {
 	if o.key == "" {
 		return p.listRuns(ctx, l, o.json)
 	}
-	return p.tellClient(ctx, l, o)
+	return p.printClients(ctx, l, o)
 }
 
-// toldRun is a run as --json tells it.
-type toldRun struct {
+// runJSON is a run in the output of --json.
+type runJSON struct {
 	Run       string           `json:"run"`
 	Started   time.Time        `json:"started"`
-	Finished  *time.Time       `json:"finished"` // null for a run that did not end
+	Finished  *time.Time       `json:"finished"` // null when the run did not end
 	Mapping   string           `json:"mapping"`
 	Input     string           `json:"input"`
 	KeptInput bool             `json:"keptInput"` // claimsheet report can write its workbook again
@@ -136,9 +136,9 @@ func (p *program) listRuns(ctx context.Context, l *ledgerSession, asJSON bool) e
 	if err != nil {
 		return err
 	}
-	told := make([]toldRun, len(runs))
+	listed := make([]runJSON, len(runs))
 	for i, r := range runs {
-		if told[i], err = tellRun(r); err != nil {
+		if listed[i], err = newRunJSON(r); err != nil {
 			return err
 		}
 	}
@@ -146,8 +146,8 @@ func (p *program) listRuns(ctx context.Context, l *ledgerSession, asJSON bool) e
 	case asJSON:
 		return writeObject(p.Out, struct {
 			Environment string    `json:"environment"`
-			Runs        []toldRun `json:"runs"`
-		}{l.session.Env.Name, told})
+			Runs        []runJSON `json:"runs"`
+		}{l.session.Env.Name, listed})
 	case l.ledger == nil:
 		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
@@ -160,22 +160,22 @@ func (p *program) listRuns(ctx context.Context, l *ledgerSession, asJSON bool) e
 	fmt.Fprintln(table, "RUN\tSTARTED\tTOOK\tMAPPING\tSHEET\tROWS")
 	short := shortIDs(runs)
 	for i, r := range runs {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short[i], moment(r.Started), took(r), problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(told[i].Rows))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", short[i], moment(r.Started), took(r), problem.OneLine(r.Mapping), problem.OneLine(r.Input), rowsInWords(listed[i].Rows))
 	}
 	return table.Flush()
 }
 
-func tellRun(r ledger.Run) (toldRun, error) {
-	told := toldRun{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output, Version: r.Version}
+func newRunJSON(r ledger.Run) (runJSON, error) {
+	run := runJSON{Run: r.ID, Started: r.Started, Mapping: r.Mapping, Input: r.Input, KeptInput: r.KeptInput != "", Results: r.Output, Version: r.Version}
 	if r.Finished.IsZero() {
-		return told, nil
+		return run, nil
 	}
 	s, err := readSummary(r.Summary)
-	told.Finished, told.Rows, told.Clients, told.Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
-	return told, err
+	run.Finished, run.Rows, run.Clients, run.Requests = &r.Finished, &s.Rows, &s.Clients, &s.Requests
+	return run, err
 }
 
-// took is how long a run took, in whole seconds.
+// took returns how long a run took, in whole seconds.
 func took(r ledger.Run) string {
 	if r.Finished.IsZero() {
 		return "–"
@@ -183,7 +183,7 @@ func took(r ledger.Run) string {
 	return r.Finished.Sub(r.Started).Round(time.Second).String()
 }
 
-// rowsInWords is how a run's rows ended, the commonest words last.
+// rowsInWords says how a run's rows ended, the commonest words last.
 func rowsInWords(c *result.Counts) string {
 	if c == nil {
 		return "did not end: it is still running, or was stopped from outside"
@@ -206,7 +206,7 @@ func rowsInWords(c *result.Counts) string {
 	return strings.Join(words, ", ")
 }
 
-// shortIDs are the ids' first characters, as many as tell them apart.
+// shortIDs returns the first characters of the ids, enough to tell them apart.
 func shortIDs(runs []ledger.Run) []string {
 	short := make([]string, len(runs))
 	for n := 8; ; n += 4 {
@@ -224,41 +224,41 @@ func shortIDs(runs []ledger.Run) []string {
 // writeObject prints one JSON object on a line.
 func writeObject(w io.Writer, v any) error { return reports.WriteObject(w, v) }
 
-// toldClient is what is known of a client, as --json tells it. Redirect urls
-// are left out: they are for the workbook.
-type toldClient struct {
-	Key      string     `json:"key"`   // "" for a client who was erased
-	Space    string     `json:"space"` // what the key is a key of
-	Scope    string     `json:"scope"` // the environment as the ledger knows it
+// clientJSON is what the ledger knows about a client, in the output of --json. Redirect
+// urls are left out: they are only in workbooks.
+type clientJSON struct {
+	Key      string     `json:"key"`   // "" when the client was erased
+	Space    string     `json:"space"` // the kind of key
+	Scope    string     `json:"scope"` // the ledger's name for the environment
 	ErasedAt *time.Time `json:"erasedAt,omitempty"`
-	Steps    []toldStep `json:"steps"`
-	Rows     []toldRow  `json:"rows"`
+	Steps    []stepJSON `json:"steps"`
+	Rows     []rowJSON  `json:"rows"`
 
 	owner ledger.ClientKey
 }
 
-type toldStep struct {
-	Mapping  string      `json:"mapping"` // "" for the client itself, whom all mappings share
+type stepJSON struct {
+	Mapping  string      `json:"mapping"` // "" for the client itself, which all mappings share
 	Step     string      `json:"step"`
 	Kind     string      `json:"kind"`
 	State    string      `json:"state"`
 	ID       string      `json:"id"`
 	URL      bool        `json:"hasUrl"`
 	Attempts int         `json:"attempts"`
-	Events   []toldEvent `json:"events"`
+	Events   []eventJSON `json:"events"`
 }
 
-type toldEvent struct {
+type eventJSON struct {
 	At     time.Time `json:"at"`
 	State  string    `json:"state"`
-	Run    string    `json:"run"` // "" for what no run did
+	Run    string    `json:"run"` // "" when no run did it
 	Via    string    `json:"via"`
 	Status int       `json:"status"` // HTTP, 0 without an answer
 	Reason string    `json:"reason"`
 	ID     string    `json:"id"`
 }
 
-type toldRow struct {
+type rowJSON struct {
 	Run        string    `json:"run"`
 	Started    time.Time `json:"started"`
 	Input      string    `json:"input"`
@@ -268,8 +268,8 @@ type toldRow struct {
 	Error      string    `json:"error"`
 }
 
-// tellClient prints all that is known of the clients that have a key.
-func (p *program) tellClient(ctx context.Context, l *ledgerSession, o historyOptions) error {
+// printClients prints all that is known about the clients with a key.
+func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyOptions) error {
 	owners, err := l.everyOwner(ctx, o.key)
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ func (p *program) tellClient(ctx context.Context, l *ledgerSession, o historyOpt
 	for _, r := range runs {
 		byID[r.ID] = r
 	}
-	clients := make([]toldClient, len(owners))
+	clients := make([]clientJSON, len(owners))
 	for i, owner := range owners {
 		if clients[i], err = l.gather(ctx, owner, byID); err != nil {
 			return err
@@ -294,7 +294,7 @@ func (p *program) tellClient(ctx context.Context, l *ledgerSession, o historyOpt
 	if o.json {
 		return writeObject(p.Out, struct {
 			Environment string       `json:"environment"`
-			Clients     []toldClient `json:"clients"`
+			Clients     []clientJSON `json:"clients"`
 		}{l.session.Env.Name, clients})
 	}
 	for i, c := range clients {
@@ -307,12 +307,12 @@ func (p *program) tellClient(ctx context.Context, l *ledgerSession, o historyOpt
 }
 
 func (l *ledgerSession) unknownClient() error {
-	return problem.New("unknown-key", "the key is that of no client in the environment “%s”", l.session.Env.Name).
+	return problem.New("unknown-key", "no client in the environment “%s” has this key", l.session.Env.Name).
 		Hinted("write it as the results workbook shows it in the sheet Steps; -e names another environment, --state another state folder")
 }
 
-// everyOwner are the clients that a key names in every scope of the
-// environment, those who were erased included.
+// everyOwner returns the clients that a key names in every scope of the environment,
+// erased clients included.
 func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.ClientKey, error) {
 	if l.ledger == nil {
 		return nil, nil
@@ -337,7 +337,7 @@ func (l *ledgerSession) everyOwner(ctx context.Context, key string) ([]ledger.Cl
 	return all, nil
 }
 
-// erasedNamed is ownersNamed for clients who were erased.
+// erasedNamed is ownersNamed for erased clients.
 func (l *ledgerSession) erasedNamed(ctx context.Context, scope, key string) ([]ledger.ClientKey, error) {
 	key = strings.Join(strings.Fields(key), " ")
 	erased, err := l.ledger.ErasedNamed(ctx, scope, key)
@@ -354,9 +354,9 @@ func (l *ledgerSession) erasedNamed(ctx context.Context, scope, key string) ([]l
 	return erased, nil
 }
 
-// gather collects what the ledger has of a client.
-func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs map[string]ledger.Run) (toldClient, error) {
-	c := toldClient{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []toldStep{}, Rows: []toldRow{}, owner: owner}
+// gather collects what the ledger knows about a client.
+func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs map[string]ledger.Run) (clientJSON, error) {
+	c := clientJSON{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []stepJSON{}, Rows: []rowJSON{}, owner: owner}
 	if at, erased := ledger.Erased(owner.Client); erased {
 		c.Key, c.ErasedAt = "", &at
 	}
@@ -365,7 +365,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 		return c, err
 	}
 	for _, s := range steps {
-		told := toldStep{Mapping: s.Mapping, Step: s.Event.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, URL: s.URL != "", Attempts: s.Attempts}
+		step := stepJSON{Mapping: s.Mapping, Step: s.Event.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, URL: s.URL != "", Attempts: s.Attempts}
 		events, err := l.ledger.Events(ctx, s.StepID)
 		if err != nil {
 			return c, err
@@ -373,24 +373,24 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 		for _, e := range events {
 			run := e.Run
 			if _, known := runs[run]; !known {
-				run = "" // an operator's decision has a name of its own
+				run = "" // a decision of the user has a name of its own
 			}
-			told.Events = append(told.Events, toldEvent{e.At, string(e.To), run, e.Via, e.Status, e.Reason, e.ID})
+			step.Events = append(step.Events, eventJSON{e.At, string(e.To), run, e.Via, e.Status, e.Reason, e.ID})
 		}
-		c.Steps = append(c.Steps, told)
+		c.Steps = append(c.Steps, step)
 	}
 	for r, err := range l.ledger.RowsOfClient(ctx, owner) {
 		if err != nil {
 			return c, err
 		}
 		run := runs[r.Run]
-		c.Rows = append(c.Rows, toldRow{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error})
+		c.Rows = append(c.Rows, rowJSON{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error})
 	}
 	return c, nil
 }
 
-// print tells it in words.
-func (c toldClient) print(w io.Writer, l *ledgerSession) {
+// print prints it as text.
+func (c clientJSON) print(w io.Writer, l *ledgerSession) {
 	who := "The client " + problem.OneLine(c.Key)
 	if c.ErasedAt != nil {
 		who = "A client who was erased on " + moment(*c.ErasedAt)
@@ -412,7 +412,7 @@ func (c toldClient) print(w io.Writer, l *ledgerSession) {
 	}
 }
 
-func (s toldStep) print(w io.Writer) {
+func (s stepJSON) print(w io.Writer) {
 	what := s.Step
 	if strings.HasPrefix(what, " ") { // a hash in place of a name
 		what = s.Kind
@@ -433,8 +433,8 @@ func (s toldStep) print(w io.Writer) {
 	}
 }
 
-// by is who made it happen.
-func (e toldEvent) by() string {
+// by says who caused the event.
+func (e eventJSON) by() string {
 	who := "by hand"
 	if e.Run != "" {
 		who = fmt.Sprintf("run %.8s", e.Run)
@@ -445,7 +445,7 @@ func (e toldEvent) by() string {
 	return who
 }
 
-// because joins what there is of the reasons, behind a comma.
+// because joins the reasons that are not empty, each after a comma.
 func because(reasons ...string) string {
 	text := ""
 	for _, reason := range reasons {
@@ -456,7 +456,7 @@ func because(reasons ...string) string {
 	return text
 }
 
-// inCase names the case that a client of version 1 is in.
+// inCase names the case of a client of version 1.
 func inCase(scope string) string {
 	if _, caseID, v1 := strings.Cut(scope, " case "); v1 {
 		return ", case " + caseID

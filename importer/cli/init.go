@@ -18,9 +18,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const initHelp = `It puts the sheet's columns beside the client's fields and, with -e, beside the attributes of the service's templates, by their
-names. The lines marked DECIDE are guesses: look at each before the first run. Of several sheets only the columns that all
-have are used. claimsheet check finds nothing wrong with it.`
+const initHelp = `It matches the sheet's columns with the client's fields and, with -e, with the attributes of the service's templates, by their
+names. The lines marked DECIDE are guesses: check each of them before the first run. Of several sheets only the columns that all
+of them have are used. claimsheet check finds no problem in the result.`
 
 func (p *program) initCommand() *cli.Command {
 	flags := placeFlags()[1:] // there is no mapping yet
@@ -74,8 +74,8 @@ func (p *program) initCommand() *cli.Command {
 	}
 }
 
-// draftOf reads the headers of the sheets, which are in one row of all of them.
-// headerRow is that row; 0 takes the one that the first sheet's rows show.
+// draftOf makes a draft from the headers of the sheets, which are in the same row of
+// all sheets. headerRow is that row; 0 finds it in the first sheet.
 func draftOf(paths []string, headerRow int) (draft.Draft, []cell.Sheet, error) {
 	stem := filepath.Base(paths[0])
 	d := draft.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem)), HeaderRow: headerRow}
@@ -104,7 +104,7 @@ func draftOf(paths []string, headerRow int) (draft.Draft, []cell.Sheet, error) {
 		return d, nil, err
 	}
 	if d.HeaderRow == 1 && headerRow == 0 {
-		d.HeaderRow = 0 // as mappings have it unsaid
+		d.HeaderRow = 0 // the default of mappings
 	}
 	if !d.Usable() {
 		return d, nil, problem.At(problem.Where{File: paths[0]}, "no-columns", "there is no column that a mapping could name").
@@ -113,8 +113,8 @@ func draftOf(paths []string, headerRow int) (draft.Draft, []cell.Sheet, error) {
 	return d, all, nil
 }
 
-// fits finds what a check of the mapping would find: headers that no mapping can
-// help, such as those of Claimsheet's own columns.
+// fits returns the problems that a check of the mapping would find: headers that no
+// mapping can use, such as those of Claimsheet's own columns.
 func fits(d draft.Draft, sheets []cell.Sheet) error {
 	var found problem.List
 	for _, s := range sheets {
@@ -141,8 +141,8 @@ func headerOf(path string, row int) (cell.Sheet, error) {
 	return r.Sheet(), r.Close()
 }
 
-// findHeader is the row that most likely holds a sheet's headers: the first that
-// holds anything, unless that looks like a title.
+// findHeader returns the row that most likely has the headers: the first that is not
+// empty, unless it looks like a title.
 func findHeader(path string) (int, error) {
 	var first error // what is wrong with the first row
 	for row := 1; row <= draft.SoughtRows; row++ {
@@ -165,8 +165,8 @@ func findHeader(path string) (int, error) {
 	return 0, first
 }
 
-// movesOn tells what another row of headers can cure: a row without any, and a
-// title in a text file, whose rows have more fields.
+// movesOn reports whether another header row may avoid the error: the row has no
+// headers, or is a title in a text file, whose rows have more fields.
 func movesOn(err error) bool {
 	var p problem.Problem
 	var list problem.List

@@ -79,7 +79,7 @@ func (l *ledgerSession) checkWhole(accept bool) error {
 	case !accept && (have > 0 || !fromWorkbooks):
 		return &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-cut",
 			"%d records were written to the ledger, and it has %d: its log was cut, or an older ledger was put in its place; what is missing would be done again", committed, have).
-			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and have the newer results workbooks taken over by " +
+			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and import the newer results workbooks with " +
 				"claimsheet rerun --yes --new-ledger RESULTS.xlsx…")}
 	case l.dryRun:
 		return nil

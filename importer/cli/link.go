@@ -21,11 +21,11 @@ import (
 )
 
 const linkHelp = `It prints one line for each client: the key, a tab, and the redirect url, which lets whoever has it act as the client.
-A key is what the mapping's client.key made of the sheet's cells, as the results workbook shows it. Where several kinds of
+A key is what the mapping's client.key makes of the sheet's cells, as the results workbook shows it. When several kinds of
 key have the same text, write the kind before it: email:KEY, phone:KEY or, for other columns, the mapping's client.key_space or name.
-A client who has a link keeps it until there is a fresh one, whatever becomes of the request. One who has none yet gets it once
-every step before it is done: what is missing is for a run to send.
-Clients that several mappings have made links for need -m, which says whose results show the new link.`
+A client that has a link keeps it until there is a fresh one, even if the request fails. A client without a link gets one when
+every step before it is done; a run sends what is missing.
+When several mappings have made links for a client, -m says whose results show the new link.`
 
 func (p *program) linkCommand() *cli.Command {
 	return &cli.Command{
@@ -43,8 +43,8 @@ func (p *program) linkCommand() *cli.Command {
 	}
 }
 
-// link asks for a link for each client, one after the other. Nothing is sent
-// before every key is known to be good.
+// link asks for a link for each client, one after the other. Nothing is sent unless
+// every key is good.
 func (p *program) link(ctx context.Context, where load.Where, keys []string) error {
 	l, err := p.openLedger(where)
 	defer l.close()
@@ -88,16 +88,16 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 	return nil
 }
 
-// noLink says why a client has no fresh link; had tells that there is an earlier
+// noLink says why a client has no fresh link; had reports whether there is an earlier
 // one.
 func noLink(number int, o importer.StepOutcome, had bool, where load.Where) problem.Problem {
-	const kept = "the client keeps the link that was made before; to ask once more: claimsheet link"
+	const kept = "the client keeps the earlier link; to ask again: claimsheet link"
 	switch {
 	case o.Status == result.Uncertain && had:
 		return problem.New("link-uncertain", "a fresh link of key %d may or may not have been made: %s", number, o.Error).Hinted("%s", kept)
 	case o.Status == result.Uncertain:
 		return problem.New("link-uncertain", "the link of key %d may or may not have been made: %s", number, o.Error).
-			Hinted("%s takes your answer; what nobody has got may be called not created", commandLine(where, "settle"))
+			Hinted("%s records your decision; a link that nobody has may be called not created", commandLine(where, "settle"))
 	case had && o.Advice == "":
 		o.Advice = kept
 	}
@@ -119,21 +119,20 @@ func mappingName(path string) (string, error) {
 	}
 	if m.V1() {
 		return "", problem.At(m.At(m.API.At), "no-links", "version 1 has no magic links: its redirect url comes with the creation of a client").
-			Hinted("the results workbook and the ledger have the one that the client got")
+			Hinted("the results workbook and the ledger have it")
 	}
 	return m.Name.Text, nil
 }
 
-// wantedLink is the link step of a client who is known to the service.
+// wantedLink is the link step of a client that exists in the service.
 type wantedLink struct {
 	step     ledger.Step
 	clientID string
 }
 
-// findLinks finds the link steps of the clients with these keys, with every
-// problem of every key. Problems name keys by their place and not by their
-// text, which is personal data. only is the mapping whose links are meant, ""
-// for any.
+// findLinks returns the link steps of the clients with these keys, or the problems of
+// all keys. Problems name a key by its number, because its text is personal data. only
+// is the mapping whose links are meant, "" for any.
 func (l *ledgerSession) findLinks(ctx context.Context, only string, keys []string) ([]wantedLink, error) {
 	var found problem.List
 	var links []wantedLink
@@ -165,13 +164,13 @@ func (l *ledgerSession) findLink(ctx context.Context, only string, number int, k
 	case 0:
 		if v1, err := l.isV1(ctx, key); err != nil || v1 {
 			return wantedLink{}, problem.New("no-links", "key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
-				Hinted("the results workbook has the one that the client got"), err
+				Hinted("the results workbook has it"), err
 		}
-		return wantedLink{}, problem.New("unknown-key", "key %d is no client that was made or found in the environment “%s”", number, l.session.Env.Name).
-			Hinted("write it as in the results workbook; what a run has not created yet has no link"), nil
+		return wantedLink{}, problem.New("unknown-key", "key %d: no client with this key was created or found in the environment “%s”", number, l.session.Env.Name).
+			Hinted("write it as in the results workbook; a client that no run has created has no link"), nil
 	case 1:
 	default:
-		return wantedLink{}, problem.New("ambiguous-key", "key %d is that of %d clients, by different kinds of key", number, len(clients)).
+		return wantedLink{}, problem.New("ambiguous-key", "key %d: %d clients have this key, with different kinds of key", number, len(clients)).
 			Hinted("write the kind and a colon before it: %s", strings.Join(spacesOf(clients), ", ")), nil
 	}
 	step, p, err := l.linkStep(ctx, only, number, clients[0].ClientKey)
@@ -181,8 +180,8 @@ func (l *ledgerSession) findLink(ctx context.Context, only string, number int, k
 	return wantedLink{step, clients[0].ID}, p, err
 }
 
-// clientsNamed are the client steps, done, that a key names: by itself, or
-// behind its key space and a colon.
+// clientsNamed returns the client steps that are done and that a key names, alone or
+// after its key space and a colon.
 func (l *ledgerSession) clientsNamed(ctx context.Context, key string) ([]ledger.Step, error) {
 	if l.ledger == nil {
 		return nil, nil
@@ -208,7 +207,7 @@ func (l *ledgerSession) clientsNamed(ctx context.Context, key string) ([]ledger.
 	return clients, nil
 }
 
-// isV1 tells that a key names a client of one of the environment's cases.
+// isV1 reports whether a key names a client of one of the environment's cases.
 func (l *ledgerSession) isV1(ctx context.Context, key string) (bool, error) {
 	owners, err := l.everyOwner(ctx, key)
 	return slices.ContainsFunc(owners, func(o ledger.ClientKey) bool {
@@ -218,8 +217,8 @@ func (l *ledgerSession) isV1(ctx context.Context, key string) (bool, error) {
 	}), err
 }
 
-// ownersNamed are the clients that a key names, by itself, or behind its key
-// space and a colon.
+// ownersNamed returns the clients that a key names, alone or after its key space and a
+// colon.
 func (l *ledgerSession) ownersNamed(ctx context.Context, scope, key string) ([]ledger.ClientKey, error) {
 	key = strings.Join(strings.Fields(key), " ")
 	owners, err := l.ledger.ClientsNamed(ctx, scope, key)
@@ -244,8 +243,8 @@ func spacesOf(clients []ledger.Step) []string {
 	return spaces
 }
 
-// linkStep is the client's link step, of the mapping that is meant; one that
-// the ledger does not know has its name only.
+// linkStep returns the client's link step of the mapping that is meant; a step that the
+// ledger does not know has only its name.
 func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, owner ledger.ClientKey) (ledger.Step, problem.Problem, error) {
 	steps, err := l.ledger.StepsNamed(ctx, owner, "link")
 	if err != nil {
@@ -267,7 +266,7 @@ func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, o
 		return ledger.Step{}, problem.New("ambiguous-mapping", "several mappings have steps of key %d: %s", number, strings.Join(mappings, ", ")).
 			Hinted("name one of them with -m: its results will show the link"), nil
 	case len(mappings) == 0:
-		return ledger.Step{}, problem.New("no-mapping", "no mapping has steps of key %d, whose client was only made or found", number).
+		return ledger.Step{}, problem.New("no-mapping", "no mapping has steps of key %d; its client was only created or found", number).
 			Hinted("name the mapping with -m: its results will show the link"), nil
 	}
 	step := ledger.Step{Event: ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: mappings[0], Step: "link"}}}
@@ -282,8 +281,7 @@ func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, o
 	return step, problem.Problem{}, nil
 }
 
-// linkWaits refuses a link that no client has got yet while a step before it is
-// not done: as in a run, it is for what is behind it.
+// linkWaits refuses a first link while a step before it is not done, as a run does.
 func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.StepID) (problem.Problem, error) {
 	earlier, err := l.stepsBefore(ctx, link)
 	if err != nil {
@@ -294,7 +292,7 @@ func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.S
 		if s.Title != "" {
 			what = "the " + s.Kind + " “" + s.Title + "”"
 		}
-		state, hint := s.State, "run the sheet again: it sends what is missing, and the link behind it"
+		state, hint := s.State, "run the sheet again: it sends what is missing, and then the link"
 		switch ledger.State(s.State) {
 		case ledger.Done:
 			continue
@@ -305,15 +303,15 @@ func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.S
 		case ledger.GivenUp:
 			hint = "what depends on a step that was given up is not sent"
 		case ledger.Failed:
-			hint = "correct the row and run again, which makes the link too; " + l.command("history", "CLIENT-KEY") + " tells more"
+			hint = "correct the row and run again, which makes the link too; " + l.command("history", "CLIENT-KEY") + " shows more"
 		}
 		return problem.New("link-waits", "the link of key %d waits for %s, which is %s; nothing was sent", number, what, state).Hinted("%s", hint), nil
 	}
 	return problem.Problem{}, nil
 }
 
-// stepsBefore are the steps before a client's link: those of the newest plan, or
-// where none is kept all that the ledger knows.
+// stepsBefore returns the steps before a client's link: those of the newest plan, or all
+// that the ledger knows when no plan is kept.
 func (l *ledgerSession) stepsBefore(ctx context.Context, link ledger.StepID) ([]result.Step, error) {
 	steps, err := l.ledger.PlanOfClient(ctx, link.ClientKey, link.Mapping)
 	if err != nil {

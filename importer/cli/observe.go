@@ -16,8 +16,8 @@ import (
 // observeFlags are the flags for runs that nobody watches.
 func observeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "log-format", Usage: "the log's `FORMAT`: text or json; json on stderr takes the problems in too", DefaultText: "text"},
-		textFlag("log-file", "", "append the log to `FILE`; default: stderr, when it is no terminal"),
+		&cli.StringFlag{Name: "log-format", Usage: "the log's `FORMAT`: text or json; json on stderr includes the problems", DefaultText: "text"},
+		textFlag("log-file", "", "append the log to `FILE`; default: stderr, when it is not a terminal"),
 		switchFlag("no-progress", "no progress bar, and no progress lines in the log"),
 		textFlag("metrics", "", "write metrics for Prometheus to `FILE` at the end, a textfile for node_exporter"),
 		textFlag("notify", "", "post the summary as JSON to `URL` at the end; env:NAME keeps the url secret"),
@@ -27,7 +27,7 @@ func observeFlags() []cli.Flag {
 
 // archiveFlag is for runs only: the workbooks that a rerun reads are results.
 func archiveFlag() cli.Flag {
-	return textFlag("archive", "", "move the sheets into `FOLDER` when the run has come to its end (exit code 0, 1 or 4)")
+	return textFlag("archive", "", "move the sheets into `FOLDER` when the run is complete (exit code 0, 1 or 4)")
 }
 
 // observe makes the observer of a run, before anything else, so that a run that

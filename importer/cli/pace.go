@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pace is how long a run waits before it asks the service again, and what it
-// believes after how long. Tests pass a quicker one.
+// pace is how long a run waits before it asks the service again, and from which age it
+// relies on an answer. Tests pass shorter times.
 type pace struct {
 	LookAgain  []time.Duration  // before each look-up of a client whose creation is uncertain, in the same run
 	AskAgain   time.Duration    // before a GET that failed is sent again for the first time; 0 for the engine's
@@ -25,7 +25,7 @@ func usualPace() pace {
 	return p
 }
 
-// duration is 0 for text that is no duration.
+// duration parses text; 0 when it is not a duration.
 func duration(text string) time.Duration {
 	d, _ := time.ParseDuration(text)
 	return d

@@ -25,9 +25,9 @@ import (
 	"claimsheet/reports"
 )
 
-const reportHelp = `A RUN is its id, or as many of its first characters as tell it from others; claimsheet history lists them. Without one it
-is the latest. The workbook has the cells that it had when the run wrote it, whatever was run, settled or edited since. It is
-made from the ledger and the run's own copy of the sheet; neither the sheet, nor the mapping, nor the service is needed.`
+const reportHelp = `A RUN is its id, or enough of its first characters; claimsheet history lists the runs. The default is the latest run. The workbook
+has the cells that it had when the run wrote it, whatever was run, settled or edited since. It is made from the ledger and the
+run's own copy of the sheet; neither the sheet, nor the mapping, nor the service is needed.`
 
 func (p *program) reportCommand() *cli.Command {
 	return &cli.Command{
@@ -50,7 +50,7 @@ func (p *program) reportCommand() *cli.Command {
 	}
 }
 
-// report writes the workbook of a run once more.
+// report writes the workbook of a run again.
 func (p *program) report(ctx context.Context, where load.Where, prefix, out, password string) error {
 	l, err := p.openLedger(where)
 	defer l.close()
@@ -93,8 +93,8 @@ func (p *program) report(ctx context.Context, where load.Where, prefix, out, pas
 	return nil
 }
 
-// usualOutput is where the run wrote its workbook, or would have. The workbook
-// that another run has written there since is not replaced unasked.
+// usualOutput returns where the run wrote its workbook, or would have. It fails when
+// another run has written a workbook there since.
 func (l *ledgerSession) usualOutput(ctx context.Context, past *pastRun) (string, error) {
 	path := past.run.Output
 	if path == "" || strings.EqualFold(filepath.Ext(path), "."+formatCSV) {
@@ -106,16 +106,16 @@ func (l *ledgerSession) usualOutput(ctx context.Context, past *pastRun) (string,
 		return "", err
 	}
 	if known && by != past.run.ID {
-		return "", problem.At(problem.Where{File: path}, "output-of-another-run", "here are the results of another run, %s", by).
+		return "", problem.At(problem.Where{File: path}, "output-of-another-run", "this file has the results of another run, %s", by).
 			Hinted("name another file with -o")
 	}
 	return path, nil
 }
 
-// moment is a time as a person here reads it.
+// moment formats a time in the local timezone.
 func moment(at time.Time) string { return at.Local().Format(time.DateTime) }
 
-// findRun is the run whose id begins with prefix; the latest for "".
+// findRun returns the run whose id begins with prefix; the latest for "".
 func (l *ledgerSession) findRun(ctx context.Context, prefix string) (ledger.Run, error) {
 	runs, err := l.runs(ctx)
 	if err != nil {
@@ -165,7 +165,7 @@ func (l *ledgerSession) openPastRun(r ledger.Run, password string) (*pastRun, er
 	case err != nil:
 		return nil, err
 	case r.KeptInput == "":
-		return nil, problem.New("input-purged", "the input of %s was purged, so its workbook cannot be made again", named).
+		return nil, problem.New("input-purged", "the input of %s was purged, so its workbook cannot be written again", named).
 			Hinted("what is known of a client: %s", l.command("history", "CLIENT-KEY"))
 	case r.Finished.IsZero() || s.Workbook == nil:
 		return nil, problem.New("run-unfinished", "%s did not end: it was stopped from outside, and not every row has a result", named).
@@ -209,7 +209,7 @@ func (r *pastRun) open(path, password string) error {
 	return nil
 }
 
-// book is what the run's workbook showed.
+// book returns what the run's workbook showed.
 func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
 	tab := r.reader.Sheet()
 	tab.File = r.run.Input

@@ -128,7 +128,7 @@ func TestRerunConflictWithoutLedger(t *testing.T) {
 	if p.summary.Rows.Invalid == 0 || s.sent() != sent {
 		t.Fatalf("rows %+v, %d sent\n%s", p.summary.Rows, s.sent()-sent, p.err)
 	}
-	if url := rowAt(t, s.results(), 2)["redirectUrl"]; url != "https://claims.example.test/c2@example.com" {
+	if url := rowAt(t, s.results(), 2)["redirectUrl"]; url != s.url("c2@example.com") {
 		t.Errorf("the other client's url is %q", url)
 	}
 }

@@ -2,10 +2,13 @@ package cli_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/xuri/excelize/v2"
+
+	"claimsheet/apiclient/apitest"
 )
 
 // TestRerunFollowsDecisions: an operator's word in the column Settle is carried
@@ -19,16 +22,16 @@ func TestRerunFollowsDecisions(t *testing.T) {
 		claims int // how often the uncertain claim was sent, in all
 		follow bool
 	}{
-		{"created ID-77", 1, "done", 1, true},
+		{"created CLAIM4", 1, "done", 1, true},
 		{"  NOT  created ", 1, "done", 2, true},
 		{"give up", 1, "failed", 1, false},
 	} {
 		t.Run(test.word, func(t *testing.T) {
 			t.Parallel()
 			s := newRerunScene(t)
-			s.service.silent = nil
+			id := s.service.Created()[claim4][0].ID
 			s.edit(func(f *excelize.File) {
-				must(t, f.SetCellValue("Steps", stepCell(t, f, "c4@example.com", "claim/loan/00904", "Settle"), test.word))
+				must(t, f.SetCellValue("Steps", stepCell(t, f, "c4@example.com", "claim/loan/00904", "Settle"), strings.Replace(test.word, "CLAIM4", id, 1)))
 				must(t, f.InsertCols("Steps", "B", 2))
 			})
 			p := s.rerun()
@@ -36,14 +39,15 @@ func TestRerunFollowsDecisions(t *testing.T) {
 			if p.code != test.code || row["Import status"] != test.status {
 				t.Errorf("exit code %d, want %d; the row says %v\n%s", p.code, test.code, row, p.err)
 			}
-			if n := s.service.created["claim Loan 00904"]; n != test.claims {
+			if n := len(s.service.Created()[claim4]); n != test.claims {
 				t.Errorf("the claim was sent %d times, want %d", n, test.claims)
 			}
-			if n := s.service.created["link c4@example.com"]; (n == 1) != test.follow {
+			if n := len(s.service.Created()["link c4@example.com"]); (n == 1) != test.follow {
 				t.Errorf("the link was sent %d times", n)
 			}
-			if id := row["claimIds"]; test.word == "created ID-77" && (id != "ID-77" || !strings.Contains(strings.Join(s.service.paths, " "), "claimId=ID-77")) {
-				t.Errorf("the claim's id is %q; calls %v", id, s.service.paths)
+			onClaim := func(c apitest.Call) bool { return c.Query == "claimId="+id }
+			if test.word == "created CLAIM4" && (row["claimIds"] != id || !slices.ContainsFunc(s.creations(), onClaim)) {
+				t.Errorf("the claim's id is %q, want %q; calls %v", row["claimIds"], id, s.creations())
 			}
 		})
 	}
@@ -106,7 +110,7 @@ func TestRerunWithoutLedger(t *testing.T) {
 				t.Fatalf("exit code %d, want 4\n%s", p.code, p.err)
 			}
 			s.createdOnce(all("c1@example.com", "00901"), all("c2@example.com", "00902"), all("c3@example.com", "00903"), client4)
-			checkResults(t, before, shown(t, s.results()), "")
+			s.checkResults(before, shown(t, s.results()), "")
 			if again := s.rerun(); again.code != 4 || again.summary.Rows.Unchanged != 3 {
 				t.Errorf("run once more: exit code %d, rows %+v\n%s", again.code, again.summary.Rows, again.err)
 			}

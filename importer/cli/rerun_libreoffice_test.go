@@ -55,7 +55,7 @@ func TestRerunAfterLibreOffice(t *testing.T) {
 		t.Fatalf("exit code %d, rows %+v\n%s", p.code, p.summary.Rows, p.err)
 	}
 	s.createdOnce(all("c1@example.com", "00901"), all("c2@example.com", "00902"), all("c3@example.com", "00903"), client4)
-	checkResults(t, before, shown(t, s.results()), "")
+	s.checkResults(before, shown(t, s.results()), "")
 }
 
 const libreOfficeMapping = `

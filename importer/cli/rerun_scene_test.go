@@ -5,105 +5,48 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/xuri/excelize/v2"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
 	"claimsheet/importer/result"
 )
 
-// ledgerService is a service that counts what it creates, by what a person
-// would call it.
-type ledgerService struct {
-	mu      sync.Mutex
-	created map[string]int    // “claim Loan 00901” → how often
-	names   map[string]string // id → e-mail or claim name
-	paths   []string          // of the creating calls
-	flows   map[string]bool   // the workflow names that were sent
-	silent  map[string]bool   // created, and the connection is cut before the answer
+// rerunTemplates are the activity templates of a rerunScene's service.
+var rerunTemplates = []apitest.Template{
+	{ID: "10000000-0000-4000-8000-000000000001", Name: "Agreement details", Attributes: []apitest.Attribute{
+		{ID: "11000000-0000-4000-8000-000000000001", Name: "Agreement number", DataType: "Text"},
+		{ID: "11000000-0000-4000-8000-000000000002", Name: "Amount", DataType: "Currency"},
+		{ID: "11000000-0000-4000-8000-000000000003", Name: "Signed on", DataType: "Date"},
+		{ID: "11000000-0000-4000-8000-000000000004", Name: "Consent to contact", DataType: "Checkbox"}}},
+	{ID: "10000000-0000-4000-8000-000000000002", Name: "Sign your claim"},
 }
 
-const rerunTemplates = `[
- {"id": "10000000-0000-4000-8000-000000000001", "name": "Agreement details", "activityAttributeTemplates": [
-  {"id": "11000000-0000-4000-8000-000000000001", "name": "Agreement number", "dataType": "Text"},
-  {"id": "11000000-0000-4000-8000-000000000002", "name": "Amount", "dataType": "Currency"},
-  {"id": "11000000-0000-4000-8000-000000000003", "name": "Signed on", "dataType": "Date"},
-  {"id": "11000000-0000-4000-8000-000000000004", "name": "Consent to contact", "dataType": "Checkbox"}]},
- {"id": "10000000-0000-4000-8000-000000000002", "name": "Sign your claim", "activityAttributeTemplates": []}]`
+// claim4 is the step whose outcome the first run of a rerunScene does not learn.
+const claim4 = "claim c4@example.com/Loan 00904"
 
-func (s *ledgerService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
-	path := strings.TrimPrefix(r.URL.Path, "/funnel/v2/")
-	if r.Method == http.MethodGet {
-		if path == "activity-templates" {
-			_, _ = io.WriteString(w, rerunTemplates)
-			return
-		}
-		address := path[strings.LastIndex(path, "/")+1:]
-		for id, name := range s.names {
-			if name == address {
-				fmt.Fprintf(w, `{"contactId": %q}`, id)
-				return
-			}
-		}
-		w.WriteHeader(http.StatusNotFound)
-		_, _ = io.WriteString(w, `{"error": "nobody"}`)
-		return
-	}
-	s.paths = append(s.paths, r.URL.RequestURI())
-	name, answer := s.create(path, r)
-	s.created[name]++
-	if s.silent[name] {
-		panic(http.ErrAbortHandler)
-	}
-	w.WriteHeader(http.StatusCreated)
-	_, _ = io.WriteString(w, answer)
-}
-
-// create names what a call creates, and answers it.
-func (s *ledgerService) create(path string, r *http.Request) (name, answer string) {
-	var body struct{ Email, ClaimName, TemplateID, WorkflowName string }
-	_ = json.NewDecoder(r.Body).Decode(&body)
-	query := r.URL.Query()
-	switch id := fmt.Sprintf("ID-%d", len(s.paths)); {
-	case path == "contacts":
-		s.names[id] = body.Email
-		return "client " + body.Email, fmt.Sprintf(`{"contactId": %q}`, id)
-	case path == "claims":
-		s.names[id] = body.ClaimName
-		return "claim " + body.ClaimName, fmt.Sprintf(`{"claimId": %q}`, id)
-	case path == "activities":
-		s.flows[body.WorkflowName] = true
-		on := query.Get("claimId") + query.Get("contactId")
-		return "activity " + body.TemplateID[len(body.TemplateID)-1:] + " on " + s.names[on], `{}`
-	}
-	contact := strings.Split(path, "/")[1]
-	return "link " + s.names[contact], fmt.Sprintf(`{"redirectUrl": "https://claims.example.test/%s"}`, s.names[contact])
-}
-
-// all is what a lead's steps create.
+// all returns the steps of a lead.
 func all(email, no string) []string {
-	return []string{"client " + email, "claim Loan " + no, "activity 1 on Loan " + no, "activity 2 on " + email, "link " + email}
+	claim := email + "/Loan " + no
+	return []string{"client " + email, "claim " + claim, "activity " + claim + " Agreement details",
+		"activity " + email + " Sign your claim", "link " + email}
 }
 
-// rerunScene is a folder with a mapping, an environment, a sheet of four
-// clients and, after newRerunScene, the results of a first run: client 3 has
-// an amount that is none, and it is not known whether the claim of client 4 was
-// created.
+// rerunScene is a folder with a mapping, an environment, a sheet of four clients and
+// the results of a first run: the amount of client 3 is not a number, and it is not
+// known whether the claim of client 4 was created.
 type rerunScene struct {
 	t       *testing.T
 	dir     string
-	service *ledgerService
+	service *apitest.Server
 }
 
 const rerunMapping = `
@@ -125,8 +68,8 @@ activities:
 
 func newRerunScene(t *testing.T) *rerunScene {
 	t.Helper()
-	s := &rerunScene{t: t, dir: t.TempDir(), service: &ledgerService{
-		created: map[string]int{}, names: map[string]string{}, flows: map[string]bool{}, silent: map[string]bool{"claim Loan 00904": true}}}
+	s := &rerunScene{t: t, dir: t.TempDir(), service: apitest.New(rerunTemplates...)}
+	s.service.Play(apitest.Once(onStep(claim4), apitest.CreateThenDrop()))
 	server := httptest.NewServer(s.service)
 	t.Cleanup(server.Close)
 	write(t, s.path("mapping.yaml"), rerunMapping)
@@ -299,30 +242,39 @@ func shown(t *testing.T, path string) map[string]map[string]string {
 
 func (s *rerunScene) createdOnce(leads ...[]string) {
 	s.t.Helper()
-	s.service.mu.Lock()
-	defer s.service.mu.Unlock()
-	want := map[string]bool{}
+	created, want := s.service.Created(), map[string]bool{}
 	for _, lead := range leads {
 		for _, name := range lead {
 			want[name] = true
-			if n := s.service.created[name]; n != 1 {
+			if n := len(created[name]); n != 1 {
 				s.t.Errorf("%s was created %d times", name, n)
 			}
 		}
 	}
-	for name := range s.service.created {
+	for name := range created {
 		if !want[name] {
 			s.t.Errorf("%s was created", name)
 		}
 	}
 }
 
-// sent is how many creating calls there have been.
-func (s *rerunScene) sent() int {
-	s.service.mu.Lock()
-	defer s.service.mu.Unlock()
-	return len(s.service.paths)
+// url returns the redirect url of the one link that was created for a client.
+func (s *rerunScene) url(email string) string {
+	s.t.Helper()
+	links := s.service.Created()["link "+email]
+	if len(links) != 1 {
+		s.t.Fatalf("%d links were created for %s", len(links), email)
+	}
+	return links[0].URL
 }
+
+// creations returns the creating calls so far.
+func (s *rerunScene) creations() []apitest.Call {
+	return slices.DeleteFunc(s.service.Calls(), func(c apitest.Call) bool { return c.Method != http.MethodPost })
+}
+
+// sent returns how many creating calls there have been.
+func (s *rerunScene) sent() int { return len(s.creations()) }
 
 func (s *rerunScene) loseLedger() {
 	s.t.Helper()

@@ -23,7 +23,7 @@ import (
 )
 
 // report writes the workbooks and the summary, also when a signal has ended ctx.
-// It returns why the run had to stop before its end, nil if it had not to.
+// It returns why the run had to stop before its end, nil when it did not.
 func (r *importRun) report(ctx context.Context) error {
 	signalled := ctx.Err() != nil
 	ctx = context.WithoutCancel(ctx)
@@ -45,7 +45,7 @@ func (r *importRun) report(ctx context.Context) error {
 	console.PrintProblems(r.Err, problems)
 	if mappingChanged {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Mapping.File}, "mapping-changed",
-			"the mapping asks for something else than what was sent before; what is done is not sent again")})
+			"the mapping now asks for something other than what was sent; done steps are not sent again")})
 	}
 	if err := r.printSummary(summary, signalled); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 	if p.Hint != "" {
 		p.Hint += "; "
 	}
-	return p.Hinted("%severy id is safe in the ledger, and this writes the workbook: %s", p.Hint, r.ledger.command("report", "-o", "FILE", s.record.ID))
+	return p.Hinted("%severy id is safe in the ledger, and this command writes the workbook: %s", p.Hint, r.ledger.command("report", "-o", "FILE", s.record.ID))
 }
 
 func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
@@ -89,7 +89,7 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	case r.stopped != nil:
 		words.Stopped = r.stopped.Error()
 	case signalled:
-		words.Stopped, words.Interrupted = "a signal ended the run; what was in flight was finished", true
+		words.Stopped, words.Interrupted = "a signal ended the run; requests under way were finished", true
 	}
 	if err := reports.WriteSummary(r.Out, summary, words); err != nil {
 		return err
@@ -279,8 +279,8 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 // keptAside says where an edited workbook is kept; again is the command that uses
 // its corrections.
 func keptAside(path, aside, again string) problem.Problem {
-	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; what was here is kept as %s", aside).
-		Hinted("corrections made in it are not in the new workbook; to use them: %s", again)
+	return problem.At(problem.Where{File: path}, "output-edited", "was edited since the last run wrote it; the edited file is kept as %s", aside).
+		Hinted("its corrections are not in the new workbook; to use them: %s", again)
 }
 
 // reportSnapshot is what a run's workbook shows besides the kept input and the
@@ -357,7 +357,7 @@ func (t target) check(ctx context.Context, now time.Time) error {
 		return err
 	}
 	folder := filepath.Dir(t.path)
-	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // as the writing of the workbook begins
+	trial, err := os.MkdirTemp(folder, ".claimsheet-*") // the first thing that writing a workbook does
 	if err != nil {
 		return problem.At(problem.Where{File: t.path}, "output-no-access", "the folder %s cannot be written to: %v", folder, errors.Unwrap(err)).
 			Hinted("let this user write to it, or choose another folder with -o")

@@ -53,12 +53,12 @@ func (p *program) runCommand() *cli.Command {
 // runFlags are the flags that run and rerun share.
 func runFlags() []cli.Flag {
 	return append([]cli.Flag{
-		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading: types, formats and steps are lost (default: xlsx)"),
-		switchFlag("dry-run", "check everything and say what would be sent; nothing is"),
+		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost (default: xlsx)"),
+		switchFlag("dry-run", "check everything and show what would be sent; nothing is sent"),
 		passwordFlag(),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
-		numberFlag("limit", "take the first `N` clients only", "all"),
-		textFlag("only", "", "take the client with this `KEY` only"),
+		numberFlag("limit", "import only the first `N` clients", "all"),
+		textFlag("only", "", "import only the client with this `KEY`"),
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
 		numberFlag("concurrency", "`N` clients side by side", "the environment's, else 8"),
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
@@ -105,11 +105,11 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	}
 	if o.noLookup && !o.dryRun {
 		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
-			Hinted("add --dry-run; to create clients unasked, write existing: create in the mapping")
+			Hinted("add --dry-run; to create clients without looking them up, write existing: create in the mapping")
 	}
 	for _, name := range []string{"limit", "concurrency", "rate", "min-rows"} {
 		if c.IsSet(name) && c.Float64(name) <= 0 && c.Int(name) <= 0 {
-			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have it as usual")
+			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have the default")
 		}
 	}
 	return o, o.chooseFormat()
@@ -433,7 +433,7 @@ func (r *importRun) newJob() (*importer.Job, error) {
 		for _, column := range s.Mapping.Client.Key {
 			columns = append(columns, "“"+column.Text+"”")
 		}
-		return nil, problem.New("unknown-key", "--only names a client key that the sheet does not hold").
+		return nil, problem.New("unknown-key", "--only names a client key that is not in the sheet").
 			Hinted("the client key is the column %s of the mapping's client.key", strings.Join(columns, " | "))
 	}
 	return job, nil

@@ -8,7 +8,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const schemaHelp = `Editors with a YAML language server complete and check the files by it. Write it to a file and name that in the first line:
+const schemaHelp = `Editors with a YAML language server use it to complete and check the files. Write it to a file and name that file in the first line:
 # yaml-language-server: $schema=mapping.schema.json`
 
 func (p *program) schemaCommand() *cli.Command {

@@ -86,7 +86,7 @@ func TestP6_PlantedLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := s.run()
-			if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, "link") && !strings.Contains(p.err, "not a plain file") {
+			if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, "link") && !strings.Contains(p.err, "not a regular file") {
 				t.Errorf("exit code %d, %v\n%s", p.code, p.posts(), p.err)
 			}
 			if entries, _ := os.ReadDir(victim); len(entries) > 0 {

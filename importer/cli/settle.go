@@ -21,38 +21,38 @@ import (
 const settleHelp = `Without a decision it lists the steps that may or may not have been created, the longest waiting first, each with a
 number, what to look for in the service, and the command lines that decide it. A decision is one of
 
-   --created [ID|URL] STEP…   it exists: runs go on behind it
-   --not-created STEP…        it does not: the next run sends it once more
+   --created [ID|URL] STEP…   it exists: runs continue after it
+   --not-created STEP…        it does not exist: the next run sends it again
    --give-up STEP…            leave it: what depends on it is never sent
-   --undo STEP…               take a decision back, while nothing was built on it: the step is uncertain again
+   --undo STEP…               undo a decision that nothing was built on: the step is uncertain again
 
-A STEP is the number of the list, the step's name where only one client has it uncertain, or CLIENT-KEY:NAME. Flags come
+A STEP is the number in the list, the step's name when only one client has it uncertain, or CLIENT-KEY:NAME. Flags come
 first. After --created the first word that is not a STEP is the ID that the service gave a client, claim or activity, or the
 redirect URL of a link; an id or url belongs to one STEP. An activity needs its id only if the environment's wire.activity_id says so.
-An id that looks like none of its kind needs --yes; one that belongs to something else is refused. A wrong id is corrected by
---created with the right one, while nothing was built on it. A decided step is named, it has no number any more.
-A number keeps its meaning while other steps are decided. Of several decisions all are taken, or none.`
+An id that does not look like one of its kind needs --yes; an id of something else is refused. To correct a wrong id, give
+--created with the right one, as long as nothing was built on it. A decided step has no number any more: give its name.
+A number keeps its meaning while other steps are decided. Of several decisions either all are recorded or none.`
 
 // settleOptions are the flags of claimsheet settle.
 type settleOptions struct {
 	where  load.Where
 	choice importer.Choice // "" lists
 	words  []string
-	yes    bool // take an id that looks like none of its kind
+	yes    bool // accept an id that does not look like one of its kind
 }
 
 func (p *program) settleCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "settle",
-		Usage:       "decide what is uncertain; without a decision: list it, numbered",
+		Usage:       "decide what is uncertain; without a decision: list it with numbers",
 		ArgsUsage:   "[ID|URL] [STEP…]",
 		Description: settleHelp,
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "created", Usage: "it exists in the service"},
 			&cli.BoolFlag{Name: "not-created", Usage: "it does not exist"},
 			&cli.BoolFlag{Name: "give-up", Usage: "leave it"},
-			switchFlag("undo", "take a decision back"),
-			switchFlag("yes", "with --created: take the id although it looks like none of its kind"),
+			switchFlag("undo", "undo a decision"),
+			switchFlag("yes", "with --created: accept an id that does not look like one of its kind"),
 		}, ledgerFlags()...),
 		Action: func(c *cli.Context) error {
 			o := settleOptions{where: p.where(c), words: c.Args().Slice(), yes: c.Bool("yes")}
@@ -65,7 +65,7 @@ func (p *program) settleCommand() *cli.Command {
 	}
 }
 
-// choiceOf is the decision that the flags name, "" for none.
+// choiceOf returns the decision that the flags name, "" for none.
 func choiceOf(c *cli.Context) (importer.Choice, error) {
 	var given []importer.Choice
 	for _, f := range []struct {
@@ -89,7 +89,7 @@ func choiceOf(c *cli.Context) (importer.Choice, error) {
 	return given[0], nil
 }
 
-// settle lists what is uncertain, or records what the operator found out.
+// settle lists what is uncertain, or records what the user decides.
 func (p *program) settle(ctx context.Context, o settleOptions) error {
 	l, err := p.openLedger(o.where)
 	defer l.close()
@@ -132,7 +132,7 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 		}
 		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUps[o.choice])
 		if o.choice != importer.Undo {
-			fmt.Fprintf(p.Out, "   to take it back: %s\n", l.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
+			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
 		}
 	}
 	if o.choice == importer.Undo {
@@ -144,12 +144,12 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 	return nil
 }
 
-// followUps say what comes of a decision.
+// followUps say what a decision leads to.
 var followUps = map[importer.Choice]string{
-	importer.WasCreated: "created; the next run goes on with what comes behind it",
-	importer.NotCreated: "not created; the next run sends it once more",
+	importer.WasCreated: "created; the next run continues after it",
+	importer.NotCreated: "not created; the next run sends it again",
 	importer.GiveUp:     "given up; what depends on it is not sent",
-	importer.Undo:       "taken back; it is uncertain again, and claimsheet settle lists it",
+	importer.Undo:       "undone; it is uncertain again, and claimsheet settle lists it",
 }
 
 // isUndecided reports whether a step has a number in the list.
@@ -164,8 +164,7 @@ func stepsAre(n int, what string) string {
 	return fmt.Sprintf("%d steps are %s", n, what)
 }
 
-// listDoubts prints what is uncertain; with anything in the list the command's
-// exit code says so.
+// listDoubts prints what is uncertain, which also sets the exit code.
 func (p *program) listDoubts(l *ledgerSession, doubts []importer.Doubt) {
 	switch {
 	case l.ledger == nil:
@@ -175,7 +174,7 @@ func (p *program) listDoubts(l *ledgerSession, doubts []importer.Doubt) {
 		fmt.Fprintln(p.Out, "nothing is uncertain")
 		return
 	}
-	fmt.Fprintf(p.Out, "%s in the environment “%s”: created, perhaps, or not.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name)
+	fmt.Fprintf(p.Out, "%s in the environment “%s”: they may or may not have been created.\n", stepsAre(len(doubts), "uncertain"), l.session.Env.Name)
 	fmt.Fprintln(p.Out, "Look for each in the service, then decide it with one of its command lines.")
 	p.summary = &result.Summary{}
 	for _, doubt := range doubts {
@@ -185,8 +184,8 @@ func (p *program) listDoubts(l *ledgerSession, doubts []importer.Doubt) {
 	}
 }
 
-// describe prints one doubt. The client's key is the only personal data in it:
-// without it nobody could tell whom to look for.
+// describe prints one uncertain step. The client's key is the only personal data in it:
+// without it nobody would know which client to look for.
 func (l *ledgerSession) describe(w io.Writer, doubt importer.Doubt) {
 	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client))
 	from := ""
@@ -211,8 +210,7 @@ func (l *ledgerSession) describe(w io.Writer, doubt importer.Doubt) {
 	}
 }
 
-// whyUncertain is the reason, with the HTTP status where the reason does not
-// tell it.
+// whyUncertain returns the reason, with the HTTP status unless the reason has it.
 func whyUncertain(doubt importer.Doubt) string {
 	status := fmt.Sprintf("HTTP %d", doubt.Event.Status)
 	if doubt.Event.Status == 0 || strings.Contains(doubt.Reason, status) {
@@ -221,7 +219,7 @@ func whyUncertain(doubt importer.Doubt) string {
 	return status + ", " + doubt.Reason
 }
 
-// whatToLookFor leads to where in the service the thing would be.
+// whatToLookFor says where in the service the thing would be.
 func whatToLookFor(doubt importer.Doubt) string {
 	client := "of the client"
 	if doubt.ClientID != "" {
@@ -231,7 +229,7 @@ func whatToLookFor(doubt importer.Doubt) string {
 	case ledger.KindClaim:
 		return "look for this claim among those " + client
 	case ledger.KindLink:
-		return "a link cannot be looked up; unless somebody has its url, decide --not-created, and the next run asks for a fresh one"
+		return "a link cannot be looked up; unless you have its url, decide --not-created, and the next run asks for a fresh link"
 	case ledger.KindActivity:
 		what := "look for the activity"
 		if doubt.Template != "" {
@@ -243,15 +241,15 @@ func whatToLookFor(doubt importer.Doubt) string {
 		return what + " " + client
 	}
 	if doubt.To == ledger.Parked {
-		return "look for the client; or run again ten minutes later or more: that looks the client up and decides by itself"
+		return "look for the client; or run again after ten minutes: the run looks the client up and decides"
 	}
 	return "look for the client, by this key or by name"
 }
 
-// settlements are what the words behind the flags ask for: decisions, and what
-// they are about, which is what is uncertain, and where the decision is Undo or
-// corrects an id what was decided. Problems name words by their place: they may be e-mail
-// addresses or redirect urls.
+// settlements reads the words after the flags: the decisions, and the steps that they
+// are about. These are uncertain, or were decided when the decision is Undo or corrects
+// an id. Problems name words by their number, because they may be e-mail addresses or
+// redirect urls.
 func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts, decided []importer.Doubt) ([]importer.Settlement, []importer.Doubt, error) {
 	decision := importer.Decision{Choice: o.choice}
 	var found problem.List
@@ -282,13 +280,13 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 			if o.choice == importer.Undo {
 				hint = "a decided step has no number any more: write CLIENT-KEY:NAME, as the decision was printed"
 			}
-			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided, or sent again, since", word).
+			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided or sent again since", word).
 				Hinted("%s", hint))
 		case o.choice == importer.WasCreated && decision.Value == "":
 			decision.Value = word
 		case o.choice == importer.Undo:
-			found = append(found, problem.New("unknown-step", "%s is not a step of the environment “%s” that was decided, and not sent since", o.wordName(i), l.session.Env.Name).
-				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s tells what happened", l.command("history", "CLIENT-KEY")))
+			found = append(found, problem.New("unknown-step", "%s is not a decided step of the environment “%s”, or it was sent since", o.wordName(i), l.session.Env.Name).
+				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
 		default:
 			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), l.session.Env.Name).
 				Hinted("%s lists what is uncertain", l.command("settle")))
@@ -297,7 +295,7 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 	switch {
 	case len(found) > 0:
 	case len(about) == 0:
-		found = append(found, problem.New("unknown-step", "no uncertain step is named: %s is not one, and can only be an id or url", o.wordName(0)).
+		found = append(found, problem.New("unknown-step", "no uncertain step is named: %s is not one; it can only be an id or url", o.wordName(0)).
 			Hinted("%s lists what is uncertain", l.command("settle")))
 	case decision.Value != "" && len(about) > 1:
 		found = append(found, problem.New("usage", "an id or url belongs to one step, and %d are named", len(about)).Hinted("decide one at a time"))
@@ -312,22 +310,22 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 	return settlements, about, nil
 }
 
-// naming are the doubts that a word names.
+// naming returns the steps that a word names.
 func naming(doubts []importer.Doubt, word string) []importer.Doubt {
 	return slices.DeleteFunc(slices.Clone(doubts), func(d importer.Doubt) bool {
 		return word != strconv.FormatInt(d.Number, 10) && word != d.StepID.Step && !isFullName(d.StepID, word)
 	})
 }
 
-// isFullName tells whether word is CLIENT-KEY:NAME. The key of an e-mail
-// address ignores case.
+// isFullName reports whether word is CLIENT-KEY:NAME. Keys that are e-mail addresses
+// ignore case.
 func isFullName(id ledger.StepID, word string) bool {
 	key, ok := strings.CutSuffix(word, ":"+id.Step)
 	return ok && (key == id.Client || id.Space == "email" && strings.EqualFold(key, id.Client))
 }
 
-// oldNumber tells whether a word is the number of a list that is out of date.
-// Such a word is never taken for an id.
+// oldNumber reports whether a word is a number of an earlier list. Such a word is
+// never taken for an id.
 func (l *ledgerSession) oldNumber(ctx context.Context, word string) (bool, error) {
 	number, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || l.ledger == nil {
@@ -336,15 +334,15 @@ func (l *ledgerSession) oldNumber(ctx context.Context, word string) (bool, error
 	return l.ledger.WasUnsettled(ctx, number)
 }
 
-// wordName is what problems call a word: itself only if it is a number.
+// wordName returns what problems call a word: a number itself, other words by place.
 func (o settleOptions) wordName(i int) string {
 	if _, err := strconv.ParseInt(o.words[i], 10, 64); err == nil {
 		return "“" + o.words[i] + "”"
 	}
 	if len(o.words) == 1 {
-		return "the word behind the flags"
+		return "the word after the flags"
 	}
-	return fmt.Sprintf("word %d behind the flags", i+1)
+	return fmt.Sprintf("word %d after the flags", i+1)
 }
 
 func numbersOf(doubts []importer.Doubt) string {

@@ -301,10 +301,10 @@ func (h *hiddenRows) warning(s cell.Sheet) problem.List {
 	if len(h.spans) > mostSpans {
 		more = " and more"
 	}
-	rows := "1 row is hidden in the sheet and taken all the same: "
+	rows := "1 row is hidden in the sheet and imported all the same: "
 	if h.count > 1 {
-		rows = fmt.Sprintf("%d rows are hidden in the sheet and taken all the same: ", h.count)
+		rows = fmt.Sprintf("%d rows are hidden in the sheet and imported all the same: ", h.count)
 	}
 	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "hidden-rows", "%s", rows+where+more).
-		Hinted("show them, or leave them out by the mapping: sheet: {hidden_rows: skip}")}
+		Hinted("show them, or leave them out with sheet: {hidden_rows: skip} in the mapping")}
 }

@@ -18,9 +18,9 @@ import (
 	"claimsheet/reports"
 )
 
-const templatesHelp = `It reads the reference data of the environment and changes nothing there. Ids belong to one environment and one claim type:
-mappings use names. The version of the interface is the mapping's with -m, else v1 where the environment has a case_id and v2
-where it has none; --api says otherwise.`
+const templatesHelp = `It reads the reference data of the environment and changes nothing there. Ids belong to one environment and one claim type,
+so mappings use names. The version of the interface is that of --api, else the mapping's with -m, else v1 when the environment has
+a case_id, else v2.`
 
 func (p *program) templatesCommand() *cli.Command {
 	return &cli.Command{
@@ -59,17 +59,17 @@ func apiFlag(usual string) cli.Flag {
 func apiOf(c *cli.Context) (string, error) {
 	api := c.String("api")
 	if c.IsSet("api") && api != string(apiclient.V1) && api != string(apiclient.V2) {
-		return "", problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have what fits the environment")
+		return "", problem.New("usage", "--api takes v1 or v2, not “%s”", problem.OneLine(api)).Hinted("leave it out to have the one that fits the environment")
 	}
 	return api, nil
 }
 
-// refuseExisting refuses to write over a file.
+// refuseExisting refuses to overwrite a file.
 func refuseExisting(path, flag string) error {
 	if _, err := os.Lstat(path); path == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return problem.At(problem.Where{File: path}, "output-exists", "exists, and is never written over").Hinted("choose another name with %s", flag)
+	return problem.At(problem.Where{File: path}, "output-exists", "exists, and is never overwritten").Hinted("choose another name with %s", flag)
 }
 
 // serviceTemplates are the templates of an environment.

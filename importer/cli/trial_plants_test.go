@@ -48,38 +48,39 @@ func resent(bug, which string) []edit {
 // plants are the bugs that the tests which kill must find.
 var plants = []plant{
 	{"intent written after the request", []edit{
-		{"importer/execute.go", "\treturn e.commit()\n", `
+		{"importer/client.go", "\tr.sent++\n\treturn r.commit()\n", `
+	r.sent++
 	if trial.Bug("intent written after the request") || trial.Bug("nothing written before the end") {
 		return nil
 	}
 	if trial.Bug("outcomes written at the end") {
-		return e.commitIntents()
+		return r.commitIntents()
 	}
-	return e.commit()
+	return r.commit()
 `},
-		{"importer/execute.go", "\t\tevent, o := e.conclude(d, verdict)\n", `
+		{"importer/client.go", "\t\tevent, taken, err := r.judge(d, &verdict)\n", `
 		if trial.Bug("intent written after the request") {
-			if err := e.commit(); err != nil {
+			if err := r.commit(); err != nil {
 				return StepOutcome{}, err
 			}
 		}
-		event, o := e.conclude(d, verdict)
+		event, taken, err := r.judge(d, &verdict)
 `},
 	}, anywhere},
 	{"nothing written before the end", nil, anywhere}, // its edit is the one above
-	{"outcomes written at the end", []edit{{"importer/execute.go", "// commit makes the pending events durable.\n", `
-func (e *errand) commitIntents() error {
+	{"outcomes written at the end", []edit{{"importer/client.go", "// commit makes the pending events durable.\n", `
+func (r *clientRun) commitIntents() error {
 	var now, later []ledger.Event
-	for _, event := range e.pending {
+	for _, event := range r.pending {
 		if event.To == ledger.Done {
 			later = append(later, event)
 		} else {
 			now = append(now, event)
 		}
 	}
-	e.pending = now
-	err := e.commit()
-	e.pending = later
+	r.pending = now
+	err := r.commit()
+	r.pending = later
 	return err
 }
 
@@ -103,7 +104,7 @@ func (e *errand) commitIntents() error {
 ` + judgedAt}}, anywhere},
 	{"one client taken for two", []edit{
 		{"importer/existing.go", ownedAt, "j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned && !trial.Bug(\"one client taken for two\") {"},
-		{"importer/holder.go", takeAt, "\tif trial.Bug(\"one client taken for two\") {\n\t\treturn t, true, nil\n\t}\n" + takeAt},
+		{"importer/conflict.go", takeAt, "\tif trial.Bug(\"one client taken for two\") {\n\t\treturn t, true, nil\n\t}\n" + takeAt},
 		{"importer/ledger/append.go", takenAt, "\tif now.state != Done || trial.Bug(\"one client taken for two\") {\n"},
 	}, sharedAddress},
 }

@@ -30,9 +30,9 @@ type edit struct{ file, old, new string }
 // the clocks that are not asked by the package time's functions alone. Outcomes
 // wait for the next commit, so one commit may be a place of several steps.
 var trialEdits = []edit{
-	{"importer/execute.go", "\terr := e.job.Ledger.Append(e.pending...)\n", `
+	{"importer/client.go", "\terr := r.job.effects.commit(r.pending)\n", `
 	pass := func(when string) {
-		for _, event := range e.pending {
+		for _, event := range r.pending {
 			what := "outcome"
 			if event.To == ledger.Intent {
 				what = "intent"
@@ -41,12 +41,12 @@ var trialEdits = []edit{
 		}
 	}
 	pass("before")
-	err := e.job.Ledger.Append(e.pending...)
+	err := r.job.effects.commit(r.pending)
 	pass("after")
 `},
-	{"importer/execute.go", "func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {\n", `
-func (e *errand) send(ctx context.Context, d decision) (StepOutcome, error) {
-	ctx = trial.Step(ctx, e.plan.Client.Key+":"+d.step.Key)
+	{"importer/client.go", "func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {\n", `
+func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
+	ctx = trial.Step(ctx, r.plan.Client.Key+":"+d.step.Key)
 `},
 	{"apiclient/client.go", "proof.watch(ctx)", `trial.Watch(proof.watch(ctx), string(r.Kind)+" "+r.Path[len(r.Path)-1], body.unread)`},
 	{"apiclient/evidence.go", "n, err := c.Conn.Write(p)\n", "n, err := c.Conn.Write(p)\n\ttrial.Wrote(c)\n"},

@@ -25,8 +25,7 @@ import (
 
 var costs = flag.Bool("costs", false, "TestCosts: large files too, and what each costs")
 
-// TestMain lets the test read a file in a process of its own, whose memory can
-// be told from the test's.
+// TestMain lets a test read a file in its own process, to measure its memory alone.
 func TestMain(m *testing.M) {
 	if request := os.Getenv("CLAIMSHEET_READ"); request != "" {
 		readAlone(request)
@@ -42,7 +41,7 @@ type reading struct {
 	Compare bool // read it by excelize, raw
 	Rows    int
 	Code    string  // of the problem; "" for none
-	Peak    int64   // of resident memory in bytes; 0 where it cannot be told
+	Peak    int64   // of resident memory in bytes; 0 where it is unknown
 	Seconds float64 // of processor time
 }
 
@@ -89,8 +88,7 @@ func (r reading) print() {
 	}
 }
 
-// peakMemory is the most memory that this process has had resident, as Linux
-// tells it.
+// peakMemory returns the most memory that this process had resident, on Linux.
 func peakMemory() int64 {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -129,7 +127,7 @@ func (r reading) run(t testing.TB) reading {
 	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatal(err)
 	}
-	// On a busy machine the clock tells nothing.
+	// On a busy machine the clock is of no use.
 	r.Seconds = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	return r
 }

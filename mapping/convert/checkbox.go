@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// The words of a Checkbox that declares none.
+// The words of a Checkbox without words of its own.
 var (
 	usualChecked   = []string{"yes", "y", "true", "1", "x"}
 	usualUnchecked = []string{"no", "n", "false", "0"}
 )
 
-// convertCheckbox reads a Checkbox: one of its words, ignoring case. Declared
-// words replace the usual ones, both lists at once. A number cell is read as
+// convertCheckbox reads a Checkbox: one of its words, in any case. Declared
+// words replace the usual ones, both lists together. A number cell is read by
 // its shown text or its digits. A TRUE or FALSE cell needs no words, unless
-// the declared ones say what TRUE and FALSE mean (a column such as "Opted out"
-// turns them round).
+// the declared words include true or false: a column such as "Opted out"
+// reverses them.
 func (c *Converter) convertCheckbox(in cell.Cell) (string, *CellError) {
 	checked, unchecked := c.Checked, c.Unchecked
 	if checked == nil && unchecked == nil {
@@ -48,7 +48,7 @@ func (c *Converter) convertCheckbox(in cell.Cell) (string, *CellError) {
 		"use one of these words, or list the column's own under checked and unchecked")
 }
 
-// checkboxWord is true or false, or "" when no list has the word.
+// checkboxWord returns true or false, or "" when neither list has the word.
 func checkboxWord(word string, checked, unchecked []string) string {
 	switch {
 	case hasWord(checked, word):

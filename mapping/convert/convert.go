@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Type is a data type of the service (Text … Currency) or one of the two more
-// that client fields and look-ups may have (Email, Phone).
+// Type is a data type of the service (Text to Currency) or one of two more for
+// client fields and look-ups (Email, Phone).
 type Type string
 
 // The types.
@@ -38,7 +38,7 @@ func AttributeTypes() []Type {
 	return []Type{Text, TextArea, DropDown, Checkbox, Date, DateTime, Number, Currency}
 }
 
-// Field is the value field that a data type uses.
+// Field returns the value field that carries a data type.
 func (t Type) Field() cell.ValueField {
 	switch t {
 	case Checkbox:
@@ -51,45 +51,44 @@ func (t Type) Field() cell.ValueField {
 	return cell.StringValue
 }
 
-// Conversion is how a filled cell becomes a value: a data type with its
-// options, all defaults filled in. The zero value of an option means "not
-// given".
+// Converter turns filled cells into values of one type. All defaults are
+// filled in; the zero value of an option means "not given".
 type Converter struct {
 	Type Type
 
-	// Format is how dates are written in text cells, in the spreadsheet's own
-	// tokens: d dd m mm mmm mmmm yy yyyy h hh mm (after h) ss AM/PM; "serial"
-	// takes bare numbers as a spreadsheet's day count. "" takes ISO 8601 only.
-	// For a Phone it is how the number is sent: e164 (default), national,
-	// international or raw.
+	// Format is how dates are written in text cells, in the tokens of
+	// spreadsheet programs: d dd m mm mmm mmmm yy yyyy h hh mm (after h) ss
+	// AM/PM. "serial" takes bare numbers as a spreadsheet's day count; ""
+	// takes ISO 8601 only. For a Phone it is the format in which the number is
+	// sent: e164 (default), national, international or raw.
 	Format   string
-	Output   Output         // Date in a client field: as a date-time or a bare date
-	Zone     *time.Location // where a DateTime without a zone was written down; nil is an error at Bind, never a guess
-	Date1904 bool           // the sheet's date system, for date cells and serials
-	// Ambiguous says which DateTime is meant by a time that came twice in Zone.
+	Output   Output         // of a Date in a client field: a date-time or a bare date
+	Zone     *time.Location // where DateTimes without a zone were written down; nil refuses them
+	Date1904 bool           // the sheet counts days from 1904-01-01
+	// Ambiguous says which DateTime is meant by a time that occurred twice in
+	// Zone.
 	Ambiguous AmbiguousTimes
 
 	Numbers Numbers // how numbers look in text cells
 
-	Checked, Unchecked []string // the words of a Checkbox; both nil means the usual ones
+	Checked, Unchecked []string // the words of a Checkbox; the usual ones when both are nil
 
-	Values map[string]string // a table from the cell's text to the text sent; nil means the text itself
-	Else   *string           // sent for a text that Values does not list; nil makes that an error
+	Values map[string]string // what is sent for each text of a cell; nil sends the text itself
+	Else   *string           // sent for a text that Values does not list; nil refuses such a text
 
-	Region    string // ISO 3166 region of a Phone without a country code
+	Region    string // the ISO 3166 region of phone numbers without a country code
 	MaxLength int    // in characters; 0 means no limit
 }
 
-// Convert turns a filled cell into a value, or says why it cannot. It is pure
-// and may be called from several goroutines at once.
+// Convert returns a cell's value, or why the cell cannot become one. It may be
+// called from several goroutines at once.
 //
-// An empty cell becomes the zero Value: whether it may be empty (required,
-// default) is the caller's matter. So does a text that Values turns into "".
+// An empty cell, and a text that Values turns into "", becomes the zero Value;
+// whether it may be empty is for the caller to decide.
 //
-// The text of a cell is trimmed first, of no-break spaces and of invisible
-// characters such as a byte order mark too. What is read beyond that is said
-// at each type: convertText, convertCheckbox, convertDate, convertDateTime,
-// convertNumber, convertEmail, convertPhone.
+// Texts are trimmed first, also of no-break spaces and of invisible characters
+// such as a byte order mark. The method of each type (convertText, convertDate
+// …) says what else it accepts.
 func (c *Converter) Convert(in cell.Cell) (cell.Value, *CellError) {
 	if in.Kind == cell.Empty || in.Kind == cell.Text && strings.TrimSpace(in.Raw) == "" {
 		return cell.Value{}, nil
@@ -104,7 +103,7 @@ func (c *Converter) Convert(in cell.Cell) (cell.Value, *CellError) {
 	return cell.Value{Field: c.Type.Field(), Literal: literal}, nil
 }
 
-// literal is the value's canonical spelling; "" leaves the value out.
+// literal returns the value's canonical spelling; "" leaves the value out.
 func (c *Converter) literal(in cell.Cell) (string, *CellError) {
 	switch c.Type {
 	case Checkbox:
@@ -123,7 +122,7 @@ func (c *Converter) literal(in cell.Cell) (string, *CellError) {
 	return c.convertText(in)
 }
 
-// Refusal is why a cell cannot become a value, in words that follow the
+// CellError is why a cell cannot become a value, in words that follow the
 // column's name: "is not a day of the calendar; expected dd/mm/yyyy". It never
 // quotes the cell.
 type CellError struct {
@@ -132,20 +131,20 @@ type CellError struct {
 	Hint    string
 }
 
-// Problem returns the error as a problem at a place: column is the column's
-// name, c its cell.
+// Problem returns the error as a problem at a place. header is the column's
+// name, c the cell.
 func (r CellError) Problem(where problem.Where, header string, c cell.Cell) problem.Problem {
 	return problem.Problem{
 		Where: where, Code: r.Code, Message: header + " " + r.Message, Hint: r.Hint, Seen: c.Shown,
 	}
 }
 
-// refuse is a Refusal in one line of code.
+// refuse returns a CellError.
 func refuse(code, message, hint string) *CellError {
 	return &CellError{Code: code, Message: message, Hint: hint}
 }
 
-// refuseUnreadable refuses cells that hold no value at all, whatever the type.
+// refuseUnreadable refuses cells that hold no value of any type.
 func refuseUnreadable(c cell.Cell) *CellError {
 	switch c.Kind {
 	case cell.Error:
@@ -153,7 +152,7 @@ func refuseUnreadable(c cell.Cell) *CellError {
 		if looksLikeErrorName(c.Raw) {
 			message = "holds the error " + c.Raw
 		}
-		return refuse("cell-error", message, "mend the formula in the sheet, or clear the cell")
+		return refuse("cell-error", message, "correct the formula in the sheet, or clear the cell")
 	case cell.Uncomputed:
 		return refuse("cell-uncomputed", "is a formula without a stored result",
 			"open the sheet that was exported in a spreadsheet program and save it, so that the results are stored; or type the value in place of the formula")
@@ -161,8 +160,8 @@ func refuseUnreadable(c cell.Cell) *CellError {
 	return nil
 }
 
-// looksLikeErrorName keeps anything but #N/A, #DIV/0!, #NAME? and their kind
-// out of a message, because a message never quotes what a cell holds.
+// looksLikeErrorName reports whether a text is like #N/A, #DIV/0! or #NAME?.
+// Nothing else may stand in a message, because messages never quote a cell.
 func looksLikeErrorName(name string) bool {
 	if len(name) < 2 || len(name) > 16 || name[0] != '#' {
 		return false
@@ -175,7 +174,7 @@ func looksLikeErrorName(name string) bool {
 	return true
 }
 
-// refuseTooLong refuses a text of more than limit characters (0: no limit).
+// refuseTooLong refuses a text of more than limit characters; 0 is no limit.
 func refuseTooLong(s string, limit int) *CellError {
 	if limit <= 0 || len(s) <= limit {
 		return nil

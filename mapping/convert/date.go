@@ -17,25 +17,26 @@ const (
 	AsDate     Output = "date" // 1980-05-01
 )
 
-// LacksTimezone is the code of a cell that is refused for want of a timezone in
-// the mapping: it is the mapping that is to be corrected.
+// MissingTimezone is the code of a cell that is refused because the mapping
+// has no timezone: the mapping must be corrected, not the cell.
 const MissingTimezone = "time-zone"
 
 // moment is a date and time as a clock on the wall shows it, rounded to the
 // second.
 type moment struct {
-	wall int64 // seconds of Unix time at which a clock in UTC shows it
-	// late reports that wall is a midnight to which the end of the day before was
-	// rounded up: 23:59:59.997 is no moment of the next day. What is less than half
-	// a millisecond before midnight is midnight with the noise of arithmetic.
+	wall int64 // the Unix time, in seconds, at which a clock in UTC shows it
+	// late reports that wall is midnight only because the end of the day
+	// before was rounded up: 23:59:59.997 is not a moment of the next day.
+	// Less than half a millisecond before midnight counts as midnight with
+	// arithmetic noise.
 	late      bool
-	hasOffset bool // the text said how far that clock is from UTC
+	hasOffset bool // the text had a UTC offset
 	offset    int  // seconds east of UTC
 }
 
 // convertDate reads a calendar day. It is the day that is written, in every
-// time zone: midnight with an offset is that day too. Any other time of day
-// is refused, because the day it falls on depends on the zone.
+// time zone; midnight with an offset is that day too. Any other time of day is
+// refused, because its day depends on the zone.
 func (c *Converter) convertDate(in cell.Cell) (string, *CellError) {
 	m, r := c.moment(in)
 	if r != nil {
@@ -52,9 +53,10 @@ func (c *Converter) convertDate(in cell.Cell) (string, *CellError) {
 	return literal, nil
 }
 
-// convertDateTime reads an instant: a text's own offset if it has one, else
-// the time that clocks in Zone showed. A day alone is its midnight, as it is
-// to spreadsheet programs. It is sent in UTC (service document, "dateTimeValue").
+// convertDateTime reads an instant: with the text's own offset if it has one,
+// else as the time that clocks in Zone showed. A day alone is its midnight, as
+// in spreadsheet programs. It is sent in UTC (service document,
+// "dateTimeValue").
 func (c *Converter) convertDateTime(in cell.Cell) (string, *CellError) {
 	m, r := c.moment(in)
 	if r != nil {
@@ -75,15 +77,14 @@ func (c *Converter) convertDateTime(in cell.Cell) (string, *CellError) {
 	return writeMoment(unix), nil
 }
 
-// writeMoment writes the one layout that the standard library writes without
-// interpreting it; in UTC its zone is Z.
+// writeMoment writes Unix seconds in RFC 3339, in UTC with Z.
 func writeMoment(seconds int64) string {
 	return time.Unix(seconds, 0).UTC().Format(time.RFC3339)
 }
 
-// moment reads a date cell, a bare number where the format is serial, or a
-// text. A number that a person reads as the format says (19800501 by yyyymmdd)
-// is as good as a text of these digits.
+// moment reads a date cell, a bare number if the format is serial, or a text.
+// A number whose shown digits fit the format (19800501 with yyyymmdd) counts
+// as a text of these digits.
 func (c *Converter) moment(in cell.Cell) (moment, *CellError) {
 	switch {
 	case in.Kind == cell.Date, in.Kind == cell.Number && c.Format == serialFormat:
@@ -104,8 +105,8 @@ func (c *Converter) moment(in cell.Cell) (moment, *CellError) {
 	return moment{}, refuse("not-date", "is TRUE or FALSE, not a date", "write a date, or map the column as Checkbox")
 }
 
-// momentFromText compiles the format each time: that costs less than the
-// reading, and a Conversion stays plain data that cannot go stale.
+// momentFromText reads a text. It compiles the format each time: that is
+// cheap, and a Converter stays plain data.
 func (c *Converter) momentFromText(s string) (moment, *CellError) {
 	var (
 		p  dateParts
@@ -143,7 +144,7 @@ func (c *Converter) dateHint() string {
 	return "say how the column writes dates, for example format: dd/mm/yyyy"
 }
 
-// moment checks that there is such a day and such a time on the clock.
+// moment checks that the day and the time exist.
 func (p dateParts) moment(expected string) (moment, *CellError) {
 	switch {
 	case p.year < 1:
@@ -178,9 +179,9 @@ func daysIn(year, month int) int {
 	return 31
 }
 
-// Day 0 of each date system and the bounds of what is taken, in seconds of Unix
-// time. The 1900 system counts a 29 February 1900 that never was, as serial
-// 60, so that the days before it are counted from one day later.
+// Day 0 of each date system and the limits of dates, in Unix seconds. The 1900
+// system counts a 29 February 1900, which never existed, as serial 60; so the
+// days before it are counted from one day later.
 var (
 	day0Of1900      = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).Unix()
 	day0Of1900Early = time.Date(1899, 12, 31, 0, 0, 0, 0, time.UTC).Unix()
@@ -192,17 +193,17 @@ var (
 const (
 	secondsPerDay = 86400
 	phantomDay    = 60
-	// maxSerial is beyond 9999-12-31 in both systems; what is under it counts
-	// seconds exactly.
+	// maxSerial is beyond 9999-12-31 in both systems; below it, seconds are
+	// counted exactly.
 	maxSerial = 3e6
 )
 
-// momentFromSerial is the moment that a spreadsheet's day count names. A
-// fraction of day 0 is a time without a day, and is refused.
+// momentFromSerial returns the moment of a spreadsheet's day count. A fraction
+// of day 0 is a time without a day and is refused.
 func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 	serial, ok := parseSerial(literal)
 	if !ok {
-		return moment{}, refuse("date-serial", "does not hold a spreadsheet's day count", "write the date anew")
+		return moment{}, refuse("date-serial", "does not hold a spreadsheet's day count", "type the date again")
 	}
 	if serial < 0 || serial >= maxSerial {
 		return moment{}, refuseDayRange()
@@ -217,7 +218,7 @@ func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 		start = day0Of1904
 	case day == phantomDay:
 		return moment{}, refuse("date-impossible", "is not a day of the calendar",
-			"correct the date: spreadsheet programs show a day in 1900 that never was")
+			"correct the date: spreadsheet programs show a day in 1900 that never existed")
 	case day < phantomDay:
 		start = day0Of1900Early
 	}
@@ -229,8 +230,8 @@ func momentFromSerial(literal string, date1904 bool) (moment, *CellError) {
 	return moment{wall: wall, late: late}, nil
 }
 
-// parseSerial takes digits, a point and an exponent; ParseFloat takes more
-// (hexadecimal, infinity), which no spreadsheet writes.
+// parseSerial accepts digits, a point and an exponent. ParseFloat alone
+// accepts more (hexadecimal, infinity), which no spreadsheet writes.
 func parseSerial(literal string) (float64, bool) {
 	for i := range len(literal) {
 		b := literal[i]
@@ -251,7 +252,7 @@ func refuseDayRange() *CellError {
 //	1980-05-01
 //	1980-05-01T14:30   1980-05-01T14:30:05   1980-05-01T14:30:05.25
 //
-// with a space in place of the T, as databases write it, and after a time Z,
+// It accepts a space for the T, as databases write it, and after a time Z,
 // +01:00, +0100 or +01. Fractions of a second are rounded.
 func matchISO(s string) (p dateParts, ok bool) {
 	if s, ok = cutNumber(s, 4, 4, &p.year); !ok || !cutByte(&s, '-') {
@@ -287,11 +288,11 @@ func (p *dateParts) cutISOTime(s string) (rest string, ok bool) {
 		digits++
 	}
 	p.roundUp = digits > 0 && s[0] >= '5'
-	p.almostNext = s[:digits] >= "9995" // text by text, as decimals compare
+	p.almostNext = s[:digits] >= "9995" // comparing texts compares the decimals
 	return s[digits:], digits > 0
 }
 
-// readISOOffset reads what is left after a time.
+// readISOOffset reads what follows a time.
 func (p *dateParts) readISOOffset(s string) bool {
 	if s == "" {
 		return true
@@ -300,7 +301,7 @@ func (p *dateParts) readISOOffset(s string) bool {
 	if s == "Z" {
 		return true
 	}
-	s = strings.TrimPrefix(s, " ") // some databases set the offset apart
+	s = strings.TrimPrefix(s, " ") // some databases write a space before the offset
 	west := cutByte(&s, '-')
 	if !west && !cutByte(&s, '+') {
 		return false
@@ -331,19 +332,20 @@ func cutByte(s *string, b byte) bool {
 	return true
 }
 
-// AmbiguousTimes is what becomes of a time that came twice, because the clocks
-// went back over it.
+// AmbiguousTimes says what to do with a time that occurred twice because the
+// clocks went back.
 type AmbiguousTimes string
 
-// The ways to take a time that came twice.
+// What to do with a time that occurred twice.
 const (
 	RefuseAmbiguous  AmbiguousTimes = ""        // the cell is refused
-	EarlierAmbiguous AmbiguousTimes = "earlier" // the first of the two is meant
+	EarlierAmbiguous AmbiguousTimes = "earlier" // the first of the two is taken
 )
 
-// unixFromWall is the instant at which a clock in the zone shows wall (the
-// seconds of Unix time at which a clock in UTC shows it). When clocks change
-// there may be none, which is refused, or two, of which none is guessed.
+// unixFromWall returns the instant at which a clock in the zone shows wall,
+// which is given as the Unix seconds at which a clock in UTC shows it. When
+// clocks change there may be no such instant, which is refused, or two: then
+// twice decides.
 func unixFromWall(wall int64, zone *time.Location, twice AmbiguousTimes) (int64, *CellError) {
 	if zone == time.UTC {
 		return wall, nil
@@ -351,7 +353,7 @@ func unixFromWall(wall int64, zone *time.Location, twice AmbiguousTimes) (int64,
 	w := time.Unix(wall, 0).UTC()
 	t := time.Date(w.Year(), w.Month(), w.Day(), w.Hour(), w.Minute(), w.Second(), 0, zone)
 	if _, offset := t.Zone(); t.Unix()+int64(offset) != wall {
-		return 0, refuse("time-skipped", "is a time that never was in "+zone.String()+": the clocks went forward over it",
+		return 0, refuse("time-skipped", "is a time that did not exist in "+zone.String()+": the clocks went forward over it",
 			"correct the time, or write its offset in ISO 8601 (2026-01-31T12:00:00+00:00)")
 	}
 	start, end := t.ZoneBounds()
@@ -374,6 +376,6 @@ func (a AmbiguousTimes) refuse(zone *time.Location) *CellError {
 	if a == EarlierAmbiguous {
 		return nil
 	}
-	return refuse("time-twice", "is a time that came twice in "+zone.String()+": the clocks went back over it",
+	return refuse("time-twice", "is a time that occurred twice in "+zone.String()+": the clocks went back over it",
 		"write its offset in ISO 8601 (2026-01-31T12:00:00+00:00), or sheet: {ambiguous_times: earlier} in the mapping")
 }

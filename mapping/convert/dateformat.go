@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// SerialFormat is the date format of bare numbers: a spreadsheet's day count.
+// serialFormat is the format of dates that are a spreadsheet's day count.
 const serialFormat = "serial"
 
-// dateTokens names every token there is, for messages.
+// dateTokens lists the tokens of a date format, for messages.
 const dateTokens = "d dd m mm mmm mmmm yy yyyy h hh mm (after h) ss AM/PM"
 
-// dateTokenKind is what a token of a date format stands for.
+// dateTokenKind is the meaning of a token of a date format.
 type dateTokenKind uint8
 
 const (
@@ -33,8 +33,8 @@ const (
 	dateHalf // AM/PM
 )
 
-// The most that a format holds. Formats are short; fixed sizes keep a
-// compiled one a plain value that needs no allocation and no cache.
+// The limits of a format. With fixed sizes a compiled format is a plain value
+// that needs no allocation.
 const (
 	maxDateTokens = 20
 	maxDateFormat = 64
@@ -42,31 +42,31 @@ const (
 
 type dateToken struct {
 	kind     dateTokenKind
-	from, to uint8 // a literal's place in the format
+	from, to uint8 // the bytes of a literal in the format
 }
 
-// DateFormat is a compiled date format: how dates are written in text cells.
-// It is a plain value; compiling one is cheap and allocates nothing.
+// dateFormat is a compiled date format: how text cells write dates. Compiling
+// one is cheap and allocates nothing.
 type dateFormat struct {
 	source string
 	tokens [maxDateTokens]dateToken
 	n      int
 }
 
-// ParseDateFormat compiles a format of the spreadsheet's own tokens, in upper
-// or lower case:
+// parseDateFormat compiles a format of the tokens of spreadsheet programs, in
+// upper or lower case:
 //
 //	d dd m mm mmm mmmm yy yyyy h hh mm (after h) ss AM/PM
 //
-// mm is minutes where h or hh is the token before it, otherwise a month. One
-// letter takes one digit or two, two letters take exactly two. Month names are
-// English, in any case. yy is a year of 1930–2029, as spreadsheet programs read
-// two digits. A space takes any run of white space; "text" in double quotes and
-// \x stand for themselves, as does every character that is neither a letter
-// nor a digit. A format needs day, month and year; it may have a time.
+// mm is minutes directly after h or hh, otherwise a month. One letter matches
+// one or two digits, two letters exactly two. Month names are English, in any
+// case. yy is a year of 1930–2029, as in spreadsheet programs. A space matches
+// any run of white space. "text" in double quotes and \x stand for themselves,
+// as does every character that is neither a letter nor a digit. A format needs
+// day, month and year, and may have a time.
 //
 // The error says what is wrong and which tokens there are. "serial" is not
-// compiled: it is no format of texts.
+// compiled, because it is not a format of texts.
 func parseDateFormat(format string) (dateFormat, error) {
 	f := dateFormat{source: format}
 	last := dateLiteral // the last token that is not a literal
@@ -91,7 +91,8 @@ func parseDateFormat(format string) (dateFormat, error) {
 	return f, f.check()
 }
 
-// nextDateToken reads the token at i; next is where the one after it begins.
+// nextDateToken reads the token at i. next is where the following token
+// begins.
 func nextDateToken(format string, i int, last dateTokenKind) (_ dateToken, next int, _ error) {
 	b := format[i]
 	switch {
@@ -151,7 +152,7 @@ func lower(b byte) byte {
 	return b
 }
 
-// dateUnit is what several tokens say in different ways.
+// dateUnit is a part of a date, which several tokens can stand for.
 type dateUnit uint8
 
 const (
@@ -178,7 +179,7 @@ var dateUnits = [...]dateUnit{
 	dateHalf:    unitHalf,
 }
 
-// check refuses formats that cannot give one certain moment.
+// check refuses formats that do not give one certain moment.
 func (f *dateFormat) check() error {
 	var has [unitHalf + 1]bool
 	for i, t := range f.tokens[:f.n] {
@@ -217,19 +218,18 @@ func (t dateToken) isDigits() bool {
 	return true
 }
 
-// dateParts is a date as written, before anybody has asked whether there is
-// such a day.
+// dateParts is a date as written, before it is checked whether the day exists.
 type dateParts struct {
 	year, month, day     int
 	hour, minute, second int
-	roundUp              bool // half a second or more was written on top
-	almostNext           bool // it lacks less than half a millisecond of a second
+	roundUp              bool // the fraction of the second is a half or more
+	almostNext           bool // the fraction is .9995 or more
 
 	hasOffset bool
 	offset    int // seconds east of UTC
 }
 
-// match reads a whole text in the format. It does not ask whether the day
+// match reads a whole text in the format. It does not check whether the day
 // exists.
 func (f *dateFormat) match(s string) (p dateParts, ok bool) {
 	half := ' ' // or a, p
@@ -270,7 +270,8 @@ func (f *dateFormat) match(s string) (p dateParts, ok bool) {
 	return p, s == "" && p.applyHalf(half)
 }
 
-// fullYear is a year of two digits as spreadsheet programs read it: 1930–2029.
+// fullYear returns the year of two digits as spreadsheet programs read it:
+// 1930–2029.
 func fullYear(year int) int {
 	if year < 30 {
 		return 2000 + year
@@ -278,7 +279,7 @@ func fullYear(year int) int {
 	return 1900 + year
 }
 
-// applyHalf turns twelve hours into twenty-four.
+// applyHalf changes an hour from twelve to twenty-four hours.
 func (p *dateParts) applyHalf(half rune) bool {
 	if half == ' ' {
 		return true
@@ -293,7 +294,8 @@ func (p *dateParts) applyHalf(half rune) bool {
 	return true
 }
 
-// cutNumber cuts at least least and at most most ASCII digits off s.
+// cutNumber cuts a number of at least least and at most most ASCII digits off
+// s.
 func cutNumber(s string, least, most int, into *int) (rest string, ok bool) {
 	n, v := 0, 0
 	for n < len(s) && n < most && s[n] >= '0' && s[n] <= '9' {

@@ -9,19 +9,19 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxEmail is the longest address that mail carries (RFC 5321, 4.5.3.1.3), in
-// bytes; maxEmailLocal bounds the part before the @.
+// maxEmail is the longest address that mail allows (RFC 5321, 4.5.3.1.3), in
+// bytes; maxEmailLocal limits the part before the @.
 const (
 	maxEmail      = 254
 	maxEmailLocal = 64
 )
 
 // convertEmail reads one bare e-mail address. The domain is sent in ASCII and
-// lower case; the part before the @ is sent as it is, because only its own
+// lower case. The part before the @ is sent as written, because only its own
 // server knows whether case matters there.
 //
-// Refused are display names, several addresses, quoted local parts, address
-// literals and domains of one label (name@gmail is a slip of the pen).
+// Display names, several addresses, quoted local parts, address literals and
+// domains of one label (name@gmail, a typing mistake) are refused.
 func (c *Converter) convertEmail(in cell.Cell) (string, *CellError) {
 	s := trimToken(in.Shown)
 	if in.Kind == cell.Text {
@@ -52,8 +52,8 @@ func refuseEmail() *CellError {
 	return refuse("not-email", "is not an e-mail address; expected one bare address, name@domain", "correct the e-mail address")
 }
 
-// isEmailLocal tells a dot-atom (RFC 5322, 3.2.3), letters of all scripts
-// included (RFC 6531).
+// isEmailLocal reports whether a text is a dot-atom (RFC 5322, 3.2.3), with
+// letters of all scripts (RFC 6531).
 func isEmailLocal(s string) bool {
 	if len(s) > maxEmailLocal || s[0] == '.' || s[len(s)-1] == '.' || strings.Contains(s, "..") {
 		return false
@@ -69,19 +69,19 @@ func isEmailLocal(s string) bool {
 	return true
 }
 
-// emailDomain is a domain in ASCII and lower case.
+// emailDomain returns a domain in ASCII and lower case.
 func emailDomain(s string) (domain string, ok bool) {
 	if isPlainDomain(s) {
 		return s, true
 	}
 	// The capital sharp s means the small one, which is a letter of its own in
-	// domains today; the library's tables still make ss of it.
+	// domains today; the library's tables still turn it into ss.
 	s, err := idna.Lookup.ToASCII(strings.ReplaceAll(s, "ẞ", "ß"))
 	return s, err == nil && isPlainDomain(s)
 }
 
-// isPlainDomain tells a host name of two labels or more, in lower case, whose
-// last label is not a number.
+// isPlainDomain reports whether a text is a host name of two labels or more,
+// in lower case, whose last label is not a number.
 func isPlainDomain(s string) bool {
 	labels, start, digitsOnly := 0, 0, true
 	for i := 0; i <= len(s); i++ {

@@ -12,17 +12,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// KeyText is a key cell as two sheets would agree on it: what a person reads,
-// trimmed, runs of white space folded to one space. What cannot be seen makes
-// no difference: invisible characters are dropped and accents are composed
-// (Unicode NFC), so that one client never becomes two. Case is kept.
+// Key returns a key cell in the form in which two sheets agree on it: what a
+// person reads, trimmed, with each run of white space as one space. Characters
+// that cannot be seen are dropped and accents are composed (Unicode NFC), so
+// that one client never becomes two. Case is kept.
 //
-// A number that its format only dresses (1,234 or £1,234.00 for 1234) is the
-// number: a click on the comma style makes no other claim. Where the format
-// makes something else of it (00123, 12-345) it is what a person reads.
+// A number that its format only decorates (1,234 or £1,234.00 for 1234) is the
+// number: applying the comma style does not make another claim. A format that
+// changes the digits (00123, 12-345) gives what a person reads.
 //
 // An empty cell is "". Errors, formulas without a result and numbers that have
-// lost digits are refused as for Text. It is idempotent on text.
+// lost digits are refused as for Text. The key of a key is the key itself.
 func Key(c cell.Cell) (string, *CellError) {
 	if c.Kind == cell.Empty || c.Kind == cell.Text && strings.TrimSpace(c.Raw) == "" {
 		return "", nil
@@ -38,13 +38,13 @@ func Key(c cell.Cell) (string, *CellError) {
 		return plainDecimal(c.Raw)
 	}
 	if s = FoldKey(s); s == "" {
-		return "", refuse("text-invisible", "holds nothing that can be seen", "write the value anew, or clear the cell")
+		return "", refuse("text-invisible", "holds nothing that can be seen", "type the value again, or clear the cell")
 	}
 	return s, nil
 }
 
-// isDressed tells that a text is a number with nothing added but separators of
-// groups, a currency sign and zeros behind the point.
+// isDressed reports whether a text is a number with only group separators, a
+// currency sign and zeros after the point added.
 func isDressed(s, number string) bool {
 	if s == number {
 		return false
@@ -68,15 +68,15 @@ func isDressed(s, number string) bool {
 	return refusal == nil && err == nil && shown.Equal(held)
 }
 
-// SameKey reports whether two texts make the same key: only case, white space,
+// SameKey reports whether two texts mean the same key: only case, white space,
 // accents or the format of a number differ.
 func SameKey(a, b string) bool {
 	return strings.EqualFold(FoldKey(a), FoldKey(b)) || isDressed(a, b) || isDressed(b, a)
 }
 
-// foldKey is a text as keys and headers are compared: what cannot be seen is
-// dropped or, where it leaves a gap, counts as white space; white space is
-// folded and accents are composed.
+// FoldKey returns a text as keys and headers are compared: invisible
+// characters are dropped, or count as white space where they leave a gap;
+// white space is folded and accents are composed.
 func FoldKey(s string) string {
 	if isSpaceFolded(s) {
 		return s
@@ -103,11 +103,11 @@ const (
 
 func isJoiner(r rune) bool { return r == nonJoiner || r == joiner }
 
-// dropJoiners drops the joiners of a text that change nothing on the page. Where
-// letters are written joined, as in Persian and Hindi, they part one word from
-// another and stay: there, RFC 5892 (A.1 and A.2) allows them in domains too.
+// dropJoiners drops joiners that change nothing on the page. Where letters are
+// written joined, as in Persian and Hindi, joiners make different words and
+// stay; RFC 5892 (A.1 and A.2) allows them there in domains too.
 func dropJoiners(s string) string {
-	const near = 16 // what stands farther away makes no difference
+	const near = 16 // characters farther away make no difference
 	all := []rune(s)
 	var kept []rune
 	for i, r := range all {
@@ -118,8 +118,8 @@ func dropJoiners(s string) string {
 	return string(kept)
 }
 
-// letters are those at the end of a text, or at its beginning, with their marks
-// and without joiners.
+// letters returns the letters with their marks at one end of a text, without
+// joiners.
 func letters(text []rune, atEnd bool) string {
 	text = slices.Clone(text)
 	if atEnd {
@@ -136,22 +136,23 @@ func letters(text []rune, atEnd bool) string {
 	return string(text)
 }
 
-// joining checks where a joiner stands, and nothing else.
+// joining checks the positions of joiners, and nothing else.
 var joining = idna.New(idna.CheckJoiners(true))
 
-// shows tells a joiner that changes how the letters beside it are written.
+// shows reports whether a joiner changes how the letters beside it are
+// written.
 func shows(joiner rune, before, after string) bool {
 	_, err := joining.ToUnicode(before + string(joiner) + after)
 	return before != "" && err == nil
 }
 
-// isGap tells a character that looks like a space and is none to Unicode: the
-// empty Braille pattern and the Hangul fillers.
+// isGap reports whether a character looks like a space without being one in
+// Unicode: the empty Braille pattern and the Hangul fillers.
 func isGap(r rune) bool { return r == '\u2800' || r == '\u3164' || r == '\uffa0' }
 
-// isUnseen tells a character that is no mark on the page: Unicode's default
-// ignorable ones (soft hyphen, joiners, variation selectors, tags, marks of the
-// writing direction and more).
+// isUnseen reports whether a character leaves no mark on the page: Unicode's
+// default ignorable characters (soft hyphen, joiners, variation selectors,
+// tags, direction marks and more).
 func isUnseen(r rune) bool {
 	if r < 0xad {
 		return false
@@ -160,17 +161,18 @@ func isUnseen(r rune) bool {
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) && !isHieroglyphControl(r)
 }
 
-// isHidden tells a character that a reader does not see, or takes for a space.
+// isHidden reports whether a reader does not see a character, or takes it for
+// a space.
 func isHidden(r rune) bool { return isGap(r) || isUnseen(r) }
 
-// isHieroglyphControl tells the controls that say how hieroglyphs are placed,
-// which can be seen.
+// isHieroglyphControl reports whether a character says how hieroglyphs are
+// placed; these can be seen.
 func isHieroglyphControl(r rune) bool { return 0x13430 <= r && r <= 0x13455 }
 
-// FoldEmail is an address as addresses are compared: in lower case, with letters
-// that differ only by where they stand in a word, or by their age, made one
-// (Unicode's simple case folding: the final sigma, the long s). A sharp s is no
-// double s: these are two addresses.
+// FoldEmail returns an address as addresses are compared: in lower case, where
+// letters that differ only by position or age (final sigma, long s) are one
+// letter, by Unicode's simple case folding. A sharp s is not a double s: these
+// are two addresses.
 func FoldEmail(s string) string {
 	return strings.Map(func(r rune) rune {
 		lower := unicode.ToLower(r)
@@ -179,7 +181,7 @@ func FoldEmail(s string) string {
 		}
 		upper := unicode.ToUpper(lower)
 		for other := unicode.SimpleFold(lower); other != lower; other = unicode.SimpleFold(other) {
-			if other == upper { // a case of the same letter, which not every pair of cases is
+			if other == upper { // simple folding also pairs letters that are not cases of each other
 				return unicode.ToLower(upper)
 			}
 		}
@@ -187,12 +189,12 @@ func FoldEmail(s string) string {
 	}, s)
 }
 
-// foldHeader is a header as it is compared where none is the same: what cannot
-// be seen makes no difference, as in keys.
+// FoldHeader returns a header as headers are compared: without case and
+// without what cannot be seen.
 func FoldHeader(s string) string { return strings.ToLower(FoldKey(s)) }
 
-// squeeze trims a text and folds each run of white space, no-break spaces
-// included, into one space.
+// FoldSpace trims a text and replaces each run of white space, also of
+// no-break spaces, by one space.
 func FoldSpace(s string) string {
 	if isSpaceFolded(s) {
 		return s
@@ -200,8 +202,8 @@ func FoldSpace(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// isSqueezed tells the plain case, which most texts are, without allocating:
-// printable ASCII with single spaces between its words.
+// isSpaceFolded reports whether a text is plainly folded already, as most are:
+// printable ASCII with single spaces. It allocates nothing.
 func isSpaceFolded(s string) bool {
 	space := true // a leading space is not folded
 	for i := range len(s) {

@@ -9,14 +9,14 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Numbers is how numbers look in text cells.
+// Numbers is how the sheet writes numbers in text cells.
 type Numbers struct {
 	Decimal string // "." by default
 	Group   string // "," by default; "" for none
 }
 
-// Check tells why a notation of numbers cannot be read without doubt; nil when
-// it can. The options are decimal and group.
+// Check returns why the notation could be read in two ways; nil when it
+// cannot. The options are decimal and group.
 func (n Numbers) Check() OptionErrors {
 	n = n.orDefault()
 	var found OptionErrors
@@ -42,22 +42,21 @@ func isSeparator(s string) bool {
 }
 
 const (
-	// significantDigits is what spreadsheet programs keep of a number. What a
-	// file holds beyond it is the noise of binary fractions.
+	// significantDigits is how many digits of a number spreadsheet programs
+	// keep. Further digits in a file are the noise of binary fractions.
 	significantDigits = 15
-	// maxNumberDigits bounds the digits before and after the point. A number
-	// beyond is a slip, and writing out 1E+300 serves nobody.
+	// maxNumberDigits limits the digits before and after the point. A longer
+	// number is a mistake: nobody means 1E+300.
 	maxNumberDigits = 30
-	// maxNumberLiteral bounds what is read at all, in bytes.
+	// maxNumberLiteral limits what is read at all, in bytes.
 	maxNumberLiteral = 80
 )
 
 // convertNumber reads Number and Currency (service document, "doubleValue"):
-// a number cell's digits, or a text in the declared notation.
+// the digits of a number cell, or a text in the declared notation.
 //
-// A number cell that is shown as a percentage is the number that the cell
-// holds, as it is to every formula: 0.05 where 5% is shown. A text of 5% is no
-// number: it may mean 5 or 0.05.
+// A number cell shown as a percentage is the number that formulas see: 0.05
+// for 5%. The text 5% is refused, because it may mean 5 or 0.05.
 func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 	switch in.Kind {
 	case cell.Text:
@@ -72,12 +71,12 @@ func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 
 func refusePercent() *CellError {
 	return refuse("number-percent", "is a percentage written as text; expected a plain number",
-		"write plain numbers, so that the sheet tells which is meant: 5 or 0.05")
+		"write plain numbers, so that it is clear which is meant: 5 or 0.05")
 }
 
-// plainDecimal is a number literal as JSON and people write it: no exponent,
-// no superfluous zeros, rounded to 15 significant digits. Rounding takes away
-// fractions only; where it would change a whole number, that is refused.
+// plainDecimal returns a number literal as JSON writes it: without exponent
+// and needless zeros, rounded to 15 significant digits. Rounding only shortens
+// fractions; a whole number that would change is refused.
 func plainDecimal(literal string) (string, *CellError) {
 	if isPlainDecimal(literal) {
 		return literal, nil
@@ -87,7 +86,7 @@ func plainDecimal(literal string) (string, *CellError) {
 	}
 	d, err := decimal.NewFromString(literal)
 	if err != nil {
-		return "", refuse("not-number", "holds a number that cannot be read", "write the number anew")
+		return "", refuse("not-number", "holds a number that cannot be read", "type the number again")
 	}
 	if d.IsZero() {
 		return "0", nil
@@ -104,16 +103,16 @@ func plainDecimal(literal string) (string, *CellError) {
 }
 
 func refuseNumberRange() *CellError {
-	return refuse("number-range", "is a number of more digits than can be meant", "correct the number")
+	return refuse("number-range", "is a number with too many digits", "correct the number")
 }
 
 func refuseLostDigits() *CellError {
-	return refuse("number-digits", "has more than 15 digits; a spreadsheet keeps no more than that and makes the rest up",
-		"format the column as text and fill it anew from its origin")
+	return refuse("number-digits", "has more than 15 digits; a spreadsheet keeps 15 and invents the rest",
+		"format the column as text and fill it again from the source")
 }
 
-// isPlainDecimal tells a literal that is canonical already, as most are:
-// digits, at most 15, perhaps a point, no zeros that say nothing.
+// isPlainDecimal reports whether a literal is canonical already, as most are:
+// at most 15 digits, perhaps a point, no needless zeros.
 func isPlainDecimal(s string) bool {
 	if s == "0" {
 		return true
@@ -139,7 +138,7 @@ func isPlainDecimal(s string) bool {
 	return len(whole) > 0 && len(s) <= significantDigits && (!leadingZero || len(whole) == 1 && point > 0)
 }
 
-// orDefault fills in what is not given. A zero Numbers is the default
+// orDefault fills in what is not given. The zero Numbers is the default
 // notation; with Decimal given, a Group of "" means none.
 func (n Numbers) orDefault() Numbers {
 	if n == (Numbers{}) {
@@ -155,10 +154,10 @@ func (n Numbers) orDefault() Numbers {
 //
 //	1234.5  1,234.50  -12  −12  .5  £1,234  -£5  £-5  12 €
 //
-// Groups are of three digits, all of them, and the first does not begin with
-// 0: 0,123 is somebody's decimal comma. One currency symbol may stand before or
-// behind. Everything else is refused, a plus sign, a minus behind and the
-// bookkeeper's (12) included: a wrong amount costs more than a question.
+// All groups have three digits, and the first does not begin with 0, because
+// 0,123 is a decimal comma. One currency symbol may stand before or after.
+// Everything else is refused, also a plus sign, a minus after the number and
+// the accountant's (12): a wrong amount costs more than a question.
 func numberFromText(s string, n Numbers) (string, *CellError) {
 	if strings.HasSuffix(s, "%") {
 		return "", refusePercent()
@@ -183,7 +182,7 @@ func (n Numbers) refuse(s string) *CellError {
 	return refuse("not-number", "is not a number; expected one written like 1"+n.Group+"234"+n.Decimal+"5", hint)
 }
 
-// stripSignAndSymbol takes away a minus in front and one currency symbol, with
+// stripSignAndSymbol removes a minus in front and one currency symbol, with
 // the white space around them.
 func stripSignAndSymbol(s string) (body string, negative bool) {
 	s, negative = cutMinus(s)
@@ -210,8 +209,8 @@ func cutMinus(s string) (string, bool) {
 	return s, false
 }
 
-// appendPlain writes body in plain notation. It is not ok when body is not in
-// the notation n, or too long for a number.
+// appendPlain appends body in plain notation to out. It is not ok when body is
+// not in the notation n, or has too many digits.
 func appendPlain(out []byte, body string, negative bool, n Numbers) (_ []byte, ok bool) {
 	whole, fraction, hasPoint := strings.Cut(body, n.Decimal)
 	if hasPoint && !allDigits(fraction) || len(fraction) > maxNumberDigits || whole == "" && !hasPoint {
@@ -233,7 +232,7 @@ func appendPlain(out []byte, body string, negative bool, n Numbers) (_ []byte, o
 	return out, true
 }
 
-// appendGroups writes the digits of whole without its group separators.
+// appendGroups appends the digits of whole to out, without group separators.
 func appendGroups(out []byte, whole, group string) (_ []byte, ok bool) {
 	run, groups := 0, 0 // digits since the last separator; separators seen
 	for i := 0; i < len(whole); {
@@ -256,9 +255,9 @@ func appendGroups(out []byte, whole, group string) (_ []byte, ok bool) {
 	return out, groups == 0 || run == 3
 }
 
-// groupAt is the length of the group separator that s begins with, or 0. A
-// declared space stands for the no-break and narrow spaces that programs
-// write in its place, an apostrophe for the typographic one.
+// groupAt returns the length of the group separator at the beginning of s, or
+// 0. A declared space also matches the no-break and narrow spaces that
+// programs write instead, an apostrophe the typographic one.
 func groupAt(s, group string) int {
 	switch {
 	case group == "":

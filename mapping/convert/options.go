@@ -9,19 +9,19 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
-// Misuse is an option of the mapping file that makes no sense.
+// OptionError is an option of the mapping file that makes no sense.
 type OptionError struct {
 	Option  string // the option's key in the mapping file: format, values, max_length, …
-	Code    string // a stable short word
-	Message string // what is wrong and what was expected, one line, no final stop
-	Hint    string // how to mend it
+	Code    string // a short word that does not change
+	Message string // what is wrong and what was expected: one line without a full stop
+	Hint    string // how to correct it
 }
 
-// Misuses are all that is wrong with a conversion's options. A nil Misuses is no
-// error; compare it before it becomes one.
+// OptionErrors are all that is wrong with the options of a Converter. A nil
+// OptionErrors is not an error: compare it with nil before you use it as one.
 type OptionErrors []OptionError
 
-// Error is all messages on one line.
+// Error returns all messages on one line.
 func (m OptionErrors) Error() string {
 	messages := make([]string, len(m))
 	for i := range m {
@@ -30,15 +30,15 @@ func (m OptionErrors) Error() string {
 	return strings.Join(messages, "; ")
 }
 
-// Check tells every option that the type does not have, contradicts another,
-// or cannot be understood; nil when all is well. It looks at what the mapping
-// file says; Zone, Date1904 and Numbers belong to the sheet and are not its
-// matter.
+// Check returns every option that does not belong to the type, contradicts
+// another or cannot be understood; nil when all is well. It checks what the
+// mapping file says of a value. Zone, Date1904 and Numbers belong to the
+// sheet.
 func (c *Converter) Check() OptionErrors {
 	return slices.Concat(c.checkUnsupportedOptions(), c.checkFormat(), c.checkWords(), c.checkTexts(), c.checkRegion())
 }
 
-// checkStrangers tells options that belong to another type.
+// checkUnsupportedOptions returns the options that belong to another type.
 func (c *Converter) checkUnsupportedOptions() []OptionError {
 	texts := []Type{Text, TextArea, DropDown}
 	options := []struct {
@@ -99,7 +99,7 @@ func (c *Converter) checkFormat() []OptionError {
 	return nil
 }
 
-// checkWords wants both lists of a Checkbox or none, and no word on both.
+// checkWords requires both lists of a Checkbox or none, and no word on both.
 func (c *Converter) checkWords() []OptionError {
 	if c.Type != Checkbox || c.Checked == nil && c.Unchecked == nil {
 		return nil
@@ -120,7 +120,7 @@ func (c *Converter) checkWords() []OptionError {
 	}
 	for _, w := range c.Checked {
 		if hasWord(c.Unchecked, w) {
-			found = append(found, OptionError{"unchecked", "checkbox-words", strconv.Quote(w) + " stands under checked and unchecked (case is ignored)",
+			found = append(found, OptionError{"unchecked", "checkbox-words", strconv.Quote(w) + " is under both checked and unchecked (case is ignored)",
 				"list it under one of them"})
 		}
 	}
@@ -130,7 +130,7 @@ func (c *Converter) checkWords() []OptionError {
 func (c *Converter) checkTexts() []OptionError {
 	var found []OptionError
 	if c.Else != nil && c.Values == nil {
-		found = append(found, OptionError{"else", "else-alone", "else stands without values", "add values, or use default for empty cells"})
+		found = append(found, OptionError{"else", "else-alone", "else is given without values", "add values, or use default for empty cells"})
 	}
 	for _, from := range slices.Sorted(maps.Keys(c.Values)) {
 		if trimVisible(from) != from || from == "" {

@@ -17,12 +17,12 @@ const (
 )
 
 // convertPhone reads one phone number and writes it as Format says. The
-// numbering plans decide whether it is one. A number without a leading + is
-// read as dialled in Region.
+// numbering plans decide whether it is a phone number. Without a leading + it
+// is read as dialled in Region.
 //
-// A number cell is taken by its shown digits, as they are: where a leading
-// zero was lost and the rest is no number, nothing is guessed. Letters are
-// refused, so that an extension or a second number is not dropped in silence.
+// A number cell is read by its shown digits: a leading zero that the
+// spreadsheet dropped is not guessed. Letters are refused, so that an
+// extension or a second number is not dropped silently.
 func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 	if in.Kind == cell.Bool || in.Kind == cell.Date || in.Kind == cell.Number && strings.HasPrefix(in.Raw, "-") {
 		return "", c.refusePhone(in)
@@ -47,9 +47,9 @@ func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 			"give the mapping the region that such numbers belong to, for example region: GB")
 	}
 	number, err := phonenumbers.Parse(dialled(s), strings.ToUpper(c.Region))
-	// Possible, not valid: which ranges are given out changes faster than any
-	// copy of the plans, and a claimant's number refused is worse than one
-	// that rings nowhere.
+	// Possible is enough, because the valid ranges change faster than any copy of
+	// the plans: refusing a claimant's number is worse than sending one that
+	// rings nowhere.
 	if err != nil || phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE || keepsTrunk(number) {
 		return "", c.refusePhone(in)
 	}
@@ -57,10 +57,10 @@ func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 	return s, refuseTooLong(s, c.MaxLength)
 }
 
-// keepsTrunk tells of a number that begins with the 0 of its country's trunk
-// calls behind the country code: the library leaves it there where digits are
-// missing, and such a number is nobody's. (In Italy the 0 is no such prefix, and
-// belongs to the number.)
+// keepsTrunk reports whether a number has its country's trunk prefix 0 after
+// the country code. The library keeps the 0 when digits are missing; such a
+// number belongs to nobody. (In Italy the 0 is part of the number, not a
+// prefix.)
 func keepsTrunk(number *phonenumbers.PhoneNumber) bool {
 	if !number.GetItalianLeadingZero() {
 		return false
@@ -69,9 +69,9 @@ func keepsTrunk(number *phonenumbers.PhoneNumber) bool {
 	return phonenumbers.GetNddPrefixForRegion(region, true) == "0" && !phonenumbers.IsValidNumber(number)
 }
 
-// dialled is a number without what people write between its digits, which the
-// library would drop itself, in much more time. Digits of other scripts are
-// left to it.
+// dialled returns a number without what people write between its digits. The
+// library would drop it too, but much more slowly. Digits of other scripts are
+// left to the library.
 func dialled(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -101,13 +101,13 @@ func (c *Converter) refusePhone(in cell.Cell) *CellError {
 	}
 	hint := "write one number, without words or an extension"
 	if in.Kind == cell.Number {
-		hint = "a number cell loses leading zeros: format the column as text and fill it anew"
+		hint = "a number cell loses leading zeros: format the column as text and fill it again"
 	}
 	return refuse("not-phone", message, hint)
 }
 
-// isPhoneText tells digits and what people write between them, with a + in
-// front alone.
+// isPhoneText reports whether a text has only digits and what people write
+// between them, with a + in front only.
 func isPhoneText(s string) bool {
 	for i, r := range s {
 		between := unicode.IsDigit(r) || unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) ||
@@ -119,10 +119,10 @@ func isPhoneText(s string) bool {
 	return true
 }
 
-// numberKey is how a phone key is read that is sent in another format than
-// E.164. The client is the number, so that mappings which send it in different
-// formats mean the same client by it. It is nil where what is sent is the key
-// too: in E.164, or a text as it is written.
+// E164 returns the converter that reads the same cells as E.164 numbers; nil
+// when c sends that format already, or a text as it is written. A client key
+// uses it, so that mappings that send a number in different formats mean the
+// same client.
 func (c *Converter) E164() *Converter {
 	if c.IsVerbatim() || phoneFormats[c.Format] == phoneFormats[phoneE164] {
 		return nil
@@ -130,6 +130,6 @@ func (c *Converter) E164() *Converter {
 	return &Converter{Type: Phone, Format: phoneE164, Region: c.Region}
 }
 
-// isVerbatim tells a phone number that is sent as it is written, and so is a
-// text like any other.
+// IsVerbatim reports whether the text is sent as it is written: every type
+// except a Phone in a format other than raw.
 func (c *Converter) IsVerbatim() bool { return c.Type != Phone || c.Format == phoneRaw }

@@ -11,11 +11,11 @@ import (
 )
 
 // convertText reads Text, TextArea and DropDown: what a person reads in the
-// cell, through the table of values where there is one.
+// cell, or what the table of values has for it.
 //
-// The table is matched exactly, upper and lower case told apart. Line ends
-// become \n; other control characters than tab are refused, and so are bytes
-// that are not text.
+// The table must match exactly, with upper and lower case. Line ends become
+// \n. Control characters other than tab are refused, and so are bytes that are
+// not text.
 func (c *Converter) convertText(in cell.Cell) (string, *CellError) {
 	s, r := shownText(in)
 	if r != nil {
@@ -29,7 +29,7 @@ func (c *Converter) convertText(in cell.Cell) (string, *CellError) {
 	return s, refuseTooLong(s, c.MaxLength)
 }
 
-// lookUp takes a text through the table of values.
+// lookUp returns what the table of values has for a text.
 func (c *Converter) lookUp(s string) (string, *CellError) {
 	if to, ok := c.Values[s]; ok {
 		return to, nil
@@ -40,16 +40,17 @@ func (c *Converter) lookUp(s string) (string, *CellError) {
 	hint := "write one of these in the cell, or let the mapping list this text too (values, or else)"
 	for from := range c.Values {
 		if strings.EqualFold(from, s) {
-			hint = "values tells upper from lower case: list the text as the cell writes it"
+			hint = "values is case-sensitive: list the text as the cell writes it"
 		}
 	}
 	return "", refuse("value-unlisted", "is not listed in values; expected "+someWords(slices.Sorted(maps.Keys(c.Values))), hint)
 }
 
-// mostWords is the number of words that a message lists.
+// mostWords is the number of words that a message lists at most.
 const mostWords = 10
 
-// someWords lists words for a message: “A, B or C”, of many the first ones.
+// someWords lists words for a message: "A, B or C". Of many it lists the
+// first.
 func someWords(words []string) string {
 	if more := len(words) - mostWords; more > 0 {
 		return fmt.Sprintf("%s or one of %d more", strings.Join(words[:mostWords], ", "), more)
@@ -60,8 +61,8 @@ func someWords(words []string) string {
 	return strings.Join(words, "")
 }
 
-// shownText is what a person reads in the cell, trimmed and fit to be sent;
-// never "" without a refusal.
+// shownText returns what a person reads in the cell, trimmed and fit to be
+// sent. It is never "" without an error.
 func shownText(c cell.Cell) (string, *CellError) {
 	s := c.Shown
 	switch {
@@ -71,10 +72,10 @@ func shownText(c cell.Cell) (string, *CellError) {
 			return "", r
 		}
 	case c.Kind == cell.Text && s == "":
-		s = c.Raw // a number format such as ;;; hides the text, which is there all the same
+		s = c.Raw // a number format such as ;;; hides the text
 	}
 	if s = trimVisible(s); s == "" {
-		return "", refuse("text-invisible", "holds nothing that can be seen", "write the value anew, or clear the cell")
+		return "", refuse("text-invisible", "holds nothing that can be seen", "type the value again, or clear the cell")
 	}
 	if strings.IndexByte(s, '\r') >= 0 {
 		s = lineEnds.Replace(s)
@@ -84,8 +85,8 @@ func shownText(c cell.Cell) (string, *CellError) {
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// refuseCharacters refuses what JSON would carry but no form could show, and
-// what was broken before it came here.
+// refuseCharacters refuses characters that JSON can carry but no form can
+// show, and texts that were damaged before they came here.
 func refuseCharacters(s string) *CellError {
 	for i := 0; i < len(s); {
 		if s[i] >= ' ' && s[i] < 0x7f {
@@ -96,16 +97,16 @@ func refuseCharacters(s string) *CellError {
 		switch {
 		case char == utf8.RuneError:
 			return refuse("text-broken", "holds a character that was lost in an earlier export",
-				"export the sheet again in UTF-8 (or as .xlsx), or write the character anew")
+				"export the sheet again in UTF-8 (or as .xlsx), or type the character again")
 		case unicode.IsControl(char) && char != '\n' && char != '\t':
-			return refuse("text-control", "holds a control character, which cannot be seen", "write the value anew")
+			return refuse("text-control", "holds a control character, which cannot be seen", "type the value again")
 		}
 		i += size
 	}
 	return nil
 }
 
-// trimVisible takes away what a reader cannot see at both ends of a text.
+// trimVisible removes what a reader cannot see at both ends of a text.
 func trimVisible(s string) string {
 	if s == "" || isPlainEdge(s[0]) && isPlainEdge(s[len(s)-1]) {
 		return s
@@ -115,15 +116,15 @@ func trimVisible(s string) string {
 
 func isPlainEdge(b byte) bool { return b > ' ' && b < utf8.RuneSelf }
 
-// isBlank tells white space, no-break spaces included, and what is not even
-// that: zero-width space, word joiner and byte order mark.
+// isBlank reports whether a character is white space, a no-break space, a
+// zero-width space, a word joiner or a byte order mark.
 func isBlank(r rune) bool {
 	return unicode.IsSpace(r) || r == '\u200b' || r == '\u2060' || r == '\ufeff'
 }
 
-// trimToken is trimVisible for what is no prose (dates, numbers, addresses):
-// marks of the writing direction go too. Address books put them around phone
-// numbers when these are copied.
+// trimToken is trimVisible for dates, numbers and addresses: it also removes
+// marks of the writing direction. Address books put them around phone numbers
+// when these are copied.
 func trimToken(s string) string {
 	if s == "" || isPlainEdge(s[0]) && isPlainEdge(s[len(s)-1]) {
 		return s
@@ -133,10 +134,10 @@ func trimToken(s string) string {
 
 func isDirectionMark(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
-// shownNumber is what a person reads in a number cell. In a General cell that
-// is all its digits. It is refused where the spreadsheet has lost digits of a
-// long number, or hides them behind an exponent: such a text is an account or
-// a phone number gone wrong.
+// shownNumber returns what a person reads in a number cell; for General
+// format, all digits. It refuses a long number that has lost digits, or whose
+// format hides them behind an exponent: such a text is a damaged account or
+// phone number.
 func shownNumber(c cell.Cell) (string, *CellError) {
 	general := isGeneral(c.Format)
 	if formatHas(c.Format, "E+") || formatHas(c.Format, "E-") {
@@ -156,8 +157,8 @@ func shownNumber(c cell.Cell) (string, *CellError) {
 	return c.Shown, nil
 }
 
-// isGeneral tells a format that shows a number as it was typed; @ (text) does
-// so for a number that was there before the format.
+// isGeneral reports whether a format shows a number as it was typed. @ (text)
+// does so for a number that was there before the format.
 func isGeneral(format string) bool {
 	return format == "" || format == "@" || strings.EqualFold(format, "General")
 }
@@ -177,8 +178,8 @@ func countDigits(s string) int {
 	return n
 }
 
-// formatHas tells whether a number format uses a mark, quoted and escaped
-// characters aside ("100% sure" in quotes is no percentage).
+// formatHas reports whether a number format uses a mark outside quoted and
+// escaped characters ("100% sure" in quotes is not a percentage).
 func formatHas(format, mark string) bool {
 	for i := 0; i < len(format); i++ {
 		switch format[i] {

@@ -126,7 +126,7 @@ func (w *writer) attribute(mark string, t mapping.Template, a mapping.AttributeT
 func typeInWords(t convert.Type, column string) string {
 	switch t {
 	case "":
-		return "sent as Text: the service tells no data type"
+		return "sent as Text: the service reports no data types"
 	case convert.Date, convert.DateTime:
 		return string(t) + "; text cells need a format: {column: " + oneLine(column) + ", format: dd/mm/yyyy}"
 	case convert.Checkbox:

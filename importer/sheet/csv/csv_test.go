@@ -136,7 +136,7 @@ func csvRefused() []refusedCSVFile {
 	}
 }
 
-// flip alters the byte that stands n from the end.
+// flip changes the nth byte from the end.
 func flip(b []byte, n int) []byte {
 	b[len(b)+n] ^= 0x55
 	return b

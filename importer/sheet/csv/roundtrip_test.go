@@ -17,8 +17,8 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// What encoding/csv writes is read back, cell by cell, by any delimiter and in
-// any encoding.
+// What encoding/csv writes is read back cell by cell, with any delimiter and in any
+// encoding.
 func TestRoundTripCSV(t *testing.T) {
 	field := rapid.StringOfN(rapid.RuneFrom([]rune("ab0=,;\t\"' é€\n#")), 0, 8, -1)
 	rapid.Check(t, func(t *rapid.T) {
@@ -36,7 +36,7 @@ func TestRoundTripCSV(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, data := encodeCSV(t, text.String())
-		if columns == 1 || rapid.Bool().Draw(t, "declared") { // one column tells nothing
+		if columns == 1 || rapid.Bool().Draw(t, "declared") { // one column does not show its delimiter
 			o.Delimiter = string(comma)
 		}
 		if rapid.Bool().Draw(t, "packed") {
@@ -64,7 +64,7 @@ func TestRoundTripCSV(t *testing.T) {
 	})
 }
 
-// encodeCSV draws an encoding and writes a text in it.
+// encodeCSV encodes a text in a random encoding.
 func encodeCSV(t *rapid.T, text string) (csv.Options, []byte) {
 	switch rapid.IntRange(0, 4).Draw(t, "encoding") {
 	case 0:

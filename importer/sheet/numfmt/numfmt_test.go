@@ -135,7 +135,7 @@ func TestShown(t *testing.T) {
 		{"[h]:mm:ss", "-0.000001", n, "0:00:00"},
 		{"0.0E+0", "-0.0001", n, "-1.0E-4"},
 
-		// The section that a number selects tells whether it is a date.
+		// The section that a number selects decides whether it is a date.
 		{`[=0]"";dd/mm/yyyy`, "29342", d, "1980-05-01"},
 		{`[=0]"";dd/mm/yyyy`, "0", n, "0"},
 		{`[=0]"-";dd/mm/yyyy`, "0", n, "-"},
@@ -199,8 +199,8 @@ func show(code, number string) string {
 	return string(shown)
 }
 
-// Whatever is quoted stands before the number as it is, and parts nothing: one
-// number is never shown as another.
+// Quoted text is shown unchanged before the number and separates nothing: one number
+// is never shown as another.
 func TestQuotedInFormats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		quoted := rapid.StringOfN(rapid.RuneFrom([]rune(`;[]0#?.,%@\\_*/E+-dmyhsG '<>=é年`)), 0, 12, -1).Draw(t, "quoted")

@@ -152,7 +152,7 @@ type sectionBuilder struct {
 	afterPoint      bool
 	commas          int  // so far
 	trailing        int  // since the last digit
-	digitAfterComma bool // a comma stands between two digits before the point
+	digitAfterComma bool // there is a comma between two digits before the point
 }
 
 // build adds all tokens; false means that the section cannot be rendered.

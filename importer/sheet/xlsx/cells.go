@@ -16,10 +16,10 @@ type xmlCell struct {
 	shown  span
 }
 
-// span is a piece of a row's text; the zero span is none.
+// span is a piece of a row's text; the zero span is no text.
 type span struct{ from, to int }
 
-// finish gives the cell its texts.
+// finish returns the cell with its texts.
 func (c *xmlCell) finish(text string) cell.Cell {
 	if c.raw.to > 0 {
 		c.cell.Raw = text[c.raw.from:c.raw.to]

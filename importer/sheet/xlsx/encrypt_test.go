@@ -27,7 +27,7 @@ import (
 type agileSettings struct {
 	bits, keyBits int // of the package's key and of the password's
 	hash          string
-	certificate   bool // another key stands before the password's
+	certificate   bool // another key comes before the password's
 }
 
 func (a agileSettings) newHash() hash.Hash {
@@ -105,8 +105,8 @@ func (a agileSettings) encrypt(workbook []byte, password string) []byte {
 	})
 }
 
-// compoundOf is a compound file of streams of 4,096 bytes or more, which stand in
-// sectors of their own.
+// compoundOf returns a compound file of streams of 4,096 bytes or more: shorter ones
+// would share sectors.
 func compoundOf(streams map[string][]byte) []byte {
 	const size, free, end, fatSector = 512, 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
 	sectors := func(n int) int { return (n + size - 1) / size }
@@ -123,7 +123,7 @@ func compoundOf(streams map[string][]byte) []byte {
 	for _, n := range []uint16{0x3E, 3, 0xFFFE, 9, 6, 0, 0, 0} { // version 3, sectors of 2^9 and 2^6 bytes
 		header = le.AppendUint16(header, n)
 	}
-	for _, n := range []uint32{0, uint32(fats), uint32(fats), 0, 4096, end, 0, end, 0} { // the directory stands behind the FAT
+	for _, n := range []uint32{0, uint32(fats), uint32(fats), 0, 4096, end, 0, end, 0} { // the directory follows the FAT
 		header = le.AppendUint32(header, n)
 	}
 	var fat, body []byte

@@ -11,9 +11,8 @@ import (
 	"claimsheet/importer/sheet/sheettest"
 )
 
-// FuzzSheet reads any XML as a sheet, in a sound zip file: the tokenizer and
-// all that stands on it. Rows come in order, and two passes give the same; so
-// does the sheet with its cells written otherwise.
+// FuzzSheet reads any XML as a sheet in a sound zip file. Rows come in order, and two
+// passes give the same; so does the sheet with its cells spelt differently.
 func FuzzSheet(f *testing.F) {
 	f.Add(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
 	f.Add(sheettest.Rows(`<row><c t="str"><f>x</f><v>a&amp;<![CDATA[b]]><!-- c --></v></c></row>`))

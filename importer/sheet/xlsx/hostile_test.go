@@ -146,7 +146,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// date1904 is a workbook part that tells its date system so.
+// date1904 is a workbook part that names its date system like this.
 func date1904(value string) string {
 	return `<workbook><workbookPr date1904="` + value + `"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`
 }

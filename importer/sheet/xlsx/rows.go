@@ -7,7 +7,7 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// tab is a worksheet, ready to be passed over.
+// tab is a worksheet that can be read.
 type tab struct {
 	archive  *archive
 	part     string
@@ -143,7 +143,7 @@ func (p *pass) readRow() error {
 	}
 }
 
-// rowAttributes reads a row's number, which must not be below the previous row's.
+// rowAttributes reads a row's number, which must not be smaller than the previous one.
 func (p *pass) rowAttributes() (row int, hidden bool, err error) {
 	row = p.row + 1
 	for {

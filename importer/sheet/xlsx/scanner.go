@@ -256,7 +256,7 @@ func (s *scanner) scanText() (given bool, err error) {
 		return true, nil
 	}
 	if len(trimSpace(s.text)) > 0 {
-		return false, s.damaged("text stands outside its elements")
+		return false, s.damaged("text is outside its elements")
 	}
 	return false, nil
 }
@@ -281,7 +281,7 @@ func (s *scanner) scanDeclaration() (given bool, err error) {
 			return false, err
 		}
 		if len(s.marks) == 0 {
-			return false, s.damaged("text stands outside its elements")
+			return false, s.damaged("text is outside its elements")
 		}
 		s.text, s.cdata = s.buf[s.pos+9:s.pos+n-3], true
 		s.pos += n
@@ -511,7 +511,7 @@ func (s *scanner) content(dst []byte) ([]byte, error) {
 		case t == endTag:
 			return dst, nil
 		case t == startTag:
-			err = s.damaged("an element stands in a text")
+			err = s.damaged("a text contains an element")
 		case s.cdata:
 			from := len(dst)
 			dst, err = s.checked(append(dst, s.text...), from)

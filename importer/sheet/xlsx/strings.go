@@ -103,7 +103,7 @@ func readStrings(a *archive, name string) (*sharedStrings, error) {
 		case string(s.name) == "extLst":
 			err = s.skip()
 		case string(s.name) != "si":
-			err = s.damaged("after %d shared strings stands what is none", t.count)
+			err = s.damaged("after %d shared strings is an element that is not one", t.count)
 		default:
 			one, err = s.richText(one[:0])
 			t.add(one)
@@ -133,7 +133,7 @@ func (s *scanner) richText(dst []byte) ([]byte, error) {
 			}
 			return dst, nil
 		case token == textRun && s.isText():
-			return dst, s.damaged("a text stands outside its element")
+			return dst, s.damaged("a text is outside its element")
 		case token != startTag:
 			continue
 		}
@@ -144,7 +144,7 @@ func (s *scanner) richText(dst []byte) ([]byte, error) {
 		case "rPr", "rPh", "phoneticPr", "extLst":
 			err = s.skip()
 		default:
-			err = s.damaged("a text holds what is no part of one")
+			err = s.damaged("a text contains an unknown element")
 		}
 		if err != nil {
 			return dst, err

@@ -45,12 +45,12 @@ func (p *stylesPart) visit(s *scanner, path []string) error {
 	case n == 3 && path[2] == "AlternateContent": // Hancom's programs write them; Excel reads their fallback
 		p.alternatives++
 	case n == 3 && path[2] != "extLst":
-		return s.damaged("among its cell styles stands what is none") // cells name styles by their place
+		return s.damaged("its cell styles contain something else") // cells name styles by their place
 	case n == 4 && path[2] == "AlternateContent" && path[3] == "Fallback":
 		p.fallbacks++
 	case n == 5 && path[2] == "AlternateContent" && path[3] == "Fallback":
 		if path[4] != "xf" {
-			return s.damaged("among its cell styles stands what is none")
+			return s.damaged("its cell styles contain something else")
 		}
 		return p.addStyle(s)
 	}

@@ -9,17 +9,17 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// reread reads kept answers again: after a wire pointer was corrected, the ids
+// reparse reads kept answers again: after a wire pointer was corrected, the ids
 // and urls that it leads to are taken from there and not asked for again. What
 // an operator said stays as it is.
-func (j *Job) reread(known map[string]ledger.Step) error {
+func (j *Job) reparse(known map[string]ledger.Step) error {
 	var events []ledger.Event
 	for key, step := range known {
 		step, err := j.withAnswer(step)
 		if err != nil {
 			return err
 		}
-		again, told := j.readAgain(step, known["client"].ID)
+		again, told := j.parseAgain(step, known["client"].ID)
 		if told {
 			event := ledger.Event{StepID: step.StepID, To: again.To, At: time.Now().UTC(), Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
 				Status: step.Event.Status, ID: again.ID, URL: again.URL}
@@ -37,7 +37,7 @@ func (j *Job) reread(known map[string]ledger.Step) error {
 		}
 		known[key] = again
 	}
-	if len(events) == 0 || j.foresees() {
+	if len(events) == 0 || j.effects.dryRun {
 		return nil // a dry run only foresees it
 	}
 	err := j.Ledger.Append(events...)
@@ -45,14 +45,14 @@ func (j *Job) reread(known map[string]ledger.Step) error {
 	return err
 }
 
-// rereadOnly reads kept answers again and records nothing.
-func (j *Job) rereadOnly(known map[string]ledger.Step) error {
+// reparseOnly reads kept answers again and records nothing.
+func (j *Job) reparseOnly(known map[string]ledger.Step) error {
 	for key, step := range known {
 		step, err := j.withAnswer(step)
 		if err != nil {
 			return err
 		}
-		known[key], _ = j.readAgain(step, known["client"].ID)
+		known[key], _ = j.parseAgain(step, known["client"].ID)
 	}
 	return nil
 }
@@ -69,9 +69,9 @@ func (j *Job) withAnswer(step ledger.Step) (ledger.Step, error) {
 	return step, err
 }
 
-// readAgain is a step as its answer says that it is, the pointers being what
+// parseAgain is a step as its answer says that it is, the pointers being what
 // they are now. told is set where that is news.
-func (j *Job) readAgain(step ledger.Step, clientID string) (again ledger.Step, told bool) {
+func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, told bool) {
 	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaOperator {
 		return step, false
 	}

@@ -32,19 +32,19 @@ type boundValue struct {
 // item is one value of one row, with the cell that it came from; the zero
 // Value means that the cell is empty, or refused: then it has been reported
 // where it stands.
-type item struct {
+type fieldValue struct {
 	value   cell.Value
 	source  Source
 	refused bool
-	number  string // a Phone that is sent in another format than E.164, in E.164
+	e164    string // a Phone that is sent in another format than E.164, in E.164
 }
 
 // read converts the row's cell or cells. A required cell that is empty is not
 // reported here: another row of the client may fill it. texts is room for one
 // text of each column.
-func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (item, *problem.Problem) {
+func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (fieldValue, *problem.Problem) {
 	if v.constant != nil {
-		return item{value: *v.constant}, nil
+		return fieldValue{value: *v.constant}, nil
 	}
 	src := Source{Row: cell.RowOf(r.Table, r.Row), Columns: v.columns, Names: v.names, Texts: texts, FoldCase: v.foldCase}
 	for i, c := range v.columns {
@@ -52,7 +52,7 @@ func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (ite
 	}
 	in, at, refusal := v.cell(r)
 	if refusal == nil && in.IsEmpty() {
-		return item{source: src}, nil
+		return fieldValue{source: src}, nil
 	}
 	var value cell.Value
 	if refusal == nil {
@@ -60,14 +60,14 @@ func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (ite
 	}
 	if refusal != nil {
 		p := refusal.Problem(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
-		return item{source: src, refused: true}, &p
+		return fieldValue{source: src, refused: true}, &p
 	}
-	return item{value: value, source: src, number: v.number(in)}, nil
+	return fieldValue{value: value, source: src, e164: v.e164(in)}, nil
 }
 
 // number is a cell's phone number in E.164 where the value is one that is sent in
 // another format; "" where what is sent is enough.
-func (v *boundValue) number(c cell.Cell) string {
+func (v *boundValue) e164(c cell.Cell) string {
 	plain := v.conv.E164()
 	if plain == nil {
 		return ""
@@ -104,7 +104,7 @@ func first(columns []int) int {
 // readsAs tells that two values are read from the same cells in the same way,
 // as the e-mail address and phone number of a look-up and of a field mostly
 // are: numbering plans take longer than all else.
-func (v *boundValue) readsAs(other *boundValue) bool {
+func (v *boundValue) sameReading(other *boundValue) bool {
 	plain := func(v *boundValue) bool { return v.constant == nil && v.text == nil && v.expr == nil }
 	return plain(v) && plain(other) && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
 		reflect.DeepEqual(v.conv, other.conv)
@@ -162,7 +162,7 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 		columns, names := v.expr.Columns()
 		v.columns, v.names = columns, foldHeaders(names...)
 	case len(rule.FirstOf) > 0:
-		v.columns, v.names = b.columns(rule.FirstOf, aliases), foldHeaders(texts(rule.FirstOf)...)
+		v.columns, v.names = b.columns(rule.FirstOf, aliases), foldHeaders(scalarTexts(rule.FirstOf)...)
 	case rule.Column.Text != "":
 		v.columns, v.names = b.columns([]yamltree.Scalar{rule.Column}, aliases), foldHeaders(rule.Column.Text)
 	}
@@ -210,7 +210,7 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 		c.Date1904 = b.sheet.Date1904
 	}
 	if typ == convert.DateTime && b.zone == nil && rule.Format.Text != "" {
-		b.wrongAt(rule.Format.At, "no-timezone", "“%s” tells no timezone, and neither does the mapping", rule.Format.Text).
+		b.wrongAt(rule.Format.At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.Format.Text).
 			Hint = "add sheet: {timezone: Europe/London}, or wherever the times were written down"
 		c.Zone = time.UTC // said once here, not for every row
 	}

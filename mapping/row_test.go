@@ -35,7 +35,7 @@ func TestReadValues(t *testing.T) {
 		{
 			name: "a time that came twice is refused, or by the sheet's word the earlier one", mapping: "sheet: {timezone: Europe/London, ambiguous_times: refuse}\n" + fields("a: {column: A, type: DateTime}"),
 			sheet: []string{"No | A", "1 | 2026-10-25T01:30"},
-			want:  []string{`1 n "1" [2]`, `Leads!B2: A is a time that came twice in Europe/London: the clocks went back over it [time-twice]`},
+			want:  []string{`1 n "1" [2]`, `Leads!B2: A is a time that occurred twice in Europe/London: the clocks went back over it [time-twice]`},
 		},
 		{
 			name: "the earlier time", mapping: "sheet: {timezone: Europe/London, ambiguous_times: earlier}\n" + fields("a: {column: A, type: DateTime}"),
@@ -242,7 +242,7 @@ func TestIdentityOfAKey(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sheet, records := leads("Mail", tc.row)
 			b := mustBind(t, "name: n\napi: v1\nclient: {fields: {f: Mail}, "+tc.client+"}", sheet, nil)
-			want := b.Read(records[0]).Client
+			want := b.Convert(records[0]).Client
 			for _, key := range []string{tc.row, tc.key, want.Key} {
 				if got := b.Identity(key); got != want {
 					t.Errorf("%q is %v, in the sheet it is %v", key, got, want)
@@ -259,7 +259,7 @@ func TestCompositeKeysAreInjective(t *testing.T) {
 	part := rapid.StringMatching(`[a|\\]{1,4}`)
 	row := func(t *rapid.T) []string { return rapid.SliceOfN(part, 3, 3).Draw(t, "key") }
 	identity := func(key []string) mapping.Identity {
-		return b.Read(cell.Record{Row: 2, Cells: []cell.Cell{text(key[0]), text(key[1]), text(key[2])}}).Client
+		return b.Convert(cell.Record{Row: 2, Cells: []cell.Cell{text(key[0]), text(key[1]), text(key[2])}}).Client
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		one, two := row(t), row(t)
@@ -275,7 +275,7 @@ func TestEmailKeysFold(t *testing.T) {
 	key := func(address string) string {
 		t.Helper()
 		sheet, records := leads("Mail | x", address+" | x")
-		lead := mustBind(t, source, sheet, nil).Read(records[0])
+		lead := mustBind(t, source, sheet, nil).Convert(records[0])
 		if len(lead.Problems) > 0 {
 			return lead.Problems[0].Message
 		}
@@ -339,8 +339,8 @@ func TestRowsThatAreNoLeads(t *testing.T) {
 		sheet, records := leads("No | Name | Amount", line)
 		b := mustBind(t, source, sheet, nil)
 		var got []string
-		for _, p := range b.Read(records[0]).Problems {
-			if mapping.IsNoLead(p) {
+		for _, p := range b.Convert(records[0]).Problems {
+			if mapping.IsTotalsOrHeader(p) {
 				got = append(got, p.Error())
 			}
 		}
@@ -354,8 +354,8 @@ func TestRowsThatAreNoLeads(t *testing.T) {
 func TestTotalsCanBeLeftOut(t *testing.T) {
 	const source = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n"
 	sheet, records := leads("No | Amount", "Total: | 5")
-	_, when, _ := strings.Cut(mustBind(t, source, sheet, nil).Read(records[0]).Problems[0].Hint, "leave it out: ")
-	if got := mustBind(t, source+when+"\n", sheet, nil).Read(records[0]); got.Skipped != mapping.NotWhen {
+	_, when, _ := strings.Cut(mustBind(t, source, sheet, nil).Convert(records[0]).Problems[0].Hint, "leave it out: ")
+	if got := mustBind(t, source+when+"\n", sheet, nil).Convert(records[0]); got.Skipped != mapping.NotWhen {
 		t.Errorf("with %s the row is not left out: %v", when, got.Problems)
 	}
 }

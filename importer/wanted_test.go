@@ -18,12 +18,12 @@ func TestOlderRecords(t *testing.T) {
 	source := func(text string) mapping.Source {
 		return mapping.Source{Row: cell.RowOf(0, 2), Columns: []int{1}, Names: []string{"ref"}, Texts: []string{text}}
 	}
-	step := func(change func(*mapping.Activity)) *asked {
+	step := func(change func(*mapping.Activity)) *wanted {
 		text := func(s string) cell.Value { return cell.Value{Field: cell.StringValue, Literal: s} }
 		act := mapping.Activity{TemplateName: "Your details", Status: mapping.Submitted, StatusSource: source("Bank"), Attributes: []mapping.Attribute{
 			{Name: "Postcode", Value: text("R1"), Source: source("R1")}, {Name: "Source", Value: text("web")}}}
 		change(&act)
-		return ask(mapping.Plan{}, &mapping.Step{Kind: mapping.ActivityStep, Activity: &act}, "loans")
+		return wantedOf(mapping.Plan{}, &mapping.Step{Kind: mapping.ActivityStep, Activity: &act}, "loans")
 	}
 	cases := []struct {
 		name   string
@@ -44,7 +44,7 @@ func TestOlderRecords(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			var then asked
+			var then wanted
 			if err := json.Unmarshal([]byte(record), &then); err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,12 @@
 package mapping
 
 import (
-	"strings"
-
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
+	"maps"
+	"slices"
+	"strings"
 )
 
 // Service is what a mapping is bound to: the environment's reference data and
@@ -50,7 +51,7 @@ func (b *binder) templateByID(name yamltree.Scalar, id string) (Template, bool) 
 		}
 	}
 	b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template with the id that template_ids gives for “%s”", b.service.Environment, name.Text).
-		Hint = "correct template_ids in the environments file; “" + name.Text + "” may have been made anew"
+		Hint = "correct template_ids in the environments file; “" + name.Text + "” may have been deleted and created again"
 	return Template{}, false
 }
 
@@ -122,4 +123,36 @@ type AttributeTemplate struct {
 	// Type is the data type where the environment's answers tell one, in our
 	// names; "" where they do not. (The document shows no such field.)
 	Type convert.Type
+}
+
+// StrayTemplateIDs warns of entries of the environment's template_ids that do
+// nothing: neither the service nor the mapping has a template or an attribute of
+// the name.
+func StrayTemplateIDs(m *Mapping, service *Service) problem.List {
+	var names []string
+	for _, t := range service.Templates {
+		names = append(names, t.Name)
+		for _, a := range t.Attributes {
+			names = append(names, t.Name+"/"+a.Name)
+		}
+	}
+	known := slices.Clone(names)
+	for _, a := range m.Activities {
+		known = append(known, a.Template.Text)
+		for _, attr := range a.Attributes {
+			known = append(known, a.Template.Text+"/"+attr.Name.Text)
+		}
+	}
+	var list problem.List
+	for _, name := range slices.Sorted(maps.Keys(service.TemplateIDs)) {
+		if !slices.Contains(known, name) {
+			hint := "remove the entry"
+			if nearest, ok := problem.Nearest(name, names); ok {
+				hint = "did you mean “" + nearest + "”?"
+			}
+			list = append(list, problem.New("stray-template-id", "template_ids of the environment “%s” has an entry “%s”, and there is no such template or attribute",
+				service.Environment, name).Hinted("%s", hint))
+		}
+	}
+	return list
 }

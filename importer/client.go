@@ -1,0 +1,542 @@
+package importer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
+	"claimsheet/importer/retry"
+	"claimsheet/mapping"
+)
+
+// effects are what carrying out a plan does to the ledger and to the service. A
+// run and a dry run carry plans out in the same way, and differ in their effects
+// only.
+type effects struct {
+	// dryRun says that nothing is created: whoever will be created, or found, by
+	// the run is not there yet.
+	dryRun bool
+	// noLookup has clients who are new to the ledger taken for new ones.
+	noLookup bool
+	// commit makes events durable.
+	commit func(events []ledger.Event) error
+	// write puts a client's outcome where the workbooks are written from.
+	write func(Outcome) error
+	// create creates what a step asks for.
+	create func(context.Context, *clientRun, decision) (StepOutcome, error)
+	// look is called before each look-up.
+	look func(mapping.Lookup)
+	// looked is called after the look-up of a client who is new to the ledger.
+	looked func(context.Context, lookup.Result)
+}
+
+// clientRun carries one client's plan out, in one goroutine: prepare first, then
+// run.
+type clientRun struct {
+	job       *Job
+	plan      mapping.Plan
+	ticket    lookup.Ticket
+	decisions []decision
+	known     ids
+	created   map[string]time.Time // when this run created the client and the claims, by step key
+	pending   []ledger.Event       // outcomes that the next commit takes along
+	policy    *retry.Policy        // by which the client step is sent again
+	sent      int                  // creating requests that went out, whatever came of them
+	reused    bool                 // a look-up found the client, and nothing was sent to create it
+	lookedUp  bool                 // the service was asked about the client, and nothing more
+	answered  bool                 // the service has answered a creating request
+
+	settled *Outcome // that of a plan for which nothing is to be done
+	failed  error    // of prepare
+}
+
+// ids are what the run knows of a client by now.
+type ids struct {
+	client string
+	claims map[string]string // by the claim step's key
+}
+
+func (j *Job) newClientRun(plan mapping.Plan, ticket lookup.Ticket) *clientRun {
+	return &clientRun{job: j, plan: plan, ticket: ticket, known: ids{claims: map[string]string{}}, created: map[string]time.Time{}}
+}
+
+// prepare reads what the ledger knows of the client and decides what is to be
+// done. What fails is kept for run.
+func (r *clientRun) prepare() {
+	defer r.recoverPanic(&r.failed)
+	known, err := r.job.knownSteps(r.plan)
+	if err != nil {
+		r.failed = err
+		return
+	}
+	if o, over := r.job.withoutSteps(r.plan, known); over {
+		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
+		r.settled = &o
+		return
+	}
+	r.decisions = decide(r.plan, known, r.job.Binding)
+	r.takeKnownIDs()
+}
+
+// recoverPanic makes an error of a panic. What is known by then is kept, and other
+// workers finish what they do.
+func (r *clientRun) recoverPanic(err *error) {
+	if v := recover(); v != nil {
+		*err = errors.Join(Caught(v), r.commit())
+	}
+}
+
+// run does what is missing of the plan. An error means that the run cannot go on;
+// what became of the rows stands in the Outcome.
+func (r *clientRun) run(ctx context.Context) (outcome Outcome, err error) {
+	defer r.recoverPanic(&err)
+	switch {
+	case r.failed != nil:
+		return Outcome{}, r.failed
+	case r.settled != nil:
+		return *r.settled, nil
+	}
+	defer r.job.canary.leave(r)
+	first := r.decisions[0]
+	if first.action != unchanged && (r.job.looksUp(r.plan) || r.job.revisits(r.plan, first)) {
+		r.ticket.Wait()
+	}
+	for {
+		outcome, err = r.findAndCreate(ctx)
+		if !errors.Is(err, errStale) {
+			break
+		}
+		r.decisions[0] = first // nothing was sent for the client
+	}
+	if flushErr := r.commit(); err == nil {
+		err = flushErr
+	}
+	for _, d := range r.decisions {
+		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
+	}
+	return outcome, err
+}
+
+// findAndCreate asks the service for the client as far as the ledger leaves that
+// open, and then creates what is missing.
+func (r *clientRun) findAndCreate(ctx context.Context) (Outcome, error) {
+	if o, over, err := r.find(ctx); err != nil || over {
+		return o, err
+	}
+	steps, err := walk(r.decisions, func(d decision) (StepOutcome, error) { return r.job.effects.create(ctx, r, d) })
+	if err != nil {
+		return Outcome{}, err
+	}
+	outcome := outcomeOf(r.job.Binding, r.plan, steps)
+	if r.job.canary.leads(r) && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
+		r.job.stop(errNoURL)
+	}
+	return outcome, nil
+}
+
+// knownSteps is what the ledger knows of a plan's client, after kept answers have
+// been parsed again. A step that the ledger has under an older spelling of its key
+// gets that key in the plan.
+func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
+	if !j.knows {
+		return nil, nil
+	}
+	return j.stepsOf(plan, j.reparse)
+}
+
+// stepsOf is knownSteps with another way to parse kept answers again.
+func (j *Job) stepsOf(plan mapping.Plan, reparse func(map[string]ledger.Step) error) (map[string]ledger.Step, error) {
+	if plan.Client == (mapping.Identity{}) {
+		return nil, nil
+	}
+	// A record of what was done is read whether or not the run is being stopped.
+	known, err := j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
+	if err == nil {
+		err = reparse(known)
+	}
+	respell(plan, known)
+	return known, err
+}
+
+// skipReasons say why a row is left out.
+var skipReasons = map[mapping.SkipReason]string{
+	mapping.BlankRow:  "the row is empty",
+	mapping.HiddenRow: "the row is hidden, and the mapping's sheet.hidden_rows skips such rows",
+	mapping.NotWhen:   "left out by the mapping's sheet.when",
+}
+
+// withoutSteps settles plans for which nothing is sent, whatever the service
+// knows: left out, or with problems.
+func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (Outcome, bool) {
+	made, url := createdBefore(known)
+	switch why := j.leavesOut(plan); {
+	case plan.Skipped != "":
+		return leftOut(plan, made, url, skipReasons[plan.Skipped]), true
+	case why != "":
+		return leftOut(plan, made, url, why), true
+	case len(plan.Problems) > 0:
+		return invalidOutcome(j.Binding, plan, made, url), true
+	}
+	return Outcome{}, false
+}
+
+// createdBefore are the ids that the ledger knows of a client. They are shown in
+// the workbook also where tonight's row is left out or wrong.
+func createdBefore(known map[string]ledger.Step) (made ids, url string) {
+	made.claims = map[string]string{}
+	for key, step := range known {
+		if step.To != ledger.Done {
+			continue
+		}
+		switch step.Kind {
+		case ledger.KindClient:
+			made.client = step.ID
+		case ledger.KindClaim:
+			made.claims[key] = step.ID
+		}
+		if step.URL != "" && (url == "" || step.Kind == ledger.KindLink) {
+			url = step.URL
+		}
+	}
+	return made, url
+}
+
+// takeKnownIDs takes the ids of what is done from the ledger.
+func (r *clientRun) takeKnownIDs() {
+	for i := range r.decisions {
+		d := &r.decisions[i]
+		if d.known.To != ledger.Done {
+			continue
+		}
+		switch d.step.Kind {
+		case mapping.ClientStep:
+			r.known.client, r.reused = d.known.ID, d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
+			if other, clash := r.job.sharedWith(d.known.ID, r.plan.Client); clash {
+				d.action, d.why, d.advice = idConflict, clashReason(r.plan.Client, other), adviceWhoIsIt
+			}
+		case mapping.ClaimStep:
+			r.known.claims[d.step.Key] = d.known.ID
+		}
+	}
+}
+
+// walk goes through a client's steps in order. A step that is not to be sent has
+// its outcome by its decision, one that waits for an earlier step says so, and
+// create is called for the others.
+func walk(decisions []decision, create func(decision) (StepOutcome, error)) ([]StepOutcome, error) {
+	outcomes := make([]StepOutcome, 0, len(decisions))
+	b := blockers{byClaim: map[string]string{}}
+	for _, d := range decisions {
+		o := d.outcome()
+		if d.action == send {
+			if blocker := b.of(d.step); blocker != "" {
+				o = StepOutcome{Step: d.step, Status: result.NotStarted, Error: "waits for the step " + blocker}
+			} else {
+				var err error
+				if o, err = create(d); err != nil {
+					return outcomes, err
+				}
+			}
+		}
+		if !o.ok() {
+			b.add(d.step)
+		}
+		outcomes = append(outcomes, o)
+	}
+	return outcomes, nil
+}
+
+// blockers are the steps that later ones wait for. Trouble stops its own claim
+// only: other claims go on. Without the client nothing can be created, and what
+// belongs to the client waits until every earlier step is done.
+type blockers struct {
+	client  string
+	byClaim map[string]string
+	any     string
+}
+
+func (b *blockers) add(step *mapping.Step) {
+	if step.Kind == mapping.ClientStep {
+		b.client = step.Key
+	}
+	if b.byClaim[step.Claim] == "" {
+		b.byClaim[step.Claim] = step.Key
+	}
+	if b.any == "" {
+		b.any = step.Key
+	}
+}
+
+// of is the key of the step that must be done before this one, "" for none.
+func (b *blockers) of(step *mapping.Step) string {
+	switch {
+	case b.client != "":
+		return b.client
+	case step.Claim != "":
+		return b.byClaim[step.Claim]
+	}
+	return b.any
+}
+
+// send creates what a step asks for: the intent is durable before the first byte
+// of its request, and so is the outcome of the step before. The request is sent
+// again only while it is proved that the service did not process it, or where the
+// environment allows it.
+func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
+	r.job.canary.enter(ctx, r)
+	var verdict apiclient.Verdict // on the last attempt
+	for policy := r.retryPolicy(d); ; {
+		if err := r.waitForGate(ctx); err != nil {
+			return StepOutcome{}, err
+		}
+		slot, stopped := r.job.Service.Reserve(ctx)
+		if stopped != nil {
+			return r.job.notStarted(ctx, d, ""), nil
+		}
+		if r.isStale(d) {
+			slot.Release()
+			if d.known.To != ledger.Uncertain {
+				return StepOutcome{}, errStale
+			}
+			if o, over, err := r.findAgain(ctx, &d, verdict); over || err != nil {
+				return o, err
+			}
+			continue
+		}
+		if err := r.intend(&d); err != nil {
+			slot.Release()
+			return StepOutcome{}, err
+		}
+		verdict = slot.Create(ctx, r.job.request(d.step, r.known))
+		r.answered = r.answered || verdict.Status != 0
+		event, taken, err := r.judge(d, &verdict)
+		if err != nil {
+			return StepOutcome{}, err
+		}
+		r.pending = append(r.pending, event)
+		r.job.react(ctx, verdict)
+		next := policy.Next(verdict, r.isFresh(d.step), r.job.Service.Repeatable(apiclient.Kind(d.step.Kind)))
+		if next.TooLong {
+			r.job.stop(tooLong(next.Wait))
+		}
+		switch {
+		case taken: // whoever has it, another attempt gets no better answer
+			o := r.stepOutcome(d, event, verdict)
+			o.wordless = false
+			return o, nil
+		case event.To == ledger.NotSent && ctx.Err() != nil:
+			return r.job.notStarted(ctx, d, verdict.Detail), nil
+		case !next.Again:
+			return r.finish(ctx, d, event, verdict)
+		}
+		r.job.tally.retried(verdict)
+		if err := r.commit(); err != nil { // a wait may be long, and end with a kill
+			return StepOutcome{}, err
+		}
+		if !next.Shared {
+			retry.Sleep(ctx, next.Wait)
+		}
+		if verdict.Effect == apiclient.Uncertain {
+			if o, over, err := r.findAgain(ctx, &d, verdict); over || err != nil {
+				return o, err
+			}
+		}
+		d.override(func(s *ledger.Step) { s.To = event.To })
+	}
+}
+
+// retryPolicy decides how often a step is sent. A client may be looked up again
+// between two attempts, which makes them no fewer.
+func (r *clientRun) retryPolicy(d decision) *retry.Policy {
+	if d.step.Kind != mapping.ClientStep {
+		return retry.NewPolicy(0)
+	}
+	if r.policy == nil {
+		r.policy = retry.NewPolicy(0)
+	}
+	return r.policy
+}
+
+// finish ends a step that is not sent again. Only a client who was certainly not
+// created leaves the address to another.
+func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (StepOutcome, error) {
+	if why := r.job.guard.ended(d.step.Kind, v.Effect); why != nil {
+		r.job.stop(why)
+	}
+	o, err := r.findCreated(ctx, d, event, v)
+	if d.step.Kind == mapping.ClientStep && o.Status == result.Failed && v.Effect != apiclient.Created {
+		r.job.lookups.Release(r.plan)
+	}
+	return o, err
+}
+
+// notStarted is the outcome of a step that was not sent before the run ended. said
+// is what the service said when the run was stopped for that.
+func (j *Job) notStarted(ctx context.Context, d decision, said string) StepOutcome {
+	o := StepOutcome{Step: d.step, Status: result.NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
+	if said != "" {
+		o.Error += "; the service says: " + said
+	}
+	return o
+}
+
+// waitForGate returns when the gate is open. What is known is durable before
+// that, and before a wait for the service: a wait may be long, and end with a kill.
+func (r *clientRun) waitForGate(ctx context.Context) error {
+	if r.job.gate.open() && !r.job.Service.Queues() {
+		return nil
+	}
+	err := r.commit()
+	r.job.gate.wait(ctx)
+	return err
+}
+
+// intend makes the intent durable, together with what is pending.
+func (r *clientRun) intend(d *decision) error {
+	intent := r.event(*d, ledger.Intent)
+	intent.Data, intent.Digest = r.wanted(d).json(), d.wanted.digest()
+	if d.known.To == ledger.Uncertain {
+		intent.Via = ledger.ViaRepeatable
+	}
+	r.pending = append(r.pending, intent)
+	r.sent++
+	return r.commit()
+}
+
+// wanted is what a step asks for. It is not known yet where the ledger does not
+// know the step.
+func (r *clientRun) wanted(d *decision) *wanted {
+	if d.wanted == nil {
+		d.wanted = wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text)
+	}
+	return d.wanted
+}
+
+// lagging is how long after a thing was created the service's own copies may
+// still answer that there is no such thing.
+const lagging = 60 * time.Second
+
+// isFresh reports whether the step's request holds the id of something that was
+// created so recently that the service may not find it yet.
+func (r *clientRun) isFresh(step *mapping.Step) bool {
+	before := string(mapping.ClientStep)
+	switch {
+	case step.Kind == mapping.ClientStep:
+		return false
+	case step.Kind == mapping.ActivityStep && step.Claim != "":
+		before = step.Claim
+	}
+	at, ok := r.created[before]
+	return ok && time.Since(at) < lagging
+}
+
+// judge says what became of a request, as the event to record. It makes the
+// verdict uncertain where an earlier attempt may have worked, and where another
+// step has what the answer holds, which is taken.
+func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event, taken bool, err error) {
+	if *v, err = r.reclassifyConflict(d, *v); err == nil {
+		*v, taken, err = r.takeAnswer(d, *v)
+	}
+	if err != nil {
+		return ledger.Event{}, false, err
+	}
+	to, via, reason := ledger.Uncertain, "", reasonWith(v.Reason, v.Hint)
+	switch {
+	case v.Effect == apiclient.Created:
+		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
+		r.noteCreated(d.step, v.ID)
+	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused && (v.Retry != apiclient.Never || v.Stop):
+		to, reason = ledger.NotSent, v.Reason // not for what it asks: it may be sent again
+	case v.Effect == apiclient.Refused:
+		to, reason = ledger.Failed, v.Reason
+	}
+	event = r.event(d, to)
+	event.Via, event.Reason = via, reason
+	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
+	return event, taken, nil
+}
+
+// stepOutcome is a step's outcome by the event that was recorded of it; the words
+// are the verdict's.
+func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) StepOutcome {
+	o := StepOutcome{Step: d.step, Error: said(v), Advice: v.Hint, answered: v.Status != 0, http: v.Status,
+		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
+	switch event.To {
+	case ledger.Done:
+		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
+		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
+		if event.Via == ledger.ViaAdopted {
+			o.wordless, o.Advice = v.URL == "" && apiclient.Readable(v.Status, v.Answer), ""
+			if lacksURL {
+				o.Advice = adviceWithoutURL(true, o.wordless)
+			}
+		} else if lacksURL {
+			o.wordless, o.Advice = true, cmp.Or(v.Hint, adviceNoURL)
+		}
+	case ledger.Failed:
+		usual := adviceRefused
+		if r.reused && d.step.Kind == mapping.ClaimStep {
+			usual = adviceReused
+		}
+		o.Status, o.Advice = result.Failed, cmp.Or(v.Hint, usual)
+	case ledger.NotSent:
+		usual := adviceNotSent
+		if v.Effect == apiclient.Refused {
+			usual = adviceBusy
+		}
+		o.Status, o.Advice = result.Failed, cmp.Or(v.Hint, usual)
+	case ledger.Parked:
+		o.Status, o.Error, o.Advice = result.Uncertain, reasonParked, withHint(v.Hint, adviceParked)
+	default:
+		o.Status, o.Advice = result.Uncertain, withHint(v.Hint, adviceUncertain(d.step))
+	}
+	return o
+}
+
+// noteCreated takes the id of what was created.
+func (r *clientRun) noteCreated(step *mapping.Step, id string) {
+	r.created[step.Key] = time.Now()
+	switch step.Kind {
+	case mapping.ClientStep:
+		r.known.client = id
+	case mapping.ClaimStep:
+		r.known.claims[step.Key] = id
+	}
+}
+
+// said is the verdict in words for the workbook: ours, then the service's own.
+func said(v apiclient.Verdict) string {
+	if v.Detail == "" {
+		return v.Reason
+	}
+	return v.Reason + ": " + v.Detail
+}
+
+// commit makes the pending events durable.
+func (r *clientRun) commit() error {
+	if len(r.pending) == 0 {
+		return nil
+	}
+	err := r.job.effects.commit(r.pending)
+	r.pending = r.pending[:0]
+	return err
+}
+
+// record makes an event durable at once, with what is pending.
+func (r *clientRun) record(event ledger.Event) error {
+	r.pending = append(r.pending, event)
+	return r.commit()
+}
+
+func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
+	return ledger.Event{
+		StepID: r.job.stepID(r.plan.Client, d.step), To: to, At: time.Now().UTC(), Run: r.job.run(r.plan), Kind: string(d.step.Kind),
+	}
+}

@@ -1,0 +1,475 @@
+package importer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
+	"claimsheet/mapping"
+	"claimsheet/mapping/problem"
+)
+
+// ErrLostLedger is wrapped when the ledger knows few clients of an environment
+// whose service knows most of the sheet's clients.
+var ErrLostLedger = errors.New("the ledger knows few clients or none, and the service knows most of these already")
+
+// sampleSize is how many clients are looked up to tell a lost ledger from a new
+// one. A smaller sheet is judged by all of its clients, unless they are fewer than
+// minSample: it is normal that the service knows a few (existing: reuse).
+const (
+	sampleSize = 20
+	minSample  = 5
+)
+
+// CheckIdentity refuses, before anything is sent, what would create everything
+// again: a mapping whose keys or activity ids changed under its name, or whose
+// work is done under another name. plans are those of the whole sheet; they are
+// read only when the ledger knows another such mapping. The error is a
+// problem.Problem, or the ledger's or the sheet's.
+func (j *Job) CheckIdentity(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+	m := j.Binding.Mapping()
+	then, known, err := j.Ledger.Definition(ctx, j.Environment, m.Name.Text)
+	if err != nil {
+		return err
+	}
+	if known {
+		if changes := j.Binding.Redefined(then); len(changes) > 0 {
+			return redefined(m, changes)
+		}
+		if err := j.checkActivities(ctx, then); err != nil {
+			return err
+		}
+	}
+	var alike map[string]string // the key spaces of mappings that this one may have been, by name
+	if !known {
+		if alike, err = j.alike(ctx); err != nil {
+			return err
+		}
+	}
+	others, err := j.Ledger.OtherMappings(ctx, j.Environment, m.Name.Text)
+	if err != nil || len(others)+len(alike) == 0 {
+		return err
+	}
+	for plan, err := range plans {
+		if err == nil && len(others) > 0 {
+			err = j.checkClaims(ctx, plan)
+		}
+		if err == nil {
+			err = j.checkName(ctx, plan, alike)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkClaims refuses claims that were created under another mapping's name.
+func (j *Job) checkClaims(ctx context.Context, plan mapping.Plan) error {
+	m := j.Binding.Mapping()
+	var claims []string
+	for _, step := range plan.Steps {
+		if step.Kind == mapping.ClaimStep {
+			claims = append(claims, step.Key)
+		}
+	}
+	other, clash, err := j.Ledger.ClaimedElsewhere(ctx, j.owner(plan.Client), m.Name.Text, claims)
+	if err != nil || !clash {
+		return err
+	}
+	return problem.At(m.At(m.Name.At), "claims-elsewhere",
+		"claims of this sheet are done under the mapping “%s”, or may be: under the name “%s” they would be made again", other, m.Name.Text).
+		Hinted("use the name “%s” again; or give --new-identity if these are claims of their own", other)
+}
+
+// alike returns the mappings with this one's definition under another name, and
+// the key spaces of their clients.
+func (j *Job) alike(ctx context.Context) (map[string]string, error) {
+	definitions, err := j.Ledger.Definitions(ctx, j.Environment)
+	alike := map[string]string{}
+	for name, definition := range definitions {
+		if space, same := j.Binding.SameAs(definition, name); same {
+			alike[name] = space
+		}
+	}
+	return alike, err
+}
+
+// checkName refuses a mapping that is new to the ledger where another one with the
+// same definition has run for its clients: it was renamed.
+func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string]string) error {
+	if len(plan.Steps) == 0 {
+		return nil
+	}
+	m := j.Binding.Mapping()
+	for _, name := range slices.Sorted(maps.Keys(alike)) {
+		owner := j.owner(plan.Client)
+		shared := owner.Space == alike[name]
+		owner.Space = alike[name]
+		steps, err := j.Ledger.Steps(ctx, owner, name)
+		if err != nil {
+			return err
+		}
+		for key, step := range steps {
+			if step.To == ledger.Failed || step.To == ledger.NotSent || shared && key == string(mapping.ClientStep) {
+				continue
+			}
+			return problem.At(m.At(m.Name.At), "mapping-renamed",
+				"the mapping “%s” is new, and “%s”, which is defined as it is, has run for clients of this sheet: what is done would be done again",
+				m.Name.Text, name).
+				Hinted("use the name “%s” again; or give --new-identity if everything is to be made for these clients once more", name)
+		}
+	}
+	return nil
+}
+
+// redefined refuses a mapping that would create everything again under new names.
+func redefined(m *mapping.Mapping, changes []string) error {
+	return problem.At(m.At(m.Name.At), "identity-changed", "the mapping “%s” has run before with %s: what is done would be done again",
+		m.Name.Text, strings.Join(changes, " and ")).
+		Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; " +
+			"or give --new-identity if everything in the sheet is to be made anew under the new keys")
+}
+
+// detectLostLedger yields the plans. Where the ledger knows few clients of the
+// environment, it first looks up the first clients that the ledger does not know:
+// a ledger that is new while the service knows most of them was lost or moved. The
+// answers are kept, so no client is looked up twice.
+func (j *Job) detectLostLedger(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
+	return func(yield func(mapping.Plan, error) bool) {
+		next, stop := iter.Pull2(plans)
+		defer stop()
+		first, err := j.firstClients(ctx, next)
+		for _, plan := range first {
+			if err == nil && !yield(plan, nil) {
+				return
+			}
+		}
+		for err == nil {
+			plan, e, more := next()
+			if !more || !yield(plan, e) {
+				return
+			}
+		}
+		yield(mapping.Plan{}, err)
+	}
+}
+
+// mostRead is how many plans are held to find enough clients to look up.
+const mostRead = 50 * sampleSize
+
+// firstClients reads plans until enough clients that the ledger does not know are
+// looked up to say whether it was lost, or there are no more plans. It reads none
+// when the ledger is not suspect.
+func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error, bool)) ([]mapping.Plan, error) {
+	suspect, err := j.suspect(ctx)
+	if err != nil || !suspect {
+		return nil, err
+	}
+	var first []mapping.Plan
+	asked, known, unanswered, seen := 0, 0, 0, map[string]bool{}
+	for asked < sampleSize && len(first) < mostRead {
+		plan, err, more := next()
+		if err != nil {
+			return first, err
+		}
+		if !more {
+			break
+		}
+		first = append(first, plan)
+		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, lookup.Asked(plan.Lookup), lookup.Addresses(plan)) {
+			continue
+		}
+		if steps, err := j.knownSteps(plan); err != nil {
+			return first, err
+		} else if anySent(steps) {
+			continue
+		}
+		found, err := j.lookups.Prefetch(ctx, plan)
+		if err != nil {
+			j.stop(err)
+			return first, nil // the clients are recorded as not started
+		}
+		j.hear(ctx, found)
+		if ctx.Err() != nil {
+			return first, nil
+		}
+		if found.Failed != nil { // says nothing
+			if unanswered++; unanswered == sampleSize {
+				return first, nil
+			}
+			continue
+		}
+		asked++
+		if found.ID != "" {
+			known++
+		}
+	}
+	j.guard.allowed() // the clients' own runs let the guard see these answers again
+	if asked < minSample {
+		return first, nil
+	}
+	if known*2 > asked {
+		return first, fmt.Errorf("%w: %d of the first %d; look for the state folder of earlier runs, or give --new-ledger", ErrLostLedger, known, asked)
+	}
+	return first, j.trust()
+}
+
+// suspect reports whether the ledger may have taken the place of a lost one: it
+// knows few clients, or none, and no whole sheet has been checked with it. Where
+// nothing is sent for clients that the service knows, nothing can be sent twice.
+func (j *Job) suspect(ctx context.Context) (bool, error) {
+	switch {
+	case j.NewLedger:
+		return false, j.trust()
+	case j.NoLookup || j.Binding.Mapping().Client.Existing != mapping.Reuse:
+		return false, nil
+	}
+	trusted, err := j.Ledger.Trusted(ctx, j.Environment)
+	if err != nil || trusted {
+		return false, err
+	}
+	known, err := j.Ledger.KnownClients(ctx, j.Environment, sampleSize)
+	return known < sampleSize, err
+}
+
+// trust records that the ledger is not suspect. A dry run changes nothing, and some
+// clients alone say little.
+func (j *Job) trust() error {
+	if j.effects.dryRun || !j.NewLedger && (j.Limit > 0 || j.Only != (mapping.Identity{})) {
+		return nil
+	}
+	return j.Ledger.Trust(j.Environment)
+}
+
+// anySent reports whether a client's steps say more than that nothing was sent.
+func anySent(known map[string]ledger.Step) bool {
+	for _, step := range known {
+		if step.Attempts > 0 || step.To != ledger.Failed {
+			return true
+		}
+	}
+	return false
+}
+
+// anyOf reports whether one of the keys was seen before, and remembers all of a
+// client's.
+func anyOf(seen map[string]bool, keys, all []string) bool {
+	before := slices.ContainsFunc(keys, func(key string) bool { return seen[key] })
+	for _, key := range all {
+		seen[key] = true
+	}
+	return before
+}
+
+// checkActivities refuses activities that would create again, under another name,
+// what the ledger says is done. then is the mapping's definition as it was recorded.
+func (j *Job) checkActivities(ctx context.Context, then string) error {
+	m := j.Binding.Mapping()
+	for _, r := range j.Binding.Renamed(then) {
+		done, err := j.Ledger.HasSteps(ctx, j.Environment, m.Name.Text, r.Steps)
+		if err != nil {
+			return err
+		}
+		if done {
+			return problem.At(m.At(r.At), "identity-changed", "the activity that is %s now has run before as %s: what is done would be done again", r.Now, r.Was).
+				Hinted("take the change back; or give --new-identity if the activity is to be made again for everybody")
+		}
+	}
+	return nil
+}
+
+// Growth returns a problem for each activity of the mapping that is new since it
+// last ran, which says for how many clients of the ledger it will be sent; nil for
+// none. plans are those of the whole sheet; they are read only when there is one.
+func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) (problem.List, error) {
+	m := j.Binding.Mapping()
+	then, known, err := j.Ledger.Definition(ctx, j.Environment, m.Name.Text)
+	if err != nil || !known || len(j.Binding.Redefined(then)) > 0 {
+		return nil, err
+	}
+	grown := j.Binding.Grown(then)
+	if len(grown) == 0 {
+		return nil, nil
+	}
+	if err := j.loadErased(ctx); err != nil {
+		return nil, err
+	}
+	clients, open := make([]int, len(grown)), make([]bool, len(grown))
+	for plan, err := range plans {
+		if err != nil {
+			return nil, err
+		}
+		if len(plan.Steps) == 0 || j.leavesOut(plan) != "" {
+			continue
+		}
+		known, err := j.stepsOf(plan, j.reparseOnly) // the run has not begun
+		if err != nil {
+			return nil, err
+		}
+		if known[string(mapping.ClientStep)].To != ledger.Done {
+			continue
+		}
+		decisions := decide(plan, known, j.Binding)
+		for i, g := range grown {
+			for _, d := range decisions {
+				if d.action == send && strings.HasPrefix(d.step.Key, g.Steps) {
+					clients[i]++
+					open[i] = open[i] || d.step.Activity.Status == mapping.Open
+					break
+				}
+			}
+		}
+	}
+	var said problem.List
+	for i, g := range grown {
+		if clients[i] > 0 || !g.Wider {
+			said = append(said, growth(m.At(g.At), g.ID, clients[i], open[i]))
+		}
+	}
+	return said, nil
+}
+
+// growth is the problem of a new activity.
+func growth(at problem.Where, id string, clients int, open bool) problem.Problem {
+	whom := "known clients"
+	if clients == 1 {
+		whom = "known client"
+	}
+	p := problem.At(at, "grown", "the activity “%s” is new since the mapping last ran: it will be sent for %d %s", id, clients, whom)
+	if open && clients > 0 {
+		return p.Hinted("it is opened also for those who have completed what their link led to; they get no new link")
+	}
+	return p
+}
+
+// spellings are the clients whose keys the ledger has as older rules folded them.
+// Those rules made two keys of what looks the same. They are the same clients, and
+// everything that is done for them stays done.
+type spellings struct {
+	recorded map[mapping.Identity]mapping.Identity // by the identity as it is folded now
+	several  map[mapping.Identity]bool             // those that the ledger has as more than one client
+}
+
+// Recorded yields plans under the keys that the ledger has for their clients. A
+// client that the ledger has as two is refused: part of what is done is recorded
+// under each.
+func (j *Job) Recorded(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mapping.Plan, error] {
+	return func(yield func(mapping.Plan, error) bool) {
+		if err := j.readSpellings(ctx); err != nil {
+			yield(mapping.Plan{}, err)
+			return
+		}
+		for plan, err := range plans {
+			if err == nil {
+				j.spelt.spell(&plan, j.Binding)
+			}
+			if !yield(plan, err) {
+				return
+			}
+		}
+	}
+}
+
+// readSpellings reads the spellings from the ledger, and gives Only the spelling of
+// the ledger.
+func (j *Job) readSpellings(ctx context.Context) error {
+	if j.spelt != nil {
+		return nil
+	}
+	s := &spellings{map[mapping.Identity]mapping.Identity{}, map[mapping.Identity]bool{}}
+	owners, err := j.Ledger.ClientsBeyondASCII(ctx, j.Environment)
+	if err != nil {
+		return err
+	}
+	for _, o := range owners {
+		was := mapping.Identity{Space: o.Space, Key: o.Client}
+		now := was.Folded()
+		if now == was {
+			continue
+		}
+		known, err := j.Ledger.StepsOfClient(ctx, j.owner(now))
+		if err != nil {
+			return err
+		}
+		_, again := s.recorded[now]
+		s.several[now] = s.several[now] || again || len(known) > 0
+		s.recorded[now] = was
+	}
+	if was, ok := s.recorded[j.Only]; ok && !s.several[j.Only] {
+		j.Only = was
+	}
+	j.spelt = s
+	return nil
+}
+
+func (s *spellings) spell(plan *mapping.Plan, b *mapping.Binding) {
+	was, ok := s.recorded[plan.Client]
+	switch {
+	case !ok:
+	case s.several[plan.Client]:
+		plan.Steps = nil
+		for _, row := range plan.Rows {
+			plan.Problems = append(plan.Problems, problem.At(b.AtRow(row), "client-twice",
+				"the ledger has the client of this key as two, whose keys differ only by characters that cannot be seen: what is done stands under both").
+				Hinted("see what both have (claimsheet history), and go on with this client by hand"))
+		}
+	default:
+		plan.Client = was
+	}
+}
+
+// respell gives a plan's steps the keys that the ledger has for them. Of several
+// spellings of one key, the one that has come furthest counts.
+func respell(plan mapping.Plan, known map[string]ledger.Step) {
+	recorded := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		now := mapping.FoldStep(key)
+		if now == key {
+			continue
+		}
+		best, ok := recorded[now]
+		if !ok {
+			best = now
+		}
+		if progressOf(known[key]) > progressOf(known[best]) {
+			best = key
+		}
+		recorded[now] = best
+	}
+	if len(recorded) == 0 {
+		return
+	}
+	name := func(key *string) {
+		if was, ok := recorded[*key]; ok {
+			*key = was
+		}
+	}
+	for i := range plan.Steps {
+		name(&plan.Steps[i].Key)
+		name(&plan.Steps[i].Claim)
+	}
+	for i := range plan.Claims {
+		name(&plan.Claims[i].Key)
+	}
+}
+
+// progressOf ranks what has become of a step: done before perhaps created, and that
+// before certainly not created.
+func progressOf(step ledger.Step) int {
+	switch step.To {
+	case "":
+		return 0
+	case ledger.Failed, ledger.NotSent:
+		return 1
+	case ledger.Done:
+		return 3
+	}
+	return 2
+}

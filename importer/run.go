@@ -1,0 +1,394 @@
+package importer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/emergency"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
+	"claimsheet/importer/spool"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+)
+
+// Ledger is what the engine needs of the ledger; *ledger.Ledger has it. What its
+// methods promise stands there.
+type Ledger interface {
+	// What became of steps.
+	Append(events ...ledger.Event) error
+	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
+	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
+	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
+	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
+	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
+	SharedIDs(ctx context.Context, environment string) (map[string]ledger.ClientKey, error)
+	UndecidedClients(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
+	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
+
+	// What results workbooks are written from.
+	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
+	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
+
+	// Whether it knows the mapping and the environment.
+	Knows(ctx context.Context, environment string) (known bool, err error)
+	KnownClients(ctx context.Context, environment string, most int) (n int, err error)
+	Trusted(ctx context.Context, environment string) (bool, error)
+	Trust(environment string) error
+	Definition(ctx context.Context, environment, mapping string) (definition string, ok bool, err error)
+	Definitions(ctx context.Context, environment string) (map[string]string, error)
+	OtherMappings(ctx context.Context, environment, mapping string) ([]string, error)
+	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
+	HasSteps(ctx context.Context, environment, mapping, prefix string) (has bool, err error)
+	ClientsBeyondASCII(ctx context.Context, environment string) ([]ledger.ClientKey, error)
+}
+
+// Service is what the engine needs of the service's client; *apiclient.Client has
+// it. What its methods promise stands there.
+type Service interface {
+	lookup.Service
+
+	// Creating requests, and the GET that finds out whether the service answers.
+	Reserve(ctx context.Context) (*apiclient.Slot, error)
+	Do(ctx context.Context, r apiclient.Request) (apiclient.Answer, error)
+	Judge(r apiclient.Request, a apiclient.Answer, err error) apiclient.Verdict
+	Routes() apiclient.Routes
+	LinkBody() json.RawMessage
+	Repeatable(k apiclient.Kind) bool
+
+	// How the client's queue stands.
+	Queues() bool
+	Spacing() time.Duration
+	Sent() map[apiclient.Kind]int
+	Waiting() (reason string, until time.Time)
+}
+
+// Job is one run over one sheet. Fill in the fields and call Do or Forecast,
+// once.
+type Job struct {
+	Runs        []string // the id of each sheet's run; the first is the run's own
+	Environment string   // the ledger's scope
+	Binding     *mapping.Binding
+	Service     Service
+	Ledger      Ledger           // what is known, and where Do remembers
+	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
+	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
+	Concurrency int              // clients side by side; at least 1
+	Limit       int              // take the first clients only; 0 takes all
+	Only        mapping.Identity // take this client only; the zero Identity takes all
+	NoLookup    bool             // Forecast: do not ask the service who it knows
+	NewLedger   bool             // the ledger is new although the service knows the clients
+	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
+	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.GET
+	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
+	Believable  time.Duration    // how old an ambiguous attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
+
+	// Now says when a look-up was made and when its answer is acted upon; nil is
+	// the wall clock.
+	Now func() time.Time
+
+	kept     map[cell.Row]shown // of a rerun: what rows go on showing
+	knows    bool               // the ledger knew some step of the environment when the run began
+	effects  effects
+	lookups  *lookup.Lookups
+	cancel   context.CancelCauseFunc
+	guard    guard
+	canary   canary
+	gate     gate
+	tally    tally
+	holders  holders
+	erasures ledger.Erasures
+	spelt    *spellings // read by Recorded, once
+}
+
+// ErrStopped is wrapped by Do's error when the run had to stop before its end;
+// the rows' results are complete all the same.
+var ErrStopped = errors.New("the run was stopped")
+
+// Do carries the plans out, clients side by side and each client's steps in
+// order. The first client for whom something is sent is finished before the
+// others start. When ctx is done, calls in flight are finished, nothing more is
+// sent, and the remaining clients are recorded as not started.
+//
+// The error is ErrStopped when the service's answers said that no other call will
+// fare better; any other error means that the ledger or the sheet failed.
+func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+	j.guard.most = j.MaxFailures
+	j.effects = effects{
+		commit: j.commit,
+		write:  j.writeLedger,
+		create: func(ctx context.Context, r *clientRun, d decision) (StepOutcome, error) { return r.send(ctx, d) },
+		look:   func(mapping.Lookup) {},
+		looked: j.hear,
+	}
+	ctx, j.cancel = context.WithCancelCause(ctx)
+	defer j.cancel(nil)
+	if err := j.prepare(ctx, j.guard.lifted()); err != nil {
+		return err
+	}
+	var g errgroup.Group
+	g.SetLimit(max(j.Concurrency, 1))
+	fatal := &firstError{stop: j.stop}
+	proven := false
+	for plan, err := range j.detectLostLedger(ctx, plans) {
+		if err != nil {
+			fatal.set(err)
+		}
+		if fatal.get() != nil {
+			break
+		}
+		ticket := j.lookups.Queue(plan)
+		if !proven {
+			sent, err := j.runClient(ctx, plan, ticket)
+			proven = sent || j.lookups.Answered()
+			fatal.set(err)
+			continue
+		}
+		g.Go(func() error {
+			_, err := j.runClient(ctx, plan, ticket)
+			fatal.set(err)
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions return nil: fatal has the first error
+	if err := fatal.get(); err != nil {
+		return err
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
+		return cause
+	}
+	return nil
+}
+
+// prepare reads from the ledger what counts for all clients.
+func (j *Job) prepare(ctx context.Context, keepGoing bool) (err error) {
+	if j.Now == nil {
+		j.Now = time.Now
+	}
+	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.Now, KeepGoing: keepGoing})
+	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
+		return err
+	}
+	if err := j.loadErased(ctx); err != nil {
+		return err
+	}
+	if err := j.loadHolders(ctx); err != nil {
+		return err
+	}
+	return j.loadUndecided(ctx)
+}
+
+var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
+
+// runClient carries one plan out and records its outcome. sent reports whether a
+// creating request went out.
+func (j *Job) runClient(ctx context.Context, plan mapping.Plan, ticket lookup.Ticket) (sent bool, err error) {
+	defer ticket.Done()
+	r := j.newClientRun(plan, ticket)
+	r.prepare()
+	outcome, err := r.run(ctx)
+	if f := new(apiclient.Failure); errors.As(err, &f) {
+		// A look-up said that no other request will fare better: the client is
+		// recorded as not started, like all that follow.
+		j.stop(f)
+		r = j.newClientRun(plan, ticket)
+		r.prepare()
+		outcome, err = r.run(ctx)
+	}
+	if err != nil {
+		return r.sent > 0, err
+	}
+	if failed, refused := outcome.failure(); r.sent > 0 || r.lookedUp {
+		if why := j.guard.finished(failed && (r.sent > 0 || outcome.unanswered()), refused); why != nil {
+			j.stop(why)
+		}
+	}
+	return r.sent > 0, j.record(outcome)
+}
+
+// commit makes events durable, in the ledger or, when that cannot be written any
+// more, in the emergency file.
+func (j *Job) commit(events []ledger.Event) error {
+	err := j.Ledger.Append(events...)
+	j.holders.release(events...)
+	if errors.Is(err, ledger.ErrStopped) {
+		err = errors.Join(err, j.Emergency.Keep(events...))
+	}
+	return err
+}
+
+// Forecast says what Do would do, by the same decisions, and sends nothing but
+// look-ups (none with NoLookup, which takes unknown clients for new ones). It
+// counts the requests, by kind, that Do then makes.
+func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) error {
+	j.effects = effects{
+		dryRun:   true,
+		noLookup: j.NoLookup,
+		commit:   func([]ledger.Event) error { return nil },
+		write:    j.writeDraft,
+		create: func(_ context.Context, _ *clientRun, d decision) (StepOutcome, error) {
+			j.tally.planned(d.step.Kind)
+			return StepOutcome{Step: d.step, Status: result.Planned}, nil
+		},
+		look:   j.tally.lookUp,
+		looked: func(context.Context, lookup.Result) {},
+	}
+	ctx, j.cancel = context.WithCancelCause(ctx)
+	defer j.cancel(nil)
+	if err := j.prepare(ctx, false); err != nil {
+		return err
+	}
+	inChunks := chunked(j.detectLostLedger(ctx, plans), 4*max(j.Concurrency, 1))
+	for runs, err := range orderedMap(inChunks, j.prepareClients) {
+		if err != nil {
+			return err
+		}
+		j.prefetch(ctx, runs)
+		for _, r := range runs {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			outcome, err := r.run(ctx)
+			if f, ok := errors.AsType[*apiclient.Failure](err); ok {
+				return fmt.Errorf("%w: %w", ErrStopped, advised(f))
+			}
+			if err != nil {
+				return err
+			}
+			if err := j.record(outcome); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// prepareClients reads from the ledger, which a dry run does not change, what it
+// knows of some clients.
+func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
+	runs := make([]*clientRun, len(plans))
+	for i, plan := range plans {
+		runs[i] = j.newClientRun(plan, lookup.Ticket{})
+		runs[i].prepare()
+	}
+	return runs
+}
+
+// prefetch looks some clients up side by side; their runs find the answers, and
+// ask again where there is none.
+func (j *Job) prefetch(ctx context.Context, runs []*clientRun) {
+	if j.NoLookup {
+		return
+	}
+	var g errgroup.Group
+	g.SetLimit(max(j.Concurrency, 1))
+	for _, r := range runs {
+		if len(r.decisions) == 0 || r.decisions[0].known.To != "" || !j.looksUp(r.plan) {
+			continue
+		}
+		g.Go(func() error {
+			defer func() {
+				if v := recover(); v != nil {
+					j.stop(Caught(v))
+				}
+			}()
+			if _, err := j.lookups.Prefetch(ctx, r.plan); err != nil {
+				j.stop(err)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the functions return nil
+}
+
+// chunked yields plans n at a time.
+func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Plan, error] {
+	return func(yield func([]mapping.Plan, error) bool) {
+		var chunk []mapping.Plan
+		for plan, err := range plans {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if chunk = append(chunk, plan); len(chunk) == n {
+				if !yield(chunk, nil) {
+					return
+				}
+				chunk = nil
+			}
+		}
+		if len(chunk) > 0 {
+			yield(chunk, nil)
+		}
+	}
+}
+
+// stop ends the run: what is in flight is finished, nothing more is sent.
+func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why))) }
+
+// whyStopped is the reason in words, for rows that are not started.
+func (j *Job) whyStopped(ctx context.Context) string {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
+		return cause.Error()
+	}
+	return ErrStopped.Error()
+}
+
+// leavesOut is why a plan is not among those asked for, "" when it is.
+func (j *Job) leavesOut(plan mapping.Plan) string {
+	switch {
+	case j.Limit > 0 && plan.Number > j.Limit:
+		return fmt.Sprintf("left out by --limit %d", j.Limit)
+	case j.Only != (mapping.Identity{}) && plan.Client != j.Only:
+		return "left out by --only"
+	}
+	return j.erased(plan.Client)
+}
+
+// run is the id of the run in which a plan is carried out: that of the sheet in
+// which its first row stands.
+func (j *Job) run(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
+
+func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
+	return ledger.ClientKey{Environment: j.Environment, Space: who.Space, Client: who.Key}
+}
+
+// stepID is a step's full name. The client step is shared by all mappings.
+func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
+	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
+	if step.Kind == mapping.ClientStep {
+		id.Mapping = ""
+	}
+	return id
+}
+
+// firstError keeps the first error and stops the run at it.
+type firstError struct {
+	mu   sync.Mutex
+	err  error
+	stop func(error)
+}
+
+func (f *firstError) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil && f.err == nil {
+		f.err = err
+		f.stop(err)
+	}
+}
+
+func (f *firstError) get() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}

@@ -1,0 +1,224 @@
+package importer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"claimsheet/importer/lookup"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+)
+
+// wanted is what a step asks for, as the ledger keeps it: enough to tell what
+// differs from night to night and whether a cell or the mapping made it so.
+// It holds no ids, for those belong to templates that may be made anew.
+type wanted struct {
+	Mapping  string            `json:"mapping"` // the mapping's name
+	Template string            `json:"template,omitempty"`
+	Status   string            `json:"status,omitempty"`
+	Resumes  bool              `json:"resumes,omitempty"` // the status came from a cell
+	Resume   sourceCells       `json:"resume,omitzero"`   // that cell; older records have none
+	Workflow *mapping.Workflow `json:"workflow,omitempty"`
+	Values   []wantedValue     `json:"values,omitempty"`
+
+	// Of a client: how it was looked up, and all its addresses as addressKey
+	// has them. Older records have neither.
+	Lookup    *wantedLookup `json:"lookup,omitempty"`
+	Addresses []string      `json:"addresses,omitempty"`
+
+	sources []mapping.Source // of Values; not kept
+	resume  mapping.Source   // of Status; not kept
+}
+
+// wantedValue is one field or attribute; Value is "" where its cells are empty.
+type wantedValue struct {
+	Name  string `json:"name"`
+	Field string `json:"field,omitempty"`
+	Value string `json:"value,omitempty"`
+	sourceCells
+	Fold bool `json:"fold,omitempty"` // case makes no difference
+}
+
+// wantedLookup is how a client was looked up before it was asked for: in the
+// format of that time, and by which addresses.
+type wantedLookup struct {
+	Email   string   `json:"email,omitempty"`
+	Phone   string   `json:"phone,omitempty"`
+	Confirm bool     `json:"confirm,omitempty"`
+	Asked   []string `json:"asked,omitempty"`
+}
+
+// sourceCells are the cells that something came from; none for a constant.
+type sourceCells struct {
+	Cells   []string `json:"cells,omitempty"`   // as a person reads them
+	Columns []string `json:"columns,omitempty"` // as the mapping names them; older records have none
+}
+
+func (v wantedValue) same(other wantedValue) bool {
+	if v.Fold || other.Fold {
+		return v.Field == other.Field && strings.EqualFold(v.Value, other.Value)
+	}
+	return v.Field == other.Field && v.Value == other.Value
+}
+
+// wantedOf is what a step of a plan asks for.
+func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted {
+	a := &wanted{Mapping: mappingName}
+	n := len(step.Fields) + len(step.Omitted)
+	if step.Activity != nil {
+		n += len(step.Activity.Attributes)
+	}
+	a.Values, a.sources = make([]wantedValue, 0, n+1), make([]mapping.Source, 0, n+1)
+	add := func(name string, v cell.Value, src mapping.Source) {
+		a.Values = append(a.Values, wantedValue{name, string(v.Field), v.Literal, sourceCells{src.Texts, src.Names}, src.FoldCase})
+		a.sources = append(a.sources, src)
+	}
+	switch step.Kind {
+	case mapping.ClientStep:
+		for _, f := range step.Fields {
+			add(strings.Join(f.Path, "."), f.Value, f.Source)
+		}
+		a.Addresses = lookup.Addresses(plan)
+		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, lookup.Asked(plan.Lookup)}
+	case mapping.ClaimStep:
+		add("claimName", cell.Value{Field: cell.StringValue, Literal: step.Name}, step.NameSource)
+	case mapping.ActivityStep:
+		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
+		a.resume = step.Activity.StatusSource
+		a.Resumes, a.Resume = len(a.resume.Columns) > 0, sourceCells{a.resume.Texts, a.resume.Names}
+		if step.Activity.Workflow != (mapping.Workflow{}) {
+			w := step.Activity.Workflow
+			a.Workflow = &w
+		}
+		for _, attr := range step.Activity.Attributes {
+			add(attr.Name, attr.Value, attr.Source)
+		}
+	}
+	for _, empty := range step.Omitted {
+		add(empty.Name, cell.Value{}, empty.Source)
+	}
+	return a
+}
+
+// digest is over what the service is told, without the workflow fields, which
+// are fixed when the step is first sent, and without cells, which may be
+// written in another way and say the same.
+func (a wanted) digest() string {
+	told := wanted{Template: a.Template, Status: a.Status}
+	for _, v := range a.Values {
+		if v.Fold {
+			v.Value = strings.ToLower(v.Value)
+		}
+		if v.Value != "" {
+			told.Values = append(told.Values, wantedValue{Name: v.Name, Field: v.Field, Value: v.Value})
+		}
+	}
+	slices.SortFunc(told.Values, func(x, y wantedValue) int { return strings.Compare(x.Name, y.Name) })
+	sum := sha256.Sum256(told.json())
+	return hex.EncodeToString(sum[:])
+}
+
+func (a wanted) json() []byte {
+	data, err := json.Marshal(a)
+	if err != nil {
+		panic("importer: plain data that does not marshal: " + err.Error())
+	}
+	return data
+}
+
+// difference is what a done step's data differ in from what is asked now, told
+// apart by what made it so: a cell that was written anew, or the mapping.
+type difference struct {
+	cells   []cellChange
+	mapping bool // the mapping asks for something else than it did
+	status  bool // the activity is wanted in another status
+	byCell  bool // and it is a cell that wants it so
+}
+
+type cellChange struct {
+	name   string
+	source mapping.Source
+}
+
+// inSheet tells whether the sheet that something came from has a column.
+type inSheet func(column string, source mapping.Source) bool
+
+// differs compares what was asked then with what is asked now. What only one of
+// the two asks for was changed by the mapping. What only another mapping asks
+// for, or takes from elsewhere, is no difference: a client belongs to all of
+// them.
+func (now wanted) differs(then wanted, has inSheet) difference {
+	var d difference
+	own := now.Mapping == then.Mapping
+	if now.Status != then.Status {
+		d.status, d.byCell = true, now.movedByCell(then, has)
+		d.mapping = !d.byCell
+		return d // an Open activity has no attributes: they do not differ, they are absent
+	}
+	d.mapping = own && now.Template != then.Template
+	old := map[string]wantedValue{}
+	for _, v := range then.Values {
+		old[v.Name] = v
+	}
+	for i, v := range now.Values {
+		was, known := old[v.Name]
+		delete(old, v.Name)
+		switch {
+		case known && v.same(was):
+		case known && v.edited(was.sourceCells, now.sources[i], has):
+			d.cells = append(d.cells, cellChange{v.Name, now.sources[i]})
+		default:
+			d.mapping = d.mapping || own
+		}
+	}
+	d.mapping = d.mapping || own && len(old) > 0
+	return d
+}
+
+// movedByCell tells that an activity has another status because of the cell that
+// says where the client resumes, which makes activities Open and no more.
+func (now wanted) movedByCell(then wanted, has inSheet) bool {
+	open := string(mapping.Open)
+	switch {
+	case !now.Resumes || !then.Resumes || now.Status != open && then.Status != open:
+		return false
+	case len(then.Resume.Cells) == 0: // an older record
+		return true
+	}
+	return now.Resume.edited(then.Resume, now.resume, has)
+}
+
+// edited tells that a cell was written anew. Where the mapping has come to read
+// another column, it is the mapping's doing, unless the column that it read
+// then is gone: the mapping follows one that was renamed.
+func (now sourceCells) edited(then sourceCells, source mapping.Source, has inSheet) bool {
+	switch {
+	case len(now.Cells) == 0 || len(then.Cells) == 0: // a constant, now or then
+		return false
+	case len(then.Columns) == 0:
+		return !slices.Equal(now.Cells, then.Cells)
+	}
+	was := make(map[string]string, len(then.Columns))
+	for i, column := range then.Columns {
+		was[column] = then.Cells[i]
+	}
+	var others []string // what stands in columns that were not read then
+	for i, column := range now.Columns {
+		text, both := was[column]
+		switch {
+		case !both:
+			others = append(others, now.Cells[i])
+		case text != now.Cells[i]:
+			return true
+		}
+	}
+	for column, text := range was {
+		if !slices.Contains(now.Columns, column) && !slices.Contains(others, text) && !has(column, source) {
+			return true
+		}
+	}
+	return false
+}

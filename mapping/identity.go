@@ -1,0 +1,178 @@
+package mapping
+
+import (
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Identity tells one client from another within an environment: two plans,
+// sheets or mappings that agree on it mean the same client. In the spaces email
+// and phone it is an address: in lower case, or in E.164 whatever the format in
+// which a mapping sends it (a number that is sent as it is written is that text).
+type Identity struct {
+	Space string // email, phone, or a name of the mapping's: keys of different spaces never meet
+	Key   string // trimmed, white space folded; lower case in the space email
+}
+
+// The key spaces of clients that are told apart by what a look-up asks for.
+const (
+	EmailSpace = "email"
+	PhoneSpace = "phone"
+)
+
+// keySpace tells what the client key is a key of: the e-mail address or phone
+// number where it is exactly that look-up's column, so that all mappings mean
+// the same client by it.
+func keySpace(m *Mapping, bound *Binding) string {
+	is := func(v *boundValue) bool {
+		return v != nil && v.text == nil && v.expr == nil && v.constant == nil &&
+			len(bound.key) == 1 && slices.Equal(v.columns, bound.key)
+	}
+	switch {
+	case is(bound.lookup.email):
+		return EmailSpace
+	case is(bound.lookup.phone):
+		return PhoneSpace
+	case m.Client.KeySpace.Text != "":
+		return m.Client.KeySpace.Text
+	}
+	return m.Name.Text
+}
+
+// KeySpace is what the client keys of the binding's sheet are keys of: the
+// Space of every Identity that it makes.
+func (b *Binding) KeySpace() string { return b.keySpace }
+
+// IsEmail reports that an identity is an e-mail address.
+func (i Identity) IsEmail() bool { return i.Space == EmailSpace }
+
+// AddressesIn are the addresses that a text is, as Plan.Addresses would have
+// them: an e-mail address, or a phone number as it is written and, where the
+// binding knows how such texts are dialled, in E.164. It is for texts of whose
+// type nothing is known.
+func (b *Binding) AddressesIn(text string) []Identity {
+	written := func(space string) Identity {
+		return addressIdentity(space, fieldValue{value: cell.Value{Literal: text}})
+	}
+	if text == "" {
+		return nil
+	}
+	if strings.Contains(text, "@") {
+		return []Identity{written(EmailSpace)}
+	}
+	found := []Identity{written(PhoneSpace)}
+	conversion := convert.Converter{Type: convert.Phone}
+	if v := b.lookup.phone; v != nil {
+		conversion.Region = v.conv.Region
+	}
+	if value, refusal := conversion.Convert(cell.Cell{Kind: cell.Text, Raw: text, Shown: text}); refusal == nil && value.Literal != text {
+		found = append(found, addressIdentity(PhoneSpace, fieldValue{value: value}))
+	}
+	return found
+}
+
+// Folded is an identity with its key as keys are folded now. A ledger may hold
+// one that was folded by older rules.
+func (i Identity) Folded() Identity {
+	i.Key = convert.FoldKey(i.Key)
+	if i.Space == EmailSpace {
+		i.Key = convert.FoldEmail(i.Key)
+	}
+	return i
+}
+
+// FoldStep is the key of a step with the claim key in it as keys are folded now.
+func FoldStep(key string) string {
+	from := strings.IndexByte(key, '@') // claim/ID/KEY, activity/ID@ID/KEY
+	if claim := string(ClaimStep) + "/"; strings.HasPrefix(key, claim) {
+		from = len(claim) - 1
+	}
+	slash := strings.IndexByte(key[from+1:], '/')
+	if from < 0 || slash < 0 {
+		return key
+	}
+	at := from + 1 + slash + 1
+	return key[:at] + convert.FoldKey(key[at:])
+}
+
+// identity reads the client's key cells.
+func (r *rowConverter) identity() Identity {
+	b := r.b
+	switch b.keySpace {
+	case EmailSpace:
+		return r.lookupIdentity(r.row.email, EmailSpace)
+	case PhoneSpace:
+		return r.lookupIdentity(r.row.phone, PhoneSpace)
+	}
+	if key, ok := r.key(b.key, "the client key"); ok {
+		return Identity{b.keySpace, key}
+	}
+	return Identity{}
+}
+
+// lookupIdentity makes the identity from a converted look-up value, so that it
+// is the same however the cell is written.
+func (r *rowConverter) lookupIdentity(it fieldValue, space string) Identity {
+	if it.value.IsZero() {
+		if c := r.b.key[0]; r.record.Cell(c).IsEmpty() {
+			r.refuse(c, convert.CellError{Code: "empty-key", Message: "is empty; it is the client key", Hint: "fill the cell, or delete the row"})
+		}
+		return Identity{}
+	}
+	return addressIdentity(space, it)
+}
+
+// addressOf is the identity that a converted e-mail address or phone number is.
+func addressIdentity(space string, it fieldValue) Identity {
+	key := convert.FoldKey(cmp.Or(it.e164, it.value.Literal))
+	if space == EmailSpace {
+		key = convert.FoldEmail(key)
+	}
+	return Identity{space, key}
+}
+
+// Identity is the client with a key, written as in the sheet or as a workbook
+// shows it.
+func (b *Binding) Identity(key string) Identity {
+	c := cell.Cell{Kind: cell.Text, Raw: key, Shown: key}
+	literal := func(conv *convert.Converter) string {
+		if value, refusal := conv.Convert(c); refusal == nil {
+			return value.Literal
+		}
+		return key
+	}
+	switch {
+	case b.keySpace == EmailSpace:
+		key = convert.FoldEmail(literal(&b.lookup.email.conv))
+	case b.phoneKey != nil:
+		key = literal(b.phoneKey)
+	case b.keySpace == PhoneSpace:
+		key = literal(&b.lookup.phone.conv)
+	}
+	return Identity{b.keySpace, convert.FoldKey(key)}
+}
+
+// key joins key cells. The parts of a composite key are escaped, so that two
+// different keys never join to the same text.
+func (r *rowConverter) key(columns []int, what string) (string, bool) {
+	parts := make([]string, len(columns))
+	ok := true
+	for i, c := range columns {
+		part, refusal := convert.Key(r.record.Cell(c))
+		if refusal == nil && part == "" {
+			refusal = &convert.CellError{Code: "empty-key", Message: "is empty; it is part of " + what, Hint: "fill the cell"}
+		}
+		if refusal != nil {
+			r.refuse(c, *refusal)
+			ok = false
+		}
+		if len(columns) > 1 {
+			part = strings.NewReplacer(`\`, `\\`, `|`, `\|`).Replace(part)
+		}
+		parts[i] = part
+	}
+	return strings.Join(parts, "|"), ok
+}
