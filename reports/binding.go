@@ -2,9 +2,6 @@ package reports
 
 import (
 	"archive/zip"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -56,31 +53,15 @@ func Mark(path string, properties map[string]string, replacing func(digest strin
 	if err != nil {
 		return err
 	}
-	scratch, err := os.MkdirTemp(filepath.Dir(path), ".claimsheet-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(scratch)
-	temp, err := os.CreateTemp(scratch, "marked-*") // 0600
-	if err != nil {
-		return err
-	}
-	digest := sha256.New()
-	err = xlsx.CopyWithProperties(io.MultiWriter(temp, digest), &from.Reader, properties)
-	if err == nil {
-		err = temp.Chmod(info.Mode().Perm())
-	}
-	if err == nil {
-		err = temp.Sync()
-	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	if err := replacing(hex.EncodeToString(digest.Sum(nil))); err != nil {
-		return err
-	}
-	if err := os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
+	return makeFile(filepath.Dir(path), func(dst io.Writer, _ readBack) error {
+		return xlsx.CopyWithProperties(dst, &from.Reader, properties)
+	}, func(finished, digest string) error {
+		if err := os.Chmod(finished, info.Mode().Perm()); err != nil {
+			return err
+		}
+		if err := replacing(digest); err != nil {
+			return err
+		}
+		return os.Rename(finished, path)
+	})
 }

@@ -1,8 +1,8 @@
 package reports
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,27 +27,19 @@ type Metrics struct {
 
 // WriteFile replaces the file at path completely or not at all. Every user may read
 // it, because the exporter runs as its own user.
-func (m Metrics) WriteFile(path string) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".claimsheet-*")
-	if err != nil {
+func (m Metrics) WriteFile(path string) error {
+	return makeFile(filepath.Dir(path), func(dst io.Writer, _ readBack) error {
+		_, err := io.WriteString(dst, m.Text())
 		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp.Name())
+	}, func(finished, _ string) error {
+		if err := os.Chmod(finished, 0o644); err != nil {
+			return err
 		}
-	}()
-	_, err = temp.WriteString(m.Text())
-	if err = errors.Join(err, temp.Chmod(0o644), temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	if err = os.Rename(temp.Name(), path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
+		return os.Rename(finished, path)
+	})
 }
 
-// Text is the metrics in Prometheus's text format.
+// Text returns the metrics in Prometheus's text format.
 func (m Metrics) Text() string {
 	t := &exposition{labels: fmt.Sprintf("environment=%s,mapping=%s", label(m.Environment), label(m.Mapping))}
 	t.gauge("claimsheet_last_run_timestamp_seconds", "When the last run ended.", float64(m.Ended.UnixMilli())/1000)

@@ -10,10 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
 
@@ -148,37 +148,44 @@ type readBack interface {
 }
 
 // writeAtomically makes a file at its place from what write writes; write may read it
-// back before it returns. The file is made in a private folder beside the place, which
-// is removed afterwards.
+// back before it returns.
 func writeAtomically(place Placement, write func(dst io.Writer, file readBack) error) (w Written, err error) {
-	scratch, err := os.MkdirTemp(filepath.Dir(place.Path), ".claimsheet-")
+	err = makeFile(filepath.Dir(place.Path), write, func(finished, digest string) error {
+		at, err := place.put(finished)
+		w = Written{Path: at.Path, Aside: at.Aside, Digest: digest}
+		return err
+	})
 	if err != nil {
 		return Written{}, err
 	}
-	defer func() {
-		if removal := os.RemoveAll(scratch); err == nil {
-			err = removal
-		}
-	}()
+	return w, nil
+}
+
+// makeFile makes a durable file from what write writes, in a private folder inside
+// folder, and calls put with its path and its SHA-256 in hex, to move it to its place
+// in folder. Nothing else is left behind.
+func makeFile(folder string, write func(dst io.Writer, file readBack) error, put func(finished, digest string) error) (err error) {
+	scratch, err := os.MkdirTemp(folder, ".claimsheet-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
 	temp, err := os.CreateTemp(scratch, "new-*") // 0600
 	if err != nil {
-		return Written{}, err
+		return err
 	}
 	digest := sha256.New()
 	err = write(io.MultiWriter(temp, digest), temp)
 	if err == nil {
 		err = temp.Sync()
 	}
-	if closing := temp.Close(); err == nil {
-		err = closing
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return err
 	}
-	if err != nil {
-		return Written{}, err
+	if err := put(temp.Name(), hex.EncodeToString(digest.Sum(nil))); err != nil {
+		return err
 	}
-	if place, err = place.put(temp.Name()); err != nil {
-		return Written{}, err
-	}
-	return Written{Path: place.Path, Aside: place.Aside, Digest: hex.EncodeToString(digest.Sum(nil))}, syncFolder(filepath.Dir(place.Path))
+	return safefile.SyncFolder(folder)
 }
 
 // put moves a finished file to its place and returns where it is now. An edited
@@ -247,17 +254,4 @@ func freeName(path string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// syncFolder makes a rename durable. Windows has no such call.
-func syncFolder(folder string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
 }

@@ -63,7 +63,7 @@ func TestCorrectedAddressInDoubt(t *testing.T) {
 		posts   int            // of clients tonight
 	}{
 		"created":                           {ways: everyWay, status: "changed", says: "“", made: map[string]int{"client L1": 1, "claim L1/A-1": 1}},
-		"created long ago":                  {ways: everyWay, ripe: true, status: "changed", says: "“", made: map[string]int{"client L1": 1, "claim L1/A-1": 1}},
+		"created long ago":                  {ways: everyWay[1:2], ripe: true, status: "changed", says: "“", made: map[string]int{"client L1": 1, "claim L1/A-1": 1}},
 		"created, and another":              {ways: everyWay, another: true, code: 4, status: "uncertain", says: "the corrected one", made: map[string]int{"client L1": 1}},
 		"not created":                       {ways: absent, code: 4, status: "uncertain", says: "finds nobody yet", made: map[string]int{}},
 		"not created, and another":          {ways: absent, another: true, code: 4, status: "uncertain", says: "finds nobody yet", made: map[string]int{}},
@@ -188,13 +188,13 @@ func TestEmptiedAddressInDoubt(t *testing.T) {
 func TestPhonesInTwoFormats(t *testing.T) {
 	for _, format := range []string{"national", "international", "e164"} {
 		t.Run(format, func(t *testing.T) {
-			inEveryVariant(t, nil, everyOrder, func(t *testing.T, v variant) {
+			inEveryVariant(t, []string{"not created"}, everyOrder, func(t *testing.T, v variant) {
 				first, second := sharing("phone")
 				first[0] = "c1@example.com" // which decides who L1 is
 				s := newScene(t, strings.Replace(byLead, "    phone: {column: Mobile, type: Phone, region: GB}",
 					"    phone: {column: Mobile, type: Phone, region: GB, format: "+format+"}", 1), [][]any{first})
 				s.oracle.KeyField = "ref"
-				variant{way: "not created", workers: v.workers}.doubt(s, "client L1")
+				v.doubt(s, "client L1")
 				s.sheet(v.rows(first, second))
 				code := 4
 				if v.order == "alone" {
@@ -250,7 +250,7 @@ func TestCorrectedAddressInAnOldRecord(t *testing.T) {
 // TestTwoDoubtsWithOneAddress: of two clients who may have been created with one
 // address, the contact who is found there is the earlier one's.
 func TestTwoDoubtsWithOneAddress(t *testing.T) {
-	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
+	inEveryVariant(t, everyWay[:2], bothOrders, func(t *testing.T, v variant) {
 		s := newLeadScene(t, "e-mail")
 		v.doubt(s, "client L1")
 		s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},

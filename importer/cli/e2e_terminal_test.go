@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -79,41 +80,44 @@ func TestTerminal(t *testing.T) {
 		{40, "4 [] ETA Ns  N calls/s\n", "0/4 [] the service asks to wait"},
 		{80, "4 clients [] ETA Ns  N calls/s\n", "0/4 clients [] the service asks to wait"},
 	} {
-		s := newScene(t, stepThree, leads(4))
-		s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Busy(429, 1)))
-		bad := lead(5, "A-5")
-		bad[3] = "yesterday"
-		s.sheet(append(leads(3), bad))
-		printed, code := inTerminal(t, c.columns, nil, s.args("--rate", "12")...)
-		if code != 1 {
-			t.Fatalf("exit code %d\n%s", code, printed)
-		}
-		if strings.ContainsRune(printed, '\x1b') {
-			t.Errorf("%d columns: there are escape sequences in %q", c.columns, printed)
-		}
-		all := ""
-		for _, frame := range frames(printed) {
-			if n := utf8.RuneCountInString(frame); n > int(c.columns) {
-				t.Errorf("%d columns: a line has %d: %q", c.columns, n, frame)
+		t.Run(fmt.Sprint(c.columns, " columns"), func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, stepThree, leads(4))
+			s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Busy(429, 1)))
+			bad := lead(5, "A-5")
+			bad[3] = "yesterday"
+			s.sheet(append(leads(3), bad))
+			printed, code := inTerminal(t, c.columns, nil, s.args("--rate", "12")...)
+			if code != 1 {
+				t.Fatalf("exit code %d\n%s", code, printed)
 			}
-			all += theBar.ReplaceAllString(speedAndTime.ReplaceAllString(frame, "N$1"), "[]") + "\n"
-		}
-		for _, want := range []string{c.frame, c.pause} {
-			if !strings.Contains(all, want) {
-				t.Errorf("%d columns: %q is not among the lines\n%s", c.columns, want, all)
+			if strings.ContainsRune(printed, '\x1b') {
+				t.Errorf("%d columns: there are escape sequences in %q", c.columns, printed)
 			}
-		}
-		piped := s.runContext(t.Context())
-		if piped.code != 1 {
-			t.Fatalf("exit code %d\n%s", piped.code, piped.err)
-		}
-		seen := screen(printed)
-		if diff := cmp.Diff(piped.err, strings.Join(strings.SplitAfter(seen, "\n")[:2], "")); diff != "" {
-			t.Errorf("%d columns: the problems (-pipe +terminal):\n%s", c.columns, diff)
-		}
-		if strings.Contains(seen, "calls/s") || strings.Contains(seen, "level=") || !strings.Contains(seen, "\nDone in uat: 4 rows of 4 clients in ") {
-			t.Errorf("%d columns: what remains is\n%s", c.columns, seen)
-		}
+			all := ""
+			for _, frame := range frames(printed) {
+				if n := utf8.RuneCountInString(frame); n > int(c.columns) {
+					t.Errorf("%d columns: a line has %d: %q", c.columns, n, frame)
+				}
+				all += theBar.ReplaceAllString(speedAndTime.ReplaceAllString(frame, "N$1"), "[]") + "\n"
+			}
+			for _, want := range []string{c.frame, c.pause} {
+				if !strings.Contains(all, want) {
+					t.Errorf("%d columns: %q is not among the lines\n%s", c.columns, want, all)
+				}
+			}
+			piped := s.runContext(t.Context())
+			if piped.code != 1 {
+				t.Fatalf("exit code %d\n%s", piped.code, piped.err)
+			}
+			seen := screen(printed)
+			if diff := cmp.Diff(piped.err, strings.Join(strings.SplitAfter(seen, "\n")[:2], "")); diff != "" {
+				t.Errorf("%d columns: the problems (-pipe +terminal):\n%s", c.columns, diff)
+			}
+			if strings.Contains(seen, "calls/s") || strings.Contains(seen, "level=") || !strings.Contains(seen, "\nDone in uat: 4 rows of 4 clients in ") {
+				t.Errorf("%d columns: what remains is\n%s", c.columns, seen)
+			}
+		})
 	}
 }
 
@@ -121,13 +125,16 @@ func TestTerminal(t *testing.T) {
 func TestWithoutBar(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ flag, env string }{{"--no-progress", ""}, {"--quiet", ""}, {"--log-format=text", ""}, {"--dry-run", "TERM=dumb"}} {
-		s := newScene(t, stepThree, leads(2))
-		printed, code := inTerminal(t, 80, []string{c.env}, s.args("--rate", "40", c.flag)...)
-		if code != 0 || strings.Contains(strings.ReplaceAll(printed, "\n", ""), "\r") || strings.Contains(printed, "/2 ") {
-			t.Errorf("%v: exit code %d, and a bar:\n%q", c, code, printed)
-		}
-		if logs := strings.Contains(printed, "level="); logs != (c.flag == "--log-format=text") {
-			t.Errorf("%v: log lines on the terminal: %v", c, logs)
-		}
+		t.Run(c.flag+c.env, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, stepThree, leads(2))
+			printed, code := inTerminal(t, 80, []string{c.env}, s.args("--rate", "40", c.flag)...)
+			if code != 0 || strings.Contains(strings.ReplaceAll(printed, "\n", ""), "\r") || strings.Contains(printed, "/2 ") {
+				t.Errorf("%v: exit code %d, and a bar:\n%q", c, code, printed)
+			}
+			if logs := strings.Contains(printed, "level="); logs != (c.flag == "--log-format=text") {
+				t.Errorf("%v: log lines on the terminal: %v", c, logs)
+			}
+		})
 	}
 }
