@@ -47,7 +47,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 		return o, err
 	}
 	silent := true
-	for _, wait := range r.job.Patience {
+	for _, wait := range r.job.LookAgain {
 		retry.Sleep(ctx, wait)
 		if ctx.Err() != nil {
 			break

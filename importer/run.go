@@ -89,7 +89,7 @@ type Job struct {
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
 	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.GET
-	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
+	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	// Now says when a look-up was made and when its answer is acted upon; nil is
