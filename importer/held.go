@@ -64,7 +64,7 @@ func (r *Recall) keep(ctx context.Context, row WorkbookRow, who mapping.Identity
 func (r *Recall) Keep(j *Job) { j.kept = r.kept }
 
 // show puts what rows are to go on showing into an outcome.
-func (j *Job) show(o *Outcome) {
+func (j *Job) show(o *clientOutcome) {
 	for i := range o.Rows {
 		row := &o.Rows[i]
 		if s, ok := j.kept[rowOf(*row)]; ok {

@@ -126,7 +126,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	j.effects = effects{
 		commit: j.commit,
 		write:  j.writeLedger,
-		create: func(ctx context.Context, r *clientRun, d decision) (StepOutcome, error) { return r.send(ctx, d) },
+		create: func(ctx context.Context, r *clientRun, d decision) (stepOutcome, error) { return r.send(ctx, d) },
 		look:   func(mapping.Lookup) {},
 		looked: j.seeLookUp,
 	}
@@ -235,9 +235,9 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		noLookup: j.NoLookup,
 		commit:   func([]ledger.Event) error { return nil },
 		write:    j.writeDraft,
-		create: func(_ context.Context, _ *clientRun, d decision) (StepOutcome, error) {
+		create: func(_ context.Context, _ *clientRun, d decision) (stepOutcome, error) {
 			j.tally.planned(d.step.Kind)
-			return StepOutcome{Step: d.step, Status: result.Planned}, nil
+			return stepOutcome{Step: d.step, Status: result.Planned}, nil
 		},
 		look:   j.tally.lookUp,
 		looked: func(context.Context, lookup.Result) {},
