@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/settle"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -38,7 +39,7 @@ type Recall struct {
 	lines     []bool           // by number - 1: which lines of the last workbook's sheet Steps are there
 	conflicts map[mapping.Identity]problem.List
 	kept      map[cell.Row]shown
-	words     []Settlement
+	words     []settle.Settlement
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
@@ -134,7 +135,7 @@ func (r *Recall) word(line WorkbookStep, known ledger.Step) (problem.Problem, bo
 		return problem.Problem{}, false
 	}
 	r.Words++
-	decision, err := ParseDecision(line.Settle)
+	decision, err := settle.ParseDecision(line.Settle)
 	if p, wrong := errors.AsType[problem.Problem](err); wrong {
 		p.Where = line.SettleAt
 		return p, true
@@ -143,11 +144,11 @@ func (r *Recall) word(line WorkbookStep, known ledger.Step) (problem.Problem, bo
 		return problem.At(line.SettleAt, "not-uncertain", "a decision stands beside a step that is not uncertain").
 			Hinted("clear the cell"), true
 	}
-	if p, ok := decision.check(line.kind(), r.ActivityIDs); !ok {
+	if p, ok := decision.Check(line.kind(), r.ActivityIDs); !ok {
 		p.Where = line.SettleAt
 		return p, true
 	}
-	r.words = append(r.words, Settlement{Step: r.stepID(line), Decision: decision, Where: line.SettleAt})
+	r.words = append(r.words, settle.Settlement{Step: r.stepID(line), Decision: decision, Where: line.SettleAt})
 	return problem.Problem{}, false
 }
 
@@ -158,7 +159,7 @@ func (r *Recall) Settle(ctx context.Context, by string) error {
 		return nil // a dry run's ledger is for reading only
 	}
 	r.last = ledger.ClientKey{} // what was read of it is no longer true
-	return Settler{Ledger: r.Ledger, Run: by, ActivityIDs: r.ActivityIDs}.Settle(ctx, r.words...)
+	return settle.Settler{Ledger: r.Ledger, Run: by, ActivityIDs: r.ActivityIDs}.Settle(ctx, r.words...)
 }
 
 // seedsAtOnce bounds what is held in memory of a large workbook.

@@ -7,6 +7,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/settle"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -31,20 +32,7 @@ func (s WorkbookStep) Identity(space string) mapping.Identity {
 }
 
 // kind is the kind of the line's step, "" when its key names none.
-func (s WorkbookStep) kind() string { return kindOf(s.Step) }
-
-// kindOf is the kind of the step with a key, "" for what is no step's.
-func kindOf(key string) string {
-	switch {
-	case key == string(mapping.ClientStep), key == string(mapping.LinkStep):
-		return key
-	case strings.HasPrefix(key, "claim/"):
-		return ledger.KindClaim
-	case strings.HasPrefix(key, "activity/"):
-		return ledger.KindActivity
-	}
-	return ""
-}
+func (s WorkbookStep) kind() string { return settle.KindOf(s.Step) }
 
 // unsent are the states in which a step surely does not exist.
 var unsent = []string{string(result.Planned), string(ledger.Failed), string(ledger.NotSent)}
