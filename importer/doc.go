@@ -22,7 +22,6 @@
 //	progress.go  how far a run has come, for whoever watches
 //	outcome.go   what became of a client and its rows; record.go puts it
 //	             where the workbook is made from
-//	recall.go    what a results workbook says, compared with the ledger (seed, workbookrow)
 //	erased.go    clients who were erased, of whom nothing is known any more
 //	fault.go     a panic, without what it held
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 )
 
@@ -23,22 +22,4 @@ func (j *Job) erased(who mapping.Identity) string {
 		return ""
 	}
 	return "the client was erased on " + at.Format(time.DateOnly) + ": nothing is sent or recorded; take the row out of the export"
-}
-
-// isErased tells whether a line of a workbook is of a client who was erased
-// since. It is passed over: the ledger must not learn of the client again.
-func (r *Recall) isErased(ctx context.Context, line WorkbookStep) (bool, error) {
-	return r.wasErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client})
-}
-
-func (r *Recall) wasErased(ctx context.Context, owner ledger.ClientKey) (bool, error) {
-	if r.erasures == nil {
-		found, err := r.Ledger.Erasures(ctx, r.Environment)
-		if err != nil {
-			return false, err
-		}
-		r.erasures = &found
-	}
-	_, _, ok := r.erasures.Find(owner)
-	return ok, nil
 }
