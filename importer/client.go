@@ -38,7 +38,7 @@ type effects struct {
 }
 
 // clientRun carries one client's plan out, in one goroutine: prepare first, then
-// run.
+// execute.
 type clientRun struct {
 	job       *Job
 	plan      mapping.Plan
@@ -68,7 +68,7 @@ func (j *Job) newClientRun(plan mapping.Plan, ticket lookup.Ticket) *clientRun {
 }
 
 // prepare reads what the ledger knows of the client and decides what is to be
-// done. What fails is kept for run.
+// done. What fails is kept for execute.
 func (r *clientRun) prepare() {
 	defer r.recoverPanic(&r.failed)
 	known, err := r.job.knownSteps(r.plan)
@@ -93,9 +93,9 @@ func (r *clientRun) recoverPanic(err *error) {
 	}
 }
 
-// run does what is missing of the plan. An error means that the run cannot go on;
+// execute does what is missing of the plan. An error means that the run cannot go on;
 // what became of the rows stands in the Outcome.
-func (r *clientRun) run(ctx context.Context) (outcome Outcome, err error) {
+func (r *clientRun) execute(ctx context.Context) (outcome Outcome, err error) {
 	defer r.recoverPanic(&err)
 	switch {
 	case r.failed != nil:
@@ -537,6 +537,6 @@ func (r *clientRun) record(event ledger.Event) error {
 
 func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	return ledger.Event{
-		StepID: r.job.stepID(r.plan.Client, d.step), To: to, At: time.Now().UTC(), Run: r.job.run(r.plan), Kind: string(d.step.Kind),
+		StepID: r.job.stepID(r.plan.Client, d.step), To: to, At: time.Now().UTC(), Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
 	}
 }

@@ -128,7 +128,7 @@ func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) Outco
 // foundEvent is the event by which a client becomes done whom a look-up found.
 func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 	return ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
-		At: time.Now().UTC(), Run: j.run(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
+		At: time.Now().UTC(), Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
 }
 
 // adopt makes the client step one that is done: a look-up found the client. In a

@@ -196,7 +196,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			j.stop(err)
 			return first, nil // the clients are recorded as not started
 		}
-		j.hear(ctx, found)
+		j.seeLookUp(ctx, found)
 		if ctx.Err() != nil {
 			return first, nil
 		}

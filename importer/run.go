@@ -130,11 +130,11 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		write:  j.writeLedger,
 		create: func(ctx context.Context, r *clientRun, d decision) (StepOutcome, error) { return r.send(ctx, d) },
 		look:   func(mapping.Lookup) {},
-		looked: j.hear,
+		looked: j.seeLookUp,
 	}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.prepare(ctx, j.guard.lifted()); err != nil {
+	if err := j.load(ctx, j.guard.lifted()); err != nil {
 		return err
 	}
 	var g errgroup.Group
@@ -171,8 +171,8 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	return nil
 }
 
-// prepare reads from the ledger what counts for all clients.
-func (j *Job) prepare(ctx context.Context, keepGoing bool) (err error) {
+// load reads from the ledger what counts for all clients.
+func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	if j.Now == nil {
 		j.Now = time.Now
 	}
@@ -197,14 +197,14 @@ func (j *Job) runClient(ctx context.Context, plan mapping.Plan, ticket lookup.Ti
 	defer ticket.Done()
 	r := j.newClientRun(plan, ticket)
 	r.prepare()
-	outcome, err := r.run(ctx)
+	outcome, err := r.execute(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, like all that follow.
 		j.stop(f)
 		r = j.newClientRun(plan, ticket)
 		r.prepare()
-		outcome, err = r.run(ctx)
+		outcome, err = r.execute(ctx)
 	}
 	if err != nil {
 		return r.sent > 0, err
@@ -246,7 +246,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.prepare(ctx, false); err != nil {
+	if err := j.load(ctx, false); err != nil {
 		return err
 	}
 	inChunks := chunked(j.detectLostLedger(ctx, plans), 4*max(j.Concurrency, 1))
@@ -259,7 +259,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			outcome, err := r.run(ctx)
+			outcome, err := r.execute(ctx)
 			if f, ok := errors.AsType[*apiclient.Failure](err); ok {
 				return fmt.Errorf("%w: %w", ErrStopped, advised(f))
 			}
@@ -356,9 +356,26 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 	return j.erased(plan.Client)
 }
 
-// run is the id of the run in which a plan is carried out: that of the sheet in
+// loadErased reads which clients were erased. Nothing is sent for them, and nothing
+// about them is recorded again.
+func (j *Job) loadErased(ctx context.Context) (err error) {
+	// What was promised to a person is read whether or not the run is being stopped.
+	j.erasures, err = j.Ledger.Erasures(context.WithoutCancel(ctx), j.Environment)
+	return err
+}
+
+// erased is why an erased client is left out, "" for others.
+func (j *Job) erased(who mapping.Identity) string {
+	_, at, ok := j.erasures.Find(j.owner(who))
+	if !ok {
+		return ""
+	}
+	return "the client was erased on " + at.Format(time.DateOnly) + ": nothing is sent or recorded; take the row out of the export"
+}
+
+// runID is the id of the run in which a plan is carried out: that of the sheet in
 // which its first row stands.
-func (j *Job) run(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
+func (j *Job) runID(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
 
 func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
 	return ledger.ClientKey{Environment: j.Environment, Space: who.Space, Client: who.Key}

@@ -9,7 +9,6 @@ import (
 
 	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
 )
 
 // wanted is what a step asks for, as the ledger keeps it: enough to tell what
@@ -67,24 +66,16 @@ func (v wantedValue) same(other wantedValue) bool {
 // wantedOf is what a step of a plan asks for.
 func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted {
 	a := &wanted{Mapping: mappingName}
-	n := len(step.Fields) + len(step.Omitted)
-	if step.Activity != nil {
-		n += len(step.Activity.Attributes)
-	}
-	a.Values, a.sources = make([]wantedValue, 0, n+1), make([]mapping.Source, 0, n+1)
-	add := func(name string, v cell.Value, src mapping.Source) {
-		a.Values = append(a.Values, wantedValue{name, string(v.Field), v.Literal, sourceCells{src.Texts, src.Names}, src.FoldCase})
-		a.sources = append(a.sources, src)
+	values := step.Payload()
+	a.Values, a.sources = make([]wantedValue, 0, len(values)), make([]mapping.Source, 0, len(values))
+	for _, v := range values {
+		a.Values = append(a.Values, wantedValue{v.Name, string(v.Value.Field), v.Value.Literal, sourceCells{v.Source.Texts, v.Source.Names}, v.Source.FoldCase})
+		a.sources = append(a.sources, v.Source)
 	}
 	switch step.Kind {
 	case mapping.ClientStep:
-		for _, f := range step.Fields {
-			add(strings.Join(f.Path, "."), f.Value, f.Source)
-		}
 		a.Addresses = lookup.Addresses(plan)
 		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, lookup.Asked(plan.Lookup)}
-	case mapping.ClaimStep:
-		add("claimName", cell.Value{Field: cell.StringValue, Literal: step.Name}, step.NameSource)
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
 		a.resume = step.Activity.StatusSource
@@ -93,12 +84,6 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 			w := step.Activity.Workflow
 			a.Workflow = &w
 		}
-		for _, attr := range step.Activity.Attributes {
-			add(attr.Name, attr.Value, attr.Source)
-		}
-	}
-	for _, empty := range step.Omitted {
-		add(empty.Name, cell.Value{}, empty.Source)
 	}
 	return a
 }

@@ -110,15 +110,15 @@ func (w *writer) client() {
 	w.line("client:")
 	switch {
 	case email != "":
-		w.line("  key: %s   %sthe column that tells one client from another", w.take(email), decide)
-		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
+		w.line("  key: %s   %sthe column that identifies a client", w.take(email), decide)
+		w.line("  existing: reuse   %sreuse, skip, fail or create a client that the service knows", decide)
 		w.line("  lookup: {email: %s}", yamltree.Quote(email))
 	case phone != "":
-		w.line("  key: %s   %sthe column that tells one client from another", w.take(phone), decide)
-		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
+		w.line("  key: %s   %sthe column that identifies a client", w.take(phone), decide)
+		w.line("  existing: reuse   %sreuse, skip, fail or create a client that the service knows", decide)
 		w.line("  lookup: {phone: {column: %s, type: Phone}}   %sadd region: GB if the numbers have no country code", yamltree.Quote(phone), decide)
 	default:
-		w.line("  key: %s   %sthe column that tells one client from another", w.take(w.likelyKey()), decide)
+		w.line("  key: %s   %sthe column that identifies a client", w.take(w.likelyKey()), decide)
 		w.line("  existing: create   %sno column holds an e-mail address or phone number to look clients up by", decide)
 	}
 	w.line("  fields:   %sthe names on the left are the service's; its operator knows them", decide)
