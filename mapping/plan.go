@@ -3,6 +3,7 @@ package mapping
 import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
+	"strings"
 )
 
 // Plan is everything that a sheet asks for one client: plain data, printable
@@ -106,6 +107,39 @@ type Step struct {
 type Omitted struct {
 	Name   string
 	Source Source
+}
+
+// PayloadValue is one value that a step sends, or leaves out.
+type PayloadValue struct {
+	Name   string     // the field's dotted name, the attribute's name, or claimName
+	Value  cell.Value // zero when its cells are empty
+	Source Source
+}
+
+// Payload returns the values that a step asks for: of a client its fields, of a
+// claim its name, of an activity its attributes, in the mapping's order; then
+// what is omitted, because an empty cell is part of what a step asks for.
+func (s *Step) Payload() []PayloadValue {
+	n := len(s.Fields) + len(s.Omitted) + 1
+	if s.Activity != nil {
+		n += len(s.Activity.Attributes)
+	}
+	values := make([]PayloadValue, 0, n)
+	for _, f := range s.Fields {
+		values = append(values, PayloadValue{strings.Join(f.Path, "."), f.Value, f.Source})
+	}
+	if s.Kind == ClaimStep {
+		values = append(values, PayloadValue{"claimName", cell.Value{Field: cell.StringValue, Literal: s.Name}, s.NameSource})
+	}
+	if s.Activity != nil {
+		for _, a := range s.Activity.Attributes {
+			values = append(values, PayloadValue{a.Name, a.Value, a.Source})
+		}
+	}
+	for _, o := range s.Omitted {
+		values = append(values, PayloadValue{o.Name, cell.Value{}, o.Source})
+	}
+	return values
 }
 
 // Field is one field of the client create payload.
