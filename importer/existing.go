@@ -13,8 +13,8 @@ import (
 	"claimsheet/mapping"
 )
 
-// existing is what is known of a client whom the service may have already: what
-// a look-up says of it, and why the run cannot go on with that client.
+// existing is what is known about a client that the service may have already: the
+// result of a look-up, and why the run cannot continue with that client.
 type existing struct {
 	lookup.Result
 	reason string // "" for no reason
@@ -46,9 +46,9 @@ func (j *Job) looksUp(plan mapping.Plan) bool {
 	return j.Binding.Mapping().Client.Existing != mapping.Create && len(lookup.By(plan.Lookup)) > 0
 }
 
-// applyExisting does what the mapping says of a client whom the service knows,
-// and refuses one for whom x has or gets a reason. over reports that nothing more
-// is to be done for the client.
+// applyExisting does what the mapping says about a client that the service knows,
+// and refuses one for which x has or gets a reason. over says that nothing more has
+// to be done for the client.
 func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing) (o Outcome, over bool, err error) {
 	if x.reason == "" {
 		if err := j.checkOwner(plan, x); err != nil {
@@ -68,10 +68,10 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	return j.refused(plan, decisions, *x), true, nil
 }
 
-// checkOwner refuses a client who is new to the ledger where another comes first:
-// one whom the ledger has as done, or one whom an earlier attempt may have created
-// with this client's address, whether or not somebody is found there. An id that
-// is adopted is taken.
+// checkOwner refuses a client that is new to the ledger where another comes first: one
+// that is done in the ledger, or one that an earlier attempt may have created with
+// this client's address, whether or not a look-up finds somebody there. It reserves
+// the id of a client that is adopted.
 func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 	adopts := x.ID != "" && j.Binding.Mapping().Client.Existing == mapping.Reuse
 	event := j.foundEvent(plan, x.ID)
@@ -125,7 +125,7 @@ func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) Outco
 	return outcomeOf(j.Binding, plan, steps)
 }
 
-// foundEvent is the event by which a client becomes done whom a look-up found.
+// foundEvent is the event by which a client that a look-up found becomes done.
 func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 	return ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
 		At: time.Now().UTC(), Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
@@ -168,7 +168,7 @@ const lookupFresh = 5 * time.Second
 // on which it rests is too old.
 var errStale = errors.New("the look-up is too old")
 
-// isStale reports that a client has to be looked up again before it is sent.
+// isStale reports whether a client has to be looked up again before it is sent.
 func (r *clientRun) isStale(d decision) bool {
 	return !d.asOf.IsZero() && r.job.Now().Sub(d.asOf) > r.job.freshness()
 }
@@ -182,7 +182,7 @@ func (j *Job) freshness() time.Duration {
 
 // find finds out whether the service knows the client already, as far as the
 // ledger leaves that open, and does what the mapping says of known clients. over
-// reports that nothing more is to be done for the client.
+// says that nothing more has to be done for the client.
 func (r *clientRun) find(ctx context.Context) (o Outcome, over bool, err error) {
 	first := &r.decisions[0]
 	switch {

@@ -79,25 +79,27 @@ type Job struct {
 	Environment string   // the ledger's scope
 	Binding     *mapping.Binding
 	Service     Service
-	Ledger      Ledger           // what is known, and where Do remembers
+	Ledger      Ledger           // what is done, and where Do records it
 	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
 	Limit       int              // take the first clients only; 0 takes all
 	Only        mapping.Identity // take this client only; the zero Identity takes all
-	NoLookup    bool             // Forecast: do not ask the service who it knows
+	NoLookup    bool             // Forecast: do not ask the service which clients it knows
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
 	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.GET
 	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
-	Believable  time.Duration    // how old an ambiguous attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
+	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	// Now says when a look-up was made and when its answer is acted upon; nil is
 	// the wall clock.
 	Now func() time.Time
 
-	kept     map[cell.Row]shown // of a rerun: what rows go on showing
-	knows    bool               // the ledger knew some step of the environment when the run began
+	// Prior are cells that rows keep showing; see rerun.Comparison.
+	Prior map[cell.Row]result.Row
+
+	knows    bool // the ledger knew some step of the environment when the run began
 	effects  effects
 	lookups  *lookup.Lookups
 	cancel   context.CancelCauseFunc
@@ -335,7 +337,7 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 // stop ends the run: what is in flight is finished, nothing more is sent.
 func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why))) }
 
-// whyStopped is the reason in words, for rows that are not started.
+// whyStopped is why the run was stopped, for rows that are not started.
 func (j *Job) whyStopped(ctx context.Context) string {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
 		return cause.Error()

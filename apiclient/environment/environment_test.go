@@ -223,9 +223,9 @@ environments:
 		t.Error(report(t, found))
 	}
 	got := report(t, env.CheckAgreement([]string{"email", "lastName"}))
-	want := `7:9: wire.lookup_agree compares the client field “lastNam” before a client is taken over, and the mapping does not fill it [unfilled-field]
+	want := `7:9: wire.lookup_agree compares the client field “lastNam” before an existing client is reused, and the mapping does not fill it [unfilled-field]
     did you mean “lastName”? Otherwise add it to client.fields of the mapping, or take it out of lookup_agree
-9:9: wire.lookup_agree compares the client field “name.first” before a client is taken over, and the mapping does not fill it [unfilled-field]
+9:9: wire.lookup_agree compares the client field “name.first” before an existing client is reused, and the mapping does not fill it [unfilled-field]
     add it to client.fields of the mapping, or take it out of lookup_agree
 `
 	var lines []string

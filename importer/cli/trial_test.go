@@ -52,7 +52,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
 	{"apiclient/evidence.go", "n, err := c.Conn.Write(p)\n", "n, err := c.Conn.Write(p)\n\ttrial.Wrote(c)\n"},
 	{"apiclient/client.go", "a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))\n", `
 	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
-	trial.Reach("after-answer", trial.StepOf(ctx, string(r.Kind)+" "+r.Path[len(r.Path)-1]))
+	trial.Reach("after-answer", trial.StepOf(res.Request.Context(), string(r.Kind)+" "+r.Path[len(r.Path)-1]))
 `},
 	// The library says by the real clock when a token ends.
 	{"apiclient/environment/oauth2.go", "\tif err := checkHeaderText(t.AccessToken)", `
