@@ -41,12 +41,23 @@ const mostProblems = 50_000
 // record puts a client's outcome where the workbooks are made from, and counts
 // it.
 func (j *Job) record(o clientOutcome) error {
-	j.show(&o)
+	j.retainPrior(&o)
 	if err := j.effects.write(o); err != nil {
 		return err
 	}
 	j.tally.count(o, len(j.Runs), j.withoutLink(o))
 	return nil
+}
+
+// retainPrior copies the cells that rows keep showing into an outcome.
+func (j *Job) retainPrior(o *clientOutcome) {
+	for i := range o.Rows {
+		row := &o.Rows[i]
+		if s, ok := j.Prior[rowOf(*row)]; ok {
+			row.ClientID, row.ClaimIDs, row.URL = s.ClientID, slices.Clone(s.ClaimIDs), s.URL
+			row.FailedStep = cmp.Or(row.FailedStep, s.FailedStep)
+		}
+	}
 }
 
 // withoutLink reports whether a client is done, or in a dry run would be, and has no
