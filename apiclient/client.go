@@ -269,31 +269,33 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	}
 	defer res.Body.Close()
 	c.count(r.Kind)
-	now := time.Now()
-	a = Answer{
-		Status:      res.StatusCode,
-		ContentType: res.Header.Get("Content-Type"),
-		Header:      res.Header,
-		RetryAfter:  retryAfter(res.Header, now),
-		Early:       body.unread(),
-		Took:        now.Sub(sentAt),
-	}
-	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
-	most := maxBodyOf(r.Kind)
-	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
-	switch {
-	case len(a.Body) > most:
-		a.Body = a.Body[:most]
-		err = &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
-	case err != nil:
-		err = &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
-	}
+	a = Answer{Early: body.unread(), Took: time.Since(sentAt)}
+	err = a.read(r, res)
 	if c.asksToWait(a) {
 		c.pace.refused(a, sentAt)
 	} else if err == nil {
 		c.pace.accepted()
 	}
 	return a, req, err
+}
+
+// read fills in what the response to a request says. The error, a *Failure, means
+// that the body is incomplete.
+func (a *Answer) read(r Request, res *http.Response) error {
+	a.Status, a.ContentType, a.Header = res.StatusCode, res.Header.Get("Content-Type"), res.Header
+	a.RetryAfter = retryAfter(res.Header, time.Now())
+	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
+	var err error
+	most := maxBodyOf(r.Kind)
+	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
+	switch {
+	case len(a.Body) > most:
+		a.Body = a.Body[:most]
+		return &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
+	case err != nil:
+		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
+	}
+	return nil
 }
 
 // asksToWait reports whether an answer asks for a pause of all requests, and not
