@@ -41,7 +41,7 @@ const mostProblems = 50_000
 // record puts a client's outcome where the workbooks are made from, and counts
 // it.
 func (j *Job) record(o Outcome) error {
-	j.show(&o)
+	j.retainPrior(&o)
 	if err := j.effects.write(o); err != nil {
 		return err
 	}

@@ -96,8 +96,10 @@ type Job struct {
 	// the wall clock.
 	Now func() time.Time
 
-	kept     map[cell.Row]shown // of a rerun: what rows go on showing
-	knows    bool               // the ledger knew some step of the environment when the run began
+	// Prior are cells that rows keep showing; see rerun.Comparison.
+	Prior map[cell.Row]result.Row
+
+	knows    bool // the ledger knew some step of the environment when the run began
 	effects  effects
 	lookups  *lookup.Lookups
 	cancel   context.CancelCauseFunc

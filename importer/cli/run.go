@@ -198,8 +198,8 @@ type importRun struct {
 	places  []string         // for emergency files
 	survey  *importer.Survey
 	job     *importer.Job
-	rerun   *rerun // nil for a run of sheets
-	stopped error  // why the run had to stop before its end
+	rerun   *comparison // nil for a run of sheets
+	stopped error       // why the run had to stop before its end
 	closers []func()
 }
 
