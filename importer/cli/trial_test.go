@@ -126,11 +126,12 @@ var buildFolder string
 type builds struct{ *testing.M }
 
 // Run runs the tests. Most of them wait for a disk or a service: more than there
-// are processors run side by side, unless -parallel is given.
+// are processors run side by side, unless -parallel is given or the race detector
+// keeps the processors busy.
 func (b builds) Run() int {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
-	if parallel.Value.String() == parallel.DefValue {
+	if parallel.Value.String() == parallel.DefValue && !underRace {
 		err := parallel.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
