@@ -161,7 +161,7 @@ type comparison struct {
 }
 
 // compareWorkbooks compares the workbooks of a rerun with the ledger and changes
-// nothing. What the ledger does not know is taken over only after the user has
+// nothing. What the ledger does not know is recorded only after the user has
 // agreed.
 func (r *importRun) compareWorkbooks(ctx context.Context) error {
 	if !r.options.isRerun() {
@@ -181,7 +181,7 @@ func (r *importRun) compareWorkbooks(ctx context.Context) error {
 		return found
 	case r.options.dryRun && missing+decisions > 0:
 		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", missing+decisions).
-			Hinted("leave --dry-run out; you are asked before anything is taken over")}
+			Hinted("leave --dry-run out; you are asked before anything is recorded")}
 	case missing > 0 && !r.options.yes:
 		return r.confirmTakeOver(missing)
 	}
@@ -222,8 +222,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// confirmTakeOver asks whether steps are to be taken over. Only a typed yes will
-// do; a script says so with --yes.
+// confirmTakeOver asks whether the ledger may record the steps of the workbooks.
+// Scripts give --yes instead.
 func (r *importRun) confirmTakeOver(steps int) error {
 	question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
 		"Take them over from the workbook, so that they are not sent again?", r.ledger.path(), steps)
