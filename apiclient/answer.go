@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"mime"
 	"net/http"
 	"net/textproto"
@@ -29,6 +30,15 @@ type Answer struct {
 	Date time.Time
 	// Took is how long the head of the answer took, without the wait in the queue.
 	Took time.Duration
+}
+
+// statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is
+// the standard's, not the answer's.
+func statusText(status int) string {
+	if text := http.StatusText(status); text != "" {
+		return fmt.Sprintf("HTTP %d %s", status, text)
+	}
+	return fmt.Sprintf("HTTP %d", status)
 }
 
 // mediaType returns the media type of an answer without parameters; "" for none.

@@ -204,7 +204,7 @@ func newFaults(t *testing.T) faults {
 		<-over
 		return false
 	}
-	hastily := func(cfg *apiclient.Config) { cfg.Timeout = 500 * time.Millisecond }
+	hastily := func(cfg *apiclient.Config) { cfg.Timeout = 2 * time.Second }
 	impatiently := func(cfg *apiclient.Config) { cfg.ConnectTimeout = 500 * time.Millisecond }
 	return faults{
 		"unknown host":       {url: "https://nowhere.invalid"},

@@ -140,6 +140,72 @@ func (c *Client) create(ctx context.Context, r Request, slot *Slot) Verdict {
 	return v
 }
 
+// Slot is a reserved place in the queue, for one creating request: that request
+// leaves next. A Slot is for one goroutine.
+type Slot struct {
+	client  *Client
+	release func() // lets the next request go; nil once the slot is used or released
+}
+
+// Reserve waits until the service does not ask to wait and, under a rate, until
+// the caller's request would be the next to leave. So what must be durable before
+// a request is written just before it leaves, and not minutes earlier by every
+// worker in the queue.
+//
+// The caller sends no other request until it has used or released the Slot. The
+// error, a *Failure, means that ctx has ended.
+func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
+	release, err := c.pace.reserve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Slot{client: c, release: release}, nil
+}
+
+// Create sends the request and uses up the slot; see Client.Create.
+//
+// If the service has asked to wait since Reserve, the request is not sent at all,
+// because it would wait although everything before it is already durable. The
+// Verdict is then NotSent with Retry AfterPause, and the caller reserves another
+// slot.
+func (s *Slot) Create(ctx context.Context, r Request) Verdict {
+	defer s.Release()
+	return s.client.create(ctx, r, s)
+}
+
+// Release gives an unused slot back; otherwise it does nothing.
+func (s *Slot) Release() {
+	if release := s.take(); release != nil {
+		release()
+	}
+}
+
+// take returns the slot's release function and marks the slot as used; nil for
+// no slot or a used one.
+func (s *Slot) take() (release func()) {
+	if s == nil {
+		return nil
+	}
+	release, s.release = s.release, nil
+	return release
+}
+
+// Queues reports whether Reserve may wait: there is a rate, or the service asks
+// to wait.
+func (c *Client) Queues() bool {
+	reason, _ := c.pace.waiting()
+	return reason != "" || c.pace.limited()
+}
+
+// Waiting says why all requests wait at present and until when: the service asks
+// to wait, or the rate is below one request a second. The reason is one line
+// without personal data; "" when nothing waits.
+func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.waiting() }
+
+// Spacing returns the time between two requests at the present rate; 0 for no
+// rate.
+func (c *Client) Spacing() time.Duration { return c.pace.spacing() }
+
 // Do sends one request, once, and reads its answer, whatever the status. The
 // error is always a *Failure. When the status was read before the failure, the
 // Answer holds it and as much of the body as arrived.
@@ -182,7 +248,7 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	release, err := c.pace.enter(ctx, slot)
+	release, err := c.pace.enter(ctx, slot.take())
 	if err != nil {
 		return Answer{}, nil, err
 	}
@@ -203,31 +269,33 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	}
 	defer res.Body.Close()
 	c.count(r.Kind)
-	now := time.Now()
-	a = Answer{
-		Status:      res.StatusCode,
-		ContentType: res.Header.Get("Content-Type"),
-		Header:      res.Header,
-		RetryAfter:  retryAfter(res.Header, now),
-		Early:       body.unread(),
-		Took:        now.Sub(sentAt),
-	}
-	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
-	most := maxBodyOf(r.Kind)
-	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
-	switch {
-	case len(a.Body) > most:
-		a.Body = a.Body[:most]
-		err = &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
-	case err != nil:
-		err = &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
-	}
+	a = Answer{Early: body.unread(), Took: time.Since(sentAt)}
+	err = a.read(r, res)
 	if c.asksToWait(a) {
 		c.pace.refused(a, sentAt)
 	} else if err == nil {
 		c.pace.accepted()
 	}
 	return a, req, err
+}
+
+// read fills in what the response to a request says. The error, a *Failure, means
+// that the body is incomplete.
+func (a *Answer) read(r Request, res *http.Response) error {
+	a.Status, a.ContentType, a.Header = res.StatusCode, res.Header.Get("Content-Type"), res.Header
+	a.RetryAfter = retryAfter(res.Header, time.Now())
+	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
+	var err error
+	most := maxBodyOf(r.Kind)
+	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
+	switch {
+	case len(a.Body) > most:
+		a.Body = a.Body[:most]
+		return &Failure{Retry: Now, Reason: fmt.Sprintf("%s, but the answer is larger than %d MiB", statusText(a.Status), most>>20)}
+	case err != nil:
+		return &Failure{Retry: Now, Reason: statusText(a.Status) + ", but " + describe(err, false), Err: err}
+	}
+	return nil
 }
 
 // asksToWait reports whether an answer asks for a pause of all requests, and not

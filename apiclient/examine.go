@@ -84,7 +84,7 @@ func (e *examination) fail(check, text, hint string) []Finding {
 func (e *examination) failure(check string, err error) []Finding {
 	f, ok := errors.AsType[*Failure](err)
 	if !ok {
-		return e.fail(check, "the check did not work", "")
+		return e.fail(check, "the check failed", "")
 	}
 	return e.fail(check, f.Reason, f.Hint)
 }
@@ -119,7 +119,7 @@ func (e *examination) connection(ctx context.Context) []Finding {
 	defer conn.Close()
 	secure, ok := conn.(*countedConn).Conn.(*tls.Conn)
 	if !ok {
-		return []Finding{{"connection", OK, "without TLS, which is for services on this machine only", ""}}
+		return []Finding{{"connection", OK, "without TLS, which is allowed only for services on this machine", ""}}
 	}
 	state := secure.ConnectionState()
 	leaf := state.PeerCertificates[0]
@@ -192,7 +192,7 @@ func (e *examination) page(a Answer) []Finding {
 	if !isPage(a) {
 		return nil
 	}
-	return e.fail("templates", statusText(a.Status)+" with a web page where JSON was expected",
+	return e.fail("templates", statusText(a.Status)+" with a web page instead of JSON",
 		"a portal, a proxy or a login page answers in the service's place: check base_url and auth, and whether this machine may reach the service")
 }
 
@@ -244,7 +244,7 @@ func (e *examination) nobody(ctx context.Context) []Finding {
 		e.client.mu.Lock()
 		learnt := e.client.absent[by]
 		e.client.mu.Unlock()
-		findings = append(findings, Finding{check, OK, "for nobody the service answers " + learnt.String(), ""})
+		findings = append(findings, Finding{check, OK, "for an unknown client the service answers " + learnt.String(), ""})
 	}
 	return findings
 }
@@ -259,7 +259,7 @@ func (e *examination) note(a Answer) {
 
 func (e *examination) clock(context.Context) []Finding {
 	if e.date.IsZero() {
-		return []Finding{{"clock", OK, "the service does not show its clock", ""}}
+		return []Finding{{"clock", OK, "the service does not send its time", ""}}
 	}
 	ahead := e.date.Sub(e.at)
 	word := "ahead of"

@@ -49,7 +49,7 @@ func (c *Client) Find(ctx context.Context, by By, value string) (Found, error) {
 			return Found{}, err
 		}
 		if c.contradicts(a) {
-			return Found{}, &Failure{Reason: "the look-up by " + string(by) + " got an answer that not_found reads as nobody but that holds an id",
+			return Found{}, &Failure{Reason: "the look-up by " + string(by) + " got an answer that not_found describes as an unknown client, but that holds an id",
 				Hint: "check the environment's not_found and wire"}
 		}
 		return Found{Absent: true, Body: a.Body}, nil
@@ -296,7 +296,7 @@ func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, err error) {
 		}
 	}
 	f := &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s, which not_found does not describe", by, shapeOf(a)),
-		Hint: "set the environment's not_found to what the service answers for nobody"}
+		Hint: "set the environment's not_found to what the service answers for an unknown client"}
 	if a.Status/100 == 2 {
 		f.Retry = unlessJSON(a)
 	}
@@ -317,7 +317,7 @@ func (c *Client) asLearnt(by By, a Answer) error {
 	if got.keys != learnt.keys {
 		other = " with other fields"
 	}
-	return &Failure{Reason: fmt.Sprintf("the look-up by %s got %s%s, but for nobody the service answers %s: it does not count as nobody",
+	return &Failure{Reason: fmt.Sprintf("the look-up by %s got %s%s, but for an unknown client the service answers %s: this answer does not show that the client is unknown",
 		by, got, other, learnt)}
 }
 

@@ -80,82 +80,6 @@ func newPace(ceiling float64, adaptive bool) *pace {
 	return p
 }
 
-// Slot is a reserved place in the queue, for one creating request: that request
-// leaves next. A Slot is for one goroutine.
-type Slot struct {
-	client  *Client
-	release func() // lets the next request go; nil once the slot is used or released
-}
-
-// Reserve waits until the service does not ask to wait and, under a rate, until
-// the caller's request would be the next to leave. So what must be durable before
-// a request is written just before it leaves, and not minutes earlier by every
-// worker in the queue.
-//
-// The caller sends no other request until it has used or released the Slot. The
-// error, a *Failure, means that ctx has ended.
-func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
-	if err := c.pace.waitOutPause(ctx); err != nil {
-		return nil, err
-	}
-	if !c.pace.limited() {
-		return &Slot{client: c, release: func() {}}, nil
-	}
-	release, err := c.pace.takeHead(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.pace.waitOutPause(ctx); err != nil {
-		release()
-		return nil, err
-	}
-	return &Slot{client: c, release: release}, nil
-}
-
-// Create sends the request and uses up the slot; see Client.Create.
-//
-// If the service has asked to wait since Reserve, the request is not sent at all,
-// because it would wait although everything before it is already durable. The
-// Verdict is then NotSent with Retry AfterPause, and the caller reserves another
-// slot.
-func (s *Slot) Create(ctx context.Context, r Request) Verdict {
-	defer s.Release()
-	return s.client.create(ctx, r, s)
-}
-
-// Release gives an unused slot back; otherwise it does nothing.
-func (s *Slot) Release() {
-	if release := s.take(); release != nil {
-		release()
-	}
-}
-
-// take returns the slot's release function and marks the slot as used; nil for
-// no slot or a used one.
-func (s *Slot) take() (release func()) {
-	if s == nil {
-		return nil
-	}
-	release, s.release = s.release, nil
-	return release
-}
-
-// Queues reports whether Reserve may wait: there is a rate, or the service asks
-// to wait.
-func (c *Client) Queues() bool {
-	reason, _ := c.pace.waiting()
-	return reason != "" || c.pace.limited()
-}
-
-// Waiting says why all requests wait at present and until when: the service asks
-// to wait, or the rate is below one request a second. The reason is one line
-// without personal data; "" when nothing waits.
-func (c *Client) Waiting() (reason string, until time.Time) { return c.pace.waiting() }
-
-// Spacing returns the time between two requests at the present rate; 0 for no
-// rate.
-func (c *Client) Spacing() time.Duration { return c.pace.spacing() }
-
 // takeHead waits for the head of the queue. release gives it to the next request,
 // once; further calls do nothing.
 func (p *pace) takeHead(ctx context.Context) (release func(), err error) {
@@ -167,17 +91,35 @@ func (p *pace) takeHead(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// enter waits until the request may leave: at the head of the queue, unless it
-// has a slot, and when rate and pause allow it.
-func (p *pace) enter(ctx context.Context, slot *Slot) (release func(), err error) {
-	release = slot.take()
-	reserved := release != nil
-	if !reserved {
+// reserve waits for the end of a pause and, under a rate, for the head of the queue.
+// release gives the head to the next request.
+func (p *pace) reserve(ctx context.Context) (release func(), err error) {
+	if err := p.waitOutPause(ctx); err != nil {
+		return nil, err
+	}
+	if !p.limited() {
+		return func() {}, nil
+	}
+	if release, err = p.takeHead(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.waitOutPause(ctx); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// enter waits until a request may leave: at the head of the queue, when rate and
+// pause allow it. reserved is the release of a reserved head; nil for none.
+func (p *pace) enter(ctx context.Context, reserved func()) (release func(), err error) {
+	release = reserved
+	if reserved == nil {
 		if release, err = p.takeHead(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := p.ready(ctx, reserved); err != nil {
+	if err := p.ready(ctx, reserved != nil); err != nil {
 		release()
 		return nil, err
 	}
@@ -310,7 +252,7 @@ func (p *pace) accepted() {
 	}
 }
 
-// waiting is Client.Waiting.
+// waiting says why all requests wait at present and until when; see Client.Waiting.
 func (p *pace) waiting() (reason string, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -258,15 +257,6 @@ func meaningOf(a Answer) meaning {
 		return meaning{effect: Refused}
 	}
 	return meaning{effect: Uncertain}
-}
-
-// statusText names a status in a reason: "HTTP 400 Bad Request". The phrase is
-// the standard's, not the answer's.
-func statusText(status int) string {
-	if text := http.StatusText(status); text != "" {
-		return fmt.Sprintf("HTTP %d %s", status, text)
-	}
-	return fmt.Sprintf("HTTP %d", status)
 }
 
 // need is what a successful answer to a kind of request must hold; nil for what

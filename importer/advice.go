@@ -6,17 +6,17 @@ import (
 	"claimsheet/mapping"
 )
 
-// What an operator reads in the column "What to do".
+// The texts of the column "What to do".
 const (
 	adviceRefused = "Correct the row or the mapping, then run again: only what is missing is sent."
 	adviceReused  = "Claimsheet did not create this contact, and a claim's contact has to be an administrator: if the service says that it is none, have " +
 		"its operator make it one; else correct the row or the mapping. Then run again: only what is missing is sent."
 	adviceNotSent     = "Nothing was sent. Run again when the service can be reached."
-	adviceBusy        = "The service refused it for now only; nothing is to be corrected. Run again later."
+	adviceBusy        = "The service refused it for now only; there is nothing to correct. Run again later."
 	adviceChanged     = "The service cannot change what it has: nothing was sent. Correct it there by hand if it matters."
 	adviceHeld        = "Nothing was sent. Settle with the service's operator where the client is to resume."
 	adviceHeldMapping = "Nothing was sent. Take the mapping's change back, or settle with the service's operator what is to become of the client."
-	adviceGivenUp     = "An operator gave this step up; what depends on it is not sent."
+	adviceGivenUp     = "This step was given up; what depends on it is not sent."
 	adviceParked      = "It is not sent again yet; a run ten minutes from now or later looks the client up again and decides."
 	adviceInvalid     = "Correct the cell and run again."
 	adviceTimezone    = "Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again."
@@ -27,7 +27,7 @@ const (
 	adviceTaken       = "If they are one person, give the rows one client key; if not, correct the address."
 	adviceDoubtful    = "Nothing was sent. Decide about that client first, by a later run with its row or by claimsheet settle; then run again."
 	hintTaken         = "If a wire pointer of the environment leads to the wrong place, correct it and run again: the answers are kept, and read again."
-	adviceKnown       = "The service knows this client already, so nothing was made (existing: fail)."
+	adviceKnown       = "The service knows this client already, so nothing was created (existing: fail)."
 	adviceSkipped     = "The service knows this client already, so the rows were left out (existing: skip)."
 	adviceNoLinkV1    = "The client was known already: the service gives a redirect url only when it creates one."
 	adviceURLLost     = "A look-up found the client after an attempt to create it: the service gives the redirect url only in the answer that creates one."
@@ -37,8 +37,8 @@ const (
 	adviceSameClaim   = "It is the same claim as row %s; its ids are shown."
 )
 
-// adviceUncertain tells what to look for. The service has no way to list
-// claims or activities, so a person looks in its dashboard.
+// adviceUncertain says what to look for. The service cannot list claims or
+// activities, so a person looks in its dashboard.
 func adviceUncertain(step *mapping.Step) string {
 	what := map[mapping.StepKind]string{
 		mapping.ClientStep:   "the client",
@@ -49,9 +49,9 @@ func adviceUncertain(step *mapping.Step) string {
 	return "Look in the service whether " + what + " exists. It is not sent again by itself; claimsheet settle takes your answer."
 }
 
-// adviceWithoutURL is about a v1 client whom a look-up found and who has no
-// redirect url. read tells that an attempt to create the client got an answer
-// that could be read, and attempted that there was one.
+// adviceWithoutURL is for a v1 client that a look-up found and that has no redirect
+// url. attempted says that there was an attempt to create the client; read, that the
+// attempt got an answer that could be read.
 func adviceWithoutURL(attempted, read bool) string {
 	switch {
 	case read:
@@ -62,8 +62,7 @@ func adviceWithoutURL(attempted, read bool) string {
 	return adviceNoLinkV1
 }
 
-// withHint is the usual advice behind what the environment's rules, or we, say of
-// the answer.
+// withHint puts the usual advice behind the hint about an answer.
 func withHint(hint, usual string) string {
 	switch {
 	case hint == "":
@@ -74,8 +73,8 @@ func withHint(hint, usual string) string {
 	return hint + ". " + usual
 }
 
-// reasonWith is a reason as the ledger keeps it of a step that is left open: with
-// the hint, for whoever decides about it on another day.
+// reasonWith is the reason that the ledger keeps for a step that is left open: with
+// the hint, for whoever decides about the step on another day.
 func reasonWith(reason, hint string) string {
 	if hint == "" {
 		return reason

@@ -73,7 +73,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		case ledger.Intent, ledger.Uncertain, ledger.Parked:
 			d.action, d.why = needsOperator, d.known.Reason
 		case ledger.GivenUp:
-			d.action, d.why = givenUp, "given up by an operator"
+			d.action, d.why = givenUp, "it was given up"
 		}
 		decisions[i] = d
 	}
@@ -84,8 +84,8 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 }
 
 // outcome is that of a step that is not to be sent.
-func (d decision) outcome() StepOutcome {
-	o := StepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
+func (d decision) outcome() stepOutcome {
+	o := stepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
 	switch d.action {
 	case unchanged:
 		o.Status = result.Unchanged
@@ -110,9 +110,9 @@ func (d decision) outcome() StepOutcome {
 	return o
 }
 
-// holdBack keeps what is new for a client from being sent, because an activity
-// that is done is wanted in another status: a second one would be Open. The
-// rows of that activity say no more than that where a cell wants it so.
+// holdBack keeps what is new for a client from being sent, because an activity that
+// is done is now wanted in another status: a second activity would be Open. Where a
+// cell wants it so, the rows of that activity say nothing else.
 func holdBack(decisions []decision, moved *decision) {
 	why, advice, held := "held back: "+moved.moved, adviceHeld, false
 	if moved.mapping {
@@ -128,10 +128,10 @@ func holdBack(decisions []decision, moved *decision) {
 	}
 }
 
-// fixWorkflow keeps the workflow name of an earlier attempt: it is fixed when
-// the step is first sent, or a name with the run's date would split one
-// night's batch over two. A refused step takes the name as it is now, for the
-// name may be what was refused.
+// fixWorkflow keeps the workflow name of an earlier attempt. The name is fixed when
+// the step is first sent, because a name with the run's date would split one night's
+// batch in two. A refused step takes the name as it is now: the name may be what was
+// refused.
 func (d *decision) fixWorkflow() {
 	var then wanted
 	if d.step.Activity == nil || d.known.To == ledger.Failed || d.known.Data == nil ||
@@ -188,7 +188,7 @@ func (d *decision) openedOrClosed() bool {
 	return (d.known.Digest == open.digest()) != (d.step.Activity.Status == mapping.Open)
 }
 
-// noteURL says why what is done has no redirect url: a v1 client, or a link.
+// noteURL notes why a v1 client or a link that is done has no redirect url.
 func (d *decision) noteURL(v1 bool) {
 	switch {
 	case d.step.Kind == mapping.LinkStep && d.known.URL == "":

@@ -13,8 +13,8 @@ import (
 	"claimsheet/mapping"
 )
 
-// existing is what is known of a client whom the service may have already: what
-// a look-up says of it, and why the run cannot go on with that client.
+// existing is what is known about a client that the service may have already: the
+// result of a look-up, and why the run cannot continue with that client.
 type existing struct {
 	lookup.Result
 	reason string // "" for no reason
@@ -46,13 +46,13 @@ func (j *Job) looksUp(plan mapping.Plan) bool {
 	return j.Binding.Mapping().Client.Existing != mapping.Create && len(lookup.By(plan.Lookup)) > 0
 }
 
-// applyExisting does what the mapping says of a client whom the service knows,
-// and refuses one for whom x has or gets a reason. over reports that nothing more
-// is to be done for the client.
-func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing) (o Outcome, over bool, err error) {
+// applyExisting does what the mapping says about a client that the service knows,
+// and refuses one for which x has or gets a reason. over says that nothing more has
+// to be done for the client.
+func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing) (o clientOutcome, over bool, err error) {
 	if x.reason == "" {
 		if err := j.checkOwner(plan, x); err != nil {
-			return Outcome{}, false, err
+			return clientOutcome{}, false, err
 		}
 	}
 	policy := j.Binding.Mapping().Client.Existing
@@ -63,15 +63,15 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	case x.ID != "" && policy == mapping.Fail:
 		x.refuse(reasonKnown, adviceKnown)
 	default:
-		return Outcome{}, false, nil
+		return clientOutcome{}, false, nil
 	}
 	return j.refused(plan, decisions, *x), true, nil
 }
 
-// checkOwner refuses a client who is new to the ledger where another comes first:
-// one whom the ledger has as done, or one whom an earlier attempt may have created
-// with this client's address, whether or not somebody is found there. An id that
-// is adopted is taken.
+// checkOwner refuses a client that is new to the ledger where another comes first: one
+// that is done in the ledger, or one that an earlier attempt may have created with
+// this client's address, whether or not a look-up finds somebody there. It reserves
+// the id of a client that is adopted.
 func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 	adopts := x.ID != "" && j.Binding.Mapping().Client.Existing == mapping.Reuse
 	event := j.foundEvent(plan, x.ID)
@@ -98,7 +98,7 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 // run: a look-up should have found that one. In a dry run nobody was created; the
 // run's look-up will find the holder, and it will do what the mapping says of
 // known clients.
-func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, holder lookup.Holder) Outcome {
+func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, holder lookup.Holder) clientOutcome {
 	policy := mapping.Reuse
 	if j.effects.dryRun {
 		policy = j.Binding.Mapping().Client.Existing
@@ -118,17 +118,17 @@ func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, 
 
 // refused is the outcome of a client for whom nothing is sent because of what
 // was found out.
-func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) Outcome {
-	steps, _ := walk(decisions, func(d decision) (StepOutcome, error) {
-		return StepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
+func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
+	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
+		return stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
 	})
 	return outcomeOf(j.Binding, plan, steps)
 }
 
-// foundEvent is the event by which a client becomes done whom a look-up found.
+// foundEvent is the event by which a client that a look-up found becomes done.
 func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
 	return ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
-		At: time.Now().UTC(), Run: j.run(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
+		At: time.Now().UTC(), Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
 }
 
 // adopt makes the client step one that is done: a look-up found the client. In a
@@ -168,7 +168,7 @@ const lookupFresh = 5 * time.Second
 // on which it rests is too old.
 var errStale = errors.New("the look-up is too old")
 
-// isStale reports that a client has to be looked up again before it is sent.
+// isStale reports whether a client has to be looked up again before it is sent.
 func (r *clientRun) isStale(d decision) bool {
 	return !d.asOf.IsZero() && r.job.Now().Sub(d.asOf) > r.job.freshness()
 }
@@ -182,34 +182,34 @@ func (j *Job) freshness() time.Duration {
 
 // find finds out whether the service knows the client already, as far as the
 // ledger leaves that open, and does what the mapping says of known clients. over
-// reports that nothing more is to be done for the client.
-func (r *clientRun) find(ctx context.Context) (o Outcome, over bool, err error) {
+// says that nothing more has to be done for the client.
+func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err error) {
 	first := &r.decisions[0]
 	switch {
 	case ctx.Err() != nil:
 	case r.job.revisits(r.plan, *first):
-		return Outcome{}, false, r.reconcile(ctx, first)
+		return clientOutcome{}, false, r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):
 		return r.findExisting(ctx, first)
 	}
-	return Outcome{}, false, nil
+	return clientOutcome{}, false, nil
 }
 
 // findExisting asks the service whether it knows a client who is new to the ledger.
-func (r *clientRun) findExisting(ctx context.Context, first *decision) (o Outcome, over bool, err error) {
+func (r *clientRun) findExisting(ctx context.Context, first *decision) (o clientOutcome, over bool, err error) {
 	fx := r.job.effects
 	fx.look(r.plan.Lookup)
 	var found lookup.Result
 	if !fx.noLookup {
 		if found, err = r.job.lookups.Find(ctx, r.plan); err != nil {
-			return Outcome{}, false, err
+			return clientOutcome{}, false, err
 		}
 		fx.looked(ctx, found)
 	}
 	x := existingOf(found)
 	o, over, err = r.job.applyExisting(r.plan, r.decisions, &x)
 	if err != nil {
-		return Outcome{}, false, err
+		return clientOutcome{}, false, err
 	}
 	if !over && x.ID == "" {
 		if holder, ok := r.job.lookups.Reserve(r.plan); !ok {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Fault is a panic: a fault of the program's own. Its text says where it
-// happened and of what kind it is, and holds nothing of the panic's value,
-// which may be personal data or a secret.
+// Fault is a panic: a defect of Claimsheet. Its text says where it happened and of
+// what kind it is, and holds nothing of the panic's value, which may be personal data
+// or a secret.
 type Fault struct {
 	Kind  string   // the runtime's words, else the value's type
 	Stack []string // “function file:line”, the innermost first

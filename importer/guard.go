@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
 	"claimsheet/mapping"
@@ -195,6 +197,45 @@ func (g *guard) alike() bool {
 	return true
 }
 
+// react lets the guard see a verdict, and does what the guard says.
+func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
+	stop, pause := j.guard.saw(v)
+	if stop != nil {
+		j.stop(stop)
+	}
+	if pause {
+		j.gate.probe(ctx, j.answers)
+	}
+}
+
+// seeLookUp lets the guard see whether a look-up was forbidden.
+func (j *Job) seeLookUp(ctx context.Context, found lookup.Result) {
+	switch {
+	case found.Status() == 403:
+		j.react(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
+	case found.Failed == nil:
+		j.guard.allowed()
+	}
+}
+
+// answers asks whether the service is there again: any answer but a 5xx will do.
+// One that ends the run (a redirect, a 401) ends it here, before another POST gets
+// it.
+func (j *Job) answers(ctx context.Context) bool {
+	req := j.Service.Routes().Templates()
+	a, err := j.Service.Do(ctx, req)
+	if err == nil && a.Status/100 != 2 && retry.Exceeds(a.RetryAfter) {
+		j.stop(tooLong(a.RetryAfter))
+	}
+	if v := j.Service.Judge(req, a, err); v.Stop {
+		j.stop(hinted(errors.New(v.Reason), v.Hint))
+	}
+	return err == nil && a.Status < 500
+}
+
+// tooLong is why a run stops that is asked to wait for longer than it does.
+func tooLong(wait time.Duration) error { return errors.New("the service " + retry.TooLong(wait)) }
+
 // gate is what all workers pass before they send. It is shut while the service does
 // not answer.
 type gate struct {
@@ -252,7 +293,7 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 
 // withoutURL reports whether a client who should have got a redirect url has none.
 // For the first client of a run that means a wrong pointer, not a wrong row.
-func withoutURL(o Outcome, v1 bool) bool {
+func withoutURL(o clientOutcome, v1 bool) bool {
 	for _, s := range o.Steps {
 		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
 		if link && s.wordless {

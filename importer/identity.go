@@ -123,7 +123,7 @@ func (j *Job) checkName(ctx context.Context, plan mapping.Plan, alike map[string
 			return problem.At(m.At(m.Name.At), "mapping-renamed",
 				"the mapping “%s” is new, and “%s”, which is defined as it is, has run for clients of this sheet: what is done would be done again",
 				m.Name.Text, name).
-				Hinted("use the name “%s” again; or give --new-identity if everything is to be made for these clients once more", name)
+				Hinted("use the name “%s” again; or give --new-identity if everything should be created again for these clients", name)
 		}
 	}
 	return nil
@@ -134,7 +134,7 @@ func redefined(m *mapping.Mapping, changes []string) error {
 	return problem.At(m.At(m.Name.At), "identity-changed", "the mapping “%s” has run before with %s: what is done would be done again",
 		m.Name.Text, strings.Join(changes, " and ")).
 		Hinted("take the change of client.key, client.key_space, client.lookup or the claims' keys back; " +
-			"or give --new-identity if everything in the sheet is to be made anew under the new keys")
+			"or give --new-identity if everything in the sheet should be created again under the new keys")
 }
 
 // detectLostLedger yields the plans. Where the ledger knows few clients of the
@@ -196,7 +196,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 			j.stop(err)
 			return first, nil // the clients are recorded as not started
 		}
-		j.hear(ctx, found)
+		j.seeLookUp(ctx, found)
 		if ctx.Err() != nil {
 			return first, nil
 		}
@@ -279,7 +279,7 @@ func (j *Job) checkActivities(ctx context.Context, then string) error {
 		}
 		if done {
 			return problem.At(m.At(r.At), "identity-changed", "the activity that is %s now has run before as %s: what is done would be done again", r.Now, r.Was).
-				Hinted("take the change back; or give --new-identity if the activity is to be made again for everybody")
+				Hinted("take the change back; or give --new-identity if the activity should be created again for everybody")
 		}
 	}
 	return nil

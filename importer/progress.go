@@ -9,8 +9,7 @@ import (
 	"claimsheet/importer/result"
 )
 
-// Progress is how far a run has come. Nothing depends on it: a run that nobody
-// watches goes the same way.
+// Progress is how far a run has come. It is for display only.
 type Progress struct {
 	Clients  result.Counts // those that are through
 	Requests int           // given to the wire so far, whatever came of them
@@ -21,8 +20,8 @@ type Progress struct {
 	Until time.Time
 }
 
-// Progress looks at a run while Do or Forecast is under way. It may be called
-// from any goroutine.
+// Progress returns how far Do or Forecast has come. It may be called from any
+// goroutine.
 func (j *Job) Progress() Progress {
 	p := Progress{Clients: j.tally.clients()}
 	for _, n := range j.Service.Sent() {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,58 +17,19 @@ import (
 	"claimsheet/mapping"
 )
 
-// believable is how old an ambiguous attempt must be before a look-up that
-// finds nobody is believed, where the job does not say: a service may still be
-// creating what it was asked for when it stopped answering.
+// believable is how old an uncertain attempt must be before a look-up that finds
+// nobody is believed, where the job does not say: a service may still be creating
+// what it was asked for when it stopped answering.
 const believable = 10 * time.Minute
 
 const reasonForgotten = "it may have been created, and the ledger does not know with which address; a look-up by that of the row finds nobody"
 
 const reasonParked = "no answer that says whether it was created; a look-up finds nobody yet"
 
-// react lets the guard see a verdict, and does what it says.
-func (j *Job) react(ctx context.Context, v apiclient.Verdict) {
-	stop, pause := j.guard.saw(v)
-	if stop != nil {
-		j.stop(stop)
-	}
-	if pause {
-		j.gate.probe(ctx, j.answers)
-	}
-}
-
-// hear lets the guard know of a look-up: whether it was forbidden.
-func (j *Job) hear(ctx context.Context, met lookup.Result) {
-	switch {
-	case met.Status() == 403:
-		j.react(ctx, apiclient.Verdict{Effect: apiclient.Refused, Status: 403})
-	case met.Failed == nil:
-		j.guard.allowed()
-	}
-}
-
-// answers asks whether the service is there again: any answer but a 5xx will do.
-// One that ends the run (a redirect, a 401) ends it here, before another POST
-// meets it.
-func (j *Job) answers(ctx context.Context) bool {
-	req := j.Service.Routes().Templates()
-	a, err := j.Service.Do(ctx, req)
-	if err == nil && a.Status/100 != 2 && retry.Exceeds(a.RetryAfter) {
-		j.stop(tooLong(a.RetryAfter))
-	}
-	if v := j.Service.Judge(req, a, err); v.Stop {
-		j.stop(hinted(errors.New(v.Reason), v.Hint))
-	}
-	return err == nil && a.Status < 500
-}
-
-// tooLong is why a run stops that is asked to wait for longer than it does.
-func tooLong(wait time.Duration) error { return errors.New("the service " + retry.TooLong(wait)) }
-
 // findCreated is the outcome of a step that is not sent again. A client whose
 // creation is uncertain is looked up: only a positive answer settles it in the run
 // that asked. Nothing else can be looked up.
-func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (StepOutcome, error) {
+func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	o := r.stepOutcome(d, event, v)
 	conflict := v.Effect == apiclient.Refused && v.Status == 409 && !v.Ruled
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || v.Effect != apiclient.Uncertain && !conflict {
@@ -80,14 +40,14 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 		if err != nil || found.ID == "" {
 			return r.contradicted(d, v), err
 		}
-		o, ok, err := r.adopt(d, v, found.ID)
+		o, ok, err := r.adoptCreated(d, v, found.ID)
 		if !ok {
 			o.Status = result.Failed // who exists is another client
 		}
 		return o, err
 	}
 	silent := true
-	for _, wait := range r.job.Patience {
+	for _, wait := range r.job.LookAgain {
 		retry.Sleep(ctx, wait)
 		if ctx.Err() != nil {
 			break
@@ -97,7 +57,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 		case err != nil:
 			return o, err
 		case found.ID != "":
-			o, _, err := r.adopt(d, v, found.ID)
+			o, _, err := r.adoptCreated(d, v, found.ID)
 			return o, err
 		case found.Unclear != "":
 			return o, nil // somebody has to find out who it is
@@ -112,7 +72,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 
 // contradicted makes a refusal uncertain: the service says that the client is
 // there, and no look-up finds it. The refusal is not committed yet.
-func (r *clientRun) contradicted(d decision, v apiclient.Verdict) StepOutcome {
+func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 	const unfound = ", and a look-up does not find it"
 	last := &r.pending[len(r.pending)-1]
 	last.To, last.Reason = ledger.Uncertain, last.Reason+unfound
@@ -121,15 +81,15 @@ func (r *clientRun) contradicted(d decision, v apiclient.Verdict) StepOutcome {
 	return o
 }
 
-// adopt records that a look-up found the client whom this step asked for; ok is
-// false when that is another client's. The redirect url is that of the answer,
+// adoptCreated records that a look-up found the client whom this step asked for; ok
+// is false when another client has that id. The redirect url is that of the answer,
 // which may lack nothing but the id.
-func (r *clientRun) adopt(d decision, v apiclient.Verdict, id string) (o StepOutcome, ok bool, err error) {
+func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
 	event := r.job.foundEvent(r.plan, id)
 	event.URL = v.URL
 	t, ok, err := r.job.takeFound(&event)
 	if err != nil || !ok {
-		return StepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
 	r.job.guard.made(d.step.Kind)
@@ -138,7 +98,7 @@ func (r *clientRun) adopt(d decision, v apiclient.Verdict, id string) (o StepOut
 }
 
 // park records that look-ups find nobody, which a later run may believe.
-func (r *clientRun) park(d decision, v apiclient.Verdict) StepOutcome {
+func (r *clientRun) park(d decision, v apiclient.Verdict) stepOutcome {
 	event := r.event(d, ledger.Parked)
 	event.Reason = reasonWith(reasonParked, v.Hint)
 	r.pending = append(r.pending, event)
@@ -147,15 +107,15 @@ func (r *clientRun) park(d decision, v apiclient.Verdict) StepOutcome {
 
 // findAgain looks a client up once more before it is sent again although it may
 // have been created.
-func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o StepOutcome, over bool, err error) {
+func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o stepOutcome, over bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
-		return StepOutcome{}, false, nil
+		return stepOutcome{}, false, nil
 	}
 	found, err := r.job.lookups.Find(ctx, r.plan)
 	if d.asOf = found.At; err != nil || found.ID == "" {
-		return StepOutcome{}, false, err
+		return stepOutcome{}, false, err
 	}
-	o, _, err = r.adopt(*d, v, found.ID)
+	o, _, err = r.adoptCreated(*d, v, found.ID)
 	return o, true, err
 }
 
@@ -224,9 +184,10 @@ func (r *clientRun) adoptEarlier(d *decision, id string) error {
 }
 
 // lookUndecided looks a client up whose creation is in doubt: sent is what the
-// addresses find with which it was asked for, now what those of the sheet find,
-// the same where they were not corrected. Before an "absent" is acted upon they
-// are asked twice. sent.reason is why the two do not say what became of it.
+// addresses find with which it was asked for; now is what the addresses of the
+// sheet find, which is the same where they were not corrected. Before "nobody" is
+// acted upon, the service is asked twice. sent.reason is why the answers do not say
+// what became of the client.
 func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, was sentLookup) (sent, now existing, err error) {
 	ask := func(addresses mapping.Lookup, fields map[string]string) (existing, error) {
 		j.effects.look(addresses)
@@ -270,7 +231,7 @@ func (j *Job) readmit(plan mapping.Plan, x *existing) error {
 	return nil
 }
 
-// compareAdopted says what differs of a client who was asked for with other data
+// compareAdopted notes what differs where the client was asked for with other data
 // than the sheet has now.
 func (d *decision) compareAdopted(b *mapping.Binding) {
 	action := d.action
@@ -279,8 +240,8 @@ func (d *decision) compareAdopted(b *mapping.Binding) {
 	}
 }
 
-// waitParked leaves a parked step to a later run, which decides by itself. What
-// was said when it was parked stays.
+// waitParked leaves a parked step to a later run, which decides about it. The reason
+// that was given when it was parked stays.
 func (d *decision) waitParked() {
 	d.advice = adviceParked
 	if d.known.To != ledger.Parked || d.why == "" {
@@ -288,7 +249,7 @@ func (d *decision) waitParked() {
 	}
 }
 
-// revisits tells whether a client step is one that look-ups may settle.
+// revisits reports whether look-ups may settle a client step that is uncertain.
 func (j *Job) revisits(plan mapping.Plan, d decision) bool {
 	if d.action != needsOperator || d.step.Kind != mapping.ClientStep || j.Binding.Mapping().Client.Existing == mapping.Create {
 		return false
@@ -296,16 +257,14 @@ func (j *Job) revisits(plan mapping.Plan, d decision) bool {
 	return len(lookup.By(j.sentLookup(plan, d).Lookup)) > 0
 }
 
-// ripe tells that a parked step is old enough for an "absent" to be believed.
-// The service may still be creating what an earlier run asked for.
+// ripe reports whether a parked step is old enough for "nobody" to be believed. The
+// service may still be creating what an earlier run asked for.
 func (j *Job) ripe(d decision) bool {
 	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)
 }
 
-// loadUndecided learns which addresses clients have of whom nobody knows yet
-// whether earlier runs created them. Of two with one address it is the earlier
-// one's. The addresses stay theirs for the whole run, whatever it finds out, so
-// that the order of the rows makes no difference to other clients.
+// loadUndecided reads the addresses of the clients whom earlier runs may have
+// created, the earliest attempt first.
 func (j *Job) loadUndecided(ctx context.Context) error {
 	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {
 		if err != nil {
@@ -329,21 +288,21 @@ func (j *Job) loadUndecided(ctx context.Context) error {
 	return nil
 }
 
-// sentLookup is how a client whose creation is in doubt is looked up: by what was
-// sent.
+// sentLookup is how a client whose creation is in doubt is looked up: by the
+// addresses that were sent.
 type sentLookup struct {
 	mapping.Lookup
 	fields    map[string]string // what was sent, to compare with who is found
 	asked     []string          // by which addresses
 	corrected bool              // the sheet has another address by now
-	unknown   bool              // what was sent is not known any more: the look-up is tonight's
+	unknown   bool              // what was sent is not known any more: the addresses are tonight's
 }
 
-// sentLookup is that of a client step.
+// sentLookup reads the addresses that were sent from the step's record.
 func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 	var was wanted
 	if d.known.Data == nil || json.Unmarshal(d.known.Data, &was) != nil {
-		// A results workbook, from which it was taken over, does not say.
+		// The step was taken over from a results workbook, which does not hold them.
 		return sentLookup{Lookup: plan.Lookup, fields: lookup.Fields(plan), asked: lookup.Asked(plan.Lookup),
 			unknown: d.known.Digest != d.wanted.digest()}
 	}
@@ -363,9 +322,9 @@ func (j *Job) sentLookup(plan mapping.Plan, d decision) sentLookup {
 	return sent
 }
 
-// oldLookup is the look-up for a record that does not say by what the client is
-// looked up: tonight's addresses, if they are among what was sent, else the
-// first address that was.
+// oldLookup is the look-up for an older record, which does not say how the client
+// was looked up: tonight's addresses, if they were sent, else the first address that
+// was sent.
 func oldLookup(plan mapping.Plan, was wanted, b *mapping.Binding) (sentBy mapping.Lookup, asked []string) {
 	sent := map[string]string{} // what was sent as an address
 	for _, v := range was.Values {

@@ -9,9 +9,9 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// reparse reads kept answers again: after a wire pointer was corrected, the ids
-// and urls that it leads to are taken from there and not asked for again. What
-// an operator said stays as it is.
+// reparse parses kept answers again: after a wire pointer was corrected, ids and
+// urls are taken from them and not asked for again. What was decided by settle stays
+// as it is.
 func (j *Job) reparse(known map[string]ledger.Step) error {
 	var events []ledger.Event
 	for key, step := range known {
@@ -19,15 +19,15 @@ func (j *Job) reparse(known map[string]ledger.Step) error {
 		if err != nil {
 			return err
 		}
-		again, told := j.parseAgain(step, known["client"].ID)
-		if told {
+		again, isNews := j.parseAgain(step, known["client"].ID)
+		if isNews {
 			event := ledger.Event{StepID: step.StepID, To: again.To, At: time.Now().UTC(), Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
 				Status: step.Event.Status, ID: again.ID, URL: again.URL}
 			t, ok, err := j.take(event)
 			if err != nil {
 				return err
 			}
-			if !ok { // it stays as it is; whoever reads why is told whose the id is
+			if !ok { // it stays as it is, and the reason says whose the id is
 				reason, whose := takenAnswer(step.Kind, again.ID, t)
 				again = step
 				again.Reason = reason + ": " + whose
@@ -38,14 +38,14 @@ func (j *Job) reparse(known map[string]ledger.Step) error {
 		known[key] = again
 	}
 	if len(events) == 0 || j.effects.dryRun {
-		return nil // a dry run only foresees it
+		return nil // a dry run records nothing
 	}
 	err := j.Ledger.Append(events...)
 	j.holders.release(events...)
 	return err
 }
 
-// reparseOnly reads kept answers again and records nothing.
+// reparseOnly parses kept answers again and records nothing.
 func (j *Job) reparseOnly(known map[string]ledger.Step) error {
 	for key, step := range known {
 		step, err := j.withAnswer(step)
@@ -57,8 +57,8 @@ func (j *Job) reparseOnly(known map[string]ledger.Step) error {
 	return nil
 }
 
-// withAnswer is a step with the status of its answer: what a look-up said of the
-// client since has none.
+// withAnswer returns a step with the status of its answer. The step's last event may
+// be that of a later look-up, which has no status.
 func (j *Job) withAnswer(step ledger.Step) (ledger.Step, error) {
 	if step.Answer == nil || step.Event.Status != 0 || step.Kind != ledger.KindClient {
 		return step, nil
@@ -69,34 +69,34 @@ func (j *Job) withAnswer(step ledger.Step) (ledger.Step, error) {
 	return step, err
 }
 
-// parseAgain is a step as its answer says that it is, the pointers being what
-// they are now. told is set where that is news.
-func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, told bool) {
+// parseAgain returns a step as its answer describes it by the wire pointers of now.
+// isNews reports whether that differs from the ledger.
+func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, isNews bool) {
 	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaOperator {
 		return step, false
 	}
-	v := j.Service.Judge(j.answered(step, clientID), apiclient.StoredAnswer(step.Event.Status, step.Answer), nil)
+	v := j.Service.Judge(j.requestOf(step, clientID), apiclient.StoredAnswer(step.Event.Status, step.Answer), nil)
 	again = step
 	again.To, again.Via = ledger.Done, ledger.ViaAnswer
 	again.ID, again.URL = cmp.Or(v.ID, step.ID), cmp.Or(v.URL, step.URL)
 	switch {
 	case step.To == ledger.Uncertain, step.To == ledger.Parked:
-		told = v.Effect == apiclient.Created
+		isNews = v.Effect == apiclient.Created
 	case step.To == ledger.Done && step.Via == ledger.ViaAdopted:
 		// Everything else was built on the id that a look-up found.
-		told = again.ID == step.ID && again.URL != step.URL
+		isNews = again.ID == step.ID && again.URL != step.URL
 	case step.To == ledger.Done && v.Effect == apiclient.Created:
-		told = again.ID != step.ID || again.URL != step.URL
+		isNews = again.ID != step.ID || again.URL != step.URL
 	}
-	if !told {
+	if !isNews {
 		return step, false
 	}
 	return again, true
 }
 
-// answered is the request that a step's answer came to, as far as a relative url
-// in the answer depends on it.
-func (j *Job) answered(step ledger.Step, clientID string) apiclient.Request {
+// requestOf is the request of a step's answer, as far as a relative url in the answer
+// depends on it.
+func (j *Job) requestOf(step ledger.Step, clientID string) apiclient.Request {
 	switch routes := j.Service.Routes(); step.Kind {
 	case ledger.KindClient:
 		return routes.CreateClient(nil, false)

@@ -79,25 +79,27 @@ type Job struct {
 	Environment string   // the ledger's scope
 	Binding     *mapping.Binding
 	Service     Service
-	Ledger      Ledger           // what is known, and where Do remembers
+	Ledger      Ledger           // what is done, and where Do records it
 	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // clients side by side; at least 1
 	Limit       int              // take the first clients only; 0 takes all
 	Only        mapping.Identity // take this client only; the zero Identity takes all
-	NoLookup    bool             // Forecast: do not ask the service who it knows
+	NoLookup    bool             // Forecast: do not ask the service which clients it knows
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
 	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.GET
-	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
-	Believable  time.Duration    // how old an ambiguous attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
+	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
+	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	// Now says when a look-up was made and when its answer is acted upon; nil is
 	// the wall clock.
 	Now func() time.Time
 
-	kept     map[cell.Row]shown // of a rerun: what rows go on showing
-	knows    bool               // the ledger knew some step of the environment when the run began
+	// Prior are cells that rows keep showing; see rerun.Comparison.
+	Prior map[cell.Row]result.Row
+
+	knows    bool // the ledger knew some step of the environment when the run began
 	effects  effects
 	lookups  *lookup.Lookups
 	cancel   context.CancelCauseFunc
@@ -126,13 +128,13 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	j.effects = effects{
 		commit: j.commit,
 		write:  j.writeLedger,
-		create: func(ctx context.Context, r *clientRun, d decision) (StepOutcome, error) { return r.send(ctx, d) },
+		create: func(ctx context.Context, r *clientRun, d decision) (stepOutcome, error) { return r.send(ctx, d) },
 		look:   func(mapping.Lookup) {},
-		looked: j.hear,
+		looked: j.seeLookUp,
 	}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.prepare(ctx, j.guard.lifted()); err != nil {
+	if err := j.load(ctx, j.guard.lifted()); err != nil {
 		return err
 	}
 	var g errgroup.Group
@@ -169,8 +171,8 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	return nil
 }
 
-// prepare reads from the ledger what counts for all clients.
-func (j *Job) prepare(ctx context.Context, keepGoing bool) (err error) {
+// load reads from the ledger what counts for all clients.
+func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	if j.Now == nil {
 		j.Now = time.Now
 	}
@@ -195,14 +197,14 @@ func (j *Job) runClient(ctx context.Context, plan mapping.Plan, ticket lookup.Ti
 	defer ticket.Done()
 	r := j.newClientRun(plan, ticket)
 	r.prepare()
-	outcome, err := r.run(ctx)
+	outcome, err := r.execute(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, like all that follow.
 		j.stop(f)
 		r = j.newClientRun(plan, ticket)
 		r.prepare()
-		outcome, err = r.run(ctx)
+		outcome, err = r.execute(ctx)
 	}
 	if err != nil {
 		return r.sent > 0, err
@@ -235,16 +237,16 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		noLookup: j.NoLookup,
 		commit:   func([]ledger.Event) error { return nil },
 		write:    j.writeDraft,
-		create: func(_ context.Context, _ *clientRun, d decision) (StepOutcome, error) {
+		create: func(_ context.Context, _ *clientRun, d decision) (stepOutcome, error) {
 			j.tally.planned(d.step.Kind)
-			return StepOutcome{Step: d.step, Status: result.Planned}, nil
+			return stepOutcome{Step: d.step, Status: result.Planned}, nil
 		},
 		look:   j.tally.lookUp,
 		looked: func(context.Context, lookup.Result) {},
 	}
 	ctx, j.cancel = context.WithCancelCause(ctx)
 	defer j.cancel(nil)
-	if err := j.prepare(ctx, false); err != nil {
+	if err := j.load(ctx, false); err != nil {
 		return err
 	}
 	inChunks := chunked(j.detectLostLedger(ctx, plans), 4*max(j.Concurrency, 1))
@@ -257,7 +259,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			outcome, err := r.run(ctx)
+			outcome, err := r.execute(ctx)
 			if f, ok := errors.AsType[*apiclient.Failure](err); ok {
 				return fmt.Errorf("%w: %w", ErrStopped, advised(f))
 			}
@@ -335,7 +337,7 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 // stop ends the run: what is in flight is finished, nothing more is sent.
 func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why))) }
 
-// whyStopped is the reason in words, for rows that are not started.
+// whyStopped is why the run was stopped, for rows that are not started.
 func (j *Job) whyStopped(ctx context.Context) string {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
 		return cause.Error()
@@ -354,9 +356,26 @@ func (j *Job) leavesOut(plan mapping.Plan) string {
 	return j.erased(plan.Client)
 }
 
-// run is the id of the run in which a plan is carried out: that of the sheet in
+// loadErased reads which clients were erased. Nothing is sent for them, and nothing
+// about them is recorded again.
+func (j *Job) loadErased(ctx context.Context) (err error) {
+	// What was promised to a person is read whether or not the run is being stopped.
+	j.erasures, err = j.Ledger.Erasures(context.WithoutCancel(ctx), j.Environment)
+	return err
+}
+
+// erased is why an erased client is left out, "" for others.
+func (j *Job) erased(who mapping.Identity) string {
+	_, at, ok := j.erasures.Find(j.owner(who))
+	if !ok {
+		return ""
+	}
+	return "the client was erased on " + at.Format(time.DateOnly) + ": nothing is sent or recorded; take the row out of the export"
+}
+
+// runID is the id of the run in which a plan is carried out: that of the sheet in
 // which its first row stands.
-func (j *Job) run(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
+func (j *Job) runID(plan mapping.Plan) string { return j.Runs[plan.Rows[0].Table()] }
 
 func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
 	return ledger.ClientKey{Environment: j.Environment, Space: who.Space, Client: who.Key}

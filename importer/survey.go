@@ -10,25 +10,25 @@ import (
 	"claimsheet/mapping/cell"
 )
 
-// Survey is what the first pass over a sheet learns: which rows make one
-// client, and how many there are of each. It holds a few bytes for each row
+// Survey is the result of the first pass over a sheet: which rows belong to one
+// client, and how many rows and clients there are. It holds a few bytes for each row
 // and client, never their cells.
 type Survey struct {
 	Rows    int
 	Clients int
 	Invalid int // rows with a cell that cannot be used; not counted where Take does not convert
-	// Typed are the dates, numbers and booleans under attributes whose type
-	// nobody says.
+	// Typed are the dates, numbers and booleans under attributes for which neither
+	// service nor mapping has a type.
 	Typed mapping.TypedCells
 
 	numbers map[[16]byte]int // of the clients, from 1, by fingerprint
 	groups  spool.Groups     // the rows of each client
 }
 
-// Take makes the first pass: every cell is read, so that a damaged sheet shows
-// before anything is sent. With convert they are all converted too, so that a
-// failing conversion does; what sends nothing can leave that to Plans, where the
-// type of every attribute is known.
+// Take makes the first pass over a sheet. It reads every cell, so that a damaged
+// sheet is noticed before anything is sent. With convert it converts them too, so
+// that a failing conversion is noticed; a command that sends nothing can leave that
+// to Plans, which converts anyway.
 func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int{}}
 	whose := func(record cell.Record) client { return clientOf(b.Client(record)) }
@@ -56,7 +56,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	return s, nil
 }
 
-// client is whose a row is: the fingerprint of an identity, or nobody's.
+// client is the client of a row, as a fingerprint, or none.
 type client struct {
 	known   bool
 	invalid bool // the row has a cell that cannot be used
@@ -97,7 +97,7 @@ func (s *Survey) add(c client) {
 	s.groups.Add(number)
 }
 
-// Has tells whether the sheet has a client.
+// Has reports whether the sheet has a client.
 func (s *Survey) Has(who mapping.Identity) bool { return s.numbers[fingerprint(who)] > 0 }
 
 // fingerprint stands for an identity in memory: half of its SHA-256.

@@ -9,12 +9,11 @@ import (
 
 	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
 )
 
-// wanted is what a step asks for, as the ledger keeps it: enough to tell what
-// differs from night to night and whether a cell or the mapping made it so.
-// It holds no ids, for those belong to templates that may be made anew.
+// wanted is what a step asks for, as the ledger keeps it: enough to say what differs
+// from night to night, and whether a cell or the mapping made it differ. It holds no
+// template ids, because a template that is created again gets another one.
 type wanted struct {
 	Mapping  string            `json:"mapping"` // the mapping's name
 	Template string            `json:"template,omitempty"`
@@ -24,8 +23,8 @@ type wanted struct {
 	Workflow *mapping.Workflow `json:"workflow,omitempty"`
 	Values   []wantedValue     `json:"values,omitempty"`
 
-	// Of a client: how it was looked up, and all its addresses as addressKey
-	// has them. Older records have neither.
+	// Of a client: how it was looked up, and all its addresses as lookup.Address
+	// writes them. Older records have neither.
 	Lookup    *wantedLookup `json:"lookup,omitempty"`
 	Addresses []string      `json:"addresses,omitempty"`
 
@@ -42,8 +41,8 @@ type wantedValue struct {
 	Fold bool `json:"fold,omitempty"` // case makes no difference
 }
 
-// wantedLookup is how a client was looked up before it was asked for: in the
-// format of that time, and by which addresses.
+// wantedLookup is how a client was looked up before it was created: the values in
+// the format of that time, and the addresses.
 type wantedLookup struct {
 	Email   string   `json:"email,omitempty"`
 	Phone   string   `json:"phone,omitempty"`
@@ -67,24 +66,16 @@ func (v wantedValue) same(other wantedValue) bool {
 // wantedOf is what a step of a plan asks for.
 func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted {
 	a := &wanted{Mapping: mappingName}
-	n := len(step.Fields) + len(step.Omitted)
-	if step.Activity != nil {
-		n += len(step.Activity.Attributes)
-	}
-	a.Values, a.sources = make([]wantedValue, 0, n+1), make([]mapping.Source, 0, n+1)
-	add := func(name string, v cell.Value, src mapping.Source) {
-		a.Values = append(a.Values, wantedValue{name, string(v.Field), v.Literal, sourceCells{src.Texts, src.Names}, src.FoldCase})
-		a.sources = append(a.sources, src)
+	values := step.Payload()
+	a.Values, a.sources = make([]wantedValue, 0, len(values)), make([]mapping.Source, 0, len(values))
+	for _, v := range values {
+		a.Values = append(a.Values, wantedValue{v.Name, string(v.Value.Field), v.Value.Literal, sourceCells{v.Source.Texts, v.Source.Names}, v.Source.FoldCase})
+		a.sources = append(a.sources, v.Source)
 	}
 	switch step.Kind {
 	case mapping.ClientStep:
-		for _, f := range step.Fields {
-			add(strings.Join(f.Path, "."), f.Value, f.Source)
-		}
 		a.Addresses = lookup.Addresses(plan)
 		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, lookup.Asked(plan.Lookup)}
-	case mapping.ClaimStep:
-		add("claimName", cell.Value{Field: cell.StringValue, Literal: step.Name}, step.NameSource)
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
 		a.resume = step.Activity.StatusSource
@@ -93,19 +84,13 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 			w := step.Activity.Workflow
 			a.Workflow = &w
 		}
-		for _, attr := range step.Activity.Attributes {
-			add(attr.Name, attr.Value, attr.Source)
-		}
-	}
-	for _, empty := range step.Omitted {
-		add(empty.Name, cell.Value{}, empty.Source)
 	}
 	return a
 }
 
-// digest is over what the service is told, without the workflow fields, which
-// are fixed when the step is first sent, and without cells, which may be
-// written in another way and say the same.
+// digest covers what is sent to the service. It leaves out the workflow fields, which
+// are fixed when the step is first sent, and the cells, which may be written in
+// another way and mean the same.
 func (a wanted) digest() string {
 	told := wanted{Template: a.Template, Status: a.Status}
 	for _, v := range a.Values {
@@ -129,8 +114,8 @@ func (a wanted) json() []byte {
 	return data
 }
 
-// difference is what a done step's data differ in from what is asked now, told
-// apart by what made it so: a cell that was written anew, or the mapping.
+// difference is what differs between a done step and what is wanted now, by cause: a
+// cell that was edited, or the mapping.
 type difference struct {
 	cells   []cellChange
 	mapping bool // the mapping asks for something else than it did
@@ -143,13 +128,12 @@ type cellChange struct {
 	source mapping.Source
 }
 
-// inSheet tells whether the sheet that something came from has a column.
+// inSheet reports whether the sheet from which a value came has a column.
 type inSheet func(column string, source mapping.Source) bool
 
-// differs compares what was asked then with what is asked now. What only one of
-// the two asks for was changed by the mapping. What only another mapping asks
-// for, or takes from elsewhere, is no difference: a client belongs to all of
-// them.
+// differs compares what was wanted then with what is wanted now. What only one of
+// the two has was changed by the mapping. What only another mapping has, or takes
+// from other columns, is no difference: a client belongs to all mappings.
 func (now wanted) differs(then wanted, has inSheet) difference {
 	var d difference
 	own := now.Mapping == then.Mapping
@@ -178,8 +162,8 @@ func (now wanted) differs(then wanted, has inSheet) difference {
 	return d
 }
 
-// movedByCell tells that an activity has another status because of the cell that
-// says where the client resumes, which makes activities Open and no more.
+// movedByCell reports whether an activity has another status because of the cell that
+// says where the client resumes. Such a cell can only open an activity or close it.
 func (now wanted) movedByCell(then wanted, has inSheet) bool {
 	open := string(mapping.Open)
 	switch {
@@ -191,9 +175,9 @@ func (now wanted) movedByCell(then wanted, has inSheet) bool {
 	return now.Resume.edited(then.Resume, now.resume, has)
 }
 
-// edited tells that a cell was written anew. Where the mapping has come to read
-// another column, it is the mapping's doing, unless the column that it read
-// then is gone: the mapping follows one that was renamed.
+// edited reports whether a cell was edited. Where the mapping now reads another
+// column, the mapping made the difference, unless the column that it read then is
+// gone: then the column was renamed, and the mapping follows.
 func (now sourceCells) edited(then sourceCells, source mapping.Source, has inSheet) bool {
 	switch {
 	case len(now.Cells) == 0 || len(then.Cells) == 0: // a constant, now or then

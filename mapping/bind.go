@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// Binding is a mapping bound to a sheet and a service: it reads records and
-// makes plans. It is not changed after Bind and may be used from several
+// Binding is a mapping bound to a sheet and a service: it converts records and
+// makes plans. It does not change after Bind and may be used from several
 // goroutines.
 type Binding struct {
 	mapping *Mapping
 	sheet   cell.Sheet
 	headers []string   // of the sheet, folded
-	tables  []*Binding // one for each sheet; nil when there is but one
+	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
 
-	when       *expr.Expression // nil takes every row
+	when       *expr.Expression // which rows are taken; nil takes every row
 	keySpace   string
-	phoneKey   *convert.Converter // of a phone key that is sent in another format than it is known by; nil for none
+	phoneKey   *convert.Converter // E.164, for a phone key that is sent in another format; else nil
 	key        []int
 	lookup     boundLookup
 	fields     []boundField
@@ -42,7 +42,7 @@ type boundLookup struct {
 type boundField struct {
 	path         []string
 	value        boundValue
-	sharedLookup *boundValue // the look-up that reads the very same; nil for none
+	sharedLookup *boundValue // the look-up that reads the same cells in the same way; nil for none
 }
 
 // boundClaim is a claims entry.
@@ -54,24 +54,25 @@ type boundClaim struct {
 	first bool // created before all activities
 }
 
-// boundActivity is an activity of the list. on holds the indexes of the claims
-// entries that it is on; none means the client.
+// boundActivity is an activity of the mapping's list. on holds the indexes of
+// the claims entries that it is on; empty means the client.
 type boundActivity struct {
 	rule     *ActivityRule
 	template Template
 	on       []int
-	payloads []*boundPayload // the client's, then those of the claims entries; nil where it is not
+	payloads []*boundPayload // on the client, then on each claims entry; nil where the activity is not
 	order    int             // position among the workflow's activities; -1 when assigned
 }
 
-// clientScope stands for the client among the claims entries' indexes.
+// clientScope is the client's index among those of the claims entries.
 const clientScope = -1
 
-// payload is what the activity holds on a scope; nil where it is not.
+// payload returns what the activity holds on a scope; nil when it is not on
+// it.
 func (a *boundActivity) payload(scope int) *boundPayload { return a.payloads[1+scope] }
 
-// boundPayload is what an activity holds on one scope: a claims entry's
-// aliases can make the same attribute another column.
+// boundPayload is what an activity holds on one scope. The aliases of a claims
+// entry can make the same attribute another column.
 type boundPayload struct {
 	when       *expr.Expression
 	attributes []boundAttribute
@@ -86,14 +87,14 @@ type boundAttribute struct {
 
 type boundResume struct {
 	isSet  bool
-	order  int // of the template named
-	column int // -1 when a template is named
+	order  int // of the activity that the mapping names
+	column int // the column that names the activity; -1 for none
 	orders map[string]int
 }
 
-// BindAll is Bind for a run of several sheets: columns may stand in another
-// order in each. The clients are the same in all of them. It binds to no sheet
-// when there is none.
+// BindAll is Bind for a run of several sheets. Their columns may be in
+// different orders; their clients are the same. Without sheets it binds to
+// none.
 func BindAll(m *Mapping, sheets []cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	if len(sheets) == 0 {
 		return Bind(m, nil, service, runDate)
@@ -116,7 +117,7 @@ func BindAll(m *Mapping, sheets []cell.Sheet, service *Service, runDate string) 
 	return &whole, nil
 }
 
-// binder collects what Bind finds.
+// binder collects the problems that Bind finds.
 type binder struct {
 	checker
 	mapping    *Mapping
@@ -130,9 +131,9 @@ type binder struct {
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
-// type. runDate stands for {run.date}. Without a sheet or a service (nil) the
-// names that belong to it are not checked; the Binding then serves only to
-// have been made. It is nil when there are problems.
+// type. runDate replaces {run.date}. Without a sheet or a service (nil), the
+// names that belong to it are not checked, and the Binding must not be used.
+// It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
 		runDate: runDate, keyColumns: map[int]bool{}}
@@ -159,10 +160,10 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	return bound, nil
 }
 
-// Sheet is the sheet that the mapping is bound to, the first of several.
+// Sheet returns the sheet that the mapping is bound to, the first of several.
 func (b *Binding) Sheet() cell.Sheet { return b.sheet }
 
-// table is the binding to one of the run's sheets.
+// table returns the binding to one of the run's sheets.
 func (b *Binding) table(i int) *Binding {
 	if b.tables == nil {
 		return b
@@ -170,24 +171,24 @@ func (b *Binding) table(i int) *Binding {
 	return b.tables[i]
 }
 
-// At is the place of a cell: column 0 = A, in the sheet of the row.
+// At returns the place of a cell in the sheet of a row; column 0 = A.
 func (b *Binding) At(column int, row cell.Row) problem.Where {
 	return b.table(row.Table()).sheet.At(column, row.Number())
 }
 
-// AtRow is the place of a whole row.
+// AtRow returns the place of a whole row.
 func (b *Binding) AtRow(row cell.Row) problem.Where {
 	return b.table(row.Table()).sheet.AtRow(row.Number())
 }
 
-// HasColumn tells whether the sheet of a row has a column of the name.
+// HasColumn reports whether the sheet of a row has a column with a name.
 func (b *Binding) HasColumn(name string, row cell.Row) bool {
 	is := func(header string) bool { return convert.FoldHeader(header) == convert.FoldHeader(name) }
 	return slices.ContainsFunc(b.table(row.Table()).sheet.Header, is)
 }
 
-// RowName is what a row is called in messages: its number, or its place where
-// there are several sheets.
+// RowName returns a row's name in messages: its number, or its place in a run
+// of several sheets.
 func (b *Binding) RowName(row cell.Row) string {
 	at := b.AtRow(row)
 	switch {
@@ -199,16 +200,16 @@ func (b *Binding) RowName(row cell.Row) string {
 	return strconv.Itoa(row.Number())
 }
 
-// header is what a column is called in the sheet of a row.
+// header returns a column's name in messages, in the sheet of a row.
 func (b *Binding) header(column int, row cell.Row) string {
 	return b.table(row.Table()).sheet.ColumnLabel(column)
 }
 
-// Mapping is the mapping as written.
+// Mapping returns the mapping as written.
 func (b *Binding) Mapping() *Mapping { return b.mapping }
 
-// noteKeys notes which columns are part of a key: wherever they are used, rows
-// agree on them ignoring case.
+// noteKeys notes the columns that are part of a key. Wherever these are used,
+// rows agree on them in any case.
 func (b *binder) noteKeys() {
 	note := func(key []yamltree.Scalar, aliases map[string]yamltree.Scalar) {
 		for _, c := range b.columns(key, aliases) {
@@ -260,7 +261,7 @@ func (b *binder) bindClient(bound *Binding) {
 func (b *binder) bindClaims(bound *Binding) {
 	for i := range b.mapping.Claims {
 		c := &b.mapping.Claims[i]
-		for _, w := range c.Columns { // an alias that nothing uses must not hide a missing column
+		for _, w := range c.Columns { // an unused alias must not hide a missing column
 			b.column(w, nil)
 		}
 		name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
@@ -271,8 +272,8 @@ func (b *binder) bindClaims(bound *Binding) {
 	}
 }
 
-// fieldPath splits a dotted field name into the names of nested objects and the
-// places in arrays.
+// fieldPath splits a dotted field name into names of nested objects and array
+// indexes.
 func (b *binder) fieldPath(name yamltree.Scalar) []string {
 	path := strings.Split(name.Text, ".")
 	_, isPlace := arrayIndex(path[0])
@@ -285,15 +286,15 @@ func (b *binder) fieldPath(name yamltree.Scalar) []string {
 	return path
 }
 
-// arrayIndex reads a part of a field's name that is a place in an array: digits,
+// arrayIndex reads a part of a field's name that is an array index: digits
 // without a leading zero.
 func arrayIndex(part string) (int, bool) {
 	i, err := strconv.Atoi(part)
 	return i, err == nil && i >= 0 && strconv.Itoa(i) == part
 }
 
-// checkPaths reports a field that is both a value and an object, or an object
-// and an array, and an array with a gap.
+// checkPaths reports a field that is both a value and an object or both an
+// object and an array, and arrays with a gap.
 func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
 	for i, f := range fields {
 		for _, other := range fields {
@@ -310,8 +311,8 @@ func (b *binder) checkPaths(rules []FieldRule, fields []boundField) {
 	}
 }
 
-// checkPlace compares one part of a field's name with what other fields have
-// in its place, below the same parts.
+// checkPlace compares one part of a field's name with the parts that other
+// fields have at the same place.
 func (b *binder) checkPlace(name yamltree.Scalar, below []string, part string, fields []boundField) (ok bool) {
 	at, isPlace := arrayIndex(part)
 	before := at == 0
@@ -359,7 +360,7 @@ func (b *binder) bindActivities(bound *Binding) {
 	}
 }
 
-// claimEntries are the indexes of the claims entries that `on` reaches.
+// claimEntries returns the indexes of the claims entries that `on` means.
 func (b *binder) claimEntries(on string) []int {
 	var entries []int
 	for i, c := range b.mapping.Claims {
@@ -379,14 +380,14 @@ func (b *binder) payload(rule *ActivityRule, template Template, known bool, scop
 	for i := range rule.Attributes {
 		attr := &rule.Attributes[i]
 		var found AttributeTemplate
-		typ, untyped := convert.Type(attr.Value.Type.Text), 0 // "" stays where there is nothing that could say it
+		typ, untyped := convert.Type(attr.Value.Type.Text), 0 // "" when nothing says the type
 		if b.service != nil && known {
 			var ok bool
 			if found, ok = b.attribute(template, attr.Name); ok {
 				typ, untyped = b.attributeType(template.Name, found, attr)
 			}
 		}
-		if untyped > 0 && attr.Value.likelyType() != convert.Text { // which is an error already
+		if untyped > 0 && attr.Value.likelyType() != convert.Text { // reported already
 			typ = ""
 		}
 		v := b.value(attr.Name.Text, &attr.Value, typ, aliases)
@@ -400,7 +401,7 @@ func (b *binder) payload(rule *ActivityRule, template Template, known bool, scop
 }
 
 // workflow settles the two workflow fields: the activity's own, else the
-// mapping's; the identifier may come from the environment.
+// mapping's. The identifier may also come from the environment.
 func (b *binder) workflow(rule *ActivityRule, aliases map[string]yamltree.Scalar) (boundValue, string) {
 	name := rule.Workflow.Name
 	if name.Text == "" {
@@ -437,7 +438,7 @@ func (b *binder) sheetName() string {
 	return cmp.Or(b.sheet.Origin, b.sheet.Name)
 }
 
-// bindResume finds where the client resumes, by the activities' order.
+// bindResume settles where the client resumes, by the order of the activities.
 func (b *binder) bindResume(bound *Binding) {
 	rule := b.mapping.ResumeAt
 	if rule == nil {

@@ -9,8 +9,9 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-// check reports what can be told from the mapping alone: keys that contradict
-// each other, ids that are not unique, what a version does not have.
+// check reports what is wrong with a mapping without a sheet or a service:
+// keys that contradict each other, ids that are not unique, what a version
+// does not have.
 func (p *checker) check(m *Mapping) {
 	p.checkNames(m)
 	p.checkLookup(m)
@@ -26,12 +27,12 @@ func (p *checker) check(m *Mapping) {
 	p.checkResume(m)
 }
 
-// checkNames keeps the mapping's own key spaces apart from the two that the
-// look-ups give their names to.
+// checkNames refuses the names of the two built-in key spaces for the
+// mapping's own.
 func (p *checker) checkNames(m *Mapping) {
 	for _, w := range []yamltree.Scalar{m.Name, m.Client.KeySpace} {
 		if w.Text == EmailSpace || w.Text == PhoneSpace {
-			p.wrongAt(w.At, "reserved-name", "“%s” is the name of a key space of Claimsheet's own", w.Text).
+			p.wrongAt(w.At, "reserved-name", "“%s” is the name of a built-in key space", w.Text).
 				Hint = "choose another name"
 		}
 	}
@@ -45,8 +46,8 @@ func (p *checker) checkLookup(m *Mapping) {
 		if c.Lookup.At != (yamltree.Place{}) {
 			at = c.Lookup.At
 		}
-		p.wrongAt(at, "no-lookup", "client.lookup needs email or phone: without one a client whom the service already knows is not found").
-			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client unasked"
+		p.wrongAt(at, "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
+			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
 	}
 	if c.Lookup.Confirm && (c.Lookup.Email == nil || c.Lookup.Phone == nil) {
 		p.wrongAt(c.Lookup.At, "no-lookup", "lookup.confirm compares e-mail and phone; both must be given")
@@ -113,7 +114,7 @@ func (p *checker) checkClaims(m *Mapping) {
 	}
 }
 
-// claimIDs are the ids of the claims entries, each once, in order.
+// claimIDs returns the ids of the claims entries, each once, in order.
 func (m *Mapping) claimIDs() []string {
 	var ids []string
 	for _, c := range m.Claims {
@@ -130,7 +131,7 @@ func (p *checker) checkActivities(m *Mapping) {
 	for i := range m.Activities {
 		a := &m.Activities[i]
 		if first, twice := ids[a.ID.Text]; twice && a.ID.Text != "" {
-			p.wrongAt(a.ID.At, "duplicate-id", "two activities have the id “%s”; the first stands in line %d", a.ID.Text, first.Line).
+			p.wrongAt(a.ID.At, "duplicate-id", "two activities have the id “%s”; the first is in line %d", a.ID.Text, first.Line).
 				Hint = "give one of them an id of its own, e.g. id: " + a.ID.Text + " 2"
 		}
 		ids[a.ID.Text] = a.ID.At
@@ -182,8 +183,8 @@ func (p *checker) checkAttributes(m *Mapping, a *ActivityRule) {
 	}
 }
 
-// checkOrder allows one Open activity per scope: the client is sent to the
-// first Open one, so a second would never be first.
+// checkOrder allows one Open activity per scope. The client is sent to the
+// first Open one, so a second would never be reached.
 func (p *checker) checkOrder(m *Mapping) {
 	open := map[string]yamltree.Scalar{}
 	for _, a := range m.Activities {
@@ -201,7 +202,7 @@ func (p *checker) checkOrder(m *Mapping) {
 	}
 }
 
-// scopes are the claims ids that `on` reaches, or client.
+// scopes returns the claims ids that `on` means, or client.
 func (m *Mapping) scopes(on string) []string {
 	if on != "claim" {
 		return []string{on}

@@ -8,13 +8,13 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// ResultColumns are the columns that a results workbook adds. A source column
-// of one of these names would be taken for ours.
+// resultColumns are the columns that a results workbook adds. A source column
+// with one of these names would be confused with ours.
 var resultColumns = []string{"Import status", "clientId", "contactId", "claimIds", "redirectUrl",
 	"Failed step", "Error", "What to do", "Source row"}
 
-// columnIndex finds columns by their headers: exactly, else ignoring case and
-// runs of white space.
+// columnIndex finds columns by their headers: by the exact header, else in any
+// case and with any white space.
 type columnIndex struct {
 	sheet  cell.Sheet
 	exact  map[string][]int
@@ -40,7 +40,8 @@ func foldHeaders(headers ...string) []string {
 	return folded
 }
 
-// find is the column with a header; problem is nil when there is exactly one.
+// find returns the column with a header; the problem is nil when there is
+// exactly one.
 func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	found := x.exact[name]
 	if len(found) == 0 {
@@ -63,7 +64,7 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	return -1, &p
 }
 
-// headers are the headers for a hint, their white space folded.
+// headers returns the headers for a hint, with white space folded.
 func (x *columnIndex) headers() []string {
 	var list []string
 	for _, header := range x.sheet.Header {
@@ -87,9 +88,8 @@ func (x *columnIndex) reserved() problem.List {
 	return list
 }
 
-// ResultColumn is the name of the column of a results workbook that a header
-// stands for, ignoring case and runs of white space: one of ResultColumns, or
-// "" for a column of the source.
+// ResultColumn returns the column of a results workbook that a header stands
+// for, in any case and with any white space; "" for a column of the source.
 func ResultColumn(header string) string {
 	for _, name := range resultColumns {
 		if convert.FoldHeader(name) == convert.FoldHeader(header) {

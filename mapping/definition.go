@@ -11,15 +11,14 @@ import (
 	"strings"
 )
 
-// definition is what the names of steps are made from: whose they are, the
+// definition is what the keys of steps are made from: the client key, the
 // claim keys and the activities.
 type definition struct {
 	Key []string `json:"key"`
-	// KeySpace is client.key_space as written, in records that do not have
-	// Space yet.
+	// KeySpace is client.key_space as written, in older records without Space.
 	KeySpace   string            `json:"keySpace,omitempty"`
 	Space      string            `json:"space,omitempty"`
-	Verbatim   bool              `json:"verbatim,omitempty"` // phone numbers are told apart as texts
+	Verbatim   bool              `json:"verbatim,omitempty"` // phone numbers are compared as texts
 	Claims     []definedClaim    `json:"claims,omitempty"`
 	Activities []definedActivity `json:"activities,omitempty"`
 }
@@ -29,14 +28,14 @@ type definedClaim struct {
 	Key []string `json:"key"`
 }
 
-// Definition is what the names of steps are made from, as JSON: the client key
-// and what it is a key of, the claim keys, and of each activity its id, its
-// template and its scope. recorded is the definition that was stored before, ""
-// for none: activities that are no longer in the mapping stay in it, because
+// Definition returns what the keys of steps are made from, as JSON: the client
+// key and its space, the claim keys, and the id, template and scope of each
+// activity. recorded is the definition that was stored before, "" for none.
+// Activities that are no longer in the mapping stay in the result, because
 // steps may have their ids.
 func (b *Binding) Definition(recorded string) string {
 	var then definition
-	_ = json.Unmarshal([]byte(recorded), &then) // what cannot be read was refused, or is replaced on purpose
+	_ = json.Unmarshal([]byte(recorded), &then) // an unreadable record was refused before, or is replaced on purpose
 	now := b.definition()
 	now.Activities = append(now.Activities, removed(then.Activities, now.Activities)...)
 	data, err := json.Marshal(now)
@@ -67,12 +66,12 @@ func (b *Binding) definition() definition {
 	return d
 }
 
-// Redefined tells in words which keys are no longer as in a definition that was
-// recorded before; nil when clients and claims have the names that they had. Of
-// the activities, see Renamed and Grown.
+// Redefined says in words which keys differ from a recorded definition; nil
+// when clients and claims keep their identities. For activities see Renamed
+// and Grown.
 func (b *Binding) Redefined(recorded string) []string {
 	var then definition
-	_ = json.Unmarshal([]byte(recorded), &then) // what cannot be read is not as it was
+	_ = json.Unmarshal([]byte(recorded), &then) // an unreadable record counts as changed
 	now := b.definition()
 	if then.Space == "" {
 		b.completeRecord(&then, now, b.mapping.Name.Text)
@@ -92,9 +91,9 @@ func (b *Binding) Redefined(recorded string) []string {
 	return changes
 }
 
-// SameAs reports whether the definition that was recorded for another mapping is
-// this one's but for the name: steps would be made again under the new name. space
-// is the key space of that mapping's clients.
+// SameAs reports whether the recorded definition of another mapping differs
+// from this one only by the mapping's name: then every step would be sent
+// again under the new name. space is the key space of that mapping's clients.
 func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
 	var then definition
 	if json.Unmarshal([]byte(recorded), &then) != nil {
@@ -111,9 +110,9 @@ func (b *Binding) SameAs(recorded, name string) (space string, same bool) {
 
 func (c definedClaim) equal(d definedClaim) bool { return c.ID == d.ID && slices.Equal(c.Key, d.Key) }
 
-// complete gives a definition that was recorded without its key space, for the
-// mapping of that name, the one that it must have had, or may have had. When such
-// records were made, a phone number was told apart by the text that was sent.
+// completeRecord gives a record without a key space, of the mapping with that
+// name, the space that it must have had or may have had. When such records
+// were made, phone numbers were compared by the text that was sent.
 func (b *Binding) completeRecord(then *definition, now definition, name string) {
 	then.Space = now.Space
 	if now.Space != EmailSpace && now.Space != PhoneSpace {
@@ -122,22 +121,22 @@ func (b *Binding) completeRecord(then *definition, now definition, name string) 
 	then.Verbatim = now.Verbatim || b.phoneKey != nil
 }
 
-// definedActivity is what is remembered of an activity by whose id steps are
-// named.
+// definedActivity is the record of an activity whose id is part of steps'
+// keys.
 type definedActivity struct {
 	ID string `json:"id"`
 	On string `json:"on"`
 	// Template and TemplateID are the template's name and its id in the
-	// environment: the operator of the service may change the one, or make the
-	// other anew. Older records have neither.
+	// environment. The service's operator may rename a template, or delete it
+	// and create it again. Older records have neither.
 	Template   string `json:"template,omitempty"`
 	TemplateID string `json:"templateId,omitempty"`
-	Holds      string `json:"holds,omitempty"` // a digest of its condition and its attributes
-	Gone       bool   `json:"gone,omitempty"`  // it is no longer in the mapping
+	Holds      string `json:"holds,omitempty"` // digest of its condition and attributes
+	Gone       bool   `json:"gone,omitempty"`  // no longer in the mapping
 }
 
-// UnmarshalJSON reads also what older records hold: the id and the scope as one
-// text.
+// UnmarshalJSON also reads older records, which hold the id and the scope as
+// one text.
 func (a *definedActivity) UnmarshalJSON(data []byte) error {
 	if len(data) == 0 || data[0] != '"' {
 		type plain definedActivity
@@ -164,19 +163,19 @@ func defined(a *boundActivity) definedActivity {
 		Holds: hex.EncodeToString(sum[:8])}
 }
 
-// isAlike reports whether two activities are made from one template. Of an older
-// record that is not known, and taken to be so.
+// sameTemplate reports whether two activities have the same template. An older
+// record, which does not say, counts as the same.
 func (a definedActivity) sameTemplate(b definedActivity) bool {
 	return a.Template == "" || b.Template == "" || a.Template == b.Template || a.TemplateID != "" && a.TemplateID == b.TemplateID
 }
 
-// meets reports whether two activities can be on one client or on one claim.
+// overlaps reports whether two activities can be on the same client or claim.
 func (a definedActivity) overlaps(b definedActivity) bool {
 	const client, everyClaim = "client", "claim"
 	return a.On == b.On || a.On != client && b.On != client && (a.On == everyClaim || b.On == everyClaim)
 }
 
-// is reports whether steps of the one have the names of the other's.
+// sameSteps reports whether the steps of two activities have the same keys.
 func (a definedActivity) sameSteps(b definedActivity) bool { return a.ID == b.ID && a.overlaps(b) }
 
 func (a definedActivity) findIn(list []definedActivity) (definedActivity, bool) {
@@ -187,8 +186,8 @@ func (a definedActivity) findIn(list []definedActivity) (definedActivity, bool) 
 	return list[i], true
 }
 
-// gone are the activities of a record that are no longer in the mapping, but
-// for those in whose place another stands now.
+// removed returns the recorded activities that are no longer in the mapping,
+// except those that another activity has replaced.
 func removed(then, now []definedActivity) []definedActivity {
 	var list []definedActivity
 	for _, was := range then {
@@ -202,15 +201,15 @@ func removed(then, now []definedActivity) []definedActivity {
 	return list
 }
 
-// replaces reports whether an activity would do again what another one of the
-// record did: it has come in its place, or holds now what that held.
+// replaces reports whether an activity would send again what another activity
+// of the record sent: it took its place, or holds now what that one held.
 func (a definedActivity) replaces(was definedActivity, then, now []definedActivity) bool {
 	before, known := a.findIn(then)
 	after, still := was.findIn(now)
 	switch {
 	case a.sameSteps(was) || !a.sameTemplate(was):
 		return false
-	case a.ID == was.ID: // on the client where it was on claims, or the reverse
+	case a.ID == was.ID: // moved from claims to the client, or the reverse
 		return !known
 	case !a.overlaps(was):
 		return false
@@ -221,8 +220,8 @@ func (a definedActivity) replaces(was definedActivity, then, now []definedActivi
 	return moved && (!known || before.Holds != a.Holds) && (!still || after.Holds != was.Holds)
 }
 
-// sameActivities reports whether a record has the very activities of a mapping, in
-// whatever order.
+// sameActivities reports whether a record has exactly the activities of a
+// mapping, in any order.
 func sameActivities(then, now []definedActivity) bool {
 	n := 0
 	for _, was := range then {
@@ -237,18 +236,19 @@ func sameActivities(then, now []definedActivity) bool {
 	return n == len(now)
 }
 
-// Renaming is an activity that would do again, under another name, what is done.
+// Renaming is an activity that would send again, under another name, what was
+// sent.
 type Renaming struct {
-	Was, Now string // in words, with the scope where that has changed
-	Steps    string // how the names begin of the steps that would be done again
+	Was, Now string // in words, with the scope if that has changed
+	Steps    string // how the keys of the steps begin that would be sent again
 	At       yamltree.Place
 }
 
-// Renamed are the activities that would do again what those of a definition that
-// was recorded before have done: another id for the same template and scope,
-// whether or not there was a time between without either; ids that were
-// exchanged; an id that has gone from the client to claims, or the reverse.
-// Whether anything was done is for the ledger to say.
+// Renamed returns the activities that would send again what activities of a
+// recorded definition have sent: another id for the same template and scope,
+// even if neither was in the mapping for a time; ids that were exchanged; an
+// id that moved from the client to claims, or the reverse. Whether anything
+// was sent only the ledger knows.
 func (b *Binding) Renamed(recorded string) []Renaming {
 	var then definition
 	_ = json.Unmarshal([]byte(recorded), &then)
@@ -271,7 +271,7 @@ func (b *Binding) Renamed(recorded string) []Renaming {
 
 func quoted(s string) string { return "“" + s + "”" }
 
-// steps is how the names of an activity's steps begin.
+// steps is how the keys of an activity's steps begin.
 func (a definedActivity) steps() string {
 	if a.On == "client" {
 		return "activity/" + a.ID + "@client"
@@ -279,16 +279,17 @@ func (a definedActivity) steps() string {
 	return "activity/" + a.ID + "@"
 }
 
-// Growth is an activity that is new in a mapping, or on more claims.
+// Growth is an activity that is new in a mapping, or is on more claims than
+// before.
 type Growth struct {
 	ID    string
-	Wider bool   // it is not new, but on more claims than it was
-	Steps string // how the names of its steps begin
+	Wider bool   // not new, but on more claims than before
+	Steps string // how the keys of its steps begin
 	At    yamltree.Place
 }
 
-// Grown are the activities that a definition that was recorded before did not
-// have, had no longer or had on fewer claims, in the mapping's order.
+// Grown returns the activities that a recorded definition did not have, or had
+// on fewer claims, in the mapping's order.
 func (b *Binding) Grown(recorded string) []Growth {
 	var then definition
 	_ = json.Unmarshal([]byte(recorded), &then)

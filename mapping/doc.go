@@ -1,20 +1,16 @@
-// Package mapping is what a row means: it reads the mapping file, binds its
-// names to a sheet's columns and a service's templates, and turns the records
-// of a sheet into plans.
+// Package mapping gives the rows of a sheet their meaning. It reads a mapping
+// file, binds its names to the columns of a sheet and the templates of a service,
+// converts the sheet's records and makes a plan for each client.
 //
-//	YAML ──Parse──▶ Mapping ──Bind──▶ Binding ──Read──▶ Lead ──Plan──▶ Plan
-//	                           ▲                 ▲
-//	              columns, templates          Record
+//	file ──Parse──▶ Mapping ──Bind──▶ Binding ──Convert──▶ ConvertedRow ──Plan──▶ Plan
+//	                            ▲                  ▲
+//	                sheet, service             record
 //
-// The package is pure: no network, no clock, no disk, no randomness. What
-// depends on the day (the run's date) is passed in. Everything that it finds
-// wrong is a problem.Problem with a place; a row that cannot be sent is data,
-// not an error.
+// Names become ids here and nowhere else. A mapping holds no ids, because ids
+// belong to one environment and one claim type (service document, "What the
+// service does").
 //
-// Draft makes a first mapping from headers and templates, and Schema tells
-// editors the language.
-//
-// Names are bound to ids here and nowhere else; ids never stand in a mapping,
-// because they belong to one environment and one claim type (service
-// document, "What the service does").
+// The package is pure: no network, no clock, no disk, no randomness; the date of
+// the run is passed in. What is wrong is a problem.Problem with its place. A row
+// that cannot be sent is data, not an error.
 package mapping

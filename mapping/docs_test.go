@@ -10,7 +10,7 @@ import (
 	"claimsheet/mapping/problem/yamltree"
 )
 
-var updateDocs = flag.Bool("update-docs", false, "write docs/mapping.md anew")
+var updateDocs = flag.Bool("update-docs", false, "write docs/mapping.md again")
 
 // TestReference holds docs/mapping.md to the tables of keys that the parser
 // reads by, so that the reference cannot say anything else.

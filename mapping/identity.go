@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Identity tells one client from another within an environment: two plans,
-// sheets or mappings that agree on it mean the same client. In the spaces email
-// and phone it is an address: in lower case, or in E.164 whatever the format in
-// which a mapping sends it (a number that is sent as it is written is that text).
+// Identity identifies a client within an environment: plans, sheets and
+// mappings that agree on it mean the same client. In the spaces email and
+// phone the key is an address: in lower case, or in E.164 whatever the format
+// in which a mapping sends it. A number that is sent as written is that text.
 type Identity struct {
-	Space string // email, phone, or a name of the mapping's: keys of different spaces never meet
+	Space string // email, phone, or a name that the mapping gives; keys of different spaces are different clients
 	Key   string // trimmed, white space folded; lower case in the space email
 }
 
-// The key spaces of clients that are told apart by what a look-up asks for.
+// The key spaces of clients that are identified by what a look-up asks for.
 const (
 	EmailSpace = "email"
 	PhoneSpace = "phone"
 )
 
-// keySpace tells what the client key is a key of: the e-mail address or phone
-// number where it is exactly that look-up's column, so that all mappings mean
-// the same client by it.
+// keySpace returns what the client key is a key of. It is email or phone when
+// the key is exactly the column of that look-up, so that all mappings mean the
+// same client by it.
 func keySpace(m *Mapping, bound *Binding) string {
 	is := func(v *boundValue) bool {
 		return v != nil && v.text == nil && v.expr == nil && v.constant == nil &&
@@ -42,17 +42,16 @@ func keySpace(m *Mapping, bound *Binding) string {
 	return m.Name.Text
 }
 
-// KeySpace is what the client keys of the binding's sheet are keys of: the
-// Space of every Identity that it makes.
+// KeySpace is the Space of every Identity that the binding makes.
 func (b *Binding) KeySpace() string { return b.keySpace }
 
-// IsEmail reports that an identity is an e-mail address.
+// IsEmail reports whether the identity is an e-mail address.
 func (i Identity) IsEmail() bool { return i.Space == EmailSpace }
 
-// AddressesIn are the addresses that a text is, as Plan.Addresses would have
-// them: an e-mail address, or a phone number as it is written and, where the
-// binding knows how such texts are dialled, in E.164. It is for texts of whose
-// type nothing is known.
+// AddressesIn returns the addresses that a text may be, in the form of
+// Plan.Addresses: an e-mail address; or a phone number as written and, if the
+// binding knows how such numbers are dialled, in E.164. It serves texts of
+// unknown type.
 func (b *Binding) AddressesIn(text string) []Identity {
 	written := func(space string) Identity {
 		return addressIdentity(space, fieldValue{value: cell.Value{Literal: text}})
@@ -74,8 +73,8 @@ func (b *Binding) AddressesIn(text string) []Identity {
 	return found
 }
 
-// Folded is an identity with its key as keys are folded now. A ledger may hold
-// one that was folded by older rules.
+// Folded returns the identity with its key folded by today's rules. A ledger
+// may hold one that was folded by older rules.
 func (i Identity) Folded() Identity {
 	i.Key = convert.FoldKey(i.Key)
 	if i.Space == EmailSpace {
@@ -84,7 +83,8 @@ func (i Identity) Folded() Identity {
 	return i
 }
 
-// FoldStep is the key of a step with the claim key in it as keys are folded now.
+// FoldStep returns a step's key with the claim key in it folded by today's
+// rules.
 func FoldStep(key string) string {
 	from := strings.IndexByte(key, '@') // claim/ID/KEY, activity/ID@ID/KEY
 	if claim := string(ClaimStep) + "/"; strings.HasPrefix(key, claim) {
@@ -113,7 +113,7 @@ func (r *rowConverter) identity() Identity {
 	return Identity{}
 }
 
-// lookupIdentity makes the identity from a converted look-up value, so that it
+// lookupIdentity returns the identity of a converted look-up value, so that it
 // is the same however the cell is written.
 func (r *rowConverter) lookupIdentity(it fieldValue, space string) Identity {
 	if it.value.IsZero() {
@@ -125,7 +125,8 @@ func (r *rowConverter) lookupIdentity(it fieldValue, space string) Identity {
 	return addressIdentity(space, it)
 }
 
-// addressOf is the identity that a converted e-mail address or phone number is.
+// addressIdentity returns the identity of a converted e-mail address or phone
+// number.
 func addressIdentity(space string, it fieldValue) Identity {
 	key := convert.FoldKey(cmp.Or(it.e164, it.value.Literal))
 	if space == EmailSpace {
@@ -134,8 +135,8 @@ func addressIdentity(space string, it fieldValue) Identity {
 	return Identity{space, key}
 }
 
-// Identity is the client with a key, written as in the sheet or as a workbook
-// shows it.
+// Identity returns the client with a key, written as in the sheet or as a
+// workbook shows it.
 func (b *Binding) Identity(key string) Identity {
 	c := cell.Cell{Kind: cell.Text, Raw: key, Shown: key}
 	literal := func(conv *convert.Converter) string {

@@ -27,7 +27,7 @@ func Schema() []byte { return language.Schema() }
 
 var (
 	text = yamltree.InPlace(yamltree.Text)
-	// expression is placed where its first character stands, after the quote.
+	// expressionText is placed at its first character, after the quote.
 	expressionText = text.Then(func(_ *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
 		if n.IsQuoted() {
 			s.At.Column++
@@ -90,7 +90,7 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 	yamltree.To("header_row", "the row that holds the headers; default 1",
 		yamltree.Int(1, math.MaxInt), func(s *SheetRule) *int { return &s.HeaderRow }).
 		Note(func(_ *yamltree.Node, s *SheetRule) { s.HeaderRowGiven = true }),
-	yamltree.To("timezone", "where date-times without a zone were written down, e.g. Europe/London",
+	yamltree.To("timezone", "the zone of date-times without one, e.g. Europe/London",
 		timezone, func(s *SheetRule) *yamltree.Scalar { return &s.Timezone }),
 	yamltree.To("ambiguous_times", "a time that occurred twice because the clocks went back: refuse (default) or earlier",
 		yamltree.As(yamltree.OneOf("refuse", convert.EarlierAmbiguous), func(word convert.AmbiguousTimes) convert.AmbiguousTimes {
@@ -101,7 +101,7 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
 	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
 		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
-	yamltree.To("when", "an expression that tells which rows to take",
+	yamltree.To("when", "an expression that says which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
 	yamltree.To("hidden_rows", "rows that are hidden in the workbook: take (default) or skip",
 		yamltree.As(yamltree.OneOf("take", "skip"), func(word string) bool { return word == "skip" }),
@@ -168,13 +168,13 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 }
 
 var clientKeys = []yamltree.Key[ClientRule]{
-	yamltree.To("key", "the column or columns that tell one client from another",
+	yamltree.To("key", "the column or columns that identify a client",
 		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("key_space", "what the key is a key of, for mappings that share it; default: the mapping's name. No matter where the key is the column of a look-up: such clients are the same in all mappings",
+	yamltree.To("key_space", "the name of the key space, for mappings that share their clients; default: the mapping's name. It makes no difference when the key is the column of a look-up: such clients are the same in all mappings",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
-	yamltree.To("existing", "what to do with a client whom the service knows: reuse, skip, fail or create; default reuse",
+	yamltree.To("existing", "what to do with a client that the service knows: reuse, skip, fail or create; default reuse",
 		yamltree.OneOf(Reuse, Skip, Fail, Create), func(c *ClientRule) *Existing { return &c.Existing }),
-	yamltree.To("lookup", "how the service is asked for the client: {email, phone, confirm}",
+	yamltree.To("lookup", "how the client is looked up in the service: {email, phone, confirm}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
 		func(c *ClientRule) *LookupRule { return &c.Lookup }),
 	yamltree.To("administrator", "make contacts administrators (v2); default true",
@@ -197,14 +197,14 @@ var lookupKeys = []yamltree.Key[LookupRule]{
 var claimKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("id", "a short name for the entry; default claim",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.ID }),
-	yamltree.To("key", "the column or columns that tell one claim of a client from another",
+	yamltree.To("key", "the column or columns that identify a claim of a client",
 		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Key }).Required(),
 	yamltree.To("name", "the claim's name, a text with {Column}",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
 	yamltree.To("create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities",
 		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
 		func(c *ClaimRule) *bool { return &c.First }),
-	yamltree.To("when", "an expression that tells which rows yield this claim",
+	yamltree.To("when", "an expression that says which rows yield this claim",
 		expressionText, func(c *ClaimRule) *yamltree.Scalar { return &c.When }),
 	yamltree.To("columns", "aliases for wide sheets: a name and the column it stands for",
 		yamltree.Map(yamltree.InPlace(yamltree.AnyText)), func(c *ClaimRule) *map[string]yamltree.Scalar { return &c.Columns }),
@@ -229,7 +229,7 @@ var activityKeys = []yamltree.Key[ActivityRule]{
 		Note(func(n *yamltree.Node, a *ActivityRule) { a.StatusAt = n.At() }),
 	yamltree.To("assigned", "the activity is not placed by the workflow; default false",
 		yamltree.Bool, func(a *ActivityRule) *bool { return &a.Assigned }),
-	yamltree.To("when", "an expression that tells whether the activity is made",
+	yamltree.To("when", "an expression that says whether the activity is created",
 		expressionText, func(a *ActivityRule) *yamltree.Scalar { return &a.When }),
 	yamltree.To("workflow", "overrides the mapping's workflow for this activity (v2)",
 		yamltree.Object(workflowKeys), func(a *ActivityRule) *WorkflowRule { return &a.Workflow }),
@@ -263,7 +263,7 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		yamltree.OneOrMore(text), func(v *ValueRule) *[]yamltree.Scalar { return &v.FirstOf }),
 	yamltree.To("expr", "an expression",
 		expressionText, func(v *ValueRule) *yamltree.Scalar { return &v.Expr }),
-	yamltree.To("type", "the data type; default: the service's. An attribute that has none anywhere is sent as Text with a warning; over dates, numbers and booleans that is refused",
+	yamltree.To("type", "the data type; default: the service's. An attribute that has none anywhere is sent as Text with a warning, or refused when its values are dates, numbers or booleans",
 		yamltree.InPlace(yamltree.OneOf(typeNames()...)), func(v *ValueRule) *yamltree.Scalar { return &v.Type }),
 	yamltree.To("format", "how dates look in text cells, e.g. dd/mm/yyyy; how a phone number is sent",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Format }),
@@ -271,9 +271,9 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		yamltree.InPlace(yamltree.OneOf("date", "datetime")), func(v *ValueRule) *yamltree.Scalar { return &v.Output }),
 	yamltree.To("region", "the country of phone numbers without a country code, e.g. GB",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Region }),
-	yamltree.To("checked", "the words that tick a Checkbox",
+	yamltree.To("checked", "the words that mean a ticked Checkbox",
 		yamltree.OneOrMore(yamltree.Text), func(v *ValueRule) *[]string { return &v.Checked }),
-	yamltree.To("unchecked", "the words that leave a Checkbox unticked",
+	yamltree.To("unchecked", "the words that mean an unticked Checkbox",
 		yamltree.OneOrMore(yamltree.Text), func(v *ValueRule) *[]string { return &v.Unchecked }),
 	yamltree.To("values", "a table: what the cell says and what is sent for it",
 		yamltree.Map(yamltree.AnyText), func(v *ValueRule) *map[string]string { return &v.Values }),

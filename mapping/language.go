@@ -52,7 +52,7 @@ type SheetRule struct {
 	Delimiter  string // of a CSV file: a comma, a semicolon or a tab; "" = detected from the header
 }
 
-// Existing says what to do with a client whom the service already knows.
+// Existing says what to do with a client that the service already has.
 type Existing string
 
 // The policies for a known client.

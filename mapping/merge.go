@@ -10,9 +10,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// merge makes one value of what the rows of a client (or claim) say: an empty
-// cell agrees with anything, the first filled one counts, and where two differ
-// both cells are named.
+// merge makes one value of what the rows of a client or claim say. An empty
+// cell agrees with anything; the first filled one counts; where two differ,
+// both cells are reported.
 func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 	if v.text != nil && len(items) > 1 && !refused(items) {
 		if merged, ok := v.mergeTexts(items); ok {
@@ -45,8 +45,8 @@ func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 	return merged
 }
 
-// mergeTexts fills the places of a text from several rows, cell by cell; ok is
-// false when two rows differ in a place, or the text does not convert.
+// mergeTexts fills the places of a text from several rows. ok is false when
+// two rows differ in a place, or the text does not convert.
 func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool) {
 	merged = fieldValue{source: items[0].source}
 	merged.source.Texts = slices.Clone(merged.source.Texts)
@@ -77,26 +77,25 @@ func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool)
 	return merged, refusal == nil
 }
 
-// refused tells that a cell was filled but could not be converted.
+// refused reports whether a filled cell could not be converted.
 func refused(items []fieldValue) bool {
 	return slices.ContainsFunc(items, func(it fieldValue) bool { return it.refused })
 }
 
-// agree tells whether two rows say the same. What makes one key of two cells
-// (white space, accents, a number's format) makes no difference to what stands
-// in them either.
+// agree reports whether two rows say the same. What makes no difference in a
+// key (white space, accents, a number's format) makes none here.
 func (v *boundValue) agree(a, b cell.Value) bool {
 	return a == b || v.foldCase && a.Field == b.Field && convert.SameKey(a.Literal, b.Literal)
 }
 
-// mostNamed is how many cells a message names one by one.
+// mostNamed is the number of cells that a message names one by one.
 const mostNamed = 5
 
-// conflict names the first cell and all that differ from it, each in a problem
-// of its own, so that all their rows are invalid.
+// conflict reports the first cell and all that differ from it, each as a
+// problem of its own, so that all their rows are invalid.
 func (p *planner) conflict(v *boundValue, first fieldValue, others []fieldValue) {
 	column := func(it, other fieldValue) int {
-		for i, text := range it.source.Texts { // of several cells, the first that differs
+		for i, text := range it.source.Texts { // the first cell that differs
 			if i < len(other.source.Texts) && convert.FoldSpace(text) != "" && convert.FoldSpace(other.source.Texts[i]) != "" &&
 				convert.FoldSpace(text) != convert.FoldSpace(other.source.Texts[i]) {
 				return it.source.Columns[i]
@@ -122,7 +121,7 @@ func (p *planner) conflict(v *boundValue, first fieldValue, others []fieldValue)
 	}
 }
 
-// someOf names places, a few of them: “Leads!A3, Leads!A4 and 2 more”.
+// someOf names the first places of a list: "Leads!A3, Leads!A4 and 2 more".
 func someOf(places []problem.Where) string {
 	var names []string
 	for _, at := range places[:min(len(places), mostNamed)] {
@@ -135,8 +134,7 @@ func someOf(places []problem.Where) string {
 	return text
 }
 
-// from is the column that a value came from: of several, the first that is
-// filled.
+// from returns the column that a value came from: the first that is filled.
 func (s Source) from() int {
 	for i, text := range s.Texts {
 		if convert.FoldSpace(text) != "" {

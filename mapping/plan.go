@@ -3,63 +3,63 @@ package mapping
 import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
+	"strings"
 )
 
-// Plan is all that a sheet asks for one client: plain data, printable and
-// comparable, made without knowing what was done before.
+// Plan is everything that a sheet asks for one client: plain data, printable
+// and comparable. It is made without knowing what was done before.
 //
-// The steps stand in the order in which they are carried out. For v2 that is:
-// client; claims that no activity is on, or that are created first; the
-// activities in the mapping's order, a claim just before its first activity;
-// link last. For v1: client,
-// the Open activity, then the back-filled ones (service document, "V1 flows",
-// "V2 flows").
+// The steps are in the order in which they run. Version 2: the client; claims
+// that no activity is on, or that are created first; the activities in the
+// mapping's order, with each other claim just before its first activity; the
+// link last. Version 1: the client, the Open activity, then the back-filled
+// ones (service document, "V1 flows", "V2 flows").
 type Plan struct {
 	Number int        // 1-based, by the client's first row in the sheet
-	Client Identity   // whose plan it is
+	Client Identity   // the client that the plan is for
 	Rows   []cell.Row // every row of the client, in sheet order
-	Steps  []Step     // empty when Problems is not
-	Lookup Lookup     // how to find out whether the service knows the client already
-	// Addresses are the e-mail addresses and phone numbers of the client, those
-	// of the look-ups and those of the payload, each once.
+	Steps  []Step     // empty when there are Problems
+	Lookup Lookup     // how the service is asked whether it knows the client
+	// Addresses are the e-mail addresses and phone numbers of the client, from
+	// the look-ups and from the payload, each once.
 	Addresses []Identity
-	Skipped   SkipReason // why the (one) row is left out; "" when it is not
+	Skipped   SkipReason // why the one row is skipped; "" when it is not
 	// Problems of the client's rows. With any, nothing is sent for the client.
 	Problems problem.List
-	// Claims are the claims that the rows ask for, where Problems keep them from
-	// being steps: their ids are shown all the same.
+	// Claims are the claims that the rows ask for when Problems keep them from
+	// becoming steps: reports show their ids all the same.
 	Claims []ClaimRows
 }
 
-// SkipReason says why a row is left out.
+// SkipReason says why a row is skipped.
 type SkipReason string
 
-// The reasons.
+// Why a row is skipped.
 const (
-	BlankRow  SkipReason = "blank"  // nothing is in it
+	BlankRow  SkipReason = "blank"  // the row is empty
 	HiddenRow SkipReason = "hidden" // sheet.hidden_rows is skip
-	NotWhen   SkipReason = "when"   // sheet.when does not hold
+	NotWhen   SkipReason = "when"   // sheet.when is false
 )
 
-// Claimed says which rows ask for a claim.
+// ClaimRows are the rows that ask for a claim.
 type ClaimRows struct {
 	Key  string // the claim step's key
 	Rows []cell.Row
 }
 
 // Lookup is how the service is asked for a client. Email decides; Phone is
-// asked only where Email is empty, unless Confirm asks both. Both empty: the
-// client cannot be looked up.
+// asked only when Email is empty, unless Confirm asks both. When both are
+// empty the client cannot be looked up.
 type Lookup struct {
 	Email   string
 	Phone   string
 	Confirm bool
-	// EmailAddress and PhoneNumber are Email and Phone as Plan.Addresses has
-	// them; zero where those are empty.
+	// EmailAddress and PhoneNumber are Email and Phone in the form of
+	// Plan.Addresses; zero when those are empty.
 	EmailAddress, PhoneNumber Identity
 }
 
-// StepKind is what kind of call a step makes.
+// StepKind is the kind of call that a step makes.
 type StepKind string
 
 // The kinds of a step.
@@ -70,9 +70,9 @@ const (
 	LinkStep     StepKind = "link"
 )
 
-// Step is one call that creates something. Its Key is stable: it is made from
-// business keys, never from row numbers, and with the client's identity and
-// the mapping's name it is what the ledger knows the step by.
+// Step is one call that creates something. Its Key is stable, because it is
+// made from business keys and never from row numbers. The ledger knows a step
+// by its Key, the client's identity and the mapping's name.
 //
 //	client
 //	claim/<claims id>/<claim key>
@@ -85,46 +85,81 @@ type Step struct {
 	// Rows that ask for the step, in sheet order. For the client, client
 	// activities and the link these are all rows of the client.
 	Rows []cell.Row
-	// Claim is the Key of the claim step that the step is on: its own Key for
-	// a claim, "" for what belongs to the client.
+	// Claim is the Key of the claim step that the step belongs to: its own Key
+	// for a claim, "" for what belongs to the client.
 	Claim string
-	// Title says in the operator's words what is made, without personal data:
-	// the template's name of an activity, the claims id of a claim.
+	// Title says what is created, in words that users know and without
+	// personal data: the template's name of an activity, the claims id of a
+	// claim.
 	Title string
 
 	Fields     []Field   // client: the fields of the create payload
 	Name       string    // claim: claimName
-	NameSource Source    // claim: where the name's columns stand
+	NameSource Source    // claim: the cells of the name
 	Activity   *Activity // activity
 
-	// LeftOut are the fields and attributes that are left out because their cells
-	// are empty: what is not said is part of what a step asks for.
+	// Omitted are the fields and attributes that are left out because their
+	// cells are empty.
 	Omitted []Omitted
 }
 
-// LeftOut is a field or attribute whose cells are empty.
+// Omitted is a field or attribute whose cells are empty.
 type Omitted struct {
 	Name   string
 	Source Source
 }
 
+// PayloadValue is one value that a step sends, or leaves out.
+type PayloadValue struct {
+	Name   string     // the field's dotted name, the attribute's name, or claimName
+	Value  cell.Value // zero when its cells are empty
+	Source Source
+}
+
+// Payload returns the values that a step asks for: of a client its fields, of a
+// claim its name, of an activity its attributes, in the mapping's order; then
+// what is omitted, because an empty cell is part of what a step asks for.
+func (s *Step) Payload() []PayloadValue {
+	n := len(s.Fields) + len(s.Omitted) + 1
+	if s.Activity != nil {
+		n += len(s.Activity.Attributes)
+	}
+	values := make([]PayloadValue, 0, n)
+	for _, f := range s.Fields {
+		values = append(values, PayloadValue{strings.Join(f.Path, "."), f.Value, f.Source})
+	}
+	if s.Kind == ClaimStep {
+		values = append(values, PayloadValue{"claimName", cell.Value{Field: cell.StringValue, Literal: s.Name}, s.NameSource})
+	}
+	if s.Activity != nil {
+		for _, a := range s.Activity.Attributes {
+			values = append(values, PayloadValue{a.Name, a.Value, a.Source})
+		}
+	}
+	for _, o := range s.Omitted {
+		values = append(values, PayloadValue{o.Name, cell.Value{}, o.Source})
+	}
+	return values
+}
+
 // Field is one field of the client create payload.
 type Field struct {
-	Path   []string // names and places in arrays, from the outside in: ["address", "postcode"], ["phones", "0"]
+	Path   []string // names and array indexes, outermost first: ["address", "postcode"], ["phones", "0"]
 	Value  cell.Value
 	Source Source
 }
 
-// Index is the place in an array that a part of the path is; ok is false for a
+// Index returns the array index that a part of the path is; ok is false for a
 // name.
 func (f Field) Index(part int) (i int, ok bool) { return arrayIndex(f.Path[part]) }
 
-// Activity is the payload of an activity but for ids that only the run knows.
+// Activity is the payload of an activity without the ids that only the run
+// knows.
 type Activity struct {
 	TemplateID   string
 	TemplateName string
 	Status       Status
-	StatusSource Source   // the cell that says where the client resumes; zero when the mapping says the status
+	StatusSource Source   // the cell that says where the client resumes; zero when the mapping gives the status
 	Workflow     Workflow // v2 only
 	Attributes   []Attribute
 }
@@ -156,15 +191,15 @@ type Attribute struct {
 	Source     Source
 }
 
-// Source is where a value came from, to name the cell when a value differs
-// from what was sent before and to tell a corrected cell from a changed
-// mapping. The zero Source is a constant of the mapping.
+// Source is where a value came from. It names the cell when a value differs
+// from what was sent before, and shows whether a cell or the mapping changed.
+// The zero Source is a constant of the mapping.
 type Source struct {
 	Row     cell.Row // the row whose cell was used
 	Columns []int    // 0 = A
-	Names   []string // the columns as the mapping names them, case and white space folded
+	Names   []string // the columns as the mapping names them, in folded form
 	Texts   []string // the cells as a person reads them
-	// FoldCase tells that case makes no difference: an e-mail address, or a
+	// FoldCase reports that case makes no difference: an e-mail address, or a
 	// column that is part of a key.
 	FoldCase bool
 }

@@ -13,32 +13,32 @@ type planner struct {
 	b      *Binding
 	plan   *Plan
 	rows   []ConvertedRow
-	values []fieldValue      // of the value being merged
-	acts   []*activityValues // of the activity being made
+	values []fieldValue      // room for the value being merged
+	acts   []*activityValues // the activity being made, from each row
 }
 
-// claim is a claim of the plan: several rows may ask for it.
+// plannedClaim is a claim of the plan. Several rows may ask for it.
 type plannedClaim struct {
 	entry         int
 	key           string // the step's key
 	name          fieldValue
 	rows          []cell.Row
-	requests      []*claimValues // what each row asks of it
-	hasActivities bool           // some activity is on it
-	ordered       bool           // it has its place in the plan
+	requests      []*claimValues // what each row says of it
+	hasActivities bool           // an activity is on it
+	ordered       bool           // it is among the plan's steps
 }
 
-// Plan makes the plan of a client from all its leads, in sheet order; number
-// is the client's place in the sheet, from 1. With any problem the plan has no
+// Plan makes the plan of a client from all its rows, in sheet order. number is
+// the client's position in the sheet, from 1. With any problem the plan has no
 // steps.
-func (b *Binding) Plan(number int, leads []ConvertedRow) Plan {
-	plan := Plan{Number: number, Client: leads[0].Client}
-	p := &planner{b: b, plan: &plan, rows: leads, values: make([]fieldValue, 0, len(leads))}
-	for _, l := range leads {
+func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
+	plan := Plan{Number: number, Client: rows[0].Client}
+	p := &planner{b: b, plan: &plan, rows: rows, values: make([]fieldValue, 0, len(rows))}
+	for _, l := range rows {
 		plan.Rows = append(plan.Rows, l.Row)
 		plan.Problems = append(plan.Problems, l.Problems...)
 	}
-	if plan.Skipped = leads[0].Skipped; plan.Skipped != "" {
+	if plan.Skipped = rows[0].Skipped; plan.Skipped != "" {
 		return plan
 	}
 	client := p.clientStep()
@@ -63,9 +63,9 @@ func (b *Binding) Plan(number int, leads []ConvertedRow) Plan {
 	return plan
 }
 
-// sameResume tells whether all rows know, and agree on, where the client
-// resumes. Where they do not, each has been read with other activities in
-// mind, and there is no one list of steps to make.
+// sameResume reports whether all rows say where the client resumes, and agree
+// on it. Otherwise each row was converted for other activities, and there is
+// no common list of steps.
 func (p *planner) sameResume() bool {
 	at := func(l ConvertedRow) problem.Where { return p.b.At(p.b.table(l.Row.Table()).resume.column, l.Row) }
 	first, same := p.rows[0], true
@@ -120,7 +120,7 @@ func (p *planner) clientStep() Step {
 	return step
 }
 
-// address is a value as an address, which is noted as one of the client's.
+// address returns a value as an address and notes it as one of the client's.
 func (p *planner) address(space string, it fieldValue) Identity {
 	if it.value.IsZero() {
 		return Identity{}
@@ -132,7 +132,7 @@ func (p *planner) address(space string, it fieldValue) Identity {
 	return who
 }
 
-// each merges one value over all the leads.
+// mergeRows merges one value over all rows.
 func (p *planner) mergeRows(v *boundValue, of func(*ConvertedRow) fieldValue) fieldValue {
 	items := p.values[:0]
 	for i := range p.rows {
@@ -141,8 +141,8 @@ func (p *planner) mergeRows(v *boundValue, of func(*ConvertedRow) fieldValue) fi
 	return p.merge(v, items)
 }
 
-// claims gathers the claims that the rows ask for, in the order of their first
-// row.
+// claims collects the claims that the rows ask for, in the order of their
+// first row.
 func (p *planner) claims() []*plannedClaim {
 	var found claimList
 	for i := range p.rows {
@@ -172,7 +172,7 @@ type claimList struct {
 	byKey map[string]*plannedClaim // once there are many
 }
 
-// of is the claim with a key, added if it is new.
+// of returns the claim with a key, and adds it if it is new.
 func (l *claimList) of(entry int, key string) *plannedClaim {
 	const few = 8
 	if l.byKey == nil {
@@ -202,7 +202,8 @@ func (c *plannedClaim) step(id string) Step {
 		Name: c.name.value.Literal, NameSource: c.name.source}
 }
 
-// placed is an activity step with its place in the mapping's list.
+// plannedActivity is the step of an activity and what the order of the steps
+// depends on.
 type plannedActivity struct {
 	Step
 	on   *plannedClaim // nil for the client's
@@ -239,7 +240,7 @@ func (p *planner) activitySteps(claims []*plannedClaim) []plannedActivity {
 	return steps
 }
 
-// take adds what a row says of an activity to that of the other rows.
+// collect adds what one row says of an activity.
 func (p *planner) collect(acts []activityValues, index int) {
 	for i := range acts {
 		if acts[i].index == index {
@@ -248,8 +249,8 @@ func (p *planner) collect(acts []activityValues, index int) {
 	}
 }
 
-// status is the activity's status, or that it is left out, given the order of
-// the activity at which the client resumes.
+// status returns the activity's status, and whether it is wanted at all, for a
+// client that resumes at the activity of order resume.
 func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bool) {
 	switch {
 	case !b.resume.isSet || a.order < 0 || a.order < resume:
@@ -260,8 +261,8 @@ func (b *Binding) status(a *boundActivity, resume int) (status Status, wanted bo
 	return "", false
 }
 
-// activity adds the step of one activity on one scope, the client's where on is
-// nil; no row that says anything of it means that its condition left it out.
+// activity adds the step of one activity on one scope; on is nil for the
+// client. When no row says anything of it, its condition left it out.
 func (p *planner) activity(steps []plannedActivity, i int, status Status, payload *boundPayload, rows []cell.Row, on *plannedClaim) []plannedActivity {
 	if len(p.acts) == 0 {
 		return steps
@@ -293,7 +294,8 @@ func (p *planner) activity(steps []plannedActivity, i int, status Status, payloa
 	return append(steps, plannedActivity{step, on, status == Open && a.order >= 0})
 }
 
-// nextStep is the cell that says where the client resumes; the rows agree on it.
+// resumeSource is the cell that says where the client resumes; the rows agree
+// on it.
 func (p *planner) resumeSource(row cell.Row) Source {
 	return Source{Row: row, Columns: []int{p.b.table(row.Table()).resume.column},
 		Names: foldHeaders(p.b.mapping.ResumeAt.Column.Text), Texts: []string{p.rows[0].resumeCell}}
@@ -313,8 +315,8 @@ func (p *planner) attributes(payload *boundPayload) (list []Attribute, empty []O
 	return list, empty
 }
 
-// pick is one value of the activity from each row, valid until the next is
-// picked.
+// pick returns one value of the activity from each row. It is valid until the
+// next pick.
 func (p *planner) pick(of func(*activityValues) fieldValue) []fieldValue {
 	list := p.values[:0]
 	for _, it := range p.acts {
@@ -323,7 +325,7 @@ func (p *planner) pick(of func(*activityValues) fieldValue) []fieldValue {
 	return list
 }
 
-// orderV1 puts the Open activity right behind the client, so that the client
+// orderV1 puts the Open activity directly after the client, so that the client
 // can be redirected while the earlier activities are still being back-filled
 // (service document, v1 flow B).
 func orderV1(client Step, acts []plannedActivity) []Step {
@@ -341,11 +343,11 @@ func orderV1(client Step, acts []plannedActivity) []Step {
 	return steps
 }
 
-// orderV2 is the client; claims that no activity is on, or that the mapping wants
-// first; the activities as listed, any other claim being created just before its
-// first activity, and a stretch of activities on claims running claim by claim;
-// the link. The document's use cases 1 and 2 create their claim first, use case 3
-// each claim when it is needed.
+// orderV2 orders the steps: the client; claims that no activity is on, or that
+// the mapping wants first; the activities as listed; the link. Any other claim
+// is created just before its first activity, and consecutive activities on
+// claims run claim by claim. In the service document, use cases 1 and 2 create
+// the claim first, use case 3 creates each claim when it is needed.
 func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedActivity) []Step {
 	steps := append(make([]Step, 0, 2+len(claims)+len(acts)), client)
 	create := func(c *plannedClaim) {

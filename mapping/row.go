@@ -12,24 +12,24 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Lead is what one record asks for, every cell converted. Leads of one client
-// make a Plan.
+// ConvertedRow is what one record asks for, with every cell converted. The
+// rows of one client make a Plan.
 type ConvertedRow struct {
 	Row      cell.Row
 	Client   Identity   // zero when the key cells cannot be read
-	Skipped  SkipReason // why the row is left out; "" when it is taken
+	Skipped  SkipReason // why the row is skipped; "" when it is not
 	Problems problem.List
-	Typed    []TypedCell // typed cells under attributes whose type nobody says
+	Typed    []TypedCell // typed cells of attributes without a known type
 
 	email, phone fieldValue
 	fields       []fieldValue
-	resume       int              // the order of the activity to resume at; -1 when the cell does not tell
-	resumeCell   string           // the cell that tells it
+	resume       int              // the order of the activity to resume at; -1 when the cell does not say
+	resumeCell   string           // the text of the cell that says it
 	activities   []activityValues // activities on the client, as listed
 	claims       []claimValues
 }
 
-// claimItems is what a record asks of one claims entry.
+// claimValues is what a record asks of one claims entry.
 type claimValues struct {
 	entry      int
 	key        string
@@ -37,14 +37,14 @@ type claimValues struct {
 	activities []activityValues // activities on the claim, as listed
 }
 
-// actItems are the values of one activity.
+// activityValues are the values of one activity.
 type activityValues struct {
 	index      int // in the mapping's activities
 	attributes []fieldValue
 	workflow   fieldValue
 }
 
-// reader reads one record, collecting every problem of its cells.
+// rowConverter converts one record and collects every problem of its cells.
 type rowConverter struct {
 	b      *Binding
 	record cell.Record
@@ -52,75 +52,77 @@ type rowConverter struct {
 	texts  []string // room for the texts of sources
 }
 
-// Read converts a record. What cannot be read stands in the lead's Problems.
+// Convert converts a record. The row's Problems say what cannot be converted.
 func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	b = b.table(record.Table)
-	lead := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
-	r := &rowConverter{b: b, record: record, row: &lead}
+	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
+	r := &rowConverter{b: b, record: record, row: &row}
 	if !r.accept() {
-		return lead
+		return row
 	}
 	r.refuseTotalsAndHeader()
-	lead.fields = make([]fieldValue, 0, len(b.fields))
+	row.fields = make([]fieldValue, 0, len(b.fields))
 	for i := range b.fields {
 		switch f := &b.fields[i]; {
 		case f.sharedLookup == nil:
-			lead.fields = append(lead.fields, r.value(&f.value))
+			row.fields = append(row.fields, r.value(&f.value))
 		case f.sharedLookup == b.lookup.email:
-			lead.fields = append(lead.fields, lead.email)
+			row.fields = append(row.fields, row.email)
 		default:
-			lead.fields = append(lead.fields, lead.phone)
+			row.fields = append(row.fields, row.phone)
 		}
 	}
-	lead.resume = r.resume()
-	lead.activities = r.activities(clientScope)
+	row.resume = r.resume()
+	row.activities = r.activities(clientScope)
 	for entry := range b.claims {
 		if c, ok := r.claim(entry); ok {
-			lead.claims = append(lead.claims, c)
+			row.claims = append(row.claims, c)
 		}
 	}
-	lead.Problems = dedupe(lead.Problems)
-	return lead
+	row.Problems = dedupe(row.Problems)
+	return row
 }
 
-// Client is whose a record is, as Read says, without converting the rest of
-// it.
+// Client returns the client of a record, as Convert does, without converting
+// the rest.
 func (b *Binding) Client(record cell.Record) Identity {
-	var lead ConvertedRow
-	(&rowConverter{b: b.table(record.Table), record: record, row: &lead}).accept()
-	return lead.Client
+	var row ConvertedRow
+	(&rowConverter{b: b.table(record.Table), record: record, row: &row}).accept()
+	return row.Client
 }
 
-// taken reads whose the row is, unless it is left out.
+// accept reads which client the row belongs to. It reports false for a row
+// that is skipped.
 func (r *rowConverter) accept() bool {
-	b, lead := r.b, r.row
+	b, row := r.b, r.row
 	switch {
 	case blank(r.record):
-		lead.Skipped = BlankRow
+		row.Skipped = BlankRow
 	case r.record.Hidden && b.mapping.Sheet.SkipHidden:
-		lead.Skipped = HiddenRow
+		row.Skipped = HiddenRow
 	case !r.holds(b.when, b.key):
-		lead.Skipped = NotWhen
+		row.Skipped = NotWhen
 	}
-	if lead.Skipped != "" {
+	if row.Skipped != "" {
 		return false
 	}
 	if b.lookup.email != nil {
-		lead.email = r.value(b.lookup.email)
+		row.email = r.value(b.lookup.email)
 	}
 	if b.lookup.phone != nil {
-		lead.phone = r.value(b.lookup.phone)
+		row.phone = r.value(b.lookup.phone)
 	}
-	lead.Client = r.identity()
+	row.Client = r.identity()
 	return true
 }
 
-// blank tells that a row has nothing in it that a person would see.
+// blank reports whether a person sees nothing in a row.
 func blank(record cell.Record) bool {
 	return !slices.ContainsFunc(record.Cells, func(c cell.Cell) bool { return !c.IsEmpty() })
 }
 
-// dedupe drops what was found again: a column may be mapped more than once.
+// dedupe removes problems that were found twice, because a column may be
+// mapped more than once.
 func dedupe(list problem.List) problem.List {
 	if len(list) < 2 {
 		return list
@@ -144,8 +146,7 @@ func (r *rowConverter) value(v *boundValue) fieldValue {
 	return it
 }
 
-// room is space for n texts. It comes in pieces of one allocation, of which a
-// row would otherwise make one for each of its values.
+// makeTexts returns room for n texts, cut from one larger allocation.
 func (r *rowConverter) makeTexts(n int) []string {
 	const texts = 32
 	if n > len(r.texts) {
@@ -156,15 +157,15 @@ func (r *rowConverter) makeTexts(n int) []string {
 	return piece
 }
 
-// refuse notes a refusal of the cell in a column.
+// refuse adds a problem of the cell in a column.
 func (r *rowConverter) refuse(column int, refusal convert.CellError) {
 	sheet := &r.b.sheet
 	r.row.Problems = append(r.row.Problems,
 		refusal.Problem(sheet.At(column, r.record.Row), sheet.ColumnLabel(column), r.record.Cell(column)))
 }
 
-// holds evaluates a condition; one that fails counts as true, for the row is
-// invalid and must not look left out.
+// holds evaluates a condition. One that fails counts as true: the row is
+// invalid and must not look skipped.
 func (r *rowConverter) holds(e *expr.Expression, otherwise []int) bool {
 	yes, refusal := e.Holds(r.record)
 	if refusal != nil {
@@ -178,8 +179,8 @@ func (r *rowConverter) holds(e *expr.Expression, otherwise []int) bool {
 	return yes
 }
 
-// resume finds the activity at which the client resumes, by its order; -1 when
-// the cell does not tell.
+// resume returns the order of the activity at which the client resumes; -1
+// when the cell does not say.
 func (r *rowConverter) resume() int {
 	at := r.b.resume
 	if !at.isSet || at.column < 0 {
@@ -199,13 +200,13 @@ func (r *rowConverter) resume() int {
 	return order
 }
 
-// claimStep is the key of the step that makes a claim.
+// claimStep returns the key of the step that creates a claim.
 func (b *Binding) claimStep(c *claimValues) string {
 	return "claim/" + b.claims[c.entry].id + "/" + c.key
 }
 
-// ClaimSteps are the keys of the claim steps that a lead asks for; a claim whose
-// key cannot be read is none of them.
+// ClaimSteps returns the keys of the claim steps that a row asks for. It
+// leaves out a claim whose key cannot be read.
 func (b *Binding) ClaimSteps(l ConvertedRow) []string {
 	keys := make([]string, len(l.claims))
 	for i := range l.claims {
@@ -214,7 +215,7 @@ func (b *Binding) ClaimSteps(l ConvertedRow) []string {
 	return keys
 }
 
-// activities reads the activities of one scope.
+// activities converts the activities of one scope.
 func (r *rowConverter) activities(scope int) []activityValues {
 	n := 0
 	for i := range r.b.activities {
@@ -254,23 +255,23 @@ func (r *rowConverter) claim(entry int) (claimValues, bool) {
 	return items, ok
 }
 
-// totals are words for a sum of the rows above, in the languages in which
-// exports are made here.
+// totals are the words for a sum of the rows above, in the languages of the
+// exports.
 var totals = []string{"total", "totals", "grand total", "subtotal", "sub total", "sub-total", "sum", "summe", "gesamt", "gesamtsumme", "zwischensumme",
 	"insgesamt", "somme", "totale", "totaal"}
 
-// The codes of rows that are no leads.
+// The codes of rows that are not leads.
 const (
 	totalsCode = "totals-row"
 	headerCode = "header-row"
 )
 
-// IsNoLead tells a problem of a row that is no lead: totals, or the header
-// again.
+// IsTotalsOrHeader reports whether a problem is that of a row of totals, or of
+// a header that is repeated.
 func IsTotalsOrHeader(p problem.Problem) bool { return p.Code == totalsCode || p.Code == headerCode }
 
-// notLead refuses a row that is no lead: a row of totals, whose only text says
-// so, or the header again. Sent, it would make a client of that name.
+// refuseTotalsAndHeader refuses a row of totals, whose only text says so, and
+// a repeated header. Sent, either would create a client of that name.
 func (r *rowConverter) refuseTotalsAndHeader() {
 	if c, ok := totalsCell(r.record); ok {
 		hint := "delete the row"
@@ -278,22 +279,22 @@ func (r *rowConverter) refuseTotalsAndHeader() {
 		if c < len(r.b.sheet.Header) && convert.FoldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
 			hint += `, or let the mapping leave it out: sheet: {when: 'lower(col("` + header + `")) != "` + word + `"'}`
 		}
-		r.refuse(c, convert.CellError{Code: totalsCode, Message: "labels a row of totals, which is no lead", Hint: hint})
+		r.refuse(c, convert.CellError{Code: totalsCode, Message: "labels a row of totals, not a lead", Hint: hint})
 	}
 	if c, ok := r.headerAgain(); ok {
-		r.refuse(c, convert.CellError{Code: headerCode, Message: "stands here again with the other headers: the row is no lead", Hint: "delete the row; if the sheet's headers are in this row, write header_row under sheet in the mapping"})
+		r.refuse(c, convert.CellError{Code: headerCode, Message: "is repeated here with the other headers: the row is not a lead", Hint: "delete the row; if the sheet's headers are in this row, write header_row under sheet in the mapping"})
 	}
 }
 
-// asRead is a cell's text as col gives it to expressions; "" where it cannot be
-// read.
+// asRead returns a cell's text as col gives it to expressions; "" when it
+// cannot be read.
 func asRead(c cell.Cell) string {
 	value, _ := (&convert.Converter{Type: convert.Text}).Convert(c)
 	return value.Literal
 }
 
-// totalsCell is the column of the word that makes a row one of totals: nothing
-// else in the row but numbers.
+// totalsCell returns the column of the word that marks a row of totals. Such a
+// row has nothing else but numbers.
 func totalsCell(record cell.Record) (column int, ok bool) {
 	column = -1
 	for i, c := range record.Cells {
@@ -308,7 +309,7 @@ func totalsCell(record cell.Record) (column int, ok bool) {
 	return column, column >= 0
 }
 
-// totalsWord is the word for totals that a cell holds, "" for none.
+// totalsWord returns the word for totals in a cell, "" for none.
 func totalsWord(c cell.Cell) string {
 	if len(c.Raw) > 40 {
 		return ""
@@ -320,8 +321,8 @@ func totalsWord(c cell.Cell) string {
 	return ""
 }
 
-// isAmount tells a text that is written like a number, and not like one of a
-// telephone.
+// isAmount reports whether a text is written like a number, but not like a
+// phone number.
 func isAmount(s string) bool {
 	s = strings.TrimFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.Is(unicode.Sc, r) || strings.ContainsRune("()-%", r)
@@ -332,8 +333,8 @@ func isAmount(s string) bool {
 	return s != "" && s[0] >= '0' && s[0] <= '9' && strings.Trim(s, "0123456789.,' \u00a0\u202f") == ""
 }
 
-// headerAgain tells a row that repeats every header, of which there are two at
-// least.
+// headerAgain reports whether a row repeats every header of a sheet with at
+// least two. column is the first.
 func (r *rowConverter) headerAgain() (column int, ok bool) {
 	column, same := -1, 0
 	for i, header := range r.b.headers {

@@ -321,11 +321,11 @@ func TestEmailKeysFold(t *testing.T) {
 func TestRowsThatAreNoLeads(t *testing.T) {
 	const source = "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No, name: {column: Name}}}\n"
 	for line, want := range map[string]string{
-		"TOTAL |  | 1,250.50":         "Leads!A2: No labels a row of totals, which is no lead [totals-row]",
-		"Summe: | |":                  "Leads!A2: No labels a row of totals, which is no lead [totals-row]",
-		" | Grand total | £12":        "Leads!B2: Name labels a row of totals, which is no lead [totals-row]",
-		"3 | Total | 12":              "Leads!B2: Name labels a row of totals, which is no lead [totals-row]",
-		"no | NAME | Amount":          "Leads!A2: No stands here again with the other headers: the row is no lead [header-row]",
+		"TOTAL |  | 1,250.50":         "Leads!A2: No labels a row of totals, not a lead [totals-row]",
+		"Summe: | |":                  "Leads!A2: No labels a row of totals, not a lead [totals-row]",
+		" | Grand total | £12":        "Leads!B2: Name labels a row of totals, not a lead [totals-row]",
+		"3 | Total | 12":              "Leads!B2: Name labels a row of totals, not a lead [totals-row]",
+		"no | NAME | Amount":          "Leads!A2: No is repeated here with the other headers: the row is not a lead [header-row]",
 		"Total | Ann | 5":             "",
 		"Total | | 07911 123456":      "",
 		"Total | | +447911123456":     "",

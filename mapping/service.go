@@ -10,11 +10,11 @@ import (
 )
 
 // Service is what a mapping is bound to: the environment's reference data and
-// what its environment settles. Ids come from here and from nowhere else.
+// settings. Ids come from here and from nowhere else.
 type Service struct {
 	Environment                string // its name, for messages
 	Templates                  []Template
-	TemplateIDs                map[string]string // "Template" or "Template/Attribute" → id, where names are shared
+	TemplateIDs                map[string]string // "Template" or "Template/Attribute" → id, for names that occur twice
 	WorkflowTemplateIdentifier string            // the default for mappings; "" for none
 }
 
@@ -90,10 +90,9 @@ func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate,
 	return AttributeTemplate{}, false
 }
 
-// attributeType settles the data type: the template's where it says one, else
-// the mapping's, else Text, which is noted. A contradiction is a problem.
-// number is that of the note among the untyped, from 1; 0 for a type that
-// somebody says.
+// attributeType settles the data type: the template's if it has one, else the
+// mapping's, else Text, which is noted. A contradiction is a problem. number
+// counts the attributes of unknown type from 1; 0 for a known type.
 func (b *binder) attributeType(template string, a AttributeTemplate, attr *AttributeRule) (t convert.Type, number int) {
 	wanted := convert.Type(attr.Value.Type.Text)
 	switch {
@@ -120,14 +119,14 @@ type Template struct {
 type AttributeTemplate struct {
 	ID   string
 	Name string
-	// Type is the data type where the environment's answers tell one, in our
-	// names; "" where they do not. (The document shows no such field.)
+	// Type is the data type that the environment's answers give; "" when they give
+	// none. (The service document shows no such field.)
 	Type convert.Type
 }
 
-// StrayTemplateIDs warns of entries of the environment's template_ids that do
-// nothing: neither the service nor the mapping has a template or an attribute of
-// the name.
+// StrayTemplateIDs warns of entries in the environment's template_ids that
+// have no effect, because neither the service nor the mapping has a template
+// or attribute of that name.
 func StrayTemplateIDs(m *Mapping, service *Service) problem.List {
 	var names []string
 	for _, t := range service.Templates {

@@ -11,13 +11,13 @@ import (
 // templateText is a text with places for cells: "{Lender} {Agreement no}".
 type templateText []textPart
 
-// textPart is either a literal or the name in a pair of braces.
+// textPart is a literal, or a name in braces.
 type textPart struct {
 	literal string
 	name    string
 }
 
-// parseTemplateText reads a text; {{ and }} are braces.
+// parseTemplateText parses a text; {{ and }} stand for braces.
 func parseTemplateText(s string) (templateText, error) {
 	var t templateText
 	var literal strings.Builder
@@ -53,7 +53,7 @@ func parseTemplateText(s string) (templateText, error) {
 	return t, nil
 }
 
-// settle puts what is known for the whole run in place of its names.
+// settle replaces the names whose text is known for the whole run.
 func (t templateText) settle(known map[string]string) templateText {
 	settled := slices.Clone(t)
 	for i, part := range settled {
@@ -64,7 +64,7 @@ func (t templateText) settle(known map[string]string) templateText {
 	return settled
 }
 
-// names are the names in braces, in order.
+// names returns the names in braces, in order.
 func (t templateText) names() []string {
 	var names []string
 	for _, part := range t {
@@ -75,8 +75,8 @@ func (t templateText) names() []string {
 	return names
 }
 
-// fill puts the texts of the names in place. A text all of whose places are
-// empty is empty: "Loan {Agreement no}" without a number says nothing.
+// fill replaces the names by their texts. When all of them are empty the
+// result is empty: "Loan {Agreement no}" without a number says nothing.
 func (t templateText) fill(text func(name string) string) string {
 	var b strings.Builder
 	places, filled := 0, 0

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Untyped is an attribute of the mapping whose data type neither the service
-// nor the mapping says. It is sent as Text, which must not go unnoticed.
+// Untyped is an attribute whose data type is given neither by the service nor
+// by the mapping. It is sent as Text, and the user is warned.
 type Untyped struct {
 	Template  string // the activity template's name
 	Attribute string
@@ -22,7 +22,7 @@ type Untyped struct {
 // Name is Template/Attribute.
 func (u Untyped) Name() string { return u.Template + "/" + u.Attribute }
 
-// warning says that the attribute is sent as Text, and how to say its type.
+// warning says that the attribute is sent as Text, and how to give its type.
 func (u Untyped) warning() problem.Problem {
 	return problem.At(u.At, "untyped", "neither the service nor the mapping says the type of “%s” of “%s”: it is sent as Text", u.Attribute, u.Template).
 		Hinted("say what it is: %s", u.yaml(convert.Text))
@@ -36,13 +36,12 @@ func (u Untyped) yaml(t convert.Type) string {
 	return "add type: " + string(t) + " to “" + u.Attribute + "”"
 }
 
-// Untyped lists the attributes whose type nobody says, as the mapping lists
-// them.
+// Untyped returns the attributes of unknown type, in the mapping's order.
 func (b *Binding) Untyped() []Untyped { return b.untyped }
 
-// noteUntyped notes an attribute whose type nobody says, once for each place in
-// the mapping, and returns its number from 1. What the mapping itself says in a
-// typed way, or reads by an option that only another type has, is an error.
+// noteUntyped notes an attribute of unknown type, once for each place in the
+// mapping, and returns its number from 1. A typed constant of such an
+// attribute is an error, and so is an option that only another type has.
 func (b *binder) noteUntyped(template string, attr *AttributeRule) int {
 	at := problem.Where{File: b.file, Line: attr.Name.At.Line, Column: attr.Name.At.Column}
 	for i, u := range b.untyped {
@@ -69,9 +68,9 @@ func (b *binder) noteUntyped(template string, attr *AttributeRule) int {
 	return len(b.untyped)
 }
 
-const textInstead = "; where it is a text all the same, type: Text"
+const textInstead = "; if it is a text, type: Text"
 
-// likelyType is the type that the options of a value are for.
+// likelyType returns the type that the options of a value are for.
 func (v *ValueRule) likelyType() convert.Type {
 	switch {
 	case v.Type.Text != "":
@@ -84,7 +83,7 @@ func (v *ValueRule) likelyType() convert.Type {
 	return convert.Text
 }
 
-// isTyped reports that a file says more of a cell than that it is a text.
+// isTyped reports whether the file says that a cell is more than a text.
 func isTyped(k cell.Kind) bool { return k == cell.Number || k == cell.Date || k == cell.Bool }
 
 func kindInWords(k cell.Kind) string {
@@ -99,8 +98,8 @@ func kindInWords(k cell.Kind) string {
 	return "a text"
 }
 
-// likelyType is the type to propose for a cell, or for a constant where there is
-// none.
+// likelyType returns the type to propose for a cell, or for a constant when c
+// is empty.
 func likelyType(k cell.Kind, c cell.Cell) convert.Type {
 	switch k {
 	case cell.Number:
@@ -119,19 +118,18 @@ func likelyType(k cell.Kind, c cell.Cell) convert.Type {
 	return convert.Text
 }
 
-// TypedCell is a date, number or boolean under an attribute whose type nobody
-// says: it would be sent as Text.
+// TypedCell is a date, number or boolean under an attribute of unknown type:
+// it would be sent as Text.
 type TypedCell struct {
 	untyped  int // the attribute's number, from 1
 	row      cell.Row
 	column   int
 	kind     cell.Kind
 	likely   convert.Type
-	computed bool // not the cell is typed but what an expression makes of the row
+	computed bool // an expression gives it; the cells are texts
 }
 
-// noteTyped notes the row's typed cell under an attribute whose type nobody
-// says.
+// noteTyped notes the row's typed cell under an attribute of unknown type.
 func (r *rowConverter) noteTyped(v *boundValue) {
 	if v.untyped == 0 {
 		return
@@ -142,10 +140,10 @@ func (r *rowConverter) noteTyped(v *boundValue) {
 	}
 }
 
-// typedCell is the first typed cell that a row's value is made from. Of several
-// columns of which the first filled one counts, it is that one; a text and an
-// expression are made from all of theirs. What an expression makes of texts may
-// be typed too.
+// typedCell returns the first typed cell that a value is made from. For
+// first_of that is only the cell that counts; a text and an expression are
+// made from all their cells. An expression can also turn texts into something
+// typed.
 func (v *boundValue) typedCell(r cell.Record) (TypedCell, bool) {
 	for _, c := range v.columns {
 		switch in := r.Cell(c); {
@@ -162,9 +160,8 @@ func (v *boundValue) typedCell(r cell.Record) (TypedCell, bool) {
 	return TypedCell{kind: kind, likely: likelyType(kind, cell.Cell{}), computed: true}, isTyped(kind)
 }
 
-// TypedCells counts the typed cells under attributes whose type nobody says, of
-// the rows of a run. The zero value has none. It is not safe for concurrent
-// use.
+// TypedCells counts the typed cells under attributes of unknown type, over the
+// rows of a run. The zero value has none. It is not safe for concurrent use.
 type TypedCells struct {
 	found map[int]*typedCount // by the attribute's number
 }
@@ -174,7 +171,7 @@ type typedCount struct {
 	count int
 }
 
-// Add counts a row's cells. The rows come in the order of the sheets.
+// Add counts a row's cells. Rows must come in the order of the sheets.
 func (t *TypedCells) Add(cells []TypedCell) {
 	for _, c := range cells {
 		if t.found == nil {
@@ -187,9 +184,9 @@ func (t *TypedCells) Add(cells []TypedCell) {
 	}
 }
 
-// CheckTypes looks at the attributes whose type nobody says. Where cells under
-// one are typed that is an error: sent as Text, a date would be no date at the
-// service. The others are warned of. Each stands in one of the lists, once.
+// CheckTypes checks the attributes of unknown type. One with typed cells is an
+// error: sent as Text, a date would not be a date at the service. The others
+// get a warning. Each is in one of the lists, once.
 func (b *Binding) CheckTypes(cells TypedCells) (wrong, warnings problem.List) {
 	for i, u := range b.untyped {
 		c := cells.found[i+1]
@@ -201,7 +198,7 @@ func (b *Binding) CheckTypes(cells TypedCells) (wrong, warnings problem.List) {
 		if c.first.computed {
 			at = b.AtRow(c.first.row)
 		}
-		at.Copy = problem.Copy{} // nothing is sent, so no results workbook is made
+		at.Copy = problem.Copy{} // nothing is sent, so there is no results workbook
 		what, more := at.String()+" holds ", ""
 		if c.first.computed {
 			what = "its expression gives for " + at.String() + " "

@@ -15,7 +15,7 @@ import (
 
 // boundValue is a ValueRule with its columns found and its type settled.
 type boundValue struct {
-	label    string // what the value is for: the attribute's or field's name
+	label    string // the name of the attribute or field
 	columns  []int
 	names    []string         // of the columns, see Source
 	text     templateText     // set for a text with places
@@ -24,23 +24,23 @@ type boundValue struct {
 	constant *cell.Value      // set for a constant
 	conv     convert.Converter
 	required bool
-	fallback *cell.Value // for an empty cell
-	foldCase bool        // rows agree on it ignoring case: e-mail addresses and key columns
-	untyped  int         // its number among the attributes whose type nobody says, from 1; 0 for none
+	fallback *cell.Value // replaces an empty cell
+	foldCase bool        // rows agree on it in any case: e-mail addresses and key columns
+	untyped  int         // its number among the attributes of unknown type, from 1; 0 for none
 }
 
-// item is one value of one row, with the cell that it came from; the zero
-// Value means that the cell is empty, or refused: then it has been reported
-// where it stands.
+// fieldValue is one value of one row, with the cell that it came from. The
+// zero Value means that the cell is empty, or that it was refused and
+// reported.
 type fieldValue struct {
 	value   cell.Value
 	source  Source
 	refused bool
-	e164    string // a Phone that is sent in another format than E.164, in E.164
+	e164    string // the E.164 form of a Phone that is sent in another format; else ""
 }
 
-// read converts the row's cell or cells. A required cell that is empty is not
-// reported here: another row of the client may fill it. texts is room for one
+// read converts the row's cells. It does not report a required cell that is
+// empty, because another row of the client may fill it. texts is room for one
 // text of each column.
 func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (fieldValue, *problem.Problem) {
 	if v.constant != nil {
@@ -65,19 +65,19 @@ func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (fie
 	return fieldValue{value: value, source: src, e164: v.e164(in)}, nil
 }
 
-// number is a cell's phone number in E.164 where the value is one that is sent in
-// another format; "" where what is sent is enough.
+// e164 returns a cell's phone number in E.164 if the value is sent in another
+// format; else "".
 func (v *boundValue) e164(c cell.Cell) string {
 	plain := v.conv.E164()
 	if plain == nil {
 		return ""
 	}
-	number, _ := plain.Convert(c) // it was read as a number to be sent
+	number, _ := plain.Convert(c) // the cell has been converted as a phone number already
 	return number.Literal
 }
 
-// cell is the cell to convert, and the column to name when it is refused. For
-// a text or an expression it is a text cell made of several.
+// cell returns the cell to convert, and the column to name when it is refused.
+// For a text or an expression it is made from several cells.
 func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *convert.CellError) {
 	switch {
 	case v.expr != nil:
@@ -101,9 +101,9 @@ func first(columns []int) int {
 	return columns[0]
 }
 
-// readsAs tells that two values are read from the same cells in the same way,
-// as the e-mail address and phone number of a look-up and of a field mostly
-// are: numbering plans take longer than all else.
+// sameReading reports whether two values are read from the same cells in the
+// same way, as a look-up and a field mostly are. Reading a phone number twice
+// is what takes the most time.
 func (v *boundValue) sameReading(other *boundValue) bool {
 	plain := func(v *boundValue) bool { return v.constant == nil && v.text == nil && v.expr == nil }
 	return plain(v) && plain(other) && slices.Equal(v.columns, other.columns) && v.foldCase == other.foldCase &&
@@ -112,7 +112,7 @@ func (v *boundValue) sameReading(other *boundValue) bool {
 
 var asText = convert.Converter{Type: convert.Text}
 
-// fillText fills the places of a text from a row's cells; a cell that cannot
+// fillText fills the places of a text from a row's cells. A cell that cannot
 // be read as text is refused with its column.
 func fillText(t templateText, columns []int, places map[string]int, r cell.Record) (cell.Cell, int, *convert.CellError) {
 	var refusal *convert.CellError
@@ -135,8 +135,8 @@ func fillText(t templateText, columns []int, places map[string]int, r cell.Recor
 }
 
 // value binds a rule. aliases are the columns of a claims entry; nil for none.
-// A type of "" is one that is not known here: the options are checked as far as
-// they go together, and the value serves only to have been bound.
+// A typ of "" is unknown: the options are checked as far as they go together,
+// and the value must not be used.
 func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases map[string]yamltree.Scalar) boundValue {
 	known := typ != ""
 	if !known {
@@ -175,7 +175,8 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 	return v
 }
 
-// placeColumns are the columns of a text's places, in order, and their names.
+// placeColumns returns the columns of a text's places, in order, and their
+// names.
 func placeColumns(t templateText, places map[string]int) (columns []int, names []string) {
 	for _, name := range t.names() {
 		if c, ok := places[name]; ok {
@@ -185,9 +186,9 @@ func placeColumns(t templateText, places map[string]int) (columns []int, names [
 	return columns, names
 }
 
-// optionsAt is the place to show for an option that makes no sense.
+// optionsAt returns the place to show for an option that makes no sense.
 func (v *ValueRule) optionsAt() yamltree.Place {
-	for _, w := range []yamltree.Scalar{v.Format, v.Region, v.Output, v.Type} { // the lists have no place of their own
+	for _, w := range []yamltree.Scalar{v.Format, v.Region, v.Output, v.Type} { // lists have no place of their own
 		if w.Text != "" {
 			return w.At
 		}
@@ -195,7 +196,8 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 	return v.At
 }
 
-// conversion gives a rule's options their defaults.
+// conversion returns the converter of a rule, with the defaults of its
+// options.
 func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
 	c := convert.Converter{
 		Type: typ, Format: rule.Format.Text, Region: strings.ToUpper(rule.Region.Text),
@@ -212,13 +214,13 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 	if typ == convert.DateTime && b.zone == nil && rule.Format.Text != "" {
 		b.wrongAt(rule.Format.At, "no-timezone", "“%s” has no timezone, and neither does the mapping", rule.Format.Text).
 			Hint = "add sheet: {timezone: Europe/London}, or wherever the times were written down"
-		c.Zone = time.UTC // said once here, not for every row
+		c.Zone = time.UTC // reported once here, not for every row
 	}
 	return c
 }
 
-// constant converts a constant of the mapping: numbers with a decimal point,
-// dates in ISO 8601, whatever the sheet's own habits are.
+// constant converts a constant of the mapping: numbers with a decimal point
+// and dates in ISO 8601, whatever the sheet uses.
 func (b *binder) constant(label string, w yamltree.Scalar, conv convert.Converter) *cell.Value {
 	conv.Numbers, conv.Values, conv.Else = convert.Numbers{Decimal: "."}, nil, nil
 	if conv.Type == convert.Date || conv.Type == convert.DateTime {
@@ -228,7 +230,7 @@ func (b *binder) constant(label string, w yamltree.Scalar, conv convert.Converte
 	if refusal != nil {
 		hint := refusal.Hint
 		switch conv.Type {
-		case convert.Date, convert.DateTime, convert.Number, convert.Currency: // the sheet's habits, which the hint speaks of, do not apply
+		case convert.Date, convert.DateTime, convert.Number, convert.Currency: // the usual hint is about the sheet
 			hint = "in a mapping dates are written like 1980-05-01 and numbers like 1234.5, whatever the sheet does"
 		}
 		b.wrongAt(w.At, refusal.Code, "the constant for “%s” %s", label, refusal.Message).Hint = hint
@@ -237,7 +239,7 @@ func (b *binder) constant(label string, w yamltree.Scalar, conv convert.Converte
 	return &value
 }
 
-// columns finds columns by name, noting those that are not there.
+// columns finds columns by name and reports those that are missing.
 func (b *binder) columns(names []yamltree.Scalar, aliases map[string]yamltree.Scalar) []int {
 	var found []int
 	for _, w := range names {
@@ -273,7 +275,7 @@ func (b *binder) text(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (te
 	return t, b.places(t, w.At, aliases)
 }
 
-// places are the columns that a text's places name.
+// places returns the columns that a text's places name.
 func (b *binder) places(t templateText, at yamltree.Place, aliases map[string]yamltree.Scalar) map[string]int {
 	places := map[string]int{}
 	for _, name := range t.names() {
@@ -307,8 +309,8 @@ func (b *binder) expression(w yamltree.Scalar, aliases map[string]yamltree.Scala
 	return e
 }
 
-// inside is the place of a character of an expression. YAML folds and indents
-// expressions of several lines, so only their beginning is known.
+// inside returns the place of a character of an expression. YAML folds and
+// indents expressions of several lines, so only their beginning is known.
 func inside(w yamltree.Scalar, offset int) yamltree.Place {
 	if strings.Contains(w.Text, "\n") {
 		return w.At

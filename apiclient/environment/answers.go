@@ -48,11 +48,11 @@ type absence struct {
 var absenceKeys = []yamltree.Key[absence]{
 	yamltree.To("status", "HTTP statuses; with pointer: only answers of these (default: any 2xx)",
 		yamltree.List(yamltree.Int(100, 599)), func(a *absence) *[]int { return &a.status }),
-	yamltree.To("empty", "a successful answer of null, {} or []; with pointer: what stands there is null, {}, [] or an empty text",
+	yamltree.To("empty", "a successful answer of null, {} or []; with pointer: the value there is null, {}, [] or an empty text",
 		yamltree.Bool, func(a *absence) *bool { return &a.empty }),
 	yamltree.To("pointer", "where to look in the answer, written as wire.contact_id is",
 		idPlace, func(a *absence) *string { return &a.place }),
-	yamltree.To("equals", "with pointer: the null, true, false, number or text that stands there",
+	yamltree.To("equals", "with pointer: the null, true, false, number or text at that place",
 		jsonScalar, func(a *absence) *[]byte { return &a.equals }),
 }
 
@@ -131,8 +131,8 @@ func (a *absence) checkStatuses(r *yamltree.Reader, n *yamltree.Node) {
 			continue // 0 is reported already
 		}
 		r.Wrong(item, "not-found-status",
-			"status %d does not say that nobody was found; taking it so would create clients twice", status).
-			Hint = "expected 204 or a 4xx status other than 401, 407, 408 and 429; a 200 means nobody by what stands at a pointer"
+			"status %d does not say that nobody was found; if it did, clients would be created twice", status).
+			Hint = "expected 204 or a 4xx status other than 401, 407, 408 and 429; a 200 means nobody only by the value at a pointer"
 	}
 }
 

@@ -22,8 +22,8 @@ import (
 // file, in bytes.
 const maxSize = 1 << 20
 
-// File is an environments file without problems. A nil File stands for none: it
-// has the sandbox only.
+// File is an environments file without problems. A nil File means that there is
+// none: it has only the sandbox.
 type File struct {
 	Path    string // as the user named it
 	Default string // "" for none; else the name of an entry, or sandbox
@@ -115,7 +115,7 @@ var environmentKeys = []yamltree.Key[Environment]{
 		yamltree.Object(limitKeys), func(e *Environment) *Limits { return &e.Limits }),
 	yamltree.To("wire", "where answers carry what the service document leaves open",
 		yamltree.Object(wireKeys), func(e *Environment) *apiclient.Wire { return &e.Wire }),
-	yamltree.To("not_found", "what a look-up that finds nobody looks like: a rule or a list of rules, any of which will do; default {status: [404], empty: true}",
+	yamltree.To("not_found", "what a look-up that finds nobody looks like: a rule, or a list of rules of which any one is enough; default {status: [404], empty: true}",
 		notFound, func(e *Environment) *apiclient.NotFound { return &e.NotFound }),
 	yamltree.To("errors", "what answers mean that the service document does not show; tried in order, before the built-in meaning",
 		yamltree.List(yamltree.Object(ruleKeys).Then(checkRule)), func(e *Environment) *[]apiclient.Rule { return &e.Rules }),
@@ -142,9 +142,9 @@ var claimTypeKeys = []yamltree.Key[claimType]{
 var limitKeys = []yamltree.Key[Limits]{
 	yamltree.To("requests_per_second", "a ceiling over all requests; default: none",
 		rate, func(l *Limits) *float64 { return &l.RequestsPerSecond }),
-	yamltree.To("adaptive", "find the rate by itself: start low, add while the service answers, halve when it asks for time; default false",
+	yamltree.To("adaptive", "find the rate automatically: start low, raise it while the service answers, halve it when the service asks to wait; default false",
 		yamltree.Bool, func(l *Limits) *bool { return &l.Adaptive }),
-	yamltree.To("concurrency", "clients worked on side by side; default 8",
+	yamltree.To("concurrency", "how many clients are worked on at the same time; default 8",
 		yamltree.Int(1, 256), func(l *Limits) *int { return &l.Concurrency }),
 	yamltree.To("timeout", "how long a request that creates something may wait for its answer, such as 120s (the default)",
 		timeout, func(l *Limits) *time.Duration { return &l.Timeout }),

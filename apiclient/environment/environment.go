@@ -291,8 +291,8 @@ func (e *Environment) Warnings() []problem.Problem {
 }
 
 // CheckAgreement reports the fields of wire.lookup_agree that are not among the
-// fields that a mapping fills: nothing would be compared, and a stranger with the
-// client's address would be taken for the client.
+// fields that a mapping fills: without them nothing would be compared, and a
+// different client with the same address would be reused.
 func (e *Environment) CheckAgreement(fields []string) problem.List {
 	var found problem.List
 	for _, name := range slices.Sorted(maps.Keys(e.Wire.LookupAgree)) {
@@ -300,7 +300,7 @@ func (e *Environment) CheckAgreement(fields []string) problem.List {
 			continue
 		}
 		p := problem.At(e.agreeAt[name], "unfilled-field",
-			"wire.lookup_agree compares the client field “%s” before a client is taken over, and the mapping does not fill it", problem.Shorten(name))
+			"wire.lookup_agree compares the client field “%s” before an existing client is reused, and the mapping does not fill it", problem.Shorten(name))
 		p.Hint = "add it to client.fields of the mapping, or take it out of lookup_agree"
 		if nearest, ok := problem.Nearest(name, fields); ok {
 			p.Hint = "did you mean “" + nearest + "”? Otherwise " + p.Hint

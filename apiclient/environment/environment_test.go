@@ -1,11 +1,16 @@
 package environment_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -194,5 +199,323 @@ func TestFindAndStateDir(t *testing.T) {
 	}
 	if got := environment.StateDir("", "", ""); got != "" {
 		t.Errorf("StateDir() = %q: the current folder must not be taken by accident", got)
+	}
+}
+
+// TestCheckAgreement names the fields that a mapping does not fill where they
+// stand, with the nearest that it does.
+func TestCheckAgreement(t *testing.T) {
+	const entries = `default: uat
+environments:
+  uat:
+    base_url: https://uat.example.com
+    wire:
+      lookup_agree:
+        lastNam: /surname
+        email: /email
+        name.first: /firstName
+`
+	env, err := load(t, entries).Choose("uat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := env.CheckAgreement([]string{"email", "lastNam", "name.first", "more"}); len(found) > 0 {
+		t.Error(report(t, found))
+	}
+	got := report(t, env.CheckAgreement([]string{"email", "lastName"}))
+	want := `7:9: wire.lookup_agree compares the client field “lastNam” before an existing client is reused, and the mapping does not fill it [unfilled-field]
+    did you mean “lastName”? Otherwise add it to client.fields of the mapping, or take it out of lookup_agree
+9:9: wire.lookup_agree compares the client field “name.first” before an existing client is reused, and the mapping does not fill it [unfilled-field]
+    add it to client.fields of the mapping, or take it out of lookup_agree
+`
+	var lines []string
+	for _, line := range strings.Split(got, "\n") {
+		if _, rest, ok := strings.Cut(line, ".yaml:"); ok {
+			line = rest
+		}
+		lines = append(lines, line)
+	}
+	if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+// only loads a file whose one entry has the given keys, and chooses it.
+func only(t *testing.T, dir, keys string) *environment.Environment {
+	t.Helper()
+	text := "environments:\n  uat:\n    base_url: https://uat.example.com\n" + keys
+	f, err := environment.Load(write(t, dir, "environments.yaml", text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := f.Choose("uat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// sent is what a request carries after Authorize.
+func sent(t *testing.T, c apiclient.Config) http.Header {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, "https://uat.example.com/x", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Authorize != nil {
+		if err := c.Authorize(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return req.Header
+}
+
+func TestConfigSendsCredentials(t *testing.T) {
+	t.Setenv("CANARY", canary)
+	t.Setenv("USER_NAME", "jo")
+	for name, test := range map[string]struct {
+		keys string
+		want http.Header
+	}{
+		"none by default": {"", http.Header{}},
+		"none":            {"    auth: {type: none}\n", http.Header{}},
+		"bearer": {"    auth: {type: bearer, token: env:CANARY}\n",
+			http.Header{"Authorization": {"Bearer " + canary}}},
+		"api key": {"    auth: {type: api_key, header: x-api-key, key: env:CANARY}\n",
+			http.Header{"X-Api-Key": {canary}}},
+		"plain username": {"    auth: {type: basic, username: jo, password: env:CANARY}\n",
+			http.Header{"Authorization": {"Basic am86Y2FuYXJ5LTVmMGQ="}}},
+		"basic": {"    auth: {type: basic, username: env:USER_NAME, password: env:CANARY}\n",
+			http.Header{"Authorization": {"Basic am86Y2FuYXJ5LTVmMGQ="}}},
+		"header": {"    auth: {type: bearer, token: env:CANARY}\n    headers: {X-Key: env:CANARY}\n",
+			http.Header{"Authorization": {"Bearer " + canary}, "X-Key": {canary}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, err := only(t, t.TempDir(), test.keys).Config(t.Context(), apiclient.V2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, sent(t, c)); diff != "" {
+				t.Errorf("headers (-want +got):\n%s", diff)
+			}
+			if shown := fmt.Sprintf("%+v %#v", c, c); strings.Contains(shown, canary) {
+				t.Errorf("the secret shows in the Config: %s", shown)
+			}
+		})
+	}
+}
+
+func TestConfigFetchesSecretsFromEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "token", canary+"\r\n\n")
+	write(t, dir, "spaces", " "+canary+" \n")
+	absolute := write(t, t.TempDir(), "absolute", canary)
+	program := filepath.ToSlash(os.Args[0])
+	playProgram(t)
+	t.Setenv("CANARY", canary+"\n")
+	if runtime.GOOS != "windows" {
+		if err := os.Symlink("token", filepath.Join(dir, "link")); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		write(t, dir, "link", canary)
+	}
+	for ref, want := range map[string]string{
+		"env:CANARY":                            canary,
+		"file:token":                            canary,
+		"file:link":                             canary,
+		"file: token":                           canary,
+		"file:spaces":                           " " + canary + " ",
+		"file:" + filepath.ToSlash(absolute):    canary,
+		`cmd:"` + program + `" print a 'b  c'`:  "a|b  c",
+		`cmd:"` + program + `" print $HOME *;x`: "$HOME|*;x",
+	} {
+		keys := "    auth: {type: api_key, header: X-Key, key: '" + strings.ReplaceAll(ref, "'", "''") + "'}\n"
+		c, err := only(t, dir, keys).Config(t.Context(), apiclient.V2)
+		if err != nil {
+			t.Errorf("%s: %v", ref, err)
+			continue
+		}
+		if got := sent(t, c).Get("X-Key"); got != want {
+			t.Errorf("%s gave %q, want %q", ref, got, want)
+		}
+	}
+}
+
+func TestConfigRunsProgramsBesideTheFile(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	playProgram(t)
+	t.Chdir(filepath.Dir(dir))
+	base := filepath.Base(dir) // the file is named by a relative path
+	e := only(t, base, `    auth: {type: api_key, header: X-Key, key: 'cmd:"`+filepath.ToSlash(os.Args[0])+`" folder'}`+"\n")
+	c, err := e.Config(t.Context(), apiclient.V2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := sent(t, c).Get("X-Key"); got != dir {
+		t.Errorf("the program ran in %s, want %s", got, dir)
+	}
+}
+
+// Whatever is wrong with a secret, its value and what a program wrote stay out
+// of the report, and the place is told.
+func TestConfigReportsSecretsThatCannotBeHad(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "empty", "\n")
+	write(t, dir, "two", canary+"\n"+canary)
+	write(t, dir, "large", strings.Repeat(canary, 10_000))
+	program := `cmd:"` + filepath.ToSlash(os.Args[0]) + `" `
+	playProgram(t)
+	t.Setenv("EMPTY", "")
+	t.Setenv("TWO", canary+"\n"+canary)
+	for ref, want := range map[string]string{
+		"env:NO_SUCH_VARIABLE": "the environment variable NO_SUCH_VARIABLE is not set",
+		"env:EMPTY":            "the environment variable EMPTY is empty",
+		"env:TWO":              "line break",
+		"file:absent":          "there is no such file",
+		"file:empty":           "is empty",
+		"file:two":             "line break",
+		"file:large":           "is larger than 64 KiB",
+		"file:.":               "this is a folder, not a file",
+		"cmd:no-such-program":  "no-such-program cannot be run",
+		program + "fail":       "failed with exit status 3",
+		program + "flood":      "printed more than 64 KiB",
+		program + "print":      "printed nothing",
+	} {
+		keys := "    auth: {type: bearer, token: '" + ref + "'}\n"
+		_, err := only(t, dir, keys).Config(t.Context(), apiclient.V2)
+		var list problem.List
+		if !errors.As(err, &list) || len(list) != 1 || !strings.Contains(list[0].Message, want) || list[0].Where.Line != 4 {
+			t.Errorf("%s: %v, want one problem at line 4 with %q", ref, err, want)
+		}
+		if strings.Contains(fmt.Sprint(err), canary) {
+			t.Errorf("%s: a secret shows: %v", ref, err)
+		}
+	}
+}
+
+func TestConfigRefusesAUserNameWithAColon(t *testing.T) {
+	t.Setenv("USER_NAME", "j:o")
+	t.Setenv("CANARY", canary)
+	_, err := only(t, t.TempDir(), "    auth: {type: basic, username: env:USER_NAME, password: env:CANARY}\n").Config(t.Context(), apiclient.V2)
+	if err == nil || !strings.Contains(err.Error(), "colon") {
+		t.Errorf("error %v, want one that says so", err)
+	}
+}
+
+func TestConfigStopsWithItsContext(t *testing.T) {
+	playProgram(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	keys := `    auth: {type: bearer, token: 'cmd:"` + filepath.ToSlash(os.Args[0]) + `" print a'}` + "\n"
+	if _, err := only(t, t.TempDir(), keys).Config(ctx, apiclient.V2); err == nil || !strings.Contains(err.Error(), "was stopped") {
+		t.Errorf("error %v, want one that says so", err)
+	}
+}
+
+func TestConfigReportsEverythingAtOnce(t *testing.T) {
+	keys := "    auth: {type: basic, username: me, password: env:NO_SUCH_VARIABLE}\n" +
+		"    tls: {cert: absent.pem, key: absent.key, ca: absent.pem}\n" +
+		"    headers: {X-Key: file:absent}\n"
+	_, err := only(t, t.TempDir(), keys).Config(t.Context(), apiclient.V1)
+	var codes []string
+	var list problem.List
+	errors.As(err, &list)
+	for _, p := range list {
+		codes = append(codes, fmt.Sprintf("%d %s", p.Where.Line, p.Code))
+	}
+	want := []string{"2 no-case", "4 secret", "5 tls", "5 tls", "6 secret"}
+	if diff := cmp.Diff(want, codes); diff != "" {
+		t.Errorf("problems (-want +got):\n%s\n%v", diff, err)
+	}
+}
+
+func TestLoadReadsEverySetting(t *testing.T) {
+	f, err := environment.Load("testdata/ok/full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := f.Choose("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := environment.Limits{RequestsPerSecond: 50, Concurrency: 16, Timeout: 90 * time.Second}
+	if diff := cmp.Diff(want, e.Limits); diff != "" {
+		t.Errorf("limits (-want +got):\n%s", diff)
+	}
+	wire := apiclient.Wire{
+		ClientID: "/data/id", ContactID: "/data/0/id", ClaimID: "/claim~1id", RedirectURL: "/url",
+		DataTypes: map[string]string{"Money": "Currency"}, LookupClientID: new("/client/id"), LookupContactID: new(""),
+		LookupAgree: map[string]string{"email": "/email", "name.first": "/firstName"},
+		LinkBody:    []byte(`{"z":1,"a":[true,null,"x",1.50],"m":{"d":"2020-01-01"}}`),
+	}
+	if diff := cmp.Diff(wire, e.Wire); diff != "" {
+		t.Errorf("wire (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(apiclient.NotFound{Status: []int{404, 204}}, e.NotFound); diff != "" {
+		t.Errorf("not_found (-want +got):\n%s", diff)
+	}
+	rules := []apiclient.Rule{
+		{Status: 409, Pointer: "/code", Matches: `^EXISTS\d$`, Means: "done", Hint: "It is there already"},
+		{Matches: "maintenance", Means: "retry"},
+	}
+	if diff := cmp.Diff(rules, e.Rules); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]apiclient.Kind{apiclient.CreateLink, apiclient.CreateClient}, e.Repeatable); diff != "" {
+		t.Errorf("repeatable (-want +got):\n%s", diff)
+	}
+}
+
+func TestConfigOfAPlainEntryHasTheDefaults(t *testing.T) {
+	e := only(t, t.TempDir(), "    case_id: 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11\n    headers: {X-Tenant: acme, X-Number: 007}\n")
+	c, err := e.Config(t.Context(), apiclient.V1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := apiclient.Config{
+		BaseURL: "https://uat.example.com",
+		Version: apiclient.V1, CaseID: "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11",
+		Headers: http.Header{"X-Tenant": {"acme"}, "X-Number": {"007"}},
+		Timeout: 120 * time.Second,
+		Wire:    apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(),
+	}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Errorf("Config (-want +got):\n%s", diff)
+	}
+	if e.Limits.Concurrency != 8 {
+		t.Errorf("concurrency %d, want 8", e.Limits.Concurrency)
+	}
+}
+
+// P-1 of docs/security.md.
+func TestP1_ExposedFilesAreWarnedOf(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such permissions")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"open", "shut", "client.key"} {
+		write(t, dir, name, canary)
+	}
+	for _, name := range []string{"open", "client.key"} {
+		if err := os.Chmod(filepath.Join(dir, name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := only(t, dir, "    auth: {type: bearer, token: file:open}\n    headers: {X-Key: file:shut, X-Other: file:absent}\n"+
+		"    tls: {cert: client.pem, key: client.key}\n")
+	var got []string
+	for _, p := range e.Warnings() {
+		got = append(got, fmt.Sprintf("%d %s %s", p.Where.Line, p.Code, p.Hint))
+	}
+	want := []string{
+		"4 world-readable chmod o-r " + filepath.Join(dir, "open"),
+		"6 world-readable chmod o-r " + filepath.Join(dir, "client.key"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

@@ -192,7 +192,7 @@ func beside(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// reason is the innermost cause; its wrappers repeat paths and arguments.
+// reason is why a program cannot be run, without the path and the arguments.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -200,10 +200,7 @@ func reason(err error) string {
 	case errors.Is(err, os.ErrPermission):
 		return "permission is denied"
 	}
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
-		err = inner
-	}
-	return err.Error()
+	return problem.Cause(err).Error()
 }
 
 // isWorldReadable reports whether other users of this machine may read a file.

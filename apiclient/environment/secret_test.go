@@ -3,14 +3,18 @@ package environment_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v4"
 
 	"claimsheet/apiclient/environment"
+	"claimsheet/mapping/problem"
 )
 
 // canary must never show anywhere but in a request.
@@ -86,5 +90,102 @@ func TestP1_LiteralsAreRefused(t *testing.T) {
 		if err != nil && strings.Contains(report(t, err), canary) {
 			t.Errorf("the secret shows: %s", report(t, err))
 		}
+	}
+}
+
+// A secret that a command line refers to; what is wrong is said without it.
+func TestReadSecret(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte(canary+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CLAIMSHEET_TEST_SECRET", canary)
+	for _, text := range []string{"env:CLAIMSHEET_TEST_SECRET", "file:" + file, "cmd:cat '" + file + "'"} {
+		secret, err := environment.ReadSecret(t.Context(), "--password", text)
+		if err != nil || secret.Reveal() != canary {
+			t.Errorf("%s: %q, %v", text, secret.Reveal(), err)
+		}
+	}
+	for text, want := range map[string]string{
+		canary:                      "literal-secret",
+		"":                          "literal-secret",
+		"env:" + canary:             "secret-reference",
+		"env:CLAIMSHEET_TEST_UNSET": "secret",
+		"file:" + file + ".absent":  "secret",
+		"cmd:false":                 "secret",
+	} {
+		_, err := environment.ReadSecret(t.Context(), "--password", text)
+		p, ok := errors.AsType[problem.Problem](err)
+		if !ok || p.Code != want || p.Hint == "" || !strings.Contains(p.Message, "--password") || strings.Contains(p.Error()+p.Hint, canary) {
+			t.Errorf("%q gives %v (hint %q), want a problem %s", text, err, p.Hint, want)
+		}
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	const hook = "https://hooks.example.com/canary?token=canary"
+	file := filepath.Join(t.TempDir(), "hook")
+	if err := os.WriteFile(file, []byte(hook+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOOK", hook)
+	t.Setenv("PLAIN", "http://hooks.example.com/canary")
+	for text, want := range map[string]string{
+		hook: hook, "env:HOOK": hook, "file:" + file: hook, "http://127.0.0.1:9/canary": "http://127.0.0.1:9/canary",
+	} {
+		got, err := environment.Webhook(t.Context(), text)
+		if err != nil || got.Reveal() != want {
+			t.Errorf("%s: %q, %v; want %q", text, got.Reveal(), err, want)
+		}
+		if strings.Contains(fmt.Sprintf("%v %+v %#v", got, got, got), "canary") {
+			t.Errorf("%s is printed", text)
+		}
+	}
+	for text, want := range map[string]string{
+		"http://hooks.example.com/canary": "http sends the secret readable for everyone on the way",
+		"env:PLAIN":                       "http sends the secret readable for everyone on the way",
+		"canary":                          "it is not a url with a host",
+		"env:CANARY_IS_NOT_SET":           "the environment variable CANARY_IS_NOT_SET is not set",
+		"env:":                            "env: must be followed by the name of an environment variable",
+		"ftp://hooks.example.com/canary":  "its scheme is not https",
+	} {
+		got, err := environment.Webhook(t.Context(), text)
+		p, ok := errors.AsType[problem.Problem](err)
+		if !ok || p.Message != "the url for the notice cannot be used: "+want || got.Reveal() != "" {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+		if strings.Contains(p.Error()+p.Hint, "canary") {
+			t.Errorf("the url is quoted: %v", p)
+		}
+	}
+}
+
+// playProgram makes the test binary play the program of a cmd: secret.
+func playProgram(t *testing.T) {
+	t.Helper()
+	t.Setenv("PLAY_PROGRAM", "1")
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector's wait at every exit
+}
+
+// TestMain lets the test binary play the program of a cmd: secret.
+func TestMain(m *testing.M) {
+	if os.Getenv("PLAY_PROGRAM") == "" {
+		os.Exit(m.Run())
+	}
+	fmt.Fprintln(os.Stderr, "chatter with "+canary)
+	switch os.Args[1] {
+	case "print":
+		fmt.Println(strings.Join(os.Args[2:], "|"))
+	case "fail":
+		fmt.Println(canary)
+		os.Exit(3)
+	case "flood":
+		fmt.Println(strings.Repeat(canary, 100_000))
+	case "folder":
+		dir, err := os.Getwd()
+		if err != nil {
+			os.Exit(1)
+		}
+		fmt.Println(dir)
 	}
 }

@@ -29,7 +29,7 @@ var wireKeys = []yamltree.Key[apiclient.Wire]{
 		idPlace, func(w *apiclient.Wire) *string { w.LookupClientID = new(string); return w.LookupClientID }),
 	yamltree.To("lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id",
 		idPlace, func(w *apiclient.Wire) *string { w.LookupContactID = new(string); return w.LookupContactID }),
-	yamltree.To("lookup_agree", "client fields, which the mapping must fill, and where a look-up's answer has them; compared before a client is taken over",
+	yamltree.To("lookup_agree", "client fields, which the mapping must fill, and where a look-up's answer has them; compared before an existing client is reused",
 		yamltree.Map(pointer), func(w *apiclient.Wire) *map[string]string { return &w.LookupAgree }),
 	yamltree.To("link_body", "the body of the magic-link request; default {}; the word none sends it without a body",
 		linkBody, func(w *apiclient.Wire) *[]byte { return &w.LinkBody }),
@@ -98,7 +98,7 @@ var linkBody = yamltree.Value[[]byte]{
 
 const linkBodyWants = yamltree.WantsObject + ", or the word none for a request without a body"
 
-// writeJSON writes a YAML value as the JSON that it stands for.
+// writeJSON writes a YAML value as JSON.
 func writeJSON(r *yamltree.Reader, b *bytes.Buffer, n *yamltree.Node, depth int) {
 	const maxDepth = 32
 	if depth > maxDepth {

@@ -42,11 +42,11 @@ func (p *program) checkCommand() *cli.Command {
 
 func (p *program) check(ctx context.Context, want load.Options) error {
 	s, err := load.Open(ctx, want)
-	defer s.Close()
 	console.PrintWarnings(p.Err, s.AllWarnings())
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	if err := p.checkRows(ctx, s, want); err != nil {
 		return err
 	}

@@ -39,10 +39,10 @@ func (p *program) doctorCommand() *cli.Command {
 
 func (p *program) doctor(ctx context.Context, where load.Where) error {
 	s, file, err := load.OpenConfiguration(where)
-	defer s.Close()
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	version := s.Version("")
 	d := &diagnosis{p: p}
 	d.print(apiclient.Finding{Check: "environment", Grade: apiclient.OK,

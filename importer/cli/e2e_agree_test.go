@@ -14,7 +14,7 @@ func TestAgreementOnNothing(t *testing.T) {
 	const agree = "wire: {lookup_agree: {firstNam: /first}}"
 	s := newScene(t, stepThree, leads(1))
 	s.environment(agree)
-	const refused = "environments.yaml:6:27: wire.lookup_agree compares the client field “firstNam” before a client is taken over"
+	const refused = "environments.yaml:6:27: wire.lookup_agree compares the client field “firstNam” before an existing client is reused"
 	const hint = "did you mean “firstName”?"
 	p := s.runContext(t.Context())
 	if p.code != 2 || !strings.Contains(p.err, refused) || !strings.Contains(p.err, hint) || len(p.posts()) > 0 {

@@ -212,7 +212,7 @@ func TestStateFolderThatCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := s.mustRun(3)
-	if !strings.Contains(p.err, "ledger.db.holder: it cannot be noted who holds the ledger: ") || !strings.Contains(p.err, "hint: Let this user write to the folder") {
+	if !strings.Contains(p.err, "ledger.db.holder: the holder of the ledger cannot be noted: ") || !strings.Contains(p.err, "hint: Let this user write to the folder") {
 		t.Errorf("it says\n%s", p.err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // mappingChanged is how the line begins that says, once, that the mapping made
 // what is done differ.
-const mappingChanged = "the mapping asks for something else than what was sent before"
+const mappingChanged = "the mapping now asks for something other than what was sent"
 
 // resuming is a mapping whose clients resume somewhere; the header Opt in holds
 // the next step where it is a cell's to say.

@@ -125,7 +125,7 @@ func TestNoticeThatFails(t *testing.T) {
 	s := newScene(t, stepThree, leads(1))
 	p := s.runContext(t.Context(), "--notify", server.URL+"/canary-hook", "--json")
 	want := "claimsheet: the notice could not be posted: the receiver answered HTTP 404 [notice]\n" +
-		"  hint: the run is not affected; see to the url of --notify and to its receiver\n"
+		"  hint: the run is not affected; check the url of --notify and its receiver\n"
 	if p.code != 0 || p.err != want || p.summary.Rows.Done != 1 {
 		t.Errorf("exit code %d\n%s%s", p.code, p.out, p.err)
 	}

@@ -119,7 +119,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 		return err
 	}
 	question := fmt.Sprintf("Erase this client from the ledger of the environment “%s” for good? Later runs will recognise the client\n"+
-		"and leave the rows out. The service is not told: it keeps what it has.", l.session.Env.Name)
+		"and leave the rows out. Nothing is sent to the service: it keeps what it has.", l.session.Env.Name)
 	if err := p.agree(o, question, "nobody was erased"); err != nil {
 		return err
 	}

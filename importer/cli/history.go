@@ -84,7 +84,7 @@ func (p *program) historyOptions(c *cli.Context) (historyOptions, error) {
 	case o.purge && o.key != "":
 		return usage("to erase one client: "+forget, "--purge takes no client key")
 	case c.IsSet("forget") && o.key != "":
-		return usage(forget, "--forget takes one client key, and another stands behind the flags")
+		return usage(forget, "--forget takes one client key, and another follows the flags")
 	case o.purge && !c.IsSet("older-than"):
 		return usage(purge, "--purge needs --older-than")
 	case !o.purge && c.IsSet("older-than"):

@@ -31,7 +31,7 @@ func (p *program) initCommand() *cli.Command {
 		Description: initHelp,
 		Flags: append(flags,
 			apiFlag("v1 for an environment with a case_id, else v2"),
-			numberFlag("header-row", "the headers are in row `N`", "told by the first rows"),
+			numberFlag("header-row", "the headers are in row `N`", "found in the first rows"),
 			textFlag("out", "o", "the new mapping's `FILE`; default: stdout")),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {

@@ -10,12 +10,12 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
-	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
+	"claimsheet/importer/settle"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -62,7 +62,7 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 	if err := l.session.Connect(ctx, apiclient.V2, load.Connection{UserAgent: userAgent(l.run)}); err != nil {
 		return err
 	}
-	relinker := importer.Relinker{Ledger: l.ledger, Service: l.session.Client, Run: l.run}
+	requests := settle.Links{Ledger: l.ledger, Service: l.session.Client, Run: l.run}
 	p.summary = &result.Summary{}
 	for i, link := range links {
 		if ctx.Err() != nil && i > 0 {
@@ -71,7 +71,7 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		o, err := relinker.Relink(ctx, link.step, link.clientID)
+		o, err := requests.Request(ctx, link.step, link.clientID)
 		if err != nil {
 			if i > 0 {
 				fmt.Fprintf(p.Err, "claimsheet: %d of %d links were asked for before this\n", i, len(links))
@@ -90,7 +90,7 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 
 // noLink says why a client has no fresh link; had reports whether there is an earlier
 // one.
-func noLink(number int, o importer.StepOutcome, had bool, where load.Where) problem.Problem {
+func noLink(number int, o settle.Link, had bool, where load.Where) problem.Problem {
 	const kept = "the client keeps the earlier link; to ask again: claimsheet link"
 	switch {
 	case o.Status == result.Uncertain && had:

@@ -20,6 +20,7 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/rerun"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -152,21 +153,21 @@ func (o *runOptions) withMapping(path string) string {
 	return reports.CommandLine(words)
 }
 
-// rerun compares the workbooks of a run with the ledger, and makes the ledger know
+// comparison compares the workbooks of a run with the ledger, and makes the ledger know
 // what only they know.
-type rerun struct {
-	*importer.Recall
+type comparison struct {
+	*rerun.Comparison
 	run *importRun
 }
 
 // compareWorkbooks compares the workbooks of a rerun with the ledger and changes
-// nothing. What the ledger does not know is taken over only after the user has
+// nothing. What the ledger does not know is recorded only after the user has
 // agreed.
 func (r *importRun) compareWorkbooks(ctx context.Context) error {
 	if !r.options.isRerun() {
 		return nil
 	}
-	r.rerun = &rerun{&importer.Recall{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
+	r.rerun = &comparison{&rerun.Comparison{Ledger: r.ledger.ledger, Environment: r.scope, Binding: r.session.Binding,
 		ActivityIDs: r.session.Env.Wire.ActivityID != "", NewIdentity: r.options.newIdentity}, r}
 	var found problem.List
 	for _, src := range r.rerun.newestFirst() {
@@ -180,7 +181,7 @@ func (r *importRun) compareWorkbooks(ctx context.Context) error {
 		return found
 	case r.options.dryRun && missing+decisions > 0:
 		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", missing+decisions).
-			Hinted("leave --dry-run out; you are asked before anything is taken over")}
+			Hinted("leave --dry-run out; you are asked before anything is recorded")}
 	case missing > 0 && !r.options.yes:
 		return r.confirmTakeOver(missing)
 	}
@@ -189,7 +190,7 @@ func (r *importRun) compareWorkbooks(ctx context.Context) error {
 
 // compare compares one workbook with the ledger, and refuses one that cannot be
 // relied on.
-func (r *rerun) compare(ctx context.Context, src *load.Source) error {
+func (r *comparison) compare(ctx context.Context, src *load.Source) error {
 	before, ledgerFile := r.Missing, r.run.ledger.path()
 	_, runKnown, err := r.Ledger.Run(ctx, src.Workbook.Run)
 	if err != nil {
@@ -221,8 +222,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// confirmTakeOver asks whether steps are to be taken over. Only a typed yes will
-// do; a script says so with --yes.
+// confirmTakeOver asks whether the ledger may record the steps of the workbooks.
+// Scripts give --yes instead.
 func (r *importRun) confirmTakeOver(steps int) error {
 	question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
 		"Take them over from the workbook, so that they are not sent again?", r.ledger.path(), steps)
@@ -236,7 +237,7 @@ func (r *importRun) confirmTakeOver(steps int) error {
 
 // apply makes the ledger know what the workbooks do, and returns the plans without
 // those of clients whose ids contradict it.
-func (r *rerun) apply(ctx context.Context, plans iter.Seq2[mapping.Plan, error], job *importer.Job) (iter.Seq2[mapping.Plan, error], error) {
+func (r *comparison) apply(ctx context.Context, plans iter.Seq2[mapping.Plan, error], job *importer.Job) (iter.Seq2[mapping.Plan, error], error) {
 	if err := r.takeOver(ctx); err != nil {
 		return nil, err
 	}
@@ -251,12 +252,12 @@ func (r *rerun) apply(ctx context.Context, plans iter.Seq2[mapping.Plan, error],
 			return nil, err
 		}
 	}
-	r.Keep(job)
+	job.Prior = r.Prior()
 	return r.Hold(plans), nil
 }
 
 // takeOver records the steps that the ledger does not know.
-func (r *rerun) takeOver(ctx context.Context) error {
+func (r *comparison) takeOver(ctx context.Context) error {
 	if r.Missing == 0 {
 		return nil
 	}
@@ -279,7 +280,7 @@ func (r *rerun) takeOver(ctx context.Context) error {
 
 // newestFirst returns the workbooks by the age of their runs: what the newest says
 // about a step counts.
-func (r *rerun) newestFirst() []*load.Source {
+func (r *comparison) newestFirst() []*load.Source {
 	return slices.SortedStableFunc(slices.Values(r.run.session.Sources), func(a, b *load.Source) int {
 		return b.Workbook.Started.Compare(a.Workbook.Started)
 	})
@@ -287,7 +288,7 @@ func (r *rerun) newestFirst() []*load.Source {
 
 // recordRuns records the runs that wrote the workbooks, now that the ledger knows
 // what they did.
-func (r *rerun) recordRuns(ctx context.Context) error {
+func (r *comparison) recordRuns(ctx context.Context) error {
 	for _, src := range r.run.session.Sources {
 		id := src.Workbook.Run
 		if _, known, err := r.Ledger.Run(ctx, id); err != nil {
@@ -305,7 +306,7 @@ func (r *rerun) recordRuns(ctx context.Context) error {
 // unknownRun returns the run that wrote a workbook, for a ledger that does not know
 // it. The mapping file is the one of this run: a workbook must not name the files
 // that are read the next time.
-func (r *rerun) unknownRun(b *workbook.Binding) ledger.Run {
+func (r *comparison) unknownRun(b *workbook.Binding) ledger.Run {
 	m, at := r.run.session.Mapping, b.Started
 	if at.IsZero() {
 		at = time.Now()
@@ -316,8 +317,8 @@ func (r *rerun) unknownRun(b *workbook.Binding) ledger.Run {
 }
 
 // rows returns the rows of all the workbooks.
-func (r *rerun) rows() iter.Seq2[importer.WorkbookRow, error] {
-	return func(yield func(importer.WorkbookRow, error) bool) {
+func (r *comparison) rows() iter.Seq2[rerun.Row, error] {
+	return func(yield func(rerun.Row, error) bool) {
 		for i, src := range r.run.session.Sources {
 			for row, err := range src.Results.Rows() {
 				row.Record.Table = i
@@ -331,7 +332,7 @@ func (r *rerun) rows() iter.Seq2[importer.WorkbookRow, error] {
 
 // urls returns the clients' redirect urls as the workbooks show them. A row with
 // the id of another client shows that client's url, and is left out.
-func (r *rerun) urls() (map[mapping.Identity]string, error) {
+func (r *comparison) urls() (map[mapping.Identity]string, error) {
 	ids, err := r.clientIDs()
 	if err != nil {
 		return nil, err
@@ -353,7 +354,7 @@ func (r *rerun) urls() (map[mapping.Identity]string, error) {
 }
 
 // clientIDs returns the clients' ids as the sheets Steps show them.
-func (r *rerun) clientIDs() (map[mapping.Identity]string, error) {
+func (r *comparison) clientIDs() (map[mapping.Identity]string, error) {
 	ids := map[mapping.Identity]string{}
 	for _, src := range r.run.session.Sources {
 		for line, err := range workbook.Steps(src.Input.Open) {

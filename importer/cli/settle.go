@@ -11,10 +11,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/settle"
 	"claimsheet/mapping/problem"
 )
 
@@ -36,7 +36,7 @@ A number keeps its meaning while other steps are decided. Of several decisions e
 // settleOptions are the flags of claimsheet settle.
 type settleOptions struct {
 	where  load.Where
-	choice importer.Choice // "" lists
+	choice settle.Choice // "" lists
 	words  []string
 	yes    bool // accept an id that does not look like one of its kind
 }
@@ -66,12 +66,12 @@ func (p *program) settleCommand() *cli.Command {
 }
 
 // choiceOf returns the decision that the flags name, "" for none.
-func choiceOf(c *cli.Context) (importer.Choice, error) {
-	var given []importer.Choice
+func choiceOf(c *cli.Context) (settle.Choice, error) {
+	var given []settle.Choice
 	for _, f := range []struct {
 		name   string
-		choice importer.Choice
-	}{{"created", importer.WasCreated}, {"not-created", importer.NotCreated}, {"give-up", importer.GiveUp}, {"undo", importer.Undo}} {
+		choice settle.Choice
+	}{{"created", settle.WasCreated}, {"not-created", settle.NotCreated}, {"give-up", settle.GiveUp}, {"undo", settle.Undo}} {
 		if c.Bool(f.name) {
 			given = append(given, f.choice)
 		}
@@ -96,13 +96,13 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 	if err != nil {
 		return err
 	}
-	var doubts []importer.Doubt
+	var doubts []settle.UncertainStep
 	var scopes []string
 	if l.ledger != nil {
 		if scopes, err = l.scopes(ctx); err != nil {
 			return err
 		}
-		if doubts, err = importer.Doubts(ctx, l.ledger, scopes); err != nil {
+		if doubts, err = settle.Uncertain(ctx, l.ledger, scopes); err != nil {
 			return err
 		}
 	}
@@ -110,9 +110,9 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 		p.listDoubts(l, doubts)
 		return nil
 	}
-	var decided []importer.Doubt
-	if l.ledger != nil && (o.choice == importer.Undo || o.choice == importer.WasCreated) {
-		if decided, err = importer.Decided(ctx, l.ledger, scopes); err != nil {
+	var decided []settle.UncertainStep
+	if l.ledger != nil && (o.choice == settle.Undo || o.choice == settle.WasCreated) {
+		if decided, err = settle.Decided(ctx, l.ledger, scopes); err != nil {
 			return err
 		}
 	}
@@ -120,7 +120,7 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 	if err != nil {
 		return err
 	}
-	settler := importer.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs(), AnyID: o.yes}
+	settler := settle.Settler{Ledger: l.ledger, Run: l.run, ActivityIDs: l.needsActivityIDs(), AnyID: o.yes}
 	if err := settler.Settle(ctx, settlements...); err != nil {
 		return err
 	}
@@ -131,11 +131,11 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 			fmt.Fprintf(p.Out, "%d  ", doubt.Number)
 		}
 		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUps[o.choice])
-		if o.choice != importer.Undo {
+		if o.choice != settle.Undo {
 			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
 		}
 	}
-	if o.choice == importer.Undo {
+	if o.choice == settle.Undo {
 		left += len(about)
 	}
 	if left > 0 {
@@ -145,15 +145,17 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 }
 
 // followUps say what a decision leads to.
-var followUps = map[importer.Choice]string{
-	importer.WasCreated: "created; the next run continues after it",
-	importer.NotCreated: "not created; the next run sends it again",
-	importer.GiveUp:     "given up; what depends on it is not sent",
-	importer.Undo:       "undone; it is uncertain again, and claimsheet settle lists it",
+var followUps = map[settle.Choice]string{
+	settle.WasCreated: "created; the next run continues after it",
+	settle.NotCreated: "not created; the next run sends it again",
+	settle.GiveUp:     "given up; what depends on it is not sent",
+	settle.Undo:       "undone; it is uncertain again, and claimsheet settle lists it",
 }
 
 // isUndecided reports whether a step has a number in the list.
-func isUndecided(d importer.Doubt) bool { return d.To == ledger.Uncertain || d.To == ledger.Parked }
+func isUndecided(d settle.UncertainStep) bool {
+	return d.To == ledger.Uncertain || d.To == ledger.Parked
+}
 
 func (l *ledgerSession) needsActivityIDs() bool { return l.session.Env.Wire.ActivityID != "" }
 
@@ -165,7 +167,7 @@ func stepsAre(n int, what string) string {
 }
 
 // listDoubts prints what is uncertain, which also sets the exit code.
-func (p *program) listDoubts(l *ledgerSession, doubts []importer.Doubt) {
+func (p *program) listDoubts(l *ledgerSession, doubts []settle.UncertainStep) {
 	switch {
 	case l.ledger == nil:
 		fmt.Fprintf(p.Out, "nothing is uncertain: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
@@ -186,7 +188,7 @@ func (p *program) listDoubts(l *ledgerSession, doubts []importer.Doubt) {
 
 // describe prints one uncertain step. The client's key is the only personal data in it:
 // without it nobody would know which client to look for.
-func (l *ledgerSession) describe(w io.Writer, doubt importer.Doubt) {
+func (l *ledgerSession) describe(w io.Writer, doubt settle.UncertainStep) {
 	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client))
 	from := ""
 	if doubt.Mapping != "" {
@@ -211,7 +213,7 @@ func (l *ledgerSession) describe(w io.Writer, doubt importer.Doubt) {
 }
 
 // whyUncertain returns the reason, with the HTTP status unless the reason has it.
-func whyUncertain(doubt importer.Doubt) string {
+func whyUncertain(doubt settle.UncertainStep) string {
 	status := fmt.Sprintf("HTTP %d", doubt.Event.Status)
 	if doubt.Event.Status == 0 || strings.Contains(doubt.Reason, status) {
 		return doubt.Reason
@@ -220,7 +222,7 @@ func whyUncertain(doubt importer.Doubt) string {
 }
 
 // whatToLookFor says where in the service the thing would be.
-func whatToLookFor(doubt importer.Doubt) string {
+func whatToLookFor(doubt settle.UncertainStep) string {
 	client := "of the client"
 	if doubt.ClientID != "" {
 		client += " " + doubt.ClientID
@@ -250,13 +252,13 @@ func whatToLookFor(doubt importer.Doubt) string {
 // are about. These are uncertain, or were decided when the decision is Undo or corrects
 // an id. Problems name words by their number, because they may be e-mail addresses or
 // redirect urls.
-func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts, decided []importer.Doubt) ([]importer.Settlement, []importer.Doubt, error) {
-	decision := importer.Decision{Choice: o.choice}
+func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts, decided []settle.UncertainStep) ([]settle.Settlement, []settle.UncertainStep, error) {
+	decision := settle.Decision{Choice: o.choice}
 	var found problem.List
-	var about []importer.Doubt
+	var about []settle.UncertainStep
 	for i, word := range o.words {
 		named := naming(doubts, word)
-		if len(named) == 0 || o.choice == importer.Undo {
+		if len(named) == 0 || o.choice == settle.Undo {
 			named = naming(decided, word)
 		}
 		switch {
@@ -277,14 +279,14 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 			return nil, nil, err
 		case old:
 			hint := l.command("settle") + " lists what is uncertain now"
-			if o.choice == importer.Undo {
+			if o.choice == settle.Undo {
 				hint = "a decided step has no number any more: write CLIENT-KEY:NAME, as the decision was printed"
 			}
 			found = append(found, problem.New("old-number", "the step with the number %s is no longer uncertain: it was decided or sent again since", word).
 				Hinted("%s", hint))
-		case o.choice == importer.WasCreated && decision.Value == "":
+		case o.choice == settle.WasCreated && decision.Value == "":
 			decision.Value = word
-		case o.choice == importer.Undo:
+		case o.choice == settle.Undo:
 			found = append(found, problem.New("unknown-step", "%s is not a decided step of the environment “%s”, or it was sent since", o.wordName(i), l.session.Env.Name).
 				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
 		default:
@@ -303,16 +305,16 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 	if err := found.Err(); err != nil {
 		return nil, nil, err
 	}
-	settlements := make([]importer.Settlement, len(about))
+	settlements := make([]settle.Settlement, len(about))
 	for i, doubt := range about {
-		settlements[i] = importer.Settlement{Step: doubt.StepID, Decision: decision}
+		settlements[i] = settle.Settlement{Step: doubt.StepID, Decision: decision}
 	}
 	return settlements, about, nil
 }
 
 // naming returns the steps that a word names.
-func naming(doubts []importer.Doubt, word string) []importer.Doubt {
-	return slices.DeleteFunc(slices.Clone(doubts), func(d importer.Doubt) bool {
+func naming(doubts []settle.UncertainStep, word string) []settle.UncertainStep {
+	return slices.DeleteFunc(slices.Clone(doubts), func(d settle.UncertainStep) bool {
 		return word != strconv.FormatInt(d.Number, 10) && word != d.StepID.Step && !isFullName(d.StepID, word)
 	})
 }
@@ -345,7 +347,7 @@ func (o settleOptions) wordName(i int) string {
 	return fmt.Sprintf("word %d after the flags", i+1)
 }
 
-func numbersOf(doubts []importer.Doubt) string {
+func numbersOf(doubts []settle.UncertainStep) string {
 	numbers := make([]string, len(doubts))
 	for i, d := range doubts {
 		numbers[i] = strconv.FormatInt(d.Number, 10)

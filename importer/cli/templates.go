@@ -83,13 +83,13 @@ type serviceTemplates struct {
 // mapping's.
 func (p *program) listTemplates(ctx context.Context, where load.Where, api string) (*serviceTemplates, error) {
 	s, wrong, err := load.OpenConfiguration(where)
-	defer s.Close()
 	if err == nil {
 		err = wrong.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
+	defer s.Close()
 	version := s.Version(api)
 	if err := s.Connect(ctx, version, load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain}); err != nil {
 		return nil, err

@@ -44,15 +44,15 @@ var trialEdits = []edit{
 	err := r.job.effects.commit(r.pending)
 	pass("after")
 `},
-	{"importer/client.go", "func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {\n", `
-func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
+	{"importer/client.go", "func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {\n", `
+func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	ctx = trial.Step(ctx, r.plan.Client.Key+":"+d.step.Key)
 `},
 	{"apiclient/client.go", "proof.watch(ctx)", `trial.Watch(proof.watch(ctx), string(r.Kind)+" "+r.Path[len(r.Path)-1], body.unread)`},
 	{"apiclient/evidence.go", "n, err := c.Conn.Write(p)\n", "n, err := c.Conn.Write(p)\n\ttrial.Wrote(c)\n"},
 	{"apiclient/client.go", "a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))\n", `
 	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
-	trial.Reach("after-answer", trial.StepOf(ctx, string(r.Kind)+" "+r.Path[len(r.Path)-1]))
+	trial.Reach("after-answer", trial.StepOf(res.Request.Context(), string(r.Kind)+" "+r.Path[len(r.Path)-1]))
 `},
 	// The library says by the real clock when a token ends.
 	{"apiclient/environment/oauth2.go", "\tif err := checkHeaderText(t.AccessToken)", `
@@ -126,11 +126,12 @@ var buildFolder string
 type builds struct{ *testing.M }
 
 // Run runs the tests. Most of them wait for a disk or a service: more than there
-// are processors run side by side, unless -parallel is given.
+// are processors run side by side, unless -parallel is given or the race detector
+// keeps the processors busy.
 func (b builds) Run() int {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
-	if parallel.Value.String() == parallel.DefValue {
+	if parallel.Value.String() == parallel.DefValue && !underRace {
 		err := parallel.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// Append records events and returns when they are durable: an intent that it
-// has taken survives a power loss, and its request may be sent. The events of
-// one call are recorded all or not at all, in order; calls that wait at the
-// same time share one commit.
+// Append records events and returns when they are durable: after that an intent
+// survives a power loss, and its request may be sent. The events of one call are
+// recorded in order, all or none; calls that wait at the same time share one
+// commit.
 //
-// An event that does not follow from its step's state fails the call with
-// ErrTransition, one that would make a step done with what another step has with
-// Taken, and other callers notice nothing. Any other error wraps ErrStopped: whether the events were recorded is then not known, and nothing
-// more is.
+// An event that its step's state does not allow fails the call with
+// ErrTransition, and one that would make a step done with the id or url of another
+// step fails it with Taken; other callers are not affected. Any other error wraps
+// ErrStopped: it is unknown whether the events were recorded, and no later call
+// records anything.
 func (l *Ledger) Append(events ...Event) error {
 	if l.write == nil {
 		return ErrReadOnly
@@ -26,15 +27,15 @@ func (l *Ledger) Append(events ...Event) error {
 		return nil
 	}
 	for _, e := range events {
-		if err := complete(e); err != nil {
+		if err := checkEvent(e); err != nil {
 			return err
 		}
 	}
-	return l.write.submit(true, func(t *transaction) error { return t.appendAll(events) })
+	return l.submit(true, func(t *transaction) error { return t.appendAll(events) })
 }
 
-// complete refuses an event whose name or kind could not be stored.
-func complete(e Event) error {
+// checkEvent refuses an event that lacks a name or a time, or has an unknown kind.
+func checkEvent(e Event) error {
 	switch {
 	case e.Environment == "" || e.Client == "" || e.Step == "":
 		return errors.New("an event needs an environment, a client and a step")
@@ -46,10 +47,10 @@ func complete(e Event) error {
 	return nil
 }
 
-// appendAll records events inside a savepoint, so that a refusal half-way
-// takes back the first half without touching other callers' events.
+// appendAll records events inside a savepoint, so that when one is rejected those
+// before it are rolled back, and other callers' events are not.
 func (t *transaction) appendAll(events []Event) error {
-	if len(events) == 1 { // refused before anything is written
+	if len(events) == 1 { // rejected before anything is written
 		return t.append(events[0])
 	}
 	if err := t.exec("SAVEPOINT call"); err != nil {
@@ -58,7 +59,7 @@ func (t *transaction) appendAll(events []Event) error {
 	before := t.event
 	for _, e := range events {
 		err := t.append(e)
-		if _, ok := errors.AsType[declined](err); ok {
+		if _, ok := errors.AsType[rejected](err); ok {
 			if undo := t.exec("ROLLBACK TO call; RELEASE call"); undo != nil {
 				return undo
 			}
@@ -71,21 +72,21 @@ func (t *transaction) appendAll(events []Event) error {
 	return t.exec("RELEASE call")
 }
 
-// append records one event and what it makes of its step. It writes nothing
-// when it refuses the event.
+// append records one event and the step's new state. It writes nothing when it
+// rejects the event.
 func (t *transaction) append(e Event) error {
 	was, err := t.step(e.StepID)
 	if err != nil {
 		return err
 	}
 	if was.id == 0 && e.Kind == "" {
-		return declined{errors.New("a step's first event needs its kind")}
+		return rejected{errors.New("a step's first event needs its kind")}
 	}
 	now, err := next(was, e, t.event+1)
 	if err != nil {
-		return declined{err}
+		return rejected{err}
 	}
-	if now, err = t.refuseTaken(e, was, now); err != nil {
+	if now, err = t.rejectTaken(e, was, now); err != nil {
 		return err
 	}
 	if now.id, err = t.putStep(e.StepID, now); err != nil {
@@ -100,18 +101,16 @@ func (t *transaction) append(e Event) error {
 	return err
 }
 
-// step is a step's current state; the zero current when it is not known.
+// step returns a step's current state; the zero current when it is unknown.
 func (t *transaction) step(id StepID) (current, error) {
 	var c current
 	var owner int64
 	err := t.findOwner.QueryRowContext(context.Background(), id.Environment, id.Space, id.Client).Scan(&owner)
 	if err == nil {
 		err = t.findStep.QueryRowContext(context.Background(), owner, id.Mapping, id.Step).Scan(
-			&c.id, &c.kind, &c.state, &c.attempts, &c.last, &c.asked, &c.answered, &c.created, &c.url)
+			&c.id, &c.kind, &c.state, &c.attempts, &c.last, &c.request, &c.answer, &c.remoteID, &c.url)
 	}
-	if errors.Is(err, sql.ErrNoRows) {
-		return current{}, nil
-	}
+	_, err = found(err)
 	return c, err
 }
 
@@ -119,7 +118,7 @@ func (t *transaction) step(id StepID) (current, error) {
 func (t *transaction) putStep(id StepID, c current) (int64, error) {
 	if c.id != 0 {
 		_, err := t.setStep.ExecContext(context.Background(), string(c.state), c.attempts, c.last,
-			number(c.asked), number(c.answered), c.created, c.url, int64(sumOfStep(id, c)), c.id)
+			number(c.request), number(c.answer), c.remoteID, c.url, int64(sumOfStep(id, c)), c.id)
 		return c.id, err
 	}
 	owner, err := t.owner(id.ClientKey)
@@ -127,24 +126,23 @@ func (t *transaction) putStep(id StepID, c current) (int64, error) {
 		return 0, err
 	}
 	r, err := t.addStep.ExecContext(context.Background(), owner, id.Mapping, id.Step, c.kind, string(c.state),
-		c.attempts, c.last, number(c.asked), number(c.answered), c.created, c.url, int64(sumOfStep(id, c)))
+		c.attempts, c.last, number(c.request), number(c.answer), c.remoteID, c.url, int64(sumOfStep(id, c)))
 	if err != nil {
 		return 0, err
 	}
 	return r.LastInsertId()
 }
 
-// MarkInterrupted is called at the start of a run or a decision of an operator,
-// the lock being held, so that nobody can be about to answer: every step still
-// in Intent belongs to a process that was killed. All of them become Uncertain,
-// in every environment, in one transaction; how many is returned.
+// MarkInterrupted makes every step in Intent Uncertain, in every environment and
+// in one transaction, and returns how many there were. It is called with the lock
+// held, at the start of a run or of a decision: then no request is on its way, and
+// such a step belongs to a process that was killed.
 func (l *Ledger) MarkInterrupted(run string, at time.Time) (int, error) {
-	if l.write == nil {
-		return 0, ErrReadOnly
-	}
 	var n int
-	err := l.write.submit(true, func(t *transaction) error {
-		open, err := t.intents()
+	err := l.submit(true, func(t *transaction) error {
+		open, err := gather(stream(context.Background(), t.conn, scanStepID, `
+			SELECT environment, space, client, mapping, step FROM step_now
+			WHERE state IN ('intent', 'uncertain', 'parked') AND state = 'intent' ORDER BY last`))
 		if err != nil {
 			return err
 		}
@@ -158,39 +156,16 @@ func (l *Ledger) MarkInterrupted(run string, at time.Time) (int, error) {
 		n = len(open)
 		return nil
 	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
-}
-
-// intents are the steps in Intent, in the order in which they got there.
-func (t *transaction) intents() ([]StepID, error) {
-	rows, err := t.conn.QueryContext(context.Background(), `
-		SELECT environment, space, client, mapping, step FROM step_now
-		WHERE state IN ('intent', 'uncertain', 'parked') AND state = 'intent' ORDER BY last`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var ids []StepID
-	for rows.Next() {
-		var id StepID
-		if err := rows.Scan(&id.Environment, &id.Space, &id.Client, &id.Mapping, &id.Step); err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	return n, err
 }
 
 // Taken is wrapped by the error of an Append that would have made a step done
-// with an id or a redirect url that another step has. An id is one step's
-// among those of its kind; a url is one client's.
+// with the id or the redirect url of another step. An id belongs to one step of
+// its kind; a url belongs to one client.
 type Taken struct {
 	Step   StepID // the step that was to become done
 	Holder StepID // the one that has the id or url
-	URL    bool   // it is the url that is taken, not the id
+	URL    bool   // the url is taken, not the id
 }
 
 func (t Taken) Error() string {
@@ -200,9 +175,8 @@ func (t Taken) Error() string {
 	return "another step is done with the same id"
 }
 
-// StepWithID finds the step that has the id or url of an event by which another
-// step is to become done. ok is false when there is none. Append asks the same
-// inside its transaction.
+// StepWithID finds another step that is done with the id or url of an event. ok is
+// false when there is none. Append checks the same inside its transaction.
 func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
 	return findHolder(e, func(query string, args ...any) *sql.Row { return l.read.QueryRowContext(ctx, query, args...) })
 }
@@ -222,16 +196,12 @@ const (
 		ORDER BY s.id LIMIT 1`
 )
 
-// findHolder asks for the id first, then for the url.
+// findHolder looks for the id first, then for the url.
 func findHolder(e Event, query func(string, ...any) *sql.Row) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
 	scan := func(row *sql.Row) (bool, error) {
 		h := &t.Holder
-		err := row.Scan(&h.Environment, &h.Space, &h.Client, &h.Mapping, &h.Step)
-		if errors.Is(err, sql.ErrNoRows) {
-			return false, nil
-		}
-		return err == nil, err
+		return found(row.Scan(&h.Environment, &h.Space, &h.Client, &h.Mapping, &h.Step))
 	}
 	if e.ID != "" {
 		if ok, err = scan(query(holderOfID, e.ID, e.Kind, e.Environment, e.Space, e.Client, e.Mapping, e.Step)); ok || err != nil {
@@ -245,17 +215,17 @@ func findHolder(e Event, query func(string, ...any) *sql.Row) (t Taken, ok bool,
 	return t, ok, err
 }
 
-// refuseTaken declines what would make a step done with the id or url of
-// another. One that the step has already, from before this was refused, stays.
-// A url that the event does not bring, but an earlier answer did, declines
-// nothing: the step is done without it.
-func (t *transaction) refuseTaken(event Event, was, now current) (current, error) {
+// rejectTaken rejects an event that would make a step done with the id or url of
+// another. An id or url that the step has already, from a version that did not
+// check, stays. A taken url that comes from an earlier answer and not from the
+// event is dropped: the step is done without it.
+func (t *transaction) rejectTaken(event Event, was, now current) (current, error) {
 	if now.state != Done {
 		return now, nil
 	}
 	e := Event{StepID: event.StepID, Kind: now.kind}
-	if was.state != Done || was.created != now.created {
-		e.ID = now.created
+	if was.state != Done || was.remoteID != now.remoteID {
+		e.ID = now.remoteID
 	}
 	if was.state != Done || was.url != now.url {
 		e.URL = now.url
@@ -270,35 +240,7 @@ func (t *transaction) refuseTaken(event Event, was, now current) (current, error
 	case ok && taken.URL && event.URL == "":
 		now.url = ""
 	case ok:
-		return now, declined{taken}
+		return now, rejected{taken}
 	}
 	return now, err
-}
-
-// SharedIDs are the ids of an environment that several clients' steps are done
-// with, each with the client who was known first. A ledger may hold them from
-// before they were refused.
-func (l *Ledger) SharedIDs(ctx context.Context, environment string) (map[string]ClientKey, error) {
-	shared := map[string]ClientKey{}
-	type one struct {
-		id string
-		ClientKey
-	}
-	for s, err := range stream(ctx, l.read, func(rows *sql.Rows) (s one, err error) {
-		err = rows.Scan(&s.id, &s.Environment, &s.Space, &s.Client)
-		return s, err
-	}, `
-		SELECT s.created, o.environment, o.space, o.client FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.kind = 'client' AND s.state = 'done' AND s.created <> '' AND o.environment = ? AND s.created IN (
-			SELECT created FROM steps WHERE kind = 'client' AND state = 'done' AND created <> ''
-			GROUP BY created HAVING count(*) > 1)
-		ORDER BY s.id`, environment) {
-		if err != nil {
-			return nil, err
-		}
-		if _, known := shared[s.id]; !known {
-			shared[s.id] = s.ClientKey
-		}
-	}
-	return shared, nil
 }

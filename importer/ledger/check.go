@@ -12,9 +12,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// checkVersion refuses a ledger that a newer Claimsheet has written: what it
-// added would be lost or misread. An earlier version can be read, and is brought
-// to the present one before anything is written.
+// checkVersion refuses a ledger that a newer Claimsheet has written: what the newer
+// one added would be lost or misread. An older ledger is read as it is, and
+// upgraded before anything is written.
 func checkVersion(ctx context.Context, c *sql.Conn, path string) (version int, err error) {
 	if err := c.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 		return 0, damaged(path, "the ledger cannot be read: %v", err)
@@ -30,11 +30,11 @@ func checkVersion(ctx context.Context, c *sql.Conn, path string) (version int, e
 	return version, nil
 }
 
-// checkSound refuses a ledger with damage that can be seen. The structure of
-// the whole file is checked; the tables that tell what was created are checked
-// together with their indexes, because a step missing from an index
-// would be created again. What the structure cannot show, a byte changed inside
-// a text, the rows' own sums do.
+// checkSound refuses a damaged ledger. It checks the structure of the whole file;
+// owners, steps and events together with their indexes, because a step that is
+// missing from an index would be created again; the schema; that the steps follow
+// from their events; and the checksums of steps and events, which detect a byte
+// that changed inside a text.
 func checkSound(ctx context.Context, c *sql.Conn, path string, version int) error {
 	for _, check := range []string{"quick_check(1)", "integrity_check(owners)", "integrity_check(steps)", "integrity_check(events)"} {
 		var verdict string
@@ -62,7 +62,7 @@ func checkSound(ctx context.Context, c *sql.Conn, path string, version int) erro
 	return checkSums(ctx, c, path)
 }
 
-// count is n with the word that fits it.
+// count is a number with the singular or the plural.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -70,7 +70,8 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// checkSchema refuses a ledger whose tables are not the ones of its version: a view in which a letter has changed would say something else.
+// checkSchema refuses a ledger whose tables are not those of its version: a view
+// in which a letter has changed would return something else.
 func checkSchema(ctx context.Context, c *sql.Conn, path string, version int) error {
 	want, err := soundSchema(version)
 	if err != nil {
@@ -86,7 +87,7 @@ func checkSchema(ctx context.Context, c *sql.Conn, path string, version int) err
 	return nil
 }
 
-// soundSchema is what schemaOf gives for a new ledger of a version.
+// soundSchema is what schemaOf returns for a new ledger of a version.
 func soundSchema(version int) (string, error) {
 	ctx := context.Background()
 	db, err := connect(":memory:")
@@ -105,8 +106,8 @@ func soundSchema(version int) (string, error) {
 	return text, errors.Join(err, c.Close(), db.Close())
 }
 
-// schemaOf is the text of all tables, indexes and views. Statistics, which
-// other programs may gather, are left out.
+// schemaOf is the text of all tables, indexes and views, without the statistics
+// that other programs may add.
 func schemaOf(ctx context.Context, c *sql.Conn) (text string, err error) {
 	err = c.QueryRowContext(ctx, `
 		SELECT group_concat(type || ' ' || name || ' on ' || tbl_name || ': ' || coalesce(sql, ''), char(10) ORDER BY type, name)
@@ -114,7 +115,7 @@ func schemaOf(ctx context.Context, c *sql.Conn) (text string, err error) {
 	return text, err
 }
 
-// checkSums refuses a ledger in which a step or an event is not what was
+// checkSums refuses a ledger in which a step or an event has changed since it was
 // written. It reads all of them.
 func checkSums(ctx context.Context, c *sql.Conn, path string) error {
 	for _, table := range []struct {
@@ -154,7 +155,7 @@ func sumsOfStep(rows *sql.Rows) (written int64, found sum, err error) {
 	var id StepID
 	var c current
 	err = rows.Scan(&id.Environment, &id.Space, &id.Client, &id.Mapping, &id.Step, &c.kind, &c.state, &c.attempts, &c.last,
-		&c.asked, &c.answered, &c.created, &c.url, &written)
+		&c.request, &c.answer, &c.remoteID, &c.url, &written)
 	return written, sumOfStep(id, c), err
 }
 
@@ -168,9 +169,9 @@ func sumsOfEvent(rows *sql.Rows) (written int64, found sum, err error) {
 	return written, sumOfEvent(number, step, e), err
 }
 
-// sum is the CRC-32C of a row, taken field by field. Every field counts with
-// its length, so that no two rows run together to the same bytes. It is there
-// for disks that forget, not against people who forge.
+// sum is the CRC-32C of a row, field by field. Every field counts with its
+// length, so that two different rows never give the same bytes. It detects errors
+// of the disk, not forgery.
 type sum uint32
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -186,7 +187,7 @@ func (s *sum) bytes(b []byte) {
 
 func (s *sum) text(t string) { s.bytes([]byte(t)) }
 
-// sumOfEvent is the sum of the event with a number, of the step with a number.
+// sumOfEvent is the sum of an event with its number and its step's.
 func sumOfEvent(number, step int64, e Event) sum {
 	var s sum
 	s.number(number)
@@ -207,7 +208,7 @@ func sumOfEvent(number, step int64, e Event) sum {
 	return s
 }
 
-// sumOfStep is the sum of a step's current state, its names included.
+// sumOfStep is the sum of a step's names and its current state.
 func sumOfStep(id StepID, c current) sum {
 	var s sum
 	for _, name := range []string{id.Environment, id.Space, id.Client, id.Mapping, id.Step} {
@@ -217,9 +218,9 @@ func sumOfStep(id StepID, c current) sum {
 	s.text(string(c.state))
 	s.number(int64(c.attempts))
 	s.number(c.last)
-	s.number(c.asked)
-	s.number(c.answered)
-	s.text(c.created)
+	s.number(c.request)
+	s.number(c.answer)
+	s.text(c.remoteID)
 	s.text(c.url)
 	return s
 }

@@ -18,7 +18,7 @@ var bootID = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(text))
 })
 
-// bootClock names this start of the machine and tells the time since then.
+// bootClock identifies this start of the machine and returns the time since then.
 func bootClock() (boot string, uptime time.Duration) {
 	var t unix.Timespec
 	if bootID() == "" || unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {

@@ -4,5 +4,5 @@ package ledger
 
 import "time"
 
-// bootClock tells nothing: ages go by the wall clock alone.
+// bootClock returns nothing: ages go by the wall clock only.
 func bootClock() (boot string, uptime time.Duration) { return "", 0 }

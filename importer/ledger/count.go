@@ -11,14 +11,14 @@ import (
 	"claimsheet/importer/safefile"
 )
 
-// countWidth is the length of the count's file, digits and a line's end: every
-// writing of it is one small write in one place.
+// countWidth is the length of the file, digits and a line feed: it is always
+// written by one small write at its beginning.
 const countWidth = 20
 
 func countFile(path string) string { return path + ".count" }
 
-// readCount is the number of the newest event that was committed to the ledger at
-// path, as the file beside it says; 0 where that says nothing.
+// readCount returns the number of the newest event committed to the ledger at path,
+// from the file beside it; 0 when that cannot be read.
 func readCount(path string) int64 {
 	f, err := os.OpenFile(countFile(path), safefile.LockFlags&^os.O_CREATE, 0)
 	if err != nil {
@@ -30,7 +30,7 @@ func readCount(path string) int64 {
 	}
 	text, err := io.ReadAll(io.LimitReader(f, countWidth+1))
 	if err != nil || len(text) != countWidth {
-		return 0 // cut short: a power loss may leave it so
+		return 0 // a power loss may have cut it
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil {
@@ -39,11 +39,10 @@ func readCount(path string) int64 {
 	return n
 }
 
-// eventCount keeps the number of the newest event in a file beside the ledger. It is
-// written after the commit that it counts has reached the disk, and not synced:
-// a kill leaves it as it is, and after a power loss it may be older than the
-// ledger, never newer. That it cannot be written stops nothing: it only guards
-// what is safe without it.
+// eventCount keeps the number of the newest event in a file beside the ledger. It
+// is written after the commit has reached the disk, and not synced: a kill does not
+// change it, and after a power loss it may be older than the ledger, never newer.
+// An error to write it is ignored: the ledger is safe without it.
 type eventCount struct {
 	path string
 	file *os.File
@@ -76,21 +75,17 @@ func (c *eventCount) close() {
 	}
 }
 
-// Behind tells how many events the ledger has, and how many had been committed
-// to it when it was last written, as the file beside it says. Fewer than were
-// committed are there where its log was cut, or an older ledger was put in its
-// place.
+// Behind returns how many events the ledger has, and how many were committed to it
+// according to the file beside it. It has fewer when its log was lost, or when the
+// file was replaced by an older ledger.
 func (l *Ledger) Behind(ctx context.Context) (have, committed int64, err error) {
 	have, err = l.LastEvent(ctx)
 	return have, l.counted, err
 }
 
-// AcceptOlder lets a ledger that is behind be counted from where it is.
+// AcceptOlder lets a ledger that is behind count from its own newest event.
 func (l *Ledger) AcceptOlder() error {
-	if l.write == nil {
-		return ErrReadOnly
-	}
-	return l.write.submit(true, func(*transaction) error {
+	return l.submit(true, func(*transaction) error {
 		l.write.count.last = 0
 		return nil
 	})

@@ -8,9 +8,9 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// TestCountAfterARefusal: what was taken back of a call that was declined is not
-// counted as committed.
-func TestCountAfterARefusal(t *testing.T) {
+// TestCountAfterARejectedCall: the events of a rejected call, which were rolled back,
+// are not counted as committed.
+func TestCountAfterARejectedCall(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, path)
 	do(t, l.Append(made(jane("", "client"), ledger.KindClient, "c-1")))

@@ -185,8 +185,8 @@ func killed(t *testing.T, ids []ledger.StepID) (main, log []byte, lastCommit int
 }
 
 // TestLogTornInItsLastCommit cuts a log in the frames of its last commit: the
-// ledger opens with every commit before it. It cuts at
-// every 16th byte, and at the borders of frames.
+// ledger opens with every commit before it. It cuts at some sixteen places of each
+// frame, at its borders, and in all words of its header.
 func TestLogTornInItsLastCommit(t *testing.T) {
 	t.Parallel()
 	ids := storySteps(3)
@@ -194,8 +194,9 @@ func TestLogTornInItsLastCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	frame := 24 + int(binary.BigEndian.Uint32(log[8:]))
 	for cut := len(log); cut > lastCommit; cut-- {
-		atBorder := (cut-32)%frame <= 1
-		if cut%stride(16, 3203) != 0 && !atBorder {
+		in := (cut - 32) % frame // of the frame
+		header := in <= 1 || in <= 24 && in%4 == 0
+		if cut%stride(257, 3203) != 0 && !header {
 			continue
 		}
 		do(t, os.WriteFile(path, main, 0o600))

@@ -36,7 +36,7 @@ func Share(l *Ledger, id StepID, created string) {
 	err := l.write.submit(true, func(t *transaction) error {
 		c, err := t.step(id)
 		if err == nil {
-			c.created = created
+			c.remoteID = created
 			_, err = t.putStep(id, c)
 		}
 		return err

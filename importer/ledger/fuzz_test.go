@@ -38,7 +38,7 @@ func FuzzOpen(f *testing.F) {
 		defer l.Close()
 		_, _ = l.Steps(t.Context(), jane("", "").ClientKey, "m")
 		_, _ = l.Events(t.Context(), jane("", "client"))
-		for range l.Uncertain(t.Context(), jane("", "").Environment) {
+		for range l.Unsettled(t.Context(), jane("", "").Environment) {
 		}
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// TestCallersShareCommits: many callers at once cost fewer commits than they
-// make calls, and one caller's refusal is nobody else's.
+// TestCallersShareCommits: many callers at once need fewer commits than calls, and a
+// rejected call does not affect the others.
 func TestCallersShareCommits(t *testing.T) {
 	l := fresh(t)
 	before := l.Commits()

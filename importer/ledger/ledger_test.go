@@ -233,12 +233,12 @@ func TestInterruptedAndUncertain(t *testing.T) {
 	same(t, "interrupted again", n, 0)
 
 	var got []string
-	for _, s := range collect(t, l.Uncertain(t.Context(), jane("", "").Environment)) {
+	for _, s := range collect(t, l.Unsettled(t.Context(), jane("", "").Environment)) {
 		got = append(got, fmt.Sprint(s.StepID.Step, " ", s.To, " ", s.Run, " ", s.Digest))
 		if s.To == ledger.Uncertain && s.Reason == "" {
 			t.Error("an interrupted step does not say why it is uncertain")
 		}
 	}
 	same(t, "undecided, oldest first", got, []string{"claim/a uncertain r2 d", "claim/c parked  d"})
-	same(t, "undecided elsewhere", len(collect(t, l.Uncertain(t.Context(), "https://live.example.com"))), 0)
+	same(t, "undecided elsewhere", len(collect(t, l.Unsettled(t.Context(), "https://live.example.com"))), 0)
 }

@@ -16,18 +16,17 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// holder is who holds a lock, for the message to those who do not.
+// holder is the process that holds a lock, for the message to others.
 type holder struct {
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
 }
 
-// Lock takes the ledger at path for this process, or fails at once with
-// ErrLocked, naming the holder's process and since when, when another process
-// has it. The lock is the operating system's, on path with ".lock" added; it
-// ends with the process, however that ends, and the file stays. Who holds it
-// stands in a file beside, path with ".holder" added, because a locked file
-// cannot be read on Windows.
+// Lock locks the ledger at path for this process. When another process has it, Lock
+// fails at once with ErrLocked and names that process and its start. The lock is the
+// operating system's, on path with ".lock" added: it ends with the process, however
+// that ends, and the file stays. The holder is in a file of its own, path with
+// ".holder" added, because a locked file cannot be read on Windows.
 func Lock(path string) (release func(), err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -42,14 +41,14 @@ func Lock(path string) (release func(), err error) {
 	return release, err
 }
 
-// foldersTried is how often a folder is made that another run, which gives up,
-// may remove again meanwhile.
+// foldersTried is how often the folder is created again when another run, which
+// gives up, removes it at the same time.
 const foldersTried = 1000
 
-// lock makes the folder of the ledger at path, and takes the lock in it.
+// lock creates the folder of the ledger at path, and takes the lock in it.
 func lock(path string) (release func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", bare(err))
+		return nil, unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", problem.Cause(err))
 	}
 	if err := inspectLock(path + ".lock"); err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func lock(path string) (release func(), err error) {
 	file := flock.New(path+".lock", flock.SetFlag(safefile.LockFlags), flock.SetPermissions(0o600))
 	taken, err := file.TryLock()
 	if err != nil {
-		return nil, unusable(path, "Let this user write to the folder, and keep it on a local disk.", err, "the ledger cannot be locked: %v", bare(err))
+		return nil, unusable(path, "Let this user write to the folder, and keep it on a local disk.", err, "the ledger cannot be locked: %v", problem.Cause(err))
 	}
 	if !taken {
 		p := problem.At(problem.Where{File: path}, "ledger-locked", "another run holds the ledger%s", whoHolds(path))
@@ -65,26 +64,26 @@ func lock(path string) (release func(), err error) {
 	}
 	note := path + ".holder"
 	if err := writeHolder(note); err != nil {
-		return nil, errors.Join(unwritable(note, err, "it cannot be noted who holds the ledger: %v", bare(err)), file.Close())
+		return nil, errors.Join(unwritable(note, err, "the holder of the ledger cannot be noted: %v", problem.Cause(err)), file.Close())
 	}
 	return sync.OnceFunc(func() {
-		_ = os.Remove(note) // before the lock: afterwards it may be another's
+		_ = os.Remove(note) // before the lock is released: afterwards it may be another's
 		_ = file.Close()
 	}), nil
 }
 
-// inspectLock refuses a lock file that others could have planted: a link would
-// be followed, a pipe waited for, and another user's could be held for ever.
+// inspectLock refuses a lock file that others could have planted: a link would be
+// followed, a pipe would block, and another user's file could stay locked for ever.
 func inspectLock(path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return unusable(path, "Look who made it, and move it away while no run is under way.", nil,
+		return unusable(path, "Find out who made it, and move it away while no run is active.", nil,
 			"a plain file is expected as the ledger's lock, but this is %s", safefile.Kind(info))
 	}
 	return safefile.Owner(path)
 }
 
-// writeHolder notes that this process holds the lock. An old note is removed
-// rather than written over, so that a planted link is not followed.
+// writeHolder writes the note that this process holds the lock. An old note is
+// removed and not overwritten, so that a planted link is not followed.
 func writeHolder(note string) error {
 	if err := os.Remove(note); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -101,8 +100,8 @@ func writeHolder(note string) error {
 	return errors.Join(err, f.Close())
 }
 
-// whoHolds is the holder in words, with a space before, and "" when its note
-// cannot be read: between taking the lock and writing the note.
+// whoHolds is the holder in words, with a space before; "" when there is no note
+// yet.
 func whoHolds(path string) string {
 	text, err := os.ReadFile(path + ".holder")
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,22 +28,22 @@ type Ledger struct {
 	steps *sql.Stmt // stepsOfOwner on any connection of read
 	write *writer   // nil when the ledger is open for reading only
 
-	path    string // "" for one that is in no file
-	counted int64  // as readCount, when it was opened
+	path    string // "" for a ledger without a file
+	counted int64  // the result of readCount when it was opened
 
 	closing sync.Once
 	closed  error
 }
 
-// durable are the PRAGMAs of the writing connection. FULL syncs the log at
-// every commit, and fullfsync makes that reach the disk itself on macOS.
+// durable are the PRAGMAs of the writing connection. FULL syncs the log at every
+// commit, and fullfsync makes macOS write it to the disk itself.
 var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "foreign_keys(1)"}
 
-// Open opens the ledger at path for reading and writing, and makes it (0600,
-// in a folder of 0700) when it is missing. The caller holds Lock. A file that
-// is not a sound ledger is refused with ErrDamaged, one of a newer Claimsheet
-// and what is not a plain file with a problem.Problem; nothing is repaired but
-// what a killed process left half committed.
+// Open opens the ledger at path for reading and writing, and creates it (0600, in a
+// folder of 0700) when it is missing. The caller holds Lock. Open refuses a damaged
+// ledger with ErrDamaged, and a ledger of a newer Claimsheet or something that is not
+// a plain file with a problem.Problem. It repairs nothing, except that SQLite rolls
+// back what a killed process left half committed.
 func Open(path string) (*Ledger, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -64,7 +63,7 @@ func Open(path string) (*Ledger, error) {
 	counted := readCount(path)
 	l, err := open(path, durable)
 	if err != nil && !errors.As(err, new(refusal)) {
-		return nil, unwritable(path, err, "the ledger cannot be opened for writing: %v", bare(err))
+		return nil, unwritable(path, err, "the ledger cannot be opened for writing: %v", problem.Cause(err))
 	}
 	if err == nil {
 		l.counted, l.write.count.last = counted, counted
@@ -72,9 +71,9 @@ func Open(path string) (*Ledger, error) {
 	return l, err
 }
 
-// OpenReadOnly opens the ledger at path for reading, while another process
-// may be writing it, and changes nothing on disk. A missing file gives an empty
-// ledger. Every method that writes fails with ErrReadOnly.
+// OpenReadOnly opens the ledger at path for reading; another process may write it at
+// the same time. It changes nothing on disk. A missing file gives an empty ledger.
+// Every method that writes fails with ErrReadOnly.
 func OpenReadOnly(path string) (*Ledger, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -84,7 +83,7 @@ func OpenReadOnly(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	counted := readCount(path) // first: another process may be writing both
+	counted := readCount(path) // before the ledger: another process may write both
 	if !exists {
 		l, err := openEmpty()
 		if err == nil {
@@ -94,8 +93,8 @@ func OpenReadOnly(path string) (*Ledger, error) {
 	}
 	name := dsn(path, "ro", "busy_timeout(10000)")
 	if _, err := os.Stat(path + "-shm"); err == nil {
-		// A ledger that is open, or was when its process was killed. SQLite
-		// would otherwise write the index of its log anew in the second case.
+		// The ledger is open, or was open when its process was killed; then SQLite
+		// would otherwise rewrite the index of its log.
 		name += "&readonly_shm=1"
 	}
 	db, err := openReaders(name)
@@ -112,7 +111,7 @@ func OpenReadOnly(path string) (*Ledger, error) {
 	return l, err
 }
 
-// reading is a ledger that reads from db, which it closes when it cannot.
+// reading is a ledger that reads from db. It closes db when that fails.
 func reading(db *sql.DB, path string) (*Ledger, error) {
 	steps, err := db.Prepare(stepsOfOwner)
 	if err != nil {
@@ -121,16 +120,17 @@ func reading(db *sql.DB, path string) (*Ledger, error) {
 	return &Ledger{read: db, steps: steps, path: path}, nil
 }
 
-// empties numbers the empty ledgers of this process, whose names it shares.
+// empties numbers the empty ledgers of this process, because they share one
+// namespace.
 var empties atomic.Int64
 
-// openEmpty is a ledger in memory that knows nothing.
+// openEmpty is an empty ledger in memory.
 func openEmpty() (*Ledger, error) {
 	db, err := connect(fmt.Sprintf("file:/claimsheet-empty-%d?vfs=memdb", empties.Add(1)))
 	if err != nil {
 		return nil, err
 	}
-	// The memory lives as long as one connection does.
+	// The memory is freed when its last connection closes.
 	db.SetMaxIdleConns(8)
 	if _, err := db.ExecContext(context.Background(), schemaOfVersion(schemaVersion)); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -138,7 +138,7 @@ func openEmpty() (*Ledger, error) {
 	return reading(db, "")
 }
 
-// open opens a file that inspect has passed.
+// open opens a file that inspect has accepted.
 func open(path string, pragmas []string) (*Ledger, error) {
 	db, err := connect(dsn(path, "rw", pragmas...))
 	if err != nil {
@@ -166,8 +166,8 @@ func open(path string, pragmas []string) (*Ledger, error) {
 	return l, nil
 }
 
-// openReaders is a pool of reading connections. It has no upper limit: a
-// caller that reads while it ranges over Rows must not wait for itself.
+// openReaders is a pool of reading connections without an upper limit: a caller that
+// reads while it ranges over Rows must not wait for itself.
 func openReaders(name string) (*sql.DB, error) {
 	db, err := connect(name)
 	if err != nil {
@@ -177,7 +177,7 @@ func openReaders(name string) (*sql.DB, error) {
 	return db, nil
 }
 
-// check refuses a file of another version and one that is not sound.
+// check refuses a file of an unknown version and a damaged one.
 func check(db *sql.DB, path string) error {
 	ctx := context.Background()
 	c, err := db.Conn(ctx)
@@ -198,21 +198,19 @@ func connect(name string) (*sql.DB, error) {
 	return sql.Open("sqlite", name)
 }
 
-// keepLocks asks for locks that belong to an open file. The older kind, which
-// is the default, is dropped as soon as anything in the process closes any
-// descriptor of the file, as inspect does. Where the system has only the older
-// kind, nothing changes.
+// keepLocks makes SQLite use locks that belong to an open file description. The
+// default kind is lost as soon as the process closes any descriptor of the file, as
+// inspect does. Where the system has only that kind, nothing changes.
 var keepLocks = sync.OnceFunc(func() { _, _ = sqlite.OFDLocking(true) })
 
-// Path is the ledger's file, absolute; "" when it is in no file.
+// Path is the absolute path of the ledger's file; "" when it has none.
 func (l *Ledger) Path() string { return l.path }
 
-// Close writes what is queued, folds the log into the file and closes it. It
-// returns the error that stopped the ledger, if one did. Iterators must have
-// ended.
+// Close writes what is queued, folds the log into the file and closes it. It returns
+// the error that stopped the ledger, if any. Iterators must have ended.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
-		err := errors.Join(l.steps.Close(), l.read.Close()) // first: a reader would keep the log open
+		err := errors.Join(l.steps.Close(), l.read.Close()) // before the writer: a reader would keep the log open
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)
 		}
@@ -227,17 +225,18 @@ var firstSchema string
 //go:embed schema_2.sql
 var secondSchema string
 
-// schemas are what leads from each version to the next, the first from nothing.
-// A version that was released is never changed.
+// schemas are the steps from each version to the next, the first from nothing. A
+// released version is never changed.
 var schemas = []string{firstSchema, secondSchema}
 
 // schemaVersion is the version that this Claimsheet writes.
 var schemaVersion = len(schemas)
 
-// schemaOfVersion makes a ledger of a version.
+// schemaOfVersion is the SQL that creates a ledger of a version.
 func schemaOfVersion(version int) string { return strings.Join(schemas[:version], "\n") }
 
-// The marks that schema.sql sets, and where SQLite keeps the first of them.
+// How the header of a ledger's file looks: SQLite's magic, and the application id
+// that schema.sql sets.
 const (
 	applicationID   = 0x434C414D
 	applicationIDAt = 68
@@ -245,9 +244,9 @@ const (
 	headerSize      = 100
 )
 
-// inspect looks at the file before SQLite does, because SQLite would take an
-// empty file for a new database, and replay a log that lies beside it. exists
-// is false when there is no file; every other error is a refusal.
+// inspect checks the file before SQLite opens it, because SQLite treats an empty file
+// as a new database, and replays a log that lies beside it. exists is false when
+// there is no file; every error is a refusal.
 func inspect(path string) (exists bool, err error) {
 	log, err := os.Lstat(path + "-wal")
 	hasLog := err == nil && log.Size() > 0
@@ -258,10 +257,10 @@ func inspect(path string) (exists bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be looked at: %v", bare(err))
+		return false, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be accessed: %v", problem.Cause(err))
 	case info.Mode()&fs.ModeSymlink != 0:
 		return false, unusable(path, "Name the folder that really holds the ledger with --state.", nil,
-			"the ledger is a symbolic link; a plain file is expected, because a link can be turned to another ledger between two runs")
+			"the ledger is a symbolic link; a plain file is expected, because a link can be changed to another ledger between two runs")
 	case !info.Mode().IsRegular():
 		return false, unusable(path, "Move it away, or name another folder with --state.", nil,
 			"a plain file is expected for the ledger, but this is %s", safefile.Kind(info))
@@ -276,11 +275,11 @@ func inspect(path string) (exists bool, err error) {
 	return true, inspectHeader(path)
 }
 
-// inspectHeader refuses what is not a ledger of ours.
+// inspectHeader refuses a file that is not a ledger of Claimsheet.
 func inspectHeader(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return unusable(path, "Make the file readable for this user.", err, "the ledger cannot be opened: %v", bare(err))
+		return unusable(path, "Make the file readable for this user.", err, "the ledger cannot be opened: %v", problem.Cause(err))
 	}
 	defer f.Close()
 	header := make([]byte, headerSize)
@@ -293,31 +292,31 @@ func inspectHeader(path string) error {
 	return nil
 }
 
-// create makes an empty ledger. It is finished beside path and then put in
-// place, so that path never holds half a ledger, and never replaces one that
-// another process has made meanwhile.
+// create creates an empty ledger. It finishes it in a temporary file and then links
+// it to path, so that path never holds half a ledger, and a ledger that another
+// process has created at the same time is never replaced.
 func create(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", bare(err))
+		return unusable(path, "Name a folder that this user may write to with --state.", err, "the ledger's folder cannot be made: %v", problem.Cause(err))
 	}
 	temp, err := os.CreateTemp(dir, ".new-ledger-*") // 0600
 	if err != nil {
-		return unusable(path, "Let this user write to the folder, or name another one with --state.", err, "a ledger cannot be made here: %v", bare(err))
+		return unusable(path, "Let this user write to the folder, or name another one with --state.", err, "a ledger cannot be made here: %v", problem.Cause(err))
 	}
 	defer os.Remove(temp.Name())
 	if err := errors.Join(temp.Close(), initialise(temp.Name())); err != nil {
-		return unusable(path, "See that the disk has room and may be written to.", err, "a ledger cannot be made here: %v", bare(err))
+		return unusable(path, "See that the disk has room and may be written to.", err, "a ledger cannot be made here: %v", problem.Cause(err))
 	}
 	err = os.Link(temp.Name(), path)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		err = os.Rename(temp.Name(), path) // a file system without hard links
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return unusable(path, "Let this user write to the folder, or name another one with --state.", err, "a ledger cannot be made here: %v", bare(err))
+		return unusable(path, "Let this user write to the folder, or name another one with --state.", err, "a ledger cannot be made here: %v", problem.Cause(err))
 	}
-	// The names of the file and of its folder must survive a power loss too.
-	return errors.Join(syncFolder(dir), syncFolder(filepath.Dir(dir)))
+	// The names of the file and of its folder must survive a power loss, too.
+	return errors.Join(safefile.SyncFolder(dir), safefile.SyncFolder(filepath.Dir(dir)))
 }
 
 // initialise writes the schema into an empty file, durably.
@@ -330,8 +329,8 @@ func initialise(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// upgrade brings a ledger of an earlier version, which check has passed, to the
-// present one: durably, and all or nothing.
+// upgrade brings a checked ledger of an earlier version to the present one, durably,
+// all or nothing.
 func upgrade(ctx context.Context, db *sql.DB, path string) error {
 	var version int
 	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
@@ -339,29 +338,13 @@ func upgrade(ctx context.Context, db *sql.DB, path string) error {
 		_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE; "+strings.Join(schemas[version:], "\n")+" COMMIT;")
 	}
 	if err != nil {
-		return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", bare(err))
+		return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", problem.Cause(err))
 	}
 	return nil
 }
 
-// syncFolder makes the names in a folder durable. Windows has no such call: it
-// writes names through its own journal.
-func syncFolder(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := os.Open(dir)
-	if err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return nil // a parent that we may pass through but not read
-		}
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// dsn is the data source name for a file: its path as a URI, so that ?, # and
-// % in it are not misread, and PRAGMAs that every connection is to begin with.
+// dsn is the data source name of a file: its path as a URI, so that ?, # and % in it
+// are not misread, and the PRAGMAs with which every connection begins.
 func dsn(path, mode string, pragmas ...string) string {
 	p := filepath.ToSlash(path)
 	if !strings.HasPrefix(p, "/") {
@@ -371,17 +354,8 @@ func dsn(path, mode string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: p, RawQuery: query.Encode()}).String()
 }
 
-// bare is err without the path, which the problem names already.
-func bare(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
-// refusal is an error about the ledger's file that an operator can act on: a
-// problem with a hint, and the error of this package that it is a case of.
+// refusal is an error about the ledger's file that the user can act on: a problem
+// with a hint, and the error of this package that it belongs to.
 type refusal struct {
 	problem.Problem
 	kind error // ErrDamaged, ErrLocked or another cause; may be nil
@@ -394,21 +368,21 @@ func (r refusal) Unwrap() []error {
 	return []error{r.kind, r.Problem}
 }
 
-// damaged says that the file at path is not a sound ledger.
+// damaged reports that the file at path is not a sound ledger.
 func damaged(path, format string, args ...any) error {
 	p := problem.At(problem.Where{File: path}, "ledger-damaged", format, args...)
 	return refusal{p.Hinted("Restore the ledger from a backup, with the files beside it that end in -wal and -shm if there are any. " +
 		"Do not delete it: it is what keeps things from being created twice."), ErrDamaged}
 }
 
-// unusable says that the path cannot hold a ledger, whatever is in it.
+// unusable reports that there can be no ledger at path.
 func unusable(path, hint string, cause error, format string, args ...any) error {
 	p := problem.At(problem.Where{File: path}, "ledger-file", format, args...)
 	return refusal{p.Hinted("%s", hint), cause}
 }
 
-// unwritable says that the ledger at path, or what belongs to it, cannot be
-// written as things are: it is a case of ErrStopped.
+// unwritable reports that the ledger at path or a file that belongs to it cannot be
+// written. It wraps ErrStopped.
 func unwritable(path string, cause error, format string, args ...any) error {
 	const hint = "Let this user write to the folder, and see that its disk has room; nothing was sent, so run again then."
 	return unusable(path, hint, errors.Join(ErrStopped, cause), format, args...)

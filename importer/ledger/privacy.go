@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// A tombstone stands in place of the key of a client who was erased: the day,
-// the ledger's secret, and a keyed hash of who it was, so that a sheet that
-// names the client again is recognised and nothing is made anew. All tombstones
-// of a ledger share the secret. They begin with a space, which no client key
-// does: keys are trimmed.
+// A tombstone replaces the key of a client who was erased. It holds the time, the
+// ledger's secret, and a keyed hash of the client, so that a sheet with the same
+// client is recognised and nothing is created again. All tombstones of a ledger
+// share the secret. They begin with a space, which no client key does, because keys
+// are trimmed.
 //
-// The hash hides the key from those who read the ledger, not from somebody who
-// guesses it and tries.
+// The hash hides the key from those who read the ledger, not from those who guess
+// it.
 const tombstonePrefix = " erased "
 
 type tombstone struct {
@@ -62,17 +62,17 @@ func newSecret() []byte {
 	return secret
 }
 
-// Erasures are the clients of an environment who were erased, recognised by
-// their keys. The zero Erasures are none.
+// Erasures recognises the erased clients of an environment by their keys. The zero
+// Erasures recognises none.
 type Erasures struct {
 	secret []byte
 	byHash map[string]tombstone
-	stones map[string]ClientKey // as the ledger has them now
+	stones map[string]ClientKey // what the ledger has instead of their keys
 }
 
-// Erasures are those of an environment.
+// Erasures returns the erased clients of an environment.
 func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, error) {
-	owners, err := gather(stream(ctx, l.read, scanOwner, `
+	owners, err := gather(stream(ctx, l.read, scanClientKey, `
 		SELECT environment, space, client FROM owners WHERE environment = ? AND client >= ?2 AND client < ?2 || char(0x10FFFF)`,
 		environment, tombstonePrefix))
 	e := Erasures{byHash: map[string]tombstone{}, stones: map[string]ClientKey{}}
@@ -84,8 +84,8 @@ func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, er
 	return e, err
 }
 
-// Find tells whether a client was erased, and when. What is left of the client
-// stands under stone.
+// Find reports whether a client was erased, and when. stone is the key under which
+// the ledger has what is left of the client.
 func (e Erasures) Find(o ClientKey) (stone ClientKey, at time.Time, ok bool) {
 	if len(e.byHash) == 0 {
 		return ClientKey{}, time.Time{}, false
@@ -95,8 +95,8 @@ func (e Erasures) Find(o ClientKey) (stone ClientKey, at time.Time, ok bool) {
 	return e.stones[hash], t.at, ok
 }
 
-// ErasedNamed are the clients of an environment who were erased and had the key, in
-// whatever key space, as they stand in the ledger now.
+// ErasedNamed returns the erased clients of an environment who had the key in any
+// key space, by the keys that the ledger has instead.
 func (l *Ledger) ErasedNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
 	e, err := l.Erasures(ctx, environment)
 	if err != nil {
@@ -117,38 +117,34 @@ func (l *Ledger) ErasedNamed(ctx context.Context, environment, key string) ([]Cl
 	return found, nil
 }
 
-// Erased tells whether a client's name is what stands for a client who was
-// erased, and when that was.
+// Erased reports whether a client key is that of an erased client, and when the
+// client was erased.
 func Erased(client string) (at time.Time, ok bool) {
 	t, ok := readTombstone(client)
 	return t.at, ok
 }
 
-// ErrUnsettled is returned by Forget for a client with a step that is uncertain
-// or parked: whether it exists must be known before nobody can look for it any
-// more.
+// ErrUnsettled is returned by Forget for a client with a step that is uncertain or
+// parked: it must be decided first, because afterwards nobody can look for it.
 var ErrUnsettled = errors.New("a step of the client is uncertain")
 
-// Forgotten is what Forget has done.
+// Forgotten is what Forget has erased.
 type Forgotten struct {
-	Steps int // that keep nothing but kind, state and id
-	Rows  int // of runs
-	// Runs are those whose inputs hold the client, or may: the client was in
-	// them, they did not end, or they have rows whose client is not known. Their
-	// Run is as it was before.
+	Steps int // which keep only kind, state and id
+	Rows  int // rows of runs
+	// Runs are those whose inputs hold the client, or may hold it: the client was in
+	// them, they did not end, or they have rows whose client is unknown. They are as
+	// they were before.
 	Runs []Run
 }
 
-// Forget erases a client: the key is replaced by a keyed hash, which Erasures
-// recognises, the names of the steps by hashes too, and everything else but
-// kinds, states, ids and times is taken out. at is when. Nothing of the client
-// is left in the ledger's files when it returns; the kept inputs of Runs are
-// the caller's to remove. summary is as in Purge.
+// Forget erases a client: it replaces the key by a keyed hash, which Erasures
+// recognises, replaces the names of the steps by hashes, and removes everything else
+// but kinds, states, ids and times. at is the time of the erasure. When it returns,
+// the ledger's files hold nothing of the client; the caller removes the kept inputs
+// of Runs. summary is as in Purge.
 func (l *Ledger) Forget(owner ClientKey, at time.Time, summary func([]byte) []byte) (done Forgotten, err error) {
-	if l.write == nil {
-		return Forgotten{}, ErrReadOnly
-	}
-	err = l.write.submit(true, func(t *transaction) error {
+	err = l.submit(true, func(t *transaction) error {
 		done = Forgotten{}
 		return t.forget(owner, at, summary, &done)
 	})
@@ -194,12 +190,12 @@ func (t *transaction) forget(owner ClientKey, at time.Time, summary func([]byte)
 	return t.forgetRuns(owner, number, rename, summary, done)
 }
 
-// forgettable is the number of a client who can be erased.
+// forgettable returns the number of a client who can be erased.
 func (t *transaction) forgettable(owner ClientKey) (number int64, err error) {
 	ctx := context.Background()
 	err = t.findOwner.QueryRowContext(ctx, owner.Environment, owner.Space, owner.Client).Scan(&number)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, declined{errors.New("the ledger knows no such client")}
+		return 0, rejected{errors.New("there is no such client in the ledger")}
 	}
 	if err != nil {
 		return 0, err
@@ -207,14 +203,14 @@ func (t *transaction) forgettable(owner ClientKey) (number int64, err error) {
 	var open bool
 	err = t.conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM steps s WHERE owner = ? AND NOT `+settled+`)`, number).Scan(&open)
 	if err == nil && open {
-		err = declined{ErrUnsettled}
+		err = rejected{ErrUnsettled}
 	}
 	return number, err
 }
 
-// secret is that of the tombstones that there are, else a new one.
+// secret returns the secret of the ledger's tombstones, or a new one.
 func (t *transaction) secret() ([]byte, error) {
-	clients, err := gatherRows(t, scanText, `SELECT client FROM owners WHERE client >= ?1 AND client < ?1 || char(0x10FFFF)`, tombstonePrefix)
+	clients, err := gather(stream(context.Background(), t.conn, scanText, `SELECT client FROM owners WHERE client >= ?1 AND client < ?1 || char(0x10FFFF)`, tombstonePrefix))
 	for _, client := range clients {
 		if stone, ok := readTombstone(client); ok {
 			return stone.secret, err
@@ -223,14 +219,14 @@ func (t *transaction) secret() ([]byte, error) {
 	return newSecret(), err
 }
 
-// forgetRuns takes a client out of what runs have recorded.
+// forgetRuns removes a client from what runs have recorded.
 func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(StepID) StepID, summary func([]byte) []byte, done *Forgotten) error {
 	const holding = `finished IS NULL
 		OR id IN (SELECT run FROM run_rows WHERE owner IS NULL OR owner = ?1)
 		OR id IN (SELECT run FROM run_steps WHERE owner = ?1)`
-	runs, err := gatherRows(t, scanRun, `SELECT `+runColumns+` FROM runs
+	runs, err := gather(stream(context.Background(), t.conn, scanRun, `SELECT `+runColumns+` FROM runs
 		WHERE (`+holding+`) OR kept_input IN (SELECT kept_input FROM runs WHERE kept_input <> '' AND (`+holding+`))
-		ORDER BY started, id`, number)
+		ORDER BY started, id`, number))
 	if err != nil {
 		return err
 	}
@@ -250,10 +246,10 @@ func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(Step
 		number int64
 		StepID
 	}
-	steps, err := gatherRows(t, func(rows *sql.Rows) (s line, err error) {
+	steps, err := gather(stream(context.Background(), t.conn, func(rows *sql.Rows) (s line, err error) {
 		s.ClientKey = owner
 		return s, rows.Scan(&s.run, &s.number, &s.Mapping, &s.Step)
-	}, `SELECT run, number, mapping, step FROM run_steps WHERE owner = ?`, number)
+	}, `SELECT run, number, mapping, step FROM run_steps WHERE owner = ?`, number))
 	if err != nil {
 		return err
 	}
@@ -262,40 +258,36 @@ func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(Step
 			return err
 		}
 	}
-	// Rows of others quote the key where the service has one client for both.
+	// Rows of other clients quote the key where the service has one client for both.
 	quoted := "“" + owner.Client + "”"
 	return t.exec(`UPDATE run_rows SET error = replace(error, ?1, '“erased”') WHERE instr(error, ?1) > 0`, quoted)
 }
 
-// Purge says what is to be taken out of the ledger.
+// Purge says what to remove from the ledger.
 type Purge struct {
 	Environments []string
-	Before       time.Time // what is older goes
-	// Summary is what stays of the summary of a run that is older.
+	Before       time.Time // what is older is removed
+	// Summary returns the part of an older run's summary that stays.
 	Summary func(summary []byte) []byte
 }
 
-// Purged is what Purge has done.
+// Purged is what Purge has removed.
 type Purged struct {
-	Runs   int // whose input and problems are no longer known
-	Bodies int // requests' data and answers
+	Runs   int // runs that lost their input and problems
+	Bodies int // data of requests, and answers
 	URLs   int // redirect urls of steps
-	// Unsettled are steps that kept what is older, because they are uncertain or
+	// Unsettled counts the steps that kept older data, because they are uncertain or
 	// parked: their answers may hold the only trace of an id.
 	Unsettled int
 }
 
-// Purge takes the personal data that is older out of the ledger: the data of
-// requests, whole answers, redirect urls, what was wrong with rows, and the
-// names of kept inputs, whose files are the caller's to remove. Client keys, step
-// names, states, ids and digests stay, so that nothing is created again. It is
-// done whole or not at all, and when it returns nothing of it is left in the
-// ledger's files.
+// Purge removes older personal data from the ledger: the data of requests, whole
+// answers, redirect urls, what was wrong with rows, and the names of kept inputs,
+// whose files the caller removes. Client keys, step names, states, ids and digests
+// stay, so that nothing is created again. It removes everything or nothing; when it
+// returns, the ledger's files hold none of it.
 func (l *Ledger) Purge(p Purge) (done Purged, err error) {
-	if l.write == nil {
-		return Purged{}, ErrReadOnly
-	}
-	err = l.write.submit(true, func(t *transaction) error {
+	err = l.submit(true, func(t *transaction) error {
 		done = Purged{}
 		return t.purge(p, &done)
 	})
@@ -305,7 +297,7 @@ func (l *Ledger) Purge(p Purge) (done Purged, err error) {
 	return done, err
 }
 
-// settled leaves out the steps that an operator or a look-up must still decide.
+// settled is the condition of steps that no look-up or person must still decide.
 const settled = `s.state NOT IN ('intent', 'uncertain', 'parked')`
 
 func (t *transaction) purge(p Purge, done *Purged) error {
@@ -324,7 +316,7 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 	if done.Bodies, err = t.changeEvents(bare, settled+` AND `+old, in, before); err != nil {
 		return err
 	}
-	// A step shows the last url that an event brought.
+	// A step has the url of its last event with one.
 	lost := func(id StepID, c current) (StepID, current) { c.url = ""; return id, c }
 	if done.URLs, err = t.changeSteps(lost, settled+` AND s.url <> '' AND o.environment IN (SELECT value FROM json_each(?))
 		AND NOT EXISTS (SELECT 1 FROM events e WHERE e.step = s.id AND e.url = s.url)`, in); err != nil {
@@ -334,10 +326,10 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 	return err
 }
 
-// stripRuns takes what is personal out of the runs that a condition names: of
-// their rows, their summaries and what leads to their inputs.
+// stripRuns removes the personal data from the runs that a condition selects: from
+// their rows and summaries, and the names of their inputs.
 func (t *transaction) stripRuns(summary func([]byte) []byte, where string, args ...any) (int, error) {
-	runs, err := gatherRows(t, scanRun, `SELECT `+runColumns+` FROM runs WHERE `+where, args...)
+	runs, err := gather(stream(context.Background(), t.conn, scanRun, `SELECT `+runColumns+` FROM runs WHERE `+where, args...))
 	if err != nil {
 		return 0, err
 	}
@@ -349,7 +341,7 @@ func (t *transaction) stripRuns(summary func([]byte) []byte, where string, args 
 		}
 		left := summary(r.Summary)
 		if rows == 0 && r.KeptInput == "" && len(left) == len(r.Summary) {
-			continue // by an earlier purge
+			continue // an earlier purge did it
 		}
 		stripped++
 		if err := t.exec(`UPDATE runs SET kept_input = '', summary = ? WHERE id = ?`, blob(left), r.ID); err != nil {
@@ -359,25 +351,25 @@ func (t *transaction) stripRuns(summary func([]byte) []byte, where string, args 
 	return stripped, nil
 }
 
-// atOnce bounds what is held in memory of what is changed. The queries go
-// through their table by number, which CROSS JOIN makes SQLite do: sorting for
-// each batch would take a time that grows with the square of the ledger.
+// atOnce bounds how many changed rows are in memory. CROSS JOIN makes SQLite read
+// the table in the order of its numbers: sorting each batch would take time that
+// grows with the square of the ledger.
 const atOnce = 1000
 
-// numbered is an event with its number and its step's.
+// numbered is an event with its number and that of its step.
 type numbered struct {
 	number, step int64
 	Event
 }
 
-// changeEvents changes the events that a condition names and takes their sums
-// anew. It tells how many there were.
+// changeEvents changes the events that a condition selects, with their checksums,
+// and returns how many there were.
 func (t *transaction) changeEvents(change func(*Event), where string, args ...any) (n int, err error) {
 	for last := int64(0); ; {
-		events, err := gatherRows(t, scanNumbered, `
+		events, err := gather(stream(context.Background(), t.conn, scanNumbered, `
 			SELECT e.id, e.step, e.state, e.at, e.boot, e.uptime, e.run, e.via, e.status, e.reason, e.data, e.digest, e.answer, e.created, e.url
 			FROM events e CROSS JOIN steps s ON s.id = e.step JOIN owners o ON o.id = s.owner
-			WHERE e.id > `+fmt.Sprint(last)+` AND `+where+` ORDER BY e.id LIMIT `+fmt.Sprint(atOnce), args...)
+			WHERE e.id > `+fmt.Sprint(last)+` AND `+where+` ORDER BY e.id LIMIT `+fmt.Sprint(atOnce), args...))
 		if err != nil || len(events) == 0 {
 			return n, err
 		}
@@ -399,22 +391,22 @@ func scanNumbered(rows *sql.Rows) (e numbered, err error) {
 	return e, err
 }
 
-// named is a step of the table of steps with its names.
+// named is a row of the table of steps with its names.
 type named struct {
 	StepID
 	current
 }
 
-// changeSteps changes the steps that a condition names and takes their sums
-// anew; only the step's name and its url are stored, the owner's name being stored
-// once. It tells how many there were.
+// changeSteps changes the steps that a condition selects, with their checksums, and
+// returns how many there were. It stores only the step's name and url; the caller
+// stores the client's new key.
 func (t *transaction) changeSteps(change func(StepID, current) (StepID, current), where string, args ...any) (n int, err error) {
 	for last := int64(0); ; {
-		steps, err := gatherRows(t, scanNamed, `
+		steps, err := gather(stream(context.Background(), t.conn, scanNamed, `
 			SELECT o.environment, o.space, o.client, s.mapping, s.step, s.id, s.kind, s.state, s.attempts, s.last,
 				coalesce(s.asked, 0), coalesce(s.answered, 0), s.created, s.url
 			FROM steps s CROSS JOIN owners o ON o.id = s.owner
-			WHERE s.id > `+fmt.Sprint(last)+` AND `+where+` ORDER BY s.id LIMIT `+fmt.Sprint(atOnce), args...)
+			WHERE s.id > `+fmt.Sprint(last)+` AND `+where+` ORDER BY s.id LIMIT `+fmt.Sprint(atOnce), args...))
 		if err != nil || len(steps) == 0 {
 			return n, err
 		}
@@ -432,17 +424,15 @@ func (t *transaction) changeSteps(change func(StepID, current) (StepID, current)
 
 func scanNamed(rows *sql.Rows) (s named, err error) {
 	err = rows.Scan(&s.Environment, &s.Space, &s.Client, &s.Mapping, &s.Step, &s.id, &s.kind, &s.state, &s.attempts, &s.last,
-		&s.asked, &s.answered, &s.created, &s.current.url)
+		&s.request, &s.answer, &s.remoteID, &s.current.url)
 	return s, err
 }
 
-// overwrite makes this connection write zeroes over what it takes out. It is
-// for those that take personal data out; everything else is only ever added.
+// overwrite makes this connection overwrite with zeroes what it removes.
 func (t *transaction) overwrite() error { return t.exec("PRAGMA secure_delete = ON") }
 
-// compact writes the ledger's file anew without the room that was freed, and
-// empties the log, so that the bytes of what was taken out are in neither.
-// Nothing may be writing.
+// compact rewrites the ledger's file without its free pages, and empties the log, so
+// that neither holds the removed bytes. Nothing else may write at the same time.
 func (l *Ledger) compact() error {
 	ctx := context.Background()
 	c, err := l.write.db.Conn(ctx)
@@ -458,25 +448,7 @@ func (l *Ledger) compact() error {
 		}
 	}
 	if err = errors.Join(err, c.Close()); err != nil {
-		return fmt.Errorf("the ledger's file could not be written anew without what was taken out of it: %w", err)
+		return fmt.Errorf("the ledger's file could not be rewritten without the removed data: %w", err)
 	}
 	return nil
-}
-
-// gatherRows is all that a query inside the transaction gives.
-func gatherRows[T any](t *transaction, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
-	rows, err := t.conn.QueryContext(context.Background(), query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, rows.Err()
 }

@@ -29,7 +29,7 @@ func TestEnvironments(t *testing.T) {
 	same(t, "environments", names, []string{"https://live.example.com", "https://uat.example.com/api"})
 }
 
-func TestOwnersNamed(t *testing.T) {
+func TestClientsNamed(t *testing.T) {
 	l := found(t)
 	environment := jane("", "").Environment
 	spaces := func(key string) []string {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -14,38 +13,32 @@ import (
 	"claimsheet/importer/result"
 )
 
-// StartRun records a run's beginning, durably. An id that is known already is
-// an error.
+// StartRun records the start of a run. It is durable when it returns. An id that
+// the ledger has already is an error.
 func (l *Ledger) StartRun(r Run) error {
-	if l.write == nil {
-		return ErrReadOnly
-	}
-	return l.write.submit(true, func(t *transaction) error {
+	return l.submit(true, func(t *transaction) error {
 		n, err := t.changes(`INSERT OR IGNORE INTO runs (id, environment, environment_name, mapping, mapping_file, mapping_digest,
 				input, input_digest, kept_input, version, started, finished, output, output_digest, summary)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			r.ID, r.Environment, r.EnvironmentName, r.Mapping, r.MappingFile, r.MappingDigest,
 			r.Input, r.InputDigest, r.KeptInput, r.Version, r.Started.UnixMicro(), stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary))
 		if err == nil && n == 0 {
-			err = declined{fmt.Errorf("run %s is in the ledger already", r.ID)}
+			err = rejected{fmt.Errorf("run %s is in the ledger already", r.ID)}
 		}
 		return err
 	})
 }
 
-// FinishRun records a run's end, its summary and the workbook that it wrote,
-// durably. It may be called again for the same run, when its workbook is
-// written once more. Only Finished, Summary, Output and OutputDigest of r are
-// used.
+// FinishRun records a run's end, its summary and the workbook that it wrote. It is
+// durable when it returns. It may be called again for the same run, when its
+// workbook is written again. It uses only ID, Finished, Summary, Output and
+// OutputDigest of r.
 func (l *Ledger) FinishRun(r Run) error {
-	if l.write == nil {
-		return ErrReadOnly
-	}
-	return l.write.submit(true, func(t *transaction) error {
+	return l.submit(true, func(t *transaction) error {
 		n, err := t.changes(`UPDATE runs SET finished = ?, output = ?, output_digest = ?, summary = ? WHERE id = ?`,
 			stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary), r.ID)
 		if err == nil && n == 0 {
-			err = declined{fmt.Errorf("run %s is not in the ledger", r.ID)}
+			err = rejected{fmt.Errorf("run %s is not in the ledger", r.ID)}
 		}
 		if err != nil || r.Output == "" {
 			return err
@@ -54,7 +47,7 @@ func (l *Ledger) FinishRun(r Run) error {
 	})
 }
 
-// runColumns are the columns of runs that runTargets takes.
+// runColumns are the columns of runs for runTargets.
 const runColumns = `id, environment, environment_name, mapping, mapping_file, mapping_digest,
 	input, input_digest, kept_input, version, started, finished, output, output_digest, summary`
 
@@ -69,31 +62,25 @@ func scanRun(rows *sql.Rows) (r Run, err error) {
 	return r, err
 }
 
-// Run is the run with an id; ok is false when there is none.
+// Run returns the run with an id; ok is false when there is none.
 func (l *Ledger) Run(ctx context.Context, id string) (r Run, ok bool, err error) {
 	err = l.read.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE id = ?`, id).Scan(runTargets(&r)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Run{}, false, nil
-	}
-	return r, err == nil, err
+	ok, err = found(err)
+	return r, ok, err
 }
 
-// LastOutput is the digest of the workbook that a run last wrote to path, to
-// tell it from one edited since. ok is false when none did. Paths are compared
-// as they were given to FinishRun.
+// LastOutput returns the digest of the workbook that a run last wrote to path, by
+// which an edited one is recognised. ok is false when no run did. Paths are
+// compared as they were given to FinishRun.
 func (l *Ledger) LastOutput(ctx context.Context, path string) (digest string, ok bool, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT digest FROM outputs WHERE path = ?`, path).Scan(&digest)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	return digest, err == nil, err
+	ok, err = found(l.read.QueryRowContext(ctx, `SELECT digest FROM outputs WHERE path = ?`, path).Scan(&digest))
+	return digest, ok, err
 }
 
-// AddRows records the results of a client's rows in a run; the owner is zero
-// for rows without a client. It only queues them: a row that could not be
-// written stops the ledger, and the next Append or Flush returns the error. A
-// later result of the same row replaces the earlier one. The run must have been
-// started.
+// AddRows records the results of a client's rows in a run; the owner is zero for
+// rows without a client. It only queues them: when they cannot be written the ledger
+// stops, and the next Append or Flush returns the error. A later result of a row
+// replaces the earlier one. The run must have been started.
 func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error {
 	if l.write == nil {
 		return ErrReadOnly
@@ -126,13 +113,13 @@ func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error 
 	})
 }
 
-// maxSteps bounds the steps of one client in a run: a step's number in the
-// table is the client's number times maxSteps plus its place in the plan, so
-// that clients can be added in any order.
+// maxSteps bounds the steps of one client in a run: a step's number in the table is
+// the client's number times maxSteps plus its place in the plan, so that clients can
+// be added in any order.
 const maxSteps = 1 << 24
 
 // AddRunSteps records the steps of a run's plan for the client with this number
-// (1-based), in order. It queues them, as AddRows does.
+// (1-based), in order. It queues them like AddRows.
 func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 	if l.write == nil {
 		return ErrReadOnly
@@ -153,18 +140,14 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 	})
 }
 
-// Flush returns when all that was queued before it is durable.
+// Flush returns when everything that was queued before it is durable.
 func (l *Ledger) Flush() error {
-	if l.write == nil {
-		return ErrReadOnly
-	}
-	return l.write.submit(true, func(*transaction) error { return nil })
+	return l.submit(true, func(*transaction) error { return nil })
 }
 
-// Rows are the results of a run's rows in the order of the sheet, read from the
-// file as the loop asks for them. All are as they were when the first was read.
-// An error ends the loop. Table is 0: a run of several sheets has a run for
-// each.
+// Rows yields the results of a run's rows in the order of the sheet. They are read
+// from the file one by one, all as they were when the first was read. An error ends
+// the loop. Table is 0: an import of several sheets has a run for each.
 func (l *Ledger) Rows(ctx context.Context, run string) iter.Seq2[result.Row, error] {
 	return func(yield func(result.Row, error) bool) {
 		for r, err := range stream(ctx, l.read, scanRow, `
@@ -176,7 +159,7 @@ func (l *Ledger) Rows(ctx context.Context, run string) iter.Seq2[result.Row, err
 	}
 }
 
-// rowColumns are the columns of run_rows r that scanRow takes.
+// rowColumns are the columns of run_rows r for scanRow.
 const rowColumns = `r.run, r.source_row, r.status, r.number, r.client_id, r.claim_ids, r.url, r.failed_step, r.error, r.advice`
 
 func scanRow(rows *sql.Rows) (RunRow, error) {
@@ -193,8 +176,8 @@ func scanRow(rows *sql.Rows) (RunRow, error) {
 	return row, err
 }
 
-// RunSteps are the steps of a run's plan by client and in the order of the
-// plan, each with its current state. They are read as Rows reads rows.
+// RunSteps yields the steps of a run's plan by client and in the order of the plan,
+// each with its current state. It reads like Rows.
 func (l *Ledger) RunSteps(ctx context.Context, run string) iter.Seq2[result.Step, error] {
 	return inOrder(stream(ctx, l.read, scanRunStep, `
 		SELECT `+runStepColumns+`
@@ -204,8 +187,8 @@ func (l *Ledger) RunSteps(ctx context.Context, run string) iter.Seq2[result.Step
 		WHERE r.run = ? ORDER BY r.number`, run))
 }
 
-// runStepColumns are the columns that scanRunStep takes: a run's step r, its
-// owner o and the state of the step s, if it has one.
+// runStepColumns are the columns for scanRunStep: of a run's step r, its owner o and
+// the step s with its state, if there is one.
 const runStepColumns = `r.number, o.client, r.step, r.kind, r.title,
 	coalesce(s.state, ''), coalesce(s.created, ''), coalesce(s.attempts, 0), coalesce(s.status, 0), s.at`
 
@@ -232,15 +215,14 @@ func inOrder(steps iter.Seq2[result.Step, error]) iter.Seq2[result.Step, error] 
 	}
 }
 
-// Runs are the runs in these environments, the newest first; otherwise it is
-// as Rows.
+// Runs yields the runs in these environments, the newest first. It reads like Rows.
 func (l *Ledger) Runs(ctx context.Context, environments []string) iter.Seq2[Run, error] {
 	return stream(ctx, l.read, scanRun, `
 		SELECT `+runColumns+` FROM runs WHERE environment IN (SELECT value FROM json_each(?))
 		ORDER BY started DESC, id`, list(environments))
 }
 
-// list is texts as SQL takes them for json_each.
+// list is texts as json_each of SQLite takes them.
 func list(texts []string) string {
 	data, err := json.Marshal(append([]string{}, texts...)) // [] rather than null
 	if err != nil {
@@ -249,29 +231,23 @@ func list(texts []string) string {
 	return string(data)
 }
 
-// OutputOf is the run that last wrote a workbook to path; ok is false when none
-// did. Paths are compared as they were given to FinishRun.
+// OutputOf returns the run that last wrote a workbook to path; ok is false when
+// none did. Paths are compared as they were given to FinishRun.
 func (l *Ledger) OutputOf(ctx context.Context, path string) (run string, ok bool, err error) {
-	runs, err := gather(stream(ctx, l.read, scanText, `SELECT run FROM outputs WHERE path = ?`, path))
-	if err != nil || len(runs) == 0 {
-		return "", false, err
-	}
-	return runs[0], true, nil
+	ok, err = found(l.read.QueryRowContext(ctx, `SELECT run FROM outputs WHERE path = ?`, path).Scan(&run))
+	return run, ok, err
 }
 
-// NoteOutput records that a run's workbook was written once more, to path,
-// durably. What FinishRun said of the run stays.
+// NoteOutput records that a run's workbook was written again, to path. It is
+// durable when it returns, and changes nothing that FinishRun recorded.
 func (l *Ledger) NoteOutput(run, path, digest string) error {
-	if l.write == nil {
-		return ErrReadOnly
-	}
-	return l.write.submit(true, func(t *transaction) error {
+	return l.submit(true, func(t *transaction) error {
 		return t.exec(`INSERT OR REPLACE INTO outputs (path, run, digest) VALUES (?, ?, ?)`, path, run, digest)
 	})
 }
 
-// LatestOutputs are the workbooks that the newest run of a mapping in an
-// environment wrote, of those that wrote any.
+// LatestOutputs returns the workbooks of the newest run of a mapping in an
+// environment that wrote any.
 func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string) ([]string, error) {
 	return gather(stream(ctx, l.read, scanText, `
 		SELECT output FROM runs WHERE environment = ?1 AND mapping = ?2 AND output <> '' AND started = (
@@ -279,15 +255,15 @@ func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string)
 		ORDER BY id`, environment, mapping))
 }
 
-// LastEvent is the number of the newest event, 0 without any: as of it, the
-// ledger is as it is now.
+// LastEvent returns the number of the newest event, 0 when there is none: it
+// identifies the present state of the ledger, for RunStepsAsOf.
 func (l *Ledger) LastEvent(ctx context.Context) (number int64, err error) {
 	err = l.read.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM events`).Scan(&number)
 	return number, err
 }
 
-// RunStepsAsOf is RunSteps with each step as it was when an event was the
-// newest, see LastEvent.
+// RunStepsAsOf is RunSteps with each step as it was when an event was the newest;
+// see LastEvent.
 func (l *Ledger) RunStepsAsOf(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
 	return inOrder(stream(ctx, l.read, scanRunStep, `
 		SELECT r.number, o.client, r.step, r.kind, r.title, coalesce(l.state, ''),
@@ -302,36 +278,24 @@ func (l *Ledger) RunStepsAsOf(ctx context.Context, run string, event int64) iter
 		WHERE r.run = ?2 ORDER BY r.number`, event, run))
 }
 
-// EarlierRun is a finished run over an input that another run reads again.
+// EarlierRun is a finished run over the same input as another run.
 type EarlierRun struct {
 	ID      string
 	Started time.Time
-	Rows    int // how many of its rows had the status asked for
+	Rows    int // how many of its rows have the requested status
 }
 
-// SameInput is the latest finished run over the same input as r's, for the same
-// mapping in the same environment, r itself aside, with how many of its rows
-// had a status; ok is false when there is none. A run that was killed has not
-// finished.
+// SameInput returns the latest finished run other than r with the same input,
+// mapping and environment, and how many of its rows have a status; ok is false when
+// there is none. A run that was killed has not finished.
 func (l *Ledger) SameInput(ctx context.Context, r Run, status string) (e EarlierRun, ok bool, err error) {
 	var started int64
 	err = l.read.QueryRowContext(ctx, `
 		SELECT id, started, (SELECT count(*) FROM run_rows WHERE run = runs.id AND status = ?) FROM runs
 		WHERE environment = ? AND mapping = ? AND input_digest = ? AND finished IS NOT NULL AND id <> ?
 		ORDER BY finished DESC LIMIT 1`, status, r.Environment, r.Mapping, r.InputDigest, r.ID).Scan(&e.ID, &started, &e.Rows)
-	if errors.Is(err, sql.ErrNoRows) {
-		return EarlierRun{}, false, nil
+	if ok, err = found(err); ok {
+		e.Started = time.UnixMicro(started).UTC()
 	}
-	e.Started = time.UnixMicro(started).UTC()
-	return e, err == nil, err
-}
-
-// CountUnsettled is how many steps of an environment are uncertain or parked:
-// those of a mapping, and the clients, which no mapping owns.
-func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (n int, err error) {
-	err = l.read.QueryRowContext(ctx, `
-		SELECT count(*) FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.state IN ('intent', 'uncertain', 'parked') AND s.state <> 'intent' AND o.environment = ? AND s.mapping IN ('', ?)`,
-		environment, mapping).Scan(&n)
-	return n, err
+	return e, ok, err
 }

@@ -5,36 +5,36 @@ import (
 	"slices"
 )
 
-// planned is the state of a step that the ledger does not know; it is never
+// planned is the state of a step that the ledger does not have; it is never
 // stored.
 const planned State = "planned"
 
-// own is the Via of a run's own conclusion.
+// own is the Via of an event that a run concludes by itself.
 const own = ""
 
 // rule allows steps to go from one state to another.
 type rule struct {
 	from, to State
-	via      []string // whose word it takes: any one of these
+	via      []string // the event must have one of these
 	kind     string   // only steps of this kind; "" for every kind
 }
 
-// rules is the whole state machine: what is not here is refused. The order of
-// things that it protects: no request without an intent; no outcome without a
-// request, unless somebody else vouches for it; nothing that may exist is sent
-// again on a run's own word.
+// rules is the whole state machine: every other transition is rejected. It
+// guarantees that no request is sent without an intent; that no outcome is recorded
+// without a request, unless a look-up, a workbook or a person reports it; and that
+// a run never decides by itself to send again what may exist.
 var rules = []rule{
 	{from: planned, to: Intent, via: []string{own}},
 	{from: planned, to: Done, via: []string{ViaAdopted, ViaWorkbook}},
-	// Refused before anything was sent, for example because the service knows
-	// the client already and the mapping says that this is a failure.
+	// Failed before anything was sent, for example because the client exists and
+	// the mapping treats that as a failure.
 	{from: planned, to: Failed, via: []string{own}},
-	// A new ledger takes over what a results workbook says is undecided, so
-	// that it is not sent again.
+	// A new ledger adopts the undecided steps of a results workbook, so that they
+	// are not sent again.
 	{from: planned, to: Uncertain, via: []string{ViaWorkbook}},
 	{from: planned, to: Parked, via: []string{ViaWorkbook}},
 	{from: planned, to: GivenUp, via: []string{ViaWorkbook}},
-	// So does an old copy of a ledger, of what became since of its steps.
+	// An old copy of a ledger adopts what has happened to its steps since.
 	{from: Failed, to: Done, via: []string{ViaWorkbook}},
 	{from: Failed, to: Uncertain, via: []string{ViaWorkbook}},
 	{from: Failed, to: Parked, via: []string{ViaWorkbook}},
@@ -60,29 +60,30 @@ var rules = []rule{
 	{from: NotSent, to: Done, via: []string{ViaAdopted, ViaOperator}},
 	{from: NotSent, to: Failed, via: []string{own}},
 
-	// Parked means that a look-up said absent; a later run may believe it.
+	// Parked means that a look-up did not find it; a later run may trust that.
 	{from: Parked, to: Intent, via: []string{own, ViaRepeatable}},
-	// An answer that lacked the id may be read again, as that of an uncertain step.
+	// An answer that lacked the id may be parsed again, like that of an uncertain
+	// step.
 	{from: Parked, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaOperator}},
 	{from: Parked, to: Uncertain, via: []string{own}},
 	{from: Parked, to: Failed, via: []string{ViaOperator}},
 	{from: Parked, to: GivenUp, via: []string{ViaOperator}},
 
-	// An answer is read again after a wire pointer was corrected.
+	// An answer is parsed again after a wire pointer was corrected.
 	{from: Uncertain, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaOperator}},
 	{from: Uncertain, to: Failed, via: []string{ViaOperator}}, // "not created"
 	{from: Uncertain, to: GivenUp, via: []string{ViaOperator}},
 	{from: Uncertain, to: Intent, via: []string{ViaRepeatable}},
-	// Only clients can be looked up. This is how the client step of a killed
-	// run comes to be tried again without an operator.
+	// Only clients can be looked up. This lets the client step of a killed run be
+	// tried again without a decision.
 	{from: Uncertain, to: Parked, via: []string{own, ViaEmergency}, kind: KindClient},
 
-	// A corrected id or url. A link that has expired is asked for afresh, by
-	// command; it stays done whatever becomes of that.
+	// A corrected id or url, or a fresh link: the step stays done whatever happens
+	// to the request for one.
 	{from: Done, to: Done, via: []string{ViaAnswer, ViaOperator}},
 
-	// What a run could only note beside the ledger is truer than what the next
-	// one made of its silence.
+	// An outcome that a run could only write to its emergency file replaces what the
+	// next run concluded without it.
 	{from: Intent, to: Done, via: []string{ViaEmergency}},
 	{from: Intent, to: Failed, via: []string{ViaEmergency}},
 	{from: Intent, to: NotSent, via: []string{ViaEmergency}},
@@ -95,33 +96,32 @@ var rules = []rule{
 	{from: Parked, to: Failed, via: []string{ViaEmergency}},
 	{from: Parked, to: NotSent, via: []string{ViaEmergency}},
 
-	// A decision that is taken back. The caller sees to it that it was one, and
-	// that nothing was built on it.
+	// A decision is undone. The caller checks that it was one, and that nothing
+	// depends on it yet.
 	{from: Done, to: Uncertain, via: []string{ViaOperator}},
 	{from: Failed, to: Uncertain, via: []string{ViaOperator}},
 	{from: GivenUp, to: Uncertain, via: []string{ViaOperator}},
 
 	{from: GivenUp, to: Done, via: []string{ViaOperator}},
-	{from: GivenUp, to: Failed, via: []string{ViaOperator}}, // opened again
+	{from: GivenUp, to: Failed, via: []string{ViaOperator}}, // reopened
 }
 
-// current is a step as the table of steps has it; the zero current is a step
-// that is not there yet.
+// current is a row of the table of steps; the zero current is a step that is not
+// there yet.
 type current struct {
 	id       int64
 	kind     string
 	state    State
 	attempts int
-	last     int64
-	asked    int64 // 0 for none
-	answered int64 // 0 for none
-	created  string
+	last     int64  // the number of the step's last event
+	request  int64  // the event with the last request's data; 0 for none
+	answer   int64  // the event with its answer; 0 for none
+	remoteID string // the id of what was created
 	url      string
 }
 
-// next is c after event e, which is to get the number id. It fails with
-// ErrTransition when no rule allows e. The error names no keys: they are
-// personal data.
+// next is c after event e with the number id. It fails with ErrTransition when no
+// rule allows e. The error names no keys: they are personal data.
 func next(c current, e Event, id int64) (current, error) {
 	from := c.state
 	if c.id == 0 {
@@ -137,21 +137,21 @@ func next(c current, e Event, id int64) (current, error) {
 		return c, fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, c.kind, from, e.To, e.Via)
 	}
 	c.state, c.last = e.To, id
-	if e.To == Intent { // a new attempt: an earlier one's answer is no answer to it
+	if e.To == Intent { // a new attempt: the answer to an earlier one does not count
 		c.attempts++
-		c.answered, c.created, c.url = 0, "", ""
+		c.answer, c.remoteID, c.url = 0, "", ""
 	}
-	if e.To == Uncertain && e.Via == ViaOperator { // what was decided is no longer so
-		c.created, c.url = "", ""
+	if e.To == Uncertain && e.Via == ViaOperator { // the decision is undone
+		c.remoteID, c.url = "", ""
 	}
 	if len(e.Data) > 0 || e.Digest != "" {
-		c.asked = id
+		c.request = id
 	}
 	if len(e.Answer) > 0 {
-		c.answered = id
+		c.answer = id
 	}
 	if e.ID != "" {
-		c.created = e.ID
+		c.remoteID = e.ID
 	}
 	if e.URL != "" {
 		c.url = e.URL

@@ -1,37 +1,37 @@
-// Package ledger remembers what became of every step, in one SQLite file in
-// the state folder. It is the truth of Claimsheet: workbooks are projections
-// of it.
+// Package ledger stores what happened to every step, in one SQLite file in the
+// state folder. It is the source of truth: the workbooks of results are made from
+// it.
 //
-// Assumptions and promises:
+// Promises:
 //
-//   - Append returns only when its events are durable (synchronous=FULL): an
-//     intent that Append has taken survives a power loss. One goroutine writes;
-//     whatever is queued goes into one transaction (group commit), without
-//     artificial delay, so that n workers share the cost of a commit.
-//   - Events are append-only; the table of steps beside them holds each step's
-//     current state and follows from them. A transition that the state machine
-//     does not know is refused, and nothing of that Append is written.
-//   - After any write error the ledger is stopped: that Append and every later
-//     one fail with ErrStopped, because a ledger that may have lost an outcome
-//     must not let another request go out.
-//   - A damaged ledger is refused at Open, never repaired silently.
-//   - Purge and Forget alone change what was written: they take personal data out
-//     of it, and leave the steps, their states and their ids.
-//   - Reads never wait for the writer (WAL) and may be made from any goroutine.
-//     They see everything whose Append, Flush, StartRun or FinishRun returned.
-//   - While it is closed the ledger is one plain file, which may be copied.
-//     While it is open, or after its process was killed, the files beside it
-//     that end in -wal and -shm belong to it: without them outcomes are lost.
-//   - A file beside it that ends in .count says how many events were committed,
-//     and holds nothing else; Behind compares.
-//   - Every event and every step has a checksum, because SQLite keeps none: what
-//     the disk has changed is refused at Open.
-//   - Times are kept to the microsecond and come back in UTC.
-//   - Writing is not bound to a caller's context: the record of a call that
-//     happened is never cancelled.
+//   - Append returns only when its events are durable (synchronous=FULL): after that
+//     an intent survives a power loss. One goroutine writes; it commits whatever is
+//     queued in one transaction (group commit), without waiting for more, so that
+//     several workers share the cost of a commit.
+//   - Events are append-only. The table of steps holds each step's current state,
+//     which follows from its events. A transition that the state machine does not
+//     allow is rejected, and nothing of that Append is written.
+//   - Any write error stops the ledger: that Append and every later one fail with
+//     ErrStopped, because a ledger that may have lost an outcome must not let another
+//     request be sent.
+//   - Open refuses a damaged ledger and never repairs it silently.
+//   - Only Purge and Forget change what was written: they remove personal data, and
+//     keep the steps, their states and their ids.
+//   - Reads never wait for the writer (WAL), and any goroutine may read. They see
+//     everything of which Append, Flush, StartRun or FinishRun has returned.
+//   - A closed ledger is one plain file that may be copied. While it is open, or after
+//     its process was killed, the files beside it that end in -wal and -shm belong to
+//     it: without them outcomes are lost.
+//   - A file beside it that ends in .count holds the number of committed events; see
+//     Behind.
+//   - Every event and every step has a checksum, because SQLite has none: Open refuses
+//     a ledger that the disk has changed.
+//   - Times are stored to the microsecond and returned in UTC.
+//   - Writing does not depend on a caller's context: the record of a request that was
+//     sent is never cancelled.
 //
-// The ledger knows nothing of sheets, mappings or HTTP; it stores what the
-// importer tells it.
+// The package does not depend on sheets, mappings or HTTP; it stores what the
+// importer gives it.
 package ledger
 
 import (
@@ -41,15 +41,15 @@ import (
 	"claimsheet/importer/result"
 )
 
-// ClientKey is whose steps they are: a client within an environment.
+// ClientKey identifies a client within an environment.
 type ClientKey struct {
 	Environment string // normalised base url, with the case id under v1
 	Space       string // key space of the client key
 	Client      string // the client key, in clear
 }
 
-// StepID is a step's full name. Mapping is "" for the step "client", which all
-// mappings share, and the mapping's name for every other step.
+// StepID is a step's full name. Mapping is "" for the step client, which all mappings
+// share, and the mapping's name for every other step.
 type StepID struct {
 	ClientKey
 	Mapping string
@@ -59,26 +59,26 @@ type StepID struct {
 // State is a step's current state.
 type State string
 
-// The states. A step that the ledger does not know is planned.
+// The states. A step that the ledger does not have is planned.
 const (
 	Intent    State = "intent"    // about to be sent, or sent and not answered yet
-	Done      State = "done"      // created, id stored
-	Failed    State = "failed"    // surely not created
-	NotSent   State = "not sent"  // surely never left this machine
-	Uncertain State = "uncertain" // may have been created: an operator decides
-	Parked    State = "parked"    // ambiguous, and a look-up says absent; too early to believe it
-	GivenUp   State = "given up"  // an operator closed it without an id
+	Done      State = "done"      // created, the id is stored
+	Failed    State = "failed"    // certainly not created
+	NotSent   State = "not sent"  // certainly never left this machine
+	Uncertain State = "uncertain" // may have been created: a person decides
+	Parked    State = "parked"    // may have been created, but a look-up did not find it; too early to trust that
+	GivenUp   State = "given up"  // a person closed it without an id
 )
 
-// Ways by which an event came about, for Event.Via. A run's own conclusion,
-// such as "failed" after a refusal, has none.
+// The sources of an event, for Event.Via. What a run concludes by itself, such as
+// failed before anything was sent, has none.
 const (
-	ViaAnswer     = "answer"     // the service's answer said so
+	ViaAnswer     = "answer"     // the service's answer
 	ViaAdopted    = "adopted"    // a look-up found it
 	ViaOperator   = "operator"   // a person decided
-	ViaWorkbook   = "workbook"   // a results workbook said so, the ledger being new
+	ViaWorkbook   = "workbook"   // a results workbook, for a ledger that does not have it
 	ViaRepeatable = "repeatable" // on Intent: the environment allows this kind to be sent again while uncertain
-	ViaEmergency  = "emergency"  // the run that sent it could only note the outcome beside the ledger
+	ViaEmergency  = "emergency"  // the emergency file of a run that could not write the ledger
 )
 
 // The kinds of a step, for Event.Kind and RunStep.Kind.
@@ -89,50 +89,50 @@ const (
 	KindLink     = "link"
 )
 
-// Event is something that happened to a step. Data and Answer are
-// not copied by Append, which has done with them when it returns; empty is the
-// same as none.
+// Event is something that happened to a step. Append does not copy Data and Answer,
+// and does not use them after it returns; empty means none.
 type Event struct {
 	StepID
 	To  State
 	At  time.Time // UTC
-	Run string    // the run that it happened in
+	Run string    // the run in which it happened
 
-	// Boot and Uptime are the boot clock at that time, as in Clock. Append reads
-	// it where Boot is empty.
+	// Boot and Uptime are the boot clock at that time, as in Clock. Append reads the
+	// clock when Boot is empty.
 	Boot   string
 	Uptime time.Duration
 
-	// Kind is the step's kind: client, claim, activity or link. Only a step's
-	// first event needs it; a later one may leave it empty, not change it.
+	// Kind is the step's kind: client, claim, activity or link. Only a step's first
+	// event needs it; a later one may leave it empty but not change it.
 	Kind string
-	// Via is one of the Via constants: how the step came to be done, and on
-	// whose word it left a state that a run may not leave by itself.
+	// Via is one of the Via constants: how the step became done, or who decided that
+	// it leaves a state that a run may not leave by itself.
 	Via string
 	// Status is the HTTP status that led here, 0 when there was none.
 	Status int
 	// Reason is why, in words, without personal data or links.
 	Reason string
 
-	// Data is what was asked, as JSON, and Digest its SHA-256 in hex: set on
-	// Intent (and on Done via adopted), and kept until the next one. Digest
-	// outlives a purge of Data.
+	// Data is the data of the request as JSON, and Digest its SHA-256 in hex. They are
+	// set on Intent (and on Done via adopted), and stay until the next one. A purge
+	// removes Data but not Digest.
 	Data   []byte
 	Digest string
-	// Answer is the whole body of a 2xx answer, kept so that a corrected wire
-	// pointer can read it again.
+	// Answer is the whole body of a 2xx answer, so that it can be parsed again with a
+	// corrected wire pointer.
 	Answer []byte
-	// ID is the created thing's id; URL its redirect url, a credential.
+	// ID is the id of what was created; URL its redirect url, a credential.
 	ID  string
 	URL string
 }
 
-// Step is a step's current state. To, At, Boot, Uptime, Run, Via, Status and
-// Reason are the last event's; Data and Digest are the last that any event carried; Answer,
-// ID and URL are the last that an event carried since the last Intent.
+// Step is a step's current state. To, At, Boot, Uptime, Run, Via, Status and Reason
+// are those of its last event; Data and Digest those of the last event that has
+// them; Answer, ID and URL those of the last event since the last Intent that has
+// them.
 type Step struct {
 	Event
-	Attempts int // intents so far
+	Attempts int // how often it became Intent
 }
 
 // Run is one run, from its start to the workbook that it wrote.
@@ -141,7 +141,7 @@ type Run struct {
 	Environment     string // as ClientKey.Environment
 	EnvironmentName string // as in the environments file
 	Mapping         string // the mapping's name
-	MappingFile     string
+	MappingFile     string // its path as given
 	MappingDigest   string // SHA-256 in hex
 	Input           string // the sheet's path as given
 	InputDigest     string
@@ -149,7 +149,7 @@ type Run struct {
 	Version         string // Claimsheet's
 	Started         time.Time
 	Finished        time.Time // zero while it runs, or when it was killed
-	Output          string    // the workbook it wrote, "" until then
+	Output          string    // the workbook that it wrote, "" until then
 	OutputDigest    string
 	Summary         []byte // the run's summary as JSON
 }
@@ -167,16 +167,16 @@ type RunStep struct {
 	Title string // as the mapping names it, "" when it does not
 }
 
-// Errors of the ledger. Those of Open and Lock can also be read as a
-// problem.Problem with a hint (errors.As).
+// Errors of the ledger. Those of Open and Lock are also a problem.Problem with a hint
+// (errors.As).
 var (
-	// ErrStopped is wrapped by the Append, Flush or Close that could not be
-	// written and by every later one, together with the cause.
+	// ErrStopped is wrapped, with the cause, by the Append, Flush or Close that could
+	// not be written, and by every later one.
 	ErrStopped = errors.New("the ledger cannot be written")
-	// ErrTransition is wrapped when an event does not follow from the step's
-	// state.
+	// ErrTransition is wrapped when the step's state does not allow an event.
 	ErrTransition = errors.New("not a transition of a step's state")
-	// ErrReadOnly is returned when a ledger of OpenReadOnly is asked to write.
+	// ErrReadOnly is returned by methods that write when the ledger is from
+	// OpenReadOnly.
 	ErrReadOnly = errors.New("the ledger is open for reading only")
 	// ErrLocked is wrapped by Lock when another process holds the ledger.
 	ErrLocked = errors.New("another run holds the ledger")

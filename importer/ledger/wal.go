@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"claimsheet/mapping/problem"
 )
 
 // What SQLite's file format says of a write-ahead log.
@@ -30,12 +32,12 @@ func inspectLog(path string) error {
 		return nil
 	}
 	if err != nil {
-		return unusable(path, "Make the files beside the ledger readable for this user.", err, "the ledger's write-ahead log cannot be opened: %v", bare(err))
+		return unusable(path, "Make the files beside the ledger readable for this user.", err, "the ledger's write-ahead log cannot be opened: %v", problem.Cause(err))
 	}
 	defer f.Close()
 	lost, err := lostCommits(bufio.NewReaderSize(f, 1<<16))
 	if err != nil {
-		return unusable(path, "See to the disk.", err, "the ledger's write-ahead log cannot be read: %v", bare(err))
+		return unusable(path, "See to the disk.", err, "the ledger's write-ahead log cannot be read: %v", problem.Cause(err))
 	}
 	if lost {
 		return damaged(path, "the ledger's write-ahead log is damaged before its last commits")

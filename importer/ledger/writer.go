@@ -17,44 +17,44 @@ import (
 )
 
 const (
-	// queueLength is how many calls may wait for the writer; one more waits to
-	// be queued, which bounds the memory that rows can take.
+	// queueLength is how many calls may wait for the writer. The next one blocks,
+	// which bounds the memory that rows can take.
 	queueLength = 256
-	// batchLength is how many calls share one commit at most.
+	// batchLength is the most calls that share one commit.
 	batchLength = 256
 )
 
-// job is one call's part of a transaction. do writes it, or returns a declined
-// error having left nothing behind; any other error stops the ledger.
+// job is one call's part of a transaction. do writes it, or returns a rejected
+// error and writes nothing; any other error stops the ledger.
 type job struct {
 	do   func(*transaction) error
 	done chan error // nil when nobody waits
 }
 
-// declined is an error that concerns only the caller, not the ledger.
-type declined struct{ error }
+// rejected is an error that concerns only the caller, not the ledger.
+type rejected struct{ error }
 
-func (d declined) Unwrap() error { return d.error }
+func (r rejected) Unwrap() error { return r.error }
 
-// writer owns the only connection that writes. Its goroutine takes a job, and
-// whatever else is queued by then, into one transaction, and answers when the
-// commit has reached the disk: while one batch is being synced the next one
-// gathers by itself.
+// writer owns the only connection that writes. Its goroutine commits a job,
+// together with those that are queued by then, in one transaction, and answers when
+// the commit has reached the disk. The next batch gathers while one is being
+// synced.
 type writer struct {
 	db      *sql.DB
 	tx      *transaction
-	files   [2]moved // the ledger and its log; only the goroutine looks
+	files   [2]fileGuard // the ledger and its log; used by the goroutine only
 	queue   chan job
 	ended   chan struct{}
 	commits atomic.Int64
-	count   eventCount // only the goroutine writes it
+	count   eventCount // used by the goroutine only
 
 	mu      sync.RWMutex // held for reading while a job is being queued
 	closed  bool
 	failure atomic.Pointer[error] // set once, by the goroutine
 }
 
-// startWriter takes a database that has been checked and opens its log.
+// startWriter starts the writer of a database that has been checked.
 func startWriter(db *sql.DB, path string) (*writer, error) {
 	ctx := context.Background()
 	conn, err := db.Conn(ctx)
@@ -75,7 +75,7 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 		return nil, err
 	}
 	w := &writer{db: db, tx: tx, queue: make(chan job, queueLength), ended: make(chan struct{}),
-		files: [2]moved{{path: path}, {path: path + "-wal"}}, count: eventCount{path: path}}
+		files: [2]fileGuard{{path: path}, {path: path + "-wal"}}, count: eventCount{path: path}}
 	if err := w.files[0].check(); err != nil {
 		return nil, errors.Join(err, tx.close())
 	}
@@ -83,9 +83,17 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 	return w, nil
 }
 
-// submit queues a job. With wait it returns when the job is durable, or with
-// the reason why it is not; without, an error shows at the next job that
-// waits.
+// submit queues a job; a ledger that is open for reading only returns ErrReadOnly.
+// With wait it returns when the job is durable, or the reason why it is not.
+// Without, the next job that waits returns the error.
+func (l *Ledger) submit(wait bool, do func(*transaction) error) error {
+	if l.write == nil {
+		return ErrReadOnly
+	}
+	return l.write.submit(wait, do)
+}
+
+// submit is Ledger.submit.
 func (w *writer) submit(wait bool, do func(*transaction) error) error {
 	if err := w.stopped(); err != nil {
 		return err
@@ -111,7 +119,7 @@ func (w *writer) submit(wait bool, do func(*transaction) error) error {
 func (w *writer) work() {
 	defer close(w.ended)
 	for first := range w.queue {
-		batch := w.gather(first)
+		batch := w.batch(first)
 		errs := w.commit(batch)
 		for i, j := range batch {
 			if j.done != nil {
@@ -121,10 +129,10 @@ func (w *writer) work() {
 	}
 }
 
-// gather is first and whatever is queued behind it, without waiting for more.
-func (w *writer) gather(first job) []job {
-	// Those who were answered just now get to speak before the next commit;
-	// with nobody to run this returns at once.
+// batch is first and whatever is queued after it, without waiting for more.
+func (w *writer) batch(first job) []job {
+	// Let the callers that were just answered queue their next job before this
+	// commit. With nothing else to run it returns at once.
 	runtime.Gosched()
 	batch := []job{first}
 	for len(batch) < batchLength {
@@ -141,11 +149,11 @@ func (w *writer) gather(first job) []job {
 	return batch
 }
 
-// commit writes a batch in one transaction and returns each job's error. An
-// error that is not a caller's own stops the ledger, and every job of the batch
-// gets it: whether any of them reached the disk is not known. It is not tried
-// again, because after a failed sync the system may have dropped the data and
-// report success the next time.
+// commit writes a batch in one transaction and returns each job's error. An error
+// that is not a caller's own stops the ledger, and every job of the batch gets it:
+// it is unknown whether any of them reached the disk. It is not retried, because
+// after a failed sync the system may have dropped the data and report success the
+// next time.
 func (w *writer) commit(batch []job) []error {
 	errs := make([]error, len(batch))
 	err := w.stopped()
@@ -172,7 +180,7 @@ func (w *writer) run(batch []job, errs []error) error {
 	}
 	for i, j := range batch {
 		err := j.do(w.tx)
-		if own, ok := errors.AsType[declined](err); ok {
+		if own, ok := errors.AsType[rejected](err); ok {
 			errs[i] = own.error
 		} else if err != nil {
 			w.tx.rollback()
@@ -183,7 +191,7 @@ func (w *writer) run(batch []job, errs []error) error {
 		w.tx.rollback()
 		return err
 	}
-	// Once more: what went into a file that was taken away meanwhile is lost.
+	// Again: what was written to a file that has been removed since is lost.
 	if err := w.inPlace(); err != nil {
 		return err
 	}
@@ -192,7 +200,7 @@ func (w *writer) run(batch []job, errs []error) error {
 	return nil
 }
 
-// inPlace fails when the ledger or its log is not where it was.
+// inPlace fails when the ledger or its log was removed or replaced.
 func (w *writer) inPlace() error {
 	for i := range w.files {
 		if err := w.files[i].check(); err != nil {
@@ -210,9 +218,9 @@ func (w *writer) stopped() error {
 	return nil
 }
 
-// close writes what is queued and folds the log into the file, so that the
-// ledger at rest is one plain file. Where a reader in another process forbids
-// that, the log stays beside it, which loses nothing.
+// close writes what is queued and folds the log into the file, so that a closed
+// ledger is one plain file. A reader in another process can prevent that: then the
+// log stays beside it, and nothing is lost.
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -226,43 +234,42 @@ func (w *writer) close() error {
 	return errors.Join(w.stopped(), w.tx.close(), w.db.Close())
 }
 
-// moved tells that a file that the ledger writes is not where it was any more.
-// The system goes on taking what is written to a file without a name, and
-// forgets it when the process ends.
-type moved struct {
+// fileGuard detects that a file of the ledger was removed or replaced while it is
+// open: writes to an unlinked file succeed, and are lost at exit.
+type fileGuard struct {
 	path string
-	was  fs.FileInfo // nil until the file was first seen
+	was  fs.FileInfo // nil until the file is first seen
 }
 
-func (m *moved) check() error {
-	is, err := os.Lstat(m.path)
-	if m.was == nil && errors.Is(err, fs.ErrNotExist) {
-		return nil // SQLite makes the log when it first needs it
+func (g *fileGuard) check() error {
+	is, err := os.Lstat(g.path)
+	if g.was == nil && errors.Is(err, fs.ErrNotExist) {
+		return nil // SQLite creates the log when it first needs it
 	}
 	if err != nil {
-		return fmt.Errorf("%s is gone: %w", filepath.Base(m.path), bare(err))
+		return fmt.Errorf("%s is gone: %w", filepath.Base(g.path), problem.Cause(err))
 	}
-	if m.was == nil {
-		m.was = is
+	if g.was == nil {
+		g.was = is
 	}
-	if !os.SameFile(m.was, is) {
-		return fmt.Errorf("%s was replaced while it was open", filepath.Base(m.path))
+	if !os.SameFile(g.was, is) {
+		return fmt.Errorf("%s was replaced while it was open", filepath.Base(g.path))
 	}
 	return nil
 }
 
 // transaction is the writing connection with its statements. Only the writer's
-// goroutine uses it, and no caller's context reaches it: the record of a call
-// that happened must not be cancelled.
+// goroutine uses it, without a caller's context: the record of a request that was
+// sent must not be cancelled.
 type transaction struct {
 	conn  *sql.Conn
 	event int64 // the number of the last event
 
-	findOwner, addOwner             *sql.Stmt
-	findStep, addStep, setStep      *sql.Stmt
-	findID, findURL                 *sql.Stmt
-	addEvent, addRow, addRunStep    *sql.Stmt
-	lastEvent, beginning, finishing *sql.Stmt
+	findOwner, addOwner          *sql.Stmt
+	findStep, addStep, setStep   *sql.Stmt
+	findID, findURL              *sql.Stmt
+	addEvent, addRow, addRunStep *sql.Stmt
+	lastEvent, beginTx, commitTx *sql.Stmt
 }
 
 func prepare(ctx context.Context, conn *sql.Conn) (*transaction, error) {
@@ -271,8 +278,8 @@ func prepare(ctx context.Context, conn *sql.Conn) (*transaction, error) {
 		to   **sql.Stmt
 		text string
 	}{
-		{&t.beginning, `BEGIN IMMEDIATE`},
-		{&t.finishing, `COMMIT`},
+		{&t.beginTx, `BEGIN IMMEDIATE`},
+		{&t.commitTx, `COMMIT`},
 		{&t.lastEvent, `SELECT coalesce(max(id), 0) FROM events`},
 		{&t.findOwner, `SELECT id FROM owners WHERE environment = ? AND space = ? AND client = ?`},
 		{&t.addOwner, `INSERT INTO owners (environment, space, client) VALUES (?, ?, ?)`},
@@ -299,10 +306,10 @@ func prepare(ctx context.Context, conn *sql.Conn) (*transaction, error) {
 	return t, nil
 }
 
-// begin takes SQLite's write lock at once, so that what is read afterwards
-// cannot change before it is written, not even by another process.
+// begin takes SQLite's write lock at once, so that not even another process can
+// change what the transaction reads.
 func (t *transaction) begin() error {
-	if _, err := t.beginning.ExecContext(context.Background()); err != nil {
+	if _, err := t.beginTx.ExecContext(context.Background()); err != nil {
 		return err
 	}
 	return t.lastEvent.QueryRowContext(context.Background()).Scan(&t.event)
@@ -310,21 +317,21 @@ func (t *transaction) begin() error {
 
 // commit returns when the transaction is on the disk.
 func (t *transaction) commit() error {
-	_, err := t.finishing.ExecContext(context.Background())
+	_, err := t.commitTx.ExecContext(context.Background())
 	return err
 }
 
-// rollback gives the write lock back after an error. SQLite may have rolled
-// back already, and nothing is written afterwards in any case.
+// rollback releases the write lock after an error. SQLite may have rolled back
+// already; nothing is written afterwards in any case.
 func (t *transaction) rollback() { _ = t.exec("ROLLBACK") }
 
-// exec runs a statement that is not worth preparing.
+// exec runs a statement that is too rare to prepare.
 func (t *transaction) exec(text string, args ...any) error {
 	_, err := t.conn.ExecContext(context.Background(), text, args...)
 	return err
 }
 
-// changes runs one and tells how many rows it changed.
+// changes runs a statement and returns how many rows it changed.
 func (t *transaction) changes(text string, args ...any) (int64, error) {
 	r, err := t.conn.ExecContext(context.Background(), text, args...)
 	if err != nil {
@@ -335,11 +342,11 @@ func (t *transaction) changes(text string, args ...any) (int64, error) {
 
 func (t *transaction) close() error { return t.conn.Close() }
 
-// owner is the number of an owner, who is added when unknown.
+// owner returns the number of a client, and adds it when it is unknown.
 func (t *transaction) owner(o ClientKey) (int64, error) {
 	var id int64
-	err := t.findOwner.QueryRowContext(context.Background(), o.Environment, o.Space, o.Client).Scan(&id)
-	if !errors.Is(err, sql.ErrNoRows) {
+	ok, err := found(t.findOwner.QueryRowContext(context.Background(), o.Environment, o.Space, o.Client).Scan(&id))
+	if ok || err != nil {
 		return id, err
 	}
 	r, err := t.addOwner.ExecContext(context.Background(), o.Environment, o.Space, o.Client)
@@ -349,7 +356,7 @@ func (t *transaction) owner(o ClientKey) (int64, error) {
 	return r.LastInsertId()
 }
 
-// stamp is a time as it is stored: microseconds since 1970, nil for none.
+// stamp is a time as it is stored: microseconds since 1970, NULL for none.
 func stamp(at time.Time) any {
 	if at.IsZero() {
 		return nil
@@ -357,7 +364,7 @@ func stamp(at time.Time) any {
 	return at.UnixMicro()
 }
 
-// number is a reference as it is stored: NULL for 0.
+// number is a reference as it is stored, NULL for 0.
 func number(id int64) any {
 	if id == 0 {
 		return nil
@@ -365,7 +372,7 @@ func number(id int64) any {
 	return id
 }
 
-// blob is bytes as they are stored: NULL for none.
+// blob is bytes as they are stored, NULL for none.
 func blob(b []byte) any {
 	if len(b) == 0 {
 		return nil

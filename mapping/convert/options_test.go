@@ -78,7 +78,7 @@ func TestCheck(t *testing.T) {
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			if d := cmp.Diff(tc.want, optionsAndCodes(t, tc.c.Check())); d != "" {
-				t.Errorf("misuses (-want +got):\n%s", d)
+				t.Errorf("wrong (-want +got):\n%s", d)
 			}
 		})
 	}
@@ -101,23 +101,23 @@ func TestCheckNumbers(t *testing.T) {
 	}
 	for _, tc := range cases {
 		if d := cmp.Diff(tc.want, optionsAndCodes(t, tc.n.Check())); d != "" {
-			t.Errorf("misuses of %+v (-want +got):\n%s", tc.n, d)
+			t.Errorf("wrong of %+v (-want +got):\n%s", tc.n, d)
 		}
 	}
 }
 
-func TestMisusesReadAsOneLine(t *testing.T) {
+func TestOptionErrorsReadAsOneLine(t *testing.T) {
 	err := (&convert.Converter{Type: convert.Date, Region: "GB", MaxLength: 3}).Check()
 	want := "region does not go with the type Date; max_length does not go with the type Date"
 	if d := cmp.Diff(want, err.Error()); d != "" {
-		t.Errorf("misuses (-want +got):\n%s", d)
+		t.Errorf("wrong (-want +got):\n%s", d)
 	}
 }
 
-func optionsAndCodes(t *testing.T, misuses convert.OptionErrors) []string {
+func optionsAndCodes(t *testing.T, wrong convert.OptionErrors) []string {
 	t.Helper()
 	var got []string
-	for _, m := range misuses {
+	for _, m := range wrong {
 		if m.Message == "" || m.Hint == "" {
 			t.Errorf("%+v lacks a message or a hint", m)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// activities writes the templates in the service's order, those as comments of
-// which no column is surely an attribute.
+// activities writes the templates in the service's order. Templates without an
+// attribute that certainly has a column become comments.
 func (w *writer) activities() {
 	service := w.draft.Service
 	if service == nil {
@@ -36,21 +36,21 @@ func (w *writer) activities() {
 		w.template("", t, i+1)
 	}
 	if len(rest) > 0 {
-		w.line("\n# Templates of which no column is surely an attribute:")
+		w.line("\n# Templates without an attribute that certainly has a column:")
 	}
 	for _, t := range rest {
 		w.template("# ", t, 0)
 	}
 }
 
-// template writes one template with its attributes, behind a mark.
+// template writes one template with its attributes, each line after mark.
 func (w *writer) template(mark string, t mapping.Template, number int) {
 	note := ""
 	if w.shared(t.Name) {
-		note = "   # several have this name; template_ids of the environment tells them apart"
+		note = "   # several have this name; template_ids of the environment says which one is meant"
 	}
 	w.line("%s  - template: %s%s", mark, yamltree.Quote(t.Name), note)
-	if mark == "" && strings.Contains(t.Name, "@") { // which an id cannot hold
+	if mark == "" && strings.Contains(t.Name, "@") { // an id cannot contain @
 		w.line("    id: step %d", number)
 	}
 	if len(t.Attributes) > 0 {
@@ -61,7 +61,7 @@ func (w *writer) template(mark string, t mapping.Template, number int) {
 	}
 }
 
-// workflow writes the two fields that activities of version 2 carry.
+// workflow writes the two workflow fields of version 2.
 func (w *writer) workflow() {
 	w.line("workflow:")
 	w.line("  name: %s   %sagreed with the service's operator", yamltree.Quote(strings.NewReplacer("{", "{{", "}", "}}").Replace(w.draft.Name)+" {run.date}"), decide)
@@ -71,8 +71,8 @@ func (w *writer) workflow() {
 	w.line("")
 }
 
-// isMatched tells whether a column is surely an attribute of a template. Names
-// that the service has twice cannot be told apart in a mapping.
+// isMatched reports whether an attribute of a template certainly has a column.
+// A mapping cannot use a template's name that the service has twice.
 func (w *writer) isMatched(t mapping.Template) bool {
 	return !w.shared(t.Name) && slices.ContainsFunc(t.Attributes, func(a mapping.AttributeTemplate) bool {
 		_, sure, _ := w.column(t, a)
@@ -108,8 +108,8 @@ func (w *writer) column(t mapping.Template, a mapping.AttributeTemplate) (column
 	return matchColumn(a.Name, w.columns)
 }
 
-// attribute writes one attribute: with its column, or as a comment with a guess
-// or none.
+// attribute writes one attribute: with its column, or as a comment with or
+// without a guess.
 func (w *writer) attribute(mark string, t mapping.Template, a mapping.AttributeTemplate) {
 	column, sure, ok := w.column(t, a)
 	switch {
@@ -122,7 +122,8 @@ func (w *writer) attribute(mark string, t mapping.Template, a mapping.AttributeT
 	}
 }
 
-// typeInWords names a data type, and what its cells may need to be read.
+// typeInWords names a data type, and what its cells may need in order to be
+// read.
 func typeInWords(t convert.Type, column string) string {
 	switch t {
 	case "":
@@ -135,7 +136,7 @@ func typeInWords(t convert.Type, column string) string {
 	return string(t)
 }
 
-// hasType tells whether an attribute of a type will be written.
+// hasType reports whether an attribute of a type will be written.
 func (w *writer) hasType(want convert.Type) bool {
 	if w.draft.Service == nil {
 		return false

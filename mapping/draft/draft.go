@@ -18,21 +18,21 @@ import (
 
 // Draft is what a first mapping is made from.
 type Draft struct {
-	Name    string   // of the mapping
+	Name    string   // the mapping's name
 	API     string   // v1 or v2
 	Sources []string // the sheets' names, for the comment at the top
-	Headers []string // those that all sheets have
-	// HeaderRow is the row of the headers, 1-based. 0 is the first row, of which
-	// the mapping need not speak.
+	Headers []string // the headers that all sheets have
+	// HeaderRow is the row of the headers, 1-based. 0 means the first row,
+	// which a mapping need not give.
 	HeaderRow int
-	Service   *mapping.Service // nil when no environment was asked: there are then no activities
+	Service   *mapping.Service // nil when no environment was asked; then there are no activities
 }
 
 // decide marks the lines that are guesses.
 const decide = "# DECIDE: "
 
-// YAML is a mapping that Parse and Bind find nothing wrong with, for a person to
-// finish: every guess is marked. Equal drafts give equal bytes.
+// YAML returns a mapping without problems, for a person to finish: every guess
+// is marked. Equal drafts give equal bytes.
 func (d Draft) YAML() []byte {
 	w := &writer{draft: d, columns: usableColumns(d.Headers), used: map[string]bool{}}
 	w.line("# A first mapping for %s, made by claimsheet init.", oneLine(strings.Join(d.Sources, ", ")))
@@ -57,8 +57,8 @@ func (d Draft) YAML() []byte {
 	return []byte(w.String())
 }
 
-// Wrong is what claimsheet check would find wrong with the draft beside a sheet:
-// nothing, unless the sheet itself cannot be imported.
+// Problems returns what claimsheet check would find wrong with the draft and a
+// sheet: nothing, unless the sheet itself cannot be imported.
 func (d Draft) Problems(sheet cell.Sheet) problem.List {
 	m, found := mapping.Parse("the mapping", d.YAML())
 	if len(found) == 0 {
@@ -67,7 +67,7 @@ func (d Draft) Problems(sheet cell.Sheet) problem.List {
 	return found
 }
 
-// draftWriter writes the draft's lines.
+// writer writes the lines of a draft.
 type writer struct {
 	strings.Builder
 	draft   Draft
@@ -77,7 +77,7 @@ type writer struct {
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-// sheet writes what the draft has found out of the sheet's layout.
+// sheet writes what is known of the sheet's layout.
 func (w *writer) sheet() {
 	var lines []string
 	if row := w.draft.HeaderRow; row != 0 {
@@ -91,14 +91,14 @@ func (w *writer) sheet() {
 	}
 }
 
-// take is the column, noted as used.
+// take returns a column's name in YAML and notes the column as used.
 func (w *writer) take(column string) string {
 	w.used[column] = true
 	return yamltree.Quote(column)
 }
 
-// client writes the client section. The e-mail address is the best key there
-// is, because the service can be asked for it; then the phone number.
+// client writes the client section. The best key is the e-mail address, then
+// the phone number, because the service can be asked for these.
 func (w *writer) client() {
 	found := map[string]string{}
 	for _, role := range clientRoles {
@@ -110,15 +110,15 @@ func (w *writer) client() {
 	w.line("client:")
 	switch {
 	case email != "":
-		w.line("  key: %s   %sthe column that tells one client from another", w.take(email), decide)
-		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
+		w.line("  key: %s   %sthe column that identifies a client", w.take(email), decide)
+		w.line("  existing: reuse   %sreuse, skip, fail or create a client that the service knows", decide)
 		w.line("  lookup: {email: %s}", yamltree.Quote(email))
 	case phone != "":
-		w.line("  key: %s   %sthe column that tells one client from another", w.take(phone), decide)
-		w.line("  existing: reuse   %sreuse, skip, fail or create a client whom the service knows", decide)
+		w.line("  key: %s   %sthe column that identifies a client", w.take(phone), decide)
+		w.line("  existing: reuse   %sreuse, skip, fail or create a client that the service knows", decide)
 		w.line("  lookup: {phone: {column: %s, type: Phone}}   %sadd region: GB if the numbers have no country code", yamltree.Quote(phone), decide)
 	default:
-		w.line("  key: %s   %sthe column that tells one client from another", w.take(w.likelyKey()), decide)
+		w.line("  key: %s   %sthe column that identifies a client", w.take(w.likelyKey()), decide)
 		w.line("  existing: create   %sno column holds an e-mail address or phone number to look clients up by", decide)
 	}
 	w.line("  fields:   %sthe names on the left are the service's; its operator knows them", decide)
@@ -136,7 +136,8 @@ func (w *writer) client() {
 	}
 }
 
-// likelyKey is the column that looks most like a number that tells rows apart.
+// likelyKey returns the column that most likely holds a number that identifies
+// rows.
 func (w *writer) likelyKey() string {
 	if column, ok := numberRole.find(w.columns); ok {
 		return column
@@ -144,8 +145,8 @@ func (w *writer) likelyKey() string {
 	return w.columns[0]
 }
 
-// claims writes a claims section to be switched on: whether a row is a claim is
-// not to be seen in a header.
+// claims writes a claims section as a comment, because a header does not show
+// whether each row is a claim.
 func (w *writer) claims() {
 	column, ok := numberRole.find(w.columns)
 	if !ok {
@@ -157,7 +158,7 @@ func (w *writer) claims() {
 	w.line("# claims:\n#   - id: claim\n#     key: %s\n#     name: %s", yamltree.Quote(column), yamltree.Quote("Claim {"+name+"}"))
 }
 
-// rest names the columns that nothing uses.
+// rest lists the columns that nothing uses.
 func (w *writer) rest() {
 	var unused []string
 	for _, c := range w.columns {
@@ -170,8 +171,8 @@ func (w *writer) rest() {
 	}
 }
 
-// usableColumns are the headers that a mapping can name: not empty, not twice,
-// not one of ours.
+// usableColumns returns the headers that a mapping can name: not empty, not
+// repeated, not a column of a results workbook.
 func usableColumns(headers []string) []string {
 	count := map[string]int{}
 	for _, h := range headers {
@@ -182,11 +183,11 @@ func usableColumns(headers []string) []string {
 	})
 }
 
-// Usable tells whether a sheet has any column that a mapping can name.
+// Usable reports whether the sheets have any column that a mapping can name.
 func (d Draft) Usable() bool { return len(usableColumns(d.Headers)) > 0 }
 
-// oneLine keeps a name from a file to the line of its comment, without what
-// cannot be seen.
+// oneLine makes a name from a file safe for a comment: one line, without
+// invisible characters.
 func oneLine(s string) string {
 	seen := func(r rune) rune {
 		if unicode.IsPrint(r) || unicode.IsSpace(r) {

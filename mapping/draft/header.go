@@ -8,13 +8,14 @@ import (
 	"unicode"
 )
 
-// SoughtRows is how many rows below the header LikelyHeader wants to see.
+// SoughtRows is the number of rows below the header that LikelyHeader looks
+// at.
 const SoughtRows = 20
 
-// LikelyHeader is the number of the row that most likely holds the headers: the
-// sheet's header row, unless that names fewer than half of the columns that the
-// first rows fill and one of these rows names them all. rows are the first ones
-// below the header, as many as SoughtRows.
+// LikelyHeader returns the number of the row that most likely holds the
+// headers. That is the sheet's header row, unless it names fewer than half of
+// the columns that the first rows fill, and one of these rows names them all.
+// rows are the first SoughtRows rows below the header.
 func LikelyHeader(sheet cell.Sheet, rows []cell.Record) int {
 	width := 0
 	for _, r := range rows {
@@ -31,7 +32,7 @@ func LikelyHeader(sheet cell.Sheet, rows []cell.Record) int {
 	return sheet.HeaderRow
 }
 
-// namedColumns is how many columns have a header.
+// namedColumns returns the number of columns with a header.
 func namedColumns(header []string) int {
 	n := 0
 	for _, h := range header {
@@ -52,7 +53,7 @@ func filled(r cell.Record) int {
 	return n
 }
 
-// isWords tells a cell that holds a text with letters.
+// isWords reports whether a cell holds a text with letters.
 func isWords(c cell.Cell) bool {
 	return c.Kind == cell.Text && strings.ContainsFunc(c.Raw, unicode.IsLetter)
 }

@@ -10,7 +10,8 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// role is what a column may be to a client, known by the words of its header.
+// role is what a column may mean for a client, recognised by the words of its
+// header.
 type role struct {
 	field string       // of the create payload
 	typ   convert.Type // "" for Text
@@ -18,7 +19,7 @@ type role struct {
 }
 
 // clientRoles are the client fields that a sheet may hold, in the order in
-// which they are written. The service document shows no names of fields but
+// which they are written. The service document gives no field names, but
 // speaks of e-mail and name.
 var clientRoles = []role{
 	{"email", convert.Email, [][]string{{"email"}, {"e", "mail"}, {"mail"}}},
@@ -27,12 +28,12 @@ var clientRoles = []role{
 	{"phone", convert.Phone, [][]string{{"mobile"}, {"phone"}, {"telephone"}, {"tel"}}},
 }
 
-// numberRole is a number by which a sheet tells its rows apart.
+// numberRole is a number that identifies rows.
 var numberRole = role{words: [][]string{{"agreement", "no"}, {"agreement", "number"}, {"agreement"}, {"account"}, {"policy"}, {"contract"},
 	{"claim"}, {"reference"}, {"ref"}, {"id"}, {"number"}, {"no"}}}
 
-// find is the first column whose header has the words, the likeliest words
-// first.
+// find returns the first column whose header has the role's words; the
+// likeliest words come first.
 func (r role) find(columns []string) (string, bool) {
 	for _, words := range r.words {
 		for _, c := range columns {
@@ -45,19 +46,19 @@ func (r role) find(columns []string) (string, bool) {
 	return "", false
 }
 
-// wordsOf are the words of a name, in lower case.
+// wordsOf returns the words of a name in lower case.
 func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// alike are words that say the same in headers.
+// alike maps words to the word with the same meaning in headers.
 var alike = map[string]string{"no": "number", "nr": "number", "num": "number", "tel": "telephone", "phone": "telephone", "addr": "address"}
 
-// matchColumn finds the column that an attribute's name most likely means. sure
-// is when both have the same words, or the header has the name's initials (DOB).
-// Otherwise it is a guess: one name has all words of the other, or few letters
-// differ. A guess can be quite wrong (Sort code, Post code), and several columns
-// that are as likely are none.
+// matchColumn returns the column that an attribute's name most likely means.
+// It is sure when both have the same words, or the header is the name's
+// initials (DOB). Otherwise it is a guess: one name has all words of the
+// other, or few letters differ. A guess can be wrong (Sort code, Post code);
+// several equally likely columns give none.
 func matchColumn(attribute string, columns []string) (column string, sure, ok bool) {
 	name := alikeWords(attribute)
 	initials := ""
@@ -88,7 +89,8 @@ func matchColumn(attribute string, columns []string) (column string, sure, ok bo
 	return near[nearest], false, ok
 }
 
-// alikeWords are the words of a name with one word for those that say the same.
+// alikeWords returns the words of a name, with one word for those of the same
+// meaning.
 func alikeWords(name string) []string {
 	words := wordsOf(name)
 	for i, w := range words {
@@ -99,7 +101,7 @@ func alikeWords(name string) []string {
 	return words
 }
 
-// within tells whether all of a's words are among b's.
+// within reports whether all of a's words are among b's.
 func within(a, b []string) bool {
 	return len(a) > 0 && !slices.ContainsFunc(a, func(w string) bool { return !slices.Contains(b, w) })
 }

@@ -47,10 +47,15 @@ type Session struct {
 }
 
 // Open loads and binds everything. It collects every problem of the mapping, the
-// environment, the sheets and the templates before it fails. The session must be
-// closed, also after an error.
-func Open(ctx context.Context, o Options) (*Session, error) {
-	s := &Session{}
+// environment, the sheets and the templates before it fails. After an error the
+// session is closed, and has what was loaded so far.
+func Open(ctx context.Context, o Options) (s *Session, err error) {
+	s = &Session{}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
 	if o.Mapping == "" {
 		return s, problem.New("no-mapping", "no mapping is given").Hinted("name one with -m: claimsheet run -m mapping.yaml leads.xlsx")
 	}

@@ -126,7 +126,7 @@ func (o *Observer) takeMetrics() error {
 // both.
 func (o *Observer) Stderr() io.Writer { return o.stderr }
 
-// Named tells the names of the mapping and the environment. The first name that is
+// Named sets the names of the mapping and the environment. The first name that is
 // not empty counts.
 func (o *Observer) Named(mapping, environment string) {
 	o.mapping, o.environment = cmp.Or(o.mapping, mapping), cmp.Or(o.environment, environment)

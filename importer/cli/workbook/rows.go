@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"claimsheet/importer"
+	"claimsheet/importer/rerun"
 	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
@@ -72,11 +72,11 @@ func (s *Sheet) Records() iter.Seq2[cell.Record, error] {
 
 // Rows returns the rows with what the added columns hold. The cells of a row are
 // valid until the next row.
-func (s *Sheet) Rows() iter.Seq2[importer.WorkbookRow, error] {
-	return func(yield func(importer.WorkbookRow, error) bool) {
+func (s *Sheet) Rows() iter.Seq2[rerun.Row, error] {
+	return func(yield func(rerun.Row, error) bool) {
 		for record, err := range s.Reader.Records() {
 			if err != nil {
-				yield(importer.WorkbookRow{}, err)
+				yield(rerun.Row{}, err)
 				return
 			}
 			if !yield(s.split(record), nil) {
@@ -88,8 +88,8 @@ func (s *Sheet) Rows() iter.Seq2[importer.WorkbookRow, error] {
 
 // split takes the cells that Claimsheet added out of a record. A source text
 // that was cut to fit its cell becomes an error: the imported text is lost.
-func (s *Sheet) split(record cell.Record) importer.WorkbookRow {
-	var row importer.WorkbookRow
+func (s *Sheet) split(record cell.Record) rerun.Row {
+	var row rerun.Row
 	for i := range record.Cells {
 		if c := &record.Cells[i]; c.Kind == cell.Text && reports.IsCut(c.Raw) {
 			c.Kind = cell.Error

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"claimsheet/importer"
+	"claimsheet/importer/rerun"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -15,8 +15,8 @@ import (
 // Steps returns the lines of a results workbook's sheet Steps and of the sheets
 // that continue it, none when the sheet was deleted. Each range over it is a new
 // pass.
-func Steps(open Opener) iter.Seq2[importer.WorkbookStep, error] {
-	return func(yield func(importer.WorkbookStep, error) bool) {
+func Steps(open Opener) iter.Seq2[rerun.Step, error] {
+	return func(yield func(rerun.Step, error) bool) {
 		for n := 1; ; n++ {
 			name := reports.StepsSheet
 			if n > 1 {
@@ -31,7 +31,7 @@ func Steps(open Opener) iter.Seq2[importer.WorkbookStep, error] {
 				more, err = eachStep(r, yield), r.Close()
 			}
 			if err != nil && more {
-				yield(importer.WorkbookStep{}, err)
+				yield(rerun.Step{}, err)
 			}
 			if err != nil || !more {
 				return
@@ -48,16 +48,16 @@ func absent(err error) bool {
 
 // eachStep yields the lines of one sheet; more is false when the consumer has
 // stopped or has got an error.
-func eachStep(r *sheet.Reader, yield func(importer.WorkbookStep, error) bool) (more bool) {
+func eachStep(r *sheet.Reader, yield func(rerun.Step, error) bool) (more bool) {
 	tab := r.Sheet()
 	columns, err := stepColumns(tab)
 	if err != nil {
-		yield(importer.WorkbookStep{}, err)
+		yield(rerun.Step{}, err)
 		return false
 	}
 	for record, err := range r.Records() {
 		if err != nil {
-			yield(importer.WorkbookStep{}, err)
+			yield(rerun.Step{}, err)
 			return false
 		}
 		if line, ok := stepLine(tab, columns, record); ok && !yield(line, nil) {
@@ -92,10 +92,10 @@ func stepColumns(tab cell.Sheet) (map[string]int, error) {
 }
 
 // stepLine reads a line; ok is false when all of its columns are empty.
-func stepLine(tab cell.Sheet, columns map[string]int, record cell.Record) (importer.WorkbookStep, bool) {
+func stepLine(tab cell.Sheet, columns map[string]int, record cell.Record) (rerun.Step, bool) {
 	text := func(header string) string { return strings.TrimSpace(record.Cell(columns[header]).Shown) }
 	at := func(header string) problem.Where { return tab.At(columns[header], record.Row) }
-	line := importer.WorkbookStep{
+	line := rerun.Step{
 		Number: count(text(reports.NumberHeader)),
 		Client: record.Cell(columns[reports.ClientKeyHeader]).Shown, Step: record.Cell(columns[reports.StepHeader]).Shown,
 		State: text(reports.StateHeader), ID: text(reports.IDHeader), Settle: text(reports.SettleHeader),

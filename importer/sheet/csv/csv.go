@@ -234,10 +234,10 @@ func (f *File) wrong(row fileRow) *problem.Problem {
 	long := tooLongField(row.fields)
 	switch {
 	case row.number > maxRows:
-		p = problem.At(problem.Where{File: f.sheet.File}, "file-too-large", "it has more than 1,048,576 rows, which is all that a sheet can hold").
+		p = problem.At(problem.Where{File: f.sheet.File}, "file-too-large", "it has more than 1,048,576 rows, the most that a sheet can hold").
 			Hinted("split it into several files")
 	case filled > maxColumns:
-		p = problem.At(f.sheet.AtRow(row.number), "file-too-large", "it has more than 16,384 fields, which is all that a sheet can hold").
+		p = problem.At(f.sheet.AtRow(row.number), "file-too-large", "it has more than 16,384 fields, the most that a sheet can hold").
 			Hinted("check whether a line break is missing")
 	case row.number > f.sheet.HeaderRow && filled > f.fields:
 		extra := f.fields
@@ -248,7 +248,7 @@ func (f *File) wrong(row fileRow) *problem.Problem {
 			filled, f.fields).
 			Hinted("put a field that holds %s in quotes, or give the column a header", delimiterName(f.comma))
 	case long >= 0:
-		p = problem.At(f.sheet.At(long, row.number), "long-field", "holds more than 32,767 characters, which is all that a cell can hold").
+		p = problem.At(f.sheet.At(long, row.number), "long-field", "holds more than 32,767 characters, the most that a cell can hold").
 			Hinted("shorten it; if it holds other rows, a quote is not closed")
 	default:
 		return nil

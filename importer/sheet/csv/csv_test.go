@@ -126,13 +126,13 @@ func csvRefused() []refusedCSVFile {
 		{"no header", "a.csv", []byte("\n1,2\n"), csv.Options{}, "a.csv: the file has no header in row 1"},
 		{"blank header", "a.csv", []byte(" , \n1,2\n"), csv.Options{}, "a.csv: the file has no header in row 1"},
 		{"header beyond the end", "a.csv", []byte("a,b\n1,2\n"), csv.Options{Sheet: cell.Sheet{HeaderRow: 9}}, "a.csv: the file has no header in row 9"},
-		{"gzip cut short", "a.csv.gz", sheettest.Gzip("a,b\n1,2\n")[:24], csv.Options{}, "a.csv.gz: the file is damaged: it is cut short"},
-		{"gzip cut in its checksum", "a.csv.gz", sheettest.Gzip("a,b\n1,2\n")[:len(sheettest.Gzip("a,b\n1,2\n"))-3], csv.Options{}, "a.csv.gz: the file is damaged: it is cut short"},
+		{"gzip cut short", "a.csv.gz", sheettest.Gzip("a,b\n1,2\n")[:24], csv.Options{}, "a.csv.gz: the file is damaged: it is incomplete"},
+		{"gzip cut in its checksum", "a.csv.gz", sheettest.Gzip("a,b\n1,2\n")[:len(sheettest.Gzip("a,b\n1,2\n"))-3], csv.Options{}, "a.csv.gz: the file is damaged: it is incomplete"},
 		{"gzip altered", "a.csv.gz", flip(sheettest.Gzip("a,b\n1,2\n"), -6), csv.Options{}, "a.csv.gz: the file is damaged: its checksum"},
 		{"gzip with a tail", "a.csv.gz", append(sheettest.Gzip("a,b\n1,2\n"), "tail"...), csv.Options{}, "a.csv.gz: the file is damaged"},
 		{"gzip magic only", "a.csv.gz", []byte("\x1F\x8B"), csv.Options{}, "a.csv.gz: the file is damaged"},
-		{"gzip bomb in one line", "a.csv.gz", sheettest.Gzip(strings.Repeat("a", 64<<20)), csv.Options{}, "a.csv.gz: the file is refused: what it unpacks to"},
-		{"gzip bomb", "a.csv.gz", sheettest.Gzip("a,b\n" + strings.Repeat(strings.Repeat(" ", 1<<20)+"\n", 64)), csv.Options{}, "a.csv.gz: the file is refused: what it unpacks to"},
+		{"gzip bomb in one line", "a.csv.gz", sheettest.Gzip(strings.Repeat("a", 64<<20)), csv.Options{}, "a.csv.gz: the file is refused: it is too large"},
+		{"gzip bomb", "a.csv.gz", sheettest.Gzip("a,b\n" + strings.Repeat(strings.Repeat(" ", 1<<20)+"\n", 64)), csv.Options{}, "a.csv.gz: the file is refused: it is too large"},
 	}
 }
 

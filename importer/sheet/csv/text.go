@@ -161,7 +161,7 @@ func (u *unpacked) Read(b []byte) (int, error) {
 	n, err := u.Reader.Read(b)
 	u.size += int64(n)
 	if u.size > maxUnpacked || u.size > freeRatio && u.size/maxRatio > u.packed.n {
-		return 0, problem.New("file-too-large", "the file is refused: what it unpacks to is too large").
+		return 0, problem.New("file-too-large", "the file is refused: it is too large when unpacked").
 			Hinted("split the sheet into several files")
 	}
 	return n, gzipError(err)
@@ -175,7 +175,7 @@ func gzipError(err error) error {
 	case errors.Is(err, gzip.ErrChecksum):
 		return damagedFile("its checksum does not match")
 	case errors.Is(err, gzip.ErrHeader), errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &corrupt):
-		return damagedFile("it is cut short or cannot be unpacked")
+		return damagedFile("it is incomplete or cannot be unpacked")
 	}
 	return err
 }

@@ -36,7 +36,7 @@ type archive struct {
 func openArchive(file io.ReaderAt, size int64) (*archive, error) {
 	z, err := zip.NewReader(file, size)
 	if errors.Is(err, zip.ErrFormat) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, damaged("", "it is cut short or not a zip file")
+		return nil, damaged("", "it is incomplete or not a zip file")
 	} else if err != nil {
 		return nil, err
 	}
@@ -250,7 +250,7 @@ func partError(part string, err error) error {
 		errors.As(err, &corrupt):
 		return damaged(part, "it cannot be unpacked")
 	case errors.Is(err, zip.ErrAlgorithm):
-		return damaged(part, "it is packed in an unknown way")
+		return damaged(part, "it uses an unknown compression")
 	}
 	return err
 }

@@ -101,13 +101,13 @@ func decryptCompound(raw []byte, password string) (workbook []byte, secret bool,
 	key, right := way.key(excelsPassword)
 	if !right && password == "" {
 		return nil, false, problem.New("encrypted-workbook", "is encrypted with a password").
-			Hinted("give the password with --password env:NAME (or file:PATH, cmd:PROGRAM), or save the workbook without one")
+			Hinted("pass it with --password env:NAME (or file:PATH, cmd:PROGRAM), or save the workbook without one")
 	}
 	if !right {
 		key, secret = way.key(password)
 		if !secret {
 			return nil, false, problem.New("wrong-password", "cannot be decrypted: the password is not the workbook's").
-				Hinted("look at what --password refers to; upper and lower case matter")
+				Hinted("check what --password refers to; upper and lower case matter")
 		}
 	}
 	const sizeBytes = 8 // of the workbook, before it is padded

@@ -23,7 +23,7 @@ func readStyles(a *archive, name string) ([]*numfmt.Format, error) {
 	p := &stylesPart{codes: map[int]string{}}
 	err := a.walk(name, maxPartBytes, p.visit)
 	if err == nil && p.alternatives != p.fallbacks {
-		err = damaged(name, "a cell style has alternatives, and none for programs that know none of them")
+		err = damaged(name, "a cell style has alternatives without a fallback")
 	}
 	if err != nil {
 		return nil, err

@@ -101,7 +101,7 @@ func (n *Node) Kind() Kind {
 func (n *Node) Len() int { return len(n.yaml.Content) }
 
 // Given is the value of a key of an object that was read by a table of keys; a
-// misspelt key stands under the name that it was read as. It is nil when the
+// misspelt key has the name as which it was read. It is nil when the
 // key is not there, or n is nil.
 func (n *Node) Given(key string) *Node {
 	if n == nil {

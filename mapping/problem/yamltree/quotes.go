@@ -20,11 +20,6 @@ const (
 	singleQuotes = "‘’‚‛‹›"
 )
 
-// HasTypographicQuote reports whether a text holds one anywhere.
-func HasTypographicQuote(text string) bool {
-	return strings.ContainsAny(text, doubleQuotes+singleQuotes)
-}
-
 // TypographicQuotes warns of keys and values in typographic quotes: YAML takes
 // these as part of the text. n is the content of the file.
 func (n *Node) TypographicQuotes(file string) problem.List {

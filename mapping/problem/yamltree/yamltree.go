@@ -75,9 +75,6 @@ const problemLimit = 200
 
 func (r *Reader) full() bool { return len(r.problems) >= problemLimit }
 
-// Count is the number of problems found so far.
-func (r *Reader) Count() int { return len(r.problems) }
-
 // Where is a place of the file that is read.
 func (r *Reader) Where(at Place) problem.Where { return at.In(r.file) }
 

@@ -1,7 +1,9 @@
-package importer
+package rerun
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -10,9 +12,9 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// WorkbookRow is a row of a results workbook's sheet Results, read back: the
-// source's cells and what stands in the columns that Claimsheet added.
-type WorkbookRow struct {
+// Row is a row of a results workbook's sheet Results, read back: the cells of the
+// source and those of the columns that Claimsheet added.
+type Row struct {
 	Record     cell.Record // the source's cells only
 	Status     string
 	ClientID   string
@@ -23,24 +25,24 @@ type WorkbookRow struct {
 	StatusAt, ClientIDAt, ClaimIDsAt problem.Where
 }
 
-// made are the statuses of a row for whose client something was sent.
+// made are the statuses of a row whose client something was sent for.
 var made = []string{string(result.Done), string(result.Unchanged), string(result.Changed), string(result.Uncertain)}
 
-// silent are the statuses of a row of which its failed step alone tells that
-// something was sent: a row whose failed step is surely not created is failed.
+// silent are the statuses of a row where only the failed step shows that something
+// was sent: a row whose failed step was certainly not created is “failed”.
 var silent = []string{string(result.Invalid), string(result.Skipped), string(result.NotStarted)}
 
-// tried tells that the row says that something was sent for its client.
-func (r WorkbookRow) tried() bool {
+// tried reports whether the row says that something was sent for its client.
+func (r Row) tried() bool {
 	return slices.Contains(made, r.Status) || r.FailedStep != "" && slices.Contains(silent, r.Status)
 }
 
-// conflicts are what the row shows and the ledger does not know of the client:
-// an id was edited, or a key was, and what is done under the old key would be
-// done again under the new one. asks are the claim steps that the row asks for.
-// skips tells that clients whom the service knew are left out, so that their rows
-// show ids of no step.
-func (r WorkbookRow) conflicts(known map[string]ledger.Step, asks []string, skips bool) problem.List {
+// conflicts returns a problem for each id of the row that the ledger does not know
+// for its client: somebody edited the id or the key, and what was created under the
+// old key would be created again under the new one. asks are the claim steps that
+// the row asks for. skips reports whether the mapping skips clients that the
+// service knew already; their rows show ids that belong to no step.
+func (r Row) conflicts(known map[string]ledger.Step, asks []string, skips bool) problem.List {
 	var found problem.List
 	conflict := func(at problem.Where, what, hint string) {
 		found = append(found, problem.At(at, "id-conflict", "%s; nothing is sent for the client", what).Hinted("%s", hint))
@@ -69,19 +71,20 @@ func (r WorkbookRow) conflicts(known map[string]ledger.Step, asks []string, skip
 	return found
 }
 
-// strays tells that the row shows the id of a claim that is none of these steps'.
-func (r WorkbookRow) strays(known map[string]ledger.Step, steps []string) bool {
+// strays reports whether the row shows the id of a claim that none of these steps
+// has.
+func (r Row) strays(known map[string]ledger.Step, steps []string) bool {
 	return slices.ContainsFunc(r.ClaimIDs, func(id string) bool {
 		return !slices.ContainsFunc(steps, func(key string) bool { return known[key].ID == id })
 	})
 }
 
-// anyNew tells that one of the steps is not done.
+// anyNew reports whether one of the steps is not done.
 func anyNew(known map[string]ledger.Step, steps []string) bool {
 	return slices.ContainsFunc(steps, func(key string) bool { return known[key].To != ledger.Done })
 }
 
-// claimSteps are the client's claim steps.
+// claimSteps returns the keys of a client's claim steps.
 func claimSteps(known map[string]ledger.Step) []string {
 	var keys []string
 	for key, step := range known {
@@ -90,4 +93,19 @@ func claimSteps(known map[string]ledger.Step) []string {
 		}
 	}
 	return keys
+}
+
+// prior returns the cells of Claimsheet's columns that a row keeps showing: they
+// are the only trace, in the row, of what was created for it under another key.
+// ok is false for a row that shows nothing. A row without ids for which something
+// was sent keeps that as its failed step, because its status will change.
+func (r Row) prior() (cells result.Row, ok bool) {
+	cells = result.Row{ClientID: strings.Clone(r.ClientID), URL: strings.Clone(r.URL)} // the reader reuses the texts
+	for _, id := range r.ClaimIDs {
+		cells.ClaimIDs = append(cells.ClaimIDs, strings.Clone(id))
+	}
+	if ok = cells.ClientID != "" || len(cells.ClaimIDs) > 0; !ok && r.tried() {
+		cells.FailedStep, ok = cmp.Or(strings.Clone(r.FailedStep), string(mapping.ClientStep)), true
+	}
+	return cells, ok
 }

@@ -1,6 +1,7 @@
 package environment_test
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 // report is a list of problems as a terminal might show it.
 func report(t *testing.T, err error) string {
@@ -179,4 +180,45 @@ func write(t *testing.T, dir, name, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// A misspelt key is one problem: what it seems to leave out is not reported
+// besides.
+func TestOneSlipIsOneProblem(t *testing.T) {
+	const whole = `default: uat
+environments:
+  uat:
+    base_url: https://uat.example.com
+    auth: {type: bearer, token: env:TOKEN}
+`
+	for slip, right := range map[string]string{"base-url:": "base_url:", "baseurl:": "base_url:", "ath:": "auth:", "enviroments:": "environments:"} {
+		path := filepath.Join(t.TempDir(), "environments.yaml")
+		if err := os.WriteFile(path, []byte(strings.Replace(whole, right, slip, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := environment.Load(path)
+		if list, _ := errors.AsType[problem.List](err); len(list) != 1 {
+			t.Errorf("%s: %d problems:\n%v", slip, len(list), err)
+		}
+	}
+}
+
+func TestSchema(t *testing.T) {
+	const golden = "testdata/schema.json"
+	got := environment.Schema()
+	if !json.Valid(got) {
+		t.Fatal("the schema is not JSON")
+	}
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("schema (-want +got):\n%s", diff)
+	}
 }

@@ -1,8 +1,20 @@
-package importer
+// Package settle is where you decide about uncertain steps: steps that may or
+// may not have been created, because no answer came or an answer could not be
+// understood. A run never sends such a step again by itself.
+//
+// Uncertain lists the steps with what helps to find them in the service, Settler
+// records decisions about them, and Links asks for fresh magic links, the one
+// thing that may always be asked for again.
+//
+// Every decision is an event in the ledger with the way ViaOperator, durable when
+// the call returns. A wrong id is the most dangerous mistake here, so an id that
+// another step has, or that looks like none of the service's, is refused.
+package settle
 
 import (
 	"context"
 	"errors"
+	"regexp"
 	"slices"
 	"time"
 
@@ -14,17 +26,17 @@ import (
 type Settlement struct {
 	Step     ledger.StepID
 	Decision Decision
-	Where    problem.Where // what problems are about; zero for a command's
+	Where    problem.Where // the cell that holds the decision, for problems; zero when a command gave it
 }
 
-// Settler records operators' decisions in a ledger whose lock is held.
+// Settler records decisions in a ledger whose lock is held.
 type Settler struct {
 	Ledger *ledger.Ledger
 	Run    string // names the decisions' events; a UUID that no run has
-	// ActivityIDs tells that created activities need their ids, as the
-	// environment's wire.activity_id says.
+	// ActivityIDs reports whether a created activity needs its id: the environment
+	// has wire.activity_id.
 	ActivityIDs bool
-	// AnyID takes an id also where it looks like none of the known ids of its kind.
+	// AnyID accepts an id that does not look like the known ids of its kind.
 	AnyID bool
 }
 
@@ -35,17 +47,17 @@ const (
 	reasonOperatorUndid   = "an operator took the decision back"
 )
 
-// Settle records decisions, durably: all of them, or none. Only steps that are
-// uncertain or parked can be decided, and those that were decided as created,
-// with a wrong id, while nothing was built on it; Undo is for steps that were
-// decided. An id that another step holds already is refused, because one of the
-// two would be wrong. What is wrong with the
-// decisions is a problem.List, sorted by place; any other error is the ledger's.
+// Settle records decisions, durably: all of them or none. A step can be decided
+// when it is uncertain or parked. A decision can be taken back with Undo, and a
+// wrong id corrected by deciding “created” again, as long as nothing was built
+// on it. Settle refuses an id that another step has, because one of the two
+// would be wrong. What is wrong with the decisions is a problem.List, sorted by
+// place; any other error is the ledger's.
 func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	var found problem.List
 	var events []ledger.Event
 	seen := map[ledger.StepID]bool{}
-	taken := map[string]bool{} // kind, environment and id that an earlier settlement gives
+	taken := map[string]bool{} // kind, environment and id of the settlements so far
 	for _, one := range settlements {
 		event, p, err := s.event(ctx, one)
 		if err != nil {
@@ -81,8 +93,8 @@ func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
 	return err
 }
 
-// event is what a settlement makes happen to its step, or what is wrong with
-// it: a problem with a code.
+// event returns the event that records a settlement, or a problem with a code
+// when something is wrong with it.
 func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, problem.Problem, error) {
 	known, err := s.Ledger.Steps(ctx, one.Step.ClientKey, one.Step.Mapping)
 	if err != nil {
@@ -100,7 +112,7 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 		return ledger.Event{}, problem.New("not-uncertain", "the step is %s: only what is uncertain can be decided", step.To).
 			Hinted("claimsheet settle lists what is uncertain"), nil
 	}
-	if p, ok := one.Decision.check(step.Kind, s.ActivityIDs); !ok {
+	if p, ok := one.Decision.Check(step.Kind, s.ActivityIDs); !ok {
 		return ledger.Event{}, p, nil
 	}
 	event := ledger.Event{StepID: one.Step, Kind: step.Kind, At: time.Now().UTC(), Run: s.Run, Via: ledger.ViaOperator}
@@ -123,8 +135,8 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 	return event, p, err
 }
 
-// checkHolder refuses an id that is another step's, of whatever kind, one that
-// looks like none of its kind, and a url that is another client's.
+// checkHolder refuses an id that another step of any kind has, an id that does
+// not look like those of its kind, and a url that is another client's.
 func (s Settler) checkHolder(ctx context.Context, event ledger.Event) (problem.Problem, error) {
 	if event.ID != "" {
 		if p, err := s.checkID(ctx, event); err != nil || p.Code != "" {
@@ -138,8 +150,8 @@ func (s Settler) checkHolder(ctx context.Context, event ledger.Event) (problem.P
 	return takenProblem(t, event.StepID), nil
 }
 
-// checkID refuses an id of another kind of step, and one that looks like none of
-// its kind.
+// checkID refuses the id of a step of another kind, and an id that does not look
+// like those of its kind.
 func (s Settler) checkID(ctx context.Context, event ledger.Event) (problem.Problem, error) {
 	for _, kind := range []string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity} {
 		other := event
@@ -156,12 +168,59 @@ func (s Settler) checkID(ctx context.Context, event ledger.Event) (problem.Probl
 	return s.checkShape(ctx, event)
 }
 
-// takenProblem says that an id or url for a step is another's.
+// takenProblem is the problem that another step has the id or url.
 func takenProblem(t ledger.Taken, id ledger.StepID) problem.Problem {
-	what := "id is that of another " + kindOf(id.Step)
+	what := "id is that of another " + KindOf(id.Step)
 	if t.URL {
 		what = "redirect url is that of another client"
 	}
 	return problem.New("id-taken", "the %s, which the ledger has as done", what).
 		Hinted("look in the service which of the two it belongs to")
+}
+
+// isDecision reports whether the last event of a step was a decision. A fresh
+// link has the way ViaOperator too, but is not a decision.
+func isDecision(s ledger.Step) bool {
+	return s.Via == ledger.ViaOperator && slices.Contains([]string{reasonOperatorCreated, reasonOperatorAbsent, reasonOperatorGaveUp}, s.Reason)
+}
+
+// checkUndo refuses to take back what is not a decision, and a decision that
+// other steps were built on.
+func (s Settler) checkUndo(ctx context.Context, step ledger.Step) (problem.Problem, error) {
+	if !isDecision(step) {
+		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.To).
+			Hinted("claimsheet history CLIENT-KEY tells what happened to it"), nil
+	}
+	others, err := s.Ledger.StepsOfClient(ctx, step.ClientKey)
+	if err != nil {
+		return problem.Problem{}, err
+	}
+	for _, other := range others {
+		claim, _ := claimOf(other.StepID.Step)
+		onClient := step.Kind == ledger.KindClient && other.Kind != ledger.KindClient
+		onClaim := step.Kind == ledger.KindClaim && other.Mapping == step.Mapping && claim == step.StepID.Step
+		if (onClient || onClaim) && other.To != ledger.Failed && other.To != ledger.NotSent {
+			return problem.New("built-on", "the decision cannot be taken back or corrected: a %s that was sent since belongs to this %s and is %s",
+				other.Kind, step.Kind, other.To).Hinted("what is wrong now must be corrected in the service"), nil
+		}
+	}
+	return problem.Problem{}, nil
+}
+
+var uuidShape = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// shapesCompared is how many known ids an id is compared with.
+const shapesCompared = 50
+
+// checkShape refuses an id that is not a UUID when all known ids of its kind are.
+func (s Settler) checkShape(ctx context.Context, event ledger.Event) (problem.Problem, error) {
+	if s.AnyID || uuidShape.MatchString(event.ID) {
+		return problem.Problem{}, nil
+	}
+	known, err := s.Ledger.IDs(ctx, event.Environment, event.Kind, shapesCompared)
+	if err != nil || len(known) == 0 || slices.ContainsFunc(known, func(id string) bool { return !uuidShape.MatchString(id) }) {
+		return problem.Problem{}, err
+	}
+	return problem.New("unlike-id", "the id looks like none of the service's: every known id of a %s is a UUID such as %s", event.Kind, known[0]).
+		Hinted("copy the id from the service again; if it is right all the same: claimsheet settle --yes --created ID STEP"), nil
 }

@@ -1,4 +1,4 @@
-package importer
+package rerun
 
 import (
 	"slices"
@@ -7,54 +7,42 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/settle"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
-// WorkbookStep is a line of a results workbook's sheet Steps, read back. It may
-// have been sorted, filtered or edited since.
-type WorkbookStep struct {
+// Step is a line of a results workbook's sheet Steps, read back. It may have been
+// sorted, filtered or edited since.
+type Step struct {
 	Number int    // as result.Step.Number; 0 when it cannot be read
 	Client string // the client key
 	Step   string // the step's key
 	State  string // as result.Step.State
 	ID     string
-	Settle string // an operator's word, "" for none
+	Settle string // the decision in the column Settle, "" for none
 
 	StepAt, StateAt, IDAt, SettleAt problem.Where
 }
 
-// Identity is the client of the line; a workbook's client keys are all of one
-// key space.
-func (s WorkbookStep) Identity(space string) mapping.Identity {
+// Identity returns the client of the line. All client keys of a workbook belong to
+// one key space.
+func (s Step) Identity(space string) mapping.Identity {
 	return mapping.Identity{Space: space, Key: s.Client}
 }
 
-// kind is the kind of the line's step, "" when its key names none.
-func (s WorkbookStep) kind() string { return kindOf(s.Step) }
+// kind returns the kind of the line's step, "" when its key is not a step's.
+func (s Step) kind() string { return settle.KindOf(s.Step) }
 
-// kindOf is the kind of the step with a key, "" for what is no step's.
-func kindOf(key string) string {
-	switch {
-	case key == string(mapping.ClientStep), key == string(mapping.LinkStep):
-		return key
-	case strings.HasPrefix(key, "claim/"):
-		return ledger.KindClaim
-	case strings.HasPrefix(key, "activity/"):
-		return ledger.KindActivity
-	}
-	return ""
-}
-
-// unsent are the states in which a step surely does not exist.
+// unsent are the states of a step that certainly does not exist.
 var unsent = []string{string(result.Planned), string(ledger.Failed), string(ledger.NotSent)}
 
-// workbookStates are all that the column State may say.
+// workbookStates are the values of the column State.
 var workbookStates = append(slices.Clone(unsent), string(ledger.Done), string(ledger.Intent),
 	string(ledger.Uncertain), string(ledger.Parked), string(ledger.GivenUp))
 
-// check finds what makes a line unreadable.
-func (s WorkbookStep) check() (problem.Problem, bool) {
+// check returns the problem with a line that cannot be read.
+func (s Step) check() (problem.Problem, bool) {
 	switch {
 	case s.Client == "" || s.kind() == "":
 		return problem.At(s.StepAt, "unknown-step", "this line of the sheet Steps names no step of a client; the client key and the step as Claimsheet wrote them were expected").
@@ -66,19 +54,19 @@ func (s WorkbookStep) check() (problem.Problem, bool) {
 	return problem.Problem{}, false
 }
 
-// reasons of steps that come from a workbook.
+// Reasons of events that come from a workbook.
 const (
 	reasonTakenOver  = "taken over from a results workbook"
 	reasonTakenTwice = "a results workbook gives it the id or redirect url of another step"
 	reasonLostID     = "a results workbook says that it is done, and has lost the id"
 )
 
-// seed is the event by which a ledger that does not know the step takes it
-// over. ok is false for a step that needs none: it surely does not exist. A
-// client or claim that is done but has no id is taken over as uncertain: an
-// erased id does not mean that it is to be made again. url is the client's
-// redirect url, for the step that brings one.
-func (s WorkbookStep) seed(id ledger.StepID, url string, v1 bool) (event ledger.Event, ok bool) {
+// toEvent returns the event by which a ledger that does not know the step takes it
+// over. ok is false for a step that certainly does not exist. A client or claim
+// that is done but has no id becomes uncertain: somebody cleared the cell, and
+// that must not create it again. url is the client's redirect url, for the step
+// that brings one.
+func (s Step) toEvent(id ledger.StepID, url string, v1 bool) (event ledger.Event, ok bool) {
 	if slices.Contains(unsent, s.State) {
 		return ledger.Event{}, false
 	}
@@ -98,9 +86,10 @@ func (s WorkbookStep) seed(id ledger.StepID, url string, v1 bool) (event ledger.
 	return event, true
 }
 
-// conflict tells that the line's id is not what the ledger has; the zero
-// ledger.Step is a step that it does not know. An empty id says nothing.
-func (s WorkbookStep) conflict(known ledger.Step) (problem.Problem, bool) {
+// conflict returns a problem when the line has another id than the ledger; the
+// zero ledger.Step is a step that the ledger does not know. An empty id is no
+// conflict.
+func (s Step) conflict(known ledger.Step) (problem.Problem, bool) {
 	switch {
 	case s.ID == "" || s.ID == known.ID:
 		return problem.Problem{}, false

@@ -1,4 +1,4 @@
-package importer_test
+package rerun_test
 
 import (
 	"path/filepath"
@@ -8,14 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/rerun"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
-const recallRowsMapping = `
+const rowsMapping = `
 name: loans
 api: v2
 client: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}
@@ -24,9 +24,9 @@ claims:
   - {id: card, key: Card, name: "Card {Card}", when: has("Card")}
 `
 
-// TestRecallRowsOfClaims: the claim ids of a row are those of the claims that it
-// asks for, or something would be made again.
-func TestRecallRowsOfClaims(t *testing.T) {
+// The claim ids of a row must belong to the claims that it asks for, or something
+// would be created again.
+func TestRowsOfClaims(t *testing.T) {
 	type row struct{ loan, card, claims string }
 	for _, test := range []struct {
 		name        string
@@ -48,15 +48,15 @@ func TestRecallRowsOfClaims(t *testing.T) {
 		{"an id that nobody knows", []row{{"L1", "", "loan-7"}}, true, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := rowsRecall(t)
+			r := rowsComparison(t)
 			r.NewIdentity = test.newIdentity
-			read := func(yield func(importer.WorkbookRow, error) bool) {
+			read := func(yield func(rerun.Row, error) bool) {
 				for i, row := range test.rows {
 					record := cell.Record{Table: i % 2, Row: i + 2}
 					for _, text := range []string{"ann@example.test", row.loan, row.card} {
 						record.Cells = append(record.Cells, cell.Cell{Kind: cell.Text, Raw: text, Shown: text})
 					}
-					w := importer.WorkbookRow{Record: record, Status: "done", ClientID: "c-1", ClaimIDs: split(row.claims),
+					w := rerun.Row{Record: record, Status: "done", ClientID: "c-1", ClaimIDs: split(row.claims),
 						ClaimIDsAt: problem.Where{Row: record.Row}}
 					if !yield(w, nil) {
 						return
@@ -86,11 +86,11 @@ func TestRecallRowsOfClaims(t *testing.T) {
 	}
 }
 
-// rowsRecall is a Recall over a ledger that knows a client with claims, for two
-// sheets.
-func rowsRecall(t *testing.T) *importer.Recall {
+// rowsComparison returns a Comparison of two sheets with a ledger that knows a
+// client with claims.
+func rowsComparison(t *testing.T) *rerun.Comparison {
 	t.Helper()
-	m, found := mapping.Parse("mapping.yaml", []byte(recallRowsMapping))
+	m, found := mapping.Parse("mapping.yaml", []byte(rowsMapping))
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -106,7 +106,7 @@ func rowsRecall(t *testing.T) *importer.Recall {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	owner := ledger.ClientKey{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
+	owner := ledger.ClientKey{Environment: service, Space: "email", Client: "ann@example.test"}
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	events := []ledger.Event{
 		{StepID: ledger.StepID{ClientKey: owner, Step: "client"}, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "c-1", At: at},
@@ -119,7 +119,7 @@ func rowsRecall(t *testing.T) *importer.Recall {
 	if err := l.Append(events...); err != nil {
 		t.Fatal(err)
 	}
-	return &importer.Recall{Ledger: l, Environment: recallEnvironment, Binding: binding}
+	return &rerun.Comparison{Ledger: l, Environment: service, Binding: binding}
 }
 
 func split(ids string) []string {

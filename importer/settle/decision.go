@@ -1,4 +1,4 @@
-package importer
+package settle
 
 import (
 	"net/url"
@@ -10,22 +10,22 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Choice is what an operator found out about an uncertain step.
+// Choice is what you found out about an uncertain step.
 type Choice string
 
 // The choices.
 const (
-	WasCreated Choice = "created"     // it exists: the run goes on behind it
-	NotCreated Choice = "not created" // it does not: the next run sends it once more
-	GiveUp     Choice = "give up"     // leave it: what depends on it is never sent
-	Undo       Choice = "undo"        // take a decision back: the step is uncertain again
+	WasCreated Choice = "created"     // it exists: the next run continues after it
+	NotCreated Choice = "not created" // it does not exist: the next run sends it again
+	GiveUp     Choice = "give up"     // leave it: the steps that depend on it are never sent
+	Undo       Choice = "undo"        // take the decision back: the step is uncertain again
 )
 
-// Decision is an operator's word on an uncertain step.
+// Decision is a choice about an uncertain step.
 type Decision struct {
 	Choice Choice
-	// Value goes with WasCreated: the id that the service gave, or the redirect
-	// url of a link. "" where the step needs none.
+	// Value belongs to WasCreated: the id that the service gave, or the redirect
+	// url of a link. "" when the step needs none.
 	Value string
 }
 
@@ -49,10 +49,11 @@ func ParseDecision(text string) (Decision, error) {
 		Hinted("write “created”, “created” with the id or redirect url behind it, “not created” or “give up”")
 }
 
-// check says what is wrong with a decision about a step of the kind. Whether
-// an activity needs an id is the environment's to say, because the service's
-// document does not show what its creation answers.
-func (d Decision) check(kind string, activityIDs bool) (p problem.Problem, ok bool) {
+// Check returns the problem with a decision about a step of a kind; ok is true
+// when there is none. activityIDs is Settler.ActivityIDs: it depends on the
+// environment, because the service's document does not show the answer to the
+// creation of an activity.
+func (d Decision) Check(kind string, activityIDs bool) (p problem.Problem, ok bool) {
 	switch {
 	case d.Choice != WasCreated && d.Value != "":
 		return problem.New("needless-value", "an id or url goes with “created” only"), false
@@ -88,8 +89,8 @@ func isURL(s string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsFunc(s, unicode.IsSpace)
 }
 
-// checkID completes the sentence “the id …” for one that cannot be a segment of
-// a request's path, as ids are; "" when it can.
+// checkID completes the sentence “the id …” for an id that cannot be a segment of
+// a request's path; "" when it can.
 func checkID(id string) string {
 	switch {
 	case id == "." || id == "..":
@@ -100,6 +101,20 @@ func checkID(id string) string {
 		return "is not valid UTF-8"
 	case strings.ContainsFunc(id, unicode.IsControl), strings.ContainsFunc(id, unicode.IsSpace):
 		return "holds white space or a control character"
+	}
+	return ""
+}
+
+// KindOf returns the kind of the step with a key: client, claim, activity or
+// link; "" for a text that is no step's key.
+func KindOf(key string) string {
+	switch {
+	case key == ledger.KindClient, key == ledger.KindLink:
+		return key
+	case strings.HasPrefix(key, "claim/"):
+		return ledger.KindClaim
+	case strings.HasPrefix(key, "activity/"):
+		return ledger.KindActivity
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package importer_test
+package rerun_test
 
 import (
 	"iter"
@@ -7,16 +7,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/rerun"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
 
-const recallEnvironment = "https://uat.example.test"
+const service = "https://uat.example.test"
 
-// newRecall is a Recall over an empty ledger, for a mapping keyed by e-mail.
-func newRecall(t *testing.T, api string) *importer.Recall {
+// newComparison returns a Comparison with an empty ledger, for a mapping keyed by e-mail.
+func newComparison(t *testing.T, api string) *rerun.Comparison {
 	t.Helper()
 	m, found := mapping.Parse("mapping.yaml", []byte("name: loans\napi: "+api+"\nclient: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}\n"))
 	if len(found) > 0 {
@@ -31,11 +31,11 @@ func newRecall(t *testing.T, api string) *importer.Recall {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	return &importer.Recall{Ledger: l, Environment: recallEnvironment, Binding: binding}
+	return &rerun.Comparison{Ledger: l, Environment: service, Binding: binding}
 }
 
-func lines(all ...importer.WorkbookStep) iter.Seq2[importer.WorkbookStep, error] {
-	return func(yield func(importer.WorkbookStep, error) bool) {
+func lines(all ...rerun.Step) iter.Seq2[rerun.Step, error] {
+	return func(yield func(rerun.Step, error) bool) {
 		for i, line := range all {
 			line.Number = i + 1
 			if !yield(line, nil) {
@@ -45,36 +45,36 @@ func lines(all ...importer.WorkbookStep) iter.Seq2[importer.WorkbookStep, error]
 	}
 }
 
-// fact is what the ledger has of a step.
+// fact is what the ledger knows of a step.
 type fact struct {
 	State   ledger.State
 	ID, URL string
 }
 
-// TestRecallTakesOver: what a new ledger makes of every state that a workbook
-// can show. What surely does not exist stays unknown, and may be sent.
-func TestRecallTakesOver(t *testing.T) {
+// A new ledger takes over every state that a workbook can show. A step that
+// certainly does not exist stays unknown, and may be sent.
+func TestTakeOver(t *testing.T) {
 	for _, test := range []struct {
 		name, api string
-		line      importer.WorkbookStep
+		line      rerun.Step
 		want      fact
 	}{
-		{"planned", "v2", importer.WorkbookStep{Step: "client", State: "planned"}, fact{}},
-		{"failed", "v2", importer.WorkbookStep{Step: "client", State: "failed"}, fact{}},
-		{"not sent", "v2", importer.WorkbookStep{Step: "client", State: "not sent"}, fact{}},
-		{"a v2 client", "v2", importer.WorkbookStep{Step: "client", State: "done", ID: "c-1"}, fact{ledger.Done, "c-1", ""}},
-		{"a v1 client", "v1", importer.WorkbookStep{Step: "client", State: "done", ID: "c-1"}, fact{ledger.Done, "c-1", "https://go.example.test"}},
-		{"a client without its id", "v2", importer.WorkbookStep{Step: "client", State: "done"}, fact{ledger.Uncertain, "", ""}},
-		{"a claim without its id", "v2", importer.WorkbookStep{Step: "claim/loan/1", State: "done"}, fact{ledger.Uncertain, "", ""}},
-		{"an activity", "v2", importer.WorkbookStep{Step: "activity/a@client", State: "done"}, fact{ledger.Done, "", ""}},
-		{"a link", "v2", importer.WorkbookStep{Step: "link", State: "done"}, fact{ledger.Done, "", "https://go.example.test"}},
-		{"in flight", "v2", importer.WorkbookStep{Step: "client", State: "intent"}, fact{ledger.Uncertain, "", ""}},
-		{"uncertain", "v2", importer.WorkbookStep{Step: "claim/loan/1", State: "uncertain"}, fact{ledger.Uncertain, "", ""}},
-		{"parked", "v2", importer.WorkbookStep{Step: "client", State: "parked"}, fact{ledger.Parked, "", ""}},
-		{"given up", "v2", importer.WorkbookStep{Step: "link", State: "given up"}, fact{ledger.GivenUp, "", ""}},
+		{"planned", "v2", rerun.Step{Step: "client", State: "planned"}, fact{}},
+		{"failed", "v2", rerun.Step{Step: "client", State: "failed"}, fact{}},
+		{"not sent", "v2", rerun.Step{Step: "client", State: "not sent"}, fact{}},
+		{"a v2 client", "v2", rerun.Step{Step: "client", State: "done", ID: "c-1"}, fact{ledger.Done, "c-1", ""}},
+		{"a v1 client", "v1", rerun.Step{Step: "client", State: "done", ID: "c-1"}, fact{ledger.Done, "c-1", "https://go.example.test"}},
+		{"a client without its id", "v2", rerun.Step{Step: "client", State: "done"}, fact{ledger.Uncertain, "", ""}},
+		{"a claim without its id", "v2", rerun.Step{Step: "claim/loan/1", State: "done"}, fact{ledger.Uncertain, "", ""}},
+		{"an activity", "v2", rerun.Step{Step: "activity/a@client", State: "done"}, fact{ledger.Done, "", ""}},
+		{"a link", "v2", rerun.Step{Step: "link", State: "done"}, fact{ledger.Done, "", "https://go.example.test"}},
+		{"in flight", "v2", rerun.Step{Step: "client", State: "intent"}, fact{ledger.Uncertain, "", ""}},
+		{"uncertain", "v2", rerun.Step{Step: "claim/loan/1", State: "uncertain"}, fact{ledger.Uncertain, "", ""}},
+		{"parked", "v2", rerun.Step{Step: "client", State: "parked"}, fact{ledger.Parked, "", ""}},
+		{"given up", "v2", rerun.Step{Step: "link", State: "given up"}, fact{ledger.GivenUp, "", ""}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r := newRecall(t, test.api)
+			r := newComparison(t, test.api)
 			test.line.Client = "ann@example.test"
 			if err := r.CheckSteps(t.Context(), lines(test.line)); err != nil {
 				t.Fatal(err)
@@ -83,12 +83,12 @@ func TestRecallTakesOver(t *testing.T) {
 				t.Errorf("%d steps are missing", r.Missing)
 			}
 			urls := map[mapping.Identity]string{{Space: "email", Key: "ann@example.test"}: "https://go.example.test"}
-			for range 2 { // a take-over that was cut short is begun again
+			for range 2 { // an interrupted TakeOver is repeated
 				if err := r.TakeOver(t.Context(), lines(test.line), "run-1", urls); err != nil {
 					t.Fatal(err)
 				}
 			}
-			owner := ledger.ClientKey{Environment: recallEnvironment, Space: "email", Client: "ann@example.test"}
+			owner := ledger.ClientKey{Environment: service, Space: "email", Client: "ann@example.test"}
 			known, err := r.Ledger.Steps(t.Context(), owner, "loans")
 			if err != nil {
 				t.Fatal(err)
@@ -101,17 +101,17 @@ func TestRecallTakesOver(t *testing.T) {
 	}
 }
 
-// TestRecallTakesOneIDOnce: an id that was copied down a column of the workbook,
-// or a redirect url, is the first step's; the others are uncertain without it.
-func TestRecallTakesOneIDOnce(t *testing.T) {
-	r := newRecall(t, "v2")
-	var all []importer.WorkbookStep
+// When an id or redirect url was copied down a column, the first step gets it; the
+// others become uncertain without it.
+func TestTakeOverGivesAnIDToOneStep(t *testing.T) {
+	r := newComparison(t, "v2")
+	var all []rerun.Step
 	urls := map[mapping.Identity]string{}
 	for _, client := range []string{"ann@example.test", "bob@example.test"} {
 		urls[mapping.Identity{Space: "email", Key: client}] = "https://go.example.test"
-		all = append(all, importer.WorkbookStep{Client: client, Step: "client", State: "done", ID: "c-1"},
-			importer.WorkbookStep{Client: client, Step: "link", State: "done"},
-			importer.WorkbookStep{Client: client, Step: "activity/a@client", State: "done"})
+		all = append(all, rerun.Step{Client: client, Step: "client", State: "done", ID: "c-1"},
+			rerun.Step{Client: client, Step: "link", State: "done"},
+			rerun.Step{Client: client, Step: "activity/a@client", State: "done"})
 	}
 	for range 2 {
 		if err := r.TakeOver(t.Context(), lines(all...), "run-1", urls); err != nil {
@@ -125,7 +125,7 @@ func TestRecallTakesOneIDOnce(t *testing.T) {
 	}
 	got := map[string]fact{}
 	for _, client := range []string{"ann@example.test", "bob@example.test"} {
-		known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: recallEnvironment, Space: "email", Client: client}, "loans")
+		known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: service, Space: "email", Client: client}, "loans")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,9 +138,9 @@ func TestRecallTakesOneIDOnce(t *testing.T) {
 	}
 }
 
-// TestRecallComplete: sorted lines are all there; a line that is gone or was
-// copied over another is noticed.
-func TestRecallComplete(t *testing.T) {
+// Sorted lines are complete; a line that is missing or was copied over another is
+// noticed.
+func TestComplete(t *testing.T) {
 	for name, test := range map[string]struct {
 		numbers []int
 		written int
@@ -155,10 +155,10 @@ func TestRecallComplete(t *testing.T) {
 		"not told":      {nil, -1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRecall(t, "v2")
-			read := func(yield func(importer.WorkbookStep, error) bool) {
+			r := newComparison(t, "v2")
+			read := func(yield func(rerun.Step, error) bool) {
 				for _, n := range test.numbers {
-					if !yield(importer.WorkbookStep{Number: n, Client: "ann@example.test", Step: "client", State: "planned"}, nil) {
+					if !yield(rerun.Step{Number: n, Client: "ann@example.test", Step: "client", State: "planned"}, nil) {
 						return
 					}
 				}

@@ -19,9 +19,8 @@ func finished(id ledger.StepID, kind, created, url string) []ledger.Event {
 	}
 }
 
-// TestTaken: an id is one step's among those of its kind in an environment, and
-// a url is one client's. The call that would give it to another is refused as a
-// whole.
+// TestTaken: an id belongs to one step of its kind in an environment, and a url to
+// one client. A call that would give it to another is rejected as a whole.
 func TestTaken(t *testing.T) {
 	of := func(client, mapping, step string) ledger.StepID {
 		id := jane(mapping, step)
@@ -74,7 +73,7 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestTakenByOneOfMany: of many that are given one id at the same time, one gets
+// TestTakenByOneOfMany: when many steps are given one id at the same time, one gets
 // it.
 func TestTakenByOneOfMany(t *testing.T) {
 	l := fresh(t)
@@ -96,16 +95,15 @@ func TestTakenByOneOfMany(t *testing.T) {
 	same(t, "steps that are done with the id", int(got.Load()), 1)
 }
 
-// firstVersion makes a ledger what Claimsheet wrote before it had the indexes
-// of ids and urls.
+// firstVersion turns a ledger into one of the version without the indexes of ids and
+// urls.
 func firstVersion(t testing.TB, path string) {
 	database(t, path, "DROP INDEX steps_ids", "DROP INDEX steps_urls",
 		"CREATE INDEX steps_clients ON steps (created) WHERE kind = 'client' AND state = 'done'", "PRAGMA user_version = 1")
 }
 
-// TestEarlierVersion: a ledger of the first version can be read as it is, with
-// what two clients share in it, and is brought to the present one when it is
-// opened for writing.
+// TestEarlierVersion: a ledger of the first version can be read as it is, even with
+// an id that two clients share, and is upgraded when it is opened for writing.
 func TestEarlierVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, path)
@@ -131,8 +129,8 @@ func TestEarlierVersion(t *testing.T) {
 	}
 }
 
-// TestSharedIDs: a ledger in which two clients have one id says who was known
-// first.
+// TestSharedIDs: when two clients of a ledger have one id, the one who was known
+// first is returned.
 func TestSharedIDs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := open(t, path)

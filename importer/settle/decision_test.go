@@ -1,4 +1,4 @@
-package importer_test
+package settle_test
 
 import (
 	"errors"
@@ -7,22 +7,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"claimsheet/importer"
+	"claimsheet/importer/settle"
 	"claimsheet/mapping/problem"
 )
 
 func TestParseDecision(t *testing.T) {
-	for text, want := range map[string]importer.Decision{
-		"created":                      {Choice: importer.WasCreated},
-		" Created ":                    {Choice: importer.WasCreated},
-		"created 0b7c-AB":              {Choice: importer.WasCreated, Value: "0b7c-AB"},
-		"CREATED\thttps://x.test/Go?a": {Choice: importer.WasCreated, Value: "https://x.test/Go?a"},
-		"not created":                  {Choice: importer.NotCreated},
-		"Not  Created":                 {Choice: importer.NotCreated},
-		"give up":                      {Choice: importer.GiveUp},
-		"GIVE\u00a0UP":                 {Choice: importer.GiveUp},
+	for text, want := range map[string]settle.Decision{
+		"created":                      {Choice: settle.WasCreated},
+		" Created ":                    {Choice: settle.WasCreated},
+		"created 0b7c-AB":              {Choice: settle.WasCreated, Value: "0b7c-AB"},
+		"CREATED\thttps://x.test/Go?a": {Choice: settle.WasCreated, Value: "https://x.test/Go?a"},
+		"not created":                  {Choice: settle.NotCreated},
+		"Not  Created":                 {Choice: settle.NotCreated},
+		"give up":                      {Choice: settle.GiveUp},
+		"GIVE\u00a0UP":                 {Choice: settle.GiveUp},
 	} {
-		got, err := importer.ParseDecision(text)
+		got, err := settle.ParseDecision(text)
 		if err != nil || !cmp.Equal(got, want) {
 			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
 		}
@@ -31,7 +31,7 @@ func TestParseDecision(t *testing.T) {
 
 func TestParseDecisionRefuses(t *testing.T) {
 	for _, text := range []string{"", "yes", "notcreated", "not", "give", "giveup now", "created a b", "not created 12", "0b7c", "https://x.test/secret"} {
-		got, err := importer.ParseDecision(text)
+		got, err := settle.ParseDecision(text)
 		var p problem.Problem
 		switch {
 		case !errors.As(err, &p):
@@ -48,14 +48,14 @@ func FuzzParseDecision(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d, err := importer.ParseDecision(text)
+		d, err := settle.ParseDecision(text)
 		if err != nil {
-			if d != (importer.Decision{}) {
+			if d != (settle.Decision{}) {
 				t.Errorf("%q is a problem, and yet decides %v", text, d)
 			}
 			return
 		}
-		again, err := importer.ParseDecision(strings.TrimSpace(string(d.Choice) + " " + d.Value))
+		again, err := settle.ParseDecision(strings.TrimSpace(string(d.Choice) + " " + d.Value))
 		if err != nil || again != d {
 			t.Errorf("%q reads as %v, which reads as %v, %v", text, d, again, err)
 		}

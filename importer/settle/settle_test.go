@@ -1,0 +1,235 @@
+package settle_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/settle"
+	"claimsheet/mapping/problem"
+)
+
+var settleTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func settleStep(client, step string) ledger.StepID {
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: "https://uat.example.com", Space: "email", Client: client}, Mapping: "loans", Step: step}
+	if step == "client" {
+		id.Mapping = ""
+	}
+	return id
+}
+
+// settleLedger has uncertain steps, and the client ann, who is done.
+func settleLedger(t *testing.T) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	events := []ledger.Event{
+		{StepID: settleStep("ann", "client"), To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "contact-1"},
+	}
+	for id, kind := range map[ledger.StepID]string{
+		settleStep("ann", "claim/loan/1"): ledger.KindClaim, settleStep("ann", "claim/loan/2"): ledger.KindClaim,
+		settleStep("ann", "activity/a@loan/1"): ledger.KindActivity, settleStep("ann", "link"): ledger.KindLink,
+		settleStep("bob", "client"): ledger.KindClient,
+	} {
+		events = append(events,
+			ledger.Event{StepID: id, To: ledger.Intent, Kind: kind}, ledger.Event{StepID: id, To: ledger.Uncertain, Reason: "no answer"})
+	}
+	for i := range events {
+		events[i].At = settleTime
+	}
+	if err := l.Append(events...); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func settleStates(t *testing.T, l *ledger.Ledger) map[string]string {
+	t.Helper()
+	states := map[string]string{}
+	for _, client := range []string{"ann", "bob"} {
+		steps, err := l.Steps(t.Context(), settleStep(client, "").ClientKey, "loans")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range steps {
+			states[client+" "+name] = string(s.To) + " " + s.ID + s.URL
+		}
+	}
+	return states
+}
+
+func created(client, step, value string) settle.Settlement {
+	return settle.Settlement{Step: settleStep(client, step), Decision: settle.Decision{Choice: settle.WasCreated, Value: value}}
+}
+
+func decided(client, step string, choice settle.Choice) settle.Settlement {
+	return settle.Settlement{Step: settleStep(client, step), Decision: settle.Decision{Choice: choice}}
+}
+
+func TestSettle(t *testing.T) {
+	l := settleLedger(t)
+	settler := settle.Settler{Ledger: l, Run: "run-2"}
+	err := settler.Settle(t.Context(),
+		created("ann", "claim/loan/1", "claim-1"),
+		decided("ann", "claim/loan/2", settle.NotCreated),
+		created("ann", "activity/a@loan/1", ""),
+		created("ann", "link", "https://claims.example.com/go/1"),
+		decided("bob", "client", settle.GiveUp))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"ann client": "done contact-1", "ann claim/loan/1": "done claim-1", "ann claim/loan/2": "failed ",
+		"ann activity/a@loan/1": "done ", "ann link": "done https://claims.example.com/go/1", "bob client": "given up ",
+	}
+	if diff := cmp.Diff(want, settleStates(t, l)); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+}
+
+// TestSettleAllOrNone finds every problem, each at its place, and writes
+// nothing: not the good decisions beside them either.
+func TestSettleAllOrNone(t *testing.T) {
+	at := func(one settle.Settlement, row int) settle.Settlement {
+		one.Where = problem.Where{Sheet: "Steps", Row: row}
+		return one
+	}
+	l := settleLedger(t)
+	before := settleStates(t, l)
+	settler := settle.Settler{Ledger: l, Run: "run-2", ActivityIDs: true}
+	err := settler.Settle(t.Context(),
+		at(created("bob", "client", "contact-1"), 9),
+		at(created("ann", "claim/loan/1", "claim-1"), 2),
+		at(created("ann", "claim/loan/2", "claim-1"), 3),
+		at(created("ann", "activity/a@loan/1", ""), 4),
+		at(decided("ann", "claim/loan/1", settle.GiveUp), 5),
+		at(created("ann", "client", "contact-2"), 6),
+		at(decided("eve", "client", settle.GiveUp), 7),
+		at(settle.Settlement{Step: settleStep("ann", "link"), Decision: settle.Decision{Choice: settle.NotCreated, Value: "x"}}, 8))
+	var list problem.List
+	if !errors.As(err, &list) {
+		t.Fatalf("%v; want problems", err)
+	}
+	var got []string
+	for _, p := range list {
+		got = append(got, p.Where.String()+" "+p.Code)
+	}
+	want := []string{"Steps!3 id-taken", "Steps!4 no-id", "Steps!5 decided-twice", "Steps!6 not-uncertain",
+		"Steps!7 unknown-step", "Steps!8 needless-value", "Steps!9 id-taken"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, settleStates(t, l)); diff != "" {
+		t.Errorf("the ledger has changed (-before +after):\n%s", diff)
+	}
+}
+
+// A decision can be taken back, and a wrong id corrected, until something is
+// built on it.
+func TestUndo(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first, second settle.Settlement
+		builtOn       bool
+		want          string // the problem's code, or the state afterwards
+	}{
+		{"created", created("bob", "client", "contact-2"), decided("bob", "client", settle.Undo), false, "uncertain "},
+		{"not created", decided("bob", "client", settle.NotCreated), decided("bob", "client", settle.Undo), false, "uncertain "},
+		{"given up", decided("bob", "client", settle.GiveUp), decided("bob", "client", settle.Undo), false, "uncertain "},
+		{"another id", created("bob", "client", "contact-2"), created("bob", "client", "contact-3"), false, "done contact-3"},
+		{"built on", created("bob", "client", "contact-2"), decided("bob", "client", settle.Undo), true, "built-on"},
+		{"never decided", decided("ann", "claim/loan/1", settle.GiveUp), decided("bob", "client", settle.Undo), false, "not-decided"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := settleLedger(t)
+			settler := settle.Settler{Ledger: l, Run: "run-2"}
+			if err := settler.Settle(t.Context(), c.first); err != nil {
+				t.Fatal(err)
+			}
+			if c.builtOn {
+				claim := settleStep("bob", "claim/loan/1")
+				if err := l.Append(ledger.Event{StepID: claim, To: ledger.Intent, Kind: ledger.KindClaim, At: settleTime}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := settler.Settle(t.Context(), c.second)
+			got := settleStates(t, l)["bob client"]
+			if list := (problem.List{}); errors.As(err, &list) {
+				got = list[0].Code
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// An id that does not look like the known ones is refused unless AnyID allows it.
+func TestSettleRefusesAnUnlikelyID(t *testing.T) {
+	l := settleLedger(t)
+	settler := settle.Settler{Ledger: l, Run: "run-2"}
+	const uuid = "6f0c4f5e-0000-4000-8000-000000000001"
+	if err := settler.Settle(t.Context(), created("ann", "claim/loan/1", uuid)); err != nil {
+		t.Fatal(err)
+	}
+	var list problem.List
+	if err := settler.Settle(t.Context(), created("ann", "claim/loan/2", "loan 2?")); !errors.As(err, &list) || list[0].Code != "not-an-id" {
+		t.Errorf("got %v, want not-an-id", err)
+	}
+	if err := settler.Settle(t.Context(), created("ann", "claim/loan/2", "4711")); !errors.As(err, &list) || list[0].Code != "unlike-id" {
+		t.Errorf("got %v, want unlike-id", err)
+	}
+	settler.AnyID = true
+	if err := settler.Settle(t.Context(), created("ann", "claim/loan/2", "4711")); err != nil {
+		t.Error(err)
+	}
+}
+
+// The list leads to each uncertain step by the ids of its client and claim.
+func TestUncertainAndDecided(t *testing.T) {
+	l := settleLedger(t)
+	environments := []string{"https://uat.example.com"}
+	settler := settle.Settler{Ledger: l, Run: "run-2"}
+	if err := settler.Settle(t.Context(), created("ann", "claim/loan/1", "claim-1"), decided("bob", "client", settle.GiveUp)); err != nil {
+		t.Fatal(err)
+	}
+	list := func(find func(context.Context, *ledger.Ledger, []string) ([]settle.UncertainStep, error)) map[string]string {
+		t.Helper()
+		steps, err := find(t.Context(), l, environments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, s := range steps {
+			got[s.Client+" "+s.StepID.Step] = s.ClientID + " " + s.ClaimID
+		}
+		return got
+	}
+	want := map[string]string{"ann claim/loan/2": "contact-1 ", "ann activity/a@loan/1": "contact-1 claim-1", "ann link": "contact-1 "}
+	if diff := cmp.Diff(want, list(settle.Uncertain)); diff != "" {
+		t.Errorf("uncertain (-want +got):\n%s", diff)
+	}
+	want = map[string]string{"ann claim/loan/1": " ", "bob client": " "}
+	if diff := cmp.Diff(want, list(settle.Decided)); diff != "" {
+		t.Errorf("decided (-want +got):\n%s", diff)
+	}
+}
+
+func TestKindOf(t *testing.T) {
+	for key, want := range map[string]string{"client": "client", "link": "link", "claim/loan/1": "claim", "activity/a@client": "activity", "": "", "clients": "", "claim": ""} {
+		if got := settle.KindOf(key); got != want {
+			t.Errorf("KindOf(%q) = %q, want %q", key, got, want)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package settle
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"claimsheet/importer/ledger"
+)
+
+// UncertainStep is a step that may or may not have been created, with what helps
+// to find it in the service.
+type UncertainStep struct {
+	ledger.Unsettled
+	ClientID string // of the step's client; "" while the client is uncertain itself
+	ClaimID  string // of the activity's claim; "" for other steps
+	Template string // the name of the activity's template; "" when the request is no longer kept
+	Status   string // the status that an activity was sent with
+}
+
+// Uncertain are the steps of environments that are uncertain or parked, those
+// that have waited longest first.
+func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
+	var steps []UncertainStep
+	for _, environment := range environments {
+		for u, err := range l.Unsettled(ctx, environment) {
+			if err != nil {
+				return nil, err
+			}
+			step := UncertainStep{Unsettled: u}
+			if err := step.gather(ctx, l); err != nil {
+				return nil, err
+			}
+			steps = append(steps, step)
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b UncertainStep) int { return a.At.Compare(b.At) })
+	return steps, nil
+}
+
+// gather fills in the ids that lead to the step, and what it asked for.
+func (d *UncertainStep) gather(ctx context.Context, l *ledger.Ledger) error {
+	known, err := l.Steps(ctx, d.ClientKey, d.Mapping)
+	if err != nil {
+		return err
+	}
+	d.ClientID = known["client"].ID
+	if claim, ok := claimOf(d.StepID.Step); ok {
+		d.ClaimID = known[claim].ID
+	}
+	var was struct{ Template, Status string } // of the request, as the ledger keeps it
+	if d.Kind == ledger.KindActivity && json.Unmarshal(d.Data, &was) == nil {
+		d.Template, d.Status = was.Template, was.Status
+	}
+	return nil
+}
+
+// claimOf returns the key of the claim step that an activity belongs to: the part
+// after the first @, because the ids in a mapping contain none. ok is false for
+// other steps.
+func claimOf(step string) (claim string, ok bool) {
+	on, isActivity := strings.CutPrefix(step, "activity/")
+	if _, where, cut := strings.Cut(on, "@"); isActivity && cut && where != "client" {
+		return "claim/" + where, true
+	}
+	return "", false
+}
+
+// Decided are the steps of environments whose last event is a decision, the
+// latest first.
+func Decided(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
+	var decided []UncertainStep
+	for _, environment := range environments {
+		for u, err := range l.Decided(ctx, environment) {
+			if err != nil {
+				return nil, err
+			}
+			if isDecision(u.Step) {
+				decided = append(decided, UncertainStep{Unsettled: u})
+			}
+		}
+	}
+	return decided, nil
+}

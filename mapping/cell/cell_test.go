@@ -1,0 +1,73 @@
+package cell_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"claimsheet/mapping/cell"
+)
+
+func TestIsEmpty(t *testing.T) {
+	for c, want := range map[cell.Cell]bool{
+		{}: true, {Kind: cell.Text}: true, {Kind: cell.Text, Raw: " \u00a0\n"}: true, {Kind: cell.Text, Raw: "x"}: false,
+		{Kind: cell.Number, Raw: "0"}: false, {Kind: cell.Uncomputed}: false, {Kind: cell.Error, Raw: "#N/A"}: false,
+	} {
+		if got := c.IsEmpty(); got != want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
+
+func TestColumnNames(t *testing.T) {
+	for column, want := range map[int]string{0: "A", 25: "Z", 26: "AA", 51: "AZ", 52: "BA", 701: "ZZ", 702: "AAA", 16383: "XFD"} {
+		if got := cell.ColumnName(column); got != want {
+			t.Errorf("column %d is %s, want %s", column, got, want)
+		}
+	}
+}
+
+func TestLabels(t *testing.T) {
+	sheet := cell.Sheet{Name: "Leads", Header: []string{" Lead\u00a0 no ", ""}}
+	for column, want := range []string{"Lead no", "column B", "column C"} {
+		if got := sheet.ColumnLabel(column); got != want {
+			t.Errorf("column %d is %q, want %q", column, got, want)
+		}
+	}
+	if got := sheet.Label(); got != "Leads" {
+		t.Errorf("the sheet is %q", got)
+	}
+	if sheet.Book = "a.xlsx"; sheet.Label() != "[a.xlsx]Leads" {
+		t.Errorf("the sheet is %q", sheet.Label())
+	}
+	if got := (cell.Sheet{Name: "Leads"}).At(2, 7).String(); got != "Leads!C7" {
+		t.Errorf("the place is %q", got)
+	}
+}
+
+func TestRows(t *testing.T) {
+	const last = 1_048_576
+	for _, c := range []struct{ table, number int }{{0, 1}, {0, last}, {1, 1}, {99, last}} {
+		row := cell.RowOf(c.table, c.number)
+		if row.Table() != c.table || row.Number() != c.number {
+			t.Errorf("row %d of sheet %d becomes row %d of sheet %d", c.number, c.table, row.Number(), row.Table())
+		}
+	}
+	if cell.RowOf(0, last) >= cell.RowOf(1, 1) || cell.RowOf(0, 7) != 7 {
+		t.Error("rows are not in the order of the sheets")
+	}
+	record := cell.Record{Cells: []cell.Cell{{Kind: cell.Text, Raw: "x"}}}
+	if record.Cell(0).Raw != "x" || record.Cell(1) != (cell.Cell{}) || record.Cell(-1) != (cell.Cell{}) {
+		t.Error("a record's cells are not where they belong")
+	}
+}
+
+func TestValuesAsJSON(t *testing.T) {
+	for v, want := range map[cell.Value]string{
+		{Field: cell.StringValue, Literal: `a"b`}: `"a\"b"`, {Field: cell.BoolValue, Literal: "true"}: "true",
+		{Field: cell.DoubleValue, Literal: "0.5"}: "0.5", {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}: `"1980-05-01T00:00:00Z"`,
+	} {
+		if data, err := json.Marshal(v); err != nil || string(data) != want {
+			t.Errorf("%+v is %s, %v", v, data, err)
+		}
+	}
+}
