@@ -28,9 +28,9 @@ type effects struct {
 	// commit makes events durable.
 	commit func(events []ledger.Event) error
 	// write puts a client's outcome where the workbooks are written from.
-	write func(Outcome) error
+	write func(clientOutcome) error
 	// create creates what a step asks for.
-	create func(context.Context, *clientRun, decision) (StepOutcome, error)
+	create func(context.Context, *clientRun, decision) (stepOutcome, error)
 	// look is called before each look-up.
 	look func(mapping.Lookup)
 	// looked is called after the look-up of a client who is new to the ledger.
@@ -53,8 +53,8 @@ type clientRun struct {
 	lookedUp  bool                 // the service was asked about the client, and nothing more
 	answered  bool                 // the service has answered a creating request
 
-	settled *Outcome // that of a plan for which nothing is to be done
-	failed  error    // of prepare
+	settled *clientOutcome // that of a plan for which nothing is to be done
+	failed  error          // of prepare
 }
 
 // ids are what the run knows of a client by now.
@@ -94,12 +94,12 @@ func (r *clientRun) recoverPanic(err *error) {
 }
 
 // execute does what is missing of the plan. An error means that the run cannot go on;
-// what became of the rows stands in the Outcome.
-func (r *clientRun) execute(ctx context.Context) (outcome Outcome, err error) {
+// what became of the rows stands in the clientOutcome.
+func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
 	defer r.recoverPanic(&err)
 	switch {
 	case r.failed != nil:
-		return Outcome{}, r.failed
+		return clientOutcome{}, r.failed
 	case r.settled != nil:
 		return *r.settled, nil
 	}
@@ -126,13 +126,13 @@ func (r *clientRun) execute(ctx context.Context) (outcome Outcome, err error) {
 
 // findAndCreate asks the service for the client as far as the ledger leaves that
 // open, and then creates what is missing.
-func (r *clientRun) findAndCreate(ctx context.Context) (Outcome, error) {
+func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	if o, over, err := r.find(ctx); err != nil || over {
 		return o, err
 	}
-	steps, err := walk(r.decisions, func(d decision) (StepOutcome, error) { return r.job.effects.create(ctx, r, d) })
+	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.job.effects.create(ctx, r, d) })
 	if err != nil {
-		return Outcome{}, err
+		return clientOutcome{}, err
 	}
 	outcome := outcomeOf(r.job.Binding, r.plan, steps)
 	if r.job.canary.leads(r) && withoutURL(outcome, r.job.Binding.Mapping().V1()) {
@@ -174,7 +174,7 @@ var skipReasons = map[mapping.SkipReason]string{
 
 // withoutSteps settles plans for which nothing is sent, whatever the service
 // knows: left out, or with problems.
-func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (Outcome, bool) {
+func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (clientOutcome, bool) {
 	made, url := createdBefore(known)
 	switch why := j.leavesOut(plan); {
 	case plan.Skipped != "":
@@ -184,7 +184,7 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (Out
 	case len(plan.Problems) > 0:
 		return invalidOutcome(j.Binding, plan, made, url), true
 	}
-	return Outcome{}, false
+	return clientOutcome{}, false
 }
 
 // createdBefore are the ids that the ledger knows of a client. They are shown in
@@ -230,14 +230,14 @@ func (r *clientRun) takeKnownIDs() {
 // walk goes through a client's steps in order. A step that is not to be sent has
 // its outcome by its decision, one that waits for an earlier step says so, and
 // create is called for the others.
-func walk(decisions []decision, create func(decision) (StepOutcome, error)) ([]StepOutcome, error) {
-	outcomes := make([]StepOutcome, 0, len(decisions))
+func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]stepOutcome, error) {
+	outcomes := make([]stepOutcome, 0, len(decisions))
 	b := blockers{byClaim: map[string]string{}}
 	for _, d := range decisions {
 		o := d.outcome()
 		if d.action == send {
 			if blocker := b.of(d.step); blocker != "" {
-				o = StepOutcome{Step: d.step, Status: result.NotStarted, Error: "waits for the step " + blocker}
+				o = stepOutcome{Step: d.step, Status: result.NotStarted, Error: "waits for the step " + blocker}
 			} else {
 				var err error
 				if o, err = create(d); err != nil {
@@ -289,12 +289,12 @@ func (b *blockers) of(step *mapping.Step) string {
 // of its request, and so is the outcome of the step before. The request is sent
 // again only while it is proved that the service did not process it, or where the
 // environment allows it.
-func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
+func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	r.job.canary.enter(ctx, r)
 	var verdict apiclient.Verdict // on the last attempt
 	for policy := r.retryPolicy(d); ; {
 		if err := r.waitForGate(ctx); err != nil {
-			return StepOutcome{}, err
+			return stepOutcome{}, err
 		}
 		slot, stopped := r.job.Service.Reserve(ctx)
 		if stopped != nil {
@@ -303,7 +303,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
 		if r.isStale(d) {
 			slot.Release()
 			if d.known.To != ledger.Uncertain {
-				return StepOutcome{}, errStale
+				return stepOutcome{}, errStale
 			}
 			if o, over, err := r.findAgain(ctx, &d, verdict); over || err != nil {
 				return o, err
@@ -312,13 +312,13 @@ func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		if err := r.intend(&d); err != nil {
 			slot.Release()
-			return StepOutcome{}, err
+			return stepOutcome{}, err
 		}
 		verdict = slot.Create(ctx, r.job.request(d.step, r.known))
 		r.answered = r.answered || verdict.Status != 0
 		event, taken, err := r.judge(d, &verdict)
 		if err != nil {
-			return StepOutcome{}, err
+			return stepOutcome{}, err
 		}
 		r.pending = append(r.pending, event)
 		r.job.react(ctx, verdict)
@@ -338,7 +338,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
 		}
 		r.job.tally.retried(verdict)
 		if err := r.commit(); err != nil { // a wait may be long, and end with a kill
-			return StepOutcome{}, err
+			return stepOutcome{}, err
 		}
 		if !next.Shared {
 			retry.Sleep(ctx, next.Wait)
@@ -366,7 +366,7 @@ func (r *clientRun) retryPolicy(d decision) *retry.Policy {
 
 // finish ends a step that is not sent again. Only a client who was certainly not
 // created leaves the address to another.
-func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (StepOutcome, error) {
+func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	if why := r.job.guard.ended(d.step.Kind, v.Effect); why != nil {
 		r.job.stop(why)
 	}
@@ -379,8 +379,8 @@ func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, 
 
 // notStarted is the outcome of a step that was not sent before the run ended. said
 // is what the service said when the run was stopped for that.
-func (j *Job) notStarted(ctx context.Context, d decision, said string) StepOutcome {
-	o := StepOutcome{Step: d.step, Status: result.NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
+func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutcome {
+	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
 	if said != "" {
 		o.Error += "; the service says: " + said
 	}
@@ -465,8 +465,8 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 
 // stepOutcome is a step's outcome by the event that was recorded of it; the words
 // are the verdict's.
-func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) StepOutcome {
-	o := StepOutcome{Step: d.step, Error: said(v), Advice: v.Hint, answered: v.Status != 0, http: v.Status,
+func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
+	o := stepOutcome{Step: d.step, Error: said(v), Advice: v.Hint, answered: v.Status != 0, http: v.Status,
 		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
 	switch event.To {
 	case ledger.Done:

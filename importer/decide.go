@@ -84,8 +84,8 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 }
 
 // outcome is that of a step that is not to be sent.
-func (d decision) outcome() StepOutcome {
-	o := StepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
+func (d decision) outcome() stepOutcome {
+	o := stepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
 	switch d.action {
 	case unchanged:
 		o.Status = result.Unchanged

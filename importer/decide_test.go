@@ -194,11 +194,11 @@ func TestBlocked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			decisions := decide(planOf("a@example.com", steps()...), nil, bound(t, tableMapping))
-			outcomes, err := walk(decisions, func(d decision) (StepOutcome, error) {
+			outcomes, err := walk(decisions, func(d decision) (stepOutcome, error) {
 				if d.step.Key == c.trouble {
-					return StepOutcome{Step: d.step, Status: result.Failed}, nil
+					return stepOutcome{Step: d.step, Status: result.Failed}, nil
 				}
-				return StepOutcome{Step: d.step, Status: result.Done}, nil
+				return stepOutcome{Step: d.step, Status: result.Done}, nil
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -49,10 +49,10 @@ func (j *Job) looksUp(plan mapping.Plan) bool {
 // applyExisting does what the mapping says about a client that the service knows,
 // and refuses one for which x has or gets a reason. over says that nothing more has
 // to be done for the client.
-func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing) (o Outcome, over bool, err error) {
+func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing) (o clientOutcome, over bool, err error) {
 	if x.reason == "" {
 		if err := j.checkOwner(plan, x); err != nil {
-			return Outcome{}, false, err
+			return clientOutcome{}, false, err
 		}
 	}
 	policy := j.Binding.Mapping().Client.Existing
@@ -63,7 +63,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	case x.ID != "" && policy == mapping.Fail:
 		x.refuse(reasonKnown, adviceKnown)
 	default:
-		return Outcome{}, false, nil
+		return clientOutcome{}, false, nil
 	}
 	return j.refused(plan, decisions, *x), true, nil
 }
@@ -98,7 +98,7 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 // run: a look-up should have found that one. In a dry run nobody was created; the
 // run's look-up will find the holder, and it will do what the mapping says of
 // known clients.
-func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, holder lookup.Holder) Outcome {
+func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, holder lookup.Holder) clientOutcome {
 	policy := mapping.Reuse
 	if j.effects.dryRun {
 		policy = j.Binding.Mapping().Client.Existing
@@ -118,9 +118,9 @@ func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, 
 
 // refused is the outcome of a client for whom nothing is sent because of what
 // was found out.
-func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) Outcome {
-	steps, _ := walk(decisions, func(d decision) (StepOutcome, error) {
-		return StepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
+func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
+	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
+		return stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
 	})
 	return outcomeOf(j.Binding, plan, steps)
 }
@@ -183,33 +183,33 @@ func (j *Job) freshness() time.Duration {
 // find finds out whether the service knows the client already, as far as the
 // ledger leaves that open, and does what the mapping says of known clients. over
 // says that nothing more has to be done for the client.
-func (r *clientRun) find(ctx context.Context) (o Outcome, over bool, err error) {
+func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err error) {
 	first := &r.decisions[0]
 	switch {
 	case ctx.Err() != nil:
 	case r.job.revisits(r.plan, *first):
-		return Outcome{}, false, r.reconcile(ctx, first)
+		return clientOutcome{}, false, r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):
 		return r.findExisting(ctx, first)
 	}
-	return Outcome{}, false, nil
+	return clientOutcome{}, false, nil
 }
 
 // findExisting asks the service whether it knows a client who is new to the ledger.
-func (r *clientRun) findExisting(ctx context.Context, first *decision) (o Outcome, over bool, err error) {
+func (r *clientRun) findExisting(ctx context.Context, first *decision) (o clientOutcome, over bool, err error) {
 	fx := r.job.effects
 	fx.look(r.plan.Lookup)
 	var found lookup.Result
 	if !fx.noLookup {
 		if found, err = r.job.lookups.Find(ctx, r.plan); err != nil {
-			return Outcome{}, false, err
+			return clientOutcome{}, false, err
 		}
 		fx.looked(ctx, found)
 	}
 	x := existingOf(found)
 	o, over, err = r.job.applyExisting(r.plan, r.decisions, &x)
 	if err != nil {
-		return Outcome{}, false, err
+		return clientOutcome{}, false, err
 	}
 	if !over && x.ID == "" {
 		if holder, ok := r.job.lookups.Reserve(r.plan); !ok {

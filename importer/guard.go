@@ -293,7 +293,7 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 
 // withoutURL reports whether a client who should have got a redirect url has none.
 // For the first client of a run that means a wrong pointer, not a wrong row.
-func withoutURL(o Outcome, v1 bool) bool {
+func withoutURL(o clientOutcome, v1 bool) bool {
 	for _, s := range o.Steps {
 		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
 		if link && s.wordless {

@@ -13,8 +13,8 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// StepOutcome is what became of one step in this run.
-type StepOutcome struct {
+// stepOutcome is what became of one step in this run.
+type stepOutcome struct {
 	Step   *mapping.Step
 	Status result.Status
 	ID     string
@@ -30,7 +30,7 @@ type StepOutcome struct {
 
 // ok reports whether the step is done, now or before, or would be by the run that a
 // dry run is about, so that later steps can build on it.
-func (o StepOutcome) ok() bool {
+func (o stepOutcome) ok() bool {
 	switch o.Status {
 	case result.Done, result.Unchanged, result.Planned:
 		return true
@@ -40,14 +40,14 @@ func (o StepOutcome) ok() bool {
 	return false
 }
 
-// Outcome is what became of a client and of each of its rows.
-type Outcome struct {
+// clientOutcome is what became of a client and of each of its rows.
+type clientOutcome struct {
 	Number   int // as in the plan
 	Client   mapping.Identity
 	Status   result.Status // the worst of its rows'
 	URL      string
 	Rows     []result.Row
-	Steps    []StepOutcome
+	Steps    []stepOutcome
 	Problems problem.List
 	// Known are the steps of earlier runs, of a client for whom nothing is
 	// planned in this one: the workbook must be enough by itself.
@@ -59,13 +59,13 @@ type Outcome struct {
 
 // unanswered reports whether a look-up got no answer, so that nothing was sent for
 // the client.
-func (o Outcome) unanswered() bool {
-	return slices.ContainsFunc(o.Steps, func(s StepOutcome) bool { return s.unanswered })
+func (o clientOutcome) unanswered() bool {
+	return slices.ContainsFunc(o.Steps, func(s stepOutcome) bool { return s.unanswered })
 }
 
 // failure reports whether a step failed in this run, and the 4xx that the first
 // one got, 0 for none.
-func (o Outcome) failure() (failed bool, refused int) {
+func (o clientOutcome) failure() (failed bool, refused int) {
 	for _, s := range o.Steps {
 		if s.Status == result.Failed && (s.answered || s.unanswered) {
 			if !failed && s.http/100 == 4 {
@@ -78,7 +78,7 @@ func (o Outcome) failure() (failed bool, refused int) {
 }
 
 // tables are the sheets in which the client has rows, ascending.
-func (o Outcome) tables() []int {
+func (o clientOutcome) tables() []int {
 	var tables []int
 	for _, r := range o.Rows { // in the order of the run
 		if n := len(tables); n == 0 || tables[n-1] != r.Table {
@@ -89,7 +89,7 @@ func (o Outcome) tables() []int {
 }
 
 // rowsOf are the client's rows in one of the sheets.
-func (o Outcome) rowsOf(table int) []result.Row {
+func (o clientOutcome) rowsOf(table int) []result.Row {
 	var rows []result.Row
 	for _, r := range o.Rows {
 		if r.Table == table {
@@ -101,8 +101,8 @@ func (o Outcome) rowsOf(table int) []result.Row {
 }
 
 // outcomeOf makes the rows' results from the steps'.
-func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []StepOutcome) Outcome {
-	o := Outcome{Number: plan.Number, Client: plan.Client, Steps: steps}
+func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clientOutcome {
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps}
 	client, url := "", ""
 	for _, s := range steps {
 		if s.Step.Kind == mapping.ClientStep {
@@ -131,7 +131,7 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []StepOutcome) Outco
 }
 
 // addStep adds what became of one of the row's steps to its result.
-func addStep(r *result.Row, b *mapping.Binding, s StepOutcome) {
+func addStep(r *result.Row, b *mapping.Binding, s stepOutcome) {
 	if s.Step.Kind == mapping.ClaimStep && s.ID != "" {
 		r.ClaimIDs = append(r.ClaimIDs, s.ID)
 	}
@@ -171,8 +171,8 @@ func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 
 // invalidOutcome is that of a plan with problems: the rows that have one are
 // invalid, the others wait for them.
-func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) Outcome {
-	o := Outcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
+func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) clientOutcome {
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
 	byRow, cells := map[cell.Row][]string{}, map[cell.Row]bool{}
 	for _, p := range plan.Problems {
 		row := cell.RowOf(p.Where.Table, p.Where.Row)
@@ -227,8 +227,8 @@ func inWords(p problem.Problem) string {
 }
 
 // leftOut is the outcome of rows that are not taken, and why.
-func leftOut(plan mapping.Plan, made ids, url, why string) Outcome {
-	o := Outcome{Number: plan.Number, Client: plan.Client, Status: result.Skipped, URL: url, Rows: knownRows(plan, made, url)}
+func leftOut(plan mapping.Plan, made ids, url, why string) clientOutcome {
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Skipped, URL: url, Rows: knownRows(plan, made, url)}
 	for i := range o.Rows {
 		o.Rows[i].Status, o.Rows[i].Advice = result.Skipped, why
 	}

@@ -29,7 +29,7 @@ const reasonParked = "no answer that says whether it was created; a look-up find
 // findCreated is the outcome of a step that is not sent again. A client whose
 // creation is uncertain is looked up: only a positive answer settles it in the run
 // that asked. Nothing else can be looked up.
-func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (StepOutcome, error) {
+func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	o := r.stepOutcome(d, event, v)
 	conflict := v.Effect == apiclient.Refused && v.Status == 409 && !v.Ruled
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || v.Effect != apiclient.Uncertain && !conflict {
@@ -47,7 +47,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 		return o, err
 	}
 	silent := true
-	for _, wait := range r.job.Patience {
+	for _, wait := range r.job.LookAgain {
 		retry.Sleep(ctx, wait)
 		if ctx.Err() != nil {
 			break
@@ -72,7 +72,7 @@ func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Ev
 
 // contradicted makes a refusal uncertain: the service says that the client is
 // there, and no look-up finds it. The refusal is not committed yet.
-func (r *clientRun) contradicted(d decision, v apiclient.Verdict) StepOutcome {
+func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 	const unfound = ", and a look-up does not find it"
 	last := &r.pending[len(r.pending)-1]
 	last.To, last.Reason = ledger.Uncertain, last.Reason+unfound
@@ -84,12 +84,12 @@ func (r *clientRun) contradicted(d decision, v apiclient.Verdict) StepOutcome {
 // adoptCreated records that a look-up found the client whom this step asked for; ok
 // is false when another client has that id. The redirect url is that of the answer,
 // which may lack nothing but the id.
-func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o StepOutcome, ok bool, err error) {
+func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
 	event := r.job.foundEvent(r.plan, id)
 	event.URL = v.URL
 	t, ok, err := r.job.takeFound(&event)
 	if err != nil || !ok {
-		return StepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: clashReason(r.plan.Client, identityOf(t)), Advice: adviceWhoIsIt}, false, err
 	}
 	r.pending = append(r.pending, event)
 	r.job.guard.made(d.step.Kind)
@@ -98,7 +98,7 @@ func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o 
 }
 
 // park records that look-ups find nobody, which a later run may believe.
-func (r *clientRun) park(d decision, v apiclient.Verdict) StepOutcome {
+func (r *clientRun) park(d decision, v apiclient.Verdict) stepOutcome {
 	event := r.event(d, ledger.Parked)
 	event.Reason = reasonWith(reasonParked, v.Hint)
 	r.pending = append(r.pending, event)
@@ -107,13 +107,13 @@ func (r *clientRun) park(d decision, v apiclient.Verdict) StepOutcome {
 
 // findAgain looks a client up once more before it is sent again although it may
 // have been created.
-func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o StepOutcome, over bool, err error) {
+func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verdict) (o stepOutcome, over bool, err error) {
 	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || ctx.Err() != nil {
-		return StepOutcome{}, false, nil
+		return stepOutcome{}, false, nil
 	}
 	found, err := r.job.lookups.Find(ctx, r.plan)
 	if d.asOf = found.At; err != nil || found.ID == "" {
-		return StepOutcome{}, false, err
+		return stepOutcome{}, false, err
 	}
 	o, _, err = r.adoptCreated(*d, v, found.ID)
 	return o, true, err

@@ -40,7 +40,7 @@ const mostProblems = 50_000
 
 // record puts a client's outcome where the workbooks are made from, and counts
 // it.
-func (j *Job) record(o Outcome) error {
+func (j *Job) record(o clientOutcome) error {
 	j.retainPrior(&o)
 	if err := j.effects.write(o); err != nil {
 		return err
@@ -49,14 +49,25 @@ func (j *Job) record(o Outcome) error {
 	return nil
 }
 
+// retainPrior copies the cells that rows keep showing into an outcome.
+func (j *Job) retainPrior(o *clientOutcome) {
+	for i := range o.Rows {
+		row := &o.Rows[i]
+		if s, ok := j.Prior[rowOf(*row)]; ok {
+			row.ClientID, row.ClaimIDs, row.URL = s.ClientID, slices.Clone(s.ClaimIDs), s.URL
+			row.FailedStep = cmp.Or(row.FailedStep, s.FailedStep)
+		}
+	}
+}
+
 // withoutLink reports whether a client is done, or in a dry run would be, and has no
 // redirect url.
-func (j *Job) withoutLink(o Outcome) bool {
+func (j *Job) withoutLink(o clientOutcome) bool {
 	if !slices.Contains([]result.Status{result.Done, result.Unchanged, result.Changed, result.Planned}, o.Status) || o.URL != "" {
 		return false
 	}
 	v1 := j.Binding.Mapping().V1()
-	return !slices.ContainsFunc(o.Steps, func(s StepOutcome) bool {
+	return !slices.ContainsFunc(o.Steps, func(s stepOutcome) bool {
 		brings := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.ID == ""
 		return brings && s.Status == result.Planned
 	})
@@ -64,7 +75,7 @@ func (j *Job) withoutLink(o Outcome) bool {
 
 // writeDraft adds a client's outcome to the drafts of the sheets in which it has
 // rows.
-func (j *Job) writeDraft(o Outcome) error {
+func (j *Job) writeDraft(o clientOutcome) error {
 	for _, table := range o.tables() {
 		var steps []result.Step
 		for _, s := range o.Steps {
@@ -80,7 +91,7 @@ func (j *Job) writeDraft(o Outcome) error {
 }
 
 // writeLedger writes a client's outcome into the ledger.
-func (j *Job) writeLedger(o Outcome) error {
+func (j *Job) writeLedger(o clientOutcome) error {
 	owner := ledger.ClientKey{}
 	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
 		owner = j.owner(o.Client)
@@ -100,7 +111,7 @@ func (j *Job) writeLedger(o Outcome) error {
 // runSteps are the client's lines in the sheet Steps. Where the client has rows
 // in several sheets, the workbook of each sheet has all lines, because it may be
 // the only one that somebody has at hand.
-func (j *Job) runSteps(o Outcome) []ledger.RunStep {
+func (j *Job) runSteps(o clientOutcome) []ledger.RunStep {
 	var steps []ledger.RunStep
 	for _, s := range o.Steps {
 		steps = append(steps, ledger.RunStep{StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
@@ -111,7 +122,7 @@ func (j *Job) runSteps(o Outcome) []ledger.RunStep {
 	return steps
 }
 
-func (t *tally) count(o Outcome, sheets int, linkless bool) {
+func (t *tally) count(o clientOutcome, sheets int, linkless bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sheets == nil {

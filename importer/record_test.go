@@ -15,7 +15,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	all := tally{most: 3}
 	for row := 9; row > 4; row-- {
 		at := problem.Where{Sheet: "Leads", Cell: fmt.Sprint("A", row), Row: row}
-		all.count(Outcome{Problems: problem.List{problem.At(at, "x", "is wrong")}}, 1, true)
+		all.count(clientOutcome{Problems: problem.List{problem.At(at, "x", "is wrong")}}, 1, true)
 	}
 	var got []string
 	for _, p := range all.listed() {

@@ -89,7 +89,7 @@ type Job struct {
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
 	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.GET
-	Patience    []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
+	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	// Now says when a look-up was made and when its answer is acted upon; nil is
@@ -128,7 +128,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	j.effects = effects{
 		commit: j.commit,
 		write:  j.writeLedger,
-		create: func(ctx context.Context, r *clientRun, d decision) (StepOutcome, error) { return r.send(ctx, d) },
+		create: func(ctx context.Context, r *clientRun, d decision) (stepOutcome, error) { return r.send(ctx, d) },
 		look:   func(mapping.Lookup) {},
 		looked: j.seeLookUp,
 	}
@@ -237,9 +237,9 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 		noLookup: j.NoLookup,
 		commit:   func([]ledger.Event) error { return nil },
 		write:    j.writeDraft,
-		create: func(_ context.Context, _ *clientRun, d decision) (StepOutcome, error) {
+		create: func(_ context.Context, _ *clientRun, d decision) (stepOutcome, error) {
 			j.tally.planned(d.step.Kind)
-			return StepOutcome{Step: d.step, Status: result.Planned}, nil
+			return stepOutcome{Step: d.step, Status: result.Planned}, nil
 		},
 		look:   j.tally.lookUp,
 		looked: func(context.Context, lookup.Result) {},

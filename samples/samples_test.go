@@ -1,7 +1,7 @@
 // Package samples runs every sample as a user would: the mapping, the
 // environments file and the sheet in a folder of their own, against the
-// sandbox. What must come of it stands in each sample's expected.json, which
-// was counted from the sheets and not taken from the program.
+// sandbox. Each sample's expected.json has the expected result, which was
+// counted from the sheets and not copied from the program's output.
 package samples
 
 import (

@@ -16,7 +16,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 // report is a list of problems as a terminal might show it.
 func report(t *testing.T, err error) string {

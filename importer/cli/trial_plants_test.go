@@ -61,7 +61,7 @@ var plants = []plant{
 		{"importer/client.go", "\t\tevent, taken, err := r.judge(d, &verdict)\n", `
 		if trial.Bug("intent written after the request") {
 			if err := r.commit(); err != nil {
-				return StepOutcome{}, err
+				return stepOutcome{}, err
 			}
 		}
 		event, taken, err := r.judge(d, &verdict)

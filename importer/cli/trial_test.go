@@ -44,8 +44,8 @@ var trialEdits = []edit{
 	err := r.job.effects.commit(r.pending)
 	pass("after")
 `},
-	{"importer/client.go", "func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {\n", `
-func (r *clientRun) send(ctx context.Context, d decision) (StepOutcome, error) {
+	{"importer/client.go", "func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {\n", `
+func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	ctx = trial.Step(ctx, r.plan.Client.Key+":"+d.step.Key)
 `},
 	{"apiclient/client.go", "proof.watch(ctx)", `trial.Watch(proof.watch(ctx), string(r.Kind)+" "+r.Path[len(r.Path)-1], body.unread)`},

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -317,7 +316,7 @@ func create(path string) error {
 		return unusable(path, "Let this user write to the folder, or name another one with --state.", err, "a ledger cannot be made here: %v", problem.Cause(err))
 	}
 	// The names of the file and of its folder must survive a power loss, too.
-	return errors.Join(syncFolder(dir), syncFolder(filepath.Dir(dir)))
+	return errors.Join(safefile.SyncFolder(dir), safefile.SyncFolder(filepath.Dir(dir)))
 }
 
 // initialise writes the schema into an empty file, durably.
@@ -342,22 +341,6 @@ func upgrade(ctx context.Context, db *sql.DB, path string) error {
 		return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", problem.Cause(err))
 	}
 	return nil
-}
-
-// syncFolder makes the names in a folder durable. Windows has no such call: its
-// journal does it.
-func syncFolder(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := os.Open(dir)
-	if err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			return nil // a parent folder that this user may enter but not read
-		}
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 // dsn is the data source name of a file: its path as a URI, so that ?, # and % in it

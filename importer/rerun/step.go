@@ -12,8 +12,8 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Step is a line of a results workbook's sheet Steps, read back. It may
-// have been sorted, filtered or edited since.
+// Step is a line of a results workbook's sheet Steps, read back. It may have been
+// sorted, filtered or edited since.
 type Step struct {
 	Number int    // as result.Step.Number; 0 when it cannot be read
 	Client string // the client key

@@ -1,6 +1,6 @@
 // Package safefile opens files that other users of the machine could have
-// planted. It decides whose word a file is: one that belongs to the user who
-// runs the program, or to root, and that nobody else can write to.
+// planted. It trusts a file that belongs to the user who runs the program, or to
+// root, and that nobody else can write to.
 //
 // Windows has no owners and modes of this kind: there the checks of owner and
 // mode pass, and the folders' own rights decide.
@@ -87,33 +87,32 @@ func Check(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// CheckPath refuses what Check refuses of the file at path, and a symbolic link
-// that another user has made; what is not there passes. The error is a
-// problem.Problem.
+// CheckPath applies Check to the file at path, and refuses a symbolic link that
+// another user made. A missing file passes. The error is a problem.Problem.
 func CheckPath(path string) error {
 	if err := checkLink(path); err != nil {
 		return err
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil // whoever opens it says what is wrong with it
+		return nil // opening it will report what is wrong
 	}
 	return Check(path, info)
 }
 
 // Owner refuses a file or folder of another user than the one who runs the
-// program or root; what is not there passes. A link is judged itself, not what
-// it leads to. The error is a problem.Problem.
+// program or root. A missing file passes. For a link it checks the link itself,
+// not its target. The error is a problem.Problem.
 func Owner(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || trusted(info) {
-		return nil // whoever opens it says what is wrong with it
+		return nil // opening it will report what is wrong
 	}
 	return problem.At(problem.Where{File: path}, "other-owner", "this belongs to another user (%s), who could change what it says", ownerOf(info)).
 		Hinted("use a folder of your own (--state), or run as that user")
 }
 
-// Kind says what a file is that is not a regular one.
+// Kind names the type of a file that is not a regular one.
 func Kind(info fs.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode.IsDir():
@@ -128,8 +127,8 @@ func Kind(info fs.FileInfo) string {
 	return "a special file"
 }
 
-// checkLink refuses a link of another user: it could be turned to another of
-// this user's files, which would pass every other check.
+// checkLink refuses a link of another user, who could point it at another of this
+// user's files, which would pass every other check.
 func checkLink(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 || trusted(info) {
@@ -161,9 +160,9 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d KiB", bytes>>10)
 }
 
-// OpenAppend opens a regular file of this user's, or of root's, for reading and
-// appending, and makes it (0600) when it is missing. A link is followed when this
-// user or root has made it. Nothing is waited for. The error is a
+// OpenAppend opens a regular file of this user or of root for reading and
+// appending, and creates it (0600) when it is missing. It follows a link that this
+// user or root made. It never waits, for example for a pipe. The error is a
 // problem.Problem.
 func OpenAppend(path string) (*os.File, error) {
 	if err := checkLink(path); err != nil {

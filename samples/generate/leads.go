@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lead is one row of a sheet. Each sample's columns show what they need of it.
+// lead is one row of a sheet. Each sample shows some of its fields.
 type lead struct {
 	number int
 	person
@@ -37,14 +37,14 @@ type vehicle struct {
 	dealer                    string
 }
 
-// notes are what sales people write beside a lead. No mapping uses them.
+// notes are remarks of sales people. No mapping uses them.
 var notes = []string{
 	"", "", "", "", "Called twice, no answer", "Prefers e-mail", "Call after 6 pm", "Spoke to husband – call back Tue",
 	"Has the paperwork", "Moved house in 2019", "Wants a letter, not a text", "Via price comparison site", "???",
 	"Two agreements, see other row", "50% sure about the date",
 }
 
-// newLeads draws n leads, one each of as many people, numbered from first on.
+// newLeads draws n leads of n people, numbered from first.
 func newLeads(r *rand.Rand, n, first int) []lead {
 	people, leads := newCrowd(r), make([]lead, n)
 	for i := range leads {
@@ -95,8 +95,8 @@ func day(year int, month time.Month, d int) time.Time {
 	return time.Date(year, month, d, 0, 0, 0, 0, time.UTC)
 }
 
-// slip puts a value into a row in place of the truth. The row is numbered as
-// the spreadsheet program shows it: the first lead stands in row 2.
+// slip replaces a value in a row with a wrong one. Rows are numbered as a
+// spreadsheet program shows them: the first lead is in row 2.
 func slip(leads []lead, row int, header string, value any) {
 	l := &leads[row-2]
 	if l.instead == nil {

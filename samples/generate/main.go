@@ -2,11 +2,11 @@
 //
 //	go run ./samples/generate
 //
-// Run it in the repository's top folder. The sheets are the same to the last
-// byte whenever it is run: a diff of a sheet is a change that somebody meant.
-// Everybody in them is made up. E-mail addresses are on the domains reserved
-// for examples, telephone numbers in the ranges that Ofcom keeps for drama,
-// and post codes and number plates hold a letter that real ones never do.
+// Run it in the repository's top folder. It writes the same bytes every time, so a
+// diff of a sheet is an intended change. All people are invented: e-mail addresses
+// use the domains reserved for examples, telephone numbers are from the ranges that
+// Ofcom reserves for drama, and post codes and number plates contain a letter that
+// real ones never do.
 package main
 
 import (
@@ -23,9 +23,8 @@ func main() {
 	}
 }
 
-// samples are the leads of each sample and how its sheet shows them, by the
-// sample's folder. Each draws from its own seed, so that a change of one
-// leaves the others as they are.
+// samples are the leads and the columns of each sample, by its folder. Each sample
+// has its own seed, so that changing one does not change the others.
 var samples = []struct {
 	name    string
 	seed    uint64

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The sheets in the repository are the ones that the program makes, to the
-// last byte: made on another day, on another machine.
+// The program writes exactly the sheets in the repository, on any day and on any
+// machine.
 func TestSheetsAreTheGeneratedOnes(t *testing.T) {
 	root := t.TempDir()
 	if err := generate(root); err != nil {

@@ -2,7 +2,8 @@ package main
 
 var titles = []string{"Mr", "Mrs", "Ms", "Miss", "Dr", "Mx"}
 
-// name is a name as its owner writes it and as it stands in an e-mail address.
+// name is a name as its owner writes it, and as it is written in an e-mail
+// address.
 type name struct{ shown, plain string }
 
 var firstNames = []name{
@@ -16,8 +17,8 @@ var firstNames = []name{
 	{"Susan", "susan"}, {"Trevor", "trevor"}, {"Jacqueline", "jacqueline"}, {"Kwame", "kwame"}, {"Harpreet", "harpreet"},
 }
 
-// Both apostrophes are there on purpose: sheets hold the typed one and the one
-// that word processors put in its place.
+// Both apostrophes are there on purpose: sheets contain the typed one and the one
+// that word processors replace it with.
 var lastNames = []name{
 	{"O’Brien", "obrien"}, {"O'Brien", "obrien"}, {"O’Neill", "oneill"}, {"D'Souza", "dsouza"}, {"Smith-Jones", "smith-jones"},
 	{"Pugh-Llewellyn", "pugh-llewellyn"}, {"García-Núñez", "garcia-nunez"}, {"Weiß", "weiss"}, {"Großmann", "grossmann"}, {"Müller", "mueller"},

@@ -16,8 +16,8 @@ type person struct {
 	place
 }
 
-// crowd draws people of whom no two share an e-mail address or a telephone:
-// the service would take them for one client.
+// crowd draws people. No two share an e-mail address or a telephone number,
+// because the service would treat them as one client.
 type crowd struct {
 	r       *rand.Rand
 	taken   map[string]bool
@@ -44,7 +44,7 @@ func (c *crowd) next() person {
 	return p
 }
 
-// address makes an e-mail address in one of the ways that people choose theirs.
+// address makes an e-mail address in one of several usual styles.
 func address(r *rand.Rand, first, last string, born time.Time) string {
 	local := pick(r, []string{
 		first + "." + last,
@@ -55,17 +55,17 @@ func address(r *rand.Rand, first, last string, born time.Time) string {
 	return local + "@" + pick(r, []string{"example.com", "example.org", "example.net"})
 }
 
-// mobile is a number of 07700 900000 to 900999, written in one of three ways.
+// mobile returns a number from 07700 900000 to 900999, written in one of three ways.
 func mobile(r *rand.Rand, n int) string {
 	return fmt.Sprintf(pick(r, []string{"07700900%03d", "07700 900%03d", "07700 900 %03d"}), n)
 }
 
-// landline is a number of 0113 496 0000 to 0999 or 020 7946 0000 to 0999.
+// landline returns a number from 0113 496 0000 to 0999 or 020 7946 0000 to 0999.
 func landline(r *rand.Rand, n int) string {
 	return fmt.Sprintf(pick(r, []string{"0113 496 0%03d", "01134960%03d", "020 7946 0%03d"}), n)
 }
 
-// compact is a telephone number without its spaces.
+// compact returns a telephone number without spaces.
 func compact(number string) string { return strings.ReplaceAll(number, " ", "") }
 
 // pick draws one of the choices.

@@ -8,7 +8,7 @@ import (
 // place is where somebody lives.
 type place struct{ street, town, postcode string }
 
-// towns are towns with an outward post code of theirs.
+// towns are towns with one of their outward post codes.
 var towns = [][2]string{
 	{"Leeds", "LS"}, {"Bradford", "BD"}, {"Sheffield", "S"}, {"York", "YO"}, {"Manchester", "M"}, {"Liverpool", "L"},
 	{"Birmingham", "B"}, {"Nottingham", "NG"}, {"Norwich", "NR"}, {"Bristol", "BS"}, {"Plymouth", "PL"}, {"Cardiff", "CF"},
@@ -34,5 +34,5 @@ func newPlace(r *rand.Rand) place {
 	return p
 }
 
-// full is the address as one text.
+// full returns the address as one text.
 func (p place) full() string { return p.street + ", " + p.town }

@@ -8,7 +8,7 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// column is a column of a sheet: what it shows of a lead, and how.
+// column is a column of a sheet: which value of a lead it shows, and how.
 type column struct {
 	header string
 	width  float64 // in characters
@@ -89,8 +89,8 @@ func fill(f *excelize.File, number int, c column, leads []lead) error {
 	return nil
 }
 
-// set writes a value; a time becomes the serial number that Excel keeps for
-// it, and an empty text leaves the cell empty.
+// set writes a value. A time becomes Excel's serial number; an empty text leaves
+// the cell empty.
 func set(f *excelize.File, cell string, value any) error {
 	switch v := value.(type) {
 	case time.Time:
@@ -110,9 +110,8 @@ func serial(t time.Time) float64 {
 	return math.Round(days*1e10) / 1e10
 }
 
-// dress does what is on every sheet: a bold header that stays in sight, a
-// filter, a page that is as wide as the sheet, and properties that do not
-// depend on the day.
+// dress adds what every sheet has: a bold header that stays visible, a filter, a
+// page as wide as the sheet, and properties that do not depend on the day.
 func dress(f *excelize.File, columns, leads int) error {
 	head, err := f.NewStyle(&excelize.Style{
 		Font:      &excelize.Font{Bold: true, Color: "FFFFFF"},

@@ -9,11 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -88,7 +88,7 @@ func move(in *load.Input, folder string, now time.Time) (to string, err error) {
 	if err := copyOver(in, to); err != nil {
 		return "", errors.Join(err, os.Remove(to))
 	}
-	return to, errors.Join(syncFolder(folder), os.Remove(in.Given))
+	return to, errors.Join(safefile.SyncFolder(folder), os.Remove(in.Given))
 }
 
 // reserve takes a free name in a folder, the sheet's own or with the time added, by
@@ -140,18 +140,6 @@ func copyOver(in *load.Input, to string) (err error) {
 		return errors.New("it has changed since it was imported")
 	}
 	return os.Rename(temp.Name(), to)
-}
-
-// syncFolder makes new names in a folder durable. Windows has no such call.
-func syncFolder(folder string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }
 
 func sameFolder(a, b string) bool {

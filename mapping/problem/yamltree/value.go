@@ -204,15 +204,14 @@ func Int(least, most int) Value[int] {
 	})
 }
 
-// What messages say that a list and an object must be.
-const (
-	WantsList   = "a list (each entry begins with “- ”)"
-	WantsObject = "“key: value” pairs"
-)
+const wantsList = "a list (each entry begins with “- ”)"
+
+// WantsObject is what messages say that an object must be.
+const WantsObject = "“key: value” pairs"
 
 // List is a list of values.
 func List[V any](of Value[V]) Value[[]V] {
-	return Value[[]V]{Kinds: Lists, Wants: WantsList, Schema: Schema{"type": "array", "items": of.Schema},
+	return Value[[]V]{Kinds: Lists, Wants: wantsList, Schema: Schema{"type": "array", "items": of.Schema},
 		Parse: func(r *Reader, n *Node, into *[]V) bool {
 			*into = nil
 			for item := range r.Items(n) {
