@@ -58,6 +58,19 @@ func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration)
 // that is reached by a transport.
 func jobRun(t *testing.T, clients int, transport func(service http.Handler) http.RoundTripper) (service *apitest.Server, summary result.Summary) {
 	t.Helper()
+	job, known, service := newJob(t, transport)
+	defer known.Close()
+	if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
+		t.Errorf("the run stopped: %v", err)
+	}
+	summary, _, _ = job.Summary(false)
+	return service, summary
+}
+
+// newJob is a run with a ledger of its own, at a service that is reached by a
+// transport.
+func newJob(t *testing.T, transport func(service http.Handler) http.RoundTripper) (*importer.Job, *ledger.Ledger, *apitest.Server) {
+	t.Helper()
 	m, problems := mapping.Parse("m.yaml", []byte(busyMapping))
 	if len(problems) > 0 {
 		t.Fatal(problems)
@@ -70,24 +83,18 @@ func jobRun(t *testing.T, clients int, transport func(service http.Handler) http
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer known.Close()
 	const run = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
 	if err := known.StartRun(ledger.Run{ID: run, Environment: "e", Mapping: "n", Started: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	service = apitest.New()
+	service := apitest.New()
 	client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
 		NotFound: apiclient.DefaultNotFound(), Transport: transport(service)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	job := &importer.Job{Runs: []string{run}, Environment: "e", Binding: binding, Service: client, Ledger: known,
-		Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}
-	if err := job.Do(t.Context(), busyPlans(binding, clients)); err != nil {
-		t.Errorf("the run stopped: %v", err)
-	}
-	summary, _, _ = job.Summary(false)
-	return service, summary
+	return &importer.Job{Runs: []string{run}, Environment: "e", Binding: binding, Service: client, Ledger: known,
+		Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, known, service
 }
 
 func busyPlans(b *mapping.Binding, clients int) iter.Seq2[mapping.Plan, error] {

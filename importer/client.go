@@ -445,7 +445,7 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 		*v, taken, err = r.takeAnswer(d, *v)
 	}
 	if err != nil {
-		return ledger.Event{}, false, err
+		return ledger.Event{}, false, errors.Join(err, r.keepAnswer(d, *v))
 	}
 	to, via, reason := ledger.Uncertain, "", reasonWith(v.Reason, v.Hint)
 	switch {
@@ -461,6 +461,16 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	event.Via, event.Reason = via, reason
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
 	return event, taken, nil
+}
+
+// keepAnswer records an answer that could not be compared with the ledger, because
+// the ledger could not be read. The run ends, the step is uncertain, and the ids in
+// the answer are not lost with it.
+func (r *clientRun) keepAnswer(d decision, v apiclient.Verdict) error {
+	event := r.event(d, ledger.Uncertain)
+	event.Reason = "the service answered, and the ledger could not be read: its answer is kept"
+	event.Status, event.Answer = v.Status, v.Answer
+	return r.record(event)
 }
 
 // stepOutcome is a step's outcome by the event that was recorded of it; the words
