@@ -145,7 +145,7 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 // been parsed again. A step that the ledger has under an older spelling of its key
 // gets that key in the plan.
 func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
-	if !j.knows {
+	if j.effects.dryRun && !j.knows { // a run may have recorded something of the client since it began
 		return nil, nil
 	}
 	return j.stepsOf(plan, j.reparse)
@@ -401,7 +401,8 @@ func (r *clientRun) waitForGate(ctx context.Context) error {
 // intend makes the intent durable, together with what is pending.
 func (r *clientRun) intend(d *decision) error {
 	intent := r.event(*d, ledger.Intent)
-	intent.Data, intent.Digest = r.wanted(d).json(), d.wanted.digest()
+	w := r.wanted(d)
+	intent.Data, intent.Digest = w.json(), w.digest()
 	if d.known.To == ledger.Uncertain {
 		intent.Via = ledger.ViaRepeatable
 	}

@@ -230,7 +230,8 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	}
 	r.known.client, r.reused = x.ID, first.known.Attempts == 0
 	event := r.job.foundEvent(r.plan, x.ID)
-	event.Data, event.Digest = r.wanted(first).json(), first.wanted.digest()
+	w := r.wanted(first)
+	event.Data, event.Digest = w.json(), w.digest()
 	first.adopt(x.ID, r.job)
 	return o, over, r.record(event)
 }

@@ -22,6 +22,11 @@ var ruleKeys = []yamltree.Key[apiclient.Rule]{
 		yamltree.Text, func(r *apiclient.Rule) *string { return &r.Hint }),
 }
 
+// rules leaves out entries without anything, such as one that is a comment now.
+var rules = yamltree.List(yamltree.Object(ruleKeys).Then(checkRule)).Then(func(_ *yamltree.Reader, _ *yamltree.Node, all *[]apiclient.Rule) {
+	*all = slices.DeleteFunc(*all, func(rule apiclient.Rule) bool { return rule == apiclient.Rule{} })
+})
+
 func checkRule(r *yamltree.Reader, n *yamltree.Node, _ *apiclient.Rule) {
 	if !n.IsNull() && n.Given("status") == nil && n.Given("matches") == nil {
 		r.Wrong(n, "missing-key", "%s needs “status” or “matches”; without both it would mean every answer", n.Name())

@@ -118,7 +118,7 @@ var environmentKeys = []yamltree.Key[Environment]{
 	yamltree.To("not_found", "what a look-up that finds nobody looks like: a rule, or a list of rules of which any one is enough; default {status: [404], empty: true}",
 		notFound, func(e *Environment) *apiclient.NotFound { return &e.NotFound }),
 	yamltree.To("errors", "what answers mean that the service document does not show; tried in order, before the built-in meaning",
-		yamltree.List(yamltree.Object(ruleKeys).Then(checkRule)), func(e *Environment) *[]apiclient.Rule { return &e.Rules }),
+		rules, func(e *Environment) *[]apiclient.Rule { return &e.Rules }),
 	yamltree.To("repeatable", "kinds of step that may be sent again when it is uncertain whether they arrived",
 		yamltree.List(yamltree.OneOf(apiclient.CreateClient, apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
 		func(e *Environment) *[]apiclient.Kind { return &e.Repeatable }),

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/mapping/problem"
 )
@@ -76,6 +77,23 @@ func TestLoadTakesGoodFiles(t *testing.T) {
 		if _, err := environment.Load(path); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// An entry of errors without anything, such as one that is a comment now, is no
+// rule: it would be one for every answer.
+func TestLoadLeavesOutEmptyRules(t *testing.T) {
+	path := write(t, t.TempDir(), "environments.yaml", "environments:\n  uat:\n    base_url: https://example.com\n    errors:\n      -\n      - {status: 409, means: failed}\n      - ~\n")
+	f, err := environment.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := f.Choose("uat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]apiclient.Rule{{Status: 409, Means: "failed"}}, e.Rules); diff != "" {
+		t.Errorf("rules (-want +got):\n%s", diff)
 	}
 }
 

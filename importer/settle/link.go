@@ -14,10 +14,16 @@ import (
 // ErrStopped is wrapped by Links.Request when no other request will fare better.
 var ErrStopped = errors.New("no other link was asked for")
 
+// Ledger is what Links needs of the ledger; *ledger.Ledger has it.
+type Ledger interface {
+	Append(events ...ledger.Event) error
+	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
+}
+
 // Links asks the service for fresh magic links, one client at a time (version 2;
 // service document, "Endpoints", POST …/magic-link). The ledger's lock is held.
 type Links struct {
-	Ledger  *ledger.Ledger
+	Ledger  Ledger
 	Service *apiclient.Client
 	Run     string // names the events; a UUID that no run has
 }
@@ -37,7 +43,7 @@ type Link struct {
 // stays done, and keeps its url until there is a new one.
 //
 // The error is ErrStopped when no other request will fare better, beside the
-// Link; any other error is the ledger's, and then the outcome is not recorded.
+// Link; any other error is the ledger's.
 func (r Links) Request(ctx context.Context, step ledger.Step, clientID string) (Link, error) {
 	hadLink := step.To == ledger.Done
 	intent := ledger.Event{StepID: step.StepID, To: ledger.Intent, At: time.Now().UTC(), Run: r.Run, Kind: ledger.KindLink}
@@ -48,10 +54,7 @@ func (r Links) Request(ctx context.Context, step ledger.Step, clientID string) (
 		return Link{}, err
 	}
 	v := r.Service.Create(ctx, r.Service.Routes().CreateLink(clientID, r.Service.LinkBody()))
-	v, err := r.checkURL(step.StepID, v)
-	if err != nil {
-		return Link{}, err
-	}
+	v, unread := r.checkURL(step.StepID, v)
 	to, link := linkOf(v)
 	outcome := ledger.Event{StepID: step.StepID, To: to, At: time.Now().UTC(), Run: r.Run,
 		Status: v.Status, Reason: v.Reason, Answer: v.Answer, ID: v.ID, URL: v.URL}
@@ -61,7 +64,10 @@ func (r Links) Request(ctx context.Context, step ledger.Step, clientID string) (
 		outcome = stillDone(outcome)
 	}
 	if err := r.Ledger.Append(outcome); err != nil {
-		return Link{}, err
+		return Link{}, errors.Join(unread, err)
+	}
+	if unread != nil {
+		return Link{}, unread
 	}
 	if v.Stop {
 		return link, fmt.Errorf("%w: %s", ErrStopped, v.Reason)
@@ -70,14 +76,18 @@ func (r Links) Request(ctx context.Context, step ledger.Step, clientID string) (
 }
 
 // checkURL makes an answer uncertain when its url is another client's. A url that
-// this client had before counts as a fresh one.
+// this client had before counts as a fresh one. Where the ledger cannot be read, the
+// answer is uncertain too, so that it is kept.
 func (r Links) checkURL(id ledger.StepID, v apiclient.Verdict) (apiclient.Verdict, error) {
 	if v.Effect != apiclient.Created {
 		return v, nil
 	}
 	// The answer is here: it is checked even when the command is being stopped.
 	t, taken, err := r.Ledger.StepWithID(context.Background(), ledger.Event{StepID: id, Kind: ledger.KindLink, ID: v.ID, URL: v.URL})
-	if taken {
+	if err != nil {
+		v.Effect, v.Reason = apiclient.Uncertain, "the ledger could not be read"
+		v.ID, v.URL = "", ""
+	} else if taken {
 		v.Effect, v.Reason = apiclient.Uncertain, "the service gave it the id of another link"
 		if t.URL {
 			v.Reason = "the service gave it a redirect url that it had given to another client"

@@ -158,13 +158,24 @@ func (l *List) Collect(err error) error {
 	return nil
 }
 
-// Cause returns the innermost error that err wraps: the reason without the paths
-// that the wrappers repeat.
+// Cause returns the innermost error that err wraps, of several that are joined the
+// first: the reason without the paths that the wrappers repeat.
 func Cause(err error) error {
-	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+	for {
+		var inner error
+		switch e := err.(type) {
+		case interface{ Unwrap() error }:
+			inner = e.Unwrap()
+		case interface{ Unwrap() []error }:
+			if all := e.Unwrap(); len(all) > 0 {
+				inner = all[0]
+			}
+		}
+		if inner == nil {
+			return err
+		}
 		err = inner
 	}
-	return err
 }
 
 // Sort orders by table, file, line, column, sheet, row, cell and message, so that the

@@ -1,7 +1,12 @@
 package problem_test
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"claimsheet/mapping/problem"
@@ -41,5 +46,15 @@ func TestShorten(t *testing.T) {
 	}
 	if got := problem.Shorten(strings.Repeat("é", 61)); got != strings.Repeat("é", 60)+"…" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Cause keeps paths, which may name people, out of messages.
+func TestCause(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "/home/jane.doe/x", Err: syscall.ENOSPC}
+	for _, err := range []error{full, fmt.Errorf("place 1: %w", full), errors.Join(full, os.ErrClosed), errors.Join(nil, fmt.Errorf("x: %w", full)), syscall.ENOSPC} {
+		if got := problem.Cause(err); got != syscall.ENOSPC {
+			t.Errorf("the cause of %q is %q", err, got)
+		}
 	}
 }
