@@ -44,6 +44,7 @@ func (p *program) doctor(ctx context.Context, where load.Where) error {
 	}
 	defer s.Close()
 	version := s.Version("")
+	s.Mapping.API.Text = string(version) // a mapping that lacks it is checked as the likely version
 	d := &diagnosis{p: p}
 	d.print(apiclient.Finding{Check: "environment", Grade: apiclient.OK,
 		Text: fmt.Sprintf("%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)})

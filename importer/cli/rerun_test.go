@@ -173,7 +173,7 @@ func TestRerunKeepsTheEditedWorkbook(t *testing.T) {
 	if kept, err := os.ReadFile(aside); err != nil || string(kept) != string(edited) {
 		t.Errorf("the copy is not the edited workbook (%v)", err)
 	}
-	want := s.results() + ": was edited since the last run wrote it; the edited file is kept as " + aside + " [output-edited]\n" +
+	want := s.results() + ": is not as the last run wrote it; the file that was here is kept as " + aside + " [output-edited]\n" +
 		"  hint: the corrections in it were used in this run\n"
 	if !strings.Contains(p.err, want) {
 		t.Errorf("want\n%sgot\n%s", want, p.err)

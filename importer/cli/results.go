@@ -279,7 +279,7 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 // keptAside says where an edited workbook is kept; again is the command that uses
 // its corrections.
 func keptAside(path, aside, again string) problem.Problem {
-	return problem.At(problem.Where{File: path}, "output-edited", "was edited since the last run wrote it; the edited file is kept as %s", aside).
+	return problem.At(problem.Where{File: path}, "output-edited", "is not as the last run wrote it; the file that was here is kept as %s", aside).
 		Hinted("its corrections are not in the new workbook; to use them: %s", again)
 }
 
