@@ -27,7 +27,7 @@ client:
 `, existing, more)
 }
 
-// newKnownScene has clients A-1 to A-3, of whom the service knows the second.
+// newKnownScene has clients A-1 to A-3; the service knows the second.
 func newKnownScene(t *testing.T, existing, more string) (s *scene, known string) {
 	s = newScene(t, byAgreement(existing, more), leads(3))
 	s.oracle.KeyField = "ref"

@@ -9,9 +9,8 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// TestLostLedger meets a service that knows clients of whom the ledger, which
-// is new, knows nothing. The first 20 clients tell, or all of a smaller sheet
-// if they are 5 at least.
+// TestLostLedger: the ledger is new, and the service knows clients of the sheet.
+// The first 20 clients decide, or all of a smaller sheet with at least 5.
 func TestLostLedger(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -119,7 +119,7 @@ func (h *tale) checkIDs(n *night, r leadRow, row map[string]string) {
 		switch {
 		case i < 0:
 			h.disagree("run %d: the %s %s beside the row %s %s is none that the service made", n.number, what, id, r.who.no, r.claim)
-		case owner != "" && owner != key && status != "skipped": // of whom it shows who has the address
+		case owner != "" && owner != key && status != "skipped": // it shows who has the address
 			h.disagree("run %d: the %s %s beside the row %s %s (%s) is that of %s", n.number, what, id, r.who.no, r.claim, status, owner)
 		}
 		if other := h.holder[id]; isDone && other != "" && other != key {

@@ -87,7 +87,7 @@ func (h *tale) correctAddress() {
 	h.tell("%s is now %s %s", p.no, p.email, p.phone)
 }
 
-// doubtful is a person, if possible one of whom something is uncertain.
+// doubtful is a person, if possible one with something uncertain.
 func (h *tale) doubtful() *person {
 	var list []*person
 	for _, p := range h.c.present() {

@@ -27,7 +27,7 @@ type tale struct {
 	story []string // what happened, in order
 	wrong []string // how program and model disagree
 
-	settled map[string]string // client keys of whom all is done, with what their rows and the mapping then said
+	settled map[string]string // client keys whose steps are all done, with what their rows and the mapping then said
 	holder  map[string]string // ids and urls of clients, claims and links → the key beside which they were shown as done
 	beside  map[string]string // the same, beside which they were shown as what something uncertain is about
 	doubted map[string]bool   // steps that are uncertain, KEY:STEP

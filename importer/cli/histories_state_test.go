@@ -196,7 +196,7 @@ func (h *tale) correctBook() {
 	h.clean(outing{rerun: true, workers: 1 + h.rng.IntN(3)}, h.rng.IntN(2) == 0)
 }
 
-// freshLink asks for a fresh link for a client of whom all is done.
+// freshLink asks for a fresh link for a client whose steps are all done.
 func (h *tale) freshLink() {
 	for _, p := range h.c.present() {
 		key := h.c.key(p)

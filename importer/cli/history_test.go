@@ -248,7 +248,7 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 	w.run(0)
 	w.must("history", "--purge", "--older-than", "0d", "--yes")
 	if left := w.leaks("Customer-A"); len(left) > 0 {
-		t.Error("a later run has recorded the client anew")
+		t.Error("a later run has recorded the client again")
 	}
 	if got := w.claimsheet("history", "--forget", "Customer-A", "--yes"); got.code != 2 || !strings.Contains(got.err, "[erased-before]") {
 		t.Errorf("erased twice: exit code %d\n%s", got.code, got.err)

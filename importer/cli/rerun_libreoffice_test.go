@@ -11,7 +11,7 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-var updateLibreOffice = flag.Bool("update-libreoffice", false, "make testdata/edited-in-libreoffice.xlsx anew, with the LibreOffice that is here")
+var updateLibreOffice = flag.Bool("update-libreoffice", false, "make testdata/edited-in-libreoffice.xlsx again, with the LibreOffice that is here")
 
 // saveInLibreOffice opens a workbook in LibreOffice and saves it again.
 func saveInLibreOffice(t *testing.T, path string) {

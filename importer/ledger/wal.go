@@ -71,7 +71,7 @@ func lostCommits(r io.Reader) (lost bool, err error) {
 		if !whole {
 			return false, err
 		}
-		if string(frame[8:16]) != string(header[16:24]) { // left over from before the log was begun anew, or damaged
+		if string(frame[8:16]) != string(header[16:24]) { // left over from an earlier log, or damaged
 			sound = false
 			continue
 		}

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var updateLibreOffice = flag.Bool("update-libreoffice", false, "make testdata/libreoffice-*.csv anew, with the LibreOffice that is here")
+var updateLibreOffice = flag.Bool("update-libreoffice", false, "write testdata/libreoffice-*.csv again, with the LibreOffice that is here")
 
 // TestGolden reads files that LibreOffice wrote.
 func TestGolden(t *testing.T) {
