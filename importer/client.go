@@ -227,7 +227,7 @@ func (r *clientRun) takeKnownIDs() {
 	}
 }
 
-// walk goes through a client's steps in order. A step that is not to be sent has
+// walk goes through a client's steps in order. A step that the run does not send has
 // its outcome by its decision, one that waits for an earlier step says so, and
 // create is called for the others.
 func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]stepOutcome, error) {

@@ -83,7 +83,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	return decisions
 }
 
-// outcome is that of a step that is not to be sent.
+// outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
 	o := stepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
 	switch d.action {

@@ -27,7 +27,7 @@ const planEntry, planParam = "importer.Job.runClient", "plan"
 const mostStays, mostPlaces, mostReturns = 110, 25, 85
 
 // TestFigures prints what can be measured of the layout and holds it to what
-// docs/architecture.md says of it: helpers stand in the file that uses them, no
+// docs/decisions.md says of it: helpers stand in the file that uses them, no
 // package but cli is a heap of files, and a reader who follows one client's plan
 // through the engine does not get lost.
 func TestFigures(t *testing.T) {
