@@ -21,7 +21,7 @@ type Source struct {
 	Workbook *workbook.Binding // when the sheet is a results workbook, else nil
 	Results  *workbook.Sheet   // the reader of that workbook
 
-	table  int    // index in Session.Sources
+	table  int // index in Session.Sources
 	copied func(column, row int) problem.Copy
 	book   string // what places call the file; "" when there is only one
 	reader table
