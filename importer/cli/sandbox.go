@@ -15,11 +15,15 @@ import (
 // sandboxNotice is shown wherever results of the sandbox are.
 const sandboxNotice = "This is the sandbox: nothing was sent to a real service, and its links lead nowhere."
 
-const sandboxHelp = `The service's document leaves the shape of answers open. --wire, --not-found and --untyped answer in other shapes, to try the keys of an environment that describe them:
+const sandboxHelp = `The service's document leaves the shape of answers open. With these flags the
+sandbox answers in other shapes, to try the keys wire and not_found of an
+environment:
 
 --wire nested    {"data": {"contactId": …}}; look-ups {"items": [{"contactId": …}]}
---wire header    no body: ids end the url in Location (look-ups: Content-Location), redirect urls are in X-Redirect-Url
---wire text      the id or redirect url as plain text; the id of a client with a redirect url ends the url in Location
+--wire header    no body: ids end the url in Location (look-ups: Content-Location),
+                 redirect urls are in X-Redirect-Url
+--wire text      the id or redirect url as plain text; beside a redirect url, the
+                 id ends the url in Location
 --wire relative  redirect urls without scheme and host
 
 --not-found no-content  HTTP 204
