@@ -15,6 +15,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -40,7 +41,7 @@ func (l *ledgerSession) close() {
 }
 
 // path returns where the ledger is.
-func (l *ledgerSession) path() string { return load.LedgerFile(l.session.State) }
+func (l *ledgerSession) path() string { return statefolder.Ledger(l.session.State) }
 
 // lock opens the ledger for writing and makes one if there is none. It fails with
 // ledger.ErrLocked while another command has it.

@@ -2,6 +2,7 @@ package cell
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,23 @@ type Sheet struct {
 	// Origin is the name of the sheet that was imported first, when this is the
 	// sheet of a results workbook; else "". {sheet} in a text stands for it.
 	Origin string
+}
+
+// BookNames returns Sheet.Book for each of the files: "" when there is one, their base
+// names when these differ, else the paths as given.
+func BookNames(paths []string) []string {
+	names, seen := make([]string, len(paths)), map[string]bool{}
+	if len(paths) < 2 {
+		return names
+	}
+	for i, path := range paths {
+		names[i] = filepath.Base(path)
+		seen[names[i]] = true
+	}
+	if len(seen) < len(paths) {
+		return paths
+	}
+	return names
 }
 
 // At returns the place of a cell: column 0 = A, row 1-based.

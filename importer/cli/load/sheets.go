@@ -7,11 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 // Source is one of the sheets that a run reads.
@@ -19,11 +20,9 @@ type Source struct {
 	Input    *Input
 	Workbook *workbook.Binding // when the sheet is a results workbook, else nil
 	Results  *workbook.Sheet   // the reader of that workbook
-	// Places are where the sheet's cells will be in the results workbook; nil when
-	// nobody will correct them there.
-	Places *reports.Places
 
-	table  int    // index in Session.Sources
+	table  int // index in Session.Sources
+	copied func(column, row int) problem.Copy
 	book   string // what places call the file; "" when there is only one
 	reader table
 }
@@ -51,10 +50,7 @@ func (src *Source) Encrypted() bool { return src.reader.Encrypted() }
 // session's sheets.
 func (src *Source) Sheet() cell.Sheet {
 	s := src.reader.Sheet()
-	s.File, s.Book, s.Table = src.Input.Given, src.book, src.table
-	if src.Places != nil {
-		s.Copied = src.Places.At
-	}
+	s.File, s.Book, s.Table, s.Copied = src.Input.Given, src.book, src.table, src.copied
 	return s
 }
 
@@ -103,10 +99,10 @@ func (s *Session) KeepInputs() {
 func (s *Session) openSheets(o Options) error {
 	folder := ""
 	if o.KeepInputs && s.State != "" {
-		folder = InputsFolder(s.State)
+		folder = statefolder.Inputs(s.State)
 	}
 	var found problem.List
-	books := BookNames(o.Sheets)
+	books := cell.BookNames(o.Sheets)
 	for i, path := range o.Sheets {
 		src := &Source{book: books[i]}
 		if o.Workbooks != nil {
@@ -114,8 +110,8 @@ func (s *Session) openSheets(o Options) error {
 		}
 		err := s.openSheet(src, path, folder, o.Password)
 		if err == nil {
-			if o.Correctable {
-				src.Places = &reports.Places{Own: src.AddedColumns()}
+			if o.Copied != nil {
+				src.copied = o.Copied[i]
 			}
 			src.table = len(s.Sources)
 			s.Sources = append(s.Sources, src)
@@ -155,23 +151,6 @@ func (s *Session) openSheet(src *Source, path, folder, password string) error {
 	s.closers = append(s.closers, func() { _ = r.Close() })
 	src.reader = r
 	return nil
-}
-
-// BookNames returns what places call the files: "" when there is one, their base
-// names when these differ, else the paths as given.
-func BookNames(paths []string) []string {
-	names, seen := make([]string, len(paths)), map[string]bool{}
-	if len(paths) < 2 {
-		return names
-	}
-	for i, path := range paths {
-		names[i] = filepath.Base(path)
-		seen[names[i]] = true
-	}
-	if len(seen) < len(paths) {
-		return paths
-	}
-	return names
 }
 
 // mostAreas limits how many merged cells a warning names.
@@ -227,7 +206,7 @@ func expand(given []string, wanted func(string) bool) ([]string, error) {
 			return nil, err
 		}
 		for _, path := range matches {
-			if name := Absolute(path); seen[name] {
+			if name := safefile.Absolute(path); seen[name] {
 				return nil, problem.At(problem.Where{File: path}, "usage", "the sheet is given twice").Hinted("name every sheet once")
 			} else {
 				seen[name] = true
