@@ -204,14 +204,46 @@ func (l *Ledger) RunSteps(ctx context.Context, run string, event int64) iter.Seq
 			yield(result.Step{}, err)
 			return
 		}
-		stored := stream(ctx, l.read, scanRunStep, `
-			SELECT r.number, o.client, r.step, r.kind, r.title, `+asOfColumns+`
-			FROM run_steps r
-			JOIN owners o ON o.id = r.owner
-			LEFT JOIN steps s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step `+asOfEvent+`
-			WHERE r.run = ?2 ORDER BY r.number`, event, run)
-		inOrder(merged(stored, l.unchangedSteps(ctx, list, event), func(a, b result.Step) bool { return a.Client < b.Client }))(yield)
+		inOrder(merged(l.storedSteps(ctx, run, event), l.unchangedSteps(ctx, list, event), func(a, b result.Step) bool { return a.Client < b.Client }))(yield)
 	}
+}
+
+// storedSteps yields the steps that AddRunSteps has recorded.
+func (l *Ledger) storedSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
+	return stream(ctx, l.read, scanRunStep, `
+		SELECT r.number, o.client, r.step, r.kind, r.title, `+asOfColumns+`
+		FROM run_steps r
+		JOIN owners o ON o.id = r.owner
+		LEFT JOIN steps s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step `+asOfEvent+`
+		WHERE r.run = ?2 ORDER BY r.number`, event, run)
+}
+
+// TouchedSteps is RunSteps without the steps that are done of clients all of whose
+// rows are unchanged or skipped: it leaves what the run did and what is open.
+func (l *Ledger) TouchedSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
+	return func(yield func(result.Step, error) bool) {
+		touched := map[int]bool{}
+		for client, err := range stream(ctx, l.read, scanNumber, `
+			SELECT DISTINCT number FROM run_rows WHERE run = ? AND status NOT IN (?, ?)`, run, string(result.Unchanged), string(result.Skipped)) {
+			if err != nil {
+				yield(result.Step{}, err)
+				return
+			}
+			touched[client] = true
+		}
+		inOrder(func(yield func(result.Step, error) bool) {
+			for s, err := range l.storedSteps(ctx, run, event) {
+				if (err != nil || touched[s.Client] || s.State != string(Done)) && !yield(s, err) {
+					return
+				}
+			}
+		})(yield)
+	}
+}
+
+func scanNumber(rows *sql.Rows) (n int, err error) {
+	err = rows.Scan(&n)
+	return n, err
 }
 
 // asOfColumns are the facts of a step s as they were when the event ?1 was the
