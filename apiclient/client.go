@@ -125,11 +125,19 @@ func (c *Client) count(k Kind) {
 }
 
 // Create sends a creating request, once, and judges what became of it.
-func (c *Client) Create(ctx context.Context, r Request) Verdict {
-	return c.create(ctx, r, &turn{pace: c.pace})
-}
+func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.CreateReserved(ctx, nil, r) }
 
-func (c *Client) create(ctx context.Context, r Request, t *turn) Verdict {
+// CreateReserved is Create in a slot that Reserve has returned, which it uses up.
+//
+// If the service has asked to wait since Reserve, the request is not sent at all,
+// because it would wait although everything before it is already durable. The
+// Verdict is then NotSent with Retry AfterPause, and the caller reserves another
+// slot.
+func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verdict {
+	t := slot.take()
+	if t == nil {
+		t = &turn{pace: c.pace}
+	}
 	a, err := c.do(ctx, r, t)
 	v := c.Judge(r, a, err)
 	switch {
@@ -142,11 +150,10 @@ func (c *Client) create(ctx context.Context, r Request, t *turn) Verdict {
 	return v
 }
 
-// Slot is a reserved place in the queue, for one creating request. A Slot is for
-// one goroutine.
+// Slot is a reserved place in the queue, for one CreateReserved. A Slot is for one
+// goroutine.
 type Slot struct {
-	client *Client
-	turn   *turn // nil once the slot is used
+	turn *turn // nil once the slot is used or released
 }
 
 // Reserve waits until the service does not ask to wait and, under a rate, until
@@ -161,34 +168,30 @@ func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Slot{client: c, turn: t}, nil
+	return &Slot{turn: t}, nil
 }
 
 // Await waits until fewer than Config.Concurrency requests are in flight, and takes
-// a place among them for the slot's request. Where ctx ends before that, Create
-// says so.
+// a place among them for the slot's request. Where ctx ends before that,
+// CreateReserved says so.
 func (s *Slot) Await(ctx context.Context) { _ = s.turn.takePlace(ctx) }
-
-// Create sends the request and uses up the slot; see Client.Create. It calls Await
-// where the caller has not.
-//
-// If the service has asked to wait since Reserve, the request is not sent at all,
-// because it would wait although everything before it is already durable. The
-// Verdict is then NotSent with Retry AfterPause, and the caller reserves another
-// slot.
-func (s *Slot) Create(ctx context.Context, r Request) Verdict {
-	t := s.turn
-	s.turn = nil
-	defer t.end()
-	return s.client.create(ctx, r, t)
-}
 
 // Release gives an unused slot back; otherwise it does nothing.
 func (s *Slot) Release() {
-	if s.turn != nil {
-		s.turn.end()
-		s.turn = nil
+	if t := s.take(); t != nil {
+		t.end()
 	}
+}
+
+// take returns the slot's turn and marks the slot as used; nil for no slot or a
+// used one.
+func (s *Slot) take() *turn {
+	if s == nil {
+		return nil
+	}
+	t := s.turn
+	s.turn = nil
+	return t
 }
 
 // Queues reports whether Reserve may wait: there is a rate, or the service asks
@@ -248,11 +251,11 @@ func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
 // credentials on, leaves, and reads the answer. sent is the request as it left. The
 // turn has ended when once returns.
 func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *http.Request, err error) {
+	defer t.end()
 	req, body, err := c.build(r)
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	defer t.end()
 	if err := t.enter(ctx); err != nil {
 		return Answer{}, nil, err
 	}

@@ -420,7 +420,7 @@ func TestASlotIsForOneRequest(t *testing.T) {
 					slot.Release() // changed its mind
 					return
 				}
-				slot.Create(t.Context(), createContact(c))
+				c.CreateReserved(t.Context(), slot, createContact(c))
 			})
 		}
 		wg.Wait()
@@ -480,7 +480,7 @@ func TestNeverMoreInFlight(t *testing.T) {
 								if i%3 == 1 {
 									slot.Await(t.Context())
 								}
-								slot.Create(t.Context(), createContact(c))
+								c.CreateReserved(t.Context(), slot, createContact(c))
 							}
 						})
 					}
@@ -527,10 +527,10 @@ func TestASlotGivenBackLeavesItsPlace(t *testing.T) {
 		defer cancel()
 		late := reserve()
 		late.Await(ended)
-		if v := late.Create(ended, createContact(c)); v.Effect != apiclient.NotSent {
+		if v := c.CreateReserved(ended, late, createContact(c)); v.Effect != apiclient.NotSent {
 			t.Errorf("%s, want not sent: the context ended", v.Effect)
 		}
-		if v := reserve().Create(t.Context(), createContact(c)); v.Effect != apiclient.Created {
+		if v := c.CreateReserved(t.Context(), reserve(), createContact(c)); v.Effect != apiclient.Created {
 			t.Errorf("%s: %s", v.Effect, v.Reason)
 		}
 	})

@@ -8,9 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/observe"
-	"claimsheet/importer/result"
 )
 
 // observeFlags are the flags for runs that nobody watches.
@@ -84,9 +82,9 @@ func (r *importRun) observeReport(ctx context.Context) error {
 		r.observer.Reported(r.job.Retries(), &uncertain, nil)
 		return nil
 	}
-	var inputs []*load.Input
+	var inputs []observe.Input
 	for _, s := range r.sheets {
-		inputs = append(inputs, s.source.Input)
+		inputs = append(inputs, observe.Input{Path: s.source.Input.Given, Digest: s.source.Input.Digest})
 	}
 	r.observer.Reported(r.job.Retries(), &uncertain, inputs)
 	return r.compareInputs(ctx)
@@ -101,11 +99,15 @@ func (r *importRun) compareInputs(ctx context.Context) error {
 	}
 	summary, _, _ := r.job.Summary(false)
 	for _, s := range r.sheets {
-		earlier, found, err := r.ledger.ledger.SameInput(ctx, s.record, string(result.Skipped))
+		earlier, found, err := r.ledger.ledger.SameInput(ctx, s.record)
 		if err != nil {
 			return err
 		}
-		if found && earlier.Rows <= r.job.OfSheet(summary, s.table).Rows.Skipped {
+		then, err := readSummary(earlier.Summary)
+		if err != nil {
+			return err
+		}
+		if found && then.Rows.Skipped <= r.job.OfSheet(summary, s.table).Rows.Skipped {
 			r.observer.SameInput(s.source.Input.Given, earlier.ID, earlier.Started)
 		}
 	}
