@@ -125,9 +125,16 @@ func (c *Client) count(k Kind) {
 }
 
 // Create sends a creating request, once, and judges what became of it.
-func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.create(ctx, r, nil) }
+func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.CreateReserved(ctx, nil, r) }
 
-func (c *Client) create(ctx context.Context, r Request, slot *Slot) Verdict {
+// CreateReserved is Create in a slot that Reserve has returned, which it uses up.
+//
+// If the service has asked to wait since Reserve, the request is not sent at all,
+// because it would wait although everything before it is already durable. The
+// Verdict is then NotSent with Retry AfterPause, and the caller reserves another
+// slot.
+func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verdict {
+	defer slot.Release()
 	a, err := c.do(ctx, r, slot)
 	v := c.Judge(r, a, err)
 	switch {
@@ -140,10 +147,9 @@ func (c *Client) create(ctx context.Context, r Request, slot *Slot) Verdict {
 	return v
 }
 
-// Slot is a reserved place in the queue, for one creating request: that request
+// Slot is a reserved place in the queue, for one CreateReserved: that request
 // leaves next. A Slot is for one goroutine.
 type Slot struct {
-	client  *Client
 	release func() // lets the next request go; nil once the slot is used or released
 }
 
@@ -159,18 +165,7 @@ func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Slot{client: c, release: release}, nil
-}
-
-// Create sends the request and uses up the slot; see Client.Create.
-//
-// If the service has asked to wait since Reserve, the request is not sent at all,
-// because it would wait although everything before it is already durable. The
-// Verdict is then NotSent with Retry AfterPause, and the caller reserves another
-// slot.
-func (s *Slot) Create(ctx context.Context, r Request) Verdict {
-	defer s.Release()
-	return s.client.create(ctx, r, s)
+	return &Slot{release: release}, nil
 }
 
 // Release gives an unused slot back; otherwise it does nothing.

@@ -419,7 +419,7 @@ func TestASlotIsForOneRequest(t *testing.T) {
 					slot.Release() // changed its mind
 					return
 				}
-				slot.Create(t.Context(), createContact(c))
+				c.CreateReserved(t.Context(), slot, createContact(c))
 			})
 		}
 		wg.Wait()

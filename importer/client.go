@@ -314,7 +314,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			slot.Release()
 			return stepOutcome{}, err
 		}
-		verdict = slot.Create(ctx, r.job.request(d.step, r.known))
+		verdict = r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known))
 		r.answered = r.answered || verdict.Status != 0
 		event, taken, err := r.judge(d, &verdict)
 		if err != nil {
@@ -435,7 +435,7 @@ func (r *clientRun) isFresh(step *mapping.Step) bool {
 		before = step.Claim
 	}
 	at, ok := r.created[before]
-	return ok && time.Since(at) < lagging
+	return ok && r.job.now().Sub(at) < lagging
 }
 
 // judge says what became of a request, as the event to record. It makes the
@@ -513,7 +513,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 
 // noteCreated takes the id of what was created.
 func (r *clientRun) noteCreated(step *mapping.Step, id string) {
-	r.created[step.Key] = time.Now()
+	r.created[step.Key] = r.job.now()
 	switch step.Kind {
 	case mapping.ClientStep:
 		r.known.client = id
@@ -547,7 +547,7 @@ func (r *clientRun) record(event ledger.Event) error {
 }
 
 func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
-	return ledger.Event{
-		StepID: r.job.stepID(r.plan.Client, d.step), To: to, At: time.Now().UTC(), Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
-	}
+	return r.job.stamped(ledger.Event{
+		StepID: r.job.stepID(r.plan.Client, d.step), To: to, Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
+	})
 }

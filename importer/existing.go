@@ -127,8 +127,8 @@ func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clien
 
 // foundEvent is the event by which a client that a look-up found becomes done.
 func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
-	return ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
-		At: time.Now().UTC(), Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
+	return j.stamped(ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
+		Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id})
 }
 
 // adopt makes the client step one that is done: a look-up found the client. In a
@@ -170,7 +170,7 @@ var errStale = errors.New("the look-up is too old")
 
 // isStale reports whether a client has to be looked up again before it is sent.
 func (r *clientRun) isStale(d decision) bool {
-	return !d.asOf.IsZero() && r.job.Now().Sub(d.asOf) > r.job.freshness()
+	return !d.asOf.IsZero() && r.job.now().Sub(d.asOf) > r.job.freshness()
 }
 
 // freshness is lookupFresh or, where requests leave so seldom that a look-up and

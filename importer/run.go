@@ -38,6 +38,7 @@ type Ledger interface {
 	// What results workbooks are written from.
 	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
 	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
+	AddUnchanged(run string, u ledger.Unchanged) (ok bool, err error)
 
 	// Whether it knows the mapping and the environment.
 	Knows(ctx context.Context, environment string) (known bool, err error)
@@ -59,6 +60,7 @@ type Service interface {
 
 	// Creating requests, and the GET that finds out whether the service answers.
 	Reserve(ctx context.Context) (*apiclient.Slot, error)
+	CreateReserved(ctx context.Context, slot *apiclient.Slot, r apiclient.Request) apiclient.Verdict
 	Do(ctx context.Context, r apiclient.Request) (apiclient.Answer, error)
 	Judge(r apiclient.Request, a apiclient.Answer, err error) apiclient.Verdict
 	Routes() apiclient.Routes
@@ -92,9 +94,9 @@ type Job struct {
 	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
-	// Now says when a look-up was made and when its answer is acted upon; nil is
-	// the wall clock.
-	Now func() time.Time
+	// Clock gives events their time, and look-ups and uncertain attempts their age;
+	// nil is ledger.Now. It is called by several goroutines.
+	Clock func() ledger.Clock
 
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
@@ -173,10 +175,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
-	if j.Now == nil {
-		j.Now = time.Now
-	}
-	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.Now, KeepGoing: keepGoing})
+	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}
@@ -388,6 +387,24 @@ func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
 		id.Mapping = ""
 	}
 	return id
+}
+
+// clock reads the clocks.
+func (j *Job) clock() ledger.Clock {
+	if j.Clock == nil {
+		return ledger.Now()
+	}
+	return j.Clock()
+}
+
+// now is the time by the wall clock.
+func (j *Job) now() time.Time { return j.clock().Wall }
+
+// stamped returns an event with the present time.
+func (j *Job) stamped(e ledger.Event) ledger.Event {
+	now := j.clock()
+	e.At, e.Boot, e.Uptime = now.Wall.UTC(), now.Boot, now.Uptime
+	return e
 }
 
 // firstError keeps the first error and stops the run at it.
