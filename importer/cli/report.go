@@ -77,6 +77,12 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 	if err != nil {
 		return err
 	}
+	if at, pruned, err := l.ledger.Pruned(ctx, run.ID); err != nil {
+		return err
+	} else if pruned {
+		return problem.New("run-pruned", "the rows of run %s of %s were dropped on %s, so its workbook cannot be written again", run.ID, moment(run.Started), moment(at)).
+			Hinted("the ledger keeps the rows of the newest runs, as many as keep_runs says in the environments file; what is known of a client: %s", l.command("history", "CLIENT-KEY"))
+	}
 	past, err := l.openPastRun(run, o.password)
 	if err != nil {
 		return err
@@ -235,16 +241,39 @@ func (r *pastRun) listSteps(which string) {
 	r.snapshot.Binding = binding.Properties()
 }
 
+// notedOnce notes where the records will be in the workbook, the first time that they
+// are read.
+func notedOnce(records iter.Seq2[cell.Record, error], places *reports.Places) iter.Seq2[cell.Record, error] {
+	noted := false
+	return func(yield func(cell.Record, error) bool) {
+		first := !noted
+		noted = true
+		for record, err := range records {
+			if first && err == nil {
+				places.Note(record)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
 // book returns what the run's workbook showed.
 func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
+	binding := workbook.FromProperties("", r.snapshot.Binding)
+	places := &reports.Places{Own: r.own}
+	if binding.Sheets > 1 {
+		places.File = filepath.Base(r.run.Output)
+	}
 	tab := r.reader.Sheet()
-	tab.File = r.run.Input
+	tab.File, tab.Copied = r.run.Input, places.At
 	steps := l.RunSteps
-	if workbook.FromProperties("", r.snapshot.Binding).ShortSteps {
+	if binding.ShortSteps {
 		steps = l.TouchedSteps
 	}
 	return reports.Book{
-		Sheet: tab, Records: r.reader.Records(), Own: r.own,
+		Sheet: tab, Records: notedOnce(r.reader.Records(), places), Own: r.own,
 		Made: r.run.Started,
 		Rows: l.Rows(ctx, r.run.ID, r.snapshot.Event), Steps: steps(ctx, r.run.ID, r.snapshot.Event),
 		Problems: r.snapshot.Problems, Summary: r.summary, Facts: r.snapshot.Facts,

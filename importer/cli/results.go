@@ -53,6 +53,9 @@ func (r *importRun) report(ctx context.Context) error {
 	if err := r.observeReport(ctx); err != nil {
 		return err
 	}
+	if err := r.prune(ctx); err != nil {
+		return err
+	}
 	return r.stopped
 }
 

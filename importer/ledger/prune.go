@@ -1,0 +1,182 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"time"
+)
+
+// OldRun is a run that is not among the newest and still has its rows.
+type OldRun struct {
+	Run
+	Rows  int
+	Stays Stay
+}
+
+// Stay is why the rows of an old run are kept.
+type Stay string
+
+// Why the rows of an old run are kept; "" when they can be dropped.
+const (
+	StaysLatest Stay = "latest" // the latest finished run of its mapping, or of a sheet that was imported more than once
+	StaysOpen   Stay = "open"   // a row is uncertain, and so is a step of its client
+)
+
+// OldRuns returns the runs of each environment that still have their rows and are
+// not among its newest keep, the oldest first.
+func (l *Ledger) OldRuns(ctx context.Context, environments []string, keep int) ([]OldRun, error) {
+	pruned := map[string]bool{}
+	for run, err := range stream(ctx, l.read, scanText, `SELECT run FROM pruned_runs`) {
+		if err != nil {
+			return nil, err
+		}
+		pruned[run] = true
+	}
+	runs, err := gather(l.Runs(ctx, environments))
+	if err != nil {
+		return nil, err
+	}
+	var old []OldRun
+	latest, newer := latestRuns(runs), map[string]int{}
+	for _, r := range runs {
+		if newer[r.Environment]++; newer[r.Environment] <= keep || pruned[r.ID] {
+			continue
+		}
+		o := OldRun{Run: r}
+		if o.Rows, err = l.countRows(ctx, r.ID); err != nil {
+			return nil, err
+		}
+		if latest[r.ID] {
+			o.Stays = StaysLatest
+		} else if open, err := l.hasOpenRows(ctx, r.ID); err != nil {
+			return nil, err
+		} else if open {
+			o.Stays = StaysOpen
+		}
+		old = append(old, o)
+	}
+	slices.Reverse(old)
+	return old, nil
+}
+
+// latestRuns returns the latest finished run of each mapping, and of each sheet that
+// a mapping imported more than once. runs are the newest first.
+func latestRuns(runs []Run) map[string]bool {
+	type key struct{ environment, mapping, input string }
+	first, times := map[key]string{}, map[key]int{}
+	for _, r := range runs {
+		if r.Finished.IsZero() {
+			continue
+		}
+		for _, k := range []key{{r.Environment, r.Mapping, ""}, {r.Environment, r.Mapping, "sheet " + r.Input}} {
+			if times[k]++; times[k] == 1 {
+				first[k] = r.ID
+			}
+		}
+	}
+	latest := map[string]bool{}
+	for k, id := range first {
+		if k.input == "" || times[k] > 1 {
+			latest[id] = true
+		}
+	}
+	return latest
+}
+
+// countRows returns how many rows of a run the ledger has.
+func (l *Ledger) countRows(ctx context.Context, run string) (n int, err error) {
+	if err := l.read.QueryRowContext(ctx, `SELECT count(*) FROM run_rows WHERE run = ?`, run).Scan(&n); err != nil {
+		return 0, err
+	}
+	list, err := l.unchangedOf(ctx, run)
+	if err != nil {
+		return 0, err
+	}
+	return n + len(list.rows), nil
+}
+
+// hasOpenRows reports whether a row of a run is uncertain because of a step that is
+// still undecided.
+func (l *Ledger) hasOpenRows(ctx context.Context, run string) (open bool, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT EXISTS (
+		SELECT 1 FROM run_rows r JOIN steps s ON s.owner = r.owner
+		WHERE r.run = ? AND r.status = 'uncertain' AND s.state IN ('intent', 'uncertain', 'parked'))`, run).Scan(&open)
+	return open, err
+}
+
+// Pruned reports whether a run's rows were dropped, and when.
+func (l *Ledger) Pruned(ctx context.Context, run string) (at time.Time, ok bool, err error) {
+	if l.version < unchangedVersion {
+		return time.Time{}, false, nil
+	}
+	ok, err = found(l.read.QueryRowContext(ctx, `SELECT at FROM pruned_runs WHERE run = ?`, run).Scan((*moment)(&at)))
+	return at, ok, err
+}
+
+// PruneRun drops a run's rows and its list of steps, never a step, and the name of
+// its kept input, whose file the caller removes. What stays is the run itself, what
+// summary returns of its summary, and the plans that PlanOfClient needs: of clients
+// whose link is not done and for whom no later run has a plan. It is durable when it
+// returns.
+func (l *Ledger) PruneRun(run string, at time.Time, summary func([]byte) []byte) error {
+	return l.submit(true, func(t *transaction) error {
+		plans, err := t.openPlans(run)
+		if err != nil {
+			return err
+		}
+		var was []byte
+		if err := t.conn.QueryRowContext(context.Background(), `SELECT summary FROM runs WHERE id = ?`, run).Scan(&was); err != nil {
+			return err
+		}
+		for _, s := range []struct {
+			text string
+			args []any
+		}{
+			{`DELETE FROM run_rows WHERE run = ?`, []any{run}},
+			{`DELETE FROM run_unchanged WHERE run = ?`, []any{run}},
+			{`DELETE FROM run_steps WHERE run = ? AND owner NOT IN (SELECT value FROM json_each(?))`, []any{run, numbers(plans)}},
+			{`UPDATE runs SET kept_input = '', summary = ? WHERE id = ?`, []any{blob(summary(was)), run}},
+			{`INSERT OR REPLACE INTO pruned_runs (run, at) VALUES (?, ?)`, []any{run, at.UnixMicro()}},
+		} {
+			if err := t.exec(s.text, s.args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// openPlans returns the clients whose plan in a run has a link that is not done, and
+// for whom no later run has a plan.
+func (t *transaction) openPlans(run string) ([]int64, error) {
+	ctx := context.Background()
+	open, err := gather(stream(ctx, t.conn, scanID, `
+		SELECT DISTINCT r.owner FROM run_steps r
+		WHERE r.run = ? AND r.kind = 'link' AND NOT EXISTS (
+			SELECT 1 FROM steps s WHERE s.owner = r.owner AND s.mapping = r.mapping AND s.kind = 'link' AND s.state = 'done')
+		ORDER BY r.owner`, run))
+	if err != nil || len(open) == 0 {
+		return open, err
+	}
+	later, err := gather(stream(ctx, t.conn, scanID, `
+		SELECT DISTINCT p.owner FROM runs w
+		JOIN runs u ON u.environment = w.environment AND u.mapping = w.mapping AND u.started > w.started
+		JOIN run_steps p ON p.run = u.id
+		WHERE w.id = ? AND p.kind = 'link' AND p.owner IN (SELECT value FROM json_each(?))`, run, numbers(open)))
+	return slices.DeleteFunc(open, func(owner int64) bool { return slices.Contains(later, owner) }), err
+}
+
+func scanID(rows *sql.Rows) (id int64, err error) {
+	err = rows.Scan(&id)
+	return id, err
+}
+
+// Compact gives the room of what was removed back to the disk: it rewrites the whole
+// file. Nothing else may write at the same time.
+func (l *Ledger) Compact() error {
+	if l.write == nil {
+		return ErrReadOnly
+	}
+	return l.compact()
+}
