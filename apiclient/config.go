@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -50,6 +51,12 @@ type Config struct {
 	// ConnectTimeout limits each step to a connection: the host name, TCP and the
 	// TLS handshake; 0 means 10 s.
 	ConnectTimeout time.Duration
+	// Dial opens the connections to the service, under TLS the ones below it; nil
+	// means a net.Dialer with ConnectTimeout.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Now is the clock by which requests are paced and dates in answers are read;
+	// nil means time.Now.
+	Now func() time.Time
 	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
 	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
 	// or by a Rule), the Client pauses all requests for as long as it says.

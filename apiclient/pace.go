@@ -52,6 +52,7 @@ const (
 // again step by step (AIMD). Of several such answers in a row only the first
 // counts, because the others were sent before the cut.
 type pace struct {
+	now  func() time.Time
 	head chan struct{} // has room for one: the request that leaves next
 
 	mu       sync.Mutex
@@ -69,8 +70,8 @@ type pace struct {
 	recent   departures
 }
 
-func newPace(ceiling float64, adaptive bool) *pace {
-	p := &pace{head: make(chan struct{}, 1), adaptive: adaptive, ceiling: ceiling, rate: ceiling, step: ceiling / recoverySeconds}
+func newPace(ceiling float64, adaptive bool, now func() time.Time) *pace {
+	p := &pace{now: now, head: make(chan struct{}, 1), adaptive: adaptive, ceiling: ceiling, rate: ceiling, step: ceiling / recoverySeconds}
 	if adaptive {
 		p.rate, p.step = adaptiveStart, adaptiveStep
 		if ceiling > 0 {
@@ -131,7 +132,7 @@ func (p *pace) enter(ctx context.Context, reserved func()) (release func(), err 
 func (p *pace) ready(ctx context.Context, reserved bool) error {
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		now := time.Now()
+		now := p.now()
 		why, pause := p.why, p.until.Sub(now)
 		wait := max(pause, p.next().Sub(now))
 		p.mu.Unlock()
@@ -150,7 +151,7 @@ func (p *pace) ready(ctx context.Context, reserved bool) error {
 func (p *pace) depart() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = time.Now()
+	p.last = p.now()
 	p.recent.add(p.last)
 	return p.last
 }
@@ -177,7 +178,7 @@ func (p *pace) spacing() time.Duration {
 func (p *pace) waitOutPause(ctx context.Context) error {
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		wait := time.Until(p.until)
+		wait := p.until.Sub(p.now())
 		p.mu.Unlock()
 		if wait <= 0 {
 			return nil
@@ -199,7 +200,7 @@ func (p *pace) limited() bool {
 func (p *pace) refused(a Answer, sentAt time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
+	now := p.now()
 	afterCut := sentAt.After(p.cut)
 	if p.good = 0; afterCut {
 		p.refusals++
@@ -256,7 +257,7 @@ func (p *pace) accepted() {
 func (p *pace) waiting() (reason string, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
+	now := p.now()
 	switch next := p.next(); {
 	case p.until.After(now):
 		return p.why, p.until

@@ -31,12 +31,11 @@ const (
 func newTransport(cfg Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout}
 	return &http.Transport{
 		Protocols:              protocols,
 		Proxy:                  nil,
-		DialContext:            dialPlain(dialer),
-		DialTLSContext:         dialTLS(dialer, tlsConfig(cfg.TLS)),
+		DialContext:            dialPlain(cfg.Dial),
+		DialTLSContext:         dialTLS(cfg),
 		DisableCompression:     true,
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConnsPerHost:    maxIdle,
@@ -54,9 +53,12 @@ func dial(ctx context.Context, t *http.Transport, base *url.URL) (net.Conn, erro
 	return open(ctx, "tcp", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), port)))
 }
 
-func dialPlain(dialer *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
+// dialFunc opens a connection, as net.Dialer.DialContext does.
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+func dialPlain(dial dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
@@ -66,22 +68,23 @@ func dialPlain(dialer *net.Dialer) func(context.Context, string, string) (net.Co
 
 // dialTLS counts bytes above the TLS layer, so that handshakes and alerts do not
 // count as parts of a request.
-func dialTLS(dialer *net.Dialer, cfg *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+func dialTLS(cfg Config) dialFunc {
+	base := tlsConfig(cfg.TLS)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)
 		if err != nil {
 			return nil, err
 		}
-		plain, err := dialer.DialContext(ctx, network, address)
+		plain, err := cfg.Dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		cfg := cfg.Clone()
-		if cfg.ServerName == "" {
-			cfg.ServerName = host
+		own := base.Clone()
+		if own.ServerName == "" {
+			own.ServerName = host
 		}
-		conn := tls.Client(plain, cfg)
-		ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
+		conn := tls.Client(plain, own)
+		ctx, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout)
 		defer cancel()
 		if err := conn.HandshakeContext(ctx); err != nil {
 			_ = plain.Close() // the error of the handshake is the one to report

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
@@ -214,7 +215,7 @@ func (r *resolver) note(problems ...problem.Problem) {
 
 // resolve fetches the credentials. authorize is nil when there are none to add,
 // and renew when they cannot be renewed.
-func (c credentials) resolve(r *resolver, tlsConfig *tls.Config) (authorize, renew) {
+func (c credentials) resolve(r *resolver, tlsConfig *tls.Config, now func() time.Time) (authorize, renew) {
 	switch c.kind {
 	case authBearer:
 		token := r.secret(c.token)
@@ -234,7 +235,7 @@ func (c credentials) resolve(r *resolver, tlsConfig *tls.Config) (authorize, ren
 			return nil
 		}, nil
 	case authOAuth2:
-		cache := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig)
+		cache := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig, now)
 		return cache.authorize, cache.renew
 	}
 	return nil, nil
