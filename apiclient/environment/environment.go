@@ -68,6 +68,7 @@ type Environment struct {
 	auth       credentials
 	headers    []reference // key is the header's name
 	tls        tlsFiles
+	proxy      proxySettings
 	claimTypes map[string]claimType
 	dir        string        // the environments file's folder
 	where      problem.Where // the entry's place; zero for a sandbox without one
@@ -219,8 +220,8 @@ func SameService(a, b string) bool {
 }
 
 // Config makes the settings of an apiclient.Client: it reads the secrets (a
-// program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport or
-// Dial, and UserAgent; the sandbox needs a Transport. The first request fetches the
+// program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport, Wrap
+// and UserAgent; the sandbox needs a Transport. The first request fetches the
 // OAuth2 token.
 //
 // The error is a problem.List of everything that is missing. Version 1 also needs
@@ -238,7 +239,8 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	if now == nil {
 		now = time.Now
 	}
-	step, renew := e.auth.resolve(r, tlsConfig, now)
+	proxy := e.proxy.resolve(r, tlsConfig)
+	step, renew := e.auth.resolve(r, tlsConfig, proxy, now)
 	if step != nil {
 		steps = append(steps, step)
 	}
@@ -255,6 +257,7 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Renew:             renew,
 		Secrets:           r.reveal(),
 		TLS:               tlsConfig,
+		Proxy:             proxy,
 		Timeout:           e.Limits.Timeout,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
 		Adaptive:          e.Limits.Adaptive,
@@ -266,11 +269,16 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	}, nil
 }
 
+// references are the values that may be kept elsewhere.
+func (e *Environment) references() []reference {
+	return slices.Concat(e.auth.references(), e.headers, e.proxy.references())
+}
+
 // Secrets names what Config reads from elsewhere, such as “token (env:NAME)”,
 // without reading it.
 func (e *Environment) Secrets() []string {
 	var names []string
-	for _, ref := range append(e.auth.references(), e.headers...) {
+	for _, ref := range e.references() {
 		if ref.source != literal {
 			names = append(names, ref.key+" ("+string(ref.source)+":"+ref.name+")")
 		}
@@ -288,7 +296,7 @@ func (e *Environment) Warnings() []problem.Problem {
 				Hinted("chmod o-r %s", path))
 		}
 	}
-	for _, ref := range append(e.auth.references(), e.headers...) {
+	for _, ref := range e.references() {
 		if ref.source == fromFile {
 			warn(ref.at.In(e.where.File), ref.name)
 		}

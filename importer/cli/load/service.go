@@ -24,8 +24,8 @@ type Connection struct {
 	UserAgent string        // names the program and the run
 	AskAgain  time.Duration // wait before a failed GET is sent again; 0 for the engine's
 
-	// Dial and Now are those of apiclient.Config.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Wrap and Now are those of apiclient.Config.
+	Wrap func(net.Conn) net.Conn
 	Now  func() time.Time
 }
 
@@ -53,7 +53,7 @@ func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Conn
 	if err != nil {
 		return err
 	}
-	cfg.Dial = c.Dial
+	cfg.Wrap = c.Wrap
 	if s.Env.Sandbox {
 		service, err := s.startSandbox()
 		if err != nil {

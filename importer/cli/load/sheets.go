@@ -10,7 +10,6 @@ import (
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/safefile"
-	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
@@ -34,7 +33,7 @@ type table interface {
 	// until the next record.
 	Records() iter.Seq2[cell.Record, error]
 	// Merged returns the merged cells that leave others empty.
-	Merged() iter.Seq[sheet.Area]
+	Merged() iter.Seq[cell.Area]
 	// Encrypted reports whether the sheet's file is encrypted.
 	Encrypted() bool
 }
@@ -158,7 +157,7 @@ const mostAreas = 5
 
 // mergedCells warns about merged cells: only the first cell of each has the value,
 // and the others, which look filled, are empty.
-func mergedCells(merged iter.Seq[sheet.Area], s cell.Sheet) problem.List {
+func mergedCells(merged iter.Seq[cell.Area], s cell.Sheet) problem.List {
 	var names []string
 	count, first := 0, ""
 	for area := range merged {
