@@ -388,13 +388,13 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 	if c.cfg.Authorize == nil {
 		return nil
 	}
-	before := req.Header.Clone()
+	before := carriedBy(req)
 	ctx, cancel := context.WithTimeout(ctx, getTimeout)
 	defer cancel()
 	if err := c.cfg.Authorize(ctx, req); err != nil {
 		return withoutCredentials(err)
 	}
-	c.secrets.learn(before, req.Header)
+	c.secrets.learn(before, carriedBy(req))
 	return nil
 }
 
