@@ -42,10 +42,10 @@ type Settler struct {
 
 // The reasons of decisions, as history shows them.
 const (
-	decidedCreated = "you decided that it was created"
-	decidedNotCreated  = "you decided that it was not created"
-	decidedToGiveUp  = "you gave it up"
-	undidDecision   = "you undid the decision"
+	decidedCreated    = "you decided that it was created"
+	decidedNotCreated = "you decided that it was not created"
+	decidedToGiveUp   = "you gave it up"
+	undidDecision     = "you undid the decision"
 )
 
 // Settle records decisions, durably: all of them or none. A step can be decided
