@@ -101,21 +101,13 @@ func (r *importRun) settleScope(ctx context.Context) error {
 		return err
 	}
 	r.scope = scope
-	last, ran, err := known.LastEnvironment(ctx, env.Name)
-	if err != nil {
+	then, err := movedFrom(ctx, known, env, scope)
+	if err != nil || then == "" || g.newService {
 		return err
 	}
 	now, rest := environment.ServiceOf(scope)
-	then, _ := environment.ServiceOf(last)
-	if !ran || env.Sandbox || now == then || g.newService {
-		return nil
-	}
-	if any, err := hasClients(ctx, known, then); err != nil || !any {
-		return err
-	}
 	if !g.sameService {
-		return serviceChanged(env.Name, then, now, "if it is the same service at another address, give --same-service: what is done is not sent again; "+
-			"if it is another service, which knows nothing of these clients, give --new-service; each is given once")
+		return serviceChanged(env.Name, then, now, movedHint)
 	}
 	if any, err := hasClients(ctx, known, now); err != nil || any {
 		if err == nil {

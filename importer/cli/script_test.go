@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,6 +38,7 @@ import (
 var update = flag.Bool("update", false, "write what the scripts' commands print into the scripts")
 
 func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // as in the program's own process, see SetUpProcess
 	programs := map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
 		cli.SetUpProcess(os.Getenv)
 		os.Exit(quickMain(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
