@@ -53,6 +53,9 @@ type Config struct {
 	// ConnectTimeout limits each step to a connection: the host name, TCP and the
 	// TLS handshake; 0 means 10 s.
 	ConnectTimeout time.Duration
+	// Concurrency is how many requests may be in flight at the service, of whatever
+	// kind: given to the network and not completely answered; 0 means any number.
+	Concurrency int
 	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
 	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
 	// or by a Rule), the Client pauses all requests for as long as it says.
