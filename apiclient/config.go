@@ -60,6 +60,9 @@ type Config struct {
 	// Now is the clock by which requests are paced and dates in answers are read;
 	// nil means time.Now.
 	Now func() time.Time
+	// Concurrency is how many requests may be in flight at the service, of whatever
+	// kind: given to the network and not completely answered; 0 means any number.
+	Concurrency int
 	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
 	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
 	// or by a Rule), the Client pauses all requests for as long as it says.

@@ -81,7 +81,7 @@ type Environment struct {
 type Limits struct {
 	RequestsPerSecond float64       // 0 means no ceiling; the default
 	Adaptive          bool          // find the rate below the ceiling; default false
-	Concurrency       int           // clients side by side; default 8
+	Concurrency       int           // requests in flight at the service; default 8
 	Timeout           time.Duration // how long a POST may wait for its answer; default 120 s
 }
 
@@ -259,6 +259,7 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		TLS:               tlsConfig,
 		Proxy:             proxy,
 		Timeout:           e.Limits.Timeout,
+		Concurrency:       e.Limits.Concurrency,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
 		Adaptive:          e.Limits.Adaptive,
 		Now:               e.Now,
