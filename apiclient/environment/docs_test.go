@@ -42,6 +42,7 @@ func referencePage() string {
 	section(&b, "An environment", environmentKeys)
 	section(&b, "auth", authKeys)
 	section(&b, "tls", tlsKeys)
+	section(&b, "proxy", proxyKeys)
 	section(&b, "limits", limitKeys)
 	section(&b, "wire", wireKeys)
 	section(&b, "not_found, each rule", absenceKeys)

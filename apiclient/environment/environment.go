@@ -61,9 +61,14 @@ type Environment struct {
 	// name alone does not tell. Never nil.
 	TemplateIDs map[string]string
 
+	// Now is the clock of Config, by which OAuth2 tokens become too old too; nil
+	// means time.Now.
+	Now func() time.Time
+
 	auth       credentials
 	headers    []reference // key is the header's name
 	tls        tlsFiles
+	proxy      proxySettings
 	claimTypes map[string]claimType
 	dir        string        // the environments file's folder
 	where      problem.Where // the entry's place; zero for a sandbox without one
@@ -76,7 +81,7 @@ type Environment struct {
 type Limits struct {
 	RequestsPerSecond float64       // 0 means no ceiling; the default
 	Adaptive          bool          // find the rate below the ceiling; default false
-	Concurrency       int           // clients side by side; default 8
+	Concurrency       int           // requests in flight at the service; default 8
 	Timeout           time.Duration // how long a POST may wait for its answer; default 120 s
 }
 
@@ -215,9 +220,9 @@ func SameService(a, b string) bool {
 }
 
 // Config makes the settings of an apiclient.Client: it reads the secrets (a
-// program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport and
-// UserAgent; the sandbox needs a Transport. The first request fetches the OAuth2
-// token.
+// program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport, Wrap
+// and UserAgent; the sandbox needs a Transport. The first request fetches the
+// OAuth2 token.
 //
 // The error is a problem.List of everything that is missing. Version 1 also needs
 // a case, which is part of every path (service document, "Versioning").
@@ -230,7 +235,12 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	tlsConfig, problems := e.tls.load(e.dir)
 	r.note(problems...)
 	headers, steps := resolveHeaders(r, e.headers)
-	step, renew := e.auth.resolve(r, tlsConfig)
+	now := e.Now
+	if now == nil {
+		now = time.Now
+	}
+	proxy := e.proxy.resolve(r, tlsConfig)
+	step, renew := e.auth.resolve(r, tlsConfig, proxy, now)
 	if step != nil {
 		steps = append(steps, step)
 	}
@@ -247,9 +257,12 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Renew:             renew,
 		Secrets:           r.reveal(),
 		TLS:               tlsConfig,
+		Proxy:             proxy,
 		Timeout:           e.Limits.Timeout,
+		Concurrency:       e.Limits.Concurrency,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
 		Adaptive:          e.Limits.Adaptive,
+		Now:               e.Now,
 		Wire:              e.Wire,
 		NotFound:          e.NotFound,
 		Rules:             e.Rules,
@@ -257,11 +270,16 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	}, nil
 }
 
+// references are the values that may be kept elsewhere.
+func (e *Environment) references() []reference {
+	return slices.Concat(e.auth.references(), e.headers, e.proxy.references())
+}
+
 // Secrets names what Config reads from elsewhere, such as “token (env:NAME)”,
 // without reading it.
 func (e *Environment) Secrets() []string {
 	var names []string
-	for _, ref := range append(e.auth.references(), e.headers...) {
+	for _, ref := range e.references() {
 		if ref.source != literal {
 			names = append(names, ref.key+" ("+string(ref.source)+":"+ref.name+")")
 		}
@@ -279,7 +297,7 @@ func (e *Environment) Warnings() []problem.Problem {
 				Hinted("chmod o-r %s", path))
 		}
 	}
-	for _, ref := range append(e.auth.references(), e.headers...) {
+	for _, ref := range e.references() {
 		if ref.source == fromFile {
 			warn(ref.at.In(e.where.File), ref.name)
 		}

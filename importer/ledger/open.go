@@ -29,7 +29,9 @@ type Ledger struct {
 	write *writer   // nil when the ledger is open for reading only
 
 	path    string // "" for a ledger without a file
-	counted int64  // the result of readCount when it was opened
+	version int    // of its schema: an older one is only read
+	lists   unchangedLists
+	counted int64 // the result of readCount when it was opened
 
 	closing sync.Once
 	closed  error
@@ -117,7 +119,11 @@ func reading(db *sql.DB, path string) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Ledger{read: db, steps: steps, path: path}, nil
+	l := &Ledger{read: db, steps: steps, path: path}
+	if err := db.QueryRow("PRAGMA user_version").Scan(&l.version); err != nil {
+		return nil, errors.Join(err, steps.Close(), db.Close())
+	}
+	return l, nil
 }
 
 // empties numbers the empty ledgers of this process, because they share one
@@ -225,9 +231,12 @@ var firstSchema string
 //go:embed schema_2.sql
 var secondSchema string
 
+//go:embed schema_3.sql
+var thirdSchema string
+
 // schemas are the steps from each version to the next, the first from nothing. A
 // released version is never changed.
-var schemas = []string{firstSchema, secondSchema}
+var schemas = []string{firstSchema, secondSchema, thirdSchema}
 
 // schemaVersion is the version that this Claimsheet writes.
 var schemaVersion = len(schemas)

@@ -223,10 +223,15 @@ func (t *transaction) secret() ([]byte, error) {
 func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(StepID) StepID, summary func([]byte) []byte, done *Forgotten) error {
 	const holding = `finished IS NULL
 		OR id IN (SELECT run FROM run_rows WHERE owner IS NULL OR owner = ?1)
-		OR id IN (SELECT run FROM run_steps WHERE owner = ?1)`
+		OR id IN (SELECT run FROM run_steps WHERE owner = ?1)
+		OR id IN (SELECT value FROM json_each(?2))`
+	listed, unchanged, err := t.listsHolding(number)
+	if err != nil {
+		return err
+	}
 	runs, err := gather(stream(context.Background(), t.conn, scanRun, `SELECT `+runColumns+` FROM runs
 		WHERE (`+holding+`) OR kept_input IN (SELECT kept_input FROM runs WHERE kept_input <> '' AND (`+holding+`))
-		ORDER BY started, id`, number))
+		ORDER BY started, id`, number, list(listed)))
 	if err != nil {
 		return err
 	}
@@ -240,7 +245,7 @@ func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(Step
 	if err != nil {
 		return err
 	}
-	done.Rows = int(rows)
+	done.Rows = int(rows) + unchanged
 	type line struct {
 		run    string
 		number int64

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"claimsheet/importer/result"
 )
 
 // uncertainOrParked is the condition of steps that are uncertain or parked. Its first part
@@ -36,7 +34,7 @@ func (l *Ledger) Steps(ctx context.Context, owner ClientKey, mapping string) (ma
 	for rows.Next() {
 		var s Step
 		_, facts := stepTargets(&s)
-		if err := rows.Scan(slices.Concat([]any{&s.Mapping, &s.Event.Step}, facts)...); err != nil {
+		if err := rows.Scan(slices.Concat([]any{&s.Mapping, &s.Event.Step, &s.Ref.Owner, &s.Ref.Step}, facts)...); err != nil {
 			return nil, err
 		}
 		s.ClientKey = owner
@@ -48,8 +46,14 @@ func (l *Ledger) Steps(ctx context.Context, owner ClientKey, mapping string) (ma
 // stepsOfOwner is the query of Steps. It is prepared, because a run needs it for
 // every client, and most of its cost would be parsing it.
 const stepsOfOwner = `
-	SELECT mapping, step, ` + factColumns + ` FROM step_now
-	WHERE environment = ? AND space = ? AND client = ? AND mapping IN ('', ?)`
+	SELECT s.mapping, s.step, s.owner, s.id, s.state, l.at, l.boot, l.uptime, l.run, s.kind, l.via, l.status, l.reason,
+		a.data, coalesce(a.digest, ''), w.answer, s.created, s.url, s.attempts
+	FROM owners o
+	JOIN steps s ON s.owner = o.id
+	JOIN events l ON l.id = s.last
+	LEFT JOIN events a ON a.id = s.asked
+	LEFT JOIN events w ON w.id = s.answered
+	WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping IN ('', ?)`
 
 // AnswerStatus returns the HTTP status of a step's Answer, 0 when the ledger has
 // none. It differs from the Status of the step when later events followed.
@@ -180,34 +184,6 @@ func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, er
 	return gather(stream(ctx, l.read, scanStep, `
 		SELECT `+stepColumns+` FROM step_now WHERE environment = ? AND space = ? AND client = ?
 		ORDER BY mapping, last`, owner.Environment, owner.Space, owner.Client))
-}
-
-// RowsOfClient yields the rows that runs have recorded for a client, the oldest
-// run first. It reads like Rows.
-func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) iter.Seq2[RunRow, error] {
-	return stream(ctx, l.read, scanRow, `
-		SELECT `+rowColumns+`
-		FROM owners o JOIN run_rows r ON r.owner = o.id JOIN runs u ON u.id = r.run
-		WHERE o.environment = ? AND o.space = ? AND o.client = ?
-		ORDER BY u.started, r.run, r.source_row`, owner.Environment, owner.Space, owner.Client)
-}
-
-// PlanOfClient returns the steps of the newest plan that a run of a mapping made
-// for the client, in order, each with its current state; none when there is no
-// such plan. A plan is recognised by its step link, which every plan of version 2
-// has; the list of steps that a run records for a client with invalid rows has
-// none.
-func (l *Ledger) PlanOfClient(ctx context.Context, owner ClientKey, mapping string) ([]result.Step, error) {
-	return gather(inOrder(stream(ctx, l.read, scanRunStep, `
-		SELECT `+runStepColumns+`
-		FROM run_steps r
-		JOIN owners o ON o.id = r.owner
-		LEFT JOIN step_now s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step
-		WHERE o.environment = ?1 AND o.space = ?2 AND o.client = ?3 AND r.mapping IN ('', ?4) AND r.run = (
-			SELECT p.run FROM owners w JOIN run_steps p ON p.owner = w.id JOIN runs u ON u.id = p.run
-			WHERE w.environment = ?1 AND w.space = ?2 AND w.client = ?3 AND p.mapping = ?4 AND p.kind = 'link'
-			ORDER BY u.started DESC LIMIT 1)
-		ORDER BY r.number`, owner.Environment, owner.Space, owner.Client, mapping)))
 }
 
 func scanStepID(rows *sql.Rows) (id StepID, err error) {

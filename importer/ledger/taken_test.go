@@ -98,7 +98,7 @@ func TestTakenByOneOfMany(t *testing.T) {
 // firstVersion turns a ledger into one of the version without the indexes of ids and
 // urls.
 func firstVersion(t testing.TB, path string) {
-	database(t, path, "DROP INDEX steps_ids", "DROP INDEX steps_urls",
+	database(t, path, "DROP TABLE run_unchanged", "DROP TABLE pruned_runs", "DROP INDEX steps_ids", "DROP INDEX steps_urls",
 		"CREATE INDEX steps_clients ON steps (created) WHERE kind = 'client' AND state = 'done'", "PRAGMA user_version = 1")
 }
 
@@ -122,6 +122,9 @@ func TestEarlierVersion(t *testing.T) {
 		steps, err := l.StepsOfClient(t.Context(), jane("", "").ClientKey)
 		do(t, err)
 		same(t, how.name+": steps", len(steps), 2)
+		_, err = l.RowsOfClient(t.Context(), jane("", "").ClientKey)
+		do(t, err)
+		same(t, how.name+": rows", len(collect(t, l.Rows(t.Context(), "r1", ledger.Newest))), 0)
 		_, taken, err := l.StepWithID(t.Context(), finished(other, ledger.KindClient, "x1", "")[1])
 		do(t, err)
 		same(t, how.name+": taken", taken, true)
