@@ -106,55 +106,35 @@ var rules = []rule{
 	{from: GivenUp, to: Failed, via: []string{ViaOperator}}, // reopened
 }
 
-// current is a row of the table of steps; the zero current is a step that is not
-// there yet.
-type current struct {
-	id       int64
-	kind     string
-	state    State
-	attempts int
-	last     int64  // the number of the step's last event
-	request  int64  // the event with the last request's data; 0 for none
-	answer   int64  // the event with its answer; 0 for none
-	remoteID string // the id of what was created
-	url      string
+// allows returns ErrTransition unless a rule allows an event for a step of a kind in
+// a state. The error names no keys: they are personal data.
+func allows(from State, kind string, e Event) error {
+	if e.Kind != "" && e.Kind != kind {
+		return fmt.Errorf("%w: a %s step was given an event of kind %q", ErrTransition, kind, e.Kind)
+	}
+	if !slices.ContainsFunc(rules, func(r rule) bool {
+		return r.from == from && r.to == e.To && slices.Contains(r.via, e.Via) && (r.kind == "" || r.kind == kind)
+	}) {
+		return fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, kind, from, e.To, e.Via)
+	}
+	return nil
 }
 
-// next is c after event e with the number id. It fails with ErrTransition when no
-// rule allows e. The error names no keys: they are personal data.
-func next(c current, e Event, id int64) (current, error) {
-	from := c.state
-	if c.id == 0 {
-		from, c.kind = planned, e.Kind
+// Kinds, states and ways are stored as their places in these lists. A place is never
+// given to another word.
+var (
+	kinds  = []string{1: KindClient, 2: KindClaim, 3: KindActivity, 4: KindLink}
+	states = []State{1: Intent, 2: Done, 3: Failed, 4: NotSent, 5: Uncertain, 6: Parked, 7: GivenUp}
+	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaOperator, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaEmergency}
+)
+
+// code is the place of a word in its list; the word must be in it.
+func code[T comparable](list []T, word T) int64 { return int64(slices.Index(list, word)) }
+
+// word is the word at a place; ok is false when there is none.
+func word[T comparable](list []T, code int64) (word T, ok bool) {
+	if code < 0 || code >= int64(len(list)) {
+		return word, false
 	}
-	if e.Kind != "" && e.Kind != c.kind {
-		return c, fmt.Errorf("%w: a %s step was given an event of kind %q", ErrTransition, c.kind, e.Kind)
-	}
-	allowed := slices.ContainsFunc(rules, func(r rule) bool {
-		return r.from == from && r.to == e.To && slices.Contains(r.via, e.Via) && (r.kind == "" || r.kind == c.kind)
-	})
-	if !allowed {
-		return c, fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, c.kind, from, e.To, e.Via)
-	}
-	c.state, c.last = e.To, id
-	if e.To == Intent { // a new attempt: the answer to an earlier one does not count
-		c.attempts++
-		c.answer, c.remoteID, c.url = 0, "", ""
-	}
-	if e.To == Uncertain && e.Via == ViaOperator { // the decision is undone
-		c.remoteID, c.url = "", ""
-	}
-	if len(e.Data) > 0 || e.Digest != "" {
-		c.request = id
-	}
-	if len(e.Answer) > 0 {
-		c.answer = id
-	}
-	if e.ID != "" {
-		c.remoteID = e.ID
-	}
-	if e.URL != "" {
-		c.url = e.URL
-	}
-	return c, nil
+	return list[code], true
 }
