@@ -88,7 +88,7 @@ func (d decision) outcome() stepOutcome {
 	o := stepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
 	switch d.action {
 	case unchanged:
-		o.Status = result.Unchanged
+		o.Status, o.known = result.Unchanged, d.known
 	case changed:
 		o.Status, o.Advice = result.Changed, adviceChanged
 	case willAdopt:

@@ -22,10 +22,11 @@ type stepOutcome struct {
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
 
-	answered   bool // an answer came in this run
-	unanswered bool // a look-up got no answer in this run
-	http       int  // its status, 0 for none
-	wordless   bool // it was a whole 2xx answer that lacks what was looked for
+	known      *ledger.Step // as the ledger has it, when the run did nothing about it
+	answered   bool         // an answer came in this run
+	unanswered bool         // a look-up got no answer in this run
+	http       int          // its status, 0 for none
+	wordless   bool         // it was a whole 2xx answer that lacks what was looked for
 }
 
 // ok reports whether the step is done, now or before, or would be by the run that a

@@ -90,22 +90,45 @@ func (j *Job) writeDraft(o clientOutcome) error {
 	return nil
 }
 
-// writeLedger writes a client's outcome into the ledger.
+// writeLedger writes a client's outcome into the ledger. Where nothing is new, the
+// ledger needs a few bytes: it has the steps.
 func (j *Job) writeLedger(o clientOutcome) error {
 	owner := ledger.ClientKey{}
 	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
 		owner = j.owner(o.Client)
 	}
-	steps := j.runSteps(o)
+	known, unchanged := o.unchangedSteps()
 	for _, table := range o.tables() {
-		if err := j.Ledger.AddRows(j.Runs[table], owner, o.rowsOf(table)...); err != nil {
+		rows := o.rowsOf(table)
+		if unchanged {
+			added, err := j.Ledger.AddUnchanged(j.Runs[table], ledger.Unchanged{Client: o.Number, Owner: owner, Steps: known, Rows: rows})
+			if err != nil {
+				return err
+			}
+			if added {
+				continue
+			}
+		}
+		if err := j.Ledger.AddRows(j.Runs[table], owner, rows...); err != nil {
 			return err
 		}
-		if err := j.Ledger.AddRunSteps(j.Runs[table], o.Number, steps...); err != nil {
+		if err := j.Ledger.AddRunSteps(j.Runs[table], o.Number, j.runSteps(o)...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unchangedSteps returns the client's lines in the sheet Steps as the ledger has
+// them; ok is false when the run did something about one of them.
+func (o clientOutcome) unchangedSteps() (steps []ledger.Step, ok bool) {
+	for _, s := range o.Steps {
+		if s.Status != result.Unchanged || s.known == nil {
+			return nil, false
+		}
+		steps = append(steps, *s.known)
+	}
+	return append(steps, o.Known...), true
 }
 
 // runSteps are the client's lines in the sheet Steps. Where the client has rows

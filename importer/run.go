@@ -38,6 +38,7 @@ type Ledger interface {
 	// What results workbooks are written from.
 	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
 	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
+	AddUnchanged(run string, u ledger.Unchanged) (ok bool, err error)
 
 	// Whether it knows the mapping and the environment.
 	Knows(ctx context.Context, environment string) (known bool, err error)

@@ -379,10 +379,11 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 		}
 		c.Steps = append(c.Steps, step)
 	}
-	for r, err := range l.ledger.RowsOfClient(ctx, owner) {
-		if err != nil {
-			return c, err
-		}
+	rows, err := l.ledger.RowsOfClient(ctx, owner)
+	if err != nil {
+		return c, err
+	}
+	for _, r := range rows {
 		run := runs[r.Run]
 		c.Rows = append(c.Rows, rowJSON{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error})
 	}

@@ -10,7 +10,6 @@ import (
 
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/observe"
-	"claimsheet/importer/result"
 )
 
 // observeFlags are the flags for runs that nobody watches.
@@ -101,11 +100,15 @@ func (r *importRun) compareInputs(ctx context.Context) error {
 	}
 	summary, _, _ := r.job.Summary(false)
 	for _, s := range r.sheets {
-		earlier, found, err := r.ledger.ledger.SameInput(ctx, s.record, string(result.Skipped))
+		earlier, found, err := r.ledger.ledger.SameInput(ctx, s.record)
 		if err != nil {
 			return err
 		}
-		if found && earlier.Rows <= r.job.OfSheet(summary, s.table).Rows.Skipped {
+		then, err := readSummary(earlier.Summary)
+		if err != nil {
+			return err
+		}
+		if found && then.Rows.Skipped <= r.job.OfSheet(summary, s.table).Rows.Skipped {
 			r.observer.SameInput(s.source.Input.Given, earlier.ID, earlier.Started)
 		}
 	}

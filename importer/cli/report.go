@@ -216,7 +216,7 @@ func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
 	return reports.Book{
 		Sheet: tab, Records: r.reader.Records(), Own: r.own,
 		Made: r.run.Started,
-		Rows: l.Rows(ctx, r.run.ID), Steps: l.RunStepsAsOf(ctx, r.run.ID, r.snapshot.Event),
+		Rows: l.Rows(ctx, r.run.ID, r.snapshot.Event), Steps: l.RunSteps(ctx, r.run.ID, r.snapshot.Event),
 		Problems: r.snapshot.Problems, Summary: r.summary, Facts: r.snapshot.Facts,
 		ClientIDHeader: r.snapshot.ClientIDHeader, Binding: r.snapshot.Binding, Notice: r.snapshot.Notice,
 	}

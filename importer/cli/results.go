@@ -211,8 +211,8 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 		Records:  r.rowsOf(s.table),
 		Widths:   &s.widths,
 		Made:     run.Started,
-		Rows:     l.Rows(ctx, run.ID),
-		Steps:    l.RunSteps(ctx, run.ID),
+		Rows:     l.Rows(ctx, run.ID, ledger.Newest),
+		Steps:    l.RunSteps(ctx, run.ID, ledger.Newest),
 		Problems: problems,
 		Summary:  summary,
 		Facts: []reports.Fact{

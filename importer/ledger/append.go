@@ -71,7 +71,7 @@ func (t *transaction) appendAll(events []Event) error {
 				return undo
 			}
 			t.event = before
-			t.numbers.forget()
+			t.forgetNumbers()
 			for _, e := range events {
 				t.forgetIntent(e.StepID)
 			}
@@ -159,7 +159,9 @@ func (t *transaction) put(e Event, was row, now *row, usual bool) error {
 	case usual:
 		err = t.changeRow(t.setOutcome, *now)
 	default:
-		err = t.changeRow(t.setStep, *now)
+		if err = t.noteClaims(*now); err == nil {
+			err = t.changeRow(t.setStep, *now)
+		}
 	}
 	if s, ok := errors.AsType[*sqlite.Error](err); ok && s.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE && now.state == Done && now.remoteID != "" {
 		return t.idTaken(e.StepID, *now)
@@ -174,18 +176,16 @@ func (t *transaction) addStep(r *row) (added bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	r.client, r.environment = client.client, client.environment
 	mapping, err := t.name(r.Mapping)
-	if err == nil && r.kind == KindClaim && slices.Contains(createdStates, r.state) {
-		err = t.noteClaims(client.environment, mapping)
-	}
-	if err != nil {
+	if err := errors.Join(err, t.noteClaims(*r)); err != nil {
 		return false, err
 	}
 	facts, err := t.facts(*r)
 	if err != nil {
 		return false, err
 	}
-	result, err := t.addRow.ExecContext(context.Background(), append(facts, blob(r.request), packDigest(r.digest), client.client, mapping, r.Step, client.environment, code(kinds, r.kind))...)
+	result, err := t.addRow.ExecContext(context.Background(), append(facts, blob(r.request), packDigest(r.digest), client.client, mapping, r.Step, client.environment, code(kinds, r.kind), number(r.id))...)
 	if err != nil {
 		return false, err
 	}
@@ -205,13 +205,6 @@ func (t *transaction) changeRow(statement *sql.Stmt, r row) error {
 	}
 	if statement == t.setStep {
 		facts = append(facts, blob(r.request), packDigest(r.digest))
-		if r.kind == KindClaim && slices.Contains(createdStates, r.state) {
-			client, _, err := t.findClient(r.ClientKey)
-			mapping, err2 := t.name(r.Mapping)
-			if err := errors.Join(err, err2, t.noteClaims(client.environment, mapping)); err != nil {
-				return err
-			}
-		}
 	}
 	_, err = statement.ExecContext(context.Background(), append(facts, r.id)...)
 	return err
@@ -246,14 +239,17 @@ func (t *transaction) addPast(step int64, e numbered) error {
 	return err
 }
 
-// noteClaims records that a mapping has sent a claim.
-func (t *transaction) noteClaims(environment, mapping int64) error {
-	key := [2]int64{environment, mapping}
-	if t.numbers.claims[key] {
+// noteClaims records that a mapping has sent a claim, if a row says so.
+func (t *transaction) noteClaims(r row) error {
+	key := claimMapping{r.environment, r.Mapping}
+	if r.kind != KindClaim || r.state == Failed || r.state == NotSent || t.interned.claims[key] {
 		return nil
 	}
-	err := t.exec(`INSERT OR IGNORE INTO claim_mappings (environment, mapping) VALUES (?, ?)`, environment, mapping)
-	t.numbers.claims[key] = err == nil
+	mapping, err := t.name(r.Mapping)
+	if err == nil {
+		err = t.exec(`INSERT OR IGNORE INTO claim_mappings (environment, mapping) VALUES (?, ?)`, r.environment, mapping)
+	}
+	t.interned.claims[key] = err == nil
 	return err
 }
 

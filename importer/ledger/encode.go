@@ -25,6 +25,14 @@ func blob(b []byte) any {
 	return b
 }
 
+// number is a row's number as it is stored, NULL for one that SQLite chooses.
+func number(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
+}
+
 // instant reads a stored time; NULL is the zero time.
 type instant time.Time
 
@@ -95,5 +103,5 @@ func found(err error) (bool, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil, asDamage(err)
 }

@@ -34,14 +34,23 @@ func (l *Ledger) LimitPages(more int) error {
 // that did not refuse it.
 func Share(l *Ledger, id StepID, created string) {
 	err := l.write.submit(true, func(t *transaction) error {
-		c, err := t.step(id)
+		r, err := t.step(id)
 		if err == nil {
-			c.remoteID = created
-			_, err = t.putStep(id, c)
+			r.remoteID, r.shared, t.sharing = created, true, true
+			err = t.changeRow(t.setStep, r)
 		}
 		return err
 	})
 	if err != nil {
 		panic(err)
 	}
+}
+
+// SizeOfLists returns how many parts the lists of unchanged clients have, and their
+// bytes.
+func (l *Ledger) SizeOfLists(ctx context.Context) (parts, size int) {
+	if err := l.read.QueryRowContext(ctx, "SELECT count(*), sum(length(list)) FROM run_unchanged").Scan(&parts, &size); err != nil {
+		panic(err)
+	}
+	return parts, size
 }

@@ -181,7 +181,7 @@ func TestForget(t *testing.T) {
 	}
 	slices.Sort(kept)
 	same(t, "kept", kept, []string{"claim done k-1", "client done c-1", "link done "})
-	for _, s := range collect(t, l.RunStepsAsOf(t.Context(), "r1", 1000)) {
+	for _, s := range collect(t, l.RunSteps(t.Context(), "r1", 1000)) {
 		if s.State != string(ledger.Done) {
 			t.Errorf("a run's %s step no longer finds its step", s.Kind)
 		}
@@ -203,7 +203,7 @@ func TestForgetWaitsForWhatIsUncertain(t *testing.T) {
 	same(t, "steps", len(steps), 1)
 }
 
-func TestRunStepsAsOf(t *testing.T) {
+func TestRunStepsAsOfAnEvent(t *testing.T) {
 	l := fresh(t)
 	do(t, l.StartRun(run))
 	id := jane("", "client")
@@ -223,7 +223,7 @@ func TestRunStepsAsOf(t *testing.T) {
 		do(t, l.Append(e))
 	}
 	for i, step := range want {
-		got := collect(t, l.RunStepsAsOf(t.Context(), "r1", int64(i)))
+		got := collect(t, l.RunSteps(t.Context(), "r1", int64(i)))
 		step.Number, step.Client, step.ClientKey, step.Step, step.Kind = 1, 1, id.Client, id.Step, "client"
 		same(t, "step", got[0], step)
 	}
@@ -250,6 +250,7 @@ func TestRunsAreTheNewestFirst(t *testing.T) {
 	digest, _, err := l.LastOutput(t.Context(), "out.xlsx")
 	do(t, err)
 	same(t, "digest", digest, "p")
-	rows := collect(t, l.RowsOfClient(t.Context(), jane("", "").ClientKey))
+	rows, err := l.RowsOfClient(t.Context(), jane("", "").ClientKey)
+	do(t, err)
 	same(t, "rows", len(rows), 2)
 }

@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"claimsheet/importer/result"
 )
 
 // stepColumns are the columns of steps s and clients c for rowReader.scan.
-const stepColumns = `c.client, c.space, s.environment, s.mapping, s.step, s.id, s.kind, s.state, s.attempts, s.history, s.inherited, s.shared,
+const stepColumns = `c.client, c.space, s.environment, s.client, s.mapping, s.step, s.id, s.kind, s.state, s.attempts, s.history, s.inherited, s.shared,
 	s.sent_event, s.sent_at, s.sent_boot, s.sent_uptime, s.sent_run, s.event, s.at, s.boot, s.uptime, s.run,
 	s.via, s.status, s.reason, s.request, s.digest, s.response, s.remote_id, s.url, s.sum`
 
@@ -34,11 +32,11 @@ type rowReader struct {
 }
 
 // stored is what a row has as numbers instead of texts.
-type stored struct{ environment, mapping, kind, state, inherited, sentBoot, sentRun, boot, run, via, sum int64 }
+type stored struct{ mapping, kind, state, inherited, sentBoot, sentRun, boot, run, via, sum int64 }
 
 // targets are the targets of Scan for stepColumns.
 func (s *stored) targets(r *row) []any {
-	return []any{&r.Client, &r.Space, &s.environment, &s.mapping, &r.Step, &r.id, &s.kind, &s.state, &r.attempts, &r.history, &s.inherited, &r.shared,
+	return []any{&r.Client, &r.Space, &r.environment, &r.client, &s.mapping, &r.Step, &r.id, &s.kind, &s.state, &r.attempts, &r.history, &s.inherited, &r.shared,
 		&r.sent.event, &r.sent.at, &s.sentBoot, &r.sent.uptime, &s.sentRun, &r.last.event, &r.last.at, &s.boot, &r.last.uptime, &s.run,
 		&s.via, &r.status, &r.reason, &r.request, (*packed)(&r.digest), &r.answer, (*packed)(&r.remoteID), &r.url, &s.sum}
 }
@@ -55,7 +53,7 @@ func (rr rowReader) scan(rows *sql.Rows) (r row, err error) {
 // complete fills in the texts of a row, and checks its sum.
 func (rr rowReader) complete(r *row, s stored) error {
 	var errs [6]error
-	r.Environment, errs[0] = rr.names.environment(s.environment)
+	r.Environment, errs[0] = rr.names.environment(r.environment)
 	r.Mapping, errs[1] = rr.names.name(s.mapping)
 	r.sent.boot, errs[2] = rr.names.name(s.sentBoot)
 	r.sent.run, errs[3] = rr.names.name(s.sentRun)
@@ -135,14 +133,14 @@ func each[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) ite
 	return func(yield func(T, error) bool) {
 		var none T
 		if err != nil {
-			yield(none, err)
+			yield(none, asDamage(err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
 			v, err := scan(rows)
 			if err != nil {
-				yield(none, err)
+				yield(none, asDamage(err))
 				return
 			}
 			if !yield(v, nil) {
@@ -150,9 +148,17 @@ func each[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) ite
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(none, err)
+			yield(none, asDamage(err))
 		}
 	}
+}
+
+// asDamage makes ErrDamaged of an error by which SQLite says that.
+func asDamage(err error) error {
+	if isDamage(err) {
+		return damaged("", "the ledger cannot be read: %v", err)
+	}
+	return err
 }
 
 // gather returns everything that a stream yields.
@@ -274,53 +280,6 @@ func (l *Ledger) Events(ctx context.Context, id StepID) ([]Event, error) {
 func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, error) {
 	steps, err := gather(stream(ctx, l.read, l.scanStep, stepsOf+`WHERE `+ofClient+` ORDER BY s.event`, owner.Environment, owner.Client, owner.Space))
 	slices.SortStableFunc(steps, func(a, b Step) int { return strings.Compare(a.Mapping, b.Mapping) })
-	return steps, err
-}
-
-// RowsOfClient yields the rows that runs have recorded for a client, the oldest
-// run first. It reads like Rows.
-func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) iter.Seq2[RunRow, error] {
-	return stream(ctx, l.read, scanRow, `
-		SELECT `+rowColumns+`
-		FROM clients c JOIN run_rows r ON r.client = c.id JOIN names n ON n.id = r.run JOIN runs u ON u.id = n.name
-		WHERE `+ofClient+`
-		ORDER BY u.started, u.id, r.source_row`, owner.Environment, owner.Client, owner.Space)
-}
-
-// PlanOfClient returns the steps of the newest plan that a run of a mapping made
-// for the client, in order, each with its current state; none when there is no
-// such plan. A plan is recognised by its step link, which every plan of version 2
-// has; the list of steps that a run records for a client with invalid rows has
-// none.
-func (l *Ledger) PlanOfClient(ctx context.Context, owner ClientKey, mapping string) ([]result.Step, error) {
-	runs, err := gather(stream(ctx, l.read, scanText, `
-		SELECT DISTINCT u.id FROM clients c JOIN run_rows r ON r.client = c.id JOIN names n ON n.id = r.run JOIN runs u ON u.id = n.name
-		WHERE `+ofClient+` ORDER BY u.started DESC`, owner.Environment, owner.Client, owner.Space))
-	if err != nil {
-		return nil, err
-	}
-	for _, run := range runs {
-		steps, err := l.planIn(ctx, run, owner, mapping)
-		if len(steps) > 0 || err != nil {
-			return steps, err
-		}
-	}
-	return nil, nil
-}
-
-// planIn returns the plan of PlanOfClient that a run made.
-func (l *Ledger) planIn(ctx context.Context, run string, owner ClientKey, mapping string) ([]result.Step, error) {
-	linked := false
-	steps, err := gather(inOrder(l.runSteps(ctx, nil, `
-		r.mapping IN (0, coalesce((SELECT id FROM names WHERE name = ?), 0)) AND `+ofClient+` AND EXISTS (
-			SELECT 1 FROM run_rows w WHERE w.client = c.id AND w.run = r.run AND r.number BETWEEN w.number * ? AND (w.number + 1) * ? - 1)`,
-		run, mapping, owner.Environment, owner.Client, owner.Space, maxSteps, maxSteps)))
-	for _, s := range steps {
-		linked = linked || s.Kind == KindLink
-	}
-	if !linked {
-		return nil, err
-	}
 	return steps, err
 }
 
@@ -461,14 +420,24 @@ func (l *Ledger) SharedIDs(ctx context.Context, environment string) (map[string]
 		if err != nil {
 			return nil, err
 		}
-		for owner, err := range l.ClientsWithID(ctx, environment, r.remoteID) {
-			if err != nil {
-				return nil, err
-			}
-			if _, known := shared[r.remoteID]; !known && owner != r.ClientKey {
-				shared[r.remoteID] = owner
-			}
+		holders, err := gather(l.ClientsWithID(ctx, environment, r.remoteID))
+		if err != nil {
+			return nil, err
+		}
+		if len(holders) > 1 {
+			shared[r.remoteID] = holders[0]
 		}
 	}
 	return shared, nil
+}
+
+// asOf returns a step's row as it was when an event was the newest; ok is false when
+// the step was not there yet.
+func (l *Ledger) asOf(ctx context.Context, r row, event int64) (then row, ok bool, err error) {
+	if r.last.event <= event {
+		return r, true, nil
+	}
+	events, err := l.rows.events(ctx, l.read, r)
+	then, _ = replay(r, slices.DeleteFunc(events, func(e numbered) bool { return e.number > event }))
+	return then, then.last.event > 0, err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 )
 
 // found is a ledger with clients of two environments.
@@ -113,6 +114,7 @@ func TestPlanOfClient(t *testing.T) {
 			steps[i].Title = run
 		}
 		do(t, l.AddRunSteps(run, client, steps...))
+		do(t, l.AddRows(run, steps[0].ClientKey, result.Row{Row: client + 1, Client: client}, result.Row{Row: client + 101, Client: client}))
 	}
 	other := jane("loans", "link")
 	other.Client = "eve@example.com"

@@ -9,7 +9,7 @@ import (
 // row is a row of the table of steps: the state of a step, its last event, and the
 // intent that led to it. The zero row is a step that is not there yet.
 type row struct {
-	id int64
+	id, client, environment int64 // its number, and those of its client and environment
 	StepID
 	kind     string
 	state    State
@@ -164,7 +164,7 @@ func (r row) events() []numbered {
 // step is the row as others see it.
 func (r row) step() Step {
 	events := r.events()
-	s := Step{Event: events[len(events)-1].Event, Attempts: r.attempts}
+	s := Step{Event: events[len(events)-1].Event, Attempts: r.attempts, Ref: Ref{r.client, r.id}}
 	s.Data, s.Digest, s.Answer, s.ID, s.URL = r.request, r.digest, r.answer, r.remoteID, r.url
 	return s
 }
@@ -178,14 +178,14 @@ func replay(was row, events []numbered) (now row, history []numbered) {
 		now, past = now.after(e.Event, e.number)
 		history = append(history, past...)
 	}
-	now.id, now.shared = was.id, was.shared
+	now.id, now.client, now.environment, now.shared = was.id, was.client, was.environment, was.shared
 	return now, history
 }
 
-// sum is the checksum of a row, field by field. Every field counts with its length,
+// checksum is the CRC-32C of a row, field by field. Every field counts with its length,
 // so that two different rows never give the same bytes. It detects errors of the
 // disk, not forgery.
-type sum []byte
+type checksum []byte
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -197,23 +197,23 @@ func sumOf(body []byte) uint32 {
 	return max(1, crc32.Checksum(body, castagnoli))
 }
 
-func (s sum) number(n int64) sum { return binary.AppendVarint(s, n) }
+func (s checksum) number(n int64) checksum { return binary.AppendVarint(s, n) }
 
-func (s sum) text(t string) sum { return append(s.number(int64(len(t))), t...) }
+func (s checksum) text(t string) checksum { return append(s.number(int64(len(t))), t...) }
 
-func (s sum) step(id StepID) sum {
+func (s checksum) step(id StepID) checksum {
 	return s.text(id.Environment).text(id.Space).text(id.Client).text(id.Mapping).text(id.Step)
 }
 
-func (s sum) moment(m moment) sum {
+func (s checksum) moment(m moment) checksum {
 	return s.number(m.event).number(m.at).text(m.boot).number(m.uptime).text(m.run)
 }
 
-func (s sum) value() int64 { return int64(crc32.Checksum(s, castagnoli)) }
+func (s checksum) value() int64 { return int64(crc32.Checksum(s, castagnoli)) }
 
 // sum is the row's checksum, from the sums of its bodies.
 func (r row) sum() int64 {
-	s := make(sum, 0, 512).step(r.StepID).text(r.kind).text(string(r.state)).number(int64(r.attempts)).number(int64(r.history)).
+	s := make(checksum, 0, 512).step(r.StepID).text(r.kind).text(string(r.state)).number(int64(r.attempts)).number(int64(r.history)).
 		moment(r.sent).moment(r.last).text(r.via).number(int64(r.status)).text(r.reason).
 		number(int64(r.requestSum)).text(r.digest).number(int64(r.answerSum)).text(r.remoteID).text(r.url).number(int64(r.inherited))
 	if r.shared {
@@ -224,6 +224,6 @@ func (r row) sum() int64 {
 
 // sum is the checksum of an event in history of the step with this number.
 func (e numbered) sum(step int64) int64 {
-	return make(sum, 0, 512).number(step).text(string(e.To)).moment(momentOf(e.Event, e.number)).text(e.Via).number(int64(e.Status)).text(e.Reason).
+	return make(checksum, 0, 512).number(step).text(string(e.To)).moment(momentOf(e.Event, e.number)).text(e.Via).number(int64(e.Status)).text(e.Reason).
 		number(int64(sumOf(e.Data))).text(e.Digest).number(int64(sumOf(e.Answer))).text(e.ID).text(e.URL).value()
 }

@@ -5,8 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 
@@ -35,6 +37,9 @@ func (l *Ledger) StartRun(r Run) error {
 // OutputDigest of r.
 func (l *Ledger) FinishRun(r Run) error {
 	return l.submit(true, func(t *transaction) error {
+		if err := l.lists.write(t); err != nil {
+			return err
+		}
 		n, err := t.changes(`UPDATE runs SET finished = ?, output = ?, output_digest = ?, summary = ? WHERE id = ?`,
 			stamp(r.Finished), r.Output, r.OutputDigest, blob(r.Summary), r.ID)
 		if err == nil && n == 0 {
@@ -53,7 +58,7 @@ const runColumns = `id, environment, environment_name, mapping, mapping_file, ma
 
 func runTargets(r *Run) []any {
 	return []any{&r.ID, &r.Environment, &r.EnvironmentName, &r.Mapping, &r.MappingFile, &r.MappingDigest,
-		&r.Input, &r.InputDigest, &r.KeptInput, &r.Version, (*moment)(&r.Started), (*moment)(&r.Finished),
+		&r.Input, &r.InputDigest, &r.KeptInput, &r.Version, (*instant)(&r.Started), (*instant)(&r.Finished),
 		&r.Output, &r.OutputDigest, &r.Summary}
 }
 
@@ -95,15 +100,18 @@ func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error 
 		claims[i] = string(ids)
 	}
 	return l.write.submit(false, func(t *transaction) error {
-		var id int64
-		if owner != (ClientKey{}) {
-			var err error
-			if id, err = t.owner(owner); err != nil {
-				return err
-			}
+		run, err := t.startedRun(run)
+		var client any // NULL for none
+		if err == nil && owner != (ClientKey{}) {
+			var n clientNumber
+			n, err = t.client(owner)
+			client = n.client
+		}
+		if err != nil {
+			return err
 		}
 		for i, r := range rows {
-			_, err := t.addRow.ExecContext(context.Background(), run, r.Row, string(r.Status), number(id), r.Client,
+			_, err := t.addRunRow.ExecContext(context.Background(), run, r.Row, string(r.Status), client, r.Client,
 				r.ClientID, claims[i], r.URL, r.FailedStep, r.Error, r.Advice)
 			if err != nil {
 				return err
@@ -126,12 +134,17 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 	}
 	steps = slices.Clone(steps)
 	return l.write.submit(false, func(t *transaction) error {
+		run, err := t.startedRun(run)
+		if err != nil {
+			return err
+		}
 		for i, s := range steps {
-			owner, err := t.owner(s.ClientKey)
-			if err != nil {
+			owner, err1 := t.client(s.ClientKey)
+			mapping, err2 := t.name(s.Mapping)
+			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
-			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner, s.Mapping, s.Step, s.Kind, s.Title)
+			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner.client, mapping, s.Step, code(kinds, s.Kind), s.Title)
 			if err != nil {
 				return err
 			}
@@ -142,31 +155,46 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 
 // Flush returns when everything that was queued before it is durable.
 func (l *Ledger) Flush() error {
-	return l.submit(true, func(*transaction) error { return nil })
+	return l.submit(true, l.lists.write)
 }
 
-// Rows yields the results of a run's rows in the order of the sheet. They are read
-// from the file one by one, all as they were when the first was read. An error ends
-// the loop. Table is 0: an import of several sheets has a run for each.
-func (l *Ledger) Rows(ctx context.Context, run string) iter.Seq2[result.Row, error] {
+// Newest is the number of an event that no ledger reaches: as of Newest, everything
+// is as it is now.
+const Newest = math.MaxInt64
+
+// Rows yields the results of a run's rows in the order of the sheet, as they were
+// when an event was the newest; see LastEvent. They are read from the file one by
+// one, all as they were when the first was read. The rows of AddUnchanged are made
+// from the steps again: where the ledger has another id or url by now than the row
+// showed, or none, the row is without it and says so. An error ends the loop. Table
+// is 0: an import of several sheets has a run for each.
+func (l *Ledger) Rows(ctx context.Context, run string, event int64) iter.Seq2[result.Row, error] {
 	return func(yield func(result.Row, error) bool) {
-		for r, err := range stream(ctx, l.read, scanRow, `
-			SELECT `+rowColumns+` FROM run_rows r WHERE r.run = ? ORDER BY r.source_row`, run) {
-			if !yield(r.Result, err) {
-				return
+		list, err := l.unchangedOf(ctx, run)
+		if err != nil {
+			yield(result.Row{}, err)
+			return
+		}
+		stored := func(yield func(result.Row, error) bool) {
+			for r, err := range stream(ctx, l.read, func(rows *sql.Rows) (RunRow, error) { return scanRow(rows) }, `
+				SELECT `+rowColumns+` FROM run_rows r JOIN names n ON n.id = r.run WHERE n.name = ? ORDER BY r.source_row`, run) {
+				if !yield(r.Result, err) {
+					return
+				}
 			}
 		}
+		merged(stored, l.unchangedRows(ctx, list, event), func(a, b result.Row) bool { return a.Row < b.Row })(yield)
 	}
 }
 
-// rowColumns are the columns of run_rows r for scanRow.
-const rowColumns = `r.run, r.source_row, r.status, r.number, r.client_id, r.claim_ids, r.url, r.failed_step, r.error, r.advice`
+// rowColumns are the columns of run_rows r and names n for scanRow, which takes more after them.
+const rowColumns = `n.name, r.source_row, r.status, r.number, r.client_id, r.claim_ids, r.url, r.failed_step, r.error, r.advice`
 
-func scanRow(rows *sql.Rows) (RunRow, error) {
+func scanRow(rows *sql.Rows, more ...any) (RunRow, error) {
 	var row RunRow
 	var claims []byte
 	r := &row.Result
-	err := rows.Scan(&row.Run, &r.Row, (*string)(&r.Status), &r.Client, &r.ClientID, &claims, &r.URL, &r.FailedStep, &r.Error, &r.Advice)
+	err := rows.Scan(append([]any{&row.Run, &r.Row, (*string)(&r.Status), &r.Client, &r.ClientID, &claims, &r.URL, &r.FailedStep, &r.Error, &r.Advice}, more...)...)
 	if err == nil {
 		err = json.Unmarshal(claims, &r.ClaimIDs)
 	}
@@ -177,28 +205,81 @@ func scanRow(rows *sql.Rows) (RunRow, error) {
 }
 
 // RunSteps yields the steps of a run's plan by client and in the order of the plan,
-// each with its current state. It reads like Rows.
-func (l *Ledger) RunSteps(ctx context.Context, run string) iter.Seq2[result.Step, error] {
-	return inOrder(stream(ctx, l.read, scanRunStep, `
-		SELECT `+runStepColumns+`
-		FROM run_steps r
-		JOIN owners o ON o.id = r.owner
-		LEFT JOIN step_now s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step
-		WHERE r.run = ? ORDER BY r.number`, run))
+// each as it was when an event was the newest; see LastEvent. It reads like Rows.
+func (l *Ledger) RunSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
+	return func(yield func(result.Step, error) bool) {
+		list, err := l.unchangedOf(ctx, run)
+		if err != nil {
+			yield(result.Step{}, err)
+			return
+		}
+		stored := l.withStates(ctx, stream(ctx, l.read, scanRunStep, runSteps+`WHERE r.run = (SELECT id FROM names WHERE name = ?) ORDER BY r.number`, run), event)
+		inOrder(merged(stored, l.unchangedSteps(ctx, list, event), func(a, b result.Step) bool { return a.Client < b.Client }))(yield)
+	}
 }
 
-// runStepColumns are the columns for scanRunStep: of a run's step r, its owner o and
-// the step s with its state, if there is one.
-const runStepColumns = `r.number, o.client, r.step, r.kind, r.title,
-	coalesce(s.state, ''), coalesce(s.created, ''), coalesce(s.attempts, 0), coalesce(s.status, 0), s.at`
+// runSteps begins a query for steps of runs' plans, for scanRunStep.
+const runSteps = `
+	SELECT r.number, c.client, r.step, r.kind, r.title, s.id
+	FROM run_steps r
+	JOIN clients c ON c.id = r.client
+	LEFT JOIN steps s ON s.client = r.client AND s.mapping = r.mapping AND s.step = r.step `
 
-func scanRunStep(rows *sql.Rows) (result.Step, error) {
-	var s result.Step
+// runStep is a step of a run's plan, with the number of its row in steps, if it has
+// one.
+type runStep struct {
+	result.Step
+	id sql.NullInt64
+}
+
+func scanRunStep(rows *sql.Rows) (s runStep, err error) {
 	var number int
-	err := rows.Scan(&number, &s.ClientKey, &s.Step, &s.Kind, &s.Title, &s.State, &s.ID, &s.Attempts, &s.Status, (*moment)(&s.At))
-	s.Client = number / maxSteps
-	s.State = cmp.Or(s.State, string(result.Planned))
+	var kind int64
+	err = rows.Scan(&number, &s.ClientKey, &s.Step.Step, &kind, &s.Title, &s.id)
+	s.Client, s.Kind = number/maxSteps, word(kinds, kind)
+	s.State = string(result.Planned)
 	return s, err
+}
+
+// withStates yields steps of a run's plan with their states as they were when an
+// event was the newest.
+func (l *Ledger) withStates(ctx context.Context, steps iter.Seq2[runStep, error], event int64) iter.Seq2[result.Step, error] {
+	return func(yield func(result.Step, error) bool) {
+		var chunk []runStep
+		flush := func() bool {
+			var ids []int64
+			for _, s := range chunk {
+				if s.id.Valid {
+					ids = append(ids, s.id.Int64)
+				}
+			}
+			known, err := l.factsOf(ctx, ids, event)
+			if err != nil {
+				return yield(result.Step{}, err)
+			}
+			for _, s := range chunk {
+				if then, ok := known[s.id.Int64]; ok && s.id.Valid {
+					s.State, s.ID, s.Attempts, s.Status, s.At = then.State, then.ID, then.Attempts, then.Status, then.At
+				}
+				if !yield(s.Step, nil) {
+					return false
+				}
+			}
+			chunk = chunk[:0]
+			return true
+		}
+		for s, err := range steps {
+			if err != nil {
+				yield(result.Step{}, err)
+				return
+			}
+			chunk = append(chunk, s)
+			if len(chunk) == entriesAtOnce && !flush() {
+				return
+			}
+		}
+		flush()
+	}
 }
 
 // inOrder numbers the steps from 1 as lines of the sheet Steps.
@@ -256,46 +337,106 @@ func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string)
 }
 
 // LastEvent returns the number of the newest event, 0 when there is none: it
-// identifies the present state of the ledger, for RunStepsAsOf.
+// identifies the present state of the ledger, for Rows and RunSteps.
 func (l *Ledger) LastEvent(ctx context.Context) (number int64, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM events`).Scan(&number)
+	err = l.read.QueryRowContext(ctx, `SELECT event FROM counter`).Scan(&number)
 	return number, err
-}
-
-// RunStepsAsOf is RunSteps with each step as it was when an event was the newest;
-// see LastEvent.
-func (l *Ledger) RunStepsAsOf(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
-	return inOrder(stream(ctx, l.read, scanRunStep, `
-		SELECT r.number, o.client, r.step, r.kind, r.title, coalesce(l.state, ''),
-			coalesce((SELECT created FROM events WHERE step = s.id AND id <= ?1 AND created <> ''
-				AND id >= coalesce((SELECT max(id) FROM events WHERE step = s.id AND id <= ?1 AND state = 'intent'), 0)
-				ORDER BY id DESC LIMIT 1), ''),
-			(SELECT count(*) FROM events WHERE step = s.id AND id <= ?1 AND state = 'intent'), coalesce(l.status, 0), l.at
-		FROM run_steps r
-		JOIN owners o ON o.id = r.owner
-		LEFT JOIN steps s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step
-		LEFT JOIN events l ON l.id = (SELECT max(id) FROM events WHERE step = s.id AND id <= ?1)
-		WHERE r.run = ?2 ORDER BY r.number`, event, run))
 }
 
 // EarlierRun is a finished run over the same input as another run.
 type EarlierRun struct {
 	ID      string
 	Started time.Time
-	Rows    int // how many of its rows have the requested status
+	Summary []byte // as Run.Summary
 }
 
 // SameInput returns the latest finished run other than r with the same input,
-// mapping and environment, and how many of its rows have a status; ok is false when
-// there is none. A run that was killed has not finished.
-func (l *Ledger) SameInput(ctx context.Context, r Run, status string) (e EarlierRun, ok bool, err error) {
+// mapping and environment; ok is false when there is none. A run that was killed
+// has not finished.
+func (l *Ledger) SameInput(ctx context.Context, r Run) (e EarlierRun, ok bool, err error) {
 	var started int64
 	err = l.read.QueryRowContext(ctx, `
-		SELECT id, started, (SELECT count(*) FROM run_rows WHERE run = runs.id AND status = ?) FROM runs
+		SELECT id, started, summary FROM runs
 		WHERE environment = ? AND mapping = ? AND input_digest = ? AND finished IS NOT NULL AND id <> ?
-		ORDER BY finished DESC LIMIT 1`, status, r.Environment, r.Mapping, r.InputDigest, r.ID).Scan(&e.ID, &started, &e.Rows)
+		ORDER BY finished DESC LIMIT 1`, r.Environment, r.Mapping, r.InputDigest, r.ID).Scan(&e.ID, &started, &e.Summary)
 	if ok, err = found(err); ok {
 		e.Started = time.UnixMicro(started).UTC()
 	}
 	return e, ok, err
+}
+
+// RowsOfClient returns the rows that runs have recorded for a client, the oldest run
+// first. Of the rows of AddUnchanged it has the number, the status and the advice,
+// not the ids and the url.
+func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, error) {
+	type dated struct {
+		RunRow
+		started int64
+	}
+	all, err := gather(stream(ctx, l.read, func(rows *sql.Rows) (d dated, err error) {
+		d.RunRow, err = scanRow(rows, &d.started)
+		return d, err
+	}, `SELECT `+rowColumns+`, u.started
+		FROM clients c JOIN run_rows r ON r.client = c.id JOIN names n ON n.id = r.run JOIN runs u ON u.id = n.name
+		WHERE `+ofClient, owner.Environment, owner.Client, owner.Space))
+	if err != nil {
+		return nil, err
+	}
+	var number int64
+	if ok, err := found(l.read.QueryRowContext(ctx, `SELECT c.id FROM clients c WHERE `+ofClient,
+		owner.Environment, owner.Client, owner.Space).Scan(&number)); !ok || err != nil {
+		return nil, err
+	}
+	started := map[string]int64{}
+	for p, err := range l.unchangedParts(ctx, l.read, "") {
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range p.entries() {
+			if e.owner != number {
+				continue
+			}
+			if _, known := started[p.run]; !known {
+				var at int64
+				if err := l.read.QueryRowContext(ctx, `SELECT started FROM runs WHERE id = ?`, p.run).Scan(&at); err != nil {
+					return nil, err
+				}
+				started[p.run] = at
+			}
+			for _, r := range e.rows {
+				all = append(all, dated{RunRow{p.run, result.Row{Row: r.row, Client: e.client, Status: unchangedStatuses[e.status], Advice: r.advice}}, started[p.run]})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b dated) int {
+		return cmp.Or(cmp.Compare(a.started, b.started), cmp.Compare(a.Run, b.Run), cmp.Compare(a.Result.Row, b.Result.Row))
+	})
+	rows := make([]RunRow, len(all))
+	for i, d := range all {
+		rows[i] = d.RunRow
+	}
+	return rows, nil
+}
+
+// PlanOfClient returns the steps of the newest plan that a run of a mapping recorded
+// for the client, in order, each with its current state; none when there is no such
+// plan. A plan is recognised by its step link, which every plan of version 2 has;
+// the list of steps that a run records for a client with invalid rows has none. A
+// plan of which everything was done before is not among them.
+func (l *Ledger) PlanOfClient(ctx context.Context, owner ClientKey, mapping string) ([]result.Step, error) {
+	var run, number int64
+	ok, err := found(l.read.QueryRowContext(ctx, `
+		SELECT w.run, w.number FROM clients c
+		JOIN run_rows w ON w.client = c.id
+		JOIN run_steps r ON r.run = w.run AND r.number BETWEEN w.number * ?5 AND w.number * ?5 + ?5 - 1
+		JOIN names n ON n.id = w.run JOIN runs u ON u.id = n.name
+		WHERE c.environment = (SELECT id FROM environments WHERE name = ?1) AND c.client = ?2 AND c.space = ?3
+			AND r.client = c.id AND r.kind = 4 AND r.mapping = (SELECT id FROM names WHERE name = ?4)
+		ORDER BY u.started DESC LIMIT 1`, owner.Environment, owner.Client, owner.Space, mapping, maxSteps).Scan(&run, &number))
+	if !ok || err != nil {
+		return nil, err
+	}
+	return gather(inOrder(l.withStates(ctx, stream(ctx, l.read, scanRunStep, runSteps+`
+		WHERE r.run = ? AND r.number BETWEEN ? AND ? AND r.mapping IN (0, (SELECT id FROM names WHERE name = ?)) ORDER BY r.number`,
+		run, number*maxSteps, (number+1)*maxSteps-1, mapping), Newest)))
 }

@@ -1,14 +1,18 @@
--- The ledger's schema, version 3. All times are microseconds since 1970, UTC. A text
+-- The ledger's schema, version 4. All times are microseconds since 1970, UTC. A text
 -- that says nothing is '', a number that says nothing 0. Kinds, states and ways are
 -- numbers; states.go lists what they mean.
 -- "CLAM" and the version let Open tell a ledger from any other database.
 PRAGMA application_id = 0x434C414D;
-PRAGMA user_version = 3;
+PRAGMA user_version = 4;
 
--- counter is one row: the number of the last event. Every event of the ledger has a
--- number of its own, which grows.
-CREATE TABLE counter (event INTEGER NOT NULL) STRICT;
-INSERT INTO counter VALUES (0);
+-- counter is one row: the number of the last event, because every event of the ledger
+-- has a number of its own, which grows; and whether steps were left as intents when the
+-- ledger was last closed.
+CREATE TABLE counter (
+    event   INTEGER NOT NULL,
+    intents INTEGER NOT NULL
+) STRICT;
+INSERT INTO counter VALUES (0, 0);
 
 -- environments are the services, and with them the ledger's scopes.
 CREATE TABLE environments (
@@ -189,4 +193,23 @@ CREATE TABLE run_steps (
     kind    INTEGER NOT NULL,
     title   TEXT NOT NULL,
     PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
+
+-- run_unchanged lists the rows of a run for whose clients nothing was new: instead of
+-- a row in run_rows and rows in run_steps it has numbers of clients and steps, many
+-- clients in one blob (see unchanged.go). sum is the CRC-32C of list.
+CREATE TABLE run_unchanged (
+    id   INTEGER PRIMARY KEY,
+    run  TEXT NOT NULL, -- of runs
+    list BLOB NOT NULL,
+    sum  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX run_unchanged_of_run ON run_unchanged (run);
+
+-- pruned_runs are runs whose rows and lists of steps were dropped, because there are
+-- newer runs.
+CREATE TABLE pruned_runs (
+    run TEXT PRIMARY KEY, -- of runs
+    at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

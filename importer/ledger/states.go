@@ -131,10 +131,10 @@ var (
 // code is the place of a word in its list; the word must be in it.
 func code[T comparable](list []T, word T) int64 { return int64(slices.Index(list, word)) }
 
-// word is the word at a place; ok is false when there is none.
-func word[T comparable](list []T, code int64) (word T, ok bool) {
+// word is the word at a place, the zero word where there is none.
+func word[T comparable](list []T, code int64) (word T) {
 	if code < 0 || code >= int64(len(list)) {
-		return word, false
+		return word
 	}
-	return list[code], true
+	return list[code]
 }

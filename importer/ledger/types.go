@@ -133,7 +133,11 @@ type Event struct {
 type Step struct {
 	Event
 	Attempts int // how often it became Intent
+	Ref      Ref // the zero Ref unless Ledger.Steps returned it
 }
+
+// Ref is where the ledger has a client and a step; see AddUnchanged.
+type Ref struct{ Owner, Step int64 }
 
 // Run is one run, from its start to the workbook that it wrote.
 type Run struct {
