@@ -81,7 +81,7 @@ func New(cfg Config) (*Client, error) {
 		transport: cfg.Transport,
 		fresh:     cfg.Transport,
 		rules:     compile(cfg.Rules),
-		pace:      newPace(cfg.RequestsPerSecond, cfg.Adaptive),
+		pace:      newPace(cfg.RequestsPerSecond, cfg.Adaptive, cfg.Concurrency),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
 	}
@@ -125,10 +125,20 @@ func (c *Client) count(k Kind) {
 }
 
 // Create sends a creating request, once, and judges what became of it.
-func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.create(ctx, r, nil) }
+func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.CreateReserved(ctx, nil, r) }
 
-func (c *Client) create(ctx context.Context, r Request, slot *Slot) Verdict {
-	a, err := c.do(ctx, r, slot)
+// CreateReserved is Create in a slot that Reserve has returned, which it uses up.
+//
+// If the service has asked to wait since Reserve, the request is not sent at all,
+// because it would wait although everything before it is already durable. The
+// Verdict is then NotSent with Retry AfterPause, and the caller reserves another
+// slot.
+func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verdict {
+	t := slot.take()
+	if t == nil {
+		t = &turn{pace: c.pace}
+	}
+	a, err := c.do(ctx, r, t)
 	v := c.Judge(r, a, err)
 	switch {
 	case err != nil:
@@ -140,11 +150,10 @@ func (c *Client) create(ctx context.Context, r Request, slot *Slot) Verdict {
 	return v
 }
 
-// Slot is a reserved place in the queue, for one creating request: that request
-// leaves next. A Slot is for one goroutine.
+// Slot is a reserved place in the queue, for one CreateReserved. A Slot is for one
+// goroutine.
 type Slot struct {
-	client  *Client
-	release func() // lets the next request go; nil once the slot is used or released
+	turn *turn // nil once the slot is used or released
 }
 
 // Reserve waits until the service does not ask to wait and, under a rate, until
@@ -155,39 +164,34 @@ type Slot struct {
 // The caller sends no other request until it has used or released the Slot. The
 // error, a *Failure, means that ctx has ended.
 func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
-	release, err := c.pace.reserve(ctx)
+	t, err := c.pace.reserve(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Slot{client: c, release: release}, nil
+	return &Slot{turn: t}, nil
 }
 
-// Create sends the request and uses up the slot; see Client.Create.
-//
-// If the service has asked to wait since Reserve, the request is not sent at all,
-// because it would wait although everything before it is already durable. The
-// Verdict is then NotSent with Retry AfterPause, and the caller reserves another
-// slot.
-func (s *Slot) Create(ctx context.Context, r Request) Verdict {
-	defer s.Release()
-	return s.client.create(ctx, r, s)
-}
+// Await waits until fewer than Config.Concurrency requests are in flight, and takes
+// a place among them for the slot's request. Where ctx ends before that,
+// CreateReserved says so.
+func (s *Slot) Await(ctx context.Context) { _ = s.turn.takePlace(ctx) }
 
 // Release gives an unused slot back; otherwise it does nothing.
 func (s *Slot) Release() {
-	if release := s.take(); release != nil {
-		release()
+	if t := s.take(); t != nil {
+		t.end()
 	}
 }
 
-// take returns the slot's release function and marks the slot as used; nil for
-// no slot or a used one.
-func (s *Slot) take() (release func()) {
+// take returns the slot's turn and marks the slot as used; nil for no slot or a
+// used one.
+func (s *Slot) take() *turn {
 	if s == nil {
 		return nil
 	}
-	release, s.release = s.release, nil
-	return release
+	t := s.turn
+	s.turn = nil
+	return t
 }
 
 // Queues reports whether Reserve may wait: there is a rate, or the service asks
@@ -218,10 +222,12 @@ func (c *Client) Spacing() time.Duration { return c.pace.spacing() }
 // The exception to "once": a 401 that no Rule matches proves that the request
 // was not processed. Where Config.Renew has new credentials, the request is sent
 // again. A second 401 is the answer.
-func (c *Client) Do(ctx context.Context, r Request) (Answer, error) { return c.do(ctx, r, nil) }
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	return c.do(ctx, r, &turn{pace: c.pace})
+}
 
-func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
-	a, sent, err := c.once(ctx, r, slot)
+func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
+	a, sent, err := c.once(ctx, r, t)
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
 	}
@@ -237,27 +243,26 @@ func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) 
 	if !renewed {
 		return a, nil
 	}
-	a, _, err = c.once(ctx, r, nil)
+	a, _, err = c.once(ctx, r, &turn{pace: c.pace})
 	return a, err
 }
 
 // once takes one request all the way: it waits in the queue, puts headers and
-// credentials on, leaves, and reads the answer. sent is the request as it left.
-func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sent *http.Request, err error) {
+// credentials on, leaves, and reads the answer. sent is the request as it left. The
+// turn has ended when once returns.
+func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *http.Request, err error) {
+	defer t.end()
 	req, body, err := c.build(r)
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	release, err := c.pace.enter(ctx, slot.take())
-	if err != nil {
+	if err := t.enter(ctx); err != nil {
 		return Answer{}, nil, err
 	}
-	defer release()
 	if err := c.setHeaders(ctx, req); err != nil {
 		return Answer{}, nil, err
 	}
-	sentAt := c.pace.depart()
-	release()
+	sentAt := t.depart()
 	proof := &evidence{ownTransport: c.cfg.Transport == nil}
 	res, err := c.roundTrip(proof.watch(ctx), req)
 	if err != nil {
@@ -393,13 +398,13 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 	if c.cfg.Authorize == nil {
 		return nil
 	}
-	before := req.Header.Clone()
+	before := carriedBy(req)
 	ctx, cancel := context.WithTimeout(ctx, getTimeout)
 	defer cancel()
 	if err := c.cfg.Authorize(ctx, req); err != nil {
 		return withoutCredentials(err)
 	}
-	c.secrets.learn(before, req.Header)
+	c.secrets.learn(before, carriedBy(req))
 	return nil
 }
 

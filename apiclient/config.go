@@ -26,8 +26,8 @@ type Config struct {
 	// Headers are sent with every request. Idempotency-Key and
 	// X-Idempotency-Key are refused: they make net/http send a POST twice.
 	Headers http.Header
-	// Authorize puts the credentials on a request; nil for none. It may be
-	// called from several goroutines. An error stops the request before it is
+	// Authorize puts the credentials on a request, in its headers or its query; nil
+	// for none. It may be called from several goroutines. An error stops the request before it is
 	// sent. Its text is never shown, unless it is a *Failure: then Reason, Hint
 	// and Stop are taken from it.
 	Authorize func(ctx context.Context, req *http.Request) error
@@ -43,6 +43,9 @@ type Config struct {
 	Secrets func() []string
 	// TLS holds the client certificate and the private authority, if any.
 	TLS *tls.Config
+	// Proxy is between this machine and the service; nil for none. The base url
+	// must be https then.
+	Proxy *Proxy
 	// Timeout is how long a POST may wait for the head of its answer; 0 means
 	// 120 s. It is long because a time-out makes the outcome uncertain. A GET
 	// waits at most 30 s.
@@ -50,6 +53,9 @@ type Config struct {
 	// ConnectTimeout limits each step to a connection: the host name, TCP and the
 	// TLS handshake; 0 means 10 s.
 	ConnectTimeout time.Duration
+	// Concurrency is how many requests may be in flight at the service, of whatever
+	// kind: given to the network and not completely answered; 0 means any number.
+	Concurrency int
 	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
 	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
 	// or by a Rule), the Client pauses all requests for as long as it says.
@@ -154,6 +160,14 @@ func check(cfg Config) problem.List {
 	add := func(p problem.Problem) { list = append(list, p) }
 	if _, err := NormaliseBaseURL(cfg.BaseURL); err != nil {
 		add(problem.New("base-url", "%v", err))
+	}
+	if cfg.Proxy != nil {
+		if err := CheckProxyURL(cfg.Proxy.URL); err != nil {
+			add(problem.New("proxy", "the proxy's url cannot be used: %v", err))
+		}
+		if strings.HasPrefix(strings.ToLower(cfg.BaseURL), "http:") {
+			add(problem.New("proxy", "with a proxy the base url must be https: otherwise the proxy could read the requests"))
+		}
 	}
 	switch cfg.Version {
 	case V1:

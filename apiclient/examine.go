@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"time"
 )
@@ -89,16 +90,21 @@ func (e *examination) failure(check string, err error) []Finding {
 	return e.fail(check, f.Reason, f.Hint)
 }
 
-// host resolves the host's name.
+// host resolves the name of the host to which connections are opened. Behind a
+// proxy, the proxy resolves the service's.
 func (e *examination) host(ctx context.Context) []Finding {
-	host := e.client.base.Hostname()
+	cfg := e.client.cfg
+	host, key := e.client.base.Hostname(), theService.key
+	if cfg.Proxy != nil {
+		host, key = cfg.Proxy.host(), theProxy.key
+	}
 	if _, err := netip.ParseAddr(host); err == nil || e.client.dial == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.client.cfg.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, cfg.ConnectTimeout)
 	defer cancel()
 	if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
-		return e.fail("host", "the name "+host+" cannot be resolved", "check the host in base_url, and this machine's DNS and network")
+		return e.fail("host", "the name "+host+" cannot be resolved", "check the host in "+key+", and this machine's DNS and network")
 	}
 	return []Finding{{"host", OK, host + " resolves", ""}}
 }
@@ -108,13 +114,22 @@ func (e *examination) connection(ctx context.Context) []Finding {
 	if e.client.dial == nil {
 		return []Finding{{"connection", OK, "the service is part of this program", ""}}
 	}
+	proxy, through := e.client.cfg.Proxy, ""
 	conn, err := e.client.dial(ctx)
 	if err != nil {
 		f := classify(err, true)
-		if f.Hint == "" {
-			f.Hint = "check host and port in base_url, and whether a firewall lets this machine through; proxies are not used"
+		switch {
+		case f.Hint != "":
+		case proxy != nil:
+			f.Hint = "check host and port in the environment's proxy and in base_url, and whether a firewall lets this machine through"
+		default:
+			f.Hint = "check host and port in base_url, and whether a firewall lets this machine through; " +
+				"if the service is behind a proxy, name it as the environment's proxy, because no other is used"
 		}
 		return e.failure("connection", f)
+	}
+	if proxy != nil {
+		through = ", through the proxy " + proxy.host()
 	}
 	defer conn.Close()
 	secure, ok := conn.(*countedConn).Conn.(*tls.Conn)
@@ -124,7 +139,7 @@ func (e *examination) connection(ctx context.Context) []Finding {
 	state := secure.ConnectionState()
 	leaf := state.PeerCertificates[0]
 	f := Finding{"connection", OK, tls.VersionName(state.Version) + ", certificate for " + namesOf(leaf) +
-		" until " + leaf.NotAfter.UTC().Format(time.DateOnly), ""}
+		" until " + leaf.NotAfter.UTC().Format(time.DateOnly) + through, ""}
 	if time.Until(leaf.NotAfter) < expirySoon {
 		f.Grade, f.Hint = Warn, "the certificate expires soon: ask the service's operator when it is renewed"
 	}
@@ -140,7 +155,7 @@ func (e *examination) token(ctx context.Context) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, getTimeout)
 	defer cancel()
 	start := time.Now()
-	if err := cfg.Authorize(ctx, &http.Request{Header: http.Header{}}); err != nil {
+	if err := cfg.Authorize(ctx, &http.Request{URL: new(url.URL), Header: http.Header{}}); err != nil {
 		f := withoutCredentials(err)
 		return e.fail("token", f.Reason, "check token_url, client_id, client_secret, scopes and style of the environment's auth")
 	}
@@ -281,7 +296,7 @@ func (e *examination) pace(context.Context) []Finding {
 	middle := e.took[len(e.took)/2]
 	if middle > slowTrip {
 		return []Finding{{"round trip", Warn, rounded(middle) + " for a request, which is slow",
-			"a client takes several requests one after the other; more clients side by side (limits.concurrency) help if the service's operator agrees"}}
+			"a client takes several requests one after the other; more requests in flight (limits.concurrency) help if the service's operator agrees"}}
 	}
 	return []Finding{{"round trip", OK, rounded(middle) + " for a request", ""}}
 }

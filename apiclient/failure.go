@@ -64,24 +64,36 @@ func unsent(reason string, err error) *Failure {
 	return &Failure{NotSent: true, Reason: reason, Err: err}
 }
 
+// peer is whom a connection leads to, for messages.
+type peer struct{ name, key, owner string }
+
+var (
+	theService = peer{"service", "base_url", "the service's operator"}
+	theProxy   = peer{"proxy", "the environment's proxy", "the proxy's administrator"}
+)
+
 // classify turns an error of the transport into a Failure in our own words.
 // notSent is what the evidence proves.
 func classify(err error, notSent bool) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
+	return theService.classify(err, notSent)
+}
+
+func (p peer) classify(err error, notSent bool) *Failure {
 	f := &Failure{NotSent: notSent, Err: err}
 	switch {
 	case untrusted(err):
-		f.NotSent, f.Stop, f.Reason = true, true, "the service's certificate is not trusted"
-		f.Hint = certificateHint(err)
+		f.NotSent, f.Stop, f.Reason = true, true, "the "+p.name+"'s certificate is not trusted"
+		f.Hint = p.certificateHint(err)
 	case notSent && outdatedTLS(err):
-		f.Stop, f.Reason = true, "the service does not support TLS 1.2 or later"
-		f.Hint = "older versions are not safe: ask the service's operator for TLS 1.2 or 1.3"
+		f.Stop, f.Reason = true, "the "+p.name+" does not support TLS 1.2 or later"
+		f.Hint = "older versions are not safe: ask " + p.owner + " for TLS 1.2 or 1.3"
 	case refusedHandshake(err, notSent):
-		f.NotSent, f.Stop, f.Reason = true, true, "the service refuses the TLS handshake: a client certificate is missing or not accepted"
+		f.NotSent, f.Stop, f.Reason = true, true, "the "+p.name+" refuses the TLS handshake: a client certificate is missing or not accepted"
 	default:
-		f.Reason = describe(err, notSent)
+		f.Reason = p.describe(err, notSent)
 		if !errors.Is(err, context.Canceled) {
 			f.Retry = Now
 		}
@@ -91,7 +103,9 @@ func classify(err error, notSent bool) *Failure {
 
 // describe names the kind of an error. It does not use the error's own text,
 // because net and net/http put addresses and urls into it.
-func describe(err error, notSent bool) string {
+func describe(err error, notSent bool) string { return theService.describe(err, notSent) }
+
+func (p peer) describe(err error, notSent bool) string {
 	var timeout net.Error
 	isTimeout := errors.As(err, &timeout) && timeout.Timeout()
 	_, isDNS := errors.AsType[*net.DNSError](err)
@@ -102,22 +116,27 @@ func describe(err error, notSent bool) string {
 	case errors.Is(err, context.Canceled):
 		return "stopped while waiting for the answer"
 	case isDNS:
-		return "the service's host name cannot be resolved"
+		return "the " + p.name + "'s host name cannot be resolved"
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "the service refuses the connection"
+		return "the " + p.name + " refuses the connection"
 	case isTLS:
-		return "the service does not speak TLS at this address"
+		return "the " + p.name + " does not speak TLS at this address"
 	case isTimeout && notSent:
-		return "no connection to the service within the time allowed"
+		return "no connection to the " + p.name + " within the time allowed"
 	case isTimeout:
 		return "no answer within the time allowed"
 	case notSent:
 		return "the connection failed before the request was sent"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+	case closed(err):
 		return "the connection was closed before the answer was complete"
 	}
 	return "the answer could not be read as HTTP"
+}
+
+// closed reports whether err means that the other side closed the connection.
+func closed(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // untrusted reports whether we refused the service's certificate. Then the
@@ -162,19 +181,18 @@ func refusedHandshake(err error, notSent bool) bool {
 	return slices.Contains(certificateAlerts, alert) || notSent && alert == "tls: handshake failure"
 }
 
-// certificateHint says what is wrong with the service's certificate and who can
-// fix it.
-func certificateHint(err error) string {
+// certificateHint says what is wrong with the peer's certificate and who can fix it.
+func (p peer) certificateHint(err error) string {
 	if host, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "the certificate is for " + namesOf(host.Certificate) + ": check the host in base_url"
+		return "the certificate is for " + namesOf(host.Certificate) + ": check the host in " + p.key
 	}
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return validity(invalid.Cert) + "; if this machine's clock is right, the service's operator must renew it"
+		return validity(invalid.Cert) + "; if this machine's clock is right, " + p.owner + " must renew it"
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "no authority that this machine trusts has signed it: if the service has a private authority, give its certificate as tls.ca"
+		return "no authority that this machine trusts has signed it: if the " + p.name + " has a private authority, give its certificate as tls.ca"
 	}
-	return "ask the service's operator for a valid certificate"
+	return "ask " + p.owner + " for a valid certificate"
 }
 
 // validity says when a certificate became invalid, or becomes valid.

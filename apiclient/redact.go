@@ -17,8 +17,8 @@ const (
 	// minSecret is the length of the shortest secret that is hidden: a shorter one
 	// would be found in unrelated words.
 	minSecret = 6
-	// keptCredentials is how many values of a header are hidden: the present token
-	// and the one before, which a late answer may still repeat.
+	// keptCredentials is how many values of a header or query parameter are hidden:
+	// the present token and the one before, which a late answer may still repeat.
 	keptCredentials = 2
 	// maxErrorBody is how many bytes of an answer that is not 2xx are stored.
 	maxErrorBody = 4 << 10
@@ -30,7 +30,7 @@ const (
 type secrets struct {
 	mu      sync.Mutex
 	fixed   []string            // secrets that no request carries, such as a client secret
-	carried map[string][]string // the last values of each header, the latest last
+	carried map[string][]string // the last values of each header and query parameter, the latest last
 	all     []string            // every spelling of all of them, the longest first
 }
 
@@ -42,9 +42,19 @@ func (s *secrets) addFixed(values []string) {
 	s.spell()
 }
 
-// learn adds the headers that were put on a request as credentials: those in after
-// that are not in before.
-func (s *secrets) learn(before, after http.Header) {
+// carriedBy returns what a request carries, by the name of the header, or of the
+// query parameter with a question mark before it.
+func carriedBy(req *http.Request) map[string][]string {
+	carried := maps.Clone(map[string][]string(req.Header))
+	for name, values := range req.URL.Query() {
+		carried["?"+name] = values
+	}
+	return carried
+}
+
+// learn adds what was put on a request as credentials: what is in after and not in
+// before.
+func (s *secrets) learn(before, after map[string][]string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	added := false
@@ -88,7 +98,8 @@ func (s *secrets) spell() {
 	s.all = slices.SortedFunc(maps.Keys(spellings), func(a, b string) int { return len(b) - len(a) })
 }
 
-// credentialParts returns the value of a header and the secrets inside it.
+// credentialParts returns the value of a header or query parameter and the secrets
+// inside it.
 func credentialParts(value string) []string {
 	parts := []string{value}
 	if scheme, rest, ok := strings.Cut(value, " "); ok {

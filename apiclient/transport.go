@@ -25,18 +25,23 @@ const (
 
 // newTransport returns the transport to the service. It speaks HTTP/1.1 only,
 // because over HTTP/2 net/http may send a request again after a stream was
-// reset. It uses no proxy, not even one named by an environment variable. It
-// does not decompress, so that the limit on the size of an answer is the limit on
-// what is read.
+// reset. The only proxy is that of the Config, never one named by an environment
+// variable; net/http does not know of it, because tunnels are opened while
+// dialling. The transport does not decompress, so that the limit on the size of an
+// answer is the limit on what is read.
 func newTransport(cfg Config) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout}
+	connect := dialer.DialContext
+	if cfg.Proxy != nil {
+		connect = cfg.Proxy.through(dialer)
+	}
 	return &http.Transport{
 		Protocols:              protocols,
 		Proxy:                  nil,
-		DialContext:            dialPlain(dialer),
-		DialTLSContext:         dialTLS(dialer, tlsConfig(cfg.TLS)),
+		DialContext:            dialPlain(connect),
+		DialTLSContext:         dialTLS(connect, tlsConfig(cfg.TLS), cfg.ConnectTimeout),
 		DisableCompression:     true,
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConnsPerHost:    maxIdle,
@@ -54,9 +59,9 @@ func dial(ctx context.Context, t *http.Transport, base *url.URL) (net.Conn, erro
 	return open(ctx, "tcp", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), port)))
 }
 
-func dialPlain(dialer *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
+func dialPlain(connect dialFunc) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
+		conn, err := connect(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
@@ -65,30 +70,39 @@ func dialPlain(dialer *net.Dialer) func(context.Context, string, string) (net.Co
 }
 
 // dialTLS counts bytes above the TLS layer, so that handshakes and alerts do not
-// count as parts of a request.
-func dialTLS(dialer *net.Dialer, cfg *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+// count as parts of a request. limit is for the handshake.
+func dialTLS(connect dialFunc, cfg *tls.Config, limit time.Duration) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)
 		if err != nil {
 			return nil, err
 		}
-		plain, err := dialer.DialContext(ctx, network, address)
+		plain, err := connect(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		cfg := cfg.Clone()
-		if cfg.ServerName == "" {
-			cfg.ServerName = host
-		}
-		conn := tls.Client(plain, cfg)
-		ctx, cancel := context.WithTimeout(ctx, dialer.Timeout)
-		defer cancel()
-		if err := conn.HandshakeContext(ctx); err != nil {
-			_ = plain.Close() // the error of the handshake is the one to report
+		conn, err := handshake(ctx, plain, cfg, host, limit)
+		if err != nil {
 			return nil, err
 		}
 		return &countedConn{Conn: conn}, nil
 	}
+}
+
+// handshake starts TLS on a connection to host, and closes it when that fails.
+func handshake(ctx context.Context, plain net.Conn, cfg *tls.Config, host string, limit time.Duration) (net.Conn, error) {
+	cfg = cfg.Clone()
+	if cfg.ServerName == "" {
+		cfg.ServerName = host
+	}
+	conn := tls.Client(plain, cfg)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := conn.HandshakeContext(ctx); err != nil {
+		_ = plain.Close() // the error of the handshake is the one to report
+		return nil, err
+	}
+	return conn, nil
 }
 
 // tlsConfig returns cfg with what is not negotiable: at least TLS 1.2, HTTP/1.1,

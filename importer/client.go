@@ -314,7 +314,12 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			slot.Release()
 			return stepOutcome{}, err
 		}
-		verdict = slot.Create(ctx, r.job.request(d.step, r.known))
+		if slot.Await(ctx); r.isStale(d) || !r.job.gate.open() { // since the intent
+			slot.Release()
+			r.withdraw(&d)
+			continue
+		}
+		verdict = r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known))
 		r.answered = r.answered || verdict.Status != 0
 		event, taken, err := r.judge(d, &verdict)
 		if err != nil {
@@ -411,6 +416,15 @@ func (r *clientRun) intend(d *decision) error {
 	return r.commit()
 }
 
+// withdraw takes an intent back whose request was not sent. The next commit makes
+// that durable.
+func (r *clientRun) withdraw(d *decision) {
+	event := r.event(*d, ledger.NotSent)
+	event.Reason = "it was not sent after all"
+	r.pending = append(r.pending, event)
+	d.override(func(s *ledger.Step) { s.To = event.To })
+}
+
 // wanted is what a step asks for. It is not known yet where the ledger does not
 // know the step.
 func (r *clientRun) wanted(d *decision) *wanted {
@@ -435,7 +449,7 @@ func (r *clientRun) isFresh(step *mapping.Step) bool {
 		before = step.Claim
 	}
 	at, ok := r.created[before]
-	return ok && time.Since(at) < lagging
+	return ok && r.job.now().Sub(at) < lagging
 }
 
 // judge says what became of a request, as the event to record. It makes the
@@ -513,7 +527,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 
 // noteCreated takes the id of what was created.
 func (r *clientRun) noteCreated(step *mapping.Step, id string) {
-	r.created[step.Key] = time.Now()
+	r.created[step.Key] = r.job.now()
 	switch step.Kind {
 	case mapping.ClientStep:
 		r.known.client = id
@@ -547,7 +561,7 @@ func (r *clientRun) record(event ledger.Event) error {
 }
 
 func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
-	return ledger.Event{
-		StepID: r.job.stepID(r.plan.Client, d.step), To: to, At: time.Now().UTC(), Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
-	}
+	return r.job.stamped(ledger.Event{
+		StepID: r.job.stepID(r.plan.Client, d.step), To: to, Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
+	})
 }

@@ -127,8 +127,8 @@ func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clien
 
 // foundEvent is the event by which a client that a look-up found becomes done.
 func (j *Job) foundEvent(plan mapping.Plan, id string) ledger.Event {
-	return ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
-		At: time.Now().UTC(), Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id}
+	return j.stamped(ledger.Event{StepID: ledger.StepID{ClientKey: j.owner(plan.Client), Step: string(mapping.ClientStep)}, To: ledger.Done,
+		Run: j.runID(plan), Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: id})
 }
 
 // adopt makes the client step one that is done: a look-up found the client. In a
@@ -170,14 +170,14 @@ var errStale = errors.New("the look-up is too old")
 
 // isStale reports whether a client has to be looked up again before it is sent.
 func (r *clientRun) isStale(d decision) bool {
-	return !d.asOf.IsZero() && r.job.Now().Sub(d.asOf) > r.job.freshness()
+	return !d.asOf.IsZero() && r.job.now().Sub(d.asOf) > r.job.freshness()
 }
 
 // freshness is lookupFresh or, where requests leave so seldom that a look-up and
 // the request behind it cannot be closer, twice the time in which each worker
 // has sent one.
 func (j *Job) freshness() time.Duration {
-	return max(lookupFresh, 2*time.Duration(max(j.Concurrency, 1))*j.Service.Spacing())
+	return max(lookupFresh, 2*time.Duration(j.workers())*j.Service.Spacing())
 }
 
 // find finds out whether the service knows the client already, as far as the

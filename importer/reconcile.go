@@ -260,7 +260,7 @@ func (j *Job) revisits(plan mapping.Plan, d decision) bool {
 // ripe reports whether a parked step is old enough for "nobody" to be believed. The
 // service may still be creating what an earlier run asked for.
 func (j *Job) ripe(d decision) bool {
-	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)
+	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(j.clock()) >= cmp.Or(j.Believable, believable)
 }
 
 // loadUndecided reads the addresses of the clients whom earlier runs may have

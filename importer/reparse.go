@@ -3,7 +3,6 @@ package importer
 import (
 	"cmp"
 	"context"
-	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
@@ -21,8 +20,8 @@ func (j *Job) reparse(known map[string]ledger.Step) error {
 		}
 		again, isNews := j.parseAgain(step, known["client"].ID)
 		if isNews {
-			event := ledger.Event{StepID: step.StepID, To: again.To, At: time.Now().UTC(), Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
-				Status: step.Event.Status, ID: again.ID, URL: again.URL}
+			event := j.stamped(ledger.Event{StepID: step.StepID, To: again.To, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
+				Status: step.Event.Status, ID: again.ID, URL: again.URL})
 			t, ok, err := j.take(event)
 			if err != nil {
 				return err

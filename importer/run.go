@@ -60,6 +60,7 @@ type Service interface {
 
 	// Creating requests, and the GET that finds out whether the service answers.
 	Reserve(ctx context.Context) (*apiclient.Slot, error)
+	CreateReserved(ctx context.Context, slot *apiclient.Slot, r apiclient.Request) apiclient.Verdict
 	Do(ctx context.Context, r apiclient.Request) (apiclient.Answer, error)
 	Judge(r apiclient.Request, a apiclient.Answer, err error) apiclient.Verdict
 	Routes() apiclient.Routes
@@ -83,7 +84,7 @@ type Job struct {
 	Ledger      Ledger           // what is done, and where Do records it
 	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
-	Concurrency int              // clients side by side; at least 1
+	Concurrency int              // requests that the service may have in flight; see workers
 	Limit       int              // take the first clients only; 0 takes all
 	Only        mapping.Identity // take this client only; the zero Identity takes all
 	NoLookup    bool             // Forecast: do not ask the service which clients it knows
@@ -93,9 +94,9 @@ type Job struct {
 	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
-	// Now says when a look-up was made and when its answer is acted upon; nil is
-	// the wall clock.
-	Now func() time.Time
+	// Clock gives events their time, and look-ups and uncertain attempts their age;
+	// nil is ledger.Now. It is called by several goroutines.
+	Clock func() ledger.Clock
 
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
@@ -117,7 +118,7 @@ type Job struct {
 // the rows' results are complete all the same.
 var ErrStopped = errors.New("the run was stopped")
 
-// Do carries the plans out, clients side by side and each client's steps in
+// Do carries the plans out, several clients at a time and each client's steps in
 // order. The first client for whom something is sent is finished before the
 // others start. When ctx is done, calls in flight are finished, nothing more is
 // sent, and the remaining clients are recorded as not started.
@@ -139,7 +140,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		return err
 	}
 	var g errgroup.Group
-	g.SetLimit(max(j.Concurrency, 1))
+	g.SetLimit(j.workers())
 	fatal := &firstError{stop: j.stop}
 	proven := false
 	for plan, err := range j.detectLostLedger(ctx, plans) {
@@ -172,12 +173,24 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	return nil
 }
 
+// mostAhead is how many clients more than requests in flight are in work at most.
+const mostAhead = 32
+
+// workers is how many clients are in work at a time. They are more than the
+// requests that may be in flight, so that the service has as many as it may have
+// while others wait for their commit. A kill leaves at most one step of each in
+// doubt. With one request in flight it is one client after the other, in the order
+// of the sheet.
+func (j *Job) workers() int {
+	if j.Concurrency <= 1 {
+		return 1
+	}
+	return j.Concurrency + min(j.Concurrency, mostAhead)
+}
+
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
-	if j.Now == nil {
-		j.Now = time.Now
-	}
-	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.Now, KeepGoing: keepGoing})
+	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}
@@ -389,6 +402,24 @@ func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
 		id.Mapping = ""
 	}
 	return id
+}
+
+// clock reads the clocks.
+func (j *Job) clock() ledger.Clock {
+	if j.Clock == nil {
+		return ledger.Now()
+	}
+	return j.Clock()
+}
+
+// now is the time by the wall clock.
+func (j *Job) now() time.Time { return j.clock().Wall }
+
+// stamped returns an event with the present time.
+func (j *Job) stamped(e ledger.Event) ledger.Event {
+	now := j.clock()
+	e.At, e.Boot, e.Uptime = now.Wall.UTC(), now.Boot, now.Uptime
+	return e
 }
 
 // firstError keeps the first error and stops the run at it.

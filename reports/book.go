@@ -6,7 +6,8 @@
 // hold neither.
 //
 // Memory does not grow with the rows: they are written while they are read. A dry run
-// keeps twelve bytes for each client, and links are kept up to the limit of a sheet.
+// keeps twelve bytes for each client; links are kept up to the limit of a sheet, and
+// rows that failed up to maxTroubled.
 package reports
 
 import (
@@ -135,7 +136,7 @@ func writeBook(dst io.Writer, b Book) (*xlsx.Workbook, error) {
 	w.SetProperty(KindProperty, string(kind))
 	// The sheets in the order in which the user should see them. Which cells of
 	// Results the problems are about is known after Results.
-	if len(b.Problems) > 0 {
+	if b.hasProblems() {
 		if err := w.AddSheet(ProblemsSheet); err != nil {
 			return nil, err
 		}

@@ -20,14 +20,14 @@ func TestTables(t *testing.T) {
 	plan := loans()
 	plan.Summary.DryRun, plan.Steps = true, each(planned()...)
 	well := loans()
-	well.Problems = nil
+	well.Problems, well.Summary.Rows = nil, result.Counts{Total: 5, Done: 5}
 	for name, c := range map[string]struct {
 		book    reports.Book
 		tabs    []string
 		filters []string
 	}{
-		"results":          {b, []string{"Problems", "Results", "Steps", "Summary"}, []string{"'Problems'!$A$1:$E$2", "'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
-		"plan":             {plan, []string{"Problems", "Results", "Plan", "Summary"}, []string{"'Problems'!$A$1:$E$2", "'Results'!$A$1:$N$6", "'Plan'!$A$1:$I$4"}},
+		"results":          {b, []string{"Problems", "Results", "Steps", "Summary"}, []string{"'Problems'!$A$1:$E$4", "'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
+		"plan":             {plan, []string{"Problems", "Results", "Plan", "Summary"}, []string{"'Problems'!$A$1:$E$4", "'Results'!$A$1:$N$6", "'Plan'!$A$1:$I$4"}},
 		"without problems": {well, []string{"Results", "Steps", "Summary"}, []string{"'Results'!$A$1:$N$6", "'Steps'!$A$1:$I$5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,6 +160,39 @@ func TestProblemsLeadToTheirCells(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"'Results'!B5", "'Results'!A3", "", "'Results'!A2", "", ""}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Rows that failed or are uncertain are on the sheet Problems too, each with a link to
+// its status. Beyond maxTroubled they are only counted.
+func TestFailedRowsAreProblems(t *testing.T) {
+	const rows = 10_003
+	b := invalidBook(rows)
+	b.Problems = nil
+	b.Summary = result.Summary{Rows: result.Counts{Total: rows, Done: 1, Failed: rows - 2, Uncertain: 1}}
+	b.Rows = counted(rows, func(n int) result.Row {
+		r := result.Row{Row: n + 1, Status: result.Failed, Error: "refused", Advice: "correct it"}
+		switch n {
+		case 1:
+			r.Status = result.Done
+		case 2:
+			r.Status = result.Uncertain
+		}
+		return r
+	})
+	_, f := written(t, b)
+	lines, err := f.GetRows("Problems")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := [][]string{lines[1], lines[2], lines[10_001]}
+	want := [][]string{{"'Jo''s leads'!3", "refused", "", "correct it", "uncertain"}, {"'Jo''s leads'!4", "refused", "", "correct it", "failed"},
+		{"", "2 more rows failed or are uncertain", "", "filter the column Import status of the sheet Results"}}
+	if diff := cmp.Diff(want, got); diff != "" || len(lines) != 10_002 {
+		t.Errorf("%d lines (-want +got):\n%s", len(lines), diff)
+	}
+	if _, place, err := f.GetCellHyperLink("Problems", "A2"); err != nil || place != "'Results'!C3" {
+		t.Errorf("the first leads to %q (error %v)", place, err)
 	}
 }
 

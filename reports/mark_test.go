@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"claimsheet/importer/safefile"
 	"claimsheet/reports"
 )
 
@@ -88,7 +89,7 @@ func TestMark(t *testing.T) {
 				if err := reports.Mark(path, map[string]string{"claimsheet.open": value, "claimsheet.gone": ""}, func(digest string) error { said = digest; return nil }); err != nil {
 					t.Fatal(err)
 				}
-				if digest, err := reports.DigestOf(path); err != nil || digest != said {
+				if digest, err := safefile.Digest(path); err != nil || digest != said {
 					t.Errorf("the digest is %s, said was %s (%v)", digest, said, err)
 				}
 				property, ours, err := reports.IsOurs(path)

@@ -85,6 +85,8 @@ type resultsSheet struct {
 	link        *xlsx.Style
 	annotations annotations
 	clients     *clientRows // dry run only
+	source      cell.Sheet
+	troubled    troubledRows
 }
 
 // writeResults writes every source row with what became of it beside it.
@@ -135,7 +137,7 @@ func newResultsSheet(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &resultsSheet{book: w, annotations: newAnnotations(b), link: w.Style(xlsx.Look{Link: true})}
+	s := &resultsSheet{book: w, source: b.Sheet, annotations: newAnnotations(b), link: w.Style(xlsx.Look{Link: true})}
 	table := xlsx.TableLayout{Name: ResultsSheet}
 	for i, width := range widths {
 		if slices.Contains(b.Own, i) {
@@ -186,6 +188,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 	}
 	source := cmp.Or(record.Source, r.Row)
 	s.clients.note(r.Client, source, s.Row())
+	s.troubled.note(s.source, r, s.Name(), s.Ref(len(s.columns)))
 	s.Text(nil, string(r.Status))
 	s.Text(nil, r.ClientID)
 	s.Text(nil, joinIDs(r.ClaimIDs))

@@ -107,7 +107,7 @@ func notOurs(path, expected string) error {
 
 // placeOver replaces results of ours, and keeps them if they are not as we left them.
 func placeOver(path, lastDigest string, now time.Time) (Placement, error) {
-	digest, err := DigestOf(path)
+	digest, err := safefile.Digest(path)
 	if err != nil {
 		return Placement{}, fmt.Errorf("reading the workbook that would be replaced: %w", err)
 	}
@@ -125,20 +125,6 @@ func placeOver(path, lastDigest string, now time.Time) (Placement, error) {
 		}
 		name = fmt.Sprintf("%s.%d%s", aside, n, ext)
 	}
-}
-
-// DigestOf returns a file's SHA-256 in hex.
-func DigestOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // readBack is a file that is being written, for reading what was written so far.

@@ -11,6 +11,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/result"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -162,7 +163,7 @@ func TestEditedWorkbookIsKept(t *testing.T) {
 		if kept, err := os.ReadFile(w.Aside); err != nil || string(kept) != string(before) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if now, err := reports.DigestOf(path); err != nil || now != w.Digest {
+		if now, err := safefile.Digest(path); err != nil || now != w.Digest {
 			t.Errorf("the new workbook's digest is %s, want %s (%v)", now, w.Digest, err)
 		}
 		if err := os.WriteFile(path, before, 0o600); err != nil {

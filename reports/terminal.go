@@ -99,7 +99,7 @@ func meaning(s result.Status) string {
 	case result.Skipped:
 		return "skipped on purpose"
 	case result.NotStarted:
-		return "not started: waiting for something; see the column Error"
+		return "not started: waiting for another row or step; see the column Error"
 	case result.Failed:
 		return "failed: not created, or given up; see the column Error"
 	case result.Uncertain:
@@ -194,6 +194,9 @@ func nextSteps(s result.Summary, n NextSteps) []string {
 	switch missing := r.Failed+r.Invalid+r.NotStarted > 0; {
 	case missing && n.Rerun != nil:
 		lines = append(lines, goOn(r, n)+"; only what is missing is sent:", "  "+CommandLine(slices.Concat(n.Rerun, workbooks(s))))
+		if r.Invalid > 0 {
+			lines = append(lines, "Correct them in the source of the sheet too; otherwise the next export has the same mistakes.")
+		}
 	case missing && n.Command != nil:
 		again := "Correct the cells in the sheet and import it again"
 		if n.broken() {

@@ -5,10 +5,12 @@ import (
 	"context"
 	"crypto/tls"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
+	"claimsheet/apiclient"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
 )
@@ -27,7 +29,7 @@ const (
 type credentials struct {
 	kind               string // "" means authNone
 	token              reference
-	header             string
+	header, query      string // one of the two
 	key                reference
 	username, password reference
 	tokenURL           string
@@ -44,6 +46,8 @@ var authKeys = []yamltree.Key[credentials]{
 		secretReference, func(c *credentials) *reference { return &c.token }),
 	yamltree.To("header", "api_key: the header that carries the key",
 		authHeader, func(c *credentials) *string { return &c.header }),
+	yamltree.To("query", "api_key: the query parameter that carries the key, where the service takes no header for it; servers and proxies may log it",
+		authQuery, func(c *credentials) *string { return &c.query }),
 	yamltree.To("key", "api_key: the key; "+referenceForms,
 		secretReference, func(c *credentials) *reference { return &c.key }),
 	yamltree.To("username", "basic: the user's name; may be kept elsewhere: "+referenceForms,
@@ -62,12 +66,12 @@ var authKeys = []yamltree.Key[credentials]{
 		yamltree.OneOf("header", "params"), func(c *credentials) *string { return &c.style }),
 }
 
-// keysOfAuth are the keys that go with each type: those that it needs and those
-// that may be left out.
-var keysOfAuth = map[string]struct{ needed, optional []string }{
+// keysOfAuth are the keys that go with each type: those that it needs, those of
+// which it needs exactly one, and those that may be left out.
+var keysOfAuth = map[string]struct{ needed, either, optional []string }{
 	authNone:   {},
 	authBearer: {needed: []string{"token"}},
-	authAPIKey: {needed: []string{"header", "key"}},
+	authAPIKey: {needed: []string{"key"}, either: []string{"header", "query"}},
 	authBasic:  {needed: []string{"username", "password"}},
 	authOAuth2: {needed: []string{"token_url", "client_id", "client_secret"}, optional: []string{"scopes", "style"}},
 }
@@ -78,7 +82,7 @@ func checkAuth(r *yamltree.Reader, n *yamltree.Node, c *credentials) {
 	if !known {
 		return
 	}
-	allowed := slices.Concat(takes.needed, takes.optional)
+	allowed := slices.Concat(takes.either, takes.needed, takes.optional)
 	for _, k := range authKeys {
 		v := n.Given(k.Name)
 		if v != nil && k.Name != "type" && !slices.Contains(allowed, k.Name) {
@@ -88,6 +92,15 @@ func checkAuth(r *yamltree.Reader, n *yamltree.Node, c *credentials) {
 		if v == nil && slices.Contains(takes.needed, k.Name) {
 			r.Wrong(n, "missing-key", "auth type %s needs “%s”", c.kind, k.Name)
 		}
+	}
+	given := slices.DeleteFunc(slices.Clone(takes.either), func(key string) bool { return n.Given(key) == nil })
+	switch {
+	case len(takes.either) > 0 && len(given) == 0:
+		r.Wrong(n, "missing-key", "auth type %s needs “%s”", c.kind, strings.Join(takes.either, "” or “")).
+			Hint = "say where the service expects the key"
+	case len(given) > 1:
+		r.WrongAt(n.Given(given[1]).KeyAt(), "auth-key", "“%s” and “%s” are both given; auth type %s takes one of them", given[0], given[1], c.kind).
+			Hint = "keep the one that the service expects"
 	}
 }
 
@@ -166,6 +179,24 @@ var authHeader = yamltree.Text.Then(func(r *yamltree.Reader, n *yamltree.Node, s
 	*s = name
 })
 
+// queryName matches what can be a query parameter without being escaped.
+var queryName = regexp.MustCompile(`^[A-Za-z0-9._~-]+$`)
+
+// documentedParameters are the query parameters of the service document. A key of
+// one of these names would replace it or be sent beside it.
+var documentedParameters = []string{"leadRedirect", "isAdministrator", "claimId", "contactId"}
+
+// authQuery is the query parameter that carries an API key.
+var authQuery = yamltree.Text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *string) {
+	switch {
+	case !queryName.MatchString(*s):
+		r.Wrong(n, "query-name", "%s must be the name of a query parameter", n.Name()).Hint = "use letters, digits, dots, hyphens and underscores"
+	case slices.ContainsFunc(documentedParameters, func(name string) bool { return strings.EqualFold(name, *s) }):
+		r.Wrong(n, "query-name", "%s cannot be “%s”: the service gives that parameter another meaning", n.Name(), *s).
+			Hint = "ask the service's operator for the name of the parameter that carries the key"
+	}
+})
+
 // authorize adds credentials to a request; see apiclient.Config.Authorize.
 type authorize func(ctx context.Context, req *http.Request) error
 
@@ -194,6 +225,13 @@ func (r *resolver) secret(ref reference) Secret {
 	return secret
 }
 
+// refuseColon refuses a user name that Basic authentication cannot send.
+func (r *resolver) refuseColon(ref reference, username Secret) {
+	if strings.Contains(username.Reveal(), ":") {
+		r.note(problem.At(ref.at.In(r.file), "secret", "“%s”: it has a colon inside, which basic authentication cannot send", ref.key))
+	}
+}
+
 // reveal is what apiclient.Config.Secrets takes: nil when there are none.
 func (r *resolver) reveal() func() []string {
 	if len(r.secrets) == 0 {
@@ -214,7 +252,7 @@ func (r *resolver) note(problems ...problem.Problem) {
 
 // resolve fetches the credentials. authorize is nil when there are none to add,
 // and renew when they cannot be renewed.
-func (c credentials) resolve(r *resolver, tlsConfig *tls.Config) (authorize, renew) {
+func (c credentials) resolve(r *resolver, tlsConfig *tls.Config, proxy *apiclient.Proxy) (authorize, renew) {
 	switch c.kind {
 	case authBearer:
 		token := r.secret(c.token)
@@ -223,18 +261,19 @@ func (c credentials) resolve(r *resolver, tlsConfig *tls.Config) (authorize, ren
 			return nil
 		}, nil
 	case authAPIKey:
+		if c.query != "" {
+			return addQuery(c.query, r.secret(c.key)), nil
+		}
 		return setHeader(c.header, r.secret(c.key)), nil
 	case authBasic:
 		username, password := r.secret(c.username), r.secret(c.password)
-		if strings.Contains(username.Reveal(), ":") {
-			r.note(problem.At(c.username.at.In(r.file), "secret", "“username”: it has a colon inside, which basic authentication cannot send"))
-		}
+		r.refuseColon(c.username, username)
 		return func(_ context.Context, req *http.Request) error {
 			req.SetBasicAuth(username.Reveal(), password.Reveal())
 			return nil
 		}, nil
 	case authOAuth2:
-		cache := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig)
+		cache := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig, proxy)
 		return cache.authorize, cache.renew
 	}
 	return nil, nil
@@ -250,6 +289,17 @@ func bearer(token string) string { return "Bearer " + token }
 func setHeader(name string, value Secret) authorize {
 	return func(_ context.Context, req *http.Request) error {
 		req.Header.Set(name, value.Reveal())
+		return nil
+	}
+}
+
+// addQuery puts a parameter behind those that the request has.
+func addQuery(name string, value Secret) authorize {
+	return func(_ context.Context, req *http.Request) error {
+		if req.URL.RawQuery != "" {
+			req.URL.RawQuery += "&"
+		}
+		req.URL.RawQuery += url.QueryEscape(name) + "=" + url.QueryEscape(value.Reveal())
 		return nil
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
 // guarded is a service that answers only those who have the right header.
@@ -80,10 +81,13 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 		keys    string // %s is the token endpoint
 		accepts func(*http.Request) bool
 	}{
-		"none":          {"type: none", func(r *http.Request) bool { return r.Header.Get("Authorization") == "" }},
-		"bearer":        {"type: bearer, token: env:CANARY", is("Authorization", "Bearer "+canary)},
-		"api key":       {"type: api_key, header: X-Api-Key, key: env:CANARY", is("X-Api-Key", canary)},
-		"bare api key":  {"type: api_key, header: Authorization, key: env:CANARY", is("Authorization", canary)},
+		"none":         {"type: none", func(r *http.Request) bool { return r.Header.Get("Authorization") == "" }},
+		"bearer":       {"type: bearer, token: env:CANARY", is("Authorization", "Bearer "+canary)},
+		"api key":      {"type: api_key, header: X-Api-Key, key: env:CANARY", is("X-Api-Key", canary)},
+		"bare api key": {"type: api_key, header: Authorization, key: env:CANARY", is("Authorization", canary)},
+		"key in the query": {"type: api_key, query: api-key, key: env:CANARY", func(r *http.Request) bool {
+			return r.URL.Query().Get("api-key") == canary && r.Header.Get("Authorization") == "" && (r.Method == http.MethodGet || r.URL.Query().Get("isAdministrator") == "true")
+		}},
 		"basic":         {"type: basic, username: jo, password: env:CANARY", is("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte("jo:"+canary)))},
 		"oauth2":        {`type: oauth2, token_url: "%s", client_id: me, client_secret: env:CANARY`, is("Authorization", "Bearer token-1")},
 		"oauth2 params": {`type: oauth2, token_url: "%s", client_id: me, client_secret: env:CANARY, style: params`, is("Authorization", "Bearer token-1")},
@@ -95,6 +99,7 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 		"loopback http":      {serve, ""},
 		"own authority":      {a.serveOwn, "    tls: {ca: ca.pem}\n"},
 		"client certificate": {a.serveTLS, "    tls: {cert: client.pem, key: client.key, ca: ca.pem}\n"},
+		"proxy":              {a.serveOwn, "    tls: {ca: ca.pem}\n    proxy: PROXY\n"},
 	}
 	for kind, k := range kinds {
 		for connection, via := range connections {
@@ -106,7 +111,8 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 				if strings.Contains(keys, "%s") {
 					keys = fmt.Sprintf(keys, via.serve(t, tokens).URL+"/token")
 				}
-				c := connect(t, dir, via.serve(t, service).URL, "    auth: {"+keys+"}\n"+via.keys)
+				proxy := apitest.StartProxy(t, nil, nil)
+				c := connect(t, dir, via.serve(t, service).URL, "    auth: {"+keys+"}\n"+strings.ReplaceAll(via.keys, "PROXY", proxy.URL))
 				if _, _, err := c.Templates(t.Context()); err != nil {
 					t.Error(err)
 				}
@@ -127,6 +133,9 @@ func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 				}
 				if n := tokens.count.Load(); n != attempts && n != 0 {
 					t.Errorf("%d tokens were fetched, want %d", n, attempts)
+				}
+				if used := len(proxy.Asked()) > 0; used != (connection == "proxy") {
+					t.Errorf("the proxy was used: %v", used)
 				}
 			})
 		}

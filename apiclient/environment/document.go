@@ -109,6 +109,8 @@ var environmentKeys = []yamltree.Key[Environment]{
 		yamltree.Object(authKeys).Then(checkAuth), func(e *Environment) *credentials { return &e.auth }),
 	yamltree.To("tls", "client certificate and own certificate authority, PEM files",
 		yamltree.Object(tlsKeys).Then(checkTLS), func(e *Environment) *tlsFiles { return &e.tls }),
+	yamltree.To("proxy", "the HTTP proxy through which connections to the service and to a token endpoint are opened; none by default, and the system's variables are not read: "+proxyWants+", or url, username and password",
+		proxy, func(e *Environment) *proxySettings { return &e.proxy }),
 	yamltree.To("headers", "headers of every request; a value may be kept elsewhere: "+referenceForms,
 		headers, func(e *Environment) *[]reference { return &e.headers }),
 	yamltree.To("limits", "how much the service can take",
@@ -144,14 +146,14 @@ var limitKeys = []yamltree.Key[Limits]{
 		rate, func(l *Limits) *float64 { return &l.RequestsPerSecond }),
 	yamltree.To("adaptive", "find the rate automatically: start low, raise it while the service answers, halve it when the service asks to wait; default false",
 		yamltree.Bool, func(l *Limits) *bool { return &l.Adaptive }),
-	yamltree.To("concurrency", "how many clients are worked on at the same time; default 8",
+	yamltree.To("concurrency", "how many requests may be in flight at the service; default 8",
 		yamltree.Int(1, 256), func(l *Limits) *int { return &l.Concurrency }),
 	yamltree.To("timeout", "how long a request that creates something may wait for its answer, such as 120s (the default)",
 		timeout, func(l *Limits) *time.Duration { return &l.Timeout }),
 }
 
 // networkKeys make sense only for a service that is reached over the network.
-var networkKeys = []string{"base_url", "case_id", "auth", "tls", "headers"}
+var networkKeys = []string{"base_url", "case_id", "auth", "tls", "proxy", "headers"}
 
 // checkEntry checks what depends on several keys of an environment.
 func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
@@ -174,6 +176,10 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 	}
 	if n.Given("base_url") == nil {
 		r.WrongAt(n.KeyAt(), "missing-key", "environment “%s” needs “base_url”: what the service document calls {base_url}", problem.Shorten(e.Name))
+	}
+	if given := n.Given("proxy"); given != nil && strings.HasPrefix(e.BaseURL, "http:") {
+		r.WrongAt(given.KeyAt(), "proxy-loopback", "a service on this machine that is reached by http cannot be behind a proxy").
+			Hint = "leave “proxy” out, or correct “base_url”"
 	}
 	for _, h := range e.headers {
 		if e.auth.kind == authAPIKey && strings.EqualFold(h.key, e.auth.header) {

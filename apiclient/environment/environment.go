@@ -64,6 +64,7 @@ type Environment struct {
 	auth       credentials
 	headers    []reference // key is the header's name
 	tls        tlsFiles
+	proxy      proxySettings
 	claimTypes map[string]claimType
 	dir        string        // the environments file's folder
 	where      problem.Where // the entry's place; zero for a sandbox without one
@@ -76,7 +77,7 @@ type Environment struct {
 type Limits struct {
 	RequestsPerSecond float64       // 0 means no ceiling; the default
 	Adaptive          bool          // find the rate below the ceiling; default false
-	Concurrency       int           // clients side by side; default 8
+	Concurrency       int           // requests in flight at the service; default 8
 	Timeout           time.Duration // how long a POST may wait for its answer; default 120 s
 }
 
@@ -230,7 +231,8 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	tlsConfig, problems := e.tls.load(e.dir)
 	r.note(problems...)
 	headers, steps := resolveHeaders(r, e.headers)
-	step, renew := e.auth.resolve(r, tlsConfig)
+	proxy := e.proxy.resolve(r, tlsConfig)
+	step, renew := e.auth.resolve(r, tlsConfig, proxy)
 	if step != nil {
 		steps = append(steps, step)
 	}
@@ -247,7 +249,9 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Renew:             renew,
 		Secrets:           r.reveal(),
 		TLS:               tlsConfig,
+		Proxy:             proxy,
 		Timeout:           e.Limits.Timeout,
+		Concurrency:       e.Limits.Concurrency,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
 		Adaptive:          e.Limits.Adaptive,
 		Wire:              e.Wire,
@@ -257,11 +261,16 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	}, nil
 }
 
+// references are the values that may be kept elsewhere.
+func (e *Environment) references() []reference {
+	return slices.Concat(e.auth.references(), e.headers, e.proxy.references())
+}
+
 // Secrets names what Config reads from elsewhere, such as “token (env:NAME)”,
 // without reading it.
 func (e *Environment) Secrets() []string {
 	var names []string
-	for _, ref := range append(e.auth.references(), e.headers...) {
+	for _, ref := range e.references() {
 		if ref.source != literal {
 			names = append(names, ref.key+" ("+string(ref.source)+":"+ref.name+")")
 		}
@@ -279,7 +288,7 @@ func (e *Environment) Warnings() []problem.Problem {
 				Hinted("chmod o-r %s", path))
 		}
 	}
-	for _, ref := range append(e.auth.references(), e.headers...) {
+	for _, ref := range e.references() {
 		if ref.source == fromFile {
 			warn(ref.at.In(e.where.File), ref.name)
 		}

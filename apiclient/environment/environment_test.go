@@ -178,27 +178,20 @@ func TestFindAndStateDir(t *testing.T) {
 	}
 	beside := write(t, with, "environments.yaml", "default: sandbox\n")
 	mapping, lonely := filepath.Join(with, "mapping.yaml"), filepath.Join(without, "mapping.yaml")
-	for _, test := range []struct{ mapping, flag, state, wantFile, wantState string }{
-		{mapping, "", "", beside, filepath.Join(with, ".claimsheet")},
-		{lonely, "", "", "", filepath.Join(without, ".claimsheet")},
-		{lonely, beside, "", beside, filepath.Join(with, ".claimsheet")},
-		{lonely, "absent.yaml", "", "absent.yaml", ".claimsheet"},
-		{mapping, "", "elsewhere", beside, "elsewhere"},
+	for _, test := range []struct{ mapping, flag, wantFile string }{
+		{mapping, "", beside},
+		{lonely, "", ""},
+		{lonely, beside, beside},
+		{lonely, "absent.yaml", "absent.yaml"},
 	} {
 		path, ok := environment.Find(test.mapping, test.flag)
 		if path != test.wantFile || ok != (test.wantFile != "") {
 			t.Errorf("Find(%q, %q) = %q, %v; want %q", test.mapping, test.flag, path, ok, test.wantFile)
 		}
-		if got := environment.StateDir(test.mapping, path, test.state); got != test.wantState {
-			t.Errorf("StateDir(%q, %q, %q) = %q, want %q", test.mapping, path, test.state, got, test.wantState)
-		}
 	}
 	t.Chdir(without)
 	if path, ok := environment.Find("", ""); ok {
 		t.Errorf("Find found %q in an empty folder", path)
-	}
-	if got := environment.StateDir("", "", ""); got != "" {
-		t.Errorf("StateDir() = %q: the current folder must not be taken by accident", got)
 	}
 }
 
@@ -480,8 +473,8 @@ func TestConfigOfAPlainEntryHasTheDefaults(t *testing.T) {
 		BaseURL: "https://uat.example.com",
 		Version: apiclient.V1, CaseID: "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11",
 		Headers: http.Header{"X-Tenant": {"acme"}, "X-Number": {"007"}},
-		Timeout: 120 * time.Second,
-		Wire:    apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(),
+		Timeout: 120 * time.Second, Concurrency: 8,
+		Wire: apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(),
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("Config (-want +got):\n%s", diff)

@@ -7,10 +7,7 @@ import (
 	"path/filepath"
 )
 
-const (
-	fileName    = "environments.yaml"
-	stateFolder = ".claimsheet"
-)
+const fileName = "environments.yaml"
 
 // Find returns the path of the environments file: flag, if it is given (whether
 // the file exists or not: Load reports that), else environments.yaml beside the
@@ -25,20 +22,4 @@ func Find(mappingPath, flag string) (path string, ok bool) {
 		return "", false
 	}
 	return path, true
-}
-
-// StateDir returns the folder of the ledger and of the kept inputs: flag, if it is
-// given, else .claimsheet beside the environments file, else beside the mapping.
-// It is "" when there is neither. It is never the current folder, because a run
-// from another folder would not find the ledger.
-func StateDir(mappingPath, environmentsPath, flag string) string {
-	switch {
-	case flag != "":
-		return flag
-	case environmentsPath != "":
-		return filepath.Join(filepath.Dir(environmentsPath), stateFolder)
-	case mappingPath != "":
-		return filepath.Join(filepath.Dir(mappingPath), stateFolder)
-	}
-	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -44,7 +45,7 @@ type tokenCache struct {
 	replaced time.Time // when a refused token was last replaced
 }
 
-func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config) *tokenCache {
+func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config, proxy *apiclient.Proxy) *tokenCache {
 	// The style is never probed: a probe sends the secret twice and hides the
 	// endpoint's first answer. RFC 6749, section 2.3.1, prefers the header.
 	style := oauth2.AuthStyleInHeader
@@ -53,20 +54,31 @@ func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config) *tok
 	}
 	return &tokenCache{
 		clientID: id, clientSecret: secret, tokenURL: c.tokenURL, scopes: c.scopes, style: style,
-		client: tokenClient(tlsConfig),
+		client: tokenClient(tlsConfig, proxy),
 		lock:   make(chan struct{}, 1),
 	}
 }
 
-// tokenClient follows no redirect, because the secret would go with it, and
-// uses no proxy, as apiclient does not either.
-func tokenClient(tlsConfig *tls.Config) *http.Client {
+// tokenClient follows no redirect, because the secret would go with it. It uses the
+// environment's proxy and no other, except for a token endpoint on this machine.
+func tokenClient(tlsConfig *tls.Config, proxy *apiclient.Proxy) *http.Client {
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	var dialer net.Dialer
+	dial := dialer.DialContext
+	if proxy != nil {
+		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if host, _, err := net.SplitHostPort(address); err == nil && isLoopback(host) {
+				return dialer.DialContext(ctx, network, address)
+			}
+			return proxy.DialContext(ctx, network, address)
+		}
 	}
 	return &http.Client{
 		Timeout: tokenTimeout,
 		Transport: &http.Transport{
+			DialContext:            dial,
 			TLSClientConfig:        tlsConfig.Clone(),
 			TLSHandshakeTimeout:    10 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
@@ -175,6 +187,9 @@ func (c *tokenCache) fetch(ctx context.Context) (*oauth2.Token, error) {
 func tokenFailure(err error) *apiclient.Failure {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return tokenRefused(refused)
+	}
+	if f, ok := errors.AsType[*apiclient.Failure](err); ok { // of the proxy
+		return &apiclient.Failure{NotSent: true, Stop: f.Stop, Hint: f.Hint, Err: f, Reason: "the token endpoint cannot be reached: " + f.Reason}
 	}
 	failed, ok := errors.AsType[*url.Error](err)
 	if !ok {

@@ -111,7 +111,7 @@ func (s *Service) addActivity(r *http.Request, d dialect, owner string, known fu
 	if err := s.store(record{Activity: &act, Owner: owner}); err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusCreated, ids{"activityId": act.ID, "status": act.Status}}, nil
+	return s.shaped(content{status: http.StatusCreated, idName: "activityId", id: act.ID, state: act.Status}), nil
 }
 
 // readActivity reads the body of an activity.

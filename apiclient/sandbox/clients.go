@@ -31,11 +31,7 @@ func (s *Service) createClient(r *http.Request) (answer, error) {
 	if err := s.addClient(r, &c); err != nil {
 		return answer{}, err
 	}
-	body := ids{"clientId": c.ID}
-	if redirect {
-		body["redirectUrl"] = c.RedirectURL
-	}
-	return answer{http.StatusCreated, body}, nil
+	return s.shaped(content{status: http.StatusCreated, idName: "clientId", id: c.ID, redirectURL: c.RedirectURL}), nil
 }
 
 // createContact answers POST …/contacts of version 2.
@@ -48,7 +44,7 @@ func (s *Service) createContact(r *http.Request) (answer, error) {
 	if err := s.addClient(r, &c); err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusCreated, ids{"contactId": c.ID}}, nil
+	return s.shaped(content{status: http.StatusCreated, idName: "contactId", id: c.ID}), nil
 }
 
 // addClient reads the create payload and stores the client. The document does not
@@ -73,7 +69,8 @@ func (s *Service) addClient(r *http.Request, c *clientRecord) error {
 	return s.store(record{Client: c})
 }
 
-// checkPayload requires named values, also in nested objects.
+// checkPayload requires at least one field, and a value for each, also in nested
+// objects and arrays.
 func checkPayload(o object) error {
 	if len(o.names) == 0 && o.path == "" {
 		return bad("empty-payload", "", "the body is an empty object: expected the client's data")
@@ -82,15 +79,33 @@ func checkPayload(o object) error {
 		return bad("wrong-kind", o.path, "field %q is an empty object: expected fields in it, or no such field", o.path)
 	}
 	for _, name := range o.names {
-		switch kind := kindOf(o.values[name]); kind {
-		case "array", "null":
-			return bad("wrong-kind", o.at(name), "field %q is %s: expected a string, a number, a boolean or an object", o.at(name), a(kind))
-		case "object":
-			nested, err := parseObject(o.values[name], o.at(name))
-			if err != nil {
-				return err
-			}
-			if err := checkPayload(nested); err != nil {
+		if err := checkPayloadValue(o.values[name], o.at(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPayloadValue(value json.RawMessage, at string) error {
+	switch kindOf(value) {
+	case "null":
+		return bad("wrong-kind", at, "field %q is null: expected a string, a number, a boolean, an object or an array", at)
+	case "object":
+		nested, err := parseObject(value, at)
+		if err != nil {
+			return err
+		}
+		return checkPayload(nested)
+	case "array":
+		var list []json.RawMessage
+		if err := json.Unmarshal(value, &list); err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return bad("wrong-kind", at, "field %q is an empty array: expected elements in it, or no such field", at)
+		}
+		for i, element := range list {
+			if err := checkPayloadValue(element, fmt.Sprintf("%s[%d]", at, i)); err != nil {
 				return err
 			}
 		}
@@ -144,9 +159,9 @@ func (s *Service) find(l lookup, idName string) (answer, error) {
 	defer s.mu.Unlock()
 	c, ok := s.state.found[l]
 	if !ok {
-		return answer{}, absent("not-found", l.field, "no client was created with this value in the field %q", l.field)
+		return s.nobody(l.field, idName)
 	}
-	return answer{http.StatusOK, ids{idName: c.ID}}, nil
+	return s.shaped(content{status: http.StatusOK, idName: idName, id: c.ID, lookup: true}), nil
 }
 
 // foldEmail makes e-mail addresses comparable: case does not count.
@@ -194,7 +209,7 @@ func (s *Service) createClaim(r *http.Request) (answer, error) {
 	if err := s.store(record{Claim: c, Owner: administrator}); err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusCreated, ids{"claimId": c.ID}}, nil
+	return s.shaped(content{status: http.StatusCreated, idName: "claimId", id: c.ID}), nil
 }
 
 // readClaimants reads the ids of the claimants; none may be repeated.
@@ -277,7 +292,7 @@ func (s *Service) createLink(r *http.Request) (answer, error) {
 	if err := s.store(record{Link: l, Owner: contactID}); err != nil {
 		return answer{}, err
 	}
-	return answer{http.StatusCreated, ids{"redirectUrl": l.RedirectURL}}, nil
+	return s.shaped(content{status: http.StatusCreated, redirectURL: l.RedirectURL}), nil
 }
 
 // start answers the redirect urls: it names the first Open activity, or step 1
@@ -294,5 +309,5 @@ func (s *Service) start(r *http.Request) (answer, error) {
 	if at == "" {
 		at = "step 1"
 	}
-	return answer{http.StatusOK, ids{"startsAt": at}}, nil
+	return answer{status: http.StatusOK, body: ids{"startsAt": at}}, nil
 }

@@ -120,7 +120,7 @@ func (t *template) check() error {
 
 // templates answers GET /funnel/v2/activity-templates.
 func (s *Service) templates(*http.Request) (answer, error) {
-	return answer{http.StatusOK, s.reference.raw}, nil
+	return answer{status: http.StatusOK, body: s.reference.raw}, nil
 }
 
 // caseTemplates answers the same for a case (v1): here all cases have the same

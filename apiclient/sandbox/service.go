@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"path"
@@ -49,6 +50,12 @@ type Options struct {
 	// BaseURL is the start of redirect urls: the address of the service, so that
 	// they can be followed. "" means https://sandbox.invalid.
 	BaseURL string
+	// Wire, NotFound and Untyped shape answers where the document leaves them
+	// open. With Untyped the reference data are answered without data types; the
+	// service still knows them and refuses a wrong value field.
+	Wire     Wire
+	NotFound NotFound
+	Untyped  bool
 }
 
 // Service is the claims intake service, an http.Handler that is safe for
@@ -58,6 +65,8 @@ type Service struct {
 	reference *reference
 	now       func() time.Time
 	baseURL   string
+	wire      Wire
+	notFound  NotFound
 	mux       *http.ServeMux
 
 	mu      sync.Mutex // guards state and journal
@@ -66,14 +75,22 @@ type Service struct {
 }
 
 // New makes a Service and loads the folder's file. It fails when the reference
-// data are invalid, when the folder cannot be written, and when the file is
-// damaged. An unfinished last line is no damage: it is dropped.
+// data are invalid, when there is no such Wire or NotFound, when the folder cannot
+// be written, and when the file is damaged. An unfinished last line is no damage: it is dropped.
 func New(o Options) (*Service, error) {
+	if err := o.checkShapes(); err != nil {
+		return nil, err
+	}
 	ref, err := readReference(o.Templates)
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), state: newState()}
+	if o.Untyped {
+		if ref.raw, err = withoutTypes(ref.raw); err != nil {
+			return nil, err
+		}
+	}
+	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound, state: newState()}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -233,20 +250,30 @@ func unknownPath() *refusal {
 	return absent("unknown-path", "", "the service has no such path: expected one of the document's, under /funnel/v1 or /funnel/v2")
 }
 
-// answer is the response to a request that succeeds.
+// answer is the response to a request that succeeds: a JSON body, a text, or no
+// body.
 type answer struct {
 	status int
-	body   any // as JSON
+	header http.Header
+	body   any    // as JSON; nil for none
+	text   string // "" for none
 }
 
 func (a answer) write(w http.ResponseWriter) {
 	var b bytes.Buffer
-	encode := json.NewEncoder(&b)
-	encode.SetEscapeHTML(false)
-	if err := encode.Encode(a.body); err != nil { // bodies are maps of strings and checked JSON
-		panic(err)
+	switch {
+	case a.text != "":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		b.WriteString(a.text + "\n")
+	case a.body != nil:
+		w.Header().Set("Content-Type", "application/json")
+		encode := json.NewEncoder(&b)
+		encode.SetEscapeHTML(false)
+		if err := encode.Encode(a.body); err != nil { // bodies are maps of strings and checked JSON
+			panic(err)
+		}
 	}
-	w.Header().Set("Content-Type", "application/json")
+	maps.Copy(w.Header(), a.header)
 	w.Header().Set("Cache-Control", "no-store") // redirect urls are credentials
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(a.status)
@@ -284,7 +311,7 @@ func absent(code, field, format string, args ...any) *refusal {
 func (r *refusal) Error() string { return r.Message }
 
 func (r *refusal) write(w http.ResponseWriter) {
-	answer{r.status, map[string]*refusal{"error": r}}.write(w)
+	answer{status: r.status, body: map[string]*refusal{"error": r}}.write(w)
 }
 
 // asRefusal turns any other error into a 500: it is a mistake in the sandbox.

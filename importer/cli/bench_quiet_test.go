@@ -3,112 +3,59 @@
 package cli_test
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"flag"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime/pprof"
-	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
-
-	"claimsheet/importer/cli"
 )
 
-var quietProfile = flag.String("quiet-profile", "", "a file for the processor profile of BenchmarkQuietNight's quiet night")
-
-// quietService answers creations at once, so that a ledger with many clients is
-// made quickly. Everything else is the sandbox's.
-func quietService(b *testing.B) *httptest.Server {
-	under := benchServer(b)
-	var n atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			res, err := http.Get(under.URL + r.URL.RequestURI())
-			if err != nil {
-				http.Error(w, err.Error(), http.StatusBadGateway)
-				return
-			}
-			defer res.Body.Close()
-			w.Header().Set("Content-Type", res.Header.Get("Content-Type"))
-			w.WriteHeader(res.StatusCode)
-			_, _ = io.Copy(w, res.Body)
-			return
-		}
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		id := n.Add(1)
-		fmt.Fprintf(w, `{"contactId":"c-%d","claimId":"k-%d","activityId":"a-%d","redirectUrl":"https://example.com/r/%d"}`, id, id, id, id)
-	}))
-	b.Cleanup(server.Close)
-	return server
-}
+var quietProfile = flag.Bool("quiet-cpuprofile", false, "-run-cpuprofile is of BenchmarkQuietNight's quiet night")
 
 // BenchmarkQuietNight measures a night with nothing new for any client, and in the
-// same run a dry run of the same sheet on an empty ledger: the metric cpu-ratio is
-// the processor time of the night over that of the dry run, and bytes/client is by
-// how much the state folder has grown.
+// same benchmark a dry run of the same sheet on an empty ledger, each in a process of
+// its own. The metric cpu-ratio is the night's processor time over the dry run's,
+// and bytes/client by how much the night makes the state folder grow.
 //
 //	go test ./importer/cli -run '^$' -bench QuietNight -benchtime 1x -clients 50000 -timeout 1h
 func BenchmarkQuietNight(b *testing.B) {
-	cli.SetUpProcess(os.Getenv)
 	for b.Loop() {
-		dir := b.TempDir()
-		server := quietService(b)
-		writeBenchSheet(b, filepath.Join(dir, "leads.xlsx"), *benchClients)
-		write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
-		write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+server.URL+"'}}\n")
-		args := func(more ...string) []string {
-			return append(append([]string{"run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", "32"}, more...), filepath.Join(dir, "leads.xlsx"))
+		n := newQuietNights(b)
+		dry := n.run(b, "--dry-run", "--state", filepath.Join(n.dir, "empty"))
+		n.run(b)
+		before := sizeOf(b, n.state())
+		if *quietProfile {
+			n.program = "claimsheet-profiled"
 		}
-		dry := benchRun(b, args("--dry-run", "--state", filepath.Join(dir, "empty")))
-		first := benchRun(b, args())
-		before := sizeOf(b, filepath.Join(dir, ".claimsheet"))
-		if *quietProfile != "" {
-			f, err := os.Create(*quietProfile)
-			if err == nil {
-				err = pprof.StartCPUProfile(f)
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-		quiet := benchRun(b, args())
-		pprof.StopCPUProfile()
-		b.ReportMetric(first.wall.Seconds(), "first-s")
+		quiet := n.run(b)
+		b.ReportMetric(dry.processor.Seconds(), "dry-cpu-s")
 		b.ReportMetric(dry.wall.Seconds(), "dry-s")
-		b.ReportMetric(dry.cpu.Seconds(), "dry-cpu-s")
+		b.ReportMetric(quiet.processor.Seconds(), "quiet-cpu-s")
 		b.ReportMetric(quiet.wall.Seconds(), "quiet-s")
-		b.ReportMetric(quiet.cpu.Seconds(), "quiet-cpu-s")
-		b.ReportMetric(quiet.cpu.Seconds()/dry.cpu.Seconds(), "cpu-ratio")
-		b.ReportMetric(float64(sizeOf(b, filepath.Join(dir, ".claimsheet"))-before)/float64(*benchClients), "bytes/client")
+		b.ReportMetric(quiet.processor.Seconds()/dry.processor.Seconds(), "cpu-ratio")
+		b.ReportMetric(float64(sizeOf(b, n.state())-before)/float64(*benchClients), "bytes/client")
 	}
 }
 
-type benchTime struct{ wall, cpu time.Duration }
+// quietNights is a folder with a sheet, a mapping and an environment.
+type quietNights struct{ program, dir, sheet string }
 
-// benchRun runs a command that must succeed.
-func benchRun(b *testing.B, args []string) benchTime {
+func newQuietNights(b *testing.B) *quietNights {
+	dir := b.TempDir()
+	n := &quietNights{program: buildProgram(b), dir: dir, sheet: filepath.Join(dir, "leads.xlsx")}
+	writeBenchSheet(b, n.sheet, *benchClients)
+	write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
+	write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+startBenchService(b, "0ms")+"'}}\n")
+	return n
+}
+
+// state is the state folder.
+func (n *quietNights) state() string { return filepath.Join(n.dir, ".claimsheet") }
+
+// run runs the sheet.
+func (n *quietNights) run(b *testing.B, more ...string) benchTime {
 	b.Helper()
-	var out, diagnostics bytes.Buffer
-	started, cpu := time.Now(), processorTime(b)
-	code := quickMain(context.Background(), args, cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }})
-	took := benchTime{time.Since(started), processorTime(b) - cpu}
-	if code != 0 {
-		b.Fatalf("%s: exit code %d\n%s%s", strings.Join(args, " "), code, &out, &diagnostics)
-	}
-	var s json.RawMessage
-	if err := json.Unmarshal(out.Bytes(), &s); err != nil {
-		b.Fatal(err)
-	}
-	return took
+	args := append([]string{"run", "-m", filepath.Join(n.dir, "mapping.yaml"), "--json", "--concurrency", "32"}, more...)
+	return timed(b, n.program, append(args, n.sheet)...)
 }
 
 // sizeOf returns how many bytes the files of a folder have.

@@ -1,17 +1,23 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptest"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"sync/atomic"
+	"runtime/pprof"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -22,9 +28,17 @@ import (
 	"claimsheet/importer/cli"
 )
 
-var benchClients = flag.Int("clients", 500, "clients of BenchmarkRun's sheet, each with 6 calls")
+var (
+	benchClients     = flag.Int("clients", 500, "clients of BenchmarkRun's sheet, each with 6 calls")
+	benchConcurrency = flag.Int("in-flight", 32, "calls of BenchmarkRun in flight at the service")
+	benchLeast       = flag.Float64("least-ratio", 0, "BenchmarkRun fails where the best ratio of its rounds is lower")
+	benchRounds      = flag.Int("rounds", 1, "how often BenchmarkRun measures run and bare loop, one after the other")
+	benchProfile     = flag.String("run-cpuprofile", "", "`FILE` for a CPU profile of BenchmarkRun's runs")
+)
 
-const benchMapping = `
+const (
+	benchCalls   = 6 // of each client
+	benchMapping = `
 name: bench
 api: v2
 client:
@@ -38,45 +52,175 @@ activities:
   - {template: Agreement details, on: claim, attributes: {Agreement number: No, Amount: {column: Amount, type: Currency}}}
   - {template: Sign your claim, status: Open}
 `
+)
 
-// BenchmarkRun measures a whole run (sheet, ledger, calls, workbook) against
-// the sandbox over HTTP at concurrency 32, and, in the same run, the bare calls
-// without a ledger by a plain client: the metric ratio is calls per second of
-// the run over those of the plain client.
+// BenchmarkRun measures whole runs of the built program (start, sheet, ledger,
+// calls, workbook) and, one after the other in the same benchmark, a bare loop: a
+// program that makes the same calls in the same order with net/http, as many in
+// flight, and remembers nothing. Each is a process of its own, and so is the
+// service, the sandbox in memory, which waits before it answers: 0, 5 or 20 ms.
 //
-//	go test ./importer/cli -run '^$' -bench Run -benchtime 1x -clients 5000
+// The metric ratio is the bare loop's time over the run's, the best of the rounds.
+// cpu-us/call is the run's processor time for each call, which other programs on
+// the machine disturb less; bare-cpu-us/call the bare loop's.
+//
+//	go test ./importer/cli -run '^$' -bench '^BenchmarkRun$' -benchtime 1x -clients 5000
 func BenchmarkRun(b *testing.B) {
-	cli.SetUpProcess(os.Getenv)
-	for b.Loop() {
-		dir := b.TempDir()
-		server := benchServer(b)
-		writeBenchSheet(b, filepath.Join(dir, "leads.xlsx"), *benchClients)
-		write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
-		write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+server.URL+"'}}\n")
-
-		var out, diagnostics bytes.Buffer
-		args := []string{"run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", "32", filepath.Join(dir, "leads.xlsx")}
-		started := time.Now()
-		if code := quickMain(context.Background(), args, cli.IO{Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}); code != 0 {
-			b.Fatalf("exit code %d\n%s%s", code, &out, &diagnostics)
-		}
-		run := time.Since(started)
-		calls := 6 * *benchClients
-		bare := bareCalls(b, benchServer(b), *benchClients)
-		b.ReportMetric(float64(calls)/run.Seconds(), "calls/s")
-		b.ReportMetric(float64(calls)/bare.Seconds(), "bare-calls/s")
-		b.ReportMetric(bare.Seconds()/run.Seconds(), "ratio")
+	sheet := filepath.Join(b.TempDir(), "leads.xlsx")
+	writeBenchSheet(b, sheet, *benchClients)
+	program := buildProgram(b)
+	if *benchProfile != "" {
+		program = "claimsheet-profiled"
+	}
+	for _, delay := range []string{"0ms", "5ms", "20ms"} {
+		b.Run(delay, func(b *testing.B) {
+			for b.Loop() {
+				var best benchRound
+				for range *benchRounds {
+					r := measureRound(b, program, sheet, delay)
+					b.Logf("ratio %.3f: run %s, %s of processor; bare loop %s, %s of processor", r.ratio(), r.run.wall, r.run.processor, r.bare.wall, r.bare.processor)
+					if r.ratio() > best.ratio() {
+						best = r
+					}
+				}
+				calls := benchCalls * *benchClients
+				b.ReportMetric(best.ratio(), "ratio")
+				b.ReportMetric(float64(calls)/best.run.wall.Seconds(), "calls/s")
+				b.ReportMetric(float64(calls)/best.bare.wall.Seconds(), "bare-calls/s")
+				b.ReportMetric(float64(best.run.processor.Microseconds())/float64(calls), "cpu-us/call")
+				b.ReportMetric(float64(best.bare.processor.Microseconds())/float64(calls), "bare-cpu-us/call")
+				if best.ratio() < *benchLeast {
+					b.Errorf("the best of %d ratios is %.3f, want %.2f", *benchRounds, best.ratio(), *benchLeast)
+				}
+			}
+		})
 	}
 }
 
-func benchServer(b *testing.B) *httptest.Server {
-	service, err := sandbox.New(sandbox.Options{Dir: b.TempDir()})
+// benchTime is what a process took.
+type benchTime struct{ wall, processor time.Duration }
+
+// benchRound is one run and the bare loop beside it.
+type benchRound struct{ run, bare benchTime }
+
+func (r benchRound) ratio() float64 {
+	if r.run.wall == 0 {
+		return 0
+	}
+	return r.bare.wall.Seconds() / r.run.wall.Seconds()
+}
+
+// measureRound measures a run and the bare loop, each with a service of its own.
+func measureRound(b *testing.B, program, sheet, delay string) (r benchRound) {
+	concurrency := strconv.Itoa(*benchConcurrency)
+	service := startBenchService(b, delay)
+	r.bare = timed(b, "claimsheet-bench-bare", service, strconv.Itoa(*benchClients), concurrency)
+
+	dir := b.TempDir()
+	service = startBenchService(b, delay)
+	write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
+	write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+service+"'}}\n")
+	r.run = timed(b, program, "run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", concurrency,
+		"-o", filepath.Join(dir, "results.xlsx"), sheet)
+	return r
+}
+
+// timed measures a process that must end well.
+func timed(b *testing.B, name string, args ...string) benchTime {
+	b.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(os.Environ(), "BENCH_CPUPROFILE="+*benchProfile)
+	started := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return benchTime{time.Since(started), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+}
+
+// startBenchService starts a service in a process of its own, which ends with the
+// benchmark, and returns its address.
+func startBenchService(b *testing.B, delay string) string {
+	cmd := exec.Command("claimsheet-bench-service", delay)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := httptest.NewServer(service)
-	b.Cleanup(func() { server.Close(); _ = service.Close() })
-	return server
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = in.Close()
+		if err := cmd.Wait(); err != nil {
+			b.Error(err)
+		}
+	})
+	line, _, err := bufio.NewReader(out).ReadLine()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(line)
+}
+
+// benchPrograms are the processes that BenchmarkRun starts, beside the program.
+var benchPrograms = map[string]func(){
+	"claimsheet-bench-service": func() { exitWith(serveBench(os.Args[1])) },
+	"claimsheet-bench-bare":    func() { exitWith(bareLoop(os.Args[1], os.Args[2], os.Args[3])) },
+	"claimsheet-profiled":      profiled,
+}
+
+func exitWith(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// serveBench serves the sandbox until its input ends. Each answer is delayed.
+func serveBench(delay string) error {
+	wait, err := time.ParseDuration(delay)
+	if err != nil {
+		return err
+	}
+	service, err := sandbox.New(sandbox.Options{})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + l.Addr().String())
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if wait > 0 {
+			time.Sleep(wait)
+		}
+		service.ServeHTTP(w, r)
+	})}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the benchmark closes it, or ends
+		_ = server.Close()
+	}()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// profiled is the program with the CPU profile of its run in a file.
+func profiled() {
+	f, err := os.Create(os.Getenv("BENCH_CPUPROFILE"))
+	exitWith(err)
+	exitWith(pprof.StartCPUProfile(f))
+	cli.SetUpProcess(os.Getenv)
+	code := cli.Main(context.Background(), os.Args[1:], cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv})
+	pprof.StopCPUProfile()
+	exitWith(f.Close())
+	os.Exit(code)
 }
 
 func writeBenchSheet(b *testing.B, path string, clients int) {
@@ -100,41 +244,125 @@ func writeBenchSheet(b *testing.B, path string, clients int) {
 	}
 }
 
-// bareCalls makes the same number of contact and claim calls with net/http
-// alone, 32 clients side by side.
-func bareCalls(b *testing.B, server *httptest.Server, clients int) time.Duration {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 32}}
-	post := func(path, body string) (string, error) {
-		res, err := client.Post(server.URL+path, "application/json", bytes.NewBufferString(body))
-		if err != nil {
-			return "", err
-		}
-		defer res.Body.Close()
-		data, err := io.ReadAll(res.Body)
-		if err == nil && res.StatusCode/100 != 2 {
-			err = fmt.Errorf("%s: %s", res.Status, data)
-		}
-		var answer struct{ ContactID string }
-		_ = json.Unmarshal(data, &answer)
-		return answer.ContactID, err
+// bareLoop makes the calls of BenchmarkRun's runs with net/http alone.
+func bareLoop(service, clients, concurrency string) error {
+	n, err := strconv.Atoi(clients)
+	if err != nil {
+		return err
+	}
+	inFlight, err := strconv.Atoi(concurrency)
+	if err != nil {
+		return err
+	}
+	c := bareClient{service: service + "/funnel/v2", http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: inFlight}}}
+	if err := c.readTemplates(); err != nil {
+		return err
 	}
 	var g errgroup.Group
-	g.SetLimit(32)
-	var n atomic.Int64
-	started := time.Now()
-	for range clients {
-		g.Go(func() error {
-			id, err := post("/funnel/v2/contacts?isAdministrator=true", fmt.Sprintf(`{"email":"c%d@example.com"}`, n.Add(1)))
-			for i := 0; i < 5 && err == nil; i++ {
-				_, err = post("/funnel/v2/claims", fmt.Sprintf(`{"administratorId":%q,"claimants":[%q],"claimName":"Loan %d"}`, id, id, i))
+	g.SetLimit(inFlight)
+	for i := range n {
+		g.Go(func() error { return c.importClient(i) })
+	}
+	return g.Wait()
+}
+
+type bareClient struct {
+	service   string
+	http      *http.Client
+	templates map[string]bareTemplate // by name
+}
+
+type bareTemplate struct {
+	ID, Name                   string
+	ActivityAttributeTemplates []struct{ ID, Name string }
+}
+
+func (c *bareClient) readTemplates() error {
+	res, err := c.http.Get(c.service + "/activity-templates")
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	var list []bareTemplate
+	c.templates = map[string]bareTemplate{}
+	err = json.NewDecoder(res.Body).Decode(&list)
+	for _, t := range list {
+		c.templates[t.Name] = t
+	}
+	return err
+}
+
+// importClient makes one client's calls.
+func (c *bareClient) importClient(i int) error {
+	number := fmt.Sprintf("A-%05d", i)
+	contact, err := c.post("/contacts?isAdministrator=true", map[string]any{"email": fmt.Sprintf("c%d@example.com", i), "lastName": "Łukasz O’Brien"})
+	if err != nil {
+		return err
+	}
+	ofContact := "/activities?contactId=" + url.QueryEscape(contact.ContactID)
+	_, err = c.post(ofContact, c.activity("Your details", "Submitted",
+		"Home address", map[string]any{"stringValue": fmt.Sprintf("%d High Street", i)}, "Postcode", map[string]any{"stringValue": "ZZ1 1ZZ"}))
+	if err != nil {
+		return err
+	}
+	claim, err := c.post("/claims", map[string]any{"administratorId": contact.ContactID, "claimants": []string{contact.ContactID}, "claimName": "Loan " + number})
+	if err != nil {
+		return err
+	}
+	_, err = c.post("/activities?claimId="+url.QueryEscape(claim.ClaimID), c.activity("Agreement details", "Submitted",
+		"Agreement number", map[string]any{"stringValue": number}, "Amount", map[string]any{"doubleValue": 1000.5 + float64(i)}))
+	if err != nil {
+		return err
+	}
+	if _, err = c.post(ofContact, c.activity("Sign your claim", "Open")); err != nil {
+		return err
+	}
+	_, err = c.post("/contacts/"+url.PathEscape(contact.ContactID)+"/magic-link", nil)
+	return err
+}
+
+// activity is a request's body. attributes are names and values in turns.
+func (c *bareClient) activity(template, status string, attributes ...any) map[string]any {
+	t := c.templates[template]
+	body := map[string]any{"templateId": t.ID, "status": status, "workflowName": "Bench", "workflowTemplateIdentifier": "WF-1"}
+	var list []map[string]any
+	for pair := range slices.Chunk(attributes, 2) {
+		attribute := pair[1].(map[string]any)
+		for _, a := range t.ActivityAttributeTemplates {
+			if a.Name == pair[0] {
+				attribute["templateId"] = a.ID
 			}
-			return err
-		})
+		}
+		list = append(list, attribute)
 	}
-	if err := g.Wait(); err != nil {
-		b.Fatal(err)
+	if list != nil {
+		body["attributes"] = list
 	}
-	return time.Since(started)
+	return body
+}
+
+// bareAnswer is what of an answer the next call needs.
+type bareAnswer struct{ ContactID, ClaimID string }
+
+func (c *bareClient) post(path string, body any) (a bareAnswer, err error) {
+	var data []byte
+	if body != nil {
+		if data, err = json.Marshal(body); err != nil {
+			return a, err
+		}
+	}
+	res, err := c.http.Post(c.service+path, "application/json", bytes.NewReader(data))
+	if err != nil {
+		return a, err
+	}
+	defer res.Body.Close()
+	if data, err = io.ReadAll(res.Body); err != nil {
+		return a, err
+	}
+	if res.StatusCode/100 != 2 {
+		return a, fmt.Errorf("%s: %s: %s", path, res.Status, data)
+	}
+	return a, json.Unmarshal(data, &a)
 }
 
 func write(tb testing.TB, path, content string) {

@@ -50,7 +50,7 @@ func (p *program) check(ctx context.Context, want load.Options) error {
 	if err := p.checkRows(ctx, s, want); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Out, "%s: no problem found; %s\n", s.Mapping.File, checked(s))
+	fmt.Fprintf(p.Out, "%s: no mistake in the mapping; %s\n", s.Mapping.File, checked(s))
 	return nil
 }
 
@@ -114,7 +114,7 @@ func dryRunOf(s *load.Session, want load.Options) string {
 
 // checked says what was checked, and what was not.
 func checked(s *load.Session) string {
-	const rest = "; what is done already and what rows make together is for claimsheet run --dry-run"
+	const rest = "; claimsheet run --dry-run also compares rows with each other and with what is done"
 	switch sheet, service := len(s.Sources) > 0, s.Client != nil; {
 	case sheet && service:
 		return "checked against templates, headers and cells" + rest
@@ -123,5 +123,5 @@ func checked(s *load.Session) string {
 	case service:
 		return "checked against templates; no SHEET is given, so not against columns"
 	}
-	return "the file alone was checked: -e ENVIRONMENT checks templates, a SHEET columns"
+	return "only the file was checked: add -e ENVIRONMENT to check it against templates, and a SHEET to check columns"
 }

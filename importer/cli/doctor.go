@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
 const doctorHelp = `It reads the secrets, opens a connection, authenticates, reads the templates, and learns how a look-up answers when it
-finds nobody. Each check is a line: ok, warn (it works, but look at it) or fail (a run would not work). Only GETs reach
-the service; with oauth2 one token is requested. Give -m to try what a mapping needs (its version and claim type) and to
-check it against the templates.
+finds nobody. It also compares the base url with that of the last run. Each check is a line: ok, warn (it works,
+but look at it) or fail (a run would not work). Only GETs reach the service; with oauth2 one token is requested. Give -m to
+try what a mapping needs (its version and claim type) and to check it against the templates.
 Exit codes: 0 nothing failed, 2 the configuration is wrong, 3 the service cannot be used as it is.`
 
 func (p *program) doctorCommand() *cli.Command {
@@ -60,16 +65,49 @@ func (p *program) doctor(ctx context.Context, where load.Where) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	answered := d.failed == 0
+	if err := d.ledger(ctx, s); err != nil {
+		return err
+	}
 	if where.Mapping == "" {
 		return d.verdict()
 	}
-	return d.mapping(ctx, s, file)
+	return d.mapping(ctx, s, file, answered)
+}
+
+// ledger compares the environment's base url with the one that the ledger knows: after
+// a change, a run stops until the user says which service it leads to.
+func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
+	path := statefolder.Ledger(s.State)
+	if _, err := os.Lstat(path); s.State == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	known, err := ledger.OpenReadOnly(path)
+	if err != nil {
+		return err
+	}
+	defer known.Close()
+	scope, err := scopeOf(ctx, known, s.Scope())
+	if err != nil {
+		return err
+	}
+	then, err := movedFrom(ctx, known, s.Env, scope)
+	if err != nil {
+		return err
+	}
+	if then == "" {
+		return nil
+	}
+	now, _ := environment.ServiceOf(scope)
+	d.print(apiclient.Finding{Check: "ledger", Grade: apiclient.Fail,
+		Text: fmt.Sprintf("the base url was %s when the environment last ran, and is %s now: a run stops before it sends anything", then, now), Hint: movedHint})
+	return nil
 }
 
 // mapping checks the mapping against the service's templates, as check does. file
-// has the problems of the mapping file.
-func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.List) error {
-	if d.failed > 0 { // the templates may be what failed
+// has the problems of the mapping file; answered means that the service can be used.
+func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.List, answered bool) error {
+	if !answered { // the templates may be what failed
 		d.wrong(file)
 		return d.verdict()
 	}

@@ -155,6 +155,18 @@ func postsTo(calls []apitest.Call) (n int) {
 	return n
 }
 
+// doctor runs claimsheet doctor, which must end with an exit code, and returns what
+// it prints.
+func (s *scene) doctor(code int) string {
+	s.t.Helper()
+	var out, diagnostics bytes.Buffer
+	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
+	if got := cli.Main(s.t.Context(), []string{"doctor", "-m", s.path("mapping.yaml")}, stdio); got != code {
+		s.t.Errorf("doctor ends with %d, want %d\n%s%s", got, code, out.String(), diagnostics.String())
+	}
+	return out.String()
+}
+
 // TestABaseURLThatChanges: under the same name of an environment it may be the
 // same service at another address, or another service. Only a person knows.
 func TestABaseURLThatChanges(t *testing.T) {
@@ -175,10 +187,16 @@ func TestABaseURLThatChanges(t *testing.T) {
 					t.Errorf("%q\n%s", flags, p.err)
 				}
 			}
+			if out := s.doctor(3); !strings.Contains(out, "fail  ledger: the base url was "+first) {
+				t.Errorf("doctor does not see the change:\n%s", out)
+			}
 			for _, flags := range [][]string{{"--dry-run", "--same-service"}, {"--same-service"}, nil} {
 				if p := s.mustRun(0, flags...); p.summary.Rows.Unchanged != 3 || postsTo(other.Calls()) > 0 {
 					t.Errorf("%q: rows %+v", flags, p.summary.Rows)
 				}
+			}
+			if out := s.doctor(0); strings.Contains(out, "ledger") {
+				t.Errorf("doctor reports an accepted change:\n%s", out)
 			}
 			moved := s.url
 			s.url = first // the old address is still the same service's

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/xuri/excelize/v2"
-
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/cli"
 	"claimsheet/importer/result"
@@ -145,19 +143,6 @@ func (s *scene) environment(more string) {
 }
 
 func (s *scene) sheet(rows [][]any) { writeSheet(s.t, s.path(s.input), header, rows) }
-
-func writeSheet(t *testing.T, path string, header []any, rows [][]any) {
-	t.Helper()
-	f := excelize.NewFile()
-	for i, row := range append([][]any{header}, rows...) {
-		if err := f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.SaveAs(path); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // played is what a run came to.
 type played struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/ledger"
 )
 
 // TestStaleLookup: between the look-up of a client and its turn somebody else
@@ -36,15 +37,14 @@ func TestStaleLookup(t *testing.T) {
 						s.sheet([][]any{lead(1, "A-1"), lead(3, "A-3"), lead(2, "A-2")})
 					}
 					var ahead, read atomic.Int64 // the clock's lead, and how often it was read
-					s.pace.Now = func() time.Time {
+					s.pace.Clock = func() ledger.Clock {
 						defer read.Add(1)
-						return time.Now().Add(time.Duration(ahead.Load()))
+						return aheadBy(&ahead)
 					}
-					// Each look-up reads the clock once, and so does the first creation.
-					readings := int64(3)
-					if existing != "reuse" {
-						readings++
-					}
+					// A look-up reads the clock, and so does what follows from it: the check of
+					// whose the address is, the refusal of A-1, and the first creation twice, for
+					// the age of its look-up and for its intent.
+					readings := map[string]int64{"reuse": 6, "skip": 8, "fail": 9}[existing]
 					var mu sync.Mutex
 					looked, both, second := map[string]bool{}, make(chan struct{}), ""
 					closeBoth := sync.OnceFunc(func() { close(both) })
@@ -120,10 +120,17 @@ func TestStaleAfterRefusal(t *testing.T) {
 	}
 }
 
+// aheadBy is this machine's clock with the wall clock ahead.
+func aheadBy(ahead *atomic.Int64) ledger.Clock {
+	now := ledger.Now()
+	now.Wall = now.Wall.Add(time.Duration(ahead.Load()))
+	return now
+}
+
 // slowly is a fault after which the clock of look-ups is ahead.
 func (s *scene) slowly(by time.Duration, f apitest.Fault, then func()) apitest.Fault {
 	var ahead atomic.Int64
-	s.pace.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	s.pace.Clock = func() ledger.Clock { return aheadBy(&ahead) }
 	f.Then = func() {
 		ahead.Add(int64(by))
 		then()

@@ -13,8 +13,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/xuri/excelize/v2"
-
 	"claimsheet/importer/cli"
 )
 
@@ -54,15 +52,7 @@ func TestLedgerLostUnderARun(t *testing.T) {
 	write(t, filepath.Join(dir, "mapping.yaml"), emergencyMapping)
 	write(t, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+server.URL+"'}}\n")
 	sheet := filepath.Join(dir, "leads.xlsx")
-	f := excelize.NewFile()
-	for i, row := range [][]any{{"E-mail", "Name"}, {"jane@example.com", "Doe"}, {"john@example.com", "Roe"}} {
-		if err := f.SetSheetRow("Sheet1", fmt.Sprint("A", i+1), &row); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.SaveAs(sheet); err != nil {
-		t.Fatal(err)
-	}
+	writeSheet(t, sheet, []any{"E-mail", "Name"}, [][]any{{"jane@example.com", "Doe"}, {"john@example.com", "Roe"}})
 	run := func(want int, flags ...string) string {
 		t.Helper()
 		var out, diagnostics bytes.Buffer

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -276,7 +276,7 @@ func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed
 		return gone, err
 	}
 	still := namesOf(runs)
-	folder := load.InputsFolder(k.session.session.State)
+	folder := statefolder.Inputs(k.session.session.State)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return gone, nil

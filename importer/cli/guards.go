@@ -11,10 +11,9 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 // guards are the flags that set or lift what keeps a run from doing harm.
@@ -102,21 +101,13 @@ func (r *importRun) settleScope(ctx context.Context) error {
 		return err
 	}
 	r.scope = scope
-	last, ran, err := known.LastEnvironment(ctx, env.Name)
-	if err != nil {
+	then, err := movedFrom(ctx, known, env, scope)
+	if err != nil || then == "" || g.newService {
 		return err
 	}
 	now, rest := environment.ServiceOf(scope)
-	then, _ := environment.ServiceOf(last)
-	if !ran || env.Sandbox || now == then || g.newService {
-		return nil
-	}
-	if any, err := hasClients(ctx, known, then); err != nil || !any {
-		return err
-	}
 	if !g.sameService {
-		return serviceChanged(env.Name, then, now, "if it is the same service at another address, give --same-service: what is done is not sent again; "+
-			"if it is another service, which knows nothing of these clients, give --new-service; each is given once")
+		return serviceChanged(env.Name, then, now, movedHint)
 	}
 	if any, err := hasClients(ctx, known, now); err != nil || any {
 		if err == nil {
@@ -181,7 +172,7 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 
 // isGiven reports whether path is one of the workbooks of a rerun.
 func isGiven(workbooks []*workbook.Binding, path string) bool {
-	return slices.ContainsFunc(workbooks, func(b *workbook.Binding) bool { return load.Absolute(b.Path) == load.Absolute(path) })
+	return slices.ContainsFunc(workbooks, func(b *workbook.Binding) bool { return safefile.Absolute(b.Path) == safefile.Absolute(path) })
 }
 
 // checkLatest refuses a workbook after which a run began that the ledger does not
@@ -220,7 +211,7 @@ func (r *importRun) supersede(ctx context.Context) error {
 		return err
 	}
 	for _, path := range latest {
-		replaced := slices.ContainsFunc(r.sheets, func(s *sheetRun) bool { return load.Absolute(s.target.path) == path })
+		replaced := slices.ContainsFunc(r.sheets, func(s *sheetRun) bool { return safefile.Absolute(s.target.path) == path })
 		if replaced || isGiven(r.options.workbooks, path) {
 			continue
 		}
@@ -235,20 +226,20 @@ func (r *importRun) supersede(ctx context.Context) error {
 func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 	l, results := r.ledger.ledger, ""
 	if of == nil {
-		results = load.Absolute(r.sheets[0].target.path)
+		results = safefile.Absolute(r.sheets[0].target.path)
 	}
 	if b, err := workbook.Find(path); err != nil || b == nil || b.NextRun != "" {
 		return nil // nothing there can pass for the latest results
 	}
-	was, err := reports.DigestOf(path)
+	was, err := safefile.Digest(path)
 	if err != nil {
 		return err
 	}
-	last, _, err := l.LastOutput(ctx, load.Absolute(path))
+	last, _, err := l.LastOutput(ctx, safefile.Absolute(path))
 	if err != nil {
 		return err
 	}
-	by, _, err := l.OutputOf(ctx, load.Absolute(path))
+	by, _, err := l.OutputOf(ctx, safefile.Absolute(path))
 	if err != nil {
 		return err
 	}
@@ -259,7 +250,7 @@ func (r *importRun) mark(ctx context.Context, path string, of *sheetRun) error {
 		if was != last {
 			return nil // somebody edited it, so it will be kept
 		}
-		return l.NoteOutput(by, load.Absolute(path), digest)
+		return l.NoteOutput(by, safefile.Absolute(path), digest)
 	})
 	if err != nil {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: path}, "not-marked",

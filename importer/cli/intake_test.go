@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/xuri/excelize/v2"
 
 	"claimsheet/importer/cli"
 )
@@ -150,12 +149,11 @@ func newWorkplace(t *testing.T, rows ...[2]string) workplace {
 // leads writes the sheet.
 func (w workplace) leads(rows ...[2]string) {
 	w.t.Helper()
-	f := excelize.NewFile()
-	for i, cells := range append([][2]string{{"E-mail", "No"}}, rows...) {
-		row := []any{cells[0], cells[1]}
-		must(w.t, f.SetSheetRow("Sheet1", fmt.Sprintf("A%d", i+1), &row))
+	var table [][]any
+	for _, cells := range rows {
+		table = append(table, []any{cells[0], cells[1]})
 	}
-	must(w.t, f.SaveAs(w.path("leads.xlsx")))
+	writeSheet(w.t, w.path("leads.xlsx"), []any{"E-mail", "No"}, table)
 }
 
 func (w workplace) path(name string) string { return filepath.Join(w.dir, name) }
@@ -223,27 +221,5 @@ func (w workplace) must(command string, words ...string) string {
 // column is a column of the results workbook.
 func (w workplace) column(header string) []string {
 	w.t.Helper()
-	f, err := excelize.OpenFile(w.path("leads.results.xlsx"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer f.Close()
-	rows, err := f.GetRows("Results")
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var cells []string
-	for i, name := range rows[0] {
-		if name != header {
-			continue
-		}
-		for _, row := range rows[1:] {
-			cell := ""
-			if i < len(row) {
-				cell = row[i]
-			}
-			cells = append(cells, cell)
-		}
-	}
-	return cells
+	return column(readSheet(w.t, w.path("leads.results.xlsx"), "Results"), header)
 }

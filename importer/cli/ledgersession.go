@@ -15,6 +15,7 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -40,7 +41,7 @@ func (l *ledgerSession) close() {
 }
 
 // path returns where the ledger is.
-func (l *ledgerSession) path() string { return load.LedgerFile(l.session.State) }
+func (l *ledgerSession) path() string { return statefolder.Ledger(l.session.State) }
 
 // lock opens the ledger for writing and makes one if there is none. It fails with
 // ledger.ErrLocked while another command has it.
@@ -219,22 +220,15 @@ func (l *ledgerSession) scopes(ctx context.Context) ([]string, error) {
 func (l *ledgerSession) scope(ctx context.Context) (string, error) {
 	env := l.session.Env
 	scope, err := scopeOf(ctx, l.ledger, env.Identity(apiclient.V2))
-	if err != nil || env.Sandbox {
+	if err != nil {
 		return scope, err
 	}
-	last, ran, err := l.ledger.LastEnvironment(ctx, env.Name)
-	if err != nil || !ran {
+	then, err := movedFrom(ctx, l.ledger, env, scope)
+	if err != nil || then == "" {
 		return scope, err
 	}
 	now, _ := environment.ServiceOf(scope)
-	then, _ := environment.ServiceOf(last)
-	if now == then {
-		return scope, nil
-	}
 	if any, err := hasClients(ctx, l.ledger, now); err != nil || any {
-		return scope, err
-	}
-	if any, err := hasClients(ctx, l.ledger, then); err != nil || !any {
 		return scope, err
 	}
 	return "", serviceChanged(env.Name, then, now,
@@ -265,6 +259,29 @@ func scopeOf(ctx context.Context, known *ledger.Ledger, identity string) (string
 	}
 	return identity, nil
 }
+
+// movedFrom returns the base url at which an environment last ran, when the ledger
+// knows clients there and scope, its name for the environment now, has another base
+// url; else "".
+func movedFrom(ctx context.Context, known *ledger.Ledger, env *environment.Environment, scope string) (string, error) {
+	last, ran, err := known.LastEnvironment(ctx, env.Name)
+	if err != nil || !ran || env.Sandbox {
+		return "", err
+	}
+	now, _ := environment.ServiceOf(scope)
+	then, _ := environment.ServiceOf(last)
+	if now == then {
+		return "", nil
+	}
+	if any, err := hasClients(ctx, known, then); err != nil || !any {
+		return "", err
+	}
+	return then, nil
+}
+
+// movedHint says what a run needs after the base url has changed.
+const movedHint = "if it is the same service at another address, give --same-service: what is done is not sent again; " +
+	"if it is another service, which knows nothing of these clients, give --new-service; each is given once"
 
 func serviceChanged(name, then, now, hint string) error {
 	return &incomplete{problem.New("service-changed", "the base url of the environment “%s” was %s when it last ran, and is %s now", name, then, now).

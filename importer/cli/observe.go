@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/observe"
 )
 
@@ -83,9 +82,9 @@ func (r *importRun) observeReport(ctx context.Context) error {
 		r.observer.Reported(r.job.Retries(), &uncertain, nil)
 		return nil
 	}
-	var inputs []*load.Input
+	var inputs []observe.Input
 	for _, s := range r.sheets {
-		inputs = append(inputs, s.source.Input)
+		inputs = append(inputs, observe.Input{Path: s.source.Input.Given, Digest: s.source.Input.Digest})
 	}
 	r.observer.Reported(r.job.Retries(), &uncertain, inputs)
 	return r.compareInputs(ctx)

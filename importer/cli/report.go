@@ -15,6 +15,7 @@ import (
 
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -86,7 +87,7 @@ func (p *program) report(ctx context.Context, where load.Where, prefix, out, pas
 	if written.Aside != "" {
 		console.PrintProblems(p.Err, problem.List{keptAside(to.path, written.Aside, l.command("rerun", written.Aside))})
 	}
-	if err := l.ledger.NoteOutput(run.ID, load.Absolute(written.Path), written.Digest); err != nil {
+	if err := l.ledger.NoteOutput(run.ID, safefile.Absolute(written.Path), written.Digest); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Out, "%s: the results of run %s of %s\n", problem.OneLine(written.Path), run.ID, moment(run.Started))
@@ -172,13 +173,13 @@ func (l *ledgerSession) openPastRun(r ledger.Run, password string) (*pastRun, er
 			Hinted("run the sheet again: what is done is not sent again, and its workbook shows every row")
 	}
 	past := &pastRun{run: r, summary: s.Summary, snapshot: s.Workbook}
-	return past, past.open(filepath.Join(load.InputsFolder(l.session.State), filepath.Base(r.KeptInput)), password)
+	return past, past.open(filepath.Join(statefolder.Inputs(l.session.State), filepath.Base(r.KeptInput)), password)
 }
 
 // open opens the kept copy of the sheet, which must be what the run read.
 func (r *pastRun) open(path, password string) error {
 	in := &load.Input{Path: path, Given: r.run.Input, Password: password}
-	digest, err := reports.DigestOf(path)
+	digest, err := safefile.Digest(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return problem.At(problem.Where{File: path}, "input-missing", "the run's copy of its sheet is not there").

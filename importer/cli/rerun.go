@@ -7,20 +7,20 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/apiclient/environment"
 	"claimsheet/importer"
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/rerun"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -78,7 +78,7 @@ func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 		return nil
 	}
 	state := recordsFolder(o.where)
-	for _, folder := range []string{state, filepath.Join(state, "sandbox")} {
+	for _, folder := range []string{state, statefolder.Sandbox(state)} {
 		run, known, err := recordedRun(ctx, folder, o.workbooks[0].Run)
 		if err != nil {
 			return err
@@ -108,18 +108,18 @@ func (o *runOptions) fromLedger(ctx context.Context, envGiven bool) error {
 // folder, because a ledger can come with a workbook.
 func recordsFolder(where load.Where) string {
 	if where.Mapping == "" && where.Environments == "" && where.State == "" {
-		return environment.StateDir("mapping.yaml", "", "") // in the working directory
+		return statefolder.Path("mapping.yaml", "", "") // in the working directory
 	}
 	return where.StateDir(false)
 }
 
 // recordedRun returns a run of the ledger in a state folder.
 func recordedRun(ctx context.Context, state, id string) (run ledger.Run, known bool, err error) {
-	path := load.LedgerFile(state)
+	path := statefolder.Ledger(state)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || id == "" {
 		return ledger.Run{}, false, nil
 	}
-	if err := load.CheckPrivate(state); err != nil {
+	if err := statefolder.Check(state); err != nil {
 		return ledger.Run{}, false, err
 	}
 	records, err := ledger.OpenReadOnly(path)
@@ -204,7 +204,7 @@ func (r *comparison) compare(ctx context.Context, src *load.Source) error {
 	if runKnown && !missing && (r.Words == 0 || !r.run.options.dryRun) {
 		return nil
 	}
-	if bound := src.Workbook.Ledger; !runKnown && bound != "" && bound != load.Absolute(ledgerFile) && exists(bound) {
+	if bound := src.Workbook.Ledger; !runKnown && bound != "" && bound != safefile.Absolute(ledgerFile) && exists(bound) {
 		return problem.At(problem.Where{File: src.Workbook.Path}, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it",
 			bound, ledgerFile).
 			Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")

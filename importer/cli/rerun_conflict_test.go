@@ -159,19 +159,10 @@ func TestRerunKeepsNothingOfTheErased(t *testing.T) {
 	}
 }
 
-// rowAt is a row of the sheet Results by header.
-func rowAt(t *testing.T, path string, number int) map[string]string {
+// rowAt is a row of the sheet Results by header; the header's row is 1.
+func rowAt(t *testing.T, path string, number int) record {
 	t.Helper()
-	f, err := excelize.OpenFile(path)
-	must(t, err)
-	defer f.Close()
-	rows, err := f.GetRows("Results")
-	must(t, err)
-	line := map[string]string{}
-	for i, text := range rows[number-1] {
-		line[rows[0][i]] = text
-	}
-	return line
+	return readSheet(t, path, "Results")[number-2]
 }
 
 func copied(t *testing.T, path string) string {

@@ -111,7 +111,7 @@ func writeRerunSheet(t *testing.T, path string) {
 	must(t, f.SaveAs(path))
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -182,8 +182,8 @@ func editWorkbook(t *testing.T, path string, change func(f *excelize.File)) {
 	must(t, f.Close())
 }
 
-// cell is the reference of a row's cell below a header.
-func cell(t *testing.T, f *excelize.File, sheet, header string, row int) string {
+// cellAt is the reference of a row's cell below a header.
+func cellAt(t *testing.T, f *excelize.File, sheet, header string, row int) string {
 	t.Helper()
 	found, err := f.SearchSheet(sheet, header)
 	must(t, err)
@@ -208,7 +208,7 @@ func stepCell(t *testing.T, f *excelize.File, client, step, header string) strin
 	must(t, err)
 	for i, row := range rows {
 		if len(row) > 2 && row[1] == client && row[2] == step {
-			return cell(t, f, "Steps", header, i+1)
+			return cellAt(t, f, "Steps", header, i+1)
 		}
 	}
 	t.Fatalf("the sheet Steps has no line for %s %s", client, step)
@@ -218,23 +218,14 @@ func stepCell(t *testing.T, f *excelize.File, client, step, header string) strin
 // set writes a cell of the sheet Results.
 func set(t *testing.T, f *excelize.File, header string, row int, value any) {
 	t.Helper()
-	must(t, f.SetCellValue("Results", cell(t, f, "Results", header, row), value))
+	must(t, f.SetCellValue("Results", cellAt(t, f, "Results", header, row), value))
 }
 
 // shown are the results by e-mail and header, as a person reads them.
-func shown(t *testing.T, path string) map[string]map[string]string {
+func shown(t *testing.T, path string) map[string]record {
 	t.Helper()
-	f, err := excelize.OpenFile(path)
-	must(t, err)
-	defer f.Close()
-	rows, err := f.GetRows("Results")
-	must(t, err)
-	all := map[string]map[string]string{}
-	for _, row := range rows[1:] {
-		line := map[string]string{}
-		for i, text := range row {
-			line[rows[0][i]] = text
-		}
+	all := map[string]record{}
+	for _, line := range readSheet(t, path, "Results") {
 		all[line["E-mail"]] = line
 	}
 	return all

@@ -91,7 +91,7 @@ func TestRerunDoesWhatIsMissing(t *testing.T) {
 }
 
 // checkResults compares the new workbook with the one before, client by client.
-func (s *rerunScene) checkResults(before, after map[string]map[string]string, edit string) {
+func (s *rerunScene) checkResults(before, after map[string]record, edit string) {
 	t := s.t
 	t.Helper()
 	for email, now := range after {
@@ -126,14 +126,14 @@ func headerOf(t *testing.T, path string) []string {
 
 func removeColumn(t *testing.T, f *excelize.File, header string) {
 	t.Helper()
-	must(t, f.RemoveCol("Results", letters(cell(t, f, "Results", header, 1))))
+	must(t, f.RemoveCol("Results", letters(cellAt(t, f, "Results", header, 1))))
 }
 
 // moveToFront moves a column with its values, types and number formats.
 func moveToFront(t *testing.T, f *excelize.File, header string) {
 	t.Helper()
 	must(t, f.InsertCols("Results", "A", 1))
-	from := letters(cell(t, f, "Results", header, 1))
+	from := letters(cellAt(t, f, "Results", header, 1))
 	for row := 1; row <= 5; row++ {
 		at, to := fmt.Sprint(from, row), fmt.Sprint("A", row)
 		raw, err := f.GetCellValue("Results", at, excelize.Options{RawCellValue: true})

@@ -13,10 +13,10 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -182,7 +182,7 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 		console.PrintProblems(r.Err, problem.List{heldOutput(s.target.path, written.Path)})
 	}
 	summary.Results = written.Path
-	run.Output, run.OutputDigest = load.Absolute(written.Path), written.Digest
+	run.Output, run.OutputDigest = safefile.Absolute(written.Path), written.Digest
 	return r.finishRun(run, snapshot, *summary)
 }
 
@@ -225,9 +225,9 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 		ClientIDHeader: "contactId",
 		Binding: workbook.Binding{
 			Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
-			Mapping: run.Mapping, MappingFile: load.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
+			Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
 			KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
-			Input: load.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: load.Absolute(r.ledger.path()),
+			Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: safefile.Absolute(r.ledger.path()),
 		}.Properties(),
 		Own: s.source.AddedColumns(),
 	}
@@ -261,7 +261,7 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 	if written.Aside == "" {
 		return nil
 	}
-	digest, err := reports.DigestOf(written.Aside)
+	digest, err := safefile.Digest(written.Aside)
 	if err != nil {
 		return err
 	}
@@ -366,7 +366,7 @@ func (t target) check(ctx context.Context, now time.Time) error {
 }
 
 func (t target) placement(ctx context.Context, now time.Time) (reports.Placement, error) {
-	digest, _, err := t.ledger.LastOutput(ctx, load.Absolute(t.path))
+	digest, _, err := t.ledger.LastOutput(ctx, safefile.Absolute(t.path))
 	if err != nil {
 		return reports.Placement{}, err
 	}
@@ -383,7 +383,7 @@ func (s *sheetRun) placement(ctx context.Context, now time.Time) (reports.Placem
 	if err != nil || place.Aside == "" || s.marked == "" {
 		return place, err
 	}
-	digest, err := reports.DigestOf(place.Path)
+	digest, err := safefile.Digest(place.Path)
 	if digest == s.marked {
 		place.As = s.source.Input.Path
 	}

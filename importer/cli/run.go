@@ -21,6 +21,7 @@ import (
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
 func (p *program) runCommand() *cli.Command {
@@ -60,7 +61,7 @@ func runFlags() []cli.Flag {
 		numberFlag("limit", "import only the first `N` clients", "all"),
 		textFlag("only", "", "import only the client with this `KEY`"),
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
-		numberFlag("concurrency", "`N` clients side by side", "the environment's, else 8"),
+		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
 		switchFlag("json", "print one JSON object on stdout at the end"),
 		switchFlag("quiet", "print problems only, no summary"),
@@ -191,7 +192,8 @@ type importRun struct {
 
 	session *load.Session
 	ledger  *ledgerSession
-	scope   string // the ledger's name for the environment
+	scope   string            // the ledger's name for the environment
+	copies  []*reports.Places // of each sheet, in the results workbook; nil when none will be written
 	sheets  []*sheetRun
 	rows    *spool.Rows      // of all sheets
 	drafts  []*spool.Results // results of a dry run, for each sheet
@@ -276,10 +278,17 @@ func (r *importRun) load(ctx context.Context) error {
 // open loads the session and prints its warnings.
 func (r *importRun) open(ctx context.Context) (err error) {
 	o := r.options
+	var copied []func(column, row int) problem.Copy
+	if !o.dryRun && o.format != formatCSV { // people correct cells in results workbooks
+		for range o.sheets {
+			places := new(reports.Places)
+			r.copies, copied = append(r.copies, places), append(copied, places.At)
+		}
+	}
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
-		NeedEnvironment: true, KeepInputs: !o.dryRun, Correctable: !o.dryRun && o.format != formatCSV,
-		Connection: load.Connection{ReadOnly: o.dryRun, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain},
+		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
+		Connection: load.Connection{ReadOnly: o.dryRun, Concurrency: o.concurrency, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain},
 	})
 	if m := r.session.Mapping; m != nil {
 		r.observer.Named(m.Name.Text, "")
@@ -423,7 +432,7 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	job := &importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
 		Ledger: r.ledger.ledger, Drafts: r.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		MaxFailures: o.maxFailures, NewLedger: o.newLedger, LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Now: o.pace.Now,
+		MaxFailures: o.maxFailures, NewLedger: o.newLedger, LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
 	}
 	if o.only == "" {
 		return job, nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,15 +15,36 @@ import (
 // sandboxNotice is shown wherever results of the sandbox are.
 const sandboxNotice = "This is the sandbox: nothing was sent to a real service, and its links lead nowhere."
 
+const sandboxHelp = `The service's document leaves the shape of answers open. With these flags the
+sandbox answers in other shapes, to try the keys wire and not_found of an
+environment:
+
+--wire nested    {"data": {"contactId": …}}; look-ups {"items": [{"contactId": …}]}
+--wire header    no body: ids end the url in Location (look-ups: Content-Location),
+                 redirect urls are in X-Redirect-Url
+--wire text      the id or redirect url as plain text; beside a redirect url, the
+                 id ends the url in Location
+--wire relative  redirect urls without scheme and host
+
+--not-found no-content  HTTP 204
+--not-found null        null
+--not-found null-id     {"contactId": null}
+--not-found no-items    {"items": []}
+--not-found false       {"found": false}`
+
 func (p *program) sandboxCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "sandbox",
-		Usage:     "serve the embedded service, for trying things out; its url is the first line on stdout",
-		UsageText: "claimsheet sandbox [options]",
+		Name:        "sandbox",
+		Usage:       "serve the embedded service, for trying things out; its url is the first line on stdout",
+		UsageText:   "claimsheet sandbox [options]",
+		Description: sandboxHelp,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8080", Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
 			templatesFlag(),
 			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
+			textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"),
+			textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"),
+			switchFlag("untyped", "do not report the data types of attributes"),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
@@ -34,6 +56,11 @@ func (p *program) sandboxCommand() *cli.Command {
 }
 
 func (p *program) serve(c *cli.Context) error {
+	for flag, words := range map[string][]string{"wire": sandbox.Wires(), "not-found": sandbox.NotFounds()} {
+		if err := checkShape(c, flag, words); err != nil {
+			return err
+		}
+	}
 	templates, err := load.ReferenceData(c.String("templates"))
 	if err != nil {
 		return err
@@ -43,7 +70,8 @@ func (p *program) serve(c *cli.Context) error {
 		return problem.New("address", "the sandbox cannot listen there: %v", err)
 	}
 	url := "http://" + l.Addr().String()
-	options := sandbox.Options{Templates: templates, BaseURL: url}
+	options := sandbox.Options{Templates: templates, BaseURL: url,
+		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped")}
 	if state := c.String("state"); state != "" {
 		options.Dir = filepath.Join(state, "sandbox")
 	}
@@ -56,4 +84,18 @@ func (p *program) serve(c *cli.Context) error {
 	fmt.Fprintln(p.Out, url)
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
 	return service.Serve(c.Context, l)
+}
+
+// checkShape refuses a word that is not one of a flag's.
+func checkShape(c *cli.Context, flag string, words []string) error {
+	word := c.String(flag)
+	if !c.IsSet(flag) || slices.Contains(words, word) {
+		return nil
+	}
+	p := problem.New("usage", "--%s cannot be “%s”; expected %s", flag, problem.Shorten(word), problem.OrList(words)).
+		Hinted("leave the flag out for the default")
+	if meant, ok := problem.Nearest(problem.Shorten(word), words); ok {
+		p = p.Hinted("did you mean --%s %s?", flag, meant)
+	}
+	return p
 }

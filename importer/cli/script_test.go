@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -36,10 +38,13 @@ import (
 var update = flag.Bool("update", false, "write what the scripts' commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(builds{m}, map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
+	debug.SetGCPercent(400) // as in the program's own process, see SetUpProcess
+	programs := map[string]func(){"claimsheet": claimsheet, "claimsheet-panics": func() {
 		cli.SetUpProcess(os.Getenv)
 		os.Exit(quickMain(context.Background(), os.Args[1:], cli.IO{Out: os.Stdout, Err: os.Stderr, Env: func(string) string { panic("canary") }}))
-	}})
+	}}
+	maps.Copy(programs, benchPrograms)
+	testscript.Main(builds{m}, programs)
 }
 
 // claimsheet is what main.go does.

@@ -11,6 +11,7 @@ import (
 
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -31,13 +32,14 @@ type sheetRun struct {
 	hidden hiddenRows
 	layout *layout
 	widths reports.ColumnWidths
-	marked string // the digest of its source, a results workbook, once that is marked as superseded
+	copies *reports.Places // where its cells will be in the results workbook; nil when none will be written
+	marked string          // the digest of its source, a results workbook, once that is marked as superseded
 }
 
 // makeSheetRuns makes a sheetRun for each sheet; the first has the run's own id.
 func (r *importRun) makeSheetRuns() error {
 	o, s := r.options, r.session
-	if n := len(s.Sources); n > 1 && o.out != "" && !load.IsFolder(o.out) {
+	if n := len(s.Sources); n > 1 && o.out != "" && !safefile.IsFolder(o.out) {
 		return problem.At(problem.Where{File: o.out}, "output-no-folder", "%d sheets make %d workbooks; -o must name a folder that exists", n, n).
 			Hinted("make the folder, or leave -o out: each workbook goes beside its sheet")
 	}
@@ -50,24 +52,25 @@ func (r *importRun) makeSheetRuns() error {
 			id = uuid.NewString()
 		}
 		path, given := o.output(src.Input.Given), src.Input.Given
-		if other, taken := takenBy[load.Absolute(path)]; taken {
+		if other, taken := takenBy[safefile.Absolute(path)]; taken {
 			found = append(found, problem.At(problem.Where{File: path}, "output-twice", "the workbooks of %s and %s would be written to the same file",
 				other, given).Hinted("rename one of the sheets, or run them one after the other"))
 		}
-		takenBy[load.Absolute(path)] = given
+		takenBy[safefile.Absolute(path)] = given
 		paths = append(paths, path)
 		r.sheets = append(r.sheets, &sheetRun{source: src, table: i, layout: newLayout(src.Sheet(), s.Mapping.Sheet),
 			target: target{path: path, format: o.format, dryRun: o.dryRun, ledger: r.ledger.ledger},
 			record: ledger.Run{
 				ID: id, Environment: r.scope, EnvironmentName: s.Env.Name,
-				Mapping: s.Mapping.Name.Text, MappingFile: load.Absolute(s.Mapping.File), MappingDigest: s.Mapping.Digest,
+				Mapping: s.Mapping.Name.Text, MappingFile: safefile.Absolute(s.Mapping.File), MappingDigest: s.Mapping.Digest,
 				Input: given, InputDigest: src.Input.Digest, KeptInput: src.Input.Path,
 				Version: Version, Started: r.started.UTC(),
 			}})
 	}
-	for i, name := range load.BookNames(paths) {
-		if places := s.Sources[i].Places; places != nil {
-			places.File = name
+	if r.copies != nil {
+		for i, name := range cell.BookNames(paths) {
+			r.copies[i].File, r.copies[i].Own = name, s.Sources[i].AddedColumns()
+			r.sheets[i].copies = r.copies[i]
 		}
 	}
 	return found.Err()
@@ -79,7 +82,7 @@ func (o runOptions) output(path string) string {
 	switch {
 	case o.out == "":
 		return o.defaultOutput(path)
-	case load.IsFolder(o.out):
+	case safefile.IsFolder(o.out):
 		return filepath.Join(o.out, filepath.Base(o.defaultOutput(path)))
 	}
 	return o.out
@@ -116,8 +119,8 @@ func (r *importRun) measured() iter.Seq2[cell.Record, error] {
 func (s *sheetRun) see(record cell.Record) {
 	s.rows++
 	s.widths.Measure(record)
-	if places := s.source.Places; places != nil {
-		places.Note(record)
+	if s.copies != nil {
+		s.copies.Note(record)
 	}
 	s.layout.see(record)
 	if record.Hidden {

@@ -28,7 +28,7 @@ const (
 const (
 	decideAt   = "\t\tswitch d.known.To {\n"
 	resendAt   = "\tcase v.Effect == apiclient.NotSent, v.Effect == apiclient.Uncertain && repeatable:\n"
-	believedAt = "d.known.Age(ledger.Now()) >= cmp.Or(j.Believable, believable)"
+	believedAt = "d.known.Age(j.clock()) >= cmp.Or(j.Believable, believable)"
 	judgedAt   = "\treturn meaning{effect: Uncertain}\n"
 	ownedAt    = "j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned {"
 	takeAt     = "\tif t, ok = j.holders.take(e); !ok {\n"
@@ -95,7 +95,7 @@ func (r *clientRun) commitIntents() error {
 	{"sent again after a reset", resent("sent again after a reset", `v.Status == 0 && v.Reason != "no answer within the time allowed"`), badService},
 	{"sent again after a 500", resent("sent again after a 500", "v.Status == 500"), badService},
 	{"sent again after a time-out", resent("sent again after a time-out", `v.Reason == "no answer within the time allowed"`), slowService},
-	{"no settle window", []edit{{"importer/reconcile.go", believedAt, "d.known.Age(ledger.Now()) >= trial.Window(cmp.Or(j.Believable, believable))"}}, slowService},
+	{"no settle window", []edit{{"importer/reconcile.go", believedAt, "d.known.Age(j.clock()) >= trial.Window(cmp.Or(j.Believable, believable))"}}, slowService},
 	{"settle window shorter than the slowest creation", nil, slowService}, // trial.Window
 	{"a 5xx taken for a refusal", []edit{{"apiclient/verdict.go", judgedAt, `
 	if trial.Bug("a 5xx taken for a refusal") {

@@ -64,7 +64,7 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 }
 
 // clocked are the packages whose wall clock a trial build can set.
-var clocked = []string{"apiclient", "apiclient/environment", "importer", "importer/retry", "importer/ledger", "importer/cli", "importer/cli/load", "importer/cli/observe"}
+var clocked = []string{"apiclient", "apiclient/environment", "importer/retry", "importer/ledger", "importer/cli", "importer/cli/load", "importer/cli/observe"}
 
 // byTrialClock has a file ask the clock that can be set.
 var byTrialClock = strings.NewReplacer("time.Now()", "trial.Now()", "time.Since(", "trial.Since(", "time.Until(", "trial.Until(")

@@ -7,11 +7,14 @@
 package safefile
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"claimsheet/mapping/problem"
 )
@@ -194,4 +197,33 @@ func unwritable(path string, err error) problem.Problem {
 		err = inner
 	}
 	return problem.At(problem.Where{File: path}, "no-access", "the file cannot be written: %v", err)
+}
+
+// Digest returns a file's SHA-256 in hex.
+func Digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Absolute returns path as an absolute path, or unchanged when the working
+// directory is gone.
+func Absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// IsFolder reports whether path is a folder, or a link to one.
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -24,7 +24,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"claimsheet/importer/sheet/csv"
@@ -148,31 +147,13 @@ func (r *Reader) Records() iter.Seq2[cell.Record, error] {
 	}
 }
 
-// Area is a merged cell: it shows the value of its first cell and covers the others.
-// Rows count from 1, columns from 0.
-type Area struct{ Top, Left, Bottom, Right int }
-
-// First is the reference of the cell that the value belongs to, such as B2.
-func (a Area) First() string { return cell.ColumnName(a.Left) + strconv.Itoa(a.Top) }
-
-// String is the area's reference, such as B2:B3.
-func (a Area) String() string {
-	return a.First() + ":" + cell.ColumnName(a.Right) + strconv.Itoa(a.Bottom)
-}
-
 // Merged returns the merged cells below the header that cover another cell of its
 // columns, from the top.
-func (r *Reader) Merged() iter.Seq[Area] {
-	return func(yield func(Area) bool) {
-		if r.workbook == nil {
-			return
-		}
-		for a := range r.workbook.Merged() {
-			if !yield(Area(a)) {
-				return
-			}
-		}
+func (r *Reader) Merged() iter.Seq[cell.Area] {
+	if r.workbook == nil {
+		return func(func(cell.Area) bool) {}
 	}
+	return r.workbook.Merged()
 }
 
 // Properties returns the file's custom document properties by name, values as text;

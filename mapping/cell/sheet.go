@@ -2,12 +2,28 @@ package cell
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"claimsheet/mapping/problem"
 )
+
+// The most that a sheet holds. Spreadsheet programs set all limits but the last,
+// which keeps a damaged file from filling the memory.
+const (
+	MaxRows     = 1_048_576
+	MaxColumns  = 16_384
+	MaxText     = 32_767   // characters of one cell
+	MaxRowBytes = 16 << 20 // of the texts of one row
+)
+
+// Fits reports whether a cell can hold a text.
+func Fits[T string | []byte](text T) bool {
+	return len(text) <= MaxText || utf8.RuneCountInString(string(text)) <= MaxText
+}
 
 // Sheet describes a sheet, without its records.
 type Sheet struct {
@@ -27,6 +43,23 @@ type Sheet struct {
 	// Origin is the name of the sheet that was imported first, when this is the
 	// sheet of a results workbook; else "". {sheet} in a text stands for it.
 	Origin string
+}
+
+// BookNames returns Sheet.Book for each of the files: "" when there is one, their base
+// names when these differ, else the paths as given.
+func BookNames(paths []string) []string {
+	names, seen := make([]string, len(paths)), map[string]bool{}
+	if len(paths) < 2 {
+		return names
+	}
+	for i, path := range paths {
+		names[i] = filepath.Base(path)
+		seen[names[i]] = true
+	}
+	if len(seen) < len(paths) {
+		return paths
+	}
+	return names
 }
 
 // At returns the place of a cell: column 0 = A, row 1-based.
@@ -76,6 +109,18 @@ func ColumnName(column int) string {
 	}
 	slices.Reverse(letters)
 	return string(letters)
+}
+
+// Area is a merged cell: it shows the value of its first cell and covers the others.
+// Rows count from 1, columns from 0.
+type Area struct{ Top, Left, Bottom, Right int }
+
+// First is the reference of the cell that the value belongs to, such as B2.
+func (a Area) First() string { return ColumnName(a.Left) + strconv.Itoa(a.Top) }
+
+// String is the area's reference, such as B2:B3.
+func (a Area) String() string {
+	return a.First() + ":" + ColumnName(a.Right) + strconv.Itoa(a.Bottom)
 }
 
 // Record is one row of a sheet with its cells.

@@ -14,7 +14,6 @@ import (
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 // Input is a copy of a sheet: an export that is being written or replaced cannot
@@ -130,7 +129,7 @@ func (in *Input) copy(src io.Reader, folder string, keep bool) error {
 		rest := in.remove
 		in.remove = func() { _ = os.Remove(in.Path); rest() }
 	case err == nil && info.Mode().IsRegular():
-		if digest, err := reports.DigestOf(in.Path); err == nil && digest == in.Digest {
+		if digest, err := safefile.Digest(in.Path); err == nil && digest == in.Digest {
 			return os.Remove(dst.Name()) // an earlier run kept it
 		}
 	}

@@ -26,7 +26,9 @@ type Options struct {
 	Password        string              // opens encrypted sheets
 	NeedEnvironment bool                // choose an environment; without one the service is not asked
 	KeepInputs      bool                // put the copies of the sheets into the state folder
-	Correctable     bool                // a results workbook will be written, in which people correct cells
+	// Copied is cell.Sheet.Copied of each of Sheets; nil when no results workbook
+	// will be written.
+	Copied []func(column, row int) problem.Copy
 	Connection
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"claimsheet/importer/cli/load"
+	"claimsheet/mapping/cell"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -91,7 +92,7 @@ func TestSheets(t *testing.T) {
 	}
 	pattern := filepath.Join(dir, "*.csv")
 	got, err := load.Sheets([]string{pattern})
-	if err != nil || strings.Join(load.BookNames(got), " ") != "a.csv b.csv" {
+	if err != nil || strings.Join(cell.BookNames(got), " ") != "a.csv b.csv" {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := load.Sheets([]string{pattern, filepath.Join(dir, "a.csv")}); err == nil || !strings.Contains(err.Error(), "given twice") {
@@ -99,17 +100,5 @@ func TestSheets(t *testing.T) {
 	}
 	if _, err := load.Sheets([]string{filepath.Join(dir, "*.xlsx")}); err == nil || !strings.Contains(err.Error(), "no sheet matches") {
 		t.Errorf("a pattern without a match: %v", err)
-	}
-}
-
-func TestInStateFolder(t *testing.T) {
-	dir := t.TempDir()
-	write(t, filepath.Join(dir, "state", "ledger.db"), "")
-	for path, want := range map[string]bool{
-		"log.txt": false, "state/log.txt": true, "state/deep/log.txt": true, ".claimsheet/log.txt": true,
-	} {
-		if got := load.InStateFolder(filepath.Join(dir, path)); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
 	}
 }

@@ -18,10 +18,11 @@ import (
 
 // Connection says how the service is used.
 type Connection struct {
-	ReadOnly  bool          // send nothing but GETs
-	Rate      float64       // requests per second; 0 for the environment's
-	UserAgent string        // names the program and the run
-	AskAgain  time.Duration // wait before a failed GET is sent again; 0 for the engine's
+	ReadOnly    bool          // send nothing but GETs
+	Concurrency int           // requests in flight; 0 for the environment's
+	Rate        float64       // requests per second; 0 for the environment's
+	UserAgent   string        // names the program and the run
+	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
 }
 
 // Version returns the version of the interface to use: given, else the mapping's,
@@ -58,6 +59,9 @@ func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Conn
 	}
 	cfg.ReadOnly = c.ReadOnly
 	cfg.UserAgent = c.UserAgent
+	if c.Concurrency > 0 {
+		cfg.Concurrency = c.Concurrency
+	}
 	if c.Rate > 0 {
 		cfg.RequestsPerSecond = c.Rate
 	}

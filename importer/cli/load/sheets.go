@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/workbook"
-	"claimsheet/importer/sheet"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 // Source is one of the sheets that a run reads.
@@ -19,11 +19,9 @@ type Source struct {
 	Input    *Input
 	Workbook *workbook.Binding // when the sheet is a results workbook, else nil
 	Results  *workbook.Sheet   // the reader of that workbook
-	// Places are where the sheet's cells will be in the results workbook; nil when
-	// nobody will correct them there.
-	Places *reports.Places
 
-	table  int    // index in Session.Sources
+	table  int // index in Session.Sources
+	copied func(column, row int) problem.Copy
 	book   string // what places call the file; "" when there is only one
 	reader table
 }
@@ -35,7 +33,7 @@ type table interface {
 	// until the next record.
 	Records() iter.Seq2[cell.Record, error]
 	// Merged returns the merged cells that leave others empty.
-	Merged() iter.Seq[sheet.Area]
+	Merged() iter.Seq[cell.Area]
 	// Encrypted reports whether the sheet's file is encrypted.
 	Encrypted() bool
 }
@@ -51,10 +49,7 @@ func (src *Source) Encrypted() bool { return src.reader.Encrypted() }
 // session's sheets.
 func (src *Source) Sheet() cell.Sheet {
 	s := src.reader.Sheet()
-	s.File, s.Book, s.Table = src.Input.Given, src.book, src.table
-	if src.Places != nil {
-		s.Copied = src.Places.At
-	}
+	s.File, s.Book, s.Table, s.Copied = src.Input.Given, src.book, src.table, src.copied
 	return s
 }
 
@@ -103,10 +98,10 @@ func (s *Session) KeepInputs() {
 func (s *Session) openSheets(o Options) error {
 	folder := ""
 	if o.KeepInputs && s.State != "" {
-		folder = InputsFolder(s.State)
+		folder = statefolder.Inputs(s.State)
 	}
 	var found problem.List
-	books := BookNames(o.Sheets)
+	books := cell.BookNames(o.Sheets)
 	for i, path := range o.Sheets {
 		src := &Source{book: books[i]}
 		if o.Workbooks != nil {
@@ -114,8 +109,8 @@ func (s *Session) openSheets(o Options) error {
 		}
 		err := s.openSheet(src, path, folder, o.Password)
 		if err == nil {
-			if o.Correctable {
-				src.Places = &reports.Places{Own: src.AddedColumns()}
+			if o.Copied != nil {
+				src.copied = o.Copied[i]
 			}
 			src.table = len(s.Sources)
 			s.Sources = append(s.Sources, src)
@@ -157,29 +152,12 @@ func (s *Session) openSheet(src *Source, path, folder, password string) error {
 	return nil
 }
 
-// BookNames returns what places call the files: "" when there is one, their base
-// names when these differ, else the paths as given.
-func BookNames(paths []string) []string {
-	names, seen := make([]string, len(paths)), map[string]bool{}
-	if len(paths) < 2 {
-		return names
-	}
-	for i, path := range paths {
-		names[i] = filepath.Base(path)
-		seen[names[i]] = true
-	}
-	if len(seen) < len(paths) {
-		return paths
-	}
-	return names
-}
-
 // mostAreas limits how many merged cells a warning names.
 const mostAreas = 5
 
 // mergedCells warns about merged cells: only the first cell of each has the value,
 // and the others, which look filled, are empty.
-func mergedCells(merged iter.Seq[sheet.Area], s cell.Sheet) problem.List {
+func mergedCells(merged iter.Seq[cell.Area], s cell.Sheet) problem.List {
 	var names []string
 	count, first := 0, ""
 	for area := range merged {
@@ -227,7 +205,7 @@ func expand(given []string, wanted func(string) bool) ([]string, error) {
 			return nil, err
 		}
 		for _, path := range matches {
-			if name := Absolute(path); seen[name] {
+			if name := safefile.Absolute(path); seen[name] {
 				return nil, problem.At(problem.Where{File: path}, "usage", "the sheet is given twice").Hinted("name every sheet once")
 			} else {
 				seen[name] = true

@@ -12,10 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 // takeArchive refuses a folder that cannot be moved to, before anything is
@@ -29,7 +27,7 @@ func (o *Observer) takeArchive() error {
 		return problem.New("usage", "--archive moves sheets that are imported, and a dry run imports nothing").Hinted("leave it out")
 	case o.options.Partial:
 		return problem.New("usage", "--archive would put away rows that --limit or --only leave out").Hinted("leave it out, or run the whole sheet")
-	case !load.IsFolder(folder):
+	case !safefile.IsFolder(folder):
 		return problem.At(problem.Where{File: folder}, "archive", "there is no such folder to move the sheets into").Hinted("make it: mkdir %s", folder)
 	}
 	for _, sheet := range o.options.Sheets {
@@ -55,40 +53,40 @@ func (o *Observer) archiveInputs() {
 	for _, in := range o.inputs {
 		to, err := move(in, o.archive, time.Now())
 		if err != nil {
-			o.warn(problem.At(problem.Where{File: in.Given}, "archive", "the sheet could not be moved to %s: %v", o.archive, problem.Cause(err)).
+			o.warn(problem.At(problem.Where{File: in.Path}, "archive", "the sheet could not be moved to %s: %v", o.archive, problem.Cause(err)).
 				Hinted("move it by hand; if it stays, the next run finds it done already"))
 			continue
 		}
-		o.log.Info("sheet archived", "sheet", in.Given, "archive", to)
+		o.log.Info("sheet archived", "sheet", in.Path, "archive", to)
 	}
 }
 
 // move moves one sheet, completely or not at all, and never over another file. A
 // sheet that was changed since it was imported stays where it is.
-func move(in *load.Input, folder string, now time.Time) (to string, err error) {
-	info, err := os.Lstat(in.Given)
+func move(in Input, folder string, now time.Time) (to string, err error) {
+	info, err := os.Lstat(in.Path)
 	if err != nil {
 		return "", err
 	}
 	if !info.Mode().IsRegular() {
 		return "", errors.New("it is a symbolic link, and what it names may belong to others")
 	}
-	if digest, err := reports.DigestOf(in.Given); err != nil {
+	if digest, err := safefile.Digest(in.Path); err != nil {
 		return "", err
 	} else if digest != in.Digest {
 		return "", errors.New("it has changed since it was imported")
 	}
-	if to, err = reserve(folder, filepath.Base(in.Given), now); err != nil {
+	if to, err = reserve(folder, filepath.Base(in.Path), now); err != nil {
 		return "", err
 	}
-	if os.Rename(in.Given, to) == nil {
+	if os.Rename(in.Path, to) == nil {
 		return to, nil
 	}
 	// Another file system, most likely.
 	if err := copyOver(in, to); err != nil {
 		return "", errors.Join(err, os.Remove(to))
 	}
-	return to, errors.Join(safefile.SyncFolder(folder), os.Remove(in.Given))
+	return to, errors.Join(safefile.SyncFolder(folder), os.Remove(in.Path))
 }
 
 // reserve takes a free name in a folder, the sheet's own or with the time added, by
@@ -116,8 +114,8 @@ func reserve(folder, name string, now time.Time) (string, error) {
 
 // copyOver replaces the reserved file to with a durable copy of a sheet, unless the
 // sheet was changed since it was imported.
-func copyOver(in *load.Input, to string) (err error) {
-	src, err := os.Open(in.Given)
+func copyOver(in Input, to string) (err error) {
+	src, err := os.Open(in.Path)
 	if err != nil {
 		return err
 	}

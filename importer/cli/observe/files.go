@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -54,7 +54,7 @@ func checkMetricsFile(path string) error {
 	at := problem.Where{File: path}
 	info, err := os.Lstat(path)
 	switch {
-	case load.IsFolder(path) || !load.IsFolder(filepath.Dir(path)):
+	case safefile.IsFolder(path) || !safefile.IsFolder(filepath.Dir(path)):
 		return problem.At(at, "metrics-file", "the metrics cannot be written there: a file in a folder that exists was expected").
 			Hinted("make the folder, or name a file in another")
 	case errors.Is(err, fs.ErrNotExist):
@@ -92,7 +92,7 @@ func begins(file io.ReaderAt, texts ...string) bool {
 
 // refuseStateFolder refuses a file in a state folder.
 func refuseStateFolder(path, code, what string) error {
-	if load.InStateFolder(path) {
+	if statefolder.Contains(path) {
 		return problem.At(problem.Where{File: path}, code, "%s cannot be written into a state folder: the ledger is kept there", what).
 			Hinted("name a file in another folder")
 	}

@@ -16,8 +16,8 @@ import (
 
 	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
+	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -58,7 +58,7 @@ type Observer struct {
 	environment string             // its name, once known
 	mapping     string             // its name, once known
 	begun       bool               // the run came to its first pass
-	inputs      []*load.Input      // to be archived
+	inputs      []Input            // to be archived
 	retries     map[string]int
 	uncertain   *int // steps that wait for a decision; nil when not known
 	sameInput   bool
@@ -113,7 +113,7 @@ func (o *Observer) takeMetrics() error {
 	switch {
 	case o.options.DryRun:
 		err = problem.New("usage", "--metrics is for runs, and this is a dry run").Hinted("leave it out")
-	case log != "" && load.Absolute(log) == load.Absolute(path):
+	case log != "" && safefile.Absolute(log) == safefile.Absolute(path):
 		err = problem.At(problem.Where{File: path}, "usage", "--log-file and --metrics name the same file").Hinted("give each a file of its own")
 	}
 	if err == nil {
@@ -160,10 +160,16 @@ func (o *Observer) SameInput(sheet, run string, started time.Time) {
 	o.log.Warn(p.Message, "code", p.Code, "where", p.Where.String(), "earlierRun", run)
 }
 
+// Input is a sheet that was imported.
+type Input struct {
+	Path   string // as the user gave it
+	Digest string // of what was imported: SHA-256 in hex
+}
+
 // Reported says that the workbooks are written: how often requests were sent again,
 // by reason; how many steps are uncertain, nil for a dry run; and which
 // sheets may be archived.
-func (o *Observer) Reported(retries map[string]int, uncertain *int, inputs []*load.Input) {
+func (o *Observer) Reported(retries map[string]int, uncertain *int, inputs []Input) {
 	o.retries, o.uncertain, o.inputs = retries, uncertain, inputs
 }
 

@@ -13,7 +13,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"claimsheet/importer/sheet/charset"
 	"claimsheet/mapping/cell"
@@ -219,13 +218,6 @@ func (f *File) badQuote(at problem.Where, parse *csv.ParseError) error {
 		Hinted("close the quote, or export the sheet again")
 }
 
-// What a sheet can hold.
-const (
-	maxRows    = 1_048_576
-	maxColumns = 16_384
-	maxCell    = 32_767 // characters
-)
-
 // wrong describes what is wrong with a row; nil for nothing. The header and the
 // rows above it may have any number of fields.
 func (f *File) wrong(row fileRow) *problem.Problem {
@@ -233,10 +225,10 @@ func (f *File) wrong(row fileRow) *problem.Problem {
 	filled := row.filled()
 	long := tooLongField(row.fields)
 	switch {
-	case row.number > maxRows:
+	case row.number > cell.MaxRows:
 		p = problem.At(problem.Where{File: f.sheet.File}, "file-too-large", "it has more than 1,048,576 rows, the most that a sheet can hold").
 			Hinted("split it into several files")
-	case filled > maxColumns:
+	case filled > cell.MaxColumns:
 		p = problem.At(f.sheet.AtRow(row.number), "file-too-large", "it has more than 16,384 fields, the most that a sheet can hold").
 			Hinted("check whether a line break is missing")
 	case row.number > f.sheet.HeaderRow && filled > f.fields:
@@ -259,7 +251,7 @@ func (f *File) wrong(row fileRow) *problem.Problem {
 // tooLongField returns the first field that does not fit a cell; -1 for none.
 func tooLongField(fields []string) int {
 	for i, field := range fields {
-		if len(field) > maxCell && utf8.RuneCountInString(field) > maxCell {
+		if !cell.Fits(field) {
 			return i
 		}
 	}

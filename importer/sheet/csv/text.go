@@ -11,14 +11,12 @@ import (
 	"unicode/utf8"
 
 	"claimsheet/importer/sheet/charset"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
-// maxRecord bounds the text of one row: otherwise a quote that is never closed
-// would read the rest of the file into memory.
-const maxRecord = 16 << 20
-
-// errLongRecord reports a row beyond maxRecord; File.broken adds where it began.
+// errLongRecord reports a row beyond cell.MaxRowBytes: otherwise a quote that is never
+// closed would read the rest of the file into memory. File.broken adds where it began.
 var errLongRecord = errors.New("a row of more than 16 MiB")
 
 // text reads a CSV file as UTF-8, without its byte order mark and with every line
@@ -65,7 +63,7 @@ func (t *text) Read(b []byte) (int, error) {
 		}
 		t.fill()
 	}
-	if t.given > maxRecord {
+	if t.given > cell.MaxRowBytes {
 		t.err, t.out = errLongRecord, nil
 		return 0, t.err
 	}

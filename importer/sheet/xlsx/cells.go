@@ -181,7 +181,7 @@ func (p *pass) cellAttributes() (kind cellType, style *numfmt.Format, err error)
 	}
 	// A cell that has no value yet may come again with one.
 	again := column == p.column && (len(p.found) == 0 || p.found[len(p.found)-1].column < column)
-	if column <= p.column && !again || column >= maxColumns {
+	if column <= p.column && !again || column >= cell.MaxColumns {
 		return 0, nil, p.damaged("the cells of row %d are out of order", p.row)
 	}
 	p.column = column
@@ -243,7 +243,7 @@ func (p *pass) addText(c xmlCell, kind cellType) error {
 	if kind == resultType {
 		p.value = decodeEscapes(p.value, 0)
 	}
-	if tooLong(p.value) {
+	if !cell.Fits(p.value) {
 		return p.cellDamaged("holds a text of more than 32,767 characters")
 	}
 	if len(p.value) == 0 {

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+
+	"claimsheet/mapping/cell"
 )
 
 // hiddenColumns returns the hidden columns of a sheet, 0 = A, in the file's order.
@@ -40,21 +42,17 @@ func hiddenColumns(a *archive, part string) ([]int, error) {
 		}
 		first, _ := strconv.Atoi(attrs["min"])
 		last, _ := strconv.Atoi(attrs["max"])
-		for column := max(first, 1); column <= min(last, maxColumns) && len(hidden) < maxColumns; column++ {
+		for column := max(first, 1); column <= min(last, cell.MaxColumns) && len(hidden) < cell.MaxColumns; column++ {
 			hidden = append(hidden, column-1)
 		}
 	}
 }
 
-// Area is a merged cell: it shows the value of its first cell and covers the
-// others. Rows count from 1, columns from 0.
-type Area struct{ Top, Left, Bottom, Right int }
-
 // Merged returns the merged cells below the header that cover another cell of its
 // columns, from the top.
-func (s *Sheet) Merged() iter.Seq[Area] {
+func (s *Sheet) Merged() iter.Seq[cell.Area] {
 	last := len(s.Header) - 1
-	return func(yield func(Area) bool) {
+	return func(yield func(cell.Area) bool) {
 		for _, a := range s.rows.merges {
 			covers := a.Bottom > a.Top && a.Left <= last || min(a.Right, last) > a.Left
 			if a.Top > s.headerRow && covers && !yield(a) {
@@ -67,12 +65,12 @@ func (s *Sheet) Merged() iter.Seq[Area] {
 // mergedCells unpacks a sheet to its end, which proves that it is complete, and
 // returns its merged cells by first row. The file lists them after the rows, but a
 // pass needs them before; only a sheet that has any is scanned for them.
-func mergedCells(a *archive, name string) ([]Area, error) {
+func mergedCells(a *archive, name string) ([]cell.Area, error) {
 	found, err := contains(a, name, "mergeCell")
 	if err != nil || !found {
 		return nil, err
 	}
-	var areas []Area
+	var areas []cell.Area
 	p, err := a.open(name, maxSheetBytes)
 	if err != nil {
 		return nil, err
@@ -98,7 +96,7 @@ func mergedCells(a *archive, name string) ([]Area, error) {
 			return nil, tooLarge("its sheet has more than a million merged cells")
 		}
 	}
-	slices.SortFunc(areas, func(a, b Area) int { return cmp.Or(cmp.Compare(a.Top, b.Top), cmp.Compare(a.Left, b.Left)) })
+	slices.SortFunc(areas, func(a, b cell.Area) int { return cmp.Or(cmp.Compare(a.Top, b.Top), cmp.Compare(a.Left, b.Left)) })
 	return areas, nil
 }
 
@@ -125,11 +123,11 @@ func contains(a *archive, name, word string) (bool, error) {
 }
 
 // area reads the ref attribute of a mergeCell, such as B2:C3.
-func (s *scanner) area() (Area, error) {
+func (s *scanner) area() (cell.Area, error) {
 	for {
 		name, value, ok := s.attribute()
 		if !ok {
-			return Area{}, s.damaged("a merged cell has no place")
+			return cell.Area{}, s.damaged("a merged cell has no place")
 		}
 		if string(name) != "ref" {
 			continue
@@ -141,9 +139,9 @@ func (s *scanner) area() (Area, error) {
 		left, top, ok1 := reference(from)
 		right, bottom, ok2 := reference(to)
 		if !ok1 || !ok2 || right < left || bottom < top {
-			return Area{}, s.damaged("a merged cell has no place")
+			return cell.Area{}, s.damaged("a merged cell has no place")
 		}
-		return Area{top, left, bottom, right}, nil
+		return cell.Area{Top: top, Left: left, Bottom: bottom, Right: right}, nil
 	}
 }
 
@@ -156,10 +154,10 @@ const (
 
 // cover knows the merged cells at the row that a pass has reached.
 type cover struct {
-	ahead []Area // begin below the row, by first row
-	here  []Area // may reach the row, by first column and first row
-	reach []int  // for each of here, the last column that it and those before it cover
-	until int    // no area of here ends above this row
+	ahead []cell.Area // begin below the row, by first row
+	here  []cell.Area // may reach the row, by first column and first row
+	reach []int       // for each of here, the last column that it and those before it cover
+	until int         // no area of here ends above this row
 	work  int
 }
 
@@ -171,7 +169,7 @@ func (c *cover) move(row int) (ok bool) {
 	if !ended && !begins {
 		return true
 	}
-	c.here = slices.DeleteFunc(c.here, func(a Area) bool { return a.Bottom < row })
+	c.here = slices.DeleteFunc(c.here, func(a cell.Area) bool { return a.Bottom < row })
 	for len(c.ahead) > 0 && c.ahead[0].Top <= row {
 		if c.ahead[0].Bottom >= row {
 			c.here = append(c.here, c.ahead[0])
@@ -181,8 +179,8 @@ func (c *cover) move(row int) (ok bool) {
 	if c.work += len(c.here); c.work > maxCoverWork {
 		return false
 	}
-	slices.SortFunc(c.here, func(a, b Area) int { return cmp.Or(cmp.Compare(a.Left, b.Left), cmp.Compare(a.Top, b.Top)) })
-	c.reach, c.until = c.reach[:0], maxRows
+	slices.SortFunc(c.here, func(a, b cell.Area) int { return cmp.Or(cmp.Compare(a.Left, b.Left), cmp.Compare(a.Top, b.Top)) })
+	c.reach, c.until = c.reach[:0], cell.MaxRows
 	reach := -1
 	for _, a := range c.here {
 		reach = max(reach, a.Right)
@@ -194,7 +192,7 @@ func (c *cover) move(row int) (ok bool) {
 
 // covers reports whether an area covers a cell that is not the area's first.
 func (c *cover) covers(row, column int) bool {
-	after, _ := slices.BinarySearchFunc(c.here, column+1, func(a Area, column int) int { return cmp.Compare(a.Left, column) })
+	after, _ := slices.BinarySearchFunc(c.here, column+1, func(a cell.Area, column int) int { return cmp.Compare(a.Left, column) })
 	if after == 0 || c.reach[after-1] < column {
 		return false
 	}

@@ -13,7 +13,7 @@ type tab struct {
 	part     string
 	strings  *sharedStrings
 	styles   []*numfmt.Format
-	merges   []Area
+	merges   []cell.Area
 	date1904 bool
 }
 
@@ -129,7 +129,7 @@ func (p *pass) readRow() error {
 		case t == endTag:
 			return nil
 		case t == startTag && string(p.name) == "c":
-			if err = p.readCell(); err == nil && len(p.buf) > maxRecord {
+			if err = p.readCell(); err == nil && len(p.buf) > cell.MaxRowBytes {
 				err = p.damaged("row %d holds more than 16 MiB of text", p.row)
 			}
 		case t == startTag && string(p.name) == "extLst":
@@ -162,7 +162,7 @@ func (p *pass) rowAttributes() (row int, hidden bool, err error) {
 			}
 		}
 	}
-	if row < p.row || row > maxRows {
+	if row < p.row || row > cell.MaxRows {
 		return 0, false, p.damaged("row %d comes after row %d", row, p.row)
 	}
 	return row, hidden, nil
@@ -209,15 +209,6 @@ func extend(cells []cell.Cell, n int) []cell.Cell {
 	return bigger
 }
 
-// maxRows is the number of rows of a sheet.
-const maxRows = 1_048_576
-
-// maxColumns is the number of columns of a sheet, A to XFD.
-const maxColumns = 16_384
-
-// maxRecord bounds the text of one row.
-const maxRecord = 16 << 20
-
 // reference reads a cell reference such as C7: column from 0, row from 1. ok is
 // false for text that is not a cell of a sheet.
 func reference(b []byte) (column, row int, ok bool) {
@@ -230,7 +221,7 @@ func reference(b []byte) (column, row int, ok bool) {
 		column = column*26 + int(c-'A') + 1
 		i++
 	}
-	if i == 0 || column > maxColumns {
+	if i == 0 || column > cell.MaxColumns {
 		return 0, 0, false
 	}
 	row, ok = rowNumber(b[i:])
@@ -248,5 +239,5 @@ func rowNumber(b []byte) (row int, ok bool) {
 		}
 		row = row*10 + int(c-'0')
 	}
-	return row, row <= maxRows
+	return row, row <= cell.MaxRows
 }

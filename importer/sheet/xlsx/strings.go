@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"claimsheet/mapping/cell"
 )
 
 // maxStringText bounds the shared strings in memory.
@@ -128,7 +130,7 @@ func (s *scanner) richText(dst []byte) ([]byte, error) {
 		case err != nil:
 			return dst, err
 		case token == endTag && s.depth() == depth:
-			if tooLong(dst[from:]) {
+			if !cell.Fits(dst[from:]) {
 				return dst, s.damaged("it holds a text of more than 32,767 characters")
 			}
 			return dst, nil
@@ -173,14 +175,6 @@ func (s *scanner) plainText(dst []byte) ([]byte, error) {
 		dst = append(dst[:from], kept...)
 	}
 	return decodeEscapes(dst, from), nil
-}
-
-// maxCell is how many characters a cell can hold.
-const maxCell = 32_767
-
-// tooLong reports whether a text is longer than a cell can hold.
-func tooLong(b []byte) bool {
-	return len(b) > maxCell && utf8.RuneCount(b) > maxCell
 }
 
 // decodeEscapes decodes the escapes in dst[from:] that spreadsheet programs write

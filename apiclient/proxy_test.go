@@ -1,0 +1,246 @@
+package apiclient_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
+)
+
+// behind returns a client of a TLS service that is reached through a proxy.
+func behind(t *testing.T, service *apitest.Raw, proxy *apiclient.Proxy, trust *tls.Config) *apiclient.Client {
+	t.Helper()
+	return at(t, service.URL, func(cfg *apiclient.Config) {
+		cfg.TLS, cfg.Proxy, cfg.ConnectTimeout = trust, proxy, 2*time.Second
+	})
+}
+
+// Through a proxy, plain or TLS, with credentials or without, requests arrive as
+// they do without one, over tunnels that are reused.
+func TestRequestsThroughAProxy(t *testing.T) {
+	t.Parallel()
+	pair, roots := identity(t)
+	config := &tls.Config{Certificates: []tls.Certificate{pair}}
+	trust := &tls.Config{RootCAs: roots}
+	basic := " Basic " + base64.StdEncoding.EncodeToString([]byte("intake:s3cret"))
+	for name, c := range map[string]struct {
+		config      *tls.Config
+		credentials func() (string, string)
+		want        string
+	}{
+		"http":             {nil, nil, ""},
+		"https":            {config, nil, ""},
+		"with credentials": {nil, func() (string, string) { return "intake", "s3cret" }, basic},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := apitest.StartRaw(t, config, apitest.Whole("201 Created", `{"contactId":"a"}`))
+			proxy := apitest.StartProxy(t, c.config, nil)
+			client := behind(t, service, &apiclient.Proxy{URL: proxy.URL, Credentials: c.credentials, Authorities: trust}, trust)
+			for range 3 {
+				if v := client.Create(t.Context(), createContact(client)); v.ID != "a" {
+					t.Errorf("%+v", v)
+				}
+			}
+			if diff := cmp.Diff([]string{"CONNECT " + service.Addr + c.want}, proxy.Asked()); diff != "" || service.Arrived() != 3 {
+				t.Errorf("%d requests arrived; the proxy was asked (-want +got):\n%s", service.Arrived(), diff)
+			}
+		})
+	}
+}
+
+// TestWithoutATunnelNothingIsSent checks every way in which a tunnel is not opened:
+// it proves that the request was not sent, and says whether another attempt can do
+// better.
+func TestWithoutATunnelNothingIsSent(t *testing.T) {
+	t.Parallel()
+	pair, roots := identity(t)
+	config, trust := &tls.Config{Certificates: []tls.Certificate{pair}}, &tls.Config{RootCAs: roots}
+	status := func(line string) func(*http.Request) string {
+		return func(*http.Request) string { return "HTTP/1.1 " + line + "\r\nContent-Length: 5\r\n\r\nwords" }
+	}
+	silent := make(chan struct{})
+	t.Cleanup(func() { close(silent) })
+	for name, c := range map[string]struct {
+		url    string // "" starts a proxy
+		config *tls.Config
+		answer func(*http.Request) string
+		stop   bool
+		reason string
+		hint   string
+	}{
+		"unknown host": {url: "http://nowhere.invalid:3128", reason: "the proxy's host name cannot be resolved"},
+		"refused":      {url: "http://" + refusing(t), reason: "the proxy refuses the connection"},
+		"no TLS":       {url: "https://" + apitest.StartRaw(t, nil, apitest.Bytes("")).Addr, reason: "the connection failed before the request was sent"},
+		"not trusted": {config: config, stop: true, reason: "the proxy's certificate is not trusted",
+			hint: "if the proxy has a private authority, give its certificate as tls.ca"},
+		"407": {answer: status("407 Proxy Authentication Required"), stop: true,
+			reason: "the proxy does not open a connection: HTTP 407 Proxy Authentication Required", hint: "give them as username and password of the environment's proxy"},
+		"403":      {answer: status("403 Forbidden"), stop: true, reason: "does not open a connection: HTTP 403 Forbidden", hint: "allow CONNECT"},
+		"405":      {answer: status("405 No"), stop: true, reason: "HTTP 405 Method Not Allowed"},
+		"302":      {answer: status("302 Found\r\nLocation: https://login.example.com"), stop: true, reason: "HTTP 302 Found"},
+		"429":      {answer: status("429 Slow down"), reason: "HTTP 429 Too Many Requests"},
+		"502":      {answer: status("502 Bad Gateway"), reason: "HTTP 502 Bad Gateway", hint: "whether it can reach them"},
+		"closed":   {answer: func(*http.Request) string { return "HTTP/1.1 200 OK\r\n" }, reason: "the proxy closed the connection"},
+		"not HTTP": {answer: func(*http.Request) string { return "SSH-2.0-OpenSSH_9.2\r\n\r\n" }, reason: "the proxy's answer could not be read as HTTP"},
+		"endless head": {answer: func(*http.Request) string {
+			return "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 100<<10) + "\r\n\r\n"
+		},
+			reason: "the proxy"},
+		"more than an answer": {answer: func(*http.Request) string { return "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 201 Created\r\n\r\n" },
+			reason: "the proxy sent more than an answer"},
+		"silence":          {answer: func(*http.Request) string { <-silent; return "" }, reason: "did not open a connection within the time allowed"},
+		"tunnel to an end": {answer: func(*http.Request) string { return "HTTP/1.1 200 OK\r\n\r\n" }, reason: "the connection failed before the request was sent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := apitest.StartRaw(t, config, apitest.Whole("201 Created", `{"contactId":"a"}`))
+			url := c.url
+			if url == "" {
+				url = apitest.StartProxy(t, c.config, c.answer).URL
+			}
+			limit := 5 * time.Second
+			if name == "silence" {
+				limit = 100 * time.Millisecond
+			}
+			client := at(t, service.URL, func(cfg *apiclient.Config) {
+				cfg.TLS, cfg.Proxy, cfg.ConnectTimeout = trust, &apiclient.Proxy{URL: url}, limit
+			})
+			v := client.Create(t.Context(), createContact(client))
+			if v.Effect != apiclient.NotSent || v.Stop != c.stop || !strings.Contains(v.Reason, c.reason) || !strings.Contains(v.Hint, c.hint) {
+				t.Errorf("%s, stop %v, %q, hint %q; want not sent, stop %v, %q, %q", v.Effect, v.Stop, v.Reason, v.Hint, c.stop, c.reason, c.hint)
+			}
+			if want := map[bool]apiclient.Retry{false: apiclient.Now, true: apiclient.Never}[c.stop]; v.Retry != want {
+				t.Errorf("retry %v, want %v", v.Retry, want)
+			}
+			if service.Arrived() != 0 || len(client.Sent()) != 0 {
+				t.Errorf("%d requests arrived, %v counted as sent", service.Arrived(), client.Sent())
+			}
+			_, err := client.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+			if f, ok := err.(*apiclient.Failure); !ok || !f.NotSent || f.Stop != c.stop || (f.Retry == apiclient.Now) == c.stop {
+				t.Errorf("a look-up: %+v", err)
+			}
+		})
+	}
+}
+
+// Once a request is in the tunnel, a proxy proves no more than the service does.
+func TestBehindAProxyNothingIsProvedAfterTheRequest(t *testing.T) {
+	t.Parallel()
+	pair, roots := identity(t)
+	trust := &tls.Config{RootCAs: roots}
+	for name, reply := range map[string]apitest.RawReply{"closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes("")), "half": apitest.Bytes("HTTP/1.1 20")} {
+		service := apitest.StartRaw(t, &tls.Config{Certificates: []tls.Certificate{pair}}, reply)
+		client := behind(t, service, &apiclient.Proxy{URL: apitest.StartProxy(t, nil, nil).URL}, trust)
+		if v := client.Create(t.Context(), createContact(client)); v.Effect != apiclient.Uncertain || service.Arrived() != 1 {
+			t.Errorf("%s: %+v, %d arrived", name, v, service.Arrived())
+		}
+	}
+}
+
+// The service's certificate is checked inside the tunnel, so a proxy that reads the
+// traffic is found out.
+func TestAProxyThatReadsTheTrafficIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	pair, _ := identity(t)
+	service := apitest.StartRaw(t, &tls.Config{Certificates: []tls.Certificate{pair}}, apitest.Whole("201 Created", `{"contactId":"a"}`))
+	client := behind(t, service, &apiclient.Proxy{URL: apitest.StartProxy(t, nil, nil).URL}, nil)
+	v := client.Create(t.Context(), createContact(client))
+	if v.Effect != apiclient.NotSent || !v.Stop || v.Reason != "the service's certificate is not trusted" || service.Arrived() != 0 {
+		t.Errorf("%+v, %d arrived", v, service.Arrived())
+	}
+}
+
+// A look-up that is cancelled while the proxy is silent ends at once.
+func TestATunnelIsNotWaitedForAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	asked, silent := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(silent) })
+	proxy := apitest.StartProxy(t, nil, func(*http.Request) string { close(asked); <-silent; return "" })
+	client := at(t, "https://uat.example.com", func(cfg *apiclient.Config) { cfg.Proxy = &apiclient.Proxy{URL: proxy.URL} })
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	_, err := client.Find(ctx, apiclient.ByEmail, "jane@example.com")
+	if f, ok := err.(*apiclient.Failure); !ok || !f.NotSent || f.Reason != "stopped before it was sent" {
+		t.Errorf("%+v", err)
+	}
+	_, err = (&apiclient.Proxy{URL: "http://" + refusing(t)}).DialContext(t.Context(), "tcp", "uat.example.com:443")
+	if f, ok := err.(*apiclient.Failure); !ok || f.Reason != "the proxy refuses the connection" {
+		t.Errorf("%+v", err)
+	}
+}
+
+func TestCheckProxyURL(t *testing.T) {
+	for _, good := range []string{"http://proxy.example.com:3128", "https://10.0.0.1:8443/", "http://[::1]:1"} {
+		if err := apiclient.CheckProxyURL(good); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for bad, want := range map[string]string{
+		"":                                   "not a url with a host",
+		"proxy.example.com:3128":             "not a url with a host",
+		"//proxy.example.com:3128":           "scheme",
+		"socks5://proxy.example.com:1080":    "scheme",
+		"http://canary:pw@proxy.example:80":  "password",
+		"http://proxy.example.com":           "no port",
+		"http://proxy.example.com:70000":     "between 1 and 65535",
+		"http://proxy.example.com:3128/path": "more than",
+		"http://proxy.example.com:3128?a=b":  "more than",
+		"http://pro xy:1":                    "not a url",
+	} {
+		err := apiclient.CheckProxyURL(bad)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v, want %q", bad, err, want)
+		}
+	}
+	for base, proxy := range map[string]string{"http://localhost": "http://proxy.example.com:3128", "https://uat.example.com": "proxy"} {
+		cfg := config(apiclient.V2)
+		cfg.BaseURL, cfg.Proxy = base, &apiclient.Proxy{URL: proxy}
+		if _, err := apiclient.New(cfg); err == nil || !strings.Contains(err.Error(), "proxy") {
+			t.Errorf("%s through %s: %v", base, proxy, err)
+		}
+	}
+}
+
+// N-7: the only proxy is the one of the environment, and it learns host and port of
+// the service and nothing else.
+func TestN7_OnlyTheEnvironmentsProxy(t *testing.T) {
+	pair, roots := identity(t)
+	service := apitest.StartRaw(t, &tls.Config{Certificates: []tls.Certificate{pair}}, apitest.Whole("201 Created", `{"contactId":"a"}`))
+	var other atomic.Int64
+	named := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { other.Add(1) }))
+	t.Cleanup(named.Close)
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "https_proxy"} {
+		t.Setenv(name, named.URL)
+	}
+	proxy := apitest.StartProxy(t, nil, func(r *http.Request) string {
+		if diff := cmp.Diff(http.Header{"User-Agent": {"claimsheet"}}, r.Header); diff != "" {
+			t.Errorf("what the proxy can read (-want +got):\n%s", diff)
+		}
+		return ""
+	})
+	client := at(t, service.URL, func(cfg *apiclient.Config) {
+		cfg.TLS, cfg.Proxy = &tls.Config{RootCAs: roots}, &apiclient.Proxy{URL: proxy.URL}
+		cfg.Authorize = func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "Bearer canary")
+			r.URL.RawQuery += "&key=canary"
+			return nil
+		}
+	})
+	if v := client.Create(t.Context(), createContact(client)); v.Effect != apiclient.Created {
+		t.Errorf("%+v", v)
+	}
+	if diff := cmp.Diff([]string{"CONNECT " + service.Addr}, proxy.Asked()); diff != "" || other.Load() != 0 {
+		t.Errorf("%d requests at another proxy; asked (-want +got):\n%s", other.Load(), diff)
+	}
+}

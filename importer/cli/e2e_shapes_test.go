@@ -1,0 +1,297 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"claimsheet/apiclient/sandbox"
+	"claimsheet/importer/cli"
+)
+
+// wireShape is a line of the table in docs/environments.md.
+type wireShape struct {
+	name, entry string
+	flags       []string
+}
+
+// wireShapes reads the table.
+func wireShapes(t *testing.T) (shapes []wireShape) {
+	t.Helper()
+	for line := range strings.Lines(readText(t, filepath.Join(root, "docs", "environments.md"))) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if len(cells) != 4 || !strings.Contains(cells[3], "claimsheet sandbox") {
+			continue
+		}
+		entry := strings.Trim(cells[2], "` ")
+		if inner, ok := strings.CutPrefix(entry, "{"); ok {
+			entry = strings.ReplaceAll(strings.TrimSuffix(inner, "}"), "}, not_found", "}\nnot_found")
+		}
+		words := strings.Fields(strings.Trim(cells[3], "` "))
+		shapes = append(shapes, wireShape{strings.TrimSpace(cells[0]), entry, words[2:]})
+	}
+	return shapes
+}
+
+// shapeClient is a client whose payload has an array.
+const shapeClient = `
+client:
+  key: E-mail
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, firstName: First name, phones.0.number: {column: Mobile, type: Phone, region: GB}}
+`
+
+// typedActivities are activities that need no data types from the service.
+const typedActivities = `
+activities:
+  - template: Your details
+    attributes: {Date of birth: {column: DOB, type: Date}, Home address: Address, Consent to contact: {column: Opt in, type: Checkbox}}
+  - {template: Sign your claim, status: Open}
+`
+
+var shapeMappings = map[string]string{
+	"v1": "name: shapes\napi: v1\n" + shapeClient + typedActivities,
+	"v2": "name: shapes\napi: v2\n" + shapeClient + `
+claims: [{id: loan, key: Agreement no, name: "Loan {Agreement no}"}]
+workflow: {name: Batch, template_identifier: WF-1}
+` + typedActivities,
+}
+
+// TestWireShapes imports into the sandbox in every shape that the documentation
+// lists: a run is killed when the second of three clients was created, the next run
+// finds that client and does the rest, and a rerun of the workbook sends nothing.
+func TestWireShapes(t *testing.T) {
+	t.Parallel()
+	shapes := wireShapes(t)
+	if len(shapes) < 12 {
+		t.Fatalf("only %d shapes found in docs/environments.md: the test looks in the wrong place", len(shapes))
+	}
+	for _, shape := range shapes {
+		for version, mapping := range shapeMappings {
+			t.Run(shape.name+"/"+version, func(t *testing.T) {
+				t.Parallel()
+				newShapeScene(t, shape, mapping).killAndRerun(version)
+			})
+		}
+	}
+}
+
+// shapeScene is a scene over the sandbox, which claimsheet sandbox serves behind a
+// server of the test.
+type shapeScene struct {
+	*scene
+	front *sandboxFront
+	state string // of the sandbox
+}
+
+func newShapeScene(t *testing.T, shape wireShape, mapping string) *shapeScene {
+	s := &shapeScene{scene: newScene(t, mapping, leads(3)), state: t.TempDir()}
+	templates := filepath.Join(s.state, "templates.json")
+	write(t, templates, referenceJSON(t))
+	target, err := url.Parse(startSandbox(t, append(shape.flags, "--templates", templates, "--state", s.state)...))
+	must(t, err)
+	s.front = &sandboxFront{proxy: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}}
+	server := httptest.NewServer(s.front)
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	s.environment(shape.entry)
+	return s
+}
+
+// referenceJSON is the scenes' reference data as the service answers it.
+func referenceJSON(t *testing.T) string {
+	t.Helper()
+	list := []any{}
+	for _, template := range reference {
+		attributes := []any{}
+		for _, a := range template.Attributes {
+			attributes = append(attributes, map[string]string{"id": a.ID, "name": a.Name, "dataType": a.DataType})
+		}
+		list = append(list, map[string]any{"id": template.ID, "name": template.Name, "activityAttributeTemplates": attributes})
+	}
+	data, err := json.Marshal(list)
+	must(t, err)
+	return string(data)
+}
+
+// startSandbox runs claimsheet sandbox in this process until the test ends and
+// returns its url.
+func startSandbox(t *testing.T, flags ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	var diagnostics bytes.Buffer
+	ended := make(chan int, 1)
+	go func() {
+		stdio := cli.IO{In: strings.NewReader(""), Out: in, Err: &diagnostics, Env: func(string) string { return "" }}
+		ended <- quickMain(ctx, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...), stdio)
+		in.Close()
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if code := <-ended; code != 0 && code != 130 {
+			t.Errorf("the sandbox ended with exit code %d\n%s", code, diagnostics.String())
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the sandbox does not start: %v", err)
+	}
+	go io.Copy(io.Discard, out)
+	return strings.TrimSpace(line)
+}
+
+// sandboxFront passes requests on to the sandbox and can kill the program between
+// the effect of a request and its answer.
+type sandboxFront struct {
+	proxy *httputil.ReverseProxy
+
+	mu    sync.Mutex
+	kill  func() // for the creation of client 2; nil for none
+	posts int
+}
+
+func (f *sandboxFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the caller is gone
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	rec := httptest.NewRecorder()
+	f.proxy.ServeHTTP(rec, r)
+	f.mu.Lock()
+	var kill func()
+	if r.Method == http.MethodPost {
+		f.posts++
+		if bytes.Contains(body, []byte("c2@example.com")) {
+			kill, f.kill = f.kill, nil
+		}
+	}
+	f.mu.Unlock()
+	if kill != nil {
+		kill()
+		panic(http.ErrAbortHandler)
+	}
+	for name, values := range rec.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(rec.Code)
+	_, _ = w.Write(rec.Body.Bytes())
+}
+
+// sent returns how many POSTs have arrived.
+func (f *sandboxFront) sent() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.posts
+}
+
+func (s *shapeScene) killAndRerun(version string) {
+	s.t.Helper()
+	killed, err := commandLine{words: s.args("--concurrency", "1"), process: true, kill: func(kill func()) { s.front.kill = kill }}.carryOut()
+	if err != nil || killed.code != -1 {
+		s.t.Fatalf("exit code %d, %v: it was not killed\n%s%s", killed.code, err, killed.out, killed.err)
+	}
+	s.mustRun(0)
+	s.checkSandbox(version)
+	before := s.front.sent()
+	if code, said := s.rerun("leads.results.xlsx"); code != 0 || s.front.sent() != before {
+		s.t.Errorf("rerun: exit code %d, %d POSTs\n%s", code, s.front.sent()-before, said)
+	}
+	s.checkSandbox(version)
+}
+
+// made is a line of the sandbox's file.
+type made struct {
+	Owner  string
+	Client *struct {
+		ID, RedirectURL string
+		Data            struct{ Email string }
+	}
+	Claim    *struct{ ID, Name string }
+	Activity *struct{ Template string }
+	Link     *struct{ RedirectURL string }
+}
+
+// checkSandbox compares the workbook with the file in which the sandbox keeps what
+// it created: everything is there once, and its ids and urls are in the workbook.
+func (s *shapeScene) checkSandbox(version string) {
+	s.t.Helper()
+	var all []made
+	for line := range strings.Lines(readText(s.t, filepath.Join(s.state, "sandbox", "service.jsonl"))) {
+		var m made
+		must(s.t, json.Unmarshal([]byte(line), &m))
+		all = append(all, m)
+	}
+	if want := map[string]int{"v1": 3 * 3, "v2": 3 * 5}[version]; len(all) != want {
+		s.t.Errorf("%d things were created, want %d", len(all), want)
+	}
+	for i, row := range s.results() {
+		if row["Import status"] != "done" && row["Import status"] != "unchanged" {
+			s.t.Errorf("row %d is %s: %s", i+1, row["Import status"], row["Error"])
+		}
+		id, link, claim := s.madeFor(all, row["E-mail"])
+		if got := row["contactId"] + row["clientId"]; got != id || id == "" {
+			s.t.Errorf("row %d has the id %q, want %q", i+1, got, id)
+		}
+		if row["claimIds"] != claim {
+			s.t.Errorf("row %d has the claim %q, want %q", i+1, row["claimIds"], claim)
+		}
+		if version == "v1" && i == 1 {
+			link = "" // lost with the answer
+		}
+		got, err := url.Parse(row["redirectUrl"])
+		want, err2 := url.Parse(link)
+		if err != nil || err2 != nil || got.Path != want.Path || link != "" && (got.Host == "" || !strings.HasPrefix(got.Path, "/start/")) {
+			s.t.Errorf("row %d has the redirect url %q, want %q", i+1, row["redirectUrl"], link)
+		}
+	}
+}
+
+// madeFor returns the ids and the redirect url of a client, who must be there once.
+func (s *shapeScene) madeFor(all []made, email string) (id, link, claim string) {
+	s.t.Helper()
+	for _, m := range all {
+		switch {
+		case m.Client != nil && m.Client.Data.Email == email && id != "":
+			s.t.Errorf("%s was created twice", email)
+		case m.Client != nil && m.Client.Data.Email == email:
+			id, link = m.Client.ID, m.Client.RedirectURL
+		case m.Claim != nil && m.Owner == id:
+			claim = m.Claim.ID
+		case m.Link != nil && m.Owner == id:
+			link = m.Link.RedirectURL
+		}
+	}
+	return id, link, claim
+}
+
+// TestWireFlags checks that the sandbox refuses words that are no shape, with the
+// nearest one.
+func TestWireFlags(t *testing.T) {
+	t.Parallel()
+	for flags, want := range map[string]string{
+		"--wire nestd":        "claimsheet: --wire cannot be “nestd”; expected nested, header, text or relative [usage]\n  hint: did you mean --wire nested?\n",
+		"--not-found nothing": "claimsheet: --not-found cannot be “nothing”; expected no-content, null, null-id, no-items or false [usage]\n  hint: leave the flag out for the default\n",
+	} {
+		var out, diagnostics bytes.Buffer
+		stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
+		code := quickMain(t.Context(), append([]string{"sandbox", "--addr", "127.0.0.1:0"}, strings.Fields(flags)...), stdio)
+		if code != 2 || diagnostics.String() != want {
+			t.Errorf("%s: exit code %d\n%swant\n%s", flags, code, diagnostics.String(), want)
+		}
+	}
+	if len(sandbox.Wires()) != 4 || len(sandbox.NotFounds()) != 5 {
+		t.Errorf("docs/environments.md has a line for each of 4 wires and 5 answers for nobody; there are %d and %d", len(sandbox.Wires()), len(sandbox.NotFounds()))
+	}
+}

@@ -1,0 +1,99 @@
+// Package statefolder knows the folder in which runs keep what they know: where
+// it is, what it contains, and that nobody else can write to it.
+package statefolder
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
+)
+
+// name is the name of a state folder that --state does not name.
+const name = ".claimsheet"
+
+// Path returns the state folder: flag, if it is given, else .claimsheet beside the
+// environments file, else beside the mapping. It is "" when there is neither. It is
+// never the current folder, because a run from another folder would not find the
+// ledger.
+func Path(mappingFile, environmentsFile, flag string) string {
+	switch {
+	case flag != "":
+		return flag
+	case environmentsFile != "":
+		return filepath.Join(filepath.Dir(environmentsFile), name)
+	case mappingFile != "":
+		return filepath.Join(filepath.Dir(mappingFile), name)
+	}
+	return ""
+}
+
+// Sandbox returns the state folder of the sandbox, which is inside another. Its
+// ledger and its data are lost together or not at all.
+func Sandbox(folder string) string { return filepath.Join(folder, "sandbox") }
+
+// Ledger returns the path of the ledger in a state folder.
+func Ledger(folder string) string { return filepath.Join(folder, "ledger.db") }
+
+// Inputs returns the folder in a state folder that has the kept copies of sheets.
+func Inputs(folder string) string { return filepath.Join(folder, "inputs") }
+
+// Contains reports whether a file is in a state folder, where a ledger and the
+// files beside it are known by their names.
+func Contains(path string) bool {
+	dir := filepath.Dir(safefile.Absolute(path))
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	for {
+		_, err := os.Lstat(Ledger(dir))
+		if err == nil || filepath.Base(dir) == name {
+			return true
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return false
+		}
+		dir = above
+	}
+}
+
+// groupOrOthers and others are the modes that let more users than the owner write.
+const (
+	groupOrOthers os.FileMode = 0o022
+	others        os.FileMode = 0o002
+)
+
+// Check refuses a state folder that belongs to another user, and one that other
+// users of this machine can write to or replace: they could plant a ledger or a
+// link there. A folder that does not exist yet passes, because it will be created
+// for this user alone. Windows has no such modes; its folders inherit their rights.
+func Check(folder string) error {
+	if runtime.GOOS == "windows" || folder == "" {
+		return nil
+	}
+	dir, err := filepath.Abs(folder)
+	if err != nil {
+		return err
+	}
+	if err := safefile.Owner(dir); err != nil {
+		return err
+	}
+	for forbidden, classes := groupOrOthers, "go"; ; forbidden, classes = others, "o" {
+		info, err := os.Stat(dir)
+		switch {
+		case err != nil || !info.IsDir(): // reported when something is created or opened there
+		case info.Mode().Perm()&forbidden != 0 && (forbidden == groupOrOthers || info.Mode()&os.ModeSticky == 0):
+			return problem.At(problem.Where{File: dir}, "state-folder", "other users can write to the folder (mode %04o), and so could change what the ledger says is done",
+				info.Mode().Perm()).Hinted("%s; or name another state folder with --state", fmt.Sprintf("chmod %s-w %s", classes, dir))
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return nil
+		}
+		dir = above
+	}
+}
