@@ -430,7 +430,11 @@ func (s stepJSON) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n%s: %s%s\n", s.State, problem.OneLine(what), problem.OneLine(of))
 	for _, e := range s.Events {
-		fmt.Fprintf(w, "  %s  %-9s  %s%s\n", moment(e.At), e.State, e.by(), because(e.Via, e.Reason))
+		via := e.Via
+		if via == e.by() {
+			via = ""
+		}
+		fmt.Fprintf(w, "  %s  %-9s  %s%s\n", moment(e.At), e.State, e.by(), because(via, e.Reason))
 	}
 }
 

@@ -32,7 +32,8 @@ const (
 	judgedAt   = "\treturn meaning{effect: Uncertain}\n"
 	ownedAt    = "j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned {"
 	takeAt     = "\tif t, ok = j.holders.take(e); !ok {\n"
-	takenAt    = "\tif now.state != Done {\n"
+	takenAt    = "\tnow.shared = false\n"
+	linkedAt   = "\tif now.state != Done || now.url == \"\" ||"
 )
 
 // resent has an uncertain answer of some kind taken for one that may be sent
@@ -105,7 +106,8 @@ func (r *clientRun) commitIntents() error {
 	{"one client taken for two", []edit{
 		{"importer/existing.go", ownedAt, "j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned && !trial.Bug(\"one client taken for two\") {"},
 		{"importer/conflict.go", takeAt, "\tif trial.Bug(\"one client taken for two\") {\n\t\treturn t, true, nil\n\t}\n" + takeAt},
-		{"importer/ledger/append.go", takenAt, "\tif now.state != Done || trial.Bug(\"one client taken for two\") {\n"},
+		{"importer/ledger/append.go", takenAt, "\tnow.shared = trial.Bug(\"one client taken for two\")\n"},
+		{"importer/ledger/append.go", linkedAt, "\tif trial.Bug(\"one client taken for two\") || now.state != Done || now.url == \"\" ||"},
 	}, sharedAddress},
 }
 

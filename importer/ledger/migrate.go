@@ -316,8 +316,8 @@ func (m *migration) step(s oldStep, events []oldEvent) error {
 		}
 		all[i] = e.numbered
 		all[i].StepID, all[i].Kind = s.StepID, s.kind
-		if now, ok := oldReasons[e.Reason]; ok && e.Via == ViaOperator {
-			all[i].Reason = now
+		if e.Via == "operator" {
+			all[i].Via, all[i].Reason = ViaByHand, cmp.Or(oldReasons[e.Reason], e.Reason)
 		}
 	}
 	now, past := replay(row{}, all)
@@ -393,4 +393,9 @@ func (s oldStep) checksum() int64 {
 }
 
 // oldReasons are the reasons of decisions as they were worded until version 3.
-var oldReasons = map[string]string{}
+var oldReasons = map[string]string{
+	"an operator found it in the service":       "you found it in the service",
+	"an operator found that it was not created": "you found that it was not created",
+	"an operator gave it up":                    "you gave it up",
+	"an operator took the decision back":        "you took the decision back",
+}

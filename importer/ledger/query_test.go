@@ -87,7 +87,7 @@ func TestUnsettledNumbers(t *testing.T) {
 	same(t, "the longest waiting first", list[0].StepID.Step, "claim/loan/1")
 
 	first := numbers()
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/loan/1"), To: ledger.Failed, At: noon, Via: ledger.ViaOperator}))
+	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/loan/1"), To: ledger.Failed, At: noon, Via: ledger.ViaByHand}))
 	same(t, "the other keeps its number", numbers(), map[string]int64{"claim/loan/2": first["claim/loan/2"]})
 	uncertain("claim/loan/1", noon)
 	if again := numbers()["claim/loan/1"]; again == first["claim/loan/1"] || again == first["claim/loan/2"] {

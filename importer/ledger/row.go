@@ -86,7 +86,7 @@ func (r row) after(e Event, number int64) (now row, past []numbered) {
 		now.attempts++
 		now.answer, now.answerSum, now.remoteID, now.url = nil, 0, "", ""
 	}
-	if e.To == Uncertain && e.Via == ViaOperator { // the decision is undone
+	if e.To == Uncertain && e.Via == ViaByHand { // the decision is undone
 		now.remoteID, now.url = "", ""
 	}
 	if hasRequest {

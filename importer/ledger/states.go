@@ -54,25 +54,25 @@ var rules = []rule{
 	{from: Intent, to: Parked, via: []string{own}},
 
 	{from: Failed, to: Intent, via: []string{own}},
-	{from: Failed, to: Done, via: []string{ViaAdopted, ViaOperator}},
+	{from: Failed, to: Done, via: []string{ViaAdopted, ViaByHand}},
 	{from: Failed, to: Failed, via: []string{own}}, // again before anything was sent
 	{from: NotSent, to: Intent, via: []string{own}},
-	{from: NotSent, to: Done, via: []string{ViaAdopted, ViaOperator}},
+	{from: NotSent, to: Done, via: []string{ViaAdopted, ViaByHand}},
 	{from: NotSent, to: Failed, via: []string{own}},
 
 	// Parked means that a look-up did not find it; a later run may trust that.
 	{from: Parked, to: Intent, via: []string{own, ViaRepeatable}},
 	// An answer that lacked the id may be parsed again, like that of an uncertain
 	// step.
-	{from: Parked, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaOperator}},
+	{from: Parked, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaByHand}},
 	{from: Parked, to: Uncertain, via: []string{own}},
-	{from: Parked, to: Failed, via: []string{ViaOperator}},
-	{from: Parked, to: GivenUp, via: []string{ViaOperator}},
+	{from: Parked, to: Failed, via: []string{ViaByHand}},
+	{from: Parked, to: GivenUp, via: []string{ViaByHand}},
 
 	// An answer is parsed again after a wire pointer was corrected.
-	{from: Uncertain, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaOperator}},
-	{from: Uncertain, to: Failed, via: []string{ViaOperator}}, // "not created"
-	{from: Uncertain, to: GivenUp, via: []string{ViaOperator}},
+	{from: Uncertain, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaByHand}},
+	{from: Uncertain, to: Failed, via: []string{ViaByHand}}, // "not created"
+	{from: Uncertain, to: GivenUp, via: []string{ViaByHand}},
 	{from: Uncertain, to: Intent, via: []string{ViaRepeatable}},
 	// Only clients can be looked up. This lets the client step of a killed run be
 	// tried again without a decision.
@@ -80,7 +80,7 @@ var rules = []rule{
 
 	// A corrected id or url, or a fresh link: the step stays done whatever happens
 	// to the request for one.
-	{from: Done, to: Done, via: []string{ViaAnswer, ViaOperator}},
+	{from: Done, to: Done, via: []string{ViaAnswer, ViaByHand}},
 
 	// An outcome that a run could only write to its emergency file replaces what the
 	// next run concluded without it.
@@ -98,12 +98,12 @@ var rules = []rule{
 
 	// A decision is undone. The caller checks that it was one, and that nothing
 	// depends on it yet.
-	{from: Done, to: Uncertain, via: []string{ViaOperator}},
-	{from: Failed, to: Uncertain, via: []string{ViaOperator}},
-	{from: GivenUp, to: Uncertain, via: []string{ViaOperator}},
+	{from: Done, to: Uncertain, via: []string{ViaByHand}},
+	{from: Failed, to: Uncertain, via: []string{ViaByHand}},
+	{from: GivenUp, to: Uncertain, via: []string{ViaByHand}},
 
-	{from: GivenUp, to: Done, via: []string{ViaOperator}},
-	{from: GivenUp, to: Failed, via: []string{ViaOperator}}, // reopened
+	{from: GivenUp, to: Done, via: []string{ViaByHand}},
+	{from: GivenUp, to: Failed, via: []string{ViaByHand}}, // reopened
 }
 
 // allows returns ErrTransition unless a rule allows an event for a step of a kind in
@@ -125,7 +125,7 @@ func allows(from State, kind string, e Event) error {
 var (
 	kinds  = []string{1: KindClient, 2: KindClaim, 3: KindActivity, 4: KindLink}
 	states = []State{1: Intent, 2: Done, 3: Failed, 4: NotSent, 5: Uncertain, 6: Parked, 7: GivenUp}
-	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaOperator, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaEmergency}
+	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaEmergency}
 )
 
 // code is the place of a word in its list; the word must be in it.

@@ -6,7 +6,7 @@
 // records decisions about them, and Links asks for fresh magic links, the one
 // thing that may always be asked for again.
 //
-// Every decision is an event in the ledger with the way ViaOperator, durable when
+// Every decision is an event in the ledger with the way ViaByHand, durable when
 // the call returns. A wrong id is the most dangerous mistake here, so an id that
 // another step has, or that looks like none of the service's, is refused.
 package settle
@@ -41,10 +41,10 @@ type Settler struct {
 }
 
 const (
-	reasonOperatorCreated = "an operator found it in the service"
-	reasonOperatorAbsent  = "an operator found that it was not created"
-	reasonOperatorGaveUp  = "an operator gave it up"
-	reasonOperatorUndid   = "an operator took the decision back"
+	reasonCreated    = "you found it in the service"
+	reasonNotCreated = "you found that it was not created"
+	reasonGivenUp    = "you gave it up"
+	reasonUndone     = "you took the decision back"
 )
 
 // Settle records decisions, durably: all of them or none. A step can be decided
@@ -115,16 +115,16 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 	if p, ok := one.Decision.Check(step.Kind, s.ActivityIDs); !ok {
 		return ledger.Event{}, p, nil
 	}
-	event := ledger.Event{StepID: one.Step, Kind: step.Kind, At: time.Now().UTC(), Run: s.Run, Via: ledger.ViaOperator}
+	event := ledger.Event{StepID: one.Step, Kind: step.Kind, At: time.Now().UTC(), Run: s.Run, Via: ledger.ViaByHand}
 	switch one.Decision.Choice {
 	case NotCreated:
-		event.To, event.Reason = ledger.Failed, reasonOperatorAbsent
+		event.To, event.Reason = ledger.Failed, reasonNotCreated
 	case GiveUp:
-		event.To, event.Reason = ledger.GivenUp, reasonOperatorGaveUp
+		event.To, event.Reason = ledger.GivenUp, reasonGivenUp
 	case Undo:
-		event.To, event.Reason = ledger.Uncertain, reasonOperatorUndid
+		event.To, event.Reason = ledger.Uncertain, reasonUndone
 	default:
-		event.To, event.Reason = ledger.Done, reasonOperatorCreated
+		event.To, event.Reason = ledger.Done, reasonCreated
 		if step.Kind == ledger.KindLink {
 			event.URL = one.Decision.Value
 		} else {
@@ -179,9 +179,9 @@ func takenProblem(t ledger.Taken, id ledger.StepID) problem.Problem {
 }
 
 // isDecision reports whether the last event of a step was a decision. A fresh
-// link has the way ViaOperator too, but is not a decision.
+// link has the way ViaByHand too, but is not a decision.
 func isDecision(s ledger.Step) bool {
-	return s.Via == ledger.ViaOperator && slices.Contains([]string{reasonOperatorCreated, reasonOperatorAbsent, reasonOperatorGaveUp}, s.Reason)
+	return s.Via == ledger.ViaByHand && slices.Contains([]string{reasonCreated, reasonNotCreated, reasonGivenUp}, s.Reason)
 }
 
 // checkUndo refuses to take back what is not a decision, and a decision that
