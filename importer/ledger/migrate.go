@@ -394,8 +394,9 @@ func (s oldStep) checksum() int64 {
 
 // oldReasons are the reasons of decisions as they were worded until version 3.
 var oldReasons = map[string]string{
-	"an operator found it in the service":       "you found it in the service",
-	"an operator found that it was not created": "you found that it was not created",
+	"an operator found it in the service":       "you decided that it was created",
+	"an operator found that it was not created": "you decided that it was not created",
 	"an operator gave it up":                    "you gave it up",
-	"an operator took the decision back":        "you took the decision back",
+	"an operator took the decision back":        "you undid the decision",
+	"a fresh link is asked for":                 "you asked for a fresh link",
 }

@@ -48,7 +48,8 @@ var ref = regexp.MustCompile(`,"Ref":\{[^}]*\}`)
 
 // reworded are the words of decisions that were other words in version 2.
 var reworded = strings.NewReplacer(`"Via":"operator"`, `"Via":"by hand"`,
-	"an operator found", "you found", "an operator gave", "you gave", "an operator took", "you took")
+	"an operator found it in the service", "you decided that it was created", "an operator found that it was not created", "you decided that it was not created",
+	"an operator gave it up", "you gave it up", "an operator took the decision back", "you undid the decision", "a fresh link is asked for", "you asked for a fresh link")
 
 // sameAsBefore compares what a migrated ledger says with what it said before.
 func sameAsBefore(t *testing.T, l *ledger.Ledger) {
