@@ -75,13 +75,16 @@ func New(cfg Config) (*Client, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	c := &Client{
 		cfg:       cfg,
 		base:      base,
 		transport: cfg.Transport,
 		fresh:     cfg.Transport,
 		rules:     compile(cfg.Rules),
-		pace:      newPace(cfg.RequestsPerSecond, cfg.Adaptive),
+		pace:      newPace(cfg.RequestsPerSecond, cfg.Adaptive, cfg.Concurrency, cfg.Now),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
 	}
@@ -134,8 +137,11 @@ func (c *Client) Create(ctx context.Context, r Request) Verdict { return c.Creat
 // Verdict is then NotSent with Retry AfterPause, and the caller reserves another
 // slot.
 func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verdict {
-	defer slot.Release()
-	a, err := c.do(ctx, r, slot)
+	t := slot.take()
+	if t == nil {
+		t = &turn{pace: c.pace}
+	}
+	a, err := c.do(ctx, r, t)
 	v := c.Judge(r, a, err)
 	switch {
 	case err != nil:
@@ -147,10 +153,10 @@ func (c *Client) CreateReserved(ctx context.Context, slot *Slot, r Request) Verd
 	return v
 }
 
-// Slot is a reserved place in the queue, for one CreateReserved: that request
-// leaves next. A Slot is for one goroutine.
+// Slot is a reserved place in the queue, for one CreateReserved. A Slot is for one
+// goroutine.
 type Slot struct {
-	release func() // lets the next request go; nil once the slot is used or released
+	turn *turn // nil once the slot is used or released
 }
 
 // Reserve waits until the service does not ask to wait and, under a rate, until
@@ -161,28 +167,34 @@ type Slot struct {
 // The caller sends no other request until it has used or released the Slot. The
 // error, a *Failure, means that ctx has ended.
 func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
-	release, err := c.pace.reserve(ctx)
+	t, err := c.pace.reserve(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Slot{release: release}, nil
+	return &Slot{turn: t}, nil
 }
+
+// Await waits until fewer than Config.Concurrency requests are in flight, and takes
+// a place among them for the slot's request. Where ctx ends before that,
+// CreateReserved says so.
+func (s *Slot) Await(ctx context.Context) { _ = s.turn.takePlace(ctx) }
 
 // Release gives an unused slot back; otherwise it does nothing.
 func (s *Slot) Release() {
-	if release := s.take(); release != nil {
-		release()
+	if t := s.take(); t != nil {
+		t.end()
 	}
 }
 
-// take returns the slot's release function and marks the slot as used; nil for
-// no slot or a used one.
-func (s *Slot) take() (release func()) {
+// take returns the slot's turn and marks the slot as used; nil for no slot or a
+// used one.
+func (s *Slot) take() *turn {
 	if s == nil {
 		return nil
 	}
-	release, s.release = s.release, nil
-	return release
+	t := s.turn
+	s.turn = nil
+	return t
 }
 
 // Queues reports whether Reserve may wait: there is a rate, or the service asks
@@ -213,10 +225,12 @@ func (c *Client) Spacing() time.Duration { return c.pace.spacing() }
 // The exception to "once": a 401 that no Rule matches proves that the request
 // was not processed. Where Config.Renew has new credentials, the request is sent
 // again. A second 401 is the answer.
-func (c *Client) Do(ctx context.Context, r Request) (Answer, error) { return c.do(ctx, r, nil) }
+func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
+	return c.do(ctx, r, &turn{pace: c.pace})
+}
 
-func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) {
-	a, sent, err := c.once(ctx, r, slot)
+func (c *Client) do(ctx context.Context, r Request, t *turn) (Answer, error) {
+	a, sent, err := c.once(ctx, r, t)
 	if err != nil || a.Status != http.StatusUnauthorized || c.cfg.Renew == nil {
 		return a, err
 	}
@@ -232,28 +246,27 @@ func (c *Client) do(ctx context.Context, r Request, slot *Slot) (Answer, error) 
 	if !renewed {
 		return a, nil
 	}
-	a, _, err = c.once(ctx, r, nil)
+	a, _, err = c.once(ctx, r, &turn{pace: c.pace})
 	return a, err
 }
 
 // once takes one request all the way: it waits in the queue, puts headers and
-// credentials on, leaves, and reads the answer. sent is the request as it left.
-func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sent *http.Request, err error) {
+// credentials on, leaves, and reads the answer. sent is the request as it left. The
+// turn has ended when once returns.
+func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *http.Request, err error) {
+	defer t.end()
 	req, body, err := c.build(r)
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	release, err := c.pace.enter(ctx, slot.take())
-	if err != nil {
+	if err := t.enter(ctx); err != nil {
 		return Answer{}, nil, err
 	}
-	defer release()
 	hidden, err := c.setHeaders(ctx, req, r.Body)
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	sentAt := c.pace.depart()
-	release()
+	sentAt := t.depart()
 	proof := &evidence{ownTransport: c.cfg.Transport == nil}
 	res, err := c.roundTrip(proof.watch(ctx), req)
 	if err != nil {
@@ -265,8 +278,8 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	}
 	defer res.Body.Close()
 	c.count(r.Kind)
-	a = Answer{Early: body.unread(), Took: time.Since(sentAt)}
-	err = a.read(r, res)
+	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(sentAt)}
+	err = a.read(r, res, c.cfg.Now())
 	a.hide(hidden)
 	if c.asksToWait(a) {
 		c.pace.refused(a, sentAt)
@@ -276,14 +289,14 @@ func (c *Client) once(ctx context.Context, r Request, slot *Slot) (a Answer, sen
 	return a, req, err
 }
 
-// read fills in what the response to a request says. The error, a *Failure, means
-// that the body is incomplete.
-func (a *Answer) read(r Request, res *http.Response) error {
+// read fills in what the response to a request says, which arrived at now. The
+// error, a *Failure, means that the body is incomplete.
+func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 	a.Status, a.ContentType, a.Header = res.StatusCode, res.Header.Get("Content-Type"), res.Header
-	a.RetryAfter = retryAfter(res.Header, time.Now())
+	a.RetryAfter = retryAfter(res.Header, now)
 	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
 	if !a.Date.IsZero() {
-		a.Ahead = time.Until(a.Date.Add(a.Took / 2))
+		a.Ahead = a.Date.Add(a.Took / 2).Sub(now)
 	}
 	var err error
 	most := maxBodyOf(r.Kind)
@@ -378,7 +391,7 @@ func (c *Client) setHeaders(ctx context.Context, req *http.Request, body []byte)
 		return nil, err
 	}
 	if c.cfg.Sign != nil {
-		if hidden, err = c.cfg.Sign(req, body); err != nil {
+		if hidden, err = c.cfg.Sign(req, body, c.cfg.Now()); err != nil {
 			return nil, withoutCredentials(err)
 		}
 	}

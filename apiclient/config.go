@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -37,10 +38,10 @@ type Config struct {
 	// credentials. Its errors are treated as those of Authorize.
 	Renew func(ctx context.Context, refused *http.Request) (renewed bool, err error)
 	// Sign signs a request that is complete otherwise, just before it leaves; nil for
-	// no signature. body is nil for none. It returns what must be hidden when the
-	// answer to this request repeats it. Several goroutines may call it at once. Its
-	// errors are treated as those of Authorize.
-	Sign func(req *http.Request, body []byte) (hidden []string, err error)
+	// no signature. body is nil for none, and now is the Client's clock. It returns
+	// what must be hidden when the answer to this request repeats it. Several
+	// goroutines may call it at once. Its errors are treated as those of Authorize.
+	Sign func(req *http.Request, body []byte, now time.Time) (hidden []string, err error)
 	// Secrets returns further secrets that must be hidden when an answer repeats
 	// them: those that no request to the service carries, such as the client
 	// secret for the token server. nil for none. (It is a function so that a
@@ -58,6 +59,15 @@ type Config struct {
 	// ConnectTimeout limits each step to a connection: the host name, TCP and the
 	// TLS handshake; 0 means 10 s.
 	ConnectTimeout time.Duration
+	// Wrap puts something between the Client and every connection to the service,
+	// below TLS; nil for nothing.
+	Wrap func(net.Conn) net.Conn
+	// Now is the clock by which requests are paced and dates in answers are read;
+	// nil means time.Now.
+	Now func() time.Time
+	// Concurrency is how many requests may be in flight at the service, of whatever
+	// kind: given to the network and not completely answered; 0 means any number.
+	Concurrency int
 	// RequestsPerSecond is a ceiling for all requests of the Client; 0 means none.
 	// Whatever it is, when the service asks to wait (429, or 503 with Retry-After
 	// or by a Rule), the Client pauses all requests for as long as it says.

@@ -305,7 +305,7 @@ func (e *examination) pace(context.Context) []Finding {
 	middle := e.took[len(e.took)/2]
 	if middle > slowTrip {
 		return []Finding{{"round trip", Warn, rounded(middle) + " for a request, which is slow",
-			"a client takes several requests one after the other; more clients side by side (limits.concurrency) help if the service's operator agrees"}}
+			"a client takes several requests one after the other; more requests in flight (limits.concurrency) help if the service's operator agrees"}}
 	}
 	return []Finding{{"round trip", OK, rounded(middle) + " for a request", ""}}
 }

@@ -41,18 +41,22 @@ const (
 	margin = 50 * time.Millisecond
 )
 
-// pace is the queue in which every request of a Client waits. Requests leave one
-// by one, never closer together than the rate allows, and not at all while the
-// service asks to wait. The distance is counted from the last departure and not
-// from a timetable, and a request stays at the head of the queue until it leaves.
-// So when one is delayed (by a new token), the next does not follow too soon, and
-// no second ever sees more requests than the rate.
+// pace is the queue in which every request of a Client waits. No request leaves
+// while as many are in flight as the service may have, nor while it asks to wait.
+//
+// Under a rate, requests leave one by one, never closer together than the rate
+// allows. The distance is counted from the last departure and not from a
+// timetable, and a request stays at the head of the queue until it leaves. So when
+// one is delayed (by a new token), the next does not follow too soon, and no second
+// ever sees more requests than the rate.
 //
 // When the service asks to wait, the rate is halved, and good answers raise it
 // again step by step (AIMD). Of several such answers in a row only the first
 // counts, because the others were sent before the cut.
 type pace struct {
-	head chan struct{} // has room for one: the request that leaves next
+	now    func() time.Time
+	head   chan struct{} // has room for one: the request that leaves next
+	flight chan struct{} // has room for the requests in flight; nil for any number
 
 	mu       sync.Mutex
 	adaptive bool      // the client finds the rate
@@ -69,8 +73,11 @@ type pace struct {
 	recent   departures
 }
 
-func newPace(ceiling float64, adaptive bool) *pace {
-	p := &pace{head: make(chan struct{}, 1), adaptive: adaptive, ceiling: ceiling, rate: ceiling, step: ceiling / recoverySeconds}
+func newPace(ceiling float64, adaptive bool, inFlight int, now func() time.Time) *pace {
+	p := &pace{now: now, head: make(chan struct{}, 1), adaptive: adaptive, ceiling: ceiling, rate: ceiling, step: ceiling / recoverySeconds}
+	if inFlight > 0 {
+		p.flight = make(chan struct{}, inFlight)
+	}
 	if adaptive {
 		p.rate, p.step = adaptiveStart, adaptiveStep
 		if ceiling > 0 {
@@ -80,62 +87,84 @@ func newPace(ceiling float64, adaptive bool) *pace {
 	return p
 }
 
-// takeHead waits for the head of the queue. release gives it to the next request,
-// once; further calls do nothing.
-func (p *pace) takeHead(ctx context.Context) (release func(), err error) {
-	select {
-	case p.head <- struct{}{}:
-		return sync.OnceFunc(func() { <-p.head }), nil
-	case <-ctx.Done():
-		return nil, stopped(ctx)
-	}
+// turn is one request's way through the queue. It is for one goroutine.
+type turn struct {
+	pace     *pace
+	reserved bool // it fails where it would have to wait for the end of a pause
+	head     bool // it leaves next; only under a rate
+	place    bool // it counts among the requests in flight
 }
 
 // reserve waits for the end of a pause and, under a rate, for the head of the queue.
-// release gives the head to the next request.
-func (p *pace) reserve(ctx context.Context) (release func(), err error) {
-	if err := p.waitOutPause(ctx); err != nil {
-		return nil, err
+func (p *pace) reserve(ctx context.Context) (*turn, error) {
+	t := &turn{pace: p, reserved: true}
+	err := p.waitOutPause(ctx)
+	if err != nil || !p.limited() {
+		return t, err
 	}
-	if !p.limited() {
-		return func() {}, nil
+	if err = t.takeHead(ctx); err == nil {
+		err = p.waitOutPause(ctx)
 	}
-	if release, err = p.takeHead(ctx); err != nil {
-		return nil, err
+	if err != nil {
+		t.end()
 	}
-	if err := p.waitOutPause(ctx); err != nil {
-		release()
-		return nil, err
-	}
-	return release, nil
+	return t, err
 }
 
-// enter waits until a request may leave: at the head of the queue, when rate and
-// pause allow it. reserved is the release of a reserved head; nil for none.
-func (p *pace) enter(ctx context.Context, reserved func()) (release func(), err error) {
-	release = reserved
-	if reserved == nil {
-		if release, err = p.takeHead(ctx); err != nil {
-			return nil, err
+// enter waits until the request may leave: it has a place among those in flight,
+// and rate and pause allow it.
+func (t *turn) enter(ctx context.Context) error {
+	if err := t.takePlace(ctx); err != nil {
+		return err
+	}
+	return t.ready(ctx)
+}
+
+// takePlace waits for a place among the requests in flight and, under a rate, for
+// the head of the queue before that: whoever has a place never waits for the head.
+func (t *turn) takePlace(ctx context.Context) error {
+	for {
+		if !t.head && t.pace.limited() {
+			t.leavePlace() // the rate began while it waited for the place
+			if err := t.takeHead(ctx); err != nil {
+				return err
+			}
 		}
+		if t.place {
+			return nil
+		}
+		if t.pace.flight != nil {
+			select {
+			case t.pace.flight <- struct{}{}:
+			case <-ctx.Done():
+				return stopped(ctx)
+			}
+		}
+		t.place = true
 	}
-	if err := p.ready(ctx, reserved != nil); err != nil {
-		release()
-		return nil, err
-	}
-	return release, nil
 }
 
-// ready waits until the request at the head may leave. A reserved one does not
-// wait for the end of a pause that has begun since: it fails.
-func (p *pace) ready(ctx context.Context, reserved bool) error {
+func (t *turn) takeHead(ctx context.Context) error {
+	select {
+	case t.pace.head <- struct{}{}:
+		t.head = true
+		return nil
+	case <-ctx.Done():
+		return stopped(ctx)
+	}
+}
+
+// ready waits until the request, which has a place, may leave. A reserved one does
+// not wait for the end of a pause that has begun since: it fails.
+func (t *turn) ready(ctx context.Context) error {
+	p := t.pace
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		now := time.Now()
+		now := p.now()
 		why, pause := p.why, p.until.Sub(now)
 		wait := max(pause, p.next().Sub(now))
 		p.mu.Unlock()
-		if reserved && pause > 0 {
+		if t.reserved && pause > 0 {
 			return &Failure{NotSent: true, Retry: AfterPause, Reason: why}
 		}
 		if wait <= 0 {
@@ -146,11 +175,38 @@ func (p *pace) ready(ctx context.Context, reserved bool) error {
 	return stopped(ctx)
 }
 
-// depart notes that the request at the head leaves, and returns when.
+// depart lets the request leave, and the next one come to the head of the queue.
+func (t *turn) depart() (at time.Time) {
+	at = t.pace.depart()
+	t.leaveHead()
+	return at
+}
+
+// end gives back whatever the request still has of the queue.
+func (t *turn) end() {
+	t.leaveHead()
+	t.leavePlace()
+}
+
+func (t *turn) leaveHead() {
+	if t.head {
+		t.head = false
+		<-t.pace.head
+	}
+}
+
+func (t *turn) leavePlace() {
+	if t.place && t.pace.flight != nil {
+		<-t.pace.flight
+	}
+	t.place = false
+}
+
+// depart notes that a request leaves, and returns when.
 func (p *pace) depart() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = time.Now()
+	p.last = p.now()
 	p.recent.add(p.last)
 	return p.last
 }
@@ -177,7 +233,7 @@ func (p *pace) spacing() time.Duration {
 func (p *pace) waitOutPause(ctx context.Context) error {
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		wait := time.Until(p.until)
+		wait := p.until.Sub(p.now())
 		p.mu.Unlock()
 		if wait <= 0 {
 			return nil
@@ -199,7 +255,7 @@ func (p *pace) limited() bool {
 func (p *pace) refused(a Answer, sentAt time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
+	now := p.now()
 	afterCut := sentAt.After(p.cut)
 	if p.good = 0; afterCut {
 		p.refusals++
@@ -256,7 +312,7 @@ func (p *pace) accepted() {
 func (p *pace) waiting() (reason string, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
+	now := p.now()
 	switch next := p.next(); {
 	case p.until.After(now):
 		return p.why, p.until

@@ -2,6 +2,7 @@ package apiclient_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -428,6 +429,109 @@ func TestASlotIsForOneRequest(t *testing.T) {
 		}
 		if last := s.at[14]; last > 7*time.Second+500*time.Millisecond {
 			t.Errorf("15 requests took %v, want 7.4s: a slot and its request count once", last)
+		}
+	})
+}
+
+// Never more requests are in flight than the service may have, whatever they are,
+// whether or not there is a rate, and while it asks to wait; and hardly fewer while
+// there is work.
+func TestNeverMoreInFlight(t *testing.T) {
+	const most, workers, each = 4, 12, 40
+	for name, change := range map[string]func(*apiclient.Config){
+		"no rate":  func(*apiclient.Config) {},
+		"a rate":   func(cfg *apiclient.Config) { cfg.RequestsPerSecond = 100 },
+		"adaptive": func(cfg *apiclient.Config) { cfg.Adaptive = true },
+	} {
+		for _, busy := range []int{0, 29} {
+			t.Run(fmt.Sprint(name, ", every ", busy), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var inFlight, peak, n atomic.Int64
+					cfg := config(apiclient.V2)
+					cfg.Concurrency = most
+					change(&cfg)
+					cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+						peak.Store(max(peak.Load(), inFlight.Add(1)))
+						defer inFlight.Add(-1)
+						time.Sleep(100 * time.Millisecond)
+						if n := n.Add(1); busy > 0 && n%int64(busy) == 0 {
+							w.Header().Set("Retry-After", "1")
+							w.WriteHeader(http.StatusTooManyRequests)
+							return
+						}
+						_, _ = io.WriteString(w, `{"contactId":"a"}`)
+					}))
+					c := client(t, cfg)
+					start := time.Now()
+					var wg sync.WaitGroup
+					for i := range workers {
+						wg.Go(func() {
+							for range each {
+								if i%3 == 0 {
+									_, _ = c.Do(t.Context(), c.Routes().FindByEmail("jane@example.com"))
+									continue
+								}
+								slot, err := c.Reserve(t.Context())
+								if err != nil {
+									t.Error(err)
+									return
+								}
+								time.Sleep(10 * time.Millisecond) // the ledger
+								if i%3 == 1 {
+									slot.Await(t.Context())
+								}
+								c.CreateReserved(t.Context(), slot, createContact(c))
+							}
+						})
+					}
+					wg.Wait()
+					if n := peak.Load(); n > most || n < most && !cfg.Adaptive { // which starts with two a second
+						t.Errorf("%d requests in flight, want %d", n, most)
+					}
+					full := workers * each * 100 * time.Millisecond / most
+					if took := time.Since(start); name == "no rate" && busy == 0 && took > full+200*time.Millisecond {
+						t.Errorf("it took %v, want %v: the pipe was not full", took, full)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A slot that is given back while it waits for its place, or whose context ends
+// there, leaves the place to others.
+func TestASlotGivenBackLeavesItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config(apiclient.V2)
+		cfg.Concurrency = 1
+		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(time.Second)
+			_, _ = io.WriteString(w, `{"contactId":"a"}`)
+		}))
+		c := client(t, cfg)
+		reserve := func() *apiclient.Slot {
+			slot, err := c.Reserve(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return slot
+		}
+		unused := reserve()
+		unused.Await(t.Context())
+		unused.Release()
+		unused.Release()
+
+		go c.Create(t.Context(), createContact(c))
+		synctest.Wait()
+		ended, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		late := reserve()
+		late.Await(ended)
+		if v := c.CreateReserved(ended, late, createContact(c)); v.Effect != apiclient.NotSent {
+			t.Errorf("%s, want not sent: the context ended", v.Effect)
+		}
+		if v := c.CreateReserved(t.Context(), reserve(), createContact(c)); v.Effect != apiclient.Created {
+			t.Errorf("%s: %s", v.Effect, v.Reason)
 		}
 	})
 }

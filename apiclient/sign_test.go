@@ -24,7 +24,7 @@ func signing(t *testing.T, h http.HandlerFunc) *apiclient.Client {
 	var count atomic.Int64
 	cfg := config(apiclient.V2)
 	cfg.Transport = apiclient.InProcess(h)
-	cfg.Sign = func(req *http.Request, body []byte) ([]string, error) {
+	cfg.Sign = func(req *http.Request, body []byte, _ time.Time) ([]string, error) {
 		one := fmt.Sprintf("canary/%d+%d==", count.Add(1), len(body))
 		req.Header.Set("X-Signature", "v1="+one)
 		return []string{"v1=" + one, one}, nil
@@ -85,7 +85,7 @@ func TestWhatIsSigned(t *testing.T) {
 	cfg.Authorize = func(_ context.Context, r *http.Request) error { r.URL.RawQuery += "&key=k"; return nil }
 	renewed := 0
 	cfg.Renew = func(context.Context, *http.Request) (bool, error) { renewed++; return renewed == 1, nil }
-	cfg.Sign = func(req *http.Request, body []byte) ([]string, error) {
+	cfg.Sign = func(req *http.Request, body []byte, _ time.Time) ([]string, error) {
 		n := fmt.Sprint(len(signed))
 		signed = append(signed, req.Method+" "+req.URL.RequestURI()+" "+string(body)+" "+req.Header.Get("X-Request-Id")+" "+n)
 		req.Header.Set("X-Signature", n)
@@ -106,7 +106,7 @@ func TestARequestThatCannotBeSigned(t *testing.T) {
 	for _, err := range []error{errors.New("canary"), &apiclient.Failure{NotSent: true, Stop: true, Reason: "the header cannot be sent"}} {
 		cfg := config(apiclient.V2)
 		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }))
-		cfg.Sign = func(*http.Request, []byte) ([]string, error) { return nil, err }
+		cfg.Sign = func(*http.Request, []byte, time.Time) ([]string, error) { return nil, err }
 		c := client(t, cfg)
 		v := c.Create(t.Context(), createContact(c))
 		_, own := errors.AsType[*apiclient.Failure](err)

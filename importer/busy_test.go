@@ -54,8 +54,8 @@ func busyRun(t *testing.T, clients int, busy func(kind string, at time.Duration)
 	return service, summary, time.Since(start)
 }
 
-// jobRun carries out the plans of some clients, four side by side, at a service
-// that is reached by a transport.
+// jobRun carries out the plans of some clients, with four requests in flight, at a
+// service that is reached by a transport.
 func jobRun(t *testing.T, clients int, transport func(service http.Handler) http.RoundTripper) (service *apitest.Server, summary result.Summary) {
 	t.Helper()
 	job, known, service := newJob(t, transport)
@@ -89,7 +89,7 @@ func newJob(t *testing.T, transport func(service http.Handler) http.RoundTripper
 	}
 	service := apitest.New()
 	client, err := apiclient.New(apiclient.Config{BaseURL: "http://localhost", Version: apiclient.V2, Wire: apiclient.DefaultWire(),
-		NotFound: apiclient.DefaultNotFound(), Transport: transport(service)})
+		NotFound: apiclient.DefaultNotFound(), Transport: transport(service), Concurrency: 4})
 	if err != nil {
 		t.Fatal(err)
 	}

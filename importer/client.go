@@ -314,6 +314,11 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 			slot.Release()
 			return stepOutcome{}, err
 		}
+		if slot.Await(ctx); r.isStale(d) || !r.job.gate.open() { // since the intent
+			slot.Release()
+			r.withdraw(&d)
+			continue
+		}
 		verdict = r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known))
 		r.answered = r.answered || verdict.Status != 0
 		event, taken, err := r.judge(d, &verdict)
@@ -409,6 +414,15 @@ func (r *clientRun) intend(d *decision) error {
 	r.pending = append(r.pending, intent)
 	r.sent++
 	return r.commit()
+}
+
+// withdraw takes an intent back whose request was not sent. The next commit makes
+// that durable.
+func (r *clientRun) withdraw(d *decision) {
+	event := r.event(*d, ledger.NotSent)
+	event.Reason = "it was not sent after all"
+	r.pending = append(r.pending, event)
+	d.override(func(s *ledger.Step) { s.To = event.To })
 }
 
 // wanted is what a step asks for. It is not known yet where the ledger does not

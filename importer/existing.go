@@ -177,7 +177,7 @@ func (r *clientRun) isStale(d decision) bool {
 // the request behind it cannot be closer, twice the time in which each worker
 // has sent one.
 func (j *Job) freshness() time.Duration {
-	return max(lookupFresh, 2*time.Duration(max(j.Concurrency, 1))*j.Service.Spacing())
+	return max(lookupFresh, 2*time.Duration(j.workers())*j.Service.Spacing())
 }
 
 // find finds out whether the service knows the client already, as far as the

@@ -84,7 +84,7 @@ type Job struct {
 	Ledger      Ledger           // what is done, and where Do records it
 	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
 	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
-	Concurrency int              // clients side by side; at least 1
+	Concurrency int              // requests that the service may have in flight; see workers
 	Limit       int              // take the first clients only; 0 takes all
 	Only        mapping.Identity // take this client only; the zero Identity takes all
 	NoLookup    bool             // Forecast: do not ask the service which clients it knows
@@ -118,7 +118,7 @@ type Job struct {
 // the rows' results are complete all the same.
 var ErrStopped = errors.New("the run was stopped")
 
-// Do carries the plans out, clients side by side and each client's steps in
+// Do carries the plans out, several clients at a time and each client's steps in
 // order. The first client for whom something is sent is finished before the
 // others start. When ctx is done, calls in flight are finished, nothing more is
 // sent, and the remaining clients are recorded as not started.
@@ -140,7 +140,7 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		return err
 	}
 	var g errgroup.Group
-	g.SetLimit(max(j.Concurrency, 1))
+	g.SetLimit(j.workers())
 	fatal := &firstError{stop: j.stop}
 	proven := false
 	for plan, err := range j.detectLostLedger(ctx, plans) {
@@ -171,6 +171,21 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		return cause
 	}
 	return nil
+}
+
+// mostAhead is how many clients more than requests in flight are in work at most.
+const mostAhead = 32
+
+// workers is how many clients are in work at a time. They are more than the
+// requests that may be in flight, so that the service has as many as it may have
+// while others wait for their commit. A kill leaves at most one step of each in
+// doubt. With one request in flight it is one client after the other, in the order
+// of the sheet.
+func (j *Job) workers() int {
+	if j.Concurrency <= 1 {
+		return 1
+	}
+	return j.Concurrency + min(j.Concurrency, mostAhead)
 }
 
 // load reads from the ledger what counts for all clients.

@@ -62,6 +62,10 @@ type Environment struct {
 	// name alone does not tell. Never nil.
 	TemplateIDs map[string]string
 
+	// Now is the clock of Config, by which OAuth2 tokens become too old too; nil
+	// means time.Now.
+	Now func() time.Time
+
 	auth       credentials
 	headers    []reference // key is the header's name
 	tls        tlsFiles
@@ -78,7 +82,7 @@ type Environment struct {
 type Limits struct {
 	RequestsPerSecond float64       // 0 means no ceiling; the default
 	Adaptive          bool          // find the rate below the ceiling; default false
-	Concurrency       int           // clients side by side; default 8
+	Concurrency       int           // requests in flight at the service; default 8
 	Timeout           time.Duration // how long a POST may wait for its answer; default 120 s
 }
 
@@ -217,9 +221,9 @@ func SameService(a, b string) bool {
 }
 
 // Config makes the settings of an apiclient.Client: it reads the secrets (a
-// program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport and
-// UserAgent; the sandbox needs a Transport. The first request fetches the OAuth2
-// token.
+// program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport, Wrap
+// and UserAgent; the sandbox needs a Transport. The first request fetches the
+// OAuth2 token.
 //
 // The error is a problem.List of everything that is missing. Version 1 also needs
 // a case, which is part of every path (service document, "Versioning").
@@ -232,12 +236,16 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	tlsConfig, problems := e.tls.load(e.dir)
 	r.note(problems...)
 	headers, steps := resolveHeaders(r, e.headers)
+	now := e.Now
+	if now == nil {
+		now = time.Now
+	}
 	proxy := e.proxy.resolve(r, tlsConfig)
-	step, renew := e.auth.resolve(r, tlsConfig, proxy)
+	step, renew := e.auth.resolve(r, tlsConfig, proxy, now)
 	if step != nil {
 		steps = append(steps, step)
 	}
-	var sign func(*http.Request, []byte) ([]string, error)
+	var sign func(*http.Request, []byte, time.Time) ([]string, error)
 	if e.auth.kind == authHMAC {
 		sign = e.auth.signature.resolve(r)
 	}
@@ -257,8 +265,10 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		TLS:               tlsConfig,
 		Proxy:             proxy,
 		Timeout:           e.Limits.Timeout,
+		Concurrency:       e.Limits.Concurrency,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
 		Adaptive:          e.Limits.Adaptive,
+		Now:               e.Now,
 		Wire:              e.Wire,
 		NotFound:          e.NotFound,
 		Rules:             e.Rules,

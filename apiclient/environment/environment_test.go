@@ -473,8 +473,8 @@ func TestConfigOfAPlainEntryHasTheDefaults(t *testing.T) {
 		BaseURL: "https://uat.example.com",
 		Version: apiclient.V1, CaseID: "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11",
 		Headers: http.Header{"X-Tenant": {"acme"}, "X-Number": {"007"}},
-		Timeout: 120 * time.Second,
-		Wire:    apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(),
+		Timeout: 120 * time.Second, Concurrency: 8,
+		Wire: apiclient.DefaultWire(), NotFound: apiclient.DefaultNotFound(),
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("Config (-want +got):\n%s", diff)

@@ -269,12 +269,11 @@ func checkSignature(r *yamltree.Reader, n *yamltree.Node, s *signature) {
 // signer signs requests. It is safe for concurrent use.
 type signer struct {
 	signature
-	key func() []byte
-	now func() time.Time
+	key func() []byte // a function, so that a signer can be printed
 }
 
 // resolve fetches the secret and returns apiclient.Config.Sign.
-func (s signature) resolve(r *resolver) func(*http.Request, []byte) ([]string, error) {
+func (s signature) resolve(r *resolver) func(*http.Request, []byte, time.Time) ([]string, error) {
 	secret := r.secret(s.secret)
 	decode := func() ([]byte, error) { return []byte(secret.Reveal()), nil }
 	switch s.secretEncoding {
@@ -288,7 +287,7 @@ func (s signature) resolve(r *resolver) func(*http.Request, []byte) ([]string, e
 		r.note(problem.At(s.secret.at.In(r.file), "secret", "“secret” is not %s", s.secretEncoding).
 			Hinted("correct the secret, or “secret_encoding”"))
 	}
-	return signer{s, func() []byte { return key }, time.Now}.sign
+	return signer{s, func() []byte { return key }}.sign
 }
 
 // decodeBase64 takes both alphabets, with padding or without.
@@ -297,12 +296,12 @@ func decodeBase64(text string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(text)
 }
 
-// sign signs a request; see apiclient.Config.Sign. The timestamp and the nonce are
-// new for every attempt.
-func (s signer) sign(req *http.Request, body []byte) (hidden []string, err error) {
+// sign signs a request; see apiclient.Config.Sign. Every attempt has its own
+// timestamp and nonce.
+func (s signer) sign(req *http.Request, body []byte, now time.Time) (hidden []string, err error) {
 	one := &signing{req: req, body: body, nonce: uuid.NewString()}
 	if write := timestamps[s.timestamp]; write != nil {
-		one.timestamp = write(s.now().UTC())
+		one.timestamp = write(now.UTC())
 	}
 	for _, last := range []bool{false, true} {
 		if last {

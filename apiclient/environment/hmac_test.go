@@ -14,7 +14,10 @@ import (
 	"claimsheet/apiclient"
 )
 
-// signerOf reads an environment with this auth and a clock that does not move.
+// noon is the time of every signature, in another zone than UTC.
+var noon = time.Date(2026, 3, 1, 13, 0, 0, 123e6, time.FixedZone("CET", 3600))
+
+// signerOf reads an environment with this auth.
 func signerOf(t *testing.T, auth string) signer {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "environments.yaml")
@@ -32,8 +35,7 @@ func signerOf(t *testing.T, auth string) signer {
 	if err := r.problems.Err(); err != nil {
 		t.Fatal(err)
 	}
-	noon := func() time.Time { return time.Date(2026, 3, 1, 13, 0, 0, 123e6, time.FixedZone("CET", 3600)) }
-	return signer{s, func() []byte { return []byte(key.Reveal()) }, noon}
+	return signer{s, func() []byte { return []byte(key.Reveal()) }}
 }
 
 func post(t *testing.T) (*http.Request, []byte) {
@@ -60,7 +62,7 @@ timestamp: unix
 message: "{method}\n{target}\n{timestamp}\n{body:sha256:hex}"
 headers: {Authorization: "HMAC intake:{signature}", X-Timestamp: "{timestamp}"}`)
 	req, body := post(t)
-	hidden, err := s.sign(req, body)
+	hidden, err := s.sign(req, body, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func TestSecretEncodings(t *testing.T) {
 			t.Fatal(err)
 		}
 		req, body := post(t)
-		if _, err := cfg.Sign(req, body); err != nil || req.Header.Get("X-Signature") != want {
+		if _, err := cfg.Sign(req, body, noon); err != nil || req.Header.Get("X-Signature") != want {
 			t.Errorf("%s: %v, %v", encoding, req.Header, err)
 		}
 	}
@@ -130,7 +132,7 @@ func TestPlaceholders(t *testing.T) {
 		nonces := map[string]bool{}
 		for range 2 {
 			req, body := post(t)
-			if _, err := s.sign(req, body); err != nil || req.Header.Get("X-Time") != want {
+			if _, err := s.sign(req, body, noon); err != nil || req.Header.Get("X-Time") != want {
 				t.Errorf("%s: %v, %v", form, req.Header, err)
 			}
 			nonces[req.Header.Get("X-Nonce")] = true

@@ -61,7 +61,7 @@ func runFlags() []cli.Flag {
 		numberFlag("limit", "import only the first `N` clients", "all"),
 		textFlag("only", "", "import only the client with this `KEY`"),
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
-		numberFlag("concurrency", "`N` clients side by side", "the environment's, else 8"),
+		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
 		switchFlag("json", "print one JSON object on stdout at the end"),
 		switchFlag("quiet", "print problems only, no summary"),
@@ -288,7 +288,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
-		Connection: load.Connection{ReadOnly: o.dryRun, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain},
+		Connection: load.Connection{ReadOnly: o.dryRun, Concurrency: o.concurrency, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain},
 	})
 	if m := r.session.Mapping; m != nil {
 		r.observer.Named(m.Name.Text, "")

@@ -1,0 +1,126 @@
+package importer_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+)
+
+// slowLedger is a ledger whose commits take a while.
+type slowLedger struct {
+	importer.Ledger
+	commit time.Duration
+}
+
+func (l slowLedger) Append(events ...ledger.Event) error {
+	time.Sleep(l.commit)
+	return l.Ledger.Append(events...)
+}
+
+// counted counts the requests in flight at a service.
+type counted struct {
+	next                http.RoundTripper
+	took                time.Duration
+	inFlight, peak, all atomic.Int64
+}
+
+func (c *counted) RoundTrip(req *http.Request) (*http.Response, error) {
+	c.peak.Store(max(c.peak.Load(), c.inFlight.Add(1)))
+	defer c.inFlight.Add(-1)
+	c.all.Add(1)
+	time.Sleep(c.took)
+	return c.next.RoundTrip(req)
+}
+
+// TestThePipeIsFull: while clients wait for their commits, others have as many
+// requests in flight as the service may have, look-ups and retries included, and
+// never more.
+func TestThePipeIsFull(t *testing.T) {
+	const clients, answer = 40, 100 * time.Millisecond
+	for name, test := range map[string]struct {
+		concurrency int
+		busy        int64 // every so many requests get a 429; 0 for none
+		most        float64
+	}{
+		"one":     {concurrency: 1},
+		"four":    {concurrency: 4, most: 1.25},
+		"refused": {concurrency: 4, busy: 11},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				count := &counted{took: answer}
+				job, known, service := newJob(t, func(service http.Handler) http.RoundTripper {
+					count.next = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if test.busy > 0 && count.all.Load()%test.busy == 0 {
+							w.Header().Set("Retry-After", "1")
+							w.WriteHeader(http.StatusTooManyRequests)
+							return
+						}
+						service.ServeHTTP(w, r)
+					}))
+					return count
+				})
+				defer known.Close()
+				job.Concurrency, job.Ledger, job.NewLedger = test.concurrency, slowLedger{known, answer / 2}, true
+				start := time.Now()
+				if err := job.Do(t.Context(), busyPlans(job.Binding, clients)); err != nil {
+					t.Fatal(err)
+				}
+				if n := len(service.Created()); n != 3*clients {
+					t.Errorf("created %d things, want %d", n, 3*clients)
+				}
+				if count.peak.Load() != int64(test.concurrency) {
+					t.Errorf("%d requests in flight, want %d", count.peak.Load(), test.concurrency)
+				}
+				full := time.Duration(count.all.Load()) * answer / time.Duration(test.concurrency)
+				if took := time.Since(start); test.most > 0 && took > time.Duration(test.most*float64(full)) {
+					t.Errorf("%d requests took %v, want %v: the pipe was not full", count.all.Load(), took, full)
+				}
+			})
+		})
+	}
+}
+
+// TestNothingMoreLeavesForAServiceThatDoesNotAnswer: what waits for its place when
+// three answers in a row leave things open is not sent until the service answers
+// again, though its intent is in the ledger; then it is.
+func TestNothingMoreLeavesForAServiceThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var posts, lost atomic.Int64
+		job, known, _ := newJob(t, func(service http.Handler) http.RoundTripper {
+			return apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				time.Sleep(time.Second)
+				post := r.Method == http.MethodPost
+				away := posts.Load() >= 10 && time.Since(start) < 10*time.Minute
+				if post && posts.Add(1) > 10 && away {
+					lost.Add(1)
+				}
+				if away && (post || strings.HasSuffix(r.URL.Path, "/activity-templates")) {
+					w.WriteHeader(http.StatusInternalServerError)
+					return
+				}
+				service.ServeHTTP(w, r)
+			}))
+		})
+		defer known.Close()
+		job.NewLedger = true
+		const inFlight, inARow = 4, 3
+		job.Concurrency = 3 * inFlight // so that many wait
+		if err := job.Do(t.Context(), busyPlans(job.Binding, 20)); err != nil {
+			t.Fatal(err)
+		}
+		summary, _, _ := job.Summary(false)
+		// Each answer frees a place for another, until the third has been judged.
+		if n, most := int(lost.Load()), 2*inFlight+inARow-1; n < inARow || n > most || summary.Rows.Uncertain > n || summary.Rows.Done < 20-n {
+			t.Errorf("%d requests left for a service that did not answer, want %d to %d; rows %+v", n, inARow, most, summary.Rows)
+		}
+	})
+}
