@@ -116,7 +116,7 @@ func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, 
 	return j.refused(plan, decisions, *x)
 }
 
-// refused is the outcome of a client for whom nothing is sent because of what
+// refused is the outcome of a client for which nothing is sent because of what
 // was found out.
 func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
 	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
