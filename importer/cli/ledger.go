@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -64,12 +66,26 @@ func (p *program) checkLedger(c *cli.Context) error {
 		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	}
-	l.dryRun = true
-	if err := l.openReadOnly(); err != nil { // which checks all of it
-		return err
+	progress := ledger.Progress(nil)
+	if observe.IsTerminal(p.stderr) {
+		progress = func(what string, done, total int64) { printProgress(p.stderr, what, done, total) }
 	}
-	fmt.Fprintf(p.Out, "%s: the ledger is whole\n", problem.OneLine(l.path()))
-	return nil
+	err = ledger.Check(l.path(), progress)
+	if progress != nil {
+		fmt.Fprint(p.stderr, clearLine)
+	}
+	if err == nil {
+		fmt.Fprintf(p.Out, "%s: the ledger is whole\n", problem.OneLine(l.path()))
+	}
+	return err
+}
+
+// clearLine ends a line of progress.
+const clearLine = "\r                                                            \r"
+
+// printProgress writes over the line that it wrote before.
+func printProgress(w io.Writer, what string, done, total int64) {
+	fmt.Fprintf(w, "\r%s: %d of %d steps ", what, done, total)
 }
 
 // pruneLedger drops the rows of every old run of an environment.

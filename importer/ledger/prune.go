@@ -86,7 +86,7 @@ func latestRuns(runs []Run) map[string]bool {
 
 // countRows returns how many rows of a run the ledger has.
 func (l *Ledger) countRows(ctx context.Context, run string) (n int, err error) {
-	if err := l.read.QueryRowContext(ctx, `SELECT count(*) FROM run_rows WHERE run = ?`, run).Scan(&n); err != nil {
+	if err := l.read.QueryRowContext(ctx, `SELECT count(*) FROM run_rows WHERE run = (SELECT id FROM names WHERE name = ?)`, run).Scan(&n); err != nil {
 		return 0, err
 	}
 	list, err := l.unchangedOf(ctx, run)
@@ -100,28 +100,31 @@ func (l *Ledger) countRows(ctx context.Context, run string) (n int, err error) {
 // still undecided.
 func (l *Ledger) hasOpenRows(ctx context.Context, run string) (open bool, err error) {
 	err = l.read.QueryRowContext(ctx, `SELECT EXISTS (
-		SELECT 1 FROM run_rows r JOIN steps s ON s.owner = r.owner
-		WHERE r.run = ? AND r.status = 'uncertain' AND s.state IN ('intent', 'uncertain', 'parked'))`, run).Scan(&open)
+		SELECT 1 FROM run_rows r JOIN steps s ON s.client = r.client
+		WHERE r.run = (SELECT id FROM names WHERE name = ?) AND r.status = 'uncertain' AND s.state IN (?, ?, ?))`,
+		run, code(states, Intent), code(states, Uncertain), code(states, Parked)).Scan(&open)
 	return open, err
 }
 
 // Pruned reports whether a run's rows were dropped, and when.
 func (l *Ledger) Pruned(ctx context.Context, run string) (at time.Time, ok bool, err error) {
-	if l.version < unchangedVersion {
-		return time.Time{}, false, nil
-	}
-	ok, err = found(l.read.QueryRowContext(ctx, `SELECT at FROM pruned_runs WHERE run = ?`, run).Scan((*moment)(&at)))
-	return at, ok, err
+	var micro int64
+	ok, err = found(l.read.QueryRowContext(ctx, `SELECT at FROM pruned_runs WHERE run = ?`, run).Scan(&micro))
+	return time.UnixMicro(micro).UTC(), ok, err
 }
 
 // PruneRun drops a run's rows and its list of steps, never a step, and the name of
 // its kept input, whose file the caller removes. What stays is the run itself, what
-// summary returns of its summary, and the plans that PlanOfClient needs: of clients
-// whose link is not done and for whom no later run has a plan. It is durable when it
-// returns.
+// summary returns of its summary, and the plans that PlanOfClient needs, with their
+// rows: of clients whose link is not done and for whom no later run has a plan. It is
+// durable when it returns.
 func (l *Ledger) PruneRun(run string, at time.Time, summary func([]byte) []byte) error {
 	return l.submit(true, func(t *transaction) error {
-		plans, err := t.openPlans(run)
+		number, err := t.name(run)
+		if err != nil {
+			return err
+		}
+		plans, err := t.openPlans(run, number)
 		if err != nil {
 			return err
 		}
@@ -133,9 +136,9 @@ func (l *Ledger) PruneRun(run string, at time.Time, summary func([]byte) []byte)
 			text string
 			args []any
 		}{
-			{`DELETE FROM run_rows WHERE run = ?`, []any{run}},
+			{`DELETE FROM run_rows WHERE run = ? AND (client IS NULL OR client NOT IN (SELECT value FROM json_each(?)))`, []any{number, numbers(plans)}},
 			{`DELETE FROM run_unchanged WHERE run = ?`, []any{run}},
-			{`DELETE FROM run_steps WHERE run = ? AND owner NOT IN (SELECT value FROM json_each(?))`, []any{run, numbers(plans)}},
+			{`DELETE FROM run_steps WHERE run = ? AND client NOT IN (SELECT value FROM json_each(?))`, []any{number, numbers(plans)}},
 			{`UPDATE runs SET kept_input = '', summary = ? WHERE id = ?`, []any{blob(summary(was)), run}},
 			{`INSERT OR REPLACE INTO pruned_runs (run, at) VALUES (?, ?)`, []any{run, at.UnixMicro()}},
 		} {
@@ -149,22 +152,23 @@ func (l *Ledger) PruneRun(run string, at time.Time, summary func([]byte) []byte)
 
 // openPlans returns the clients whose plan in a run has a link that is not done, and
 // for whom no later run has a plan.
-func (t *transaction) openPlans(run string) ([]int64, error) {
-	ctx := context.Background()
+func (t *transaction) openPlans(run string, number int64) ([]int64, error) {
+	ctx, link := context.Background(), code(kinds, KindLink)
 	open, err := gather(stream(ctx, t.conn, scanID, `
-		SELECT DISTINCT r.owner FROM run_steps r
-		WHERE r.run = ? AND r.kind = 'link' AND NOT EXISTS (
-			SELECT 1 FROM steps s WHERE s.owner = r.owner AND s.mapping = r.mapping AND s.kind = 'link' AND s.state = 'done')
-		ORDER BY r.owner`, run))
+		SELECT DISTINCT r.client FROM run_steps r
+		WHERE r.run = ?1 AND r.kind = ?2 AND NOT EXISTS (
+			SELECT 1 FROM steps s WHERE s.client = r.client AND s.mapping = r.mapping AND s.kind = ?2 AND s.state = ?3)
+		ORDER BY r.client`, number, link, code(states, Done)))
 	if err != nil || len(open) == 0 {
 		return open, err
 	}
 	later, err := gather(stream(ctx, t.conn, scanID, `
-		SELECT DISTINCT p.owner FROM runs w
+		SELECT DISTINCT p.client FROM runs w
 		JOIN runs u ON u.environment = w.environment AND u.mapping = w.mapping AND u.started > w.started
-		JOIN run_steps p ON p.run = u.id
-		WHERE w.id = ? AND p.kind = 'link' AND p.owner IN (SELECT value FROM json_each(?))`, run, numbers(open)))
-	return slices.DeleteFunc(open, func(owner int64) bool { return slices.Contains(later, owner) }), err
+		JOIN names n ON n.name = u.id
+		JOIN run_steps p ON p.run = n.id
+		WHERE w.id = ? AND p.kind = ? AND p.client IN (SELECT value FROM json_each(?))`, run, link, numbers(open)))
+	return slices.DeleteFunc(open, func(client int64) bool { return slices.Contains(later, client) }), err
 }
 
 func scanID(rows *sql.Rows) (id int64, err error) {

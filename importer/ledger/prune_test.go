@@ -107,6 +107,7 @@ func TestPruneKeepsOpenPlans(t *testing.T) {
 	open.Client, again.Client, done.Client = "open", "again", "done"
 	do(t, l.Append(finished(done, ledger.KindLink, "", "https://go/1")...))
 	plan := func(run string, client int, id ledger.StepID) {
+		do(t, l.AddRows(run, id.ClientKey, result.Row{Row: client + 1, Client: client, Status: result.Failed}))
 		do(t, l.AddRunSteps(run, client, ledger.RunStep{StepID: ledger.StepID{ClientKey: id.ClientKey, Mapping: "loans", Step: "activity/a@client"}, Kind: ledger.KindActivity},
 			ledger.RunStep{StepID: id, Kind: ledger.KindLink}))
 	}
