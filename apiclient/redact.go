@@ -157,13 +157,28 @@ func (c *Client) forShow(a Answer) Answer {
 	return a
 }
 
+// hide removes the texts of one request from its answer. A signature is removed in
+// this way and not kept among the secrets, because every request has another one.
+func (a *Answer) hide(texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	var s secrets
+	s.addFixed(texts)
+	*a = s.without(*a)
+	a.ContentType = string(s.hide([]byte(a.ContentType)))
+}
+
 // withoutSecrets returns an answer without our credentials.
-func (c *Client) withoutSecrets(a Answer) Answer {
-	a.Body = c.secrets.hide(a.Body)
+func (c *Client) withoutSecrets(a Answer) Answer { return c.secrets.without(a) }
+
+// without returns an answer without the secrets in its body and headers.
+func (s *secrets) without(a Answer) Answer {
+	a.Body = s.hide(a.Body)
 	header := http.Header{}
 	for name, values := range a.Header {
 		for _, v := range values {
-			header.Add(name, string(c.secrets.hide([]byte(v))))
+			header.Add(name, string(s.hide([]byte(v))))
 		}
 	}
 	a.Header = header
