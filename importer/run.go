@@ -351,14 +351,6 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 // stop ends the run: what is in flight is finished, nothing more is sent.
 func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why))) }
 
-// whyStopped is why the run was stopped, for rows that are not started.
-func (j *Job) whyStopped(ctx context.Context) string {
-	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
-		return cause.Error()
-	}
-	return ErrStopped.Error()
-}
-
 // leavesOut is why a plan is not among those asked for, "" when it is.
 func (j *Job) leavesOut(plan mapping.Plan) string {
 	switch {
