@@ -75,13 +75,16 @@ func New(cfg Config) (*Client, error) {
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = connectTimeout
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	c := &Client{
 		cfg:       cfg,
 		base:      base,
 		transport: cfg.Transport,
 		fresh:     cfg.Transport,
 		rules:     compile(cfg.Rules),
-		pace:      newPace(cfg.RequestsPerSecond, cfg.Adaptive, cfg.Concurrency),
+		pace:      newPace(cfg.RequestsPerSecond, cfg.Adaptive, cfg.Concurrency, cfg.Now),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
 	}
@@ -274,8 +277,8 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	}
 	defer res.Body.Close()
 	c.count(r.Kind)
-	a = Answer{Early: body.unread(), Took: time.Since(sentAt)}
-	err = a.read(r, res)
+	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(sentAt)}
+	err = a.read(r, res, c.cfg.Now())
 	if c.asksToWait(a) {
 		c.pace.refused(a, sentAt)
 	} else if err == nil {
@@ -284,11 +287,11 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	return a, req, err
 }
 
-// read fills in what the response to a request says. The error, a *Failure, means
+// read fills in what the response to a request says, which arrived at now. The error, a *Failure, means
 // that the body is incomplete.
-func (a *Answer) read(r Request, res *http.Response) error {
+func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 	a.Status, a.ContentType, a.Header = res.StatusCode, res.Header.Get("Content-Type"), res.Header
-	a.RetryAfter = retryAfter(res.Header, time.Now())
+	a.RetryAfter = retryAfter(res.Header, now)
 	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
 	var err error
 	most := maxBodyOf(r.Kind)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"net"
 	"net/http"
 	"regexp"
 	"slices"
@@ -53,6 +54,12 @@ type Config struct {
 	// ConnectTimeout limits each step to a connection: the host name, TCP and the
 	// TLS handshake; 0 means 10 s.
 	ConnectTimeout time.Duration
+	// Wrap puts something between the Client and every connection to the service,
+	// below TLS; nil for nothing.
+	Wrap func(net.Conn) net.Conn
+	// Now is the clock by which requests are paced and dates in answers are read;
+	// nil means time.Now.
+	Now func() time.Time
 	// Concurrency is how many requests may be in flight at the service, of whatever
 	// kind: given to the network and not completely answered; 0 means any number.
 	Concurrency int

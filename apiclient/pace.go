@@ -54,6 +54,7 @@ const (
 // again step by step (AIMD). Of several such answers in a row only the first
 // counts, because the others were sent before the cut.
 type pace struct {
+	now    func() time.Time
 	head   chan struct{} // has room for one: the request that leaves next
 	flight chan struct{} // has room for the requests in flight; nil for any number
 
@@ -72,8 +73,8 @@ type pace struct {
 	recent   departures
 }
 
-func newPace(ceiling float64, adaptive bool, inFlight int) *pace {
-	p := &pace{head: make(chan struct{}, 1), adaptive: adaptive, ceiling: ceiling, rate: ceiling, step: ceiling / recoverySeconds}
+func newPace(ceiling float64, adaptive bool, inFlight int, now func() time.Time) *pace {
+	p := &pace{now: now, head: make(chan struct{}, 1), adaptive: adaptive, ceiling: ceiling, rate: ceiling, step: ceiling / recoverySeconds}
 	if inFlight > 0 {
 		p.flight = make(chan struct{}, inFlight)
 	}
@@ -159,7 +160,7 @@ func (t *turn) ready(ctx context.Context) error {
 	p := t.pace
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		now := time.Now()
+		now := p.now()
 		why, pause := p.why, p.until.Sub(now)
 		wait := max(pause, p.next().Sub(now))
 		p.mu.Unlock()
@@ -205,7 +206,7 @@ func (t *turn) leavePlace() {
 func (p *pace) depart() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = time.Now()
+	p.last = p.now()
 	p.recent.add(p.last)
 	return p.last
 }
@@ -232,7 +233,7 @@ func (p *pace) spacing() time.Duration {
 func (p *pace) waitOutPause(ctx context.Context) error {
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		wait := time.Until(p.until)
+		wait := p.until.Sub(p.now())
 		p.mu.Unlock()
 		if wait <= 0 {
 			return nil
@@ -254,7 +255,7 @@ func (p *pace) limited() bool {
 func (p *pace) refused(a Answer, sentAt time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
+	now := p.now()
 	afterCut := sentAt.After(p.cut)
 	if p.good = 0; afterCut {
 		p.refusals++
@@ -311,7 +312,7 @@ func (p *pace) accepted() {
 func (p *pace) waiting() (reason string, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
+	now := p.now()
 	switch next := p.next(); {
 	case p.until.After(now):
 		return p.why, p.until

@@ -37,6 +37,9 @@ func newTransport(cfg Config) *http.Transport {
 	if cfg.Proxy != nil {
 		connect = cfg.Proxy.through(dialer)
 	}
+	if cfg.Wrap != nil {
+		connect = wrapped(connect, cfg.Wrap)
+	}
 	return &http.Transport{
 		Protocols:              protocols,
 		Proxy:                  nil,
@@ -57,6 +60,16 @@ func dial(ctx context.Context, t *http.Transport, base *url.URL) (net.Conn, erro
 		open, port = t.DialTLSContext, "443"
 	}
 	return open(ctx, "tcp", net.JoinHostPort(base.Hostname(), cmp.Or(base.Port(), port)))
+}
+
+func wrapped(connect dialFunc, wrap func(net.Conn) net.Conn) dialFunc {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := connect(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(conn), nil
+	}
 }
 
 func dialPlain(connect dialFunc) dialFunc {

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"claimsheet/apiclient"
 	"claimsheet/mapping/problem"
@@ -252,7 +253,7 @@ func (r *resolver) note(problems ...problem.Problem) {
 
 // resolve fetches the credentials. authorize is nil when there are none to add,
 // and renew when they cannot be renewed.
-func (c credentials) resolve(r *resolver, tlsConfig *tls.Config, proxy *apiclient.Proxy) (authorize, renew) {
+func (c credentials) resolve(r *resolver, tlsConfig *tls.Config, proxy *apiclient.Proxy, now func() time.Time) (authorize, renew) {
 	switch c.kind {
 	case authBearer:
 		token := r.secret(c.token)
@@ -273,7 +274,7 @@ func (c credentials) resolve(r *resolver, tlsConfig *tls.Config, proxy *apiclien
 			return nil
 		}, nil
 	case authOAuth2:
-		cache := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig, proxy)
+		cache := newTokenCache(c, r.secret(c.clientID), r.secret(c.clientSecret), tlsConfig, proxy, now)
 		return cache.authorize, cache.renew
 	}
 	return nil, nil

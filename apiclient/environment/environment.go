@@ -61,6 +61,10 @@ type Environment struct {
 	// name alone does not tell. Never nil.
 	TemplateIDs map[string]string
 
+	// Now is the clock of Config, by which OAuth2 tokens become too old too; nil
+	// means time.Now.
+	Now func() time.Time
+
 	auth       credentials
 	headers    []reference // key is the header's name
 	tls        tlsFiles
@@ -216,9 +220,9 @@ func SameService(a, b string) bool {
 }
 
 // Config makes the settings of an apiclient.Client: it reads the secrets (a
-// program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport and
-// UserAgent; the sandbox needs a Transport. The first request fetches the OAuth2
-// token.
+// program gets 30 s) and the TLS files. The caller sets ReadOnly, Transport, Wrap
+// and UserAgent; the sandbox needs a Transport. The first request fetches the
+// OAuth2 token.
 //
 // The error is a problem.List of everything that is missing. Version 1 also needs
 // a case, which is part of every path (service document, "Versioning").
@@ -231,8 +235,12 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 	tlsConfig, problems := e.tls.load(e.dir)
 	r.note(problems...)
 	headers, steps := resolveHeaders(r, e.headers)
+	now := e.Now
+	if now == nil {
+		now = time.Now
+	}
 	proxy := e.proxy.resolve(r, tlsConfig)
-	step, renew := e.auth.resolve(r, tlsConfig, proxy)
+	step, renew := e.auth.resolve(r, tlsConfig, proxy, now)
 	if step != nil {
 		steps = append(steps, step)
 	}
@@ -254,6 +262,7 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 		Concurrency:       e.Limits.Concurrency,
 		RequestsPerSecond: e.Limits.RequestsPerSecond,
 		Adaptive:          e.Limits.Adaptive,
+		Now:               e.Now,
 		Wire:              e.Wire,
 		NotFound:          e.NotFound,
 		Rules:             e.Rules,

@@ -38,6 +38,7 @@ type tokenCache struct {
 	scopes                 []string
 	style                  oauth2.AuthStyle
 	client                 *http.Client
+	now                    func() time.Time
 
 	lock     chan struct{} // holds a value while a goroutine uses the fields below
 	token    *oauth2.Token
@@ -45,7 +46,7 @@ type tokenCache struct {
 	replaced time.Time // when a refused token was last replaced
 }
 
-func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config, proxy *apiclient.Proxy) *tokenCache {
+func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config, proxy *apiclient.Proxy, now func() time.Time) *tokenCache {
 	// The style is never probed: a probe sends the secret twice and hides the
 	// endpoint's first answer. RFC 6749, section 2.3.1, prefers the header.
 	style := oauth2.AuthStyleInHeader
@@ -55,6 +56,7 @@ func newTokenCache(c credentials, id, secret Secret, tlsConfig *tls.Config, prox
 	return &tokenCache{
 		clientID: id, clientSecret: secret, tokenURL: c.tokenURL, scopes: c.scopes, style: style,
 		client: tokenClient(tlsConfig, proxy),
+		now:    now,
 		lock:   make(chan struct{}, 1),
 	}
 }
@@ -105,11 +107,11 @@ func (c *tokenCache) valid(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	if c.token != nil && (c.renewAt.IsZero() || time.Now().Before(c.renewAt)) {
+	if c.token != nil && (c.renewAt.IsZero() || c.now().Before(c.renewAt)) {
 		return c.token.AccessToken, nil
 	}
 	if err := c.replace(ctx); err != nil {
-		if c.token == nil || !time.Now().Before(c.token.Expiry) {
+		if c.token == nil || !c.now().Before(c.token.Expiry) {
 			return "", err
 		}
 		// The endpoint may be back before the old token expires.
@@ -129,13 +131,13 @@ func (c *tokenCache) renew(ctx context.Context, refused *http.Request) (bool, er
 	if c.token == nil || refused.Header.Get("Authorization") != bearer(c.token.AccessToken) {
 		return true, nil
 	}
-	if !c.replaced.IsZero() && time.Since(c.replaced) < freshFor {
+	if !c.replaced.IsZero() && c.now().Sub(c.replaced) < freshFor {
 		return false, nil
 	}
 	if err := c.replace(ctx); err != nil {
 		return false, err
 	}
-	c.replaced = time.Now()
+	c.replaced = c.now()
 	return true, nil
 }
 
@@ -151,7 +153,7 @@ func (c *tokenCache) enter(ctx context.Context) (unlock func(), err error) {
 
 // replace fetches a new token.
 func (c *tokenCache) replace(ctx context.Context) error {
-	now := time.Now()
+	now := c.now()
 	t, err := c.fetch(ctx)
 	if err != nil {
 		return err

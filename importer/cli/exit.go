@@ -13,7 +13,6 @@ import (
 	"claimsheet/importer/cli/console"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
-	"claimsheet/importer/settle"
 	"claimsheet/mapping/problem"
 )
 
@@ -42,7 +41,7 @@ func exitCode(ctx context.Context, err error, s *result.Summary) int {
 		return exitStopped
 	case errors.Is(err, ledger.ErrLocked):
 		return exitLocked
-	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped), errors.Is(err, settle.ErrStopped), errors.Is(err, importer.ErrLostLedger):
+	case errors.Is(err, ledger.ErrDamaged), errors.Is(err, ledger.ErrStopped), errors.Is(err, importer.ErrStopped), errors.Is(err, importer.ErrLostLedger):
 		return exitStopped
 	case errors.As(err, &p), errors.As(err, &list):
 		return exitUsage

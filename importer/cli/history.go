@@ -430,20 +430,27 @@ func (s stepJSON) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n%s: %s%s\n", s.State, problem.OneLine(what), problem.OneLine(of))
 	for _, e := range s.Events {
-		fmt.Fprintf(w, "  %s  %-9s  %s%s\n", moment(e.At), e.State, e.by(), because(e.Via, e.Reason))
+		fmt.Fprintf(w, "  %s  %-9s  %s\n", moment(e.At), e.State, e.cause())
 	}
 }
 
-// by says who caused the event.
-func (e eventJSON) by() string {
-	who := "by hand"
-	if e.Run != "" {
+// cause says what caused the event: a run or a command, and why. The reason of a
+// decision names you.
+func (e eventJSON) cause() string {
+	var who, via string
+	switch {
+	case e.Run != "":
 		who = fmt.Sprintf("run %.8s", e.Run)
+	case e.Via != ledger.ViaOperator:
+		who = "a command"
 	}
 	if e.Status != 0 && !strings.Contains(e.Reason, fmt.Sprint("HTTP ", e.Status)) {
 		who += fmt.Sprintf(", HTTP %d", e.Status)
 	}
-	return who
+	if e.Via != ledger.ViaOperator {
+		via = e.Via
+	}
+	return strings.TrimPrefix(because(who, via, e.Reason), ", ")
 }
 
 // because joins the reasons that are not empty, each after a comma.

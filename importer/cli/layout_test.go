@@ -65,6 +65,7 @@ var arrows = map[string][]string{
 var doors = map[string][]string{
 	"github.com/xuri/excelize/v2":     {"reports/xlsx", "samples/generate"},
 	"github.com/richardlehane/mscfb":  {"importer/sheet/xlsx"},
+	"github.com/klauspost/compress":   {"importer/sheet/xlsx", "reports/xlsx"},
 	"golang.org/x/text/encoding":      {"importer/sheet/charset"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
 	"github.com/cheggaaa/pb/v3":       {"importer/cli/observe"},

@@ -102,7 +102,7 @@ func TestSettleUndo(t *testing.T) {
 			t.Errorf("after %q was taken back, %v were sent", decision, p.steps())
 		}
 	}
-	if told := runPlain(t, "history", "-m", s.path("mapping.yaml"), "c2@example.com").out; strings.Count(told, "by hand, operator, an operator took the decision back") != 3 {
+	if told := runPlain(t, "history", "-m", s.path("mapping.yaml"), "c2@example.com").out; strings.Count(told, "  you undid the decision") != 3 {
 		t.Errorf("the history does not say so:\n%s", told)
 	}
 	s.decide(0, "--created", created, uncertainClaim)

@@ -97,7 +97,7 @@ func (s Step) conflict(known ledger.Step) (problem.Problem, bool) {
 		return problem.Problem{}, false // the ledger will take it over
 	case known.ID == "":
 		return problem.New("id-conflict", "%s holds an id, and the ledger knows of none for this step; nothing is sent for the client", s.IDAt).
-			Hinted("clear that cell; if the thing exists in the service, let an operator settle the step with its id"), true
+			Hinted("clear that cell; if the thing exists in the service, record it: claimsheet settle --created ID STEP"), true
 	}
 	return problem.New("id-conflict", "%s differs from the id that the ledger has for this step; nothing is sent for the client", s.IDAt).
 		Hinted("clear that cell: the ledger's id is the one that counts"), true

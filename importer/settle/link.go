@@ -11,9 +11,6 @@ import (
 	"claimsheet/importer/result"
 )
 
-// ErrStopped is wrapped by Links.Request when no other request will fare better.
-var ErrStopped = errors.New("no other link was asked for")
-
 // Ledger is what Links needs of the ledger; *ledger.Ledger has it.
 type Ledger interface {
 	Append(events ...ledger.Event) error
@@ -42,13 +39,13 @@ type Link struct {
 // must be done, failed, not sent or unknown to the ledger. A step that is done
 // stays done, and keeps its url until there is a new one.
 //
-// The error is ErrStopped when no other request will fare better, beside the
-// Link; any other error is the ledger's.
+// An error means that no other request can succeed either: the service refuses all
+// of them, or the ledger cannot be used. The Link says what became of this one.
 func (r Links) Request(ctx context.Context, step ledger.Step, clientID string) (Link, error) {
 	hadLink := step.To == ledger.Done
 	intent := ledger.Event{StepID: step.StepID, To: ledger.Intent, At: time.Now().UTC(), Run: r.Run, Kind: ledger.KindLink}
 	if hadLink {
-		intent.To, intent.Via, intent.Reason = ledger.Done, ledger.ViaOperator, "a fresh link is asked for"
+		intent.To, intent.Via, intent.Reason = ledger.Done, ledger.ViaOperator, "you asked for a fresh link"
 	}
 	if err := r.Ledger.Append(intent); err != nil {
 		return Link{}, err
@@ -70,7 +67,7 @@ func (r Links) Request(ctx context.Context, step ledger.Step, clientID string) (
 		return Link{}, unread
 	}
 	if v.Stop {
-		return link, fmt.Errorf("%w: %s", ErrStopped, v.Reason)
+		return link, fmt.Errorf("no other link was asked for: %s", v.Reason)
 	}
 	return link, nil
 }

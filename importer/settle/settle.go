@@ -1,6 +1,6 @@
 // Package settle is where you decide about uncertain steps: steps that may or
 // may not have been created, because no answer came or an answer could not be
-// understood. A run never sends such a step again by itself.
+// understood. A run never sends such a step again without a decision.
 //
 // Uncertain lists the steps with what helps to find them in the service, Settler
 // records decisions about them, and Links asks for fresh magic links, the one
@@ -8,7 +8,7 @@
 //
 // Every decision is an event in the ledger with the way ViaOperator, durable when
 // the call returns. A wrong id is the most dangerous mistake here, so an id that
-// another step has, or that looks like none of the service's, is refused.
+// another step has is refused, and so is one that does not look like the service's.
 package settle
 
 import (
@@ -40,11 +40,12 @@ type Settler struct {
 	AnyID bool
 }
 
+// The reasons of decisions, as history shows them.
 const (
-	reasonOperatorCreated = "an operator found it in the service"
-	reasonOperatorAbsent  = "an operator found that it was not created"
-	reasonOperatorGaveUp  = "an operator gave it up"
-	reasonOperatorUndid   = "an operator took the decision back"
+	decidedCreated    = "you decided that it was created"
+	decidedNotCreated = "you decided that it was not created"
+	decidedToGiveUp   = "you gave it up"
+	undidDecision     = "you undid the decision"
 )
 
 // Settle records decisions, durably: all of them or none. A step can be decided
@@ -118,13 +119,13 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 	event := ledger.Event{StepID: one.Step, Kind: step.Kind, At: time.Now().UTC(), Run: s.Run, Via: ledger.ViaOperator}
 	switch one.Decision.Choice {
 	case NotCreated:
-		event.To, event.Reason = ledger.Failed, reasonOperatorAbsent
+		event.To, event.Reason = ledger.Failed, decidedNotCreated
 	case GiveUp:
-		event.To, event.Reason = ledger.GivenUp, reasonOperatorGaveUp
+		event.To, event.Reason = ledger.GivenUp, decidedToGiveUp
 	case Undo:
-		event.To, event.Reason = ledger.Uncertain, reasonOperatorUndid
+		event.To, event.Reason = ledger.Uncertain, undidDecision
 	default:
-		event.To, event.Reason = ledger.Done, reasonOperatorCreated
+		event.To, event.Reason = ledger.Done, decidedCreated
 		if step.Kind == ledger.KindLink {
 			event.URL = one.Decision.Value
 		} else {
@@ -181,7 +182,7 @@ func takenProblem(t ledger.Taken, id ledger.StepID) problem.Problem {
 // isDecision reports whether the last event of a step was a decision. A fresh
 // link has the way ViaOperator too, but is not a decision.
 func isDecision(s ledger.Step) bool {
-	return s.Via == ledger.ViaOperator && slices.Contains([]string{reasonOperatorCreated, reasonOperatorAbsent, reasonOperatorGaveUp}, s.Reason)
+	return s.Via == ledger.ViaOperator && slices.Contains([]string{decidedCreated, decidedNotCreated, decidedToGiveUp}, s.Reason)
 }
 
 // checkUndo refuses to take back what is not a decision, and a decision that
@@ -189,7 +190,7 @@ func isDecision(s ledger.Step) bool {
 func (s Settler) checkUndo(ctx context.Context, step ledger.Step) (problem.Problem, error) {
 	if !isDecision(step) {
 		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.To).
-			Hinted("claimsheet history CLIENT-KEY tells what happened to it"), nil
+			Hinted("claimsheet history CLIENT-KEY shows what happened to it"), nil
 	}
 	others, err := s.Ledger.StepsOfClient(ctx, step.ClientKey)
 	if err != nil {
@@ -221,6 +222,6 @@ func (s Settler) checkShape(ctx context.Context, event ledger.Event) (problem.Pr
 	if err != nil || len(known) == 0 || slices.ContainsFunc(known, func(id string) bool { return !uuidShape.MatchString(id) }) {
 		return problem.Problem{}, err
 	}
-	return problem.New("unlike-id", "the id looks like none of the service's: every known id of a %s is a UUID such as %s", event.Kind, known[0]).
-		Hinted("copy the id from the service again; if it is right all the same: claimsheet settle --yes --created ID STEP"), nil
+	return problem.New("unlike-id", "the id does not look like one of the service's: every known id of a %s is a UUID such as %s", event.Kind, known[0]).
+		Hinted("copy the id from the service again; if it is right: claimsheet settle --yes --created ID STEP"), nil
 }

@@ -109,38 +109,39 @@ func stringSize(args []any) int {
 // usage is what one evaluation has used so far.
 type usage struct{ memory, steps int }
 
-func (u *usage) grow(bytes int) error {
+func (u *usage) grow(bytes int) {
 	if u.memory += bytes; u.memory > maxMemory {
-		return memoryLimit
+		panic(memoryLimit)
 	}
-	return nil
 }
 
-// functions adds the functions that bounds inserts to an environment.
+// functions adds the functions that bounds inserts to an environment. One that reaches
+// a limit panics, see (*Expression).evaluator.
 func (u *usage) functions(env map[string]any) {
 	env[addTexts] = u.add
-	env[addAny] = func(a, b any) (any, error) {
+	env[addAny] = func(a, b any) any {
 		x, isText := a.(string)
 		if y, both := b.(string); isText && both {
 			return u.add(x, y)
 		}
-		return runtime.Add(a, b), nil
+		return runtime.Add(a, b)
 	}
-	env[countText] = func(text string) (string, error) { return text, u.grow(len(text)) }
-	env[countAny] = func(v any) (any, error) { return v, u.grow(sizeOf(v)) }
-	env[countStep] = func() (bool, error) {
+	env[countText] = func(text string) string { u.grow(len(text)); return text }
+	env[countAny] = func(v any) any { u.grow(sizeOf(v)); return v }
+	env[countStep] = func() bool {
 		if u.steps++; u.steps > maxSteps {
-			return false, stepLimit
+			panic(stepLimit)
 		}
-		return true, nil
+		return true
 	}
 }
 
-func (u *usage) add(a, b string) (string, error) {
+func (u *usage) add(a, b string) string {
 	if len(a)+len(b) > maxText {
-		return "", textLimit
+		panic(textLimit)
 	}
-	return a + b, u.grow(len(a) + len(b))
+	u.grow(len(a) + len(b))
+	return a + b
 }
 
 // sizeOf estimates the bytes of a value, without what its items point to.

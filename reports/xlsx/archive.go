@@ -3,10 +3,11 @@ package xlsx
 import (
 	"archive/zip"
 	"bytes"
-	"compress/flate"
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // archive is the workbook's zip file. A part is compressed in another goroutine while

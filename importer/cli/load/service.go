@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net"
 	"os"
 	"time"
 
@@ -23,6 +24,10 @@ type Connection struct {
 	Rate        float64       // requests per second; 0 for the environment's
 	UserAgent   string        // names the program and the run
 	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
+
+	// Wrap and Now are those of apiclient.Config.
+	Wrap func(net.Conn) net.Conn
+	Now  func() time.Time
 }
 
 // Version returns the version of the interface to use: given, else the mapping's,
@@ -43,10 +48,13 @@ func (s *Session) Version(given string) apiclient.Version {
 // service. Nothing is sent yet, except for credentials.
 func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Connection) error {
 	s.connection = c
-	cfg, err := s.Env.Config(ctx, version)
+	env := *s.Env
+	env.Now = c.Now
+	cfg, err := env.Config(ctx, version)
 	if err != nil {
 		return err
 	}
+	cfg.Wrap = c.Wrap
 	if s.Env.Sandbox {
 		service, err := s.startSandbox()
 		if err != nil {

@@ -3,12 +3,13 @@ package xlsx
 import (
 	"archive/zip"
 	"bytes"
-	"compress/flate"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/klauspost/compress/flate"
 
 	"claimsheet/importer/sheet/charset"
 	"claimsheet/mapping/problem"
@@ -40,6 +41,7 @@ func openArchive(file io.ReaderAt, size int64) (*archive, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	z.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	if len(z.File) > maxEntries {
 		return nil, tooLarge("it has more than 10,000 parts")
 	}
