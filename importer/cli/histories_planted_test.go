@@ -13,7 +13,7 @@ import (
 // historyPlants are bugs that no kill alone shows: what matters is whose a thing
 // is, and what was lost.
 var historyPlants = []plant{
-	{name: "an address in doubt is anybody's", edits: []edit{{"importer/reconcile.go", "\t\tj.lookups.AddUndecided(who, keys)\n", `
+	{name: "an address in doubt is anybody's", edits: []edit{{"importer/existing.go", "\t\tj.lookups.AddUndecided(who, keys)\n", `
 			if !trial.Bug("an address in doubt is anybody's") {
 				j.lookups.AddUndecided(who, keys)
 			}

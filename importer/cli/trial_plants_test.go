@@ -95,7 +95,7 @@ func (r *clientRun) commitIntents() error {
 	{"sent again after a reset", resent("sent again after a reset", `v.Status == 0 && v.Reason != "no answer within the time allowed"`), badService},
 	{"sent again after a 500", resent("sent again after a 500", "v.Status == 500"), badService},
 	{"sent again after a time-out", resent("sent again after a time-out", `v.Reason == "no answer within the time allowed"`), slowService},
-	{"no settle window", []edit{{"importer/reconcile.go", believedAt, "d.known.Age(j.clock()) >= trial.Window(cmp.Or(j.Believable, believable))"}}, slowService},
+	{"no settle window", []edit{{"importer/existing.go", believedAt, "d.known.Age(j.clock()) >= trial.Window(cmp.Or(j.Believable, believable))"}}, slowService},
 	{"settle window shorter than the slowest creation", nil, slowService}, // trial.Window
 	{"a 5xx taken for a refusal", []edit{{"apiclient/verdict.go", judgedAt, `
 	if trial.Bug("a 5xx taken for a refusal") {
