@@ -18,7 +18,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), stops...)
 	// The first signal lets what is in flight finish; the second one ends at once.
 	context.AfterFunc(ctx, stop)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a run goes on when its reader leaves
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a run continues when its reader leaves
 	cli.SetUpProcess(os.Getenv)
 	os.Exit(cli.Main(ctx, os.Args[1:], cli.IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv}))
 }

@@ -17,12 +17,12 @@ type Effect string
 // The effects.
 const (
 	Created   Effect = "created"   // 2xx with the id (and url) that the step needs
-	Refused   Effect = "refused"   // surely not created: the service said no
-	NotSent   Effect = "not sent"  // surely never left this machine
+	Refused   Effect = "refused"   // certainly not created: the service said no
+	NotSent   Effect = "not sent"  // certainly never left this machine
 	Uncertain Effect = "uncertain" // may have been created
 )
 
-// Retry says when a request may be sent again that surely created nothing.
+// Retry says when a request that certainly created nothing may be sent again.
 type Retry int
 
 // The values of Retry.
@@ -263,7 +263,7 @@ func meaningOf(a Answer) meaning {
 // it need not.
 type need struct {
 	id, url     *string // places
-	urlOptional bool    // without the url the step is done all the same
+	urlOptional bool    // the step is done without the url too
 }
 
 // needs returns what the answers to a kind of request hold (document, tables of
@@ -287,7 +287,7 @@ func (c *Client) needs(k Kind) need {
 
 // read takes from an answer what the kind of request needs. Without it the
 // verdict is Uncertain: the thing was probably created, but its id is not known.
-// A v1 client with an id but no redirect url is Created all the same, because
+// A v1 client with an id but no redirect url is still Created, because
 // every further step needs only the id. One with a url but no id is Uncertain and
 // keeps the url, because the service gives it only once.
 func (c *Client) read(v Verdict, r Request, a Answer) Verdict {

@@ -9,8 +9,8 @@ import (
 // The texts of the column "What to do".
 const (
 	adviceRefused = "Correct the row or the mapping, then run again: only what is missing is sent."
-	adviceReused  = "Claimsheet did not create this contact, and a claim's contact has to be an administrator: if the service says that it is none, have " +
-		"its operator make it one; else correct the row or the mapping. Then run again: only what is missing is sent."
+	adviceReused  = "Claimsheet did not create this contact, and a claim's contact has to be an administrator: if the service says that this one is not, ask " +
+		"its operator to make it one; else correct the row or the mapping. Then run again: only what is missing is sent."
 	adviceNotSent     = "Nothing was sent. Run again when the service can be reached."
 	adviceBusy        = "The service refused it for now only; there is nothing to correct. Run again later."
 	adviceChanged     = "The service cannot change what it has: nothing was sent. Correct it there by hand if it matters."
@@ -21,7 +21,7 @@ const (
 	adviceInvalid     = "Correct the cell and run again."
 	adviceTimezone    = "Name the timezone of the sheet in the mapping (sheet: {timezone: …}) and run again."
 	adviceWaits       = "Nothing was sent for this client. Correct the row that it waits for and run again."
-	adviceStopped     = "Run again: it goes on from here."
+	adviceStopped     = "Run again: it continues from here."
 	adviceLookup      = "The service could not be asked whether it knows the client; nothing was sent. Run again."
 	adviceWhoIsIt     = "Find out with the service's operator who this is; correct the row, or the client there."
 	adviceTaken       = "If they are one person, give the rows one client key; if not, correct the address."
@@ -46,7 +46,7 @@ func adviceUncertain(step *mapping.Step) string {
 		mapping.ActivityStep: "the activity “" + step.Title + "”",
 		mapping.LinkStep:     "the magic link",
 	}[step.Kind]
-	return "Look in the service whether " + what + " exists. It is not sent again by itself; claimsheet settle takes your answer."
+	return "Look in the service whether " + what + " exists. It is not sent again until you decide: claimsheet settle."
 }
 
 // adviceWithoutURL is for a v1 client that a look-up found and that has no redirect

@@ -94,7 +94,7 @@ func (r *clientRun) recoverPanic(err *error) {
 }
 
 // execute does what is missing of the plan. An error means that the run cannot go on;
-// what became of the rows stands in the clientOutcome.
+// the clientOutcome says what became of the rows.
 func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
 	defer r.recoverPanic(&err)
 	switch {

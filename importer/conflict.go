@@ -33,7 +33,7 @@ func (j *Job) loadHolders(ctx context.Context) (err error) {
 	return err
 }
 
-// takeFound takes the id of a client whom a look-up found, and the redirect url
+// takeFound takes the id of a client that a look-up found, and the redirect url
 // that an earlier answer brought. A url that another client has by now does not
 // come along.
 func (j *Job) takeFound(e *ledger.Event) (t ledger.Taken, ok bool, err error) {

@@ -14,6 +14,6 @@
 //
 // Job.Forecast is a dry run: the same code with effects that create nothing.
 //
-// Failures of rows are data: they stand in the results. A Go error means that the
+// Failures of rows are data: they are in the results. A Go error means that the
 // run cannot go on.
 package importer

@@ -121,7 +121,7 @@ func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, 
 	return j.refused(plan, decisions, *x)
 }
 
-// refused is the outcome of a client for whom nothing is sent because of what
+// refused is the outcome of a client for which nothing is sent because of what
 // was found out.
 func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
 	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
@@ -305,7 +305,7 @@ func (r *clientRun) contradicted(d decision, v apiclient.Verdict) stepOutcome {
 	return o
 }
 
-// adoptCreated records that a look-up found the client whom this step asked for; ok
+// adoptCreated records that a look-up found the client that this step asked for; ok
 // is false when another client has that id. The redirect url is that of the answer,
 // which may lack nothing but the id.
 func (r *clientRun) adoptCreated(d decision, v apiclient.Verdict, id string) (o stepOutcome, ok bool, err error) {
@@ -347,7 +347,7 @@ func (r *clientRun) findAgain(ctx context.Context, d *decision, v apiclient.Verd
 // far as look-ups can. The client is looked up by what was sent and, where the
 // sheet has another address by now, by that too. Found by what was sent, it is
 // adopted; not found, it is parked; not found twice when it has been parked for
-// long enough, it is sent again, like a client whom the service does not know.
+// long enough, it is sent again, like a client that the service does not know.
 func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	j := r.job
 	if j.effects.noLookup {
@@ -391,7 +391,7 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 	return r.record(event)
 }
 
-// adoptEarlier adopts the client whom an earlier run asked for.
+// adoptEarlier adopts the client that an earlier run asked for.
 func (r *clientRun) adoptEarlier(d *decision, id string) error {
 	event := r.job.foundEvent(r.plan, id)
 	event.URL = d.known.URL
@@ -436,8 +436,8 @@ func (j *Job) lookUndecided(ctx context.Context, plan mapping.Plan, d decision, 
 	return sent, now, err
 }
 
-// readmit refuses a client who was surely not created by the attempt that was in
-// doubt, where the run cannot go on with it as with a new one.
+// readmit refuses a client that was certainly not created by the attempt that was in
+// doubt, where the run cannot treat it like a new one.
 func (j *Job) readmit(plan mapping.Plan, x *existing) error {
 	if err := j.checkOwner(plan, x); err != nil || x.reason != "" {
 		return err
@@ -487,7 +487,7 @@ func (j *Job) ripe(d decision) bool {
 	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(j.clock()) >= cmp.Or(j.Believable, believable)
 }
 
-// loadUndecided reads the addresses of the clients whom earlier runs may have
+// loadUndecided reads the addresses of the clients that earlier runs may have
 // created, the earliest attempt first.
 func (j *Job) loadUndecided(ctx context.Context) error {
 	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {

@@ -49,7 +49,7 @@ type guard struct {
 	most MaxFailures
 
 	mu        sync.Mutex
-	through   int                      // clients for whom something was sent, or who were looked up
+	through   int                      // clients for which something was sent, or that were looked up
 	failed    int                      // of them
 	first     []int                    // the 4xx of each of the first clients, 0 for none
 	forbidden int                      // 403 in a row
@@ -162,7 +162,7 @@ func advised(err error) error {
 	return err
 }
 
-// finished takes a client into account for whom something was sent, or who was only
+// finished takes into account a client for which something was sent, or that was only
 // looked up. refused is the 4xx that its first refused step or look-up got, 0 for
 // none.
 func (g *guard) finished(failed bool, refused int) (stop error) {
@@ -304,7 +304,7 @@ func withoutURL(o clientOutcome, v1 bool) bool {
 }
 
 // canary lets one client go first: nothing is sent for another until a client is
-// finished for whom the service has answered a creating request. So a pointer or a
+// finished for which the service has answered a creating request. So a pointer or a
 // mapping that is wrong for all clients does harm for one of them only. The zero
 // canary lets the first come.
 type canary struct {

@@ -338,13 +338,13 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 
 // growth is the problem of a new activity.
 func growth(at problem.Where, id string, clients int, open bool) problem.Problem {
-	whom := "known clients"
+	noun := "known clients"
 	if clients == 1 {
-		whom = "known client"
+		noun = "known client"
 	}
-	p := problem.At(at, "grown", "the activity “%s” is new since the mapping last ran: it will be sent for %d %s", id, clients, whom)
+	p := problem.At(at, "grown", "the activity “%s” is new since the mapping last ran: it will be sent for %d %s", id, clients, noun)
 	if open && clients > 0 {
-		return p.Hinted("it is opened also for those who have completed what their link led to; they get no new link")
+		return p.Hinted("it is opened for clients that have finished their earlier activities too; they get no new link")
 	}
 	return p
 }
@@ -418,7 +418,7 @@ func (s *spellings) spell(plan *mapping.Plan, b *mapping.Binding) {
 		for _, row := range plan.Rows {
 			plan.Problems = append(plan.Problems, problem.At(b.AtRow(row), "client-twice",
 				"the ledger has the client of this key as two, whose keys differ only by characters that cannot be seen: what is done stands under both").
-				Hinted("see what both have (claimsheet history), and go on with this client by hand"))
+				Hinted("see what both have (claimsheet history), and continue with this client by hand"))
 		}
 	default:
 		plan.Client = was

@@ -50,7 +50,7 @@ type clientOutcome struct {
 	Rows     []result.Row
 	Steps    []stepOutcome
 	Problems problem.List
-	// Known are the steps of earlier runs, of a client for whom nothing is
+	// Known are the steps of earlier runs, of a client for which nothing is
 	// planned in this one: the workbook must be enough by itself.
 	Known []ledger.Step
 	// MappingChanged says that a done step's data differ because the mapping asks

@@ -115,11 +115,11 @@ type Job struct {
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
-// the rows' results are complete all the same.
+// the rows' results are still complete.
 var ErrStopped = errors.New("the run was stopped")
 
 // Do carries the plans out, several clients at a time and each client's steps in
-// order. The first client for whom something is sent is finished before the
+// order. The first client for which something is sent is finished before the
 // others start. When ctx is done, calls in flight are finished, nothing more is
 // sent, and the remaining clients are recorded as not started.
 //

@@ -189,7 +189,7 @@ func (now sourceCells) edited(then sourceCells, source mapping.Source, has inShe
 	for i, column := range then.Columns {
 		was[column] = then.Cells[i]
 	}
-	var others []string // what stands in columns that were not read then
+	var others []string // what is in columns that were not read then
 	for i, column := range now.Columns {
 		text, both := was[column]
 		switch {

@@ -83,7 +83,7 @@ func (b *Binding) Redefined(recorded string) []string {
 	if then.Space != now.Space {
 		changes = append(changes, fmt.Sprintf("the key space “%s” where it is now “%s”", then.Space, now.Space))
 	} else if then.Verbatim != now.Verbatim {
-		changes = append(changes, "phone numbers told apart in another way")
+		changes = append(changes, "phone numbers compared in another way")
 	}
 	if !slices.EqualFunc(then.Claims, now.Claims, definedClaim.equal) {
 		changes = append(changes, "other claim keys")

@@ -48,9 +48,9 @@ func TestRedefined(t *testing.T) {
 		"another look-up of one column": {then: "key: Mail, lookup: {email: Mail}", now: "key: Mail, lookup: {phone: {column: Mail, type: Phone}}",
 			want: []string{"the key space “email” where it is now “phone”"}},
 		"numbers become texts": {then: "key: Tel, lookup: {phone: " + tel + "}", now: "key: Tel, lookup: {phone: Tel}",
-			want: []string{"phone numbers told apart in another way"}},
+			want: []string{"phone numbers compared in another way"}},
 		"texts become numbers": {then: "key: Tel, lookup: {phone: {column: Tel, type: Phone, format: raw}}", now: "key: Tel, lookup: {phone: " + tel + "}",
-			want: []string{"phone numbers told apart in another way"}},
+			want: []string{"phone numbers compared in another way"}},
 		"claim keys": {then: "key: No, existing: create", now: "key: No, existing: create",
 			thenMore: "claims: [{key: Tel, name: a}]", nowMore: "claims: [{key: Other, name: a}]",
 			want: []string{"other claim keys"}},
@@ -79,7 +79,7 @@ func TestRedefinedSinceAnOlderRecord(t *testing.T) {
 		"the key":         {`{"key":["No"]}`, "key: Other, existing: create", []string{"another client key"}},
 		"no key space":    {`{"key":["No"],"keySpace":"crm"}`, "key: No, existing: create", []string{"the key space “crm” where it is now “loans”"}},
 		"a new key space": {`{"key":["No"]}`, "key: No, existing: create, key_space: crm", []string{"the key space “loans” where it is now “crm”"}},
-		"phone, as sent":  {`{"key":["Tel"]}`, "key: Tel, lookup: {phone: " + national + "}", []string{"phone numbers told apart in another way"}},
+		"phone, as sent":  {`{"key":["Tel"]}`, "key: Tel, lookup: {phone: " + national + "}", []string{"phone numbers compared in another way"}},
 		"unreadable":      {`{`, "key: No, existing: create", []string{"another client key"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ type Plan struct {
 	// Problems of the client's rows. With any, nothing is sent for the client.
 	Problems problem.List
 	// Claims are the claims that the rows ask for when Problems keep them from
-	// becoming steps: reports show their ids all the same.
+	// becoming steps: reports still show their ids.
 	Claims []ClaimRows
 }
 

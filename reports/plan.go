@@ -180,7 +180,7 @@ func (c *clientRows) note(client, row, line int) {
 	r.count++
 }
 
-// of returns a client's rows; a count of 0 means that none is known.
+// of returns a client's rows; a count of 0 means that they are not known.
 func (c *clientRows) of(client int) clientRow {
 	if client <= 0 || (client-1)/clientPiece >= len(c.pieces) {
 		return clientRow{}

@@ -35,7 +35,7 @@ func TestIdentityThatChanges(t *testing.T) {
 		"the look-up comes": {"key: E-mail, lookup: {phone: {column: Mobile, type: Phone, region: GB}}",
 			"key: E-mail, lookup: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB}}",
 			"the mapping “r” has run before with the key space “r” where it is now “email”"},
-		"a number becomes a text": {byNumber, "key: Mobile, lookup: {phone: Mobile}", "phone numbers told apart in another way"},
+		"a number becomes a text": {byNumber, "key: Mobile, lookup: {phone: Mobile}", "phone numbers compared in another way"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

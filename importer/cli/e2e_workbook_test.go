@@ -36,6 +36,9 @@ func readSheet(t testing.TB, path, name string) []record {
 	var records []record
 	for row, err := range r.Records() {
 		must(t, err)
+		for len(records) < row.Row-2 { // an empty row
+			records = append(records, record{})
+		}
 		line := record{}
 		for i, c := range row.Cells {
 			if i < len(headers) {
@@ -58,6 +61,7 @@ func writeSheet(t testing.TB, path string, header []any, rows [][]any) {
 		for j, value := range row {
 			at := fmt.Sprint(cell.ColumnName(j), i+1)
 			switch value := value.(type) {
+			case nil:
 			case string:
 				fmt.Fprintf(&b, `<c r="%s" t="inlineStr"><is><t xml:space="preserve">%s</t></is></c>`, at, html.EscapeString(value))
 			case int, float64:

@@ -99,7 +99,7 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 }
 
 // writeWorkbooks writes a workbook for each sheet. When one cannot be written, the
-// others are written all the same.
+// others are still written.
 func (r *importRun) writeWorkbooks(ctx context.Context, whole *result.Summary, problems problem.List) error {
 	var failed problem.List
 	for _, s := range r.sheets {
@@ -400,7 +400,7 @@ func printUnknown(w io.Writer, list []apiclient.Unknown) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "Answers that none of the environment's errors rules explains:")
+	fmt.Fprintln(w, "Answers that no rule under errors of the environment explains:")
 	for i, u := range list {
 		if i == mostUnknown {
 			fmt.Fprintf(w, "  … and %d more, in the sheet Summary of the results workbook\n", len(list)-i)

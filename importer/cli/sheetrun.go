@@ -22,7 +22,7 @@ import (
 
 // sheetRun is what a run does with one of its sheets: the ledger has it as a run
 // of its own, with its own results workbook. A client with rows in several sheets
-// is one client all the same.
+// is still one client.
 type sheetRun struct {
 	source *load.Source
 	table  int // its index among the run's sheets
@@ -304,9 +304,9 @@ func (h *hiddenRows) warning(s cell.Sheet) problem.List {
 	if len(h.spans) > mostSpans {
 		more = " and more"
 	}
-	rows := "1 row is hidden in the sheet and imported all the same: "
+	rows := "1 row is hidden in the sheet and is imported: "
 	if h.count > 1 {
-		rows = fmt.Sprintf("%d rows are hidden in the sheet and imported all the same: ", h.count)
+		rows = fmt.Sprintf("%d rows are hidden in the sheet and are imported: ", h.count)
 	}
 	return problem.List{problem.At(problem.Where{File: s.Book, Table: s.Table, Sheet: s.Name}, "hidden-rows", "%s", rows+where+more).
 		Hinted("show them, or leave them out with sheet: {hidden_rows: skip} in the mapping")}

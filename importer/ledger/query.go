@@ -247,7 +247,7 @@ func (l *Ledger) MappingsOf(ctx context.Context, owner ClientKey) ([]string, err
 }
 
 // ClientsWithID yields the clients of an environment whose step client has the id.
-// More than one means that two keys stand for one client of the service.
+// More than one means that two keys mean one client of the service.
 func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ClientKey, error] {
 	return stream(ctx, l.read, scanClientKey, `SELECT o.environment, o.space, o.client FROM steps s JOIN owners o ON o.id = s.owner
 		WHERE s.kind = 'client' AND s.state = 'done' AND s.created = ? AND s.created <> '' AND o.environment = ?

@@ -9,7 +9,7 @@ import (
 // stored.
 const planned State = "planned"
 
-// own is the Via of an event that a run concludes by itself.
+// own is the Via of an event that a run concludes on its own.
 const own = ""
 
 // rule allows steps to go from one state to another.
@@ -22,7 +22,7 @@ type rule struct {
 // rules is the whole state machine: every other transition is rejected. It
 // guarantees that no request is sent without an intent; that no outcome is recorded
 // without a request, unless a look-up, a workbook or a person reports it; and that
-// a run never decides by itself to send again what may exist.
+// a run never decides on its own to send again what may exist.
 var rules = []rule{
 	{from: planned, to: Intent, via: []string{own}},
 	{from: planned, to: Done, via: []string{ViaAdopted, ViaWorkbook}},

@@ -70,7 +70,7 @@ const (
 	GivenUp   State = "given up"  // a person closed it without an id
 )
 
-// The sources of an event, for Event.Via. What a run concludes by itself, such as
+// The sources of an event, for Event.Via. What a run concludes on its own, such as
 // failed before anything was sent, has none.
 const (
 	ViaAnswer     = "answer"     // the service's answer
@@ -106,7 +106,7 @@ type Event struct {
 	// event needs it; a later one may leave it empty but not change it.
 	Kind string
 	// Via is one of the Via constants: how the step became done, or who decided that
-	// it leaves a state that a run may not leave by itself.
+	// it leaves a state that a run may not leave on its own.
 	Via string
 	// Status is the HTTP status that led here, 0 when there was none.
 	Status int

@@ -13,7 +13,7 @@ import (
 
 // What SQLite's file format says of a write-ahead log.
 const (
-	logMagic        = 0x377f0682 // its last bit tells that the sums are taken over big-endian words
+	logMagic        = 0x377f0682 // its last bit says that the sums are taken over big-endian words
 	logHeaderSize   = 32
 	frameHeaderSize = 24
 )
@@ -107,7 +107,7 @@ func (s *logSum) add(order binary.ByteOrder, b []byte) {
 	}
 }
 
-// is tells whether the sum is the one that is written in b.
+// is reports whether the sum is the one that is written in b.
 func (s *logSum) is(b []byte) bool {
 	return s[0] == binary.BigEndian.Uint32(b) && s[1] == binary.BigEndian.Uint32(b[4:])
 }

@@ -93,7 +93,7 @@ func (l *Lookups) Reserve(plan mapping.Plan) (taken Holder, ok bool) {
 	return Holder{}, true
 }
 
-// Release gives the addresses of a client back who was surely not created.
+// Release gives the addresses of a client back that was certainly not created.
 func (l *Lookups) Release(plan mapping.Plan) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *Lookups) Release(plan mapping.Plan) {
 	}
 }
 
-// AddUndecided notes the addresses of a client whom an earlier run may have
+// AddUndecided notes the addresses of a client that an earlier run may have
 // created. Of two such clients with one address it is the first one's. They stay
 // noted for the whole run, whatever it finds out, so that the order of the rows
 // makes no difference to other clients. Call it before the run begins.

@@ -20,7 +20,7 @@ type Index struct {
 // NewIndex returns an empty index.
 func NewIndex() *Index { return &Index{owner: map[[16]byte]uint32{}} }
 
-// Owner returns the client for whom something was noted.
+// Owner returns the client for which something was noted.
 func (x *Index) Owner(of string) (who mapping.Identity, known bool) {
 	at, known := x.owner[fingerprint(of)]
 	if !known {

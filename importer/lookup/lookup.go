@@ -33,7 +33,7 @@ type Service interface {
 // Result is what the service says of a client. Where it holds nothing but At, the
 // service knows nobody; the zero Result says that it was not asked.
 type Result struct {
-	ID      string    // the client whom it knows
+	ID      string    // the client that it knows
 	Unclear string    // why its answers do not say who the client is
 	Failed  error     // why it gave no answer
 	At      time.Time // when it was asked first
@@ -58,7 +58,7 @@ const Disagree = "the look-ups by e-mail and by phone disagree"
 type Options struct {
 	FirstWait time.Duration    // before a look-up that failed is made again, as in retry.NewPolicy
 	Now       func() time.Time // nil is the wall clock
-	KeepGoing bool             // go on with the next client though the service has never answered a look-up
+	KeepGoing bool             // continue with the next client though the service has never answered a look-up
 }
 
 // Lookups are the look-ups and the addresses of one run. They are safe for
@@ -75,9 +75,9 @@ type Lookups struct {
 	unanswered int                         // look-ups given up since it last did
 	prefetched map[mapping.Identity]Result // until the client's turn
 	last       map[string]chan struct{}    // by address: the last ticket's
-	reserved   *Index                      // for whom this run creates, or may have created, a client of an address
+	reserved   *Index                      // the key for which this run creates, or may have created, a client with an address
 
-	undecided   *Index                        // for whom earlier runs may have created one
+	undecided   *Index                        // the key for which earlier runs may have created one
 	undecidedOf map[mapping.Identity][]string // the addresses of those clients
 }
 

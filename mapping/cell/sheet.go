@@ -36,7 +36,7 @@ type Sheet struct {
 	Date1904  bool     // the workbook counts days from 1904-01-01
 	// HiddenColumns are the columns that are hidden in the file; 0 = A.
 	HiddenColumns []int
-	// Copied returns where a cell stands in the results workbook, or a row for
+	// Copied returns where a cell is in the results workbook, or a row for
 	// column -1. It is set when people correct cells there; messages then name
 	// that place. nil when they correct the sheet itself.
 	Copied func(column, row int) problem.Copy

@@ -2,7 +2,11 @@ package convert
 
 import (
 	"claimsheet/mapping/cell"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/nyaruka/phonenumbers"
@@ -46,15 +50,29 @@ func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 		return "", refuse("phone-region", "has no country code; expected a number that begins with +",
 			"give the mapping the region that such numbers belong to, for example region: GB")
 	}
-	number, err := phonenumbers.Parse(dialled(s), strings.ToUpper(c.Region))
-	// Possible is enough, because the valid ranges change faster than any copy of
-	// the plans: refusing a claimant's number is worse than sending one that
-	// rings nowhere.
-	if err != nil || phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE || keepsTrunk(number) {
+	digits, region := dialled(s), strings.ToUpper(c.Region)
+	if phoneFormats[c.Format] == phonenumbers.E164 {
+		if s, ok := usualNumber(digits, region); ok {
+			return s, refuseTooLong(s, c.MaxLength)
+		}
+	}
+	number := possibleNumber(digits, region)
+	if number == nil {
 		return "", c.refusePhone(in)
 	}
 	s = phonenumbers.Format(number, phoneFormats[c.Format])
 	return s, refuseTooLong(s, c.MaxLength)
+}
+
+// possibleNumber reads a number as dialled in a region; nil when it is none. Possible
+// is enough, because the valid ranges change faster than any copy of the plans:
+// refusing a claimant's number is worse than sending one that rings nowhere.
+func possibleNumber(digits, region string) *phonenumbers.PhoneNumber {
+	number, err := phonenumbers.Parse(digits, region)
+	if err != nil || phonenumbers.IsPossibleNumberWithReason(number) != phonenumbers.IS_POSSIBLE || keepsTrunk(number) {
+		return nil
+	}
+	return number
 }
 
 // keepsTrunk reports whether a number has its country's trunk prefix 0 after
@@ -85,6 +103,102 @@ func dialled(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// numberPlan is what the library knows of a region's numbers, as far as the usual ones
+// need it.
+type numberPlan struct {
+	code     string   // the country code
+	lengths  [18]bool // of national numbers
+	patterns func() numberPatterns
+}
+
+// numberPatterns match at the beginning of what is dialled.
+type numberPatterns struct {
+	abroad *regexp.Regexp // what is dialled before a country code, such as 00
+	trunk  *regexp.Regexp // what is dialled before a national number, such as 0; nil for nothing
+	number *regexp.Regexp // a whole national number
+}
+
+// numberPlans are the plans of regions, by their name, and of country codes, by their
+// main region. It is nil for a country code whose numbers the library has to read.
+var numberPlans = sync.OnceValues(func() (regions, codes map[string]*numberPlan) {
+	all, err := phonenumbers.MetadataCollection()
+	if err != nil {
+		return nil, nil // the library reads every number
+	}
+	regions, codes = map[string]*numberPlan{}, map[string]*numberPlan{}
+	for _, m := range all.GetMetadata() {
+		if m.GetNationalPrefixTransformRule() == "" && m.GetId() != phonenumbers.REGION_CODE_FOR_NON_GEO_ENTITY {
+			regions[m.GetId()] = newNumberPlan(m)
+		}
+	}
+	for code := range phonenumbers.GetSupportedCallingCodes() {
+		codes[strconv.Itoa(code)] = regions[phonenumbers.GetRegionCodeForCountryCode(code)]
+	}
+	return regions, codes
+})
+
+func newNumberPlan(m *phonenumbers.PhoneMetadata) *numberPlan {
+	p := &numberPlan{code: strconv.Itoa(int(m.GetCountryCode()))}
+	general := m.GetGeneralDesc()
+	for _, n := range general.GetPossibleLength() {
+		if n > 0 { // -1 means that there are no numbers
+			p.lengths[n] = !slices.Contains(general.GetPossibleLengthLocalOnly(), n)
+		}
+	}
+	p.patterns = sync.OnceValue(func() numberPatterns {
+		found := numberPatterns{
+			abroad: regexp.MustCompile("^(?:" + m.GetInternationalPrefix() + ")"),
+			number: regexp.MustCompile("^(?:" + general.GetNationalNumberPattern() + ")$"),
+		}
+		if trunk := m.GetNationalPrefixForParsing(); trunk != "" {
+			found.trunk = regexp.MustCompile("^(?:" + trunk + ")")
+		}
+		return found
+	})
+	return p
+}
+
+// usualNumber reads a number in one of the usual shapes as the library does, many
+// times as fast, and writes it in E.164. It is not ok for any other number: whether
+// that is one is for the library to decide.
+func usualNumber(digits, region string) (e164 string, ok bool) {
+	regions, codes := numberPlans()
+	if rest, international := strings.CutPrefix(digits, "+"); international {
+		for n := 1; n <= 3 && n < len(rest); n++ {
+			if plan, known := codes[rest[:n]]; known {
+				return plan.usual(rest[n:], plan)
+			}
+		}
+		return "", false
+	}
+	plan := regions[region]
+	if plan == nil || strings.HasPrefix(digits, plan.code) || plan.patterns().abroad.MatchString(digits) {
+		return "", false
+	}
+	return plan.usual(digits, codes[plan.code])
+}
+
+// usual reads a national number, with or without what is dialled before it. main is
+// the plan of the country code, by which the library judges the length too.
+func (p *numberPlan) usual(digits string, main *numberPlan) (e164 string, ok bool) {
+	if p == nil || main == nil || !allDigits(digits) {
+		return "", false
+	}
+	patterns, rest := p.patterns(), digits
+	if patterns.trunk != nil {
+		if at := patterns.trunk.FindStringIndex(digits); at != nil {
+			rest = digits[at[1]:]
+		}
+	}
+	switch n := len(rest); {
+	case n >= len(p.lengths) || !p.lengths[n] || !main.lengths[n] || rest[0] == '0':
+		return "", false
+	case n < len(digits) && patterns.number.MatchString(digits): // with the prefix it is a number too
+		return "", false
+	}
+	return "+" + p.code + rest, true
 }
 
 var phoneFormats = map[string]phonenumbers.PhoneNumberFormat{

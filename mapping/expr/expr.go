@@ -48,7 +48,7 @@ type Options struct {
 	// Cells says how the sheet writes numbers and counts days; its Type is not
 	// used.
 	Cells convert.Converter
-	// Column finds the column with a name. offset is where the name stands in
+	// Column finds the column with a name. offset is where the name is in
 	// the source, in characters. A column that is not ok is left out of
 	// Expression.Columns; to report it is Column's task.
 	Column func(name string, offset int) (column int, ok bool)

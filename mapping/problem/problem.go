@@ -28,7 +28,7 @@ type Where struct {
 }
 
 // Copy is the place of a sheet's cell or row in the results workbook that a run
-// makes of the sheet. The zero Copy is none.
+// makes of the sheet. The zero Copy means no copy.
 type Copy struct {
 	File  string // the workbook, shown where Where.File is
 	Sheet string // the sheet's name

@@ -66,7 +66,7 @@ type Observer struct {
 }
 
 // New checks the options and opens the log. It returns every problem of them;
-// the Observer is usable all the same, so that these can be reported.
+// the Observer can be used in any case, to report these.
 func New(ctx context.Context, run string, o Options) (*Observer, error) {
 	observer := &Observer{run: run, options: o, started: time.Now()}
 	var found problem.List

@@ -351,7 +351,7 @@ func (a *archive) relations(part string) ([]relation, error) {
 }
 
 // resolve returns the name of the part that a target points to. A target is
-// absolute, or relative to the folder of the part that it stands in.
+// absolute, or relative to the folder of the part that it is in.
 func resolve(dir, target string) string {
 	target = strings.ReplaceAll(target, `\`, "/")
 	if !strings.HasPrefix(target, "/") {

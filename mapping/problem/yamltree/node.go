@@ -8,7 +8,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Place is a position in the file, 1-based; the zero Place is none.
+// Place is a position in the file, 1-based; the zero Place means no place.
 type Place struct{ Line, Column int }
 
 // In is the place for a problem with the file.

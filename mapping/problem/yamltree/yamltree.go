@@ -34,7 +34,7 @@ type Language[T any] struct {
 	// EmptyIsNone makes a list or an object without a value an empty one: all of
 	// its lines may have been commented out. Otherwise every key needs a value.
 	EmptyIsNone bool
-	// Secretive keeps values out of the messages: a secret may stand in the file
+	// Secretive keeps values out of the messages: a secret may be in the file
 	// by mistake.
 	Secretive bool
 }
