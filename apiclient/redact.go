@@ -159,15 +159,27 @@ func (c *Client) forShow(a Answer) Answer {
 	return a
 }
 
-// withoutSecrets returns an answer without our credentials. changed is false for one
-// that has none.
-func (c *Client) withoutSecrets(a Answer) (hidden Answer, changed bool) {
+// hide removes the texts of one request from its answer. A signature is removed in
+// this way and not kept among the secrets, because every request has another one.
+func (a *Answer) hide(texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	var s secrets
+	s.addFixed(texts)
+	*a, _ = s.without(*a)
+	a.ContentType = string(s.hide([]byte(a.ContentType)))
+}
+
+// without returns an answer without the secrets in its body and headers. changed is
+// false for one that has none.
+func (s *secrets) without(a Answer) (hidden Answer, changed bool) {
 	hidden = a
-	hidden.Body, hidden.Header = c.secrets.hide(a.Body), a.Header.Clone()
+	hidden.Body, hidden.Header = s.hide(a.Body), a.Header.Clone()
 	changed = !bytes.Equal(hidden.Body, a.Body)
 	for _, values := range hidden.Header {
 		for i, v := range values {
-			values[i] = string(c.secrets.hide([]byte(v)))
+			values[i] = string(s.hide([]byte(v)))
 			changed = changed || values[i] != v
 		}
 	}
@@ -179,7 +191,7 @@ func (c *Client) withoutSecrets(a Answer) (hidden Answer, changed bool) {
 // corrected. So nothing is hidden that is part of an id or a link.
 func (c *Client) forLedger(r Request, a Answer, v Verdict) []byte {
 	if a.Status/100 == 2 {
-		hidden, changed := c.withoutSecrets(a)
+		hidden, changed := c.secrets.without(a)
 		if !changed || v.ID == "" && v.URL == "" {
 			return forStorage(hidden)
 		}
