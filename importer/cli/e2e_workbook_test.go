@@ -98,7 +98,7 @@ func column(records []record, name string) []string {
 }
 
 // said is what a results workbook of the mapping stepThree says, by the
-// the service's names of steps.
+// service's names of steps.
 func (s *scene) said() map[string]apitest.Said {
 	s.t.Helper()
 	urls := map[string]string{}
