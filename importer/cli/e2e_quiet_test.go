@@ -51,7 +51,7 @@ func TestAQuietNight(t *testing.T) {
 	if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 {
 		t.Fatalf("the rerun after the loss: exit code %d\n%s", code, said)
 	}
-	if calls, _ := s.oracle.Since(s.seen); len(played{calls: calls}.posts()) > 0 {
+	if calls, _ := s.service.Since(s.seen); len(played{calls: calls}.posts()) > 0 {
 		t.Errorf("after the loss created %v", played{calls: calls}.posts())
 	}
 	s.checkPromise()
