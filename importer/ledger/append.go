@@ -356,8 +356,7 @@ func (t Taken) Error() string {
 // false when there is none. Append checks the same inside its transaction.
 func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
-	var some bool
-	if err = l.some.QueryRowContext(ctx, e.Environment, code(kinds, e.Kind), packID(e.ID), e.URL).Scan(&some); err != nil || !some {
+	if some, err := l.hasSome(ctx, e); err != nil || !some {
 		return t, false, asDamage(err)
 	}
 	if t.Holder, ok, err = holderOfID(ctx, l.read, l.rows, e); ok || err != nil {
@@ -365,6 +364,19 @@ func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err
 	}
 	t.Holder, t.URL, err = holderOfURL(ctx, l.read, l.rows, e)
 	return t, t.URL, err
+}
+
+// hasSome reports whether any step at all is done with the id or url of an event.
+func (l *Ledger) hasSome(ctx context.Context, e Event) (some bool, err error) {
+	if e.ID == "" && e.URL == "" {
+		return false, nil
+	}
+	// One after the other: of many callers at once each would need a connection of its
+	// own, and opening and closing those costs far more than waiting.
+	l.asking.Lock()
+	defer l.asking.Unlock()
+	err = l.some.QueryRowContext(ctx, e.Environment, code(kinds, e.Kind), packID(e.ID), e.URL).Scan(&some)
+	return some, err
 }
 
 // someWithID is whether any step at all is done with an id or url. It is prepared,

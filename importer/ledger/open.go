@@ -25,11 +25,12 @@ import (
 
 // Ledger is an open ledger. All methods may be called from any goroutine.
 type Ledger struct {
-	read  *sql.DB
-	steps *sql.Stmt // stepsOfClient on any connection of read
-	some  *sql.Stmt // someWithID, likewise
-	rows  rowReader // on read
-	write *writer   // nil when the ledger is open for reading only
+	read   *sql.DB
+	steps  *sql.Stmt  // stepsOfClient on any connection of read
+	some   *sql.Stmt  // someWithID, likewise
+	asking sync.Mutex // held while some is executed
+	rows   rowReader  // on read
+	write  *writer    // nil when the ledger is open for reading only
 
 	path    string // "" for a ledger without a file
 	lists   unchangedLists
