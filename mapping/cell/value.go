@@ -1,6 +1,9 @@
 package cell
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Value is a converted cell or constant, as it is sent. Values compare with ==.
 type Value struct {
@@ -27,11 +30,23 @@ const (
 // IsZero reports whether there is no value: the attribute or field is left out.
 func (v Value) IsZero() bool { return v == Value{} }
 
-// MarshalJSON writes the bare value: a JSON string, bool or number by its field.
-func (v Value) MarshalJSON() ([]byte, error) {
+// JSON returns the bare value, a JSON string, bool or number by its field. A string is
+// written as a person would write it: < > and & are not escaped.
+func (v Value) JSON() []byte {
 	switch v.Field {
 	case BoolValue, DoubleValue:
-		return []byte(v.Literal), nil
+		return []byte(v.Literal)
 	}
-	return json.Marshal(v.Literal)
+	return QuoteJSON(v.Literal)
+}
+
+// QuoteJSON returns a text as a JSON string in the same spelling.
+func QuoteJSON(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic("cell: a string that does not marshal: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
