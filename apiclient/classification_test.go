@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"regexp"
 	"slices"
@@ -206,6 +207,15 @@ func newFaults(t *testing.T) faults {
 	}
 	hastily := func(cfg *apiclient.Config) { cfg.Timeout = 2 * time.Second }
 	impatiently := func(cfg *apiclient.Config) { cfg.ConnectTimeout = 500 * time.Millisecond }
+	behindProxy := func(status string) func(cfg *apiclient.Config) {
+		proxy := apitest.StartProxy(t, nil, func(*http.Request) string {
+			if status == "" {
+				return ""
+			}
+			return "HTTP/1.1 " + status + "\r\nContent-Length: 0\r\n\r\n"
+		})
+		return func(cfg *apiclient.Config) { cfg.Proxy = &apiclient.Proxy{URL: proxy.URL} }
+	}
 	return faults{
 		"unknown host":       {url: "https://nowhere.invalid"},
 		"connection refused": {url: "http://" + refusing(t)},
@@ -215,8 +225,10 @@ func newFaults(t *testing.T) faults {
 			_, _ = io.WriteString(conn, "HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
 			_, _ = io.Copy(io.Discard, conn)
 		}},
-		"handshake time-out": {tls: true, change: impatiently, slow: true, accept: func(*net.TCPConn) { <-over }},
-		"handshake reset":    {tls: true, accept: func(conn *net.TCPConn) { _ = conn.SetLinger(0) }},
+		"the environment's proxy refuses":        {tls: true, answer: sound, change: behindProxy("403 Forbidden")},
+		"the environment's proxy cannot connect": {tls: true, answer: sound, change: behindProxy("502 Bad Gateway")},
+		"handshake time-out":                     {tls: true, change: impatiently, slow: true, accept: func(*net.TCPConn) { <-over }},
+		"handshake reset":                        {tls: true, accept: func(conn *net.TCPConn) { _ = conn.SetLinger(0) }},
 
 		"certificate of an unknown authority": {tls: true, answer: sound, change: func(cfg *apiclient.Config) { cfg.TLS = nil }},
 		"certificate for another name": {tls: true, answer: sound, change: func(cfg *apiclient.Config) {
@@ -236,6 +248,7 @@ func newFaults(t *testing.T) faults {
 		"closed":                                      {answer: same(apitest.Bytes(""))},
 		"reset":                                       {answer: same(apitest.ThenReset(apitest.Bytes("")))},
 		"closed over TLS":                             {answer: same(apitest.Bytes("")), tls: true},
+		"closed in a proxy's tunnel":                  {answer: same(apitest.Bytes("")), tls: true, change: behindProxy("")},
 		"reset over TLS":                              {answer: same(apitest.ThenReset(apitest.Bytes(""))), tls: true},
 
 		"half a status line":   {answer: same(apitest.Bytes("HTTP/1.1 20"))},

@@ -262,7 +262,8 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	if err := t.enter(ctx); err != nil {
 		return Answer{}, nil, err
 	}
-	if err := c.setHeaders(ctx, req); err != nil {
+	hidden, err := c.setHeaders(ctx, req, r.Body)
+	if err != nil {
 		return Answer{}, nil, err
 	}
 	sentAt := t.depart()
@@ -279,6 +280,7 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	c.count(r.Kind)
 	a = Answer{Early: body.unread(), Took: c.cfg.Now().Sub(sentAt)}
 	err = a.read(r, res, c.cfg.Now())
+	a.hide(hidden)
 	if c.asksToWait(a) {
 		c.pace.refused(a, sentAt)
 	} else if err == nil {
@@ -287,12 +289,15 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	return a, req, err
 }
 
-// read fills in what the response to a request says, which arrived at now. The error, a *Failure, means
-// that the body is incomplete.
+// read fills in what the response to a request says, which arrived at now. The
+// error, a *Failure, means that the body is incomplete.
 func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 	a.Status, a.ContentType, a.Header = res.StatusCode, res.Header.Get("Content-Type"), res.Header
 	a.RetryAfter = retryAfter(res.Header, now)
 	a.Date, _ = http.ParseTime(res.Header.Get("Date")) // zero when there is none
+	if !a.Date.IsZero() {
+		a.Ahead = a.Date.Add(a.Took / 2).Sub(now)
+	}
 	var err error
 	most := maxBodyOf(r.Kind)
 	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
@@ -366,10 +371,11 @@ func (b *requestBody) unread() bool { return b.read.Load() < int64(len(b.data)) 
 // connection breaks.
 var replayHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
 
-// setHeaders sets our own headers, the configured ones and the credentials.
-// X-Request-Id lets the service's operator find the request in the service's
-// logs; it is new every time and is not an idempotency key.
-func (c *Client) setHeaders(ctx context.Context, req *http.Request) error {
+// setHeaders sets our own headers, the configured ones, the credentials and the
+// signature, of which it returns what must be hidden in the answer. X-Request-Id
+// lets the service's operator find the request in the service's logs; it is new
+// every time and is not an idempotency key.
+func (c *Client) setHeaders(ctx context.Context, req *http.Request, body []byte) (hidden []string, err error) {
 	req.Header.Set("Accept", "application/json")
 	if req.Body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -382,17 +388,22 @@ func (c *Client) setHeaders(ctx context.Context, req *http.Request) error {
 		req.Header[http.CanonicalHeaderKey(name)] = slices.Clone(values)
 	}
 	if err := c.authorize(ctx, req); err != nil {
-		return err
+		return nil, err
+	}
+	if c.cfg.Sign != nil {
+		if hidden, err = c.cfg.Sign(req, body, c.cfg.Now()); err != nil {
+			return nil, withoutCredentials(err)
+		}
 	}
 	for _, name := range replayHeaders {
 		if _, ok := req.Header[name]; ok {
-			return unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
+			return nil, unsent("the header "+name+" must not be set: it makes the network library send a request twice", nil)
 		}
 	}
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return nil, stopped(ctx)
 	}
-	return nil
+	return hidden, nil
 }
 
 // authorize puts the credentials on. It may have to ask a token server, so ctx

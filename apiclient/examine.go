@@ -69,9 +69,8 @@ func (c *Client) Examine(ctx context.Context) iter.Seq[Finding] {
 // examination holds what one check finds out for the next ones.
 type examination struct {
 	client *Client
-	over   bool // the next checks make no sense
-	date   time.Time
-	at     time.Time // this machine's clock at date
+	over   bool   // the next checks make no sense
+	dated  Answer // the last one with the service's clock
 	took   []time.Duration
 }
 
@@ -174,8 +173,11 @@ func (e *examination) templates(ctx context.Context) []Finding {
 	e.note(a)
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		return e.fail("authentication", "the service does not accept the credentials: "+statusText(a.Status),
-			"check the environment's auth: its type, and whether the secret is of this environment and still valid")
+		hint := "check the environment's auth: its type, and whether the secret is of this environment and still valid"
+		if c.cfg.Sign != nil && clocksDiffer(a) {
+			hint = c.usualHint(a)
+		}
+		return e.fail("authentication", "the service does not accept the credentials: "+statusText(a.Status), hint)
 	case a.Status == http.StatusForbidden:
 		return e.fail("authentication", "the service knows the credentials but does not let them read the templates: "+statusText(a.Status),
 			"ask the service's operator for the rights of an integrator; under version 1, check case_id")
@@ -191,7 +193,7 @@ func (e *examination) templates(ctx context.Context) []Finding {
 		return found
 	}
 	findings := []Finding{{"authentication", OK, "accepted", ""}}
-	if c.cfg.Authorize == nil {
+	if c.cfg.Authorize == nil && c.cfg.Sign == nil {
 		findings[0].Text = "no credentials are configured, and none are asked for"
 	}
 	p := templateParser{wire: c.cfg.Wire}
@@ -268,24 +270,31 @@ func (e *examination) nobody(ctx context.Context) []Finding {
 func (e *examination) note(a Answer) {
 	e.took = append(e.took, a.Took)
 	if !a.Date.IsZero() {
-		e.date, e.at = a.Date, time.Now().Add(-a.Took/2)
+		e.dated = a
 	}
 }
 
 func (e *examination) clock(context.Context) []Finding {
-	if e.date.IsZero() {
+	if e.dated.Date.IsZero() {
 		return []Finding{{"clock", OK, "the service does not send its time", ""}}
 	}
-	ahead := e.date.Sub(e.at)
-	word := "ahead of"
-	if ahead < 0 {
-		ahead, word = -ahead, "behind"
-	}
-	if ahead < maxSkew {
+	if !clocksDiffer(e.dated) {
 		return []Finding{{"clock", OK, "the service's clock and this machine's agree", ""}}
 	}
-	return []Finding{{"clock", Warn, fmt.Sprintf("the service's clock is %s %s this machine's", ahead.Round(time.Second), word),
-		"let a time service set this machine's clock: tokens and certificates depend on it"}}
+	return []Finding{{"clock", Warn, clockText(e.dated.Ahead),
+		"let a time service set this machine's clock: tokens, signatures and certificates depend on it"}}
+}
+
+// clocksDiffer reports whether the clocks were too far apart when an answer came.
+func clocksDiffer(a Answer) bool { return a.Ahead.Abs() >= maxSkew }
+
+// clockText says how far the service's clock is ahead of this machine's.
+func clockText(ahead time.Duration) string {
+	word := "ahead of"
+	if ahead < 0 {
+		word = "behind"
+	}
+	return fmt.Sprintf("the service's clock is %s %s this machine's", ahead.Abs().Round(time.Second), word)
 }
 
 func (e *examination) pace(context.Context) []Finding {

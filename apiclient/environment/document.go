@@ -182,7 +182,7 @@ func checkEntry(r *yamltree.Reader, n *yamltree.Node, e *Environment) {
 			Hint = "leave “proxy” out, or correct “base_url”"
 	}
 	for _, h := range e.headers {
-		if e.auth.kind == authAPIKey && strings.EqualFold(h.key, e.auth.header) {
+		if slices.Contains(e.auth.sets(), h.key) {
 			r.WrongAt(h.at, "duplicate-key", "the header “%s” is set by auth already", h.key).Hint = "keep one of the two"
 		}
 	}

@@ -40,13 +40,15 @@ func TestABaseURLSpeltOtherwise(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, mapping, leads(2))
 			s.mustRun(0)
-			for _, spelt := range s.spelled() {
+			for i, spelt := range s.spelled() {
 				s.url = spelt
 				s.environment("")
-				for _, flags := range [][]string{{"--dry-run"}, nil} {
-					if p := s.mustRun(0, flags...); p.summary.Rows.Unchanged != 2 || len(p.posts()) > 0 {
-						t.Errorf("%s: rows %+v, created %v", spelt, p.summary.Rows, p.posts())
-					}
+				flags := [][]string{{"--dry-run"}, nil}[i%2]
+				if p := s.mustRun(0, flags...); p.summary.Rows.Unchanged != 2 || len(p.posts()) > 0 {
+					t.Errorf("%s: rows %+v, created %v", spelt, p.summary.Rows, p.posts())
+				}
+				if i%2 == 1 {
+					continue
 				}
 				file := "default: other\nenvironments: {other: {base_url: '" + spelt + "', case_id: " + caseID + "}}\n"
 				write(t, s.path("environments.yaml"), file)
@@ -172,8 +174,7 @@ func (s *scene) doctor(code int) string {
 func TestABaseURLThatChanges(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ mapping, workers string }{
-		"v1, 2 workers": {"name: m\napi: v1\n" + clientPart, "2"}, "v1, 8 workers": {"name: m\napi: v1\n" + clientPart, "8"},
-		"v2, 2 workers": {stepThree, "2"}, "v2, 8 workers": {stepThree, "8"},
+		"v1": {"name: m\napi: v1\n" + clientPart, "2"}, "v2": {stepThree, "8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

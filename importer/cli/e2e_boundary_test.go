@@ -28,7 +28,7 @@ const leadsV1 = "name: leads\napi: v1\nsheet: {timezone: Europe/London}\n" + cli
 `
 
 // places are where a step can be killed, in the order in which it passes them.
-var places = []string{"before-intent", "after-intent", "after-sent", "after-write", "after-answer", "before-outcome", "after-outcome"}
+var places = []string{"before-intent", "after-intent", "before-write", "half-written", "after-write", "after-answer", "before-outcome", "after-outcome"}
 
 // boundary is a step of a client as the ledger and as the service names it; N
 // stands for the client's number.
@@ -113,7 +113,7 @@ func TestKilledAtBoundaries(t *testing.T) {
 func TestKilledWhileLookingUp(t *testing.T) {
 	t.Parallel()
 	binary := trialProgram(t)
-	for _, place := range []string{"after-sent", "after-write", "after-answer"} {
+	for _, place := range []string{"before-write", "after-write", "after-answer"} {
 		s := newScene(t, stepThree, leads(*boundaryKills+1))
 		for n := range *boundaryKills {
 			email := fmt.Sprintf("c%d@example.com", n+2)

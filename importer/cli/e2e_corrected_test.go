@@ -250,7 +250,7 @@ func TestCorrectedAddressInAnOldRecord(t *testing.T) {
 // TestTwoDoubtsWithOneAddress: of two clients who may have been created with one
 // address, the contact who is found there is the earlier one's.
 func TestTwoDoubtsWithOneAddress(t *testing.T) {
-	inEveryVariant(t, everyWay[:2], bothOrders, func(t *testing.T, v variant) {
+	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
 		s := newLeadScene(t, "e-mail")
 		v.doubt(s, "client L1")
 		s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L2"}, Step: "client"},

@@ -35,7 +35,7 @@ func (s *scene) killed(n int, flags ...string) {
 // ledger. Nothing is sent until somebody has said what became of them, and what
 // was in doubt before is not sent then either.
 func TestALogCutToHalf(t *testing.T) {
-	inEveryVariant(t, []string{"late", "killed"}, nil, func(t *testing.T, v variant) {
+	inEveryVariant(t, everyWay, nil, func(t *testing.T, v variant) {
 		s := newScene(t, creating, leads(1))
 		v.doubt(s, "link c1@example.com")
 		s.mustRun(4)

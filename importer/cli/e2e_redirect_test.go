@@ -10,20 +10,24 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// TestRedirectsEndTheRun has one request of the second client redirected: the
-// run ends with exit code 3, nothing more is sent, and the rest is not started.
-// A 302 or 303 is also what a service says that has done it: the step is
-// uncertain then and is never sent again; any other was not acted upon, and the
-// next run sends it.
+// TestRedirectsEndTheRun: when a request of the second client is redirected, the
+// run ends with exit code 3, sends nothing more, and the rest is not started. A
+// service that has done the work may answer 302 or 303 too: the step is then
+// uncertain and is never sent again. Any other status means that nothing was done,
+// and the next run sends it.
 func TestRedirectsEndTheRun(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		for kind, step := range map[string]string{
-			"client": "client c2@example.com", "claim": "claim c2@example.com/Loan A-2",
-			"activity": "activity c2@example.com Your details", "link": "link c2@example.com",
-		} {
+	for kind, c := range map[string]struct {
+		step     string
+		statuses []int
+	}{
+		"client": {"client c2@example.com", []int{301, 302}}, "claim": {"claim c2@example.com/Loan A-2", []int{307, 303}},
+		"activity": {"activity c2@example.com Your details", []int{308, 302}}, "link": {"link c2@example.com", []int{301, 303}},
+	} {
+		for _, status := range c.statuses {
 			t.Run(fmt.Sprint(status, " ", kind), func(t *testing.T) {
 				t.Parallel()
+				step := c.step
 				s := newScene(t, stepThree, leads(4))
 				moved := apitest.Reply{Status: status, Header: map[string]string{"Location": "/elsewhere"}}
 				done := status == 302 || status == 303
@@ -61,8 +65,8 @@ func TestRedirectsEndTheRun(t *testing.T) {
 // redirected end the run before anything is created.
 func TestRedirectedQuestionsEndTheRun(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{301, 302, 303, 307, 308} {
-		for _, kind := range []string{"templates", "lookup"} {
+	for kind, statuses := range map[string][]int{"templates": {301, 303, 308}, "lookup": {302, 307}} {
+		for _, status := range statuses {
 			t.Run(fmt.Sprint(status, " ", kind), func(t *testing.T) {
 				t.Parallel()
 				s := newScene(t, stepThree, leads(3))

@@ -36,7 +36,7 @@ func TestAMappingIsRenamed(t *testing.T) {
 			ways = everyWay
 		}
 		if c.giveUp {
-			ways = ways[2:]
+			ways = ways[:1]
 		}
 		t.Run(name, func(t *testing.T) {
 			inEveryVariant(t, ways, nil, func(t *testing.T, v variant) {
@@ -51,13 +51,13 @@ func TestAMappingIsRenamed(t *testing.T) {
 					s.settle("--give-up", "claim/claim/A-1")
 				}
 				s.mapping("name: evening" + c.mapping)
-				for _, rows := range [][][]any{leads(2), {lead(3, "A-3"), lead(2, "A-2"), lead(1, "A-1")}} {
-					s.sheet(rows)
-					for _, flags := range [][]string{{"--dry-run"}, v.flags()} {
-						p := s.mustRun(2, flags...)
-						if len(p.posts()) > 0 || !strings.Contains(p.err, "“night”") || !strings.Contains(p.err, "--new-identity") {
-							t.Errorf("created %v\n%s", p.posts(), p.err)
-						}
+				if v.odd {
+					s.sheet([][]any{lead(3, "A-3"), lead(2, "A-2"), lead(1, "A-1")})
+				}
+				for _, flags := range [][]string{{"--dry-run"}, v.flags()} {
+					p := s.mustRun(2, flags...)
+					if len(p.posts()) > 0 || !strings.Contains(p.err, "“night”") || !strings.Contains(p.err, "--new-identity") {
+						t.Errorf("created %v\n%s", p.posts(), p.err)
 					}
 				}
 				if p := s.run("--new-identity"); p.code == 2 {

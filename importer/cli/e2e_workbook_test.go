@@ -25,19 +25,28 @@ func (s *scene) workbook(file, sheet string) []record {
 func (s *scene) results() []record { return s.workbook("leads.results.xlsx", "Results") }
 func (s *scene) steps() []record   { return s.workbook("leads.results.xlsx", "Steps") }
 
-// readSheet reads a sheet with the program's own reader, which refuses what is not
-// whole. That a library reads the same is shown at the doors of reports and sheet.
 func readSheet(t testing.TB, path, name string) []record {
 	t.Helper()
-	r, err := sheet.Open(path, sheet.Options{Name: name})
+	list, err := records(path, name)
 	must(t, err)
+	return list
+}
+
+// records reads a sheet with the program's own reader, which refuses a file that is
+// not whole. That a library reads the same is shown at the doors of reports and sheet.
+func records(path, name string) (list []record, err error) {
+	r, err := sheet.Open(path, sheet.Options{Name: name})
+	if err != nil {
+		return nil, err
+	}
 	defer r.Close()
 	headers := r.Sheet().Header
-	var records []record
 	for row, err := range r.Records() {
-		must(t, err)
-		for len(records) < row.Row-2 { // an empty row
-			records = append(records, record{})
+		if err != nil {
+			return nil, err
+		}
+		for len(list) < row.Row-2 { // an empty row
+			list = append(list, record{})
 		}
 		line := record{}
 		for i, c := range row.Cells {
@@ -45,9 +54,9 @@ func readSheet(t testing.TB, path, name string) []record {
 				line[headers[i]] = c.Shown
 			}
 		}
-		records = append(records, line)
+		list = append(list, line)
 	}
-	return records
+	return list, nil
 }
 
 // writeSheet writes the smallest workbook of texts and numbers, whose one sheet is

@@ -187,8 +187,8 @@ func (h *tale) checkLost(n *night) {
 		if t.run != n.number || !t.answered || t.kind == "activity" {
 			continue
 		}
-		if !slices.ContainsFunc(n.book.steps, func(line map[string]string) bool { return line["State"] == "done" && line["Id"] == t.id }) &&
-			!slices.ContainsFunc(n.book.results, func(row map[string]string) bool { return row["redirectUrl"] == t.id }) {
+		if !slices.ContainsFunc(n.book.steps, func(line record) bool { return line["State"] == "done" && line["Id"] == t.id }) &&
+			!slices.ContainsFunc(n.book.results, func(row record) bool { return row["redirectUrl"] == t.id }) {
 			h.disagree("run %d: %s %s was created and answered, and is not in the workbook", n.number, t.name(), t.id)
 		}
 	}
@@ -209,7 +209,7 @@ func (h *tale) underSomebodyElse(key string) bool { return len(h.thingsOf(key, "
 // checkDoubts compares what is left for an operator with what a run could not
 // have known.
 func (h *tale) checkDoubts(o outing, n *night) {
-	if n.code != -1 && n.ambiguous == 0 && len(h.doubted) == 0 && !slices.ContainsFunc(n.book.results, func(row map[string]string) bool { return row["Import status"] == "uncertain" }) {
+	if n.code != -1 && n.ambiguous == 0 && len(h.doubted) == 0 && !slices.ContainsFunc(n.book.results, func(row record) bool { return row["Import status"] == "uncertain" }) {
 		return // nothing was uncertain, and nothing can have become so
 	}
 	list := h.tool("settle")

@@ -1,18 +1,14 @@
 package cli_test
 
 import (
-	"archive/zip"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html"
-	"io/fs"
 	"os"
 	"os/exec"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -94,87 +90,19 @@ func (c commandLine) spawn(e *ended) error {
 	return nil
 }
 
-// book is a results workbook, read without a library: the texts of a sheet's
-// cells by row and header.
+// book is a results workbook.
 type book struct {
-	results, steps []map[string]string
+	results, steps []record
 }
-
-var (
-	sheetTag  = regexp.MustCompile(`<sheet [^>]*name="([^"]*)"`)
-	cellTag   = regexp.MustCompile(`<c r="([A-Z]+)(\d+)"([^>]*?)(/>|>(.*?)</c>)`)
-	stringTag = regexp.MustCompile(`(?s)<si>.*?</si>|<si/>`)
-	textTag   = regexp.MustCompile(`(?s)<t(?: [^>]*)?>(.*?)</t>`)
-	valueTag  = regexp.MustCompile(`<v>(.*?)</v>`)
-)
 
 func readBook(path string) (b book, err error) {
-	archive, err := zip.OpenReader(path)
-	if err != nil {
+	if _, err := os.Stat(path); err != nil {
 		return b, err
 	}
-	defer archive.Close()
-	workbook, err := readPart(archive, "xl/workbook.xml")
-	if err != nil {
-		return b, err
+	if b.results, err = records(path, "Results"); err == nil {
+		b.steps, err = records(path, "Steps")
 	}
-	list, err := readPart(archive, "xl/sharedStrings.xml")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return b, err
-	}
-	var shared []string
-	for _, item := range stringTag.FindAllString(list, -1) {
-		shared = append(shared, texts(item))
-	}
-	for i, sheet := range sheetTag.FindAllStringSubmatch(workbook, -1) {
-		into := map[string]*[]map[string]string{"Results": &b.results, "Steps": &b.steps}[sheet[1]]
-		if into == nil {
-			continue
-		}
-		cells, err := readPart(archive, fmt.Sprintf("xl/worksheets/sheet%d.xml", i+1))
-		if err != nil {
-			return b, err
-		}
-		*into = rowsOf(cells, shared)
-	}
-	return b, nil
-}
-
-func readPart(archive *zip.ReadCloser, name string) (string, error) {
-	data, err := fs.ReadFile(archive, name)
-	return string(data), err
-}
-
-// texts is what the <t> elements of a piece of XML say.
-func texts(xml string) string {
-	var b strings.Builder
-	for _, t := range textTag.FindAllStringSubmatch(xml, -1) {
-		b.WriteString(html.UnescapeString(t[1]))
-	}
-	return b.String()
-}
-
-func rowsOf(cells string, shared []string) (rows []map[string]string) {
-	headers := map[string]string{}
-	for _, c := range cellTag.FindAllStringSubmatch(cells, -1) {
-		text := texts(c[5])
-		if value := valueTag.FindStringSubmatch(c[5]); value != nil {
-			text = html.UnescapeString(value[1])
-			if n, err := strconv.Atoi(text); err == nil && strings.Contains(c[3], `t="s"`) {
-				text = shared[n]
-			}
-		}
-		number, _ := strconv.Atoi(c[2])
-		if number == 1 {
-			headers[c[1]] = text
-			continue
-		}
-		for len(rows) < number-1 {
-			rows = append(rows, map[string]string{})
-		}
-		rows[number-2][headers[c[1]]] = text
-	}
-	return rows
+	return b, err
 }
 
 // doubt is a step of settle's list.

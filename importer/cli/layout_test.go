@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	"importer/ledger":       {"importer/result", "importer/safefile"},
 	"apiclient/apitest":     {},
 	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/console", "importer/cli/load",
-		"importer/cli/observe", "importer/cli/statefolder", "importer/cli/workbook",
+		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/workbook",
 		"importer", "importer/emergency", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/statefolder",
 		"importer/cli/workbook", "importer/retry", "importer/sheet", "importer/safefile"},
@@ -47,6 +47,7 @@ var arrows = map[string][]string{
 	"importer/cli/observe":     {"apiclient/environment", "importer", "importer/cli/console", "importer/cli/statefolder", "importer/result", "importer/safefile", "reports"},
 	"importer/cli/statefolder": {"importer/safefile"},
 	"importer/cli/console":     {},
+	"importer/cli/trial":       {"apiclient", "importer", "importer/ledger"}, // in trial builds only
 	"reports":                  {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx":             {"mapping/cell"},
 	"samples/generate":         {},
@@ -86,7 +87,7 @@ var doors = map[string][]string{
 	"golang.org/x/sync/errgroup":      {"importer"},
 	"golang.org/x/sync/singleflight":  {"importer/lookup"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
-	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/apitest", "reports"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/apitest", "importer/cli/trial", "reports"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.

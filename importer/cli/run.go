@@ -188,6 +188,7 @@ func (o runOptions) rerunCommand(workbooks ...string) []string {
 type importRun struct {
 	*program
 	options runOptions
+	seams   seams
 	started time.Time
 
 	session *load.Session
@@ -207,7 +208,8 @@ type importRun struct {
 
 // importSheets is the way from sheet to workbook. Nothing is sent before execute.
 func (p *program) importSheets(ctx context.Context, o runOptions) error {
-	r := &importRun{program: p, options: o, started: time.Now()}
+	r := &importRun{program: p, started: time.Now()}
+	r.options = r.seams.options(o)
 	defer r.close()
 	if err := r.load(ctx); err != nil {
 		return err
@@ -288,7 +290,7 @@ func (r *importRun) open(ctx context.Context) (err error) {
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
-		Connection: load.Connection{ReadOnly: o.dryRun, Concurrency: o.concurrency, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain},
+		Connection: r.seams.connection(load.Connection{ReadOnly: o.dryRun, Concurrency: o.concurrency, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain}),
 	})
 	if m := r.session.Mapping; m != nil {
 		r.observer.Named(m.Name.Text, "")
@@ -429,11 +431,11 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	for _, sheet := range r.sheets {
 		runs = append(runs, sheet.record.ID)
 	}
-	job := &importer.Job{
+	job := r.seams.job(&importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
 		Ledger: r.ledger.ledger, Drafts: r.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
 		MaxFailures: o.maxFailures, NewLedger: o.newLedger, LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
-	}
+	})
 	if o.only == "" {
 		return job, nil
 	}

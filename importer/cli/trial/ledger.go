@@ -1,0 +1,150 @@
+//go:build trial
+
+package trial
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+)
+
+// wrappedLedger has places before and after events are written, and the bugs of a
+// program that writes too late or reads too little.
+type wrappedLedger struct {
+	importer.Ledger
+	trial *Trial
+	runs  []string
+
+	mu        sync.Mutex
+	late      map[ledger.ClientKey][]ledger.Event // events that a bug writes later
+	forgotten map[ledger.StepID]bool              // steps that a bug takes for new ones
+}
+
+func newLedger(t *Trial, l importer.Ledger, runs []string) *wrappedLedger {
+	return &wrappedLedger{Ledger: l, trial: t, runs: runs, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
+}
+
+func (l *wrappedLedger) Append(events ...ledger.Event) error {
+	pass("before", events)
+	err := l.append(events)
+	pass("after", events)
+	if n := len(events); n > 0 && events[n-1].To == ledger.Intent {
+		l.trial.mu.Lock()
+		defer l.trial.mu.Unlock()
+		l.trial.intent = stepOf(events[n-1])
+	}
+	return err
+}
+
+// pass passes the places of events. An outcome is written together with the next
+// step's intent, so one Append may be a place of several steps.
+func pass(when string, events []ledger.Event) {
+	for _, e := range events {
+		what := "outcome"
+		if e.To == ledger.Intent {
+			what = "intent"
+		}
+		reach(when+"-"+what, stepOf(e))
+	}
+}
+
+// stepOf names the step of an event as TRIAL_KILL does.
+func stepOf(e ledger.Event) string { return e.Client + ":" + e.StepID.Step }
+
+// append writes events, the late ones first, as the planted bug has it.
+func (l *wrappedLedger) append(events []ledger.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	events = l.takeLate(events)
+	if events[len(events)-1].To == ledger.Intent { // a request follows, and then another Append
+		if events = l.postpone(events); len(events) == 0 {
+			return nil
+		}
+	}
+	l.allowForgotten(events)
+	err := l.Ledger.Append(events...)
+	if _, taken := errors.AsType[ledger.Taken](err); taken && OneClientForTwo.Planted() {
+		for i := range events {
+			if events[i].ID != "" {
+				events[i].ID += " of " + events[i].Client
+			}
+		}
+		return l.Ledger.Append(events...)
+	}
+	return err
+}
+
+// takeLate returns events with the late ones of their client before them.
+func (l *wrappedLedger) takeLate(events []ledger.Event) []ledger.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	who := events[0].ClientKey
+	all := slices.Concat(l.late[who], events)
+	delete(l.late, who)
+	return all
+}
+
+// postpone returns what of the events before a request is written now.
+func (l *wrappedLedger) postpone(events []ledger.Event) (now []ledger.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var late []ledger.Event
+	for i, e := range events {
+		if IntentAfterRequest.Planted() && i == len(events)-1 || OutcomesAtEnd.Planted() && e.To == ledger.Done || NothingBeforeEnd.Planted() {
+			late = append(late, e)
+		} else {
+			now = append(now, e)
+		}
+	}
+	l.late[events[0].ClientKey] = late
+	return now
+}
+
+// Steps leaves out, for OpenIntentAgain, what a killed run left in flight: this run
+// has made it uncertain at its start, and has sent nothing for the client yet.
+func (l *wrappedLedger) Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error) {
+	steps, err := l.Ledger.Steps(ctx, owner, mapping)
+	if !OpenIntentAgain.Planted() {
+		return steps, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, s := range steps {
+		if s.To == ledger.Uncertain && slices.Contains(l.runs, s.Run) {
+			l.forgotten[s.StepID] = true
+			delete(steps, key)
+		}
+	}
+	return steps, err
+}
+
+// allowForgotten lets the ledger take the intent of a step that Steps left out.
+func (l *wrappedLedger) allowForgotten(events []ledger.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range events {
+		if e := &events[i]; e.To == ledger.Intent && l.forgotten[e.StepID] {
+			e.Via = ledger.ViaRepeatable
+		}
+	}
+}
+
+func (l *wrappedLedger) StepWithID(ctx context.Context, e ledger.Event) (ledger.Taken, bool, error) {
+	if OneClientForTwo.Planted() {
+		return ledger.Taken{}, false, nil
+	}
+	return l.Ledger.StepWithID(ctx, e)
+}
+
+func (l *wrappedLedger) UndecidedClients(ctx context.Context, environment string) iter.Seq2[ledger.Step, error] {
+	if DoubtIsAnybodys.Planted() {
+		return func(func(ledger.Step, error) bool) {}
+	}
+	return l.Ledger.UndecidedClients(ctx, environment)
+}

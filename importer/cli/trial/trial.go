@@ -1,0 +1,99 @@
+//go:build trial
+
+// Package trial puts itself between the engine of a run and its ledger, its
+// service, its network and its clocks. It is in builds with the tag trial only
+// (go build -tags trial), which tests kill and plant bugs in; the program that
+// users have contains nothing of it.
+//
+// Environment variables choose what it does; without them a trial build does what
+// the program does:
+//
+//	TRIAL_KILL=PLACE STEP   kill the process at a place of a step, such as
+//	                        "after-intent c1@example.com:client"; with one worker
+//	TRIAL_BUG=BUG           plant one of the bugs below
+//	TRIAL_BELIEVE=DURATION  the age from which a look-up that finds nobody is believed
+//	TRIAL_CLOCK=FILE        how far the wall clock is ahead, as a duration; read each time
+//	TRIAL_BOOT=FILE         the same for the boot clock
+//	TRIAL_REBOOT=NAME       the machine was restarted, and this is its boot id now
+package trial
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"claimsheet/importer"
+)
+
+// Bug is a bug that TRIAL_BUG can plant.
+type Bug string
+
+// The bugs.
+const (
+	IntentAfterRequest Bug = "intent written after the request"
+	NothingBeforeEnd   Bug = "nothing written before the end"
+	OutcomesAtEnd      Bug = "outcomes written at the end"
+	OpenIntentAgain    Bug = "open intent sent again"
+	AgainAfterReset    Bug = "sent again after a reset"
+	AgainAfter500      Bug = "sent again after a 500"
+	AgainAfterTimeout  Bug = "sent again after a time-out"
+	NoSettleWindow     Bug = "no settle window"
+	ShortSettleWindow  Bug = "settle window shorter than the slowest creation"
+	RefusedBy5xx       Bug = "a 5xx taken for a refusal"
+	OneClientForTwo    Bug = "one client taken for two"
+	DoubtIsAnybodys    Bug = "an address in doubt is anybody's"
+	LostLedgerBelieved Bug = "a lost ledger is believed"
+)
+
+// Planted reports whether the bug is planted.
+func (b Bug) Planted() bool { return os.Getenv("TRIAL_BUG") == string(b) }
+
+// Trial wraps the parts of one run. The zero Trial is ready for use.
+type Trial struct {
+	wire wire
+
+	mu     sync.Mutex
+	intent string // the step whose intent was written last
+}
+
+// Job returns the job with a wrapped ledger and service, and with the clocks and the
+// settle window of the trial.
+func (t *Trial) Job(j *importer.Job) *importer.Job {
+	j.Ledger = newLedger(t, j.Ledger, j.Runs)
+	j.Service = &service{Service: j.Service, trial: t}
+	j.Clock = Clock
+	switch believe, err := time.ParseDuration(os.Getenv("TRIAL_BELIEVE")); {
+	case NoSettleWindow.Planted():
+		j.Believable = 1 // 0 is the engine's
+	case ShortSettleWindow.Planted():
+		j.Believable = 300 * time.Millisecond
+	case err == nil:
+		j.Believable = believe
+	}
+	return j
+}
+
+// reach kills the process if TRIAL_KILL names this place of this step.
+func reach(place, step string) {
+	if step == "" || os.Getenv("TRIAL_KILL") != place+" "+step {
+		return
+	}
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Kill()
+	}
+	select {}
+}
+
+// ahead reads by how much a clock is ahead, from the file that a variable names.
+func ahead(variable string) time.Duration {
+	text, err := os.ReadFile(os.Getenv(variable))
+	if err != nil {
+		return 0
+	}
+	by, err := time.ParseDuration(strings.TrimSpace(string(text)))
+	if err != nil {
+		panic(err)
+	}
+	return by
+}

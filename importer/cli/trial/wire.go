@@ -1,0 +1,63 @@
+//go:build trial
+
+package trial
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// wire is the network of a run with one worker: one request at a time.
+type wire struct {
+	mu      sync.Mutex
+	step    string // what is being sent; "" for what has no places
+	written []byte // of its request
+}
+
+func (w *wire) begin(step string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.step, w.written = step, nil
+}
+
+// Wrap returns a connection that has places before a request is written, when part
+// of it is written, and when all of it is.
+func (t *Trial) Wrap(c net.Conn) net.Conn { return conn{c, &t.wire} }
+
+type conn struct {
+	net.Conn
+	wire *wire
+}
+
+func (c conn) Write(p []byte) (int, error) {
+	w := c.wire
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.written) == 0 {
+		reach("before-write", w.step)
+	}
+	n, err := c.Conn.Write(p)
+	if w.step == "" || err != nil {
+		return n, err
+	}
+	if w.written = append(w.written, p[:n]...); whole(w.written) {
+		reach("after-write", w.step)
+	} else {
+		reach("half-written", w.step)
+	}
+	return n, err
+}
+
+// whole reports whether data is a whole HTTP request.
+func whole(data []byte) bool {
+	r, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(data)))
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, r.Body)
+	return err == nil
+}
