@@ -264,3 +264,15 @@ func (j *Job) OfSheet(whole result.Summary, table int) result.Summary {
 	}
 	return whole
 }
+
+// rowsOf are the client's rows in one of the sheets.
+func (o clientOutcome) rowsOf(table int) []result.Row {
+	var rows []result.Row
+	for _, r := range o.Rows {
+		if r.Table == table {
+			r.Client = o.Number
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}

@@ -90,7 +90,7 @@ type Job struct {
 	NoLookup    bool             // Forecast: do not ask the service which clients it knows
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
-	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.GET
+	FirstWait   time.Duration    // before a look-up that failed is made again, as retry.Pace.First
 	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
@@ -351,14 +351,6 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
 func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why))) }
-
-// whyStopped is why the run was stopped, for rows that are not started.
-func (j *Job) whyStopped(ctx context.Context) string {
-	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
-		return cause.Error()
-	}
-	return ErrStopped.Error()
-}
 
 // leavesOut is why a plan is not among those asked for, "" when it is.
 func (j *Job) leavesOut(plan mapping.Plan) string {
