@@ -9,7 +9,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/lookup"
-	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
@@ -283,24 +282,12 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 		g.shut = nil
 		close(open)
 	}()
-	for pace := retry.NewPolicy(0); ctx.Err() == nil; {
+	for pace := retry.NewPolicy(retry.Pace{}); ctx.Err() == nil; {
 		if ask(ctx) {
 			return
 		}
 		retry.Sleep(ctx, pace.Backoff())
 	}
-}
-
-// withoutURL reports whether a client who should have got a redirect url has none.
-// For the first client of a run that means a wrong pointer, not a wrong row.
-func withoutURL(o clientOutcome, v1 bool) bool {
-	for _, s := range o.Steps {
-		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
-		if link && s.wordless {
-			return true
-		}
-	}
-	return false
 }
 
 // canary lets one client go first: nothing is sent for another until a client is
