@@ -111,7 +111,8 @@ type Job struct {
 	tally    tally
 	holders  holders
 	erasures ledger.Erasures
-	spelt    *spellings // read by Recorded, once
+	spelt    *spellings    // read by Recorded, once
+	drafted  []result.Step // room for the steps of one client, in writeDraft
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
@@ -329,7 +330,7 @@ func (j *Job) prefetch(ctx context.Context, runs []*clientRun) {
 // chunked yields plans n at a time.
 func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Plan, error] {
 	return func(yield func([]mapping.Plan, error) bool) {
-		var chunk []mapping.Plan
+		chunk := make([]mapping.Plan, 0, n)
 		for plan, err := range plans {
 			if err != nil {
 				yield(nil, err)
@@ -339,7 +340,7 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 				if !yield(chunk, nil) {
 					return
 				}
-				chunk = nil
+				chunk = make([]mapping.Plan, 0, n)
 			}
 		}
 		if len(chunk) > 0 {
