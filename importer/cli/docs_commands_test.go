@@ -130,8 +130,8 @@ func TestCronJob(t *testing.T) {
 	checkCommand(t, page, pod.Containers[0].Args)
 }
 
-// TestExitCodesAreDocumented holds the page for operators to the exit codes that
-// the program names.
+// TestExitCodesAreDocumented: the page for operators lists the exit codes that the
+// program names.
 func TestExitCodesAreDocumented(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "operations.md"))

@@ -162,7 +162,7 @@ func (s *scene) killAt(binary, place string, step boundary) {
 func (s *scene) kill(binary, place, step string, is func(apitest.Call) bool) {
 	s.t.Helper()
 	dead := make(chan struct{})
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if place == "after-write" && is(c) {
 			return apitest.Fault{Until: dead}
 		}
@@ -170,7 +170,7 @@ func (s *scene) kill(binary, place, step string, is func(apitest.Call) bool) {
 	})
 	code, out := s.runTrial(binary, fmt.Sprintf("TRIAL_KILL=%s %s", place, step))
 	close(dead)
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	if code != -1 {
 		s.t.Fatalf("exit code %d: not killed %s of %s\n%s", code, place, step, out)
 	}
@@ -185,13 +185,13 @@ func (s *scene) settleDown() {
 
 // busy tells that the service has not done yet all that it was asked for.
 func (s *scene) busy() bool {
-	return slices.ContainsFunc(s.oracle.Calls(), func(c apitest.Call) bool { return c.Ended == 0 })
+	return slices.ContainsFunc(s.service.Calls(), func(c apitest.Call) bool { return c.Ended == 0 })
 }
 
 // asked is how often the service was asked to create each step.
 func (s *scene) asked() map[string]int {
 	counts := map[string]int{}
-	for _, c := range s.oracle.Calls() {
+	for _, c := range s.service.Calls() {
 		if c.Step != "" {
 			counts[c.Step]++
 		}

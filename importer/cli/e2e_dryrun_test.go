@@ -13,8 +13,8 @@ import (
 	"claimsheet/importer/result"
 )
 
-// TestDryRun holds a dry run to its word: only GETs arrive, and the calls that
-// it foretells, by kind, are those that the run then makes.
+// TestDryRun: a dry run sends only GETs, and the calls that it predicts, by kind, are
+// those that the run then makes.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	v1 := "name: b\napi: v1\n" + clientPart + "activities:" + detailsActivity + "\n  - {template: Sign your claim, status: Open}\n"
@@ -38,7 +38,7 @@ activities:` + detailsActivity
 	phoneOnly[0][0], phoneOnly[2][0] = "", ""
 	changed := leads(3)
 	changed[1][1], changed[2][7] = "Anna", 3
-	knowing := func(s *scene) { s.oracle.AddClient("c2@example.com", "c2@example.com", "+447911123002") }
+	knowing := func(s *scene) { s.service.AddClient("c2@example.com", "c2@example.com", "+447911123002") }
 
 	cases := []struct {
 		name    string
@@ -69,7 +69,7 @@ activities:` + detailsActivity
 		}},
 		{"one phone number, two keys", byAgreement("reuse", ""), sharedPhone, nil},
 		{"one e-mail address, many keys, a slow service", byAgreement("reuse", ""), sharedByMany, func(s *scene) {
-			s.oracle.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 3 * time.Millisecond} })
+			s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 3 * time.Millisecond} })
 		}},
 		{"changed cells", stepThree, changed, func(s *scene) {
 			s.sheet(leads(3))
@@ -77,15 +77,15 @@ activities:` + detailsActivity
 			s.sheet(changed)
 		}},
 		{"an uncertain step", stepThree, leads(3), func(s *scene) {
-			s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop()))
+			s.service.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop()))
 			s.mustRun(4)
 		}},
 		{"a refused step", stepThree, leads(3), func(s *scene) {
-			s.oracle.Play(apitest.Once(onStep("activity c2@example.com Your details"), apitest.Answer(apitest.JSON(422, "{}"))))
+			s.service.Play(apitest.Once(onStep("activity c2@example.com Your details"), apitest.Answer(apitest.JSON(422, "{}"))))
 			s.mustRun(1)
 		}},
 		{"a refused client", stepThree, leads(3), func(s *scene) {
-			s.oracle.Play(apitest.Once(onStep("client c2@example.com"), apitest.Answer(apitest.JSON(422, "{}"))))
+			s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Answer(apitest.JSON(422, "{}"))))
 			s.mustRun(1)
 		}},
 	}
@@ -94,7 +94,7 @@ activities:` + detailsActivity
 			t.Parallel()
 			s := newScene(t, c.mapping, c.rows)
 			if strings.Contains(c.mapping, "ref:") {
-				s.oracle.KeyField = "ref"
+				s.service.KeyField = "ref"
 			}
 			if c.before != nil {
 				c.before(s)
@@ -146,7 +146,7 @@ func arrived(p played) (r result.Requests) {
 	return r
 }
 
-// TestDryRunWithoutLookup asks nobody for anybody.
+// TestDryRunWithoutLookup: --no-lookup sends no look-up.
 func TestDryRunWithoutLookup(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
@@ -160,8 +160,8 @@ func TestDryRunWithoutLookup(t *testing.T) {
 	s.mustRun(2, "--no-lookup")
 }
 
-// TestDryRunLeavesNothing writes a plan and nothing else, and a plan does not
-// take the place of results.
+// TestDryRunLeavesNothing: a dry run writes a plan and no other file, and refuses to
+// write it over results.
 func TestDryRunLeavesNothing(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
 	scratch := t.TempDir()
@@ -197,7 +197,7 @@ func TestDryRunLeavesNothing(t *testing.T) {
 	s.mustRun(2, "--dry-run", "-o", s.path("leads.results.xlsx"))
 }
 
-// TestOneTemplateTwice tells apart two activities of one template on one client.
+// TestOneTemplateTwice: two activities of one template on one client are two steps.
 func TestOneTemplateTwice(t *testing.T) {
 	t.Parallel()
 	mapping := "name: twice\napi: v2\n" + clientPart + `
@@ -207,7 +207,7 @@ activities:
   - {template: Your details, id: work, attributes: {Home address: {text: "c/o {First name}"}}}
 `
 	s := newScene(t, mapping, leads(1))
-	s.oracle.Marker = "11000000-0000-4000-8000-000000000002"
+	s.service.Marker = "11000000-0000-4000-8000-000000000002"
 	want := []string{
 		"client c1@example.com", "activity c1@example.com Your details 1 High Street",
 		"activity c1@example.com Your details c/o Ann1", "link c1@example.com",
@@ -218,7 +218,7 @@ activities:
 	if posts := s.mustRun(0).posts(); len(posts) > 0 {
 		t.Errorf("the second run created %v", posts)
 	}
-	for step, made := range s.oracle.Created() {
+	for step, made := range s.service.Created() {
 		if len(made) != 1 {
 			t.Errorf("%s was created %d times", step, len(made))
 		}

@@ -30,11 +30,12 @@ client:
 // newKnownScene has clients A-1 to A-3; the service knows the second.
 func newKnownScene(t *testing.T, existing, more string) (s *scene, known string) {
 	s = newScene(t, byAgreement(existing, more), leads(3))
-	s.oracle.KeyField = "ref"
-	return s, s.oracle.AddClient("A-2", "C2@example.com", "+447911123002")
+	s.service.KeyField = "ref"
+	return s, s.service.AddClient("A-2", "C2@example.com", "+447911123002")
 }
 
-// TestExisting meets a client whom the service knows already.
+// TestExisting: what becomes of a client that the service knows already, for each
+// value of existing.
 func TestExisting(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -83,12 +84,12 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// TestKnownClientV1 gives a known client its activities; the service has no
-// redirect url for one whom it did not create.
+// TestKnownClientV1: a known client gets its activities and no redirect url: the
+// service gives one only when it creates a client.
 func TestKnownClientV1(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: b\napi: v1\n"+clientPart+"activities:"+detailsActivity, leads(2))
-	known := s.oracle.AddClient("c2@example.com", "c2@example.com", "")
+	known := s.service.AddClient("c2@example.com", "c2@example.com", "")
 	p := s.mustRun(0)
 	if diff := cmp.Diff(map[string]int{"client": 1, "activity": 2}, p.posts()); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
@@ -102,7 +103,7 @@ func TestKnownClientV1(t *testing.T) {
 	}
 }
 
-// lookups are the look-ups as text, but for those of invented people.
+// lookups returns the look-ups as text, without the probes for invented addresses.
 func lookups(p played) string {
 	var list []string
 	for _, c := range p.calls {
@@ -113,8 +114,8 @@ func lookups(p played) string {
 	return strings.Join(list, "\n")
 }
 
-// TestPhoneLookup asks by phone only where there is no e-mail address, unless
-// both are to be confirmed.
+// TestPhoneLookup: the look-up by phone is sent only where the e-mail cell is empty,
+// unless confirm asks for both.
 func TestPhoneLookup(t *testing.T) {
 	t.Parallel()
 	rows := leads(3)
@@ -137,12 +138,12 @@ func TestPhoneLookup(t *testing.T) {
 	}
 }
 
-// TestConfirm asks by e-mail and by phone, and makes nothing where they
+// TestConfirm: with confirm both look-ups are sent, and nothing is created where they
 // disagree.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	s, known := newKnownScene(t, "reuse", ", confirm: true")
-	s.oracle.AddClient("other", "other@example.com", "+447911123003") // A-3's phone, another's e-mail
+	s.service.AddClient("other", "other@example.com", "+447911123003") // A-3's phone, another's e-mail
 	p := s.mustRun(1)
 	if diff := cmp.Diff([]string{"done", "done", "failed"}, column(s.results(), "Import status")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
@@ -157,8 +158,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestNobodyFound takes each of the shapes in which a service may say that it
-// knows nobody.
+// TestNobodyFound: every way in which a service may say that it knows nobody is
+// understood.
 func TestNobodyFound(t *testing.T) {
 	t.Parallel()
 	for name, nobody := range map[string]apitest.Reply{
@@ -168,7 +169,7 @@ func TestNobodyFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, known := newKnownScene(t, "reuse", "")
-			s.oracle.Nobody = nobody
+			s.service.Nobody = nobody
 			p := s.mustRun(0)
 			if diff := cmp.Diff(map[string]int{"client": 2, "link": 3}, p.posts()); diff != "" {
 				t.Errorf("created (-want +got):\n%s", diff)
@@ -188,12 +189,12 @@ var unclear = []apitest.Reply{
 	apitest.JSON(200, `[{"contactId":"x1"},{"contactId":"x2"}]`),
 }
 
-// TestUnclearLookup never takes an unclear answer for "nobody": nothing is
+// TestUnclearLookup: an unclear answer is never taken for "nobody": nothing is
 // created for the client, the others go on, and the next run asks again.
 func TestUnclearLookup(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(len(unclear)+2))
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		for i, reply := range unclear {
 			if strings.HasSuffix(c.Path, fmt.Sprintf("/c%d%%40example.com", i+2)) {
 				return apitest.Answer(reply)
@@ -205,33 +206,33 @@ func TestUnclearLookup(t *testing.T) {
 	if p.posts()["client"] != 2 || p.summary.Rows.Failed != len(unclear) || p.summary.Rows.Done != 2 {
 		t.Errorf("created %v, rows %+v", p.posts(), p.summary.Rows)
 	}
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	s.mustRun(0)
 	s.checkPromise()
 }
 
-// TestLookupsBehindAPage creates nothing while every look-up, that of an
-// invented person too, is answered by a web page.
+// TestLookupsBehindAPage: nothing is created while a web page answers every look-up,
+// the probe for an invented address included.
 func TestLookupsBehindAPage(t *testing.T) {
 	t.Parallel()
 	for _, page := range []apitest.Reply{apitest.HTML(200), apitest.HTML(404), apitest.JSON(500, "{}")} {
 		t.Run(fmt.Sprint(page.Status), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(2))
-			nobody := s.oracle.Nobody
-			s.oracle.Nobody = page
+			nobody := s.service.Nobody
+			s.service.Nobody = page
 			p := s.run()
 			if len(p.posts()) > 0 || p.code == 0 {
 				t.Errorf("exit code %d, created %v", p.code, p.posts())
 			}
-			s.oracle.Nobody = nobody
+			s.service.Nobody = nobody
 			s.mustRun(0)
 		})
 	}
 }
 
-// TestOneIDForTwoKeys meets two client keys that the service takes for one
-// client, known to it before or new.
+// TestOneIDForTwoKeys: two client keys are one client for the service, known before or
+// new: one of the two rows fails and names the key of the other.
 func TestOneIDForTwoKeys(t *testing.T) {
 	t.Parallel()
 	rows := leads(3)
@@ -240,9 +241,9 @@ func TestOneIDForTwoKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, byAgreement("reuse", ""), rows)
-			s.oracle.KeyField = "ref"
+			s.service.KeyField = "ref"
 			if known {
-				s.oracle.AddClient("A-2", "c2@example.com", "")
+				s.service.AddClient("A-2", "c2@example.com", "")
 			}
 			s.mustRun(1)
 			results := s.results()
@@ -255,7 +256,7 @@ func TestOneIDForTwoKeys(t *testing.T) {
 					t.Errorf("the row of %s does not name %s: %q", r["Agreement no"], other, r["Error"])
 				}
 			}
-			made := s.oracle.Created()
+			made := s.service.Created()
 			if n := len(made["client A-2"]) + len(made["client A-3"]); known && n != 0 || !known && n != 1 {
 				t.Errorf("the person was created %d times", n)
 			}
@@ -263,12 +264,12 @@ func TestOneIDForTwoKeys(t *testing.T) {
 	}
 }
 
-// TestOneIDForOneKeyTwice meets two clients with the same key in two key
-// spaces, whom the service takes for one: the message tells them apart.
+// TestOneIDForOneKeyTwice: one key in two key spaces is one client for the service:
+// the message names both key spaces.
 func TestOneIDForOneKeyTwice(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, byAgreement("reuse", ""), leads(1))
-	s.oracle.KeyField = "ref"
+	s.service.KeyField = "ref"
 	s.mustRun(0)
 	s.mapping(strings.Replace(byAgreement("reuse", ""), "name: known", "name: other", 1))
 	s.mustRun(1, "--new-identity")
@@ -278,9 +279,9 @@ func TestOneIDForOneKeyTwice(t *testing.T) {
 	}
 }
 
-// TestAddressOfAnotherClient has two clients of one sheet share the address by
-// which they are looked up, at a service whose look-ups do not show yet whom it
-// has just created, or may have. Nothing is said that the service did not say.
+// TestAddressOfAnotherClient: two clients of one sheet share the address by which they
+// are looked up, and the look-ups of the service do not show yet what was just
+// created. The message says only what the sheet and the service have said.
 func TestAddressOfAnotherClient(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -299,10 +300,10 @@ func TestAddressOfAnotherClient(t *testing.T) {
 				rows[0][c.empty], rows[1][c.empty] = "", ""
 			}
 			s := newScene(t, byAgreement("reuse", ""), rows)
-			s.oracle.KeyField = "ref"
-			s.oracle.Play(func(call apitest.Call) apitest.Fault {
+			s.service.KeyField = "ref"
+			s.service.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == "lookup" {
-					return apitest.Answer(s.oracle.Nobody)
+					return apitest.Answer(s.service.Nobody)
 				}
 				return apitest.Fault{}
 			})
@@ -329,7 +330,7 @@ func TestForecastOfOneAddressInTwo(t *testing.T) {
 			rows := leads(3)
 			rows[2][2] = rows[0][2]
 			s := newScene(t, byAgreement(existing, ", confirm: true"), rows)
-			s.oracle.KeyField = "ref"
+			s.service.KeyField = "ref"
 			plan := s.run("--dry-run")
 			if p := s.mustRun(1); plan.code != p.code || plan.summary.Requests != p.summary.Requests || p.summary.Rows.Failed != 1 || plan.summary.Rows.Failed != 1 {
 				t.Errorf("foreseen were exit code %d, rows %+v; it was %d, rows %+v", plan.code, plan.summary.Rows, p.code, p.summary.Rows)
@@ -338,16 +339,16 @@ func TestForecastOfOneAddressInTwo(t *testing.T) {
 	}
 }
 
-// TestRerunOfAClientLeftOut: a client who was refused, and whom the service has
-// known since, is left out. The results workbook shows the id, and given back it
-// says nothing else.
+// TestRerunOfAClientLeftOut: a client was refused, and the service has learnt of it
+// since, so it is left out. The results workbook shows its id, and a rerun of that
+// workbook says the same.
 func TestRerunOfAClientLeftOut(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, byAgreement("skip", ""), leads(3))
-	s.oracle.KeyField = "ref"
-	s.oracle.Play(apitest.Once(onStep("client A-2"), apitest.Answer(apitest.JSON(400, "{}"))))
+	s.service.KeyField = "ref"
+	s.service.Play(apitest.Once(onStep("client A-2"), apitest.Answer(apitest.JSON(400, "{}"))))
 	s.mustRun(1)
-	s.oracle.AddClient("Z", "c2@example.com", "")
+	s.service.AddClient("Z", "c2@example.com", "")
 	if p := s.mustRun(0); p.summary.Rows.Skipped != 1 {
 		t.Fatalf("rows %+v", p.summary.Rows)
 	}
