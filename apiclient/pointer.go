@@ -44,15 +44,17 @@ type found struct {
 	crowded bool
 }
 
+// pointerEscapes are the characters that a token of a pointer writes in another way.
+var pointerEscapes = strings.NewReplacer("~1", "/", "~0", "~")
+
 // follow follows a valid pointer into a document.
 func follow(doc []byte, pointer string) found {
 	f := found{values: []json.RawMessage{doc}}
 	if pointer == "" {
 		return f
 	}
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
-	for _, token := range strings.Split(pointer[1:], "/") {
-		f.step(unescape.Replace(token))
+	for token := range strings.SplitSeq(pointer[1:], "/") {
+		f.step(pointerEscapes.Replace(token))
 	}
 	return f
 }

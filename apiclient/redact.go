@@ -112,12 +112,14 @@ func credentialParts(value string) []string {
 	return parts
 }
 
-// hide replaces the secrets in a text.
+// hide replaces the secrets in a text. A text without secrets is returned as it is.
 func (s *secrets) hide(body []byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, secret := range s.all {
-		body = bytes.ReplaceAll(body, []byte(secret), []byte("***"))
+		if bytes.Contains(body, []byte(secret)) {
+			body = bytes.ReplaceAll(body, []byte(secret), []byte("***"))
+		}
 	}
 	return body
 }
@@ -165,24 +167,23 @@ func (a *Answer) hide(texts []string) {
 	}
 	var s secrets
 	s.addFixed(texts)
-	*a = s.without(*a)
+	*a, _ = s.without(*a)
 	a.ContentType = string(s.hide([]byte(a.ContentType)))
 }
 
-// withoutSecrets returns an answer without our credentials.
-func (c *Client) withoutSecrets(a Answer) Answer { return c.secrets.without(a) }
-
-// without returns an answer without the secrets in its body and headers.
-func (s *secrets) without(a Answer) Answer {
-	a.Body = s.hide(a.Body)
-	header := http.Header{}
-	for name, values := range a.Header {
-		for _, v := range values {
-			header.Add(name, string(s.hide([]byte(v))))
+// without returns an answer without the secrets in its body and headers. changed is
+// false for one that has none.
+func (s *secrets) without(a Answer) (hidden Answer, changed bool) {
+	hidden = a
+	hidden.Body, hidden.Header = s.hide(a.Body), a.Header.Clone()
+	changed = !bytes.Equal(hidden.Body, a.Body)
+	for _, values := range hidden.Header {
+		for i, v := range values {
+			values[i] = string(s.hide([]byte(v)))
+			changed = changed || values[i] != v
 		}
 	}
-	a.Header = header
-	return a
+	return hidden, changed
 }
 
 // forLedger returns what a Verdict stores of an answer. A 2xx is stored whole, with
@@ -190,8 +191,8 @@ func (s *secrets) without(a Answer) Answer {
 // corrected. So nothing is hidden that is part of an id or a link.
 func (c *Client) forLedger(r Request, a Answer, v Verdict) []byte {
 	if a.Status/100 == 2 {
-		hidden := c.withoutSecrets(a)
-		if v.ID == "" && v.URL == "" {
+		hidden, changed := c.secrets.without(a)
+		if !changed || v.ID == "" && v.URL == "" {
 			return forStorage(hidden)
 		}
 		if again := c.read(Verdict{}, r, hidden); again.ID != v.ID || again.URL != v.URL {

@@ -361,10 +361,10 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 // between two attempts, which makes them no fewer.
 func (r *clientRun) retryPolicy(d decision) *retry.Policy {
 	if d.step.Kind != mapping.ClientStep {
-		return retry.NewPolicy(0)
+		return retry.NewPolicy(retry.Pace{Now: r.job.now})
 	}
 	if r.policy == nil {
-		r.policy = retry.NewPolicy(0)
+		r.policy = retry.NewPolicy(retry.Pace{Now: r.job.now})
 	}
 	return r.policy
 }

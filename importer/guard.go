@@ -283,7 +283,7 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 		g.shut = nil
 		close(open)
 	}()
-	for pace := retry.NewPolicy(0); ctx.Err() == nil; {
+	for pace := retry.NewPolicy(retry.Pace{}); ctx.Err() == nil; {
 		if ask(ctx) {
 			return
 		}

@@ -71,7 +71,7 @@ func (j *Job) withAnswer(step ledger.Step) (ledger.Step, error) {
 // parseAgain returns a step as its answer describes it by the wire pointers of now.
 // isNews reports whether that differs from the ledger.
 func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, isNews bool) {
-	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaOperator {
+	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaByHand {
 		return step, false
 	}
 	v := j.Service.Judge(j.requestOf(step, clientID), apiclient.StoredAnswer(step.Event.Status, step.Answer), nil)

@@ -31,7 +31,7 @@ func activityOf(a *mapping.Activity) apiclient.Activity {
 	}
 	for _, attr := range a.Attributes {
 		out.Attributes = append(out.Attributes, apiclient.Attribute{
-			TemplateID: attr.TemplateID, Field: string(attr.Value.Field), Value: literal(attr.Value),
+			TemplateID: attr.TemplateID, Field: string(attr.Value.Field), Value: attr.Value.JSON(),
 		})
 	}
 	return out
@@ -71,11 +71,11 @@ func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
 		}
 		written[name] = true
 		if ends == "{}" {
-			b.Write(quoted(name))
+			b.Write(cell.QuoteJSON(name))
 			b.WriteByte(':')
 		}
 		if len(f.Path) == depth+1 {
-			b.Write(literal(f.Value))
+			b.Write(f.Value.JSON())
 			continue
 		}
 		var inside []mapping.Field
@@ -87,25 +87,4 @@ func writeFields(b *bytes.Buffer, fields []mapping.Field, depth int) {
 		writeFields(b, inside, depth+1)
 	}
 	b.WriteByte(ends[1])
-}
-
-// literal is a value's bare JSON.
-func literal(v cell.Value) []byte {
-	switch v.Field {
-	case cell.BoolValue, cell.DoubleValue:
-		return []byte(v.Literal)
-	}
-	return quoted(v.Literal)
-}
-
-// quoted is a JSON string as a person would write it: < > and & are not
-// escaped.
-func quoted(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		panic("importer: a string that does not marshal: " + err.Error())
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -90,7 +90,7 @@ type Job struct {
 	NoLookup    bool             // Forecast: do not ask the service which clients it knows
 	NewLedger   bool             // the ledger is new although the service knows the clients
 	MaxFailures MaxFailures      // when to stop; the zero value stops at the first failure
-	FirstWait   time.Duration    // before a look-up that failed is made again, as in retry.GET
+	FirstWait   time.Duration    // before a look-up that failed is made again, as retry.Pace.First
 	LookAgain   []time.Duration  // when an uncertain client is looked up again in the run, each wait after the last
 	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 

@@ -8,10 +8,11 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// resultColumns are the columns that a results workbook adds. A source column
-// with one of these names would be confused with ours.
-var resultColumns = []string{"Import status", "clientId", "contactId", "claimIds", "redirectUrl",
-	"Failed step", "Error", "What to do", "Source row"}
+// resultHeaders returns the headers of the columns that results workbooks add, of
+// both versions.
+func resultHeaders() []string {
+	return append(cell.ResultHeaders(cell.ClientIDHeader), cell.ContactIDHeader)
+}
 
 // columnIndex finds columns by their headers: by the exact header, else in any
 // case and with any white space.
@@ -78,7 +79,7 @@ func (x *columnIndex) headers() []string {
 // reserved reports headers that the results workbook needs for itself.
 func (x *columnIndex) reserved() problem.List {
 	var list problem.List
-	for _, name := range resultColumns {
+	for _, name := range resultHeaders() {
 		for _, i := range x.folded[convert.FoldHeader(name)] {
 			list = append(list, problem.At(x.sheet.At(i, x.sheet.HeaderRow), "reserved-column",
 				"a source column cannot be called “%s”: the results workbook adds a column of that name", name).
@@ -88,10 +89,10 @@ func (x *columnIndex) reserved() problem.List {
 	return list
 }
 
-// ResultColumn returns the column of a results workbook that a header stands
-// for, in any case and with any white space; "" for a column of the source.
+// ResultColumn returns the added column of a results workbook that a header means, in
+// any case and with any white space; "" for a column of the source.
 func ResultColumn(header string) string {
-	for _, name := range resultColumns {
+	for _, name := range resultHeaders() {
 		if convert.FoldHeader(name) == convert.FoldHeader(header) {
 			return name
 		}

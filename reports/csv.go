@@ -35,9 +35,6 @@ func (p Placement) WriteCSV(b Book) (Written, error) {
 }
 
 func (b Book) writeCSV(dst io.Writer) error {
-	if err := checkHeaders(b); err != nil {
-		return err
-	}
 	widths, err := b.widths()
 	if err != nil {
 		return err
@@ -56,7 +53,7 @@ func (b Book) writeCSV(dst io.Writer) error {
 		}
 		w.field(header)
 	}
-	for _, header := range ResultHeaders(b.ClientIDHeader) {
+	for _, header := range cell.ResultHeaders(b.ClientIDHeader) {
 		w.field(header)
 	}
 	w.end()

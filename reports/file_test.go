@@ -13,7 +13,6 @@ import (
 
 	"claimsheet/importer/result"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
@@ -42,7 +41,6 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 		"a row too few":       func(b *reports.Book) { b.Rows = each(result.Row{Row: 4}) },
 		"a row too many":      func(b *reports.Book) { b.Records = each(cell.Record{Row: 4}) },
 		"another row":         func(b *reports.Book) { b.Rows = each(result.Row{Row: 5}) },
-		"a reserved column":   func(b *reports.Book) { b.Sheet.Header[1] = "import STATUS " },
 	}
 	for name, spoil := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -63,23 +61,6 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 				t.Errorf("folder (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestReservedColumnsAreProblems(t *testing.T) {
-	b := loans()
-	b.Sheet.Header[0], b.Sheet.Header[2] = "contactid", "Source row"
-	_, err := reports.WriteWorkbook(filepath.Join(t.TempDir(), "a.xlsx"), b)
-	var found problem.List
-	if !errors.As(err, &found) {
-		t.Fatal(err)
-	}
-	var cells []string
-	for _, p := range found {
-		cells = append(cells, p.Where.String())
-	}
-	if diff := cmp.Diff([]string{"Leads!A3", "Leads!C3"}, cells); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -59,7 +59,7 @@ func writeProblems(w *xlsx.Workbook, b Book, results *resultsSheet) error {
 	}
 	if more := results.troubled.more; more > 0 {
 		more := fmt.Sprintf("%d more rows failed or are uncertain", more)
-		if err := line("", "", more, "", "filter the column "+StatusHeader+" of the sheet "+ResultsSheet, ""); err != nil {
+		if err := line("", "", more, "", "filter the column "+cell.StatusHeader+" of the sheet "+ResultsSheet, ""); err != nil {
 			return err
 		}
 	}

@@ -19,28 +19,6 @@ import (
 // in "Results 2" and so on when it is full.
 const ResultsSheet = "Results"
 
-// The columns that a results workbook adds to the source's, except the client's id,
-// which is clientId or contactId.
-const (
-	StatusHeader     = "Import status"
-	ClaimIDsHeader   = "claimIds"
-	URLHeader        = "redirectUrl"
-	FailedStepHeader = "Failed step"
-	ErrorHeader      = "Error"
-	AdviceHeader     = "What to do"
-	SourceRowHeader  = "Source row"
-)
-
-// ResultHeaders returns the headers of the columns added to the source's, in their
-// order; clientID is clientId (v1) or contactId (v2). A source sheet must have none of
-// them.
-func ResultHeaders(clientID string) []string {
-	return []string{
-		StatusHeader, clientID, ClaimIDsHeader, URLHeader,
-		FailedStepHeader, ErrorHeader, AdviceHeader, SourceRowHeader,
-	}
-}
-
 // Widths of the added columns, in characters. In a plan few rows have ids, and what
 // is to be corrected should be near the cells.
 var (
@@ -61,22 +39,6 @@ var statusRules = []xlsx.Rule{
 	{Word: string(result.Planned), Colour: xlsx.Blue},
 }
 
-// checkHeaders reports source columns that are named like added ones: a rerun could
-// not distinguish them.
-func checkHeaders(b Book) error {
-	var found problem.List
-	for i, header := range b.Sheet.Header {
-		for _, ours := range ResultHeaders(b.ClientIDHeader) {
-			if strings.EqualFold(strings.TrimSpace(header), ours) {
-				found = append(found, problem.At(b.Sheet.At(i, b.Sheet.HeaderRow), "reserved-column",
-					"the column %q has the name of a column that Claimsheet adds; expected another name", ours).
-					Hinted("rename the column in the sheet"))
-			}
-		}
-	}
-	return found.Err()
-}
-
 // resultsSheet is the sheet Results under construction.
 type resultsSheet struct {
 	*xlsx.Table
@@ -91,9 +53,6 @@ type resultsSheet struct {
 
 // writeResults writes every source row with what became of it beside it.
 func writeResults(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
-	if err := checkHeaders(b); err != nil {
-		return nil, err
-	}
 	s, err := newResultsSheet(w, b)
 	if err != nil {
 		return nil, err
@@ -152,7 +111,7 @@ func newResultsSheet(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
 		table.Hidden = append(table.Hidden, slices.Contains(b.Sheet.HiddenColumns, i))
 	}
 	table.Ours = len(s.columns)
-	table.Headers = append(table.Headers, ResultHeaders(b.ClientIDHeader)...)
+	table.Headers = append(table.Headers, cell.ResultHeaders(b.ClientIDHeader)...)
 	table.Numbers = []int{len(table.Headers) - 1}
 	table.Paint = []xlsx.Paint{{Column: table.Ours, Rules: statusRules}}
 	if b.Summary.DryRun {
@@ -398,13 +357,13 @@ func (r *ColumnWidths) Measure(record cell.Record) {
 // the last column.
 func (r *ColumnWidths) Fits(sheet cell.Sheet, own []int) error {
 	columns := max(len(sheet.Header), len(r.longest))
-	room := xlsx.MaxColumns - len(ResultHeaders(""))
+	room := xlsx.MaxColumns - len(cell.ResultHeaders(""))
 	if columns-len(own) <= room {
 		return nil
 	}
 	return problem.At(sheet.At(columns-1, sheet.HeaderRow), "too-wide",
 		"the sheet reaches to its column %s, and the results workbook needs %d columns beside them; expected at most %d columns",
-		cell.ColumnName(columns-1), len(ResultHeaders("")), room).
+		cell.ColumnName(columns-1), len(cell.ResultHeaders("")), room).
 		Hinted("delete the cells far to the right: look for a stray one")
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"claimsheet/importer/result"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -60,7 +61,7 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 		if s.DryRun {
 			would = "would be "
 		}
-		fmt.Fprintf(&b, "%s %sdone without a redirect url; the column %q says why.\n", count(s.WithoutLink, "client"), would, AdviceHeader)
+		fmt.Fprintf(&b, "%s %sdone without a redirect url; the column %q says why.\n", count(s.WithoutLink, "client"), would, cell.AdviceHeader)
 	}
 	fmt.Fprintf(&b, "%s: %s.\n", requestWord(s.DryRun), requestText(s.Requests))
 	for _, path := range workbooks(s) {

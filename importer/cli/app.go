@@ -148,11 +148,7 @@ func unknownCommand(c *cli.Context) error {
 	for _, command := range c.App.Commands {
 		names = append(names, command.Name)
 	}
-	found := problem.New("unknown-command", "there is no command “%s”", name)
-	if nearest, ok := problem.Nearest(name, names); ok {
-		return found.Hinted("did you mean “%s”?", nearest)
-	}
-	return found.Hinted("the commands are %s", strings.Join(names, ", "))
+	return problem.New("unknown-command", "there is no command “%s”", name).Hinted("%s", problem.Suggestion(name, names))
 }
 
 // badValue matches the library's error about a flag value that is not a number.

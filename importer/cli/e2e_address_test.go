@@ -235,7 +235,7 @@ func TestABaseURLThatChanges(t *testing.T) {
 func TestAServiceMoves(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
-	s.oracle.Play(apitest.Once(onStep("link c3@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
+	s.service.Play(apitest.Once(onStep("link c3@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
 	s.mustRun(4)
 	if code, _, said := s.claimsheet("history", "--environments", s.path("environments.yaml"), "--yes", "--forget", "c2@example.com"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, said)
@@ -260,7 +260,7 @@ func TestAServiceMoves(t *testing.T) {
 func TestADeskAtAnAddressThatNoRunKnows(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
-	s.oracle.Play(apitest.Once(onStep("link c3@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
+	s.service.Play(apitest.Once(onStep("link c3@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
 	s.mustRun(4)
 	first := s.url
 	other := s.moved()

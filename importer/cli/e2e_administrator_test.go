@@ -29,8 +29,8 @@ func TestClaimsNeedAnAdministrator(t *testing.T) {
 func TestClaimOfAReusedContact(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
-	s.oracle.AddClient("c2@example.com", "c2@example.com", "")
-	s.oracle.Play(func(call apitest.Call) apitest.Fault {
+	s.service.AddClient("c2@example.com", "c2@example.com", "")
+	s.service.Play(func(call apitest.Call) apitest.Fault {
 		if call.Kind != "claim" {
 			return apitest.Fault{}
 		}

@@ -75,7 +75,7 @@ func TestAmbiguousAnswers(t *testing.T) {
 			}
 			rows = append(rows, lead(99, "A"), lead(99, "B"))
 			s := newScene(t, stepThree, rows)
-			s.oracle.Play(apitest.OnceEach(faults))
+			s.service.Play(apitest.OnceEach(faults))
 			first := s.mustRun(4)
 
 			sent := map[string][]string{}
@@ -124,13 +124,13 @@ func TestLateCreation(t *testing.T) {
 	s := newScene(t, stepThree, leads(3))
 	s.environment("limits: {timeout: 1s}")
 	step := "claim c2@example.com/Loan A-2"
-	s.oracle.Play(apitest.Once(onStep(step), apitest.CreateLate(0)))
+	s.service.Play(apitest.Once(onStep(step), apitest.CreateLate(0)))
 	s.mustRun(4)
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	if posts := s.mustRun(4).posts(); len(posts) > 0 {
 		t.Errorf("the second run created %v", posts)
 	}
-	if made := s.oracle.Created()[step]; len(made) != 1 {
+	if made := s.service.Created()[step]; len(made) != 1 {
 		t.Errorf("%d were created, want the late one", len(made))
 	}
 	s.checkPromise()
@@ -141,7 +141,7 @@ func TestLateCreation(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
-	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.Busy(429, 0)))
+	s.service.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.Busy(429, 0)))
 	if p := s.run(); p.code == 4 || p.summary.Rows.Uncertain > 0 {
 		t.Errorf("exit code %d, rows %+v", p.code, p.summary.Rows)
 	}

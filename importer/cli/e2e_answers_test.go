@@ -18,12 +18,12 @@ import (
 func TestAnswerOfAParkedClient(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(1))
-	s.oracle.Wire.ContactID = "/data/contactId"
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Wire.ContactID = "/data/contactId"
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind != "lookup" {
 			return apitest.Fault{}
 		}
-		return apitest.Answer(s.oracle.Nobody)
+		return apitest.Answer(s.service.Nobody)
 	})
 	s.environment("wire: {lookup_contact_id: /contactId}")
 	s.mustRun(4)
@@ -58,7 +58,7 @@ func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
-			s.oracle.Wire.ClientID, s.oracle.Wire.LookupID = "/data/clientId", "/clientId"
+			s.service.Wire.ClientID, s.service.Wire.LookupID = "/data/clientId", "/clientId"
 			s.environment("wire: {client_id: /clientId, redirect_url: " + c.pointer + "}")
 			s.mustRun(c.code)
 			row := s.results()[0]
@@ -87,7 +87,7 @@ func TestURLOfAClientWhoWasLookedUp(t *testing.T) {
 func TestURLThatWasLost(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
-	s.oracle.Play(apitest.Once(onStep("client c1@example.com"), apitest.CreateThenDrop()))
+	s.service.Play(apitest.Once(onStep("client c1@example.com"), apitest.CreateThenDrop()))
 	for range 2 {
 		s.mustRun(0)
 		if got := s.results()[0]["What to do"]; !strings.HasPrefix(got, "A look-up found the client after an attempt to create it") {
@@ -104,10 +104,10 @@ func TestURLThatWasLost(t *testing.T) {
 func TestAddressOfAParkedClient(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(stepThree, "key: E-mail", "key: First name", 1), leads(1))
-	s.oracle.KeyField = "firstName"
-	s.oracle.Play(apitest.Once(onStep("client Ann1"), apitest.DropBefore()))
+	s.service.KeyField = "firstName"
+	s.service.Play(apitest.Once(onStep("client Ann1"), apitest.DropBefore()))
 	s.mustRun(4)
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	other := lead(1, "A-2")
 	other[0], other[1] = "C1@example.com", "Bob"
 	s.sheet([][]any{other})
@@ -121,7 +121,7 @@ func TestAddressOfAParkedClient(t *testing.T) {
 	}
 	s.settle("--not-created", "client")
 	s.mustRun(0)
-	if made := s.oracle.Created(); len(made["client Bob"]) != 1 || len(made["client Ann1"]) != 0 {
+	if made := s.service.Created(); len(made["client Bob"]) != 1 || len(made["client Ann1"]) != 0 {
 		t.Errorf("created %v", made)
 	}
 }
@@ -150,7 +150,7 @@ func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(1))
-			s.oracle.Play(func(call apitest.Call) apitest.Fault {
+			s.service.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == c.kind {
 					return c.fault
 				}
@@ -185,7 +185,7 @@ func TestHintsOfUncertainAnswers(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(1))
 			s.environment("errors: [{status: 500, means: uncertain, hint: Call the desk.}]")
-			s.oracle.Play(apitest.Once(onStep(c.step), apitest.Answer(c.reply)))
+			s.service.Play(apitest.Once(onStep(c.step), apitest.Answer(c.reply)))
 			s.mustRun(c.code)
 			if got := s.results()[0]["What to do"]; !strings.HasPrefix(got, c.hint) || !strings.Contains(got, c.usual) {
 				t.Errorf("what to do: %q", got)
@@ -223,7 +223,7 @@ func TestStateFolderThatCannotBeWritten(t *testing.T) {
 func TestOneURLWithoutIDs(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(3))
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if !strings.HasPrefix(c.Step, "client ") {
 			return apitest.Fault{}
 		}
@@ -249,12 +249,12 @@ func TestURLOfAParkedClient(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(1))
 	answer := `{"redirectUrl":"https://portal.example.com/login"}`
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		switch {
 		case c.Step == "client c1@example.com":
 			return apitest.CreateThen(apitest.JSON(201, answer))
 		case strings.HasSuffix(c.Path, "/c1%40example.com"):
-			return apitest.Answer(s.oracle.Nobody)
+			return apitest.Answer(s.service.Nobody)
 		case strings.HasPrefix(c.Step, "client "):
 			return apitest.CreateThen(apitest.JSON(201, `{"clientId":"c0000000-0000-4000-8000-000000000077",`+answer[1:]))
 		}
@@ -263,7 +263,7 @@ func TestURLOfAParkedClient(t *testing.T) {
 	s.mustRun(4)
 	s.sheet(leads(2))
 	s.mustRun(4)
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	for _, flags := range [][]string{{"--dry-run"}, nil, nil} {
 		s.mustRun(0, flags...)
 	}

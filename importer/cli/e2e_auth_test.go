@@ -57,13 +57,13 @@ var authKinds = map[string]struct {
 // newAuthScene is a scene with an authentication, over plain http or through a proxy.
 func newAuthScene(t *testing.T, kind string, proxied bool) (*scene, *apitest.Proxy) {
 	s := newScene(t, stepThree, leads(3))
-	s.oracle.Admit = authKinds[kind].admit
+	s.service.Admit = authKinds[kind].admit
 	entry := authKinds[kind].entry
 	if !proxied {
 		s.environment(entry)
 		return s, nil
 	}
-	server := httptest.NewTLSServer(s.oracle)
+	server := httptest.NewTLSServer(s.service)
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	write(t, s.path("ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
@@ -84,12 +84,12 @@ func TestWireAuth(t *testing.T) {
 				s, proxy := newAuthScene(t, kind, proxied)
 				killed, err := commandLine{words: s.args("--concurrency", "1"), process: true, env: []string{"CANARY=canary-oauth"},
 					kill: func(kill func()) {
-						s.oracle.Play(apitest.Once(onStep("client c2@example.com"), apitest.Fault{Then: kill, Drop: true}))
+						s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Fault{Then: kill, Drop: true}))
 					}}.carryOut()
 				if err != nil || killed.code != -1 {
 					t.Fatalf("exit code %d, %v: it was not killed\n%s%s", killed.code, err, killed.out, killed.err)
 				}
-				s.oracle.Play(nil)
+				s.service.Play(nil)
 				if code, out := s.exec(s.args()...); code != 0 {
 					t.Fatalf("exit code %d\n%s", code, out)
 				}
@@ -116,7 +116,7 @@ func TestWireAuth(t *testing.T) {
 
 // since returns the calls that nobody has looked at yet.
 func (s *scene) since() (p played) {
-	p.calls, s.seen = s.oracle.Since(s.seen)
+	p.calls, s.seen = s.service.Since(s.seen)
 	return p
 }
 
@@ -138,8 +138,8 @@ func TestWireProxyThatDoesNotOpen(t *testing.T) {
 			refusing := apitest.StartProxy(t, nil, func(*http.Request) string { return "HTTP/1.1 " + answer + "\r\nContent-Length: 0\r\n\r\n" })
 			s.environment(strings.Replace(s.entry, proxy.URL, refusing.URL, 1))
 			code, out := s.exec(s.args()...)
-			if code != want.code || !strings.Contains(out, want.says) || len(s.oracle.Calls()) > 0 {
-				t.Errorf("exit code %d, %d calls\n%s", code, len(s.oracle.Calls()), out)
+			if code != want.code || !strings.Contains(out, want.says) || len(s.service.Calls()) > 0 {
+				t.Errorf("exit code %d, %d calls\n%s", code, len(s.service.Calls()), out)
 			}
 			s.environment(strings.Replace(s.entry, refusing.URL, proxy.URL, 1))
 			if code, out := s.exec(s.args()...); code != 0 {
@@ -159,7 +159,7 @@ func TestP3_QueriesAndSignatures(t *testing.T) {
 			t.Run(fmt.Sprint(kind, " ", status), func(t *testing.T) {
 				t.Parallel()
 				s, _ := newAuthScene(t, kind, false)
-				s.oracle.Play(func(c apitest.Call) apitest.Fault {
+				s.service.Play(func(c apitest.Call) apitest.Fault {
 					if c.Kind != "claim" {
 						return apitest.Fault{}
 					}
@@ -176,7 +176,7 @@ func TestP3_QueriesAndSignatures(t *testing.T) {
 					t.Error("the ledger has no answer of a claim: this is not the run that was to be looked at")
 				}
 				s.searchAll(printed.String())
-				for _, c := range s.oracle.Calls() {
+				for _, c := range s.service.Calls() {
 					s.searchFor(printed.String(), strings.TrimPrefix(c.Header.Get("X-Signature"), "intake:"))
 				}
 			})

@@ -29,7 +29,7 @@ func TestPassingTrouble(t *testing.T) {
 			s := newScene(t, stepThree, leads(2))
 			var mu sync.Mutex
 			played := map[string]bool{}
-			s.oracle.Play(func(c apitest.Call) apitest.Fault {
+			s.service.Play(func(c apitest.Call) apitest.Fault {
 				mu.Lock()
 				defer mu.Unlock()
 				if c.Method != "GET" || played[c.Kind] {
@@ -54,7 +54,7 @@ func TestNobodyAnswers(t *testing.T) {
 		t.Run(flag, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(25))
-			s.oracle.Play(func(c apitest.Call) apitest.Fault { return apitest.Answer(apitest.JSON(503, `{}`)) })
+			s.service.Play(func(c apitest.Call) apitest.Fault { return apitest.Answer(apitest.JSON(503, `{}`)) })
 			p := s.mustRun(3, flag)
 			if len(p.posts()) > 0 || p.summary.Rows.Failed > 2 || len(p.calls) > 40 {
 				t.Errorf("posts %v, rows %+v, %d calls", p.posts(), p.summary.Rows, len(p.calls))
@@ -62,7 +62,7 @@ func TestNobodyAnswers(t *testing.T) {
 			if !strings.Contains(p.err, "the service answers no look-up") {
 				t.Errorf("it does not say why:\n%s", p.err)
 			}
-			s.oracle.Play(nil)
+			s.service.Play(nil)
 			s.mustRun(0)
 		})
 	}
@@ -76,7 +76,7 @@ func TestRefusedLookUpsCount(t *testing.T) {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(40))
-			s.oracle.Play(func(c apitest.Call) apitest.Fault {
+			s.service.Play(func(c apitest.Call) apitest.Fault {
 				var n int
 				if _, err := fmt.Sscanf(path.Base(c.Path), "c%d%%40", &n); c.Kind == "lookup" && err == nil && n > 20 {
 					return apitest.Answer(apitest.JSON(status, `{}`))
@@ -87,7 +87,7 @@ func TestRefusedLookUpsCount(t *testing.T) {
 			if rows := p.summary.Rows; rows.Done != 20 || rows.Failed > most || rows.NotStarted != 20-rows.Failed {
 				t.Errorf("rows %+v, at most %d failed wanted", rows, most)
 			}
-			s.oracle.Play(nil)
+			s.service.Play(nil)
 			s.mustRun(0)
 			s.checkPromise()
 		})
@@ -114,7 +114,7 @@ func TestFirstToSendGoesFirst(t *testing.T) {
 func TestDoubtsHaveAnEnd(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(60))
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "claim" {
 			return apitest.Answer(apitest.JSON(200, `{}`))
 		}
@@ -136,14 +136,14 @@ func TestLostLedgerWhileTheServiceIsIll(t *testing.T) {
 	s := newScene(t, stepThree, leads(30))
 	s.mustRun(0)
 	must(t, os.RemoveAll(s.path(".claimsheet")))
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "lookup" && strings.Contains(c.Path, "/c") {
 			return apitest.Answer(apitest.JSON(400, `{}`))
 		}
 		return apitest.Fault{}
 	})
 	s.run()
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	if p := s.mustRun(3); len(p.posts()) > 0 || !strings.Contains(p.err, "--new-ledger") {
 		t.Errorf("posts %v\n%s", p.posts(), p.err)
 	}
@@ -164,10 +164,10 @@ client:
   lookup: {email: E-mail, phone: {column: Mobile, type: Phone, region: GB, format: e164}}
   fields: {email: E-mail, firstName: First name, phone: {column: Mobile, type: Phone, region: GB}}
 `, rows)
-	s.oracle.KeyField = "firstName"
+	s.service.KeyField = "firstName"
 	through, phone := make(chan struct{}), make(chan struct{})
 	var asked, closed sync.Once
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		switch {
 		case strings.Contains(c.Path, "/by-phone/"):
 			asked.Do(func() {

@@ -58,7 +58,7 @@ func TestParkedWhileClocksJump(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(3))
-			s.oracle.Play(apitest.Once(onStep(step), apitest.Answer(apitest.JSON(500, `{}`))))
+			s.service.Play(apitest.Once(onStep(step), apitest.Answer(apitest.JSON(500, `{}`))))
 			s.mustRunTrial(binary, 4)
 			env := s.clocks(c.wall, c.boot)
 			if c.rebooted {
@@ -112,7 +112,7 @@ func TestClockJumpsInsideARun(t *testing.T) {
 				"claim c6@example.com/Loan A-6": until(time.Now().Add(2 * time.Second)),
 			}
 			script := apitest.OnceEach(faults)
-			s.oracle.Play(func(c apitest.Call) apitest.Fault {
+			s.service.Play(func(c apitest.Call) apitest.Fault {
 				if c.Step == "claim c4@example.com/Loan A-4" {
 					s.clocks(jump, 0)
 					jumped.Store(true)

@@ -44,10 +44,10 @@ func TestConflictAfterDoubt(t *testing.T) {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(3))
-			s.oracle.Play(apitest.Once(onStep(c.step), apitest.CreateThen(apitest.JSON(500, `{}`))))
+			s.service.Play(apitest.Once(onStep(c.step), apitest.CreateThen(apitest.JSON(500, `{}`))))
 			s.mustRun(4)
 			s.settle("--not-created", c.name)
-			s.oracle.Play(apitest.Once(onStep(c.step), conflict))
+			s.service.Play(apitest.Once(onStep(c.step), conflict))
 			second := s.mustRun(4)
 			if diff := cmp.Diff([]string{c.step}, second.steps()[:1]); diff != "" {
 				t.Errorf("the second run's first call (-want +got):\n%s", diff)
@@ -57,7 +57,7 @@ func TestConflictAfterDoubt(t *testing.T) {
 				!strings.Contains(row["Error"], "an earlier attempt may have created it: it exists") {
 				t.Errorf("the row is %q: %q", row["Import status"], row["Error"])
 			}
-			s.oracle.Play(nil)
+			s.service.Play(nil)
 			if third := s.mustRun(4); len(third.posts()) > 0 {
 				t.Errorf("the third run created %v", third.posts())
 			}
@@ -89,14 +89,14 @@ func TestConflictOverANewClient(t *testing.T) {
 			s.environment(c.rules)
 			f := conflict
 			if c.appears {
-				f.Then = func() { s.oracle.AddClient("c2@example.com", "c2@example.com", "") }
+				f.Then = func() { s.service.AddClient("c2@example.com", "c2@example.com", "") }
 			}
-			s.oracle.Play(apitest.Once(onStep(step), f))
+			s.service.Play(apitest.Once(onStep(step), f))
 			s.mustRun(c.code)
 			if row := s.results()[1]; row["Import status"] != c.status || !c.appears && !strings.Contains(row["Error"], "409") {
 				t.Errorf("the row is %q: %q", row["Import status"], row["Error"])
 			}
-			s.oracle.Play(nil)
+			s.service.Play(nil)
 			again := s.mustRun(c.later)
 			if n := again.posts()["client"]; c.later == 4 && n != 0 {
 				t.Errorf("the next run asked for %d clients", n)
@@ -113,16 +113,16 @@ func TestConflictOverAClient(t *testing.T) {
 	const step = "client c2@example.com"
 	for _, appears := range []bool{true, false} {
 		s := newScene(t, stepThree, leads(3))
-		s.oracle.Play(apitest.Once(onStep(step), apitest.Answer(apitest.JSON(500, `{}`))))
+		s.service.Play(apitest.Once(onStep(step), apitest.Answer(apitest.JSON(500, `{}`))))
 		s.mustRun(4)
 		s.settle("--not-created", "c2@example.com:client")
 		f := conflict
 		code, state := 4, "parked"
 		if appears { // the service finishes late what it was asked for first
-			f.Then = func() { s.oracle.AddClient("c2@example.com", "c2@example.com", "") }
+			f.Then = func() { s.service.AddClient("c2@example.com", "c2@example.com", "") }
 			code, state = 0, "done"
 		}
-		s.oracle.Play(apitest.Once(onStep(step), f))
+		s.service.Play(apitest.Once(onStep(step), f))
 		second := s.mustRun(code)
 		if n := second.posts()["client"]; n != 1 {
 			t.Errorf("appears %v: %d clients were asked for, want 1", appears, n)
@@ -133,7 +133,7 @@ func TestConflictOverAClient(t *testing.T) {
 			}
 		}
 		s.checkPromise()
-		s.oracle.Play(nil)
+		s.service.Play(nil)
 		if n := s.mustRun(code).posts()["client"]; n != 0 {
 			t.Errorf("appears %v: the third run asked for %d clients", appears, n)
 		}

@@ -82,7 +82,7 @@ func TestCorrectedAddressInDoubt(t *testing.T) {
 				now := corrected(by)
 				other := ""
 				if c.another {
-					other = s.oracle.AddClient("other", fmt.Sprint(now[0]), "+447911999999")
+					other = s.service.AddClient("other", fmt.Sprint(now[0]), "+447911999999")
 				}
 				s.sheet([][]any{now})
 				p := s.foretold(c.code, v.flags()...)
@@ -119,11 +119,11 @@ func TestCorrectedAddressSettled(t *testing.T) {
 		s.sheet([][]any{corrected("e-mail")})
 		s.inDoubt("", apitest.Fault{}) // look-ups do not show it yet
 		s.mustRun(4, v.flags()...)
-		s.oracle.Play(nil)
+		s.service.Play(nil)
 		if v.way == "not created" {
 			s.settle("--not-created", "L1:client")
 		} else {
-			s.settle("--created", s.oracle.Created()["client L1"][0].ID, "L1:client")
+			s.settle("--created", s.service.Created()["client L1"][0].ID, "L1:client")
 		}
 		s.foretold(0, v.flags()...)
 		s.checkCreated(map[string]int{"client L1": 1, "claim L1/A-1": 1})
@@ -138,7 +138,7 @@ func TestAddressBeforeTheCorrection(t *testing.T) {
 		v.doubt(s, "client L1")
 		s.believeAtOnce()
 		then, newcomer := sharing("e-mail")
-		s.oracle.Play(func(c apitest.Call) apitest.Fault {
+		s.service.Play(func(c apitest.Call) apitest.Fault {
 			if lookupOf("e-mail", then)(c) {
 				return apitest.Answer(apitest.JSON(403, `{}`))
 			}
@@ -148,7 +148,7 @@ func TestAddressBeforeTheCorrection(t *testing.T) {
 		if p := s.mustRun(4, v.flags()...); len(p.posts()) > 0 {
 			t.Errorf("sent %v, though the first address could not be asked", p.posts())
 		}
-		s.oracle.Play(nil)
+		s.service.Play(nil)
 		s.sheet(v.rows(corrected("e-mail"), newcomer))
 		s.foretold(1, v.flags()...)
 		made := map[string]int{"client L1": 1, "claim L1/A-1": 1}
@@ -193,7 +193,7 @@ func TestPhonesInTwoFormats(t *testing.T) {
 				first[0] = "c1@example.com" // which decides who L1 is
 				s := newScene(t, strings.Replace(byLead, "    phone: {column: Mobile, type: Phone, region: GB}",
 					"    phone: {column: Mobile, type: Phone, region: GB, format: "+format+"}", 1), [][]any{first})
-				s.oracle.KeyField = "ref"
+				s.service.KeyField = "ref"
 				v.doubt(s, "client L1")
 				s.sheet(v.rows(first, second))
 				code := 4
@@ -221,7 +221,7 @@ func TestCorrectedAddressInAnOldRecord(t *testing.T) {
 				row, _ := sharing(by)
 				other := lead(9, "A-9")
 				s := newScene(t, byLead, [][]any{other})
-				s.oracle.KeyField = "ref"
+				s.service.KeyField = "ref"
 				s.mustRun(0)
 				values := `{"name":"ref","field":"stringValue","value":"L1"}`
 				if by == "phone" {
@@ -232,7 +232,7 @@ func TestCorrectedAddressInAnOldRecord(t *testing.T) {
 				s.remember(ledger.StepID{ClientKey: ledger.ClientKey{Environment: s.url, Space: "by-lead", Client: "L1"}, Step: "client"},
 					ledger.Event{To: ledger.Intent, Kind: ledger.KindClient, Data: []byte(`{"mapping":"by-lead","values":[` + values + `]}`), Digest: "d"},
 					ledger.Event{To: ledger.Uncertain})
-				id := s.oracle.AddClient("L1", fmt.Sprint(row[0]), "+447911123001")
+				id := s.service.AddClient("L1", fmt.Sprint(row[0]), "+447911123001")
 				if changed {
 					row = corrected(by)
 				}

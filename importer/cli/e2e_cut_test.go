@@ -15,7 +15,7 @@ import (
 func (s *scene) killed(n int, flags ...string) {
 	s.t.Helper()
 	var mu sync.Mutex
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		if c.Method != "GET" {
@@ -26,7 +26,7 @@ func (s *scene) killed(n int, flags ...string) {
 		return apitest.Fault{}
 	})
 	s.mustRun(0, flags...)
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	s.restoreState("killed")
 	must(s.t, os.Remove(s.path("leads.results.xlsx")))
 }
@@ -45,7 +45,7 @@ func TestALogCutToHalf(t *testing.T) {
 		info, err := os.Stat(log)
 		must(t, err)
 		must(t, os.Truncate(log, info.Size()/2))
-		before := len(s.oracle.Calls())
+		before := len(s.service.Calls())
 		for _, flags := range [][]string{{"--dry-run"}, v.flags(), {"--new-identity"}, nil} {
 			if p := s.run(flags...); p.code != 3 || !strings.Contains(p.err, "[ledger-cut]") {
 				t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
@@ -54,7 +54,7 @@ func TestALogCutToHalf(t *testing.T) {
 		if code, _, said := s.claimsheet("settle", "--environments", s.path("environments.yaml")); code != 3 {
 			t.Errorf("settle: exit code %d\n%s", code, said)
 		}
-		if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+		if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
 			t.Errorf("something was sent\n%s", transcript(calls))
 		}
 		for _, flags := range [][]string{v.flags("--new-ledger"), nil} {
@@ -62,7 +62,7 @@ func TestALogCutToHalf(t *testing.T) {
 				t.Errorf("exit code %d\n%s", p.code, p.err)
 			}
 		}
-		if made := s.oracle.Created()["link c1@example.com"]; len(made) != 1 {
+		if made := s.service.Created()["link c1@example.com"]; len(made) != 1 {
 			t.Errorf("the link that was in doubt was created %d times", len(made))
 		}
 	})

@@ -38,7 +38,7 @@ activities:` + detailsActivity
 	phoneOnly[0][0], phoneOnly[2][0] = "", ""
 	changed := leads(3)
 	changed[1][1], changed[2][7] = "Anna", 3
-	knowing := func(s *scene) { s.oracle.AddClient("c2@example.com", "c2@example.com", "+447911123002") }
+	knowing := func(s *scene) { s.service.AddClient("c2@example.com", "c2@example.com", "+447911123002") }
 
 	cases := []struct {
 		name    string
@@ -69,7 +69,7 @@ activities:` + detailsActivity
 		}},
 		{"one phone number, two keys", byAgreement("reuse", ""), sharedPhone, nil},
 		{"one e-mail address, many keys, a slow service", byAgreement("reuse", ""), sharedByMany, func(s *scene) {
-			s.oracle.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 3 * time.Millisecond} })
+			s.service.Play(func(apitest.Call) apitest.Fault { return apitest.Fault{Delay: 3 * time.Millisecond} })
 		}},
 		{"changed cells", stepThree, changed, func(s *scene) {
 			s.sheet(leads(3))
@@ -77,15 +77,15 @@ activities:` + detailsActivity
 			s.sheet(changed)
 		}},
 		{"an uncertain step", stepThree, leads(3), func(s *scene) {
-			s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop()))
+			s.service.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop()))
 			s.mustRun(4)
 		}},
 		{"a refused step", stepThree, leads(3), func(s *scene) {
-			s.oracle.Play(apitest.Once(onStep("activity c2@example.com Your details"), apitest.Answer(apitest.JSON(422, "{}"))))
+			s.service.Play(apitest.Once(onStep("activity c2@example.com Your details"), apitest.Answer(apitest.JSON(422, "{}"))))
 			s.mustRun(1)
 		}},
 		{"a refused client", stepThree, leads(3), func(s *scene) {
-			s.oracle.Play(apitest.Once(onStep("client c2@example.com"), apitest.Answer(apitest.JSON(422, "{}"))))
+			s.service.Play(apitest.Once(onStep("client c2@example.com"), apitest.Answer(apitest.JSON(422, "{}"))))
 			s.mustRun(1)
 		}},
 	}
@@ -94,7 +94,7 @@ activities:` + detailsActivity
 			t.Parallel()
 			s := newScene(t, c.mapping, c.rows)
 			if strings.Contains(c.mapping, "ref:") {
-				s.oracle.KeyField = "ref"
+				s.service.KeyField = "ref"
 			}
 			if c.before != nil {
 				c.before(s)
@@ -207,7 +207,7 @@ activities:
   - {template: Your details, id: work, attributes: {Home address: {text: "c/o {First name}"}}}
 `
 	s := newScene(t, mapping, leads(1))
-	s.oracle.Marker = "11000000-0000-4000-8000-000000000002"
+	s.service.Marker = "11000000-0000-4000-8000-000000000002"
 	want := []string{
 		"client c1@example.com", "activity c1@example.com Your details 1 High Street",
 		"activity c1@example.com Your details c/o Ann1", "link c1@example.com",
@@ -218,7 +218,7 @@ activities:
 	if posts := s.mustRun(0).posts(); len(posts) > 0 {
 		t.Errorf("the second run created %v", posts)
 	}
-	for step, made := range s.oracle.Created() {
+	for step, made := range s.service.Created() {
 		if len(made) != 1 {
 			t.Errorf("%s was created %d times", step, len(made))
 		}

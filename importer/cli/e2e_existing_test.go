@@ -30,8 +30,8 @@ client:
 // newKnownScene has clients; the service knows the second.
 func newKnownScene(t *testing.T, existing, more string) (s *scene, known string) {
 	s = newScene(t, byAgreement(existing, more), leads(3))
-	s.oracle.KeyField = "ref"
-	return s, s.oracle.AddClient("A-2", "C2@example.com", "+447911123002")
+	s.service.KeyField = "ref"
+	return s, s.service.AddClient("A-2", "C2@example.com", "+447911123002")
 }
 
 // TestExisting meets a client whom the service knows already.
@@ -88,7 +88,7 @@ func TestExisting(t *testing.T) {
 func TestKnownClientV1(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: b\napi: v1\n"+clientPart+"activities:"+detailsActivity, leads(2))
-	known := s.oracle.AddClient("c2@example.com", "c2@example.com", "")
+	known := s.service.AddClient("c2@example.com", "c2@example.com", "")
 	p := s.mustRun(0)
 	if diff := cmp.Diff(map[string]int{"client": 1, "activity": 2}, p.posts()); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
@@ -142,7 +142,7 @@ func TestPhoneLookup(t *testing.T) {
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	s, known := newKnownScene(t, "reuse", ", confirm: true")
-	s.oracle.AddClient("other", "other@example.com", "+447911123003") // A-3's phone, another's e-mail
+	s.service.AddClient("other", "other@example.com", "+447911123003") // A-3's phone, another's e-mail
 	p := s.mustRun(1)
 	if diff := cmp.Diff([]string{"done", "done", "failed"}, column(s.results(), "Import status")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
@@ -168,7 +168,7 @@ func TestNobodyFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, known := newKnownScene(t, "reuse", "")
-			s.oracle.Nobody = nobody
+			s.service.Nobody = nobody
 			p := s.mustRun(0)
 			if diff := cmp.Diff(map[string]int{"client": 2, "link": 3}, p.posts()); diff != "" {
 				t.Errorf("created (-want +got):\n%s", diff)
@@ -193,7 +193,7 @@ var unclear = []apitest.Reply{
 func TestUnclearLookup(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(len(unclear)+2))
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		for i, reply := range unclear {
 			if strings.HasSuffix(c.Path, fmt.Sprintf("/c%d%%40example.com", i+2)) {
 				return apitest.Answer(reply)
@@ -205,7 +205,7 @@ func TestUnclearLookup(t *testing.T) {
 	if p.posts()["client"] != 2 || p.summary.Rows.Failed != len(unclear) || p.summary.Rows.Done != 2 {
 		t.Errorf("created %v, rows %+v", p.posts(), p.summary.Rows)
 	}
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	s.mustRun(0)
 	s.checkPromise()
 }
@@ -218,13 +218,13 @@ func TestLookupsBehindAPage(t *testing.T) {
 		t.Run(fmt.Sprint(page.Status), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(2))
-			nobody := s.oracle.Nobody
-			s.oracle.Nobody = page
+			nobody := s.service.Nobody
+			s.service.Nobody = page
 			p := s.run()
 			if len(p.posts()) > 0 || p.code == 0 {
 				t.Errorf("exit code %d, created %v", p.code, p.posts())
 			}
-			s.oracle.Nobody = nobody
+			s.service.Nobody = nobody
 			s.mustRun(0)
 		})
 	}
@@ -240,9 +240,9 @@ func TestOneIDForTwoKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, byAgreement("reuse", ""), rows)
-			s.oracle.KeyField = "ref"
+			s.service.KeyField = "ref"
 			if known {
-				s.oracle.AddClient("A-2", "c2@example.com", "")
+				s.service.AddClient("A-2", "c2@example.com", "")
 			}
 			s.mustRun(1)
 			results := s.results()
@@ -255,7 +255,7 @@ func TestOneIDForTwoKeys(t *testing.T) {
 					t.Errorf("the row of %s does not name %s: %q", r["Agreement no"], other, r["Error"])
 				}
 			}
-			made := s.oracle.Created()
+			made := s.service.Created()
 			if n := len(made["client A-2"]) + len(made["client A-3"]); known && n != 0 || !known && n != 1 {
 				t.Errorf("the person was created %d times", n)
 			}
@@ -268,7 +268,7 @@ func TestOneIDForTwoKeys(t *testing.T) {
 func TestOneIDForOneKeyTwice(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, byAgreement("reuse", ""), leads(1))
-	s.oracle.KeyField = "ref"
+	s.service.KeyField = "ref"
 	s.mustRun(0)
 	s.mapping(strings.Replace(byAgreement("reuse", ""), "name: known", "name: other", 1))
 	s.mustRun(1, "--new-identity")
@@ -299,10 +299,10 @@ func TestAddressOfAnotherClient(t *testing.T) {
 				rows[0][c.empty], rows[1][c.empty] = "", ""
 			}
 			s := newScene(t, byAgreement("reuse", ""), rows)
-			s.oracle.KeyField = "ref"
-			s.oracle.Play(func(call apitest.Call) apitest.Fault {
+			s.service.KeyField = "ref"
+			s.service.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == "lookup" {
-					return apitest.Answer(s.oracle.Nobody)
+					return apitest.Answer(s.service.Nobody)
 				}
 				return apitest.Fault{}
 			})
@@ -329,7 +329,7 @@ func TestForecastOfOneAddressInTwo(t *testing.T) {
 			rows := leads(3)
 			rows[2][2] = rows[0][2]
 			s := newScene(t, byAgreement(existing, ", confirm: true"), rows)
-			s.oracle.KeyField = "ref"
+			s.service.KeyField = "ref"
 			plan := s.run("--dry-run")
 			if p := s.mustRun(1); plan.code != p.code || plan.summary.Requests != p.summary.Requests || p.summary.Rows.Failed != 1 || plan.summary.Rows.Failed != 1 {
 				t.Errorf("foreseen were exit code %d, rows %+v; it was %d, rows %+v", plan.code, plan.summary.Rows, p.code, p.summary.Rows)
@@ -344,10 +344,10 @@ func TestForecastOfOneAddressInTwo(t *testing.T) {
 func TestRerunOfAClientLeftOut(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, byAgreement("skip", ""), leads(3))
-	s.oracle.KeyField = "ref"
-	s.oracle.Play(apitest.Once(onStep("client A-2"), apitest.Answer(apitest.JSON(400, "{}"))))
+	s.service.KeyField = "ref"
+	s.service.Play(apitest.Once(onStep("client A-2"), apitest.Answer(apitest.JSON(400, "{}"))))
 	s.mustRun(1)
-	s.oracle.AddClient("Z", "c2@example.com", "")
+	s.service.AddClient("Z", "c2@example.com", "")
 	if p := s.mustRun(0); p.summary.Rows.Skipped != 1 {
 		t.Fatalf("rows %+v", p.summary.Rows)
 	}

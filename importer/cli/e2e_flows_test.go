@@ -132,7 +132,7 @@ func (p played) created() []string {
 // what the service handed out.
 func (s *scene) checkIDs(key string) {
 	s.t.Helper()
-	made := s.oracle.Created()
+	made := s.service.Created()
 	link, id := made["link "+key], made["client "+key][0].ID
 	if len(link) == 0 {
 		link = made["client "+key] // version 1: the url comes with the client

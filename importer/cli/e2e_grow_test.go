@@ -214,7 +214,7 @@ func TestNextKeepsTheGuards(t *testing.T) {
 func TestACampaignGrowsAfterAWrongPointer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, campaign(agreementActivity), leads(3))
-	s.oracle.Wire.ClaimID = "/data/claimId"
+	s.service.Wire.ClaimID = "/data/claimId"
 	s.mustRun(4)
 	s.mapping(campaign(detailsActivity, agreementActivity))
 	s.environment("wire: {claim_id: /data/claimId}")

@@ -142,7 +142,7 @@ func (s *scene) checkHostileResults(rows int) {
 func (s *scene) checkArrived(sheet *hostileSheet) {
 	s.t.Helper()
 	arrived := 0
-	for _, call := range s.oracle.Calls() {
+	for _, call := range s.service.Calls() {
 		if call.Kind != "activity" || !strings.Contains(call.Body, "11000000-0000-4000-8000-000000000002") {
 			continue
 		}
@@ -172,7 +172,7 @@ func (s *scene) checkArrived(sheet *hostileSheet) {
 func (s *scene) checkMadeOnce() {
 	s.t.Helper()
 	made := map[string]string{}
-	for name, list := range s.oracle.Created() {
+	for name, list := range s.service.Created() {
 		key := strings.ToLower(name)
 		if other, twice := made[key]; twice || len(list) > 1 {
 			s.t.Errorf("%q was created %d times, and as %q", name, len(list), other)

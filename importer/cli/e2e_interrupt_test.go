@@ -20,7 +20,7 @@ func (s *scene) inFlight(binary string, answered int64) (cmd *exec.Cmd, output *
 	s.t.Helper()
 	var posts atomic.Int64
 	held := make(chan struct{})
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Method != "GET" && posts.Add(1) > answered {
 			return apitest.Fault{Until: held}
 		}
@@ -79,7 +79,7 @@ func TestInterruptedTwice(t *testing.T) {
 	release()
 	s.settleDown()
 
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	sent := s.asked()
 	s.mustRun(4)
 	for step, n := range s.asked() {
@@ -112,7 +112,7 @@ func TestHungUp(t *testing.T) {
 	if n := len(s.uncertain()); n > 0 {
 		t.Errorf("%d steps are uncertain", n)
 	}
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	s.mustRun(0)
 	s.checkPromise()
 }
@@ -149,7 +149,7 @@ func TestKilledWhileWaiting(t *testing.T) {
 	s := newScene(t, stepThree, leads(9))
 	var posts atomic.Int64
 	var busy atomic.Value // the step that is to wait
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Method != "GET" && posts.Add(1) == 20 {
 			busy.Store(c.Step)
 			return apitest.Busy(429, 600)
@@ -164,14 +164,14 @@ func TestKilledWhileWaiting(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	before, since := 0, time.Now()
 	s.waitFor("the run to wait", func() bool {
-		if now := len(s.oracle.Calls()); now != before {
+		if now := len(s.service.Calls()); now != before {
 			before, since = now, time.Now()
 		}
 		return busy.Load() != nil && time.Since(since) > time.Second
 	})
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	s.mustRun(0)
 	for step, n := range s.asked() {
 		if n != 1 && step != busy.Load() {

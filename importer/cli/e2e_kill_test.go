@@ -124,10 +124,10 @@ func newHarness(t *testing.T, binary string, rng *rand.Rand, faults int) *harnes
 func (h *harness) killAndResume() error {
 	h.t.Helper()
 	for range 60 {
-		before := len(h.oracle.Calls())
+		before := len(h.service.Calls())
 		wanted := h.killed < killsAScene
 		code, out := h.runAndKill(wanted)
-		sent := slices.ContainsFunc(h.oracle.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
+		sent := slices.ContainsFunc(h.service.Calls()[before:], func(c apitest.Call) bool { return c.Method != "GET" })
 		busy := h.busy()
 		switch {
 		case code == -1:
@@ -153,7 +153,7 @@ func (h *harness) runAndKill(kill bool) (code int, out string) {
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.Env = append(append(os.Environ(), "CLAIMSHEET_ENV="), h.env...)
 	started := make(chan *os.Process, 1)
-	h.oracle.Play(h.killer(kill, func() { _ = (<-started).Kill() }))
+	h.service.Play(h.killer(kill, func() { _ = (<-started).Kill() }))
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func (h *harness) badAnswer(rng *rand.Rand) apitest.Fault {
 func (h *harness) broken() (how []string) {
 	h.t.Helper()
 	h.settleDown()
-	if v := h.oracle.Check(h.said()); !v.OK() {
+	if v := h.service.Check(h.said()); !v.OK() {
 		how = append(how, fmt.Sprintf("the workbook and the service disagree: %s", v))
 	}
 	open, most := len(h.uncertain()), h.killed*inWork(workers)+int(h.ambiguous.Load())

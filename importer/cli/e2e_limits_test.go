@@ -33,7 +33,7 @@ func TestRateOverrides(t *testing.T) {
 	var mu sync.Mutex
 	var at []time.Time
 	together, most := 0, 0
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		at = append(at, time.Now())
@@ -61,7 +61,7 @@ func TestBusyLookUps(t *testing.T) {
 	s := newScene(t, stepThree, leads(1))
 	var mu sync.Mutex
 	refused := map[string]int{}
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		mu.Lock()
 		defer mu.Unlock()
 		name := c.Kind + " " + c.Step
@@ -94,7 +94,7 @@ func TestBusyForTooLong(t *testing.T) {
 		t.Run(fmt.Sprint(c.kind, " ", c.status), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(4))
-			s.oracle.Play(func(call apitest.Call) apitest.Fault {
+			s.service.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == c.kind {
 					return apitest.Busy(c.status, 3600)
 				}
@@ -107,7 +107,7 @@ func TestBusyForTooLong(t *testing.T) {
 			if rows := p.summary.Rows; c.kind != "templates" && (rows.NotStarted != 4-c.uncertain || rows.Uncertain != c.uncertain) {
 				t.Errorf("rows %+v", rows)
 			}
-			s.oracle.Play(nil)
+			s.service.Play(nil)
 			s.mustRun(4 * c.uncertain)
 			s.checkPromise()
 		})
@@ -120,7 +120,7 @@ func TestProbeThatIsAskedToWait(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(6))
 	var clients atomic.Int64
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		switch {
 		case c.Kind == "client":
 			clients.Add(1)
@@ -149,7 +149,7 @@ func TestErrorRules(t *testing.T) {
 		"claim c3@example.com/Loan A-3": apitest.JSON(409, `{"code":"LOCKED","message":"c3@example.com is locked"}`),
 		"claim c5@example.com/Loan A-5": apitest.JSON(409, `{"code":"LOCKED","message":"c5@example.com is locked"}`),
 	}
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if reply, ok := answers[c.Step]; ok {
 			return apitest.Answer(reply)
 		}
@@ -182,7 +182,7 @@ func TestAdaptiveRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: a\napi: v2\n"+clientPart, leads(6))
 	s.environment("limits: {adaptive: true}")
-	s.oracle.Play(apitest.Once(onStep("client c3@example.com"), apitest.Busy(429, 1)))
+	s.service.Play(apitest.Once(onStep("client c3@example.com"), apitest.Busy(429, 1)))
 	if p := s.mustRun(0, "--new-ledger"); p.summary.Rows.Done != 6 {
 		t.Errorf("rows %+v", p.summary.Rows)
 	}

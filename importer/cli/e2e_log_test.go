@@ -94,7 +94,7 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 				variable := fmt.Sprintf("HOOK_%s_%d", format, i)
 				must(t, os.Setenv(variable, hook.url)) // for this test alone
 				s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}")
-				s.oracle.Play(func(call apitest.Call) apitest.Fault {
+				s.service.Play(func(call apitest.Call) apitest.Fault {
 					if call.Kind == "client" || call.Kind == "link" {
 						return c.fault
 					}
@@ -249,12 +249,12 @@ func TestLogFileIsAppendedTo(t *testing.T) {
 func TestLogOfTrouble(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
-	s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "claim" }, apitest.Busy(429, 0)))
+	s.service.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "claim" }, apitest.Busy(429, 0)))
 	log := s.runContext(t.Context(), "--log-format", "text").err
 	if !strings.Contains(log, " level=INFO msg=\"run ended\" ") || !strings.Contains(log, " sentAgain.http429=1\n") || !strings.Contains(log, " rows.done=2 ") {
 		t.Errorf("the log is\n%s", log)
 	}
-	s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Answer(apitest.JSON(401, "{}"))))
+	s.service.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Answer(apitest.JSON(401, "{}"))))
 	s.sheet(leads(3))
 	log = s.runContext(t.Context(), "--log-format", "text").err
 	if !strings.Contains(log, " level=ERROR msg=\"run ended\" ") || !strings.Contains(log, " exitCode=3 ") || !strings.Contains(log, "401") {

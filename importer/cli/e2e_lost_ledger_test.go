@@ -35,7 +35,7 @@ func TestLostLedger(t *testing.T) {
 			s := newScene(t, stepThree, leads(c.clients))
 			for n := range c.known {
 				mail := fmt.Sprintf("c%d@example.com", n+1)
-				s.oracle.AddClient(mail, mail, "")
+				s.service.AddClient(mail, mail, "")
 			}
 			var lookups []int
 			for _, flags := range [][]string{append([]string{"--dry-run"}, c.flags...), c.flags} {
@@ -63,7 +63,7 @@ func TestLostLedgerAfterACarefulTry(t *testing.T) {
 	know := func(from, to int) {
 		for n := from; n <= to; n++ {
 			mail := fmt.Sprintf("c%d@example.com", n)
-			s.oracle.AddClient(mail, mail, "")
+			s.service.AddClient(mail, mail, "")
 		}
 	}
 	know(1, 30)
@@ -85,7 +85,7 @@ func TestLostLedgerAfterACarefulTry(t *testing.T) {
 func TestOldLedgerLearnsFromTheWorkbook(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(4))
-	s.oracle.Play(apitest.OnceEach(map[string]apitest.Fault{
+	s.service.Play(apitest.OnceEach(map[string]apitest.Fault{
 		"activity c2@example.com Your details":               apitest.Answer(apitest.JSON(400, "{}")),
 		"client c3@example.com":                              apitest.Answer(apitest.JSON(400, "{}")),
 		"activity c4@example.com/Loan A-4 Agreement details": apitest.CreateThen(apitest.JSON(500, "{}")),
@@ -97,7 +97,7 @@ func TestOldLedgerLearnsFromTheWorkbook(t *testing.T) {
 	must(t, os.Rename(s.path("copy"), s.path(".claimsheet")))
 	s.mustRun(3)
 	p := runMain(t, "", "rerun", "-m", s.path("mapping.yaml"), "--json", "--yes", s.path("leads.results.xlsx"))
-	if calls, _ := s.oracle.Since(s.seen); p.code != 4 || p.summary.Rows.Unchanged != 3 || len(played{calls: calls}.posts()) > 0 {
+	if calls, _ := s.service.Since(s.seen); p.code != 4 || p.summary.Rows.Unchanged != 3 || len(played{calls: calls}.posts()) > 0 {
 		t.Errorf("exit code %d, rows %+v, sent %v\n%s", p.code, p.summary.Rows, played{calls: calls}.posts(), p.err)
 	}
 	s.checkPromise()

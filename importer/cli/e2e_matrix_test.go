@@ -94,16 +94,16 @@ func (v variant) doubt(s *scene, step string) {
 		s.t.Fatalf("no way of doubt is %q", v.way)
 	}
 	s.settleDown()
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 }
 
 // inDoubt plays a fault for the first request of a step, and has look-ups find
 // nobody.
 func (s *scene) inDoubt(step string, f apitest.Fault) {
 	once := apitest.Once(onStep(step), f)
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "lookup" {
-			return apitest.Answer(s.oracle.Nobody)
+			return apitest.Answer(s.service.Nobody)
 		}
 		return once(c)
 	})
@@ -134,7 +134,7 @@ func (s *scene) killWhenMade(step string, flags ...string) {
 	if code := cmd.ProcessState.ExitCode(); code != -1 {
 		s.t.Fatalf("exit code %d: it was not killed", code)
 	}
-	_, s.seen = s.oracle.Since(s.seen)
+	_, s.seen = s.service.Since(s.seen)
 }
 
 // connections are those of a scene's service that are open, in the order in which

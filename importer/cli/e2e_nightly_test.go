@@ -51,7 +51,7 @@ func TestNotices(t *testing.T) {
 			t.Run(c.name+" "+on, func(t *testing.T) {
 				s := newScene(t, stepThree, c.rows)
 				if c.play != nil {
-					s.oracle.Play(c.play)
+					s.service.Play(c.play)
 				}
 				p := s.runContext(t.Context(), append(c.flags, "--json", "--notify", hook.url, "--notify-on", on)...)
 				if p.code != c.code {
@@ -94,7 +94,7 @@ func TestNoticeOfASignal(t *testing.T) {
 	s := newScene(t, stepThree, leads(5))
 	hook := newReceiver(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s.oracle.Play(func(call apitest.Call) apitest.Fault {
+	s.service.Play(func(call apitest.Call) apitest.Fault {
 		if call.Kind == "claim" {
 			cancel()
 		}
@@ -174,7 +174,7 @@ func TestArchive(t *testing.T) {
 			if c.before != nil {
 				c.before(t, s)
 			}
-			s.oracle.Play(func(call apitest.Call) apitest.Fault {
+			s.service.Play(func(call apitest.Call) apitest.Fault {
 				if c.during != nil && call.Kind == "link" {
 					c.during(t, s)
 				}

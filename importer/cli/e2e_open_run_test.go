@@ -18,14 +18,14 @@ func (s *scene) whileRunning(flags ...string) []byte {
 	s.t.Helper()
 	var once sync.Once
 	var left []byte
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Method != "GET" {
 			once.Do(func() { left, _ = os.ReadFile(s.path("leads.results.xlsx")) })
 		}
 		return apitest.Fault{}
 	})
 	s.mustRun(0, flags...)
-	s.oracle.Play(nil)
+	s.service.Play(nil)
 	if left == nil {
 		s.t.Fatal("nothing was created")
 	}
@@ -65,7 +65,7 @@ func TestAWorkbookOfBeforeALostRun(t *testing.T) {
 		left, err := os.ReadFile(s.path("leads.results.xlsx"))
 		must(t, err)
 		write(t, s.path("copied.xlsx"), string(left))
-		before := len(s.oracle.Calls())
+		before := len(s.service.Calls())
 		for _, book := range []string{"leads.results.xlsx", "copied.xlsx"} {
 			for _, flags := range [][]string{v.flags("--yes"), {"--yes", "--dry-run"}, {"--yes", "--new-ledger"}} {
 				code, said := s.rerun(append(flags, book)...)
@@ -77,7 +77,7 @@ func TestAWorkbookOfBeforeALostRun(t *testing.T) {
 		for _, flags := range [][]string{{"--dry-run"}, v.flags()} {
 			s.mustRun(3, flags...)
 		}
-		if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+		if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
 			t.Errorf("something was sent\n%s", transcript(calls))
 		}
 		if code, said := s.rerun("--yes", "--lost-run", "leads.results.xlsx"); code != 0 {
@@ -95,12 +95,12 @@ func TestAWorkbookOfBeforeAKilledRun(t *testing.T) {
 	s.sheet(append(leads(2), lead(9, "A-9")))
 	left := s.whileRunning()
 	write(t, s.path("leads.results.xlsx"), string(left))
-	before := len(s.oracle.Calls())
+	before := len(s.service.Calls())
 	if code, said := s.rerun("leads.results.xlsx"); code != 0 {
 		t.Errorf("exit code %d\n%s", code, said)
 	}
 	s.mustRun(0)
-	if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+	if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
 		t.Errorf("something was sent\n%s", transcript(calls))
 	}
 	write(t, s.path("left.xlsx"), string(left))

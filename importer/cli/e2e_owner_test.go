@@ -52,7 +52,7 @@ func newLeadScene(t *testing.T, by string) *scene {
 	t.Helper()
 	first, _ := sharing(by)
 	s := newScene(t, byLead, [][]any{first})
-	s.oracle.KeyField = "ref"
+	s.service.KeyField = "ref"
 	return s
 }
 
@@ -92,7 +92,7 @@ func (s *scene) checkCreated(want map[string]int) {
 	s.t.Helper()
 	s.settleDown()
 	got := map[string]int{}
-	for step, made := range s.oracle.Created() {
+	for step, made := range s.service.Created() {
 		if !strings.HasPrefix(step, "link ") {
 			got[step] = len(made)
 		}
@@ -127,7 +127,7 @@ func TestAddressInDoubt(t *testing.T) {
 			}
 		}
 		// The truth, from an operator where nothing else says it.
-		id := s.oracle.Created()["client L1"][0].ID
+		id := s.service.Created()["client L1"][0].ID
 		if v.order == "alone" {
 			s.settle("--created", id, "L1:client")
 		}
@@ -213,7 +213,7 @@ func TestNewcomerWithTheAddressOfADoneClient(t *testing.T) {
 func TestDoubtfulClientIsAnother(t *testing.T) {
 	inEveryVariant(t, append([]string{"not created"}, everyWay...), everyOrder, func(t *testing.T, v variant) {
 		s := newScene(t, byLead, nil)
-		s.oracle.KeyField = "ref"
+		s.service.KeyField = "ref"
 		done, doubtful := lead(1, "A-1"), lead(2, "A-2")
 		done[1], doubtful[1] = "L1", "L2"
 		s.sheet([][]any{done})
@@ -224,7 +224,7 @@ func TestDoubtfulClientIsAnother(t *testing.T) {
 		if v.doubt(s, "client L2"); v.way != "not created" {
 			want["client L2"] = 1
 		}
-		s.oracle.Play(func(c apitest.Call) apitest.Fault {
+		s.service.Play(func(c apitest.Call) apitest.Fault {
 			if c.Kind == "lookup" && strings.HasSuffix(c.Path, "/c2%40example.com") {
 				return apitest.Answer(apitest.JSON(200, fmt.Sprintf(`{"contactId":%q}`, id)))
 			}
@@ -248,15 +248,15 @@ func TestLateInTheSameRun(t *testing.T) {
 			t.Parallel()
 			first, second := sharing("e-mail")
 			s := newScene(t, byLead, [][]any{first, second})
-			s.oracle.KeyField = "ref"
+			s.service.KeyField = "ref"
 			seen := 0 // look-ups of the address
-			s.oracle.Play(func(c apitest.Call) apitest.Fault {
+			s.service.Play(func(c apitest.Call) apitest.Fault {
 				switch {
 				case c.Step == "client L1":
 					return apitest.CreateThen(apitest.JSON(500, `{}`))
 				case c.Kind == "lookup" && strings.HasSuffix(c.Path, "/c1%40example.com"):
 					if seen++; seen <= 4 { // before it is sent, and three times after
-						return apitest.Answer(s.oracle.Nobody)
+						return apitest.Answer(s.service.Nobody)
 					}
 				}
 				return apitest.Fault{}

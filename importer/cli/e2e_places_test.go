@@ -41,12 +41,12 @@ func TestPlaces(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, c.mapping, leads(3))
-			s.oracle.Wire = c.wire
-			s.oracle.Wire.DataType = "/dataType"
+			s.service.Wire = c.wire
+			s.service.Wire.DataType = "/dataType"
 			if c.wire.Origin != "" {
-				s.oracle.Wire.Origin = s.url
+				s.service.Wire.Origin = s.url
 			}
-			known := s.oracle.AddClient("c3@example.com", "c3@example.com", "")
+			known := s.service.AddClient("c3@example.com", "c3@example.com", "")
 			s.environment(c.environment)
 			s.mustRun(0)
 			s.checkIDs("c1@example.com")
@@ -81,10 +81,10 @@ func TestPlacesThatAreCorrected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(1))
-			s.oracle.Wire = c.wire
-			s.oracle.Wire.DataType = "/dataType"
+			s.service.Wire = c.wire
+			s.service.Wire.DataType = "/dataType"
 			if c.wire.Origin != "" {
-				s.oracle.Wire.Origin = s.url
+				s.service.Wire.Origin = s.url
 			}
 			for range 3 { // each wrong place is found out by a run of its own
 				s.run()
@@ -114,15 +114,15 @@ func TestNobodyByContent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, known := newKnownScene(t, "reuse", "")
-			s.oracle.Nobody = c.nobody
-			s.oracle.Wire.LookupID = c.pointer
+			s.service.Nobody = c.nobody
+			s.service.Wire.LookupID = c.pointer
 			s.environment("wire: {lookup_contact_id: " + c.pointer + "}")
 			if p := s.run(); strings.Contains(name, "status") == (p.code != 0) {
 				t.Errorf("without a rule: exit code %d", p.code)
 			}
 			s.environment("wire: {lookup_contact_id: " + c.pointer + "}\nnot_found: " + c.notFound)
 			s.mustRun(0)
-			if made := s.oracle.Created(); len(made["client A-1"]) != 1 || len(made["client A-2"]) != 0 {
+			if made := s.service.Created(); len(made["client A-1"]) != 1 || len(made["client A-2"]) != 0 {
 				t.Errorf("created %v", made)
 			}
 			if got := s.results()[1]["contactId"]; got != known {
@@ -144,7 +144,7 @@ func TestLinkWithoutABody(t *testing.T) {
 	if code, out := s.exec("link", "--environments", s.path("environments.yaml"), "c1@example.com"); code != 0 {
 		t.Fatalf("link: exit code %d\n%s", code, out)
 	}
-	more, _ := s.oracle.Since(s.seen)
+	more, _ := s.service.Since(s.seen)
 	links := 0
 	for _, c := range append(calls, more...) {
 		if c.Kind == "link" {
@@ -178,7 +178,7 @@ client:
     phones.1.number: {column: Mobile, type: Phone, region: GB}
     phones.1.uses.0: {value: mobile}
 `, leads(1))
-	s.oracle.KeyField, s.oracle.EmailField = "names.0", "emails.0.address"
+	s.service.KeyField, s.service.EmailField = "names.0", "emails.0.address"
 	rows := leads(1)
 	rows[0][3] = nil
 	s.sheet(rows)

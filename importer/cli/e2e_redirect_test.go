@@ -35,7 +35,7 @@ func TestRedirectsEndTheRun(t *testing.T) {
 				if done {
 					fault = apitest.CreateThen(moved)
 				}
-				s.oracle.Play(apitest.Once(onStep(step), fault))
+				s.service.Play(apitest.Once(onStep(step), fault))
 				p := s.mustRun(3, "--concurrency", "1")
 				if last := p.steps()[len(p.steps())-1]; last != step {
 					t.Errorf("%s was sent after the redirect", last)
@@ -70,7 +70,7 @@ func TestRedirectedQuestionsEndTheRun(t *testing.T) {
 			t.Run(fmt.Sprint(status, " ", kind), func(t *testing.T) {
 				t.Parallel()
 				s := newScene(t, stepThree, leads(3))
-				s.oracle.Play(func(c apitest.Call) apitest.Fault {
+				s.service.Play(func(c apitest.Call) apitest.Fault {
 					if c.Kind == kind && (kind == "templates" || strings.Contains(c.Path, "c1%40")) {
 						return apitest.Answer(apitest.Reply{Status: status})
 					}
@@ -94,7 +94,7 @@ func TestRedirectsByARule(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	s.environment("errors: [{status: 303, means: failed, hint: Call the desk.}]")
-	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.Answer(apitest.Reply{Status: 303})))
+	s.service.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.Answer(apitest.Reply{Status: 303})))
 	s.mustRun(1)
 	if diff := cmp.Diff([]string{"done", "failed", "done"}, column(s.results(), "Import status")); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)

@@ -31,7 +31,7 @@ func TestRefusals(t *testing.T) {
 				}
 				faults[name] = apitest.Answer(apitest.JSON(status, `{"message":"the postcode is unknown"}`))
 			}
-			s.oracle.Play(apitest.OnceEach(faults))
+			s.service.Play(apitest.OnceEach(faults))
 			first := s.mustRun(1)
 			if diff := cmp.Diff([]string{"done", "failed", "failed", "failed", "failed", "done"}, column(s.results(), "Import status")); diff != "" {
 				t.Errorf("statuses (-want +got):\n%s", diff)
@@ -79,7 +79,7 @@ func TestUnauthorised(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(6))
-			s.oracle.Play(apitest.Once(c.about, apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))))
+			s.service.Play(apitest.Once(c.about, apitest.Answer(apitest.JSON(401, `{"message":"who are you?"}`))))
 			p := s.mustRun(3)
 			if diff := cmp.Diff(c.posts, p.posts()); diff != "" {
 				t.Errorf("created (-want +got):\n%s", diff)
@@ -107,7 +107,7 @@ func TestNobodyListens(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, mapping, leads(2))
 			real := s.url
-			closed := httptest.NewServer(s.oracle)
+			closed := httptest.NewServer(s.service)
 			s.url = closed.URL
 			closed.Close()
 			s.environment("")
@@ -126,7 +126,7 @@ func TestNobodyListens(t *testing.T) {
 			s.url = real
 			s.environment("")
 			s.mustRun(0)
-			if len(s.oracle.Created()["client c1@example.com"]) != 1 {
+			if len(s.service.Created()["client c1@example.com"]) != 1 {
 				t.Error("the client was not created once")
 			}
 		})
@@ -139,7 +139,7 @@ func TestSignal(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(12))
 	ctx, cancel := context.WithCancel(t.Context())
-	s.oracle.Play(apitest.Once(onStep("claim c5@example.com/Loan A-5"), apitest.Fault{Then: cancel}))
+	s.service.Play(apitest.Once(onStep("claim c5@example.com/Loan A-5"), apitest.Fault{Then: cancel}))
 	if p := s.runContext(ctx, "--concurrency", "4", "--json"); p.code != 130 || p.summary.Rows.Uncertain > 0 || p.summary.Rows.NotStarted == 0 {
 		t.Errorf("exit code %d, rows %+v", p.code, p.summary.Rows)
 	}

@@ -11,13 +11,13 @@ import (
 // night imports a sheet of its own, under the scene's mapping.
 func (s *scene) night(code int, name string, rows [][]any, flags ...string) []apitest.Call {
 	s.t.Helper()
-	before := len(s.oracle.Calls())
+	before := len(s.service.Calls())
 	writeSheet(s.t, s.path(name), header, rows)
 	words := append([]string{"run", "-m", s.path("mapping.yaml")}, flags...)
 	if got, out, said := s.claimsheet(append(words, s.path(name))...); got != code {
 		s.t.Fatalf("%s: exit code %d, want %d\n%s%s", name, got, code, out, said)
 	}
-	return s.oracle.Calls()[before:]
+	return s.service.Calls()[before:]
 }
 
 // TestRestoreFromABackup gives a ledger of the first night the workbooks of the
@@ -37,14 +37,14 @@ func TestRestoreFromABackup(t *testing.T) {
 		s.saveState("backup")
 		code := 0
 		if v.way == "refused" {
-			s.oracle.Play(func(c apitest.Call) apitest.Fault {
+			s.service.Play(func(c apitest.Call) apitest.Fault {
 				if c.Kind == "claim" || c.Step == "link c1@example.com" {
 					return apitest.Answer(apitest.JSON(409, `{"message":"come again"}`))
 				}
 				return apitest.Fault{}
 			})
 			s.night(3, "second.xlsx", leads(4), v.flags()...)
-			s.oracle.Play(nil)
+			s.service.Play(nil)
 		} else {
 			code = 4
 			s.input = "second.xlsx"
@@ -55,7 +55,7 @@ func TestRestoreFromABackup(t *testing.T) {
 		s.night(code, "third.xlsx", append([][]any{lead(9, "A-9")}, leads(4)...), v.flags()...)
 		s.restoreState("backup")
 
-		before := len(s.oracle.Calls())
+		before := len(s.service.Calls())
 		for _, flags := range [][]string{{"--yes"}, {"--yes", "--dry-run"}} {
 			if code, said := s.rerun(append(flags, second)...); code != 3 || !strings.Contains(said, third) {
 				t.Errorf("%q: exit code %d\n%s", flags, code, said)
@@ -72,7 +72,7 @@ func TestRestoreFromABackup(t *testing.T) {
 		}
 		s.night(code, "second.xlsx", leads(4))
 		s.night(code, "third.xlsx", append([][]any{lead(9, "A-9")}, leads(4)...))
-		if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+		if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
 			t.Errorf("made again:\n%s", transcript(calls))
 		}
 	})
@@ -83,17 +83,17 @@ func TestRestoreFromABackup(t *testing.T) {
 func TestTheNewestWorkbookAlone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, nil)
-	s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
+	s.service.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
 	s.night(1, "second.xlsx", leads(3))
 	s.night(0, "third.xlsx", leads(3))
 	s.restoreState("")
-	before := len(s.oracle.Calls())
+	before := len(s.service.Calls())
 	for _, book := range []string{"third.results.xlsx", "second.results.xlsx"} {
 		if code, said := s.rerun("--yes", book); book == "third.results.xlsx" && code != 0 || code == 4 {
 			t.Errorf("%s: exit code %d\n%s", book, code, said)
 		}
 	}
-	if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+	if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
 		t.Errorf("made again:\n%s", transcript(calls))
 	}
 }
@@ -104,16 +104,16 @@ func TestWorkbooksDisagreeOnAState(t *testing.T) {
 	t.Parallel()
 	for _, books := range [][]string{{"second.results.xlsx", "third.results.xlsx"}, {"third.results.xlsx", "second.results.xlsx"}} {
 		s := newScene(t, stepThree, nil)
-		s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
+		s.service.Play(apitest.Once(onStep("link c2@example.com"), apitest.CreateThen(apitest.JSON(500, `{}`))))
 		s.night(4, "second.xlsx", leads(2))
 		s.settle("--created", "https://example.com/found", "link")
 		s.night(0, "third.xlsx", leads(2))
 		s.restoreState("")
-		before := len(s.oracle.Calls())
+		before := len(s.service.Calls())
 		if code, said := s.rerun(append([]string{"--yes"}, books...)...); code != 0 {
 			t.Errorf("%q: exit code %d\n%s", books, code, said)
 		}
-		if calls := s.oracle.Calls()[before:]; postsTo(calls) > 0 {
+		if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
 			t.Errorf("made again:\n%s", transcript(calls))
 		}
 	}
@@ -124,7 +124,7 @@ func TestWorkbooksDisagreeOnAState(t *testing.T) {
 func TestARepairOfAnOlderWorkbook(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, nil)
-	s.oracle.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
+	s.service.Play(apitest.Once(onStep("link c2@example.com"), apitest.Answer(apitest.JSON(400, `{}`))))
 	s.night(1, "second.xlsx", leads(3))
 	s.night(0, "third.xlsx", [][]any{lead(7, "A-7")})
 	if code, said := s.rerun("second.results.xlsx"); code != 0 {

@@ -93,13 +93,13 @@ activities:` + detailsActivity + agreementActivity + `
 // scene is a folder with a mapping, an environment and a sheet, and the
 // service that the environment names.
 type scene struct {
-	t      *testing.T
-	dir    string
-	oracle *apitest.Server
-	url    string
-	input  string // the sheet's name
-	entry  string // of the environments file, but for the address and the case
-	pace   cli.Pace
+	t       *testing.T
+	dir     string
+	service *apitest.Server
+	url     string
+	input   string // the sheet's name
+	entry   string // of the environments file, but for the address and the case
+	pace    cli.Pace
 
 	connections connections
 	seen        int // calls of the service that a run's result has shown already
@@ -107,13 +107,13 @@ type scene struct {
 
 func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	t.Helper()
-	s := &scene{t: t, dir: t.TempDir(), oracle: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
-	server := httptest.NewUnstartedServer(s.oracle)
+	s := &scene{t: t, dir: t.TempDir(), service: apitest.New(reference...), input: "leads.xlsx", pace: cli.QuickPace()}
+	server := httptest.NewUnstartedServer(s.service)
 	server.Config.ConnState = s.connections.note
 	server.Start()
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
-		for _, complaint := range s.oracle.Complaints() {
+		for _, complaint := range s.service.Complaints() {
 			t.Errorf("a call is not as the service document says: %s", complaint)
 		}
 	})
@@ -171,7 +171,7 @@ func (s *scene) runContext(ctx context.Context, flags ...string) played {
 			s.t.Fatalf("stdout is not the summary: %v\n%s", err, p.out)
 		}
 	}
-	p.calls, s.seen = s.oracle.Since(s.seen)
+	p.calls, s.seen = s.service.Since(s.seen)
 	return p
 }
 

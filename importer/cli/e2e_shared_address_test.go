@@ -30,15 +30,15 @@ func TestSharedAddressIsHeld(t *testing.T) {
 				rows := leads(2)
 				rows[1][0] = rows[0][0]
 				s := newScene(t, byAgreement("reuse", ""), rows)
-				s.oracle.KeyField = "ref"
+				s.service.KeyField = "ref"
 				var mu sync.Mutex
 				asked := 0
-				s.oracle.Play(func(c apitest.Call) apitest.Fault {
+				s.service.Play(func(c apitest.Call) apitest.Fault {
 					mu.Lock()
 					defer mu.Unlock()
 					switch {
 					case c.Kind == "lookup":
-						return apitest.Answer(s.oracle.Nobody) // they lag
+						return apitest.Answer(s.service.Nobody) // they lag
 					case c.Step != fault.step:
 						return apitest.Fault{}
 					}
@@ -48,7 +48,7 @@ func TestSharedAddressIsHeld(t *testing.T) {
 					return fault.then
 				})
 				s.run("--concurrency", workers)
-				if n := len(s.oracle.Created()["client A-2"]); n > 0 {
+				if n := len(s.service.Created()["client A-2"]); n > 0 {
 					t.Errorf("a second client was created; rows %q", column(s.results(), "Import status"))
 				}
 			})
@@ -61,11 +61,11 @@ func TestSharedAddressIsHeld(t *testing.T) {
 func TestRefusalsInARow(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, byAgreement("skip", ""), leads(30))
-	s.oracle.KeyField = "ref"
+	s.service.KeyField = "ref"
 	for i := range 30 {
-		s.oracle.AddClient(fmt.Sprintf("A-%d", i+1), fmt.Sprintf("c%d@example.com", i+1), "")
+		s.service.AddClient(fmt.Sprintf("A-%d", i+1), fmt.Sprintf("c%d@example.com", i+1), "")
 	}
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		for _, i := range []int{5, 15, 25} {
 			if c.Kind == "lookup" && strings.HasSuffix(c.Path, fmt.Sprintf("/c%d%%40example.com", i)) {
 				return apitest.Answer(apitest.JSON(403, "{}"))
@@ -84,7 +84,7 @@ func TestDoubtsAreCountedByStep(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(6))
 	s.environment("repeatable: [link]")
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Step == "link c1@example.com" || c.Step == "link c2@example.com" {
 			return apitest.CreateThen(apitest.JSON(500, "{}"))
 		}
@@ -100,7 +100,7 @@ func TestDoubtsAreCountedByStep(t *testing.T) {
 func TestLostLedgerAfterRefusals(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, byAgreement("reuse", ""), leads(8))
-	s.oracle.KeyField = "ref"
+	s.service.KeyField = "ref"
 	s.mustRun(0)
 	must(t, os.RemoveAll(s.path(".claimsheet")))
 	must(t, os.Remove(s.path("leads.results.xlsx"))) // it would tell
@@ -119,7 +119,7 @@ func TestForecastOfASharedPhone(t *testing.T) {
 	rows := leads(6)
 	rows[4][0], rows[4][2] = "", rows[1][2]
 	s := newScene(t, byAgreement("reuse", ""), rows)
-	s.oracle.KeyField = "ref"
+	s.service.KeyField = "ref"
 	plan := s.run("--dry-run")
 	if p := s.mustRun(1); p.summary.Requests != plan.summary.Requests {
 		t.Errorf("foreseen were %+v; it was %+v", plan.summary.Requests, p.summary.Requests)

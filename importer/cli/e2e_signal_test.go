@@ -39,7 +39,7 @@ func TestTerminated(t *testing.T) {
 				t.Errorf("after SIGTERM the step %s of %s is %q", step["Step"], step["Client key"], state)
 			}
 		}
-		s.oracle.Play(nil)
+		s.service.Play(nil)
 		s.mustRun(0)
 		s.checkPromise()
 	}
@@ -56,7 +56,7 @@ func (s *scene) runAndTerminate(binary string, posts int64, later time.Duration)
 	cmd.Env = append(os.Environ(), "CLAIMSHEET_ENV=")
 	started := make(chan *os.Process, 1)
 	var seen atomic.Int64
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Method != "GET" && seen.Add(1) == posts {
 			process := <-started
 			time.AfterFunc(later, func() { _ = process.Signal(syscall.SIGTERM) })

@@ -26,11 +26,11 @@ func TestStaleLookup(t *testing.T) {
 					// Nothing is sent for A-1. Of the others one goes first, and the other
 					// waits for it with its look-up made.
 					s := newScene(t, byAgreement(existing, ""), leads(1))
-					s.oracle.KeyField = "ref"
+					s.service.KeyField = "ref"
 					if existing == "reuse" {
 						s.mustRun(0)
 					} else {
-						s.oracle.AddClient("A-1", "c1@example.com", "")
+						s.service.AddClient("A-1", "c1@example.com", "")
 					}
 					s.sheet(leads(3))
 					if v.odd == (name == "long") {
@@ -48,7 +48,7 @@ func TestStaleLookup(t *testing.T) {
 					var mu sync.Mutex
 					looked, both, second := map[string]bool{}, make(chan struct{}), ""
 					closeBoth := sync.OnceFunc(func() { close(both) })
-					s.oracle.Play(func(c apitest.Call) apitest.Fault {
+					s.service.Play(func(c apitest.Call) apitest.Fault {
 						mu.Lock()
 						defer mu.Unlock()
 						switch _, email, _ := strings.Cut(c.Path, "/by-email/"); {
@@ -63,7 +63,7 @@ func TestStaleLookup(t *testing.T) {
 									time.Sleep(time.Millisecond)
 								}
 								ahead.Store(int64(wait))
-								s.oracle.AddClient(second, "c"+second[2:]+"@example.com", "")
+								s.service.AddClient(second, "c"+second[2:]+"@example.com", "")
 							}}
 						}
 						return apitest.Fault{}
@@ -73,7 +73,7 @@ func TestStaleLookup(t *testing.T) {
 						status, made = "done", 1
 					}
 					p := s.mustRun(code, v.flags()...)
-					if n := len(s.oracle.Created()["client "+second]); n != made {
+					if n := len(s.service.Created()["client "+second]); n != made {
 						t.Errorf("%s was created %d times, want %d\n%s", second, n, made, transcript(p.calls))
 					}
 					for _, r := range s.results() {
@@ -97,19 +97,19 @@ func TestStaleAfterRefusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inEveryVariant(t, nil, bothOrders, func(t *testing.T, v variant) {
 				s := newScene(t, byAgreement("reuse", ""), v.rows(lead(1, "A-1"), lead(2, "A-2")))
-				s.oracle.KeyField = "ref"
+				s.service.KeyField = "ref"
 				busy := s.slowly(wait, apitest.Busy(429, 0), func() {
 					if wait > 0 {
-						s.oracle.AddClient("A-2", "c2@example.com", "")
+						s.service.AddClient("A-2", "c2@example.com", "")
 					}
 				})
-				s.oracle.Play(apitest.Once(onStep("client A-2"), busy))
+				s.service.Play(apitest.Once(onStep("client A-2"), busy))
 				p := s.mustRun(0, v.flags()...)
 				want := 1
 				if wait > 0 {
 					want = 0
 				}
-				if n := len(s.oracle.Created()["client A-2"]); n != want {
+				if n := len(s.service.Created()["client A-2"]); n != want {
 					t.Errorf("A-2 was created %d times, want %d\n%s", n, want, transcript(p.calls))
 				}
 				if n := strings.Count(lookups(p), "c2%40example.com"); (n > 1) != (wait > 0) {
@@ -145,16 +145,16 @@ func TestStaleDoubt(t *testing.T) {
 	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
 		rows := v.rows(lead(1, "A-1"), lead(2, "A-2"))
 		s := newScene(t, byAgreement("reuse", ""), rows)
-		s.oracle.KeyField = "ref"
+		s.service.KeyField = "ref"
 		v.doubt(s, "client A-2")
 		s.inDoubt("", apitest.Fault{})
 		s.mustRun(4) // what a killed run has left gets its age here
 		s.believeAtOnce()
 		var shown atomic.Bool
 		busy := apitest.Once(onStep("client A-2"), s.slowly(time.Hour, apitest.Busy(429, 0), func() { shown.Store(true) }))
-		s.oracle.Play(func(c apitest.Call) apitest.Fault {
+		s.service.Play(func(c apitest.Call) apitest.Fault {
 			if c.Kind == "lookup" && !shown.Load() {
-				return apitest.Answer(s.oracle.Nobody)
+				return apitest.Answer(s.service.Nobody)
 			}
 			return busy(c)
 		})
@@ -162,9 +162,9 @@ func TestStaleDoubt(t *testing.T) {
 		if !shown.Load() {
 			t.Errorf("the look-up was not believed\n%s", transcript(p.calls))
 		}
-		s.oracle.Play(nil)
+		s.service.Play(nil)
 		s.foretold(0, v.flags()...)
-		for step, made := range s.oracle.Created() {
+		for step, made := range s.service.Created() {
 			if len(made) != 1 {
 				t.Errorf("%s was created %d times\n%s", step, len(made), transcript(p.calls))
 			}
@@ -188,7 +188,7 @@ func TestStaleWhileRepeated(t *testing.T) {
 			s := newScene(t, stepThree, leads(3))
 			s.environment("repeatable: [client]")
 			slow := s.slowly(30*time.Second, c.fault, func() {})
-			s.oracle.Play(apitest.Once(onStep("client c2@example.com"), slow))
+			s.service.Play(apitest.Once(onStep("client c2@example.com"), slow))
 			if p := s.mustRun(0, "--concurrency", "1"); p.posts()["client"] != c.posts {
 				t.Errorf("posts %v", p.posts())
 			}

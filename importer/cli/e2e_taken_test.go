@@ -51,11 +51,11 @@ func TestTakenAnswer(t *testing.T) {
 			t.Run(fmt.Sprint(thing.name, ", ", wrong), func(t *testing.T) {
 				inEveryVariant(t, nil, nil, func(t *testing.T, v variant) {
 					s := newScene(t, thing.mapping, leads(1))
-					s.oracle.Wire.ActivityID = "/activityId"
+					s.service.Wire.ActivityID = "/activityId"
 					s.environment("wire: {activity_id: /activityId}")
 					s.mustRun(0)
-					first := s.oracle.Created()[ofClient(thing.step, 1)][0]
-					s.oracle.Play(func(c apitest.Call) apitest.Fault {
+					first := s.service.Created()[ofClient(thing.step, 1)][0]
+					s.service.Play(func(c apitest.Call) apitest.Fault {
 						for n := 2; n < 2+wrong; n++ {
 							if c.Step == ofClient(thing.step, n) {
 								return apitest.CreateThen(apitest.JSON(201, thing.answer(first)))
@@ -74,8 +74,8 @@ func TestTakenAnswer(t *testing.T) {
 						t.Errorf("it is not said why the run stopped:\n%s", p.err)
 					}
 					s.checkTaken(ofClient(thing.ledger, 2), first)
-					before := s.oracle.Created()
-					s.oracle.Play(nil)
+					before := s.service.Created()
+					s.service.Play(nil)
 					if thing.kind == "client" {
 						code = 0 // a look-up finds the client
 					} else {
@@ -103,7 +103,7 @@ func TestTakenAnswer(t *testing.T) {
 						s.settle("--created", truth, fmt.Sprintf("c%d@example.com:%s", n, ofClient(thing.ledger, n)))
 					}
 					s.mustRun(0)
-					for step, made := range s.oracle.Created() {
+					for step, made := range s.service.Created() {
 						if len(made) != 1 {
 							t.Errorf("%s was created %d times", step, len(made))
 						}
@@ -151,7 +151,7 @@ func TestTakenAtTheSameMoment(t *testing.T) {
 				var mu sync.Mutex
 				both, arrived := make(chan struct{}), 0
 				together := rows[2][0] == "c3@example.com" // those of one client come one after the other
-				s.oracle.Play(func(c apitest.Call) apitest.Fault {
+				s.service.Play(func(c apitest.Call) apitest.Fault {
 					if c.Kind != "claim" || strings.Contains(c.Step, "A-1") {
 						return apitest.Fault{}
 					}
@@ -198,15 +198,15 @@ func TestPointerToAConstant(t *testing.T) {
 		t.Run(workers, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, oneActivity, leads(6))
-			s.oracle.Wire.ActivityID = "/activityId"
+			s.service.Wire.ActivityID = "/activityId"
 			s.environment("wire: {activity_id: /status}") // which is Submitted
 			s.mustRun(3, "--concurrency", workers)
-			if made := s.oracle.Created(); len(made["activity c1@example.com Your details"]) != 1 {
+			if made := s.service.Created(); len(made["activity c1@example.com Your details"]) != 1 {
 				t.Errorf("created %v", made)
 			}
 			s.environment("wire: {activity_id: /activityId}")
 			s.mustRun(0, "--concurrency", workers)
-			for step, made := range s.oracle.Created() {
+			for step, made := range s.service.Created() {
 				if len(made) != 1 {
 					t.Errorf("%s was created %d times", step, len(made))
 				}
@@ -226,7 +226,7 @@ func TestOneClientOneLink(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, keyed("a", byEmail), leads(2))
 	const same = `{"redirectUrl":"https://claims.example.com/go/same"}`
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Step == "link c1@example.com" {
 			return apitest.CreateThen(apitest.JSON(201, same))
 		}
@@ -241,7 +241,7 @@ func TestOneClientOneLink(t *testing.T) {
 	if code, printed := link("c1@example.com"); code != 0 || !strings.Contains(printed, "go/same") {
 		t.Errorf("exit code %d\n%s", code, printed)
 	}
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Step == "link c2@example.com" {
 			return apitest.CreateThen(apitest.JSON(201, same))
 		}
@@ -250,8 +250,8 @@ func TestOneClientOneLink(t *testing.T) {
 	if code, printed := link("c2@example.com"); code == 0 || strings.Contains(printed, "go/same") {
 		t.Errorf("exit code %d\n%s", code, printed)
 	}
-	s.oracle.Play(nil)
-	_, s.seen = s.oracle.Since(s.seen)
+	s.service.Play(nil)
+	_, s.seen = s.service.Since(s.seen)
 	if p := s.mustRun(0); len(p.posts()) > 0 {
 		t.Errorf("sent %v", p.posts())
 	}

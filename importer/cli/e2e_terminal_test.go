@@ -83,7 +83,7 @@ func TestTerminal(t *testing.T) {
 		t.Run(fmt.Sprint(c.columns, " columns"), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, leads(4))
-			s.oracle.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Busy(429, 1)))
+			s.service.Play(apitest.Once(func(call apitest.Call) bool { return call.Kind == "client" }, apitest.Busy(429, 1)))
 			bad := lead(5, "A-5")
 			bad[3] = "yesterday"
 			s.sheet(append(leads(3), bad))

@@ -54,13 +54,13 @@ func TestDoubtAboutAKeyThatLooksTheSame(t *testing.T) {
 		s.sheet(v.rows(one, other))
 		s.foretold(code, v.flags()...)
 		s.mustRun(code, v.flags()...)
-		for step, made := range s.oracle.Created() {
+		for step, made := range s.service.Created() {
 			if len(made) != 1 {
 				t.Errorf("%s was created %d times", step, len(made))
 			}
 		}
-		if n := len(s.oracle.Created()); v.odd && n > 2 || n > 4 {
-			t.Errorf("created %v", s.oracle.Created())
+		if n := len(s.service.Created()); v.odd && n > 2 || n > 4 {
+			t.Errorf("created %v", s.service.Created())
 		}
 	})
 }

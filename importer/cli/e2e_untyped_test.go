@@ -14,7 +14,7 @@ func (s *scene) command(args ...string) played {
 	var out, diagnostics bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &diagnostics, Env: func(string) string { return "" }}
 	p := played{code: cli.MainAt(s.t.Context(), args, stdio, s.pace), out: out.String(), err: diagnostics.String()}
-	p.calls, s.seen = s.oracle.Since(s.seen)
+	p.calls, s.seen = s.service.Since(s.seen)
 	return p
 }
 
@@ -24,7 +24,7 @@ func untypedScene(t *testing.T, amount string, rows [][]any) *scene {
 	s := newScene(t, strings.NewReplacer("DOB", "{column: DOB, type: Date}", "Opt in", "{column: Opt in, type: Checkbox}",
 		"Signed at: Signed", "Signed at: {column: Signed, type: DateTime}", "Amount: Amount", "Amount: "+amount,
 	).Replace(stepThree), rows)
-	s.oracle.Wire.DataType = ""
+	s.service.Wire.DataType = ""
 	return s
 }
 

@@ -21,11 +21,11 @@ func TestWire(t *testing.T) {
 		t.Run(fmt.Sprint("numeric ", numeric), func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, append(leads(2), lead(1, "A-9")))
-			s.oracle.Wire = apitest.Wire{
+			s.service.Wire = apitest.Wire{
 				ContactID: "/data/person/id", ClaimID: "/data/claim/id", ActivityID: "/data/activity/id",
 				RedirectURL: "/links/redirect/0", LookupID: "/found/0/id", DataType: "/meta/type", Numeric: numeric,
 			}
-			known := s.oracle.AddClient("c2@example.com", "c2@example.com", "")
+			known := s.service.AddClient("c2@example.com", "c2@example.com", "")
 			s.environment(`wire:
   contact_id: /data/person/id
   claim_id: /data/claim/id
@@ -49,7 +49,7 @@ func TestWire(t *testing.T) {
 	t.Run("v1", func(t *testing.T) {
 		t.Parallel()
 		s := newScene(t, "name: a\napi: v1\n"+clientPart, leads(2))
-		s.oracle.Wire = apitest.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
+		s.service.Wire = apitest.Wire{ClientID: "/data/person/id", RedirectURL: "/links/redirect/0", Numeric: true}
 		s.environment("wire: {client_id: /data/person/id, redirect_url: /links/redirect/0}")
 		s.mustRun(0)
 		s.checkIDs("c1@example.com")
@@ -65,8 +65,8 @@ func TestUntypedTemplates(t *testing.T) {
 		"DOB", "{column: DOB, type: Date}", "Opt in", "{column: Opt in, type: Checkbox}",
 		"Amount: Amount", "Amount: {column: Amount, type: Currency}", "Signed at: Signed", "Signed at: {column: Signed, type: DateTime}",
 	).Replace(stepThree), leads(1))
-	s.oracle.Wire.DataType = ""
-	s.mustRun(0) // the oracle knows the types and complains of a wrong value field
+	s.service.Wire.DataType = ""
+	s.mustRun(0) // the service knows the types and complains of a wrong value field
 }
 
 // TestJSON holds the summary's names, which scripts read.
@@ -175,7 +175,7 @@ func TestNothingPersonalIsPrinted(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, stepThree, c.rows)
 			s.environment("auth: {type: bearer, token: 'env:UAT_TOKEN'}")
-			s.oracle.Play(func(call apitest.Call) apitest.Fault {
+			s.service.Play(func(call apitest.Call) apitest.Fault {
 				if call.Kind == "client" || call.Kind == "link" {
 					return c.fault
 				}
@@ -197,7 +197,7 @@ func TestNothingPersonalIsPrinted(t *testing.T) {
 	t.Run("look-up fails", func(t *testing.T) {
 		t.Parallel()
 		s := newScene(t, stepThree, [][]any{good})
-		s.oracle.Play(func(call apitest.Call) apitest.Fault {
+		s.service.Play(func(call apitest.Call) apitest.Fault {
 			if strings.Contains(call.Path, "canary") {
 				return apitest.DropBefore()
 			}

@@ -98,7 +98,7 @@ func column(records []record, name string) []string {
 }
 
 // said is what a results workbook of the mapping stepThree says, by the
-// oracle's names of steps.
+// service's names of steps.
 func (s *scene) said() map[string]apitest.Said {
 	s.t.Helper()
 	urls := map[string]string{}
@@ -147,7 +147,7 @@ func stateWord(t *testing.T, state string) apitest.State {
 // id lost, none wrong, nothing called failed that was created.
 func (s *scene) checkPromise() {
 	s.t.Helper()
-	if v := s.oracle.Check(s.said()); !v.OK() {
+	if v := s.service.Check(s.said()); !v.OK() {
 		s.t.Errorf("the workbook and the service disagree: %s", v)
 	}
 }

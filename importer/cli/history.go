@@ -441,13 +441,13 @@ func (e eventJSON) cause() string {
 	switch {
 	case e.Run != "":
 		who = fmt.Sprintf("run %.8s", e.Run)
-	case e.Via != ledger.ViaOperator:
+	case e.Via != ledger.ViaByHand:
 		who = "a command"
 	}
 	if e.Status != 0 && !strings.Contains(e.Reason, fmt.Sprint("HTTP ", e.Status)) {
 		who += fmt.Sprintf(", HTTP %d", e.Status)
 	}
-	if e.Via != ledger.ViaOperator {
+	if e.Via != ledger.ViaByHand {
 		via = e.Via
 	}
 	return strings.TrimPrefix(because(who, via, e.Reason), ", ")

@@ -28,12 +28,12 @@ func TestLinkInterrupted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
 	s.mustRun(0)
-	before := len(s.oracle.Calls())
+	before := len(s.service.Calls())
 	ctx, cancel := context.WithCancel(t.Context())
 	out, diagnostics := &stopper{stop: cancel}, &bytes.Buffer{}
 	quickMain(ctx, []string{"link", "-m", s.path("mapping.yaml"), "c1@example.com", "c2@example.com", "c3@example.com"},
 		cli.IO{In: strings.NewReader(""), Out: out, Err: diagnostics, Env: func(string) string { return "" }})
-	calls := s.oracle.Calls()[before:]
+	calls := s.service.Calls()[before:]
 	said := diagnostics.String()
 	if len(calls) != 1 || !strings.HasPrefix(out.printed.String(), "c1@example.com\t") {
 		t.Fatalf("%d calls\n%s", len(calls), out.printed.String())
@@ -50,7 +50,7 @@ func TestLinkStopped(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
 	s.mustRun(0)
 	links := 0
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" {
 			links++
 		}
@@ -73,7 +73,7 @@ func TestEveryFailedOutputIsShown(t *testing.T) {
 	writeSheet(t, s.path("more.xlsx"), header, [][]any{lead(2, "A-2")})
 	must(t, os.Mkdir(s.path("out"), 0o700))
 	var once sync.Once
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" {
 			once.Do(func() { must(t, os.RemoveAll(s.path("out"))) })
 		}

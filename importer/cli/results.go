@@ -18,6 +18,7 @@ import (
 	"claimsheet/importer/result"
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -222,7 +223,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 			{Label: "Ledger", Text: r.ledger.path()},
 			{Label: "Claimsheet", Text: Version},
 		},
-		ClientIDHeader: "contactId",
+		ClientIDHeader: cell.ContactIDHeader,
 		Binding: workbook.Binding{
 			Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
 			Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
@@ -236,7 +237,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 		book.Rows, book.Steps = draft.Rows(), draft.Steps()
 	}
 	if session.Mapping.V1() {
-		book.ClientIDHeader = "clientId"
+		book.ClientIDHeader = cell.ClientIDHeader
 	}
 	if session.Env.Sandbox {
 		book.Notice = sandboxNotice

@@ -23,7 +23,7 @@ func TestP6_Private(t *testing.T) {
 		t.Skip("Windows has no such modes")
 	}
 	s := newScene(t, stepThree, leads(2))
-	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop())) // left uncertain
+	s.service.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop())) // left uncertain
 	before := map[string]bool{}
 	look := func(note func(path string, info fs.FileInfo)) {
 		_ = filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {

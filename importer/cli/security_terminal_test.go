@@ -32,7 +32,7 @@ func obeyed(text string) string {
 func TestP9_NothingPrintedIsObeyed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" {
 			return apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/`+hostile+`"}`))
 		}

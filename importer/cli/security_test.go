@@ -188,7 +188,7 @@ func TestP3_Canaries(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := canaryScene(t)
-			s.oracle.Play(faults)
+			s.service.Play(faults)
 			var printed strings.Builder
 			for _, args := range [][]string{s.args("--dry-run"), s.args(), s.args("--json"),
 				{"doctor", "-m", s.path("mapping.yaml")}, {"settle", "-m", s.path("mapping.yaml")}} {
@@ -214,7 +214,7 @@ func TestP3_Canaries(t *testing.T) {
 func TestP4_MagicLinks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(2))
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "link" && c.Client == "c1@example.com" {
 			return apitest.CreateThen(apitest.JSON(201, `{"redirectUrl":"https://claims.example.com/canary-link"}`))
 		}
@@ -237,7 +237,7 @@ func TestX7_KilledRunLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, [][]any{{"canary-mail@example.com", "CanaryName", "07911 999001", "1980-05-01", "1 Canary Street", "Yes", "CANARY-NO", 12.5, "2026-03-31 09:30"}})
 	arrived, leave := make(chan struct{}), make(chan struct{})
-	s.oracle.Play(apitest.Once(func(c apitest.Call) bool {
+	s.service.Play(apitest.Once(func(c apitest.Call) bool {
 		if c.Kind == "claim" {
 			close(arrived)
 		}
@@ -301,7 +301,7 @@ func TestP9_LogInjection(t *testing.T) {
 		"lookup":    {Status: 418, Body: forged},
 		"templates": apitest.JSON(200, `[{"id":"1","name":"Your details","activityAttributeTemplates":[{"id":"2","name":`+string(quoted)+`,"dataType":`+string(quoted)+`}]}]`),
 	} {
-		s.oracle.Play(func(c apitest.Call) apitest.Fault {
+		s.service.Play(func(c apitest.Call) apitest.Fault {
 			if c.Kind == kind {
 				return apitest.Answer(reply)
 			}
@@ -327,7 +327,7 @@ func TestN8_OneRefusalEach(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(60))
 	var refusals atomic.Int64
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if c.Kind == "templates" || c.Client == "c1@example.com" || strings.Contains(c.Path, "nobody.") {
 			return apitest.Fault{}
 		}
@@ -411,7 +411,7 @@ func TestC5_TheSandboxSaysSo(t *testing.T) {
 		t.Errorf("the sandbox has used the environments' ledger: %v", err)
 	}
 	code, printed = s.exec("rerun", "-m", s.path("mapping.yaml"), "-e", "uat", s.path("leads.results.xlsx"))
-	if code != 2 || !strings.Contains(printed, "other-environment") || len(s.oracle.Calls()) > 0 {
-		t.Errorf("exit code %d, %d calls\n%s", code, len(s.oracle.Calls()), printed)
+	if code != 2 || !strings.Contains(printed, "other-environment") || len(s.service.Calls()) > 0 {
+		t.Errorf("exit code %d, %d calls\n%s", code, len(s.service.Calls()), printed)
 	}
 }

@@ -12,9 +12,9 @@ import (
 func doubted(t *testing.T) (s *scene, created string) {
 	t.Helper()
 	s = newScene(t, stepThree, leads(2))
-	s.oracle.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop()))
+	s.service.Play(apitest.Once(onStep("claim c2@example.com/Loan A-2"), apitest.CreateThenDrop()))
 	s.mustRun(4)
-	return s, s.oracle.Created()["claim c2@example.com/Loan A-2"][0].ID
+	return s, s.service.Created()["claim c2@example.com/Loan A-2"][0].ID
 }
 
 const uncertainClaim = "claim/loan/A-2"
@@ -63,7 +63,7 @@ func TestSettleCorrectsAnID(t *testing.T) {
 	t.Parallel()
 	s, created := doubted(t)
 	s.decide(0, "--created", "b0000000-0000-4000-8000-00000000dead", uncertainClaim)
-	s.oracle.Play(func(c apitest.Call) apitest.Fault {
+	s.service.Play(func(c apitest.Call) apitest.Fault {
 		if strings.Contains(c.Query, "dead") {
 			return apitest.Answer(apitest.JSON(404, `{"message":"no such claim"}`))
 		}

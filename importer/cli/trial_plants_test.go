@@ -104,12 +104,12 @@ func family(t *testing.T, binary string, env ...string) (broken string) {
 	ann, bob := lead(1, "A-1"), lead(2, "A-2")
 	bob[0] = ann[0]
 	s := newScene(t, strings.Replace(stepThree, "key: E-mail\n", "key: First name\n", 1), [][]any{ann})
-	s.oracle.KeyField = "firstName"
-	s.oracle.Play(nil) // which the server's goroutines see no earlier than the line before
+	s.service.KeyField = "firstName"
+	s.service.Play(nil) // which the server's goroutines see no earlier than the line before
 	s.runTrial(binary, env...)
 	s.sheet([][]any{ann, bob})
 	s.runTrial(binary, env...)
-	v := s.oracle.Check(s.said())
+	v := s.service.Check(s.said())
 	v.LostID = nil // the urls of links are found by e-mail address, which says nothing here
 	if !v.OK() {
 		return v.String()

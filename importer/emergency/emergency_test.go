@@ -202,7 +202,7 @@ func TestReplayOfOutcomesOlderThanTheLedger(t *testing.T) {
 			for _, to := range test.since {
 				via := ""
 				if to == ledger.Failed || to == ledger.GivenUp {
-					via = ledger.ViaOperator
+					via = ledger.ViaByHand
 				}
 				e.do(e.l.Append(later(e, to, via)))
 			}

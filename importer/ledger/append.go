@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // Append records events and returns when they are durable: after that an intent
@@ -41,17 +44,21 @@ func checkEvent(e Event) error {
 		return errors.New("an event needs an environment, a client and a step")
 	case e.At.IsZero():
 		return errors.New("an event needs a time")
-	case e.Kind != "" && !slices.Contains([]string{KindClient, KindClaim, KindActivity, KindLink}, e.Kind):
+	case e.Kind != "" && !slices.Contains(kinds[1:], e.Kind):
 		return fmt.Errorf("%q is not a kind of step", e.Kind)
 	}
 	return nil
 }
 
 // appendAll records events inside a savepoint, so that when one is rejected those
-// before it are rolled back, and other callers' events are not.
+// before it are rolled back, and other callers' events are not. The usual call is
+// one intent or one outcome, which needs none: it is rejected before anything is
+// written.
 func (t *transaction) appendAll(events []Event) error {
-	if len(events) == 1 { // rejected before anything is written
-		return t.append(events[0])
+	if len(events) == 1 {
+		if _, open := t.open[events[0].StepID]; open || events[0].To == Intent {
+			return t.append(events[0])
+		}
 	}
 	if err := t.exec("SAVEPOINT call"); err != nil {
 		return err
@@ -64,6 +71,10 @@ func (t *transaction) appendAll(events []Event) error {
 				return undo
 			}
 			t.event = before
+			t.forgetNumbers()
+			for _, e := range events {
+				t.forgetIntent(e.StepID)
+			}
 		}
 		if err != nil {
 			return err
@@ -72,65 +83,218 @@ func (t *transaction) appendAll(events []Event) error {
 	return t.exec("RELEASE call")
 }
 
-// append records one event and the step's new state. It writes nothing when it
-// rejects the event.
+// append records one event. It writes nothing when it rejects the event, unless it
+// has to add the client.
 func (t *transaction) append(e Event) error {
-	was, err := t.step(e.StepID)
-	if err != nil {
-		return err
-	}
-	if was.id == 0 && e.Kind == "" {
-		return rejected{errors.New("a step's first event needs its kind")}
-	}
-	now, err := next(was, e, t.event+1)
-	if err != nil {
-		return rejected{err}
-	}
-	if now, err = t.rejectTaken(e, was, now); err != nil {
-		return err
-	}
-	if now.id, err = t.putStep(e.StepID, now); err != nil {
-		return err
-	}
-	t.event++
 	if e.Boot == "" {
 		e.Boot, e.Uptime = bootClock()
 	}
-	_, err = t.addEvent.ExecContext(context.Background(), t.event, now.id, string(e.To), stamp(e.At), e.Boot, e.Uptime.Microseconds(),
-		e.Run, e.Via, e.Status, e.Reason, blob(e.Data), e.Digest, blob(e.Answer), e.ID, e.URL, int64(sumOfEvent(t.event, now.id, e)))
+	was, open := t.open[e.StepID]
+	if !open && e.To == Intent && e.Kind != "" && allows(planned, e.Kind, e) == nil {
+		if added, err := t.begun(e); added || err != nil {
+			return err
+		}
+	}
+	if open && (!was.isPlainIntent() || e.To == Intent || len(e.Data) > 0 || e.Digest != "") {
+		open = false // the request is needed
+	}
+	if !open {
+		var err error
+		if was, err = t.step(e.StepID); err != nil {
+			return err
+		}
+	}
+	from, kind := was.state, was.kind
+	if was.id == 0 {
+		if e.Kind == "" {
+			return rejected{errors.New("a step's first event needs its kind")}
+		}
+		from, kind = planned, e.Kind
+	}
+	if err := allows(from, kind, e); err != nil {
+		return rejected{err}
+	}
+	now, past := was.after(e, t.event+1)
+	if err := t.rejectURL(e, was, &now); err != nil {
+		return err
+	}
+	if err := t.rejectShared(e, was, &now); err != nil {
+		return err
+	}
+	if err := t.put(e, was, &now, open); err != nil {
+		return err
+	}
+	for _, p := range past {
+		if err := t.addPast(now.id, p); err != nil {
+			return err
+		}
+	}
+	t.event++
+	t.noteIntent(now)
+	return nil
+}
+
+// begun adds the row of a new step that begins with an intent. added is false when
+// the ledger has the step already.
+func (t *transaction) begun(e Event) (added bool, err error) {
+	now, _ := row{}.after(e, t.event+1)
+	if added, err = t.addStep(&now); !added || err != nil {
+		return false, err
+	}
+	t.event++
+	t.noteIntent(now)
+	return true, nil
+}
+
+// put stores a row that an event has led to. usual says that only the outcome of an
+// intent is new.
+func (t *transaction) put(e Event, was row, now *row, usual bool) error {
+	var err error
+	switch {
+	case was.id == 0:
+		var added bool
+		if added, err = t.addStep(now); err == nil && !added {
+			err = errors.New("a step that the ledger does not find is in it")
+		}
+	case usual:
+		err = t.changeRow(t.setOutcome, *now)
+	default:
+		if err = t.noteClaims(*now); err == nil {
+			err = t.changeRow(t.setStep, *now)
+		}
+	}
+	if s, ok := errors.AsType[*sqlite.Error](err); ok && s.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE && now.state == Done && now.remoteID != "" {
+		return t.idTaken(e.StepID, *now)
+	}
 	return err
 }
 
-// step returns a step's current state; the zero current when it is unknown.
-func (t *transaction) step(id StepID) (current, error) {
-	var c current
-	var owner int64
-	err := t.findOwner.QueryRowContext(context.Background(), id.Environment, id.Space, id.Client).Scan(&owner)
-	if err == nil {
-		err = t.findStep.QueryRowContext(context.Background(), owner, id.Mapping, id.Step).Scan(
-			&c.id, &c.kind, &c.state, &c.attempts, &c.last, &c.request, &c.answer, &c.remoteID, &c.url)
+// addStep inserts a row and sets its number; added is false when the ledger has the
+// step already.
+func (t *transaction) addStep(r *row) (added bool, err error) {
+	client, err := t.client(r.ClientKey)
+	if err != nil {
+		return false, err
 	}
-	_, err = found(err)
-	return c, err
+	r.client, r.environment = client.client, client.environment
+	mapping, err := t.name(r.Mapping)
+	if err := errors.Join(err, t.noteClaims(*r)); err != nil {
+		return false, err
+	}
+	facts, err := t.facts(*r)
+	if err != nil {
+		return false, err
+	}
+	result, err := t.addRow.ExecContext(context.Background(), append(facts, blob(r.request), packDigest(r.digest), client.client, mapping, r.Step, client.environment, code(kinds, r.kind), number(r.id))...)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	if err != nil || n == 0 {
+		return false, err
+	}
+	r.id, err = result.LastInsertId()
+	return true, err
 }
 
-// putStep stores a step's current state and returns its number.
-func (t *transaction) putStep(id StepID, c current) (int64, error) {
-	if c.id != 0 {
-		_, err := t.setStep.ExecContext(context.Background(), string(c.state), c.attempts, c.last,
-			number(c.request), number(c.answer), c.remoteID, c.url, int64(sumOfStep(id, c)), c.id)
-		return c.id, err
-	}
-	owner, err := t.owner(id.ClientKey)
+// changeRow changes a row with setStep or setOutcome.
+func (t *transaction) changeRow(statement *sql.Stmt, r row) error {
+	facts, err := t.facts(r)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	r, err := t.addStep.ExecContext(context.Background(), owner, id.Mapping, id.Step, c.kind, string(c.state),
-		c.attempts, c.last, number(c.request), number(c.answer), c.remoteID, c.url, int64(sumOfStep(id, c)))
+	if statement == t.setStep {
+		facts = append(facts, blob(r.request), packDigest(r.digest))
+	}
+	_, err = statement.ExecContext(context.Background(), append(facts, r.id)...)
+	return err
+}
+
+// factColumns are the columns that facts gives values for.
+const factColumns = `state, attempts, history, inherited, shared, sent_event, sent_at, sent_boot, sent_uptime, sent_run,
+	event, at, boot, uptime, run, via, status, reason, response, remote_id, url, sum`
+
+// facts are the values of a row that may change with every event.
+func (t *transaction) facts(r row) ([]any, error) {
+	sentBoot, err1 := t.name(r.sent.boot)
+	sentRun, err2 := t.name(r.sent.run)
+	boot, err3 := t.name(r.last.boot)
+	run, err4 := t.name(r.last.run)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		return nil, err
+	}
+	return append(make([]any, 0, 32), code(states, r.state), r.attempts, r.history, int64(r.inherited), r.shared, r.sent.event, r.sent.at, sentBoot, r.sent.uptime, sentRun,
+		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), r.status, r.reason, blob(r.answer), packID(r.remoteID), r.url, r.sum()), nil
+}
+
+// addPast inserts an event into the history of a step.
+func (t *transaction) addPast(step int64, e numbered) error {
+	boot, err1 := t.name(e.Boot)
+	run, err2 := t.name(e.Run)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	_, err := t.addHistory.ExecContext(context.Background(), e.number, step, code(states, e.To), e.At.UnixMicro(), boot, e.Uptime.Microseconds(), run,
+		code(vias, e.Via), e.Status, e.Reason, blob(e.Data), packDigest(e.Digest), blob(e.Answer), packID(e.ID), e.URL, e.sum(step))
+	return err
+}
+
+// noteClaims records that a mapping has sent a claim, if a row says so.
+func (t *transaction) noteClaims(r row) error {
+	key := claimMapping{r.environment, r.Mapping}
+	if r.kind != KindClaim || r.state == Failed || r.state == NotSent || t.interned.claims[key] {
+		return nil
+	}
+	mapping, err := t.name(r.Mapping)
+	if err == nil {
+		err = t.exec(`INSERT OR IGNORE INTO claim_mappings (environment, mapping) VALUES (?, ?)`, r.environment, mapping)
+	}
+	t.interned.claims[key] = err == nil
+	return err
+}
+
+// step returns a step's row; the zero row when it is unknown.
+func (t *transaction) step(id StepID) (row, error) {
+	client, ok, err := t.findClient(id.ClientKey)
+	if !ok || err != nil {
+		return row{}, err
+	}
+	mapping, err := t.name(id.Mapping)
 	if err != nil {
-		return 0, err
+		return row{}, err
 	}
-	return r.LastInsertId()
+	rows, err := t.getStep.QueryContext(context.Background(), client.client, mapping, id.Step)
+	if err != nil {
+		return row{}, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return row{}, rows.Err()
+	}
+	return t.rows.scan(rows)
+}
+
+// mostOpen bounds the intents that the writer keeps in memory.
+const mostOpen = 10_000
+
+// noteIntent keeps the row of an intent, without the request, until its outcome
+// comes: a step usually has no other events, and need not be read for it.
+func (t *transaction) noteIntent(r row) {
+	switch {
+	case r.state != Intent:
+		delete(t.open, r.StepID)
+	case len(t.open) < mostOpen:
+		r.request = nil
+		t.open[r.StepID] = r
+	default:
+		t.unnoted = true
+	}
+}
+
+// forgetIntent drops what noteIntent has kept of a step whose events were rolled back.
+func (t *transaction) forgetIntent(id StepID) {
+	delete(t.open, id)
+	t.unnoted = true // it may be an intent all the same
 }
 
 // MarkInterrupted makes every step in Intent Uncertain, in every environment and
@@ -140,23 +304,36 @@ func (t *transaction) putStep(id StepID, c current) (int64, error) {
 func (l *Ledger) MarkInterrupted(run string, at time.Time) (int, error) {
 	var n int
 	err := l.submit(true, func(t *transaction) error {
-		open, err := gather(stream(context.Background(), t.conn, scanStepID, `
-			SELECT environment, space, client, mapping, step FROM step_now
-			WHERE state IN ('intent', 'uncertain', 'parked') AND state = 'intent' ORDER BY last`))
+		open, err := t.intents()
 		if err != nil {
 			return err
 		}
-		for _, id := range open {
-			err := t.append(Event{StepID: id, To: Uncertain, At: at, Run: run,
+		for _, r := range open {
+			err := t.append(Event{StepID: r.StepID, To: Uncertain, At: at, Run: run,
 				Reason: "the run that was sending it ended before it could record the answer"})
 			if err != nil {
 				return err
 			}
 		}
 		n = len(open)
+		t.unnoted = false
 		return nil
 	})
 	return n, err
+}
+
+// intents are the steps in Intent, the oldest first. They are all in memory, unless
+// the ledger was not closed, or there were too many.
+func (t *transaction) intents() (open []row, err error) {
+	if t.unnoted {
+		open, err = gather(stream(context.Background(), t.conn, t.rows.scan, `SELECT `+stepColumns+` FROM steps s JOIN clients c ON c.id = s.client WHERE s.state = 1`))
+	} else {
+		for _, r := range t.open {
+			open = append(open, r)
+		}
+	}
+	slices.SortFunc(open, func(a, b row) int { return int(a.last.event - b.last.event) })
+	return open, err
 }
 
 // Taken is wrapped by the error of an Append that would have made a step done
@@ -178,69 +355,99 @@ func (t Taken) Error() string {
 // StepWithID finds another step that is done with the id or url of an event. ok is
 // false when there is none. Append checks the same inside its transaction.
 func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
-	return findHolder(e, func(query string, args ...any) *sql.Row { return l.read.QueryRowContext(ctx, query, args...) })
-}
-
-const (
-	// holderOfID and holderOfURL repeat the conditions of their indexes, which
-	// SQLite otherwise would not use.
-	holderOfID = `
-		SELECT o.environment, o.space, o.client, s.mapping, s.step FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.created = ? AND s.created <> '' AND s.kind = ? AND s.state = 'done' AND o.environment = ?
-			AND NOT (o.space = ? AND o.client = ? AND s.mapping = ? AND s.step = ?)
-		ORDER BY s.id LIMIT 1`
-	holderOfURL = `
-		SELECT o.environment, o.space, o.client, s.mapping, s.step FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.url = ? AND s.url <> '' AND s.state = 'done' AND o.environment = ?
-			AND NOT (o.space = ? AND o.client = ?)
-		ORDER BY s.id LIMIT 1`
-)
-
-// findHolder looks for the id first, then for the url.
-func findHolder(e Event, query func(string, ...any) *sql.Row) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
-	scan := func(row *sql.Row) (bool, error) {
-		h := &t.Holder
-		return found(row.Scan(&h.Environment, &h.Space, &h.Client, &h.Mapping, &h.Step))
+	if t.Holder, ok, err = holderOfID(ctx, l.read, l.rows, e); ok || err != nil {
+		return t, ok, err
 	}
-	if e.ID != "" {
-		if ok, err = scan(query(holderOfID, e.ID, e.Kind, e.Environment, e.Space, e.Client, e.Mapping, e.Step)); ok || err != nil {
-			return t, ok, err
-		}
-	}
-	if e.URL != "" {
-		t.URL = true
-		ok, err = scan(query(holderOfURL, e.URL, e.Environment, e.Space, e.Client))
-	}
-	return t, ok, err
+	t.Holder, t.URL, err = holderOfURL(ctx, l.read, l.rows, e)
+	return t, t.URL, err
 }
 
-// rejectTaken rejects an event that would make a step done with the id or url of
-// another. An id or url that the step has already, from a version that did not
-// check, stays. A taken url that comes from an earlier answer and not from the
-// event is dropped: the step is done without it.
-func (t *transaction) rejectTaken(event Event, was, now current) (current, error) {
-	if now.state != Done {
-		return now, nil
+// holderOfID returns the first other step that is done with the id of an event.
+func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (StepID, bool, error) {
+	if e.ID == "" {
+		return StepID{}, false, nil
 	}
-	e := Event{StepID: event.StepID, Kind: now.kind}
-	if was.state != Done || was.remoteID != now.remoteID {
-		e.ID = now.remoteID
+	return firstOther(stream(ctx, db, rows.scan, `
+		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_ids JOIN clients c ON c.id = s.client
+		WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = ?2 AND s.remote_id = ?3
+			AND s.state = 2 AND s.remote_id <> '' AND s.shared = 0
+		UNION ALL
+		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_shared JOIN clients c ON c.id = s.client
+		WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = ?2 AND s.remote_id = ?3 AND s.state = 2 AND s.shared = 1`,
+		e.Environment, code(kinds, e.Kind), packID(e.ID)), func(r row) bool { return r.StepID != e.StepID })
+}
+
+// holderOfURL returns the first step of another client that is done with the url of
+// an event.
+func holderOfURL(ctx context.Context, db querier, rows rowReader, e Event) (StepID, bool, error) {
+	if e.URL == "" {
+		return StepID{}, false, nil
 	}
-	if was.state != Done || was.url != now.url {
-		e.URL = now.url
-	}
-	taken, ok, err := findHolder(e, func(query string, args ...any) *sql.Row {
-		if query == holderOfURL {
-			return t.findURL.QueryRowContext(context.Background(), args...)
+	return firstOther(stream(ctx, db, rows.scan, `
+		SELECT `+stepColumns+` FROM steps s JOIN clients c ON c.id = s.client
+		WHERE s.url = ? AND s.url <> '' AND s.state = 2 ORDER BY s.id`,
+		e.URL), func(r row) bool { return r.Environment == e.Environment && r.ClientKey != e.ClientKey })
+}
+
+// firstOther returns the first row that is another's.
+func firstOther(all func(func(row, error) bool), other func(row) bool) (StepID, bool, error) {
+	for r, err := range all {
+		if err != nil {
+			return StepID{}, false, err
 		}
-		return t.findID.QueryRowContext(context.Background(), args...)
-	})
-	switch {
-	case ok && taken.URL && event.URL == "":
-		now.url = ""
-	case ok:
-		return now, rejected{taken}
+		if other(r) {
+			return r.StepID, true, nil
+		}
 	}
-	return now, err
+	return StepID{}, false, nil
+}
+
+// idTaken is the error of a step that may not become done, because another has its
+// id.
+func (t *transaction) idTaken(id StepID, now row) error {
+	holder, ok, err := holderOfID(context.Background(), t.conn, t.rows, Event{StepID: id, Kind: now.kind, ID: now.remoteID})
+	if err == nil && !ok {
+		err = errors.New("an id is taken that no step has")
+	}
+	if err != nil {
+		return err
+	}
+	return rejected{Taken{Step: id, Holder: holder}}
+}
+
+// rejectURL rejects an event that would make a step done with the url of another
+// client. A url that the step has already, from a version that did not check, stays.
+// A taken url that comes from an earlier answer and not from the event is dropped:
+// the step is done without it. The index of ids does the same for ids.
+func (t *transaction) rejectURL(event Event, was row, now *row) error {
+	if now.state != Done || now.url == "" || was.state == Done && was.url == now.url {
+		return nil
+	}
+	holder, taken, err := holderOfURL(context.Background(), t.conn, t.rows, Event{StepID: event.StepID, URL: now.url})
+	switch {
+	case err != nil || !taken:
+		return err
+	case event.URL != "":
+		return rejected{Taken{Step: event.StepID, Holder: holder, URL: true}}
+	}
+	now.url, now.inherited = "", now.inherited&^partURL
+	return nil
+}
+
+// rejectShared rejects an event that would make a step done with an id that several
+// steps share. The index of ids does not have all of them.
+func (t *transaction) rejectShared(event Event, was row, now *row) error {
+	if now.remoteID == was.remoteID {
+		return nil
+	}
+	now.shared = false
+	if !t.sharing || now.state != Done || now.remoteID == "" {
+		return nil
+	}
+	holder, taken, err := holderOfID(context.Background(), t.conn, t.rows, Event{StepID: event.StepID, Kind: now.kind, ID: now.remoteID})
+	if err == nil && taken {
+		err = rejected{Taken{Step: event.StepID, Holder: holder}}
+	}
+	return err
 }

@@ -67,8 +67,9 @@ func told(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) (string, error) {
 	return text, nil
 }
 
-// TestFlippedBits: a ledger in which a bit is not what was written is refused,
-// or says the same as before.
+// TestFlippedBits: a ledger in which a bit is not what was written is refused when it
+// is opened or read, or says the same as before. Only Check finds a bit of an index or
+// of the tree of pages that hides a row.
 func TestFlippedBits(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ledger.db")
@@ -81,25 +82,32 @@ func TestFlippedBits(t *testing.T) {
 	sound, err := os.ReadFile(path)
 	do(t, err)
 
-	refused := 0
+	refused, hidden := 0, 0
 	for bit := 0; bit < 8*len(sound); bit += stride(1009, 32003) {
 		spoilt := append([]byte{}, sound...)
 		spoilt[bit/8] ^= 1 << (bit % 8)
 		do(t, os.WriteFile(path, spoilt, 0o600))
 		l, err := ledger.OpenReadOnly(path)
-		if err != nil {
+		var got string
+		if err == nil {
+			got, err = told(t, l, ids)
+			do(t, l.Close())
+		}
+		switch {
+		case err != nil:
 			refused++
 			var p problem.Problem
 			if !errors.As(err, &p) {
 				t.Errorf("bit %d: refused with %v, want a problem", bit, err)
 			}
-			continue
+		case got != want:
+			hidden++
+			if err := ledger.Check(path, nil); !errors.Is(err, ledger.ErrDamaged) {
+				t.Errorf("bit %d: the ledger says something else, and Check says %v", bit, err)
+			}
 		}
-		if got, err := told(t, l, ids); err != nil || got != want {
-			t.Errorf("bit %d: opened, but it says something else (%v)", bit, err)
-		}
-		do(t, l.Close())
 	}
+	t.Logf("%d refused, %d hide a row", refused, hidden)
 	if refused == 0 {
 		t.Error("no flipped bit was refused")
 	}
@@ -115,7 +123,7 @@ func TestFlippedBitsInOneRecord(t *testing.T) {
 	do(t, l.Close())
 	sound, err := os.ReadFile(path)
 	do(t, err)
-	id, places := "claim/c/3's id", 0
+	id, places := "claim/c/3's id", 0 // in the step and in the index of ids
 	for at := range len(sound) - len(id) {
 		if string(sound[at:at+len(id)]) != id {
 			continue
@@ -125,36 +133,46 @@ func TestFlippedBitsInOneRecord(t *testing.T) {
 			spoilt := append([]byte{}, sound...)
 			spoilt[at+bit/8] ^= 1 << (bit % 8)
 			do(t, os.WriteFile(path, spoilt, 0o600))
-			if l, err := ledger.OpenReadOnly(path); !errors.Is(err, ledger.ErrDamaged) {
-				t.Errorf("bit %d at %d: got %v, %v; want ErrDamaged", bit, at, l, err)
+			if err := ledger.Check(path, nil); !errors.Is(err, ledger.ErrDamaged) {
+				t.Errorf("bit %d at %d: got %v; want ErrDamaged", bit, at, err)
 			}
 		}
 	}
 	if places < 2 {
-		t.Errorf("the id stands in %d places, want it in the event and the step", places)
+		t.Errorf("the id stands in %d places, want it in the step and the index", places)
 	}
 }
 
 // TestRecordsDroppedRepeatedAndSwapped: what another program does to the
-// ledger's tables, its structure being sound, is refused.
+// ledger's tables, its structure being sound, is found.
 func TestRecordsDroppedRepeatedAndSwapped(t *testing.T) {
 	tests := map[string]string{
-		"the last event dropped":        "UPDATE steps SET last = last - 2, state = 'failed'; DELETE FROM events WHERE id > 2",
-		"an event's state changed":      "UPDATE events SET state = 'uncertain' WHERE id = 2",
-		"an event's answer swapped":     "UPDATE events SET answer = (SELECT data FROM events WHERE id = 1) WHERE id = 4",
-		"an event repeated":             "INSERT INTO events SELECT id + 4, step, state, at, boot, uptime, run, via, status, reason, data, digest, answer, created, url, sum FROM events WHERE id = 2",
-		"two events swapped":            "UPDATE events SET id = 100 WHERE id = 1; UPDATE events SET id = 1 WHERE id = 3; UPDATE events SET id = 3 WHERE id = 100",
-		"a step's id changed":           "UPDATE steps SET created = 'c-2'",
-		"a step given to someone else":  "UPDATE owners SET client = 'john@example.com'",
+		"the last event dropped":        "UPDATE steps SET event = sent_event, at = sent_at, sent_event = 0, sent_at = 0, sent_boot = 0, sent_uptime = 0, sent_run = 0, state = 1",
+		"an earlier event dropped":      "DELETE FROM history WHERE event = 2",
+		"an event's state changed":      "UPDATE history SET state = 5 WHERE event = 2",
+		"an event's answer swapped":     "UPDATE history SET response = request, request = NULL WHERE event = 1",
+		"an event repeated":             "INSERT INTO history SELECT event + 4, step, state, at, boot, uptime, run, via, status, reason, request, digest, response, remote_id, url, sum FROM history WHERE event = 2",
+		"two events swapped":            "UPDATE history SET event = 100 WHERE event = 1; UPDATE history SET event = 1 WHERE event = 2; UPDATE history SET event = 2 WHERE event = 100",
+		"a history of nobody":           "UPDATE history SET step = 9",
+		"a step's state changed":        "UPDATE steps SET state = 3",
+		"a step's id changed":           "UPDATE steps SET remote_id = 'c-2'",
+		"a step's run changed":          "UPDATE names SET name = 'r9' WHERE name = 'r2'",
+		"a step given to someone else":  "UPDATE clients SET client = 'john@example.com'",
+		"a step given to nobody":        "DELETE FROM clients",
 		"a step called something else":  "UPDATE steps SET step = 'link'",
-		"a step that forgot its answer": "UPDATE steps SET answered = NULL",
+		"a step that forgot its answer": "UPDATE steps SET response = NULL",
+		"a step never counted":          "UPDATE counter SET event = event - 1",
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
 			path := closedLedger(t)
 			database(t, path, change)
+			if err := ledger.Check(path, nil); !errors.Is(err, ledger.ErrDamaged) {
+				t.Errorf("Check: got %v; want ErrDamaged", err)
+			}
+			database(t, path, "PRAGMA journal_mode = WAL") // as it is after a kill
 			if l, err := ledger.Open(path); !errors.Is(err, ledger.ErrDamaged) {
-				t.Errorf("got %v, %v; want ErrDamaged", l, err)
+				t.Errorf("Open: got %v, %v; want ErrDamaged", l, err)
 			}
 		})
 	}
@@ -220,11 +238,11 @@ func TestLogTornInItsLastCommit(t *testing.T) {
 }
 
 // TestFlippedBitsInTheLog: commits that were on the disk are not lost without
-// a word. Only the last one cannot be told from one that a power loss cut off.
+// a word: the file beside the ledger has their number.
 func TestFlippedBitsInTheLog(t *testing.T) {
 	t.Parallel()
 	ids := storySteps(3)
-	main, log, lastCommit, want := killed(t, ids)
+	main, log, _, want := killed(t, ids)
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	refused := 0
 	for bit := 0; bit < 8*len(log); bit += stride(4001, 40009) {
@@ -232,12 +250,17 @@ func TestFlippedBitsInTheLog(t *testing.T) {
 		spoilt[bit/8] ^= 1 << (bit % 8)
 		do(t, os.WriteFile(path, main, 0o600))
 		do(t, os.WriteFile(path+"-wal", spoilt, 0o600))
+		do(t, os.WriteFile(path+".count", fmt.Appendf(nil, "%19d\n", 4*len(ids)), 0o600))
 		l, err := ledger.Open(path)
 		switch {
 		case err == nil:
 			got, err := told(t, l, ids)
 			do(t, err)
-			if got != want[2] && bit/8 < lastCommit {
+			have, committed, err := l.Behind(t.Context())
+			do(t, err)
+			if have < committed {
+				refused++
+			} else if got != want[2] {
 				t.Errorf("bit %d of %d: commits are lost", bit, 8*len(log))
 			}
 			do(t, l.Close())

@@ -34,10 +34,10 @@ func (l *Ledger) LimitPages(more int) error {
 // that did not refuse it.
 func Share(l *Ledger, id StepID, created string) {
 	err := l.write.submit(true, func(t *transaction) error {
-		c, err := t.step(id)
+		r, err := t.step(id)
 		if err == nil {
-			c.remoteID = created
-			_, err = t.putStep(id, c)
+			r.remoteID, r.shared, t.sharing = created, true, true
+			err = t.changeRow(t.setStep, r)
 		}
 		return err
 	})

@@ -169,7 +169,7 @@ func TestNewAttemptForgetsTheOldAnswer(t *testing.T) {
 	do(t, l.Append(
 		ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "link", Digest: "d"},
 		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon, Via: ledger.ViaAnswer, URL: "https://uat.example.com/go/1", Answer: []byte("{}")},
-		ledger.Event{StepID: id, To: ledger.Failed, At: noon, Via: ledger.ViaOperator},
+		ledger.Event{StepID: id, To: ledger.Failed, At: noon, Via: ledger.ViaByHand},
 		ledger.Event{StepID: id, To: ledger.Intent, At: noon},
 		ledger.Event{StepID: id, To: ledger.Uncertain, At: noon}))
 	steps, err := l.Steps(t.Context(), id.ClientKey, "loans")

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 
 	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -25,11 +26,11 @@ import (
 // Ledger is an open ledger. All methods may be called from any goroutine.
 type Ledger struct {
 	read  *sql.DB
-	steps *sql.Stmt // stepsOfOwner on any connection of read
+	steps *sql.Stmt // stepsOfClient on any connection of read
+	rows  rowReader // on read
 	write *writer   // nil when the ledger is open for reading only
 
 	path    string // "" for a ledger without a file
-	version int    // of its schema: an older one is only read
 	lists   unchangedLists
 	counted int64 // the result of readCount when it was opened
 
@@ -46,99 +47,143 @@ var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)
 // ledger with ErrDamaged, and a ledger of a newer Claimsheet or something that is not
 // a plain file with a problem.Problem. It repairs nothing, except that SQLite rolls
 // back what a killed process left half committed.
-func Open(path string) (*Ledger, error) {
+//
+// A ledger that was not closed is checked as a whole, and one of an earlier version
+// is migrated; both can take some seconds for each million steps.
+func Open(path string) (*Ledger, error) { return OpenWith(path, nil) }
+
+// OpenWith is Open with a function that is told of a check or a migration.
+func OpenWith(path string, progress Progress) (*Ledger, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	exists, err := inspect(path)
+	found, err := inspect(path)
 	switch {
 	case err != nil:
-	case exists:
-		err = inspectLog(path)
-	default:
+	case !found.exists:
 		err = create(path)
+	case found.open:
+		err = checkFile(path, progress)
 	}
 	if err != nil {
 		return nil, err
 	}
+	if found.exists && found.version != schemaVersion {
+		if err := migrateFile(path, progress); err != nil {
+			return nil, err
+		}
+	}
 	counted := readCount(path)
 	l, err := open(path, durable)
+	if isDamage(err) {
+		return nil, damaged(path, "the ledger cannot be read: %v", err)
+	}
 	if err != nil && !errors.As(err, new(refusal)) {
 		return nil, unwritable(path, err, "the ledger cannot be opened for writing: %v", problem.Cause(err))
 	}
 	if err == nil {
 		l.counted, l.write.count.last = counted, counted
+		l.write.tx.unnoted = l.write.tx.unnoted || found.open
 	}
 	return l, err
 }
 
 // OpenReadOnly opens the ledger at path for reading; another process may write it at
-// the same time. It changes nothing on disk. A missing file gives an empty ledger.
-// Every method that writes fails with ErrReadOnly.
+// the same time. It changes nothing on disk. A missing file gives an empty ledger,
+// and a ledger of an earlier version is migrated in memory. Every method that writes
+// fails with ErrReadOnly.
 func OpenReadOnly(path string) (*Ledger, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	exists, err := inspect(path)
+	found, err := inspect(path)
 	if err != nil {
 		return nil, err
 	}
 	counted := readCount(path) // before the ledger: another process may write both
-	if !exists {
-		l, err := openEmpty()
-		if err == nil {
-			l.counted = counted
-		}
-		return l, err
-	}
-	name := dsn(path, "ro", "busy_timeout(10000)")
-	if _, err := os.Stat(path + "-shm"); err == nil {
-		// The ledger is open, or was open when its process was killed; then SQLite
-		// would otherwise rewrite the index of its log.
-		name += "&readonly_shm=1"
-	}
-	db, err := openReaders(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := check(db, path); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	l, err := reading(db, path)
+	l, err := openToRead(path, found.exists)
 	if err == nil {
 		l.counted = counted
 	}
 	return l, err
 }
 
-// reading is a ledger that reads from db. It closes db when that fails.
-func reading(db *sql.DB, path string) (*Ledger, error) {
-	steps, err := db.Prepare(stepsOfOwner)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+// openToRead opens a file that inspect has accepted, or an empty ledger.
+func openToRead(path string, exists bool) (*Ledger, error) {
+	if !exists {
+		return openEmpty()
 	}
-	l := &Ledger{read: db, steps: steps, path: path}
-	if err := db.QueryRow("PRAGMA user_version").Scan(&l.version); err != nil {
-		return nil, errors.Join(err, steps.Close(), db.Close())
-	}
-	return l, nil
-}
-
-// empties numbers the empty ledgers of this process, because they share one
-// namespace.
-var empties atomic.Int64
-
-// openEmpty is an empty ledger in memory.
-func openEmpty() (*Ledger, error) {
-	db, err := connect(fmt.Sprintf("file:/claimsheet-empty-%d?vfs=memdb", empties.Add(1)))
+	db, err := openReaders(readingDSN(path))
 	if err != nil {
 		return nil, err
 	}
-	// The memory is freed when its last connection closes.
-	db.SetMaxIdleConns(8)
-	if _, err := db.ExecContext(context.Background(), schemaOfVersion(schemaVersion)); err != nil {
+	version, err := checkVersion(context.Background(), db, path)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if version < schemaVersion {
+		l, err := migrateInMemory(db, path, version)
+		return l, errors.Join(err, db.Close())
+	}
+	return reading(db, path)
+}
+
+// readingDSN is the data source name with which a file is read.
+func readingDSN(path string) string {
+	name := dsn(path, "ro", "busy_timeout(10000)")
+	if _, err := os.Stat(path + "-shm"); err == nil {
+		// The ledger is open, or was open when its process was killed; then SQLite
+		// would otherwise rewrite the index of its log.
+		name += "&readonly_shm=1"
+	}
+	return name
+}
+
+// reading is a ledger that reads from db. It closes db when that fails.
+func reading(db *sql.DB, path string) (*Ledger, error) {
+	steps, err := db.Prepare(stepsOfClient)
+	if err != nil {
+		err = damaged(path, "the ledger cannot be read: %v", err)
+		return nil, errors.Join(err, db.Close())
+	}
+	return &Ledger{read: db, steps: steps, path: path, rows: rowReader{newNames(db), path}}, nil
+}
+
+// checkFile checks a ledger that was not closed, before anything is written to it.
+func checkFile(path string, progress Progress) error {
+	db, err := connect(dsn(path, "rw", durable...))
+	if err != nil {
+		return err
+	}
+	version, err := checkVersion(context.Background(), db, path)
+	if err == nil && version == schemaVersion {
+		err = check(context.Background(), db, path, progress)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// memories numbers the databases in memory of this process, because they share one
+// namespace.
+var memories atomic.Int64
+
+// openMemory is an empty database in memory.
+func openMemory() (*sql.DB, error) {
+	db, err := connect(fmt.Sprintf("file:/claimsheet-%d?vfs=memdb", memories.Add(1)))
+	if err == nil {
+		db.SetMaxIdleConns(8) // the memory is freed when its last connection closes
+	}
+	return db, err
+}
+
+// openEmpty is an empty ledger in memory.
+func openEmpty() (*Ledger, error) {
+	db, err := openMemory()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := db.ExecContext(context.Background(), schema); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return reading(db, "")
@@ -150,12 +195,7 @@ func open(path string, pragmas []string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := check(db, path); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	if err := upgrade(context.Background(), db, path); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
+	db.SetMaxIdleConns(0) // a second connection would keep the writer from making the file a plain one
 	w, err := startWriter(db, path)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -181,21 +221,6 @@ func openReaders(name string) (*sql.DB, error) {
 	}
 	db.SetMaxIdleConns(8)
 	return db, nil
-}
-
-// check refuses a file of an unknown version and a damaged one.
-func check(db *sql.DB, path string) error {
-	ctx := context.Background()
-	c, err := db.Conn(ctx)
-	if err != nil {
-		return damaged(path, "the ledger cannot be read: %v", err)
-	}
-	defer c.Close()
-	version, err := checkVersion(ctx, c, path)
-	if err != nil {
-		return err
-	}
-	return checkSound(ctx, c, path, version)
 }
 
 // connect is a pool of connections to a data source.
@@ -225,24 +250,13 @@ func (l *Ledger) Close() error {
 	return l.closed
 }
 
+// schema creates an empty ledger.
+//
 //go:embed schema.sql
-var firstSchema string
+var schema string
 
-//go:embed schema_2.sql
-var secondSchema string
-
-//go:embed schema_3.sql
-var thirdSchema string
-
-// schemas are the steps from each version to the next, the first from nothing. A
-// released version is never changed.
-var schemas = []string{firstSchema, secondSchema, thirdSchema}
-
-// schemaVersion is the version that this Claimsheet writes.
-var schemaVersion = len(schemas)
-
-// schemaOfVersion is the SQL that creates a ledger of a version.
-func schemaOfVersion(version int) string { return strings.Join(schemas[:version], "\n") }
+// schemaVersion is the version of schema.
+const schemaVersion = 4
 
 // How the header of a ledger's file looks: SQLite's magic, and the application id
 // that schema.sql sets.
@@ -251,54 +265,71 @@ const (
 	applicationIDAt = 68
 	magic           = "SQLite format 3\x00"
 	headerSize      = 100
+	journalAt       = 18 // 2 in a file with a write-ahead log, which only an open ledger has
+	journalLog      = 2
+	pageSizeAt      = 16
+	pagesAt         = 28
+	versionAt       = 60
 )
 
+// file is what inspect has found.
+type file struct {
+	exists bool
+	open   bool // it is open, or was not closed
+
+	version int // of the schema
+}
+
 // inspect checks the file before SQLite opens it, because SQLite treats an empty file
-// as a new database, and replays a log that lies beside it. exists is false when
-// there is no file; every error is a refusal.
-func inspect(path string) (exists bool, err error) {
+// as a new database, and replays a log that lies beside it. Every error is a refusal.
+func inspect(path string) (file, error) {
 	log, err := os.Lstat(path + "-wal")
 	hasLog := err == nil && log.Size() > 0
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && hasLog:
-		return false, damaged(path, "the ledger is missing, but its write-ahead log %s is there", filepath.Base(path)+"-wal")
+		return file{}, damaged(path, "the ledger is missing, but its write-ahead log %s is there", filepath.Base(path)+"-wal")
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
+		return file{}, nil
 	case err != nil:
-		return false, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be accessed: %v", problem.Cause(err))
+		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be accessed: %v", problem.Cause(err))
 	case info.Mode()&fs.ModeSymlink != 0:
-		return false, unusable(path, "Name the folder that really holds the ledger with --state.", nil,
+		return file{}, unusable(path, "Name the folder that really holds the ledger with --state.", nil,
 			"the ledger is a symbolic link; a plain file is expected, because a link can be changed to another ledger between two runs")
 	case !info.Mode().IsRegular():
-		return false, unusable(path, "Move it away, or name another folder with --state.", nil,
+		return file{}, unusable(path, "Move it away, or name another folder with --state.", nil,
 			"a plain file is expected for the ledger, but this is %s", safefile.Kind(info))
 	case info.Size() == 0:
-		return false, damaged(path, "the ledger is empty (0 bytes); even a new one is not")
+		return file{}, damaged(path, "the ledger is empty (0 bytes); even a new one is not")
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := safefile.Owner(path + suffix); err != nil {
-			return false, err
+			return file{}, err
 		}
 	}
-	return true, inspectHeader(path)
+	return inspectHeader(path, info)
 }
 
 // inspectHeader refuses a file that is not a ledger of Claimsheet.
-func inspectHeader(path string) error {
+func inspectHeader(path string, info fs.FileInfo) (file, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return unusable(path, "Make the file readable for this user.", err, "the ledger cannot be opened: %v", problem.Cause(err))
+		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be opened: %v", problem.Cause(err))
 	}
 	defer f.Close()
 	header := make([]byte, headerSize)
 	if _, err := io.ReadFull(f, header); err != nil || string(header[:len(magic)]) != magic {
-		return damaged(path, "this is not a ledger: it does not begin as an SQLite database does")
+		return file{}, damaged(path, "this is not a ledger: it does not begin as an SQLite database does")
 	}
 	if id := binary.BigEndian.Uint32(header[applicationIDAt:]); id != applicationID {
-		return damaged(path, "this is an SQLite database, but not a ledger of Claimsheet (application id %#x, expected %#x)", id, applicationID)
+		return file{}, damaged(path, "this is an SQLite database, but not a ledger of Claimsheet (application id %#x, expected %#x)", id, applicationID)
 	}
-	return nil
+	found := file{true, header[journalAt] == journalLog, int(binary.BigEndian.Uint32(header[versionAt:]))}
+	pageSize, pages := int64(binary.BigEndian.Uint16(header[pageSizeAt:])), int64(binary.BigEndian.Uint32(header[pagesAt:]))
+	if size := pages * pageSize; !found.open && size > info.Size() {
+		return file{}, damaged(path, "the ledger was cut: it has %d bytes of %d", info.Size(), size)
+	}
+	return found, nil
 }
 
 // create creates an empty ledger. It finishes it in a temporary file and then links
@@ -334,22 +365,8 @@ func initialise(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(context.Background(), "BEGIN; "+schemaOfVersion(schemaVersion)+" COMMIT;")
+	_, err = db.ExecContext(context.Background(), "BEGIN; "+schema+" COMMIT;")
 	return errors.Join(err, db.Close())
-}
-
-// upgrade brings a checked ledger of an earlier version to the present one, durably,
-// all or nothing.
-func upgrade(ctx context.Context, db *sql.DB, path string) error {
-	var version int
-	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version)
-	if err == nil && version < schemaVersion {
-		_, err = db.ExecContext(ctx, "BEGIN IMMEDIATE; "+strings.Join(schemas[version:], "\n")+" COMMIT;")
-	}
-	if err != nil {
-		return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", problem.Cause(err))
-	}
-	return nil
 }
 
 // dsn is the data source name of a file: its path as a URI, so that ?, # and % in it
@@ -382,6 +399,12 @@ func damaged(path, format string, args ...any) error {
 	p := problem.At(problem.Where{File: path}, "ledger-damaged", format, args...)
 	return refusal{p.Hinted("Restore the ledger from a backup, with the files beside it that end in -wal and -shm if there are any. " +
 		"Do not delete it: it is what keeps things from being created twice."), ErrDamaged}
+}
+
+// isDamage reports whether SQLite has found that a file is not a sound database.
+func isDamage(err error) bool {
+	s, ok := errors.AsType[*sqlite.Error](err)
+	return ok && (s.Code()&0xff == sqlite3.SQLITE_CORRUPT || s.Code() == sqlite3.SQLITE_NOTADB)
 }
 
 // unusable reports that there can be no ledger at path.

@@ -73,10 +73,6 @@ func TestOpenRefuses(t *testing.T) {
 			do(t, err)
 			do(t, os.Truncate(path, info.Size()/2))
 		}, true, "ledger"},
-		{"a state that contradicts the events", func(t *testing.T, path string) {
-			do(t, os.Rename(closedLedger(t), path))
-			database(t, path, "UPDATE steps SET state = 'failed'")
-		}, true, "contradicts itself"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

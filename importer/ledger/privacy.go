@@ -72,8 +72,7 @@ type Erasures struct {
 
 // Erasures returns the erased clients of an environment.
 func (l *Ledger) Erasures(ctx context.Context, environment string) (Erasures, error) {
-	owners, err := gather(stream(ctx, l.read, scanClientKey, `
-		SELECT environment, space, client FROM owners WHERE environment = ? AND client >= ?2 AND client < ?2 || char(0x10FFFF)`,
+	owners, err := gather(stream(ctx, l.read, scanClientKey, clientsOf+`AND c.client >= ?2 AND c.client < ?2 || char(0x10FFFF)`,
 		environment, tombstonePrefix))
 	e := Erasures{byHash: map[string]tombstone{}, stones: map[string]ClientKey{}}
 	for _, o := range owners {
@@ -169,10 +168,6 @@ func (t *transaction) forget(owner ClientKey, at time.Time, summary func([]byte)
 	stone := owner
 	stone.Client = tombstone{at, secret, hashOf(secret, owner)}.String()
 
-	empty := func(e *Event) { e.Data, e.Digest, e.Answer, e.URL = nil, "", nil, "" }
-	if _, err := t.changeEvents(empty, `s.owner = ?`, number); err != nil {
-		return err
-	}
 	rename := func(id StepID) StepID {
 		if id.Step != KindClient && id.Step != KindLink {
 			id.Step = " erased " + hashed(secret, id.Environment, id.Space, id.Client, id.Mapping, id.Step)[:32]
@@ -180,37 +175,42 @@ func (t *transaction) forget(owner ClientKey, at time.Time, summary func([]byte)
 		id.ClientKey = stone
 		return id
 	}
-	done.Steps, err = t.changeSteps(func(id StepID, c current) (StepID, current) { c.url = ""; return rename(id), c }, `s.owner = ?`, number)
+	done.Steps, _, err = t.rewrite(func(e *numbered) bool {
+		e.StepID = rename(e.StepID)
+		e.Data, e.Digest, e.Answer, e.URL = nil, "", nil, ""
+		return true
+	}, `s.client = ?`, number)
 	if err != nil {
 		return err
 	}
-	if err := t.exec(`UPDATE owners SET client = ? WHERE id = ?`, stone.Client, number); err != nil {
+	if err := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, stone.Client, number); err != nil {
 		return err
 	}
+	t.forgetNumbers()
 	return t.forgetRuns(owner, number, rename, summary, done)
 }
 
 // forgettable returns the number of a client who can be erased.
 func (t *transaction) forgettable(owner ClientKey) (number int64, err error) {
-	ctx := context.Background()
-	err = t.findOwner.QueryRowContext(ctx, owner.Environment, owner.Space, owner.Client).Scan(&number)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, rejected{errors.New("there is no such client in the ledger")}
+	client, ok, err := t.findClient(owner)
+	if err == nil && !ok {
+		err = rejected{errors.New("there is no such client in the ledger")}
 	}
 	if err != nil {
 		return 0, err
 	}
 	var open bool
-	err = t.conn.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM steps s WHERE owner = ? AND NOT `+settled+`)`, number).Scan(&open)
+	err = t.conn.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM steps s WHERE s.client = ? AND NOT `+settled+`)`, client.client).Scan(&open)
 	if err == nil && open {
 		err = rejected{ErrUnsettled}
 	}
-	return number, err
+	return client.client, err
 }
 
 // secret returns the secret of the ledger's tombstones, or a new one.
 func (t *transaction) secret() ([]byte, error) {
-	clients, err := gather(stream(context.Background(), t.conn, scanText, `SELECT client FROM owners WHERE client >= ?1 AND client < ?1 || char(0x10FFFF)`, tombstonePrefix))
+	clients, err := gather(stream(context.Background(), t.conn, scanText, `
+		SELECT c.client FROM environments e JOIN clients c ON c.environment = e.id AND c.client >= ?1 AND c.client < ?1 || char(0x10FFFF)`, tombstonePrefix))
 	for _, client := range clients {
 		if stone, ok := readTombstone(client); ok {
 			return stone.secret, err
@@ -222,8 +222,8 @@ func (t *transaction) secret() ([]byte, error) {
 // forgetRuns removes a client from what runs have recorded.
 func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(StepID) StepID, summary func([]byte) []byte, done *Forgotten) error {
 	const holding = `finished IS NULL
-		OR id IN (SELECT run FROM run_rows WHERE owner IS NULL OR owner = ?1)
-		OR id IN (SELECT run FROM run_steps WHERE owner = ?1)
+		OR id IN (SELECT n.name FROM run_rows r JOIN names n ON n.id = r.run WHERE r.client IS NULL OR r.client = ?1)
+		OR id IN (SELECT n.name FROM run_steps r JOIN names n ON n.id = r.run WHERE r.client = ?1)
 		OR id IN (SELECT value FROM json_each(?2))`
 	listed, unchanged, err := t.listsHolding(number)
 	if err != nil {
@@ -241,24 +241,26 @@ func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(Step
 			return err
 		}
 	}
-	rows, err := t.changes(`UPDATE run_rows SET url = '', failed_step = '', error = '', advice = '' WHERE owner = ?`, number)
+	rows, err := t.changes(`UPDATE run_rows SET url = '', failed_step = '', error = '', advice = '' WHERE client = ?`, number)
 	if err != nil {
 		return err
 	}
 	done.Rows = int(rows) + unchanged
 	type line struct {
-		run    string
-		number int64
+		run, number, mapping int64
 		StepID
 	}
 	steps, err := gather(stream(context.Background(), t.conn, func(rows *sql.Rows) (s line, err error) {
 		s.ClientKey = owner
-		return s, rows.Scan(&s.run, &s.number, &s.Mapping, &s.Step)
-	}, `SELECT run, number, mapping, step FROM run_steps WHERE owner = ?`, number))
+		return s, rows.Scan(&s.run, &s.number, &s.mapping, &s.Step)
+	}, `SELECT run, number, mapping, step FROM run_steps WHERE client = ?`, number))
 	if err != nil {
 		return err
 	}
 	for _, s := range steps {
+		if s.Mapping, err = t.rows.names.name(s.mapping); err != nil {
+			return err
+		}
 		if err := t.exec(`UPDATE run_steps SET step = ? WHERE run = ? AND number = ?`, rename(s.StepID).Step, s.run, s.number); err != nil {
 			return err
 		}
@@ -303,28 +305,31 @@ func (l *Ledger) Purge(p Purge) (done Purged, err error) {
 }
 
 // settled is the condition of steps that no look-up or person must still decide.
-const settled = `s.state NOT IN ('intent', 'uncertain', 'parked')`
+const settled = `s.state NOT IN (1, 5, 6)`
 
 func (t *transaction) purge(p Purge, done *Purged) error {
 	if err := t.overwrite(); err != nil {
 		return err
 	}
 	in, before := list(p.Environments), p.Before.UnixMicro()
-	const old = `o.environment IN (SELECT value FROM json_each(?)) AND e.at < ? AND (e.data IS NOT NULL OR e.answer IS NOT NULL OR e.url <> '')`
-	err := t.conn.QueryRowContext(context.Background(), `
-		SELECT count(DISTINCT s.id) FROM events e JOIN steps s ON s.id = e.step JOIN owners o ON o.id = s.owner
-		WHERE NOT `+settled+` AND `+old, in, before).Scan(&done.Unsettled)
+	const (
+		within = `s.environment IN (SELECT id FROM environments WHERE name IN (SELECT value FROM json_each(?1)))`
+		bodies = within + ` AND ((s.request IS NOT NULL OR s.response IS NOT NULL OR s.url <> '') AND min(s.at, iif(s.sent_at > 0, s.sent_at, s.at)) < ?2
+			OR s.history > 0 AND EXISTS (SELECT 1 FROM history h WHERE h.step = s.id AND h.at < ?2 AND (h.request IS NOT NULL OR h.response IS NOT NULL OR h.url <> '')))`
+	)
+	err := t.conn.QueryRowContext(context.Background(), `SELECT count(*) FROM steps s WHERE NOT `+settled+` AND `+bodies, in, before).Scan(&done.Unsettled)
 	if err != nil {
 		return err
 	}
-	bare := func(e *Event) { e.Data, e.Answer, e.URL = nil, nil, "" }
-	if done.Bodies, err = t.changeEvents(bare, settled+` AND `+old, in, before); err != nil {
-		return err
-	}
-	// A step has the url of its last event with one.
-	lost := func(id StepID, c current) (StepID, current) { c.url = ""; return id, c }
-	if done.URLs, err = t.changeSteps(lost, settled+` AND s.url <> '' AND o.environment IN (SELECT value FROM json_each(?))
-		AND NOT EXISTS (SELECT 1 FROM events e WHERE e.step = s.id AND e.url = s.url)`, in); err != nil {
+	_, done.URLs, err = t.rewrite(func(e *numbered) bool {
+		if e.At.UnixMicro() >= before || e.Data == nil && e.Answer == nil && e.URL == "" {
+			return false
+		}
+		e.Data, e.Answer, e.URL = nil, nil, ""
+		done.Bodies++
+		return true
+	}, settled+` AND `+bodies, in, before)
+	if err != nil {
 		return err
 	}
 	done.Runs, err = t.stripRuns(p.Summary, `environment IN (SELECT value FROM json_each(?)) AND started < ?`, in, before)
@@ -340,7 +345,7 @@ func (t *transaction) stripRuns(summary func([]byte) []byte, where string, args 
 	}
 	stripped := 0
 	for _, r := range runs {
-		rows, err := t.changes(`UPDATE run_rows SET url = '', error = '' WHERE run = ? AND (url <> '' OR error <> '')`, r.ID)
+		rows, err := t.changes(`UPDATE run_rows SET url = '', error = '' WHERE run = (SELECT id FROM names WHERE name = ?) AND (url <> '' OR error <> '')`, r.ID)
 		if err != nil {
 			return 0, err
 		}
@@ -356,81 +361,56 @@ func (t *transaction) stripRuns(summary func([]byte) []byte, where string, args 
 	return stripped, nil
 }
 
-// atOnce bounds how many changed rows are in memory. CROSS JOIN makes SQLite read
-// the table in the order of its numbers: sorting each batch would take time that
-// grows with the square of the ledger.
+// atOnce bounds how many changed rows are in memory.
 const atOnce = 1000
 
-// numbered is an event with its number and that of its step.
-type numbered struct {
-	number, step int64
-	Event
-}
-
-// changeEvents changes the events that a condition selects, with their checksums,
-// and returns how many there were.
-func (t *transaction) changeEvents(change func(*Event), where string, args ...any) (n int, err error) {
+// rewrite changes the events of the steps s that a condition selects, and stores what
+// follows from them. change reports whether it has changed an event. rewrite returns
+// how many steps were changed, and how many of them have lost their url; it does not
+// store another client.
+func (t *transaction) rewrite(change func(*numbered) bool, where string, args ...any) (n, urls int, err error) {
 	for last := int64(0); ; {
-		events, err := gather(stream(context.Background(), t.conn, scanNumbered, `
-			SELECT e.id, e.step, e.state, e.at, e.boot, e.uptime, e.run, e.via, e.status, e.reason, e.data, e.digest, e.answer, e.created, e.url
-			FROM events e CROSS JOIN steps s ON s.id = e.step JOIN owners o ON o.id = s.owner
-			WHERE e.id > `+fmt.Sprint(last)+` AND `+where+` ORDER BY e.id LIMIT `+fmt.Sprint(atOnce), args...))
-		if err != nil || len(events) == 0 {
-			return n, err
-		}
-		for _, e := range events {
-			last = e.number
-			change(&e.Event)
-			if err := t.exec(`UPDATE events SET data = ?, digest = ?, answer = ?, url = ?, sum = ? WHERE id = ?`,
-				blob(e.Data), e.Digest, blob(e.Answer), e.URL, int64(sumOfEvent(e.number, e.step, e.Event)), e.number); err != nil {
-				return n, err
-			}
-			n++
-		}
-	}
-}
-
-func scanNumbered(rows *sql.Rows) (e numbered, err error) {
-	err = rows.Scan(&e.number, &e.step, &e.To, (*moment)(&e.At), &e.Boot, (*span)(&e.Uptime), &e.Run, &e.Via, &e.Status, &e.Reason,
-		&e.Data, &e.Digest, &e.Answer, &e.ID, &e.URL)
-	return e, err
-}
-
-// named is a row of the table of steps with its names.
-type named struct {
-	StepID
-	current
-}
-
-// changeSteps changes the steps that a condition selects, with their checksums, and
-// returns how many there were. It stores only the step's name and url; the caller
-// stores the client's new key.
-func (t *transaction) changeSteps(change func(StepID, current) (StepID, current), where string, args ...any) (n int, err error) {
-	for last := int64(0); ; {
-		steps, err := gather(stream(context.Background(), t.conn, scanNamed, `
-			SELECT o.environment, o.space, o.client, s.mapping, s.step, s.id, s.kind, s.state, s.attempts, s.last,
-				coalesce(s.asked, 0), coalesce(s.answered, 0), s.created, s.url
-			FROM steps s CROSS JOIN owners o ON o.id = s.owner
-			WHERE s.id > `+fmt.Sprint(last)+` AND `+where+` ORDER BY s.id LIMIT `+fmt.Sprint(atOnce), args...))
+		steps, err := gather(stream(context.Background(), t.conn, t.rows.scan,
+			stepsOf+`WHERE s.id > `+fmt.Sprint(last)+` AND `+where+` ORDER BY s.id LIMIT `+fmt.Sprint(atOnce), args...))
 		if err != nil || len(steps) == 0 {
-			return n, err
+			return n, urls, err
 		}
-		for _, s := range steps {
-			last = s.id
-			id, c := change(s.StepID, s.current)
-			if err := t.exec(`UPDATE steps SET step = ?, url = ?, sum = ? WHERE id = ?`,
-				id.Step, c.url, int64(sumOfStep(id, c)), c.id); err != nil {
-				return n, err
+		for _, was := range steps {
+			last = was.id
+			events, err := t.rows.events(context.Background(), t.conn, was)
+			if err != nil {
+				return n, urls, err
+			}
+			changed := false
+			for i := range events {
+				changed = change(&events[i]) || changed
+			}
+			if !changed {
+				continue
 			}
 			n++
+			now, err := t.replace(was, events)
+			if err != nil {
+				return n, urls, err
+			}
+			if was.url != "" && now.url == "" {
+				urls++
+			}
 		}
 	}
 }
 
-func scanNamed(rows *sql.Rows) (s named, err error) {
-	err = rows.Scan(&s.Environment, &s.Space, &s.Client, &s.Mapping, &s.Step, &s.id, &s.kind, &s.state, &s.attempts, &s.last,
-		&s.request, &s.answer, &s.remoteID, &s.current.url)
-	return s, err
+// replace stores other events for a step, and returns what follows from them.
+func (t *transaction) replace(was row, events []numbered) (row, error) {
+	now, past := replay(was, events)
+	err := errors.Join(
+		t.exec(`UPDATE steps SET step = ? WHERE id = ?`, now.Step, now.id),
+		t.exec(`DELETE FROM history WHERE step = ?`, was.id),
+		t.changeRow(t.setStep, now))
+	for _, e := range past {
+		err = errors.Join(err, t.addPast(now.id, e))
+	}
+	return now, err
 }
 
 // overwrite makes this connection overwrite with zeroes what it removes.

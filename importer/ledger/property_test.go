@@ -88,7 +88,7 @@ func sum(events []ledger.Event) ledger.Step {
 		if e.Answer == nil {
 			s.Answer = was.Answer
 		}
-		if e.To == ledger.Uncertain && e.Via == ledger.ViaOperator {
+		if e.To == ledger.Uncertain && e.Via == ledger.ViaByHand {
 			continue // a decision was taken back, and the id and url with it
 		}
 		if e.ID == "" {

@@ -99,7 +99,7 @@ func TestPurgeTakesOutWhatIsOlder(t *testing.T) {
 	do(t, err)
 	same(t, "purged later", got, ledger.Purged{Runs: 1, Bodies: 2, URLs: 1})
 	same(t, "left in the files", holds(t, path, all...), []string{"CANARY-digest"})
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "link"), To: ledger.Done, At: noon, Via: ledger.ViaOperator}))
+	do(t, l.Append(ledger.Event{StepID: jane("loans", "link"), To: ledger.Done, At: noon, Via: ledger.ViaByHand}))
 	do(t, l.Close())
 	open(t, path)
 }
@@ -216,7 +216,7 @@ func TestRunStepsAsOfAnEvent(t *testing.T) {
 		{State: "intent", At: noon.Add(time.Minute), Attempts: 2},
 		{State: "done", At: noon.Add(time.Minute + time.Second), Status: 201, ID: "c-1", Attempts: 2},
 	}
-	for i, e := range append(story(id), ledger.Event{StepID: id, To: ledger.Done, At: noon.Add(time.Hour), Via: ledger.ViaOperator, ID: "c-2"}) {
+	for i, e := range append(story(id), ledger.Event{StepID: id, To: ledger.Done, At: noon.Add(time.Hour), Via: ledger.ViaByHand, ID: "c-2"}) {
 		number, err := l.LastEvent(t.Context())
 		do(t, err)
 		same(t, "last event", number, int64(i))

@@ -4,156 +4,143 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"time"
 )
 
-// uncertainOrParked is the condition of steps that are uncertain or parked. Its first part
-// is that of an index, which SQLite otherwise would not use.
-const uncertainOrParked = `state IN ('intent', 'uncertain', 'parked') AND state <> 'intent'`
+// stepColumns are the columns of steps s and clients c for rowReader.scan.
+const stepColumns = `c.client, c.space, s.environment, s.client, s.mapping, s.step, s.id, s.kind, s.state, s.attempts, s.history, s.inherited, s.shared,
+	s.sent_event, s.sent_at, s.sent_boot, s.sent_uptime, s.sent_run, s.event, s.at, s.boot, s.uptime, s.run,
+	s.via, s.status, s.reason, s.request, s.digest, s.response, s.remote_id, s.url, s.sum`
 
-// stepColumns are the columns of step_now that stepTargets takes, the names and
-// then the facts.
+// stepsOf begins a query for steps with their clients.
+const stepsOf = `SELECT ` + stepColumns + ` FROM steps s JOIN clients c ON c.id = s.client `
+
+// ofEnvironment and ofClient are conditions with the environment's name, and with
+// the environment's name, the client's key and its key space.
 const (
-	stepColumns = `environment, space, client, mapping, step, ` + factColumns
-	factColumns = `state, at, boot, uptime, run, kind, via, status, reason, data, digest, answer, created, url, attempts`
+	ofEnvironment = `s.environment = (SELECT id FROM environments WHERE name = ?)`
+	ofClient      = `c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = ? AND c.space = ?`
 )
 
-// Steps returns the steps of a client by their names: the step client, which all
-// mappings share, and the steps of one mapping.
-func (l *Ledger) Steps(ctx context.Context, owner ClientKey, mapping string) (map[string]Step, error) {
-	rows, err := l.steps.QueryContext(ctx, owner.Environment, owner.Space, owner.Client, mapping)
-	if err != nil {
-		return nil, err
+// rowReader reads rows of steps and of history, and checks their sums.
+type rowReader struct {
+	names *names
+	path  string // of the ledger, for errors
+}
+
+// stored is what a row has as numbers instead of texts.
+type stored struct{ mapping, kind, state, inherited, sentBoot, sentRun, boot, run, via, sum int64 }
+
+// targets are the targets of Scan for stepColumns.
+func (s *stored) targets(r *row) []any {
+	return []any{&r.Client, &r.Space, &r.environment, &r.client, &s.mapping, &r.Step, &r.id, &s.kind, &s.state, &r.attempts, &r.history, &s.inherited, &r.shared,
+		&r.sent.event, &r.sent.at, &s.sentBoot, &r.sent.uptime, &s.sentRun, &r.last.event, &r.last.at, &s.boot, &r.last.uptime, &s.run,
+		&s.via, &r.status, &r.reason, &r.request, (*packed)(&r.digest), &r.answer, (*packed)(&r.remoteID), &r.url, &s.sum}
+}
+
+// scan reads a row with stepColumns.
+func (rr rowReader) scan(rows *sql.Rows) (r row, err error) {
+	var s stored
+	if err := rows.Scan(s.targets(&r)...); err != nil {
+		return r, err
 	}
-	defer rows.Close()
-	steps := map[string]Step{}
-	for rows.Next() {
-		var s Step
-		_, facts := stepTargets(&s)
-		if err := rows.Scan(slices.Concat([]any{&s.Mapping, &s.Event.Step, &s.Ref.Owner, &s.Ref.Step}, facts)...); err != nil {
-			return nil, err
+	return r, rr.complete(&r, s)
+}
+
+// complete fills in the texts of a row, and checks its sum.
+func (rr rowReader) complete(r *row, s stored) error {
+	var errs [6]error
+	r.Environment, errs[0] = rr.names.environment(r.environment)
+	r.Mapping, errs[1] = rr.names.name(s.mapping)
+	r.sent.boot, errs[2] = rr.names.name(s.sentBoot)
+	r.sent.run, errs[3] = rr.names.name(s.sentRun)
+	r.last.boot, errs[4] = rr.names.name(s.boot)
+	r.last.run, errs[5] = rr.names.name(s.run)
+	r.inherited, r.requestSum, r.answerSum = part(s.inherited), sumOf(r.request), sumOf(r.answer)
+	r.kind, r.state, r.via = word(kinds, s.kind), word(states, s.state), word(vias, s.via)
+	return rr.check(r.sum() == s.sum, errs[:]...)
+}
+
+// check returns an error when what was read is not what was written.
+func (rr rowReader) check(sound bool, errs ...error) error {
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
 		}
-		s.ClientKey = owner
-		steps[s.Event.Step] = s
+		sound = sound && err == nil
 	}
-	return steps, rows.Err()
-}
-
-// stepsOfOwner is the query of Steps. It is prepared, because a run needs it for
-// every client, and most of its cost would be parsing it.
-const stepsOfOwner = `
-	SELECT s.mapping, s.step, s.owner, s.id, s.state, l.at, l.boot, l.uptime, l.run, s.kind, l.via, l.status, l.reason,
-		a.data, coalesce(a.digest, ''), w.answer, s.created, s.url, s.attempts
-	FROM owners o
-	JOIN steps s ON s.owner = o.id
-	JOIN events l ON l.id = s.last
-	LEFT JOIN events a ON a.id = s.asked
-	LEFT JOIN events w ON w.id = s.answered
-	WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping IN ('', ?)`
-
-// AnswerStatus returns the HTTP status of a step's Answer, 0 when the ledger has
-// none. It differs from the Status of the step when later events followed.
-func (l *Ledger) AnswerStatus(ctx context.Context, id StepID) (status int, err error) {
-	err = l.read.QueryRowContext(ctx, `
-		SELECT e.status FROM owners o JOIN steps s ON s.owner = o.id JOIN events e ON e.id = s.answered
-		WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping = ? AND s.step = ?`,
-		id.Environment, id.Space, id.Client, id.Mapping, id.Step).Scan(&status)
-	_, err = found(err)
-	return status, err
-}
-
-// Events returns what happened to a step, the oldest event first; none for an
-// unknown step.
-func (l *Ledger) Events(ctx context.Context, id StepID) ([]Event, error) {
-	var events []Event
-	for s, err := range stream(ctx, l.read, scanStep, `
-		SELECT o.environment, o.space, o.client, s.mapping, s.step,
-			e.state, e.at, e.boot, e.uptime, e.run, s.kind, e.via, e.status, e.reason, e.data, e.digest, e.answer, e.created, e.url, 0
-		FROM owners o JOIN steps s ON s.owner = o.id JOIN events e ON e.step = s.id
-		WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping = ? AND s.step = ?
-		ORDER BY e.id`, id.Environment, id.Space, id.Client, id.Mapping, id.Step) {
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, s.Event)
-	}
-	return events, nil
-}
-
-func scanStep(rows *sql.Rows) (Step, error) {
-	var s Step
-	names, facts := stepTargets(&s)
-	err := rows.Scan(slices.Concat(names, facts)...)
-	return s, err
-}
-
-// stepTargets are the targets of Scan for a step: its names, then its facts.
-func stepTargets(s *Step) (names, facts []any) {
-	return []any{&s.Environment, &s.Space, &s.Client, &s.Mapping, &s.Event.Step},
-		[]any{&s.To, (*moment)(&s.At), &s.Boot, (*span)(&s.Uptime), &s.Run, &s.Kind, &s.Via, &s.Status, &s.Reason,
-			&s.Data, &s.Digest, &s.Answer, &s.ID, &s.URL, &s.Attempts}
-}
-
-// moment reads a stored time; NULL is the zero time.
-type moment time.Time
-
-// Scan implements sql.Scanner.
-func (m *moment) Scan(stored any) error {
-	switch v := stored.(type) {
-	case nil:
-		*m = moment{}
-	case int64:
-		*m = moment(time.UnixMicro(v).UTC())
-	default:
-		return fmt.Errorf("a time is stored as %T", stored)
+	if !sound {
+		return damaged(rr.path, "the disk has changed what was written: a row is not what its sum says")
 	}
 	return nil
 }
 
-// span reads a stored duration.
-type span time.Duration
+// pastColumns are the columns of history h for rowReader.past.
+const pastColumns = `h.event, h.step, h.state, h.at, h.boot, h.uptime, h.run, h.via, h.status, h.reason, h.request, h.digest, h.response, h.remote_id, h.url, h.sum`
 
-// Scan implements sql.Scanner.
-func (s *span) Scan(stored any) error {
-	n, ok := stored.(int64)
-	if !ok {
-		return fmt.Errorf("a duration is stored as %T", stored)
+// past reads an event of the history of a step with this name and kind.
+func (rr rowReader) past(rows *sql.Rows) (e numbered, step int64, err error) {
+	var state, boot, uptime, run, via, sum int64
+	if err := rows.Scan(&e.number, &step, &state, (*instant)(&e.At), &boot, &uptime, &run, &via, &e.Status, &e.Reason,
+		&e.Data, (*packed)(&e.Digest), &e.Answer, (*packed)(&e.ID), &e.URL, &sum); err != nil {
+		return e, 0, err
 	}
-	*s = span(time.Duration(n) * time.Microsecond)
-	return nil
+	var errs [2]error
+	e.Boot, errs[0] = rr.names.name(boot)
+	e.Run, errs[1] = rr.names.name(run)
+	e.To, e.Via, e.Uptime = word(states, state), word(vias, via), time.Duration(uptime)*time.Microsecond
+	return e, step, rr.check(e.sum(step) == sum, errs[:]...)
 }
 
-// found turns the error of a query for one row into whether there is one.
-func found(err error) (bool, error) {
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
+// events returns what happened to a step, the oldest event first.
+func (rr rowReader) events(ctx context.Context, db querier, r row) ([]numbered, error) {
+	events := r.events()
+	if r.history == 0 {
+		return events, nil
 	}
-	return err == nil, err
+	past, err := gather(stream(ctx, db, func(rows *sql.Rows) (numbered, error) {
+		e, _, err := rr.past(rows)
+		e.StepID, e.Kind = r.StepID, r.kind
+		return e, err
+	}, `SELECT `+pastColumns+` FROM history h WHERE h.step = ?`, r.id))
+	if err == nil {
+		err = rr.check(len(past) == r.history)
+	}
+	events = append(events, past...)
+	slices.SortFunc(events, func(a, b numbered) int { return int(a.number - b.number) })
+	return events, err
 }
 
-// querier is a pool of connections or one connection.
+// querier is a pool of connections, one connection or a transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // stream yields the rows of a query one by one, until an error.
 func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
 		rows, err := db.QueryContext(ctx, query, args...)
+		each(rows, err, scan)(yield)
+	}
+}
+
+// each yields rows one by one, until an error, and closes them.
+func each[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		if err != nil {
-			yield(none, err)
+			yield(none, asDamage(err))
 			return
 		}
 		defer rows.Close()
 		for rows.Next() {
 			v, err := scan(rows)
 			if err != nil {
-				yield(none, err)
+				yield(none, asDamage(err))
 				return
 			}
 			if !yield(v, nil) {
@@ -161,9 +148,17 @@ func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, err
 			}
 		}
 		if err := rows.Err(); err != nil {
-			yield(none, err)
+			yield(none, asDamage(err))
 		}
 	}
+}
+
+// asDamage makes ErrDamaged of an error by which SQLite says that.
+func asDamage(err error) error {
+	if isDamage(err) {
+		return damaged("", "the ledger cannot be read: %v", err)
+	}
+	return err
 }
 
 // gather returns everything that a stream yields.
@@ -178,29 +173,124 @@ func gather[T any](all iter.Seq2[T, error]) ([]T, error) {
 	return list, nil
 }
 
-// StepsOfClient returns all steps of a client: the step client first, then by
-// mapping, the one with the oldest last event first.
-func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, error) {
-	return gather(stream(ctx, l.read, scanStep, `
-		SELECT `+stepColumns+` FROM step_now WHERE environment = ? AND space = ? AND client = ?
-		ORDER BY mapping, last`, owner.Environment, owner.Space, owner.Client))
-}
-
-func scanStepID(rows *sql.Rows) (id StepID, err error) {
-	err = rows.Scan(&id.Environment, &id.Space, &id.Client, &id.Mapping, &id.Step)
-	return id, err
-}
-
 func scanText(rows *sql.Rows) (text string, err error) {
 	err = rows.Scan(&text)
 	return text, err
 }
 
+func scanClientKey(rows *sql.Rows) (o ClientKey, err error) {
+	err = rows.Scan(&o.Environment, &o.Space, &o.Client)
+	return o, err
+}
+
+func (l *Ledger) scanStep(rows *sql.Rows) (Step, error) {
+	r, err := l.rows.scan(rows)
+	return r.step(), err
+}
+
+// stepsOfClient is the query of Steps. It is prepared, because a run needs it for
+// every client, and most of its cost would be parsing it.
+const stepsOfClient = stepsOf + `WHERE ` + ofClient + ` AND s.mapping IN (0, coalesce((SELECT id FROM names WHERE name = ?), 0))`
+
+// Steps returns the steps of a client by their names: the step client, which all
+// mappings share, and the steps of one mapping.
+func (l *Ledger) Steps(ctx context.Context, owner ClientKey, mapping string) (map[string]Step, error) {
+	return l.stepsWith(ctx, l.steps, owner, mapping)
+}
+
+// StepsOfClients returns what Steps returns for each of the clients, all as they were
+// at one moment. It costs less than asking for them one by one.
+func (l *Ledger) StepsOfClients(ctx context.Context, owners []ClientKey, mapping string) ([]map[string]Step, error) {
+	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = tx.Rollback() }() // it has only read
+	statement := tx.StmtContext(ctx, l.steps)
+	all := make([]map[string]Step, len(owners))
+	for i, owner := range owners {
+		if all[i], err = l.stepsWith(ctx, statement, owner, mapping); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (l *Ledger) stepsWith(ctx context.Context, statement *sql.Stmt, owner ClientKey, mapping string) (map[string]Step, error) {
+	rows, err := statement.QueryContext(ctx, owner.Environment, owner.Client, owner.Space, mapping)
+	steps := map[string]Step{}
+	for s, err := range each(rows, err, l.scanStep) {
+		if err != nil {
+			return nil, err
+		}
+		steps[s.StepID.Step] = s
+	}
+	return steps, nil
+}
+
+// row returns the row of a step; ok is false when it is unknown.
+func (l *Ledger) row(ctx context.Context, id StepID) (r row, ok bool, err error) {
+	found, err := gather(stream(ctx, l.read, l.rows.scan, stepsOf+`
+		WHERE `+ofClient+` AND s.mapping = coalesce((SELECT id FROM names WHERE name = ?), 0) AND s.step = ?`,
+		id.Environment, id.Client, id.Space, id.Mapping, id.Step))
+	for _, r := range found {
+		if r.Mapping == id.Mapping { // an unknown name is no name
+			return r, true, err
+		}
+	}
+	return r, false, err
+}
+
+// AnswerStatus returns the HTTP status of a step's Answer, 0 when the ledger has
+// none. It differs from the Status of the step when later events followed.
+func (l *Ledger) AnswerStatus(ctx context.Context, id StepID) (status int, err error) {
+	r, ok, err := l.row(ctx, id)
+	switch {
+	case err != nil || !ok || r.answer == nil:
+		return 0, err
+	case r.inherited&partAnswer == 0:
+		return r.status, nil
+	}
+	events, err := l.rows.events(ctx, l.read, r)
+	for _, e := range events {
+		if len(e.Answer) > 0 {
+			status = e.Status
+		}
+	}
+	return status, err
+}
+
+// Events returns what happened to a step, the oldest event first; none for an
+// unknown step.
+func (l *Ledger) Events(ctx context.Context, id StepID) ([]Event, error) {
+	r, ok, err := l.row(ctx, id)
+	if !ok || err != nil {
+		return nil, err
+	}
+	all, err := l.rows.events(ctx, l.read, r)
+	events := make([]Event, len(all))
+	for i, e := range all {
+		events[i] = e.Event
+	}
+	return events, err
+}
+
+// StepsOfClient returns all steps of a client: the step client first, then by
+// mapping, the one with the oldest last event first.
+func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, error) {
+	steps, err := gather(stream(ctx, l.read, l.scanStep, stepsOf+`WHERE `+ofClient+` ORDER BY s.event`, owner.Environment, owner.Client, owner.Space))
+	slices.SortStableFunc(steps, func(a, b Step) int { return strings.Compare(a.Mapping, b.Mapping) })
+	return steps, err
+}
+
 // Environments returns the environments of which the ledger has clients or runs,
 // in alphabetical order.
 func (l *Ledger) Environments(ctx context.Context) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `SELECT environment FROM owners UNION SELECT environment FROM runs ORDER BY environment`))
+	return gather(stream(ctx, l.read, scanText, `SELECT name FROM environments UNION SELECT environment FROM runs ORDER BY 1`))
 }
+
+// clientsOf begins a query for the names of clients.
+const clientsOf = `SELECT e.name, c.space, c.client FROM environments e JOIN clients c ON c.environment = e.id WHERE e.name = ? `
 
 // spaceEmail is the key space whose keys ignore case: they are stored in lower
 // case.
@@ -209,49 +299,45 @@ const spaceEmail = "email"
 // ClientsNamed returns the clients of an environment that have the key, ordered by
 // their key spaces. A key that is an e-mail address ignores case.
 func (l *Ledger) ClientsNamed(ctx context.Context, environment, key string) ([]ClientKey, error) {
-	return gather(stream(ctx, l.read, scanClientKey, `
-		SELECT environment, space, client FROM owners
-		WHERE environment = ? AND (client = ? OR space = ? AND client = ?)
-		ORDER BY space`, environment, key, spaceEmail, strings.ToLower(key)))
+	return gather(stream(ctx, l.read, scanClientKey, clientsOf+`
+		AND c.client IN (?2, ?3) AND (c.client = ?2 OR c.space = ?4) ORDER BY c.space`, environment, key, strings.ToLower(key), spaceEmail))
 }
 
 // ClientsBeyondASCII returns the clients of an environment whose keys hold more
 // than printable ASCII, ordered by key space and key.
 func (l *Ledger) ClientsBeyondASCII(ctx context.Context, environment string) ([]ClientKey, error) {
 	return gather(stream(ctx, l.read, scanClientKey, `
-		SELECT environment, space, client FROM owners
-		WHERE environment = ? AND client GLOB '*[^ -~]*'
-		ORDER BY space, client`, environment))
-}
-
-func scanClientKey(rows *sql.Rows) (o ClientKey, err error) {
-	err = rows.Scan(&o.Environment, &o.Space, &o.Client)
-	return o, err
+		SELECT e.name, c.space, c.client FROM environments e JOIN clients c INDEXED BY clients_beyond_ascii ON c.environment = e.id
+		WHERE e.name = ? AND c.client GLOB '*[^ -~]*' ORDER BY c.space, c.client`, environment))
 }
 
 // StepsNamed returns the steps of a client with a name, one for each mapping that
 // has it, ordered by the mapping's name.
 func (l *Ledger) StepsNamed(ctx context.Context, owner ClientKey, step string) ([]Step, error) {
-	return gather(stream(ctx, l.read, scanStep, `
-		SELECT `+stepColumns+` FROM step_now
-		WHERE environment = ? AND space = ? AND client = ? AND step = ?
-		ORDER BY mapping`, owner.Environment, owner.Space, owner.Client, step))
+	all, err := l.StepsOfClient(ctx, owner)
+	return slices.DeleteFunc(all, func(s Step) bool { return s.StepID.Step != step }), err
 }
 
 // MappingsOf returns the names of the mappings under which a client has steps, in
 // alphabetical order.
 func (l *Ledger) MappingsOf(ctx context.Context, owner ClientKey) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `SELECT DISTINCT s.mapping FROM owners o JOIN steps s ON s.owner = o.id
-		WHERE o.environment = ? AND o.space = ? AND o.client = ? AND s.mapping <> ''
-		ORDER BY s.mapping`, owner.Environment, owner.Space, owner.Client))
+	return gather(stream(ctx, l.read, scanText, `
+		SELECT DISTINCT n.name FROM clients c JOIN steps s ON s.client = c.id JOIN names n ON n.id = s.mapping
+		WHERE `+ofClient+` ORDER BY n.name`, owner.Environment, owner.Client, owner.Space))
 }
 
 // ClientsWithID yields the clients of an environment whose step client has the id.
 // More than one means that two keys mean one client of the service.
 func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ClientKey, error] {
-	return stream(ctx, l.read, scanClientKey, `SELECT o.environment, o.space, o.client FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.kind = 'client' AND s.state = 'done' AND s.created = ? AND s.created <> '' AND o.environment = ?
-		ORDER BY s.id`, id, environment)
+	return stream(ctx, l.read, scanClientKey, `
+		SELECT e.name, c.space, c.client FROM environments e JOIN clients c ON c.environment = e.id JOIN (
+			SELECT id, client FROM steps INDEXED BY steps_ids
+			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = 1 AND remote_id = ?2 AND state = 2 AND remote_id <> '' AND shared = 0
+			UNION ALL
+			SELECT id, client FROM steps INDEXED BY steps_shared
+			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = 1 AND remote_id = ?2 AND state = 2 AND shared = 1
+		) s ON s.client = c.id
+		WHERE e.name = ?1 ORDER BY s.id`, environment, packID(id))
 }
 
 // Unsettled is a step that is uncertain or parked.
@@ -263,63 +349,63 @@ type Unsettled struct {
 	Step
 }
 
+func (l *Ledger) scanUnsettled(rows *sql.Rows) (Unsettled, error) {
+	r, err := l.rows.scan(rows)
+	return Unsettled{r.last.event, r.step()}, err
+}
+
+// undecided begins a query for the steps that the index steps_undecided has.
+const undecided = `SELECT ` + stepColumns + ` FROM steps s INDEXED BY steps_undecided JOIN clients c ON c.id = s.client
+	WHERE (s.state IN (5, 6) OR s.state = 1 AND s.kind = 1) AND ` + ofEnvironment + ` `
+
 // Unsettled yields the steps of an environment that are uncertain or parked, the
 // longest waiting first. They are as they were when the first is read.
 func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
-	return stream(ctx, l.read, scanUnsettled, `
-		SELECT last, `+stepColumns+` FROM step_now
-		WHERE `+uncertainOrParked+` AND environment = ? ORDER BY at, last`, environment)
+	return stream(ctx, l.read, l.scanUnsettled, undecided+`AND s.state IN (5, 6) ORDER BY s.at, s.event`, environment)
 }
 
 // CountUnsettled returns how many steps of an environment are uncertain or parked:
 // those of a mapping and the client steps, which all mappings share.
 func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (n int, err error) {
-	err = l.read.QueryRowContext(ctx, `
-		SELECT count(*) FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.state IN ('intent', 'uncertain', 'parked') AND s.state <> 'intent' AND o.environment = ? AND s.mapping IN ('', ?)`,
-		environment, mapping).Scan(&n)
+	err = l.read.QueryRowContext(ctx, `SELECT count(*) FROM steps s INDEXED BY steps_undecided
+		WHERE (s.state IN (5, 6) OR s.state = 1 AND s.kind = 1) AND `+ofEnvironment+`
+			AND s.state IN (5, 6) AND s.mapping IN (0, coalesce((SELECT id FROM names WHERE name = ?), 0))`, environment, mapping).Scan(&n)
 	return n, err
 }
 
 // Decided yields the steps of an environment whose latest event is a person's
 // decision, the latest first. Their Number is that of this event.
 func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Unsettled, error] {
-	return stream(ctx, l.read, scanUnsettled, `
-		SELECT last, `+stepColumns+` FROM step_now
-		WHERE via = ? AND state IN ('done', 'failed', 'given up') AND environment = ?
-		ORDER BY last DESC`, ViaOperator, environment)
+	return stream(ctx, l.read, l.scanUnsettled, `
+		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_by_hand JOIN clients c ON c.id = s.client
+		WHERE s.via = 3 AND s.state IN (2, 3, 7) AND `+ofEnvironment+` ORDER BY s.event DESC`, environment)
 }
 
-func scanUnsettled(rows *sql.Rows) (Unsettled, error) {
-	var u Unsettled
-	names, facts := stepTargets(&u.Step)
-	err := rows.Scan(slices.Concat([]any{&u.Number}, names, facts)...)
-	return u, err
-}
-
-// IDs returns up to n ids with which steps of a kind are done in an environment,
-// the newest first.
+// IDs returns up to n ids with which steps of a kind are done in an environment, in
+// no particular order.
 func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `
-		SELECT s.created FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.kind = ? AND s.state = 'done' AND s.created <> '' AND o.environment = ?
-		ORDER BY s.id DESC LIMIT ?`, kind, environment, n))
+	return gather(stream(ctx, l.read, func(rows *sql.Rows) (id string, err error) {
+		err = rows.Scan((*packed)(&id))
+		return id, err
+	}, `SELECT s.remote_id FROM steps s INDEXED BY steps_ids
+		WHERE `+ofEnvironment+` AND s.kind = ? AND s.state = 2 AND s.remote_id <> '' AND s.shared = 0
+		LIMIT ?`, environment, code(kinds, kind), n))
 }
 
 // UndecidedClients yields the client steps of an environment for which it is
 // unknown whether the client was created: uncertain, parked, or left in flight by a
 // run that was killed. The one that was requested first comes first.
 func (l *Ledger) UndecidedClients(ctx context.Context, environment string) iter.Seq2[Step, error] {
-	return stream(ctx, l.read, scanStep, `
-		SELECT `+stepColumns+` FROM step_now n
-		WHERE state IN ('intent', 'uncertain', 'parked') AND kind = 'client' AND environment = ?
-		ORDER BY (SELECT coalesce(asked, last) FROM steps WHERE owner = n.owner AND kind = 'client'), last`, environment)
+	return stream(ctx, l.read, l.scanStep, undecided+`AND s.kind = 1
+		ORDER BY iif(s.sent_event > 0, s.sent_event, s.event), s.event`, environment)
 }
 
 // WasUnsettled reports whether a number is or was that of an Unsettled.
 func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
 	err = l.read.QueryRowContext(ctx, `
-		SELECT EXISTS (SELECT 1 FROM events WHERE id = ? AND state IN ('uncertain', 'parked'))`, number).Scan(&was)
+		SELECT EXISTS (SELECT 1 FROM history WHERE event = ?1 AND state IN (5, 6))
+			OR EXISTS (SELECT 1 FROM steps INDEXED BY steps_undecided WHERE (state IN (5, 6) OR state = 1 AND kind = 1) AND event = ?1 AND state IN (5, 6))`,
+		number).Scan(&was)
 	return was, err
 }
 
@@ -328,25 +414,30 @@ func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err 
 // not check has left them.
 func (l *Ledger) SharedIDs(ctx context.Context, environment string) (map[string]ClientKey, error) {
 	shared := map[string]ClientKey{}
-	type one struct {
-		id string
-		ClientKey
-	}
-	for s, err := range stream(ctx, l.read, func(rows *sql.Rows) (s one, err error) {
-		err = rows.Scan(&s.id, &s.Environment, &s.Space, &s.Client)
-		return s, err
-	}, `
-		SELECT s.created, o.environment, o.space, o.client FROM steps s JOIN owners o ON o.id = s.owner
-		WHERE s.kind = 'client' AND s.state = 'done' AND s.created <> '' AND o.environment = ? AND s.created IN (
-			SELECT created FROM steps WHERE kind = 'client' AND state = 'done' AND created <> ''
-			GROUP BY created HAVING count(*) > 1)
-		ORDER BY s.id`, environment) {
+	for r, err := range stream(ctx, l.read, l.rows.scan, `
+		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_shared JOIN clients c ON c.id = s.client
+		WHERE s.shared = 1 AND s.kind = 1 AND s.state = 2 AND `+ofEnvironment, environment) {
 		if err != nil {
 			return nil, err
 		}
-		if _, known := shared[s.id]; !known {
-			shared[s.id] = s.ClientKey
+		holders, err := gather(l.ClientsWithID(ctx, environment, r.remoteID))
+		if err != nil {
+			return nil, err
+		}
+		if len(holders) > 1 {
+			shared[r.remoteID] = holders[0]
 		}
 	}
 	return shared, nil
+}
+
+// asOf returns a step's row as it was when an event was the newest; ok is false when
+// the step was not there yet.
+func (l *Ledger) asOf(ctx context.Context, r row, event int64) (then row, ok bool, err error) {
+	if r.last.event <= event {
+		return r, true, nil
+	}
+	events, err := l.rows.events(ctx, l.read, r)
+	then, _ = replay(r, slices.DeleteFunc(events, func(e numbered) bool { return e.number > event }))
+	return then, then.last.event > 0, err
 }

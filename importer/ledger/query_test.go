@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 )
 
 // found is a ledger with clients of two environments.
@@ -86,7 +87,7 @@ func TestUnsettledNumbers(t *testing.T) {
 	same(t, "the longest waiting first", list[0].StepID.Step, "claim/loan/1")
 
 	first := numbers()
-	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/loan/1"), To: ledger.Failed, At: noon, Via: ledger.ViaOperator}))
+	do(t, l.Append(ledger.Event{StepID: jane("loans", "claim/loan/1"), To: ledger.Failed, At: noon, Via: ledger.ViaByHand}))
 	same(t, "the other keeps its number", numbers(), map[string]int64{"claim/loan/2": first["claim/loan/2"]})
 	uncertain("claim/loan/1", noon)
 	if again := numbers()["claim/loan/1"]; again == first["claim/loan/1"] || again == first["claim/loan/2"] {
@@ -113,6 +114,7 @@ func TestPlanOfClient(t *testing.T) {
 			steps[i].Title = run
 		}
 		do(t, l.AddRunSteps(run, client, steps...))
+		do(t, l.AddRows(run, steps[0].ClientKey, result.Row{Row: client + 1, Client: client}, result.Row{Row: client + 101, Client: client}))
 	}
 	other := jane("loans", "link")
 	other.Client = "eve@example.com"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -57,7 +58,7 @@ const runColumns = `id, environment, environment_name, mapping, mapping_file, ma
 
 func runTargets(r *Run) []any {
 	return []any{&r.ID, &r.Environment, &r.EnvironmentName, &r.Mapping, &r.MappingFile, &r.MappingDigest,
-		&r.Input, &r.InputDigest, &r.KeptInput, &r.Version, (*moment)(&r.Started), (*moment)(&r.Finished),
+		&r.Input, &r.InputDigest, &r.KeptInput, &r.Version, (*instant)(&r.Started), (*instant)(&r.Finished),
 		&r.Output, &r.OutputDigest, &r.Summary}
 }
 
@@ -99,15 +100,18 @@ func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error 
 		claims[i] = string(ids)
 	}
 	return l.write.submit(false, func(t *transaction) error {
-		var id int64
-		if owner != (ClientKey{}) {
-			var err error
-			if id, err = t.owner(owner); err != nil {
-				return err
-			}
+		run, err := t.startedRun(run)
+		var client any // NULL for none
+		if err == nil && owner != (ClientKey{}) {
+			var n clientNumber
+			n, err = t.client(owner)
+			client = n.client
+		}
+		if err != nil {
+			return err
 		}
 		for i, r := range rows {
-			_, err := t.addRow.ExecContext(context.Background(), run, r.Row, string(r.Status), number(id), r.Client,
+			_, err := t.addRunRow.ExecContext(context.Background(), run, r.Row, string(r.Status), client, r.Client,
 				r.ClientID, claims[i], r.URL, r.FailedStep, r.Error, r.Advice)
 			if err != nil {
 				return err
@@ -130,12 +134,17 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 	}
 	steps = slices.Clone(steps)
 	return l.write.submit(false, func(t *transaction) error {
+		run, err := t.startedRun(run)
+		if err != nil {
+			return err
+		}
 		for i, s := range steps {
-			owner, err := t.owner(s.ClientKey)
-			if err != nil {
+			owner, err1 := t.client(s.ClientKey)
+			mapping, err2 := t.name(s.Mapping)
+			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
-			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner, s.Mapping, s.Step, s.Kind, s.Title)
+			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner.client, mapping, s.Step, code(kinds, s.Kind), s.Title)
 			if err != nil {
 				return err
 			}
@@ -168,7 +177,7 @@ func (l *Ledger) Rows(ctx context.Context, run string, event int64) iter.Seq2[re
 		}
 		stored := func(yield func(result.Row, error) bool) {
 			for r, err := range stream(ctx, l.read, func(rows *sql.Rows) (RunRow, error) { return scanRow(rows) }, `
-				SELECT `+rowColumns+` FROM run_rows r WHERE r.run = ? ORDER BY r.source_row`, run) {
+				SELECT `+rowColumns+` FROM run_rows r JOIN names n ON n.id = r.run WHERE n.name = ? ORDER BY r.source_row`, run) {
 				if !yield(r.Result, err) {
 					return
 				}
@@ -178,8 +187,8 @@ func (l *Ledger) Rows(ctx context.Context, run string, event int64) iter.Seq2[re
 	}
 }
 
-// rowColumns are the columns of run_rows r for scanRow, which takes more after them.
-const rowColumns = `r.run, r.source_row, r.status, r.number, r.client_id, r.claim_ids, r.url, r.failed_step, r.error, r.advice`
+// rowColumns are the columns of run_rows r and names n for scanRow, which takes more after them.
+const rowColumns = `n.name, r.source_row, r.status, r.number, r.client_id, r.claim_ids, r.url, r.failed_step, r.error, r.advice`
 
 func scanRow(rows *sql.Rows, more ...any) (RunRow, error) {
 	var row RunRow
@@ -204,40 +213,73 @@ func (l *Ledger) RunSteps(ctx context.Context, run string, event int64) iter.Seq
 			yield(result.Step{}, err)
 			return
 		}
-		stored := stream(ctx, l.read, scanRunStep, `
-			SELECT r.number, o.client, r.step, r.kind, r.title, `+asOfColumns+`
-			FROM run_steps r
-			JOIN owners o ON o.id = r.owner
-			LEFT JOIN steps s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step `+asOfEvent+`
-			WHERE r.run = ?2 ORDER BY r.number`, event, run)
+		stored := l.withStates(ctx, stream(ctx, l.read, scanRunStep, runSteps+`WHERE r.run = (SELECT id FROM names WHERE name = ?) ORDER BY r.number`, run), event)
 		inOrder(merged(stored, l.unchangedSteps(ctx, list, event), func(a, b result.Step) bool { return a.Client < b.Client }))(yield)
 	}
 }
 
-// asOfColumns are the facts of a step s as they were when the event ?1 was the
-// newest, with the join asOfEvent. Most steps have no later event, and then no
-// event but the last one is looked for.
-const (
-	asOfColumns = `coalesce(l.state, ''),
-		CASE WHEN s.last <= ?1 THEN s.created ELSE coalesce((SELECT created FROM events WHERE ` + asOfAttempt + ` AND created <> ''
-			ORDER BY id DESC LIMIT 1), '') END,
-		CASE WHEN s.last <= ?1 THEN s.attempts ELSE (SELECT count(*) FROM events WHERE step = s.id AND id <= ?1 AND state = 'intent') END,
-		coalesce(l.status, 0), l.at,
-		CASE WHEN s.last <= ?1 THEN s.url ELSE coalesce((SELECT url FROM events WHERE ` + asOfAttempt + ` AND url <> ''
-			ORDER BY id DESC LIMIT 1), '') END`
-	asOfEvent = `LEFT JOIN events l ON l.id = CASE WHEN s.last <= ?1 THEN s.last ELSE (SELECT max(id) FROM events WHERE step = s.id AND id <= ?1) END`
-	// asOfAttempt are the step's events since its last attempt until then.
-	asOfAttempt = `step = s.id AND id <= ?1 AND id >= coalesce((SELECT max(id) FROM events WHERE step = s.id AND id <= ?1 AND state = 'intent'), 0)`
-)
+// runSteps begins a query for steps of runs' plans, for scanRunStep.
+const runSteps = `
+	SELECT r.number, c.client, r.step, r.kind, r.title, s.id
+	FROM run_steps r
+	JOIN clients c ON c.id = r.client
+	LEFT JOIN steps s ON s.client = r.client AND s.mapping = r.mapping AND s.step = r.step `
 
-func scanRunStep(rows *sql.Rows) (result.Step, error) {
-	var s result.Step
+// runStep is a step of a run's plan, with the number of its row in steps, if it has
+// one.
+type runStep struct {
+	result.Step
+	id sql.NullInt64
+}
+
+func scanRunStep(rows *sql.Rows) (s runStep, err error) {
 	var number int
-	var url sql.RawBytes
-	err := rows.Scan(&number, &s.ClientKey, &s.Step, &s.Kind, &s.Title, &s.State, &s.ID, &s.Attempts, &s.Status, (*moment)(&s.At), &url)
-	s.Client = number / maxSteps
-	s.State = cmp.Or(s.State, string(result.Planned))
+	var kind int64
+	err = rows.Scan(&number, &s.ClientKey, &s.Step.Step, &kind, &s.Title, &s.id)
+	s.Client, s.Kind = number/maxSteps, word(kinds, kind)
+	s.State = string(result.Planned)
 	return s, err
+}
+
+// withStates yields steps of a run's plan with their states as they were when an
+// event was the newest.
+func (l *Ledger) withStates(ctx context.Context, steps iter.Seq2[runStep, error], event int64) iter.Seq2[result.Step, error] {
+	return func(yield func(result.Step, error) bool) {
+		var chunk []runStep
+		flush := func() bool {
+			var ids []int64
+			for _, s := range chunk {
+				if s.id.Valid {
+					ids = append(ids, s.id.Int64)
+				}
+			}
+			known, err := l.factsOf(ctx, ids, event)
+			if err != nil {
+				return yield(result.Step{}, err)
+			}
+			for _, s := range chunk {
+				if then, ok := known[s.id.Int64]; ok && s.id.Valid {
+					s.State, s.ID, s.Attempts, s.Status, s.At = then.State, then.ID, then.Attempts, then.Status, then.At
+				}
+				if !yield(s.Step, nil) {
+					return false
+				}
+			}
+			chunk = chunk[:0]
+			return true
+		}
+		for s, err := range steps {
+			if err != nil {
+				yield(result.Step{}, err)
+				return
+			}
+			chunk = append(chunk, s)
+			if len(chunk) == entriesAtOnce && !flush() {
+				return
+			}
+		}
+		flush()
+	}
 }
 
 // inOrder numbers the steps from 1 as lines of the sheet Steps.
@@ -297,7 +339,7 @@ func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string)
 // LastEvent returns the number of the newest event, 0 when there is none: it
 // identifies the present state of the ledger, for Rows and RunSteps.
 func (l *Ledger) LastEvent(ctx context.Context) (number int64, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM events`).Scan(&number)
+	err = l.read.QueryRowContext(ctx, `SELECT event FROM counter`).Scan(&number)
 	return number, err
 }
 
@@ -335,14 +377,14 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, e
 		d.RunRow, err = scanRow(rows, &d.started)
 		return d, err
 	}, `SELECT `+rowColumns+`, u.started
-		FROM owners o JOIN run_rows r ON r.owner = o.id JOIN runs u ON u.id = r.run
-		WHERE o.environment = ? AND o.space = ? AND o.client = ?`, owner.Environment, owner.Space, owner.Client))
+		FROM clients c JOIN run_rows r ON r.client = c.id JOIN names n ON n.id = r.run JOIN runs u ON u.id = n.name
+		WHERE `+ofClient, owner.Environment, owner.Client, owner.Space))
 	if err != nil {
 		return nil, err
 	}
 	var number int64
-	if ok, err := found(l.read.QueryRowContext(ctx, `SELECT id FROM owners WHERE environment = ? AND space = ? AND client = ?`,
-		owner.Environment, owner.Space, owner.Client).Scan(&number)); !ok || err != nil {
+	if ok, err := found(l.read.QueryRowContext(ctx, `SELECT c.id FROM clients c WHERE `+ofClient,
+		owner.Environment, owner.Client, owner.Space).Scan(&number)); !ok || err != nil {
 		return nil, err
 	}
 	started := map[string]int64{}
@@ -382,14 +424,19 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, e
 // the list of steps that a run records for a client with invalid rows has none. A
 // plan of which everything was done before is not among them.
 func (l *Ledger) PlanOfClient(ctx context.Context, owner ClientKey, mapping string) ([]result.Step, error) {
-	return gather(inOrder(stream(ctx, l.read, scanRunStep, `
-		SELECT r.number, o.client, r.step, r.kind, r.title, `+asOfColumns+`
-		FROM run_steps r
-		JOIN owners o ON o.id = r.owner
-		LEFT JOIN steps s ON s.owner = r.owner AND s.mapping = r.mapping AND s.step = r.step `+asOfEvent+`
-		WHERE o.environment = ?2 AND o.space = ?3 AND o.client = ?4 AND r.mapping IN ('', ?5) AND r.run = (
-			SELECT p.run FROM owners w JOIN run_steps p ON p.owner = w.id JOIN runs u ON u.id = p.run
-			WHERE w.environment = ?2 AND w.space = ?3 AND w.client = ?4 AND p.mapping = ?5 AND p.kind = 'link'
-			ORDER BY u.started DESC LIMIT 1)
-		ORDER BY r.number`, int64(Newest), owner.Environment, owner.Space, owner.Client, mapping)))
+	var run, number int64
+	ok, err := found(l.read.QueryRowContext(ctx, `
+		SELECT w.run, w.number FROM clients c
+		JOIN run_rows w ON w.client = c.id
+		JOIN run_steps r ON r.run = w.run AND r.number BETWEEN w.number * ?5 AND w.number * ?5 + ?5 - 1
+		JOIN names n ON n.id = w.run JOIN runs u ON u.id = n.name
+		WHERE c.environment = (SELECT id FROM environments WHERE name = ?1) AND c.client = ?2 AND c.space = ?3
+			AND r.client = c.id AND r.kind = 4 AND r.mapping = (SELECT id FROM names WHERE name = ?4)
+		ORDER BY u.started DESC LIMIT 1`, owner.Environment, owner.Client, owner.Space, mapping, maxSteps).Scan(&run, &number))
+	if !ok || err != nil {
+		return nil, err
+	}
+	return gather(inOrder(l.withStates(ctx, stream(ctx, l.read, scanRunStep, runSteps+`
+		WHERE r.run = ? AND r.number BETWEEN ? AND ? AND r.mapping IN (0, (SELECT id FROM names WHERE name = ?)) ORDER BY r.number`,
+		run, number*maxSteps, (number+1)*maxSteps-1, mapping), Newest)))
 }

@@ -1,78 +1,143 @@
--- The ledger's schema, version 1. All times are microseconds since 1970, UTC.
+-- The ledger's schema, version 4. All times are microseconds since 1970, UTC. A text
+-- that says nothing is '', a number that says nothing 0. Kinds, states and ways are
+-- numbers; states.go lists what they mean.
 -- "CLAM" and the version let Open tell a ledger from any other database.
 PRAGMA application_id = 0x434C414D;
-PRAGMA user_version = 1;
+PRAGMA user_version = 4;
 
--- Whose steps they are. Named once, because a client's key stands in many places.
-CREATE TABLE owners (
+-- counter is one row: the number of the last event, because every event of the ledger
+-- has a number of its own, which grows; and whether steps were left as intents when the
+-- ledger was last closed.
+CREATE TABLE counter (
+    event   INTEGER NOT NULL,
+    intents INTEGER NOT NULL
+) STRICT;
+INSERT INTO counter VALUES (0, 0);
+
+-- environments are the services, and with them the ledger's scopes.
+CREATE TABLE environments (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- names are texts that many rows repeat: the ids of runs and of starts of the
+-- machine, and the names of mappings. No row has the number 0; it stands for ''.
+CREATE TABLE names (
+    id   INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- clients are whose steps and rows the others are.
+CREATE TABLE clients (
     id          INTEGER PRIMARY KEY,
-    environment TEXT NOT NULL,
-    space       TEXT NOT NULL,
-    client      TEXT NOT NULL,
-    UNIQUE (environment, space, client)
+    environment INTEGER NOT NULL, -- of environments
+    client      TEXT NOT NULL,    -- the key
+    space       TEXT NOT NULL,    -- the key space
+    UNIQUE (environment, client, space)
 ) STRICT;
 
--- The current state of every step. It follows from the events: last, asked and
--- answered are the events that hold the facts, so that no body is stored twice.
--- sum, here and in events, is the CRC-32C of the row: SQLite has none of its own.
+CREATE INDEX clients_beyond_ascii ON clients (environment) WHERE client GLOB '*[^ -~]*';
+
+-- steps has one row for each step: its state now, and what the last attempt sent and
+-- brought. As a rule a step is an intent and its outcome, and both are in this row:
+-- the intent in sent_…, and the outcome in event, at, boot, uptime, run, via, status
+-- and reason. While the outcome is missing, the intent is there, and sent_… is 0.
+-- Other events are in history.
 CREATE TABLE steps (
-    id       INTEGER PRIMARY KEY,
-    owner    INTEGER NOT NULL REFERENCES owners (id),
-    mapping  TEXT NOT NULL,
-    step     TEXT NOT NULL,
-    kind     TEXT NOT NULL CHECK (kind IN ('client', 'claim', 'activity', 'link')),
-    state    TEXT NOT NULL CHECK (state IN
-        ('intent', 'done', 'failed', 'not sent', 'uncertain', 'parked', 'given up')),
-    attempts INTEGER NOT NULL CHECK (attempts >= 0),
-    last     INTEGER NOT NULL,
-    asked    INTEGER, -- the last event with data or a digest
-    answered INTEGER, -- the last event with an answer since the last intent
-    created  TEXT NOT NULL, -- the id
-    url      TEXT NOT NULL,
-    sum      INTEGER NOT NULL,
-    UNIQUE (owner, mapping, step)
+    id          INTEGER PRIMARY KEY,
+    client      INTEGER NOT NULL, -- of clients
+    mapping     INTEGER NOT NULL, -- of names; 0 for the step client, which all mappings share
+    step        TEXT NOT NULL,
+    environment INTEGER NOT NULL, -- of the client
+    kind        INTEGER NOT NULL,
+    state       INTEGER NOT NULL,
+    attempts    INTEGER NOT NULL, -- how often it became an intent
+    history     INTEGER NOT NULL, -- how many events of it are in history
+    inherited   INTEGER NOT NULL, -- which of request, response, remote_id and url earlier events have brought (bits 1, 2, 4, 8)
+    shared      INTEGER NOT NULL, -- 1: an earlier version gave it an id that another step has
+    sent_event  INTEGER NOT NULL,
+    sent_at     INTEGER NOT NULL,
+    sent_boot   INTEGER NOT NULL, -- of names: the start of the machine
+    sent_uptime INTEGER NOT NULL, -- microseconds since then, sleep included
+    sent_run    INTEGER NOT NULL, -- of names
+    event       INTEGER NOT NULL,
+    at          INTEGER NOT NULL,
+    boot        INTEGER NOT NULL,
+    uptime      INTEGER NOT NULL,
+    run         INTEGER NOT NULL,
+    via         INTEGER NOT NULL,
+    status      INTEGER NOT NULL, -- of HTTP
+    reason      TEXT NOT NULL,
+    request     BLOB,
+    digest      ANY NOT NULL,     -- of the request: 32 bytes, or a text that is no SHA-256
+    response    BLOB,
+    remote_id   ANY NOT NULL,     -- the id in the service: 16 bytes for a UUID, or a text
+    url         TEXT NOT NULL,
+    sum         INTEGER NOT NULL  -- the CRC-32C of the row: SQLite has none of its own
 ) STRICT;
 
--- Few steps are in these states at any time, so the index stays small.
-CREATE INDEX steps_unsettled ON steps (state)
-    WHERE state IN ('intent', 'uncertain', 'parked');
+CREATE UNIQUE INDEX steps_of_client ON steps (client, mapping, step);
 
--- Finds the clients that one id of the service stands for.
-CREATE INDEX steps_clients ON steps (created) WHERE kind = 'client' AND state = 'done';
+-- Few steps are uncertain or parked at any time. A client that a killed run was
+-- sending is undecided too.
+CREATE INDEX steps_undecided ON steps (environment) WHERE state IN (5, 6) OR state = 1 AND kind = 1;
 
--- All that ever happened, in the order in which it was taken. Append-only.
-CREATE TABLE events (
-    id      INTEGER PRIMARY KEY,
-    step    INTEGER NOT NULL REFERENCES steps (id),
-    state   TEXT NOT NULL,
-    at      INTEGER NOT NULL,
-    boot    TEXT NOT NULL,    -- names a start of the machine; '' where that is not known
-    uptime  INTEGER NOT NULL, -- microseconds since that start, sleep included
-    run     TEXT NOT NULL,
-    via     TEXT NOT NULL,
-    status  INTEGER NOT NULL,
-    reason  TEXT NOT NULL,
-    data    BLOB,
-    digest  TEXT NOT NULL,
-    answer  BLOB,
-    created TEXT NOT NULL,
-    url     TEXT NOT NULL,
-    sum     INTEGER NOT NULL
+-- No two steps of a kind have the same id, and no two clients the same url.
+CREATE UNIQUE INDEX steps_ids ON steps (environment, kind, remote_id) WHERE state = 2 AND remote_id <> '' AND shared = 0;
+CREATE INDEX steps_shared ON steps (environment) WHERE shared = 1;
+CREATE INDEX steps_urls ON steps (url) WHERE state = 2 AND url <> '';
+
+-- The steps that a person decided.
+CREATE INDEX steps_by_hand ON steps (environment, event) WHERE via = 3;
+
+-- history has the events that are not in the row of their step: those of earlier
+-- attempts, the first of several outcomes, and what a later event has replaced.
+CREATE TABLE history (
+    event     INTEGER PRIMARY KEY,
+    step      INTEGER NOT NULL, -- of steps
+    state     INTEGER NOT NULL,
+    at        INTEGER NOT NULL,
+    boot      INTEGER NOT NULL,
+    uptime    INTEGER NOT NULL,
+    run       INTEGER NOT NULL,
+    via       INTEGER NOT NULL,
+    status    INTEGER NOT NULL,
+    reason    TEXT NOT NULL,
+    request   BLOB,
+    digest    ANY NOT NULL,
+    response  BLOB,
+    remote_id ANY NOT NULL,
+    url       TEXT NOT NULL,
+    sum       INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX events_of_step ON events (step);
+CREATE INDEX history_of_step ON history (step);
 
--- A step with its facts gathered: what Go calls a Step.
-CREATE VIEW step_now AS
-SELECT o.environment, o.space, o.client, s.mapping, s.step, s.state, l.at, l.boot, l.uptime, l.run, s.kind,
-       l.via, l.status, l.reason, a.data, coalesce(a.digest, '') AS digest, w.answer,
-       s.created, s.url, s.attempts, s.owner, s.last
-FROM steps s
-JOIN owners o ON o.id = s.owner
-JOIN events l ON l.id = s.last
-LEFT JOIN events a ON a.id = s.asked
-LEFT JOIN events w ON w.id = s.answered;
+-- claim_mappings are the mappings that have sent claims: a client may have the same
+-- claim under another mapping's name only where there are several.
+CREATE TABLE claim_mappings (
+    environment INTEGER NOT NULL,
+    mapping     INTEGER NOT NULL,
+    PRIMARY KEY (environment, mapping)
+) STRICT, WITHOUT ROWID;
 
+-- definitions are what the names of a mapping's steps are made from.
+CREATE TABLE definitions (
+    environment TEXT NOT NULL,
+    mapping     TEXT NOT NULL,
+    definition  TEXT NOT NULL, -- JSON
+    PRIMARY KEY (environment, mapping)
+) STRICT, WITHOUT ROWID;
+
+-- settings are what users have said about an environment; see settings.go.
+CREATE TABLE settings (
+    environment TEXT NOT NULL,
+    name        TEXT NOT NULL,
+    value       TEXT NOT NULL,
+    PRIMARY KEY (environment, name)
+) STRICT, WITHOUT ROWID;
+
+-- runs are the runs, each from its start to the workbook that it wrote.
 CREATE TABLE runs (
     id               TEXT PRIMARY KEY,
     environment      TEXT NOT NULL,
@@ -91,27 +156,20 @@ CREATE TABLE runs (
     summary          BLOB
 ) STRICT, WITHOUT ROWID;
 
--- What the names of a mapping's steps are made from.
-CREATE TABLE definitions (
-    environment TEXT NOT NULL,
-    mapping     TEXT NOT NULL,
-    definition  TEXT NOT NULL, -- JSON
-    at          INTEGER NOT NULL,
-    PRIMARY KEY (environment, mapping)
-) STRICT, WITHOUT ROWID;
-
--- The workbook last written to each path, to tell ours from one edited since.
+-- outputs are the workbooks last written to each path, to tell ours from one edited
+-- since.
 CREATE TABLE outputs (
     path   TEXT PRIMARY KEY,
-    run    TEXT NOT NULL REFERENCES runs (id),
+    run    TEXT NOT NULL, -- of runs
     digest TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- run_rows are the results of a run's rows.
 CREATE TABLE run_rows (
-    run         TEXT NOT NULL REFERENCES runs (id),
+    run         INTEGER NOT NULL, -- of names
     source_row  INTEGER NOT NULL,
     status      TEXT NOT NULL,
-    owner       INTEGER REFERENCES owners (id), -- NULL: a row without a client
+    client      INTEGER, -- of clients; NULL: a row without a client
     number      INTEGER NOT NULL,
     client_id   TEXT NOT NULL,
     claim_ids   TEXT NOT NULL, -- a JSON array
@@ -122,14 +180,36 @@ CREATE TABLE run_rows (
     PRIMARY KEY (run, source_row)
 ) STRICT, WITHOUT ROWID;
 
--- Names the step rather than its row in steps: a planned step has none yet.
+CREATE INDEX run_rows_of_client ON run_rows (client);
+
+-- run_steps are the steps of a run's plans. They name the step rather than its row in
+-- steps: a planned step has none yet.
 CREATE TABLE run_steps (
-    run     TEXT NOT NULL REFERENCES runs (id),
-    number  INTEGER NOT NULL,
-    owner   INTEGER NOT NULL REFERENCES owners (id),
-    mapping TEXT NOT NULL,
+    run     INTEGER NOT NULL, -- of names
+    number  INTEGER NOT NULL, -- the client's number in the run, and the step's place in the plan
+    client  INTEGER NOT NULL, -- of clients
+    mapping INTEGER NOT NULL, -- of names
     step    TEXT NOT NULL,
-    kind    TEXT NOT NULL,
+    kind    INTEGER NOT NULL,
     title   TEXT NOT NULL,
     PRIMARY KEY (run, number)
+) STRICT, WITHOUT ROWID;
+
+-- run_unchanged lists the rows of a run for whose clients nothing was new: instead of
+-- a row in run_rows and rows in run_steps it has numbers of clients and steps, many
+-- clients in one blob (see unchanged.go). sum is the CRC-32C of list.
+CREATE TABLE run_unchanged (
+    id   INTEGER PRIMARY KEY,
+    run  TEXT NOT NULL, -- of runs
+    list BLOB NOT NULL,
+    sum  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX run_unchanged_of_run ON run_unchanged (run);
+
+-- pruned_runs are runs whose rows and lists of steps were dropped, because there are
+-- newer runs.
+CREATE TABLE pruned_runs (
+    run TEXT PRIMARY KEY, -- of runs
+    at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

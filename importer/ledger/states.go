@@ -54,25 +54,25 @@ var rules = []rule{
 	{from: Intent, to: Parked, via: []string{own}},
 
 	{from: Failed, to: Intent, via: []string{own}},
-	{from: Failed, to: Done, via: []string{ViaAdopted, ViaOperator}},
+	{from: Failed, to: Done, via: []string{ViaAdopted, ViaByHand}},
 	{from: Failed, to: Failed, via: []string{own}}, // again before anything was sent
 	{from: NotSent, to: Intent, via: []string{own}},
-	{from: NotSent, to: Done, via: []string{ViaAdopted, ViaOperator}},
+	{from: NotSent, to: Done, via: []string{ViaAdopted, ViaByHand}},
 	{from: NotSent, to: Failed, via: []string{own}},
 
 	// Parked means that a look-up did not find it; a later run may trust that.
 	{from: Parked, to: Intent, via: []string{own, ViaRepeatable}},
 	// An answer that lacked the id may be parsed again, like that of an uncertain
 	// step.
-	{from: Parked, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaOperator}},
+	{from: Parked, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaByHand}},
 	{from: Parked, to: Uncertain, via: []string{own}},
-	{from: Parked, to: Failed, via: []string{ViaOperator}},
-	{from: Parked, to: GivenUp, via: []string{ViaOperator}},
+	{from: Parked, to: Failed, via: []string{ViaByHand}},
+	{from: Parked, to: GivenUp, via: []string{ViaByHand}},
 
 	// An answer is parsed again after a wire pointer was corrected.
-	{from: Uncertain, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaOperator}},
-	{from: Uncertain, to: Failed, via: []string{ViaOperator}}, // "not created"
-	{from: Uncertain, to: GivenUp, via: []string{ViaOperator}},
+	{from: Uncertain, to: Done, via: []string{ViaAnswer, ViaAdopted, ViaByHand}},
+	{from: Uncertain, to: Failed, via: []string{ViaByHand}}, // "not created"
+	{from: Uncertain, to: GivenUp, via: []string{ViaByHand}},
 	{from: Uncertain, to: Intent, via: []string{ViaRepeatable}},
 	// Only clients can be looked up. This lets the client step of a killed run be
 	// tried again without a decision.
@@ -80,7 +80,7 @@ var rules = []rule{
 
 	// A corrected id or url, or a fresh link: the step stays done whatever happens
 	// to the request for one.
-	{from: Done, to: Done, via: []string{ViaAnswer, ViaOperator}},
+	{from: Done, to: Done, via: []string{ViaAnswer, ViaByHand}},
 
 	// An outcome that a run could only write to its emergency file replaces what the
 	// next run concluded without it.
@@ -98,63 +98,43 @@ var rules = []rule{
 
 	// A decision is undone. The caller checks that it was one, and that nothing
 	// depends on it yet.
-	{from: Done, to: Uncertain, via: []string{ViaOperator}},
-	{from: Failed, to: Uncertain, via: []string{ViaOperator}},
-	{from: GivenUp, to: Uncertain, via: []string{ViaOperator}},
+	{from: Done, to: Uncertain, via: []string{ViaByHand}},
+	{from: Failed, to: Uncertain, via: []string{ViaByHand}},
+	{from: GivenUp, to: Uncertain, via: []string{ViaByHand}},
 
-	{from: GivenUp, to: Done, via: []string{ViaOperator}},
-	{from: GivenUp, to: Failed, via: []string{ViaOperator}}, // reopened
+	{from: GivenUp, to: Done, via: []string{ViaByHand}},
+	{from: GivenUp, to: Failed, via: []string{ViaByHand}}, // reopened
 }
 
-// current is a row of the table of steps; the zero current is a step that is not
-// there yet.
-type current struct {
-	id       int64
-	kind     string
-	state    State
-	attempts int
-	last     int64  // the number of the step's last event
-	request  int64  // the event with the last request's data; 0 for none
-	answer   int64  // the event with its answer; 0 for none
-	remoteID string // the id of what was created
-	url      string
+// allows returns ErrTransition unless a rule allows an event for a step of a kind in
+// a state. The error names no keys: they are personal data.
+func allows(from State, kind string, e Event) error {
+	if e.Kind != "" && e.Kind != kind {
+		return fmt.Errorf("%w: a %s step was given an event of kind %q", ErrTransition, kind, e.Kind)
+	}
+	if !slices.ContainsFunc(rules, func(r rule) bool {
+		return r.from == from && r.to == e.To && slices.Contains(r.via, e.Via) && (r.kind == "" || r.kind == kind)
+	}) {
+		return fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, kind, from, e.To, e.Via)
+	}
+	return nil
 }
 
-// next is c after event e with the number id. It fails with ErrTransition when no
-// rule allows e. The error names no keys: they are personal data.
-func next(c current, e Event, id int64) (current, error) {
-	from := c.state
-	if c.id == 0 {
-		from, c.kind = planned, e.Kind
+// Kinds, states and ways are stored as their places in these lists. A place is never
+// given to another word.
+var (
+	kinds  = []string{1: KindClient, 2: KindClaim, 3: KindActivity, 4: KindLink}
+	states = []State{1: Intent, 2: Done, 3: Failed, 4: NotSent, 5: Uncertain, 6: Parked, 7: GivenUp}
+	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaEmergency}
+)
+
+// code is the place of a word in its list; the word must be in it.
+func code[T comparable](list []T, word T) int64 { return int64(slices.Index(list, word)) }
+
+// word is the word at a place, the zero word where there is none.
+func word[T comparable](list []T, code int64) (word T) {
+	if code < 0 || code >= int64(len(list)) {
+		return word
 	}
-	if e.Kind != "" && e.Kind != c.kind {
-		return c, fmt.Errorf("%w: a %s step was given an event of kind %q", ErrTransition, c.kind, e.Kind)
-	}
-	allowed := slices.ContainsFunc(rules, func(r rule) bool {
-		return r.from == from && r.to == e.To && slices.Contains(r.via, e.Via) && (r.kind == "" || r.kind == c.kind)
-	})
-	if !allowed {
-		return c, fmt.Errorf("%w: a %s step cannot go from %q to %q via %q", ErrTransition, c.kind, from, e.To, e.Via)
-	}
-	c.state, c.last = e.To, id
-	if e.To == Intent { // a new attempt: the answer to an earlier one does not count
-		c.attempts++
-		c.answer, c.remoteID, c.url = 0, "", ""
-	}
-	if e.To == Uncertain && e.Via == ViaOperator { // the decision is undone
-		c.remoteID, c.url = "", ""
-	}
-	if len(e.Data) > 0 || e.Digest != "" {
-		c.request = id
-	}
-	if len(e.Answer) > 0 {
-		c.answer = id
-	}
-	if e.ID != "" {
-		c.remoteID = e.ID
-	}
-	if e.URL != "" {
-		c.url = e.URL
-	}
-	return c, nil
+	return list[code]
 }

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "update the golden files")
 
 var (
 	states = [...]ledger.State{ledger.Intent, ledger.Done, ledger.Failed, ledger.NotSent, ledger.Uncertain, ledger.Parked, ledger.GivenUp}
-	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaOperator, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaEmergency}
+	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaByHand, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaEmergency}
 	kinds  = [...]string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity, ledger.KindLink}
 )
 
@@ -34,7 +34,7 @@ var roads = map[ledger.State][]ledger.Event{
 	ledger.NotSent:   {{To: ledger.Intent}, {To: ledger.NotSent}},
 	ledger.Uncertain: {{To: ledger.Intent}, {To: ledger.Uncertain}},
 	ledger.Parked:    {{To: ledger.Intent}, {To: ledger.Parked}},
-	ledger.GivenUp:   {{To: ledger.Intent}, {To: ledger.Uncertain}, {To: ledger.GivenUp, Via: ledger.ViaOperator}},
+	ledger.GivenUp:   {{To: ledger.Intent}, {To: ledger.Uncertain}, {To: ledger.GivenUp, Via: ledger.ViaByHand}},
 }
 
 // TestEveryTransition tries every pair of states with every Via and kind of

@@ -95,43 +95,6 @@ func TestTakenByOneOfMany(t *testing.T) {
 	same(t, "steps that are done with the id", int(got.Load()), 1)
 }
 
-// firstVersion turns a ledger into one of the version without the indexes of ids and
-// urls.
-func firstVersion(t testing.TB, path string) {
-	database(t, path, "DROP TABLE run_unchanged", "DROP TABLE pruned_runs", "DROP INDEX steps_ids", "DROP INDEX steps_urls",
-		"CREATE INDEX steps_clients ON steps (created) WHERE kind = 'client' AND state = 'done'", "PRAGMA user_version = 1")
-}
-
-// TestEarlierVersion: a ledger of the first version can be read as it is, even with
-// an id that two clients share, and is upgraded when it is opened for writing.
-func TestEarlierVersion(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.db")
-	l := open(t, path)
-	do(t, l.Append(finished(jane("", "client"), ledger.KindClient, "x1", "")...))
-	do(t, l.Append(finished(jane("loans", "link"), ledger.KindLink, "", "https://go/1")...))
-	do(t, l.Close())
-	firstVersion(t, path)
-	other := jane("", "client")
-	other.Client = "eve"
-	for _, how := range []struct {
-		name string
-		open func(string) (*ledger.Ledger, error)
-	}{{"OpenReadOnly", ledger.OpenReadOnly}, {"Open", ledger.Open}, {"OpenReadOnly again", ledger.OpenReadOnly}} {
-		l, err := how.open(path)
-		do(t, err)
-		steps, err := l.StepsOfClient(t.Context(), jane("", "").ClientKey)
-		do(t, err)
-		same(t, how.name+": steps", len(steps), 2)
-		_, err = l.RowsOfClient(t.Context(), jane("", "").ClientKey)
-		do(t, err)
-		same(t, how.name+": rows", len(collect(t, l.Rows(t.Context(), "r1", ledger.Newest))), 0)
-		_, taken, err := l.StepWithID(t.Context(), finished(other, ledger.KindClient, "x1", "")[1])
-		do(t, err)
-		same(t, how.name+": taken", taken, true)
-		do(t, l.Close())
-	}
-}
-
 // TestSharedIDs: when two clients of a ledger have one id, the one who was known
 // first is returned.
 func TestSharedIDs(t *testing.T) {

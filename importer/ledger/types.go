@@ -8,13 +8,18 @@
 //     an intent survives a power loss. One goroutine writes; it commits whatever is
 //     queued in one transaction (group commit), without waiting for more, so that
 //     several workers share the cost of a commit.
-//   - Events are append-only. The table of steps holds each step's current state,
-//     which follows from its events. A transition that the state machine does not
+//   - Every event is kept: an intent and its outcome in the row of the step, all
+//     others in a table of history. A transition that the state machine does not
 //     allow is rejected, and nothing of that Append is written.
+//   - No two steps of a kind are done with the same id, and no two clients with the
+//     same redirect url.
 //   - Any write error stops the ledger: that Append and every later one fail with
 //     ErrStopped, because a ledger that may have lost an outcome must not let another
 //     request be sent.
-//   - Open refuses a damaged ledger and never repairs it silently.
+//   - A damaged ledger is refused and never repaired silently. Every step and every
+//     event has a checksum, because SQLite has none, and it is checked whenever the
+//     row is read. Open checks the whole file when it was not closed; Check does so
+//     at any time.
 //   - Only Purge and Forget change what was written: they remove personal data, and
 //     keep the steps, their states and their ids.
 //   - Reads never wait for the writer (WAL), and any goroutine may read. They see
@@ -22,10 +27,10 @@
 //   - A closed ledger is one plain file that may be copied. While it is open, or after
 //     its process was killed, the files beside it that end in -wal and -shm belong to
 //     it: without them outcomes are lost.
-//   - A file beside it that ends in .count holds the number of committed events; see
-//     Behind.
-//   - Every event and every step has a checksum, because SQLite has none: Open refuses
-//     a ledger that the disk has changed.
+//   - A file beside it that ends in .count holds the number of the newest event that
+//     was committed; see Behind.
+//   - What a run asks for each client, and before it begins, costs as much in a ledger
+//     of many clients as in one of few.
 //   - Times are stored to the microsecond and returned in UTC.
 //   - Writing does not depend on a caller's context: the record of a request that was
 //     sent is never cancelled.
@@ -75,7 +80,7 @@ const (
 const (
 	ViaAnswer     = "answer"     // the service's answer
 	ViaAdopted    = "adopted"    // a look-up found it
-	ViaOperator   = "operator"   // a person decided
+	ViaByHand     = "by hand"    // the user decided
 	ViaWorkbook   = "workbook"   // a results workbook, for a ledger that does not have it
 	ViaRepeatable = "repeatable" // on Intent: the environment allows this kind to be sent again while uncertain
 	ViaEmergency  = "emergency"  // the emergency file of a run that could not write the ledger
@@ -184,6 +189,7 @@ var (
 	ErrReadOnly = errors.New("the ledger is open for reading only")
 	// ErrLocked is wrapped by Lock when another process holds the ledger.
 	ErrLocked = errors.New("another run holds the ledger")
-	// ErrDamaged is wrapped by Open for a file that is not a sound ledger.
+	// ErrDamaged is wrapped for a file that is not a sound ledger: by Open, by Check,
+	// and by a method that reads what the disk has changed.
 	ErrDamaged = errors.New("the ledger is damaged")
 )

@@ -15,6 +15,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"claimsheet/importer/result"
 )
@@ -44,9 +45,11 @@ func (l *Ledger) AddUnchanged(run string, u Unchanged) (ok bool, err error) {
 		return true, l.lists.add(run, e, l.write)
 	}
 	return true, l.write.submit(false, func(t *transaction) error {
-		if e.owner, err = t.owner(u.Owner); err != nil {
+		owner, err := t.client(u.Owner)
+		if err != nil {
 			return err
 		}
+		e.owner = owner.client
 		return l.lists.addWithin(t, run, e)
 	})
 }
@@ -54,12 +57,12 @@ func (l *Ledger) AddUnchanged(run string, u Unchanged) (ok bool, err error) {
 // unchangedEntry is one client of a list.
 type unchangedEntry struct {
 	client int
-	owner  int64 // in owners; 0 for rows without a client
+	owner  int64 // in clients; 0 for rows without a client
 	status byte  // an index of unchangedStatuses
 	steps  []int64
 	rows   []unchangedRow
-	ids    sum // of the clients' and claims' ids that the rows show
-	url    sum // of the redirect url; 0 for none
+	ids    uint32 // the sum of the clients' and claims' ids that the rows show
+	url    uint32 // the sum of the redirect url; 0 for none
 }
 
 // unchangedRow is a row of an entry. claims are indexes of the entry's steps; all
@@ -166,18 +169,15 @@ func sameRow(a, b result.Row) bool {
 
 // sumsOfRows returns the sum of the ids that a client's rows show, and that of the
 // redirect url.
-func sumsOfRows(rows []result.Row) (ids, url sum) {
+func sumsOfRows(rows []result.Row) (ids, url uint32) {
+	var shown checksum
 	for _, r := range rows {
-		ids.text(r.ClientID)
-		ids.number(int64(len(r.ClaimIDs)))
+		shown = shown.text(r.ClientID).number(int64(len(r.ClaimIDs)))
 		for _, id := range r.ClaimIDs {
-			ids.text(id)
+			shown = shown.text(id)
 		}
 	}
-	if rows[0].URL != "" {
-		url.text(rows[0].URL)
-	}
-	return ids, url
+	return sumOf(shown), sumOf([]byte(rows[0].URL))
 }
 
 // The words of a row that the ledger can no longer make as it was.
@@ -230,8 +230,8 @@ func (e unchangedEntry) append(b []byte) []byte {
 			b = binary.AppendUvarint(b, uint64(k))
 		}
 	}
-	b = binary.LittleEndian.AppendUint32(b, uint32(e.ids))
-	return binary.LittleEndian.AppendUint32(b, uint32(e.url))
+	b = binary.LittleEndian.AppendUint32(b, e.ids)
+	return binary.LittleEndian.AppendUint32(b, e.url)
 }
 
 // entryReader reads entries. After a failure every value is 0.
@@ -296,7 +296,7 @@ func (r *entryReader) entry() (e unchangedEntry) {
 		}
 		e.rows = append(e.rows, row)
 	}
-	e.ids, e.url = sum(binary.LittleEndian.Uint32(r.take(4))), sum(binary.LittleEndian.Uint32(r.take(4)))
+	e.ids, e.url = binary.LittleEndian.Uint32(r.take(4)), binary.LittleEndian.Uint32(r.take(4))
 	r.bad = r.bad || int(e.status) >= len(unchangedStatuses) || len(e.rows) == 0
 	return e
 }
@@ -361,6 +361,9 @@ func (p *unchangedLists) write(t *transaction) error {
 
 // addUnchanged writes a part of a run's list.
 func (t *transaction) addUnchanged(run string, part []byte) error {
+	if _, err := t.startedRun(run); err != nil {
+		return err
+	}
 	var packed bytes.Buffer
 	w, err := flate.NewWriter(&packed, flate.DefaultCompression)
 	if err == nil {
@@ -391,14 +394,8 @@ var errUnchanged = errors.New("the ledger's list of a run's unchanged rows is da
 // parts yields the parts of the lists of some runs: those of a run, or of every run
 // for "".
 func (l *Ledger) unchangedParts(ctx context.Context, db querier, run string) iter.Seq2[unchangedPart, error] {
-	if l.version < unchangedVersion {
-		return func(func(unchangedPart, error) bool) {}
-	}
 	return unchangedParts(ctx, db, run)
 }
-
-// unchangedVersion is the version of the schema that has lists.
-const unchangedVersion = 3
 
 // unchangedPart is a part of a run's list.
 type unchangedPart struct {
@@ -537,20 +534,20 @@ type placedEntry struct {
 func (l *Ledger) factsOf(ctx context.Context, ids []int64, event int64) (map[int64]stepFacts, error) {
 	known := make(map[int64]stepFacts, len(ids))
 	slices.Sort(ids)
-	type numbered struct {
-		id int64
-		stepFacts
-	}
-	for s, err := range stream(ctx, l.read, func(rows *sql.Rows) (s numbered, err error) {
-		err = rows.Scan(&s.id, &s.ClientKey, &s.Step.Step, &s.Kind, &s.State, &s.ID, &s.Attempts, &s.Status, (*moment)(&s.At), &s.url)
-		return s, err
-	}, `SELECT s.id, o.client, s.step, s.kind, `+asOfColumns+`
-		FROM steps s JOIN owners o ON o.id = s.owner `+asOfEvent+`
-		WHERE s.id IN (SELECT value FROM json_each(?2))`, event, numbers(ids)) {
+	for r, err := range stream(ctx, l.read, l.rows.scan, stepsOf+`WHERE s.id IN (SELECT value FROM json_each(?))`, numbers(ids)) {
 		if err != nil {
 			return nil, err
 		}
-		known[s.id] = s.stepFacts
+		then, ok, err := l.asOf(ctx, r, event)
+		if err != nil {
+			return nil, err
+		}
+		facts := stepFacts{Step: result.Step{ClientKey: r.Client, Step: r.Step, Kind: r.kind, State: string(result.Planned)}}
+		if ok {
+			facts.State, facts.ID, facts.Attempts, facts.Status, facts.url = string(then.state), then.remoteID, then.attempts, then.status, then.url
+			facts.At = time.UnixMicro(then.last.at).UTC()
+		}
+		known[r.id] = facts
 	}
 	return known, nil
 }

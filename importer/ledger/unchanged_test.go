@@ -137,8 +137,8 @@ func TestUnchangedRowsAreNeverWrong(t *testing.T) {
 	do(t, l.Flush())
 	event, err := l.LastEvent(t.Context())
 	do(t, err)
-	do(t, l.Append(ledger.Event{StepID: ann[1].StepID, To: ledger.Done, At: noon, Via: ledger.ViaOperator, ID: "k-corrected"}))
-	do(t, l.Append(ledger.Event{StepID: bob[2].StepID, To: ledger.Done, At: noon, Via: ledger.ViaOperator, URL: "https://go/fresh"}))
+	do(t, l.Append(ledger.Event{StepID: ann[1].StepID, To: ledger.Done, At: noon, Via: ledger.ViaByHand, ID: "k-corrected"}))
+	do(t, l.Append(ledger.Event{StepID: bob[2].StepID, To: ledger.Done, At: noon, Via: ledger.ViaByHand, URL: "https://go/fresh"}))
 	same(t, "as of the run", collect(t, l.Rows(t.Context(), "r1", event)), then)
 
 	now := collect(t, l.Rows(t.Context(), "r1", ledger.Newest))

@@ -9,9 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"claimsheet/mapping/problem"
 )
@@ -70,7 +70,7 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 		p := problem.At(problem.Where{File: path}, "ledger-file", "the ledger cannot be opened for writing: %v", err)
 		return nil, refusal{p.Hinted("Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open."), err}
 	}
-	tx, err := prepare(ctx, conn)
+	tx, err := prepare(ctx, conn, path)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func (w *writer) close() error {
 	<-w.ended
 	w.count.close()
 	if w.stopped() == nil {
-		_ = w.tx.exec("PRAGMA journal_mode = DELETE")
+		w.tx.rest()
 	}
 	return errors.Join(w.stopped(), w.tx.close(), w.db.Close())
 }
@@ -262,49 +262,66 @@ func (g *fileGuard) check() error {
 // goroutine uses it, without a caller's context: the record of a request that was
 // sent must not be cancelled.
 type transaction struct {
-	conn  *sql.Conn
-	event int64 // the number of the last event
+	conn     *sql.Conn
+	path     string
+	rows     rowReader // on this connection
+	interned interned
+	event    int64 // the number of the last event
+	counted  int64 // the number that the table counter has
 
-	findOwner, addOwner          *sql.Stmt
-	findStep, addStep, setStep   *sql.Stmt
-	findID, findURL              *sql.Stmt
-	addEvent, addRow, addRunStep *sql.Stmt
-	lastEvent, beginTx, commitTx *sql.Stmt
+	open    map[StepID]row // the steps in Intent, as noteIntent keeps them
+	unnoted bool           // open does not have all of them
+	sharing bool           // the ledger has steps that share ids
+
+	getCounter, setCounter      *sql.Stmt
+	getClient, addClient        *sql.Stmt
+	getStep                     *sql.Stmt
+	addRow, setStep, setOutcome *sql.Stmt
+	addHistory                  *sql.Stmt
+	addRunRow, addRunStep       *sql.Stmt
+	beginTx, commitTx           *sql.Stmt
 }
 
-func prepare(ctx context.Context, conn *sql.Conn) (*transaction, error) {
-	t := &transaction{conn: conn}
+func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, error) {
+	t := &transaction{conn: conn, path: path, open: map[StepID]row{}}
+	t.forgetNumbers()
 	for _, s := range []struct {
 		to   **sql.Stmt
 		text string
 	}{
 		{&t.beginTx, `BEGIN IMMEDIATE`},
 		{&t.commitTx, `COMMIT`},
-		{&t.lastEvent, `SELECT coalesce(max(id), 0) FROM events`},
-		{&t.findOwner, `SELECT id FROM owners WHERE environment = ? AND space = ? AND client = ?`},
-		{&t.addOwner, `INSERT INTO owners (environment, space, client) VALUES (?, ?, ?)`},
-		{&t.findStep, `SELECT id, kind, state, attempts, last, coalesce(asked, 0), coalesce(answered, 0), created, url
-			FROM steps WHERE owner = ? AND mapping = ? AND step = ?`},
-		{&t.findID, holderOfID},
-		{&t.findURL, holderOfURL},
-		{&t.addStep, `INSERT INTO steps (owner, mapping, step, kind, state, attempts, last, asked, answered, created, url, sum)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&t.setStep, `UPDATE steps SET state = ?, attempts = ?, last = ?, asked = ?, answered = ?, created = ?, url = ?, sum = ? WHERE id = ?`},
-		{&t.addEvent, `INSERT INTO events (id, step, state, at, boot, uptime, run, via, status, reason, data, digest, answer, created, url, sum)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&t.addRow, `INSERT OR REPLACE INTO run_rows
-			(run, source_row, status, owner, number, client_id, claim_ids, url, failed_step, error, advice)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
-		{&t.addRunStep, `INSERT OR REPLACE INTO run_steps (run, number, owner, mapping, step, kind, title)
-			VALUES (?, ?, ?, ?, ?, ?, ?)`},
+		{&t.getCounter, `SELECT event FROM counter`},
+		{&t.setCounter, `UPDATE counter SET event = ?`},
+		{&t.getClient, `SELECT c.id, c.environment FROM clients c WHERE ` + ofClient},
+		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?)`},
+		{&t.getStep, stepsOf + `WHERE s.client = ? AND s.mapping = ? AND s.step = ?`},
+		{&t.addRow, `INSERT INTO steps (` + factColumns + `, request, digest, client, mapping, step, environment, kind, id)
+			VALUES (` + params(30) + `) ON CONFLICT (client, mapping, step) DO NOTHING`},
+		{&t.setOutcome, `UPDATE steps SET (` + factColumns + `) = (` + params(22) + `) WHERE id = ?`},
+		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(24) + `) WHERE id = ?`},
+		{&t.addHistory, `INSERT INTO history VALUES (` + params(16) + `)`},
+		{&t.addRunRow, `INSERT OR REPLACE INTO run_rows
+			(run, source_row, status, client, number, client_id, claim_ids, url, failed_step, error, advice)
+			VALUES (` + params(11) + `)`},
+		{&t.addRunStep, `INSERT OR REPLACE INTO run_steps (run, number, client, mapping, step, kind, title) VALUES (` + params(7) + `)`},
 	} {
 		var err error
 		if *s.to, err = conn.PrepareContext(ctx, s.text); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
 	}
+	err := conn.QueryRowContext(ctx, `SELECT event, intents, EXISTS (SELECT 1 FROM steps INDEXED BY steps_shared WHERE shared = 1) FROM counter`).Scan(
+		&t.counted, &t.unnoted, &t.sharing)
+	t.event = t.counted
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
 	return t, nil
 }
+
+// params are n parameters of a statement.
+func params(n int) string { return strings.Repeat("?, ", n-1) + "?" }
 
 // begin takes SQLite's write lock at once, so that not even another process can
 // change what the transaction reads.
@@ -312,11 +329,31 @@ func (t *transaction) begin() error {
 	if _, err := t.beginTx.ExecContext(context.Background()); err != nil {
 		return err
 	}
-	return t.lastEvent.QueryRowContext(context.Background()).Scan(&t.event)
+	if err := t.getCounter.QueryRowContext(context.Background()).Scan(&t.event); err != nil {
+		return err
+	}
+	if t.event != t.counted { // another process has written, without the lock
+		t.forgetNumbers()
+		clear(t.open)
+		t.counted, t.unnoted = t.event, true
+	}
+	return nil
+}
+
+// forgetNumbers drops the numbers of texts and clients that are kept in memory.
+func (t *transaction) forgetNumbers() {
+	t.interned.forget()
+	t.rows = rowReader{newNames(t.conn), t.path}
 }
 
 // commit returns when the transaction is on the disk.
 func (t *transaction) commit() error {
+	if t.event != t.counted {
+		if _, err := t.setCounter.ExecContext(context.Background(), t.event); err != nil {
+			return err
+		}
+		t.counted = t.event
+	}
 	_, err := t.commitTx.ExecContext(context.Background())
 	return err
 }
@@ -324,6 +361,14 @@ func (t *transaction) commit() error {
 // rollback releases the write lock after an error. SQLite may have rolled back
 // already; nothing is written afterwards in any case.
 func (t *transaction) rollback() { _ = t.exec("ROLLBACK") }
+
+// rest records whether steps are still in Intent, and makes the file a plain one
+// again: that marks the ledger as closed.
+func (t *transaction) rest() {
+	if t.exec(`UPDATE counter SET intents = ?1 WHERE intents <> ?1`, t.unnoted || len(t.open) > 0) == nil {
+		_ = t.exec("PRAGMA journal_mode = DELETE")
+	}
+}
 
 // exec runs a statement that is too rare to prepare.
 func (t *transaction) exec(text string, args ...any) error {
@@ -341,41 +386,3 @@ func (t *transaction) changes(text string, args ...any) (int64, error) {
 }
 
 func (t *transaction) close() error { return t.conn.Close() }
-
-// owner returns the number of a client, and adds it when it is unknown.
-func (t *transaction) owner(o ClientKey) (int64, error) {
-	var id int64
-	ok, err := found(t.findOwner.QueryRowContext(context.Background(), o.Environment, o.Space, o.Client).Scan(&id))
-	if ok || err != nil {
-		return id, err
-	}
-	r, err := t.addOwner.ExecContext(context.Background(), o.Environment, o.Space, o.Client)
-	if err != nil {
-		return 0, err
-	}
-	return r.LastInsertId()
-}
-
-// stamp is a time as it is stored: microseconds since 1970, NULL for none.
-func stamp(at time.Time) any {
-	if at.IsZero() {
-		return nil
-	}
-	return at.UnixMicro()
-}
-
-// number is a reference as it is stored, NULL for 0.
-func number(id int64) any {
-	if id == 0 {
-		return nil
-	}
-	return id
-}
-
-// blob is bytes as they are stored, NULL for none.
-func blob(b []byte) any {
-	if len(b) == 0 {
-		return nil
-	}
-	return b
-}

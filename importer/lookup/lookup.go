@@ -56,7 +56,7 @@ const Disagree = "the look-ups by e-mail and by phone disagree"
 
 // Options are how look-ups are made. The zero Options are usual.
 type Options struct {
-	FirstWait time.Duration    // before a look-up that failed is made again, as in retry.NewPolicy
+	FirstWait time.Duration    // before a look-up that failed is made again, as retry.Pace.First
 	Now       func() time.Time // nil is the wall clock
 	KeepGoing bool             // continue with the next client though the service has never answered a look-up
 }
@@ -194,13 +194,18 @@ func (l *Lookups) ask(ctx context.Context, by apiclient.By, value string) (apicl
 	attempts := l.attempts()
 	l.mu.Unlock()
 	var found apiclient.Found
-	err := retry.GET(ctx, attempts, l.options.FirstWait, func() (err error) {
+	err := retry.GET(ctx, attempts, l.pace(), func() (err error) {
 		found, err = l.service.Find(ctx, by, value)
 		return err
 	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return found, l.recordResult(err)
+}
+
+// pace is how a look-up that failed is made again.
+func (l *Lookups) pace() retry.Pace {
+	return retry.Pace{First: l.options.FirstWait, Now: l.options.Now}
 }
 
 // learn learns what an answer that finds nobody looks like, once for each kind of
@@ -214,7 +219,7 @@ func (l *Lookups) learn(ctx context.Context, by apiclient.By) error {
 		if learnt {
 			return nil, nil
 		}
-		err := retry.GET(ctx, attempts, l.options.FirstWait, func() error { return l.service.LearnAbsent(ctx, by) })
+		err := retry.GET(ctx, attempts, l.pace(), func() error { return l.service.LearnAbsent(ctx, by) })
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.learnt[by] = err == nil

@@ -45,7 +45,7 @@ func (r Links) Request(ctx context.Context, step ledger.Step, clientID string) (
 	hadLink := step.To == ledger.Done
 	intent := ledger.Event{StepID: step.StepID, To: ledger.Intent, At: time.Now().UTC(), Run: r.Run, Kind: ledger.KindLink}
 	if hadLink {
-		intent.To, intent.Via, intent.Reason = ledger.Done, ledger.ViaOperator, "you asked for a fresh link"
+		intent.To, intent.Via, intent.Reason = ledger.Done, ledger.ViaByHand, "you asked for a fresh link"
 	}
 	if err := r.Ledger.Append(intent); err != nil {
 		return Link{}, err
@@ -102,7 +102,7 @@ func stillDone(e ledger.Event) ledger.Event {
 	if e.To == ledger.Uncertain {
 		what = "a fresh link may or may not have been made: "
 	}
-	e.To, e.Via, e.Reason = ledger.Done, ledger.ViaOperator, what+e.Reason
+	e.To, e.Via, e.Reason = ledger.Done, ledger.ViaByHand, what+e.Reason
 	if e.Status/100 == 2 {
 		e.Via = ledger.ViaAnswer
 	} else {

@@ -6,7 +6,7 @@
 // records decisions about them, and Links asks for fresh magic links, the one
 // thing that may always be asked for again.
 //
-// Every decision is an event in the ledger with the way ViaOperator, durable when
+// Every decision is an event in the ledger with the way ViaByHand, durable when
 // the call returns. A wrong id is the most dangerous mistake here, so an id that
 // another step has is refused, and so is one that does not look like the service's.
 package settle
@@ -116,7 +116,7 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 	if p, ok := one.Decision.Check(step.Kind, s.ActivityIDs); !ok {
 		return ledger.Event{}, p, nil
 	}
-	event := ledger.Event{StepID: one.Step, Kind: step.Kind, At: time.Now().UTC(), Run: s.Run, Via: ledger.ViaOperator}
+	event := ledger.Event{StepID: one.Step, Kind: step.Kind, At: time.Now().UTC(), Run: s.Run, Via: ledger.ViaByHand}
 	switch one.Decision.Choice {
 	case NotCreated:
 		event.To, event.Reason = ledger.Failed, decidedNotCreated
@@ -180,9 +180,9 @@ func takenProblem(t ledger.Taken, id ledger.StepID) problem.Problem {
 }
 
 // isDecision reports whether the last event of a step was a decision. A fresh
-// link has the way ViaOperator too, but is not a decision.
+// link has the way ViaByHand too, but is not a decision.
 func isDecision(s ledger.Step) bool {
-	return s.Via == ledger.ViaOperator && slices.Contains([]string{decidedCreated, decidedNotCreated, decidedToGiveUp}, s.Reason)
+	return s.Via == ledger.ViaByHand && slices.Contains([]string{decidedCreated, decidedNotCreated, decidedToGiveUp}, s.Reason)
 }
 
 // checkUndo refuses to take back what is not a decision, and a decision that

@@ -1,6 +1,9 @@
 package cell
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Value is a converted cell or constant, as it is sent. Values compare with ==.
 type Value struct {
@@ -27,11 +30,24 @@ const (
 // IsZero reports whether there is no value: the attribute or field is left out.
 func (v Value) IsZero() bool { return v == Value{} }
 
-// MarshalJSON writes the bare value: a JSON string, bool or number by its field.
-func (v Value) MarshalJSON() ([]byte, error) {
+// JSON returns the bare value: a JSON string, bool or number by its field.
+func (v Value) JSON() []byte {
 	switch v.Field {
 	case BoolValue, DoubleValue:
-		return []byte(v.Literal), nil
+		return []byte(v.Literal)
 	}
-	return json.Marshal(v.Literal)
+	return QuoteJSON(v.Literal)
+}
+
+// MarshalJSON makes JSON part of a larger document.
+func (v Value) MarshalJSON() ([]byte, error) { return v.JSON(), nil }
+
+// QuoteJSON returns a text as a JSON string, as a person would write it: < > and &
+// are not escaped.
+func QuoteJSON(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always marshals
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

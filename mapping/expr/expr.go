@@ -26,6 +26,7 @@ import (
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
 )
 
 // maxSource is the longest expression that is compiled, in bytes. The compiler
@@ -93,9 +94,6 @@ func Compile(source string, o Options) (*Expression, []Problem) {
 
 const functionsHint = `it may call col("A"), num("A"), date("A") and has("A") with a column's name`
 
-// typographicQuotes are the quotes that word processors and web pages write.
-const typographicQuotes = "“”„‟«»‘’‚‛‹›"
-
 // syntaxProblems is the library's error as problems; none for nil.
 func syntaxProblems(source string, err error) []Problem {
 	if err == nil {
@@ -104,7 +102,7 @@ func syntaxProblems(source string, err error) []Problem {
 	p := Problem{Message: "the expression cannot be used: " + err.Error(), Hint: functionsHint}
 	if at, ok := errors.AsType[*file.Error](err); ok {
 		p.Offset, p.Message = at.From, "the expression cannot be used: "+at.Message
-		if strings.ContainsAny(source, typographicQuotes) {
+		if strings.ContainsAny(source, problem.DoubleQuotes+problem.SingleQuotes) {
 			p.Hint = `it holds typographic quotes; type straight ones: has("A")`
 		}
 	}

@@ -50,3 +50,10 @@ func EscapeControls(quoted []byte) []byte {
 }
 
 func isWideControl(r rune) bool { return r >= 0x7f && r != utf8.RuneError && IsControl(r) }
+
+// The typographic quotes that word processors, mail programs and web pages use instead
+// of straight ones. A single quote alone may be an apostrophe.
+const (
+	DoubleQuotes = "“”„‟«»"
+	SingleQuotes = "‘’‚‛‹›"
+)

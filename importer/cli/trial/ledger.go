@@ -18,15 +18,14 @@ import (
 type wrappedLedger struct {
 	importer.Ledger
 	trial *Trial
-	runs  []string
 
 	mu        sync.Mutex
 	late      map[ledger.ClientKey][]ledger.Event // events that a bug writes later
 	forgotten map[ledger.StepID]bool              // steps that a bug takes for new ones
 }
 
-func newLedger(t *Trial, l importer.Ledger, runs []string) *wrappedLedger {
-	return &wrappedLedger{Ledger: l, trial: t, runs: runs, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
+func newLedger(t *Trial, l importer.Ledger) *wrappedLedger {
+	return &wrappedLedger{Ledger: l, trial: t, late: map[ledger.ClientKey][]ledger.Event{}, forgotten: map[ledger.StepID]bool{}}
 }
 
 func (l *wrappedLedger) Append(events ...ledger.Event) error {
@@ -106,8 +105,7 @@ func (l *wrappedLedger) postpone(events []ledger.Event) (now []ledger.Event) {
 	return now
 }
 
-// Steps leaves out, for OpenIntentAgain, what a killed run left in flight: this run
-// has made it uncertain at its start, and has sent nothing for the client yet.
+// Steps leaves out, for OpenIntentAgain, what a killed run left in flight.
 func (l *wrappedLedger) Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error) {
 	steps, err := l.Ledger.Steps(ctx, owner, mapping)
 	if !OpenIntentAgain.Planted() {
@@ -116,12 +114,23 @@ func (l *wrappedLedger) Steps(ctx context.Context, owner ledger.ClientKey, mappi
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for key, s := range steps {
-		if s.To == ledger.Uncertain && slices.Contains(l.runs, s.Run) {
+		events, err := l.Ledger.Events(ctx, s.StepID)
+		if err != nil {
+			return nil, err
+		}
+		if leftInFlight(events) {
 			l.forgotten[s.StepID] = true
 			delete(steps, key)
 		}
 	}
 	return steps, err
+}
+
+// leftInFlight reports whether a step is uncertain because its run ended before it
+// could say what became of the request: another run has said so.
+func leftInFlight(events []ledger.Event) bool {
+	n := len(events)
+	return n > 1 && events[n-1].To == ledger.Uncertain && events[n-2].To == ledger.Intent && events[n-1].Run != events[n-2].Run
 }
 
 // allowForgotten lets the ledger take the intent of a step that Steps left out.

@@ -60,7 +60,7 @@ type Trial struct {
 // Job returns the job with a wrapped ledger and service, and with the clocks and the
 // settle window of the trial.
 func (t *Trial) Job(j *importer.Job) *importer.Job {
-	j.Ledger = newLedger(t, j.Ledger, j.Runs)
+	j.Ledger = newLedger(t, j.Ledger)
 	j.Service = &service{Service: j.Service, trial: t}
 	j.Clock = Clock
 	switch believe, err := time.ParseDuration(os.Getenv("TRIAL_BELIEVE")); {

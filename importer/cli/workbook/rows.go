@@ -102,17 +102,17 @@ func (s *Sheet) split(record cell.Record) rerun.Row {
 		text, at := strings.TrimSpace(record.Cells[i].Shown), s.source.At(i, record.Row)
 		record.Cells[i] = cell.Cell{}
 		switch name {
-		case reports.StatusHeader:
+		case cell.StatusHeader:
 			row.Status, row.StatusAt = text, at
-		case "clientId", "contactId":
+		case cell.ClientIDHeader, cell.ContactIDHeader:
 			row.ClientID, row.ClientIDAt = text, at
-		case reports.ClaimIDsHeader:
+		case cell.ClaimIDsHeader:
 			row.ClaimIDs, row.ClaimIDsAt = claimIDs(text), at
-		case reports.URLHeader:
+		case cell.URLHeader:
 			row.URL = text
-		case reports.FailedStepHeader:
+		case cell.FailedStepHeader:
 			row.FailedStep = text
-		case reports.SourceRowHeader:
+		case cell.SourceRowHeader:
 			record.Source = count(text)
 		}
 	}

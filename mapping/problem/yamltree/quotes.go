@@ -13,13 +13,6 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// The quotes that word processors, mail programs and web pages use instead of
-// straight ones. A single quote alone may be an apostrophe.
-const (
-	doubleQuotes = "“”„‟«»"
-	singleQuotes = "‘’‚‛‹›"
-)
-
 // TypographicQuotes warns of keys and values in typographic quotes: YAML takes
 // these as part of the text. n is the content of the file.
 func (n *Node) TypographicQuotes(file string) problem.List {
@@ -46,11 +39,11 @@ func cutQuotes(s string) (quote, bare string, ok bool) {
 	opening, from := utf8.DecodeRuneInString(s)
 	closing, size := utf8.DecodeLastRuneInString(s)
 	to := len(s) - size
-	begins, ends := strings.ContainsRune(doubleQuotes, opening), strings.ContainsRune(doubleQuotes, closing)
+	begins, ends := strings.ContainsRune(problem.DoubleQuotes, opening), strings.ContainsRune(problem.DoubleQuotes, closing)
 	switch {
 	case s == "":
 		return "", "", false
-	case begins && ends && from <= to, strings.ContainsRune(singleQuotes, opening) && strings.ContainsRune(singleQuotes, closing) && from <= to:
+	case begins && ends && from <= to, strings.ContainsRune(problem.SingleQuotes, opening) && strings.ContainsRune(problem.SingleQuotes, closing) && from <= to:
 		return string(opening), s[from:to], true
 	case begins:
 		return string(opening), s[from:], true

@@ -1,0 +1,219 @@
+package ledger_test
+
+import (
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/ledger"
+)
+
+// The files in testdata are a ledger of version 2 and what the program that wrote it
+// said of it: the second is the output of dump. Two runs of a sample against the
+// sandbox are in it, and steps in all states, with several attempts, decisions,
+// corrected ids, fresh links, an erased client, and two clients with one id.
+
+// oldLedger puts the ledger of version 2 into a folder.
+func oldLedger(t testing.TB, dir string) (path string) {
+	t.Helper()
+	path = filepath.Join(dir, "ledger.db")
+	do(t, os.WriteFile(path, unzipped(t, "version-2.db.gz"), 0o600))
+	return path
+}
+
+func unzipped(t testing.TB, name string) []byte {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", name))
+	do(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	do(t, err)
+	data, err := io.ReadAll(z)
+	do(t, err)
+	return data
+}
+
+// ref are the numbers that version 2 did not show.
+var ref = regexp.MustCompile(`,"Ref":\{[^}]*\}`)
+
+// reworded are the words of decisions that were other words in version 2.
+var reworded = strings.NewReplacer(`"Via":"operator"`, `"Via":"by hand"`,
+	"an operator found it in the service", "you decided that it was created", "an operator found that it was not created", "you decided that it was not created",
+	"an operator gave it up", "you gave it up", "an operator took the decision back", "you undid the decision", "a fresh link is asked for", "you asked for a fresh link")
+
+// sameAsBefore compares what a migrated ledger says with what it said before.
+func sameAsBefore(t *testing.T, l *ledger.Ledger) {
+	t.Helper()
+	want := reworded.Replace(string(unzipped(t, "version-2.txt.gz")))
+	if diff := gocmp.Diff(strings.Split(want, "\n"), strings.Split(ref.ReplaceAllString(dump(t, l), ""), "\n")); diff != "" {
+		t.Errorf("the ledger says something else (-before +now):\n%s", diff)
+	}
+}
+
+// TestMigration: a ledger of an earlier version says the same when it is only read,
+// which changes nothing on the disk; after Open has migrated it; and when it is
+// opened again.
+func TestMigration(t *testing.T) {
+	for version := 1; version <= 2; version++ {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			path := oldLedger(t, t.TempDir())
+			if version == 1 {
+				database(t, path, "DROP INDEX steps_ids", "DROP INDEX steps_urls",
+					"CREATE INDEX steps_clients ON steps (created) WHERE kind = 'client' AND state = 'done'", "PRAGMA user_version = 1")
+			}
+			before := listing(t, filepath.Dir(path))
+			l, err := ledger.OpenReadOnly(path)
+			do(t, err)
+			sameAsBefore(t, l)
+			do(t, l.Close())
+			same(t, "the folder after it was read", listing(t, filepath.Dir(path)), before)
+
+			said := map[string]bool{}
+			l, err = ledger.OpenWith(path, func(what string, done, total int64) { said[what] = done <= total })
+			do(t, err)
+			same(t, "said", said, map[string]bool{"checking": true, "upgrading": true})
+			sameAsBefore(t, l)
+			n, err := l.MarkInterrupted("r", noon)
+			do(t, err)
+			same(t, "interrupted", n, 1)
+			do(t, l.Close())
+			do(t, ledger.Check(path, nil))
+			same(t, "files", len(listing(t, filepath.Dir(path))), 2) // the ledger, and its count
+		})
+	}
+}
+
+// dump is everything that a ledger says through its methods, as lines of JSON.
+func dump(t testing.TB, l *ledger.Ledger) string {
+	t.Helper()
+	var text strings.Builder
+	say := func(what string, v any) {
+		line, err := json.Marshal(v)
+		do(t, err)
+		fmt.Fprintf(&text, "%s %s\n", what, line)
+	}
+	ctx := t.Context()
+	newest, err := l.LastEvent(ctx)
+	do(t, err)
+	say("newest event", newest)
+	environments, err := l.Environments(ctx)
+	do(t, err)
+	for _, r := range collect(t, l.Runs(ctx, environments)) {
+		say("run", r)
+		for _, row := range collect(t, l.Rows(ctx, r.ID, ledger.Newest)) {
+			say(" row", row)
+		}
+		for _, s := range collect(t, l.RunSteps(ctx, r.ID, ledger.Newest)) {
+			say(" step", s)
+		}
+		for _, at := range []int64{0, 1, newest / 2, newest - 10, newest} {
+			for _, s := range collect(t, l.RunSteps(ctx, r.ID, at)) {
+				say(fmt.Sprint(" step as of ", at), s)
+			}
+		}
+	}
+	for _, environment := range environments {
+		say("environment", environment)
+		dumpEnvironment(t, l, environment, say)
+	}
+	return text.String()
+}
+
+func dumpEnvironment(t testing.TB, l *ledger.Ledger, environment string, say func(string, any)) {
+	ctx := t.Context()
+	for _, u := range collect(t, l.Unsettled(ctx, environment)) {
+		say("unsettled", u)
+		was, err := l.WasUnsettled(ctx, u.Number)
+		do(t, err)
+		say("was", was)
+	}
+	for _, u := range collect(t, l.Decided(ctx, environment)) {
+		say("decided", u)
+	}
+	for _, s := range collect(t, l.UndecidedClients(ctx, environment)) {
+		say("undecided", s)
+	}
+	shared, err := l.SharedIDs(ctx, environment)
+	do(t, err)
+	say("shared", shared)
+	definitions, err := l.Definitions(ctx, environment)
+	do(t, err)
+	say("definitions", definitions)
+	trusted, err := l.Trusted(ctx, environment)
+	do(t, err)
+	say("trusted", trusted)
+	beyond, err := l.ClientsBeyondASCII(ctx, environment)
+	do(t, err)
+	say("beyond ASCII", beyond)
+	known, err := l.KnownClients(ctx, environment, 1000)
+	do(t, err)
+	say("known clients", known)
+	mappings, err := l.OtherMappings(ctx, environment, "")
+	do(t, err)
+	say("mappings", mappings)
+	for _, kind := range []string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity} {
+		ids, err := l.IDs(ctx, environment, kind, 1000)
+		do(t, err)
+		slices.Sort(ids)
+		say("ids", slices.Compact(ids))
+	}
+	clients := map[ledger.ClientKey]bool{}
+	for _, r := range collect(t, l.Runs(ctx, []string{environment})) {
+		for _, s := range collect(t, l.RunSteps(ctx, r.ID, ledger.Newest)) {
+			for _, space := range []string{"email", "lead", "leads", "phone", "reference"} {
+				clients[ledger.ClientKey{Environment: environment, Space: space, Client: s.ClientKey}] = true
+			}
+		}
+	}
+	for _, name := range []string{"anna", "bob", "carl", "dora", "twin1", "twin2", "fred"} {
+		clients[ledger.ClientKey{Environment: environment, Space: "email", Client: name + "@example.com"}] = true
+	}
+	clients[ledger.ClientKey{Environment: environment, Space: "email", Client: "emil@müller.example"}] = true
+	named, err := l.ErasedNamed(ctx, environment, "fred@example.com")
+	do(t, err)
+	for _, stone := range named {
+		clients[stone] = true
+	}
+	var all []ledger.ClientKey
+	for c := range clients {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b ledger.ClientKey) int {
+		return cmp.Or(cmp.Compare(a.Client, b.Client), cmp.Compare(a.Space, b.Space))
+	})
+	for _, c := range all {
+		steps, err := l.StepsOfClient(ctx, c)
+		do(t, err)
+		for _, s := range steps {
+			say("step", s)
+			events, err := l.Events(ctx, s.StepID)
+			do(t, err)
+			for _, e := range events {
+				say(" event", e)
+			}
+			status, err := l.AnswerStatus(ctx, s.StepID)
+			do(t, err)
+			if s.Answer != nil {
+				say(" status", status)
+			}
+		}
+		rows, err := l.RowsOfClient(ctx, c)
+		do(t, err)
+		for _, r := range rows {
+			say(" row", r)
+		}
+		plan, err := l.PlanOfClient(ctx, c, "loans")
+		do(t, err)
+		say(" plan", plan)
+	}
+}

@@ -1,0 +1,229 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"time"
+)
+
+// row is a row of the table of steps: the state of a step, its last event, and the
+// intent that led to it. The zero row is a step that is not there yet.
+type row struct {
+	id, client, environment int64 // its number, and those of its client and environment
+	StepID
+	kind     string
+	state    State
+	attempts int
+	history  int    // how many events are in the table of history
+	sent     moment // of the intent, when the last event is its outcome
+	last     moment // of the last event
+	via      string
+	status   int
+	reason   string
+
+	// What the last event that had it has brought; inherited says what that was
+	// neither the last event nor, for the request, the intent.
+	request, answer       []byte
+	digest, remoteID, url string
+	inherited             part
+
+	shared bool // an earlier version gave it an id that another step has
+
+	// The sums of request and answer, so that a row can be changed without them.
+	requestSum, answerSum uint32
+}
+
+// moment is when and where an event happened. The zero moment is none.
+type moment struct {
+	event  int64 // its number
+	at     int64 // microseconds since 1970
+	boot   string
+	uptime int64 // microseconds
+	run    string
+}
+
+func momentOf(e Event, number int64) moment {
+	return moment{number, e.At.UnixMicro(), e.Boot, e.Uptime.Microseconds(), e.Run}
+}
+
+// part is a set of the parts of a row that an event can bring.
+type part int64
+
+const (
+	partRequest part = 1 << iota // with its digest
+	partAnswer
+	partID
+	partURL
+)
+
+// numbered is an event with its number.
+type numbered struct {
+	number int64
+	Event
+}
+
+// after returns the row after an event with this number, and those of its events
+// that are no longer in it and belong into history. It does not ask whether the
+// event is allowed.
+func (r row) after(e Event, number int64) (now row, past []numbered) {
+	now = r
+	hasRequest := len(e.Data) > 0 || e.Digest != ""
+	switch {
+	case r.last == (moment{}):
+		now.StepID, now.kind = e.StepID, e.Kind
+	case e.To == Intent || hasRequest:
+		past, now.sent = r.events(), moment{}
+	case r.sent == (moment{}) && r.isPlainIntent():
+		now.sent = r.last
+	default:
+		past = r.events()
+		past = past[len(past)-1:]
+	}
+	now.history += len(past)
+	now.state, now.last = e.To, momentOf(e, number)
+	now.via, now.status, now.reason = e.Via, e.Status, e.Reason
+	if e.To == Intent { // a new attempt: the answer to an earlier one does not count
+		now.attempts++
+		now.answer, now.answerSum, now.remoteID, now.url = nil, 0, "", ""
+	}
+	if e.To == Uncertain && e.Via == ViaByHand { // the decision is undone
+		now.remoteID, now.url = "", ""
+	}
+	if hasRequest {
+		now.request, now.digest, now.requestSum = e.Data, e.Digest, sumOf(e.Data)
+	}
+	if len(e.Answer) > 0 {
+		now.answer, now.answerSum = e.Answer, sumOf(e.Answer)
+	}
+	if e.ID != "" {
+		now.remoteID = e.ID
+	}
+	if e.URL != "" {
+		now.url = e.URL
+	}
+	now.inherited = now.inheritedAfter(r, e, hasRequest)
+	return now, past
+}
+
+// inheritedAfter returns what of r is inherited, after event e has led to it from
+// was.
+func (r row) inheritedAfter(was row, e Event, hasRequest bool) (inherited part) {
+	if r.hasRequest() && !hasRequest && (r.sent == (moment{}) || was.inherited&partRequest != 0) {
+		inherited |= partRequest
+	}
+	if r.answerSum != 0 && len(e.Answer) == 0 {
+		inherited |= partAnswer
+	}
+	if r.remoteID != "" && e.ID == "" {
+		inherited |= partID
+	}
+	if r.url != "" && e.URL == "" {
+		inherited |= partURL
+	}
+	return inherited
+}
+
+// hasRequest reports whether the row has a request or its digest. Like answerSum, it
+// is also right for a row that was kept without its bodies.
+func (r row) hasRequest() bool { return r.requestSum != 0 || r.digest != "" }
+
+// isPlainIntent reports whether the last event is an intent without anything that
+// sent cannot hold.
+func (r row) isPlainIntent() bool {
+	return r.state == Intent && r.via == own && r.status == 0 && r.reason == "" && r.answerSum == 0 && r.remoteID == "" && r.url == ""
+}
+
+// events are the events that the row holds: the intent, if it is not the last event,
+// and the last event.
+func (r row) events() []numbered {
+	event := func(m moment, to State) numbered {
+		return numbered{m.event, Event{StepID: r.StepID, Kind: r.kind, To: to, Run: m.run,
+			At: time.UnixMicro(m.at).UTC(), Boot: m.boot, Uptime: time.Duration(m.uptime) * time.Microsecond}}
+	}
+	last := event(r.last, r.state)
+	last.Via, last.Status, last.Reason = r.via, r.status, r.reason
+	if r.inherited&partAnswer == 0 {
+		last.Answer = r.answer
+	}
+	if r.inherited&partID == 0 {
+		last.ID = r.remoteID
+	}
+	if r.inherited&partURL == 0 {
+		last.URL = r.url
+	}
+	events := []numbered{last}
+	if r.sent != (moment{}) {
+		events = []numbered{event(r.sent, Intent), last}
+	}
+	if r.inherited&partRequest == 0 {
+		events[0].Data, events[0].Digest = r.request, r.digest
+	}
+	return events
+}
+
+// step is the row as others see it.
+func (r row) step() Step {
+	events := r.events()
+	s := Step{Event: events[len(events)-1].Event, Attempts: r.attempts, Ref: Ref{r.client, r.id}}
+	s.Data, s.Digest, s.Answer, s.ID, s.URL = r.request, r.digest, r.answer, r.remoteID, r.url
+	return s
+}
+
+// replay is the row of a step after all its events, and those that belong into
+// history. The row keeps the number of was, and whether it shares its id.
+func replay(was row, events []numbered) (now row, history []numbered) {
+	now = row{}
+	for _, e := range events {
+		var past []numbered
+		now, past = now.after(e.Event, e.number)
+		history = append(history, past...)
+	}
+	now.id, now.client, now.environment, now.shared = was.id, was.client, was.environment, was.shared
+	return now, history
+}
+
+// checksum is the CRC-32C of a row, field by field. Every field counts with its length,
+// so that two different rows never give the same bytes. It detects errors of the
+// disk, not forgery.
+type checksum []byte
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sumOf is the CRC-32C of a body; 0 for none, and never 0 for another.
+func sumOf(body []byte) uint32 {
+	if len(body) == 0 {
+		return 0
+	}
+	return max(1, crc32.Checksum(body, castagnoli))
+}
+
+func (s checksum) number(n int64) checksum { return binary.AppendVarint(s, n) }
+
+func (s checksum) text(t string) checksum { return append(s.number(int64(len(t))), t...) }
+
+func (s checksum) step(id StepID) checksum {
+	return s.text(id.Environment).text(id.Space).text(id.Client).text(id.Mapping).text(id.Step)
+}
+
+func (s checksum) moment(m moment) checksum {
+	return s.number(m.event).number(m.at).text(m.boot).number(m.uptime).text(m.run)
+}
+
+func (s checksum) value() int64 { return int64(crc32.Checksum(s, castagnoli)) }
+
+// sum is the row's checksum, from the sums of its bodies.
+func (r row) sum() int64 {
+	s := make(checksum, 0, 512).step(r.StepID).text(r.kind).text(string(r.state)).number(int64(r.attempts)).number(int64(r.history)).
+		moment(r.sent).moment(r.last).text(r.via).number(int64(r.status)).text(r.reason).
+		number(int64(r.requestSum)).text(r.digest).number(int64(r.answerSum)).text(r.remoteID).text(r.url).number(int64(r.inherited))
+	if r.shared {
+		s = s.number(1)
+	}
+	return s.value()
+}
+
+// sum is the checksum of an event in history of the step with this number.
+func (e numbered) sum(step int64) int64 {
+	return make(checksum, 0, 512).number(step).text(string(e.To)).moment(momentOf(e.Event, e.number)).text(e.Via).number(int64(e.Status)).text(e.Reason).
+		number(int64(sumOf(e.Data))).text(e.Digest).number(int64(sumOf(e.Answer))).text(e.ID).text(e.URL).value()
+}
