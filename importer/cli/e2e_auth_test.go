@@ -192,7 +192,7 @@ func TestP3_QueriesAndSignaturesInAnEmergency(t *testing.T) {
 			t.Parallel()
 			s, _ := newAuthScene(t, kind, false)
 			ledger := s.path(".claimsheet/ledger.db")
-			s.oracle.Play(func(c apitest.Call) apitest.Fault {
+			s.service.Play(func(c apitest.Call) apitest.Fault {
 				if c.Step != "client c1@example.com" {
 					return apitest.Fault{}
 				}
@@ -218,7 +218,7 @@ func TestP3_QueriesAndSignaturesInAnEmergency(t *testing.T) {
 				t.Fatalf("the emergency file has the answer %q", answer)
 			}
 			s.searchAll(out + answer)
-			for _, c := range s.oracle.Calls() {
+			for _, c := range s.service.Calls() {
 				s.searchFor(out+answer, strings.TrimPrefix(c.Header.Get("X-Signature"), "intake:"))
 			}
 		})
