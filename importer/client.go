@@ -565,3 +565,77 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 		StepID: r.job.stepID(r.plan.Client, d.step), To: to, Run: r.job.runID(r.plan), Kind: string(d.step.Kind),
 	})
 }
+
+// withoutURL reports whether a client who should have got a redirect url has none.
+// For the first client of a run that means a wrong pointer, not a wrong row.
+func withoutURL(o clientOutcome, v1 bool) bool {
+	for _, s := range o.Steps {
+		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
+		if link && s.wordless {
+			return true
+		}
+	}
+	return false
+}
+
+// whyStopped is why the run was stopped, for rows that are not started.
+func (j *Job) whyStopped(ctx context.Context) string {
+	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
+		return cause.Error()
+	}
+	return ErrStopped.Error()
+}
+
+// respell gives a plan's steps the keys that the ledger has for them. Of several
+// spellings of one key, the one that has come furthest counts.
+func respell(plan mapping.Plan, known map[string]ledger.Step) {
+	recorded := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(known)) {
+		now := mapping.FoldStep(key)
+		if now == key {
+			continue
+		}
+		best, ok := recorded[now]
+		if !ok {
+			best = now
+		}
+		if progressOf(known[key]) > progressOf(known[best]) {
+			best = key
+		}
+		recorded[now] = best
+	}
+	if len(recorded) == 0 {
+		return
+	}
+	name := func(key *string) {
+		if was, ok := recorded[*key]; ok {
+			*key = was
+		}
+	}
+	for i := range plan.Steps {
+		name(&plan.Steps[i].Key)
+		name(&plan.Steps[i].Claim)
+	}
+	for i := range plan.Claims {
+		name(&plan.Claims[i].Key)
+	}
+}
+
+// progressOf ranks what has become of a step: done before perhaps created, and that
+// before certainly not created.
+func progressOf(step ledger.Step) int {
+	switch step.To {
+	case "":
+		return 0
+	case ledger.Failed, ledger.NotSent:
+		return 1
+	case ledger.Done:
+		return 3
+	}
+	return 2
+}
+
+// isStale reports whether a client has to be looked up again before it is sent.
+func (r *clientRun) isStale(d decision) bool {
+	return !d.asOf.IsZero() && r.job.now().Sub(d.asOf) > r.job.freshness()
+}

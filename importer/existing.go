@@ -173,11 +173,6 @@ const lookupFresh = 5 * time.Second
 // on which it rests is too old.
 var errStale = errors.New("the look-up is too old")
 
-// isStale reports whether a client has to be looked up again before it is sent.
-func (r *clientRun) isStale(d decision) bool {
-	return !d.asOf.IsZero() && r.job.now().Sub(d.asOf) > r.job.freshness()
-}
-
 // freshness is lookupFresh or, where requests leave so seldom that a look-up and
 // the request behind it cannot be closer, twice the time in which each worker
 // has sent one.

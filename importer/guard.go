@@ -9,7 +9,6 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/lookup"
-	"claimsheet/importer/result"
 	"claimsheet/importer/retry"
 	"claimsheet/mapping"
 )
@@ -289,18 +288,6 @@ func (g *gate) probe(ctx context.Context, ask func(context.Context) bool) {
 		}
 		retry.Sleep(ctx, pace.Backoff())
 	}
-}
-
-// withoutURL reports whether a client who should have got a redirect url has none.
-// For the first client of a run that means a wrong pointer, not a wrong row.
-func withoutURL(o clientOutcome, v1 bool) bool {
-	for _, s := range o.Steps {
-		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
-		if link && s.wordless {
-			return true
-		}
-	}
-	return false
 }
 
 // canary lets one client go first: nothing is sent for another until a client is

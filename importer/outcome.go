@@ -89,18 +89,6 @@ func (o clientOutcome) tables() []int {
 	return tables
 }
 
-// rowsOf are the client's rows in one of the sheets.
-func (o clientOutcome) rowsOf(table int) []result.Row {
-	var rows []result.Row
-	for _, r := range o.Rows {
-		if r.Table == table {
-			r.Client = o.Number
-			rows = append(rows, r)
-		}
-	}
-	return rows
-}
-
 // outcomeOf makes the rows' results from the steps'.
 func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clientOutcome {
 	o := clientOutcome{Number: plan.Number, Client: plan.Client, Steps: steps}

@@ -77,13 +77,13 @@ func (j *Job) withoutLink(o clientOutcome) bool {
 // rows.
 func (j *Job) writeDraft(o clientOutcome) error {
 	for _, table := range o.tables() {
-		var steps []result.Step
+		j.drafted = j.drafted[:0]
 		for _, s := range o.Steps {
 			if s.Status == result.Planned {
-				steps = append(steps, result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), Title: s.Step.Title})
+				j.drafted = append(j.drafted, result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), Title: s.Step.Title})
 			}
 		}
-		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), steps); err != nil {
+		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), j.drafted); err != nil {
 			return err
 		}
 	}
@@ -263,4 +263,16 @@ func (j *Job) OfSheet(whole result.Summary, table int) result.Summary {
 		whole.Rows, whole.Clients, whole.WithoutLink = of.rows, of.clients, of.withoutLink
 	}
 	return whole
+}
+
+// rowsOf are the client's rows in one of the sheets.
+func (o clientOutcome) rowsOf(table int) []result.Row {
+	var rows []result.Row
+	for _, r := range o.Rows {
+		if r.Table == table {
+			r.Client = o.Number
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }

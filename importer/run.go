@@ -111,7 +111,8 @@ type Job struct {
 	tally    tally
 	holders  holders
 	erasures ledger.Erasures
-	spelt    *spellings // read by Recorded, once
+	spelt    *spellings    // read by Recorded, once
+	drafted  []result.Step // room for the steps of one client, in writeDraft
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;
@@ -329,7 +330,7 @@ func (j *Job) prefetch(ctx context.Context, runs []*clientRun) {
 // chunked yields plans n at a time.
 func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Plan, error] {
 	return func(yield func([]mapping.Plan, error) bool) {
-		var chunk []mapping.Plan
+		chunk := make([]mapping.Plan, 0, n)
 		for plan, err := range plans {
 			if err != nil {
 				yield(nil, err)
@@ -339,7 +340,7 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 				if !yield(chunk, nil) {
 					return
 				}
-				chunk = nil
+				chunk = make([]mapping.Plan, 0, n)
 			}
 		}
 		if len(chunk) > 0 {
@@ -350,14 +351,6 @@ func chunked(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[[]mapping.Pl
 
 // stop ends the run: what is in flight is finished, nothing more is sent.
 func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advised(why))) }
-
-// whyStopped is why the run was stopped, for rows that are not started.
-func (j *Job) whyStopped(ctx context.Context) string {
-	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {
-		return cause.Error()
-	}
-	return ErrStopped.Error()
-}
 
 // leavesOut is why a plan is not among those asked for, "" when it is.
 func (j *Job) leavesOut(plan mapping.Plan) string {

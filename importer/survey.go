@@ -116,10 +116,11 @@ func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.P
 	work := func(batch *spool.Batch) []mapping.Plan {
 		defer batch.Release()
 		plans := make([]mapping.Plan, len(batch.Groups))
+		var leads []mapping.ConvertedRow // a plan does not keep them
 		for i, g := range batch.Groups {
-			leads := make([]mapping.ConvertedRow, len(g.Records))
-			for k, record := range g.Records {
-				leads[k] = b.Convert(record)
+			leads = leads[:0]
+			for _, record := range g.Records {
+				leads = append(leads, b.Convert(record))
 			}
 			plans[i] = b.Plan(g.Number, leads)
 		}

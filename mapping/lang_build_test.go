@@ -1,7 +1,6 @@
 package mapping_test
 
 import (
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -171,10 +170,4 @@ func outlines(plans []mapping.Plan) []string {
 	return lines
 }
 
-func literal(v cell.Value) string {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return string(data)
-}
+func literal(v cell.Value) string { return string(v.JSON()) }

@@ -115,6 +115,9 @@ var environmentKeys = []yamltree.Key[Environment]{
 		headers, func(e *Environment) *[]reference { return &e.headers }),
 	yamltree.To("limits", "how much the service can take",
 		yamltree.Object(limitKeys), func(e *Environment) *Limits { return &e.Limits }),
+	yamltree.To("keep_runs", "how many of the newest runs keep their rows in the ledger, so that claimsheet report can write their workbooks again; "+
+		"those of older runs are dropped, steps never; default 60",
+		yamltree.Int(1, 1_000_000), func(e *Environment) *int { return &e.KeepRuns }),
 	yamltree.To("wire", "where answers carry what the service document leaves open",
 		yamltree.Object(wireKeys), func(e *Environment) *apiclient.Wire { return &e.Wire }),
 	yamltree.To("not_found", "what a look-up that finds nobody looks like: a rule, or a list of rules of which any one is enough; default {status: [404], empty: true}",

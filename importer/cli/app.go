@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -106,7 +105,7 @@ func (p *program) app() *cli.App {
 			"2 usage, mapping, configuration or unreadable input; 3 could not run or had to stop; 4 some step uncertain; " +
 			"5 another run holds the ledger; 130, 143 stopped by a signal.",
 		Commands: []*cli.Command{p.runCommand(), p.rerunCommand(), p.checkCommand(), p.initCommand(), p.templatesCommand(), p.settleCommand(), p.linkCommand(),
-			p.reportCommand(), p.historyCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()},
+			p.reportCommand(), p.historyCommand(), p.ledgerCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()},
 		OnUsageError: usageError,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},
@@ -117,12 +116,21 @@ func (p *program) app() *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 	}
-	for _, command := range app.Commands {
+	prepareCommands(app.Commands)
+	return app
+}
+
+// prepareCommands sets what all commands have in common. The arguments of a command
+// with subcommands are theirs.
+func prepareCommands(commands []*cli.Command) {
+	for _, command := range commands {
 		command.OnUsageError = usageError
 		command.HideHelpCommand = true
-		command.Before = refuseLateFlags
+		if command.Before = refuseLateFlags; len(command.Subcommands) > 0 {
+			command.Before = nil
+			prepareCommands(command.Subcommands)
+		}
 	}
-	return app
 }
 
 // sharedFlag is a flag that all commands share. The library records in a flag how
@@ -172,11 +180,7 @@ func usageError(c *cli.Context, err error, _ bool) error {
 			return found.Hinted("did you mean --%s?", nearest)
 		}
 	}
-	words := []string{c.App.Name, c.Command.Name, "--help"}
-	if c.Command.Name == c.App.Name { // the flag is before the command
-		words = slices.Delete(words, 1, 2)
-	}
-	return found.Hinted("%s lists the flags", strings.Join(words, " "))
+	return found.Hinted("%s --help lists the flags", c.Command.HelpName)
 }
 
 // refuseLateFlags refuses a flag after the first argument: it would be taken for an
@@ -188,7 +192,7 @@ func refuseLateFlags(c *cli.Context) error {
 			return problem.New("late-flag", "the file %s is named like a flag", arg).Hinted("write ./%s", arg)
 		}
 		if len(arg) > 1 && strings.HasPrefix(arg, "-") {
-			corrected := append([]string{"claimsheet", c.Command.Name}, givenFlags(c)...)
+			corrected := append(strings.Fields(c.Command.HelpName), givenFlags(c)...)
 			corrected = append(corrected, args[i:]...)
 			corrected = append(corrected, args[:i]...)
 			return problem.New("late-flag", "the flag %s is after the argument %s; flags come first", withoutSecret([]string{arg})[0], args[0]).

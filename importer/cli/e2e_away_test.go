@@ -19,8 +19,8 @@ var passing = map[string]apitest.Fault{
 	"a web page": apitest.Answer(apitest.HTML(200)), "half an answer": apitest.CreateThenCut(), "no answer": apitest.DropBefore(),
 }
 
-// TestPassingTrouble: a GET that fails once for a reason that passes is made
-// again, the templates and the look-ups alike, and nobody's row fails for it.
+// TestPassingTrouble: a GET that fails once for a reason that passes is sent again,
+// templates and look-ups alike, and no row fails because of it.
 func TestPassingTrouble(t *testing.T) {
 	t.Parallel()
 	for name, fault := range passing {
@@ -94,9 +94,9 @@ func TestRefusedLookUpsCount(t *testing.T) {
 	}
 }
 
-// TestFirstToSendGoesFirst: the client for whom something is sent first is
-// through before anything is sent for another, also where those before it send
-// nothing: a wrong pointer costs one client.
+// TestFirstToSendGoesFirst: nothing is sent for another client until the first client
+// that needs something is finished, also when clients before it need nothing: a wrong
+// pointer costs one client.
 func TestFirstToSendGoesFirst(t *testing.T) {
 	t.Parallel()
 	rows := leads(30)

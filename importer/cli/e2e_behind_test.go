@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// creating is a mapping that never asks whom the service knows.
+// creating is a mapping without look-ups: every client is created.
 const creating = "name: m\napi: v2\nclient:\n  key: E-mail\n  existing: create\n  fields: {email: {column: E-mail, type: Email}}\n"
 
 // rerun runs claimsheet rerun over workbooks of the scene.
@@ -50,10 +50,10 @@ func (s *scene) restoreState(name string) {
 	}
 }
 
-// TestALedgerBehindItsWorkbook: the results workbook that lies where the new one
-// goes is of a run that the ledger does not know. It was lost, or an older one
-// was restored, and everything since would be made again. What was in doubt is
-// so again, when the workbook is given back.
+// TestALedgerBehindItsWorkbook: the results workbook in the place of the new one is of
+// a run that the ledger does not know. The ledger was lost or an older one was
+// restored, so everything since would be created again: the run is refused. A rerun of
+// that workbook takes its ids over, and what was in doubt stays in doubt.
 func TestALedgerBehindItsWorkbook(t *testing.T) {
 	for i, clients := range []int{1, 4, 25} {
 		ways, orders := append([]string{"done"}, everyWay...), bothOrders
@@ -112,8 +112,7 @@ func TestALedgerBehindItsWorkbook(t *testing.T) {
 	}
 }
 
-// TestANewLedgerBesideAWorkbook: where everything is to be made again, a person
-// says so once.
+// TestANewLedgerBesideAWorkbook: --new-ledger, given once, creates everything again.
 func TestANewLedgerBesideAWorkbook(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, creating, leads(2))

@@ -13,8 +13,8 @@ import (
 	"claimsheet/importer/result"
 )
 
-// TestDryRun holds a dry run to its word: only GETs arrive, and the calls that
-// it foretells, by kind, are those that the run then makes.
+// TestDryRun: a dry run sends only GETs, and the calls that it predicts, by kind, are
+// those that the run then makes.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	v1 := "name: b\napi: v1\n" + clientPart + "activities:" + detailsActivity + "\n  - {template: Sign your claim, status: Open}\n"
@@ -146,7 +146,7 @@ func arrived(p played) (r result.Requests) {
 	return r
 }
 
-// TestDryRunWithoutLookup asks nobody for anybody.
+// TestDryRunWithoutLookup: --no-lookup sends no look-up.
 func TestDryRunWithoutLookup(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, leads(3))
@@ -160,8 +160,8 @@ func TestDryRunWithoutLookup(t *testing.T) {
 	s.mustRun(2, "--no-lookup")
 }
 
-// TestDryRunLeavesNothing writes a plan and nothing else, and a plan does not
-// take the place of results.
+// TestDryRunLeavesNothing: a dry run writes a plan and no other file, and refuses to
+// write it over results.
 func TestDryRunLeavesNothing(t *testing.T) {
 	s := newScene(t, stepThree, leads(2))
 	scratch := t.TempDir()
@@ -197,7 +197,7 @@ func TestDryRunLeavesNothing(t *testing.T) {
 	s.mustRun(2, "--dry-run", "-o", s.path("leads.results.xlsx"))
 }
 
-// TestOneTemplateTwice tells apart two activities of one template on one client.
+// TestOneTemplateTwice: two activities of one template on one client are two steps.
 func TestOneTemplateTwice(t *testing.T) {
 	t.Parallel()
 	mapping := "name: twice\napi: v2\n" + clientPart + `

@@ -34,7 +34,8 @@ func newKnownScene(t *testing.T, existing, more string) (s *scene, known string)
 	return s, s.service.AddClient("A-2", "C2@example.com", "+447911123002")
 }
 
-// TestExisting meets a client whom the service knows already.
+// TestExisting: what becomes of a client that the service knows already, for each
+// value of existing.
 func TestExisting(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -83,8 +84,8 @@ func TestExisting(t *testing.T) {
 	}
 }
 
-// TestKnownClientV1 gives a known client its activities; the service has no
-// redirect url for one whom it did not create.
+// TestKnownClientV1: a known client gets its activities and no redirect url: the
+// service gives one only when it creates a client.
 func TestKnownClientV1(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: b\napi: v1\n"+clientPart+"activities:"+detailsActivity, leads(2))
@@ -102,7 +103,7 @@ func TestKnownClientV1(t *testing.T) {
 	}
 }
 
-// lookups are the look-ups as text, but for those of invented people.
+// lookups returns the look-ups as text, without the probes for invented addresses.
 func lookups(p played) string {
 	var list []string
 	for _, c := range p.calls {
@@ -113,8 +114,8 @@ func lookups(p played) string {
 	return strings.Join(list, "\n")
 }
 
-// TestPhoneLookup asks by phone only where there is no e-mail address, unless
-// both are to be confirmed.
+// TestPhoneLookup: the look-up by phone is sent only where the e-mail cell is empty,
+// unless confirm asks for both.
 func TestPhoneLookup(t *testing.T) {
 	t.Parallel()
 	rows := leads(3)
@@ -137,7 +138,7 @@ func TestPhoneLookup(t *testing.T) {
 	}
 }
 
-// TestConfirm asks by e-mail and by phone, and makes nothing where they
+// TestConfirm: with confirm both look-ups are sent, and nothing is created where they
 // disagree.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
@@ -157,8 +158,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestNobodyFound takes each of the shapes in which a service may say that it
-// knows nobody.
+// TestNobodyFound: every way in which a service may say that it knows nobody is
+// understood.
 func TestNobodyFound(t *testing.T) {
 	t.Parallel()
 	for name, nobody := range map[string]apitest.Reply{
@@ -188,7 +189,7 @@ var unclear = []apitest.Reply{
 	apitest.JSON(200, `[{"contactId":"x1"},{"contactId":"x2"}]`),
 }
 
-// TestUnclearLookup never takes an unclear answer for "nobody": nothing is
+// TestUnclearLookup: an unclear answer is never taken for "nobody": nothing is
 // created for the client, the others go on, and the next run asks again.
 func TestUnclearLookup(t *testing.T) {
 	t.Parallel()
@@ -210,8 +211,8 @@ func TestUnclearLookup(t *testing.T) {
 	s.checkPromise()
 }
 
-// TestLookupsBehindAPage creates nothing while every look-up, that of an
-// invented person too, is answered by a web page.
+// TestLookupsBehindAPage: nothing is created while a web page answers every look-up,
+// the probe for an invented address included.
 func TestLookupsBehindAPage(t *testing.T) {
 	t.Parallel()
 	for _, page := range []apitest.Reply{apitest.HTML(200), apitest.HTML(404), apitest.JSON(500, "{}")} {
@@ -230,8 +231,8 @@ func TestLookupsBehindAPage(t *testing.T) {
 	}
 }
 
-// TestOneIDForTwoKeys meets two client keys that the service takes for one
-// client, known to it before or new.
+// TestOneIDForTwoKeys: two client keys are one client for the service, known before or
+// new: one of the two rows fails and names the key of the other.
 func TestOneIDForTwoKeys(t *testing.T) {
 	t.Parallel()
 	rows := leads(3)
@@ -263,8 +264,8 @@ func TestOneIDForTwoKeys(t *testing.T) {
 	}
 }
 
-// TestOneIDForOneKeyTwice meets two clients with the same key in two key
-// spaces, whom the service takes for one: the message tells them apart.
+// TestOneIDForOneKeyTwice: one key in two key spaces is one client for the service:
+// the message names both key spaces.
 func TestOneIDForOneKeyTwice(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, byAgreement("reuse", ""), leads(1))
@@ -278,9 +279,9 @@ func TestOneIDForOneKeyTwice(t *testing.T) {
 	}
 }
 
-// TestAddressOfAnotherClient has two clients of one sheet share the address by
-// which they are looked up, at a service whose look-ups do not show yet whom it
-// has just created, or may have. Nothing is said that the service did not say.
+// TestAddressOfAnotherClient: two clients of one sheet share the address by which they
+// are looked up, and the look-ups of the service do not show yet what was just
+// created. The message says only what the sheet and the service have said.
 func TestAddressOfAnotherClient(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -338,9 +339,9 @@ func TestForecastOfOneAddressInTwo(t *testing.T) {
 	}
 }
 
-// TestRerunOfAClientLeftOut: a client who was refused, and whom the service has
-// known since, is left out. The results workbook shows the id, and given back it
-// says nothing else.
+// TestRerunOfAClientLeftOut: a client was refused, and the service has learnt of it
+// since, so it is left out. The results workbook shows its id, and a rerun of that
+// workbook says the same.
 func TestRerunOfAClientLeftOut(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, byAgreement("skip", ""), leads(3))

@@ -34,8 +34,8 @@ func renamed(activity, from, to string) string {
 	return strings.Replace(activity, "id: "+from, "id: "+to, 1)
 }
 
-// TestACampaignGrows changes the activities of a mapping that has run for some
-// clients. What is new is sent once for each of them, nothing else is, and no
+// TestACampaignGrows: the activities of a mapping that has run for some clients
+// change. What is new is sent once for each of them, nothing else is sent, and no
 // flag is needed.
 func TestACampaignGrows(t *testing.T) {
 	t.Parallel()
@@ -90,9 +90,8 @@ func TestACampaignGrows(t *testing.T) {
 	}
 }
 
-// TestACampaignGrowsForSome counts the clients for whom a new activity will be
-// sent: those who are known and whom its condition takes, and not those for whom
-// everything is new.
+// TestACampaignGrowsForSome: the count of clients that get a new activity has only
+// known clients that meet its condition, and none that are new themselves.
 func TestACampaignGrowsForSome(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, campaign(bornActivity, signActivity), leads(4))
@@ -106,8 +105,8 @@ func TestACampaignGrowsForSome(t *testing.T) {
 	}
 }
 
-// TestAnIdIsRenamed gives an activity that is done another name, at once or over
-// several nights: it would be done again.
+// TestAnIdIsRenamed: a done activity that gets another id, at once or over several
+// nights, would be done again, so the run is refused.
 func TestAnIdIsRenamed(t *testing.T) {
 	t.Parallel()
 	other := renamed(bornActivity, "born", "birthday")

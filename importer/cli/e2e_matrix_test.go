@@ -28,10 +28,10 @@ var (
 	bothOrders = everyOrder[:2]
 )
 
-// inEveryVariant runs a test for each way and order, side by side. nil is an axis
-// that has no meaning for the test. What need not double the number of variants
-// alternates: odd, the answer that is unclear, and the workers, of whom two or three
-// clients never occupy more than two.
+// inEveryVariant runs a test for each way and order, side by side; a nil axis has no
+// meaning for the test. Choices that need not double the number of variants alternate:
+// odd, late or 500 for an unclear answer, and the number of workers, because two or
+// three clients never keep more than two workers busy.
 func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, variant)) {
 	t.Parallel()
 	or := func(axis []string) []string {
@@ -55,7 +55,7 @@ func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, v
 	}
 }
 
-// flags has a run use the variant's workers.
+// flags returns flags that set the number of workers, and more.
 func (v variant) flags(more ...string) []string { return append(more, "--concurrency", v.workers) }
 
 // rows is a sheet in which the newcomer stands where the variant says.
@@ -69,10 +69,11 @@ func (v variant) rows(known, newcomer []any) [][]any {
 	return [][]any{newcomer}
 }
 
-// doubt runs the program over the scene's sheet, and leaves a step in doubt that
-// the service has created: its answer says nothing, comes when the program has
-// given up waiting for it, or meets a program that was killed. "not created" is
-// an answer that says nothing too. While the program runs look-ups find nobody.
+// doubt runs the program over the scene's sheet and leaves a step in doubt that the
+// service has created: its answer says nothing, comes after the program has stopped
+// waiting for it, or meets a killed program. "not created" is an answer that says
+// nothing to a request that created nothing. While the program runs, look-ups find
+// nobody.
 func (v variant) doubt(s *scene, step string) {
 	s.t.Helper()
 	switch v.way {
@@ -97,7 +98,7 @@ func (v variant) doubt(s *scene, step string) {
 	s.service.Play(nil)
 }
 
-// inDoubt plays a fault for the first request of a step, and has look-ups find
+// inDoubt plays a fault for the first request of a step, and lets look-ups find
 // nobody.
 func (s *scene) inDoubt(step string, f apitest.Fault) {
 	once := apitest.Once(onStep(step), f)
@@ -109,8 +110,8 @@ func (s *scene) inDoubt(step string, f apitest.Fault) {
 	})
 }
 
-// killWhenMade runs the program, as it is built, and kills it when the service
-// has created a step and not answered yet.
+// killWhenMade runs the built program and kills it when the service has created a
+// step and not answered yet.
 func (s *scene) killWhenMade(step string, flags ...string) {
 	s.t.Helper()
 	cmd := exec.Command(buildProgram(s.t), s.args(flags...)...)
@@ -137,7 +138,7 @@ func (s *scene) killWhenMade(step string, flags ...string) {
 	_, s.seen = s.service.Since(s.seen)
 }
 
-// connections are those of a scene's service that are open, in the order in which
+// connections counts the open connections of a scene's service, in the order in which
 // they came.
 type connections struct {
 	mu    sync.Mutex
@@ -167,7 +168,7 @@ func (c *connections) seen() int {
 	return c.count
 }
 
-// since reports whether one is open that came after the first n.
+// since reports whether a connection is open that came after the first n.
 func (c *connections) since(n int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

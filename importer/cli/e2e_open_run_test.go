@@ -40,9 +40,8 @@ func (s *scene) asides() []string {
 	return found
 }
 
-// TestAWorkbookOfBeforeALostRun: a run was killed in its night, and the ledger
-// is lost. The workbook of the night before says that a later run began; what
-// that one made nobody knows.
+// TestAWorkbookOfBeforeALostRun: a run was killed and its ledger is lost. The workbook
+// of the night before says that a later run began; what that run created is unknown.
 func TestAWorkbookOfBeforeALostRun(t *testing.T) {
 	inEveryVariant(t, []string{"killed"}, bothOrders, func(t *testing.T, v variant) {
 		s := newScene(t, stepThree, leads(2))

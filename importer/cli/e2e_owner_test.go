@@ -67,8 +67,8 @@ func (s *scene) row(file, lead string) record {
 	return rows[i]
 }
 
-// foretold runs dry and then for real, and holds the dry run to its word: the
-// requests by kind, the rows' statuses and the exit code.
+// foretold runs dry and then for real, and compares what the dry run predicted with
+// what happened: the requests by kind and the statuses of rows.
 func (s *scene) foretold(code int, flags ...string) played {
 	s.t.Helper()
 	dry := s.run(append(flags, "--dry-run")...)
@@ -87,7 +87,7 @@ func (s *scene) foretold(code int, flags ...string) played {
 	return real
 }
 
-// checkCreated holds the service to what it was asked to create of the leads.
+// checkCreated compares what the service has created, links aside, with want.
 func (s *scene) checkCreated(want map[string]int) {
 	s.t.Helper()
 	s.settleDown()

@@ -20,11 +20,10 @@ func (s *scene) night(code int, name string, rows [][]any, flags ...string) []ap
 	return s.service.Calls()[before:]
 }
 
-// TestRestoreFromABackup gives a ledger of the first night the workbooks of the
-// second and the third: what failed in the second was done in the third, and what
-// was in doubt is so still. The second's alone must send nothing, and both
-// together, in whatever order, have all their ids taken over before anything is
-// sent.
+// TestRestoreFromABackup: a ledger of the first night gets the workbooks of the second
+// and the third. What failed in the second was done in the third, and what was in
+// doubt still is. A rerun of the second alone sends nothing. A rerun of both, in either
+// order, takes all their ids over before it sends anything.
 func TestRestoreFromABackup(t *testing.T) {
 	const second, third = "second.results.xlsx", "third.results.xlsx"
 	inEveryVariant(t, append([]string{"refused"}, everyWay...), bothOrders, func(t *testing.T, v variant) {
@@ -119,8 +118,8 @@ func TestWorkbooksDisagreeOnAState(t *testing.T) {
 	}
 }
 
-// TestARepairOfAnOlderWorkbook: with the ledger there, a workbook may be older
-// than another; nothing is refused, and no workbook that nobody edited is kept.
+// TestARepairOfAnOlderWorkbook: with the ledger in place, a workbook may be older than
+// another: nothing is refused, and no copy is kept of a workbook without edits.
 func TestARepairOfAnOlderWorkbook(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, stepThree, nil)

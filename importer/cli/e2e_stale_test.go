@@ -138,9 +138,9 @@ func (s *scene) slowly(by time.Duration, f apitest.Fault, then func()) apitest.F
 	return f
 }
 
-// TestStaleDoubt: a look-up that finds nobody is believed of a client whose
-// creation is in doubt for long. The service asks for time, and when that has
-// passed look-ups show the client.
+// TestStaleDoubt: a creation has been in doubt for long, so a look-up that finds
+// nobody is believed. The service then asks for time, and afterwards its look-ups show
+// the client: it is not created again.
 func TestStaleDoubt(t *testing.T) {
 	inEveryVariant(t, everyWay, bothOrders, func(t *testing.T, v variant) {
 		rows := v.rows(lead(1, "A-1"), lead(2, "A-2"))

@@ -42,9 +42,9 @@ var things = []struct {
 
 func ofClient(text string, n int) string { return strings.ReplaceAll(text, "N", fmt.Sprint(n)) }
 
-// TestTakenAnswer has the service give a step what it gave to another one. The
-// later one is uncertain, names the other, and nothing is built on it; at the
-// second in a row the run stops.
+// TestTakenAnswer: the service gives a step the id of another step. The later step is
+// uncertain and names the other, nothing is built on it, and the second such answer
+// in a row stops the run.
 func TestTakenAnswer(t *testing.T) {
 	for i, thing := range things {
 		for _, wrong := range []int{1, 2} {
@@ -114,8 +114,8 @@ func TestTakenAnswer(t *testing.T) {
 	}
 }
 
-// checkTaken holds the second client's row to be uncertain and to name the first
-// one's, and the step to have no id.
+// checkTaken checks that the second client's row is uncertain and names the first
+// client, and that the step has no id.
 func (s *scene) checkTaken(step string, first apitest.Made) {
 	s.t.Helper()
 	of := func(mail string) record {

@@ -97,8 +97,8 @@ func column(records []record, name string) []string {
 	return list
 }
 
-// said is what a results workbook of the mapping stepThree says, by the
-// service's names of steps.
+// said returns what a results workbook of the mapping stepThree says, by the names
+// that the service gives to steps.
 func (s *scene) said() map[string]apitest.Said {
 	s.t.Helper()
 	urls := map[string]string{}

@@ -159,9 +159,13 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 			return err
 		}
 		if !known {
+			again := "or import what the workbook knows: " + r.ledger.command("rerun", path)
+			if b.ShortSteps {
+				again = "the workbook lists only what its run did (--steps touched), so it cannot take the ledger's place"
+			}
 			return &incomplete{problem.At(problem.Where{File: path}, "ledger-behind",
 				"is of a run that the ledger %s does not know: the ledger is new, or was restored from before that run, and what was done since would be done again", r.ledger.path()).
-				Hinted("bring the ledger back; or import what the workbook knows: %s; or give --new-ledger to create everything again", r.ledger.command("rerun", path))}
+				Hinted("bring the ledger back; %s; or give --new-ledger to create everything again", again)}
 		}
 		if err := r.checkLatest(ctx, b); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// campaign is the mapping and the sheet of a history, as plain data.
+// leadCampaign is the mapping and the sheet of a history, as plain data.
 type leadCampaign struct {
 	may        func(what string) bool
 	name       string
@@ -28,15 +28,15 @@ type leadCampaign struct {
 	rows       []leadRow // in the sheet's order
 }
 
-// activity is an entry of the mapping's activities.
+// plannedActivity is an entry of the mapping's activities.
 type plannedActivity struct {
 	template string
 	onClaim  bool
 	open     bool
 }
 
-// person is a client of the sheet. Whoever else has the same address is
-// another person all the same.
+// person is a client of the sheet. Two persons with one address are still two
+// persons.
 type person struct {
 	no                 string
 	email, phone, born string
@@ -57,7 +57,7 @@ func (c *leadCampaign) key(p *person) string {
 	return folded(p.no)
 }
 
-// newCampaign is a campaign by chance.
+// newCampaign returns a random campaign.
 func newCampaign(rng *rand.Rand, may func(what string) bool) *leadCampaign {
 	c := &leadCampaign{
 		may:        may,
@@ -85,8 +85,8 @@ func newCampaign(rng *rand.Rand, may func(what string) bool) *leadCampaign {
 
 func oneOf[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
-// join has one more person join the campaign, with up to three claims, at
-// any place in the sheet. Some share an address with somebody.
+// join adds a person with up to three claims to the campaign, anywhere in the sheet.
+// Some persons share an address with another.
 func (c *leadCampaign) join(rng *rand.Rand) *person {
 	n := len(c.people) + 1
 	p := &person{no: fmt.Sprintf("L%d", n), email: fmt.Sprintf("p%d@example.com", n), phone: fmt.Sprintf("07911 %06d", 123000+n),

@@ -194,7 +194,8 @@ func (h *tale) checkLost(n *night) {
 	}
 }
 
-// isSomebodyElses reports that an id is that of a client whom the service knew.
+// isSomebodyElses reports whether an id is that of a client that the service knew
+// before.
 func (h *tale) isSomebodyElses(id string) bool {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()

@@ -58,7 +58,7 @@ var happenings = []happening{
 	{"the service moves", 1, nil, (*tale).moveService},
 }
 
-// anyOuting is a run by chance.
+// anyOuting returns a random run.
 func (h *tale) anyOuting() outing {
 	o := outing{workers: oneOf(h.rng, 1, 2, 8)}
 	switch h.rng.IntN(12) {

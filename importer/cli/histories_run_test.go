@@ -187,8 +187,8 @@ func (h *tale) meet(n *night) {
 	h.loud("   %s%s", n.out, n.err)
 }
 
-// mishaps decide by chance what goes wrong in a run: by step, so that the order
-// in which workers send makes no difference.
+// mishaps decides at random what goes wrong in a run: by step, so that the order in
+// which workers send makes no difference.
 func (h *tale) mishaps(o outing) func(step string, attempt int, kind string) mishap {
 	if o.faults == 0 {
 		return nil
@@ -219,8 +219,8 @@ func (h *tale) mishaps(o outing) func(step string, attempt int, kind string) mis
 	}
 }
 
-// killer decides by chance when a process is killed: at a creating call, when
-// it comes in or when it is carried out, or at any time.
+// killer decides at random when a process is killed: when a creating call comes in,
+// when it is carried out, or at any time.
 func (h *tale) killer() (arm func(kill func())) {
 	at, way, after := 1+h.rng.IntN(14), h.rng.IntN(4), time.Duration(h.rng.IntN(120))*time.Millisecond
 	return func(kill func()) {

@@ -33,7 +33,7 @@ type thing struct {
 	answered bool      // the whole answer was sent, and was the right one
 }
 
-// client is the client to whom a thing belongs.
+// client returns the client to which a thing belongs.
 func (t *thing) client() *thing {
 	for t.on != nil {
 		t = t.on
@@ -381,7 +381,7 @@ func (w *intakeWorld) add(t *thing) {
 	w.things = append(w.things, t)
 }
 
-// somebodyElse is a client whom somebody else creates.
+// somebodyElse adds a client that somebody else creates.
 func (w *intakeWorld) somebodyElse(email, phone string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -99,7 +99,7 @@ func (h *tale) next() happening {
 	return list[i]
 }
 
-// mayHappen reports that something may happen.
+// mayHappen reports whether something may happen.
 func mayHappen(name string) bool { return !slices.Contains(strings.Split(*without, ","), name) }
 
 // pass lets a night pass: all attempts are old enough for a look-up to be
@@ -160,7 +160,7 @@ func (h *tale) checkEnd(n night) {
 	}
 }
 
-// holds reports that a key has taken over a client whom the service knew.
+// holds reports whether a key has taken over a client that the service knew before.
 func (h *tale) holds(key string) bool {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()

@@ -160,7 +160,7 @@ func TestFileSizes(t *testing.T) {
 	}
 }
 
-// sources are the Go files of the module but for tests, with their imports.
+// sources are the Go files of the module, without tests, with their imports.
 func sources(t *testing.T) map[string][]string {
 	t.Helper()
 	files := map[string][]string{}

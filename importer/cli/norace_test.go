@@ -2,5 +2,5 @@
 
 package cli_test
 
-// underRace tells that the tests run under the race detector.
+// underRace reports whether the tests run under the race detector.
 const underRace = false

@@ -37,6 +37,7 @@ func (p *program) reportCommand() *cli.Command {
 		UsageText:   "claimsheet report [options] [RUN]",
 		Description: reportHelp,
 		Flags: append(ledgerFlags(), passwordFlag(),
+			textFlag("steps", "", "`WHICH` lines the sheet Steps has, all or touched; default: as the run wrote it"),
 			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too")),
 		Action: func(c *cli.Context) error {
 			if c.NArg() > 1 {
@@ -46,29 +47,52 @@ func (p *program) reportCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.report(c.Context, p.where(c), c.Args().First(), c.String("out"), password.value)
+			steps := ""
+			if c.IsSet("steps") {
+				if steps, err = stepsOf(c); err != nil {
+					return err
+				}
+			}
+			return p.report(c.Context, p.where(c), reportOptions{c.Args().First(), c.String("out"), steps, password.value})
 		},
 	}
 }
 
+// reportOptions are the flags of claimsheet report.
+type reportOptions struct {
+	run      string // the first characters of its id
+	out      string
+	steps    string // "" for those that the run wrote
+	password string
+}
+
 // report writes the workbook of a run again.
-func (p *program) report(ctx context.Context, where load.Where, prefix, out, password string) error {
+func (p *program) report(ctx context.Context, where load.Where, o reportOptions) error {
 	l, err := p.openLedger(where)
 	defer l.close()
 	if err != nil {
 		return err
 	}
-	run, err := l.findRun(ctx, prefix)
+	run, err := l.findRun(ctx, o.run)
 	if err != nil {
 		return err
 	}
-	past, err := l.openPastRun(run, password)
+	if at, pruned, err := l.ledger.Pruned(ctx, run.ID); err != nil {
+		return err
+	} else if pruned {
+		return problem.New("run-pruned", "the rows of run %s of %s were dropped on %s, so its workbook cannot be written again", run.ID, moment(run.Started), moment(at)).
+			Hinted("the ledger keeps the rows of the newest runs, as many as keep_runs says in the environments file; what is known of a client: %s", l.command("history", "CLIENT-KEY"))
+	}
+	past, err := l.openPastRun(run, o.password)
 	if err != nil {
 		return err
 	}
 	defer past.close()
-	to := target{path: out, ledger: l.ledger}
-	if out == "" {
+	if o.steps != "" {
+		past.listSteps(o.steps)
+	}
+	to := target{path: o.out, ledger: l.ledger}
+	if o.out == "" {
 		if to.path, err = l.usualOutput(ctx, past); err != nil {
 			return err
 		}
@@ -210,14 +234,48 @@ func (r *pastRun) open(path, password string) error {
 	return nil
 }
 
+// listSteps chooses the lines of the sheet Steps.
+func (r *pastRun) listSteps(which string) {
+	binding := workbook.FromProperties("", r.snapshot.Binding)
+	binding.ShortSteps = which == stepsTouched
+	r.snapshot.Binding = binding.Properties()
+}
+
+// notedOnce notes where the records will be in the workbook, the first time that they
+// are read.
+func notedOnce(records iter.Seq2[cell.Record, error], places *reports.Places) iter.Seq2[cell.Record, error] {
+	noted := false
+	return func(yield func(cell.Record, error) bool) {
+		first := !noted
+		noted = true
+		for record, err := range records {
+			if first && err == nil {
+				places.Note(record)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	}
+}
+
 // book returns what the run's workbook showed.
 func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
+	binding := workbook.FromProperties("", r.snapshot.Binding)
+	places := &reports.Places{Own: r.own}
+	if binding.Sheets > 1 {
+		places.File = filepath.Base(r.run.Output)
+	}
 	tab := r.reader.Sheet()
-	tab.File = r.run.Input
+	tab.File, tab.Copied = r.run.Input, places.At
+	steps := l.RunSteps
+	if binding.ShortSteps {
+		steps = l.TouchedSteps
+	}
 	return reports.Book{
-		Sheet: tab, Records: r.reader.Records(), Own: r.own,
+		Sheet: tab, Records: notedOnce(r.reader.Records(), places), Own: r.own,
 		Made: r.run.Started,
-		Rows: l.Rows(ctx, r.run.ID, r.snapshot.Event), Steps: l.RunSteps(ctx, r.run.ID, r.snapshot.Event),
+		Rows: l.Rows(ctx, r.run.ID, r.snapshot.Event), Steps: steps(ctx, r.run.ID, r.snapshot.Event),
 		Problems: r.snapshot.Problems, Summary: r.summary, Facts: r.snapshot.Facts,
 		ClientIDHeader: r.snapshot.ClientIDHeader, Binding: r.snapshot.Binding, Notice: r.snapshot.Notice,
 	}

@@ -9,13 +9,13 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// ours is what a row of ours shows of what was made for it.
+// ours returns what a row shows of the things that were created for it.
 func ours(row map[string]string) [3]string {
 	return [3]string{row["contactId"], row["claimIds"], row["redirectUrl"]}
 }
 
-// TestRerunConflictStands: a row whose key was edited is refused as often as its
-// workbook is given, with what it showed, until somebody takes a side.
+// TestRerunConflictStands: a row whose key was edited is refused each time its workbook
+// is given, and keeps what it showed, until somebody decides.
 func TestRerunConflictStands(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

@@ -54,6 +54,9 @@ func (r *importRun) report(ctx context.Context) error {
 	if err := r.observeReport(ctx); err != nil {
 		return err
 	}
+	if err := r.prune(ctx); err != nil {
+		return err
+	}
 	return r.stopped
 }
 
@@ -229,12 +232,15 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 			Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
 			KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
 			Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: safefile.Absolute(r.ledger.path()),
+			ShortSteps: r.options.steps == stepsTouched,
 		}.Properties(),
 		Own: s.source.AddedColumns(),
 	}
 	if r.options.dryRun {
 		draft := r.drafts[s.table]
 		book.Rows, book.Steps = draft.Rows(), draft.Steps()
+	} else if r.options.steps == stepsTouched {
+		book.Steps = l.TouchedSteps(ctx, run.ID, ledger.Newest)
 	}
 	if session.Mapping.V1() {
 		book.ClientIDHeader = cell.ClientIDHeader

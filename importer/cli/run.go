@@ -57,6 +57,7 @@ func runFlags() []cli.Flag {
 		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost (default: xlsx)"),
 		switchFlag("dry-run", "check everything and show what would be sent; nothing is sent"),
 		passwordFlag(),
+		stepsFlag(),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
 		numberFlag("limit", "import only the first `N` clients", "all"),
 		textFlag("only", "", "import only the client with this `KEY`"),
@@ -79,6 +80,7 @@ type runOptions struct {
 	yes         bool // rerun: take over what the ledger does not know without asking
 	out         string
 	format      string // formatXLSX or formatCSV
+	steps       string // stepsAll or stepsTouched
 	concurrency int    // 0 for the environment's
 	rate        float64
 	limit       int
@@ -113,7 +115,34 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 			return o, problem.New("usage", "--%s must be more than 0", name).Hinted("leave it out to have the default")
 		}
 	}
+	if o.steps, err = stepsOf(c); err != nil {
+		return o, err
+	}
 	return o, o.chooseFormat()
+}
+
+// The lines of the sheet Steps.
+const (
+	stepsAll     = "all"
+	stepsTouched = "touched" // of clients for whom the run did something, or something is open
+)
+
+func stepsFlag() cli.Flag {
+	return textFlag("steps", "", "`WHICH` lines the sheet Steps has: all, or touched, without clients for whom nothing was new; "+
+		"such a workbook cannot replace a lost ledger (default: all)")
+}
+
+// stepsOf returns the value of stepsFlag, stepsAll where it is not given.
+func stepsOf(c *cli.Context) (string, error) {
+	switch which := c.String("steps"); which {
+	case stepsAll, stepsTouched:
+		return which, nil
+	case "":
+		if !c.IsSet("steps") {
+			return stepsAll, nil
+		}
+	}
+	return "", problem.New("usage", "--steps must be all or touched").Hinted("leave it out to have all")
 }
 
 // The formats of results.
@@ -168,6 +197,9 @@ func (o runOptions) command() []string {
 		words = append(words, "-o", o.out)
 	} else if o.format == formatCSV {
 		words = append(words, "--format", formatCSV)
+	}
+	if o.steps == stepsTouched {
+		words = append(words, "--steps", stepsTouched)
 	}
 	words = append(words, o.guards.words()...)
 	return commandWords(o.where, append(words, o.sheets...)...)

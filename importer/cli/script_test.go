@@ -113,8 +113,8 @@ func copySamples(to string) error {
 	return err
 }
 
-// copySample copies what belongs to a sample. Whoever has tried it has results
-// and a state folder beside these files.
+// copySample copies the files of a sample, without results and a state folder, which
+// lie beside them once somebody has tried the sample.
 func copySample(from, to string) error {
 	err := os.MkdirAll(to, 0o755)
 	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.xlsx", "expected.json"} {

@@ -356,12 +356,38 @@ func (t Taken) Error() string {
 // false when there is none. Append checks the same inside its transaction.
 func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
+	if some, err := l.hasSome(ctx, e); err != nil || !some {
+		return t, false, asDamage(err)
+	}
 	if t.Holder, ok, err = holderOfID(ctx, l.read, l.rows, e); ok || err != nil {
 		return t, ok, err
 	}
 	t.Holder, t.URL, err = holderOfURL(ctx, l.read, l.rows, e)
 	return t, t.URL, err
 }
+
+// hasSome reports whether any step at all is done with the id or url of an event.
+func (l *Ledger) hasSome(ctx context.Context, e Event) (some bool, err error) {
+	if e.ID == "" && e.URL == "" {
+		return false, nil
+	}
+	// One after the other: of many callers at once each would need a connection of its
+	// own, and opening and closing those costs far more than waiting.
+	l.asking.Lock()
+	defer l.asking.Unlock()
+	err = l.some.QueryRowContext(ctx, e.Environment, code(kinds, e.Kind), packID(e.ID), e.URL).Scan(&some)
+	return some, err
+}
+
+// someWithID is whether any step at all is done with an id or url. It is prepared,
+// because a run asks it after every answer, and there is hardly ever one.
+const someWithID = `
+	SELECT EXISTS (SELECT 1 FROM steps INDEXED BY steps_ids
+			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = ?2 AND remote_id = ?3
+				AND state = 2 AND remote_id <> '' AND shared = 0)
+		OR EXISTS (SELECT 1 FROM steps INDEXED BY steps_shared
+			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = ?2 AND remote_id = ?3 AND shared = 1)
+		OR EXISTS (SELECT 1 FROM steps INDEXED BY steps_urls WHERE url = ?4 AND state = 2 AND url <> '')`
 
 // holderOfID returns the first other step that is done with the id of an event.
 func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (StepID, bool, error) {
@@ -423,6 +449,10 @@ func (t *transaction) idTaken(id StepID, now row) error {
 func (t *transaction) rejectURL(event Event, was row, now *row) error {
 	if now.state != Done || now.url == "" || was.state == Done && was.url == now.url {
 		return nil
+	}
+	var some bool
+	if err := t.someURL.QueryRowContext(context.Background(), now.url).Scan(&some); err != nil || !some {
+		return err
 	}
 	holder, taken, err := holderOfURL(context.Background(), t.conn, t.rows, Event{StepID: event.StepID, URL: now.url})
 	switch {

@@ -68,6 +68,9 @@ func check(ctx context.Context, db *sql.DB, path string, progress Progress) erro
 		return damaged(path, "the ledger is damaged: %q", verdict)
 	}
 	err := checkRows(ctx, db, path, total, progress)
+	if err == nil {
+		err = checkLists(ctx, db)
+	}
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		err = damaged(path, "the ledger cannot be read: %v", err)
 	}

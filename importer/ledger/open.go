@@ -25,10 +25,12 @@ import (
 
 // Ledger is an open ledger. All methods may be called from any goroutine.
 type Ledger struct {
-	read  *sql.DB
-	steps *sql.Stmt // stepsOfClient on any connection of read
-	rows  rowReader // on read
-	write *writer   // nil when the ledger is open for reading only
+	read   *sql.DB
+	steps  *sql.Stmt  // stepsOfClient on any connection of read
+	some   *sql.Stmt  // someWithID, likewise
+	asking sync.Mutex // held while some is executed
+	rows   rowReader  // on read
+	write  *writer    // nil when the ledger is open for reading only
 
 	path    string // "" for a ledger without a file
 	lists   unchangedLists
@@ -148,7 +150,12 @@ func reading(db *sql.DB, path string) (*Ledger, error) {
 		err = damaged(path, "the ledger cannot be read: %v", err)
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Ledger{read: db, steps: steps, path: path, rows: rowReader{newNames(db), path}}, nil
+	some, err := db.Prepare(someWithID)
+	if err != nil {
+		err = damaged(path, "the ledger cannot be read: %v", err)
+		return nil, errors.Join(err, steps.Close(), db.Close())
+	}
+	return &Ledger{read: db, steps: steps, some: some, path: path, rows: rowReader{newNames(db), path}}, nil
 }
 
 // checkFile checks a ledger that was not closed, before anything is written to it.
@@ -241,7 +248,7 @@ func (l *Ledger) Path() string { return l.path }
 // the error that stopped the ledger, if any. Iterators must have ended.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
-		err := errors.Join(l.steps.Close(), l.read.Close()) // before the writer: a reader would keep the log open
+		err := errors.Join(l.steps.Close(), l.some.Close(), l.read.Close()) // before the writer: a reader would keep the log open
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)
 		}

@@ -213,8 +213,36 @@ func (l *Ledger) RunSteps(ctx context.Context, run string, event int64) iter.Seq
 			yield(result.Step{}, err)
 			return
 		}
-		stored := l.withStates(ctx, stream(ctx, l.read, scanRunStep, runSteps+`WHERE r.run = (SELECT id FROM names WHERE name = ?) ORDER BY r.number`, run), event)
-		inOrder(merged(stored, l.unchangedSteps(ctx, list, event), func(a, b result.Step) bool { return a.Client < b.Client }))(yield)
+		inOrder(merged(l.storedSteps(ctx, run, event), l.unchangedSteps(ctx, list, event), func(a, b result.Step) bool { return a.Client < b.Client }))(yield)
+	}
+}
+
+// storedSteps yields the steps that AddRunSteps has recorded.
+func (l *Ledger) storedSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
+	return l.withStates(ctx, stream(ctx, l.read, scanRunStep, runSteps+`WHERE r.run = (SELECT id FROM names WHERE name = ?) ORDER BY r.number`, run), event)
+}
+
+// TouchedSteps is RunSteps without the steps that are done of clients all of whose
+// rows are unchanged or skipped: it leaves what the run did and what is open.
+func (l *Ledger) TouchedSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
+	return func(yield func(result.Step, error) bool) {
+		touched := map[int64]bool{}
+		for client, err := range stream(ctx, l.read, scanID, `
+			SELECT DISTINCT number FROM run_rows WHERE run = (SELECT id FROM names WHERE name = ?) AND status NOT IN (?, ?)`,
+			run, string(result.Unchanged), string(result.Skipped)) {
+			if err != nil {
+				yield(result.Step{}, err)
+				return
+			}
+			touched[client] = true
+		}
+		inOrder(func(yield func(result.Step, error) bool) {
+			for s, err := range l.storedSteps(ctx, run, event) {
+				if (err != nil || touched[int64(s.Client)] || s.State != string(Done)) && !yield(s, err) {
+					return
+				}
+			}
+		})(yield)
 	}
 }
 

@@ -627,6 +627,19 @@ func merged[T any](a, b iter.Seq2[T, error], less func(a, b T) bool) iter.Seq2[T
 	}
 }
 
+// checkLists reads all lists.
+func checkLists(ctx context.Context, db querier) error {
+	for p, err := range unchangedParts(ctx, db, "") {
+		if err == nil {
+			err = p.check()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // listsHolding returns the runs in whose lists a client stands, or a row without a
 // client, and how many rows of the client the lists have.
 func (t *transaction) listsHolding(owner int64) (runs []string, rows int, err error) {

@@ -278,6 +278,7 @@ type transaction struct {
 	getStep                     *sql.Stmt
 	addRow, setStep, setOutcome *sql.Stmt
 	addHistory                  *sql.Stmt
+	someURL                     *sql.Stmt
 	addRunRow, addRunStep       *sql.Stmt
 	beginTx, commitTx           *sql.Stmt
 }
@@ -301,6 +302,7 @@ func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, er
 		{&t.setOutcome, `UPDATE steps SET (` + factColumns + `) = (` + params(22) + `) WHERE id = ?`},
 		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(24) + `) WHERE id = ?`},
 		{&t.addHistory, `INSERT INTO history VALUES (` + params(16) + `)`},
+		{&t.someURL, `SELECT EXISTS (SELECT 1 FROM steps INDEXED BY steps_urls WHERE url = ? AND state = 2 AND url <> '')`},
 		{&t.addRunRow, `INSERT OR REPLACE INTO run_rows
 			(run, source_row, status, client, number, client_id, claim_ids, url, failed_step, error, advice)
 			VALUES (` + params(11) + `)`},

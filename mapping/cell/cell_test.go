@@ -1,7 +1,6 @@
 package cell_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"claimsheet/mapping/cell"
@@ -63,11 +62,11 @@ func TestRows(t *testing.T) {
 
 func TestValuesAsJSON(t *testing.T) {
 	for v, want := range map[cell.Value]string{
-		{Field: cell.StringValue, Literal: `a"b`}: `"a\"b"`, {Field: cell.BoolValue, Literal: "true"}: "true",
+		{Field: cell.StringValue, Literal: `a"b & <c>`}: `"a\"b & <c>"`, {Field: cell.BoolValue, Literal: "true"}: "true",
 		{Field: cell.DoubleValue, Literal: "0.5"}: "0.5", {Field: cell.DateTimeValue, Literal: "1980-05-01T00:00:00Z"}: `"1980-05-01T00:00:00Z"`,
 	} {
-		if data, err := json.Marshal(v); err != nil || string(data) != want {
-			t.Errorf("%+v is %s, %v", v, data, err)
+		if got := string(v.JSON()); got != want {
+			t.Errorf("%+v is %s", v, got)
 		}
 	}
 }

@@ -39,9 +39,6 @@ func (v Value) JSON() []byte {
 	return QuoteJSON(v.Literal)
 }
 
-// MarshalJSON makes JSON part of a larger document.
-func (v Value) MarshalJSON() ([]byte, error) { return v.JSON(), nil }
-
 // QuoteJSON returns a text as a JSON string, as a person would write it: < > and &
 // are not escaped.
 func QuoteJSON(s string) []byte {

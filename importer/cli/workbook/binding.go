@@ -37,6 +37,7 @@ type Binding struct {
 	Ledger          string
 	Started         time.Time // of the run, zero when not recorded
 	Steps           int       // lines in the sheet Steps, -1 when not recorded
+	ShortSteps      bool      // the sheet Steps lacks clients for whom the run found nothing new
 	NextRun         string    // the run that began after the workbook was written; "" for none
 	NextResults     string    // where the results of NextRun go; "" for the place of this workbook
 
@@ -62,6 +63,9 @@ func (b *Binding) texts() map[string]*string {
 const (
 	sheetsProperty  = "claimsheet.sheets"
 	startedProperty = "claimsheet.started" // RFC 3339
+
+	listedProperty = "claimsheet.steps-listed" // which lines the sheet Steps has; all where it is missing
+	listedTouched  = "touched"
 )
 
 // Properties returns the binding as the document properties of a new workbook.
@@ -71,6 +75,9 @@ func (b Binding) Properties() map[string]string {
 		if *text != "" {
 			properties[name] = *text
 		}
+	}
+	if b.ShortSteps {
+		properties[listedProperty] = listedTouched
 	}
 	return properties
 }
@@ -82,6 +89,7 @@ func FromProperties(path string, properties map[string]string) *Binding {
 		*text = properties[name]
 	}
 	b.Sheets, _ = strconv.Atoi(properties[sheetsProperty])
+	b.ShortSteps = properties[listedProperty] != ""
 	b.Started, _ = time.Parse(time.RFC3339Nano, properties[startedProperty])
 	if n, err := strconv.Atoi(properties[reports.StepsProperty]); err == nil && n >= 0 {
 		b.Steps = n

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/importer/cli/observe"
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+const ledgerCheckHelp = `Reads the whole ledger: the structure of its file, the checksum of every record, and whether each step follows from what happened to it.
+A run checks what it reads; this checks the rest too, and changes nothing. Exit code 0: the ledger is whole; 3: it is damaged.`
+
+const ledgerPruneHelp = `Drops the rows and the lists of steps of old runs, and their copies of the sheets: claimsheet report cannot write their workbooks again.
+No step is ever dropped, so nothing is created again. The rows of the newest runs stay, as many as keep_runs says in the environment's
+entry of the environments file (60 when it says nothing); so do those of the latest run of each mapping and of each sheet that was imported more
+than once, and of runs with a row that is still uncertain. Every run prunes by itself at its end, a few old runs at a time; this
+command prunes all of them, and gives the room back to the disk.`
+
+func (p *program) ledgerCommand() *cli.Command {
+	sub := func(name, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
+		return &cli.Command{
+			Name: name, Usage: usage, UsageText: "claimsheet ledger " + name + " [options]", Description: help, Flags: flags,
+			Action: func(c *cli.Context) error {
+				if c.NArg() > 0 {
+					return problem.New("usage", "claimsheet ledger %s takes no argument", name).Hinted("claimsheet ledger %s --help lists the flags", name)
+				}
+				return do(c)
+			},
+		}
+	}
+	return &cli.Command{
+		Name:      "ledger",
+		Usage:     "check: read the whole ledger; prune: drop the rows of old runs",
+		UsageText: "claimsheet ledger check [options]\n\nclaimsheet ledger prune [options]",
+		Subcommands: []*cli.Command{
+			sub("check", "read the whole ledger and say whether it is sound", ledgerCheckHelp, ledgerFlags(),
+				func(c *cli.Context) error { return p.checkLedger(c) }),
+			sub("prune", "drop the rows of old runs", ledgerPruneHelp,
+				append(ledgerFlags(), switchFlag("dry-run", "show what would be dropped; nothing is changed")),
+				func(c *cli.Context) error { return p.pruneLedger(c) }),
+		},
+		Action: func(c *cli.Context) error {
+			if name := c.Args().First(); name != "" {
+				return problem.New("unknown-command", "there is no command “ledger %s”", name).Hinted("the commands are ledger check and ledger prune")
+			}
+			return cli.ShowSubcommandHelp(c)
+		},
+	}
+}
+
+// checkLedger reads the whole ledger of an environment.
+func (p *program) checkLedger(c *cli.Context) error {
+	l, err := openEnvironmentOf(p.where(c))
+	defer l.close()
+	if err != nil {
+		return err
+	}
+	if !l.exists() {
+		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
+		return nil
+	}
+	progress := ledger.Progress(nil)
+	if observe.IsTerminal(p.stderr) {
+		progress = func(what string, done, total int64) { printProgress(p.stderr, what, done, total) }
+	}
+	err = ledger.Check(l.path(), progress)
+	if progress != nil {
+		fmt.Fprint(p.stderr, clearLine)
+	}
+	if err == nil {
+		fmt.Fprintf(p.Out, "%s: the ledger is whole\n", problem.OneLine(l.path()))
+	}
+	return err
+}
+
+// clearLine ends a line of progress.
+const clearLine = "\r                                                            \r"
+
+// printProgress writes over the line that it wrote before.
+func printProgress(w io.Writer, what string, done, total int64) {
+	fmt.Fprintf(w, "\r%s: %d of %d steps ", what, done, total)
+}
+
+// pruneLedger drops the rows of every old run of an environment.
+func (p *program) pruneLedger(c *cli.Context) error {
+	ctx, dryRun, open := c.Context, c.Bool("dry-run"), p.openLedger
+	if dryRun {
+		open = p.readLedger
+	}
+	l, err := open(p.where(c))
+	defer l.close()
+	if err != nil {
+		return err
+	}
+	if l.ledger == nil {
+		fmt.Fprintf(p.Out, "nothing to prune: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
+		return nil
+	}
+	scopes, err := l.scopes(ctx)
+	if err != nil {
+		return err
+	}
+	keep := l.session.Env.KeepRuns
+	old, err := l.ledger.OldRuns(ctx, scopes, keep)
+	if err != nil {
+		return err
+	}
+	done := pruned{}
+	if !dryRun {
+		before, err := os.Stat(l.path())
+		if err != nil {
+			return err
+		}
+		if done, err = l.prune(ctx, old, len(old)); err != nil {
+			return err
+		}
+		if done.runs > 0 {
+			if err := l.ledger.Compact(); err != nil {
+				return err
+			}
+		}
+		after, err := os.Stat(l.path())
+		if err != nil {
+			return err
+		}
+		done.bytes = before.Size() - after.Size()
+	}
+	p.printPruned(l, old, done, dryRun)
+	return nil
+}
+
+// pruned counts what was dropped.
+type pruned struct {
+	runs   int
+	bytes  int64 // by which the ledger's file is smaller
+	inputs removed
+}
+
+// prune drops the rows of the runs that need not stay, the oldest first and at most
+// so many of them, and the copies of sheets that no run needs any more.
+func (l *ledgerSession) prune(ctx context.Context, old []ledger.OldRun, most int) (done pruned, err error) {
+	kept, err := l.keptInputs(ctx)
+	if err != nil {
+		return done, err
+	}
+	for _, o := range old {
+		if o.Stays != "" || done.runs == most {
+			continue
+		}
+		if err := l.ledger.PruneRun(o.ID, time.Now(), withoutSnapshot); err != nil {
+			return done, err
+		}
+		done.runs++
+	}
+	if done.runs > 0 {
+		done.inputs, err = kept.removeUnused(ctx, time.Time{})
+	}
+	return done, err
+}
+
+// printPruned says what was dropped, or would be, and what stays.
+func (p *program) printPruned(l *ledgerSession, old []ledger.OldRun, done pruned, dryRun bool) {
+	verb := "dropped"
+	if dryRun {
+		verb = "would be dropped"
+	}
+	fmt.Fprintf(p.Out, "The newest %d runs in the environment “%s” keep their rows (keep_runs).\n", l.session.Env.KeepRuns, l.session.Env.Name)
+	dropped, rows := 0, 0
+	for _, o := range old {
+		why := verb
+		switch o.Stays {
+		case ledger.StaysLatest:
+			why = "stays: the latest run of its mapping or sheet"
+		case ledger.StaysOpen:
+			why = "stays: a row is still uncertain; " + l.command("settle") + " decides"
+		default:
+			dropped, rows = dropped+1, rows+o.Rows
+		}
+		fmt.Fprintf(p.Out, "  run %.8s of %s  %s  %d rows  %s\n", o.ID, moment(o.Started), problem.OneLine(o.Input), o.Rows, why)
+	}
+	switch {
+	case dropped == 0:
+		fmt.Fprintln(p.Out, "Nothing is to be dropped.")
+	case dryRun:
+		fmt.Fprintf(p.Out, "%d rows of %d runs would be dropped; no step would.\n", rows, dropped)
+	default:
+		fmt.Fprintf(p.Out, "%d rows of %d runs were dropped, no step; the ledger is %d bytes smaller; kept copies of sheets removed: %d (%d bytes).\n",
+			rows, dropped, done.bytes, done.inputs.files, done.inputs.bytes)
+	}
+}
+
+// prunedAtOnce is how many old runs a run prunes at its end: a ledger with many of
+// them does not make one night long.
+const prunedAtOnce = 3
+
+// prune drops the rows of a few old runs, now that this one has ended.
+func (r *importRun) prune(ctx context.Context) error {
+	if r.options.dryRun {
+		return nil
+	}
+	old, err := r.ledger.ledger.OldRuns(ctx, []string{r.scope}, r.session.Env.KeepRuns)
+	if err != nil {
+		return err
+	}
+	_, err = r.ledger.prune(ctx, old, prunedAtOnce)
+	return err
+}
