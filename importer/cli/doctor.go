@@ -75,12 +75,15 @@ func (p *program) doctor(ctx context.Context, where load.Where) error {
 	return d.mapping(ctx, s, file, answered)
 }
 
-// ledger compares the environment's base url with the one that the ledger knows: after
-// a change, a run stops until the user says which service it leads to.
+// ledger reads the whole ledger, which a run does only when it was not closed. Then it
+// compares the environment's base url with the one that the ledger knows: after a change, a run stops until the user says which service it leads to.
 func (d *diagnosis) ledger(ctx context.Context, s *load.Session) error {
 	path := statefolder.Ledger(s.State)
 	if _, err := os.Lstat(path); s.State == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if err := ledger.Check(path, nil); err != nil {
+		return err
 	}
 	known, err := ledger.OpenReadOnly(path)
 	if err != nil {

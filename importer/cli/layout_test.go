@@ -52,6 +52,8 @@ var arrows = map[string][]string{
 	"reports/xlsx":             {"mapping/cell"},
 	"samples/generate":         {},
 
+	"importer/ledger/ledgertest": {"importer/ledger", "importer/result"},
+
 	"importer/sheet":           {"mapping/cell", "importer/sheet/xlsx", "importer/sheet/csv"},
 	"importer/sheet/xlsx":      {"mapping/cell", "importer/sheet/numfmt", "importer/sheet/charset"},
 	"importer/sheet/csv":       {"mapping/cell", "importer/sheet/charset"},

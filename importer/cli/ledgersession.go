@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -44,18 +45,34 @@ func (l *ledgerSession) close() {
 func (l *ledgerSession) path() string { return statefolder.Ledger(l.session.State) }
 
 // lock opens the ledger for writing and makes one if there is none. It fails with
-// ledger.ErrLocked while another command has it.
-func (l *ledgerSession) lock() error {
+// ledger.ErrLocked while another command has it. What may take a while is said on
+// out.
+func (l *ledgerSession) lock(out io.Writer) error {
 	release, err := ledger.Lock(l.path())
 	if err != nil {
 		return err
 	}
-	if l.ledger, err = ledger.Open(l.path()); err != nil {
+	if l.ledger, err = ledger.OpenWith(l.path(), ledgerProgress(out)); err != nil {
 		release()
 		return err
 	}
 	l.closers = append(l.closers, release, func() { _ = l.ledger.Close() }) // every Append was durable before
 	return nil
+}
+
+// longLedger is how many steps a ledger has of which a check is worth a line.
+const longLedger = 20_000
+
+// ledgerProgress says once what is being done to a long ledger that was not closed, or
+// that an earlier version has written.
+func ledgerProgress(out io.Writer) ledger.Progress {
+	said := ""
+	return func(what string, done, total int64) {
+		if total >= longLedger && what != said {
+			said = what
+			fmt.Fprintf(out, "claimsheet: %s the ledger, %d steps…\n", what, total)
+		}
+	}
 }
 
 // openReadOnly opens the ledger for reading; other commands may write to it.
@@ -125,7 +142,7 @@ func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 	if err != nil || !l.exists() {
 		return l, err
 	}
-	if err := l.lock(); err != nil {
+	if err := l.lock(p.Err); err != nil {
 		return l, err
 	}
 	if err := l.checkWhole(false); err != nil {

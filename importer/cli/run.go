@@ -369,7 +369,7 @@ func (r *importRun) openLedger() error {
 		if err := r.ledger.openReadOnly(); err != nil {
 			return err
 		}
-	} else if err := r.ledger.lock(); err != nil {
+	} else if err := r.ledger.lock(r.Err); err != nil {
 		if errors.Is(err, ledger.ErrLocked) {
 			r.session.KeepInputs() // the run that has the ledger may be reading the same copies
 		}

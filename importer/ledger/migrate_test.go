@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"bytes"
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
@@ -127,6 +128,69 @@ func dump(t testing.TB, l *ledger.Ledger) string {
 		dumpEnvironment(t, l, environment, say)
 	}
 	return text.String()
+}
+
+func init() { children["migrate"] = migrateAndDie }
+
+// migrateAndDie migrates a ledger, and is killed when LEDGER_AT begins.
+func migrateAndDie(path string) {
+	_, err := ledger.OpenWith(path, func(what string, _, _ int64) {
+		if what == os.Getenv("LEDGER_AT") {
+			self, _ := os.FindProcess(os.Getpid())
+			_ = self.Kill()
+			select {}
+		}
+	})
+	fmt.Println("not killed:", err)
+	os.Exit(1)
+}
+
+// TestMigrationKilled: a migration that was killed is begun again, and nothing is
+// lost.
+func TestMigrationKilled(t *testing.T) {
+	for _, at := range []string{"upgrading", "checking"} {
+		t.Run(at, func(t *testing.T) {
+			path := oldLedger(t, t.TempDir())
+			before, err := os.ReadFile(path)
+			do(t, err)
+			t.Setenv("LEDGER_AT", at)
+			child, out := start(t, "migrate", path)
+			if out.Scan() {
+				t.Fatal(out.Text())
+			}
+			_ = child.Wait()
+			now, err := os.ReadFile(path)
+			do(t, err)
+			same(t, "the old file is there", bytes.Equal(now, before), true)
+			if len(listing(t, filepath.Dir(path))) < 2 {
+				t.Error("the migration had not begun when it was killed")
+			}
+			l := open(t, path)
+			sameAsBefore(t, l)
+			do(t, l.Close())
+			same(t, "files", len(listing(t, filepath.Dir(path))), 1)
+		})
+	}
+}
+
+// TestOnlyWhatWasNotClosedIsChecked: a ledger that was closed is opened without
+// reading it as a whole.
+func TestOnlyWhatWasNotClosedIsChecked(t *testing.T) {
+	path := closedLedger(t)
+	checks := func() (n int) {
+		l, err := ledger.OpenWith(path, func(string, int64, int64) { n++ })
+		do(t, err)
+		do(t, l.Close())
+		return n
+	}
+	same(t, "checks of a closed ledger", checks(), 0)
+	dir := t.TempDir()
+	l := open(t, path)
+	copyLedger(t, filepath.Dir(path), dir, "ledger.db", "ledger.db-wal")
+	do(t, l.Close())
+	path = filepath.Join(dir, "ledger.db")
+	same(t, "checks of one that was not closed", checks(), 1)
+	same(t, "checks after it was closed", checks(), 0)
 }
 
 func dumpEnvironment(t testing.TB, l *ledger.Ledger, environment string, say func(string, any)) {

@@ -210,7 +210,7 @@ func (t *transaction) forgettable(owner ClientKey) (number int64, err error) {
 // secret returns the secret of the ledger's tombstones, or a new one.
 func (t *transaction) secret() ([]byte, error) {
 	clients, err := gather(stream(context.Background(), t.conn, scanText, `
-		SELECT c.client FROM environments e JOIN clients c ON c.environment = e.id AND c.client >= ?1 AND c.client < ?1 || char(0x10FFFF)`, tombstonePrefix))
+		SELECT c.client FROM environments e CROSS JOIN clients c ON c.environment = e.id AND c.client >= ?1 AND c.client < ?1 || char(0x10FFFF)`, tombstonePrefix))
 	for _, client := range clients {
 		if stone, ok := readTombstone(client); ok {
 			return stone.secret, err

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -120,16 +121,17 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// stream yields the rows of a query one by one, until an error.
+// stream yields the rows of a query one by one, until an error or the end of ctx. The
+// driver gets no ctx, because it would watch it at every row.
 func stream[T any](ctx context.Context, db querier, scan func(*sql.Rows) (T, error), query string, args ...any) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		rows, err := db.QueryContext(ctx, query, args...)
-		each(rows, err, scan)(yield)
+		rows, err := db.QueryContext(context.WithoutCancel(ctx), query, args...)
+		each(ctx, rows, err, scan)(yield)
 	}
 }
 
-// each yields rows one by one, until an error, and closes them.
-func each[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
+// each yields rows one by one, until an error or the end of ctx, and closes them.
+func each[T any](ctx context.Context, rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		if err != nil {
@@ -139,6 +141,9 @@ func each[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) ite
 		defer rows.Close()
 		for rows.Next() {
 			v, err := scan(rows)
+			if err == nil {
+				err = ctx.Err()
+			}
 			if err != nil {
 				yield(none, asDamage(err))
 				return
@@ -195,37 +200,40 @@ const stepsOfClient = stepsOf + `WHERE ` + ofClient + ` AND s.mapping IN (0, coa
 // Steps returns the steps of a client by their names: the step client, which all
 // mappings share, and the steps of one mapping.
 func (l *Ledger) Steps(ctx context.Context, owner ClientKey, mapping string) (map[string]Step, error) {
-	return l.stepsWith(ctx, l.steps, owner, mapping)
-}
-
-// StepsOfClients returns what Steps returns for each of the clients, all as they were
-// at one moment. It costs less than asking for them one by one.
-func (l *Ledger) StepsOfClients(ctx context.Context, owners []ClientKey, mapping string) ([]map[string]Step, error) {
-	tx, err := l.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = tx.Rollback() }() // it has only read
-	statement := tx.StmtContext(ctx, l.steps)
-	all := make([]map[string]Step, len(owners))
-	for i, owner := range owners {
-		if all[i], err = l.stepsWith(ctx, statement, owner, mapping); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-func (l *Ledger) stepsWith(ctx context.Context, statement *sql.Stmt, owner ClientKey, mapping string) (map[string]Step, error) {
-	rows, err := statement.QueryContext(ctx, owner.Environment, owner.Client, owner.Space, mapping)
+	rows, err := l.steps.QueryContext(context.WithoutCancel(ctx), owner.Environment, owner.Client, owner.Space, mapping)
 	steps := map[string]Step{}
-	for s, err := range each(rows, err, l.scanStep) {
+	for s, err := range each(ctx, rows, err, l.scanStep) {
 		if err != nil {
 			return nil, err
 		}
 		steps[s.StepID.Step] = s
 	}
 	return steps, nil
+}
+
+// StepsOfClients returns what Steps returns for each of the clients, all as they were
+// at one moment, with one query. The clients are of one environment.
+func (l *Ledger) StepsOfClients(ctx context.Context, environment string, owners []ClientKey, mapping string) (map[ClientKey]map[string]Step, error) {
+	keys := make([][2]string, len(owners))
+	all := make(map[ClientKey]map[string]Step, len(owners))
+	for i, owner := range owners {
+		keys[i], all[owner] = [2]string{owner.Client, owner.Space}, map[string]Step{}
+	}
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	for s, err := range stream(ctx, l.read, l.scanStep, `
+		SELECT `+stepColumns+` FROM json_each(?) k
+		CROSS JOIN clients c ON c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = k.value ->> 0 AND c.space = k.value ->> 1
+		CROSS JOIN steps s ON s.client = c.id
+		WHERE s.mapping IN (0, coalesce((SELECT id FROM names WHERE name = ?), 0))`, string(list), environment, mapping) {
+		if err != nil {
+			return nil, err
+		}
+		all[s.ClientKey][s.StepID.Step] = s
+	}
+	return all, nil
 }
 
 // row returns the row of a step; ok is false when it is unknown.

@@ -1,11 +1,7 @@
 package ledger_test
 
 import (
-	"errors"
-	"fmt"
 	"path/filepath"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"claimsheet/importer/ledger"
@@ -17,82 +13,6 @@ func finished(id ledger.StepID, kind, created, url string) []ledger.Event {
 		{StepID: id, To: ledger.Intent, At: noon, Kind: kind},
 		{StepID: id, To: ledger.Done, At: noon, Kind: kind, Via: ledger.ViaAnswer, ID: created, URL: url},
 	}
-}
-
-// TestTaken: an id belongs to one step of its kind in an environment, and a url to
-// one client. A call that would give it to another is rejected as a whole.
-func TestTaken(t *testing.T) {
-	of := func(client, mapping, step string) ledger.StepID {
-		id := jane(mapping, step)
-		id.Client = client
-		return id
-	}
-	elsewhere := of("eve", "", "client")
-	elsewhere.Environment = "https://live.example.com"
-	for name, c := range map[string]struct {
-		step        ledger.StepID
-		kind        string
-		id, url     string
-		taken, isOf bool // isOf: by the url
-	}{
-		"another client":                  {of("eve", "", "client"), ledger.KindClient, "x1", "", true, false},
-		"another kind":                    {of("eve", "loans", "claim/loan/1"), ledger.KindClaim, "x1", "", false, false},
-		"another environment":             {elsewhere, ledger.KindClient, "x1", "", false, false},
-		"another id":                      {of("eve", "", "client"), ledger.KindClient, "x2", "", false, false},
-		"another claim of the client":     {of("ann", "loans", "claim/loan/2"), ledger.KindClaim, "y1", "", true, false},
-		"the claim under another mapping": {of("ann", "cars", "claim/loan/1"), ledger.KindClaim, "y1", "", true, false},
-		"another client's link":           {of("eve", "loans", "link"), ledger.KindLink, "", "https://go/1", true, true},
-		"another link of the client":      {of("ann", "cars", "link"), ledger.KindLink, "", "https://go/1", false, false},
-		"another client by the url":       {of("eve", "", "client"), ledger.KindClient, "x2", "https://go/1", true, true},
-		"no id at all":                    {of("eve", "loans", "activity/a@client"), ledger.KindActivity, "", "", false, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := fresh(t)
-			do(t, l.Append(finished(of("ann", "", "client"), ledger.KindClient, "x1", "")...))
-			do(t, l.Append(finished(of("ann", "loans", "claim/loan/1"), ledger.KindClaim, "y1", "")...))
-			do(t, l.Append(finished(of("ann", "loans", "link"), ledger.KindLink, "", "https://go/1")...))
-			do(t, l.Append(finished(of("ann", "loans", "activity/a@client"), ledger.KindActivity, "", "")...))
-			events := finished(c.step, c.kind, c.id, c.url)
-			_, asked, err := l.StepWithID(t.Context(), events[1])
-			do(t, err)
-			same(t, "Holder", asked, c.taken)
-			err = l.Append(events...)
-			taken, refused := errors.AsType[ledger.Taken](err)
-			if refused != c.taken || !refused && err != nil {
-				t.Fatalf("Append: %v", err)
-			}
-			if refused {
-				same(t, "by the url", taken.URL, c.isOf)
-				same(t, "the holder", taken.Holder.Client, "ann")
-				steps, err := l.Steps(t.Context(), c.step.ClientKey, c.step.Mapping)
-				do(t, err)
-				same(t, "what was recorded of the step", steps[c.step.Step].To, ledger.State(""))
-			}
-			do(t, l.Append(finished(of("ruth", "", "client"), ledger.KindClient, "x9", "")...)) // it goes on
-		})
-	}
-}
-
-// TestTakenByOneOfMany: when many steps are given one id at the same time, one gets
-// it.
-func TestTakenByOneOfMany(t *testing.T) {
-	l := fresh(t)
-	var got atomic.Int32
-	var all sync.WaitGroup
-	for i := range 16 {
-		all.Go(func() {
-			id := jane("loans", fmt.Sprintf("claim/loan/%d", i))
-			err := l.Append(finished(id, ledger.KindClaim, "one", "")...)
-			switch _, taken := errors.AsType[ledger.Taken](err); {
-			case err == nil:
-				got.Add(1)
-			case !taken:
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	same(t, "steps that are done with the id", int(got.Load()), 1)
 }
 
 // TestSharedIDs: when two clients of a ledger have one id, the one who was known

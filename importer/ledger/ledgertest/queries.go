@@ -1,4 +1,4 @@
-package ledger_test
+package ledgertest
 
 import (
 	"testing"
@@ -9,8 +9,8 @@ import (
 )
 
 // found is a ledger with clients of two environments.
-func found(t *testing.T) *ledger.Ledger {
-	l := fresh(t)
+func (s suite) found(t *testing.T) Store {
+	l := s.fresh(t)
 	elsewhere := jane("", "client")
 	elsewhere.Environment = "https://live.example.com"
 	lead := jane("", "client")
@@ -24,14 +24,14 @@ func found(t *testing.T) *ledger.Ledger {
 	return l
 }
 
-func TestEnvironments(t *testing.T) {
-	names, err := found(t).Environments(t.Context())
+func (s suite) testEnvironments(t *testing.T) {
+	names, err := s.found(t).Environments(t.Context())
 	do(t, err)
 	same(t, "environments", names, []string{"https://live.example.com", "https://uat.example.com/api"})
 }
 
-func TestClientsNamed(t *testing.T) {
-	l := found(t)
+func (s suite) testClientsNamed(t *testing.T) {
+	l := s.found(t)
 	environment := jane("", "").Environment
 	spaces := func(key string) []string {
 		t.Helper()
@@ -48,8 +48,8 @@ func TestClientsNamed(t *testing.T) {
 	same(t, "nobody", len(spaces("eve@example.com")), 0)
 }
 
-func TestStepsNamed(t *testing.T) {
-	l := found(t)
+func (s suite) testStepsNamed(t *testing.T) {
+	l := s.found(t)
 	steps, err := l.StepsNamed(t.Context(), jane("", "").ClientKey, "link")
 	do(t, err)
 	var mappings []string
@@ -62,10 +62,10 @@ func TestStepsNamed(t *testing.T) {
 	same(t, "mappings", names, []string{"cars", "loans"})
 }
 
-// TestUnsettledNumbers checks that a number is never that of another step, nor
+// testUnsettledNumbers checks that a number is never that of another step, nor
 // of a later attempt.
-func TestUnsettledNumbers(t *testing.T) {
-	l := fresh(t)
+func (s suite) testUnsettledNumbers(t *testing.T) {
+	l := s.fresh(t)
 	environment := jane("", "").Environment
 	uncertain := func(step string, at time.Time) {
 		t.Helper()
@@ -101,10 +101,10 @@ func TestUnsettledNumbers(t *testing.T) {
 	same(t, "another environment", len(collect(t, l.Unsettled(t.Context(), "https://live.example.com"))), 0)
 }
 
-// TestPlanOfClient: the newest run that planned for the client counts, not one
+// testPlanOfClient: the newest run that planned for the client counts, not one
 // that found his rows invalid.
-func TestPlanOfClient(t *testing.T) {
-	l := found(t)
+func (s suite) testPlanOfClient(t *testing.T) {
+	l := s.found(t)
 	owner := jane("", "").ClientKey
 	for i, run := range []string{"old", "new", "invalid", "cars"} {
 		do(t, l.StartRun(ledger.Run{ID: run, Environment: owner.Environment, Mapping: "loans", Started: noon.Add(time.Duration(i) * time.Hour)}))
@@ -142,4 +142,21 @@ func TestPlanOfClient(t *testing.T) {
 	same(t, "the newest plan", planned(jane("loans", "")), []string{"new client done", "new claim/loan/2 planned", "new link intent"})
 	same(t, "another mapping's", planned(jane("cars", "")), []string{"cars link intent"})
 	same(t, "none", len(planned(jane("boats", ""))), 0)
+}
+
+// testStepsOfClients: many clients at once have what each has alone.
+func (s suite) testStepsOfClients(t *testing.T) {
+	l := s.found(t)
+	lead, nobody := jane("", "").ClientKey, jane("", "").ClientKey
+	lead.Space, nobody.Client = "leads", `"a'b[]`
+	owners := []ledger.ClientKey{lead, nobody, jane("", "").ClientKey}
+	all, err := l.StepsOfClients(t.Context(), lead.Environment, owners, "loans")
+	do(t, err)
+	same(t, "clients", len(all), len(owners))
+	for _, owner := range owners {
+		want, err := l.Steps(t.Context(), owner, "loans")
+		do(t, err)
+		same(t, "steps", all[owner], want)
+	}
+	same(t, "of the client with steps", len(all[jane("", "").ClientKey]), 2)
 }

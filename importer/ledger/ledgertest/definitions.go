@@ -1,0 +1,122 @@
+package ledgertest
+
+import (
+	"testing"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+)
+
+// claims is a ledger in which Jane has claims under several names.
+func (s suite) claims(t *testing.T) Store {
+	l := s.fresh(t)
+	john, live := jane("zebra", "claim/loan/1"), jane("live", "claim/loan/1")
+	john.Client, live.Environment = "john@example.com", "https://live.example.com/api"
+	for _, made := range []struct {
+		id   ledger.StepID
+		to   ledger.State
+		kind string
+	}{
+		{jane("loans", "claim/loan/1"), ledger.Done, "claim"},
+		{jane("cards", "claim/card/1"), ledger.Done, "claim"},
+		{jane("alpha", "claim/card/1"), ledger.Done, "claim"},
+		{jane("cards", "claim/card/2"), ledger.Failed, "claim"},
+		{jane("late", "claim/loan/1"), ledger.Failed, "claim"},
+		{jane("doubt", "claim/card/3"), ledger.Uncertain, "claim"},
+		{jane("links", "link"), ledger.Done, "link"},
+		{john, ledger.Done, "claim"},
+		{live, ledger.Done, "claim"},
+	} {
+		via := ""
+		if made.to == ledger.Done {
+			via = ledger.ViaAnswer
+		}
+		do(t, l.Append(
+			ledger.Event{StepID: made.id, To: ledger.Intent, At: noon, Kind: made.kind},
+			ledger.Event{StepID: made.id, To: made.to, Via: via, At: noon}))
+	}
+	return l
+}
+
+func (s suite) testClaimedElsewhere(t *testing.T) {
+	l := s.claims(t)
+	for _, test := range []struct {
+		mapping string
+		steps   []string
+		want    string // "" for nowhere
+	}{
+		{"loans", []string{"claim/loan/1"}, ""}, // its own
+		{"loans-2", []string{"claim/loan/1"}, "loans"},
+		{"loans-2", []string{"claim/loan/9", "claim/loan/1"}, "loans"},
+		{"loans-2", []string{"claim/card/1"}, "alpha"}, // of two names the first
+		{"loans-2", []string{"claim/card/2"}, ""},      // surely not made
+		{"loans-2", []string{"claim/card/3"}, "doubt"}, // perhaps made
+		{"doubt", []string{"claim/card/3"}, ""},        // it stands in its own way
+		{"loans-2", []string{"link"}, ""},              // not a claim
+		{"cards", []string{"claim/card/1"}, ""},        // its own too
+		{"cards", []string{"claim/card/1", "claim/loan/1"}, "loans"},
+		{"late", []string{"claim/loan/1"}, "loans"}, // its own is not done
+		{"loans-2", []string{`claim/loan/"1"`, "claim/%", "claim/loan/10"}, ""},
+		{"loans-2", nil, ""},
+	} {
+		got, ok, err := l.ClaimedElsewhere(t.Context(), jane("", "").ClientKey, test.mapping, test.steps)
+		do(t, err)
+		same(t, test.mapping, got, test.want)
+		same(t, test.mapping+" claimed", ok, test.want != "")
+	}
+}
+
+func (s suite) testOtherMappings(t *testing.T) {
+	l := s.claims(t)
+	for mapping, want := range map[string][]string{
+		"loans":   {"alpha", "cards", "doubt", "late", "zebra"}, // late was sent, and failed
+		"loans-2": {"alpha", "cards", "doubt", "late", "loans", "zebra"},
+	} {
+		got, err := l.OtherMappings(t.Context(), jane("", "").Environment, mapping)
+		do(t, err)
+		same(t, mapping, got, want)
+	}
+	got, err := l.OtherMappings(t.Context(), "https://test.example.com", "loans")
+	do(t, err)
+	same(t, "elsewhere", got, []string(nil))
+}
+
+func (s suite) testKnows(t *testing.T) {
+	l := s.fresh(t)
+	do(t, l.StartRun(ledger.Run{ID: "r1", Environment: jane("", "").Environment, Started: noon}))
+	do(t, l.AddRows("r1", jane("", "").ClientKey, result.Row{Row: 2})) // a row is no step
+	do(t, l.Flush())
+	knows := func(environment string) bool {
+		known, err := l.Knows(t.Context(), environment)
+		do(t, err)
+		return known
+	}
+	same(t, "before the first step", knows(jane("", "").Environment), false)
+	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Failed, At: noon, Kind: "client"}))
+	same(t, "after one for which nothing was sent", knows(jane("", "").Environment), false)
+	do(t, l.Append(ledger.Event{StepID: jane("", "client"), To: ledger.Intent, At: noon, Kind: "client"}))
+	same(t, "after it", knows(jane("", "").Environment), true)
+	same(t, "elsewhere", knows("https://live.example.com/api"), false)
+}
+
+func (s suite) testHasSteps(t *testing.T) {
+	l := s.claims(t)
+	for _, test := range []struct {
+		mapping, prefix string
+		want            bool
+	}{
+		{"cards", "claim/card/1", true},
+		{"cards", "claim/card/", true},
+		{"cards", "claim/card/2", false}, // surely not made
+		{"doubt", "claim/card/3", true},
+		{"cards", "claim/c%", false},
+		{"loans", "claim/card/", false},
+	} {
+		has, err := l.HasSteps(t.Context(), jane("", "").Environment, test.mapping, test.prefix)
+		do(t, err)
+		same(t, test.mapping+" "+test.prefix, has, test.want)
+	}
+	has, err := l.HasSteps(t.Context(), "https://test.example.com", "cards", "claim/")
+	do(t, err)
+	same(t, "elsewhere", has, false)
+}

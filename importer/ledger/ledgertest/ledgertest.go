@@ -1,0 +1,179 @@
+// Package ledgertest tests that a store keeps the promises of the ledger: every store
+// of steps runs this suite in its own tests. What concerns the files of one store
+// (damage, crashes, a full disk) is tested beside it.
+package ledgertest
+
+import (
+	"context"
+	"iter"
+	"reflect"
+	"testing"
+	"time"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+)
+
+// Store is what the suite uses of a store; its methods promise what those of
+// *ledger.Ledger do.
+type Store interface {
+	Append(events ...ledger.Event) error
+	MarkInterrupted(run string, at time.Time) (int, error)
+	Flush() error
+	Close() error
+
+	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
+	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
+	StepsOfClients(ctx context.Context, environment string, owners []ledger.ClientKey, mapping string) (map[ledger.ClientKey]map[string]ledger.Step, error)
+	StepsNamed(ctx context.Context, owner ledger.ClientKey, step string) ([]ledger.Step, error)
+	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
+	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
+	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
+	Unsettled(ctx context.Context, environment string) iter.Seq2[ledger.Unsettled, error]
+	WasUnsettled(ctx context.Context, number int64) (bool, error)
+
+	Environments(ctx context.Context) ([]string, error)
+	ClientsNamed(ctx context.Context, environment, key string) ([]ledger.ClientKey, error)
+	MappingsOf(ctx context.Context, owner ledger.ClientKey) ([]string, error)
+	OtherMappings(ctx context.Context, environment, mapping string) ([]string, error)
+	ClaimedElsewhere(ctx context.Context, owner ledger.ClientKey, mapping string, steps []string) (otherMapping string, ok bool, err error)
+	HasSteps(ctx context.Context, environment, mapping, prefix string) (bool, error)
+	Knows(ctx context.Context, environment string) (bool, error)
+
+	StartRun(r ledger.Run) error
+	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
+	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
+	PlanOfClient(ctx context.Context, owner ledger.ClientKey, mapping string) ([]result.Step, error)
+
+	Purge(p ledger.Purge) (ledger.Purged, error)
+	Forget(owner ledger.ClientKey, at time.Time, summary func([]byte) []byte) (ledger.Forgotten, error)
+	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
+}
+
+// Opener opens stores. A place names one; dir is a folder of the test's own, in which
+// a store may have its files.
+type Opener struct {
+	Open         func(dir, place string) (Store, error) // creates it when it is missing
+	OpenReadOnly func(dir, place string) (Store, error)
+	Lock         func(dir, place string) (release func(), err error)
+}
+
+// Run runs the suite.
+func Run(t *testing.T, o Opener) {
+	s := suite{o}
+	for name, test := range map[string]func(*testing.T){
+		"EventsAndStepsSurviveReopening":  s.testEventsAndStepsSurviveReopening,
+		"StepsAreTheClientsAndOneMapping": s.testStepsAreTheClientsAndOneMappings,
+		"CorrectedIDKeepsTheAnswer":       s.testCorrectedIDKeepsTheAnswer,
+		"StatusOfTheAnswer":               s.testStatusOfTheAnswer,
+		"NewAttemptForgetsTheOldAnswer":   s.testNewAttemptForgetsTheOldAnswer,
+		"RefusedCallLeavesNothing":        s.testRefusedCallLeavesNothing,
+		"IncompleteEventsAreRefused":      s.testIncompleteEventsAreRefused,
+		"InterruptedAndUncertain":         s.testInterruptedAndUncertain,
+		"InterruptedBeforeItWasClosed":    s.testInterruptedBeforeItWasClosed,
+		"EveryTransition":                 s.testEveryTransition,
+		"CallersAtOnce":                   s.testCallersAtOnce,
+		"Taken":                           s.testTaken,
+		"TakenByOneOfMany":                s.testTakenByOneOfMany,
+		"ClaimedElsewhere":                s.testClaimedElsewhere,
+		"OtherMappings":                   s.testOtherMappings,
+		"Knows":                           s.testKnows,
+		"HasSteps":                        s.testHasSteps,
+		"Environments":                    s.testEnvironments,
+		"ClientsNamed":                    s.testClientsNamed,
+		"StepsNamed":                      s.testStepsNamed,
+		"UnsettledNumbers":                s.testUnsettledNumbers,
+		"PlanOfClient":                    s.testPlanOfClient,
+		"StepsOfClients":                  s.testStepsOfClients,
+		"Purge":                           s.testPurge,
+		"Forget":                          s.testForget,
+		"OneHolderOfTheLock":              s.testOneHolderOfTheLock,
+		"ReadOnly":                        s.testReadOnly,
+	} {
+		t.Run(name, test)
+	}
+}
+
+type suite struct{ Opener }
+
+// open opens the store at a place, and closes it when the test ends.
+func (s suite) open(t testing.TB, dir, place string) Store {
+	t.Helper()
+	store, err := s.Open(dir, place)
+	do(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	return store
+}
+
+// fresh is an empty store.
+func (s suite) fresh(t testing.TB) Store {
+	t.Helper()
+	return s.open(t, t.TempDir(), "fresh")
+}
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 123456000, time.UTC)
+
+func jane(mapping, step string) ledger.StepID {
+	return ledger.StepID{
+		ClientKey: ledger.ClientKey{Environment: "https://uat.example.com/api", Space: "email", Client: "jane@example.com"},
+		Mapping:   mapping, Step: step,
+	}
+}
+
+func do(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// collect reads an iterator to its end.
+func collect[T any](t testing.TB, seq iter.Seq2[T, error]) []T {
+	t.Helper()
+	var all []T
+	for v, err := range seq {
+		do(t, err)
+		all = append(all, v)
+	}
+	return all
+}
+
+// same compares what a store returns, without the boot clock, which Append reads for
+// itself, and without the numbers that the store gives.
+func same(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if got, want := plain(got), plain(want); !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got\n%+v\nwant\n%+v", what, got, want)
+	}
+}
+
+func plain(v any) any {
+	switch v := v.(type) {
+	case []ledger.Event:
+		var all []ledger.Event
+		for _, e := range v {
+			e.Boot, e.Uptime = "", 0
+			all = append(all, e)
+		}
+		return all
+	case map[string]ledger.Step:
+		all := map[string]ledger.Step{}
+		for name, s := range v {
+			s.Boot, s.Uptime, s.Ref = "", 0, ledger.Ref{}
+			all[name] = s
+		}
+		return all
+	}
+	return v
+}
+
+// story is a step's life: refused once, then created.
+func story(id ledger.StepID) []ledger.Event {
+	return []ledger.Event{
+		{StepID: id, To: ledger.Intent, At: noon, Run: "r1", Kind: "client", Data: []byte(`{"a":1}`), Digest: "d1"},
+		{StepID: id, To: ledger.Failed, At: noon.Add(time.Second), Run: "r1", Kind: "client", Status: 400, Reason: "refused"},
+		{StepID: id, To: ledger.Intent, At: noon.Add(time.Minute), Run: "r2", Kind: "client", Data: []byte(`{"a":2}`), Digest: "d2"},
+		{StepID: id, To: ledger.Done, At: noon.Add(time.Minute + time.Second), Run: "r2", Kind: "client", Via: ledger.ViaAnswer,
+			Status: 201, Answer: []byte(`{"clientId":"c-1"}`), ID: "c-1", URL: "https://uat.example.com/go/1"},
+	}
+}

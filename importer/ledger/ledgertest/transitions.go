@@ -1,0 +1,113 @@
+package ledgertest
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"claimsheet/importer/ledger"
+)
+
+var (
+	states = [...]ledger.State{ledger.Intent, ledger.Done, ledger.Failed, ledger.NotSent, ledger.Uncertain, ledger.Parked, ledger.GivenUp}
+	vias   = [...]string{"", ledger.ViaAnswer, ledger.ViaAdopted, ledger.ViaByHand, ledger.ViaWorkbook, ledger.ViaRepeatable, ledger.ViaEmergency}
+	kinds  = [...]string{ledger.KindClient, ledger.KindClaim, ledger.KindActivity, ledger.KindLink}
+)
+
+// roads lead a planned step to each state.
+var roads = map[ledger.State][]ledger.Event{
+	"planned":        {},
+	ledger.Intent:    {{To: ledger.Intent}},
+	ledger.Done:      {{To: ledger.Intent}, {To: ledger.Done, Via: ledger.ViaAnswer}},
+	ledger.Failed:    {{To: ledger.Intent}, {To: ledger.Failed}},
+	ledger.NotSent:   {{To: ledger.Intent}, {To: ledger.NotSent}},
+	ledger.Uncertain: {{To: ledger.Intent}, {To: ledger.Uncertain}},
+	ledger.Parked:    {{To: ledger.Intent}, {To: ledger.Parked}},
+	ledger.GivenUp:   {{To: ledger.Intent}, {To: ledger.Uncertain}, {To: ledger.GivenUp, Via: ledger.ViaByHand}},
+}
+
+// transitions is the state machine as users may rely on it: read a difference as a
+// change of a promise.
+//
+//go:embed transitions.golden
+var transitions string
+
+// testEveryTransition tries every pair of states with every Via and kind of step.
+func (s suite) testEveryTransition(t *testing.T) {
+	l := s.fresh(t)
+	var table strings.Builder
+	for _, from := range append([]ledger.State{"planned"}, states[:]...) {
+		for _, to := range states {
+			verdict := "never"
+			if by := allowed(t, l, from, to); len(by) > 0 {
+				verdict = strings.Join(by, ", ")
+			}
+			fmt.Fprintf(&table, "%-9s -> %-9s  %s\n", from, to, verdict)
+		}
+	}
+	if got := table.String(); got != transitions {
+		t.Errorf("the transitions are\n%s\nwant\n%s", got, transitions)
+	}
+}
+
+// allowed tries a pair, all Vias and kinds at once, and says by whose word it
+// goes, and for which kinds where not for all.
+func allowed(t *testing.T, l Store, from, to ledger.State) []string {
+	t.Helper()
+	var there []ledger.Event
+	var verdicts [len(vias)][len(kinds)]error
+	var tries sync.WaitGroup
+	for _, via := range vias {
+		for _, kind := range kinds {
+			there = append(there, road(from, ledger.Event{To: to, Via: via, Kind: kind})...)
+		}
+	}
+	do(t, l.Append(there...))
+	for v, via := range vias {
+		for k, kind := range kinds {
+			last := named(from, ledger.Event{To: to, Via: via, Kind: kind})
+			tries.Go(func() { verdicts[v][k] = l.Append(last) })
+		}
+	}
+	tries.Wait()
+	var by []string
+	for v, via := range vias {
+		var only []string
+		for k, kind := range kinds {
+			if err := verdicts[v][k]; err == nil {
+				only = append(only, kind)
+			} else if !errors.Is(err, ledger.ErrTransition) {
+				t.Fatal(err)
+			}
+		}
+		word := cmp.Or(via, "the run")
+		if n := len(only); 0 < n && n < len(kinds) {
+			word += " (" + strings.Join(only, ", ") + " only)"
+		}
+		if len(only) > 0 {
+			by = append(by, word)
+		}
+	}
+	return by
+}
+
+// road brings the step of a try to a state.
+func road(from ledger.State, last ledger.Event) []ledger.Event {
+	events := slices.Clone(roads[from])
+	for i, e := range events {
+		events[i] = named(from, last)
+		events[i].To, events[i].Via = e.To, e.Via
+	}
+	return events
+}
+
+// named is the last event of a try, given to a step of its own.
+func named(from ledger.State, last ledger.Event) ledger.Event {
+	last.StepID, last.At = jane("m", fmt.Sprint(from, last.To, last.Via, last.Kind)), noon
+	return last
+}
