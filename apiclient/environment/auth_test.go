@@ -19,7 +19,7 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-// guarded is a service that answers only those who have the right header.
+// guarded is a service that refuses requests without the right credentials.
 type guarded struct {
 	accepts func(r *http.Request) bool
 	hits    atomic.Int64
@@ -66,8 +66,8 @@ func create(ctx context.Context, c *apiclient.Client) apiclient.Verdict {
 	return c.Create(ctx, c.Routes().CreateClient([]byte(`{"email":"jane@example.com"}`), true))
 }
 
-// Every kind of authentication works over every kind of connection, and a
-// wrong secret gets one 401 and an end.
+// Every kind of authentication works over every kind of connection. A wrong secret
+// gets one 401, which stops the run.
 func TestEveryKindOfAuthOverEveryConnection(t *testing.T) {
 	a := newAuthority(t)
 	dir := t.TempDir()
@@ -167,9 +167,8 @@ func revocable(s *guarded) (revoke func(below int64)) {
 	return least.Store
 }
 
-// A token that the service no longer takes, though it has not ended, is
-// renewed once for all workers, and what was refused is sent again: everything
-// is created once.
+// A token that the service refuses before it has expired is renewed once for all
+// workers. The refused requests are sent again, so everything is created once.
 func TestARevokedTokenIsRenewedOnce(t *testing.T) {
 	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
 	revoke := revocable(service)
@@ -199,8 +198,8 @@ func TestARevokedTokenIsRenewedOnce(t *testing.T) {
 	}
 }
 
-// Where a new token is refused as well, no third one is asked for, by any
-// worker, and every request ends the run.
+// When a new token is refused as well, no worker asks for a third one, and every
+// request stops the run.
 func TestATokenThatIsNeverTakenStopsTheRun(t *testing.T) {
 	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
 	revocable(service)(1 << 40)
@@ -225,8 +224,8 @@ func TestATokenThatIsNeverTakenStopsTheRun(t *testing.T) {
 	}
 }
 
-// When the token endpoint is away just then, the request is not sent, which is
-// no verdict on it, and may be sent later.
+// When the token endpoint cannot renew a token, the request counts as not sent and
+// may be sent later.
 func TestARenewalThatFailsIsNoVerdict(t *testing.T) {
 	good := lasting(3600)
 	service, tokens := &guarded{}, &tokenServer{answer: func(w http.ResponseWriter, n int64) {
@@ -248,7 +247,7 @@ func TestARenewalThatFailsIsNoVerdict(t *testing.T) {
 	}
 }
 
-// A rule about a 401 decides, as it does about every answer.
+// A rule for 401 decides before the token is renewed.
 func TestARuleForA401ComesBeforeTheRenewal(t *testing.T) {
 	service, tokens := &guarded{}, &tokenServer{answer: lasting(3600)}
 	revocable(service)(1 << 40)
@@ -259,7 +258,8 @@ func TestARuleForA401ComesBeforeTheRenewal(t *testing.T) {
 	}
 }
 
-// A token is renewed before its end, here at half its life, and sent no longer.
+// A token is renewed before it expires, here at half its life, and is not sent
+// afterwards.
 func TestAnExpiringTokenIsRenewedInTime(t *testing.T) {
 	service, tokens := &guarded{}, &tokenServer{answer: lasting(2)}
 	var mu sync.Mutex

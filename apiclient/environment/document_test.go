@@ -80,8 +80,8 @@ func TestLoadTakesGoodFiles(t *testing.T) {
 	}
 }
 
-// An entry of errors without anything, such as one that is a comment now, is no
-// rule: it would be one for every answer.
+// An empty entry of errors, such as one that was commented out, is not a rule: it
+// would match every answer.
 func TestLoadLeavesOutEmptyRules(t *testing.T) {
 	path := write(t, t.TempDir(), "environments.yaml", "environments:\n  uat:\n    base_url: https://example.com\n    errors:\n      -\n      - {status: 409, means: failed}\n      - ~\n")
 	f, err := environment.Load(path)
@@ -113,7 +113,7 @@ func TestLoadWithoutAFile(t *testing.T) {
 	}
 }
 
-// Files made to exhaust a parser must end in an error, and in a short one.
+// A file that is made to exhaust a parser gets an error, and a short one.
 // C-1 of docs/security.md.
 func TestC1_HostileEnvironments(t *testing.T) {
 	var bomb strings.Builder
@@ -200,8 +200,8 @@ func write(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-// A misspelt key is one problem: what it seems to leave out is not reported
-// besides.
+// A misspelt key is one problem: the key that it seems to leave out is not reported
+// too.
 func TestOneSlipIsOneProblem(t *testing.T) {
 	const whole = `default: uat
 environments:

@@ -195,8 +195,8 @@ func TestFindAndStateDir(t *testing.T) {
 	}
 }
 
-// TestCheckAgreement names the fields that a mapping does not fill where they
-// stand, with the nearest that it does.
+// TestCheckAgreement reports the fields that a mapping does not fill at their place
+// in the file, with the nearest field that it fills.
 func TestCheckAgreement(t *testing.T) {
 	const entries = `default: uat
 environments:
@@ -353,8 +353,8 @@ func TestConfigRunsProgramsBesideTheFile(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a secret, its value and what a program wrote stay out
-// of the report, and the place is told.
+// Whatever is wrong with a secret, the report has its place, but neither its value
+// nor the output of a program.
 func TestConfigReportsSecretsThatCannotBeHad(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "empty", "\n")

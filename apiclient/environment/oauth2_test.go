@@ -39,7 +39,8 @@ func (s *tokenServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, n)
 }
 
-// lasting answers with tokens of that life in seconds; 0 tells none.
+// lasting answers with tokens that live for that many seconds; 0 leaves the life
+// out.
 func lasting(seconds int) func(http.ResponseWriter, int64) {
 	return func(w http.ResponseWriter, n int64) {
 		w.Header().Set("Content-Type", "application/json")
@@ -136,8 +137,8 @@ func TestOAuth2AsksOnceForManyRequests(t *testing.T) {
 	}
 }
 
-// Whatever the endpoint answers, the secret, the answer and the url stay out
-// of the error; what is hopeless stops the run, what is not does not.
+// Whatever the endpoint answers, the error has neither the secret nor the answer nor
+// the url. Only an answer that would not change stops the run.
 func TestOAuth2Failures(t *testing.T) {
 	elsewhere := &tokenServer{answer: lasting(3600)}
 	target := serve(t, elsewhere).URL

@@ -17,7 +17,7 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// canary must never show anywhere but in a request.
+// canary must be in requests only.
 const canary = "canary-5f0d"
 
 // P-2 of docs/security.md.
@@ -70,8 +70,8 @@ func TestP2_SecretShowsNowhere(t *testing.T) {
 	}
 }
 
-// P-1 of docs/security.md: a secret that is written in the file is refused,
-// wherever one may stand, and not repeated.
+// P-1 of docs/security.md: a secret that is written in the file is refused at every
+// key, and the message does not repeat it.
 func TestP1_LiteralsAreRefused(t *testing.T) {
 	for _, keys := range []string{
 		"auth: {type: bearer, token: " + canary + "}",
@@ -93,7 +93,7 @@ func TestP1_LiteralsAreRefused(t *testing.T) {
 	}
 }
 
-// A secret that a command line refers to; what is wrong is said without it.
+// ReadSecret reads what a command line refers to; its errors do not repeat it.
 func TestReadSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte(canary+"\n"), 0o600); err != nil {

@@ -86,8 +86,8 @@ func (a authority) serveTLS(t *testing.T, h http.Handler) *httptest.Server {
 	return a.start(t, h, true)
 }
 
-// start starts a server with a certificate of the authority, which may want
-// one of its clients.
+// start starts a server with a certificate of the authority. With clients, the
+// server requires a client certificate of the authority.
 func (a authority) start(t *testing.T, h http.Handler, clients bool) *httptest.Server {
 	t.Helper()
 	cert, key := a.issue(t)

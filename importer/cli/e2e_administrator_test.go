@@ -42,7 +42,7 @@ func TestClaimOfAReusedContact(t *testing.T) {
 		if got := rows[0]["What to do"]; strings.Contains(got, "administrator") || !strings.Contains(got, "Correct the row or the mapping") {
 			t.Errorf("of a contact of ours it says %q", got)
 		}
-		if got := rows[1]["What to do"]; !strings.Contains(got, "have its operator make it one") {
+		if got := rows[1]["What to do"]; !strings.Contains(got, "ask its operator to make it one") {
 			t.Errorf("of a reused contact it says %q", got)
 		}
 	}

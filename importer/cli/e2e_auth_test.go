@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -179,6 +181,47 @@ func TestP3_QueriesAndSignatures(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// P-3: an emergency file, which keeps what the ledger cannot take, has neither.
+func TestP3_QueriesAndSignaturesInAnEmergency(t *testing.T) {
+	t.Parallel()
+	for kind, auth := range authKinds {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s, _ := newAuthScene(t, kind, false)
+			ledger := s.path(".claimsheet/ledger.db")
+			s.service.Play(func(c apitest.Call) apitest.Fault {
+				if c.Step != "client c1@example.com" {
+					return apitest.Fault{}
+				}
+				reply := apitest.JSON(201, fmt.Sprintf(`{"contactId":"7","note":"no canary: %s"}`, auth.echo(c)))
+				return apitest.Fault{Reply: &reply, Then: func() {
+					if err := os.Rename(ledger, ledger+".away"); err != nil {
+						t.Error(err)
+					}
+				}}
+			})
+			code, out := s.exec(s.args("--concurrency", "1")...)
+			kept, err := filepath.Glob(s.path(".claimsheet/emergency-*.jsonl"))
+			if err != nil || code != 3 || len(kept) != 1 {
+				t.Fatalf("exit code %d, emergency files %q: this is not the run that was to be looked at\n%s", code, kept, out)
+			}
+			answer := "" // the file has answers as base64
+			for _, word := range regexp.MustCompile(`[A-Za-z0-9+/]{40,}=*`).FindAllString(readText(t, kept[0]), -1) {
+				if text, err := base64.StdEncoding.DecodeString(word); err == nil {
+					answer += string(text)
+				}
+			}
+			if !strings.Contains(answer, "no canary: ") || !strings.Contains(answer, "***") {
+				t.Fatalf("the emergency file has the answer %q", answer)
+			}
+			s.searchAll(out + answer)
+			for _, c := range s.service.Calls() {
+				s.searchFor(out+answer, strings.TrimPrefix(c.Header.Get("X-Signature"), "intake:"))
+			}
+		})
 	}
 }
 
