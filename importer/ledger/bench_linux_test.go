@@ -166,8 +166,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkSteps is what planning a client asks of the ledger, one by one and for 500
-// clients at once.
+// BenchmarkSteps is what planning a client asks of the ledger.
 func BenchmarkSteps(b *testing.B) {
 	l := fresh(b)
 	const clients = 500
@@ -182,22 +181,11 @@ func BenchmarkSteps(b *testing.B) {
 		}
 		do(b, l.Append(events...))
 	}
-	b.Run("one by one", func(b *testing.B) {
-		start, n := processorTime(b), 0
-		for ; b.Loop(); n++ {
-			if steps, err := l.Steps(b.Context(), owners[n%clients], "m"); err != nil || len(steps) != 6 {
-				b.Fatal(steps, err)
-			}
+	start, n := processorTime(b), 0
+	for ; b.Loop(); n++ {
+		if steps, err := l.Steps(b.Context(), owners[n%clients], "m"); err != nil || len(steps) != 6 {
+			b.Fatal(steps, err)
 		}
-		b.ReportMetric(float64((processorTime(b)-start).Microseconds())/float64(n), "cpu-µs/client")
-	})
-	b.Run("together", func(b *testing.B) {
-		start, n := processorTime(b), 0
-		for ; b.Loop(); n += clients {
-			if steps, err := l.StepsOfClients(b.Context(), owners[0].Environment, owners, "m"); err != nil || len(steps[owners[clients-1]]) != 6 {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64((processorTime(b)-start).Microseconds())/float64(n), "cpu-µs/client")
-	})
+	}
+	b.ReportMetric(float64((processorTime(b)-start).Microseconds())/float64(n), "cpu-µs/client")
 }

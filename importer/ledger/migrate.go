@@ -15,6 +15,9 @@ import (
 	"slices"
 	"time"
 
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -23,47 +26,71 @@ import (
 // state of a step in a table steps, which named its events. Version 2 added indexes,
 // version 3 the tables run_unchanged and pruned_runs.
 
+// upgradeFile is where migrateFile makes the new ledger.
+func upgradeFile(path string) string {
+	return filepath.Join(filepath.Dir(path), ".upgraded-"+filepath.Base(path))
+}
+
+// removeUpgrade removes what a migration that was killed has left: it holds personal
+// data. The caller holds Lock.
+func removeUpgrade(path string) error {
+	err := os.Remove(upgradeFile(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // migrateFile brings a ledger of an earlier version to the present one. It makes a
 // new file beside the old one, reads it as a whole, and only then puts it in the
-// place of the old one. When it is killed, the old file is still there, and the next
-// Open begins again.
+// place of the old one. When it fails, it removes the new file. When it is killed, the
+// old file is still there, and the next Open begins again.
 func migrateFile(path string, progress Progress) error {
+	err := removeUpgrade(path)
+	if err == nil {
+		err = migrateBeside(path, progress)
+	}
+	if err == nil {
+		err = os.Rename(upgradeFile(path), path)
+	}
+	if err == nil {
+		err = safefile.SyncFolder(filepath.Dir(path))
+	} else {
+		err = errors.Join(err, removeUpgrade(path))
+	}
+	if err == nil || errors.As(err, new(refusal)) {
+		return err
+	}
+	return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", problem.Cause(err))
+}
+
+// migrateBeside makes the new file.
+func migrateBeside(path string, progress Progress) error {
 	ctx := context.Background()
 	old, err := connect(dsn(path, "rw", durable...))
 	if err != nil {
 		return err
 	}
 	version, err := checkVersion(ctx, old, path)
-	if err != nil {
-		return errors.Join(err, old.Close())
+	if err == nil {
+		err = foldOld(ctx, old, path)
 	}
-	temp := filepath.Join(filepath.Dir(path), ".upgraded-"+filepath.Base(path))
-	err = os.Remove(temp)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	if err == nil {
+		err = migrateTo(ctx, upgradeFile(path), old, path, version, progress)
 	}
+	return errors.Join(err, old.Close())
+}
+
+// foldOld folds the log into the file of an old ledger: it would not belong to the new
+// one.
+func foldOld(ctx context.Context, old *sql.DB, path string) error {
 	var mode string
-	if err == nil {
-		// Folds the log into the file: it would not belong to the new one.
-		err = old.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode)
+	err := old.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode)
+	if s, ok := errors.AsType[*sqlite.Error](err); ok && s.Code()&0xff == sqlite3.SQLITE_BUSY || err == nil && mode != "delete" {
+		return unusable(path, "Close the other program, then run again; nothing was sent.", ErrStopped,
+			"the ledger cannot be brought to the version of this Claimsheet: another program has it open")
 	}
-	if err == nil && mode != "delete" {
-		err = errors.New("another program has it open")
-	}
-	if err == nil {
-		err = migrateTo(ctx, temp, old, path, version, progress)
-	}
-	err = errors.Join(err, old.Close())
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err == nil {
-		err = safefile.SyncFolder(filepath.Dir(path))
-	}
-	if err == nil || errors.As(err, new(refusal)) {
-		return err
-	}
-	return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", problem.Cause(err))
+	return err
 }
 
 // migrateTo writes the new file, durably, and checks it.

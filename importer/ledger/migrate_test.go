@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,6 +20,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
 )
 
 // The files in testdata are a ledger of version 2 and what the program that wrote it
@@ -279,5 +283,45 @@ func dumpEnvironment(t testing.TB, l *ledger.Ledger, environment string, say fun
 		plan, err := l.PlanOfClient(ctx, c, "loans")
 		do(t, err)
 		say(" plan", plan)
+	}
+}
+
+// TestMigrationFailed: a migration that fails leaves nothing beside the old file, and
+// opening a ledger removes what one that was killed has left.
+func TestMigrationFailed(t *testing.T) {
+	dir := t.TempDir()
+	path := oldLedger(t, dir)
+	database(t, path, "UPDATE steps SET attempts = attempts + 1 WHERE id = (SELECT max(id) FROM steps)")
+	before := listing(t, dir)
+	_, err := ledger.Open(path)
+	if !errors.Is(err, ledger.ErrDamaged) {
+		t.Fatal(err)
+	}
+	same(t, "the folder", listing(t, dir), before)
+
+	path = closedLedger(t)
+	left := filepath.Join(filepath.Dir(path), ".upgraded-ledger.db")
+	do(t, os.WriteFile(left, []byte("jane@example.com"), 0o600))
+	open(t, path)
+	if _, err := os.Lstat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("what a migration has left is still there:", err)
+	}
+}
+
+// TestMigrationOfAnOpenLedger: it is refused, and the hint is to close the other
+// program.
+func TestMigrationOfAnOpenLedger(t *testing.T) {
+	path := oldLedger(t, t.TempDir())
+	db, err := sql.Open("sqlite", path)
+	do(t, err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	var n int
+	do(t, db.QueryRow("PRAGMA journal_mode = WAL").Err())
+	do(t, db.QueryRow("SELECT count(*) FROM steps").Scan(&n))
+	_, err = ledger.Open(path)
+	p, ok := errors.AsType[problem.Problem](err)
+	if !ok || !errors.Is(err, ledger.ErrStopped) || !strings.Contains(p.Message, "another program has it open") || strings.Contains(p.Hint, "room") {
+		t.Errorf("got %v (hint %q)", err, p.Hint)
 	}
 }

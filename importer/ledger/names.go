@@ -75,6 +75,15 @@ func (n *interned) forget() {
 	*n = interned{map[string]int64{}, map[string]int64{"": 0}, map[ClientKey]clientNumber{}, map[string]int64{}, map[claimMapping]bool{}}
 }
 
+// keep keeps the number of a client. When there are too many it drops all others:
+// those that are needed again are few.
+func (n *interned) keep(key ClientKey, number clientNumber) {
+	if len(n.clients) >= mostClients {
+		clear(n.clients)
+	}
+	n.clients[key] = number
+}
+
 // environment returns the number of an environment, and adds it when it is unknown.
 func (t *transaction) environment(name string) (int64, error) {
 	return t.number(t.interned.environments, name, `SELECT id FROM environments WHERE name = ?`, `INSERT INTO environments (name) VALUES (?)`)
@@ -139,7 +148,7 @@ func (t *transaction) client(key ClientKey) (clientNumber, error) {
 	if n.client, err = t.insert(t.addClient.ExecContext(context.Background(), n.environment, key.Client, key.Space)); err != nil {
 		return n, err
 	}
-	t.interned.clients[key] = n
+	t.interned.keep(key, n)
 	return n, nil
 }
 
@@ -150,10 +159,7 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 	}
 	ok, err = found(t.getClient.QueryRowContext(context.Background(), key.Environment, key.Client, key.Space).Scan(&n.client, &n.environment))
 	if ok {
-		if len(t.interned.clients) >= mostClients {
-			clear(t.interned.clients)
-		}
-		t.interned.clients[key] = n
+		t.interned.keep(key, n)
 	}
 	return n, ok, err
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 )
@@ -117,19 +118,23 @@ func (l *Ledger) Pruned(ctx context.Context, run string) (at time.Time, ok bool,
 // its kept input, whose file the caller removes. What stays is the run itself, what
 // summary returns of its summary, and the plans that PlanOfClient needs, with their
 // rows: of clients whose link is not done and for whom no later run has a plan. It is
-// durable when it returns.
+// durable when it returns. An unknown run is an error that changes nothing.
 func (l *Ledger) PruneRun(run string, at time.Time, summary func([]byte) []byte) error {
 	return l.submit(true, func(t *transaction) error {
+		var was []byte
+		known, err := found(t.conn.QueryRowContext(context.Background(), `SELECT summary FROM runs WHERE id = ?`, run).Scan(&was))
+		if err != nil {
+			return err
+		}
+		if !known {
+			return rejected{errors.New("there is no such run in the ledger")}
+		}
 		number, err := t.name(run)
 		if err != nil {
 			return err
 		}
 		plans, err := t.openPlans(run, number)
 		if err != nil {
-			return err
-		}
-		var was []byte
-		if err := t.conn.QueryRowContext(context.Background(), `SELECT summary FROM runs WHERE id = ?`, run).Scan(&was); err != nil {
 			return err
 		}
 		for _, s := range []struct {

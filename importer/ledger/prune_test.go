@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -60,6 +61,15 @@ func TestOldRuns(t *testing.T) {
 
 	do(t, l.PruneRun("settled", noon, keepNothing))
 	same(t, "afterwards", old(2), []string{"once 1 ", "doubt 1 open", "weekly 1 1 ", "weekly 2 1 latest", "cards 1 latest", "killed 0 "})
+}
+
+// TestPruneUnknownRun: it is an error that does not stop the ledger.
+func TestPruneUnknownRun(t *testing.T) {
+	l := fresh(t)
+	if err := l.PruneRun("r9", noon, keepNothing); err == nil || errors.Is(err, ledger.ErrStopped) {
+		t.Errorf("got %v, want an error of this call only", err)
+	}
+	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
 }
 
 // TestPruneRun: a run loses its rows and its list of steps, and nothing else changes.

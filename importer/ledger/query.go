@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -224,31 +223,6 @@ func (l *Ledger) Steps(ctx context.Context, owner ClientKey, mapping string) (ma
 		steps[s.StepID.Step] = s
 	}
 	return steps, nil
-}
-
-// StepsOfClients returns what Steps returns for each of the clients, all as they were
-// at one moment, with one query. The clients are of one environment.
-func (l *Ledger) StepsOfClients(ctx context.Context, environment string, owners []ClientKey, mapping string) (map[ClientKey]map[string]Step, error) {
-	keys := make([][2]string, len(owners))
-	all := make(map[ClientKey]map[string]Step, len(owners))
-	for i, owner := range owners {
-		keys[i], all[owner] = [2]string{owner.Client, owner.Space}, map[string]Step{}
-	}
-	list, err := json.Marshal(keys)
-	if err != nil {
-		return nil, err
-	}
-	for s, err := range stream(ctx, l.read, l.scanStep, `
-		SELECT `+stepColumns+` FROM json_each(?) k
-		CROSS JOIN clients c ON c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = k.value ->> 0 AND c.space = k.value ->> 1
-		CROSS JOIN steps s ON s.client = c.id
-		WHERE s.mapping IN (0, coalesce((SELECT id FROM names WHERE name = ?), 0))`, string(list), environment, mapping) {
-		if err != nil {
-			return nil, err
-		}
-		all[s.ClientKey][s.StepID.Step] = s
-	}
-	return all, nil
 }
 
 // row returns the row of a step; ok is false when it is unknown.

@@ -6,8 +6,8 @@ PRAGMA application_id = 0x434C414D;
 PRAGMA user_version = 4;
 
 -- counter is one row: the number of the last event, because every event of the ledger
--- has a number of its own, which grows; and whether steps were left as intents when the
--- ledger was last closed.
+-- has a number of its own, which grows; and whether steps may be intents: 1 while a run
+-- writes the ledger, and as the ledger was left when it was closed.
 CREATE TABLE counter (
     event   INTEGER NOT NULL,
     intents INTEGER NOT NULL

@@ -79,6 +79,7 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 	if err := w.files[0].check(); err != nil {
 		return nil, errors.Join(err, tx.close())
 	}
+	_ = removeUpgrade(path) // it does not keep the ledger from being used
 	go w.work()
 	return w, nil
 }

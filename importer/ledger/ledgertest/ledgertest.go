@@ -24,7 +24,6 @@ type Store interface {
 
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
-	StepsOfClients(ctx context.Context, environment string, owners []ledger.ClientKey, mapping string) (map[ledger.ClientKey]map[string]ledger.Step, error)
 	StepsNamed(ctx context.Context, owner ledger.ClientKey, step string) ([]ledger.Step, error)
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
@@ -84,7 +83,6 @@ func Run(t *testing.T, o Opener) {
 		"StepsNamed":                      s.testStepsNamed,
 		"UnsettledNumbers":                s.testUnsettledNumbers,
 		"PlanOfClient":                    s.testPlanOfClient,
-		"StepsOfClients":                  s.testStepsOfClients,
 		"Purge":                           s.testPurge,
 		"Forget":                          s.testForget,
 		"OneHolderOfTheLock":              s.testOneHolderOfTheLock,

@@ -143,20 +143,3 @@ func (s suite) testPlanOfClient(t *testing.T) {
 	same(t, "another mapping's", planned(jane("cars", "")), []string{"cars link intent"})
 	same(t, "none", len(planned(jane("boats", ""))), 0)
 }
-
-// testStepsOfClients: many clients at once have what each has alone.
-func (s suite) testStepsOfClients(t *testing.T) {
-	l := s.found(t)
-	lead, nobody := jane("", "").ClientKey, jane("", "").ClientKey
-	lead.Space, nobody.Client = "leads", `"a'b[]`
-	owners := []ledger.ClientKey{lead, nobody, jane("", "").ClientKey}
-	all, err := l.StepsOfClients(t.Context(), lead.Environment, owners, "loans")
-	do(t, err)
-	same(t, "clients", len(all), len(owners))
-	for _, owner := range owners {
-		want, err := l.Steps(t.Context(), owner, "loans")
-		do(t, err)
-		same(t, "steps", all[owner], want)
-	}
-	same(t, "of the client with steps", len(all[jane("", "").ClientKey]), 2)
-}
