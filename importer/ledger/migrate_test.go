@@ -317,7 +317,8 @@ func TestMigrationOfAnOpenLedger(t *testing.T) {
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	var n int
-	do(t, db.QueryRow("PRAGMA journal_mode = WAL").Err())
+	var mode string
+	do(t, db.QueryRow("PRAGMA journal_mode = WAL").Scan(&mode))
 	do(t, db.QueryRow("SELECT count(*) FROM steps").Scan(&n))
 	_, err = ledger.Open(path)
 	p, ok := errors.AsType[problem.Problem](err)
