@@ -383,9 +383,13 @@ func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, 
 }
 
 // notStarted is the outcome of a step that was not sent before the run ended. said
-// is what the service said when the run was stopped for that.
+// is what the service said when the run was stopped for that. A step that was
+// uncertain before stays so.
 func (j *Job) notStarted(ctx context.Context, d decision, said string) stepOutcome {
 	o := stepOutcome{Step: d.step, Status: result.NotStarted, Error: j.whyStopped(ctx), Advice: adviceStopped}
+	if d.known.To == ledger.Uncertain {
+		o.Status, o.Error, o.Advice = result.Uncertain, reasonNotRepeated, adviceUncertain(d.step)
+	}
 	if said != "" {
 		o.Error += "; the service says: " + said
 	}
@@ -417,10 +421,13 @@ func (r *clientRun) intend(d *decision) error {
 }
 
 // withdraw takes an intent back whose request was not sent. The next commit makes
-// that durable.
+// that durable. A step with an earlier attempt that may have worked stays uncertain.
 func (r *clientRun) withdraw(d *decision) {
 	event := r.event(*d, ledger.NotSent)
 	event.Reason = "it was not sent after all"
+	if d.known.To == ledger.Uncertain {
+		event.To, event.Reason = ledger.Uncertain, reasonNotRepeated
+	}
 	r.pending = append(r.pending, event)
 	d.override(func(s *ledger.Step) { s.To = event.To })
 }
@@ -467,6 +474,8 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	case v.Effect == apiclient.Created:
 		to, via, reason = ledger.Done, ledger.ViaAnswer, ""
 		r.noteCreated(d.step, v.ID)
+	case v.Effect == apiclient.NotSent && d.known.To == ledger.Uncertain:
+		reason = reasonNotRepeated
 	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused && (v.Retry != apiclient.Never || v.Stop):
 		to, reason = ledger.NotSent, v.Reason // not for what it asks: it may be sent again
 	case v.Effect == apiclient.Refused:
@@ -477,6 +486,9 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	event.ID, event.URL, event.Status, event.Answer = v.ID, v.URL, v.Status, v.Answer
 	return event, taken, nil
 }
+
+// reasonNotRepeated is the reason of a step that is uncertain by an earlier attempt.
+const reasonNotRepeated = "an earlier request may have created it, and it was not sent again"
 
 // keepAnswer records an answer that could not be compared with the ledger, because
 // the ledger could not be read. The run ends, the step is uncertain, and the ids in

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var huntInHistories = flag.Bool("history-plants", false, "hold the random histories to finding planted bugs")
+var allPlants = flag.Bool("plants", false, "hunt every planted bug, by kills and in random histories")
 
 // mostHistories is within how many histories a planted bug must be found.
 const mostHistories = 150
@@ -20,8 +20,8 @@ const mostHistories = 150
 // the bugs no kill alone shows: what matters is whose a thing is, and what was lost.
 func TestHistoriesFindPlantedBugs(t *testing.T) {
 	killsOwnBuilds(t)
-	if !*huntInHistories {
-		t.Skip("it takes two minutes: go test ./importer/cli -run HistoriesFindPlanted -history-plants")
+	if !*allPlants {
+		t.Skip("it takes two minutes: go test ./importer/cli -run HistoriesFindPlanted -plants")
 	}
 	binary := trialProgram(t)
 	kills := []string{"a run", "a run that is killed", "a night passes"}

@@ -52,8 +52,8 @@ func checkEvent(e Event) error {
 
 // appendAll records events inside a savepoint, so that when one is rejected those
 // before it are rolled back, and other callers' events are not. The usual call is
-// one intent or one outcome, which needs none: it is rejected before anything is
-// written.
+// one intent or one outcome, which needs none: when it is rejected, only the client
+// and names that it needs may have been added.
 func (t *transaction) appendAll(events []Event) error {
 	if len(events) == 1 {
 		if _, open := t.open[events[0].StepID]; open || events[0].To == Intent {
@@ -83,8 +83,8 @@ func (t *transaction) appendAll(events []Event) error {
 	return t.exec("RELEASE call")
 }
 
-// append records one event. It writes nothing when it rejects the event, unless it
-// has to add the client.
+// append records one event. When it rejects the event, it writes nothing of it; the
+// client and names that it needs may have been added.
 func (t *transaction) append(e Event) error {
 	if e.Boot == "" {
 		e.Boot, e.Uptime = bootClock()
@@ -227,6 +227,9 @@ func (t *transaction) facts(r row) ([]any, error) {
 		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), r.status, r.reason, blob(r.answer), packID(r.remoteID), r.url, r.sum()), nil
 }
 
+// droppedURL is added to the way of an event in history that has dropped a url.
+const droppedURL = 16
+
 // addPast inserts an event into the history of a step.
 func (t *transaction) addPast(step int64, e numbered) error {
 	boot, err1 := t.name(e.Boot)
@@ -234,8 +237,12 @@ func (t *transaction) addPast(step int64, e numbered) error {
 	if err := errors.Join(err1, err2); err != nil {
 		return err
 	}
+	via := code(vias, e.Via)
+	if e.dropped {
+		via += droppedURL
+	}
 	_, err := t.addHistory.ExecContext(context.Background(), e.number, step, code(states, e.To), e.At.UnixMicro(), boot, e.Uptime.Microseconds(), run,
-		code(vias, e.Via), e.Status, e.Reason, blob(e.Data), packDigest(e.Digest), blob(e.Answer), packID(e.ID), e.URL, e.sum(step))
+		via, e.Status, e.Reason, blob(e.Data), packDigest(e.Digest), blob(e.Answer), packID(e.ID), e.URL, e.sum(step))
 	return err
 }
 
@@ -461,14 +468,15 @@ func (t *transaction) rejectURL(event Event, was row, now *row) error {
 	case event.URL != "":
 		return rejected{Taken{Step: event.StepID, Holder: holder, URL: true}}
 	}
-	now.url, now.inherited = "", now.inherited&^partURL
+	*now = now.withoutURL()
 	return nil
 }
 
 // rejectShared rejects an event that would make a step done with an id that several
-// steps share. The index of ids does not have all of them.
+// steps share. The index of ids does not have all of them. A step that is done with
+// such an id stays so.
 func (t *transaction) rejectShared(event Event, was row, now *row) error {
-	if now.remoteID == was.remoteID {
+	if was.state == Done && now.remoteID == was.remoteID {
 		return nil
 	}
 	now.shared = false

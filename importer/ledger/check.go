@@ -22,6 +22,7 @@ func (p Progress) report(what string, done, total int64) {
 // the structure of the file, every row with its checksum, and that each step has its
 // history. Open does this by itself when the ledger is not as its last close left it:
 // its process was killed, the power was lost, or the file was restored or damaged.
+// Another process may write the ledger meanwhile.
 func Check(path string, progress Progress) error {
 	l, err := openReadOnly(path, false)
 	if err != nil {
@@ -48,12 +49,21 @@ func checkVersion(ctx context.Context, db querier, path string) (version int, er
 	return version, nil
 }
 
-// check is Check of an open ledger.
+// check is Check of an open ledger. It reads everything as it is at one moment.
 func check(ctx context.Context, db *sql.DB, path string, progress Progress) error {
-	var total int64
 	if path == "" {
 		return nil
 	}
+	err := snapshot(ctx, db, func(tx querier) error { return checkAll(ctx, tx, path, progress) })
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		err = damaged(path, "the ledger cannot be read: %v", err)
+	}
+	return err
+}
+
+// checkAll is check of what a querier reads.
+func checkAll(ctx context.Context, db querier, path string, progress Progress) error {
+	var total int64
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM steps`).Scan(&total); err != nil {
 		return damaged(path, "the ledger cannot be read: %v", err)
 	}
@@ -66,14 +76,10 @@ func check(ctx context.Context, db *sql.DB, path string, progress Progress) erro
 		// The verdict may span lines and names tables and pages, no contents.
 		return damaged(path, "the ledger is damaged: %q", verdict)
 	}
-	err := checkRows(ctx, db, path, total, progress)
-	if err == nil {
-		err = checkLists(ctx, db)
+	if err := checkRows(ctx, db, path, total, progress); err != nil {
+		return err
 	}
-	if err != nil && !errors.Is(err, ErrDamaged) {
-		err = damaged(path, "the ledger cannot be read: %v", err)
-	}
-	return err
+	return checkLists(ctx, db)
 }
 
 // reportEvery is after how many steps Progress is called.
@@ -81,7 +87,7 @@ const reportEvery = 10_000
 
 // checkRows reads every step and every event of the history, which checks their
 // sums, and compares the history with what the steps say of it.
-func checkRows(ctx context.Context, db *sql.DB, path string, total int64, progress Progress) error {
+func checkRows(ctx context.Context, db querier, path string, total int64, progress Progress) error {
 	reader := rowReader{newNames(db), path}
 	var newest, done, past int64
 	if err := db.QueryRowContext(ctx, `SELECT event FROM counter`).Scan(&newest); err != nil {
@@ -121,7 +127,11 @@ func (rr rowReader) checkHistory(ctx context.Context, db querier, r row) error {
 	if err != nil {
 		return err
 	}
-	if then, _ := replay(r, events); then.sum() != r.sum() {
+	then, _ := replay(r, events)
+	if r.url == "" && r.inherited&dropped == 0 {
+		then.inherited &^= dropped // an earlier version did not note it
+	}
+	if then.sum() != r.sum() {
 		return damaged(rr.path, "the ledger contradicts itself: a step does not follow from its events")
 	}
 	return nil

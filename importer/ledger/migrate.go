@@ -320,9 +320,12 @@ func (m *migration) step(s oldStep, events []oldEvent) error {
 			all[i].Via, all[i].Reason = ViaByHand, cmp.Or(oldReasons[e.Reason], e.Reason)
 		}
 	}
-	now, past := replay(row{}, all)
+	now, past := replay(row{last: moment{event: s.last}, url: s.url}, all)
 	if now.state != s.state || now.last.event != s.last || now.attempts != s.attempts || now.remoteID != s.created || now.url != s.url {
 		return m.contradiction("a step does not follow from its events")
+	}
+	if n := len(all); n > 0 {
+		all[n-1].dropped = now.inherited&dropped != 0 // earlier versions did not note it
 	}
 	again := slices.SortedFunc(slices.Values(slices.Concat(past, now.events())), func(a, b numbered) int { return cmp.Compare(a.number, b.number) })
 	if !reflect.DeepEqual(again, all) {

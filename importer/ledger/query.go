@@ -82,7 +82,8 @@ func (rr rowReader) check(sound bool, errs ...error) error {
 // pastColumns are the columns of history h for rowReader.past.
 const pastColumns = `h.event, h.step, h.state, h.at, h.boot, h.uptime, h.run, h.via, h.status, h.reason, h.request, h.digest, h.response, h.remote_id, h.url, h.sum`
 
-// past reads an event of the history of a step with this name and kind.
+// past reads an event of the history, and the number of its step. The caller adds the
+// step's name and kind.
 func (rr rowReader) past(rows *sql.Rows) (e numbered, step int64, err error) {
 	var state, boot, uptime, run, via, sum int64
 	if err := rows.Scan(&e.number, &step, &state, (*instant)(&e.At), &boot, &uptime, &run, &via, &e.Status, &e.Reason,
@@ -92,6 +93,9 @@ func (rr rowReader) past(rows *sql.Rows) (e numbered, step int64, err error) {
 	var errs [2]error
 	e.Boot, errs[0] = rr.names.name(boot)
 	e.Run, errs[1] = rr.names.name(run)
+	if e.dropped = via >= droppedURL; e.dropped {
+		via -= droppedURL
+	}
 	e.To, e.Via, e.Uptime = word(states, state), word(vias, via), time.Duration(uptime)*time.Microsecond
 	return e, step, rr.check(e.sum(step) == sum, errs[:]...)
 }
@@ -119,6 +123,17 @@ func (rr rowReader) events(ctx context.Context, db querier, r row) ([]numbered, 
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// snapshot calls do with a transaction that reads the ledger as it is at one moment,
+// whatever another connection writes meanwhile.
+func snapshot(ctx context.Context, db *sql.DB, do func(querier) error) error {
+	tx, err := db.BeginTx(context.WithoutCancel(ctx), &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return asDamage(err)
+	}
+	defer tx.Rollback() // it has written nothing
+	return do(tx)
 }
 
 // stream yields the rows of a query one by one, until an error or the end of ctx. The
@@ -237,8 +252,8 @@ func (l *Ledger) StepsOfClients(ctx context.Context, environment string, owners 
 }
 
 // row returns the row of a step; ok is false when it is unknown.
-func (l *Ledger) row(ctx context.Context, id StepID) (r row, ok bool, err error) {
-	found, err := gather(stream(ctx, l.read, l.rows.scan, stepsOf+`
+func (rr rowReader) row(ctx context.Context, db querier, id StepID) (r row, ok bool, err error) {
+	found, err := gather(stream(ctx, db, rr.scan, stepsOf+`
 		WHERE `+ofClient+` AND s.mapping = coalesce((SELECT id FROM names WHERE name = ?), 0) AND s.step = ?`,
 		id.Environment, id.Client, id.Space, id.Mapping, id.Step))
 	for _, r := range found {
@@ -252,14 +267,10 @@ func (l *Ledger) row(ctx context.Context, id StepID) (r row, ok bool, err error)
 // AnswerStatus returns the HTTP status of a step's Answer, 0 when the ledger has
 // none. It differs from the Status of the step when later events followed.
 func (l *Ledger) AnswerStatus(ctx context.Context, id StepID) (status int, err error) {
-	r, ok, err := l.row(ctx, id)
-	switch {
-	case err != nil || !ok || r.answer == nil:
+	r, events, err := l.history(ctx, id)
+	if r.answer == nil {
 		return 0, err
-	case r.inherited&partAnswer == 0:
-		return r.status, nil
 	}
-	events, err := l.rows.events(ctx, l.read, r)
 	for _, e := range events {
 		if len(e.Answer) > 0 {
 			status = e.Status
@@ -271,16 +282,28 @@ func (l *Ledger) AnswerStatus(ctx context.Context, id StepID) (status int, err e
 // Events returns what happened to a step, the oldest event first; none for an
 // unknown step.
 func (l *Ledger) Events(ctx context.Context, id StepID) ([]Event, error) {
-	r, ok, err := l.row(ctx, id)
-	if !ok || err != nil {
+	_, all, err := l.history(ctx, id)
+	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	all, err := l.rows.events(ctx, l.read, r)
 	events := make([]Event, len(all))
 	for i, e := range all {
 		events[i] = e.Event
 	}
-	return events, err
+	return events, nil
+}
+
+// history returns the row of a step and what happened to it, the oldest event first,
+// both as they were at one moment; the zero row and no events for an unknown step.
+func (l *Ledger) history(ctx context.Context, id StepID) (r row, events []numbered, err error) {
+	err = snapshot(ctx, l.read, func(db querier) error {
+		var ok bool
+		if r, ok, err = l.rows.row(ctx, db, id); ok && err == nil {
+			events, err = l.rows.events(ctx, db, r)
+		}
+		return err
+	})
+	return r, events, err
 }
 
 // StepsOfClient returns all steps of a client: the step client first, then by
@@ -441,11 +464,11 @@ func (l *Ledger) SharedIDs(ctx context.Context, environment string) (map[string]
 
 // asOf returns a step's row as it was when an event was the newest; ok is false when
 // the step was not there yet.
-func (l *Ledger) asOf(ctx context.Context, r row, event int64) (then row, ok bool, err error) {
+func (rr rowReader) asOf(ctx context.Context, db querier, r row, event int64) (then row, ok bool, err error) {
 	if r.last.event <= event {
 		return r, true, nil
 	}
-	events, err := l.rows.events(ctx, l.read, r)
+	events, err := rr.events(ctx, db, r)
 	then, _ = replay(r, slices.DeleteFunc(events, func(e numbered) bool { return e.number > event }))
 	return then, then.last.event > 0, err
 }

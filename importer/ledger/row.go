@@ -54,12 +54,16 @@ const (
 	partAnswer
 	partID
 	partURL
+	// dropped is not a part: the last event could have inherited a url and did not,
+	// because another client's step had it by then.
+	dropped
 )
 
 // numbered is an event with its number.
 type numbered struct {
 	number int64
 	Event
+	dropped bool // its step became done without the url that it would have inherited
 }
 
 // after returns the row after an event with this number, and those of its events
@@ -123,6 +127,12 @@ func (r row) inheritedAfter(was row, e Event, hasRequest bool) (inherited part) 
 	return inherited
 }
 
+// withoutURL returns the row after its last event has not inherited the url.
+func (r row) withoutURL() row {
+	r.url, r.inherited = "", r.inherited&^partURL|dropped
+	return r
+}
+
 // hasRequest reports whether the row has a request or its digest. Like answerSum, it
 // is also right for a row that was kept without its bodies.
 func (r row) hasRequest() bool { return r.requestSum != 0 || r.digest != "" }
@@ -137,11 +147,11 @@ func (r row) isPlainIntent() bool {
 // and the last event.
 func (r row) events() []numbered {
 	event := func(m moment, to State) numbered {
-		return numbered{m.event, Event{StepID: r.StepID, Kind: r.kind, To: to, Run: m.run,
+		return numbered{number: m.event, Event: Event{StepID: r.StepID, Kind: r.kind, To: to, Run: m.run,
 			At: time.UnixMicro(m.at).UTC(), Boot: m.boot, Uptime: time.Duration(m.uptime) * time.Microsecond}}
 	}
 	last := event(r.last, r.state)
-	last.Via, last.Status, last.Reason = r.via, r.status, r.reason
+	last.Via, last.Status, last.Reason, last.dropped = r.via, r.status, r.reason, r.inherited&dropped != 0
 	if r.inherited&partAnswer == 0 {
 		last.Answer = r.answer
 	}
@@ -170,13 +180,20 @@ func (r row) step() Step {
 }
 
 // replay is the row of a step after all its events, and those that belong into
-// history. The row keeps the number of was, and whether it shares its id.
+// history. The row keeps the number of was, and whether it shares its id. An earlier
+// version dropped a url without noting it: was shows that, if it is not out of date.
 func replay(was row, events []numbered) (now row, history []numbered) {
 	now = row{}
 	for _, e := range events {
 		var past []numbered
 		now, past = now.after(e.Event, e.number)
 		history = append(history, past...)
+		if e.dropped {
+			now = now.withoutURL()
+		}
+	}
+	if now.state == Done && now.inherited&partURL != 0 && was.url == "" && was.last.event == now.last.event {
+		now = now.withoutURL()
 	}
 	now.id, now.client, now.environment, now.shared = was.id, was.client, was.environment, was.shared
 	return now, history
@@ -224,6 +241,10 @@ func (r row) sum() int64 {
 
 // sum is the checksum of an event in history of the step with this number.
 func (e numbered) sum(step int64) int64 {
-	return make(checksum, 0, 512).number(step).text(string(e.To)).moment(momentOf(e.Event, e.number)).text(e.Via).number(int64(e.Status)).text(e.Reason).
-		number(int64(sumOf(e.Data))).text(e.Digest).number(int64(sumOf(e.Answer))).text(e.ID).text(e.URL).value()
+	s := make(checksum, 0, 512).number(step).text(string(e.To)).moment(momentOf(e.Event, e.number)).text(e.Via).number(int64(e.Status)).text(e.Reason).
+		number(int64(sumOf(e.Data))).text(e.Digest).number(int64(sumOf(e.Answer))).text(e.ID).text(e.URL)
+	if e.dropped {
+		s = s.number(1)
+	}
+	return s.value()
 }

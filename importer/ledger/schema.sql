@@ -53,7 +53,7 @@ CREATE TABLE steps (
     state       INTEGER NOT NULL,
     attempts    INTEGER NOT NULL, -- how often it became an intent
     history     INTEGER NOT NULL, -- how many events of it are in history
-    inherited   INTEGER NOT NULL, -- which of request, response, remote_id and url earlier events have brought (bits 1, 2, 4, 8)
+    inherited   INTEGER NOT NULL, -- which of request, response, remote_id and url earlier events have brought (bits 1, 2, 4, 8); 16: the last event dropped their url, another client had it
     shared      INTEGER NOT NULL, -- 1: an earlier version gave it an id that another step has
     sent_event  INTEGER NOT NULL,
     sent_at     INTEGER NOT NULL,
@@ -100,7 +100,7 @@ CREATE TABLE history (
     boot      INTEGER NOT NULL,
     uptime    INTEGER NOT NULL,
     run       INTEGER NOT NULL,
-    via       INTEGER NOT NULL,
+    via       INTEGER NOT NULL, -- plus 16: it dropped a url
     status    INTEGER NOT NULL,
     reason    TEXT NOT NULL,
     request   BLOB,
@@ -129,7 +129,7 @@ CREATE TABLE definitions (
     PRIMARY KEY (environment, mapping)
 ) STRICT, WITHOUT ROWID;
 
--- settings are what users have said about an environment; see settings.go.
+-- settings are what users have said about an environment.
 CREATE TABLE settings (
     environment TEXT NOT NULL,
     name        TEXT NOT NULL,

@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -33,4 +34,48 @@ func TestSharedIDs(t *testing.T) {
 	same(t, "shared", shared, map[string]ledger.ClientKey{"x1": jane("", "").ClientKey})
 	// What it has from before does not keep it from being written.
 	do(t, l.Append(ledger.Event{StepID: eve, To: ledger.Done, At: noon, Via: ledger.ViaAnswer, ID: "x1", URL: "https://go/2"}))
+}
+
+// TestSharedIDDecided: a step that has an id from an answer cannot become done with it
+// when another step, which shares its id, is done with it.
+func TestSharedIDDecided(t *testing.T) {
+	l := fresh(t)
+	of := func(client string) ledger.StepID {
+		id := jane("", "client")
+		id.Client = client
+		return id
+	}
+	do(t, l.Append(finished(of("a"), "client", "x", "")...))
+	do(t, l.Append(finished(of("b"), "client", "y", "")...))
+	ledger.Share(l, of("b"), "x")
+	do(t, l.Append(ledger.Event{StepID: of("a"), To: ledger.Uncertain, Via: ledger.ViaByHand, At: noon}))
+	do(t, l.Append(ledger.Event{StepID: of("c"), To: ledger.Intent, Kind: "client", At: noon}))
+	do(t, l.Append(ledger.Event{StepID: of("c"), To: ledger.Uncertain, At: noon, ID: "x"}))
+	err := l.Append(ledger.Event{StepID: of("c"), To: ledger.Done, Via: ledger.ViaByHand, At: noon})
+	taken, ok := errors.AsType[ledger.Taken](err)
+	if !ok || taken.Holder != of("b") {
+		t.Errorf("got %v, want an error that names the holder", err)
+	}
+	// What is done with a shared id stays done with it.
+	do(t, l.Append(ledger.Event{StepID: of("b"), To: ledger.Done, Via: ledger.ViaByHand, At: noon, ID: "x"}))
+}
+
+// TestCopyOfOpenLedger: SQLite can copy a ledger while it is open. What was an intent
+// then is found in the copy, too.
+func TestCopyOfOpenLedger(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "ledger.db"), filepath.Join(dir, "backup.db")
+	l := open(t, path)
+	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
+	id := jane("m", "claim/c/1")
+	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
+	database(t, path, "VACUUM INTO '"+backup+"'")
+	b := open(t, backup)
+	n, err := b.MarkInterrupted("r", noon)
+	do(t, err)
+	steps, err := b.Steps(t.Context(), id.ClientKey, "m")
+	do(t, err)
+	if n != 1 || steps[id.Step].To != ledger.Uncertain {
+		t.Errorf("MarkInterrupted has found %d steps, and the step is %q", n, steps[id.Step].To)
+	}
 }

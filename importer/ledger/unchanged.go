@@ -534,13 +534,19 @@ type placedEntry struct {
 func (l *Ledger) factsOf(ctx context.Context, ids []int64, event int64) (map[int64]stepFacts, error) {
 	known := make(map[int64]stepFacts, len(ids))
 	slices.Sort(ids)
-	for r, err := range stream(ctx, l.read, l.rows.scan, stepsOf+`WHERE s.id IN (SELECT value FROM json_each(?))`, numbers(ids)) {
+	err := snapshot(ctx, l.read, func(db querier) error { return l.rows.facts(ctx, db, ids, event, known) })
+	return known, err
+}
+
+// facts adds what factsOf returns to known.
+func (rr rowReader) facts(ctx context.Context, db querier, ids []int64, event int64, known map[int64]stepFacts) error {
+	for r, err := range stream(ctx, db, rr.scan, stepsOf+`WHERE s.id IN (SELECT value FROM json_each(?))`, numbers(ids)) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		then, ok, err := l.asOf(ctx, r, event)
+		then, ok, err := rr.asOf(ctx, db, r, event)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		facts := stepFacts{Step: result.Step{ClientKey: r.Client, Step: r.Step, Kind: r.kind, State: string(result.Planned)}}
 		if ok {
@@ -549,7 +555,7 @@ func (l *Ledger) factsOf(ctx context.Context, ids []int64, event int64) (map[int
 		}
 		known[r.id] = facts
 	}
-	return known, nil
+	return nil
 }
 
 // numbers is numbers as json_each of SQLite takes them, each once. They are sorted.

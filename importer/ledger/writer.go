@@ -275,6 +275,7 @@ type transaction struct {
 
 	open    map[StepID]row // the steps in Intent, as noteIntent keeps them
 	unnoted bool           // open does not have all of them
+	marked  bool           // the table counter says that steps may be intents
 	sharing bool           // the ledger has steps that share ids
 
 	getCounter, setCounter      *sql.Stmt
@@ -343,7 +344,17 @@ func (t *transaction) begin() error {
 		clear(t.open)
 		t.counted, t.unnoted = t.event, true
 	}
-	return nil
+	return t.mark()
+}
+
+// mark records in the first transaction that steps may be intents until rest says
+// otherwise: a copy of the ledger that SQLite makes meanwhile looks like a closed one.
+func (t *transaction) mark() error {
+	if t.marked {
+		return nil
+	}
+	t.marked = true
+	return t.exec(`UPDATE counter SET intents = 1 WHERE intents <> 1`)
 }
 
 // forgetNumbers drops the numbers of texts and clients that are kept in memory.

@@ -1,0 +1,231 @@
+package ledger
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var dawn = time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)
+
+const takenURL = "https://go/1"
+
+// clientStep is the client step of a client.
+func clientStep(client string) StepID {
+	return StepID{ClientKey{"https://uat.example.com/api", "email", client}, "", KindClient}
+}
+
+// withoutTheURL makes a ledger in which ann's step has an answer with a url, and is
+// done without it, because bob's step was done with it first.
+func withoutTheURL(t *testing.T) (l *Ledger, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "ledger.db")
+	l, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	ann, bob := clientStep("ann"), clientStep("bob")
+	for _, e := range []Event{
+		{StepID: ann, To: Intent, At: dawn.AddDate(0, 0, -90), Kind: KindClient, Data: []byte("{}"), Digest: "d"},
+		{StepID: ann, To: Uncertain, At: dawn, Status: 201, Answer: []byte(`{}`), URL: takenURL},
+		{StepID: bob, To: Intent, At: dawn, Kind: KindClient},
+		{StepID: bob, To: Done, At: dawn, Via: ViaAnswer, ID: "x1", URL: takenURL},
+		{StepID: ann, To: Done, At: dawn, Via: ViaByHand, ID: "x2"},
+	} {
+		if err := l.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return l, path
+}
+
+// annsURL is the url of ann's step now.
+func annsURL(t *testing.T, l *Ledger) string {
+	t.Helper()
+	steps, err := l.Steps(t.Context(), clientStep("ann").ClientKey, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return steps[KindClient].URL
+}
+
+// sound closes a ledger, and checks it.
+func sound(t *testing.T, l *Ledger, path string) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Check(path, nil); err != nil {
+		t.Errorf("a sound ledger: %v", err)
+	}
+}
+
+// undoDone is the decision that ann's step is not done after all.
+var undoDone = Event{StepID: clientStep("ann"), To: Uncertain, Via: ViaByHand, At: dawn}
+
+// TestDroppedURL: a step that is done without a url, because another client's step has
+// it, is sound, and stays so when later events follow.
+func TestDroppedURL(t *testing.T) {
+	later := map[string][]Event{
+		"nothing":     nil,
+		"another id":  {{StepID: clientStep("ann"), To: Done, Via: ViaByHand, At: dawn, ID: "x3"}},
+		"a fresh url": {{StepID: clientStep("ann"), To: Done, Via: ViaAnswer, At: dawn, URL: "https://go/2"}},
+		"undone":      {undoDone, {StepID: clientStep("ann"), To: Done, Via: ViaAdopted, At: dawn, ID: "x4"}},
+		"sent again":  {undoDone, {StepID: clientStep("ann"), To: Intent, Via: ViaRepeatable, At: dawn}},
+	}
+	for name, events := range later {
+		t.Run(name, func(t *testing.T) {
+			l, path := withoutTheURL(t)
+			for _, e := range events {
+				if err := l.Append(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if url := annsURL(t, l); url == takenURL {
+				t.Errorf("two clients have the url %q", url)
+			}
+			sound(t, l, path)
+		})
+	}
+}
+
+// TestDroppedURLPurged: a purge that leaves the answer's url does not give it to the
+// step.
+func TestDroppedURLPurged(t *testing.T) {
+	for name, unnoted := range map[string]bool{"noted": false, "by an earlier version": true} {
+		t.Run(name, func(t *testing.T) {
+			l, path := withoutTheURL(t)
+			if unnoted {
+				forgetDrop(t, l)
+			}
+			_, err := l.Purge(Purge{Environments: []string{"https://uat.example.com/api"}, Before: dawn.AddDate(0, 0, -30),
+				Summary: func([]byte) []byte { return nil }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if url := annsURL(t, l); url != "" {
+				t.Errorf("after a purge two clients have the url %q", url)
+			}
+			sound(t, l, path)
+		})
+	}
+}
+
+// TestDroppedURLUnnoted: an earlier version did not note that it dropped the url.
+func TestDroppedURLUnnoted(t *testing.T) {
+	l, path := withoutTheURL(t)
+	forgetDrop(t, l)
+	sound(t, l, path)
+}
+
+// forgetDrop makes ann's row what an earlier version would have written.
+func forgetDrop(t *testing.T, l *Ledger) {
+	t.Helper()
+	err := l.submit(true, func(tx *transaction) error {
+		r, err := tx.step(clientStep("ann"))
+		if err != nil {
+			return err
+		}
+		if r.inherited&dropped == 0 {
+			t.Error("it is not noted that the url was dropped")
+		}
+		r.inherited &^= dropped
+		return tx.changeRow(tx.setStep, r)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDroppedURLBefore: what a run says of the step does not change when the step
+// changes later.
+func TestDroppedURLBefore(t *testing.T) {
+	l, path := withoutTheURL(t)
+	then, err := l.LastEvent(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append(undoDone); err != nil {
+		t.Fatal(err)
+	}
+	r, ok, err := l.rows.row(t.Context(), l.read, clientStep("ann"))
+	if !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	facts, err := l.factsOf(t.Context(), []int64{r.id}, then)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := facts[r.id]; f.State != string(Done) || f.ID != "x2" || f.url != "" {
+		t.Errorf("the step was %q with the id %q and the url %q; want done with x2 and no url", f.State, f.ID, f.url)
+	}
+	sound(t, l, path)
+}
+
+// TestDroppedURLMigrated: a ledger of an earlier version in which that has happened is
+// migrated.
+func TestDroppedURLMigrated(t *testing.T) {
+	path := oldWithDroppedURL(t)
+	l, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found bool
+	for r, err := range stream(t.Context(), l.read, l.rows.scan, stepsOf+`WHERE s.state = 2 AND s.url = ''`) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = found || r.inherited&dropped != 0
+	}
+	if !found {
+		t.Error("no step has dropped a url")
+	}
+	sound(t, l, path)
+}
+
+// oldWithDroppedURL is a ledger of version 2 with a step that is done without a url,
+// though its answer before had one.
+func oldWithDroppedURL(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "ledger.db")
+	f, err := os.Open("testdata/version-2.db.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err := errors.Join(err, os.WriteFile(path, data, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	db, err := connect(dsn(path, "rw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	changed := 0
+	events, err := gather(stream(t.Context(), db, scanOldEvent, `
+		SELECT e.id, e.step, e.state, e.at, e.boot, e.uptime, e.run, e.via, e.status, e.reason, e.data, e.digest, e.answer, e.created, e.url, e.sum
+		FROM events e JOIN steps s ON s.id = e.step
+		WHERE s.state = 'done' AND s.url = '' AND e.state = 'uncertain' AND e.via <> 'operator' AND e.id = (SELECT max(id) FROM events x WHERE x.step = s.id AND x.id < s.last)
+		LIMIT 1`))
+	for _, e := range events {
+		e.URL = takenURL
+		if _, err2 := db.Exec(`UPDATE events SET url = ?, sum = ? WHERE id = ?`, e.URL, e.checksum(), e.number); err2 != nil {
+			err = err2
+		}
+		changed++
+	}
+	if err != nil || changed != 1 {
+		t.Fatal(changed, err)
+	}
+	return path
+}
