@@ -166,9 +166,11 @@ func openToRead(path string, exists bool) (*Ledger, error) {
 // readingDSN is the data source name with which a file is read.
 func readingDSN(path string) string {
 	name := dsn(path, "ro", "busy_timeout(10000)")
-	if _, err := os.Stat(path + "-shm"); err == nil {
+	_, err := os.Stat(path + "-shm")
+	if log, err2 := os.Stat(path + "-wal"); err == nil && err2 == nil && log.Size() > logHeaderSize {
 		// The ledger is open, or was open when its process was killed; then SQLite
-		// would otherwise rewrite the index of its log.
+		// would otherwise rewrite the index of its log. For a log without a frame,
+		// which a kill can leave, it needs to.
 		name += "&readonly_shm=1"
 	}
 	return name
