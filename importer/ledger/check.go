@@ -20,11 +20,11 @@ func (p Progress) report(what string, done, total int64) {
 
 // Check reads the whole ledger at path and returns ErrDamaged when it is not sound:
 // the structure of the file, every row with its checksum, and that each step has its
-// history. Open does this by itself when the ledger was not closed, because its
-// process was killed or the power was lost; after that, only what is read is
-// checked. Another process may write the ledger meanwhile.
+// history. Open does this by itself when the ledger is not as its last close left it:
+// its process was killed, the power was lost, or the file was restored or damaged.
+// Another process may write the ledger meanwhile.
 func Check(path string, progress Progress) error {
-	l, err := OpenReadOnly(path)
+	l, err := openReadOnly(path, false)
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,14 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"claimsheet/importer/ledger"
 )
@@ -17,6 +19,7 @@ import (
 // children are what this binary does as the other process of a test.
 var children = map[string]func(path string){
 	"append": appendForever,
+	"close":  closeForever,
 	"lock":   lockForever,
 }
 
@@ -119,6 +122,71 @@ func TestKilledWhileAppending(t *testing.T) {
 	}
 	if len(taken) < kills*5 {
 		t.Errorf("only %d steps were tried", len(taken))
+	}
+}
+
+// closeForever opens the ledger, appends a step and closes it, again and again, and
+// prints each step when the ledger has taken it.
+func closeForever(path string) {
+	for i := 0; ; i++ {
+		key := fmt.Sprintf("claim/c/%d-%d", os.Getpid(), i)
+		l, err := ledger.Open(path)
+		if err == nil {
+			err = l.Append(finished(jane("m", key), "claim", key, "")...)
+		}
+		if err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		fmt.Println("done", key)
+		if err := l.Close(); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+	}
+}
+
+// TestKilledWhileClosing: a kill at any moment between opening and closing leaves a
+// ledger that opens, and has what Append had returned for.
+func TestKilledWhileClosing(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	kills := 60
+	if racing {
+		kills = 10
+	}
+	taken := map[string]bool{}
+	for kill := range kills {
+		child, out := start(t, "close", path)
+		for seen := 0; out.Scan(); seen++ {
+			if seen == 1 {
+				go func(after time.Duration) {
+					time.Sleep(after)
+					_ = child.Process.Kill()
+				}(time.Duration(rng.Int64N(int64(20 * time.Millisecond))))
+			}
+			what, key, _ := strings.Cut(out.Text(), " ")
+			if what == "error" {
+				t.Fatalf("kill %d: %s", kill, key)
+			}
+			taken[key] = what == "done"
+		}
+		_ = child.Wait()
+		if _, err := os.Stat(path + "-journal"); err != nil { // a reader cannot roll that back
+			r, err := ledger.OpenReadOnly(path)
+			do(t, err)
+			do(t, r.Close())
+		}
+		do(t, open(t, path).Close())
+	}
+	l := open(t, path)
+	steps, err := l.Steps(t.Context(), jane("", "").ClientKey, "m")
+	do(t, err)
+	for key, whole := range taken {
+		if s := steps[key]; whole && s.ID != key {
+			t.Errorf("%s was taken, but is %q", key, s.To)
+		}
 	}
 }
 

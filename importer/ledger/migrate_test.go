@@ -93,7 +93,7 @@ func TestMigration(t *testing.T) {
 			same(t, "interrupted", n, 1)
 			do(t, l.Close())
 			do(t, ledger.Check(path, nil))
-			same(t, "files", len(listing(t, filepath.Dir(path))), 2) // the ledger, and its count
+			same(t, "files", len(listing(t, filepath.Dir(path))), 3) // the ledger, its count and its sum
 		})
 	}
 }
@@ -172,7 +172,7 @@ func TestMigrationKilled(t *testing.T) {
 			l := open(t, path)
 			sameAsBefore(t, l)
 			do(t, l.Close())
-			same(t, "files", len(listing(t, filepath.Dir(path))), 1)
+			same(t, "files", len(listing(t, filepath.Dir(path))), 2) // the ledger and its sum
 		})
 	}
 }

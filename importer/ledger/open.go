@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -48,10 +49,12 @@ var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)
 // folder of 0700) when it is missing. The caller holds Lock. Open refuses a damaged
 // ledger with ErrDamaged, and a ledger of a newer Claimsheet or something that is not
 // a plain file with a problem.Problem. It repairs nothing, except that SQLite rolls
-// back what a killed process left half committed.
+// back what a killed process left half committed. When it refuses a ledger, it has
+// not changed the file and its log.
 //
-// A ledger that was not closed is checked as a whole, and one of an earlier version
-// is migrated; both can take some seconds for each million steps.
+// A ledger that is not as the last close left it is checked as a whole, because its
+// process was killed or the file was restored or damaged, and one of an earlier
+// version is migrated; both can take some seconds for each million steps.
 func Open(path string) (*Ledger, error) { return OpenWith(path, nil) }
 
 // OpenWith is Open with a function that is told of a check or a migration.
@@ -61,12 +64,15 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 		return nil, err
 	}
 	found, err := inspect(path)
+	unclean := false
 	switch {
 	case err != nil:
 	case !found.exists:
 		err = create(path)
-	case found.open:
-		err = checkFile(path, progress)
+	default:
+		if unclean = !found.asClosed(path); unclean {
+			err = checkFile(path, progress)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -86,16 +92,20 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 	}
 	if err == nil {
 		l.counted, l.write.count.last = counted, counted
-		l.write.tx.unnoted = l.write.tx.unnoted || found.open
+		l.write.tx.unnoted = l.write.tx.unnoted || unclean
 	}
 	return l, err
 }
 
 // OpenReadOnly opens the ledger at path for reading; another process may write it at
 // the same time. It changes nothing on disk. A missing file gives an empty ledger,
-// and a ledger of an earlier version is migrated in memory. Every method that writes
-// fails with ErrReadOnly.
-func OpenReadOnly(path string) (*Ledger, error) {
+// and a ledger of an earlier version is migrated in memory. A closed ledger that is
+// not as the last close left it is checked as a whole, as Open does. Every method
+// that writes fails with ErrReadOnly.
+func OpenReadOnly(path string) (*Ledger, error) { return openReadOnly(path, true) }
+
+// openReadOnly is OpenReadOnly, without the check when checked is false.
+func openReadOnly(path string, checked bool) (*Ledger, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -104,12 +114,33 @@ func OpenReadOnly(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	doubtful := checked && found.exists && !found.open && !found.asClosed(path)
 	counted := readCount(path) // before the ledger: another process may write both
 	l, err := openToRead(path, found.exists)
-	if err == nil {
-		l.counted = counted
+	if err != nil {
+		return nil, err
 	}
-	return l, err
+	l.counted = counted
+	if doubtful {
+		err = l.checkClosed()
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// checkClosed checks a ledger that is open for reading only, unless another process
+// has opened it meanwhile, and checks it.
+func (l *Ledger) checkClosed() error {
+	var mode string
+	if err := l.read.QueryRow("PRAGMA journal_mode").Scan(&mode); err != nil {
+		return damaged(l.path, "the ledger cannot be read: %v", err)
+	}
+	if mode == "wal" {
+		return nil
+	}
+	return check(context.Background(), l.read, l.path, nil)
 }
 
 // openToRead opens a file that inspect has accepted, or an empty ledger.
@@ -135,9 +166,11 @@ func openToRead(path string, exists bool) (*Ledger, error) {
 // readingDSN is the data source name with which a file is read.
 func readingDSN(path string) string {
 	name := dsn(path, "ro", "busy_timeout(10000)")
-	if _, err := os.Stat(path + "-shm"); err == nil {
+	_, err := os.Stat(path + "-shm")
+	if log, err2 := os.Stat(path + "-wal"); err == nil && err2 == nil && log.Size() > logHeaderSize {
 		// The ledger is open, or was open when its process was killed; then SQLite
-		// would otherwise rewrite the index of its log.
+		// would otherwise rewrite the index of its log. For a log without a frame,
+		// which a kill can leave, it needs to.
 		name += "&readonly_shm=1"
 	}
 	return name
@@ -158,15 +191,46 @@ func reading(db *sql.DB, path string) (*Ledger, error) {
 	return &Ledger{read: db, steps: steps, some: some, path: path, rows: rowReader{newNames(db), path}}, nil
 }
 
-// checkFile checks a ledger that was not closed, before anything is written to it.
+// checkFile checks a ledger that is not as the last close left it, before anything is
+// written to it, and then folds its log into the file.
 func checkFile(path string, progress Progress) error {
-	db, err := connect(dsn(path, "rw", durable...))
+	if err := inspectLog(path); err != nil {
+		return err
+	}
+	name := dsn(path, "ro", "busy_timeout(10000)") // a connection that writes would fold the log into the file when it closes
+	if _, err := os.Lstat(path + "-journal"); err == nil {
+		// The process was killed between a plain file and a log. Only a connection
+		// that writes can roll that back.
+		name = dsn(path, "rw", durable...)
+	}
+	db, err := connect(name)
 	if err != nil {
 		return err
 	}
 	version, err := checkVersion(context.Background(), db, path)
 	if err == nil && version == schemaVersion {
 		err = check(context.Background(), db, path, progress)
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return fold(path)
+}
+
+// fold writes the log into the file and deletes it, as the last connection does when
+// it closes. What a power loss has left behind the last commit of the log goes with
+// it; inspectLog would later misread that behind the next commits.
+func fold(path string) error {
+	db, err := connect(dsn(path, "rw", durable...))
+	if err != nil {
+		return err
+	}
+	var tables int
+	err = db.QueryRowContext(context.Background(), `SELECT count(*) FROM sqlite_schema`).Scan(&tables)
+	if isDamage(err) {
+		err = damaged(path, "the ledger cannot be read: %v", err)
+	} else if err != nil {
+		err = unwritable(path, err, "the ledger cannot be opened for writing: %v", problem.Cause(err))
 	}
 	return errors.Join(err, db.Close())
 }
@@ -287,14 +351,51 @@ type file struct {
 	version int // of the schema
 }
 
+// asClosed reports whether the ledger is as the last close left it. One of an earlier
+// version counts as such when it was closed: its migration reads all of it anyway.
+func (f file) asClosed(path string) bool {
+	return !f.open && (f.version != schemaVersion || sumFits(path))
+}
+
+// hasLog reports whether a log with something in it lies beside the ledger.
+func hasLog(path string) bool {
+	log, err := os.Lstat(path + "-wal")
+	return err == nil && log.Size() > 0
+}
+
 // inspect checks the file before SQLite opens it, because SQLite treats an empty file
 // as a new database, and replays a log that lies beside it. Every error is a refusal.
+//
+// A clean close deletes the log before it marks the file as closed, so a log beside a
+// closed file belongs to another copy of the ledger, and would spoil this one.
 func inspect(path string) (file, error) {
-	log, err := os.Lstat(path + "-wal")
-	hasLog := err == nil && log.Size() > 0
+	const looks = 3 // another process may close or open the ledger between two of them
+	for look := 1; ; look++ {
+		found, err := inspectFile(path)
+		if err != nil || !found.exists || found.open || !hasLog(path) {
+			return found, err
+		}
+		if look == looks {
+			return file{}, foreignLog(path)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// foreignLog reports that a closed ledger has the log of another copy beside it.
+func foreignLog(path string) error {
+	name := filepath.Base(path)
+	p := problem.At(problem.Where{File: path}, "ledger-damaged",
+		"the ledger was closed, but a write-ahead log that does not belong to it lies beside it (%s-wal)", name)
+	return refusal{p.Hinted("If %[1]s was restored from a backup, move %[1]s-wal and %[1]s-shm to another folder, keep them, and run again. "+
+		"Otherwise bring back the %[1]s that they belong to: all three files together, as the killed run left them.", name), ErrDamaged}
+}
+
+// inspectFile is inspect without the comparison of the file with its log.
+func inspectFile(path string) (file, error) {
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && hasLog:
+	case errors.Is(err, fs.ErrNotExist) && hasLog(path):
 		return file{}, damaged(path, "the ledger is missing, but its write-ahead log %s is there", filepath.Base(path)+"-wal")
 	case errors.Is(err, fs.ErrNotExist):
 		return file{}, nil

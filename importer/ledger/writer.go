@@ -232,7 +232,11 @@ func (w *writer) close() error {
 	if w.stopped() == nil {
 		w.tx.rest()
 	}
-	return errors.Join(w.stopped(), w.tx.close(), w.db.Close())
+	err := errors.Join(w.stopped(), w.tx.close(), w.db.Close())
+	if err == nil {
+		writeSum(w.count.path)
+	}
+	return err
 }
 
 // fileGuard detects that a file of the ledger was removed or replaced while it is
