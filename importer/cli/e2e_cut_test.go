@@ -51,8 +51,17 @@ func TestALogCutToHalf(t *testing.T) {
 				t.Errorf("%q: exit code %d\n%s", flags, p.code, p.err)
 			}
 		}
-		if code, _, said := s.claimsheet("settle", "--environments", s.path("environments.yaml")); code != 3 {
-			t.Errorf("settle: exit code %d\n%s", code, said)
+		for _, command := range [][]string{{"settle"}, {"ledger", "check"}} {
+			if code, _, said := s.claimsheet(append(command, "--environments", s.path("environments.yaml"))...); code != 3 {
+				t.Errorf("%q: exit code %d\n%s", command, code, said)
+			}
+		}
+		// A command that is refused for another reason does not accept the ledger.
+		if p := s.run("--new-ledger", "--min-rows", "1000"); p.code == 0 {
+			t.Errorf("a sheet with too few rows: exit code %d\n%s", p.code, p.err)
+		}
+		if p := s.run("-o", s.path("elsewhere.xlsx")); p.code != 3 || !strings.Contains(p.err, "[ledger-cut]") {
+			t.Errorf("after that: exit code %d\n%s", p.code, p.err)
 		}
 		if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
 			t.Errorf("something was sent\n%s", transcript(calls))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer/cli/console"
 	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -55,7 +56,8 @@ func (p *program) ledgerCommand() *cli.Command {
 	}
 }
 
-// checkLedger reads the whole ledger of an environment.
+// checkLedger reads the whole ledger of an environment, and compares it with the
+// count of what was committed to it.
 func (p *program) checkLedger(c *cli.Context) error {
 	l, err := openEnvironmentOf(p.where(c))
 	defer l.close()
@@ -73,6 +75,12 @@ func (p *program) checkLedger(c *cli.Context) error {
 	err = ledger.Check(l.path(), progress)
 	if progress != nil {
 		fmt.Fprint(p.stderr, clearLine)
+	}
+	if err == nil {
+		err = l.openReadOnly()
+	}
+	if err == nil {
+		err = l.checkWhole(false)
 	}
 	if err == nil {
 		fmt.Fprintf(p.Out, "%s: the ledger is whole\n", problem.OneLine(l.path()))
@@ -196,19 +204,23 @@ func (p *program) printPruned(l *ledgerSession, old []ledger.OldRun, done pruned
 	}
 }
 
-// prunedAtOnce is how many old runs a run prunes at its end: a ledger with many of
-// them does not make one night long.
-const prunedAtOnce = 3
+// prunedAtOnce is how many old runs a run prunes at its end, beside as many as it has
+// added: a ledger with many of them does not make one night long.
+const prunedAtOnce = 2
 
-// prune drops the rows of a few old runs, now that this one has ended.
-func (r *importRun) prune(ctx context.Context) error {
+// prune drops the rows of a few old runs, now that this one has ended. The run's own
+// outcome does not depend on it: what goes wrong is a warning.
+func (r *importRun) prune(ctx context.Context) {
 	if r.options.dryRun {
-		return nil
+		return
 	}
 	old, err := r.ledger.ledger.OldRuns(ctx, []string{r.scope}, r.session.Env.KeepRuns)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = r.ledger.prune(ctx, old, prunedAtOnce+len(r.sheets))
 	}
-	_, err = r.ledger.prune(ctx, old, prunedAtOnce)
-	return err
+	if err != nil {
+		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.ledger.path()}, "not-pruned",
+			"the rows of old runs could not be dropped: %v", problem.Cause(err)).
+			Hinted("nothing else depends on it; see what is wrong with %s", r.ledger.command("ledger check"))})
+	}
 }

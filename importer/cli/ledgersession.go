@@ -86,7 +86,9 @@ func (l *ledgerSession) openReadOnly() (err error) {
 
 // checkWhole refuses a ledger that has lost records that were committed to it,
 // unless the user knows that it is older. A new ledger passes when the command
-// takes ids from results workbooks, because it asks before it does so.
+// takes ids from results workbooks, because it asks before it does so. The count of
+// the records stays as it is until the run begins: a command that is refused must
+// not let the next one pass.
 func (l *ledgerSession) checkWhole(accept bool) error {
 	have, committed, err := l.ledger.Behind(context.Background())
 	sources := l.session.Sources
@@ -99,10 +101,8 @@ func (l *ledgerSession) checkWhole(accept bool) error {
 			"%d records were written to the ledger, and it has %d: its log was cut, or an older ledger was put in its place; what is missing would be done again", committed, have).
 			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and import the newer results workbooks with " +
 				"claimsheet rerun --yes --new-ledger RESULTS.xlsx…")}
-	case l.dryRun:
-		return nil
 	}
-	return l.ledger.AcceptOlder()
+	return nil
 }
 
 // ledgerFlags are the flags of commands that work on the ledger without a sheet.

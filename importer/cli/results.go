@@ -54,9 +54,7 @@ func (r *importRun) report(ctx context.Context) error {
 	if err := r.observeReport(ctx); err != nil {
 		return err
 	}
-	if err := r.prune(ctx); err != nil {
-		return err
-	}
+	r.prune(ctx)
 	return r.stopped
 }
 

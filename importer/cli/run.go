@@ -531,6 +531,9 @@ func (r *importRun) begin(ctx context.Context) (iter.Seq2[mapping.Plan, error], 
 // become uncertain.
 func (r *importRun) record(ctx context.Context) error {
 	l := r.ledger.ledger
+	if err := l.AcceptOlder(); err != nil { // checkWhole has refused one that is not to be accepted
+		return err
+	}
 	for _, sheet := range r.sheets {
 		if err := l.StartRun(sheet.record); err != nil {
 			return err

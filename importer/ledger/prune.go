@@ -25,7 +25,8 @@ const (
 )
 
 // OldRuns returns the runs of each environment that still have their rows and are
-// not among its newest keep, the oldest first.
+// not among its newest keep, the oldest first. The sheets of one command, which
+// started at the same time, count as one run.
 func (l *Ledger) OldRuns(ctx context.Context, environments []string, keep int) ([]OldRun, error) {
 	pruned := map[string]bool{}
 	for run, err := range stream(ctx, l.read, scanText, `SELECT run FROM pruned_runs`) {
@@ -39,9 +40,13 @@ func (l *Ledger) OldRuns(ctx context.Context, environments []string, keep int) (
 		return nil, err
 	}
 	var old []OldRun
-	latest, newer := latestRuns(runs), map[string]int{}
+	latest, newer, started := latestRuns(runs), map[string]int{}, map[string]time.Time{}
 	for _, r := range runs {
-		if newer[r.Environment]++; newer[r.Environment] <= keep || pruned[r.ID] {
+		if newer[r.Environment] == 0 || !r.Started.Equal(started[r.Environment]) {
+			newer[r.Environment]++
+			started[r.Environment] = r.Started
+		}
+		if newer[r.Environment] <= keep || pruned[r.ID] {
 			continue
 		}
 		o := OldRun{Run: r}

@@ -141,9 +141,13 @@ func unchangedRowOf(r result.Row, facts []stepFacts) (row unchangedRow, ok bool)
 // order.
 func (e unchangedEntry) results(facts []stepFacts) []result.Row {
 	client, url := "", ""
-	for _, s := range facts {
+	var claims []int // indexes of facts
+	for k, s := range facts {
 		if s.Kind == KindClient {
 			client = s.ID
+		}
+		if s.Kind == KindClaim {
+			claims = append(claims, k)
 		}
 		if s.url != "" {
 			url = s.url
@@ -152,9 +156,13 @@ func (e unchangedEntry) results(facts []stepFacts) []result.Row {
 	rows := make([]result.Row, len(e.rows))
 	for i, r := range e.rows {
 		rows[i] = result.Row{Row: r.row, Client: e.client, Status: unchangedStatuses[e.status], ClientID: client, URL: url, Advice: r.advice}
-		for k, s := range facts {
-			if s.Kind == KindClaim && s.ID != "" && (r.all || slices.Contains(r.claims, k)) {
-				rows[i].ClaimIDs = append(rows[i].ClaimIDs, s.ID)
+		shown := r.claims
+		if r.all {
+			shown = claims
+		}
+		for _, k := range shown {
+			if k < len(facts) && facts[k].Kind == KindClaim && facts[k].ID != "" {
+				rows[i].ClaimIDs = append(rows[i].ClaimIDs, facts[k].ID)
 			}
 		}
 	}
@@ -494,27 +502,31 @@ type stepFacts struct {
 const entriesAtOnce = 500
 
 // withFacts yields the entries at some places in their order, each with the facts
-// of its steps as they were when an event was the newest.
+// of its steps as they were when an event was the newest. An entry with several rows
+// stands at several places, and is made once for those that are near each other.
 func (l *Ledger) withFacts(ctx context.Context, list *unchangedList, places []place, event int64) iter.Seq2[placedEntry, error] {
 	return func(yield func(placedEntry, error) bool) {
 		for chunk := range slices.Chunk(places, entriesAtOnce) {
-			entries := make([]unchangedEntry, len(chunk))
+			entries := map[int32]*factEntry{} // by where they begin
 			var ids []int64
-			for i, p := range chunk {
-				entries[i] = list.entry(p.at)
-				ids = append(ids, entries[i].steps...)
+			for _, p := range chunk {
+				if entries[p.at] == nil {
+					entries[p.at] = &factEntry{unchangedEntry: list.entry(p.at)}
+					ids = append(ids, entries[p.at].steps...)
+				}
 			}
 			known, err := l.factsOf(ctx, ids, event)
 			if err != nil {
 				yield(placedEntry{}, err)
 				return
 			}
-			for i, e := range entries {
-				placed := placedEntry{unchangedEntry: e, number: int(chunk[i].number)}
+			for _, e := range entries {
 				for _, id := range e.steps {
-					placed.facts = append(placed.facts, known[id])
+					e.facts = append(e.facts, known[id])
 				}
-				if !yield(placed, nil) {
+			}
+			for _, p := range chunk {
+				if !yield(placedEntry{int(p.number), entries[p.at]}, nil) {
 					return
 				}
 			}
@@ -522,11 +534,25 @@ func (l *Ledger) withFacts(ctx context.Context, list *unchangedList, places []pl
 	}
 }
 
-// placedEntry is an entry with the number of its place and the facts of its steps.
+// placedEntry is an entry with the number of its place.
 type placedEntry struct {
-	unchangedEntry
 	number int
-	facts  []stepFacts
+	*factEntry
+}
+
+// factEntry is an entry with the facts of its steps.
+type factEntry struct {
+	unchangedEntry
+	facts []stepFacts
+	made  []result.Row // by row; nil until somebody asks
+}
+
+// row returns the entry's row with a number.
+func (e *factEntry) row(number int) result.Row {
+	if e.made == nil {
+		e.made = e.checked(e.results(e.facts))
+	}
+	return e.made[slices.IndexFunc(e.rows, func(r unchangedRow) bool { return r.row == number })]
 }
 
 // factsOf returns the facts of steps, by the steps' numbers, as they were when an
@@ -578,9 +604,7 @@ func (l *Ledger) unchangedRows(ctx context.Context, list *unchangedList, event i
 				yield(result.Row{}, err)
 				return
 			}
-			rows := e.checked(e.results(e.facts))
-			at := slices.IndexFunc(rows, func(r result.Row) bool { return r.Row == e.number })
-			if !yield(rows[at], nil) {
+			if !yield(e.row(e.number), nil) {
 				return
 			}
 		}
