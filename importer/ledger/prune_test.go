@@ -137,3 +137,21 @@ func TestPruneKeepsOpenPlans(t *testing.T) {
 		same(t, c.id.Client, len(steps), c.steps)
 	}
 }
+
+// The sheets of one command started at the same time, and are one run.
+func TestSheetsOfOneCommandAreOneRun(t *testing.T) {
+	l := fresh(t)
+	ann := jane("loans", "claim/loan/1")
+	do(t, l.Append(finished(ann, ledger.KindClaim, "k1", "")...))
+	for night := range 2 {
+		for sheet := range 3 {
+			name := fmt.Sprint("night ", night, " sheet ", sheet)
+			ranRow(t, l, name, night, "loans", name, ann.ClientKey, result.Done)
+		}
+	}
+	for keep, want := range []int{6, 3, 0} {
+		old, err := l.OldRuns(t.Context(), []string{run.Environment}, keep)
+		do(t, err)
+		same(t, fmt.Sprint("beyond ", keep), len(old), want)
+	}
+}
