@@ -23,6 +23,9 @@ type Answer struct {
 	Body        []byte
 	// RetryAfter is how long the service asks to wait; 0 when it does not ask.
 	RetryAfter time.Duration
+	// Cut is set when the connection ended before the whole body had come. Judge sets
+	// it, and StoredAnswer restores it.
+	Cut bool
 	// Early is set when the answer came before the request had been sent in
 	// full: the service cannot have processed it.
 	Early bool
@@ -163,11 +166,25 @@ var notStored = map[string]bool{
 	"X-Content-Type-Options": true, "X-Frame-Options": true, "X-Xss-Protection": true,
 }
 
+// headCut is a line of a stored head: the body was cut.
+const headCut = "Claimsheet-Cut"
+
 // forStorage returns an answer as a ledger stores it: the body, with a head before
-// it if there are headers that may hold an id or url.
+// it if there are headers that may hold an id or url. The head also says what the
+// body cannot say of itself when it is read again: that it was cut, and, of another
+// body than JSON, what it is.
 func forStorage(a Answer) []byte {
 	var head bytes.Buffer
-	if err := a.Header.WriteSubset(&head, notStored); err != nil || head.Len() == 0 {
+	if err := a.Header.WriteSubset(&head, notStored); err != nil {
+		return a.Body
+	}
+	if a.Cut {
+		head.WriteString(headCut + ": yes\r\n")
+	}
+	if len(a.Body) > 0 && a.ContentType != "" && !json.Valid(a.Body) {
+		head.WriteString("Content-Type: " + printable(a.ContentType) + "\r\n")
+	}
+	if head.Len() == 0 {
 		return a.Body
 	}
 	return slices.Concat([]byte(storedHead), head.Bytes(), []byte("\r\n"), a.Body)
@@ -189,6 +206,9 @@ func StoredAnswer(status int, stored []byte) Answer {
 		return a
 	}
 	a.Header, a.Body = http.Header(header), body
+	a.Cut, a.ContentType = a.Header.Get(headCut) != "", a.Header.Get("Content-Type")
+	a.Header.Del(headCut)
+	a.Header.Del("Content-Type")
 	return a
 }
 

@@ -82,6 +82,7 @@ func (c *Client) Judge(r Request, a Answer, err error) Verdict {
 	if a.Status == 0 {
 		return v.unanswered(err)
 	}
+	a.Cut = a.Cut || err != nil
 	if rule, ok := c.ruleFor(a); ok && err == nil {
 		v = c.judgeByRule(v, rule, r, a)
 		v.Ruled = true

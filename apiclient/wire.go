@@ -81,6 +81,10 @@ func valuesAt(a Answer, place string, walk walker) (found, error) {
 	if len(a.Body) == 0 {
 		return found{}, errors.New("is empty")
 	}
+	// Half an object is no JSON, but half a word or a number looks like a whole one.
+	if start := strings.TrimSpace(string(a.Body)); a.Cut && (len(start) == 0 || !strings.ContainsRune(`{["`, rune(start[0]))) {
+		return found{}, errors.New("was cut")
+	}
 	if place == placeText {
 		word, err := plainWord(a)
 		return found{values: []json.RawMessage{encode(word)}}, err

@@ -2,6 +2,7 @@ package apiclient_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -61,6 +62,36 @@ func TestPlaces(t *testing.T) {
 			kept := wrong.Judge(createContact(wrong), a, nil).Answer
 			if later := c.Judge(createContact(c), apiclient.StoredAnswer(201, kept), nil); later.ID != tt.id {
 				t.Errorf("after the place is corrected, %q says %q", kept, later.ID)
+			}
+		})
+	}
+}
+
+// A part of an id is never taken for an id, and a page never for text, also when the
+// answer is read again from what the ledger keeps.
+func TestAPartIsNoID(t *testing.T) {
+	cut := errors.New("the connection ended")
+	for _, tt := range []struct {
+		name, place, kind, body string
+		err                     error
+		id                      string
+	}{
+		{"text", "text", "text/plain", "17", cut, ""},
+		{"number", "", "application/json", "17", cut, ""},
+		{"half an object", "/contactId", "application/json", `{"contactId":"17`, cut, ""},
+		{"page of one word", "text", "text/html; charset=utf-8", "OK", nil, ""},
+		{"whole text", "text", "text/plain", "1734", nil, "1734"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := config(apiclient.V2)
+			cfg.Wire.ContactID = tt.place
+			c := client(t, cfg)
+			v := c.Judge(createContact(c), apiclient.Answer{Status: 201, ContentType: tt.kind, Body: []byte(tt.body)}, tt.err)
+			again := c.Judge(createContact(c), apiclient.StoredAnswer(201, v.Answer), nil)
+			for when, v := range map[string]apiclient.Verdict{"at once": v, "from the ledger": again} {
+				if v.ID != tt.id || (v.Effect == apiclient.Created) != (tt.id != "") {
+					t.Errorf("%s: %s, id %q", when, v.Effect, v.ID)
+				}
 			}
 		})
 	}
