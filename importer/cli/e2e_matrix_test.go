@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"flag"
 	"hash/crc32"
 	"net"
 	"net/http"
@@ -28,10 +29,13 @@ var (
 	bothOrders = everyOrder[:2]
 )
 
+var wholeMatrix = flag.Bool("every-variant", false, "run the tests of doubt with 2 and with 8 workers, and with every way of an unclear answer")
+
 // inEveryVariant runs a test for each way and order, side by side; a nil axis has no
 // meaning for the test. Choices that need not double the number of variants alternate:
 // odd, late or 500 for an unclear answer, and the number of workers, because two or
-// three clients never keep more than two workers busy.
+// three clients never keep more than two workers busy. With -every-variant only odd
+// alternates.
 func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, variant)) {
 	t.Parallel()
 	or := func(axis []string) []string {
@@ -40,17 +44,33 @@ func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, v
 		}
 		return axis
 	}
+	run := func(v variant) {
+		t.Run(strings.Join(strings.Fields(v.way+" "+v.order+" "+v.workers), " "), func(t *testing.T) {
+			t.Parallel()
+			test(t, v)
+		})
+	}
+	workers, unclear := []string{"2", "8"}, []string{"late", "answered 500"}
 	start := int(crc32.ChecksumIEEE([]byte(t.Name())) % 4) // tests that differ elsewhere alternate too
 	for i, way := range or(ways) {
 		for j, order := range or(orders) {
-			v := variant{way, order, []string{"2", "8"}[(start/2+i)%2], (start+i+j)%2 == 1}
+			v := variant{way, order, workers[(start/2+i)%2], (start+i+j)%2 == 1}
 			if way == "unclear" {
-				v.way = []string{"late", "answered 500"}[(start/2+j)%2]
+				v.way = unclear[(start/2+j)%2]
 			}
-			t.Run(strings.Join(strings.Fields(v.way+" "+order+" "+v.workers), " "), func(t *testing.T) {
-				t.Parallel()
-				test(t, v)
-			})
+			if !*wholeMatrix {
+				run(v)
+				continue
+			}
+			for k := range 4 {
+				v.workers, v.odd = workers[k%2], (start+i+j+k%2+k/2)%2 == 1
+				if way == "unclear" {
+					v.way = unclear[k/2]
+				} else if k > 1 {
+					break
+				}
+				run(v)
+			}
 		}
 	}
 }
