@@ -23,8 +23,9 @@ type Answer struct {
 	Body        []byte
 	// RetryAfter is how long the service asks to wait; 0 when it does not ask.
 	RetryAfter time.Duration
-	// Cut is set when the connection ended before the whole body had come. Judge sets
-	// it, and StoredAnswer restores it.
+	// Cut is set when the connection ended before the whole body had come, or when
+	// nothing says how long the body is, so that this may be so. Then half an id or
+	// nothing at all proves nothing. Judge sets it too, and StoredAnswer restores it.
 	Cut bool
 	// Early is set when the answer came before the request had been sent in
 	// full: the service cannot have processed it.
@@ -166,7 +167,7 @@ var notStored = map[string]bool{
 	"X-Content-Type-Options": true, "X-Frame-Options": true, "X-Xss-Protection": true,
 }
 
-// headCut is a line of a stored head: the body was cut.
+// headCut is a line of a stored head: the body was or may have been cut.
 const headCut = "Claimsheet-Cut"
 
 // forStorage returns an answer as a ledger stores it: the body, with a head before

@@ -301,6 +301,8 @@ func (a *Answer) read(r Request, res *http.Response, now time.Time) error {
 	var err error
 	most := maxBodyOf(r.Kind)
 	a.Body, err = io.ReadAll(io.LimitReader(res.Body, int64(most)+1))
+	// A body that ends with its connection looks the same when it was cut.
+	a.Cut = res.ContentLength < 0 && len(res.TransferEncoding) == 0 && !res.Uncompressed
 	switch {
 	case len(a.Body) > most:
 		a.Body = a.Body[:most]

@@ -226,7 +226,7 @@ func (n NotFoundContent) describes(a Answer) bool {
 		return false
 	}
 	if n.Empty && n.Place == placeText {
-		return len(bytes.TrimSpace(a.Body)) == 0
+		return !a.Cut && len(bytes.TrimSpace(a.Body)) == 0
 	}
 	f, err := locate(a, n.Place, follow)
 	return err == nil && len(f.values) > 0 && !slices.ContainsFunc(f.values, func(v json.RawMessage) bool { return !n.fits(v) })

@@ -81,20 +81,26 @@ func valuesAt(a Answer, place string, walk walker) (found, error) {
 	if len(a.Body) == 0 {
 		return found{}, errors.New("is empty")
 	}
-	// Half an object is no JSON, but half a word or a number looks like a whole one.
-	if start := strings.TrimSpace(string(a.Body)); a.Cut && (len(start) == 0 || !strings.ContainsRune(`{["`, rune(start[0]))) {
-		return found{}, errors.New("was cut")
-	}
 	if place == placeText {
 		word, err := plainWord(a)
+		if err == nil && a.Cut {
+			err = errCut
+		}
 		return found{values: []json.RawMessage{encode(word)}}, err
 	}
 	doc, ok := document(a.Body)
 	if !ok {
 		return found{}, errors.New(notJSON(a))
 	}
+	if a.Cut && form(doc) == "number" {
+		return found{}, errCut
+	}
 	return walk(doc, place), nil
 }
+
+// errCut completes the sentence "the answer …". Half an object is no JSON, but half a
+// word or half a number looks like a whole one.
+var errCut = errors.New("was cut, or does not say how long it is")
 
 // plainWord returns a body that is one word of plain text: an id or a url. It
 // refuses a web page and JSON, even when they hold just one word.

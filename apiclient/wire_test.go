@@ -3,7 +3,9 @@ package apiclient_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -92,6 +94,38 @@ func TestAPartIsNoID(t *testing.T) {
 				if v.ID != tt.id || (v.Effect == apiclient.Created) != (tt.id != "") {
 					t.Errorf("%s: %s, id %q", when, v.Effect, v.ID)
 				}
+			}
+		})
+	}
+}
+
+// A body that ends with its connection may have been cut: a word of text in it is no
+// id, and no body at all is not nobody. JSON says itself where it ends.
+func TestBodiesThatEndWithTheConnection(t *testing.T) {
+	for _, tt := range []struct{ name, place, head, body, id string }{
+		{"text with a length", "text", "Content-Length: 4\r\n", "1734", "1734"},
+		{"text", "text", "", "1734", ""},
+		{"number", "", "", "1734", ""},
+		{"object", "/contactId", "", `{"contactId":"1734"}`, "1734"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				conn, _, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close()
+				_, _ = io.WriteString(conn, "HTTP/1.1 201 Created\r\nContent-Type: text/plain\r\n"+tt.head+"\r\n"+tt.body)
+			}))
+			defer server.Close()
+			cfg := config(apiclient.V2)
+			cfg.BaseURL, cfg.Wire.ContactID, cfg.Transport = server.URL, tt.place, nil
+			c := client(t, cfg)
+			a, err := c.Do(t.Context(), createContact(c))
+			if v := c.Judge(createContact(c), a, err); v.ID != tt.id {
+				t.Errorf("%s, id %q (%s)", v.Effect, v.ID, v.Reason)
 			}
 		})
 	}
