@@ -33,7 +33,6 @@ func TestHistoriesFindPlantedBugs(t *testing.T) {
 		found  bool
 	}{
 		{"open intent sent again", kills, mostHistories, true},
-		{"an address in doubt is anybody's", doubts, mostHistories, true},
 		{"a lost ledger is believed", []string{"a run", "the state folder is lost"}, mostHistories, true},
 		{"", slices.Concat(kills, doubts), 10, false},
 	} {
