@@ -531,7 +531,8 @@ func (r *importRun) begin(ctx context.Context) (iter.Seq2[mapping.Plan, error], 
 // become uncertain.
 func (r *importRun) record(ctx context.Context) error {
 	l := r.ledger.ledger
-	if err := l.AcceptOlder(); err != nil { // checkWhole has refused one that is not to be accepted
+	// checkWhole has passed: an older ledger is here only because the user accepts it.
+	if err := l.AcceptOlder(); err != nil {
 		return err
 	}
 	for _, sheet := range r.sheets {
