@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"claimsheet/apiclient"
+	"claimsheet/importer/bootclock"
 	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
@@ -95,8 +96,8 @@ type Job struct {
 	Believable  time.Duration    // how old an uncertain attempt must be before a look-up that finds nobody is believed; 0 is ten minutes
 
 	// Clock gives events their time, and look-ups and uncertain attempts their age;
-	// nil is ledger.Now. It is called by several goroutines.
-	Clock func() ledger.Clock
+	// nil is bootclock.Now. It is called by several goroutines.
+	Clock func() bootclock.Reading
 
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
@@ -398,9 +399,9 @@ func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
 }
 
 // clock reads the clocks.
-func (j *Job) clock() ledger.Clock {
+func (j *Job) clock() bootclock.Reading {
 	if j.Clock == nil {
-		return ledger.Now()
+		return bootclock.Now()
 	}
 	return j.Clock()
 }

@@ -28,6 +28,7 @@ import (
 	"strings"
 	"sync"
 
+	"claimsheet/importer/bootclock"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -100,7 +101,7 @@ func (f *File) Keep(events ...ledger.Event) error {
 			continue
 		}
 		if e.Boot == "" {
-			now := ledger.Now()
+			now := bootclock.Now()
 			e.Boot, e.Uptime = now.Boot, now.Uptime
 		}
 		outcomes = append(outcomes, e)

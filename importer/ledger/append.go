@@ -10,6 +10,8 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"claimsheet/importer/bootclock"
 )
 
 // Append records events and returns when they are durable: after that an intent
@@ -87,7 +89,8 @@ func (t *transaction) appendAll(events []Event) error {
 // client and names that it needs may have been added.
 func (t *transaction) append(e Event) error {
 	if e.Boot == "" {
-		e.Boot, e.Uptime = bootClock()
+		now := bootclock.Now()
+		e.Boot, e.Uptime = now.Boot, now.Uptime
 	}
 	was, open := t.open[e.StepID]
 	if !open && e.To == Intent && e.Kind != "" && allows(planned, e.Kind, e) == nil {

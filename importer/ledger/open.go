@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	_ "embed"
@@ -20,6 +21,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"claimsheet/importer/ledger/wal"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -167,7 +169,7 @@ func openToRead(path string, exists bool) (*Ledger, error) {
 func readingDSN(path string) string {
 	name := dsn(path, "ro", "busy_timeout(10000)")
 	_, err := os.Stat(path + "-shm")
-	if log, err2 := os.Stat(path + "-wal"); err == nil && err2 == nil && log.Size() > logHeaderSize {
+	if log, err2 := os.Stat(path + "-wal"); err == nil && err2 == nil && log.Size() > wal.HeaderSize {
 		// The ledger is open, or was open when its process was killed; then SQLite
 		// would otherwise rewrite the index of its log. For a log without a frame,
 		// which a kill can leave, it needs to.
@@ -416,6 +418,27 @@ func inspectFile(path string) (file, error) {
 		}
 	}
 	return inspectHeader(path, info)
+}
+
+// inspectLog refuses a log that has lost commits which were on the disk; see
+// wal.LostCommits. Nobody may be writing the log meanwhile.
+func inspectLog(path string) error {
+	f, err := os.Open(path + "-wal")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return unusable(path, "Make the files beside the ledger readable for this user.", err, "the ledger's write-ahead log cannot be opened: %v", problem.Cause(err))
+	}
+	defer f.Close()
+	lost, err := wal.LostCommits(bufio.NewReaderSize(f, 1<<16))
+	if err != nil {
+		return unusable(path, "Check the disk.", err, "the ledger's write-ahead log cannot be read: %v", problem.Cause(err))
+	}
+	if lost {
+		return damaged(path, "the ledger's write-ahead log is damaged before its last commits")
+	}
+	return nil
 }
 
 // inspectHeader refuses a file that is not a ledger of Claimsheet.

@@ -44,6 +44,7 @@ import (
 	"errors"
 	"time"
 
+	"claimsheet/importer/bootclock"
 	"claimsheet/importer/result"
 )
 
@@ -103,7 +104,7 @@ type Event struct {
 	At  time.Time // UTC
 	Run string    // the run in which it happened
 
-	// Boot and Uptime are the boot clock at that time, as in Clock. Append reads the
+	// Boot and Uptime are the boot clock at that time, as in bootclock.Reading. Append reads the
 	// clock when Boot is empty.
 	Boot   string
 	Uptime time.Duration
@@ -140,6 +141,11 @@ type Step struct {
 	Event
 	Attempts int // how often it became Intent
 	Ref      Ref // the zero Ref unless Ledger.Steps returned it
+}
+
+// Age is how long ago the step got into its state.
+func (s Step) Age(now bootclock.Reading) time.Duration {
+	return now.Since(bootclock.Reading{Wall: s.At, Boot: s.Boot, Uptime: s.Uptime})
 }
 
 // Ref is where the ledger has a client and a step; see AddUnchanged.

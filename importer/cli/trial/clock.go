@@ -7,13 +7,13 @@ import (
 	"time"
 	"unsafe"
 
-	"claimsheet/importer/ledger"
+	"claimsheet/importer/bootclock"
 )
 
 // Clock reads this machine's clocks as TRIAL_CLOCK, TRIAL_BOOT and TRIAL_REBOOT
 // have set them.
-func Clock() ledger.Clock {
-	now := ledger.Now()
+func Clock() bootclock.Reading {
+	now := bootclock.Now()
 	now.Wall = set(now.Wall)
 	if boot := os.Getenv("TRIAL_REBOOT"); boot != "" {
 		now.Boot = boot

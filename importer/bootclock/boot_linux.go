@@ -1,4 +1,4 @@
-package ledger
+package bootclock
 
 import (
 	"os"
@@ -18,8 +18,8 @@ var bootID = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(text))
 })
 
-// bootClock identifies this start of the machine and returns the time since then.
-func bootClock() (boot string, uptime time.Duration) {
+// read identifies this start of the machine and returns the time since then.
+func read() (boot string, uptime time.Duration) {
 	var t unix.Timespec
 	if bootID() == "" || unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
 		return "", 0

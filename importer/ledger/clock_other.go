@@ -1,8 +1,0 @@
-//go:build !linux
-
-package ledger
-
-import "time"
-
-// bootClock returns nothing: ages go by the wall clock only.
-func bootClock() (boot string, uptime time.Duration) { return "", 0 }
