@@ -29,6 +29,7 @@ type Binding struct {
 	key        []int
 	lookup     boundLookup
 	fields     []boundField
+	contacts   []boundContact
 	claims     []boundClaim
 	resume     boundResume
 	activities []boundActivity
@@ -52,6 +53,9 @@ type boundClaim struct {
 	name  boundValue
 	when  *expr.Expression
 	first bool // created before all activities
+
+	administrator boundRole
+	claimants     []boundRole
 }
 
 // boundActivity is an activity of the mapping's list. on holds the indexes of
@@ -148,6 +152,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	}
 	b.noteKeys()
 	b.bindClient(bound)
+	b.bindContacts(bound)
 	b.bindClaims(bound)
 	b.bindActivities(bound)
 	b.bindResume(bound)
@@ -217,6 +222,9 @@ func (b *binder) noteKeys() {
 		}
 	}
 	note(b.mapping.Client.Key, nil)
+	for _, c := range b.mapping.Contacts {
+		note(c.Key, nil)
+	}
 	for _, c := range b.mapping.Claims {
 		note(c.Key, c.Columns)
 	}
@@ -225,37 +233,11 @@ func (b *binder) noteKeys() {
 func (b *binder) bindClient(bound *Binding) {
 	c := &b.mapping.Client
 	bound.key = b.columns(c.Key, nil)
-	bind := func(label string, rule *ValueRule, usual convert.Type) *boundValue {
-		if rule == nil {
-			return nil
-		}
-		typ := convert.Type(rule.Type.Text)
-		if typ == "" {
-			typ = usual
-		}
-		v := b.value(label, rule, typ, nil)
-		return &v
-	}
-	bound.lookup = boundLookup{bind("lookup.email", c.Lookup.Email, convert.Email), bind("lookup.phone", c.Lookup.Phone, convert.Text), c.Lookup.Confirm}
+	bound.lookup, bound.fields = b.bindPerson(&c.Lookup, c.Fields)
 	bound.keySpace = keySpace(b.mapping, bound)
 	if phone := bound.lookup.phone; phone != nil && bound.keySpace == PhoneSpace {
 		bound.phoneKey = phone.conv.E164()
 	}
-	for i := range c.Fields {
-		f := &c.Fields[i]
-		typ := convert.Type(f.Value.Type.Text)
-		if typ == "" {
-			typ = convert.Text
-		}
-		field := boundField{path: b.fieldPath(f.Name), value: b.value(f.Name.Text, &f.Value, typ, nil)}
-		for _, lookup := range []*boundValue{bound.lookup.email, bound.lookup.phone} {
-			if lookup != nil && field.value.sameReading(lookup) {
-				field.sharedLookup = lookup
-			}
-		}
-		bound.fields = append(bound.fields, field)
-	}
-	b.checkPaths(c.Fields, bound.fields)
 }
 
 func (b *binder) bindClaims(bound *Binding) {
@@ -265,10 +247,12 @@ func (b *binder) bindClaims(bound *Binding) {
 			b.column(w, nil)
 		}
 		name := ValueRule{At: c.Name.At, Text: c.Name, Required: true}
-		bound.claims = append(bound.claims, boundClaim{
+		claim := boundClaim{
 			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
 			name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
-		})
+		}
+		b.bindRoles(c, &claim)
+		bound.claims = append(bound.claims, claim)
 	}
 }
 

@@ -21,6 +21,7 @@ func (p *checker) check(m *Mapping) {
 	if m.API.Text == "v2" {
 		p.checkV2(m)
 	}
+	p.checkContacts(m)
 	p.checkClaims(m)
 	p.checkActivities(m)
 	p.checkOrder(m)
@@ -30,7 +31,11 @@ func (p *checker) check(m *Mapping) {
 // checkNames refuses the names of the two built-in key spaces for the
 // mapping's own.
 func (p *checker) checkNames(m *Mapping) {
-	for _, w := range []yamltree.Scalar{m.Name, m.Client.KeySpace} {
+	names := []yamltree.Scalar{m.Name, m.Client.KeySpace}
+	for _, c := range m.Contacts {
+		names = append(names, c.KeySpace)
+	}
+	for _, w := range names {
 		if w.Text == EmailSpace || w.Text == PhoneSpace {
 			p.wrongAt(w.At, "reserved-name", "“%s” is the name of a built-in key space", w.Text).
 				Hint = "choose another name"
@@ -40,8 +45,7 @@ func (p *checker) checkNames(m *Mapping) {
 
 func (p *checker) checkLookup(m *Mapping) {
 	c := &m.Client
-	known := c.Lookup.Email != nil || c.Lookup.Phone != nil
-	if !known && c.Existing != Create && c.At != (yamltree.Place{}) {
+	if !c.Lookup.isGiven() && c.Existing != Create && c.At != (yamltree.Place{}) {
 		at := c.At
 		if c.Lookup.At != (yamltree.Place{}) {
 			at = c.Lookup.At
@@ -49,13 +53,22 @@ func (p *checker) checkLookup(m *Mapping) {
 		p.wrongAt(at, "no-lookup", "client.lookup needs email or phone: without one, a client that the service already knows is not found").
 			Hint = "name the column, e.g. lookup: {email: E-mail}; or write existing: create to create every client without asking"
 	}
-	if c.Lookup.Confirm && (c.Lookup.Email == nil || c.Lookup.Phone == nil) {
-		p.wrongAt(c.Lookup.At, "no-lookup", "lookup.confirm compares e-mail and phone; both must be given")
+	p.checkConfirm(&c.Lookup)
+}
+
+func (l *LookupRule) isGiven() bool { return l.Email != nil || l.Phone != nil }
+
+func (p *checker) checkConfirm(l *LookupRule) {
+	if l.Confirm && (l.Email == nil || l.Phone == nil) {
+		p.wrongAt(l.At, "no-lookup", "lookup.confirm compares e-mail and phone; both must be given")
 	}
 }
 
 func (p *checker) checkV1(m *Mapping) {
 	const hint = "write api: v2, or leave this out"
+	if len(m.Contacts) > 0 {
+		p.wrongAt(m.Contacts[0].At, "not-in-v1", "version 1 of the interface has no contacts beside the client").Hint = hint
+	}
 	if len(m.Claims) > 0 {
 		p.wrongAt(m.Claims[0].At, "not-in-v1", "version 1 of the interface has no claims").Hint = hint
 	}
@@ -76,9 +89,9 @@ func (p *checker) checkV1(m *Mapping) {
 }
 
 func (p *checker) checkV2(m *Mapping) {
-	if c := &m.Client; !c.Administrator && c.AdministratorAt != (yamltree.Place{}) && len(m.Claims) > 0 {
+	if c := &m.Client; !c.Administrator && c.AdministratorAt != (yamltree.Place{}) && m.administers(ClientRole) {
 		p.wrongAt(c.AdministratorAt, "no-administrator", "the contact administers its claims, and one made with administrator: false cannot").
-			Hint = "leave administrator out, or the claims"
+			Hint = "leave administrator out, or the claims; or name another contact as the claims' administrator"
 	}
 	for _, a := range m.Activities {
 		if m.Workflow.Name.Text == "" && a.Workflow.Name.Text == "" && a.Template.Text != "" {

@@ -20,7 +20,14 @@ type definition struct {
 	Space      string            `json:"space,omitempty"`
 	Verbatim   bool              `json:"verbatim,omitempty"` // phone numbers are compared as texts
 	Claims     []definedClaim    `json:"claims,omitempty"`
+	Contacts   []definedContact  `json:"contacts,omitempty"`
 	Activities []definedActivity `json:"activities,omitempty"`
+}
+
+type definedContact struct {
+	ID    string   `json:"id"`
+	Key   []string `json:"key"`
+	Space string   `json:"space"`
 }
 
 type definedClaim struct {
@@ -60,6 +67,9 @@ func (b *Binding) definition() definition {
 		}
 		d.Claims = append(d.Claims, definedClaim{c.ID.Text, key})
 	}
+	for i, c := range b.contacts {
+		d.Contacts = append(d.Contacts, definedContact{c.id, scalarTexts(m.Contacts[i].Key), c.space})
+	}
 	for i := range b.activities {
 		d.Activities = append(d.Activities, defined(&b.activities[i]))
 	}
@@ -88,7 +98,23 @@ func (b *Binding) Redefined(recorded string) []string {
 	if !slices.EqualFunc(then.Claims, now.Claims, definedClaim.equal) {
 		changes = append(changes, "other claim keys")
 	}
+	if slices.ContainsFunc(now.Contacts, func(c definedContact) bool { return c.replaces(then.Contacts, now.Contacts) }) {
+		changes = append(changes, "other keys of contacts")
+	}
 	return changes
+}
+
+// replaces reports whether a contact would be created again under another key:
+// its entry had another key, or an entry that is gone had its columns and
+// another key space.
+func (c definedContact) replaces(then, now []definedContact) bool {
+	is := func(id string) func(definedContact) bool { return func(d definedContact) bool { return d.ID == id } }
+	if i := slices.IndexFunc(then, is(c.ID)); i >= 0 {
+		return then[i].Space != c.Space || !slices.Equal(then[i].Key, c.Key)
+	}
+	return slices.ContainsFunc(then, func(was definedContact) bool {
+		return slices.Equal(was.Key, c.Key) && was.Space != c.Space && !slices.ContainsFunc(now, is(was.ID))
+	})
 }
 
 // SameAs reports whether the recorded definition of another mapping differs

@@ -4,7 +4,6 @@ import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"cmp"
-	"slices"
 	"strings"
 )
 
@@ -27,19 +26,7 @@ const (
 // the key is exactly the column of that look-up, so that all mappings mean the
 // same client by it.
 func keySpace(m *Mapping, bound *Binding) string {
-	is := func(v *boundValue) bool {
-		return v != nil && v.text == nil && v.expr == nil && v.constant == nil &&
-			len(bound.key) == 1 && slices.Equal(v.columns, bound.key)
-	}
-	switch {
-	case is(bound.lookup.email):
-		return EmailSpace
-	case is(bound.lookup.phone):
-		return PhoneSpace
-	case m.Client.KeySpace.Text != "":
-		return m.Client.KeySpace.Text
-	}
-	return m.Name.Text
+	return cmp.Or(bound.lookup.space(bound.key), m.Client.KeySpace.Text, m.Name.Text)
 }
 
 // KeySpace is the Space of every Identity that the binding makes.
@@ -86,6 +73,9 @@ func (i Identity) Folded() Identity {
 // FoldStep returns a step's key with the claim key in it folded by today's
 // rules.
 func FoldStep(key string) string {
+	if who, ok := ContactOf(key); ok {
+		return ContactStepKey(who.Folded())
+	}
 	from := strings.IndexByte(key, '@') // claim/ID/KEY, activity/ID@ID/KEY
 	if claim := string(ClaimStep) + "/"; strings.HasPrefix(key, claim) {
 		from = len(claim) - 1
@@ -100,25 +90,30 @@ func FoldStep(key string) string {
 
 // identity reads the client's key cells.
 func (r *rowConverter) identity() Identity {
-	b := r.b
-	switch b.keySpace {
+	return r.identityIn(r.b.keySpace, r.b.key, &r.row.personValues, "the client key")
+}
+
+// identityIn reads the key cells of a client or of a further contact; what names
+// the key in messages.
+func (r *rowConverter) identityIn(space string, columns []int, v *personValues, what string) Identity {
+	switch space {
 	case EmailSpace:
-		return r.lookupIdentity(r.row.email, EmailSpace)
+		return r.lookupIdentity(v.email, space, columns[0], what)
 	case PhoneSpace:
-		return r.lookupIdentity(r.row.phone, PhoneSpace)
+		return r.lookupIdentity(v.phone, space, columns[0], what)
 	}
-	if key, ok := r.key(b.key, "the client key"); ok {
-		return Identity{b.keySpace, key}
+	if key, ok := r.key(columns, what); ok {
+		return Identity{space, key}
 	}
 	return Identity{}
 }
 
 // lookupIdentity returns the identity of a converted look-up value, so that it
 // is the same however the cell is written.
-func (r *rowConverter) lookupIdentity(it fieldValue, space string) Identity {
+func (r *rowConverter) lookupIdentity(it fieldValue, space string, column int, what string) Identity {
 	if it.value.IsZero() {
-		if c := r.b.key[0]; r.record.Cell(c).IsEmpty() {
-			r.refuse(c, convert.CellError{Code: "empty-key", Message: "is empty; it is the client key", Hint: "fill the cell, or delete the row"})
+		if r.record.Cell(column).IsEmpty() {
+			r.refuse(column, convert.CellError{Code: "empty-key", Message: "is empty; it is " + what, Hint: "fill the cell, or delete the row"})
 		}
 		return Identity{}
 	}

@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"math"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -47,6 +48,9 @@ var mappingKeys = []yamltree.Key[Mapping]{
 	yamltree.To("client", "which rows make one client, and what it is made of",
 		yamltree.Object(clientKeys).Placed(func(c *ClientRule) *yamltree.Place { return &c.At }),
 		func(m *Mapping) *ClientRule { return &m.Client }).Required(),
+	yamltree.To("contacts", "further people of a client's claims, such as a partner or a broker (v2)",
+		yamltree.List(yamltree.Object(contactKeys).Placed(func(c *ContactRule) *yamltree.Place { return &c.At })),
+		func(m *Mapping) *[]ContactRule { return &m.Contacts }),
 	yamltree.To("claims", "the claims that each row of a client yields (v2)",
 		yamltree.List(yamltree.Object(claimKeys).Placed(func(c *ClaimRule) *yamltree.Place { return &c.At })),
 		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
@@ -204,10 +208,62 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities",
 		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
 		func(c *ClaimRule) *bool { return &c.First }),
+	yamltree.To("administrator", "which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for one that the environment has",
+		administrator, func(c *ClaimRule) *AdministratorRule { return &c.Administrator }),
+	yamltree.To("claimants", "the claim's claimants: client, and ids of contacts entries; default [client]. A contact whose when is false is left out",
+		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Claimants }),
 	yamltree.To("when", "an expression that says which rows yield this claim",
 		expressionText, func(c *ClaimRule) *yamltree.Scalar { return &c.When }),
 	yamltree.To("columns", "aliases for wide sheets: a name and the column it stands for",
 		yamltree.Map(yamltree.InPlace(yamltree.AnyText)), func(c *ClaimRule) *map[string]yamltree.Scalar { return &c.Columns }),
+}
+
+var administrator = yamltree.Value[AdministratorRule]{
+	Kinds: yamltree.Scalars | yamltree.Objects, Wants: "client, the id of a contact, or {id: …}",
+	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Text.Schema, administratorID.Schema}},
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *AdministratorRule) bool {
+		if n.Kind() == yamltree.Objects {
+			return administratorID.Read(r, n, into)
+		}
+		return text.Read(r, n, &into.Contact)
+	},
+}
+
+var administratorID = yamltree.Object(administratorKeys)
+
+var administratorKeys = []yamltree.Key[AdministratorRule]{
+	yamltree.To("id", "where the contact's id stands: env:NAME or file:PATH; ids differ from environment to environment, so none is in a mapping",
+		contactReference, func(a *AdministratorRule) *yamltree.Scalar { return &a.ID }).Required(),
+}
+
+// contactReference is where a contact's id stands.
+var contactReference = text.Then(func(r *yamltree.Reader, n *yamltree.Node, s *yamltree.Scalar) {
+	scheme, name, _ := strings.Cut(n.Text(), ":")
+	if scheme != "env" && scheme != "file" || strings.TrimSpace(name) == "" {
+		r.Wrong(n, "literal-id", "%s must be env:NAME or file:PATH, not an id: ids differ from environment to environment", n.Name()).
+			Hint = "put the id into an environment variable, e.g. id: env:BROKER_CONTACT"
+		s.Text = ""
+	}
+})
+
+var contactKeys = []yamltree.Key[ContactRule]{
+	yamltree.To("id", "a short name for the entry, by which claims name it in administrator and claimants",
+		text, func(c *ContactRule) *yamltree.Scalar { return &c.ID }).Required(),
+	yamltree.To("when", "an expression that says which rows have such a contact",
+		expressionText, func(c *ContactRule) *yamltree.Scalar { return &c.When }),
+	yamltree.To("key", "the column or columns that identify the contact; rows with the same key have the same contact, also rows of different clients",
+		yamltree.OneOrMore(text), func(c *ContactRule) *[]yamltree.Scalar { return &c.Key }).Required(),
+	yamltree.To("key_space", "the name of the key space, for entries and mappings that share their contacts; default: the mapping's name and the entry's id. It makes no difference when the key is the column of a look-up: such a contact is the same everywhere, as a client too",
+		text, func(c *ContactRule) *yamltree.Scalar { return &c.KeySpace }),
+	yamltree.To("lookup", "how the contact is looked up in the service before it is created: {email, phone, confirm}",
+		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
+		func(c *ContactRule) *LookupRule { return &c.Lookup }),
+	yamltree.To("administrator", "make the contact an administrator; default true",
+		yamltree.Bool, func(c *ContactRule) *bool { return &c.Administrator }).
+		Note(func(n *yamltree.Node, c *ContactRule) { c.AdministratorAt = n.At() }),
+	yamltree.To("fields", "the fields of the create payload, as those of client",
+		yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} }),
+		func(c *ContactRule) *[]FieldRule { return &c.Fields }).Required(),
 }
 
 var workflowKeys = []yamltree.Key[WorkflowRule]{

@@ -145,12 +145,18 @@ func outline(p mapping.Plan) []string {
 	for _, s := range p.Steps {
 		line := fmt.Sprint(s.Key, " ", s.Rows)
 		switch {
-		case s.Kind == mapping.ClientStep:
+		case s.Kind == mapping.ClientStep || s.Kind == mapping.ContactStep:
+			if s.NotAdministrator {
+				line += " no administrator"
+			}
 			for _, f := range s.Fields {
 				line += " " + strings.Join(f.Path, ".") + "=" + literal(f.Value)
 			}
 		case s.Kind == mapping.ClaimStep:
 			line += " " + s.Name
+			if s.RoleSource.Row != 0 {
+				line += fmt.Sprintf(" by %s%s for %v", s.Administrator, s.AdministratorID, s.Claimants)
+			}
 		case s.Activity != nil:
 			line += " " + string(s.Activity.Status)
 			for _, a := range s.Activity.Attributes {

@@ -21,6 +21,7 @@ type Mapping struct {
 	ClaimType  yamltree.Scalar // "" for none
 	Sheet      SheetRule
 	Client     ClientRule
+	Contacts   []ContactRule
 	Claims     []ClaimRule
 	Workflow   WorkflowRule
 	ResumeAt   *ResumeRule // nil when the mapping sets the statuses itself
@@ -99,6 +100,30 @@ type ClaimRule struct {
 	When    yamltree.Scalar            // an expression; "" takes every row
 	Columns map[string]yamltree.Scalar // aliases: a name → the column it stands for
 	First   bool                       // created before all activities, not just before the first that is on it
+
+	Administrator AdministratorRule
+	Claimants     []yamltree.Scalar // client, or ids of contacts
+}
+
+// AdministratorRule says which contact administers a claim: the client or a
+// further contact, or one of the environment.
+type AdministratorRule struct {
+	Contact yamltree.Scalar // client (the default), or the id of a contacts entry
+	ID      yamltree.Scalar // where the id of a contact stands, env:NAME or file:PATH; set instead of Contact
+}
+
+// ContactRule is one entry of contacts: a further person of a client's claims.
+type ContactRule struct {
+	At            yamltree.Place
+	ID            yamltree.Scalar
+	When          yamltree.Scalar // an expression; "" takes every row
+	Key           []yamltree.Scalar
+	KeySpace      yamltree.Scalar
+	Lookup        LookupRule
+	Administrator bool // isAdministrator=true
+	// AdministratorAt is zero when the mapping leaves the key out.
+	AdministratorAt yamltree.Place
+	Fields          []FieldRule
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.

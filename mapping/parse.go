@@ -40,9 +40,21 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 
 // setDefaults fills in what depends on other keys.
 func (m *Mapping) setDefaults() {
+	for i := range m.Contacts {
+		if c := &m.Contacts[i]; c.AdministratorAt == (yamltree.Place{}) {
+			c.Administrator = true
+		}
+	}
 	for i := range m.Claims {
-		if c := &m.Claims[i]; c.ID.Text == "" {
+		c := &m.Claims[i]
+		if c.ID.Text == "" {
 			c.ID.Text = "claim"
+		}
+		if c.Administrator.Contact.Text == "" && c.Administrator.ID.At == (yamltree.Place{}) {
+			c.Administrator.Contact.Text = ClientRole
+		}
+		if c.Claimants == nil {
+			c.Claimants = []yamltree.Scalar{{Text: ClientRole}}
 		}
 	}
 	for i := range m.Activities {

@@ -3,6 +3,7 @@ package mapping
 import (
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,9 @@ type Plan struct {
 	Rows   []cell.Row // every row of the client, in sheet order
 	Steps  []Step     // empty when there are Problems
 	Lookup Lookup     // how the service is asked whether it knows the client
+	// Role is the id of the contacts entry of a further contact, whose plan is the
+	// step client alone and belongs to a step of another plan; "" for a client.
+	Role string
 	// Addresses are the e-mail addresses and phone numbers of the client, from
 	// the look-ups and from the payload, each once.
 	Addresses []Identity
@@ -65,6 +69,7 @@ type StepKind string
 // The kinds of a step.
 const (
 	ClientStep   StepKind = "client"
+	ContactStep  StepKind = "contact"
 	ClaimStep    StepKind = "claim"
 	ActivityStep StepKind = "activity"
 	LinkStep     StepKind = "link"
@@ -74,7 +79,11 @@ const (
 // made from business keys and never from row numbers. The ledger knows a step
 // by its Key, the client's identity and the mapping's name.
 //
+// A further contact is a client of its own to the ledger: its step is shared by
+// all clients that name it, and by the client that it may be itself.
+//
 //	client
+//	contact/<key space>/<key>
 //	claim/<claims id>/<claim key>
 //	activity/<activity id>@client
 //	activity/<activity id>@<claims id>/<claim key>
@@ -93,10 +102,20 @@ type Step struct {
 	// claim.
 	Title string
 
-	Fields     []Field   // client: the fields of the create payload
-	Name       string    // claim: claimName
-	NameSource Source    // claim: the cells of the name
-	Activity   *Activity // activity
+	Fields           []Field   // client, contact: the fields of the create payload
+	NotAdministrator bool      // client, contact (v2): it is not created as an administrator
+	Contact          *Plan     // contact: its own plan, of which this step is made
+	Name             string    // claim: claimName
+	NameSource       Source    // claim: the cells of the name
+	Activity         *Activity // activity
+
+	// Administrator and Claimants are the contacts of a claim, as keys of the plan's
+	// steps. AdministratorID replaces Administrator: the id of a contact that the
+	// environment has. RoleSource is where they come from. All are zero when the
+	// client is the administrator and the only claimant.
+	Administrator, AdministratorID string
+	Claimants                      []string
+	RoleSource                     Source
 
 	// Omitted are the fields and attributes that are left out because their
 	// cells are empty.
@@ -117,8 +136,8 @@ type PayloadValue struct {
 }
 
 // Payload returns the values that a step asks for: of a client its fields, of a
-// claim its name, of an activity its attributes, in the mapping's order; then
-// what is omitted, because an empty cell is part of what a step asks for.
+// claim its name and its contacts, of an activity its attributes, in the mapping's
+// order; then what is omitted, because an empty cell is part of what a step asks for.
 func (s *Step) Payload() []PayloadValue {
 	n := len(s.Fields) + len(s.Omitted) + 1
 	if s.Activity != nil {
@@ -130,6 +149,7 @@ func (s *Step) Payload() []PayloadValue {
 	}
 	if s.Kind == ClaimStep {
 		values = append(values, PayloadValue{"claimName", cell.Value{Field: cell.StringValue, Literal: s.Name}, s.NameSource})
+		values = append(values, s.roles()...)
 	}
 	if s.Activity != nil {
 		for _, a := range s.Activity.Attributes {
@@ -140,6 +160,27 @@ func (s *Step) Payload() []PayloadValue {
 		values = append(values, PayloadValue{o.Name, cell.Value{}, o.Source})
 	}
 	return values
+}
+
+// roles are the contacts of a claim that is not the client's alone. Others have
+// none, so that a claim of an earlier version does not differ.
+func (s *Step) roles() []PayloadValue {
+	if s.RoleSource.Row == 0 {
+		return nil
+	}
+	value := func(keys ...string) cell.Value {
+		for i, key := range keys {
+			if key != string(ClientStep) {
+				keys[i] = fingerprintOf(key)
+			}
+		}
+		return cell.Value{Field: cell.StringValue, Literal: strings.Join(keys, ", ")}
+	}
+	administrator := value(s.Administrator)
+	if s.AdministratorID != "" {
+		administrator.Literal = s.AdministratorID
+	}
+	return []PayloadValue{{"administratorId", administrator, s.RoleSource}, {"claimants", value(slices.Clone(s.Claimants)...), s.RoleSource}}
 }
 
 // Field is one field of the client create payload.

@@ -22,10 +22,17 @@ type plannedClaim struct {
 	entry         int
 	key           string // the step's key
 	name          fieldValue
-	rows          []cell.Row
-	requests      []*claimValues // what each row says of it
-	hasActivities bool           // an activity is on it
-	ordered       bool           // it is among the plan's steps
+	contacts      []*plannedContact // further contacts that it needs
+	administrator string            // as in Step
+	claimants     []string
+
+	administratorID string
+	roleSource      Source
+	rows            []cell.Row
+	requests        []*claimValues  // what each row says of it
+	leads           []*ConvertedRow // its rows, where the mapping has further contacts
+	hasActivities   bool            // an activity is on it
+	ordered         bool            // it is among the plan's steps
 }
 
 // Plan makes the plan of a client from all its rows, in sheet order. number is
@@ -42,7 +49,11 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 		return plan
 	}
 	client := p.clientStep()
+	contacts := p.contacts()
 	claims := p.claims()
+	for _, c := range claims {
+		p.roles(c, contacts)
+	}
 	var acts []plannedActivity
 	if p.sameResume() {
 		acts = p.activitySteps(claims)
@@ -91,54 +102,59 @@ func (p *planner) sameResume() bool {
 }
 
 func (p *planner) clientStep() Step {
-	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client", Fields: make([]Field, 0, len(p.b.fields))}
-	lookup := &p.plan.Lookup
-	if v := p.b.lookup.email; v != nil {
-		it := p.mergeRows(v, func(l *ConvertedRow) fieldValue { return l.email })
-		lookup.Email, lookup.EmailAddress = it.value.Literal, p.address(EmailSpace, it)
+	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client", NotAdministrator: !p.b.mapping.Client.Administrator}
+	p.person(p.plan, &step, &p.b.lookup, p.b.fields, len(p.rows), func(i int) *personValues { return &p.rows[i].personValues })
+	return step
+}
+
+// person fills in how a client or a further contact is looked up, its addresses
+// and the payload of the step that creates it, from the values of n rows.
+func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []boundField, n int, of func(int) *personValues) {
+	merged := func(v *boundValue, of func(i int) fieldValue) fieldValue {
+		items := p.values[:0]
+		for i := range n {
+			items = append(items, of(i))
+		}
+		return p.merge(v, items)
 	}
-	if v := p.b.lookup.phone; v != nil {
-		it := p.mergeRows(v, func(l *ConvertedRow) fieldValue { return l.phone })
-		lookup.Phone, lookup.PhoneNumber = it.value.Literal, p.address(PhoneSpace, it)
+	lookup := &plan.Lookup
+	if bound.email != nil {
+		it := merged(bound.email, func(i int) fieldValue { return of(i).email })
+		lookup.Email, lookup.EmailAddress = it.value.Literal, plan.address(EmailSpace, it)
 	}
-	lookup.Confirm = p.b.lookup.confirm
-	for i := range p.b.fields {
-		f := &p.b.fields[i]
-		merged := p.mergeRows(&f.value, func(l *ConvertedRow) fieldValue { return l.fields[i] })
+	if bound.phone != nil {
+		it := merged(bound.phone, func(i int) fieldValue { return of(i).phone })
+		lookup.Phone, lookup.PhoneNumber = it.value.Literal, plan.address(PhoneSpace, it)
+	}
+	lookup.Confirm = bound.confirm
+	step.Fields = make([]Field, 0, len(fields))
+	for k := range fields {
+		f := &fields[k]
+		merged := merged(&f.value, func(i int) fieldValue { return of(i).fields[k] })
 		if merged.value.IsZero() {
 			step.Omitted = append(step.Omitted, Omitted{strings.Join(f.path, "."), merged.source})
 		} else {
 			step.Fields = append(step.Fields, Field{f.path, merged.value, merged.source})
 			switch f.value.conv.Type {
 			case convert.Email:
-				p.address(EmailSpace, merged)
+				plan.address(EmailSpace, merged)
 			case convert.Phone:
-				p.address(PhoneSpace, merged)
+				plan.address(PhoneSpace, merged)
 			}
 		}
 	}
-	return step
 }
 
 // address returns a value as an address and notes it as one of the client's.
-func (p *planner) address(space string, it fieldValue) Identity {
+func (plan *Plan) address(space string, it fieldValue) Identity {
 	if it.value.IsZero() {
 		return Identity{}
 	}
 	who := addressIdentity(space, it)
-	if !slices.Contains(p.plan.Addresses, who) {
-		p.plan.Addresses = append(p.plan.Addresses, who)
+	if !slices.Contains(plan.Addresses, who) {
+		plan.Addresses = append(plan.Addresses, who)
 	}
 	return who
-}
-
-// mergeRows merges one value over all rows.
-func (p *planner) mergeRows(v *boundValue, of func(*ConvertedRow) fieldValue) fieldValue {
-	items := p.values[:0]
-	for i := range p.rows {
-		items = append(items, of(&p.rows[i]))
-	}
-	return p.merge(v, items)
 }
 
 // claims collects the claims that the rows ask for, in the order of their
@@ -152,6 +168,9 @@ func (p *planner) claims() []*plannedClaim {
 			known := found.of(c.entry, p.b.claimStep(c))
 			if len(known.rows) == 0 || known.rows[len(known.rows)-1] != l.Row {
 				known.rows = append(known.rows, l.Row)
+				if len(p.b.contacts) > 0 {
+					known.leads = append(known.leads, l)
+				}
 			}
 			known.requests = append(known.requests, c)
 		}
@@ -199,7 +218,8 @@ func (l *claimList) of(entry int, key string) *plannedClaim {
 
 func (c *plannedClaim) step(id string) Step {
 	return Step{Key: c.key, Kind: ClaimStep, Rows: c.rows, Claim: c.key, Title: id,
-		Name: c.name.value.Literal, NameSource: c.name.source}
+		Name: c.name.value.Literal, NameSource: c.name.source,
+		Administrator: c.administrator, AdministratorID: c.administratorID, Claimants: c.claimants, RoleSource: c.roleSource}
 }
 
 // plannedActivity is the step of an activity and what the order of the steps
@@ -345,7 +365,8 @@ func orderV1(client Step, acts []plannedActivity) []Step {
 
 // orderV2 orders the steps: the client; claims that no activity is on, or that
 // the mapping wants first; the activities as listed; the link. Any other claim
-// is created just before its first activity, and consecutive activities on
+// is created just before its first activity, and a further contact just before the
+// first claim that needs it. Consecutive activities on
 // claims run claim by claim. In the service document, use cases 1 and 2 create
 // the claim first, use case 3 creates each claim when it is needed.
 func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedActivity) []Step {
@@ -353,6 +374,12 @@ func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedAct
 	create := func(c *plannedClaim) {
 		if !c.ordered {
 			c.ordered = true
+			for _, contact := range c.contacts {
+				if !contact.ordered {
+					contact.ordered = true
+					steps = append(steps, contact.step())
+				}
+			}
 			steps = append(steps, c.step(p.b.claims[c.entry].id))
 		}
 	}

@@ -21,12 +21,12 @@ type ConvertedRow struct {
 	Problems problem.List
 	Typed    []TypedCell // typed cells of attributes without a known type
 
-	email, phone fieldValue
-	fields       []fieldValue
-	resume       int              // the order of the activity to resume at; -1 when the cell does not say
-	resumeCell   string           // the text of the cell that says it
-	activities   []activityValues // activities on the client, as listed
-	claims       []claimValues
+	personValues
+	contacts   []contactValues  // further contacts that the row has
+	resume     int              // the order of the activity to resume at; -1 when the cell does not say
+	resumeCell string           // the text of the cell that says it
+	activities []activityValues // activities on the client, as listed
+	claims     []claimValues
 }
 
 // claimValues is what a record asks of one claims entry.
@@ -61,17 +61,8 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 		return row
 	}
 	r.refuseTotalsAndHeader()
-	row.fields = make([]fieldValue, 0, len(b.fields))
-	for i := range b.fields {
-		switch f := &b.fields[i]; {
-		case f.sharedLookup == nil:
-			row.fields = append(row.fields, r.value(&f.value))
-		case f.sharedLookup == b.lookup.email:
-			row.fields = append(row.fields, row.email)
-		default:
-			row.fields = append(row.fields, row.phone)
-		}
-	}
+	r.fields(&b.lookup, b.fields, &row.personValues)
+	row.contacts = r.contacts()
 	row.resume = r.resume()
 	row.activities = r.activities(clientScope)
 	for entry := range b.claims {
@@ -81,6 +72,32 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	}
 	row.Problems = dedupe(row.Problems)
 	return row
+}
+
+// lookups converts the addresses by which somebody is looked up.
+func (r *rowConverter) lookups(lookup *boundLookup, into *personValues) {
+	if lookup.email != nil {
+		into.email = r.value(lookup.email)
+	}
+	if lookup.phone != nil {
+		into.phone = r.value(lookup.phone)
+	}
+}
+
+// fields converts the fields of a create payload. The addresses have been
+// converted.
+func (r *rowConverter) fields(lookup *boundLookup, fields []boundField, into *personValues) {
+	into.fields = make([]fieldValue, 0, len(fields))
+	for i := range fields {
+		switch f := &fields[i]; {
+		case f.sharedLookup == nil:
+			into.fields = append(into.fields, r.value(&f.value))
+		case f.sharedLookup == lookup.email:
+			into.fields = append(into.fields, into.email)
+		default:
+			into.fields = append(into.fields, into.phone)
+		}
+	}
 }
 
 // Client returns the client of a record, as Convert does, without converting
@@ -106,12 +123,7 @@ func (r *rowConverter) accept() bool {
 	if row.Skipped != "" {
 		return false
 	}
-	if b.lookup.email != nil {
-		row.email = r.value(b.lookup.email)
-	}
-	if b.lookup.phone != nil {
-		row.phone = r.value(b.lookup.phone)
-	}
+	r.lookups(&b.lookup, &row.personValues)
 	row.Client = r.identity()
 	return true
 }

@@ -16,6 +16,7 @@ type Service struct {
 	Templates                  []Template
 	TemplateIDs                map[string]string // "Template" or "Template/Attribute" → id, for names that occur twice
 	WorkflowTemplateIdentifier string            // the default for mappings; "" for none
+	ContactIDs                 map[string]string // of the contacts that the mapping names by AdministratorRule.ID
 }
 
 // template finds an activity template by its exact name.

@@ -1,0 +1,182 @@
+package mapping_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping"
+)
+
+// family is a mapping whose claims name a partner and a broker.
+const family = `name: n
+api: v2
+client: {key: E, lookup: {email: E}, fields: {email: {column: E, type: Email}, phone: {column: M, type: Phone, region: GB}}}
+contacts:
+  - id: partner
+    when: has("P")
+    key: P
+    lookup: {email: P}
+    administrator: false
+    fields: {email: {column: P, type: Email}, lastName: S}
+  - {id: broker, key: B, when: has("B"), lookup: {phone: {column: T, type: Phone, region: GB}}, fields: {firm: B}}
+workflow: {name: w, template_identifier: t}
+`
+
+func TestPlanContacts(t *testing.T) {
+	const joint = family + "claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n"
+	runPlans(t, []planCase{
+		{
+			name:    "a contact comes before the first claim that needs it, once for all rows that name it",
+			mapping: joint + "activities: [{template: A, attributes: {x: {value: v}}}, {template: B, on: claim, attributes: {x: C}}]",
+			sheet:   []string{"E | C | P | S | B | T | M", "a@x.org | c1 | | | | |", "a@x.org | c2 | P@x.org | Poe | | |", "a@x.org | c3 | p@X.org | | Firm | 02079460001 |"},
+			want: []string{
+				`1 email "a@x.org" [2 3 4]`, `client [2 3 4] email="a@x.org"`,
+				`activity/A@client [2 3 4] Submitted x="v"`,
+				`claim/claim/c1 [2] c1 by client for [client]`, `activity/B@claim/c1 [2] Submitted x="c1"`,
+				`contact/email/p@x.org [3 4] no administrator email="P@x.org" lastName="Poe"`,
+				`claim/claim/c2 [3] c2 by client for [client contact/email/p@x.org]`, `activity/B@claim/c2 [3] Submitted x="c2"`,
+				`contact/n%2Fbroker/Firm [4] firm="Firm"`,
+				`claim/claim/c3 [4] c3 by client for [client contact/email/p@x.org contact/n%2Fbroker/Firm]`, `activity/B@claim/c3 [4] Submitted x="c3"`,
+				`link [2 3 4]`,
+			},
+		},
+		{
+			name:    "another contact administers, and is created before all activities where the claim is",
+			mapping: family + "claims: [{key: C, name: '{C}', administrator: broker, claimants: partner, create: first}]\nactivities: [{template: B, on: claim, attributes: {x: C}}]",
+			sheet:   []string{"E | C | P | S | B | T | M", "a@x.org | c1 | p@x.org | | Firm | 02079460001 |"},
+			want: []string{
+				`1 email "a@x.org" [2]`, `client [2] email="a@x.org"`,
+				`contact/n%2Fbroker/Firm [2] firm="Firm"`, `contact/email/p@x.org [2] no administrator email="p@x.org"`,
+				`claim/claim/c1 [2] c1 by contact/n%2Fbroker/Firm for [contact/email/p@x.org]`, `activity/B@claim/c1 [2] Submitted x="c1"`,
+				`link [2]`,
+			},
+		},
+		{
+			name:    "a contact that the environment has",
+			mapping: family + "claims: [{key: C, name: '{C}', administrator: {id: 'env:BROKER'}, claimants: [client, partner, broker]}]",
+			service: &mapping.Service{ContactIDs: map[string]string{"env:BROKER": "b-1"}},
+			sheet:   []string{"E | C | P | S | B | T | M", "a@x.org | c1 | | | | |"},
+			want: []string{
+				`1 email "a@x.org" [2]`, `client [2] email="a@x.org"`,
+				`claim/claim/c1 [2] c1 by b-1 for [client]`, `link [2]`,
+			},
+		},
+	})
+}
+
+// TestContactsThatCannotBe refuses, before anything is sent, one person in two
+// places of a client's claims, claims that nobody administers or claims, and rows
+// of a claim that do not agree.
+func TestContactsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		claims string
+		rows   []string
+		want   []string // parts of the problems, in order
+	}{
+		"the client as its own partner": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | A@X.org | | | |"},
+			[]string{`Leads!C2: P is the key of the client itself, who cannot be the contact “partner” as well [contact-is-client]`}},
+		"one person in two entries": {"claimants: [client, partner, broker, witness]", []string{"a@x.org | c1 | p@x.org | | | | | p@x.org"},
+			[]string{`Leads!H2: W is the key of another contact of this client, who cannot be the contact “witness” as well [contact-twice]`}},
+		"the client's phone": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 | +442079460001"},
+			[]string{`Leads!E2: the contact “broker” is looked up by the phone number of the client or of another of the client's contacts, so that one would be found [contact-address]`}},
+		"another contact's address": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | | | Firm | 02079460001 |", "a@x.org | c2 | | | Other | 02079460001 |"},
+			[]string{`Leads!E3: the contact “broker” is looked up by the phone number of the client or of another of the client's contacts, so that one would be found [contact-address]`}},
+		"no administrator": {"administrator: broker, claimants: [client, partner]", []string{"a@x.org | c1 | p@x.org | | | |"},
+			[]string{`Leads!2: the claim “claim” has no administrator: the contact “broker” is left out [no-administrator]`}},
+		"no claimant": {"administrator: broker, claimants: [partner]", []string{"a@x.org | c1 | | | Firm | 02079460001 |"},
+			[]string{`Leads!2: the claim “claim” has no claimants: every contact that the mapping names is left out [no-claimants]`}},
+		"rows of a claim differ": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | p@x.org | | | |", "a@x.org | c1 | | | | |", "a@x.org | c1 | q@x.org | | | |"},
+			[]string{`Leads!C2: P differs from Leads!C4, and the rows of one claim must agree on the contact “partner” [conflict]`,
+				`Leads!C4: P differs from Leads!C2, and the rows of one claim must agree on the contact “partner” [conflict]`}},
+		"rows of a contact differ": {"claimants: [client, partner, broker]", []string{"a@x.org | c1 | p@x.org | Poe | | |", "a@x.org | c2 | p@x.org | Pym | | |"},
+			[]string{`Leads!D2: S differs from Leads!D3, and the rows of one client must agree on “lastName” [conflict]`,
+				`Leads!D3: S differs from Leads!D2, and the rows of one client must agree on “lastName” [conflict]`}},
+		"a look-up cell that is no such": {"administrator: broker, claimants: [partner]", []string{"a@x.org | c1 | nobody | | Firm | 02079460001 |"},
+			[]string{`Leads!C2: P is not an e-mail address; expected one bare address, name@domain [not-email]`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			witness := ""
+			if strings.Contains(c.claims, "witness") {
+				witness = "  - {id: witness, key: W, when: has(\"W\"), lookup: {email: W}, fields: {email: W}}\n"
+			}
+			sheet, records := leads(append([]string{"E | C | P | S | B | T | M | W"}, c.rows...)...)
+			b := mustBind(t, strings.Replace(family, "workflow:", witness+"workflow:", 1)+"claims: [{key: C, name: '{C}', "+c.claims+"}]\n", sheet, nil)
+			plan := planAll(b, records)[0]
+			var got []string
+			for _, p := range plan.Problems {
+				got = append(got, p.Error())
+			}
+			if d := cmp.Diff(c.want, got); d != "" || len(plan.Steps) > 0 {
+				t.Errorf("problems (-want +got):\n%s\nsteps %v", d, plan.Steps)
+			}
+		})
+	}
+}
+
+// TestContactKeyIsAsked says what to do where a row has no contact and the mapping
+// does not leave it out.
+func TestContactKeyIsAsked(t *testing.T) {
+	for key, want := range map[string]string{"P": "is empty; it is the key of the contact “partner”", "B": "is empty; it is part of the key of the contact “partner”"} {
+		sheet, records := leads("E | C | P | B", "a@x.org | c1 | |")
+		b := mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\n"+
+			"contacts: [{id: partner, key: "+key+", lookup: {email: P}, fields: {email: P}}]\nclaims: [{key: C, name: '{C}', claimants: [partner]}]\n", sheet, nil)
+		if got := planAll(b, records)[0].Problems; len(got) == 0 || !strings.Contains(got[0].Error(), want) {
+			t.Errorf("key %s: %v, want %q", key, got, want)
+		}
+	}
+}
+
+// TestContactOf reads the key of a contact's step back, whatever is in its key
+// space, and folds it as that of a client.
+func TestContactOf(t *testing.T) {
+	for _, who := range []mapping.Identity{{Space: "email", Key: "p@x.org"}, {Space: "n/broker", Key: "a/b|c"}, {Space: "100%2F/x", Key: "contact/email/q"}} {
+		if got, ok := mapping.ContactOf(mapping.ContactStepKey(who)); !ok || got != who {
+			t.Errorf("%+v is %q, which is %+v, %v", who, mapping.ContactStepKey(who), got, ok)
+		}
+	}
+	for _, key := range []string{"", "client", "contact/email", "contact//x", "contact/email/", "claim/email/x", "activity/contact/email@client"} {
+		if who, ok := mapping.ContactOf(key); ok {
+			t.Errorf("%q is the contact %+v", key, who)
+		}
+	}
+	if got := mapping.FoldStep("contact/email/P\u00adoe@X.org"); got != "contact/email/poe@x.org" {
+		t.Errorf("folded it is %q", got)
+	}
+}
+
+// TestContactsAreDefined compares the keys of contacts with those of an earlier
+// night: what would give the same people other names is a change, another entry is
+// not.
+func TestContactsAreDefined(t *testing.T) {
+	const claims = "claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n"
+	sheet, _ := leads("E | C | P | S | B | T | M", "a@x.org | c1 | | | | |")
+	then := mustBind(t, family+claims, sheet, nil).Definition("")
+	before := mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\nclaims: [{key: C, name: '{C}'}]\n", sheet, nil).Definition("")
+	for name, c := range map[string]struct {
+		old, new string
+		changes  int
+	}{
+		"the same":                     {"", "", 0},
+		"another column":               {"key: B, ", "key: M, ", 1},
+		"another key space":            {"key: B, ", "key: B, key_space: firms, ", 1},
+		"another id for the same key":  {"broker", "agent", 1},
+		"another id for an address":    {"partner", "spouse", 0},
+		"another look-up for a column": {"column: T", "column: M", 0},
+		"its address becomes the key":  {"column: T", "column: B", 1},
+		"its fields":                   {"{firm: B}", "{name: B}", 0},
+	} {
+		now := mustBind(t, strings.ReplaceAll(family+claims, c.old, c.new), sheet, nil)
+		if c.old == "" {
+			now = mustBind(t, family+claims, sheet, nil)
+		}
+		if got := now.Redefined(then); len(got) != c.changes {
+			t.Errorf("%s: %q, want %d changes", name, got, c.changes)
+		}
+		if got := now.Redefined(before); len(got) != 0 {
+			t.Errorf("%s: contacts are new, and that changes %q", name, got)
+		}
+	}
+}
