@@ -40,7 +40,7 @@ var columns = []column{
 		return r.CreateClient([]byte(`{"email":"jane@example.com","note":"`+pad+`"}`), true)
 	}},
 	{"claim", apiclient.CreateClaim, "claimId", func(r apiclient.Routes, pad string) apiclient.Request {
-		return r.CreateClaim("contact-1", "A claim"+pad)
+		return r.CreateClaim("contact-1", []string{"contact-1"}, "A claim"+pad)
 	}},
 	{"activity", apiclient.CreateActivity, "id", func(r apiclient.Routes, pad string) apiclient.Request {
 		return r.CreateActivity("contact-1", "claim-1", apiclient.Activity{TemplateID: "t", Status: "Submitted",

@@ -216,7 +216,7 @@ func TestReasonsHoldNoPersonalData(t *testing.T) {
 	for _, url := range urls {
 		c := at(t, url, func(cfg *apiclient.Config) { cfg.Headers = http.Header{"X-Api-Key": {"SECRET"}} })
 		r := c.Routes()
-		for _, req := range []apiclient.Request{createContact(c), r.CreateLink("canary", nil), r.CreateClaim("canary", "canary")} {
+		for _, req := range []apiclient.Request{createContact(c), r.CreateLink("canary", nil), r.CreateClaim("canary", []string{"canary"}, "canary")} {
 			v := c.Create(t.Context(), req)
 			clean(t, v.Reason, v.Hint)
 		}

@@ -187,7 +187,7 @@ func TestUnknownAnswersAreListed(t *testing.T) {
 		c.Create(t.Context(), createContact(c))
 	}
 	for _, next = range []string{"claims", "known", "busy"} {
-		c.Create(t.Context(), c.Routes().CreateClaim("a", "n"))
+		c.Create(t.Context(), c.Routes().CreateClaim("a", []string{"a"}, "n"))
 	}
 	next = "contacts"
 	_, _ = c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")

@@ -101,10 +101,10 @@ func (r Routes) FindByPhone(phone string) Request {
 	return r.get(FindClient, "/"+r.clients()+"/by-phone/{phone}", r.clients(), "by-phone", phone)
 }
 
-// CreateClaim creates a claim with the contact as administrator and only
-// claimant. Only v2 has claims.
-func (r Routes) CreateClaim(contactID, name string) Request {
-	return r.post(CreateClaim, "/claims", claimBody(contactID, name), "claims")
+// CreateClaim creates a claim with a contact as administrator and contacts as
+// claimants. Only v2 has claims.
+func (r Routes) CreateClaim(administratorID string, claimants []string, name string) Request {
+	return r.post(CreateClaim, "/claims", encode(claim{administratorID, claimants, name}), "claims")
 }
 
 // CreateActivity creates an activity: of the client (v1), of the claim (v2) or,
@@ -201,10 +201,6 @@ func (w wireAttribute) MarshalJSON() ([]byte, error) {
 	b.Write(w.Value)
 	b.WriteByte('}')
 	return b.Bytes(), nil
-}
-
-func claimBody(contactID, name string) json.RawMessage {
-	return encode(claim{AdministratorID: contactID, Claimants: []string{contactID}, ClaimName: name})
 }
 
 func activityBodyV1(a Activity) json.RawMessage {

@@ -60,7 +60,8 @@ func everyRequest(r apiclient.Routes) []apiclient.Request {
 	if r.Version == apiclient.V2 {
 		reqs = append(reqs,
 			r.CreateActivity("client-1", "claim-1", filled),
-			r.CreateClaim("client-1", "Loan <A&B>"),
+			r.CreateClaim("client-1", []string{"client-1"}, "Loan <A&B>"),
+			r.CreateClaim("broker-1", []string{"client-1", "partner-1"}, "Joint"),
 			r.CreateLink("client-1", nil),
 			r.CreateLink("client-1", json.RawMessage(`{"ttl":1}`)))
 	}

@@ -23,7 +23,7 @@ func TestStatusProves(t *testing.T) {
 		return s >= 400 && s < 500 && s != 408
 	}
 	c := client(t, config(apiclient.V2))
-	req := c.Routes().CreateClaim("c", "n")
+	req := c.Routes().CreateClaim("c", []string{"c"}, "n")
 	for status := 200; status < 600; status++ {
 		v := c.Judge(req, apiclient.Answer{Status: status, Body: []byte(`{}`)}, nil)
 		want := apiclient.Uncertain

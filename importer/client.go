@@ -42,7 +42,8 @@ type effects struct {
 type clientRun struct {
 	job       *Job
 	plan      mapping.Plan
-	ticket    lookup.Ticket
+	tickets   []lookup.Ticket // the client's, and those of its contacts in the order of their steps; none in a dry run
+	leader    *clientRun      // the run that this one is part of: its own, or that of the client whose contact it creates
 	decisions []decision
 	known     ids
 	created   map[string]time.Time // when this run created the client and the claims, by step key
@@ -61,10 +62,15 @@ type clientRun struct {
 type ids struct {
 	client string
 	claims map[string]string // by the claim step's key
+
+	contacts map[string]string // further contacts, by the contact step's key
 }
 
-func (j *Job) newClientRun(plan mapping.Plan, ticket lookup.Ticket) *clientRun {
-	return &clientRun{job: j, plan: plan, ticket: ticket, known: ids{claims: map[string]string{}}, created: map[string]time.Time{}}
+func (j *Job) newClientRun(plan mapping.Plan, tickets []lookup.Ticket) *clientRun {
+	r := &clientRun{job: j, plan: plan, tickets: tickets, created: map[string]time.Time{}}
+	r.known = ids{claims: map[string]string{}, contacts: map[string]string{}}
+	r.leader = r
+	return r
 }
 
 // prepare reads what the ledger knows of the client and decides what is to be
@@ -78,11 +84,19 @@ func (r *clientRun) prepare() {
 	}
 	if o, over := r.job.withoutSteps(r.plan, known); over {
 		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
+		contacts, err := r.job.knownContacts(r.plan)
+		if err != nil {
+			r.failed = err
+			return
+		}
+		o.Known = append(o.Known, contacts...)
 		r.settled = &o
 		return
 	}
 	r.decisions = decide(r.plan, known, r.job.Binding)
-	r.takeKnownIDs()
+	if r.failed = r.decideContacts(); r.failed == nil {
+		r.takeKnownIDs()
+	}
 }
 
 // recoverPanic makes an error of a panic. What is known by then is kept, and other
@@ -104,10 +118,10 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 		return *r.settled, nil
 	}
 	defer r.job.canary.leave(r)
-	first := r.decisions[0]
-	if first.action != unchanged && (r.job.looksUp(r.plan) || r.job.revisits(r.plan, first)) {
-		r.ticket.Wait()
+	if err := r.await(); err != nil {
+		return clientOutcome{}, err
 	}
+	first := r.decisions[0]
 	for {
 		outcome, err = r.findAndCreate(ctx)
 		if !errors.Is(err, errStale) {
@@ -121,7 +135,29 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	for _, d := range r.decisions {
 		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
 	}
+	if err == nil && len(outcome.Steps) > 0 {
+		r.noteMet(first, outcome.Steps[0])
+	}
 	return outcome, err
+}
+
+// await returns when the clients ahead in the sheet are through with what this one
+// shares with them, and decides again about what they may have created meanwhile.
+func (r *clientRun) await() error {
+	first := r.decisions[0]
+	mayBeMet := first.action == send && r.plan.Role == "" && r.job.hasContacts(r.plan)
+	if len(r.tickets) > 0 && (mayBeMet || first.action != unchanged && (r.job.looksUp(r.plan) || r.job.revisits(r.plan, first))) {
+		r.tickets[0].Wait()
+	}
+	switch {
+	case r.job.effects.dryRun:
+		r.foresee()
+	case mayBeMet:
+		if r.prepare(); r.failed != nil {
+			return r.failed
+		}
+	}
+	return r.awaitContacts()
 }
 
 // findAndCreate asks the service for the client as far as the ledger leaves that
@@ -130,7 +166,12 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	if o, over, err := r.find(ctx); err != nil || over {
 		return o, err
 	}
-	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.job.effects.create(ctx, r, d) })
+	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) {
+		if d.step.Contact != nil {
+			return r.createContact(ctx, d)
+		}
+		return r.job.effects.create(ctx, r, d)
+	})
 	if err != nil {
 		return clientOutcome{}, err
 	}
@@ -216,6 +257,11 @@ func (r *clientRun) takeKnownIDs() {
 			continue
 		}
 		switch d.step.Kind {
+		case mapping.ContactStep:
+			r.known.contacts[d.step.Key] = d.known.ID
+			if other, clash := r.job.sharedWith(d.known.ID, d.step.Contact.Client); clash {
+				d.action, d.why, d.advice = idConflict, clashReason(d.step.Contact.Client, other), adviceWhoIsIt
+			}
 		case mapping.ClientStep:
 			r.known.client, r.reused = d.known.ID, d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
 			if other, clash := r.job.sharedWith(d.known.ID, r.plan.Client); clash {
@@ -232,12 +278,12 @@ func (r *clientRun) takeKnownIDs() {
 // create is called for the others.
 func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]stepOutcome, error) {
 	outcomes := make([]stepOutcome, 0, len(decisions))
-	b := blockers{byClaim: map[string]string{}}
+	b := blockers{of: map[string]*mapping.Step{}}
 	for _, d := range decisions {
 		o := d.outcome()
 		if d.action == send {
-			if blocker := b.of(d.step); blocker != "" {
-				o = stepOutcome{Step: d.step, Status: result.NotStarted, Error: "waits for the step " + blocker}
+			if blocker := b.before(d.step); blocker != nil {
+				o = stepOutcome{Step: d.step, Status: result.NotStarted, Error: reasonBlocked(blocker)}
 			} else {
 				var err error
 				if o, err = create(d); err != nil {
@@ -254,33 +300,44 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 }
 
 // blockers are the steps that later ones wait for. Trouble stops its own claim
-// only: other claims go on. Without the client nothing can be created, and what
-// belongs to the client waits until every earlier step is done.
+// only, and that with a contact the claims that need the contact: other claims go
+// on. Without the client nothing can be created, and what belongs to the client
+// waits until every earlier step is done.
 type blockers struct {
-	client  string
-	byClaim map[string]string
-	any     string
+	client *mapping.Step
+	of     map[string]*mapping.Step // by the claim or contact that cannot go on
+	any    *mapping.Step
 }
 
 func (b *blockers) add(step *mapping.Step) {
-	if step.Kind == mapping.ClientStep {
-		b.client = step.Key
+	switch step.Kind {
+	case mapping.ClientStep:
+		b.client = step
+	case mapping.ContactStep:
+		b.of[step.Key] = step
 	}
-	if b.byClaim[step.Claim] == "" {
-		b.byClaim[step.Claim] = step.Key
+	if step.Claim != "" && b.of[step.Claim] == nil {
+		b.of[step.Claim] = step
 	}
-	if b.any == "" {
-		b.any = step.Key
+	if b.any == nil {
+		b.any = step
 	}
 }
 
-// of is the key of the step that must be done before this one, "" for none.
-func (b *blockers) of(step *mapping.Step) string {
+// before returns the step that must be done before this one; nil for none.
+func (b *blockers) before(step *mapping.Step) *mapping.Step {
 	switch {
-	case b.client != "":
+	case b.client != nil:
 		return b.client
+	case step.Kind == mapping.ContactStep:
+		return nil
 	case step.Claim != "":
-		return b.byClaim[step.Claim]
+		for _, contact := range contactsNeeded(step) {
+			if blocker := b.of[contact]; blocker != nil {
+				return blocker
+			}
+		}
+		return b.of[step.Claim]
 	}
 	return b.any
 }
@@ -290,7 +347,7 @@ func (b *blockers) of(step *mapping.Step) string {
 // again only while it is proved that the service did not process it, or where the
 // environment allows it.
 func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
-	r.job.canary.enter(ctx, r)
+	r.job.canary.enter(ctx, r.leader)
 	var verdict apiclient.Verdict // on the last attempt
 	for policy := r.retryPolicy(d); ; {
 		if err := r.waitForGate(ctx); err != nil {
@@ -455,8 +512,10 @@ func (r *clientRun) isFresh(step *mapping.Step) bool {
 	case step.Kind == mapping.ActivityStep && step.Claim != "":
 		before = step.Claim
 	}
-	at, ok := r.created[before]
-	return ok && r.job.now().Sub(at) < lagging
+	return slices.ContainsFunc(append(contactsNeeded(step), before), func(key string) bool {
+		at, ok := r.created[key]
+		return ok && r.job.now().Sub(at) < lagging
+	})
 }
 
 // judge says what became of a request, as the event to record. It makes the

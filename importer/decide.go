@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,6 +26,7 @@ const (
 	willAdopt                   // a look-up of a dry run found the client
 	idConflict                  // done, with an id that another client has
 	heldBack                    // new, but held back because of a difference elsewhere
+	erasedContact               // a further contact who was erased
 )
 
 // decision is what is to be done about one step of a plan, and why.
@@ -33,11 +35,12 @@ type decision struct {
 	known   *ledger.Step  // not to be changed; unknown when the ledger does not know the step
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
-	why     string    // for changed, needsOperator, givenUp and heldBack
-	advice  string    // for what is held back or parked, and for what is done and lacks a url
-	mapping bool      // the mapping, not a cell, made the data differ
-	moved   string    // how the activity is wanted in another status than it was sent in
-	asOf    time.Time // of a client to be sent: when a look-up found nobody; zero when none was made
+	why     string        // for changed, needsOperator, givenUp and heldBack
+	advice  string        // for what is held back or parked, and for what is done and lacks a url
+	mapping bool          // the mapping, not a cell, made the data differ
+	moved   string        // how the activity is wanted in another status than it was sent in
+	shown   *mapping.Step // what reports show instead of step; nil for step itself
+	asOf    time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
 }
 
 // unknown is a step that the ledger does not know.
@@ -85,7 +88,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 
 // outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
-	o := stepOutcome{Step: d.step, ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
+	o := stepOutcome{Step: cmp.Or(d.shown, d.step), ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
 	switch d.action {
 	case unchanged:
 		o.Status, o.known = result.Unchanged, d.known
@@ -97,7 +100,7 @@ func (d decision) outcome() stepOutcome {
 		o.Status = result.Done
 	case heldBack:
 		o.Status = result.Changed
-	case idConflict:
+	case idConflict, erasedContact:
 		o.Status = result.Failed
 	case needsOperator: // a redirect url that an answer held is shown with the id
 		o.Status, o.URL = result.Uncertain, ""

@@ -48,7 +48,7 @@ const reasonKnown = "the service knows this client already"
 // looksUp reports whether the service is asked for a client that the ledger does
 // not know.
 func (j *Job) looksUp(plan mapping.Plan) bool {
-	return j.Binding.Mapping().Client.Existing != mapping.Create && len(lookup.By(plan.Lookup)) > 0
+	return j.existing(plan) != mapping.Create && len(lookup.By(plan.Lookup)) > 0
 }
 
 // applyExisting does what the mapping says about a client that the service knows,
@@ -60,7 +60,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 			return clientOutcome{}, false, err
 		}
 	}
-	policy := j.Binding.Mapping().Client.Existing
+	policy := j.existing(plan)
 	switch {
 	case x.reason != "":
 	case x.ID != "" && policy == mapping.Skip:
@@ -78,7 +78,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 // this client's address, whether or not a look-up finds somebody there. It reserves
 // the id of a client that is adopted.
 func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
-	adopts := x.ID != "" && j.Binding.Mapping().Client.Existing == mapping.Reuse
+	adopts := x.ID != "" && j.existing(plan) == mapping.Reuse
 	event := j.foundEvent(plan, x.ID)
 	if other, owned := j.lookups.OwnerOf(plan.Client, lookup.Asked(plan.Lookup), adopts); owned {
 		x.refuse(undecidedReason(other), adviceDoubtful)
@@ -106,7 +106,7 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, holder lookup.Holder) clientOutcome {
 	policy := mapping.Reuse
 	if j.effects.dryRun {
-		policy = j.Binding.Mapping().Client.Existing
+		policy = j.existing(plan)
 	}
 	switch {
 	case j.effects.dryRun && !holder.Sole:
@@ -444,7 +444,7 @@ func (j *Job) readmit(plan mapping.Plan, x *existing) error {
 		if holder, ok := j.lookups.Reserve(plan); !ok {
 			x.reason = takenReason(holder)
 		}
-	case j.Binding.Mapping().Client.Existing != mapping.Reuse:
+	case j.existing(plan) != mapping.Reuse:
 		x.reason = reasonKnown
 	}
 	return nil
@@ -470,7 +470,7 @@ func (d *decision) waitParked() {
 
 // revisits reports whether look-ups may settle a client step that is uncertain.
 func (j *Job) revisits(plan mapping.Plan, d decision) bool {
-	if d.action != needsOperator || d.step.Kind != mapping.ClientStep || j.Binding.Mapping().Client.Existing == mapping.Create {
+	if d.action != needsOperator || d.step.Kind != mapping.ClientStep || j.existing(plan) == mapping.Create {
 		return false
 	}
 	return len(lookup.By(j.sentLookup(plan, d).Lookup)) > 0

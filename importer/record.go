@@ -123,10 +123,15 @@ func (j *Job) writeLedger(o clientOutcome) error {
 // them; ok is false when the run did something about one of them.
 func (o clientOutcome) unchangedSteps() (steps []ledger.Step, ok bool) {
 	for _, s := range o.Steps {
-		if s.Status != result.Unchanged || s.known == nil {
+		if s.Status != result.Unchanged || s.known == nil || s.Step.Contact != nil {
 			return nil, false
 		}
 		steps = append(steps, *s.known)
+	}
+	for _, s := range o.Known {
+		if s.Kind == ledger.KindContact { // the ledger could not make its line from the client's steps
+			return nil, false
+		}
 	}
 	return append(steps, o.Known...), true
 }
@@ -137,6 +142,9 @@ func (o clientOutcome) unchangedSteps() (steps []ledger.Step, ok bool) {
 func (j *Job) runSteps(o clientOutcome) []ledger.RunStep {
 	var steps []ledger.RunStep
 	for _, s := range o.Steps {
+		if s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil {
+			continue // it is that of an erased person
+		}
 		steps = append(steps, ledger.RunStep{StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
 	}
 	for _, s := range o.Known {

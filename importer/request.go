@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -15,9 +16,16 @@ func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
 	routes := j.Service.Routes()
 	switch step.Kind {
 	case mapping.ClientStep:
-		return routes.CreateClient(clientBody(step.Fields), j.Binding.Mapping().Client.Administrator)
+		return routes.CreateClient(clientBody(step.Fields), !step.NotAdministrator)
 	case mapping.ClaimStep:
-		return routes.CreateClaim(known.client, step.Name)
+		claimants := []string{known.client}
+		if step.Claimants != nil {
+			claimants = claimants[:0]
+			for _, key := range step.Claimants {
+				claimants = append(claimants, known.contactID(key))
+			}
+		}
+		return routes.CreateClaim(cmp.Or(step.AdministratorID, known.contactID(step.Administrator)), claimants, step.Name)
 	case mapping.LinkStep:
 		return routes.CreateLink(known.client, j.Service.LinkBody())
 	}

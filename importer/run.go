@@ -110,6 +110,7 @@ type Job struct {
 	canary   canary
 	gate     gate
 	tally    tally
+	met      metContacts
 	holders  holders
 	erasures ledger.Erasures
 	spelt    *spellings    // read by Recorded, once
@@ -152,15 +153,15 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 		if fatal.get() != nil {
 			break
 		}
-		ticket := j.lookups.Queue(plan)
+		tickets := j.lookups.Queue(append([]mapping.Plan{plan}, contactsOf(plan)...)...)
 		if !proven {
-			sent, err := j.runClient(ctx, plan, ticket)
+			sent, err := j.runClient(ctx, plan, tickets)
 			proven = sent || j.lookups.Answered()
 			fatal.set(err)
 			continue
 		}
 		g.Go(func() error {
-			_, err := j.runClient(ctx, plan, ticket)
+			_, err := j.runClient(ctx, plan, tickets)
 			fatal.set(err)
 			return nil
 		})
@@ -192,7 +193,8 @@ func (j *Job) workers() int {
 
 // load reads from the ledger what counts for all clients.
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
-	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing})
+	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing,
+		KeySpaces: len(j.Binding.Mapping().Contacts) > 0})
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}
@@ -209,16 +211,20 @@ var errNoURL = errors.New("the first client has no redirect url: the pointer wir
 
 // runClient carries one plan out and records its outcome. sent reports whether a
 // creating request went out.
-func (j *Job) runClient(ctx context.Context, plan mapping.Plan, ticket lookup.Ticket) (sent bool, err error) {
-	defer ticket.Done()
-	r := j.newClientRun(plan, ticket)
+func (j *Job) runClient(ctx context.Context, plan mapping.Plan, tickets []lookup.Ticket) (sent bool, err error) {
+	defer func() {
+		for _, ticket := range tickets {
+			ticket.Done()
+		}
+	}()
+	r := j.newClientRun(plan, tickets)
 	r.prepare()
 	outcome, err := r.execute(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, like all that follow.
 		j.stop(f)
-		r = j.newClientRun(plan, ticket)
+		r = j.newClientRun(plan, tickets)
 		r.prepare()
 		outcome, err = r.execute(ctx)
 	}
@@ -295,7 +301,7 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
-		runs[i] = j.newClientRun(plan, lookup.Ticket{})
+		runs[i] = j.newClientRun(plan, nil)
 		runs[i].prepare()
 	}
 	return runs
@@ -310,20 +316,28 @@ func (j *Job) prefetch(ctx context.Context, runs []*clientRun) {
 	var g errgroup.Group
 	g.SetLimit(max(j.Concurrency, 1))
 	for _, r := range runs {
-		if len(r.decisions) == 0 || r.decisions[0].known.To != "" || !j.looksUp(r.plan) {
-			continue
-		}
-		g.Go(func() error {
-			defer func() {
-				if v := recover(); v != nil {
-					j.stop(Caught(v))
-				}
-			}()
-			if _, err := j.lookups.Prefetch(ctx, r.plan); err != nil {
-				j.stop(err)
+		for _, d := range r.decisions {
+			plan := r.plan
+			if d.step.Contact != nil {
+				plan = *d.step.Contact
+			} else if d.step.Kind != mapping.ClientStep {
+				continue
 			}
-			return nil
-		})
+			if _, met := j.met.find(plan.Client); met || d.known.To != "" || !j.looksUp(plan) {
+				continue
+			}
+			g.Go(func() error {
+				defer func() {
+					if v := recover(); v != nil {
+						j.stop(Caught(v))
+					}
+				}()
+				if _, err := j.lookups.Prefetch(ctx, plan); err != nil {
+					j.stop(err)
+				}
+				return nil
+			})
+		}
 	}
 	_ = g.Wait() // the functions return nil
 }
@@ -356,6 +370,7 @@ func (j *Job) stop(why error) { j.cancel(fmt.Errorf("%w: %w", ErrStopped, advise
 // leavesOut is why a plan is not among those asked for, "" when it is.
 func (j *Job) leavesOut(plan mapping.Plan) string {
 	switch {
+	case plan.Role != "": // as far as its client is asked for
 	case j.Limit > 0 && plan.Number > j.Limit:
 		return fmt.Sprintf("left out by --limit %d", j.Limit)
 	case j.Only != (mapping.Identity{}) && plan.Client != j.Only:
@@ -389,8 +404,12 @@ func (j *Job) owner(who mapping.Identity) ledger.ClientKey {
 	return ledger.ClientKey{Environment: j.Environment, Space: who.Space, Client: who.Key}
 }
 
-// stepID is a step's full name. The client step is shared by all mappings.
+// stepID is a step's full name. The client step is shared by all mappings, and by all
+// clients who have that client as a further contact.
 func (j *Job) stepID(who mapping.Identity, step *mapping.Step) ledger.StepID {
+	if step.Contact != nil {
+		return j.stepID(step.Contact.Client, &step.Contact.Steps[0])
+	}
 	id := ledger.StepID{ClientKey: j.owner(who), Mapping: j.Binding.Mapping().Name.Text, Step: step.Key}
 	if step.Kind == mapping.ClientStep {
 		id.Mapping = ""

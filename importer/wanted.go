@@ -65,6 +65,9 @@ func (v wantedValue) same(other wantedValue) bool {
 
 // wantedOf is what a step of a plan asks for.
 func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted {
+	if plan.Role != "" {
+		mappingName += "/" + plan.Role // what it asks of a client is something else
+	}
 	a := &wanted{Mapping: mappingName}
 	values := step.Payload()
 	a.Values, a.sources = make([]wantedValue, 0, len(values)), make([]mapping.Source, 0, len(values))

@@ -29,6 +29,19 @@ func (m *Mapping) contactIndex(id string) int {
 	return slices.IndexFunc(m.Contacts, func(c ContactRule) bool { return c.ID.Text == id })
 }
 
+// ContactReferences are the places from which the claims take the ids of contacts
+// that the environment has, each once.
+func (m *Mapping) ContactReferences() []yamltree.Scalar {
+	var list []yamltree.Scalar
+	for _, c := range m.Claims {
+		id := c.Administrator.ID
+		if id.Text != "" && !slices.ContainsFunc(list, func(s yamltree.Scalar) bool { return s.Text == id.Text }) {
+			list = append(list, id)
+		}
+	}
+	return list
+}
+
 // administers reports whether some claim has a contact as its administrator.
 func (m *Mapping) administers(role string) bool {
 	return slices.ContainsFunc(m.Claims, func(c ClaimRule) bool { return c.Administrator.Contact.Text == role })
@@ -130,6 +143,12 @@ func (b *binder) bindContacts(bound *Binding) {
 		}
 		bound.contacts = append(bound.contacts, contact)
 	}
+}
+
+// ClientsAreContacts reports whether a client may be a further contact of another
+// client: they have a key space in common.
+func (b *Binding) ClientsAreContacts() bool {
+	return slices.ContainsFunc(b.contacts, func(c boundContact) bool { return c.space == b.keySpace })
 }
 
 // boundRole is who a claim names: the client, an entry of contacts, or a contact

@@ -33,6 +33,8 @@ type Plan struct {
 	// Claims are the claims that the rows ask for when Problems keep them from
 	// becoming steps: reports still show their ids.
 	Claims []ClaimRows
+	// Contacts are the further contacts that the rows name, in the same case.
+	Contacts []Identity
 }
 
 // SkipReason says why a row is skipped.

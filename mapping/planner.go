@@ -64,6 +64,9 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 		for _, c := range claims {
 			plan.Claims = append(plan.Claims, ClaimRows{c.key, c.rows})
 		}
+		for _, c := range contacts {
+			plan.Contacts = append(plan.Contacts, c.plan.Client)
+		}
 		return plan
 	}
 	if b.mapping.V1() {

@@ -88,8 +88,12 @@ func (s *Server) createClaim(call *Call) action {
 			return refuse("administratorId, claimants and claimName are required")
 		case who == nil:
 			return refuse("there is no contact with the administratorId")
-		case !slices.Equal(*payload.Claimants, []string{who.id}):
-			return refuse("the administrator is not the only claimant")
+		case len(*payload.Claimants) == 0:
+			return refuse("a claim has at least one claimant")
+		case len(slices.Compact(slices.Sorted(slices.Values(*payload.Claimants)))) < len(*payload.Claimants):
+			return refuse("a claimant is named twice")
+		case slices.ContainsFunc(*payload.Claimants, func(id string) bool { return s.clientWith(id) == nil }):
+			return refuse("there is no contact with the id of a claimant")
 		case *payload.ClaimName == "":
 			return refuse("claimName is empty")
 		}

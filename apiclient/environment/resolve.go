@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode"
 
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -20,6 +21,7 @@ const (
 	secretLimit   = 64 << 10         // bytes that a secret may have at most
 	commandLimit  = 30 * time.Second // how long a program may take to print one
 	worldReadable = 0o004
+	idLimit       = 200 // bytes
 )
 
 // ReadSecret reads the secret that a command line refers to by env:NAME,
@@ -40,6 +42,26 @@ func ReadSecret(ctx context.Context, flag, text string) (Secret, error) {
 		return Secret{}, problem.New("secret", "%s: %v", flag, err).Hinted("%s", referenceHint)
 	}
 	return newSecret(value), nil
+}
+
+// ReadID reads an id to which another file in dir refers by env:NAME or file:PATH.
+// The error names no value. An id is one word.
+func ReadID(dir, text string) (string, error) {
+	ref, wrong := parseReference(text)
+	switch {
+	case wrong != "":
+		return "", errors.New(wrong)
+	case ref.source != fromEnv && ref.source != fromFile:
+		return "", errors.New("env:NAME or file:PATH was expected")
+	}
+	id, err := ref.resolve(context.Background(), dir)
+	if err == nil && (len(id) > idLimit || strings.ContainsFunc(id, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) })) {
+		err = errors.New("what stands there is not one word, or too long for an id")
+	}
+	if err != nil {
+		return "", err
+	}
+	return id, nil
 }
 
 // resolve reads what a reference refers to; dir is the folder of relative paths.

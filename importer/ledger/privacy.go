@@ -267,7 +267,9 @@ func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(Step
 	}
 	// Rows of other clients quote the key where the service has one client for both.
 	quoted := "“" + owner.Client + "”"
-	return t.exec(`UPDATE run_rows SET error = replace(error, ?1, '“erased”') WHERE instr(error, ?1) > 0`, quoted)
+	err = t.exec(`UPDATE run_rows SET error = replace(error, ?1, '“erased”') WHERE instr(error, ?1) > 0`, quoted)
+	// Rows of clients who had this one as a contact name the contact's step.
+	return errors.Join(err, t.exec(`UPDATE run_rows SET failed_step = ? WHERE failed_step = ?`, KindContact, ContactStep(owner)))
 }
 
 // Purge says what to remove from the ledger.

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"claimsheet/importer/result"
@@ -248,23 +249,54 @@ func (l *Ledger) TouchedSteps(ctx context.Context, run string, event int64) iter
 
 // runSteps begins a query for steps of runs' plans, for scanRunStep.
 const runSteps = `
-	SELECT r.number, c.client, r.step, r.kind, r.title, s.id
+	SELECT r.number, c.space, c.client, r.step, r.kind, r.title, s.id
 	FROM run_steps r
 	JOIN clients c ON c.id = r.client
 	LEFT JOIN steps s ON s.client = r.client AND s.mapping = r.mapping AND s.step = r.step `
 
 // runStep is a step of a run's plan, with the number of its row in steps, if it has
-// one.
+// one. Of a contact ClientKey is that of the contact's client.
 type runStep struct {
 	result.Step
 	id sql.NullInt64
 }
 
+// ContactStep is the name of the step of a client for one of its contacts: contact,
+// the contact's key space, in which a slash is written %2F, and its key.
+func ContactStep(contact ClientKey) string {
+	return contactPrefix + strings.NewReplacer("%", "%25", "/", "%2F").Replace(contact.Space) + "/" + contact.Client
+}
+
+const contactPrefix = KindContact + "/"
+
+// ofClients yields steps in the order of clients, with the steps of contacts under
+// the key of the client who has them. A client's own steps come first.
+func ofClients(steps iter.Seq2[runStep, error]) iter.Seq2[runStep, error] {
+	return func(yield func(runStep, error) bool) {
+		var last runStep
+		for s, err := range steps {
+			if s.Kind == KindContact {
+				s.ClientKey = ""
+				if s.Client == last.Client {
+					s.ClientKey = last.ClientKey
+				}
+			}
+			if last = s; !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
 func scanRunStep(rows *sql.Rows) (s runStep, err error) {
 	var number int
 	var kind int64
-	err = rows.Scan(&number, &s.ClientKey, &s.Step.Step, &kind, &s.Title, &s.id)
+	var space string
+	err = rows.Scan(&number, &space, &s.ClientKey, &s.Step.Step, &kind, &s.Title, &s.id)
 	s.Client, s.Kind = number/maxSteps, word(kinds, kind)
+	if s.Kind == KindContact {
+		s.Step.Step = ContactStep(ClientKey{Space: space, Client: s.ClientKey})
+	}
 	s.State = string(result.Planned)
 	return s, err
 }
@@ -296,7 +328,7 @@ func (l *Ledger) withStates(ctx context.Context, steps iter.Seq2[runStep, error]
 			chunk = chunk[:0]
 			return true
 		}
-		for s, err := range steps {
+		for s, err := range ofClients(steps) {
 			if err != nil {
 				yield(result.Step{}, err)
 				return

@@ -123,7 +123,7 @@ func allows(from State, kind string, e Event) error {
 // Kinds, states and ways are stored as their places in these lists. A place is never
 // given to another word.
 var (
-	kinds  = []string{1: KindClient, 2: KindClaim, 3: KindActivity, 4: KindLink}
+	kinds  = []string{1: KindClient, 2: KindClaim, 3: KindActivity, 4: KindLink, 5: KindContact}
 	states = []State{1: Intent, 2: Done, 3: Failed, 4: NotSent, 5: Uncertain, 6: Parked, 7: GivenUp}
 	vias   = []string{0: own, 1: ViaAnswer, 2: ViaAdopted, 3: ViaByHand, 4: ViaWorkbook, 5: ViaRepeatable, 6: ViaEmergency}
 )

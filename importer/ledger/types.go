@@ -94,6 +94,10 @@ const (
 	KindClaim    = "claim"
 	KindActivity = "activity"
 	KindLink     = "link"
+
+	// KindContact is the kind of a RunStep that is the step client of another client,
+	// who is a contact of this one. No step of the ledger has it.
+	KindContact = "contact"
 )
 
 // Event is something that happened to a step. Append does not copy Data and Answer,
@@ -179,7 +183,7 @@ type RunRow struct {
 // RunStep is a step of a run's plan for a client.
 type RunStep struct {
 	StepID
-	Kind  string // one of the Kind constants
+	Kind  string // one of the Kind constants; with KindContact the ClientKey is the contact's
 	Title string // as the mapping names it, "" when it does not
 }
 

@@ -86,7 +86,7 @@ func (l *Lookups) Reserve(plan mapping.Plan) (taken Holder, ok bool) {
 		}
 	}
 	for _, address := range Addresses(plan) {
-		if address != Address(plan.Client) { // an address that is the client's key is nobody else's
+		if l.options.KeySpaces || address != Address(plan.Client) { // an address that is the client's key is nobody else's
 			l.reserved.Note(address, plan.Client)
 		}
 	}
@@ -145,21 +145,31 @@ type Ticket struct {
 	done      chan struct{}
 }
 
-// Queue takes a client's place. Call it in the order of the sheet: each place is
-// taken at all addresses at once, so nobody waits in a circle.
-func (l *Lookups) Queue(plan mapping.Plan) Ticket {
-	addresses := slices.Concat(Addresses(plan), l.undecidedOf[plan.Client])
-	slices.Sort(addresses)
-	t := Ticket{lookups: l, addresses: slices.Compact(addresses), done: make(chan struct{})}
+// Queue takes the places of a client and of its contacts, who do not wait for each
+// other. Call it in the order of the sheet: each place is taken at all addresses at
+// once, so nobody waits in a circle.
+func (l *Lookups) Queue(plans ...mapping.Plan) []Ticket {
+	tickets := make([]Ticket, len(plans))
+	for i, plan := range plans {
+		addresses := append(slices.Concat(Addresses(plan), l.undecidedOf[plan.Client]), Address(plan.Client))
+		slices.Sort(addresses)
+		tickets[i] = Ticket{lookups: l, addresses: slices.Compact(addresses), done: make(chan struct{})}
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, address := range t.addresses {
-		if before := l.last[address]; before != nil {
-			t.ahead = append(t.ahead, before)
+	for i := range tickets {
+		for _, address := range tickets[i].addresses {
+			if before := l.last[address]; before != nil {
+				tickets[i].ahead = append(tickets[i].ahead, before)
+			}
 		}
-		l.last[address] = t.done
 	}
-	return t
+	for _, t := range tickets {
+		for _, address := range t.addresses {
+			l.last[address] = t.done
+		}
+	}
+	return tickets
 }
 
 // Wait returns when the clients ahead are done.
@@ -169,11 +179,20 @@ func (t Ticket) Wait() {
 	}
 }
 
-// Done lets the next client go on. Call it once for each ticket.
+// Done lets the next client go on. Call it for each ticket; again, it does nothing.
+// The zero Ticket is no place at all.
 func (t Ticket) Done() {
+	if t.done == nil {
+		return
+	}
 	l := t.lookups
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	select {
+	case <-t.done:
+		return
+	default:
+	}
 	for _, address := range t.addresses {
 		if l.last[address] == t.done {
 			delete(l.last, address)

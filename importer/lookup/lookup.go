@@ -58,6 +58,7 @@ const Disagree = "the look-ups by e-mail and by phone disagree"
 type Options struct {
 	FirstWait time.Duration    // before a look-up that failed is made again, as retry.Pace.First
 	Now       func() time.Time // nil is the wall clock
+	KeySpaces bool             // the run's clients and contacts have keys of several key spaces
 	KeepGoing bool             // continue with the next client though the service has never answered a look-up
 }
 

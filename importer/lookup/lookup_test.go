@@ -242,8 +242,9 @@ func TestOwnerOf(t *testing.T) {
 func TestQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := lookup.New(&service{}, lookup.Options{})
-		ann, bob, eve := l.Queue(plan("ann", "a@example.com", "+441")), l.Queue(plan("bob", "b@example.com", "+441")), l.Queue(plan("eve", "e@example.com", ""))
-		dan := l.Queue(plan("dan", "b@example.com", ""))
+		queue := func(p mapping.Plan) lookup.Ticket { return l.Queue(p)[0] }
+		ann, bob, eve := queue(plan("ann", "a@example.com", "+441")), queue(plan("bob", "b@example.com", "+441")), queue(plan("eve", "e@example.com", ""))
+		dan := queue(plan("dan", "b@example.com", ""))
 		through := make(chan string, 4)
 		for name, ticket := range map[string]lookup.Ticket{"ann": ann, "bob": bob, "eve": eve, "dan": dan} {
 			go func() {
@@ -268,4 +269,49 @@ func TestQueue(t *testing.T) {
 		}
 		dan.Done()
 	})
+}
+
+// TestQueueOfContacts lets the clients of one contact take turns at the contact
+// alone, by its key where it has no address, and a client and its contacts never
+// wait for each other.
+func TestQueueOfContacts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := lookup.New(&service{}, lookup.Options{})
+		broker, joint := plan("broker", "", ""), plan("joint", "a@example.com", "")
+		first := l.Queue(plan("ann", "a@example.com", ""), broker, joint)
+		second := l.Queue(plan("bob", "b@example.com", ""), broker)
+		third := l.Queue(joint)
+		for _, ticket := range append(first, second[0]) {
+			ticket.Wait() // for nobody
+		}
+		through := make(chan string, 2)
+		go func() { second[1].Wait(); through <- "the second client's broker" }()
+		go func() { third[0].Wait(); through <- "the joint contact" }()
+		first[1].Done()
+		first[1].Done()
+		if got := <-through; got != "the second client's broker" {
+			t.Errorf("%s goes on first", got)
+		}
+		first[0].Done()
+		synctest.Wait()
+		if len(through) > 0 {
+			t.Error("the joint contact does not wait for the client's own")
+		}
+		first[2].Done()
+		<-through
+		lookup.Ticket{}.Done()
+	})
+}
+
+// TestReserveOfSeveralKeySpaces gives an address that is a key to its client too,
+// where others may have it under another kind of key.
+func TestReserveOfSeveralKeySpaces(t *testing.T) {
+	keyed := mapping.Plan{Client: email("a@example.com"), Addresses: []mapping.Identity{email("a@example.com")}}
+	for keySpaces, free := range map[bool]bool{false: true, true: false} {
+		l := lookup.New(&service{}, lookup.Options{KeySpaces: keySpaces})
+		l.Reserve(keyed)
+		if _, ok := l.Reserve(plan("L1", "a@example.com", "")); ok != free {
+			t.Errorf("several key spaces: %v; it is free: %v", keySpaces, ok)
+		}
+	}
 }

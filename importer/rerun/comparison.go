@@ -51,6 +51,7 @@ type Comparison struct {
 	conflicts map[mapping.Identity]problem.List
 	prior     map[cell.Row]result.Row
 	words     []settle.Settlement
+	contacts  map[ledger.StepID]Step // the first line of each further contact, in the workbook that was checked last
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
@@ -62,7 +63,7 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 	if r.conflicts == nil {
 		r.conflicts = map[mapping.Identity]problem.List{}
 	}
-	r.lines = nil
+	r.lines, r.contacts = nil, map[ledger.StepID]Step{}
 	var found problem.List
 	for line, err := range lines {
 		if err != nil {
@@ -87,6 +88,14 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		}
 		if p, differs := line.conflict(known); differs {
 			r.add(line.Identity(r.Binding.KeySpace()), p)
+		}
+		if first, again := r.seeContact(line); again {
+			if p, differs := line.contradicts(first); differs {
+				r.add(line.Identity(r.Binding.KeySpace()), p)
+			}
+			if line.Settle == first.Settle {
+				continue // one decision, in two places
+			}
 		}
 		event, missing := line.toEvent(r.stepID(line), "", false)
 		if missing = missing && known.To == ""; missing {
@@ -116,6 +125,19 @@ func (r *Comparison) outdates(line Step, known ledger.Step) bool {
 		return event.To == ledger.Done
 	}
 	return false
+}
+
+// seeContact notes the line of a further contact, and returns an earlier line of the
+// same contact, if there is one: every client who has the contact has a line for it.
+func (r *Comparison) seeContact(line Step) (first Step, again bool) {
+	if _, isContact := mapping.ContactOf(line.Step); !isContact {
+		return Step{}, false
+	}
+	id := r.stepID(line)
+	if first, again = r.contacts[id]; !again {
+		r.contacts[id] = line
+	}
+	return first, again
 }
 
 // see notes that the workbook has the line.
@@ -181,6 +203,7 @@ const eventsAtOnce = 1000
 // redirect urls. It can be repeated after it was interrupted.
 func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error], run string, urls map[mapping.Identity]string) error {
 	var events []ledger.Event
+	contacts := map[ledger.StepID]bool{}
 	for line, err := range lines {
 		if err != nil {
 			return err
@@ -198,6 +221,12 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 		event, needed := line.toEvent(r.stepID(line), url, r.Binding.Mapping().V1())
 		if known.To != "" && !r.outdates(line, known) || !needed {
 			continue
+		}
+		if _, isContact := mapping.ContactOf(line.Step); isContact {
+			if contacts[event.StepID] {
+				continue
+			}
+			contacts[event.StepID] = true
 		}
 		event.Run = run
 		if events = append(events, event); len(events) == eventsAtOnce {
@@ -339,8 +368,9 @@ func (r *Comparison) add(who mapping.Identity, found ...problem.Problem) {
 
 // known returns what the ledger knows of a line's step.
 func (r *Comparison) known(ctx context.Context, line Step) (ledger.Step, error) {
-	steps, err := r.client(ctx, line.Identity(r.Binding.KeySpace()))
-	return steps[line.Step], err
+	id := r.stepID(line)
+	steps, err := r.client(ctx, mapping.Identity{Space: id.Space, Key: id.Client})
+	return steps[id.Step], err
 }
 
 // client returns what the ledger knows of a client. It remembers the last client,
@@ -359,8 +389,11 @@ func (r *Comparison) client(ctx context.Context, who mapping.Identity) (map[stri
 }
 
 // stepID returns the full name of a line's step. All mappings share the client
-// step.
+// step, and a further contact's step is the client step of the contact.
 func (r *Comparison) stepID(line Step) ledger.StepID {
+	if who, ok := mapping.ContactOf(line.Step); ok {
+		return ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: who.Space, Client: who.Key}, Step: ledger.KindClient}
+	}
 	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client},
 		Mapping: r.Binding.Mapping().Name.Text, Step: line.Step}
 	if line.kind() == ledger.KindClient {
@@ -372,7 +405,11 @@ func (r *Comparison) stepID(line Step) ledger.StepID {
 // isErased reports whether a line is about a client who was erased since. Such a
 // line is ignored: the ledger must not learn of the client again.
 func (r *Comparison) isErased(ctx context.Context, line Step) (bool, error) {
-	return r.wasErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client})
+	gone, err := r.wasErased(ctx, ledger.ClientKey{Environment: r.Environment, Space: r.Binding.KeySpace(), Client: line.Client})
+	if gone || err != nil {
+		return gone, err
+	}
+	return r.wasErased(ctx, r.stepID(line).ClientKey)
 }
 
 func (r *Comparison) wasErased(ctx context.Context, owner ledger.ClientKey) (bool, error) {

@@ -86,6 +86,15 @@ func (s Step) toEvent(id ledger.StepID, url string, v1 bool) (event ledger.Event
 	return event, true
 }
 
+// contradicts returns a problem when two lines of one contact show different ids.
+func (s Step) contradicts(first Step) (problem.Problem, bool) {
+	if s.ID == "" || first.ID == "" || s.ID == first.ID {
+		return problem.Problem{}, false
+	}
+	return problem.New("id-conflict", "%s differs from %s, and both are the id of one contact; nothing is sent for the client", s.IDAt, first.IDAt).
+		Hinted("clear the wrong one of the two"), true
+}
+
 // conflict returns a problem when the line has another id than the ledger; the
 // zero ledger.Step is a step that the ledger does not know. An empty id is no
 // conflict.

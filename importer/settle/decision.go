@@ -105,12 +105,14 @@ func checkID(id string) string {
 	return ""
 }
 
-// KindOf returns the kind of the step with a key: client, claim, activity or
-// link; "" for a text that is no step's key.
+// KindOf returns the kind of the step with a key: client, also for a further
+// contact, claim, activity or link; "" for a text that is no step's key.
 func KindOf(key string) string {
 	switch {
 	case key == ledger.KindClient, key == ledger.KindLink:
 		return key
+	case strings.HasPrefix(key, "contact/"): // the step client of somebody else
+		return ledger.KindClient
 	case strings.HasPrefix(key, "claim/"):
 		return ledger.KindClaim
 	case strings.HasPrefix(key, "activity/"):

@@ -6,9 +6,11 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/retry"
 	"claimsheet/importer/safefile"
@@ -110,17 +112,37 @@ func ReferenceData(path string) ([]byte, error) {
 // AskTemplates reads the reference data if the mapping has activities, and says
 // in Warnings what is strange about it.
 func (s *Session) AskTemplates(ctx context.Context) (*mapping.Service, error) {
-	if len(s.Mapping.Activities) == 0 {
-		return s.service(nil), nil
-	}
-	service, err := s.ListTemplates(ctx)
+	ids, err := s.contactIDs()
 	if err != nil {
 		return nil, err
 	}
-	if s.Mapping.File != "" {
+	service := s.service(nil)
+	if len(s.Mapping.Activities) > 0 {
+		if service, err = s.ListTemplates(ctx); err != nil {
+			return nil, err
+		}
+	}
+	service.ContactIDs = ids
+	if len(s.Mapping.Activities) > 0 && s.Mapping.File != "" {
 		s.Warnings = append(s.Warnings, mapping.StrayTemplateIDs(s.Mapping, service)...)
 	}
 	return service, nil
+}
+
+// contactIDs reads the ids of contacts that the environment has and the mapping
+// names.
+func (s *Session) contactIDs() (map[string]string, error) {
+	ids := map[string]string{}
+	var found problem.List
+	for _, ref := range s.Mapping.ContactReferences() {
+		id, err := environment.ReadID(filepath.Dir(s.Mapping.File), ref.Text)
+		if err != nil {
+			found = append(found, problem.At(s.Mapping.At(ref.At), "contact-id", "the contact's id cannot be read from %s: %v", problem.OneLine(ref.Text), err).
+				Hinted("put the id of the contact in the environment “%s” there", s.Env.Name))
+		}
+		ids[ref.Text] = id
+	}
+	return ids, found.Err()
 }
 
 // ListTemplates reads the reference data, whatever the mapping is.

@@ -1,0 +1,267 @@
+package importer
+
+import (
+	"context"
+	"sync"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/lookup"
+	"claimsheet/mapping"
+)
+
+// A further contact is a client of its own: it has a plan of one step, which the
+// ledger has under the contact's own key. So whatever holds for clients holds for
+// contacts: look-ups, doubts, addresses, ids. Every client that names a contact has
+// a step for it, and the first of them in the sheet creates it.
+
+// contactsOf are the plans of a client's further contacts.
+func contactsOf(plan mapping.Plan) []mapping.Plan {
+	var list []mapping.Plan
+	for i := range plan.Steps {
+		if c := plan.Steps[i].Contact; c != nil {
+			list = append(list, *c)
+		}
+	}
+	return list
+}
+
+// hasContacts reports whether other runs of the job may be about the same person: a
+// contact, or a client who may be a contact of another one.
+func (j *Job) hasContacts(plan mapping.Plan) bool {
+	return plan.Role != "" || j.Binding.ClientsAreContacts()
+}
+
+// existing is what the mapping says about somebody whom the service knows. Contacts
+// are always reused.
+func (j *Job) existing(plan mapping.Plan) mapping.Existing {
+	if plan.Role != "" {
+		return mapping.Reuse
+	}
+	return j.Binding.Mapping().Client.Existing
+}
+
+// metContacts is what became of contacts in this run: of those that another client's
+// run need not try again and, in a dry run, of all whom the run would create.
+type metContacts struct {
+	mu sync.Mutex
+	of map[mapping.Identity]metContact
+}
+
+type metContact struct {
+	outcome stepOutcome
+	known   ledger.Step // in a dry run: as the ledger will have it; zero where the step is not done
+}
+
+func (m *metContacts) find(who mapping.Identity) (metContact, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	met, ok := m.of[who]
+	return met, ok
+}
+
+func (m *metContacts) note(who mapping.Identity, met metContact) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.of == nil {
+		m.of = map[mapping.Identity]metContact{}
+	}
+	if _, ok := m.of[who]; !ok {
+		m.of[who] = met
+	}
+}
+
+// noteMet notes what became of a client or contact, as far as other runs have to
+// know it and do not find it in the ledger. first is the decision about its step.
+func (r *clientRun) noteMet(first decision, o stepOutcome) {
+	j := r.job
+	if !j.hasContacts(r.plan) || o.ok() && (!j.effects.dryRun || first.action == unchanged || first.action == changed) || !o.ok() && r.plan.Role == "" {
+		return
+	}
+	o.answered, o.unanswered, o.wordless = false, false, false
+	met := metContact{outcome: o}
+	if o.ok() {
+		w := wantedOf(r.plan, first.step, j.Binding.Mapping().Name.Text)
+		met.known.To, met.known.ID, met.known.Via, met.known.Kind = ledger.Done, o.ID, ledger.ViaAnswer, ledger.KindClient
+		met.known.Data, met.known.Digest = w.json(), w.digest()
+	}
+	j.met.note(r.plan.Client, met)
+}
+
+// foresee makes the client's step one that is done where an earlier client of this
+// dry run has it as a contact.
+func (r *clientRun) foresee() {
+	met, ok := r.job.met.find(r.plan.Client)
+	if !ok || met.known.To != ledger.Done || r.decisions[0].known.To != "" {
+		return
+	}
+	d := &r.decisions[0]
+	d.known, d.wanted = &met.known, wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text)
+	d.compare(r.job.Binding)
+}
+
+// decideContacts decides about the steps of further contacts by what the ledger
+// knows of the contacts themselves. A contact that is not done is left to
+// createContact, also when it is in doubt.
+func (r *clientRun) decideContacts() error {
+	for i := range r.decisions {
+		if d := &r.decisions[i]; d.step.Contact != nil {
+			if err := r.decideContact(d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *clientRun) decideContact(d *decision) error {
+	step, plan := d.step, *d.step.Contact
+	if why := r.job.erased(plan.Client); why != "" {
+		nameless := *step
+		nameless.Key, nameless.Contact = string(mapping.ContactStep), nil // its key is that of the erased person
+		d.action, d.why, d.advice, d.shown = erasedContact, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
+		return nil
+	}
+	known, err := r.job.knownSteps(plan)
+	if err != nil {
+		return err
+	}
+	if now := decide(plan, known, r.job.Binding)[0]; now.known.To == ledger.Done || now.action == givenUp {
+		now.step = step
+		*d = now
+	}
+	return nil
+}
+
+// awaitContacts returns when the earlier clients of the sheet that name the same
+// contacts are through with them, and lets the later ones go on as soon as nothing
+// is left to be done about a contact. It is called before the run may send anything:
+// while it waits, nobody waits for it.
+func (r *clientRun) awaitContacts() error {
+	for i := range r.decisions {
+		d := &r.decisions[i]
+		if d.step.Contact == nil {
+			continue
+		}
+		ticket := r.ticketOf(d.step)
+		if d.action == send {
+			ticket.Wait()
+			if err := r.decideContact(d); err != nil {
+				return err
+			}
+		}
+		if d.action != send {
+			ticket.Done()
+		}
+	}
+	r.takeKnownIDs()
+	return nil
+}
+
+// ticketOf is the place of a contact among those with its addresses.
+func (r *clientRun) ticketOf(step *mapping.Step) lookup.Ticket {
+	n := 0
+	for i := range r.plan.Steps {
+		if r.plan.Steps[i].Contact == nil {
+			continue
+		}
+		if n++; r.plan.Steps[i].Contact == step.Contact && n < len(r.tickets) {
+			return r.tickets[n]
+		}
+	}
+	return lookup.Ticket{}
+}
+
+// createContact carries the plan of a further contact out, unless another client's
+// run has tried it in vain.
+func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome, error) {
+	ticket := r.ticketOf(d.step)
+	defer ticket.Done()
+	if met, ok := r.job.met.find(d.step.Contact.Client); ok {
+		return r.metOutcome(d, met), nil
+	}
+	if err := r.commit(); err != nil { // the contact's run has commits of its own
+		return stepOutcome{}, err
+	}
+	c := r.job.newClientRun(*d.step.Contact, []lookup.Ticket{ticket})
+	c.leader = r.leader
+	c.prepare()
+	outcome, err := c.execute(ctx)
+	r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
+	if err != nil {
+		return stepOutcome{}, err
+	}
+	o := outcome.Steps[0]
+	o.Step = d.step
+	if o.ok() {
+		r.known.contacts[d.step.Key] = o.ID
+		if at, ok := c.created[string(mapping.ClientStep)]; ok {
+			r.created[d.step.Key] = at
+		}
+	}
+	return o, nil
+}
+
+// metOutcome is the outcome of a contact's step where the run has met the contact
+// before.
+func (r *clientRun) metOutcome(d decision, met metContact) stepOutcome {
+	o := met.outcome
+	if met.known.To == ledger.Done {
+		again := decision{step: &d.step.Contact.Steps[0], known: &met.known}
+		again.wanted = wantedOf(*d.step.Contact, again.step, r.job.Binding.Mapping().Name.Text)
+		again.compare(r.job.Binding)
+		o = again.outcome()
+		o.known = nil
+	}
+	o.Step = d.step
+	return o
+}
+
+// contactID is the id of a claim's contact, by the key of the contact's step.
+func (known ids) contactID(step string) string {
+	if step == "" || step == string(mapping.ClientStep) {
+		return known.client
+	}
+	return known.contacts[step]
+}
+
+// contactsNeeded are the steps of further contacts that a claim needs.
+func contactsNeeded(step *mapping.Step) []string {
+	var list []string
+	for _, key := range append([]string{step.Administrator}, step.Claimants...) {
+		if key != "" && key != string(mapping.ClientStep) {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// knownContacts are the steps by which the ledger knows the contacts of a client
+// for whom nothing is planned.
+func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
+	contacts := plan.Contacts
+	for _, c := range contactsOf(plan) {
+		contacts = append(contacts, c.Client)
+	}
+	for _, who := range contacts {
+		if j.erased(who) != "" {
+			continue
+		}
+		known, err := j.knownSteps(mapping.Plan{Client: who})
+		if err != nil {
+			return nil, err
+		}
+		if step, ok := known[string(mapping.ClientStep)]; ok {
+			step.Kind = ledger.KindContact
+			list = append(list, step)
+		}
+	}
+	return list, nil
+}
+
+// reasonBlocked says which step a step waits for.
+func reasonBlocked(blocker *mapping.Step) string {
+	if blocker.Kind == mapping.ContactStep {
+		return "waits for the contact “" + blocker.Title + "”"
+	}
+	return "waits for the step " + blocker.Key
+}
