@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
 )
 
 // TestRecordsStay holds what a ledger keeps of a mapping and its rows: the
@@ -46,4 +45,3 @@ func TestRecordsStay(t *testing.T) {
 	}
 	golden(t, "testdata/record/steps.out", b.String())
 }
-
