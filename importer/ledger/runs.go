@@ -111,7 +111,7 @@ func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error 
 			return err
 		}
 		for i, r := range rows {
-			_, err := t.addRunRow.ExecContext(context.Background(), run, r.Row, string(r.Status), client, r.Client,
+			_, err := t.addRunRow.exec(run, int64(r.Row), string(r.Status), client, int64(r.Client),
 				r.ClientID, claims[i], r.URL, r.FailedStep, r.Error, r.Advice)
 			if err != nil {
 				return err
@@ -144,7 +144,7 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
-			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner.client, mapping, s.Step, code(kinds, s.Kind), s.Title)
+			_, err = t.addRunStep.exec(run, int64(client*maxSteps+i+1), owner.client, mapping, s.Step, code(kinds, s.Kind), s.Title)
 			if err != nil {
 				return err
 			}
