@@ -265,8 +265,8 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		expressionText, func(v *ValueRule) *yamltree.Scalar { return &v.Expr }),
 	yamltree.To("type", "the data type; default: the service's. An attribute that has none anywhere is sent as Text with a warning, or refused when its values are dates, numbers or booleans",
 		yamltree.InPlace(yamltree.OneOf(typeNames()...)), func(v *ValueRule) *yamltree.Scalar { return &v.Type }),
-	yamltree.To("format", "how dates look in text cells, e.g. dd/mm/yyyy; how a phone number is sent",
-		text, func(v *ValueRule) *yamltree.Scalar { return &v.Format }),
+	yamltree.To("format", "how dates look in text cells, e.g. dd/mm/yyyy, or a list of such formats: a cell that two of them read differently is invalid; how a phone number is sent",
+		formats, func(v *ValueRule) *ValueRule { return v }),
 	yamltree.To("output", "how a Date is sent in a client field: date or datetime (default)",
 		yamltree.InPlace(yamltree.OneOf("date", "datetime")), func(v *ValueRule) *yamltree.Scalar { return &v.Output }),
 	yamltree.To("region", "the country of phone numbers without a country code, e.g. GB",
@@ -287,6 +287,21 @@ var valueKeys = []yamltree.Key[ValueRule]{
 	yamltree.To("max_length", "the most characters that the value may have",
 		yamltree.Int(1, math.MaxInt), func(v *ValueRule) *int { return &v.MaxLength }),
 }
+
+// formats is a format, or a list of them.
+var formats = yamltree.Value[ValueRule]{
+	Kinds: formatList.Kinds, Wants: formatList.Wants, Schema: formatList.Schema,
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) bool {
+		var all []yamltree.Scalar
+		if !formatList.Read(r, n, &all) || len(all) == 0 {
+			return false
+		}
+		v.Format, v.OtherFormats = all[0], all[1:]
+		return true
+	},
+}
+
+var formatList = yamltree.OneOrMore(text)
 
 func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 	checkBraces(r.WrongAt, v.Text)

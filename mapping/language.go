@@ -147,17 +147,21 @@ type ValueRule struct {
 
 	constantKind, defaultKind cell.Kind // what YAML takes Constant and Default for
 
-	Type      yamltree.Scalar
-	Format    yamltree.Scalar
-	Output    yamltree.Scalar
-	Region    yamltree.Scalar
-	Checked   []string
-	Unchecked []string
-	Values    map[string]string
-	Else      *string
-	Default   *yamltree.Scalar
-	Required  bool
-	MaxLength int
+	Type   yamltree.Scalar
+	Format yamltree.Scalar
+	// OtherFormats are the rest of a list of formats. A field that older
+	// versions did not have is left out of the record while it is empty, see
+	// defined.
+	OtherFormats []yamltree.Scalar `json:",omitempty"`
+	Output       yamltree.Scalar
+	Region       yamltree.Scalar
+	Checked      []string
+	Unchecked    []string
+	Values       map[string]string
+	Else         *string
+	Default      *yamltree.Scalar
+	Required     bool
+	MaxLength    int
 }
 
 func scalarTexts(scalars []yamltree.Scalar) []string {

@@ -200,7 +200,7 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 // options.
 func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
 	c := convert.Converter{
-		Type: typ, Format: rule.Format.Text, Region: strings.ToUpper(rule.Region.Text),
+		Type: typ, Format: rule.Format.Text, OtherFormats: scalarTexts(rule.OtherFormats), Region: strings.ToUpper(rule.Region.Text),
 		Zone: b.zone, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers,
 		Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
@@ -224,7 +224,7 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 func (b *binder) constant(label string, w yamltree.Scalar, conv convert.Converter) *cell.Value {
 	conv.Numbers, conv.Values, conv.Else = convert.Numbers{Decimal: "."}, nil, nil
 	if conv.Type == convert.Date || conv.Type == convert.DateTime {
-		conv.Format = ""
+		conv.Format, conv.OtherFormats = "", nil
 	}
 	value, refusal := conv.Convert(cell.Cell{Kind: cell.Text, Raw: w.Text, Shown: w.Text})
 	if refusal != nil {
