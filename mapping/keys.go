@@ -271,6 +271,8 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		yamltree.InPlace(yamltree.OneOf("date", "datetime")), func(v *ValueRule) *yamltree.Scalar { return &v.Output }),
 	yamltree.To("region", "the country of phone numbers without a country code, e.g. GB",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Region }),
+	yamltree.To("percent", "text cells of a Number hold percentages: 5% is sent as 0.05, and a text without the sign is invalid; a number cell is sent as the number that it holds; default false",
+		yamltree.Bool, func(v *ValueRule) *bool { return &v.Percent }),
 	yamltree.To("checked", "the words that mean a ticked Checkbox",
 		yamltree.OneOrMore(yamltree.Text), func(v *ValueRule) *[]string { return &v.Checked }),
 	yamltree.To("unchecked", "the words that mean an unticked Checkbox",

@@ -155,6 +155,7 @@ type ValueRule struct {
 	OtherFormats []yamltree.Scalar `json:",omitempty"`
 	Output       yamltree.Scalar
 	Region       yamltree.Scalar
+	Percent      bool `json:",omitempty"`
 	Checked      []string
 	Unchecked    []string
 	Values       map[string]string

@@ -48,6 +48,8 @@ var refusalCases = []struct {
 	{"not-number", "{column: Value, type: Number}", date("29342", "1980-05-01"), "is a date, not a number"},
 	{"not-number", "{column: Value, type: Currency}", cell.Cell{Kind: cell.Bool, Raw: "1", Shown: "TRUE"}, "not a number"},
 	{"number-percent", "{column: Value, type: Number}", text("5%"), "expected a plain number"},
+	{"not-percent", "{column: Value, type: Number, percent: true}", text("7.5"), "expected one written like 5.5%"},
+	{"not-percent", "{column: Value, type: Number, percent: true}", text("£5%"), "is not a percentage"},
 	{"number-range", "{column: Value, type: Number}", number("1E+300"), "with too many digits"},
 	{"not-email", "{column: Value, type: Email}", text("quine"), "expected one bare address, name@domain"},
 	{"email-domain", "{column: Value, type: Email}", text("zoe@quine"), "expected one such as example.com"},

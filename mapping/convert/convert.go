@@ -73,6 +73,7 @@ type Converter struct {
 	Ambiguous AmbiguousTimes
 
 	Numbers Numbers // how numbers look in text cells
+	Percent bool    // text cells of a Number hold percentages: 5% is 0.05
 
 	Checked, Unchecked []string // the words of a Checkbox; the usual ones when both are nil
 

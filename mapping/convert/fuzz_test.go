@@ -79,7 +79,7 @@ func FuzzConvertDate(f *testing.F) {
 
 func FuzzConvertNumber(f *testing.F) {
 	fuzzConversion(f, []convert.Converter{
-		{Type: convert.Number}, {Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: "."}},
+		{Type: convert.Number}, {Type: convert.Number, Percent: true}, {Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: "."}},
 	}, func(t *testing.T, c convert.Converter, v cell.Value) {
 		if strings.ContainsAny(v.Literal, "eE+") || len(v.Literal) > 80 {
 			t.Fatalf("%q is not a plain number", v.Literal)

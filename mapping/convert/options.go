@@ -50,6 +50,7 @@ func (c *Converter) checkUnsupportedOptions() []OptionError {
 		{"output", c.Output != AsDateTime, []Type{Date}},
 		{"checked", c.Checked != nil, []Type{Checkbox}},
 		{"unchecked", c.Unchecked != nil, []Type{Checkbox}},
+		{"percent", c.Percent, []Type{Number}},
 		{"values", c.Values != nil, texts},
 		{"else", c.Else != nil, texts},
 		{"region", c.Region != "", []Type{Phone}},
