@@ -101,6 +101,8 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
 	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
 		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
+	yamltree.To("empty", "texts of cells that count as empty everywhere, in keys too, e.g. [N/A, n/a, \"-\", TBC]; a cell is trimmed and must then read exactly like that, upper and lower case included",
+		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.Empty }),
 	yamltree.To("when", "an expression that says which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
 	yamltree.To("hidden_rows", "rows that are hidden in the workbook: take (default) or skip",

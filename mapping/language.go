@@ -46,6 +46,9 @@ type SheetRule struct {
 	AmbiguousTimes convert.AmbiguousTimes
 	Numbers        convert.Numbers
 	When           yamltree.Scalar // an expression; "" takes every row
+	// Empty lists the texts of cells that count as empty. They match exactly,
+	// with upper and lower case, after the cell is trimmed.
+	Empty []yamltree.Scalar
 
 	SkipHidden bool   // rows that are hidden in the workbook are left out
 	Encoding   string // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
