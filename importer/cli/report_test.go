@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
+
+	"claimsheet/apiclient/apitest"
 )
 
 // parts are the parts of a workbook by name, but for the one that holds the
@@ -91,8 +93,7 @@ func TestReportIsTheFirstWriting(t *testing.T) {
 // must runs a command that prints words, and expects it to end well.
 func (s *rerunScene) must(command string, words ...string) string {
 	s.t.Helper()
-	w := workplace{t: s.t}
-	got := w.claimsheetBare(append([]string{command}, words...)...)
+	got := runSaid(s.t, "", append([]string{command}, words...)...)
 	if got.code != 0 || got.err != "" {
 		s.t.Fatalf("%s ended with exit code %d\n%s%s", command, got.code, got.out, got.err)
 	}
@@ -105,7 +106,7 @@ func TestReportOfEverySample(t *testing.T) {
 	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := workplace{t: t, dir: t.TempDir()}
+			w := &workplace{t: t, dir: t.TempDir()}
 			must(t, copySample(filepath.Join(root, "samples", name), w.dir))
 			if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 1 { // every sample has invalid rows
 				t.Fatalf("exit code %d\n%s", got.code, got.err)
@@ -165,7 +166,12 @@ func TestReportAfterAFailedWriting(t *testing.T) {
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	folder := w.path("out")
 	must(t, os.Mkdir(folder, 0o700))
-	w.answer = func(string, string) string { _ = os.RemoveAll(folder); return "" }
+	w.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind == "client" {
+			_ = os.RemoveAll(folder)
+		}
+		return apitest.Fault{}
+	})
 	got := w.claimsheet("run", "-o", filepath.Join(folder, "r.xlsx"), w.path("leads.xlsx"))
 	if got.code != 3 || !strings.Contains(got.err, "claimsheet report -m "+w.path("mapping.yaml")+" -o FILE") {
 		t.Fatalf("exit code %d\n%s", got.code, got.err)
