@@ -281,6 +281,32 @@ func (p *checker) checkResume(m *Mapping) {
 		p.wrongAt(w.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", w.Text).
 			Hint = problem.Suggestion(w.Text, names)
 	}
+	p.checkResumeValues(m, names)
+}
+
+// checkResumeValues checks the table of a resume cell. names are the templates
+// of the workflow's activities.
+func (p *checker) checkResumeValues(m *Mapping, names []string) {
+	values := m.ResumeAt.Values
+	if values != nil && len(values) == 0 {
+		p.wrongAt(m.ResumeAt.Column.At, "no-value", "the values of resume_at list nothing, so that no cell says where a client resumes").
+			Hint = "list what the cells say, or leave values out if they hold the names of the templates"
+	}
+	for _, from := range slices.Sorted(maps.Keys(values)) {
+		to := values[from]
+		switch {
+		case from != convert.FoldSpace(from):
+			p.wrongAt(to.At, "values-key", "“%s” can never match: in the cells of resume_at white space is trimmed, and each run of it is one space", from).
+				Hint = "write the text with single spaces and none around it"
+		case slices.ContainsFunc(m.Sheet.Empty, func(w yamltree.Scalar) bool { return w.Text == from }):
+			p.wrongAt(to.At, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", from).
+				Hint = "list it in one of the two places"
+		}
+		if to.Text != "" && !slices.Contains(names, to.Text) {
+			p.wrongAt(to.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", to.Text).
+				Hint = problem.Suggestion(to.Text, names)
+		}
+	}
 }
 
 // checkBraces reports braces that do not pair.

@@ -52,7 +52,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
 	yamltree.To("workflow", "the workflow name and template identifier of the activities (v2)",
 		yamltree.Object(workflowKeys), func(m *Mapping) *WorkflowRule { return &m.Workflow }),
-	yamltree.To("resume_at", "the activity at which the client resumes: a template's name or {column: …}",
+	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
 		resume, func(m *Mapping) *ResumeRule { m.ResumeAt = new(ResumeRule); return m.ResumeAt }),
 	yamltree.To("activities", "the activities, in workflow order",
 		// An activity without a template is reported where the activity begins.
@@ -79,10 +79,14 @@ var resume = yamltree.Value[ResumeRule]{
 	},
 }
 
-var resumeColumn = yamltree.Object([]yamltree.Key[ResumeRule]{
+var resumeColumn = yamltree.Object(resumeKeys)
+
+var resumeKeys = []yamltree.Key[ResumeRule]{
 	yamltree.To("column", "the column that holds the template's name",
 		text, func(r *ResumeRule) *yamltree.Scalar { return &r.Column }).Required(),
-})
+	yamltree.To("values", "a table: what the cell says and the template's name that it means; without it the cell says the name",
+		yamltree.Map(text), func(r *ResumeRule) *map[string]yamltree.Scalar { return &r.Values }),
+}
 
 var sheetKeys = []yamltree.Key[SheetRule]{
 	yamltree.To("name", "the sheet's name; default: the first visible sheet",

@@ -111,10 +111,13 @@ type WorkflowRule struct {
 }
 
 // ResumeRule says at which activity the client resumes: a template's name, or
-// a column that holds one.
+// a column that holds one or, with Values, a text that stands for one.
 type ResumeRule struct {
 	Template yamltree.Scalar
 	Column   yamltree.Scalar // set instead of Template
+	// Values are the templates' names for the texts of the column's cells; nil
+	// when the cells hold the names.
+	Values map[string]yamltree.Scalar
 }
 
 // ActivityRule is one activity of the list.
