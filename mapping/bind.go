@@ -23,6 +23,7 @@ type Binding struct {
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
 
+	empty      map[string]bool  // the texts of cells that count as empty
 	when       *expr.Expression // which rows are taken; nil takes every row
 	keySpace   string
 	phoneKey   *convert.Converter // E.164, for a phone key that is sent in another format; else nil
@@ -145,6 +146,12 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		bound.sheet, bound.headers = *sheet, foldHeaders(sheet.Header...)
 		b.index = indexColumns(*sheet)
 		b.problems = append(b.problems, b.index.reserved()...)
+	}
+	for _, w := range m.Sheet.Empty {
+		if bound.empty == nil {
+			bound.empty = map[string]bool{}
+		}
+		bound.empty[w.Text] = true
 	}
 	b.noteKeys()
 	b.bindClient(bound)

@@ -1,6 +1,8 @@
 package mapping
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 // does not have.
 func (p *checker) check(m *Mapping) {
 	p.checkNames(m)
+	p.checkEmpty(m)
 	p.checkLookup(m)
 	p.checkExisting(m)
 	if m.V1() {
@@ -35,6 +38,55 @@ func (p *checker) checkNames(m *Mapping) {
 		if w.Text == EmailSpace || w.Text == PhoneSpace {
 			p.wrongAt(w.At, "reserved-name", "“%s” is the name of a built-in key space", w.Text).
 				Hint = "choose another name"
+		}
+	}
+}
+
+// checkEmpty refuses texts of sheet.empty that no trimmed cell has, and tables
+// and words that list such a text: it never reaches them.
+func (p *checker) checkEmpty(m *Mapping) {
+	empty := map[string]bool{}
+	for _, w := range m.Sheet.Empty {
+		if empty[w.Text] = true; convert.Trim(w.Text) != w.Text {
+			p.wrongAt(w.At, "empty-text", "“%s” can never match: cells are trimmed before they are compared with sheet.empty", w.Text).
+				Hint = "write the text without white space around it"
+		}
+	}
+	for v := range m.values() {
+		var unreachable []string
+		for _, word := range slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked) {
+			if empty[word] {
+				unreachable = append(unreachable, "“"+word+"”")
+			}
+		}
+		if len(unreachable) > 0 {
+			p.wrongAt(v.At, "empty-text", "%s counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(unreachable, ", ")).
+				Hint = "list it in one of the two places; default says what is sent for an empty cell"
+		}
+	}
+}
+
+// values yields every value of the mapping: look-ups, client fields and
+// attributes.
+func (m *Mapping) values() iter.Seq[*ValueRule] {
+	return func(yield func(*ValueRule) bool) {
+		for _, v := range []*ValueRule{m.Client.Lookup.Email, m.Client.Lookup.Phone} {
+			if v != nil && !yield(v) {
+				return
+			}
+		}
+		for i := range m.Client.Fields {
+			if !yield(&m.Client.Fields[i].Value) {
+				return
+			}
+		}
+		for i := range m.Activities {
+			attributes := m.Activities[i].Attributes
+			for k := range attributes {
+				if !yield(&attributes[k].Value) {
+					return
+				}
+			}
 		}
 	}
 }

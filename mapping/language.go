@@ -49,6 +49,9 @@ type SheetRule struct {
 	AmbiguousTimes convert.AmbiguousTimes
 	Numbers        convert.Numbers
 	When           yamltree.Scalar // an expression; "" takes every row
+	// Empty lists the texts of cells that count as empty. They match exactly,
+	// with upper and lower case, after the cell is trimmed.
+	Empty []yamltree.Scalar
 
 	SkipHidden bool   // rows that are hidden in the workbook are left out
 	Encoding   string // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
@@ -156,17 +159,22 @@ type ValueRule struct {
 
 	constantKind, defaultKind cell.Kind // what YAML takes Constant and Default for
 
-	Type      yamltree.Scalar
-	Format    yamltree.Scalar
-	Output    yamltree.Scalar
-	Region    yamltree.Scalar
-	Checked   []string
-	Unchecked []string
-	Values    map[string]string
-	Else      *string
-	Default   *yamltree.Scalar
-	Required  bool
-	MaxLength int
+	Type   yamltree.Scalar
+	Format yamltree.Scalar
+	// OtherFormats are the rest of a list of formats. A field that older
+	// versions did not have is left out of the record while it is empty, see
+	// defined.
+	OtherFormats []yamltree.Scalar `json:",omitempty"`
+	Output       yamltree.Scalar
+	Region       yamltree.Scalar
+	Percent      bool `json:",omitempty"`
+	Checked      []string
+	Unchecked    []string
+	Values       map[string]string
+	Else         *string
+	Default      *yamltree.Scalar
+	Required     bool
+	MaxLength    int
 }
 
 func scalarTexts(scalars []yamltree.Scalar) []string {

@@ -366,13 +366,22 @@ func (l *Ledger) NoteOutput(run, path, digest string) error {
 	})
 }
 
-// LatestOutputs returns the workbooks of the newest run of a mapping in an
-// environment that wrote any.
+// LatestOutputs returns every path at which a workbook of the newest run of a mapping
+// in an environment was last written, by the run itself or by NoteOutput. A run that
+// wrote none does not count.
 func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `
-		SELECT output FROM runs WHERE environment = ?1 AND mapping = ?2 AND output <> '' AND started = (
-			SELECT max(started) FROM runs WHERE environment = ?1 AND mapping = ?2 AND output <> '')
-		ORDER BY id`, environment, mapping))
+	const written = `FROM outputs o JOIN runs r ON r.id = o.run WHERE r.environment = ?1 AND r.mapping = ?2`
+	return gather(stream(ctx, l.read, scanText,
+		`SELECT o.path `+written+` AND r.started = (SELECT max(r.started) `+written+`) ORDER BY o.path`, environment, mapping))
+}
+
+// RunAfter returns the run of the same mapping and environment that began first after
+// r; ok is false when none did.
+func (l *Ledger) RunAfter(ctx context.Context, r Run) (next Run, ok bool, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE environment = ? AND mapping = ? AND started > ?
+		ORDER BY started, id LIMIT 1`, r.Environment, r.Mapping, r.Started.UnixMicro()).Scan(runTargets(&next)...)
+	ok, err = found(err)
+	return next, ok, err
 }
 
 // LastEvent returns the number of the newest event, 0 when there is none: it
