@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"archive/zip"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/cli/workbook"
+	"claimsheet/reports"
 )
 
 // parts are the parts of a workbook by name, but for the one that holds the
@@ -35,6 +38,18 @@ func parts(t *testing.T, path string) map[string]string {
 	return all
 }
 
+// properties are a workbook's document properties in their order by name.
+func properties(t *testing.T, path string) string {
+	t.Helper()
+	all, ours, err := reports.IsOurs(path)
+	if err != nil || !ours {
+		t.Fatalf("%s: %v, %v", path, ours, err)
+	}
+	text, err := json.MarshalIndent(all, "", " ")
+	must(t, err)
+	return string(text)
+}
+
 // keep copies a workbook aside.
 func keep(t *testing.T, path, to string) string {
 	t.Helper()
@@ -52,7 +67,7 @@ func listedRuns(t *testing.T, out string) []string {
 
 // TestReportIsTheFirstWriting writes the workbooks of a run, of a rerun of its
 // edited results and of another night again, after all that has changed the
-// ledger: every part is what it was, byte for byte.
+// ledger: every part is what it was, byte for byte, but for the mark of a later run.
 func TestReportIsTheFirstWriting(t *testing.T) {
 	t.Parallel()
 	s := newRerunScene(t)
@@ -78,10 +93,23 @@ func TestReportIsTheFirstWriting(t *testing.T) {
 	if len(runs) != 3 {
 		t.Fatalf("%d runs are listed, want 3", len(runs))
 	}
+	// What a later run has marked, or would have marked if it had known the place, is
+	// marked in the same way.
+	var listed struct {
+		Runs []struct{ Run, Results string }
+	}
+	must(t, json.Unmarshal([]byte(s.must("history", append(env, "--json")...)), &listed))
+	nothing := func(string) error { return nil }
+	must(t, workbook.Supersede(second, listed.Runs[0].Run, listed.Runs[0].Results, nothing))
+	must(t, workbook.Supersede(first, listed.Runs[1].Run, listed.Runs[1].Results, nothing))
 	for i, want := range []string{s.path("third.xlsx"), second, first} {
 		again := s.path("again.xlsx")
 		s.must("report", append(env, "-o", again, runs[i])...)
-		if diff := cmp.Diff(parts(t, want), parts(t, again)); diff != "" {
+		was, is := parts(t, want), parts(t, again)
+		if i > 0 { // a mark stands behind the other properties, and a report sorts them
+			was["docProps/custom.xml"], is["docProps/custom.xml"] = properties(t, want), properties(t, again)
+		}
+		if diff := cmp.Diff(was, is); diff != "" {
 			t.Errorf("run %d (-first +again):\n%s", 3-i, diff)
 		}
 	}
@@ -98,6 +126,63 @@ func (s *rerunScene) must(command string, words ...string) string {
 		s.t.Fatalf("%s ended with exit code %d\n%s%s", command, got.code, got.out, got.err)
 	}
 	return got.out
+}
+
+// TestReportKeepsTheMark: a report is marked as older than a later run, in the place
+// of the run's own workbook and elsewhere, also when a restored ledger does not know
+// that run any more; and a run that begins marks the reports of the run before it.
+func TestReportKeepsTheMark(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(1))
+	report := func(words ...string) {
+		t.Helper()
+		if code, _, said := s.claimsheet(append([]string{"report", "--environments", s.path("environments.yaml")}, words...)...); code != 0 {
+			t.Fatalf("report: exit code %d\n%s", code, said)
+		}
+	}
+	s.mustRun(0)
+	report("-o", s.path("before.xlsx"))
+	s.saveState("backup")
+	s.sheet(leads(2))
+	s.mustRun(0, "-o", s.path("second.xlsx"))
+	before := len(s.service.Calls())
+	for _, lost := range []bool{false, true} {
+		if lost {
+			s.restoreState("backup")
+		}
+		run := listedRuns(t, s.history())
+		first := run[len(run)-1]
+		report(first)
+		report("-o", s.path("after.xlsx"), first)
+		if !lost {
+			s.saveState("now")
+		}
+		s.restoreState("backup")
+		for _, book := range []string{"leads.results.xlsx", "before.xlsx", "after.xlsx"} {
+			code, said := s.rerun("--yes", book)
+			if code != 3 || !strings.Contains(said, "[lost-run]") || !strings.Contains(said, "second.xlsx") {
+				t.Errorf("lost %v, %s alone: exit code %d\n%s", lost, book, code, said)
+			}
+		}
+		s.restoreState("now")
+		if code, said := s.rerun("after.xlsx"); code != 0 {
+			t.Errorf("lost %v, with the ledger: exit code %d\n%s", lost, code, said)
+		}
+		s.restoreState("now")
+	}
+	if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
+		t.Errorf("something was sent\n%s", transcript(calls))
+	}
+}
+
+// history lists the runs of the scene.
+func (s *scene) history() string {
+	s.t.Helper()
+	code, out, said := s.claimsheet("history", "--environments", s.path("environments.yaml"))
+	if code != 0 {
+		s.t.Fatalf("history: exit code %d\n%s", code, said)
+	}
+	return out
 }
 
 // TestReportOfEverySample writes the results of every sample again.
