@@ -263,7 +263,7 @@ func (r *clientRun) takeKnownIDs() {
 				d.action, d.why, d.advice = idConflict, clashReason(d.step.Contact.Client, other), adviceWhoIsIt
 			}
 		case mapping.ClientStep:
-			r.known.client, r.reused = d.known.ID, d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
+			r.known.client, r.reused = d.known.ID, d.isFound()
 			if other, clash := r.job.sharedWith(d.known.ID, r.plan.Client); clash {
 				d.action, d.why, d.advice = idConflict, clashReason(r.plan.Client, other), adviceWhoIsIt
 			}
@@ -353,30 +353,23 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 		if err := r.waitForGate(ctx); err != nil {
 			return stepOutcome{}, err
 		}
-		slot, stopped := r.job.Service.Reserve(ctx)
-		if stopped != nil {
+		v, how, err := r.attempt(ctx, &d)
+		switch {
+		case err != nil:
+			return stepOutcome{}, err
+		case how == tooLate:
 			return r.job.notStarted(ctx, d, ""), nil
-		}
-		if r.isStale(d) {
-			slot.Release()
-			if d.known.To != ledger.Uncertain {
-				return stepOutcome{}, errStale
-			}
+		case how == stale && d.known.To != ledger.Uncertain:
+			return stepOutcome{}, errStale
+		case how == stale:
 			if o, over, err := r.findAgain(ctx, &d, verdict); over || err != nil {
 				return o, err
 			}
 			continue
-		}
-		if err := r.intend(&d); err != nil {
-			slot.Release()
-			return stepOutcome{}, err
-		}
-		if slot.Await(ctx); r.isStale(d) || !r.job.gate.open() { // since the intent
-			slot.Release()
-			r.withdraw(&d)
+		case how == withdrawn:
 			continue
 		}
-		verdict = r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known))
+		verdict = v
 		r.answered = r.answered || verdict.Status != 0
 		event, taken, err := r.judge(d, &verdict)
 		if err != nil {
@@ -414,6 +407,38 @@ func (r *clientRun) send(ctx context.Context, d decision) (stepOutcome, error) {
 	}
 }
 
+// attempted says how an attempt to send a step's request ended.
+type attempted int
+
+const (
+	answered  attempted = iota // the request left, or could not
+	tooLate                    // the run was stopped before
+	stale                      // the look-up on which it rests is too old; there was no intent yet
+	withdrawn                  // the intent was taken back: by then it was not to be sent
+)
+
+// attempt makes the intent durable and sends the request once, in a slot that it
+// gives back whatever happens, so that the queue does not wait for a client that
+// has given up.
+func (r *clientRun) attempt(ctx context.Context, d *decision) (v apiclient.Verdict, how attempted, err error) {
+	slot, stopped := r.job.Service.Reserve(ctx)
+	if stopped != nil {
+		return v, tooLate, nil
+	}
+	defer slot.Release()
+	if r.isStale(*d) {
+		return v, stale, nil
+	}
+	if err := r.intend(d); err != nil {
+		return v, withdrawn, err
+	}
+	if slot.Await(ctx); r.isStale(*d) || !r.job.gate.open() { // since the intent
+		r.withdraw(d)
+		return v, withdrawn, nil
+	}
+	return r.job.Service.CreateReserved(ctx, slot, r.job.request(d.step, r.known)), answered, nil
+}
+
 // retryPolicy decides how often a step is sent. A client may be looked up again
 // between two attempts, which makes them no fewer.
 func (r *clientRun) retryPolicy(d decision) *retry.Policy {
@@ -429,7 +454,11 @@ func (r *clientRun) retryPolicy(d decision) *retry.Policy {
 // finish ends a step that is not sent again. Only a client who was certainly not
 // created leaves the address to another.
 func (r *clientRun) finish(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
-	if why := r.job.guard.ended(d.step.Kind, v.Effect); why != nil {
+	effect := v.Effect
+	if event.To == ledger.Uncertain {
+		effect = apiclient.Uncertain
+	}
+	if why := r.job.guard.ended(d.step.Kind, effect); why != nil {
 		r.job.stop(why)
 	}
 	o, err := r.findCreated(ctx, d, event, v)
@@ -518,9 +547,10 @@ func (r *clientRun) isFresh(step *mapping.Step) bool {
 	})
 }
 
-// judge says what became of a request, as the event to record. It makes the
-// verdict uncertain where an earlier attempt may have worked, and where another
-// step has what the answer holds, which is taken.
+// judge says what became of a step, as the event to record, by the verdict on its
+// last request. A step that an earlier request may have created stays uncertain,
+// whatever became of this one, until something was created. So is one whose answer
+// holds what another step has, which is taken.
 func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event, taken bool, err error) {
 	if *v, err = r.reclassifyConflict(d, *v); err == nil {
 		*v, taken, err = r.takeAnswer(d, *v)
@@ -535,6 +565,9 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 		r.noteCreated(d.step, v.ID)
 	case v.Effect == apiclient.NotSent && d.known.To == ledger.Uncertain:
 		reason = reasonNotRepeated
+	case v.Effect == apiclient.Refused && d.known.To == ledger.Uncertain:
+		v.Reason += reasonEarlier
+		reason = reasonWith(v.Reason, v.Hint)
 	case v.Effect == apiclient.NotSent, v.Effect == apiclient.Refused && (v.Retry != apiclient.Never || v.Stop):
 		to, reason = ledger.NotSent, v.Reason // not for what it asks: it may be sent again
 	case v.Effect == apiclient.Refused:
@@ -546,8 +579,12 @@ func (r *clientRun) judge(d decision, v *apiclient.Verdict) (event ledger.Event,
 	return event, taken, nil
 }
 
-// reasonNotRepeated is the reason of a step that is uncertain by an earlier attempt.
-const reasonNotRepeated = "an earlier request may have created it, and it was not sent again"
+// The reasons of a step that is uncertain by an earlier attempt: where it was not
+// sent again, and behind the reason why the service refused it then.
+const (
+	reasonNotRepeated = "an earlier request may have created it, and it was not sent again"
+	reasonEarlier     = ", and an earlier attempt may have created it"
+)
 
 // keepAnswer records an answer that could not be compared with the ledger, because
 // the ledger could not be read. The run ends, the step is uncertain, and the ids in

@@ -197,7 +197,7 @@ func (r *clientRun) reclassifyConflict(d decision, v apiclient.Verdict) (apiclie
 	if err != nil || !doubted(events) {
 		return v, err
 	}
-	v.Effect, v.Reason = apiclient.Uncertain, v.Reason+", and an earlier attempt may have created it"
+	v.Effect, v.Reason = apiclient.Uncertain, v.Reason+reasonEarlier
 	return v, nil
 }
 

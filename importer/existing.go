@@ -233,6 +233,9 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	w := r.wanted(first)
 	event.Data, event.Digest = w.json(), w.digest()
 	first.adopt(x.ID, r.job)
+	if r.reused {
+		skipActivities(r.decisions, r.job.Binding)
+	}
 	return o, over, r.record(event)
 }
 
@@ -251,7 +254,7 @@ const reasonParked = "no answer that says whether it was created; a look-up find
 func (r *clientRun) findCreated(ctx context.Context, d decision, event ledger.Event, v apiclient.Verdict) (stepOutcome, error) {
 	o := r.stepOutcome(d, event, v)
 	conflict := v.Effect == apiclient.Refused && v.Status == 409 && !v.Ruled
-	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || v.Effect != apiclient.Uncertain && !conflict {
+	if d.step.Kind != mapping.ClientStep || !r.job.looksUp(r.plan) || event.To != ledger.Uncertain && !conflict {
 		return o, nil
 	}
 	if conflict { // something exists: the look-up says whether it is this client

@@ -145,7 +145,8 @@ func (j *Job) runSteps(o clientOutcome) []ledger.RunStep {
 		if s.Step.Kind == mapping.ContactStep && s.Step.Contact == nil {
 			continue // it is that of an erased person
 		}
-		steps = append(steps, ledger.RunStep{StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
+		steps = append(steps, ledger.RunStep{StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title,
+			Skipped: s.Status == result.Skipped})
 	}
 	for _, s := range o.Known {
 		steps = append(steps, ledger.RunStep{StepID: s.StepID, Kind: s.Kind})

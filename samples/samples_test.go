@@ -31,7 +31,7 @@ type requests struct{ Client, Claim, Activity, Link int }
 type expected struct {
 	Rows, Clients counts
 	Requests      requests
-	Flow          string // a client's calls in the document's order; where clients have several claims, those of one with two
+	Flows         map[string]int // the calls of a client, in their order, and for how many clients they are these
 	InvalidCells  []string
 }
 
@@ -46,8 +46,9 @@ type summary struct {
 }
 
 func TestSamples(t *testing.T) {
-	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
+	for _, name := range names(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			want := readExpected(t, name)
 			folder := t.TempDir()
 			copySample(t, name, folder)
@@ -74,11 +75,32 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// names are the samples' folders: those with an expected result.
+func names(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*/expected.json")
+	if err != nil || len(files) < 11 {
+		t.Fatalf("%d samples found, %v; want all of them", len(files), err)
+	}
+	for i := range files {
+		files[i] = filepath.Dir(files[i])
+	}
+	return files
+}
+
+// sheetOf is the file name of the sheet in a sample's folder.
+func sheetOf(folder string) string {
+	if _, err := os.Stat(filepath.Join(folder, "leads.csv")); err == nil {
+		return "leads.csv"
+	}
+	return "leads.xlsx"
+}
+
 // copySample copies what belongs to a sample. Whoever has tried it has results
 // and a state folder beside these files.
 func copySample(t *testing.T, name, to string) {
 	t.Helper()
-	for _, file := range []string{"mapping.yaml", "environments.yaml", "leads.xlsx"} {
+	for _, file := range []string{"mapping.yaml", "environments.yaml", sheetOf(name)} {
 		data, err := os.ReadFile(filepath.Join(name, file))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(to, file), data, 0o600)
@@ -97,7 +119,7 @@ func claimsheet(t *testing.T, folder string, flags ...string) summary {
 	args := slices.Concat(
 		[]string{"run", "-m", filepath.Join(folder, "mapping.yaml"), "--json"},
 		flags,
-		[]string{filepath.Join(folder, "leads.xlsx")},
+		[]string{filepath.Join(folder, sheetOf(folder))},
 	)
 	code := cli.Main(context.Background(), args, cli.IO{
 		In: bytes.NewReader(nil), Out: &out, Err: &diagnostics,

@@ -24,6 +24,7 @@ type Wire struct {
 	LookupID    string // "": as in the answer of a create
 	DataType    string // on an attribute template; "": the service does not report it
 	Numeric     bool   // ids are JSON numbers
+	Named       bool   // ids are contact-1, claim-2 and so on, numbered by kind; urls end with link-1
 	Origin      string // redirect urls are on this host, and answers omit it; "": they are complete
 }
 

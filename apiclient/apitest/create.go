@@ -41,7 +41,11 @@ func (s *Server) createClient(call *Call, query url.Values, v1 bool) action {
 		case !onlyFlag(query, flag):
 			return refuse("the query has more than " + flag + "=true")
 		}
-		c := &client{id: s.newID("c"), key: call.Client, email: text(payload, s.EmailField), phone: text(payload, s.PhoneField)}
+		kind := "contact"
+		if v1 {
+			kind = "client"
+		}
+		c := &client{id: s.newID(kind), key: call.Client, email: text(payload, s.EmailField), phone: text(payload, s.PhoneField)}
 		s.clients = append(s.clients, c)
 		made, reply := Made{ID: c.id}, content{}
 		if v1 {
@@ -97,7 +101,7 @@ func (s *Server) createClaim(call *Call) action {
 		case *payload.ClaimName == "":
 			return refuse("claimName is empty")
 		}
-		made, reply := Made{ID: s.newID("b")}, content{}
+		made, reply := Made{ID: s.newID("claim")}, content{}
 		s.claims[made.ID] = claim{who, *payload.ClaimName}
 		reply.putID(s.Wire.ClaimID, s.idValue(made.ID))
 		s.create(call, made)
@@ -125,7 +129,11 @@ func (s *Server) createLink(call *Call, contactID string) action {
 
 func (s *Server) newURL() string {
 	s.serial++
-	return fmt.Sprintf("%s/go/url-token-%d", cmp.Or(s.Wire.Origin, "https://claims.example.com"), s.serial)
+	name := fmt.Sprintf("url-token-%d", s.serial)
+	if s.Wire.Named {
+		name = s.name("link")
+	}
+	return cmp.Or(s.Wire.Origin, "https://claims.example.com") + "/go/" + name
 }
 
 // strict reads a body, which must be one JSON object of known fields.
@@ -223,7 +231,7 @@ func (s *Server) createActivity(call *Call, shape activityShape, clientID, claim
 		if err := shape.check(payload, template); err != nil {
 			return refuse(err.Error())
 		}
-		made, reply := Made{ID: s.newID("a")}, content{}
+		made, reply := Made{ID: s.newID("activity")}, content{}
 		reply.put("/status", payload["status"])
 		if s.Wire.ActivityID != "" {
 			reply.putID(s.Wire.ActivityID, s.idValue(made.ID))

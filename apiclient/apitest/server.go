@@ -59,6 +59,7 @@ type Server struct {
 	calls      []*Call
 	complaints []string
 	serial     int
+	serials    map[string]int // by kind; with Wire.Named
 	clients    []*client
 	claims     map[string]claim
 	made       map[string][]Made
@@ -111,7 +112,7 @@ func New(templates ...Template) *Server {
 		Wire:      DefaultWire(),
 		Nobody:    Reply{Status: http.StatusNotFound, Body: `{"message":"not found"}`},
 		templates: templates,
-		claims:    map[string]claim{}, made: map[string][]Made{},
+		claims:    map[string]claim{}, made: map[string][]Made{}, serials: map[string]int{},
 	}
 }
 
@@ -135,9 +136,19 @@ func (s *Server) currentScript() func(Call) Fault {
 func (s *Server) AddClient(key, email, phone string) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &client{id: s.newID("c"), key: key, email: email, phone: phone}
+	c := &client{id: s.newID("contact"), key: key, email: email, phone: phone}
 	s.clients = append(s.clients, c)
 	return c.id
+}
+
+// AddClaim adds a claim of a client that the service has, and returns the id. It
+// does not count as created.
+func (s *Server) AddClaim(clientID, name string) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id = s.newID("claim")
+	s.claims[id] = claim{s.clientWith(clientID), name}
+	return id
 }
 
 // Calls returns all requests so far in the order of arrival.
@@ -251,14 +262,23 @@ func (s *Server) end(call *Call, reply *Reply, dropped bool) {
 
 func (s *Server) tick() int { s.clock++; return s.clock }
 
-// newID returns a UUID that begins with a letter for the kind of thing: c for a
-// client or contact, b for a claim, a for an activity.
-func (s *Server) newID(letter string) string {
+// newID returns the id of a new client, contact, claim or activity: a UUID that
+// begins with c, c, b or a, unless Wire says otherwise.
+func (s *Server) newID(kind string) string {
 	s.serial++
-	if s.Wire.Numeric {
+	switch {
+	case s.Wire.Named:
+		return s.name(kind)
+	case s.Wire.Numeric:
 		return fmt.Sprint(uint64(1)<<53 + uint64(s.serial)) // more than a float64 holds
 	}
+	letter := map[string]string{"client": "c", "contact": "c", "claim": "b", "activity": "a"}[kind]
 	return fmt.Sprintf("%s0000000-0000-4000-8000-%012d", letter, s.serial)
+}
+
+func (s *Server) name(kind string) string {
+	s.serials[kind]++
+	return fmt.Sprintf("%s-%d", kind, s.serials[kind])
 }
 
 // clientBy returns the first client that is one; nil for none.

@@ -10,7 +10,6 @@ import (
 // client. Where no client is taken over nothing is compared.
 func TestAgreementOnNothing(t *testing.T) {
 	t.Parallel()
-	typed := workplace{t: t}.typed
 	const agree = "wire: {lookup_agree: {firstNam: /first}}"
 	s := newScene(t, stepThree, leads(1))
 	s.environment(agree)
@@ -21,14 +20,14 @@ func TestAgreementOnNothing(t *testing.T) {
 		t.Errorf("run: exit code %d\n%s", p.code, p.err)
 	}
 	for _, args := range [][]string{{"check", "-m", s.path("mapping.yaml"), "-e", "uat"}, {"doctor", "-m", s.path("mapping.yaml")}} {
-		p := typed("", args...)
+		p := runSaid(t, "", args...)
 		if p.code != 2 || !strings.Contains(p.out+p.err, refused) || !strings.Contains(p.out+p.err, hint) {
 			t.Errorf("%s: exit code %d\n%s%s", args[0], p.code, p.out, p.err)
 		}
 	}
 	for _, existing := range []string{"skip", "fail", "create"} {
 		s.mapping(strings.Replace(stepThree, "key: E-mail", "key: E-mail\n  existing: "+existing, 1))
-		if p := typed("", "check", "-m", s.path("mapping.yaml"), "-e", "uat"); p.code != 0 {
+		if p := runSaid(t, "", "check", "-m", s.path("mapping.yaml"), "-e", "uat"); p.code != 0 {
 			t.Errorf("existing: %s: exit code %d\n%s", existing, p.code, p.err)
 		}
 	}
@@ -42,7 +41,7 @@ func TestAgreementOnNothing(t *testing.T) {
 func TestDoctorOfAMappingWithoutAVersion(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "name: b\nsheet: {timezone: Europe/London}\n"+clientPart+"activities:"+detailsActivity+"\n  - {template: Sign your claim, status: Open}\n", nil)
-	p := workplace{t: t}.typed("", "doctor", "-m", s.path("mapping.yaml"), "-e", "uat")
+	p := runSaid(t, "", "doctor", "-m", s.path("mapping.yaml"), "-e", "uat")
 	if p.code != 2 || strings.Count(p.out, "\nfail") != 1 || !strings.Contains(p.out, "version 1") {
 		t.Errorf("exit code %d\n%s%s", p.code, p.out, p.err)
 	}

@@ -93,7 +93,7 @@ func TestResumeMovedAfterAPurge(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, resuming("Agreement details"), leads(1))
 	s.mustRun(0)
-	if p := (workplace{t: t}).typed("", "history", "--environments", s.path("environments.yaml"), "--purge", "--older-than", "0d", "--yes"); p.code != 0 {
+	if p := runSaid(t, "", "history", "--environments", s.path("environments.yaml"), "--purge", "--older-than", "0d", "--yes"); p.code != 0 {
 		t.Fatalf("the purge: exit code %d\n%s", p.code, p.err)
 	}
 	s.mapping(resuming("Sign your claim"))

@@ -112,16 +112,19 @@ func newScene(t *testing.T, mapping string, rows [][]any) *scene {
 	server.Config.ConnState = s.connections.note
 	server.Start()
 	t.Cleanup(server.Close)
-	t.Cleanup(func() {
-		for _, complaint := range s.service.Complaints() {
-			t.Errorf("a call is not as the service document says: %s", complaint)
-		}
-	})
+	t.Cleanup(func() { expectNoComplaints(t, s.service) })
 	s.url = server.URL
 	s.mapping(mapping)
 	s.environment("")
 	s.sheet(rows)
 	return s
+}
+
+// expectNoComplaints fails for calls that are not as the service's document says.
+func expectNoComplaints(t *testing.T, service *apitest.Server) {
+	for _, complaint := range service.Complaints() {
+		t.Errorf("a call is not as the service document says: %s", complaint)
+	}
 }
 
 // quickMain is the program at the pace of tests.

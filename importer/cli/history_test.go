@@ -32,14 +32,14 @@ activities:
 
 // canaryPlace is a workplace whose clients have customer numbers for keys and
 // personal data that nothing else holds.
-func canaryPlace(t *testing.T) workplace {
+func canaryPlace(t *testing.T) *workplace {
 	w := newWorkplace(t)
 	write(t, w.path("mapping.yaml"), canaryMapping)
 	w.canarySheet("Canaryname", "Customer-A", "Customer-B")
 	return w
 }
 
-func (w workplace) canarySheet(name string, customers ...string) {
+func (w *workplace) canarySheet(name string, customers ...string) {
 	w.t.Helper()
 	var rows [][]any
 	for i, customer := range customers {
@@ -50,7 +50,7 @@ func (w workplace) canarySheet(name string, customers ...string) {
 
 // leaks are those of the texts that stand in any file of the state folder, in
 // a workbook's parts too.
-func (w workplace) leaks(texts ...string) []string {
+func (w *workplace) leaks(texts ...string) []string {
 	w.t.Helper()
 	var found []string
 	must(w.t, filepath.WalkDir(w.path(".claimsheet"), func(path string, d fs.DirEntry, err error) error {
@@ -141,7 +141,7 @@ func TestPurgedURLOfVersion1(t *testing.T) {
 }
 
 // runs are the ids of all runs, whole, the newest first.
-func (w workplace) runs() []string {
+func (w *workplace) runs() []string {
 	w.t.Helper()
 	var told struct{ Runs []struct{ Run string } }
 	must(w.t, json.Unmarshal([]byte(w.must("history", "--json")), &told))
@@ -169,7 +169,7 @@ func TestPurgeKeepsWhatAYoungerRunNeeds(t *testing.T) {
 const oldRun = "00000000-0000-4000-8000-00000000000a"
 
 // addOldRun enters a run of ninety days ago over the sheet of another.
-func (w workplace) addOldRun(id string) {
+func (w *workplace) addOldRun(id string) {
 	w.t.Helper()
 	l, err := ledger.Open(w.path(".claimsheet/ledger.db"))
 	must(w.t, err)
@@ -264,18 +264,12 @@ func TestForgetRefuses(t *testing.T) {
 	}
 }
 
-func runSaid(t *testing.T, in string, args ...string) said {
-	t.Helper()
-	w := workplace{t: t}
-	return w.typed(in, args...)
-}
-
 // TestHistoryOfAClient tells every step, attempt, decision and row.
 func TestHistoryOfAClient(t *testing.T) {
 	t.Parallel()
 	w := troubled(t)
 	n := w.numbers()
-	w.must("settle", "--created", "claim-77", n[0])
+	w.must("settle", "--created", w.service.AddClaim("contact-1", "Loan A-1"), n[0])
 	w.claimsheet("run", w.path("leads.xlsx"))
 	out := w.must("history", "ANN@example.com")
 	if strings.Contains(out, "https://claims.example.com") {

@@ -10,7 +10,7 @@ import (
 )
 
 // linked is a workplace whose two clients have links.
-func linked(t *testing.T) workplace {
+func linked(t *testing.T) *workplace {
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"}, [2]string{"bob@example.com", "B-1"})
 	w.run(0,
 		postContact, "claims", "activities?claimId=claim-1", "contacts/contact-1/magic-link",
@@ -241,17 +241,18 @@ func TestLinkRefuses(t *testing.T) {
 func TestLinkAmbiguous(t *testing.T) {
 	t.Parallel()
 	w := linked(t)
+	other := w.service.AddClient("ann@example.com", "", "")
 	// Another mapping has a client with this text as its lead number, and this
 	// client too.
 	l, err := ledger.Open(w.path(".claimsheet/ledger.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner := ledger.ClientKey{Environment: w.URL, Space: "leads", Client: "ann@example.com"}
+	owner := ledger.ClientKey{Environment: w.url, Space: "leads", Client: "ann@example.com"}
 	client := ledger.StepID{ClientKey: owner, Step: "client"}
-	bob := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Mapping: "cars", Step: "link"}
+	bob := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.url, Space: "email", Client: "bob@example.com"}, Mapping: "cars", Step: "link"}
 	err = l.Append(
-		ledger.Event{StepID: client, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: "contact-9", At: someTime},
+		ledger.Event{StepID: client, To: ledger.Done, Kind: ledger.KindClient, Via: ledger.ViaAdopted, ID: other, At: someTime},
 		ledger.Event{StepID: bob, To: ledger.Intent, Kind: ledger.KindLink, At: someTime},
 		ledger.Event{StepID: bob, To: ledger.Done, Via: ledger.ViaAnswer, URL: "https://claims.example.com/go/cars", At: someTime})
 	if err == nil {
@@ -264,7 +265,7 @@ func TestLinkAmbiguous(t *testing.T) {
 		t.Errorf("two kinds of key: exit code %d\n%s", got.code, got.err)
 	}
 	w.must("link", "leads:ann@example.com")
-	w.expectPosts("contacts/contact-9/magic-link")
+	w.expectPosts("contacts/" + other + "/magic-link")
 
 	got := w.claimsheetBare("link", "--environments", w.path("environments.yaml"), "bob@example.com")
 	if got.code != 2 || !strings.Contains(got.err, "cars, loans") {

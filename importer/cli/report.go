@@ -100,6 +100,9 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 	if err := to.check(ctx, time.Now()); err != nil {
 		return err
 	}
+	if err := past.markSuperseded(ctx, l.ledger, to.path); err != nil {
+		return err
+	}
 	place, err := to.placement(ctx, time.Now())
 	if err != nil {
 		return err
@@ -239,6 +242,31 @@ func (r *pastRun) listSteps(which string) {
 	binding := workbook.FromProperties("", r.snapshot.Binding)
 	binding.ShortSteps = which == stepsTouched
 	r.snapshot.Binding = binding.Properties()
+}
+
+// markSuperseded marks the workbook that goes to path as older than the run that
+// began after its run, as that run marks the workbooks that it finds. What the ledger
+// does not know, because it was lost and restored, is in the mark of an earlier
+// writing of the workbook.
+func (r *pastRun) markSuperseded(ctx context.Context, l *ledger.Ledger, path string) error {
+	binding := workbook.FromProperties("", r.snapshot.Binding)
+	for _, place := range []string{path, r.run.Output} {
+		if b, _ := workbook.Find(place); binding.NextRun == "" && b != nil && b.Run == r.run.ID {
+			binding.NextRun, binding.NextResults = b.NextRun, b.NextResults
+		}
+	}
+	if binding.NextRun == "" {
+		next, _, err := l.RunAfter(ctx, r.run)
+		if err != nil {
+			return err
+		}
+		binding.NextRun = next.ID
+		if next.Output != safefile.Absolute(path) {
+			binding.NextResults = next.Output
+		}
+	}
+	r.snapshot.Binding = binding.Properties()
+	return nil
 }
 
 // notedOnce notes where the records will be in the workbook, the first time that they

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"archive/zip"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,6 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
+
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer/cli/workbook"
+	"claimsheet/reports"
 )
 
 // parts are the parts of a workbook by name, but for the one that holds the
@@ -33,6 +38,18 @@ func parts(t *testing.T, path string) map[string]string {
 	return all
 }
 
+// properties are a workbook's document properties in their order by name.
+func properties(t *testing.T, path string) string {
+	t.Helper()
+	all, ours, err := reports.IsOurs(path)
+	if err != nil || !ours {
+		t.Fatalf("%s: %v, %v", path, ours, err)
+	}
+	text, err := json.MarshalIndent(all, "", " ")
+	must(t, err)
+	return string(text)
+}
+
 // keep copies a workbook aside.
 func keep(t *testing.T, path, to string) string {
 	t.Helper()
@@ -50,7 +67,7 @@ func listedRuns(t *testing.T, out string) []string {
 
 // TestReportIsTheFirstWriting writes the workbooks of a run, of a rerun of its
 // edited results and of another night again, after all that has changed the
-// ledger: every part is what it was, byte for byte.
+// ledger: every part is what it was, byte for byte, but for the mark of a later run.
 func TestReportIsTheFirstWriting(t *testing.T) {
 	t.Parallel()
 	s := newRerunScene(t)
@@ -76,10 +93,23 @@ func TestReportIsTheFirstWriting(t *testing.T) {
 	if len(runs) != 3 {
 		t.Fatalf("%d runs are listed, want 3", len(runs))
 	}
+	// What a later run has marked, or would have marked if it had known the place, is
+	// marked in the same way.
+	var listed struct {
+		Runs []struct{ Run, Results string }
+	}
+	must(t, json.Unmarshal([]byte(s.must("history", append(env, "--json")...)), &listed))
+	nothing := func(string) error { return nil }
+	must(t, workbook.Supersede(second, listed.Runs[0].Run, listed.Runs[0].Results, nothing))
+	must(t, workbook.Supersede(first, listed.Runs[1].Run, listed.Runs[1].Results, nothing))
 	for i, want := range []string{s.path("third.xlsx"), second, first} {
 		again := s.path("again.xlsx")
 		s.must("report", append(env, "-o", again, runs[i])...)
-		if diff := cmp.Diff(parts(t, want), parts(t, again)); diff != "" {
+		was, is := parts(t, want), parts(t, again)
+		if i > 0 { // a mark stands behind the other properties, and a report sorts them
+			was["docProps/custom.xml"], is["docProps/custom.xml"] = properties(t, want), properties(t, again)
+		}
+		if diff := cmp.Diff(was, is); diff != "" {
 			t.Errorf("run %d (-first +again):\n%s", 3-i, diff)
 		}
 	}
@@ -91,12 +121,68 @@ func TestReportIsTheFirstWriting(t *testing.T) {
 // must runs a command that prints words, and expects it to end well.
 func (s *rerunScene) must(command string, words ...string) string {
 	s.t.Helper()
-	w := workplace{t: s.t}
-	got := w.claimsheetBare(append([]string{command}, words...)...)
+	got := runSaid(s.t, "", append([]string{command}, words...)...)
 	if got.code != 0 || got.err != "" {
 		s.t.Fatalf("%s ended with exit code %d\n%s%s", command, got.code, got.out, got.err)
 	}
 	return got.out
+}
+
+// TestReportKeepsTheMark: a report is marked as older than a later run, in the place
+// of the run's own workbook and elsewhere, also when a restored ledger does not know
+// that run any more; and a run that begins marks the reports of the run before it.
+func TestReportKeepsTheMark(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(1))
+	report := func(words ...string) {
+		t.Helper()
+		if code, _, said := s.claimsheet(append([]string{"report", "--environments", s.path("environments.yaml")}, words...)...); code != 0 {
+			t.Fatalf("report: exit code %d\n%s", code, said)
+		}
+	}
+	s.mustRun(0)
+	report("-o", s.path("before.xlsx"))
+	s.saveState("backup")
+	s.sheet(leads(2))
+	s.mustRun(0, "-o", s.path("second.xlsx"))
+	before := len(s.service.Calls())
+	for _, lost := range []bool{false, true} {
+		if lost {
+			s.restoreState("backup")
+		}
+		run := listedRuns(t, s.history())
+		first := run[len(run)-1]
+		report(first)
+		report("-o", s.path("after.xlsx"), first)
+		if !lost {
+			s.saveState("now")
+		}
+		s.restoreState("backup")
+		for _, book := range []string{"leads.results.xlsx", "before.xlsx", "after.xlsx"} {
+			code, said := s.rerun("--yes", book)
+			if code != 3 || !strings.Contains(said, "[lost-run]") || !strings.Contains(said, "second.xlsx") {
+				t.Errorf("lost %v, %s alone: exit code %d\n%s", lost, book, code, said)
+			}
+		}
+		s.restoreState("now")
+		if code, said := s.rerun("after.xlsx"); code != 0 {
+			t.Errorf("lost %v, with the ledger: exit code %d\n%s", lost, code, said)
+		}
+		s.restoreState("now")
+	}
+	if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
+		t.Errorf("something was sent\n%s", transcript(calls))
+	}
+}
+
+// history lists the runs of the scene.
+func (s *scene) history() string {
+	s.t.Helper()
+	code, out, said := s.claimsheet("history", "--environments", s.path("environments.yaml"))
+	if code != 0 {
+		s.t.Fatalf("history: exit code %d\n%s", code, said)
+	}
+	return out
 }
 
 // TestReportOfEverySample writes the results of every sample again.
@@ -105,7 +191,7 @@ func TestReportOfEverySample(t *testing.T) {
 	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := workplace{t: t, dir: t.TempDir()}
+			w := &workplace{t: t, dir: t.TempDir()}
 			must(t, copySample(filepath.Join(root, "samples", name), w.dir))
 			if got := w.claimsheet("run", w.path("leads.xlsx")); got.code != 1 { // every sample has invalid rows
 				t.Fatalf("exit code %d\n%s", got.code, got.err)
@@ -165,7 +251,12 @@ func TestReportAfterAFailedWriting(t *testing.T) {
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"})
 	folder := w.path("out")
 	must(t, os.Mkdir(folder, 0o700))
-	w.answer = func(string, string) string { _ = os.RemoveAll(folder); return "" }
+	w.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind == "client" {
+			_ = os.RemoveAll(folder)
+		}
+		return apitest.Fault{}
+	})
 	got := w.claimsheet("run", "-o", filepath.Join(folder, "r.xlsx"), w.path("leads.xlsx"))
 	if got.code != 3 || !strings.Contains(got.err, "claimsheet report -m "+w.path("mapping.yaml")+" -o FILE") {
 		t.Fatalf("exit code %d\n%s", got.code, got.err)

@@ -15,9 +15,9 @@ import (
 
 // golden compares a text with a file of testdata. What differs from run to run
 // is blotted out first.
-func (w workplace) golden(name, text string) {
+func (w *workplace) golden(name, text string) {
 	w.t.Helper()
-	text = strings.NewReplacer(w.dir, "DIR", w.URL, "URL").Replace(text)
+	text = strings.NewReplacer(w.dir, "DIR", w.url, "URL").Replace(text)
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`).ReplaceAllString(text, "TIME")
 	path := filepath.Join("testdata", name)
 	if *update {
@@ -40,7 +40,7 @@ const (
 var someTime = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // troubled is a workplace in which a step of each kind is uncertain.
-func troubled(t *testing.T) workplace {
+func troubled(t *testing.T) *workplace {
 	w := newWorkplace(t, [2]string{"ann@example.com", "A-1"}, [2]string{"bob@example.com", "B-1"},
 		[2]string{"cy@example.com", "C-1"}, [2]string{"di@example.com", "D-1"})
 	w.say(map[string]string{"Loan A-1": badGateway, "B-1\"}]": badGateway, "contacts/contact-3/magic-link": badGateway, "di@example.com": badGateway})
@@ -53,7 +53,7 @@ func troubled(t *testing.T) workplace {
 }
 
 // numbers are those of the list, in its order.
-func (w workplace) numbers() []string {
+func (w *workplace) numbers() []string {
 	w.t.Helper()
 	got := w.claimsheet("settle")
 	if got.code != 4 || got.err != "" {
@@ -102,19 +102,21 @@ func TestSettleCreated(t *testing.T) {
 	t.Parallel()
 	w := troubled(t)
 	n := w.numbers()
-	out := w.must("settle", "--created", "claim-77", n[0])
+	claim := w.service.AddClaim("contact-1", "Loan A-1")
+	contact := w.service.AddClient("di@example.com", "di@example.com", "")
+	out := w.must("settle", "--created", claim, n[0])
 	out += w.must("settle", "--created", n[1])
 	out += w.must("settle", "--created", "https://claims.example.com/go/found", n[2])
-	out += w.must("settle", "--created", "contact-78", n[3])
+	out += w.must("settle", "--created", contact, n[3])
 	w.golden("settle_created.txt", out)
 	w.run(0,
-		"activities?claimId=claim-77", "contacts/contact-1/magic-link",
+		"activities?claimId="+claim, "contacts/contact-1/magic-link",
 		"contacts/contact-2/magic-link",
-		"claims", "activities?claimId=claim-3", "contacts/contact-78/magic-link")
-	if diff := cmp.Diff([]string{"contact-1", "contact-2", "contact-3", "contact-78"}, w.column("contactId")); diff != "" {
+		"claims", "activities?claimId=claim-4", "contacts/"+contact+"/magic-link")
+	if diff := cmp.Diff([]string{"contact-1", "contact-2", "contact-3", contact}, w.column("contactId")); diff != "" {
 		t.Errorf("contactId (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"claim-77", "claim-1", "claim-2", "claim-3"}, w.column("claimIds")); diff != "" {
+	if diff := cmp.Diff([]string{claim, "claim-1", "claim-2", "claim-4"}, w.column("claimIds")); diff != "" {
 		t.Errorf("claimIds (-want +got):\n%s", diff)
 	}
 	if got := w.column("redirectUrl")[2]; got != "https://claims.example.com/go/found" {
@@ -231,12 +233,13 @@ func TestSettleNumbersStay(t *testing.T) {
 	if got := w.claimsheet("settle", "--created", "claim-77", n[0]); got.code != 2 || !strings.Contains(got.err, "[old-number]") {
 		t.Errorf("the number of the attempt before: exit code %d\n%s", got.code, got.err)
 	}
-	w.must("settle", "--created", "claim-78", n[1])
+	claim := w.service.AddClaim("contact-2", "Loan B-1")
+	w.must("settle", "--created", claim, n[1])
 	if got := w.claimsheet("settle", "--undo", n[1]); got.code != 2 || !strings.Contains(got.err, "[old-number]") || !strings.Contains(got.err, "write CLIENT-KEY:NAME") {
 		t.Errorf("a decided step by its number: exit code %d\n%s", got.code, got.err)
 	}
 	w.say(nil)
-	w.run(4, "activities?claimId=claim-78", "contacts/contact-2/magic-link")
+	w.run(4, "activities?claimId="+claim, "contacts/contact-2/magic-link")
 }
 
 // TestSettleV1 finds the steps of a case.
@@ -282,7 +285,7 @@ func TestSettleAfterAKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.URL, Space: "email", Client: "bob@example.com"}, Step: "client"}
+	id := ledger.StepID{ClientKey: ledger.ClientKey{Environment: w.url, Space: "email", Client: "bob@example.com"}, Step: "client"}
 	err = l.Append(ledger.Event{StepID: id, To: ledger.Intent, Kind: ledger.KindClient, At: someTime})
 	if err == nil {
 		err = l.Close()

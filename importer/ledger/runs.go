@@ -112,7 +112,7 @@ func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error 
 			return err
 		}
 		for i, r := range rows {
-			_, err := t.addRunRow.ExecContext(context.Background(), run, r.Row, string(r.Status), client, r.Client,
+			_, err := t.addRunRow.exec(run, int64(r.Row), string(r.Status), client, int64(r.Client),
 				r.ClientID, claims[i], r.URL, r.FailedStep, r.Error, r.Advice)
 			if err != nil {
 				return err
@@ -145,7 +145,11 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
-			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner.client, mapping, s.Step, code(kinds, s.Kind), s.Title)
+			kind := code(kinds, s.Kind)
+			if s.Skipped {
+				kind += stepSkipped
+			}
+			_, err = t.addRunStep.exec(run, int64(client*maxSteps+i+1), owner.client, mapping, s.Step, kind, s.Title)
 			if err != nil {
 				return err
 			}
@@ -293,11 +297,14 @@ func scanRunStep(rows *sql.Rows) (s runStep, err error) {
 	var kind int64
 	var space string
 	err = rows.Scan(&number, &space, &s.ClientKey, &s.Step.Step, &kind, &s.Title, &s.id)
-	s.Client, s.Kind = number/maxSteps, word(kinds, kind)
+	s.Client, s.Kind = number/maxSteps, word(kinds, kind&^stepSkipped)
 	if s.Kind == KindContact {
 		s.Step.Step = ContactStep(ClientKey{Space: space, Client: s.ClientKey})
 	}
 	s.State = string(result.Planned)
+	if kind&stepSkipped != 0 {
+		s.State = result.StepSkipped
+	}
 	return s, err
 }
 
@@ -319,7 +326,11 @@ func (l *Ledger) withStates(ctx context.Context, steps iter.Seq2[runStep, error]
 			}
 			for _, s := range chunk {
 				if then, ok := known[s.id.Int64]; ok && s.id.Valid {
-					s.State, s.ID, s.Attempts, s.Status, s.At = then.State, then.ID, then.Attempts, then.Status, then.At
+					skipped := s.State == result.StepSkipped && (then.State == string(Failed) || then.State == string(NotSent))
+					if !skipped {
+						s.State = then.State
+					}
+					s.ID, s.Attempts, s.Status, s.At = then.ID, then.Attempts, then.Status, then.At
 				}
 				if !yield(s.Step, nil) {
 					return false
@@ -387,13 +398,22 @@ func (l *Ledger) NoteOutput(run, path, digest string) error {
 	})
 }
 
-// LatestOutputs returns the workbooks of the newest run of a mapping in an
-// environment that wrote any.
+// LatestOutputs returns every path at which a workbook of the newest run of a mapping
+// in an environment was last written, by the run itself or by NoteOutput. A run that
+// wrote none does not count.
 func (l *Ledger) LatestOutputs(ctx context.Context, environment, mapping string) ([]string, error) {
-	return gather(stream(ctx, l.read, scanText, `
-		SELECT output FROM runs WHERE environment = ?1 AND mapping = ?2 AND output <> '' AND started = (
-			SELECT max(started) FROM runs WHERE environment = ?1 AND mapping = ?2 AND output <> '')
-		ORDER BY id`, environment, mapping))
+	const written = `FROM outputs o JOIN runs r ON r.id = o.run WHERE r.environment = ?1 AND r.mapping = ?2`
+	return gather(stream(ctx, l.read, scanText,
+		`SELECT o.path `+written+` AND r.started = (SELECT max(r.started) `+written+`) ORDER BY o.path`, environment, mapping))
+}
+
+// RunAfter returns the run of the same mapping and environment that began first after
+// r; ok is false when none did.
+func (l *Ledger) RunAfter(ctx context.Context, r Run) (next Run, ok bool, err error) {
+	err = l.read.QueryRowContext(ctx, `SELECT `+runColumns+` FROM runs WHERE environment = ? AND mapping = ? AND started > ?
+		ORDER BY started, id LIMIT 1`, r.Environment, r.Mapping, r.Started.UnixMicro()).Scan(runTargets(&next)...)
+	ok, err = found(err)
+	return next, ok, err
 }
 
 // LastEvent returns the number of the newest event, 0 when there is none: it

@@ -211,3 +211,40 @@ func TestCountUnsettled(t *testing.T) {
 	do(t, err)
 	same(t, "another environment", got, 0)
 }
+
+// TestLatestOutputs are all the workbooks of the newest run that wrote any, wherever
+// they were written again; RunAfter is the run that came next.
+func TestLatestOutputs(t *testing.T) {
+	l := fresh(t)
+	for i, r := range []struct{ id, mapping, output string }{
+		{"r1", "loans", "a.xlsx"}, {"r2", "loans", "b.xlsx"}, {"killed", "loans", ""}, {"cards", "cards", "c.xlsx"},
+	} {
+		began := run
+		began.ID, began.Mapping, began.Started = r.id, r.mapping, noon.Add(time.Duration(i)*time.Hour)
+		do(t, l.StartRun(began))
+		if began.Output = r.output; r.output != "" {
+			do(t, l.FinishRun(began))
+		}
+	}
+	outputs := func(mapping string, want ...string) {
+		t.Helper()
+		got, err := l.LatestOutputs(t.Context(), run.Environment, mapping)
+		do(t, err)
+		same(t, mapping, got, want)
+	}
+	do(t, l.NoteOutput("r1", "again-1.xlsx", "d"))
+	outputs("loans", "b.xlsx")
+	do(t, l.NoteOutput("r2", "again-2.xlsx", "d"))
+	outputs("loans", "again-2.xlsx", "b.xlsx")
+	do(t, l.NoteOutput("cards", "b.xlsx", "d")) // another mapping's run has replaced it
+	outputs("loans", "again-2.xlsx")
+	outputs("links")
+	for id, want := range map[string]string{"r1": "r2", "r2": "killed", "killed": "", "cards": ""} {
+		r, _, err := l.Run(t.Context(), id)
+		do(t, err)
+		next, ok, err := l.RunAfter(t.Context(), r)
+		do(t, err)
+		same(t, "after "+id, next.ID, want)
+		same(t, "after "+id, ok, want != "")
+	}
+}

@@ -51,7 +51,8 @@ type Comparison struct {
 	conflicts map[mapping.Identity]problem.List
 	prior     map[cell.Row]result.Row
 	words     []settle.Settlement
-	contacts  map[ledger.StepID]Step // the first line of each further contact, in the workbook that was checked last
+	contacts  map[ledger.StepID]Step    // the first line of each further contact, in the workbook that was checked last
+	found     map[mapping.Identity]bool // clients who were found, not created: an activity of theirs was skipped
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
@@ -61,7 +62,7 @@ type Comparison struct {
 // that cannot be recorded; any other error is the ledger's or the file's.
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error]) error {
 	if r.conflicts == nil {
-		r.conflicts = map[mapping.Identity]problem.List{}
+		r.conflicts, r.found = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}
 	}
 	r.lines, r.contacts = nil, map[ledger.StepID]Step{}
 	var found problem.List
@@ -78,6 +79,9 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		if p, wrong := line.check(); wrong {
 			found = append(found, p)
 			continue
+		}
+		if line.State == result.StepSkipped {
+			r.found[line.Identity(r.Binding.KeySpace())] = true
 		}
 		known, err := r.known(ctx, line)
 		if err != nil {
@@ -227,6 +231,9 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 				continue
 			}
 			contacts[event.StepID] = true
+		}
+		if line.Step == ledger.KindClient && event.To == ledger.Done && r.found[line.Identity(r.Binding.KeySpace())] {
+			event.Via = ledger.ViaAdopted // so that the activities stay skipped
 		}
 		event.Run = run
 		if events = append(events, event); len(events) == eventsAtOnce {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -60,5 +62,49 @@ func cards(r *rand.Rand) []lead {
 	slip(leads, 14, "Lender", "XXXX") // client 13, one agreement
 	slip(leads, 53, "Amount", "abc")  // client 11, whose other agreement in row 12 is in order
 	slip(leads, 80, "Lender", "")     // client 12, whose other agreements in rows 13 and 54 are in order
+	return leads
+}
+
+// wideColumns are the sheet of v2-wide: a row for each client, with up to three
+// agreements beside each other.
+var wideColumns = append([]column{
+	{"First name", 14, "", func(l lead) any { return l.first }},
+	{"Last name", 20, "", func(l lead) any { return l.last }},
+	{"E-mail", 38, "", func(l lead) any { return l.email }},
+	{"DOB", 12, asDay, func(l lead) any { return l.born }},
+	{"Post code", 11, "", func(l lead) any { return l.postcode }},
+}, slices.Concat(agreementColumns(1), agreementColumns(2), agreementColumns(3))...)
+
+// agreementColumns are the columns of a lead's agreement, counted from 1.
+func agreementColumns(number int) []column {
+	of := func(value func(agreement) any) func(lead) any {
+		return func(l lead) any {
+			all := append([]agreement{l.agreement}, l.further...)
+			if number > len(all) {
+				return ""
+			}
+			return value(all[number-1])
+		}
+	}
+	return []column{
+		{fmt.Sprint("Lender ", number), 10, "", of(func(a agreement) any { return a.lender })},
+		{fmt.Sprint("Agreement ", number), 13, asFive, of(func(a agreement) any { return a.agreementNo })},
+		{fmt.Sprint("Amount ", number), 12, asMoney, of(func(a agreement) any { return a.amount })},
+	}
+}
+
+// wide is 18 leads: the first has one agreement, the second two, the third three,
+// the fourth one, and so on.
+func wide(r *rand.Rand) []lead {
+	leads := newLeads(r, 18, 1)
+	number := leads[len(leads)-1].agreementNo
+	for i := range leads {
+		for range i % 3 {
+			number += 7
+			leads[i].further = append(leads[i].further, newAgreement(r, number))
+		}
+	}
+	slip(leads, 6, "Amount 2", "abc")   // of a client with two agreements
+	slip(leads, 10, "Lender 3", "XXXX") // of a client with three
 	return leads
 }

@@ -14,7 +14,10 @@ type lead struct {
 	vehicle
 	received time.Time // a day
 	optIn    string
+	further  []agreement // in a wide sheet: the row's second and third agreement
 	notes    string
+	next     string         // in v2-resume-by-column: where the client continues
+	review   string         // in v2-assigned: Yes or No
 	instead  map[string]any // what a column shows in place of the truth, by its header: somebody's slip
 }
 

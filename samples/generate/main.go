@@ -1,4 +1,5 @@
-// Command generate writes the lead sheets of the samples: samples/<name>/leads.xlsx.
+// Command generate writes the lead sheets of the samples: samples/<name>/leads.xlsx,
+// or leads.csv.
 //
 //	go run ./samples/generate
 //
@@ -23,19 +24,36 @@ func main() {
 	}
 }
 
-// samples are the leads and the columns of each sample, by its folder. Each sample
-// has its own seed, so that changing one does not change the others.
-var samples = []struct {
-	name    string
+// sample is one sample's sheet.
+type sample struct {
+	name    string // of its folder
 	seed    uint64
 	columns []column
 	leads   func(*rand.Rand) []lead
-}{
+}
+
+// file is the name of the sheet's file.
+func (s sample) file() string {
+	if s.name == "v2-csv" {
+		return "leads.csv"
+	}
+	return "leads.xlsx"
+}
+
+// samples are the leads and the columns of each sample, by its folder. Each sample
+// has its own seed, so that changing one does not change the others.
+var samples = []sample{
 	{"v1-step-1", 11, enquiryColumns, enquiries},
 	{"v1-resume", 12, vehicleColumns, vehicles},
 	{"v2-step-1", 21, campaignColumns, campaign},
 	{"v2-step-3", 22, loanColumns, loans},
 	{"v2-several-claims", 23, cardColumns, cards},
+	{"v2-wide", 24, wideColumns, wide},
+	{"v2-resume-by-column", 25, stepColumns, steps},
+	{"v2-by-phone", 26, callColumns, calls},
+	{"v2-assigned", 27, reviewColumns, reviews},
+	{"v2-claim-type", 28, loanColumns, typed},
+	{"v2-csv", 29, campaignColumns, exported},
 }
 
 // generate writes every sample's sheet below the folder root.
@@ -46,7 +64,11 @@ func generate(root string) error {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
 		}
-		if err := write(filepath.Join(folder, "leads.xlsx"), s.columns, s.leads(r)); err != nil {
+		save := writeWorkbook
+		if s.file() == "leads.csv" {
+			save = writeCSV
+		}
+		if err := save(filepath.Join(folder, s.file()), s.columns, s.leads(r)); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}

@@ -15,16 +15,16 @@ func TestSheetsAreTheGeneratedOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range samples {
-		made, err := os.ReadFile(filepath.Join(root, s.name, "leads.xlsx"))
+		made, err := os.ReadFile(filepath.Join(root, s.name, s.file()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := os.ReadFile(filepath.Join("..", s.name, "leads.xlsx"))
+		kept, err := os.ReadFile(filepath.Join("..", s.name, s.file()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(made, kept) {
-			t.Errorf("%s/leads.xlsx differs from what the program makes; run go run ./samples/generate", s.name)
+			t.Errorf("%s/%s differs from what the program makes; run go run ./samples/generate", s.name, s.file())
 		}
 	}
 }

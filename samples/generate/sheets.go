@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
 	"math"
 	"os"
 	"time"
@@ -16,6 +19,14 @@ type column struct {
 	value  func(lead) any
 }
 
+// of is what the column shows for a lead: its value, or somebody's slip.
+func (c column) of(l lead) any {
+	if value, slipped := l.instead[c.header]; slipped {
+		return value
+	}
+	return c.value(l)
+}
+
 // The number formats of the sheets.
 const (
 	asText   = "@"
@@ -27,9 +38,9 @@ const (
 
 const sheetName = "Leads"
 
-// write saves the leads as a workbook with one sheet, as a sales team would
+// writeWorkbook saves the leads as a workbook with one sheet, as a sales team would
 // send it.
-func write(path string, columns []column, leads []lead) error {
+func writeWorkbook(path string, columns []column, leads []lead) error {
 	f := excelize.NewFile()
 	defer f.Close()
 	if err := f.SetSheetName("Sheet1", sheetName); err != nil {
@@ -75,11 +86,7 @@ func fill(f *excelize.File, number int, c column, leads []lead) error {
 		if err != nil {
 			return err
 		}
-		value, slipped := l.instead[c.header]
-		if !slipped {
-			value = c.value(l)
-		}
-		if err := set(f, cell, value); err != nil {
+		if err := set(f, cell, c.of(l)); err != nil {
 			return err
 		}
 		if err := f.SetCellStyle(sheetName, cell, cell, id); err != nil {
@@ -101,6 +108,51 @@ func set(f *excelize.File, cell string, value any) error {
 		}
 	}
 	return f.SetCellValue(sheetName, cell, value)
+}
+
+// writeCSV saves the leads as a CRM exports them: UTF-8 with a byte order mark, and
+// every cell as it would be shown in a workbook.
+func writeCSV(path string, columns []column, leads []lead) error {
+	out := bytes.NewBufferString("\ufeff")
+	w := csv.NewWriter(out)
+	w.UseCRLF = true
+	row := make([]string, len(columns))
+	for i, c := range columns {
+		row[i] = c.header
+	}
+	if err := w.Write(row); err != nil {
+		return err
+	}
+	for _, l := range leads {
+		for i, c := range columns {
+			row[i] = shown(c.of(l), c.format)
+		}
+		if err := w.Write(row); err != nil {
+			return err
+		}
+	}
+	if w.Flush(); w.Error() != nil {
+		return w.Error()
+	}
+	return os.WriteFile(path, out.Bytes(), 0o644)
+}
+
+// shown is a value as text.
+func shown(value any, format string) string {
+	switch v := value.(type) {
+	case time.Time:
+		if format == asMinute {
+			return v.Format("02/01/2006 15:04")
+		}
+		return v.Format("02/01/2006")
+	case float64:
+		return fmt.Sprintf("£%.2f", v)
+	case int:
+		if format == asFive {
+			return fmt.Sprintf("%05d", v)
+		}
+	}
+	return fmt.Sprint(value)
 }
 
 // serial counts days since 30 December 1899, as Excel does for every day after

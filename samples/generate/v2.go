@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -56,6 +57,85 @@ var loanColumns = []column{
 	{"APR", 8, "0.00", func(l lead) any { return l.rate }},
 	{"Signed", 17, asMinute, func(l lead) any { return l.signed }},
 	{"Notes", 34, "", func(l lead) any { return l.notes }},
+}
+
+// stepColumns are the sheet of v2-resume-by-column: each row says where its client
+// continues.
+var stepColumns = append([]column{{"Next step", 20, "", func(l lead) any { return l.next }}}, loanColumns...)
+
+// steps are 30 leads, of whom the first continues at the first activity, the second
+// at the second, the third at the third, the fourth at the first, and so on.
+func steps(r *rand.Rand) []lead {
+	leads := newLeads(r, 30, 1)
+	for i := range leads {
+		leads[i].next = []string{"Your details", "Agreement details", "Sign your claim"}[i%3]
+	}
+	slip(leads, 8, "Next step", "Sing your claim")
+	slip(leads, 20, "Next step", "")
+	slip(leads, 25, "Amount", "abc")
+	return leads
+}
+
+// callColumns are the sheet of v2-by-phone: people who called, and whose number is
+// all that is known for certain.
+var callColumns = []column{
+	{"Mobile", 18, asText, func(l lead) any { return l.mobile }},
+	{"First name", 14, "", func(l lead) any { return l.first }},
+	{"Last name", 20, "", func(l lead) any { return l.last }},
+	{"E-mail", 38, "", func(l lead) any { return l.email }},
+	{"DOB", 12, asDay, func(l lead) any { return l.born }},
+	{"Post code", 11, "", func(l lead) any { return l.postcode }},
+	{"Lender", 9, "", func(l lead) any { return l.lender }},
+	{"Agreement no", 14, asFive, func(l lead) any { return l.agreementNo }},
+}
+
+// calls are 25 rows of 24 clients: the last row is a second agreement of the client
+// in row 3, with the number in its international form. Two out of three gave no
+// e-mail address.
+func calls(r *rand.Rand) []lead {
+	leads := newLeads(r, 24, 1)
+	for i := range leads {
+		if i%3 != 1 {
+			leads[i].email = ""
+		}
+	}
+	again := leads[3-2]
+	again.agreement = newAgreement(r, 900)
+	again.mobile = "+44 " + strings.TrimPrefix(compact(again.mobile), "0")
+	leads = append(leads, again)
+	slip(leads, 6, "Mobile", "07700 90")
+	return leads
+}
+
+// reviewColumns are the sheet of v2-assigned: some leads need a case handler's
+// review as well.
+var reviewColumns = append(slices.Clone(loanColumns), column{"Review", 9, "", func(l lead) any { return l.review }})
+
+// reviews are 20 leads. The first needs a review, the fifth, and so on.
+func reviews(r *rand.Rand) []lead {
+	leads := newLeads(r, 20, 1)
+	for i := range leads {
+		if leads[i].review = "No"; i%4 == 0 {
+			leads[i].review = "Yes"
+		}
+	}
+	slip(leads, 9, "Amount", "abc")
+	return leads
+}
+
+// typed are the 12 leads of v2-claim-type.
+func typed(r *rand.Rand) []lead {
+	leads := newLeads(r, 12, 1)
+	slip(leads, 11, "Lender", "HFCX")
+	return leads
+}
+
+// exported are the 30 leads of v2-csv.
+func exported(r *rand.Rand) []lead {
+	leads := newLeads(r, 30, 57)
+	slip(leads, 4, "DOB", "31/11/1984")
+	slip(leads, 19, "Balance", "£1,23.00")
+	return leads
 }
 
 // loans are 80 leads.
