@@ -141,23 +141,25 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	return outcome, err
 }
 
-// await returns when the clients ahead in the sheet are through with what this one
-// shares with them, and decides again about what they may have created meanwhile.
-func (r *clientRun) await() error {
-	first := r.decisions[0]
-	mayBeMet := first.action == send && r.plan.Role == "" && r.job.hasContacts(r.plan)
-	if len(r.tickets) > 0 && (mayBeMet || first.action != unchanged && (r.job.looksUp(r.plan) || r.job.revisits(r.plan, first))) {
-		r.tickets[0].Wait()
+// noteMet notes what became of a client or contact, as far as other runs have to
+// know it and do not find it in the ledger. first is the decision about its step.
+func (r *clientRun) noteMet(first decision, o stepOutcome) {
+	j := r.job
+	if !j.hasContacts(r.plan) || o.ok() && (!j.effects.dryRun || first.action == unchanged || first.action == changed) || !o.ok() && r.plan.Role == "" {
+		return
 	}
-	switch {
-	case r.job.effects.dryRun:
-		r.foresee()
-	case mayBeMet:
-		if r.prepare(); r.failed != nil {
-			return r.failed
-		}
+	o.answered, o.unanswered, o.wordless = false, false, false
+	met := metContact{outcome: o}
+	if o.ok() {
+		w := wantedOf(r.plan, first.step, j.Binding.Mapping().Name.Text)
+		met.known.To, met.known.ID, met.known.Via, met.known.Kind = ledger.Done, o.ID, ledger.ViaAnswer, ledger.KindClient
+		met.known.Data, met.known.Digest = w.json(), w.digest()
 	}
-	return r.awaitContacts()
+	j.met.mu.Lock()
+	defer j.met.mu.Unlock()
+	if _, ok := j.met.of[r.plan.Client]; !ok {
+		j.met.of[r.plan.Client] = met
+	}
 }
 
 // findAndCreate asks the service for the client as far as the ledger leaves that
@@ -226,6 +228,31 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (cli
 		return invalidOutcome(j.Binding, plan, made, url), true
 	}
 	return clientOutcome{}, false
+}
+
+// knownContacts are the steps by which the ledger knows the contacts of a client
+// for whom nothing is planned.
+func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
+	contacts := plan.Contacts
+	for i := range plan.Steps {
+		if c := plan.Steps[i].Contact; c != nil {
+			contacts = append(contacts, c.Client)
+		}
+	}
+	for _, who := range contacts {
+		if j.erased(who) != "" {
+			continue
+		}
+		known, err := j.knownSteps(mapping.Plan{Client: who})
+		if err != nil {
+			return nil, err
+		}
+		if step, ok := known[string(mapping.ClientStep)]; ok {
+			step.Kind = ledger.KindContact
+			list = append(list, step)
+		}
+	}
+	return list, nil
 }
 
 // createdBefore are the ids that the ledger knows of a client. They are shown in
@@ -340,6 +367,25 @@ func (b *blockers) before(step *mapping.Step) *mapping.Step {
 		return b.of[step.Claim]
 	}
 	return b.any
+}
+
+// contactsNeeded are the steps of further contacts that a claim needs.
+func contactsNeeded(step *mapping.Step) []string {
+	var list []string
+	for _, key := range append([]string{step.Administrator}, step.Claimants...) {
+		if key != "" && key != string(mapping.ClientStep) {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// reasonBlocked says which step a step waits for.
+func reasonBlocked(blocker *mapping.Step) string {
+	if blocker.Kind == mapping.ContactStep {
+		return "waits for the contact “" + blocker.Title + "”"
+	}
+	return "waits for the step " + blocker.Key
 }
 
 // send creates what a step asks for: the intent is durable before the first byte

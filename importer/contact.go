@@ -31,15 +31,6 @@ func (j *Job) hasContacts(plan mapping.Plan) bool {
 	return plan.Role != "" || j.Binding.ClientsAreContacts()
 }
 
-// existing is what the mapping says about somebody whom the service knows. Contacts
-// are always reused.
-func (j *Job) existing(plan mapping.Plan) mapping.Existing {
-	if plan.Role != "" {
-		return mapping.Reuse
-	}
-	return j.Binding.Mapping().Client.Existing
-}
-
 // metContacts is what became of contacts in this run: of those that another client's
 // run need not try again and, in a dry run, of all whom the run would create.
 type metContacts struct {
@@ -59,34 +50,6 @@ func (m *metContacts) find(who mapping.Identity) (metContact, bool) {
 	return met, ok
 }
 
-func (m *metContacts) note(who mapping.Identity, met metContact) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.of == nil {
-		m.of = map[mapping.Identity]metContact{}
-	}
-	if _, ok := m.of[who]; !ok {
-		m.of[who] = met
-	}
-}
-
-// noteMet notes what became of a client or contact, as far as other runs have to
-// know it and do not find it in the ledger. first is the decision about its step.
-func (r *clientRun) noteMet(first decision, o stepOutcome) {
-	j := r.job
-	if !j.hasContacts(r.plan) || o.ok() && (!j.effects.dryRun || first.action == unchanged || first.action == changed) || !o.ok() && r.plan.Role == "" {
-		return
-	}
-	o.answered, o.unanswered, o.wordless = false, false, false
-	met := metContact{outcome: o}
-	if o.ok() {
-		w := wantedOf(r.plan, first.step, j.Binding.Mapping().Name.Text)
-		met.known.To, met.known.ID, met.known.Via, met.known.Kind = ledger.Done, o.ID, ledger.ViaAnswer, ledger.KindClient
-		met.known.Data, met.known.Digest = w.json(), w.digest()
-	}
-	j.met.note(r.plan.Client, met)
-}
-
 // foresee makes the client's step one that is done where an earlier client of this
 // dry run has it as a contact.
 func (r *clientRun) foresee() {
@@ -97,6 +60,25 @@ func (r *clientRun) foresee() {
 	d := &r.decisions[0]
 	d.known, d.wanted = &met.known, wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text)
 	d.compare(r.job.Binding)
+}
+
+// await returns when the clients ahead in the sheet are through with what this one
+// shares with them, and decides again about what they may have created meanwhile.
+func (r *clientRun) await() error {
+	first := r.decisions[0]
+	mayBeMet := first.action == send && r.plan.Role == "" && r.job.hasContacts(r.plan)
+	if len(r.tickets) > 0 && (mayBeMet || first.action != unchanged && (r.job.looksUp(r.plan) || r.job.revisits(r.plan, first))) {
+		r.tickets[0].Wait()
+	}
+	switch {
+	case r.job.effects.dryRun:
+		r.foresee()
+	case mayBeMet:
+		if r.prepare(); r.failed != nil {
+			return r.failed
+		}
+	}
+	return r.awaitContacts()
 }
 
 // decideContacts decides about the steps of further contacts by what the ledger
@@ -214,54 +196,4 @@ func (r *clientRun) metOutcome(d decision, met metContact) stepOutcome {
 	}
 	o.Step = d.step
 	return o
-}
-
-// contactID is the id of a claim's contact, by the key of the contact's step.
-func (known ids) contactID(step string) string {
-	if step == "" || step == string(mapping.ClientStep) {
-		return known.client
-	}
-	return known.contacts[step]
-}
-
-// contactsNeeded are the steps of further contacts that a claim needs.
-func contactsNeeded(step *mapping.Step) []string {
-	var list []string
-	for _, key := range append([]string{step.Administrator}, step.Claimants...) {
-		if key != "" && key != string(mapping.ClientStep) {
-			list = append(list, key)
-		}
-	}
-	return list
-}
-
-// knownContacts are the steps by which the ledger knows the contacts of a client
-// for whom nothing is planned.
-func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
-	contacts := plan.Contacts
-	for _, c := range contactsOf(plan) {
-		contacts = append(contacts, c.Client)
-	}
-	for _, who := range contacts {
-		if j.erased(who) != "" {
-			continue
-		}
-		known, err := j.knownSteps(mapping.Plan{Client: who})
-		if err != nil {
-			return nil, err
-		}
-		if step, ok := known[string(mapping.ClientStep)]; ok {
-			step.Kind = ledger.KindContact
-			list = append(list, step)
-		}
-	}
-	return list, nil
-}
-
-// reasonBlocked says which step a step waits for.
-func reasonBlocked(blocker *mapping.Step) string {
-	if blocker.Kind == mapping.ContactStep {
-		return "waits for the contact “" + blocker.Title + "”"
-	}
-	return "waits for the step " + blocker.Key
 }

@@ -45,6 +45,15 @@ func (x *existing) refuse(reason, advice string) { x.reason, x.advice = reason, 
 
 const reasonKnown = "the service knows this client already"
 
+// existing is what the mapping says about somebody whom the service knows. Contacts
+// are always reused.
+func (j *Job) existing(plan mapping.Plan) mapping.Existing {
+	if plan.Role != "" {
+		return mapping.Reuse
+	}
+	return j.Binding.Mapping().Client.Existing
+}
+
 // looksUp reports whether the service is asked for a client that the ledger does
 // not know.
 func (j *Job) looksUp(plan mapping.Plan) bool {

@@ -32,6 +32,14 @@ func (j *Job) request(step *mapping.Step, known ids) apiclient.Request {
 	return routes.CreateActivity(known.client, known.claims[step.Claim], activityOf(step.Activity))
 }
 
+// contactID is the id of a claim's contact, by the key of the contact's step.
+func (known ids) contactID(step string) string {
+	if step == "" || step == string(mapping.ClientStep) {
+		return known.client
+	}
+	return known.contacts[step]
+}
+
 func activityOf(a *mapping.Activity) apiclient.Activity {
 	out := apiclient.Activity{
 		TemplateID: a.TemplateID, Status: string(a.Status),

@@ -195,6 +195,7 @@ func (j *Job) workers() int {
 func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	j.lookups = lookup.New(j.Service, lookup.Options{FirstWait: j.FirstWait, Now: j.now, KeepGoing: keepGoing,
 		KeySpaces: len(j.Binding.Mapping().Contacts) > 0})
+	j.met.of = map[mapping.Identity]metContact{}
 	if j.knows, err = j.Ledger.Knows(ctx, j.Environment); err != nil {
 		return err
 	}
