@@ -42,7 +42,7 @@ type effects struct {
 type clientRun struct {
 	job       *Job
 	plan      mapping.Plan
-	ticket    lookup.Ticket
+	ticket    lookup.Ticket // of a run; set before execute
 	decisions []decision
 	known     ids
 	created   map[string]time.Time // when this run created the client and the claims, by step key
@@ -63,8 +63,8 @@ type ids struct {
 	claims map[string]string // by the claim step's key
 }
 
-func (j *Job) newClientRun(plan mapping.Plan, ticket lookup.Ticket) *clientRun {
-	return &clientRun{job: j, plan: plan, ticket: ticket, known: ids{claims: map[string]string{}}, created: map[string]time.Time{}}
+func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
+	return &clientRun{job: j, plan: plan, known: ids{claims: map[string]string{}}, created: map[string]time.Time{}}
 }
 
 // prepare reads what the ledger knows of the client and decides what is to be
