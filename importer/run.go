@@ -83,7 +83,7 @@ type Job struct {
 	Binding     *mapping.Binding
 	Service     Service
 	Ledger      Ledger           // what is done, and where Do records it
-	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
+	Drafts      []*spool.Results // for each sheet: where Forecast's results go, and of Do's those that Ledger.AddUnchanged takes
 	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // requests that the service may have in flight; see workers
 	Limit       int              // take the first clients only; 0 takes all
