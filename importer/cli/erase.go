@@ -127,7 +127,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	var ids []string
+	var ids, damaged []string
 	var runs []ledger.Run
 	steps, rows := 0, 0
 	for _, owner := range owners {
@@ -140,7 +140,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 			return l.notForgotten(err)
 		}
 		steps, rows = steps+done.Steps, rows+done.Rows
-		runs = append(runs, done.Runs...)
+		runs, damaged = append(runs, done.Runs...), append(damaged, done.Damaged...)
 		for _, s := range known {
 			if s.ID != "" {
 				ids = append(ids, s.Kind+" "+s.ID)
@@ -161,6 +161,9 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	}
 	fmt.Fprintf(p.Out, "erased: steps: %d, rows of runs: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
 		steps, rows, inputs.files, inputs.bytes, taken.files)
+	for _, run := range damaged {
+		fmt.Fprintf(p.Out, "The list of the unchanged rows of run %s was damaged. The client may have been in it, so it was removed; no step was.\n", run)
+	}
 	p.printLeft(ids, runs)
 	return nil
 }

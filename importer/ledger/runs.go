@@ -404,7 +404,8 @@ func (l *Ledger) SameInput(ctx context.Context, r Run) (e EarlierRun, ok bool, e
 
 // RowsOfClient returns the rows that runs have recorded for a client, the oldest run
 // first. Of the rows of AddUnchanged it has the number, the status and the advice,
-// not the ids and the url.
+// not the ids and the url. Where such rows are damaged it returns all others, with an
+// error that wraps ErrDamaged and names the runs.
 func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, error) {
 	type dated struct {
 		RunRow
@@ -425,9 +426,13 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, e
 		return nil, err
 	}
 	started := map[string]int64{}
-	for p, err := range l.unchangedParts(ctx, l.read, "") {
+	var bad []string
+	for p, err := range unchangedParts(ctx, l.read, "") {
 		if err != nil {
 			return nil, err
+		}
+		if bad = p.note(bad); p.bad {
+			continue
 		}
 		for _, e := range p.entries() {
 			if e.owner != number {
@@ -451,6 +456,9 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, e
 	rows := make([]RunRow, len(all))
 	for i, d := range all {
 		rows[i] = d.RunRow
+	}
+	if len(bad) > 0 {
+		return rows, damagedLists(l.path, bad...)
 	}
 	return rows, nil
 }
