@@ -251,19 +251,18 @@ type keptInputs struct {
 }
 
 func (l *ledgerSession) keptInputs(ctx context.Context) (keptInputs, error) {
-	runs, err := l.allRuns(ctx)
-	return keptInputs{l, namesOf(runs)}, err
+	names, err := l.namesOfInputs(ctx)
+	return keptInputs{l, names}, err
 }
 
-// namesOf returns the file names of the runs' copies.
-func namesOf(runs []ledger.Run) map[string]bool {
+// namesOfInputs returns the file names of all runs' copies.
+func (l *ledgerSession) namesOfInputs(ctx context.Context) (map[string]bool, error) {
+	kept, err := l.ledger.KeptInputs(ctx)
 	names := map[string]bool{}
-	for _, r := range runs {
-		if r.KeptInput != "" {
-			names[filepath.Base(r.KeptInput)] = true
-		}
+	for _, path := range kept {
+		names[filepath.Base(path)] = true
 	}
-	return names
+	return names, err
 }
 
 // minOrphanAge: a copy without a run is deleted only when older than this, because a
@@ -274,11 +273,10 @@ const minOrphanAge = time.Hour
 // older than before that no run ever had: a run, or a purge, was killed.
 func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed, error) {
 	var gone removed
-	runs, err := k.session.allRuns(ctx)
+	still, err := k.session.namesOfInputs(ctx)
 	if err != nil {
 		return gone, err
 	}
-	still := namesOf(runs)
 	folder := statefolder.Inputs(k.session.session.State)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {
