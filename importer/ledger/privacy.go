@@ -415,7 +415,7 @@ func (t *transaction) replace(was row, events []numbered) (row, error) {
 	err := errors.Join(
 		t.exec(`UPDATE steps SET step = ? WHERE id = ?`, now.Step, now.id),
 		t.exec(`DELETE FROM history WHERE step = ?`, was.id),
-		t.changeRow(t.setStep, now))
+		t.changeRow(now))
 	for _, e := range past {
 		err = errors.Join(err, t.addPast(now.id, e))
 	}
