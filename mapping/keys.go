@@ -52,7 +52,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
 	yamltree.To("workflow", "the workflow name and template identifier of the activities (v2)",
 		yamltree.Object(workflowKeys), func(m *Mapping) *WorkflowRule { return &m.Workflow }),
-	yamltree.To("resume_at", "the activity at which the client resumes: a template's name or {column: …}",
+	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
 		resume, func(m *Mapping) *ResumeRule { m.ResumeAt = new(ResumeRule); return m.ResumeAt }),
 	yamltree.To("activities", "the activities, in workflow order",
 		// An activity without a template is reported where the activity begins.
@@ -79,10 +79,14 @@ var resume = yamltree.Value[ResumeRule]{
 	},
 }
 
-var resumeColumn = yamltree.Object([]yamltree.Key[ResumeRule]{
+var resumeColumn = yamltree.Object(resumeKeys)
+
+var resumeKeys = []yamltree.Key[ResumeRule]{
 	yamltree.To("column", "the column that holds the template's name",
 		text, func(r *ResumeRule) *yamltree.Scalar { return &r.Column }).Required(),
-})
+	yamltree.To("values", "a table: what the cell says and the template's name that it means; without it the cell says the name",
+		yamltree.Map(text), func(r *ResumeRule) *map[string]yamltree.Scalar { return &r.Values }),
+}
 
 var sheetKeys = []yamltree.Key[SheetRule]{
 	yamltree.To("name", "the sheet's name; default: the first visible sheet",
@@ -101,6 +105,8 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
 	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
 		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
+	yamltree.To("empty", "texts of cells that count as empty everywhere, in keys too, e.g. [N/A, n/a, \"-\", TBC]; a cell is trimmed and must then read exactly like that, upper and lower case included",
+		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.Empty }),
 	yamltree.To("when", "an expression that says which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
 	yamltree.To("hidden_rows", "rows that are hidden in the workbook: take (default) or skip",
@@ -174,6 +180,10 @@ var clientKeys = []yamltree.Key[ClientRule]{
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("existing", "what to do with a client that the service knows: reuse, skip, fail or create; default reuse",
 		yamltree.OneOf(Reuse, Skip, Fail, Create), func(c *ClientRule) *Existing { return &c.Existing }),
+	yamltree.To("existing_activities", "what becomes of the activities on the client when the client was found, not created: send (default) or skip. Claims, the activities on them and the link are not affected",
+		yamltree.As(yamltree.OneOf("send", "skip"), func(word string) bool { return word == "skip" }),
+		func(c *ClientRule) *bool { return &c.SkipActivities }).
+		Note(func(n *yamltree.Node, c *ClientRule) { c.ActivitiesAt = n.At() }),
 	yamltree.To("lookup", "how the client is looked up in the service: {email, phone, confirm}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
 		func(c *ClientRule) *LookupRule { return &c.Lookup }),
@@ -265,12 +275,14 @@ var valueKeys = []yamltree.Key[ValueRule]{
 		expressionText, func(v *ValueRule) *yamltree.Scalar { return &v.Expr }),
 	yamltree.To("type", "the data type; default: the service's. An attribute that has none anywhere is sent as Text with a warning, or refused when its values are dates, numbers or booleans",
 		yamltree.InPlace(yamltree.OneOf(typeNames()...)), func(v *ValueRule) *yamltree.Scalar { return &v.Type }),
-	yamltree.To("format", "how dates look in text cells, e.g. dd/mm/yyyy; how a phone number is sent",
-		text, func(v *ValueRule) *yamltree.Scalar { return &v.Format }),
+	yamltree.To("format", "how dates look in text cells, e.g. dd/mm/yyyy, or a list of such formats: a cell that two of them read differently is invalid; how a phone number is sent",
+		formats, func(v *ValueRule) *ValueRule { return v }),
 	yamltree.To("output", "how a Date is sent in a client field: date or datetime (default)",
 		yamltree.InPlace(yamltree.OneOf("date", "datetime")), func(v *ValueRule) *yamltree.Scalar { return &v.Output }),
 	yamltree.To("region", "the country of phone numbers without a country code, e.g. GB",
 		text, func(v *ValueRule) *yamltree.Scalar { return &v.Region }),
+	yamltree.To("percent", "text cells of a Number hold percentages: 5% is sent as 0.05, and a text without the sign is invalid; a number cell is sent as the number that it holds; default false",
+		yamltree.Bool, func(v *ValueRule) *bool { return &v.Percent }),
 	yamltree.To("checked", "the words that mean a ticked Checkbox",
 		yamltree.OneOrMore(yamltree.Text), func(v *ValueRule) *[]string { return &v.Checked }),
 	yamltree.To("unchecked", "the words that mean an unticked Checkbox",
@@ -287,6 +299,21 @@ var valueKeys = []yamltree.Key[ValueRule]{
 	yamltree.To("max_length", "the most characters that the value may have",
 		yamltree.Int(1, math.MaxInt), func(v *ValueRule) *int { return &v.MaxLength }),
 }
+
+// formats is a format, or a list of them.
+var formats = yamltree.Value[ValueRule]{
+	Kinds: formatList.Kinds, Wants: formatList.Wants, Schema: formatList.Schema,
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) bool {
+		var all []yamltree.Scalar
+		if !formatList.Read(r, n, &all) || len(all) == 0 {
+			return false
+		}
+		v.Format, v.OtherFormats = all[0], all[1:]
+		return true
+	},
+}
+
+var formatList = yamltree.OneOrMore(text)
 
 func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 	checkBraces(r.WrongAt, v.Text)

@@ -77,6 +77,8 @@ func (v *ValueRule) likelyType() convert.Type {
 		return convert.Type(v.Type.Text)
 	case v.Format.Text != "":
 		return convert.Date
+	case v.Percent:
+		return convert.Number
 	case v.Checked != nil || v.Unchecked != nil:
 		return convert.Checkbox
 	}

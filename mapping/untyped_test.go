@@ -103,6 +103,7 @@ func TestTypedConstantsNeedAType(t *testing.T) {
 		"{value: 2026-01-31}":                          "its constant is a date, which would be sent as Text",
 		"{column: Word, default: 0}":                   "its default is a number, which would be sent as Text",
 		"{column: Word, format: dd/mm/yyyy}":           "it has an option of another type than Text",
+		"{column: Word, percent: true}":                "it has an option of another type than Text",
 		"{column: Word, checked: [a], unchecked: [b]}": "it has an option of another type than Text",
 		`{value: "true"}`:                              "",
 		`{value: yes please}`:                          "",

@@ -200,8 +200,8 @@ func (v *ValueRule) optionsAt() yamltree.Place {
 // options.
 func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter {
 	c := convert.Converter{
-		Type: typ, Format: rule.Format.Text, Region: strings.ToUpper(rule.Region.Text),
-		Zone: b.zone, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers,
+		Type: typ, Format: rule.Format.Text, OtherFormats: scalarTexts(rule.OtherFormats), Region: strings.ToUpper(rule.Region.Text),
+		Zone: b.zone, Ambiguous: b.mapping.Sheet.AmbiguousTimes, Numbers: b.mapping.Sheet.Numbers, Percent: rule.Percent,
 		Checked: rule.Checked, Unchecked: rule.Unchecked,
 		Values: rule.Values, Else: rule.Else, MaxLength: rule.MaxLength,
 	}
@@ -222,9 +222,9 @@ func (b *binder) conversion(rule *ValueRule, typ convert.Type) convert.Converter
 // constant converts a constant of the mapping: numbers with a decimal point
 // and dates in ISO 8601, whatever the sheet uses.
 func (b *binder) constant(label string, w yamltree.Scalar, conv convert.Converter) *cell.Value {
-	conv.Numbers, conv.Values, conv.Else = convert.Numbers{Decimal: "."}, nil, nil
+	conv.Numbers, conv.Percent, conv.Values, conv.Else = convert.Numbers{Decimal: "."}, false, nil, nil
 	if conv.Type == convert.Date || conv.Type == convert.DateTime {
-		conv.Format = ""
+		conv.Format, conv.OtherFormats = "", nil
 	}
 	value, refusal := conv.Convert(cell.Cell{Kind: cell.Text, Raw: w.Text, Shown: w.Text})
 	if refusal != nil {

@@ -61,15 +61,19 @@ type Converter struct {
 	// AM/PM. "serial" takes bare numbers as a spreadsheet's day count; ""
 	// takes ISO 8601 only. For a Phone it is the format in which the number is
 	// sent: e164 (default), national, international or raw.
-	Format   string
-	Output   Output         // of a Date in a client field: a date-time or a bare date
-	Zone     *time.Location // where DateTimes without a zone were written down; nil refuses them
-	Date1904 bool           // the sheet counts days from 1904-01-01
+	Format string
+	// OtherFormats are further formats of dates in text cells. A cell that two
+	// formats read differently is refused.
+	OtherFormats []string
+	Output       Output         // of a Date in a client field: a date-time or a bare date
+	Zone         *time.Location // where DateTimes without a zone were written down; nil refuses them
+	Date1904     bool           // the sheet counts days from 1904-01-01
 	// Ambiguous says which DateTime is meant by a time that occurred twice in
 	// Zone.
 	Ambiguous AmbiguousTimes
 
 	Numbers Numbers // how numbers look in text cells
+	Percent bool    // text cells of a Number hold percentages: 5% is 0.05
 
 	Checked, Unchecked []string // the words of a Checkbox; the usual ones when both are nil
 

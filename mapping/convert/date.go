@@ -82,40 +82,85 @@ func writeMoment(seconds int64) string {
 	return time.Unix(seconds, 0).UTC().Format(time.RFC3339)
 }
 
-// moment reads a date cell, a bare number if the format is serial, or a text.
-// A number whose shown digits fit the format (19800501 with yyyymmdd) counts
-// as a text of these digits.
+// moment reads a date cell, or a number or text by the formats.
 func (c *Converter) moment(in cell.Cell) (moment, *CellError) {
-	switch {
-	case in.Kind == cell.Date, in.Kind == cell.Number && c.Format == serialFormat:
+	switch in.Kind {
+	case cell.Date:
 		return momentFromSerial(in.Raw, c.Date1904)
-	case in.Kind == cell.Text && c.Format == serialFormat:
-		return momentFromSerial(trimToken(in.Raw), c.Date1904)
-	case in.Kind == cell.Text:
-		return c.momentFromText(trimToken(in.Raw))
-	case in.Kind == cell.Number:
-		if s, r := shownText(in); r == nil && c.Format != "" {
-			if m, r := c.momentFromText(s); r == nil || r.Code != "not-date" {
-				return m, r
-			}
+	case cell.Number, cell.Text:
+		if len(c.OtherFormats) > 0 {
+			return c.momentByAnyFormat(in)
 		}
-		return moment{}, refuse("date-number", "is a bare number, not a date; expected a date cell, or a text written as "+c.expectedDate(),
-			"format the column as a date; or write format: serial if it is a spreadsheet's day count")
+		return c.momentByFormat(in, c.Format)
 	}
 	return moment{}, refuse("not-date", "is TRUE or FALSE, not a date", "write a date, or map the column as Checkbox")
 }
 
+// momentByAnyFormat reads a number or text by whichever of the formats fits.
+// When several fit, they must agree.
+func (c *Converter) momentByAnyFormat(in cell.Cell) (moment, *CellError) {
+	var (
+		found   moment
+		by      string // the format that read found
+		refusal *CellError
+	)
+	for _, format := range c.formats() {
+		m, r := c.momentByFormat(in, format)
+		switch {
+		case r != nil:
+			if refusal == nil || refusal.Code == "not-date" || refusal.Code == "date-number" { // the others say more
+				refusal = r
+			}
+		case by == "":
+			found, by = m, format
+		case m != found:
+			return moment{}, refuse("date-ambiguous", "is one date read as "+by+" and another read as "+format,
+				"write the date so that only one format of the mapping fits, for example with the month's name; or leave one of the formats out of the mapping")
+		}
+	}
+	if by == "" {
+		return moment{}, refusal
+	}
+	return found, nil
+}
+
+// formats returns all formats, at least one.
+func (c *Converter) formats() []string {
+	return append([]string{c.Format}, c.OtherFormats...)
+}
+
+// momentByFormat reads a number or text by one format. A bare number is a day
+// count if the format is serial. A number whose shown digits fit the format
+// (19800501 with yyyymmdd) counts as a text of these digits.
+func (c *Converter) momentByFormat(in cell.Cell, format string) (moment, *CellError) {
+	switch {
+	case in.Kind == cell.Number && format == serialFormat:
+		return momentFromSerial(in.Raw, c.Date1904)
+	case in.Kind == cell.Text && format == serialFormat:
+		return momentFromSerial(trimToken(in.Raw), c.Date1904)
+	case in.Kind == cell.Text:
+		return c.momentFromText(trimToken(in.Raw), format)
+	}
+	if s, r := shownText(in); r == nil && format != "" {
+		if m, r := c.momentFromText(s, format); r == nil || r.Code != "not-date" {
+			return m, r
+		}
+	}
+	return moment{}, refuse("date-number", "is a bare number, not a date; expected a date cell, or a text written as "+c.expectedDate(),
+		"format the column as a date; or write format: serial if it is a spreadsheet's day count")
+}
+
 // momentFromText reads a text. It compiles the format each time: that is
 // cheap, and a Converter stays plain data.
-func (c *Converter) momentFromText(s string) (moment, *CellError) {
+func (c *Converter) momentFromText(s, format string) (moment, *CellError) {
 	var (
 		p  dateParts
 		ok bool
 	)
-	if c.Format == "" {
+	if format == "" {
 		p, ok = matchISO(s)
 	} else {
-		f, err := parseDateFormat(c.Format)
+		f, err := parseDateFormat(format)
 		if err != nil {
 			return moment{}, refuse("date-format", "cannot be read as a date: "+err.Error(), "correct the format in the mapping")
 		}
@@ -129,7 +174,7 @@ func (c *Converter) momentFromText(s string) (moment, *CellError) {
 
 func (c *Converter) expectedDate() string {
 	if c.Format != "" {
-		return c.Format
+		return someWords(c.formats())
 	}
 	if c.Type == DateTime {
 		return "ISO 8601 (yyyy-mm-ddThh:mm:ss)"

@@ -9,9 +9,10 @@ import (
 
 func TestConvertDate(t *testing.T) {
 	iso := convert.Converter{Type: convert.Date, Output: convert.AsDate}
-	as := func(format string) convert.Converter {
-		return convert.Converter{Type: convert.Date, Output: convert.AsDate, Format: format}
+	as := func(format string, others ...string) convert.Converter {
+		return convert.Converter{Type: convert.Date, Output: convert.AsDate, Format: format, OtherFormats: others}
 	}
+	several, orders := as("dd/mm/yyyy", "d-mmm-yyyy"), as("dd/mm/yyyy", "mm/dd/yyyy")
 	apple := convert.Converter{Type: convert.Date, Output: convert.AsDate, Date1904: true}
 	serial := as("serial")
 	const day, bad, impossible = `"1980-05-01"`, "not-date", "date-impossible"
@@ -111,6 +112,25 @@ func TestConvertDate(t *testing.T) {
 		{"1904: the same day", apple, date("27880", "1980-05-01"), day, ""},
 		{"1904: last serial", apple, date("2957003", "9999-12-31"), `"9999-12-31"`, ""},
 		{"1904: beyond", apple, date("2957004", ""), "", "date-range"},
+		{"several formats, the first", several, text("01/05/1980"), day, ""},
+		{"several formats, the second", several, text("1-May-1980"), day, ""},
+		{"several formats, none", several, text("1980-05-01"), "", bad},
+		{"several formats, no such day", several, text("31-Apr-1980"), "", impossible},
+		{"several formats, no such day in the first", several, text("31/04/1980"), "", impossible},
+		{"several formats, date cell", several, date("29342", "1980-05-01"), day, ""},
+		{"several formats, bare number", several, number("29342"), "", "date-number"},
+		{"several formats, TRUE", several, boolean(true), "", bad},
+		{"two orders of day and month, read differently", orders, text("01/05/1980"), "", "date-ambiguous"},
+		{"two orders of day and month, the same day", orders, text("05/05/1980"), "\"1980-05-05\"", ""},
+		{"two orders of day and month, one of them exists", orders, text("31/05/1980"), "\"1980-05-31\"", ""},
+		{"two orders of day and month, the other exists", orders, text("05/31/1980"), "\"1980-05-31\"", ""},
+		{"two orders of day and month, neither exists", orders, text("31/31/1980"), "", impossible},
+		{"two formats for one text", as("d/m/yyyy", "dd/mm/yyyy"), text("01/05/1980"), day, ""},
+		{"two orders of the digits of a number", as("yyyymmdd", "ddmmyyyy"), number("12101011"), "", "date-ambiguous"},
+		{"a day count or digits", as("serial", "yyyymmdd"), number("29342"), day, ""},
+		{"digits or a day count", as("serial", "yyyymmdd"), number("19800501"), day, ""},
+		{"three formats, the last two differ", as("yyyy-mm-dd", "dd/mm/yyyy", "mm/dd/yyyy"), text("01/05/1980"), "", "date-ambiguous"},
+
 		{"format serial, number", serial, number("29342"), day, ""},
 		{"format serial, text", serial, text("29342"), day, ""},
 		{"format serial, date cell", serial, date("29342", "1980-05-01"), day, ""},

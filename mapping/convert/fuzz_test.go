@@ -66,19 +66,20 @@ func FuzzConvertCheckbox(f *testing.F) {
 func FuzzConvertDate(f *testing.F) {
 	fuzzConversion(f, []convert.Converter{
 		{Type: convert.Date}, {Type: convert.Date, Format: "dd/mm/yyyy"}, {Type: convert.Date, Format: "d mmm yy", Date1904: true},
+		{Type: convert.Date, Format: "dd/mm/yyyy", OtherFormats: []string{"mm/dd/yyyy", "d mmm yy", "yyyymmdd"}},
 		{Type: convert.Date, Format: "serial"}, {Type: convert.DateTime, Zone: time.UTC}, {Type: convert.DateTime, Zone: location(f, "Europe/London")},
 	}, func(t *testing.T, c convert.Converter, v cell.Value) {
 		if at, err := time.Parse("2006-01-02T15:04:05Z", v.Literal); err != nil || at.Year() < 1 {
 			t.Fatalf("%q is no date-time of the service: %v", v.Literal, err)
 		}
-		c.Format = ""
+		c.Format, c.OtherFormats = "", nil
 		again(t, c, v)
 	})
 }
 
 func FuzzConvertNumber(f *testing.F) {
 	fuzzConversion(f, []convert.Converter{
-		{Type: convert.Number}, {Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: "."}},
+		{Type: convert.Number}, {Type: convert.Number, Percent: true}, {Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: "."}},
 	}, func(t *testing.T, c convert.Converter, v cell.Value) {
 		if strings.ContainsAny(v.Literal, "eE+") || len(v.Literal) > 80 {
 			t.Fatalf("%q is not a plain number", v.Literal)
@@ -122,8 +123,19 @@ func FuzzDateFormat(f *testing.F) {
 	f.Add("mmmm d, yyyy h:mm AM/PM", "May 1, 1980 2:30 PM")
 	f.Fuzz(func(t *testing.T, format, s string) {
 		c := convert.Converter{Type: convert.Date, Format: format}
-		if value, refusal := c.Convert(text(s)); c.Check() != nil && refusal == nil && !value.IsZero() {
+		value, refusal := c.Convert(text(s))
+		if c.Check() != nil && refusal == nil && !value.IsZero() {
 			t.Fatalf("the unusable format %q read %q", format, s)
+		}
+		if c.Check() != nil || refusal != nil || format == "dd/mm/yyyy" {
+			return
+		}
+		// A second format never changes what the first one reads; at most it adds doubt.
+		for _, list := range [][2]string{{format, "dd/mm/yyyy"}, {"dd/mm/yyyy", format}} {
+			c.Format, c.OtherFormats = list[0], list[1:]
+			if both, refusal := c.Convert(text(s)); refusal == nil && both != value || refusal != nil && refusal.Code != "date-ambiguous" {
+				t.Fatalf("%q is %q by %q alone; with dd/mm/yyyy beside it %q, %v", s, value.Literal, format, both.Literal, refusal)
+			}
 		}
 	})
 }

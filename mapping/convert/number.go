@@ -56,11 +56,16 @@ const (
 // the digits of a number cell, or a text in the declared notation.
 //
 // A number cell shown as a percentage is the number that formulas see: 0.05
-// for 5%. The text 5% is refused, because it may mean 5 or 0.05.
+// for 5%. The text 5% is 0.05 with Percent. Without, it is refused, because it
+// may mean 5 or 0.05; with Percent, 5 is refused for the same reason.
 func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 	switch in.Kind {
 	case cell.Text:
-		return numberFromText(trimToken(in.Raw), c.Numbers.orDefault())
+		s, n := trimToken(in.Raw), c.Numbers.orDefault()
+		if c.Percent {
+			return percentageFromText(s, n)
+		}
+		return numberFromText(s, n)
 	case cell.Number:
 		return plainDecimal(in.Raw)
 	case cell.Date:
@@ -71,7 +76,25 @@ func (c *Converter) convertNumber(in cell.Cell) (string, *CellError) {
 
 func refusePercent() *CellError {
 	return refuse("number-percent", "is a percentage written as text; expected a plain number",
-		"write plain numbers, so that it is clear which is meant: 5 or 0.05")
+		"write plain numbers, so that it is clear which is meant: 5 or 0.05; or write percent: true in the mapping, which divides them by 100")
+}
+
+// percentageFromText reads a trimmed text such as 5%, -2.5% or 12 %. It is not
+// ok with a currency symbol, or without a percent sign at the end.
+func percentageFromText(s string, n Numbers) (string, *CellError) {
+	body, isPercentage := strings.CutSuffix(s, "%")
+	body, negative := cutMinus(strings.TrimRightFunc(body, unicode.IsSpace))
+	var buf [2*maxNumberDigits + 2]byte
+	plain, ok := appendPlain(buf[:0], body, negative, n)
+	if !isPercentage || !ok {
+		return "", refuse("not-percent", "is not a percentage; expected one written like 5"+n.Decimal+"5%",
+			"add the percent sign to the text; or leave percent out of the mapping if the column holds plain numbers")
+	}
+	hundredfold, err := decimal.NewFromString(string(plain))
+	if err != nil {
+		return "", refuseNumberRange() // appendPlain leaves nothing else to go wrong
+	}
+	return plainDecimal(hundredfold.Shift(-2).String())
 }
 
 // plainDecimal returns a number literal as JSON writes it: without exponent

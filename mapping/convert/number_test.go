@@ -18,7 +18,9 @@ func TestConvertNumber(t *testing.T) {
 	french := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ",", Group: " "}}
 	swiss := convert.Converter{Type: convert.Currency, Numbers: convert.Numbers{Decimal: ".", Group: "'"}}
 	bare := convert.Converter{Type: convert.Number, Numbers: convert.Numbers{Decimal: "."}}
-	const bad = "not-number"
+	percent := convert.Converter{Type: convert.Number, Percent: true}
+	germanPercent := convert.Converter{Type: convert.Number, Percent: true, Numbers: convert.Numbers{Decimal: ",", Group: "."}}
+	const bad, noPercent = "not-number", "not-percent"
 	runConversions(t, []conversionCase{
 		{"cell", plain, number("12.5"), "12.5", ""},
 		{"cell with noise", plain, number("1.1000000000000001"), "1.1", ""},
@@ -72,6 +74,29 @@ func TestConvertNumber(t *testing.T) {
 		{"16 digits in a text", plain, text("1234567890123456"), "", "number-digits"},
 		{"too many zeros in a text", plain, text("1" + strings.Repeat("0", 40)), "", bad},
 		{"zeros after the point", plain, text("12.000000000000000000"), "12", ""},
+
+		{"percentage", percent, text("5%"), "0.05", ""},
+		{"percentage with white space", percent, text("\u00a012.5\u00a0% "), "0.125", ""},
+		{"percentage of more than all", percent, text("1,250%"), "12.5", ""},
+		{"percentage with a minus", percent, text("-2.5%"), "-0.025", ""},
+		{"percentage with a minus sign", percent, text("−.5%"), "-0.005", ""},
+		{"percentage of nothing", percent, text("0%"), "0", ""},
+		{"the whole", percent, text("100%"), "1", ""},
+		{"German percentage", germanPercent, text("1.234,5 %"), "12.345", ""},
+		{"German percentage in English", germanPercent, text("2.5%"), "", noPercent},
+		{"percentage without a sign", percent, text("5"), "", noPercent},
+		{"percentage as a fraction", percent, text("0.05"), "", noPercent},
+		{"sign alone", percent, text("%"), "", noPercent},
+		{"sign twice", percent, text("5%%"), "", noPercent},
+		{"sign in front", percent, text("%5"), "", noPercent},
+		{"permille", percent, text("5‰"), "", noPercent},
+		{"percentage of money", percent, text("£5%"), "", noPercent},
+		{"percentage in brackets", percent, text("(5%)"), "", noPercent},
+		{"percentage of 17 digits", percent, text("12345678901234567%"), "123456789012346", ""},
+		{"percentage of too many digits", percent, text("123456789012345678%"), "", "number-digits"},
+		{"percentage cell is what it holds", percent, formatted("0.05", "5%", "0%"), "0.05", ""},
+		{"number cell is what it holds", percent, number("5"), "5", ""},
+		{"percentage of a date", percent, date("29342", "1980-05-01"), "", bad},
 
 		{"pounds", money, text("£1,234.50"), "1234.5", ""},
 		{"euros behind", german, text("1.234,50 €"), "1234.5", ""},

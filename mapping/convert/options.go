@@ -50,6 +50,7 @@ func (c *Converter) checkUnsupportedOptions() []OptionError {
 		{"output", c.Output != AsDateTime, []Type{Date}},
 		{"checked", c.Checked != nil, []Type{Checkbox}},
 		{"unchecked", c.Unchecked != nil, []Type{Checkbox}},
+		{"percent", c.Percent, []Type{Number}},
 		{"values", c.Values != nil, texts},
 		{"else", c.Else != nil, texts},
 		{"region", c.Region != "", []Type{Phone}},
@@ -81,12 +82,11 @@ func (c *Converter) checkFormat() []OptionError {
 	switch {
 	case c.Format == "":
 	case c.Type == Date || c.Type == DateTime:
-		if c.Format == serialFormat {
-			break
+		if found := c.checkDateFormats(); found != nil {
+			return found
 		}
-		if _, err := parseDateFormat(c.Format); err != nil {
-			return []OptionError{{"format", "date-format", err.Error(), "write the format as the spreadsheet would, for example dd/mm/yyyy"}}
-		}
+	case len(c.OtherFormats) > 0:
+		return []OptionError{{"format", "format-list", "a list of formats is for dates, and this is a " + string(c.Type), "give one format"}}
 	case c.Type == Phone && c.Format != phoneRaw:
 		if _, ok := phoneFormats[c.Format]; !ok {
 			return []OptionError{{"format", "phone-format",
@@ -97,6 +97,30 @@ func (c *Converter) checkFormat() []OptionError {
 		return []OptionError{{"output", "output", "output is not an output; expected date or datetime", "leave it out for datetime"}}
 	}
 	return nil
+}
+
+// checkDateFormats returns the formats of dates that cannot be understood, or
+// are listed twice.
+func (c *Converter) checkDateFormats() []OptionError {
+	var found []OptionError
+	formats := c.formats()
+	for i, format := range formats {
+		if slices.Contains(formats[:i], format) {
+			found = append(found, OptionError{"format", "date-format", "the format " + format + " is listed twice", "list it once"})
+			continue
+		}
+		if format == serialFormat {
+			continue
+		}
+		if _, err := parseDateFormat(format); err != nil {
+			message := err.Error()
+			if len(formats) > 1 {
+				message += " (in “" + format + "”)"
+			}
+			found = append(found, OptionError{"format", "date-format", message, "write the format as the spreadsheet would, for example dd/mm/yyyy"})
+		}
+	}
+	return found
 }
 
 // checkWords requires both lists of a Checkbox or none, and no word on both.
@@ -133,7 +157,7 @@ func (c *Converter) checkTexts() []OptionError {
 		found = append(found, OptionError{"else", "else-alone", "else is given without values", "add values, or use default for empty cells"})
 	}
 	for _, from := range slices.Sorted(maps.Keys(c.Values)) {
-		if trimVisible(from) != from || from == "" {
+		if Trim(from) != from || from == "" {
 			found = append(found, OptionError{"values", "values-key", strconv.Quote(from) + " can never match: cells are trimmed before they are looked up, and an empty cell is not looked up",
 				"write the text without white space around it"})
 		}
