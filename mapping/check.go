@@ -18,6 +18,7 @@ func (p *checker) check(m *Mapping) {
 	p.checkNames(m)
 	p.checkEmpty(m)
 	p.checkLookup(m)
+	p.checkExisting(m)
 	if m.V1() {
 		p.checkV1(m)
 	}
@@ -103,6 +104,39 @@ func (p *checker) checkLookup(m *Mapping) {
 	if c.Lookup.Confirm && (c.Lookup.Email == nil || c.Lookup.Phone == nil) {
 		p.wrongAt(c.Lookup.At, "no-lookup", "lookup.confirm compares e-mail and phone; both must be given")
 	}
+}
+
+// checkExisting refuses existing_activities where no client is ever taken over.
+func (p *checker) checkExisting(m *Mapping) {
+	c := &m.Client
+	if c.ActivitiesAt != (yamltree.Place{}) && !m.takesOver() {
+		p.wrongAt(c.ActivitiesAt, "no-effect", "existing_activities is for clients that are found and reused, and with existing: %s there are none", c.Existing).
+			Hint = "leave it out, or write existing: reuse"
+	}
+}
+
+// takesOver reports whether clients may be reused that the service had before.
+func (m *Mapping) takesOver() bool { return m.Client.Existing == Reuse }
+
+// cautions warns of activities that are sent to clients who were found, when the
+// mapping does not say that they are wanted.
+func (m *Mapping) cautions() problem.List {
+	if !m.takesOver() || m.Client.ActivitiesAt != (yamltree.Place{}) {
+		return nil
+	}
+	for _, a := range m.Activities {
+		if a.On.Text != "client" || a.Template.Text == "" {
+			continue
+		}
+		what := "Open"
+		if a.Status != Open && m.ResumeAt == nil {
+			what = "back-filled"
+		}
+		return problem.List{problem.At(m.At(a.Template.At), "existing-activities",
+			"a client who was found, not created, also gets the activities on the client, such as “%s” (%s), and may be past them already", a.Template.Text, what).
+			Hinted("under client, write existing_activities: skip to leave them out for such clients, or existing_activities: send if they are wanted")}
+	}
+	return nil
 }
 
 func (p *checker) checkV1(m *Mapping) {

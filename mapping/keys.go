@@ -180,6 +180,10 @@ var clientKeys = []yamltree.Key[ClientRule]{
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("existing", "what to do with a client that the service knows: reuse, skip, fail or create; default reuse",
 		yamltree.OneOf(Reuse, Skip, Fail, Create), func(c *ClientRule) *Existing { return &c.Existing }),
+	yamltree.To("existing_activities", "what becomes of the activities on the client when the client was found, not created: send (default) or skip. Claims, the activities on them and the link are not affected",
+		yamltree.As(yamltree.OneOf("send", "skip"), func(word string) bool { return word == "skip" }),
+		func(c *ClientRule) *bool { return &c.SkipActivities }).
+		Note(func(n *yamltree.Node, c *ClientRule) { c.ActivitiesAt = n.At() }),
 	yamltree.To("lookup", "how the client is looked up in the service: {email, phone, confirm}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
 		func(c *ClientRule) *LookupRule { return &c.Lookup }),

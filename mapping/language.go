@@ -15,6 +15,9 @@ type Mapping struct {
 	// Warnings report what is allowed but most likely a mistake: typographic
 	// quotes, which YAML takes as part of the text.
 	Warnings problem.List `json:"-"`
+	// Cautions report what is allowed and may surprise later. They are for whoever
+	// checks the mapping, not for every run.
+	Cautions problem.List `json:"-"`
 
 	Name       yamltree.Scalar // the scope of its claims and activities in the ledger
 	API        yamltree.Scalar // v1 or v2
@@ -68,11 +71,17 @@ const (
 
 // ClientRule says which rows make one client and what its create payload holds.
 type ClientRule struct {
-	At            yamltree.Place
-	Key           []yamltree.Scalar
-	KeySpace      yamltree.Scalar
-	Existing      Existing
-	Lookup        LookupRule
+	At       yamltree.Place
+	Key      []yamltree.Scalar
+	KeySpace yamltree.Scalar
+	Existing Existing
+	Lookup   LookupRule
+	// SkipActivities is set by existing_activities: skip. A client who was found,
+	// not created, then gets none of the activities that are on the client.
+	SkipActivities bool
+	// ActivitiesAt is the place of existing_activities; zero when the mapping leaves
+	// the key out.
+	ActivitiesAt  yamltree.Place
 	Administrator bool // v2: isAdministrator=true
 	// AdministratorAt is zero when the mapping leaves the key out.
 	AdministratorAt yamltree.Place
