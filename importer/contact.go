@@ -66,7 +66,7 @@ func (r *clientRun) foresee() {
 // shares with them, and decides again about what they may have created meanwhile.
 func (r *clientRun) await() error {
 	first := r.decisions[0]
-	mayBeMet := first.action == send && r.plan.Role == "" && r.job.hasContacts(r.plan)
+	mayBeMet := first.known.To != ledger.Done && r.plan.Role == "" && r.job.hasContacts(r.plan)
 	if len(r.tickets) > 0 && (mayBeMet || first.action != unchanged && (r.job.looksUp(r.plan) || r.job.revisits(r.plan, first))) {
 		r.tickets[0].Wait()
 	}
@@ -103,7 +103,8 @@ func (r *clientRun) decideContact(d *decision) error {
 		d.action, d.why, d.advice, d.shown = erasedContact, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
 		return nil
 	}
-	known, err := r.job.knownSteps(plan)
+	known, altered, err := r.job.knownSteps(plan)
+	r.altered = r.altered || altered
 	if err != nil {
 		return err
 	}
@@ -164,8 +165,8 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 	if err := r.commit(); err != nil { // the contact's run has commits of its own
 		return stepOutcome{}, err
 	}
-	c := r.job.newClientRun(*d.step.Contact, []lookup.Ticket{ticket})
-	c.leader = r.leader
+	c := r.job.newClientRun(*d.step.Contact)
+	c.tickets, c.leader = []lookup.Ticket{ticket}, r.leader
 	c.prepare()
 	outcome, err := c.execute(ctx)
 	r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp

@@ -259,6 +259,7 @@ func (b *binder) bindClaims(bound *Binding) {
 			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
 			name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
 		}
+		claim.name.table = c.NameValues
 		b.bindRoles(c, &claim)
 		bound.claims = append(bound.claims, claim)
 	}

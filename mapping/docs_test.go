@@ -42,6 +42,7 @@ func reference() string {
 	section(&b, "client.lookup", lookupKeys)
 	section(&b, "contacts, each entry", contactKeys)
 	section(&b, "claims, each entry", claimKeys)
+	section(&b, "claims, name with values", nameKeys)
 	section(&b, "claims.administrator, as pairs", administratorKeys)
 	section(&b, "workflow", workflowKeys)
 	section(&b, "resume_at, when it is a column", resumeKeys)
