@@ -106,9 +106,9 @@ func (d decision) outcome() stepOutcome {
 		o.Status = result.Done
 	case heldBack:
 		o.Status = result.Changed
-	case skipped:
+	case skipped, erasedContact:
 		o.Status = result.Skipped
-	case idConflict, erasedContact:
+	case idConflict:
 		o.Status = result.Failed
 	case needsOperator: // a redirect url that an answer held is shown with the id
 		o.Status, o.URL = result.Uncertain, ""

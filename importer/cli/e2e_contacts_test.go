@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -182,5 +184,118 @@ func TestContactInTrouble(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestContactInDoubt: an address with which a contact may have been created belongs
+// to the contact's key first. A client with another kind of key and the same address
+// does not get the contact, wherever its row stands.
+func TestContactInDoubt(t *testing.T) {
+	inEveryVariant(t, everyWay, everyOrder, func(t *testing.T, v variant) {
+		known, newcomer := "a@ | L1 | A-1 | p@ | Poe", "p@ | L9 | P-1 | |"
+		s := newJoint(t, known)
+		s.mapping(strings.Replace(joint, "key: E-mail\n", "key: First name\n", 1))
+		v.doubt(s, "client p@example.com")
+		rows := map[string][]string{"above": {newcomer, known}, "below": {known, newcomer}, "alone": {newcomer}}[v.order]
+		s.jointRows(rows...)
+		s.run(v.flags("--max-failures", "100%")...)
+		if n := len(s.service.Created()["client p@example.com"]); n != 1 {
+			t.Errorf("%d contacts of one address", n)
+		}
+		for _, row := range s.results() {
+			switch taken := row["contactId"] != ""; {
+			case row["First name"] == "L9" && (taken || row["Import status"] != "failed"):
+				t.Errorf("the newcomer is %s with the contact %q: %s", row["Import status"], row["contactId"], row["Error"])
+			case row["First name"] == "L1" && row["Import status"] != "done":
+				t.Errorf("the client of the contact is %s: %s", row["Import status"], row["Error"])
+			}
+		}
+	})
+}
+
+// TestKilledAtBoundariesOfAContact kills the program at every place of a contact
+// that two clients share. Created, it is found; not created, it is parked, and
+// neither client gets a claim before that is decided. It is never asked for twice.
+func TestKilledAtBoundariesOfAContact(t *testing.T) {
+	t.Parallel()
+	binary := trialProgram(t)
+	var rows []string
+	for n := range places {
+		rows = append(rows, fmt.Sprintf("c%d@ | Ann | A-%d | p%d@ | Poe", n, n, n), fmt.Sprintf("d%d@ | Dan | B-%d | p%d@ | Poe", n, n, n))
+	}
+	s := newJoint(t, rows...)
+	for n, place := range places {
+		s.killAt(binary, place, boundary{"contact", "client", fmt.Sprintf("client p%d@example.com", n)})
+	}
+	s.runUntilQuiet(binary)
+	for n, place := range places {
+		state, asked, claims := "done", 1, 1
+		if place == "after-intent" || place == "before-write" || place == "half-written" {
+			state, asked, claims = "parked", 0, 0
+		}
+		if got := s.asked()[fmt.Sprintf("client p%d@example.com", n)]; got != asked {
+			t.Errorf("killed %s: the service was asked %d times for the contact, want %d", place, got, asked)
+		}
+		for _, claim := range []string{fmt.Sprintf("A-%d", n), fmt.Sprintf("B-%d", n)} {
+			if got := len(s.service.Created()["claim broker@example.com/Loan "+claim]); got != claims {
+				t.Errorf("killed %s: %d claims %s, want %d", place, got, claim, claims)
+			}
+		}
+		lines := 0
+		for _, line := range s.steps() {
+			if line["Step"] == fmt.Sprintf("contact/email/p%d@example.com", n) {
+				if lines++; line["State"] != state {
+					t.Errorf("killed %s: the contact is %s beside %s, want %s", place, line["State"], line["Client key"], state)
+				}
+			}
+		}
+		if lines != 2 {
+			t.Errorf("killed %s: the contact has %d lines in the sheet Steps, want one for each of its clients", place, lines)
+		}
+	}
+}
+
+// TestContactIsErased: what was done with a contact who was erased stays as it is,
+// nothing new is sent for it, and the ledger learns nothing of it again.
+func TestContactIsErased(t *testing.T) {
+	t.Parallel()
+	s := newJoint(t, "a@ | Ann | A-1 | p@ | Poe")
+	s.mustRun(0)
+	if code, out, said := s.claimsheet("history", "--forget", "p@example.com", "--yes", "--environments", s.path("environments.yaml")); code != 0 {
+		t.Fatalf("exit code %d\n%s%s", code, out, said)
+	}
+	s.jointRows("a@ | Ann | A-1 | p@ | Poe", "a@ | Ann | A-2 | p@ | Poe", "b@ | Bob | B-1 | |")
+	p := s.mustRun(1, "--max-failures", "100%")
+	var got []string
+	for _, row := range s.results() {
+		got = append(got, row["Import status"]+": "+row["Error"])
+	}
+	want := []string{"unchanged: ", "not started: waits for the contact “partner”", "done: "}
+	if diff := cmp.Diff(want, got); diff != "" || p.posts()["claim"] != 1 {
+		t.Errorf("rows (-want +got):\n%s\n%s", diff, transcript(p.calls))
+	}
+	for _, file := range []string{"ledger.db", "ledger.db-wal"} {
+		data, err := os.ReadFile(filepath.Join(s.path(".claimsheet"), file))
+		if err == nil && bytes.Contains(data, []byte("p@example.com")) {
+			t.Errorf("%s holds the address of the erased contact", file)
+		}
+	}
+}
+
+// TestContactOfTheEnvironment says what is wrong with the place of a contact's id,
+// before anything is sent.
+func TestContactOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	s := newJoint(t, "a@ | Ann | A-1 | |")
+	for text, want := range map[string]string{"": "is empty", "two words": "not one word", strings.Repeat("x", 300): "too long for an id"} {
+		write(t, s.path("broker"), text)
+		p := s.run()
+		if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, want) || !strings.Contains(p.err, "mapping.yaml:16:") || text != "" && strings.Contains(p.err, text) {
+			t.Errorf("%q: exit code %d, want %q\n%s", text, p.code, want, p.err)
+		}
+	}
+	must(t, os.Remove(s.path("broker")))
+	if p := s.run(); p.code != 2 || !strings.Contains(p.err, "[contact-id]") {
+		t.Errorf("without the file: exit code %d\n%s", p.code, p.err)
 	}
 }
