@@ -127,17 +127,3 @@ func taken(path string) error {
 func uncopied(to string, cause error) error {
 	return unusable(to, "Let this user write to the folder, and see that its disk has room.", cause, "the copy of the ledger cannot be written: %v", problem.Cause(cause))
 }
-
-// Missing reports whether a ledger was at path and is not there any more: files that
-// lie beside a ledger are left.
-func Missing(path string) bool {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	for _, beside := range []string{countFile(path), sumFile(path), path + "-wal"} {
-		if info, err := os.Lstat(beside); err == nil && info.Size() > 0 {
-			return true
-		}
-	}
-	return false
-}
