@@ -46,9 +46,9 @@ func (x *existing) refuse(reason, advice string) { x.reason, x.advice = reason, 
 const reasonKnown = "the service knows this client already"
 
 // looksUp reports whether the service is asked for a client that the ledger does
-// not know.
+// not know. It is not asked for one whose id the sheet gives.
 func (j *Job) looksUp(plan mapping.Plan) bool {
-	return j.Binding.Mapping().Client.Existing != mapping.Create && len(lookup.By(plan.Lookup)) > 0
+	return !givesID(plan) && j.Binding.Mapping().Client.Existing != mapping.Create && len(lookup.By(plan.Lookup)) > 0
 }
 
 // applyExisting does what the mapping says about a client that the service knows,
@@ -90,6 +90,10 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 		return err
 	}
 	if !adopts {
+		return nil
+	}
+	if row, column, ok := j.KnownIDs.other(mapping.ClientStep, x.ID, plan.Client, string(mapping.ClientStep)); ok {
+		x.refuse(fmt.Sprintf("a look-up finds the client %s, whose id the sheet gives to another client in %s", x.ID, j.Binding.At(column, row)), adviceWhoIsIt)
 		return nil
 	}
 	t, ok, err := j.take(event)
@@ -391,6 +395,10 @@ func (r *clientRun) reconcile(ctx context.Context, d *decision) error {
 
 // adoptEarlier adopts the client that an earlier run asked for.
 func (r *clientRun) adoptEarlier(d *decision, id string) error {
+	if given := d.step.KnownID; given != "" && !sameID(given, id) {
+		d.why = fmt.Sprintf("a look-up finds %s, and the sheet gives the id %s", id, given)
+		return nil
+	}
 	event := r.job.foundEvent(r.plan, id)
 	event.URL = d.known.URL
 	t, ok, err := r.job.takeFound(&event)
@@ -441,6 +449,7 @@ func (j *Job) readmit(plan mapping.Plan, x *existing) error {
 		return err
 	}
 	switch {
+	case givesID(plan):
 	case x.ID == "" && !j.looksUp(plan):
 		x.reason = "the sheet has no address any more by which the client could be looked up"
 	case x.ID == "":

@@ -73,6 +73,7 @@ const (
 type ClientRule struct {
 	At       yamltree.Place
 	Key      []yamltree.Scalar
+	KnownID  yamltree.Scalar // the column with an id known from elsewhere; "" for none
 	KeySpace yamltree.Scalar
 	Existing Existing
 	Lookup   LookupRule
@@ -107,6 +108,7 @@ type ClaimRule struct {
 	At      yamltree.Place
 	ID      yamltree.Scalar // default "claim"
 	Key     []yamltree.Scalar
+	KnownID yamltree.Scalar            // the column with an id known from elsewhere; "" for none
 	Name    yamltree.Scalar            // a text with {Column}
 	When    yamltree.Scalar            // an expression; "" takes every row
 	Columns map[string]yamltree.Scalar // aliases: a name → the column it stands for
