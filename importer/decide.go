@@ -63,7 +63,6 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		if s, ok := known[step.Key]; ok {
 			before := s // most are new, and need no room
 			d.known, d.wanted = &before, wantedOf(plan, step, b.Mapping().Name.Text)
-			d.fixWorkflow()
 		}
 		switch d.known.To {
 		case ledger.Done:
@@ -79,8 +78,11 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 			if d.action, d.why = needsOperator, d.known.Reason; step.KnownID != "" {
 				d.advice = adviceKnownIDInDoubt
 			}
+			d.fixWorkflow()
 		case ledger.GivenUp:
 			d.action, d.why = givenUp, "it was given up"
+		default:
+			d.fixWorkflow()
 		}
 		decisions[i] = d
 	}
@@ -160,10 +162,10 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 	}
 }
 
-// fixWorkflow keeps the workflow name of an earlier attempt. The name is fixed when
-// the step is first sent, because a name with the run's date would split one night's
-// batch in two. A refused step takes the name as it is now: the name may be what was
-// refused.
+// fixWorkflow keeps the workflow name of an earlier attempt at a step that may be sent
+// again. The name is fixed when the step is first sent, because a name with the run's
+// date would split one night's batch in two. A refused step takes the name as it is
+// now: the name may be what was refused.
 func (d *decision) fixWorkflow() {
 	var then wanted
 	if d.step.Activity == nil || d.known.To == ledger.Failed || d.known.Data == nil ||
@@ -206,6 +208,16 @@ func (d *decision) compare(b *mapping.Binding) {
 	}
 	if len(parts) > 0 {
 		d.action, d.why = changed, strings.Join(parts, "; ")
+	}
+}
+
+// compareKnownID refuses another id than the ledger's for a step that is done.
+// Nothing is created again, and nothing moves to the other id.
+func (d *decision) compareKnownID() {
+	if d.step.KnownID != "" && !sameID(d.step.KnownID, d.known.ID) {
+		d.action, d.mapping, d.moved = idConflict, false, ""
+		d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
+		d.advice = adviceKnownIDChanged
 	}
 }
 

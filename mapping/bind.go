@@ -90,9 +90,10 @@ type boundAttribute struct {
 
 type boundResume struct {
 	isSet  bool
-	order  int // of the activity that the mapping names
-	column int // the column that names the activity; -1 for none
-	orders map[string]int
+	order  int            // of the activity that the mapping names
+	column int            // the column that names the activity; -1 for none
+	orders map[string]int // by what the cell says: the template's name, or a text that stands for it
+	listed bool           // the mapping lists what the cell may say
 }
 
 // BindAll is Bind for a run of several sheets. Their columns may be in
@@ -280,6 +281,7 @@ func (b *binder) bindClaims(bound *Binding) {
 			name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
 			known: b.knownID("the claim's known_id", c.KnownID, c.Columns),
 		})
+		bound.claims[i].name.table = c.NameValues
 	}
 }
 
@@ -472,6 +474,13 @@ func (b *binder) bindResume(bound *Binding) {
 	}
 	if rule.Column.Text != "" {
 		r.column, _ = b.column(rule.Column, nil)
+		if rule.Values != nil {
+			byName := r.orders
+			r.orders, r.listed = map[string]int{}, true
+			for from, to := range rule.Values {
+				r.orders[from] = byName[to.Text] // checked by Parse
+			}
+		}
 	} else {
 		r.order = r.orders[rule.Template.Text] // checked by Parse
 	}

@@ -52,7 +52,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
 	yamltree.To("workflow", "the workflow name and template identifier of the activities (v2)",
 		yamltree.Object(workflowKeys), func(m *Mapping) *WorkflowRule { return &m.Workflow }),
-	yamltree.To("resume_at", "the activity at which the client resumes: a template's name or {column: …}",
+	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
 		resume, func(m *Mapping) *ResumeRule { m.ResumeAt = new(ResumeRule); return m.ResumeAt }),
 	yamltree.To("activities", "the activities, in workflow order",
 		// An activity without a template is reported where the activity begins.
@@ -79,10 +79,14 @@ var resume = yamltree.Value[ResumeRule]{
 	},
 }
 
-var resumeColumn = yamltree.Object([]yamltree.Key[ResumeRule]{
+var resumeColumn = yamltree.Object(resumeKeys)
+
+var resumeKeys = []yamltree.Key[ResumeRule]{
 	yamltree.To("column", "the column that holds the template's name",
 		text, func(r *ResumeRule) *yamltree.Scalar { return &r.Column }).Required(),
-})
+	yamltree.To("values", "a table: what the cell says and the template's name that it means; without it the cell says the name",
+		yamltree.Map(text), func(r *ResumeRule) *map[string]yamltree.Scalar { return &r.Values }),
+}
 
 var sheetKeys = []yamltree.Key[SheetRule]{
 	yamltree.To("name", "the sheet's name; default: the first visible sheet",
@@ -209,8 +213,8 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Key }).Required(),
 	yamltree.To("known_id", "the column with a claim's id that is known from elsewhere. Where the cell is filled, that claim is taken over without a request and gets its activities",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.KnownID }),
-	yamltree.To("name", "the claim's name, a text with {Column}",
-		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
+	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ",
+		claimName, func(c *ClaimRule) *ClaimRule { return c }).Required(),
 	yamltree.To("create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities",
 		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
 		func(c *ClaimRule) *bool { return &c.First }),
@@ -218,6 +222,27 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		expressionText, func(c *ClaimRule) *yamltree.Scalar { return &c.When }),
 	yamltree.To("columns", "aliases for wide sheets: a name and the column it stands for",
 		yamltree.Map(yamltree.InPlace(yamltree.AnyText)), func(c *ClaimRule) *map[string]yamltree.Scalar { return &c.Columns }),
+}
+
+// claimName is a text, or a text with a table for its cells.
+var claimName = yamltree.Value[ClaimRule]{
+	Kinds: yamltree.Scalars | yamltree.Objects, Wants: "a text or {text: …, values: {…}}",
+	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Text.Schema, nameTable.Schema}},
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *ClaimRule) bool {
+		if n.Kind() == yamltree.Objects {
+			return nameTable.Read(r, n, into)
+		}
+		return text.Read(r, n, &into.Name)
+	},
+}
+
+var nameTable = yamltree.Object(nameKeys)
+
+var nameKeys = []yamltree.Key[ClaimRule]{
+	yamltree.To("text", "the claim's name, a text with {Column}",
+		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
+	yamltree.To("values", "a table for the cells of the columns named: what the cell says and what stands in the name for it; a text that is not listed stands for itself",
+		yamltree.Map(yamltree.AnyText), func(c *ClaimRule) *map[string]string { return &c.NameValues }),
 }
 
 var workflowKeys = []yamltree.Key[WorkflowRule]{

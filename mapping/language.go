@@ -108,11 +108,14 @@ type ClaimRule struct {
 	At      yamltree.Place
 	ID      yamltree.Scalar // default "claim"
 	Key     []yamltree.Scalar
-	KnownID yamltree.Scalar            // the column with an id known from elsewhere; "" for none
-	Name    yamltree.Scalar            // a text with {Column}
-	When    yamltree.Scalar            // an expression; "" takes every row
-	Columns map[string]yamltree.Scalar // aliases: a name → the column it stands for
-	First   bool                       // created before all activities, not just before the first that is on it
+	KnownID yamltree.Scalar // the column with an id known from elsewhere; "" for none
+	Name    yamltree.Scalar // a text with {Column}
+	// NameValues are what stands in the name for the texts of its cells; a text
+	// that is not listed stands for itself.
+	NameValues map[string]string
+	When       yamltree.Scalar            // an expression; "" takes every row
+	Columns    map[string]yamltree.Scalar // aliases: a name → the column it stands for
+	First      bool                       // created before all activities, not just before the first that is on it
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.
@@ -122,10 +125,13 @@ type WorkflowRule struct {
 }
 
 // ResumeRule says at which activity the client resumes: a template's name, or
-// a column that holds one.
+// a column that holds one or, with Values, a text that stands for one.
 type ResumeRule struct {
 	Template yamltree.Scalar
 	Column   yamltree.Scalar // set instead of Template
+	// Values are the templates' names for the texts of the column's cells; nil
+	// when the cells hold the names.
+	Values map[string]yamltree.Scalar
 }
 
 // ActivityRule is one activity of the list.

@@ -182,6 +182,70 @@ activities:
 	})
 }
 
+func TestPlanClaimNames(t *testing.T) {
+	const claims = version2 + `claims: [{key: C, name: {text: "{L} {C}", values: {LLOY: Lloyds, C2: two, gone: ""}}}]` + "\n"
+	const byLender = version2 + `claims: [{key: C, name: {text: "{L}", values: {LLOY: Lloyds, lloy: Lloyds}}}]` + "\n"
+	const differ = ", and the names of one client's claims must differ [claim-name]"
+	header := "No | C | L"
+	runPlans(t, []planCase{
+		{
+			name: "values for the cells of the columns named", mapping: claims,
+			sheet: []string{header, "1 | C1 | LLOY", "1 | C2 | \u00a0LLOY", "1 | C3 | lloy", "1 | C4 | gone", "1 | LLOY | x"},
+			want: []string{
+				`1 n "1" [2 3 4 5 6]`, `client [2 3 4 5 6] no="1"`, `claim/claim/C1 [2] Lloyds C1`, `claim/claim/C2 [3] Lloyds two`,
+				`claim/claim/C3 [4] lloy C3`, `claim/claim/C4 [5] C4`, `claim/claim/LLOY [6] x Lloyds`, `link [2 3 4 5 6]`,
+			},
+		},
+		{
+			name: "rows of one claim fill the name together", mapping: claims,
+			sheet: []string{header, "1 | C1 |", "1 | C1 | LLOY"},
+			want:  []string{`1 n "1" [2 3]`, `client [2 3] no="1"`, `claim/claim/C1 [2 3] Lloyds C1`, `link [2 3]`},
+		},
+		{
+			name: "a name of which nothing is left", mapping: version2 + `claims: [{key: C, name: {text: "{L}", values: {x: ""}}}]`,
+			sheet: []string{header, "1 | C1 | x"},
+			want:  []string{`1 n "1" [2]`, `Leads!C2: L is empty, and “the claim's name” is required [required]`},
+		},
+		{
+			name: "two claims of one client with one name", mapping: byLender,
+			sheet: []string{header, "1 | C1 | LLOY", "1 | C2 | LLOY", "1 | C3 | BARC", "2 | C4 | LLOY"},
+			want: []string{
+				`1 n "1" [2 3 4]`,
+				"Leads!C2: the claim has the same name as that of Leads!C3" + differ,
+				"Leads!C3: the claim has the same name as that of Leads!C2" + differ,
+				`2 n "2" [5]`, `client [5] no="2"`, `claim/claim/C4 [5] Lloyds`, `link [5]`,
+			},
+		},
+		{
+			name: "two texts with one value, and three claims", mapping: byLender,
+			sheet: []string{header, "1 | C1 | LLOY", "1 | C2 | lloy", "1 | C3 | Lloyds"},
+			want: []string{
+				`1 n "1" [2 3 4]`,
+				"Leads!C2: the claim has the same name as that of Leads!C3, Leads!C4" + differ,
+				"Leads!C3: the claim has the same name as that of Leads!C2" + differ,
+				"Leads!C4: the claim has the same name as that of Leads!C2" + differ,
+			},
+		},
+		{
+			name: "a name without cells", mapping: version2 + "claims: [{key: C, name: Loan}]",
+			sheet: []string{header, "1 | C1 |", "1 | C2 |", "1 | C1 |"},
+			want: []string{
+				`1 n "1" [2 3 4]`,
+				"Leads!2: the claim has the same name as that of Leads!3" + differ,
+				"Leads!3: the claim has the same name as that of Leads!2" + differ,
+			},
+		},
+		{
+			name: "claims of two entries", mapping: version2 + `claims: [{id: a, key: C, name: "{L}"}, {id: b, key: L, name: "{L}"}]`,
+			sheet: []string{header, "1 | C1 | x"},
+			want: []string{
+				`1 n "1" [2]`,
+				"Leads!C2: the claim has the same name as that of Leads!C2" + differ,
+			},
+		},
+	})
+}
+
 func TestPlanResume(t *testing.T) {
 	const activities = `activities:
   - {template: A, status: Accepted, attributes: {x: X}}
@@ -226,6 +290,19 @@ func TestPlanResume(t *testing.T) {
 		{
 			name: "by column, a row that does not tell", mapping: byColumn, sheet: []string{header, "1 | x | y | C", "1 | x | y |"},
 			want: []string{`1 n "1" [2 3]`, `Leads!D3: Next is empty; the client's next step was expected [unknown-activity]`},
+		},
+		{
+			name:    "by column with values: two texts for one step, and no template's name",
+			mapping: version2 + "sheet: {empty: [TBC]}\nresume_at: {column: Next, values: {sign it: C, Sign: C, 2: B}}\n" + activities,
+			sheet:   []string{header, "1 | x | y | \u00a0sign  it", "2 | x | | 2", "2 | x | | 2", "3 | x | y | C", "4 | x | y | sign", "5 | x | y | TBC", "6 | x | y | Sign", "6 | x | y | sign it"},
+			want: []string{
+				`1 n "1" [2]`, `client [2] no="1"`, `activity/A@client [2] Accepted x="x"`, `activity/R@client [2] Open`, `activity/B@client [2] Submitted y="y"`, `activity/C@client [2] Open`, `link [2]`,
+				`2 n "2" [3 4]`, `client [3 4] no="2"`, `activity/A@client [3 4] Accepted x="x"`, `activity/R@client [3 4] Open`, `activity/B@client [3 4] Open`, `link [3 4]`,
+				`3 n "3" [5]`, `Leads!D5: Next is not listed in the values of resume_at; the client's next step was expected [unknown-activity]`,
+				`4 n "4" [6]`, `Leads!D6: Next is not listed in the values of resume_at; the client's next step was expected [unknown-activity]`,
+				`5 n "5" [7]`, `Leads!D7: Next is empty; the client's next step was expected [unknown-activity]`,
+				`6 n "6" [8 9]`, `client [8 9] no="6"`, `activity/A@client [8 9] Accepted x="x"`, `activity/R@client [8 9] Open`, `activity/B@client [8 9] Submitted y="y"`, `activity/C@client [8 9] Open`, `link [8 9]`,
+			},
 		},
 		{
 			name: "version 1: the step to resume at comes first", mapping: version1 + "resume_at: C\n" +

@@ -220,6 +220,9 @@ func (r *rowConverter) resume() int {
 	order, known := at.orders[name]
 	if !known {
 		message := "names no activity of the workflow; the client's next step was expected"
+		if at.listed {
+			message = "is not listed in the values of resume_at; the client's next step was expected"
+		}
 		if name == "" {
 			message = "is empty; the client's next step was expected"
 		}

@@ -111,7 +111,7 @@ func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error 
 			return err
 		}
 		for i, r := range rows {
-			_, err := t.addRunRow.ExecContext(context.Background(), run, r.Row, string(r.Status), client, r.Client,
+			_, err := t.addRunRow.exec(run, int64(r.Row), string(r.Status), client, int64(r.Client),
 				r.ClientID, claims[i], r.URL, r.FailedStep, r.Error, r.Advice)
 			if err != nil {
 				return err
@@ -148,7 +148,7 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 			if s.Skipped {
 				kind += stepSkipped
 			}
-			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner.client, mapping, s.Step, kind, s.Title)
+			_, err = t.addRunStep.exec(run, int64(client*maxSteps+i+1), owner.client, mapping, s.Step, kind, s.Title)
 			if err != nil {
 				return err
 			}
@@ -179,16 +179,22 @@ func (l *Ledger) Rows(ctx context.Context, run string, event int64) iter.Seq2[re
 			yield(result.Row{}, err)
 			return
 		}
-		stored := func(yield func(result.Row, error) bool) {
-			for r, err := range stream(ctx, l.read, func(rows *sql.Rows) (RunRow, error) { return scanRow(rows) }, `
+		l.RowsWith(ctx, run, l.unchangedRows(ctx, list, event))(yield)
+	}
+}
+
+// RowsWith is Rows for a caller who still has the rows that it gave to AddUnchanged,
+// and yields them in the order of the sheet: they need not be made again.
+func (l *Ledger) RowsWith(ctx context.Context, run string, unchanged iter.Seq2[result.Row, error]) iter.Seq2[result.Row, error] {
+	stored := func(yield func(result.Row, error) bool) {
+		for r, err := range stream(ctx, l.read, func(rows *sql.Rows) (RunRow, error) { return scanRow(rows) }, `
 				SELECT `+rowColumns+` FROM run_rows r JOIN names n ON n.id = r.run WHERE n.name = ? ORDER BY r.source_row`, run) {
-				if !yield(r.Result, err) {
-					return
-				}
+			if !yield(r.Result, err) {
+				return
 			}
 		}
-		merged(stored, l.unchangedRows(ctx, list, event), func(a, b result.Row) bool { return a.Row < b.Row })(yield)
 	}
+	return merged(stored, unchanged, func(a, b result.Row) bool { return a.Row < b.Row })
 }
 
 // rowColumns are the columns of run_rows r and names n for scanRow, which takes more after them.
@@ -217,8 +223,14 @@ func (l *Ledger) RunSteps(ctx context.Context, run string, event int64) iter.Seq
 			yield(result.Step{}, err)
 			return
 		}
-		inOrder(merged(l.storedSteps(ctx, run, event), l.unchangedSteps(ctx, list, event), func(a, b result.Step) bool { return a.Client < b.Client }))(yield)
+		l.RunStepsWith(ctx, run, event, l.unchangedSteps(ctx, list, event))(yield)
 	}
+}
+
+// RunStepsWith is RunSteps for a caller who still has the lines of the steps that it
+// gave to AddUnchanged, and yields them by client and in the order of the plan.
+func (l *Ledger) RunStepsWith(ctx context.Context, run string, event int64, unchanged iter.Seq2[result.Step, error]) iter.Seq2[result.Step, error] {
+	return inOrder(merged(l.storedSteps(ctx, run, event), unchanged, func(a, b result.Step) bool { return a.Client < b.Client }))
 }
 
 // storedSteps yields the steps that AddRunSteps has recorded.
@@ -415,7 +427,8 @@ func (l *Ledger) SameInput(ctx context.Context, r Run) (e EarlierRun, ok bool, e
 
 // RowsOfClient returns the rows that runs have recorded for a client, the oldest run
 // first. Of the rows of AddUnchanged it has the number, the status and the advice,
-// not the ids and the url.
+// not the ids and the url. Where such rows are damaged it returns all others, with an
+// error that wraps ErrDamaged and names the runs.
 func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, error) {
 	type dated struct {
 		RunRow
@@ -436,9 +449,13 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, e
 		return nil, err
 	}
 	started := map[string]int64{}
-	for p, err := range l.unchangedParts(ctx, l.read, "") {
+	var bad []string
+	for p, err := range unchangedParts(ctx, l.read, "") {
 		if err != nil {
 			return nil, err
+		}
+		if bad = p.note(bad); p.bad {
+			continue
 		}
 		for _, e := range p.entries() {
 			if e.owner != number {
@@ -462,6 +479,9 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, e
 	rows := make([]RunRow, len(all))
 	for i, d := range all {
 		rows[i] = d.RunRow
+	}
+	if len(bad) > 0 {
+		return rows, damagedLists(l.path, bad...)
 	}
 	return rows, nil
 }
