@@ -74,7 +74,11 @@ func (r *clientRun) await() error {
 	case r.job.effects.dryRun:
 		r.foresee()
 	case mayBeMet:
-		if r.prepare(); r.failed != nil {
+		known, err := r.job.readSteps(r.plan)
+		if err != nil {
+			return err
+		}
+		if r.prepare(known); r.failed != nil {
 			return r.failed
 		}
 	}
@@ -103,11 +107,15 @@ func (r *clientRun) decideContact(d *decision) error {
 		d.action, d.why, d.advice, d.shown = erasedContact, "the contact “"+step.Title+"” was erased: "+why, adviceErasedContact, &nameless
 		return nil
 	}
-	known, altered, err := r.job.knownSteps(plan)
-	r.altered = r.altered || altered
+	known, err := r.job.readSteps(plan)
 	if err != nil {
 		return err
 	}
+	altered, err := r.job.revise(plan, known, r.job.reparse)
+	if err != nil {
+		return err
+	}
+	r.altered = r.altered || altered
 	if now := decide(plan, known, r.job.Binding)[0]; now.known.To == ledger.Done || now.action == givenUp {
 		now.step = step
 		*d = now
@@ -167,7 +175,11 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 	}
 	c := r.job.newClientRun(*d.step.Contact)
 	c.tickets, c.leader = []lookup.Ticket{ticket}, r.leader
-	c.prepare()
+	known, err := r.job.readSteps(c.plan)
+	if err != nil {
+		return stepOutcome{}, err
+	}
+	c.prepare(known)
 	outcome, err := c.execute(ctx)
 	r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
 	if err != nil {

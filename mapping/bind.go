@@ -28,6 +28,7 @@ type Binding struct {
 	keySpace   string
 	phoneKey   *convert.Converter // E.164, for a phone key that is sent in another format; else nil
 	key        []int
+	knownID    *boundValue // nil when the mapping has no known_id for clients
 	lookup     boundLookup
 	fields     []boundField
 	contacts   []boundContact
@@ -51,6 +52,7 @@ type boundField struct {
 type boundClaim struct {
 	id    string
 	key   []int
+	known *boundValue // nil when the entry has no known_id
 	name  boundValue
 	when  *expr.Expression
 	first bool // created before all activities
@@ -242,6 +244,7 @@ func (b *binder) bindClient(bound *Binding) {
 	c := &b.mapping.Client
 	bound.key = b.columns(c.Key, nil)
 	bound.lookup, bound.fields = b.bindPerson(&c.Lookup, c.Fields)
+	bound.knownID = b.knownID("known_id", c.KnownID, nil)
 	bound.keySpace = keySpace(b.mapping, bound)
 	if phone := bound.lookup.phone; phone != nil && bound.keySpace == PhoneSpace {
 		bound.phoneKey = phone.conv.E164()
@@ -258,11 +261,21 @@ func (b *binder) bindClaims(bound *Binding) {
 		claim := boundClaim{
 			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
 			name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
+			known: b.knownID("the claim's known_id", c.KnownID, c.Columns),
 		}
 		claim.name.table = c.NameValues
 		b.bindRoles(c, &claim)
 		bound.claims = append(bound.claims, claim)
 	}
+}
+
+// knownID binds a column of ids that are known from elsewhere; nil without one.
+func (b *binder) knownID(label string, column yamltree.Scalar, aliases map[string]yamltree.Scalar) *boundValue {
+	if column.Text == "" {
+		return nil
+	}
+	v := b.value(label, &ValueRule{At: column.At, Column: column}, convert.ID, aliases)
+	return &v
 }
 
 // fieldPath splits a dotted field name into names of nested objects and array

@@ -104,6 +104,8 @@ type Step struct {
 	// claim.
 	Title string
 
+	KnownID string // client, claim: its id, where the sheet gives one: it is taken over and never created
+
 	Fields           []Field   // client, contact: the fields of the create payload
 	NotAdministrator bool      // client, contact (v2): it is not created as an administrator
 	Contact          *Plan     // contact: its own plan, of which this step is made

@@ -22,6 +22,7 @@ type plannedClaim struct {
 	entry         int
 	key           string // the step's key
 	name          fieldValue
+	known         fieldValue        // its id, where the sheet gives one
 	contacts      []*plannedContact // further contacts that it needs
 	administrator string            // as in Step
 	claimants     []string
@@ -106,19 +107,27 @@ func (p *planner) sameResume() bool {
 
 func (p *planner) clientStep() Step {
 	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client", NotAdministrator: !p.b.mapping.Client.Administrator}
+	if p.b.knownID != nil {
+		step.KnownID = p.mergeRows(p.b.knownID, len(p.rows), func(i int) fieldValue { return p.rows[i].knownID }).value.Literal
+	}
 	p.person(p.plan, &step, &p.b.lookup, p.b.fields, len(p.rows), func(i int) *personValues { return &p.rows[i].personValues })
 	return step
+}
+
+// mergeRows merges one value over n rows.
+func (p *planner) mergeRows(v *boundValue, n int, of func(i int) fieldValue) fieldValue {
+	items := p.values[:0]
+	for i := range n {
+		items = append(items, of(i))
+	}
+	return p.merge(v, items)
 }
 
 // person fills in how a client or a further contact is looked up, its addresses
 // and the payload of the step that creates it, from the values of n rows.
 func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []boundField, n int, of func(int) *personValues) {
 	merged := func(v *boundValue, of func(i int) fieldValue) fieldValue {
-		items := p.values[:0]
-		for i := range n {
-			items = append(items, of(i))
-		}
-		return p.merge(v, items)
+		return p.mergeRows(v, n, of)
 	}
 	lookup := &plan.Lookup
 	if bound.email != nil {
@@ -184,6 +193,13 @@ func (p *planner) claims() []*plannedClaim {
 			names = append(names, asked.name)
 		}
 		c.name = p.merge(&p.b.claims[c.entry].name, names)
+		if known := p.b.claims[c.entry].known; known != nil {
+			ids := p.values[:0]
+			for _, asked := range c.requests {
+				ids = append(ids, asked.known)
+			}
+			c.known = p.merge(known, ids)
+		}
 	}
 	p.sameNames(found.list)
 	return found.list
@@ -265,7 +281,7 @@ func (l *claimList) of(entry int, key string) *plannedClaim {
 
 func (c *plannedClaim) step(id string) Step {
 	return Step{Key: c.key, Kind: ClaimStep, Rows: c.rows, Claim: c.key, Title: id,
-		Name: c.name.value.Literal, NameSource: c.name.source,
+		KnownID: c.known.value.Literal, Name: c.name.value.Literal, NameSource: c.name.source,
 		Administrator: c.administrator, AdministratorID: c.administratorID, Claimants: c.claimants, RoleSource: c.roleSource}
 }
 
@@ -422,7 +438,7 @@ func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedAct
 		if !c.ordered {
 			c.ordered = true
 			for _, contact := range c.contacts {
-				if !contact.ordered {
+				if !contact.ordered && c.known.value.IsZero() { // a claim that exists has its contacts
 					contact.ordered = true
 					steps = append(steps, contact.step())
 				}
