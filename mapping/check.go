@@ -272,13 +272,9 @@ func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 }
 
 func (p *checker) checkAttributes(m *Mapping, a *ActivityRule) {
-	switch {
-	case a.Status == Open && len(a.Attributes) > 0:
+	if a.Status == Open && len(a.Attributes) > 0 {
 		p.wrongAt(a.Attributes[0].Name.At, "open-attributes", "“%s” is Open, and an Open activity has no attributes", a.Template.Text).
 			Hint = "leave the attributes out, or give it the status Submitted"
-	case a.Status != Open && a.Status != "" && len(a.Attributes) == 0 && m.ResumeAt == nil && a.Template.Text != "":
-		p.wrongAt(a.Template.At, "no-attributes", "“%s” is back-filled (%s) and has no attributes", a.Template.Text, a.Status).
-			Hint = "add attributes, or give it the status Open"
 	}
 	for _, attr := range a.Attributes {
 		v := attr.Value

@@ -366,6 +366,26 @@ func TestPlanConditions(t *testing.T) {
 			},
 		},
 		{
+			name:    "a template without attributes can be back-filled",
+			mapping: version2 + "activities: [{template: A, status: Accepted}, {template: B, attributes: {}}, {template: C, when: has(\"X\"), status: Open}]",
+			service: service(template("A"), template("B"), template("C", "x")),
+			sheet:   []string{"No | X", "1 | x", "2 |"},
+			want: []string{
+				`1 n "1" [2]`, `client [2] no="1"`, `activity/A@client [2] Accepted`, `activity/B@client [2] Submitted`, `activity/C@client [2] Open`, `link [2]`,
+				`2 n "2" [3]`, `client [3] no="2"`, `activity/A@client [3] Accepted`, `activity/B@client [3] Submitted`, `link [3]`,
+			},
+		},
+		{
+			name:    "a template without attributes before the step to resume at",
+			mapping: version1 + "resume_at: {column: X}\nactivities: [{template: A}, {template: B}, {template: C}]",
+			service: service(template("A"), template("B", "b"), template("C", "c")),
+			sheet:   []string{"No | X", "1 | B", "2 | C"},
+			want: []string{
+				`1 n "1" [2]`, `client [2] no="1"`, `activity/B@client [2] Open`, `activity/A@client [2] Submitted`,
+				`2 n "2" [3]`, `Leads!3: “B” would be sent without attributes: all its cells are empty [no-attributes]`,
+			},
+		},
+		{
 			name:    "cells that cannot be read are not called empty",
 			mapping: version1 + "activities: [{template: A, attributes: {x: {column: X, type: Date}}}]",
 			sheet:   []string{"No | X", "1 | soon"},

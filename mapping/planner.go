@@ -328,7 +328,8 @@ func (p *planner) activity(steps []plannedActivity, i int, status Status, payloa
 	var empty []Omitted
 	if status != Open {
 		act.Attributes, empty = p.attributes(payload)
-		if len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *activityValues) bool { return refused(it.attributes) }) {
+		couldHave := len(payload.attributes) > 0 || len(a.template.Attributes) > 0
+		if couldHave && len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *activityValues) bool { return refused(it.attributes) }) {
 			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(rows[0]), "no-attributes",
 				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
 				Hinted("fill one of them, or give the activity a when that leaves it out"))
