@@ -13,7 +13,8 @@ type Mapping struct {
 	File   string
 	Digest string // SHA-256 of the file's bytes, in hex
 	// Warnings report what is allowed but most likely a mistake: typographic
-	// quotes, which YAML takes as part of the text.
+	// quotes, which YAML takes as part of the text, and orders of activities that
+	// the service may understand in another way.
 	Warnings problem.List `json:"-"`
 	// Cautions report what is allowed and may surprise later. They are for whoever
 	// checks the mapping, not for every run.
