@@ -14,8 +14,9 @@ import (
 // The service sends a client to the first Open activity; activities before it
 // in the workflow are back-filled, those after it follow by themselves; what a
 // case handler assigns is outside that order (service document, "States and
-// transitions"). What contradicts this is an error. What the document leaves
-// open, or what depends on a sheet's rows, is a warning.
+// transitions"). Two Open activities in one order are an error. What the
+// document leaves open, or what can be right for some clients or for a campaign
+// that grows, is a warning.
 
 // checkOrder allows one Open activity per scope. The client is sent to the
 // first Open one, so a second would never be reached.
@@ -32,11 +33,6 @@ func (p *checker) checkOrder(m *Mapping) {
 				break
 			}
 			open[scope] = a.Template
-		}
-	}
-	for pair := range m.openBefore() {
-		if pair.isCertain(m) {
-			p.problems = append(p.problems, pair.problem(m))
 		}
 	}
 }
@@ -126,14 +122,7 @@ func (m *Mapping) openBefore() iter.Seq[openPair] {
 	}
 }
 
-// isCertain reports whether a client gets both activities in this order: no
-// condition keeps them apart, and the version creates them as they are listed.
-// Version 1 creates the Open one first in any case.
-func (p openPair) isCertain(m *Mapping) bool {
-	return !m.V1() && p.open.When.Text == "" && p.after.When.Text == ""
-}
-
-func (p openPair) problem(m *Mapping) problem.Problem {
+func (p openPair) warning(m *Mapping) problem.Problem {
 	unless := ""
 	if p.open.When.Text != "" || p.after.When.Text != "" {
 		unless = "; their conditions must not hold for the same client"
@@ -165,9 +154,7 @@ func (m *Mapping) inOneOrder(a, b *ActivityRule) bool {
 func (m *Mapping) orderWarnings() problem.List {
 	var list problem.List
 	for pair := range m.openBefore() {
-		if !pair.isCertain(m) {
-			list = append(list, pair.problem(m))
-		}
+		list = append(list, pair.warning(m))
 	}
 	list = append(list, m.openOnBoth()...)
 	list = append(list, m.assignedFirst()...)
