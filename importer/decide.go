@@ -63,7 +63,6 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		if s, ok := known[step.Key]; ok {
 			before := s // most are new, and need no room
 			d.known, d.wanted = &before, wantedOf(plan, step, b.Mapping().Name.Text)
-			d.fixWorkflow()
 		}
 		switch d.known.To {
 		case ledger.Done:
@@ -73,8 +72,11 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 			d.noteURL(b.Mapping().V1())
 		case ledger.Intent, ledger.Uncertain, ledger.Parked:
 			d.action, d.why = needsOperator, d.known.Reason
+			d.fixWorkflow()
 		case ledger.GivenUp:
 			d.action, d.why = givenUp, "it was given up"
+		default:
+			d.fixWorkflow()
 		}
 		decisions[i] = d
 	}
@@ -153,10 +155,10 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 	}
 }
 
-// fixWorkflow keeps the workflow name of an earlier attempt. The name is fixed when
-// the step is first sent, because a name with the run's date would split one night's
-// batch in two. A refused step takes the name as it is now: the name may be what was
-// refused.
+// fixWorkflow keeps the workflow name of an earlier attempt at a step that may be sent
+// again. The name is fixed when the step is first sent, because a name with the run's
+// date would split one night's batch in two. A refused step takes the name as it is
+// now: the name may be what was refused.
 func (d *decision) fixWorkflow() {
 	var then wanted
 	if d.step.Activity == nil || d.known.To == ledger.Failed || d.known.Data == nil ||
