@@ -209,7 +209,7 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.ID }),
 	yamltree.To("key", "the column or columns that identify a claim of a client",
 		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ",
+	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ, also from those of earlier runs as far as the ledger knows them",
 		claimName, func(c *ClaimRule) *ClaimRule { return c }).Required(),
 	yamltree.To("create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities",
 		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
