@@ -109,8 +109,8 @@ type ClaimRule struct {
 	ID   yamltree.Scalar // default "claim"
 	Key  []yamltree.Scalar
 	Name yamltree.Scalar // a text with {Column}
-	// NameValues are what stands in the name for the texts of its cells; a text
-	// that is not listed stands for itself.
+	// NameValues replace the texts of the name's cells; a text that is not listed
+	// stays as it is.
 	NameValues map[string]string
 	When       yamltree.Scalar            // an expression; "" takes every row
 	Columns    map[string]yamltree.Scalar // aliases: a name → the column it stands for

@@ -130,7 +130,7 @@ func (p openPair) warning(m *Mapping) problem.Problem {
 	return problem.At(m.At(p.after.Template.At), "open-before",
 		"“%s” is back-filled and comes after “%s” in line %d, which is Open: the client resumes at the Open activity, and only activities before it are back-filled%s",
 		p.after.Template.Text, p.open.Template.Text, p.open.Template.At.Line, unless).
-		Hinted("list the activities in the order of the workflow, the Open one behind those that are back-filled; an activity that a handler assigns outside the workflow is marked assigned: true")
+		Hinted("list the activities in the order of the workflow, the Open one after those that are back-filled; an activity that a handler assigns outside the workflow is marked assigned: true")
 }
 
 // opensWorkflow reports whether an activity of the workflow is Open.
@@ -183,8 +183,9 @@ func (m *Mapping) openOnBoth() problem.List {
 }
 
 // assignedFirst warns of Open activities outside the workflow that may be the
-// first Open one: those created before the workflow's, and any when the workflow
-// has none. In version 1 the workflow's is created first, wherever it is listed.
+// client's first Open one: those created before the workflow's, and all of them
+// when the workflow has none. Version 1 creates the workflow's first, whatever
+// its place in the list.
 func (m *Mapping) assignedFirst() problem.List {
 	resume, name := m.lastResume()
 	var list problem.List
@@ -199,7 +200,7 @@ func (m *Mapping) assignedFirst() problem.List {
 		case i < resume && !m.V1():
 			list = append(list, problem.At(m.At(a.Template.At), "assigned-first",
 				"“%s” is Open and assigned, and is created before %s: the link leads to the first Open activity, which may then be “%s”", a.Template.Text, name, a.Template.Text).
-				Hinted("list it behind the activities of the workflow"))
+				Hinted("list it after the activities of the workflow"))
 		}
 	}
 	return list
@@ -225,8 +226,8 @@ func (m *Mapping) lastResume() (index int, name string) {
 	return index, name
 }
 
-// neverOpen warns of back-filled activities of version 1 without an Open one
-// behind them: its redirect url begins at step 1, the first of them.
+// neverOpen warns of back-filled activities of version 1 when none is Open: the
+// redirect url begins at step 1, which may be among them.
 func (m *Mapping) neverOpen() problem.List {
 	if resume, _ := m.lastResume(); resume >= 0 || !m.V1() {
 		return nil
