@@ -137,7 +137,12 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	if o, over, err := r.find(ctx); err != nil || over {
 		return o, err
 	}
-	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.job.effects.create(ctx, r, d) })
+	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) {
+		if d.step.KnownID != "" {
+			return r.takeKnownID(ctx, d)
+		}
+		return r.job.effects.create(ctx, r, d)
+	})
 	if err != nil {
 		return clientOutcome{}, err
 	}

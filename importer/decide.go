@@ -67,12 +67,18 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		}
 		switch d.known.To {
 		case ledger.Done:
-			if d.compare(b); d.moved != "" && moved < 0 {
+			d.compare(b)
+			d.compareKnownID()
+			if d.moved != "" && moved < 0 {
 				moved = i
 			}
-			d.noteURL(b.Mapping().V1())
+			if d.action != idConflict {
+				d.noteURL(b.Mapping().V1())
+			}
 		case ledger.Intent, ledger.Uncertain, ledger.Parked:
-			d.action, d.why = needsOperator, d.known.Reason
+			if d.action, d.why = needsOperator, d.known.Reason; step.KnownID != "" {
+				d.advice = adviceKnownIDInDoubt
+			}
 			d.fixWorkflow()
 		case ledger.GivenUp:
 			d.action, d.why = givenUp, "it was given up"
@@ -93,7 +99,8 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 // takenNames returns a problem for each claim to be created whose name an earlier
 // claim of the client has, or may have: the names of one client's claims must
 // differ. The planner compares the claims of the sheet; only the ledger knows the
-// others. An earlier claim whose data were purged cannot be compared.
+// others. The name of an earlier claim is not known when its data were purged, or
+// when it was taken over by its id.
 func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) problem.List {
 	if len(known) == 0 || len(plan.Problems) > 0 {
 		return nil
@@ -102,7 +109,7 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 	var found problem.List
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
-		if step.Kind != mapping.ClaimStep || mayExist(known[step.Key].To) {
+		if step.Kind != mapping.ClaimStep || step.KnownID != "" || mayExist(known[step.Key].To) {
 			continue
 		}
 		if taken == nil {
@@ -128,7 +135,7 @@ func claimNames(known map[string]ledger.Step) map[string]bool {
 	names := map[string]bool{}
 	for _, step := range known {
 		var sent wanted
-		if step.Kind != ledger.KindClaim || !mayExist(step.To) || step.Data == nil || json.Unmarshal(step.Data, &sent) != nil {
+		if step.Kind != ledger.KindClaim || !mayExist(step.To) || step.Via == ledger.ViaAdopted || step.Data == nil || json.Unmarshal(step.Data, &sent) != nil {
 			continue
 		}
 		for _, v := range sent.Values {
@@ -196,10 +203,11 @@ func holdBack(decisions []decision, moved *decision) {
 	}
 }
 
-// isFound reports whether the ledger has a client who was found, and whom no attempt
-// could have created.
+// isFound reports whether the ledger has a client who was found: in the service, when
+// no attempt could have created it, or in the sheet (known_id).
 func (d *decision) isFound() bool {
-	return d.step.Kind == mapping.ClientStep && d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
+	return d.step.Kind == mapping.ClientStep && d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted &&
+		(d.known.Attempts == 0 || d.known.Reason == reasonKnownID)
 }
 
 // skipActivities leaves out what is new of the activities on a client who was found,
@@ -261,6 +269,16 @@ func (d *decision) compare(b *mapping.Binding) {
 	}
 	if len(parts) > 0 {
 		d.action, d.why = changed, strings.Join(parts, "; ")
+	}
+}
+
+// compareKnownID refuses another id than the ledger's for a step that is done.
+// Nothing is created again, and nothing moves to the other id.
+func (d *decision) compareKnownID() {
+	if d.step.KnownID != "" && !sameID(d.step.KnownID, d.known.ID) {
+		d.action, d.mapping, d.moved = idConflict, false, ""
+		d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
+		d.advice = adviceKnownIDChanged
 	}
 }
 

@@ -277,6 +277,12 @@ func TestTakenNames(t *testing.T) {
 	bare := purged["claim/loan/1"]
 	bare.Data = nil
 	purged["claim/loan/1"] = bare
+	takenOver := earlier(ledger.Done)
+	bare = takenOver["claim/loan/1"]
+	bare.Via = ledger.ViaAdopted
+	takenOver["claim/loan/1"] = bare
+	known := claimStep("claim/loan/2", "Loan 1")
+	known.KnownID = "k-2"
 	for name, c := range map[string]struct {
 		step  mapping.Step
 		known map[string]ledger.Step
@@ -289,6 +295,8 @@ func TestTakenNames(t *testing.T) {
 		"of one that failed":         {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Failed), false},
 		"of one that was given up":   {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.GivenUp), false},
 		"of one that was purged":     {claimStep("claim/loan/2", "Loan 1"), purged, false},
+		"of one that was taken over": {claimStep("claim/loan/2", "Loan 1"), takenOver, false},
+		"to be taken over":           {known, earlier(ledger.Done), false},
 		"its own":                    {claimStep("claim/loan/1", "Loan 1"), earlier(ledger.Done), false},
 		"its own, sent before":       {claimStep("claim/loan/1", "Loan 1"), earlier(ledger.Failed), false},
 		"of a client without claims": {claimStep("claim/loan/2", "Loan 1"), nil, false},

@@ -99,6 +99,9 @@ type Job struct {
 	// nil is bootclock.Now. It is called by several goroutines.
 	Clock func() bootclock.Reading
 
+	// KnownIDs are the ids that the sheets give; see Survey.
+	KnownIDs KnownIDs
+
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
 

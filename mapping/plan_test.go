@@ -236,6 +236,13 @@ func TestPlanClaimNames(t *testing.T) {
 			},
 		},
 		{
+			name: "a claim that is taken over keeps its name", mapping: version2 + `claims: [{key: C, known_id: K, name: "{L}"}]`,
+			sheet: []string{"No | C | L | K", "1 | C1 | x | k1", "1 | C2 | x | k2", "1 | C3 | x |"},
+			want: []string{
+				`1 n "1" [2 3 4]`, `client [2 3 4] no="1"`, `claim/claim/C1 [2] x`, `claim/claim/C2 [3] x`, `claim/claim/C3 [4] x`, `link [2 3 4]`,
+			},
+		},
+		{
 			name: "claims of two entries", mapping: version2 + `claims: [{id: a, key: C, name: "{L}"}, {id: b, key: L, name: "{L}"}]`,
 			sheet: []string{header, "1 | C1 | x"},
 			want: []string{
