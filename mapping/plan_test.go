@@ -237,7 +237,7 @@ func TestPlanClaimNames(t *testing.T) {
 		},
 		{
 			name: "a claim that is taken over keeps its name", mapping: version2 + `claims: [{key: C, known_id: K, name: "{L}"}]`,
-			sheet: []string{"No | C | L | K", "1 | C1 | x | k1", "1 | C2 | x | k2", "1 | C3 | x |"},
+			sheet: []string{"No | C | L | K", "1 | C1 | x | 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "1 | C2 | x | 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12", "1 | C3 | x |"},
 			want: []string{
 				`1 n "1" [2 3 4]`, `client [2 3 4] no="1"`, `claim/claim/C1 [2] x`, `claim/claim/C2 [3] x`, `claim/claim/C3 [4] x`, `link [2 3 4]`,
 			},
