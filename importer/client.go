@@ -260,6 +260,9 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 				if o, err = create(d); err != nil {
 					return outcomes, err
 				}
+				if o.ok() && o.Advice == "" {
+					o.Advice = d.advice
+				}
 			}
 		}
 		if !o.ok() {
