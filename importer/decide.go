@@ -35,7 +35,7 @@ type decision struct {
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
 	why     string    // for changed, needsOperator, givenUp and heldBack
-	advice  string    // for what is held back or parked, and for what is done and lacks a url
+	advice  string    // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
 	mapping bool      // the mapping, not a cell, made the data differ
 	moved   string    // how the activity is wanted in another status than it was sent in
 	asOf    time.Time // of a client to be sent: when a look-up found nobody; zero when none was made
@@ -66,12 +66,18 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		}
 		switch d.known.To {
 		case ledger.Done:
-			if d.compare(b); d.moved != "" && moved < 0 {
+			d.compare(b)
+			d.compareKnownID()
+			if d.moved != "" && moved < 0 {
 				moved = i
 			}
-			d.noteURL(b.Mapping().V1())
+			if d.action != idConflict {
+				d.noteURL(b.Mapping().V1())
+			}
 		case ledger.Intent, ledger.Uncertain, ledger.Parked:
-			d.action, d.why = needsOperator, d.known.Reason
+			if d.action, d.why = needsOperator, d.known.Reason; step.KnownID != "" {
+				d.advice = adviceKnownIDInDoubt
+			}
 			d.fixWorkflow()
 		case ledger.GivenUp:
 			d.action, d.why = givenUp, "it was given up"
@@ -86,7 +92,26 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	if moved >= 0 {
 		holdBack(decisions, &decisions[moved])
 	}
+	noteOlderLink(decisions)
 	return decisions
+}
+
+// noteOlderLink notes the claims that are newer than the client's link, which is not
+// made again for them.
+func noteOlderLink(decisions []decision) {
+	var link *ledger.Step
+	for _, d := range decisions {
+		if d.step.Kind == mapping.LinkStep && d.known.To == ledger.Done {
+			link = d.known
+		}
+	}
+	for i := range decisions {
+		d := &decisions[i]
+		newer := link != nil && (d.action == send || d.action == unchanged && d.known.At.After(link.At))
+		if newer && d.step.Kind == mapping.ClaimStep && d.advice == "" {
+			d.advice = adviceOlderLink
+		}
+	}
 }
 
 // outcome returns the outcome of a step that the run does not send.
@@ -136,10 +161,11 @@ func holdBack(decisions []decision, moved *decision) {
 	}
 }
 
-// isFound reports whether the ledger has a client who was found, and whom no attempt
-// could have created.
+// isFound reports whether the ledger has a client who was found: in the service, when
+// no attempt could have created it, or in the sheet (known_id).
 func (d *decision) isFound() bool {
-	return d.step.Kind == mapping.ClientStep && d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
+	return d.step.Kind == mapping.ClientStep && d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted &&
+		(d.known.Attempts == 0 || d.known.Reason == reasonKnownID)
 }
 
 // skipActivities leaves out what is new of the activities on a client who was found,
@@ -201,6 +227,16 @@ func (d *decision) compare(b *mapping.Binding) {
 	}
 	if len(parts) > 0 {
 		d.action, d.why = changed, strings.Join(parts, "; ")
+	}
+}
+
+// compareKnownID refuses another id than the ledger's for a step that is done.
+// Nothing is created again, and nothing moves to the other id.
+func (d *decision) compareKnownID() {
+	if d.step.KnownID != "" && !sameID(d.step.KnownID, d.known.ID) {
+		d.action, d.mapping, d.moved = idConflict, false, ""
+		d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
+		d.advice = adviceKnownIDChanged
 	}
 }
 

@@ -79,7 +79,7 @@ func (j *Job) writeDraft(o clientOutcome) error {
 	for _, table := range o.tables() {
 		j.drafted = j.drafted[:0]
 		for _, s := range o.Steps {
-			if s.Status == result.Planned {
+			if s.Status == result.Planned && s.ID == "" { // else it is taken over, and nothing is sent
 				j.drafted = append(j.drafted, result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), Title: s.Step.Title, State: string(result.Planned)})
 			}
 		}
