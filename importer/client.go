@@ -78,6 +78,9 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 		return
 	}
 	r.altered = altered
+	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
+		r.plan.Problems = taken
+	}
 	if o, over := r.job.withoutSteps(r.plan, known); over {
 		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
 		o.altered = altered
@@ -259,6 +262,9 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 				var err error
 				if o, err = create(d); err != nil {
 					return outcomes, err
+				}
+				if o.ok() && o.Advice == "" {
+					o.Advice = d.advice
 				}
 			}
 		}
