@@ -248,31 +248,6 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (cli
 	return clientOutcome{}, false
 }
 
-// knownContacts are the steps by which the ledger knows the contacts of a client
-// for whom nothing is planned.
-func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
-	contacts := plan.Contacts
-	for i := range plan.Steps {
-		if c := plan.Steps[i].Contact; c != nil {
-			contacts = append(contacts, c.Client)
-		}
-	}
-	for _, who := range contacts {
-		if j.erased(who) != "" {
-			continue
-		}
-		known, err := j.knownSteps(mapping.Plan{Client: who})
-		if err != nil {
-			return nil, err
-		}
-		if step, ok := known[string(mapping.ClientStep)]; ok {
-			step.Kind = ledger.KindContact
-			list = append(list, step)
-		}
-	}
-	return list, nil
-}
-
 // createdBefore are the ids that the ledger knows of a client. They are shown in
 // the workbook also where tonight's row is left out or wrong.
 func createdBefore(known map[string]ledger.Step) (made ids, url string) {
