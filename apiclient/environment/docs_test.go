@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"claimsheet/apiclient/tracking"
 	"claimsheet/mapping/problem/yamltree"
 )
 
@@ -47,6 +48,10 @@ func referencePage() string {
 	section(&b, "wire", wireKeys)
 	section(&b, "not_found, each rule", absenceKeys)
 	section(&b, "errors, each rule", ruleKeys)
+	section(&b, "tracking", trackingKeys)
+	section(&b, "tracking.webhook", webhookKeys)
+	section(&b, "tracking.export", eventKeys(func(f *tracking.Format) *tracking.Format { return f }))
+	section(&b, "tracking.completed", completedKeys)
 	section(&b, "claim_types, each entry", claimTypeKeys)
 	return b.String()
 }
