@@ -217,7 +217,7 @@ func (r *clientRun) takeKnownIDs() {
 		}
 		switch d.step.Kind {
 		case mapping.ClientStep:
-			r.known.client, r.reused = d.known.ID, d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
+			r.known.client, r.reused = d.known.ID, d.isFound()
 			if other, clash := r.job.sharedWith(d.known.ID, r.plan.Client); clash {
 				d.action, d.why, d.advice = idConflict, clashReason(r.plan.Client, other), adviceWhoIsIt
 			}

@@ -25,6 +25,7 @@ const (
 	willAdopt                   // a look-up of a dry run found the client
 	idConflict                  // done, with an id that another client has
 	heldBack                    // new, but held back because of a difference elsewhere
+	skipped                     // new, and left out for a client who was found (existing_activities: skip)
 )
 
 // decision is what is to be done about one step of a plan, and why.
@@ -77,6 +78,9 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		}
 		decisions[i] = d
 	}
+	if len(decisions) > 0 && decisions[0].isFound() {
+		skipActivities(decisions, b)
+	}
 	if moved >= 0 {
 		holdBack(decisions, &decisions[moved])
 	}
@@ -97,6 +101,8 @@ func (d decision) outcome() stepOutcome {
 		o.Status = result.Done
 	case heldBack:
 		o.Status = result.Changed
+	case skipped:
+		o.Status = result.Skipped
 	case idConflict:
 		o.Status = result.Failed
 	case needsOperator: // a redirect url that an answer held is shown with the id
@@ -125,6 +131,25 @@ func holdBack(decisions []decision, moved *decision) {
 	}
 	if held && !moved.mapping {
 		moved.action, moved.why, moved.advice = heldBack, why, advice
+	}
+}
+
+// isFound reports whether the ledger has a client who was found, and whom no attempt
+// could have created.
+func (d *decision) isFound() bool {
+	return d.step.Kind == mapping.ClientStep && d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
+}
+
+// skipActivities leaves out what is new of the activities on a client who was found,
+// where the mapping wants that: the client may be past them.
+func skipActivities(decisions []decision, b *mapping.Binding) {
+	if !b.Mapping().Client.SkipActivities {
+		return
+	}
+	for i := range decisions {
+		if d := &decisions[i]; d.action == send && d.step.Kind == mapping.ActivityStep && d.step.Claim == "" {
+			d.action = skipped
+		}
 	}
 }
 

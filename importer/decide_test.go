@@ -215,3 +215,52 @@ func TestBlocked(t *testing.T) {
 		})
 	}
 }
+
+// TestDecideSkipsActivities leaves out what is new of the activities on a client who
+// was found, where the mapping says so: not those on claims, not the link, and not
+// what was sent before.
+func TestDecideSkipsActivities(t *testing.T) {
+	const claim = "claim/loan/1"
+	skips := strings.Replace(tableMapping, "client: {", "client: {existing_activities: skip, ", 1)
+	plan := func() mapping.Plan {
+		return planOf("a@example.com", clientStep("a@example.com"), activityStep("activity/a@client", "", mapping.Submitted),
+			claimStep(claim, "1"), activityStep("activity/b@loan/1", claim, mapping.Submitted), activityStep("activity/c@client", "", mapping.Open), linkStep())
+	}
+	for name, c := range map[string]struct {
+		mapping  string
+		via      string
+		attempts int
+		activity ledger.State // of the first activity
+		skipped  []string
+	}{
+		"found":                       {skips, ledger.ViaAdopted, 0, "", []string{"activity/a@client", "activity/c@client"}},
+		"refused before it was found": {skips, ledger.ViaAdopted, 0, ledger.Failed, []string{"activity/a@client", "activity/c@client"}},
+		"sent before":                 {skips, ledger.ViaAdopted, 0, ledger.Done, []string{"activity/c@client"}},
+		"in doubt":                    {skips, ledger.ViaAdopted, 0, ledger.Uncertain, []string{"activity/c@client"}},
+		"created":                     {skips, ledger.ViaAnswer, 1, "", nil},
+		"found after an attempt":      {skips, ledger.ViaAdopted, 1, "", nil},
+		"send":                        {tableMapping, ledger.ViaAdopted, 0, "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := plan()
+			client := recorded(now, now.Steps[0], ledger.Done)
+			client.Via, client.Attempts = c.via, c.attempts
+			known := map[string]ledger.Step{"client": client}
+			if c.activity != "" {
+				known["activity/a@client"] = recorded(now, now.Steps[1], c.activity)
+			}
+			var left []string
+			for _, d := range decide(now, known, bound(t, c.mapping)) {
+				if o := d.outcome(); o.Status == result.Skipped {
+					left = append(left, d.step.Key)
+					if !o.ok() {
+						t.Errorf("later steps wait for %s", d.step.Key)
+					}
+				}
+			}
+			if diff := cmp.Diff(c.skipped, left); diff != "" {
+				t.Errorf("skipped (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -233,6 +233,9 @@ func (r *clientRun) findExisting(ctx context.Context, first *decision) (o client
 	w := r.wanted(first)
 	event.Data, event.Digest = w.json(), w.digest()
 	first.adopt(x.ID, r.job)
+	if r.reused {
+		skipActivities(r.decisions, r.job.Binding)
+	}
 	return o, over, r.record(event)
 }
 

@@ -30,10 +30,11 @@ type stepOutcome struct {
 }
 
 // ok reports whether the step is done, now or before, or would be by the run that a
-// dry run is about, so that later steps can build on it.
+// dry run is about, so that later steps can build on it. One that is left out on
+// purpose holds up none.
 func (o stepOutcome) ok() bool {
 	switch o.Status {
-	case result.Done, result.Unchanged, result.Planned:
+	case result.Done, result.Unchanged, result.Planned, result.Skipped:
 		return true
 	case result.Changed:
 		return o.ID != "" || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep

@@ -137,7 +137,8 @@ func (o clientOutcome) unchangedSteps() (steps []ledger.Step, ok bool) {
 func (j *Job) runSteps(o clientOutcome) []ledger.RunStep {
 	var steps []ledger.RunStep
 	for _, s := range o.Steps {
-		steps = append(steps, ledger.RunStep{StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title})
+		steps = append(steps, ledger.RunStep{StepID: j.stepID(o.Client, s.Step), Kind: string(s.Step.Kind), Title: s.Step.Title,
+			Skipped: s.Status == result.Skipped})
 	}
 	for _, s := range o.Known {
 		steps = append(steps, ledger.RunStep{StepID: s.StepID, Kind: s.Kind})

@@ -23,6 +23,7 @@ type Binding struct {
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
 
+	empty      map[string]bool  // the texts of cells that count as empty
 	when       *expr.Expression // which rows are taken; nil takes every row
 	keySpace   string
 	phoneKey   *convert.Converter // E.164, for a phone key that is sent in another format; else nil
@@ -87,9 +88,10 @@ type boundAttribute struct {
 
 type boundResume struct {
 	isSet  bool
-	order  int // of the activity that the mapping names
-	column int // the column that names the activity; -1 for none
-	orders map[string]int
+	order  int            // of the activity that the mapping names
+	column int            // the column that names the activity; -1 for none
+	orders map[string]int // by what the cell says: the template's name, or a text that stands for it
+	listed bool           // the mapping lists what the cell may say
 }
 
 // BindAll is Bind for a run of several sheets. Their columns may be in
@@ -145,6 +147,12 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 		bound.sheet, bound.headers = *sheet, foldHeaders(sheet.Header...)
 		b.index = indexColumns(*sheet)
 		b.problems = append(b.problems, b.index.reserved()...)
+	}
+	for _, w := range m.Sheet.Empty {
+		if bound.empty == nil {
+			bound.empty = map[string]bool{}
+		}
+		bound.empty[w.Text] = true
 	}
 	b.noteKeys()
 	b.bindClient(bound)
@@ -452,6 +460,13 @@ func (b *binder) bindResume(bound *Binding) {
 	}
 	if rule.Column.Text != "" {
 		r.column, _ = b.column(rule.Column, nil)
+		if rule.Values != nil {
+			byName := r.orders
+			r.orders, r.listed = map[string]int{}, true
+			for from, to := range rule.Values {
+				r.orders[from] = byName[to.Text] // checked by Parse
+			}
+		}
 	} else {
 		r.order = r.orders[rule.Template.Text] // checked by Parse
 	}

@@ -1,6 +1,8 @@
 package mapping
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +16,9 @@ import (
 // does not have.
 func (p *checker) check(m *Mapping) {
 	p.checkNames(m)
+	p.checkEmpty(m)
 	p.checkLookup(m)
+	p.checkExisting(m)
 	if m.V1() {
 		p.checkV1(m)
 	}
@@ -38,6 +42,55 @@ func (p *checker) checkNames(m *Mapping) {
 	}
 }
 
+// checkEmpty refuses texts of sheet.empty that no trimmed cell has, and tables
+// and words that list such a text: it never reaches them.
+func (p *checker) checkEmpty(m *Mapping) {
+	empty := map[string]bool{}
+	for _, w := range m.Sheet.Empty {
+		if empty[w.Text] = true; convert.Trim(w.Text) != w.Text {
+			p.wrongAt(w.At, "empty-text", "“%s” can never match: cells are trimmed before they are compared with sheet.empty", w.Text).
+				Hint = "write the text without white space around it"
+		}
+	}
+	for v := range m.values() {
+		var unreachable []string
+		for _, word := range slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked) {
+			if empty[word] {
+				unreachable = append(unreachable, "“"+word+"”")
+			}
+		}
+		if len(unreachable) > 0 {
+			p.wrongAt(v.At, "empty-text", "%s counts as empty by sheet.empty, so the entry for it here is never used", strings.Join(unreachable, ", ")).
+				Hint = "list it in one of the two places; default says what is sent for an empty cell"
+		}
+	}
+}
+
+// values yields every value of the mapping: look-ups, client fields and
+// attributes.
+func (m *Mapping) values() iter.Seq[*ValueRule] {
+	return func(yield func(*ValueRule) bool) {
+		for _, v := range []*ValueRule{m.Client.Lookup.Email, m.Client.Lookup.Phone} {
+			if v != nil && !yield(v) {
+				return
+			}
+		}
+		for i := range m.Client.Fields {
+			if !yield(&m.Client.Fields[i].Value) {
+				return
+			}
+		}
+		for i := range m.Activities {
+			attributes := m.Activities[i].Attributes
+			for k := range attributes {
+				if !yield(&attributes[k].Value) {
+					return
+				}
+			}
+		}
+	}
+}
+
 func (p *checker) checkLookup(m *Mapping) {
 	c := &m.Client
 	known := c.Lookup.Email != nil || c.Lookup.Phone != nil
@@ -52,6 +105,39 @@ func (p *checker) checkLookup(m *Mapping) {
 	if c.Lookup.Confirm && (c.Lookup.Email == nil || c.Lookup.Phone == nil) {
 		p.wrongAt(c.Lookup.At, "no-lookup", "lookup.confirm compares e-mail and phone; both must be given")
 	}
+}
+
+// checkExisting refuses existing_activities where no client is ever taken over.
+func (p *checker) checkExisting(m *Mapping) {
+	c := &m.Client
+	if c.ActivitiesAt != (yamltree.Place{}) && !m.takesOver() {
+		p.wrongAt(c.ActivitiesAt, "no-effect", "existing_activities is for clients that are found and reused, and with existing: %s there are none", c.Existing).
+			Hint = "leave it out, or write existing: reuse"
+	}
+}
+
+// takesOver reports whether clients may be reused that the service had before.
+func (m *Mapping) takesOver() bool { return m.Client.Existing == Reuse }
+
+// cautions warns of activities that are sent to clients who were found, when the
+// mapping does not say that they are wanted.
+func (m *Mapping) cautions() problem.List {
+	if !m.takesOver() || m.Client.ActivitiesAt != (yamltree.Place{}) {
+		return nil
+	}
+	for _, a := range m.Activities {
+		if a.On.Text != "client" || a.Template.Text == "" {
+			continue
+		}
+		what := "Open"
+		if a.Status != Open && m.ResumeAt == nil {
+			what = "back-filled"
+		}
+		return problem.List{problem.At(m.At(a.Template.At), "existing-activities",
+			"a client who was found, not created, also gets the activities on the client, such as “%s” (%s), and may be past them already", a.Template.Text, what).
+			Hinted("under client, write existing_activities: skip to leave them out for such clients, or existing_activities: send if they are wanted")}
+	}
+	return nil
 }
 
 func (p *checker) checkV1(m *Mapping) {
@@ -228,6 +314,32 @@ func (p *checker) checkResume(m *Mapping) {
 	if w := m.ResumeAt.Template; w.Text != "" && !slices.Contains(names, w.Text) {
 		p.wrongAt(w.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", w.Text).
 			Hint = problem.Suggestion(w.Text, names)
+	}
+	p.checkResumeValues(m, names)
+}
+
+// checkResumeValues checks the table of a resume cell. names are the templates
+// of the workflow's activities.
+func (p *checker) checkResumeValues(m *Mapping, names []string) {
+	values := m.ResumeAt.Values
+	if values != nil && len(values) == 0 {
+		p.wrongAt(m.ResumeAt.Column.At, "no-value", "the values of resume_at list nothing, so that no cell says where a client resumes").
+			Hint = "list what the cells say, or leave values out if they hold the names of the templates"
+	}
+	for _, from := range slices.Sorted(maps.Keys(values)) {
+		to := values[from]
+		switch {
+		case from != convert.FoldSpace(from):
+			p.wrongAt(to.At, "values-key", "“%s” can never match: in the cells of resume_at white space is trimmed, and each run of it is one space", from).
+				Hint = "write the text with single spaces and none around it"
+		case slices.ContainsFunc(m.Sheet.Empty, func(w yamltree.Scalar) bool { return w.Text == from }):
+			p.wrongAt(to.At, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", from).
+				Hint = "list it in one of the two places"
+		}
+		if to.Text != "" && !slices.Contains(names, to.Text) {
+			p.wrongAt(to.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", to.Text).
+				Hint = problem.Suggestion(to.Text, names)
+		}
 	}
 }
 

@@ -42,6 +42,7 @@ func reference() string {
 	section(&b, "client.lookup", lookupKeys)
 	section(&b, "claims, each entry", claimKeys)
 	section(&b, "workflow", workflowKeys)
+	section(&b, "resume_at, when it is a column", resumeKeys)
 	section(&b, "activities, each entry", activityKeys)
 	section(&b, "Values: client fields, look-ups and attributes", valueKeys)
 	b.WriteString("\nA value needs exactly one of column, value, text, first_of and expr; a bare text is a column.\n" +

@@ -52,7 +52,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
 	yamltree.To("workflow", "the workflow name and template identifier of the activities (v2)",
 		yamltree.Object(workflowKeys), func(m *Mapping) *WorkflowRule { return &m.Workflow }),
-	yamltree.To("resume_at", "the activity at which the client resumes: a template's name or {column: …}",
+	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
 		resume, func(m *Mapping) *ResumeRule { m.ResumeAt = new(ResumeRule); return m.ResumeAt }),
 	yamltree.To("activities", "the activities, in workflow order",
 		// An activity without a template is reported where the activity begins.
@@ -79,10 +79,14 @@ var resume = yamltree.Value[ResumeRule]{
 	},
 }
 
-var resumeColumn = yamltree.Object([]yamltree.Key[ResumeRule]{
+var resumeColumn = yamltree.Object(resumeKeys)
+
+var resumeKeys = []yamltree.Key[ResumeRule]{
 	yamltree.To("column", "the column that holds the template's name",
 		text, func(r *ResumeRule) *yamltree.Scalar { return &r.Column }).Required(),
-})
+	yamltree.To("values", "a table: what the cell says and the template's name that it means; without it the cell says the name",
+		yamltree.Map(text), func(r *ResumeRule) *map[string]yamltree.Scalar { return &r.Values }),
+}
 
 var sheetKeys = []yamltree.Key[SheetRule]{
 	yamltree.To("name", "the sheet's name; default: the first visible sheet",
@@ -101,6 +105,8 @@ var sheetKeys = []yamltree.Key[SheetRule]{
 		}), func(s *SheetRule) *convert.AmbiguousTimes { return &s.AmbiguousTimes }),
 	yamltree.To("numbers", "how numbers look in text cells: {decimal, group}",
 		yamltree.Object(numberKeys).Then(checkNumbers), func(s *SheetRule) *convert.Numbers { return &s.Numbers }),
+	yamltree.To("empty", "texts of cells that count as empty everywhere, in keys too, e.g. [N/A, n/a, \"-\", TBC]; a cell is trimmed and must then read exactly like that, upper and lower case included",
+		yamltree.OneOrMore(text), func(s *SheetRule) *[]yamltree.Scalar { return &s.Empty }),
 	yamltree.To("when", "an expression that says which rows to take",
 		expressionText, func(s *SheetRule) *yamltree.Scalar { return &s.When }),
 	yamltree.To("hidden_rows", "rows that are hidden in the workbook: take (default) or skip",
@@ -174,6 +180,10 @@ var clientKeys = []yamltree.Key[ClientRule]{
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("existing", "what to do with a client that the service knows: reuse, skip, fail or create; default reuse",
 		yamltree.OneOf(Reuse, Skip, Fail, Create), func(c *ClientRule) *Existing { return &c.Existing }),
+	yamltree.To("existing_activities", "what becomes of the activities on the client when the client was found, not created: send (default) or skip. Claims, the activities on them and the link are not affected",
+		yamltree.As(yamltree.OneOf("send", "skip"), func(word string) bool { return word == "skip" }),
+		func(c *ClientRule) *bool { return &c.SkipActivities }).
+		Note(func(n *yamltree.Node, c *ClientRule) { c.ActivitiesAt = n.At() }),
 	yamltree.To("lookup", "how the client is looked up in the service: {email, phone, confirm}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
 		func(c *ClientRule) *LookupRule { return &c.Lookup }),

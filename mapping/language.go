@@ -15,6 +15,9 @@ type Mapping struct {
 	// Warnings report what is allowed but most likely a mistake: typographic
 	// quotes, which YAML takes as part of the text.
 	Warnings problem.List `json:"-"`
+	// Cautions report what is allowed and may surprise later. They are for whoever
+	// checks the mapping, not for every run.
+	Cautions problem.List `json:"-"`
 
 	Name       yamltree.Scalar // the scope of its claims and activities in the ledger
 	API        yamltree.Scalar // v1 or v2
@@ -46,6 +49,9 @@ type SheetRule struct {
 	AmbiguousTimes convert.AmbiguousTimes
 	Numbers        convert.Numbers
 	When           yamltree.Scalar // an expression; "" takes every row
+	// Empty lists the texts of cells that count as empty. They match exactly,
+	// with upper and lower case, after the cell is trimmed.
+	Empty []yamltree.Scalar
 
 	SkipHidden bool   // rows that are hidden in the workbook are left out
 	Encoding   string // of a CSV file without a byte order mark: utf-8 or windows-1252; "" = utf-8
@@ -65,11 +71,17 @@ const (
 
 // ClientRule says which rows make one client and what its create payload holds.
 type ClientRule struct {
-	At            yamltree.Place
-	Key           []yamltree.Scalar
-	KeySpace      yamltree.Scalar
-	Existing      Existing
-	Lookup        LookupRule
+	At       yamltree.Place
+	Key      []yamltree.Scalar
+	KeySpace yamltree.Scalar
+	Existing Existing
+	Lookup   LookupRule
+	// SkipActivities is set by existing_activities: skip. A client who was found,
+	// not created, then gets none of the activities that are on the client.
+	SkipActivities bool
+	// ActivitiesAt is the place of existing_activities; zero when the mapping leaves
+	// the key out.
+	ActivitiesAt  yamltree.Place
 	Administrator bool // v2: isAdministrator=true
 	// AdministratorAt is zero when the mapping leaves the key out.
 	AdministratorAt yamltree.Place
@@ -108,10 +120,13 @@ type WorkflowRule struct {
 }
 
 // ResumeRule says at which activity the client resumes: a template's name, or
-// a column that holds one.
+// a column that holds one or, with Values, a text that stands for one.
 type ResumeRule struct {
 	Template yamltree.Scalar
 	Column   yamltree.Scalar // set instead of Template
+	// Values are the templates' names for the texts of the column's cells; nil
+	// when the cells hold the names.
+	Values map[string]yamltree.Scalar
 }
 
 // ActivityRule is one activity of the list.

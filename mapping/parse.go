@@ -34,6 +34,7 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 	p := &checker{file, problems}
 	p.check(m)
 	p.problems.Sort()
+	m.Cautions = m.cautions()
 	m.Warnings = root.TypographicQuotes(file)
 	return m, p.problems
 }

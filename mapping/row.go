@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -55,6 +56,7 @@ type rowConverter struct {
 // Convert converts a record. The row's Problems say what cannot be converted.
 func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	b = b.table(record.Table)
+	record = b.clear(record)
 	row := ConvertedRow{Row: cell.RowOf(record.Table, record.Row)}
 	r := &rowConverter{b: b, record: record, row: &row}
 	if !r.accept() {
@@ -87,8 +89,30 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 // the rest.
 func (b *Binding) Client(record cell.Record) Identity {
 	var row ConvertedRow
-	(&rowConverter{b: b.table(record.Table), record: record, row: &row}).accept()
+	b = b.table(record.Table)
+	(&rowConverter{b: b, record: b.clear(record), row: &row}).accept()
 	return row.Client
+}
+
+// clear returns a record without the cells that count as empty. What counts is
+// what a person reads, of any kind of cell, so that a workbook and its CSV
+// export mean the same.
+func (b *Binding) clear(record cell.Record) cell.Record {
+	if b.empty == nil {
+		return record
+	}
+	own := false
+	for i := range record.Cells {
+		c := &record.Cells[i]
+		if !b.empty[convert.Trim(cmp.Or(c.Shown, c.Raw))] {
+			continue
+		}
+		if !own { // the cells belong to the reader
+			record.Cells, own = slices.Clone(record.Cells), true
+		}
+		record.Cells[i] = cell.Cell{}
+	}
+	return record
 }
 
 // accept reads which client the row belongs to. It reports false for a row
@@ -191,6 +215,9 @@ func (r *rowConverter) resume() int {
 	order, known := at.orders[name]
 	if !known {
 		message := "names no activity of the workflow; the client's next step was expected"
+		if at.listed {
+			message = "is not listed in the values of resume_at; the client's next step was expected"
+		}
 		if name == "" {
 			message = "is empty; the client's next step was expected"
 		}

@@ -38,6 +38,7 @@ var stateRules = []xlsx.Rule{
 	{Word: "parked", Colour: xlsx.Amber},
 	{Word: "given up", Colour: xlsx.Grey},
 	{Word: "not sent", Colour: xlsx.Grey},
+	{Word: result.StepSkipped, Colour: xlsx.Grey},
 }
 
 // writeSteps writes one line per step.

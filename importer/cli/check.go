@@ -47,6 +47,7 @@ func (p *program) check(ctx context.Context, want load.Options) error {
 		return err
 	}
 	defer s.Close()
+	console.PrintWarnings(p.Err, s.Mapping.Cautions)
 	if err := p.checkRows(ctx, s, want); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -122,7 +123,7 @@ func (d *diagnosis) mapping(ctx context.Context, s *load.Session, file problem.L
 	if err := file.Collect(s.Bind(service)); err != nil {
 		return err
 	}
-	warnings := append(s.Mapping.Warnings, s.Warnings[before:]...)
+	warnings := slices.Concat(s.Mapping.Warnings, s.Mapping.Cautions, s.Warnings[before:])
 	if s.Binding != nil {
 		_, untyped := s.Binding.CheckTypes(mapping.TypedCells{})
 		warnings = append(warnings, untyped...)

@@ -84,6 +84,49 @@ func TestExisting(t *testing.T) {
 	}
 }
 
+// TestExistingActivitiesSkip: a client who was found gets claims, their activities and
+// a link, and none of the activities on the client; also in later runs, and after the
+// ledger was lost. The dry run says the same.
+func TestExistingActivitiesSkip(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(stepThree, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n", 1), leads(2))
+	known := s.service.AddClient("c2@example.com", "c2@example.com", "")
+	p := s.foretold(0)
+	if diff := cmp.Diff(map[string]int{"client": 1, "claim": 2, "activity": 4, "link": 2}, p.posts()); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+	check := func(statuses ...string) {
+		t.Helper()
+		if diff := cmp.Diff(statuses, column(s.results(), "Import status")); diff != "" {
+			t.Errorf("statuses (-want +got):\n%s", diff)
+		}
+		if r := s.results()[1]; r["contactId"] != known || r["redirectUrl"] == "" {
+			t.Errorf("the known client's row says %v", r)
+		}
+		var skipped []string
+		for _, step := range s.steps() {
+			if strings.HasPrefix(step["State"], "skipped") {
+				skipped = append(skipped, step["Client key"]+" "+step["Step"]+" "+step["State"])
+			}
+		}
+		const state = "skipped (existing_activities)"
+		if diff := cmp.Diff([]string{"c2@example.com activity/Your details@client " + state, "c2@example.com activity/Sign your claim@client " + state}, skipped); diff != "" {
+			t.Errorf("skipped steps (-want +got):\n%s", diff)
+		}
+	}
+	check("done", "done")
+	if posts := s.mustRun(0).posts(); len(posts) > 0 {
+		t.Errorf("the second run created %v", posts)
+	}
+	check("unchanged", "unchanged")
+	s.restoreState("")
+	before := len(s.service.Created())
+	if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 || len(s.service.Created()) != before {
+		t.Errorf("without the ledger: exit code %d\n%s", code, said)
+	}
+	check("unchanged", "unchanged")
+}
+
 // TestKnownClientV1: a known client gets its activities and no redirect url: the
 // service gives one only when it creates a client.
 func TestKnownClientV1(t *testing.T) {

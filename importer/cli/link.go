@@ -292,6 +292,9 @@ func (l *ledgerSession) linkWaits(ctx context.Context, number int, link ledger.S
 		if s.Title != "" {
 			what = "the " + s.Kind + " “" + s.Title + "”"
 		}
+		if s.State == result.StepSkipped {
+			continue
+		}
 		state, hint := s.State, "run the sheet again: it sends what is missing, and then the link"
 		switch ledger.State(s.State) {
 		case ledger.Done:

@@ -144,7 +144,11 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 			if err := errors.Join(err1, err2); err != nil {
 				return err
 			}
-			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner.client, mapping, s.Step, code(kinds, s.Kind), s.Title)
+			kind := code(kinds, s.Kind)
+			if s.Skipped {
+				kind += stepSkipped
+			}
+			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner.client, mapping, s.Step, kind, s.Title)
 			if err != nil {
 				return err
 			}
@@ -264,8 +268,11 @@ func scanRunStep(rows *sql.Rows) (s runStep, err error) {
 	var number int
 	var kind int64
 	err = rows.Scan(&number, &s.ClientKey, &s.Step.Step, &kind, &s.Title, &s.id)
-	s.Client, s.Kind = number/maxSteps, word(kinds, kind)
+	s.Client, s.Kind = number/maxSteps, word(kinds, kind&^stepSkipped)
 	s.State = string(result.Planned)
+	if kind&stepSkipped != 0 {
+		s.State = result.StepSkipped
+	}
 	return s, err
 }
 
@@ -287,7 +294,11 @@ func (l *Ledger) withStates(ctx context.Context, steps iter.Seq2[runStep, error]
 			}
 			for _, s := range chunk {
 				if then, ok := known[s.id.Int64]; ok && s.id.Valid {
-					s.State, s.ID, s.Attempts, s.Status, s.At = then.State, then.ID, then.Attempts, then.Status, then.At
+					skipped := s.State == result.StepSkipped && (then.State == string(Failed) || then.State == string(NotSent))
+					if !skipped {
+						s.State = then.State
+					}
+					s.ID, s.Attempts, s.Status, s.At = then.ID, then.Attempts, then.Status, then.At
 				}
 				if !yield(s.Step, nil) {
 					return false

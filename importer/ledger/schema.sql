@@ -183,7 +183,8 @@ CREATE TABLE run_rows (
 CREATE INDEX run_rows_of_client ON run_rows (client);
 
 -- run_steps are the steps of a run's plans. They name the step rather than its row in
--- steps: a planned step has none yet.
+-- steps: a planned step has none yet. kind is increased by 16 for a step that the run
+-- left out (existing_activities: skip).
 CREATE TABLE run_steps (
     run     INTEGER NOT NULL, -- of names
     number  INTEGER NOT NULL, -- the client's number in the run, and the step's place in the plan

@@ -181,7 +181,12 @@ type RunStep struct {
 	StepID
 	Kind  string // one of the Kind constants
 	Title string // as the mapping names it, "" when it does not
+	// Skipped says that the run left the step out: its State is result.StepSkipped.
+	Skipped bool
 }
+
+// stepSkipped is added to the code of a RunStep's kind when the step is skipped.
+const stepSkipped = 16
 
 // Errors of the ledger. Those of Open and Lock are also a problem.Problem with a hint
 // (errors.As).

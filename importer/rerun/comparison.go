@@ -51,6 +51,7 @@ type Comparison struct {
 	conflicts map[mapping.Identity]problem.List
 	prior     map[cell.Row]result.Row
 	words     []settle.Settlement
+	found     map[mapping.Identity]bool // clients who were found, not created: an activity of theirs was skipped
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
@@ -60,7 +61,7 @@ type Comparison struct {
 // that cannot be recorded; any other error is the ledger's or the file's.
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error]) error {
 	if r.conflicts == nil {
-		r.conflicts = map[mapping.Identity]problem.List{}
+		r.conflicts, r.found = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}
 	}
 	r.lines = nil
 	var found problem.List
@@ -77,6 +78,9 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		if p, wrong := line.check(); wrong {
 			found = append(found, p)
 			continue
+		}
+		if line.State == result.StepSkipped {
+			r.found[line.Identity(r.Binding.KeySpace())] = true
 		}
 		known, err := r.known(ctx, line)
 		if err != nil {
@@ -198,6 +202,9 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 		event, needed := line.toEvent(r.stepID(line), url, r.Binding.Mapping().V1())
 		if known.To != "" && !r.outdates(line, known) || !needed {
 			continue
+		}
+		if event.Kind == ledger.KindClient && event.To == ledger.Done && r.found[line.Identity(r.Binding.KeySpace())] {
+			event.Via = ledger.ViaAdopted // so that the activities stay skipped
 		}
 		event.Run = run
 		if events = append(events, event); len(events) == eventsAtOnce {

@@ -9,6 +9,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/rerun"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -170,5 +171,28 @@ func TestComplete(t *testing.T) {
 				t.Errorf("complete: %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// A client whose activities were skipped was found, not created; a new ledger learns
+// that, so that they stay skipped.
+func TestTakeOverAFoundClient(t *testing.T) {
+	for state, via := range map[string]string{result.StepSkipped: ledger.ViaAdopted, "planned": ledger.ViaWorkbook} {
+		r := newComparison(t, "v2")
+		const key = "ann@example.test"
+		all := lines(rerun.Step{Client: key, Step: "client", State: "done", ID: "c-1"}, rerun.Step{Client: key, Step: "activity/a@client", State: state})
+		if err := r.CheckSteps(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.TakeOver(t.Context(), all, "run-1", nil); err != nil {
+			t.Fatal(err)
+		}
+		known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: service, Space: "email", Client: key}, "loans")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, has := known["activity/a@client"]; known["client"].Via != via || has {
+			t.Errorf("beside an activity that is %s, the ledger has %+v", state, known)
+		}
 	}
 }

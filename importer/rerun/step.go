@@ -35,7 +35,7 @@ func (s Step) Identity(space string) mapping.Identity {
 func (s Step) kind() string { return settle.KindOf(s.Step) }
 
 // unsent are the states of a step that certainly does not exist.
-var unsent = []string{string(result.Planned), string(ledger.Failed), string(ledger.NotSent)}
+var unsent = []string{string(result.Planned), result.StepSkipped, string(ledger.Failed), string(ledger.NotSent)}
 
 // workbookStates are the values of the column State.
 var workbookStates = append(slices.Clone(unsent), string(ledger.Done), string(ledger.Intent),

@@ -67,6 +67,10 @@ type Step struct {
 	At        time.Time
 }
 
+// StepSkipped is the State of a step that a run left out because its client was
+// found, not created, and the mapping's existing_activities is skip.
+const StepSkipped = "skipped (existing_activities)"
+
 // Counts are the numbers of rows or clients by status.
 type Counts struct {
 	Total      int `json:"total"`

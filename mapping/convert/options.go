@@ -157,7 +157,7 @@ func (c *Converter) checkTexts() []OptionError {
 		found = append(found, OptionError{"else", "else-alone", "else is given without values", "add values, or use default for empty cells"})
 	}
 	for _, from := range slices.Sorted(maps.Keys(c.Values)) {
-		if trimVisible(from) != from || from == "" {
+		if Trim(from) != from || from == "" {
 			found = append(found, OptionError{"values", "values-key", strconv.Quote(from) + " can never match: cells are trimmed before they are looked up, and an empty cell is not looked up",
 				"write the text without white space around it"})
 		}

@@ -74,7 +74,7 @@ func shownText(c cell.Cell) (string, *CellError) {
 	case c.Kind == cell.Text && s == "":
 		s = c.Raw // a number format such as ;;; hides the text
 	}
-	if s = trimVisible(s); s == "" {
+	if s = Trim(s); s == "" {
 		return "", refuse("text-invisible", "holds nothing that can be seen", "type the value again, or clear the cell")
 	}
 	if strings.IndexByte(s, '\r') >= 0 {
@@ -106,8 +106,9 @@ func refuseCharacters(s string) *CellError {
 	return nil
 }
 
-// trimVisible removes what a reader cannot see at both ends of a text.
-func trimVisible(s string) string {
+// Trim removes what a reader cannot see at both ends of a text: white space,
+// no-break and zero-width spaces, and byte order marks.
+func Trim(s string) string {
 	if s == "" || isPlainEdge(s[0]) && isPlainEdge(s[len(s)-1]) {
 		return s
 	}
@@ -122,7 +123,7 @@ func isBlank(r rune) bool {
 	return unicode.IsSpace(r) || r == '\u200b' || r == '\u2060' || r == '\ufeff'
 }
 
-// trimToken is trimVisible for dates, numbers and addresses: it also removes
+// trimToken is Trim for dates, numbers and addresses: it also removes
 // marks of the writing direction. Address books put them around phone numbers
 // when these are copied.
 func trimToken(s string) string {

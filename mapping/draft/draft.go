@@ -112,10 +112,12 @@ func (w *writer) client() {
 	case email != "":
 		w.line("  key: %s   %sthe column that identifies a client", w.take(email), decide)
 		w.line("  existing: reuse   %sreuse, skip, fail or create a client that the service knows", decide)
+		w.line("  existing_activities: send   %ssend or skip the activities on a client who was found, not created", decide)
 		w.line("  lookup: {email: %s}", yamltree.Quote(email))
 	case phone != "":
 		w.line("  key: %s   %sthe column that identifies a client", w.take(phone), decide)
 		w.line("  existing: reuse   %sreuse, skip, fail or create a client that the service knows", decide)
+		w.line("  existing_activities: send   %ssend or skip the activities on a client who was found, not created", decide)
 		w.line("  lookup: {phone: {column: %s, type: Phone}}   %sadd region: GB if the numbers have no country code", yamltree.Quote(phone), decide)
 	default:
 		w.line("  key: %s   %sthe column that identifies a client", w.take(w.likelyKey()), decide)

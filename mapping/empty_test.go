@@ -1,0 +1,112 @@
+package mapping_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/mapping/cell"
+)
+
+const emptyTexts = "sheet: {empty: [N/A, n/a, \"-\", TBC, \"0\", \"#N/A\"]}\n"
+
+// What sheet.empty lists is empty wherever a cell is read.
+func TestEmptyTexts(t *testing.T) {
+	const client = "name: n\napi: v2\nworkflow: {name: w, template_identifier: t}\nclient: {key: No, lookup: {email: Mail, phone: Tel}, fields: {"
+	const claims = "}}\nclaims: [{key: C, name: \"{C} {A}\", when: has(\"C\")}]\n"
+	header := "No | Mail | Tel | C | A"
+	runPlans(t, []planCase{
+		{
+			name:    "the same texts count without the list",
+			mapping: client + "a: A" + claims, sheet: []string{header, "1 | a@b.example | 5 | - | N/A"},
+			want: []string{`1 n "1" [2]`, `client [2] a="N/A"`, `claim/claim/- [2] - N/A`, `link [2]`},
+		},
+		{
+			name:    "fields, look-ups, conditions and names",
+			mapping: emptyTexts + client + "a: A, first: {first_of: [A, No]}, text: {text: \"{A}-{No}\"}, expr: {expr: 'has(\"A\") ? 1 : 2', type: Number}, col: {expr: 'col(\"A\")'}, other: {column: A, default: none}" + claims,
+			sheet:   []string{header, "1 | n/a | 5 | C1 | N/A", "2 | a@b.example | - | - | TBC"},
+			want: []string{
+				`1 n "1" [2]`, `client [2] first="1" text="-1" expr=2 other="none"`, `claim/claim/C1 [2] C1`, `link [2]`,
+				`2 n "2" [3]`, `client [3] first="2" text="-2" expr=2 other="none"`, `link [3]`,
+			},
+		},
+		{
+			name:    "upper and lower case differ, white space around does not, parts do not match",
+			mapping: emptyTexts + client + "a: A" + claims,
+			sheet:   []string{header, "1 | | | | N/a", "2 | | | | tbc", "3 | | | | \u00a0TBC\u200b", "4 | | | | N/A yet"},
+			want: []string{
+				`1 n "1" [2]`, `client [2] a="N/a"`, `link [2]`,
+				`2 n "2" [3]`, `client [3] a="tbc"`, `link [3]`,
+				`3 n "3" [4]`, `client [4]`, `link [4]`,
+				`4 n "4" [5]`, `client [5] a="N/A yet"`, `link [5]`,
+			},
+		},
+		{
+			name:    "an empty cell agrees with anything",
+			mapping: emptyTexts + client + "a: A" + claims,
+			sheet:   []string{header, "1 | | | | x", "1 | | | | TBC", "1 | | | | -"},
+			want:    []string{`1 n "1" [2 3 4]`, `client [2 3 4] a="x"`, `link [2 3 4]`},
+		},
+		{
+			name:    "keys and required cells",
+			mapping: emptyTexts + client + "a: {column: A, required: true}" + claims + "activities: [{template: T, on: claim, attributes: {x: {column: A, required: true}}}]",
+			service: service(template("T", "x:Text")),
+			sheet:   []string{header, "N/A | a@b.example | | | x", "1 | | | C1 | TBC"},
+			want: []string{
+				`1 n "1" [3]`,
+				"Leads!3: “T” would be sent without attributes: all its cells are empty [no-attributes]",
+				"Leads!E3: A is empty, and “a” is required [required]",
+				"Leads!E3: A is empty, and “x” is required [required]",
+				`0  "" [2]`,
+				"Leads!A2: No is empty; it is part of the client key [empty-key]",
+			},
+		},
+		{
+			name:    "part of a claim key",
+			mapping: emptyTexts + "name: n\napi: v2\nclient: {key: No, existing: create, fields: {no: No}}\nclaims: [{key: [C, A], name: \"{C}\"}]\n",
+			sheet:   []string{"No | C | A", "1 | C1 | TBC"},
+			want:    []string{`1 n "1" [2]`, "Leads!C2: A is empty; it is part of the claim key [empty-key]"},
+		},
+		{
+			name:    "a client key that is a look-up's",
+			mapping: emptyTexts + "name: n\napi: v1\nclient: {key: Mail, lookup: {email: Mail}, fields: {no: No}}\n",
+			sheet:   []string{"No | Mail", "1 | n/a"},
+			want:    []string{`0  "" [2]`, "Leads!B2: Mail is empty; it is the client key [empty-key]"},
+		},
+		{
+			name:    "the condition on rows, and a row with nothing else",
+			mapping: emptyTexts + "name: n\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\n",
+			sheet:   []string{"No | A", "- | TBC"},
+			want:    []string{"skipped [2]"},
+		},
+	})
+}
+
+// What a person reads counts, whatever kind of cell it is, as in a CSV export.
+func TestEmptyTextsOfEveryKind(t *testing.T) {
+	sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "A"}}
+	b := mustBind(t, emptyTexts+fields("a: A"), sheet, nil)
+	for name, tc := range map[string]struct {
+		in   cell.Cell
+		want []string
+	}{
+		"number":           {number("0"), []string{`1 n "1" [2]`, `client [2]`}},
+		"number as a dash": {formatted("0", " -   ", "_-* \"-\"_-"), []string{`1 n "1" [2]`, `client [2]`}},
+		"number shown":     {formatted("0", "0.00", "0.00"), []string{`1 n "1" [2]`, `client [2] a="0.00"`}},
+		"error":            {cell.Cell{Kind: cell.Error, Raw: "#N/A", Shown: "#N/A"}, []string{`1 n "1" [2]`, `client [2]`}},
+		"hidden text":      {cell.Cell{Kind: cell.Text, Raw: "TBC"}, []string{`1 n "1" [2]`, `client [2]`}},
+		"another number":   {number("10"), []string{`1 n "1" [2]`, `client [2] a="10"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cells := []cell.Cell{text("1"), tc.in}
+			before := slices.Clone(cells)
+			if d := cmp.Diff(tc.want, outlines(planAll(b, []cell.Record{{Row: 2, Cells: cells}}))); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			if d := cmp.Diff(before, cells); d != "" {
+				t.Errorf("the reader's cells were changed (-before +after):\n%s", d)
+			}
+		})
+	}
+}
