@@ -40,21 +40,20 @@ type Found struct {
 // shows no answers of look-ups: the id is read at the place of look-ups, in an
 // array of one element also inside that element.
 func (c *Client) Find(ctx context.Context, by By, value string) (Found, error) {
-	a, err := c.lookUp(ctx, by, value)
+	r := c.lookupRequest(by, value)
+	a, err := c.lookUp(ctx, r, by)
 	if err != nil {
 		return Found{}, err
 	}
-	if c.cfg.NotFound.describes(a) {
+	if nobody, err := c.meansNobody(r, by, a); err != nil {
+		return Found{}, err
+	} else if nobody {
 		if err := c.asLearnt(by, a); err != nil {
 			return Found{}, err
 		}
-		if c.contradicts(a) {
-			return Found{}, &Failure{Reason: "the look-up by " + string(by) + " got an answer that not_found describes as an unknown client, but that holds an id",
-				Hint: "check the environment's not_found and wire"}
-		}
 		return Found{Absent: true, Body: a.Body}, nil
 	}
-	id, err := c.readMatch(a)
+	id, err := c.readMatch(r, a)
 	if err != nil {
 		return Found{}, &Failure{Retry: unlessJSON(a), Reason: "the look-up by " + string(by) + " got " + statusText(a.Status) + ", but the answer " + err.Error()}
 	}
@@ -70,20 +69,24 @@ func unlessJSON(a Answer) Retry {
 	return Now
 }
 
-// lookUp sends a look-up. The answer is a 2xx, or means nobody by Config.NotFound.
-func (c *Client) lookUp(ctx context.Context, by By, value string) (Answer, error) {
-	req, what := c.Routes().FindByEmail(value), "the look-up by "+string(by)
+func (c *Client) lookupRequest(by By, value string) Request {
 	if by == ByPhone {
-		req = c.Routes().FindByPhone(value)
+		return c.Routes().FindByPhone(value)
 	}
-	a, err := c.Do(ctx, req)
+	return c.Routes().FindByEmail(value)
+}
+
+// lookUp sends a look-up. The answer is a 2xx, or means nobody by Config.NotFound.
+func (c *Client) lookUp(ctx context.Context, r Request, by By) (Answer, error) {
+	what := "the look-up by " + string(by)
+	a, err := c.Do(ctx, r)
 	if err != nil {
 		return Answer{}, during(what, err)
 	}
 	if c.cfg.NotFound.describes(a) {
 		return a, nil
 	}
-	if err := c.refusal(req, what, a); err != nil {
+	if err := c.refusal(r, what, a); err != nil {
 		return Answer{}, err
 	}
 	return a, nil
@@ -125,15 +128,18 @@ func isTransient(status int) bool {
 	return status/100 == 5
 }
 
-// readMatch returns the id of the one client in a look-up's answer.
-func (c *Client) readMatch(a Answer) (string, error) {
+// errCrowded completes the sentence "the answer …".
+var errCrowded = errors.New("has more than one match")
+
+// readMatch returns the id of the one client in the answer to a look-up r.
+func (c *Client) readMatch(r Request, a Answer) (string, error) {
 	place := c.lookupPlace()
-	f, err := locate(a, place, followMatch)
+	f, err := locate(a, place, followMatch, c.urlOf(r))
 	if err != nil {
 		return "", err
 	}
 	if f.crowded {
-		return "", errors.New("has more than one match")
+		return "", errCrowded
 	}
 	return identifier(f, place)
 }
@@ -195,6 +201,24 @@ func (c *Client) Agrees(match Found, fields map[string]string) (field string, ok
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// meansNobody reports whether the answer to a look-up r means nobody. The error is a
+// *Failure: the answer says so of the first of several people, or beside an id.
+func (c *Client) meansNobody(r Request, by By, a Answer) (bool, error) {
+	for _, content := range c.cfg.NotFound.Content {
+		if describes, crowded := content.describes(a); describes && crowded {
+			return false, &Failure{Reason: "the look-up by " + string(by) + " got " + statusText(a.Status) + ", but the answer " + errCrowded.Error()}
+		}
+	}
+	if !c.cfg.NotFound.describes(a) {
+		return false, nil
+	}
+	if c.hasID(r, a) {
+		return false, &Failure{Reason: "the look-up by " + string(by) + " got an answer that not_found describes as an unknown client, but that holds an id",
+			Hint: "check the environment's not_found and wire"}
+	}
+	return true, nil
+}
+
 // describes reports whether an answer means nobody.
 func (n NotFound) describes(a Answer) bool {
 	if slices.Contains(n.Status, a.Status) {
@@ -203,7 +227,10 @@ func (n NotFound) describes(a Answer) bool {
 	if doc, ok := document(a.Body); n.Empty && a.Status/100 == 2 && ok && isEmpty(doc) {
 		return true
 	}
-	return slices.ContainsFunc(n.Content, func(content NotFoundContent) bool { return content.describes(a) })
+	return slices.ContainsFunc(n.Content, func(content NotFoundContent) bool {
+		describes, crowded := content.describes(a)
+		return describes && !crowded
+	})
 }
 
 // isEmpty reports whether a JSON value is null, {} or [].
@@ -220,16 +247,17 @@ func isEmpty(value []byte) bool {
 }
 
 // describes reports whether the value at the place means nobody. If a repeated key
-// gives several values, all of them must.
-func (n NotFoundContent) describes(a Answer) bool {
+// gives several values, all of them must. crowded is set when it is the value of one of
+// several people.
+func (n NotFoundContent) describes(a Answer) (describes, crowded bool) {
 	if n.Status == nil && a.Status/100 != 2 || n.Status != nil && !slices.Contains(n.Status, a.Status) {
-		return false
+		return false, false
 	}
 	if n.Empty && n.Place == placeText {
-		return !a.Cut && len(bytes.TrimSpace(a.Body)) == 0
+		return !a.Cut && len(bytes.TrimSpace(a.Body)) == 0, false
 	}
-	f, err := locate(a, n.Place, follow)
-	return err == nil && len(f.values) > 0 && !slices.ContainsFunc(f.values, func(v json.RawMessage) bool { return !n.fits(v) })
+	f, err := locate(a, n.Place, follow, nil)
+	return err == nil && len(f.values) > 0 && !slices.ContainsFunc(f.values, func(v json.RawMessage) bool { return !n.fits(v) }), f.crowded
 }
 
 func (n NotFoundContent) fits(value json.RawMessage) bool {
@@ -250,16 +278,27 @@ func (n NotFoundContent) fits(value json.RawMessage) bool {
 	return got == want
 }
 
-// contradicts reports whether an answer that means nobody by the value at one
-// place has an id at another.
-func (c *Client) contradicts(a Answer) bool {
-	place := c.lookupPlace()
-	if n := c.cfg.NotFound; slices.Contains(n.Status, a.Status) ||
-		!slices.ContainsFunc(n.Content, func(content NotFoundContent) bool { return content.Place != place && content.describes(a) }) {
+// hasID reports whether an answer that means nobody holds an id or several: in a header,
+// or in a body that means nobody by the value at another place. The body of an answer
+// that means nobody by its status may have an id of the error.
+func (c *Client) hasID(r Request, a Answer) bool {
+	place, n := c.lookupPlace(), c.cfg.NotFound
+	here, elsewhere := false, false // where content describes nobody
+	for _, content := range n.Content {
+		if describes, _ := content.describes(a); describes {
+			here = here || content.Place == place
+			elsewhere = elsewhere || content.Place != place
+		}
+	}
+	inHeader := strings.HasPrefix(strings.TrimPrefix(place, placeLastSegment), placeHeader)
+	if here || !inHeader && (!elsewhere || slices.Contains(n.Status, a.Status)) {
 		return false
 	}
-	_, err := c.readMatch(a)
-	return err == nil
+	f, err := locate(a, place, followMatch, c.urlOf(r))
+	return err == nil && (f.crowded || slices.ContainsFunc(f.values, func(v json.RawMessage) bool {
+		_, err := readID(v)
+		return err == nil
+	}))
 }
 
 // maxProbes is how many invented values are looked up before "every client
@@ -278,20 +317,25 @@ func (c *Client) LearnAbsent(ctx context.Context, by By) error {
 // learnAbsent is LearnAbsent and also returns the last answer.
 func (c *Client) learnAbsent(ctx context.Context, by By) (a Answer, err error) {
 	for range maxProbes {
-		if a, err = c.lookUp(ctx, by, invented(by)); err != nil {
+		r := c.lookupRequest(by, invented(by))
+		if a, err = c.lookUp(ctx, r, by); err != nil {
 			return a, err
 		}
-		if c.cfg.NotFound.describes(a) && isPage(a) {
+		nobody, err := c.meansNobody(r, by, a)
+		if err != nil {
+			return a, err
+		}
+		if nobody && isPage(a) {
 			return a, &Failure{Reason: fmt.Sprintf("the look-up of an invented %s got %s with a web page, which says nothing about the client",
 				by, statusText(a.Status)), Hint: "check the environment's base_url and auth"}
 		}
-		if c.cfg.NotFound.describes(a) {
+		if nobody {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.absent[by] = shapeOf(a)
 			return a, nil
 		}
-		if _, err := c.readMatch(a); err != nil {
+		if _, err := c.readMatch(r, a); err != nil {
 			break
 		}
 	}

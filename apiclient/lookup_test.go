@@ -325,6 +325,92 @@ func lookUpsAreNotLiedTo(t *testing.T) {
 	t.Logf("%d look-ups", asked)
 }
 
+// An answer with several people is neither nobody nor somebody, wherever a rule or the
+// place of ids looks; nor is an answer that means nobody and has an id elsewhere.
+func TestAnAnswerThatMeansTwoThings(t *testing.T) {
+	content := func(place, equals string) apiclient.NotFound {
+		n := apiclient.NotFoundContent{Place: place, Equals: []byte(equals), Empty: equals == ""}
+		if n.Empty {
+			n.Equals = nil
+		}
+		return apiclient.NotFound{Content: []apiclient.NotFoundContent{n}}
+	}
+	statuses := func(status ...int) apiclient.NotFound { return apiclient.NotFound{Status: status} }
+	const crowded, contradiction = "more than one match", "holds an id"
+	for name, tt := range map[string]struct {
+		notFound apiclient.NotFound
+		place    string // of ids
+		status   int
+		body     string
+		header   string // X-Contact-Id
+		location string // Content-Location
+		err      string // "" means nobody
+	}{
+		"nobody, then somebody":           {content("/items/0/id", "null"), "/items/0/id", 200, `{"items":[{"id":null},{"id":"a"}]}`, "", "", crowded},
+		"nobody twice":                    {content("/0/contactId", ""), "/contactId", 200, `[{"contactId":""},{"contactId":null}]`, "", "", crowded},
+		"somebody, then nobody":           {content("/0/contactId", "null"), "/0/contactId", 200, `[{"contactId":"a"},{"contactId":null}]`, "", "", crowded},
+		"a flag of the first":             {content("/0/found", "false"), "header:X-Contact-Id", 200, `[{"found":false},{"found":true}]`, "", "", crowded},
+		"a flag of the first, and an id":  {content("/0/found", "false"), "header:X-Contact-Id", 200, `[{"found":false},{"found":true}]`, "a", "", crowded},
+		"a flag beside two ids":           {content("/found", "false"), "/items/0/id", 200, `{"found":false,"items":[{"id":"a"},{"id":"b"}]}`, "", "", contradiction},
+		"a flag beside two spellings":     {content("/found", "false"), "/id", 200, `{"found":false,"id":"a","id":"b"}`, "", "", contradiction},
+		"one with nobody":                 {content("/items/0/id", "null"), "/items/0/id", 200, `{"items":[{"id":null}]}`, "", "", ""},
+		"an empty object, id in a header": {apiclient.DefaultNotFound(), "header:X-Contact-Id", 200, `{}`, "a", "", contradiction},
+		"an empty list, id in a header":   {apiclient.DefaultNotFound(), "header:X-Contact-Id", 200, `[]`, "a", "", contradiction},
+		"null, id in a header":            {apiclient.DefaultNotFound(), "header:X-Contact-Id", 200, `null`, "a", "", contradiction},
+		"null, id in a url":               {apiclient.DefaultNotFound(), "last-segment:header:Content-Location", 200, `null`, "", "/contacts/7", contradiction},
+		"no content, id in a header":      {statuses(204), "header:X-Contact-Id", 204, ``, "a", "", contradiction},
+		"404, id in a header":             {statuses(404), "header:X-Contact-Id", 404, `{"error":"nobody"}`, "a", "", contradiction},
+		"an empty object, no header":      {apiclient.DefaultNotFound(), "header:X-Contact-Id", 200, `{}`, "", "", ""},
+		"404, the id is of the error":     {statuses(404), "/id", 404, `{"id":"error-17"}`, "", "", ""},
+		"404, the url is the request's":   {statuses(404), "last-segment:header:Content-Location", 404, ``, "", "/api/funnel/v2/contacts/by-email/jane@example.com", ""},
+		"a header says that nobody is":    {content("header:X-Contact-Id", `"none"`), "header:X-Contact-Id", 200, `{}`, "none", "", ""},
+		"null as a text":                  {apiclient.DefaultNotFound(), "text", 200, `null`, "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(apiclient.V2)
+			cfg.NotFound, cfg.Wire.LookupContactID = tt.notFound, &tt.place
+			cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				for name, value := range map[string]string{"X-Contact-Id": tt.header, "Content-Location": tt.location} {
+					if value != "" {
+						w.Header().Set(name, value)
+					}
+				}
+				answers(tt.status, asJSON, tt.body)(w, r)
+			}))
+			c := client(t, cfg)
+			got, err := c.Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+			if tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) || tt.err == "" && (err != nil || !got.Absent) {
+				t.Errorf("%+v, %v; want an error with %q", got, err, tt.err)
+			}
+			if err := c.LearnAbsent(t.Context(), apiclient.ByEmail); tt.location == "" && (err == nil) != (tt.err == "") {
+				t.Errorf("learnt: %v", err)
+			}
+		})
+	}
+}
+
+// The url of the look-up itself names nobody.
+func TestTheURLOfALookUpIsNoID(t *testing.T) {
+	for location, id := range map[string]string{
+		"/api/funnel/v2/contacts/by-email/jane%40example.com":      "",
+		"http://inside.example/contacts/by-email/Jane@example.com": "",
+		"/api/funnel/v2/contacts/by-email":                         "",
+		"/api/funnel/v2/contacts":                                  "",
+		"/api/funnel/v2/contacts/7":                                "7",
+	} {
+		cfg := config(apiclient.V2)
+		cfg.Wire.LookupContactID = new("last-segment:header:Content-Location")
+		cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Location", location)
+			answers(200, asJSON, `{"email":"jane@example.com"}`)(w, r)
+		}))
+		got, err := client(t, cfg).Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+		if got.ID != id || (err == nil) != (id != "") {
+			t.Errorf("%s: id %q, %v; want %q", location, got.ID, err, id)
+		}
+	}
+}
+
 // What was learnt for one look-up does not count for the other.
 func TestEachLookUpLearnsForItself(t *testing.T) {
 	c := against(t, func(w http.ResponseWriter, r *http.Request) {

@@ -3,10 +3,8 @@ package apiclient
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,13 +23,12 @@ const (
 )
 
 // secrets holds the credentials that requests have carried, and the secrets behind
-// them, in every spelling in which an answer may repeat them. It is safe for
-// concurrent use.
+// them. It is safe for concurrent use.
 type secrets struct {
 	mu      sync.Mutex
 	fixed   []string            // secrets that no request carries, such as a client secret
 	carried map[string][]string // the last values of each header and query parameter, the latest last
-	all     []string            // every spelling of all of them, the longest first
+	all     needles             // for all of them
 }
 
 // addFixed adds secrets that no request carries.
@@ -84,18 +81,7 @@ func (s *secrets) spell() {
 			parts = append(parts, credentialParts(value)...)
 		}
 	}
-	spellings := map[string]bool{}
-	for _, part := range parts {
-		inJSON, _ := json.Marshal(part) // strings always have a JSON form
-		unescaped := encode(part)
-		for _, spelling := range []string{part, url.QueryEscape(part), url.PathEscape(part),
-			string(inJSON[1 : len(inJSON)-1]), string(unescaped[1 : len(unescaped)-1])} {
-			if len(spelling) >= minSecret {
-				spellings[spelling] = true
-			}
-		}
-	}
-	s.all = slices.SortedFunc(maps.Keys(spellings), func(a, b string) int { return len(b) - len(a) })
+	s.all = needlesFor(parts)
 }
 
 // credentialParts returns the value of a header or query parameter and the secrets
@@ -112,49 +98,117 @@ func credentialParts(value string) []string {
 	return parts
 }
 
-// hide replaces the secrets in a text. A text without secrets is returned as it is.
-func (s *secrets) hide(body []byte) []byte {
+// hide replaces the secrets in a text, in whatever spelling. A text without secrets is
+// returned as it is.
+func (s *secrets) hide(text []byte) []byte {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, secret := range s.all {
-		if bytes.Contains(body, []byte(secret)) {
-			body = bytes.ReplaceAll(body, []byte(secret), []byte("***"))
+	all := s.all // is replaced, never changed
+	s.mu.Unlock()
+	return replaceSpelled(text, allEscapes, all.find)
+}
+
+// needles are texts to find, the longest first.
+type needles []string
+
+// needlesFor returns the needles for texts that must be hidden. Two texts are the same
+// when they are the same without escapes, so a needle is also that: one of the spellings
+// may be mixed, so that no step of decoding gives the text itself.
+func needlesFor(texts []string) needles {
+	set := map[string]bool{}
+	for _, text := range texts {
+		for _, needle := range []string{text, decodeFully(text)} {
+			if len(needle) >= minSecret {
+				set[needle] = true
+			}
 		}
 	}
-	return body
+	return slices.SortedFunc(maps.Keys(set), func(a, b string) int { return len(b) - len(a) })
 }
 
-// anyURL finds urls, also with their slashes escaped as JSON may have them.
-var anyURL = regexp.MustCompile(`(?i)\b(https?:(?:\\?/){2})((?:\\/|[^\s"'<>\\])+)`)
-
-// bareURL finds links without a scheme: a host whose last label is of letters, with
-// a path or query. A path alone, a date and "and/or" have no such host.
-var bareURL = regexp.MustCompile(`(?i)(^|[^\w./\\@+-])((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}(?::\d+)?)(?:\\?/|\?)(?:\\/|[^\s"'<>\\])+`)
-
-// hideURLs leaves only the host of each url, because the rest may be a magic link,
-// which is a credential.
-func hideURLs(body []byte) []byte {
-	return bareURL.ReplaceAll(hideFullURLs(body), []byte("$1$2/***"))
-}
-
-func hideFullURLs(body []byte) []byte {
-	return anyURL.ReplaceAllFunc(body, func(found []byte) []byte {
-		m := anyURL.FindSubmatch(found)
-		host := strings.ReplaceAll(string(m[2]), `\`, "")
-		host, _, _ = strings.Cut(host, "/")
-		host, _, _ = strings.Cut(host, "?")
-		host, _, _ = strings.Cut(host, "#")
-		if at := strings.LastIndex(host, "@"); at >= 0 {
-			host = host[at+1:]
+func (n needles) find(text []byte) []finding {
+	var all []finding
+	for _, needle := range n {
+		for at := 0; ; {
+			i := bytes.Index(text[at:], []byte(needle))
+			if i < 0 {
+				break
+			}
+			all = append(all, finding{at + i, at + i + len(needle), "***"})
+			at += i + len(needle)
 		}
-		return []byte("https://" + host + "/***")
-	})
+	}
+	return all
+}
+
+var (
+	// fullURL finds urls.
+	fullURL = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>\\]+`)
+	// bareURL finds links without a scheme: a host whose last label is of letters, with
+	// a path or query. A path alone, a date and "and/or" have no such host.
+	bareURL = regexp.MustCompile(`(?i)(?:^|[^\w./\\@+-])((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}(?::\d+)?)(?:/|\?)[^\s"'<>\\]+`)
+	// relativeURL finds paths and queries at the beginning of a word.
+	relativeURL = regexp.MustCompile(`(?:^|[\s"'(<>\[{:=,;])((?:\.{0,2}/|\?)[^\s"'<>\\]+)`)
+)
+
+// hideLinks leaves only the host of each link, because the rest may be a magic link,
+// which is a credential. A relative link is hidden where the environment reads links, and
+// anywhere when it has a query.
+func (c *Client) hideLinks(body []byte) []byte {
+	anyPath := c.cfg.Wire.RedirectURL == placeText
+	find := func(text []byte) []finding { return findLinks(text, anyPath) }
+	// The escapes of urls come second: in a link, a decoded space would look like its end.
+	body = replaceSpelled(replaceSpelled(body, markupEscapes, find), allEscapes, find)
+	return replaceSpelled(body, allEscapes, needlesFor(c.relativeLinks(body)).find)
+}
+
+// findLinks finds the links of a text. A path without a query is one only with anyPath.
+func findLinks(text []byte, anyPath bool) []finding {
+	var all []finding
+	for _, m := range fullURL.FindAllIndex(text, -1) {
+		all = append(all, finding{m[0], m[1], "https://" + hostOf(string(text[m[0]:m[1]])) + "/***"})
+	}
+	for _, m := range bareURL.FindAllSubmatchIndex(text, -1) {
+		all = append(all, finding{m[2], m[1], string(text[m[2]:m[3]]) + "/***"})
+	}
+	for _, m := range relativeURL.FindAllSubmatchIndex(text, -1) {
+		path, query, _ := strings.Cut(string(text[m[2]:m[3]]), "?")
+		if path != "" && (anyPath || query != "") || strings.Contains(query, "=") {
+			all = append(all, finding{m[2], m[3], "/***"})
+		}
+	}
+	return all
+}
+
+// hostOf returns the host and port of a url.
+func hostOf(text string) string {
+	_, host, _ := strings.Cut(text, "//")
+	if end := strings.IndexAny(host, "/?#"); end >= 0 {
+		host = host[:end]
+	}
+	return host[strings.LastIndex(host, "@")+1:]
+}
+
+// relativeLinks returns the relative links at the place where redirect urls are read. The
+// absolute ones of the body are hidden already.
+func (c *Client) relativeLinks(body []byte) []string {
+	place := c.cfg.Wire.RedirectURL
+	doc, ok := document(body)
+	if !ok || CheckPointer(place) != nil {
+		return nil
+	}
+	var links []string
+	for _, value := range follow(doc, place).values {
+		if text, ok := scalar(value); ok && form(value) == "string" && strings.ContainsAny(text, "/?") && !strings.HasSuffix(text, "/***") {
+			links = append(links, text)
+		}
+	}
+	return links
 }
 
 // forShow returns an answer as it may be shown beside a row or stored for a
 // failure: without our credentials and without links.
 func (c *Client) forShow(a Answer) Answer {
-	a.Body = hideURLs(c.secrets.hide(a.Body))
+	a.Body = c.hideLinks(c.secrets.hide(a.Body))
 	a.ContentType = string(c.secrets.hide([]byte(a.ContentType)))
 	return a
 }

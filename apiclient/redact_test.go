@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"runtime"
 	"strings"
 	"testing"
@@ -75,6 +76,101 @@ func TestFailuresAreKeptWithoutSecretsAndLinks(t *testing.T) {
 	v := c.Create(t.Context(), createContact(c))
 	if diff := cmp.Diff("no such postcode for acme-limited, see https://help.example.com/***", v.Detail); diff != "" {
 		t.Errorf("detail (-want +got):\n%s", diff)
+	}
+}
+
+// A service may spell what it repeats in any way: in JSON, in a url, in a web page, one
+// inside another, and only some of the characters.
+func TestSecretsAreHiddenInEverySpelling(t *testing.T) {
+	const secret = `k3y+canary/b&"%41ä==`
+	quoted, _ := json.Marshal(secret)
+	inJSON := string(quoted[1 : len(quoted)-1])
+	twice, _ := json.Marshal(inJSON)
+	var percent, letters strings.Builder
+	for _, b := range []byte(secret) {
+		fmt.Fprintf(&percent, "%%%02x", b)
+	}
+	for _, r := range secret {
+		fmt.Fprintf(&letters, `\u%04X`, r)
+	}
+	for _, spelling := range []string{
+		inJSON,
+		`k3y+canary\/b&\"%41ä==`,
+		`k3y\u002Bcanary\u002fb\u0026\u0022%41\u00e4==`,
+		`k3y%2bcanary%2fb%26%22%2541%c3%a4%3d%3d`,
+		`k3y%2Bcanary%2Fb%26%22%2541%C3%A4%3D%3D`,
+		`k3y%2bcanary\/b%26\"%2541ä==`,
+		`k3y\u002Bcanary%2fb&\u0022%41%C3%a4%3D=`,
+		`k3y%252Bcanary%252Fb%2526%2522%252541%25C3%25A4==`,
+		`k3y&#43;canary&#x2F;b&amp;&quot;%41&auml;==`,
+		string(twice[1 : len(twice)-1]),
+		percent.String(), letters.String(),
+		url.QueryEscape(url.QueryEscape(secret)), url.PathEscape(inJSON), strings.ReplaceAll(inJSON, "/", `\/`),
+	} {
+		for _, format := range []string{`{"message":"no %s here"}`, `%s`} {
+			body := fmt.Sprintf(format, spelling)
+			if format == "%s" && strings.Contains(spelling, `\"`) {
+				continue // a bare text escapes no quotes
+			}
+			c := echoing(t, func(req *http.Request) { req.Header.Set("Authorization", "Bearer "+secret) }, 422, func(http.Header) string { return body })
+			v := c.Create(t.Context(), createContact(c))
+			if want := fmt.Sprintf(format, "***"); string(v.Answer) != want || !strings.Contains(v.Detail, "***") || len(v.Detail) > len("no *** here") {
+				t.Errorf("%s is kept as %s, shown as %s", body, v.Answer, v.Detail)
+			}
+		}
+		c := echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", secret) }, 201, func(http.Header) string {
+			return `{"contactId":"a","echo":"` + spelling + `"}`
+		})
+		if v := c.Create(t.Context(), createContact(c)); v.ID != "a" || string(v.Answer) != `{"contactId":"a","echo":"***"}` {
+			t.Errorf("a good answer is kept as %s", v.Answer)
+		}
+	}
+}
+
+// The rest of a text keeps its spelling, and half of a secret is none.
+func TestWhatIsNoSecretKeepsItsSpelling(t *testing.T) {
+	const said = `{"message":"50% of a+b \u00e4 \/ %zz %2 \\ &amp; &nothing; \ud83d\ude00 k3y%2Bcanar"}`
+	c := echoing(t, func(req *http.Request) { req.Header.Set("X-Api-Key", "k3y+canary") }, 422, func(http.Header) string { return said })
+	if v := c.Create(t.Context(), createContact(c)); string(v.Answer) != said {
+		t.Errorf("kept as %s", v.Answer)
+	}
+}
+
+// A link is hidden in every spelling, and also without a host: where the environment
+// reads links, and anywhere with a query.
+func TestLinksAreHiddenInEverySpelling(t *testing.T) {
+	for body, place := range map[string]string{
+		`{"message":"go to https:\u002F\u002Fclaims.example.com\u002fgo\u002fcanary"}`: "/redirectUrl",
+		`{"message":"go to https://claims.example.com/go?a=1\u0026t=canary"}`:          "/redirectUrl",
+		`{"message":"go to https%3A%2F%2Fclaims.example.com%2Fgo%2Fcanary"}`:           "/redirectUrl",
+		`{"message":"go to claims.example.com%2fgo%2fcanary"}`:                         "/redirectUrl",
+		`{"message":"exists","redirectUrl":"/s/canary"}`:                               "/redirectUrl",
+		`{"redirectUrl":"\/s\/canary"}`:                                                "/redirectUrl",
+		`{"redirectUrl":"../s/canary"}`:                                                "/redirectUrl",
+		`{"redirectUrl":"//claims.example.com/s/canary"}`:                              "/redirectUrl",
+		`{"links":{"go":"/s/canary"},"message":"see /s/canary, or \/s\/canary"}`:       "/links/go",
+		`{"message":"exists: /s/abc?token=canary"}`:                                    "/redirectUrl",
+		`{"message":"exists: \/s\/abc?a=1\u0026token=canary."}`:                        "/redirectUrl",
+		`{"message":"https:\/\/claims.example.com\/go+a%20canary+canary"}`:             "/redirectUrl",
+		`{"message":"exists: \/s\/a%20b?token=a+b%20canary"}`:                          "/redirectUrl",
+		`https%3a%2f%2fclaims.example.com%2fgo%3ft%3da%2520canary%2bcanary`:            "/redirectUrl",
+		`{"message":"exists: ?token=canary"}`:                                          "/redirectUrl",
+		`/s/canary`:                                                                    "text",
+		`exists already (see /s/canary)`:                                               "text",
+		`exists already: ./canary`:                                                     "text",
+		`//claims.example.com/s/canary`:                                                "text",
+		`{"error":"exists","url":"/s/canary"}`:                                         "text",
+	} {
+		for _, status := range []int{400, 409, 500, 302} {
+			cfg := config(apiclient.V2)
+			cfg.Wire.RedirectURL = place
+			cfg.Transport = apiclient.InProcess(answers(status, "", body))
+			c := client(t, cfg)
+			v := c.Create(t.Context(), c.Routes().CreateLink("a", nil))
+			if shown := fmt.Sprint(string(v.Answer), v.Detail, v.Reason, v.Hint, c.Unknown()); strings.Contains(shown, "canary") || !strings.Contains(shown, "***") {
+				t.Errorf("%s, %d: %s", body, status, shown)
+			}
+		}
 	}
 }
 

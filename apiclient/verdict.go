@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -308,6 +309,14 @@ func (c *Client) read(v Verdict, r Request, a Answer) Verdict {
 	return v
 }
 
+// urlOf returns the url of a request; the base url for one that cannot be sent.
+func (c *Client) urlOf(r Request) *url.URL {
+	if u, err := r.below(c.base); err == nil {
+		return u
+	}
+	return c.base
+}
+
 func (c *Client) readInto(v *Verdict, n need, r Request, a Answer) error {
 	if n.id == nil && n.url == nil {
 		if _, ok := document(a.Body); len(a.Body) > 0 && !ok {
@@ -315,16 +324,13 @@ func (c *Client) readInto(v *Verdict, n need, r Request, a Answer) error {
 		}
 		return nil
 	}
+	own := c.urlOf(r)
 	var noID, noURL error
 	if n.id != nil {
-		v.ID, noID = idAt(a, *n.id)
+		v.ID, noID = idAt(a, *n.id, own)
 	}
 	if n.url != nil {
-		base, err := r.below(c.base)
-		if err != nil {
-			base = c.base
-		}
-		v.URL, noURL = linkAt(a, *n.url, base)
+		v.URL, noURL = linkAt(a, *n.url, own)
 	}
 	if noID == nil && noURL != nil && n.urlOptional {
 		v.Reason = "created without a redirect url: the answer " + noURL.Error()

@@ -157,6 +157,73 @@ func TestNoIDIsUncertain(t *testing.T) {
 	}
 }
 
+// One of several ids is not known to be the right one.
+func TestOneOfSeveralIDsIsUncertain(t *testing.T) {
+	const created, uncertain = apiclient.Created, apiclient.Uncertain
+	for body, want := range map[string]apiclient.Verdict{
+		`{"data":[{"id":"a"}]}`:              {Effect: created, ID: "a"},
+		`{"data":[{"id":"a"},{"id":"b"}]}`:   {Effect: uncertain},
+		`{"data":[{"id":"a"},{"id":"a"}]}`:   {Effect: uncertain},
+		`{"data":[{"id":"a"},null]}`:         {Effect: uncertain},
+		`{"data":[{"id":"a"}],"more":[1,2]}`: {Effect: created, ID: "a"},
+	} {
+		cfg := config(apiclient.V2)
+		cfg.Wire.ContactID = "/data/0/id"
+		c := client(t, cfg)
+		if v := c.Judge(createContact(c), apiclient.Answer{Status: 201, Body: []byte(body)}, nil); v.Effect != want.Effect || v.ID != want.ID {
+			t.Errorf("%s: %s with id %q (%s); want %s with %q", body, v.Effect, v.ID, v.Reason, want.Effect, want.ID)
+		}
+	}
+	// The same holds for links: another one is somebody else's.
+	cfg := config(apiclient.V2)
+	cfg.Wire.RedirectURL = "/0/url"
+	c := client(t, cfg)
+	two := apiclient.Answer{Status: 201, Body: []byte(`[{"url":"https://x.example/a"},{"url":"https://x.example/b"}]`)}
+	if v := c.Judge(c.Routes().CreateLink("a", nil), two, nil); v.Effect != uncertain || v.URL != "" {
+		t.Errorf("link: %s with url %q", v.Effect, v.URL)
+	}
+}
+
+// The last segment of a url is an id only where the url leads to what was created: not
+// to the collection, to what is above it, or to the client that an activity is for.
+func TestTheRequestsOwnURLIsNoID(t *testing.T) {
+	v1, v2 := apiclient.Routes{Version: apiclient.V1, CaseID: "case-1"}, apiclient.Routes{Version: apiclient.V2}
+	activity := apiclient.Activity{TemplateID: "t", Status: "Open"}
+	const collection = "http://localhost/api/funnel/v1/cases/case-1/clients"
+	for _, tt := range []struct {
+		routes   apiclient.Routes
+		request  apiclient.Request
+		location string
+		id       string // "" means uncertain
+	}{
+		{v2, v2.CreateClient(nil, true), "/api/funnel/v2/contacts/17", "17"},
+		{v2, v2.CreateClient(nil, true), "contacts/17", "17"},
+		{v2, v2.CreateClient(nil, true), "/api/funnel/v2/contacts", ""},
+		{v2, v2.CreateClient(nil, true), "http://localhost/api/funnel/v2/contacts?page=1#top", ""},
+		{v2, v2.CreateClient(nil, true), "https://inside.example/v7/contacts", ""},
+		{v2, v2.CreateClient(nil, true), "./contacts", ""},
+		{v2, v2.CreateClient(nil, true), "/api/funnel/v%32", ""},
+		{v2, v2.CreateClient(nil, true), "/api/funnel/v2/contacts/", ""},
+		{v2, v2.CreateClient(nil, true), "/api/funnel/v2/contacts/..", ""},
+		{v2, v2.CreateClaim("7", "n"), "/api/funnel/v2/claims", ""},
+		{v2, v2.CreateClaim("7", "n"), "/api/funnel/v2/claims/7", "7"},
+		{v1, v1.CreateClient(nil, true), collection, ""},
+		{v1, v1.CreateClient(nil, true), collection + "/7", "7"},
+		{v1, v1.CreateActivity("7", "", activity), collection + "/7", ""},
+		{v1, v1.CreateActivity("7", "", activity), collection + "/7/activities", ""},
+		{v1, v1.CreateActivity("7", "", activity), collection + "/7/activities/7", "7"},
+	} {
+		cfg := config(tt.routes.Version)
+		w := &cfg.Wire
+		w.ClientID, w.RedirectURL = "last-segment:header:Location", "/redirectUrl"
+		w.ContactID, w.ClaimID, w.ActivityID = w.ClientID, w.ClientID, w.ClientID
+		v := client(t, cfg).Judge(tt.request, apiclient.Answer{Status: 201, Header: http.Header{"Location": {tt.location}}}, nil)
+		if v.ID != tt.id || (v.Effect == apiclient.Created) != (tt.id != "") {
+			t.Errorf("%s of a new %s: %s with id %q (%s); want id %q", tt.location, tt.request.Kind, v.Effect, v.ID, v.Reason, tt.id)
+		}
+	}
+}
+
 func TestRulesComeFirst(t *testing.T) {
 	tests := []struct {
 		name   string

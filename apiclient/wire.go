@@ -52,16 +52,17 @@ func CheckURLPlace(place string) error {
 // walker follows a JSON Pointer into a document, as follow and followMatch do.
 type walker func(doc []byte, pointer string) found
 
-// locate returns what an answer holds at a place. The error completes the sentence
-// "the answer …" and repeats nothing of the answer.
-func locate(a Answer, place string, walk walker) (found, error) {
+// locate returns what an answer holds at a place. own is the url of the request, of which
+// no part is taken for the last segment of another; nil for no such check. The error
+// completes the sentence "the answer …" and repeats nothing of the answer.
+func locate(a Answer, place string, walk walker, own *url.URL) (found, error) {
 	rest, segment := strings.CutPrefix(place, placeLastSegment)
 	f, err := valuesAt(a, rest, walk)
 	if err != nil || !segment {
 		return f, err
 	}
 	for i, v := range f.values {
-		last, err := segmentOf(v)
+		last, err := segmentOf(v, own)
 		if err != nil {
 			return found{}, fmt.Errorf("%w at %s", err, rest)
 		}
@@ -119,8 +120,10 @@ func plainWord(a Answer) (string, error) {
 	return text, nil
 }
 
-// segmentOf returns the last segment of the path of a url, absolute or relative.
-func segmentOf(value json.RawMessage) (string, error) {
+// segmentOf returns the last segment of the path of a url, absolute or relative. It
+// refuses the url of the request itself and of what is above it, because a service that
+// has nothing to name may repeat those. own is nil for no such check.
+func segmentOf(value json.RawMessage, own *url.URL) (string, error) {
 	text, ok := scalar(value)
 	if form(value) != "string" || !ok {
 		return "", errors.New("has " + article(form(value)) + " instead of a url")
@@ -134,7 +137,20 @@ func segmentOf(value json.RawMessage) (string, error) {
 	if err != nil || last == "" || !strings.Contains(path, "/") {
 		return "", errors.New("has a url whose path does not end with a segment")
 	}
+	if own != nil && (strings.EqualFold(last, lastSegment(own)) || isAbove(own.ResolveReference(u), own)) {
+		return "", errors.New("has the url of the request, or a part of it, instead of one with an id")
+	}
 	return last, nil
+}
+
+// lastSegment returns the last segment of a url's path, unescaped.
+func lastSegment(u *url.URL) string {
+	return u.Path[strings.LastIndex(u.Path, "/")+1:]
+}
+
+// isAbove reports whether the path of u is that of own, or the beginning of it.
+func isAbove(u, own *url.URL) bool {
+	return strings.HasPrefix(samePath(own.EscapedPath())+"/", samePath(u.EscapedPath())+"/")
 }
 
 // only returns the one value at a place. A key may be repeated as long as all its
@@ -201,23 +217,35 @@ func readID(value json.RawMessage) (string, error) {
 // read.
 func mangled(text string) bool { return strings.ContainsRune(text, utf8.RuneError) }
 
-// idAt returns the id at a place of an answer.
-func idAt(a Answer, place string) (string, error) {
-	f, err := locate(a, place, follow)
+// idAt returns the id at a place of an answer to a creating request, whose url is own.
+func idAt(a Answer, place string, own *url.URL) (string, error) {
+	f, err := locate(a, place, follow, own)
 	if err != nil {
 		return "", err
+	}
+	if f.crowded {
+		return "", errSeveral("id", place)
 	}
 	return identifier(f, place)
 }
 
+// errSeveral completes the sentence "the answer …". The first of several things need not
+// be the one that was created.
+func errSeveral(what, place string) error {
+	return fmt.Errorf("has a list of several where the %s of one is expected, at %s", what, placeName(place))
+}
+
 // linkAt returns the redirect url at a place of an answer: an absolute http(s) url
-// as it was written, or a relative one, resolved against base.
-func linkAt(a Answer, place string, base *url.URL) (string, error) {
-	f, err := locate(a, place, follow)
+// as it was written, or a relative one, resolved against the request's url, own.
+func linkAt(a Answer, place string, own *url.URL) (string, error) {
+	f, err := locate(a, place, follow, nil)
 	if err != nil {
 		return "", err
 	}
-	return only(f.values, place, "url", func(value json.RawMessage) (string, error) { return readLink(value, base) })
+	if f.crowded {
+		return "", errSeveral("redirect url", place)
+	}
+	return only(f.values, place, "url", func(value json.RawMessage) (string, error) { return readLink(value, own) })
 }
 
 func readLink(value json.RawMessage, base *url.URL) (string, error) {

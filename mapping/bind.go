@@ -277,6 +277,7 @@ func (b *binder) bindClaims(bound *Binding) {
 			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
 			name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
 		})
+		bound.claims[i].name.table = c.NameValues
 	}
 }
 

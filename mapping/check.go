@@ -45,9 +45,8 @@ func (p *checker) checkNames(m *Mapping) {
 // checkEmpty refuses texts of sheet.empty that no trimmed cell has, and tables
 // and words that list such a text: it never reaches them.
 func (p *checker) checkEmpty(m *Mapping) {
-	empty := map[string]bool{}
 	for _, w := range m.Sheet.Empty {
-		if empty[w.Text] = true; convert.Trim(w.Text) != w.Text {
+		if convert.Trim(w.Text) != w.Text {
 			p.wrongAt(w.At, "empty-text", "“%s” can never match: cells are trimmed before they are compared with sheet.empty", w.Text).
 				Hint = "write the text without white space around it"
 		}
@@ -55,7 +54,7 @@ func (p *checker) checkEmpty(m *Mapping) {
 	for v := range m.values() {
 		var unreachable []string
 		for _, word := range slices.Concat(slices.Sorted(maps.Keys(v.Values)), v.Checked, v.Unchecked) {
-			if empty[word] {
+			if m.Sheet.countsAsEmpty(word) {
 				unreachable = append(unreachable, "“"+word+"”")
 			}
 		}
@@ -197,7 +196,31 @@ func (p *checker) checkClaims(m *Mapping) {
 			ids[c.ID.Text] = c
 		}
 		checkBraces(p.wrongAt, c.Name)
+		p.checkNameValues(m, c)
 	}
+}
+
+// checkNameValues refuses entries of a name's table that no cell can match.
+func (p *checker) checkNameValues(m *Mapping, c *ClaimRule) {
+	if t, err := parseTemplateText(c.Name.Text); err == nil && c.NameValues != nil && len(t.names()) == 0 && c.Name.Text != "" {
+		p.wrongAt(c.Name.At, "values-alone", "the claim's name has values for its cells, and names no column").
+			Hint = "write the columns into the text, e.g. \"{Lender} {Agreement no}\", or leave values out"
+	}
+	for _, from := range slices.Sorted(maps.Keys(c.NameValues)) {
+		switch {
+		case convert.Trim(from) != from || from == "":
+			p.wrongAt(c.Name.At, "values-key", "“%s” can never match: cells are trimmed before they are looked up in the name's values, and an empty cell is not looked up", from).
+				Hint = "write the text without white space around it"
+		case m.Sheet.countsAsEmpty(from):
+			p.wrongAt(c.Name.At, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it in the name's values is never used", from).
+				Hint = "list it in one of the two places"
+		}
+	}
+}
+
+// countsAsEmpty reports whether sheet.empty lists a text.
+func (s *SheetRule) countsAsEmpty(text string) bool {
+	return slices.ContainsFunc(s.Empty, func(w yamltree.Scalar) bool { return w.Text == text })
 }
 
 // claimIDs returns the ids of the claims entries, each once, in order.
@@ -332,7 +355,7 @@ func (p *checker) checkResumeValues(m *Mapping, names []string) {
 		case from != convert.FoldSpace(from):
 			p.wrongAt(to.At, "values-key", "“%s” can never match: in the cells of resume_at white space is trimmed, and each run of it is one space", from).
 				Hint = "write the text with single spaces and none around it"
-		case slices.ContainsFunc(m.Sheet.Empty, func(w yamltree.Scalar) bool { return w.Text == from }):
+		case m.Sheet.countsAsEmpty(from):
 			p.wrongAt(to.At, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", from).
 				Hint = "list it in one of the two places"
 		}

@@ -41,6 +41,7 @@ func reference() string {
 	section(&b, "client", clientKeys)
 	section(&b, "client.lookup", lookupKeys)
 	section(&b, "claims, each entry", claimKeys)
+	section(&b, "claims, name with values", nameKeys)
 	section(&b, "workflow", workflowKeys)
 	section(&b, "resume_at, when it is a column", resumeKeys)
 	section(&b, "activities, each entry", activityKeys)

@@ -209,8 +209,8 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.ID }),
 	yamltree.To("key", "the column or columns that identify a claim of a client",
 		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Key }).Required(),
-	yamltree.To("name", "the claim's name, a text with {Column}",
-		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
+	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ",
+		claimName, func(c *ClaimRule) *ClaimRule { return c }).Required(),
 	yamltree.To("create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities",
 		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
 		func(c *ClaimRule) *bool { return &c.First }),
@@ -218,6 +218,27 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		expressionText, func(c *ClaimRule) *yamltree.Scalar { return &c.When }),
 	yamltree.To("columns", "aliases for wide sheets: a name and the column it stands for",
 		yamltree.Map(yamltree.InPlace(yamltree.AnyText)), func(c *ClaimRule) *map[string]yamltree.Scalar { return &c.Columns }),
+}
+
+// claimName is a text, or a text with a table for its cells.
+var claimName = yamltree.Value[ClaimRule]{
+	Kinds: yamltree.Scalars | yamltree.Objects, Wants: "a text or {text: …, values: {…}}",
+	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Text.Schema, nameTable.Schema}},
+	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *ClaimRule) bool {
+		if n.Kind() == yamltree.Objects {
+			return nameTable.Read(r, n, into)
+		}
+		return text.Read(r, n, &into.Name)
+	},
+}
+
+var nameTable = yamltree.Object(nameKeys)
+
+var nameKeys = []yamltree.Key[ClaimRule]{
+	yamltree.To("text", "the claim's name, a text with {Column}",
+		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
+	yamltree.To("values", "a table for the cells of the columns named: what the cell says and what stands in the name for it; a text that is not listed stands for itself",
+		yamltree.Map(yamltree.AnyText), func(c *ClaimRule) *map[string]string { return &c.NameValues }),
 }
 
 var workflowKeys = []yamltree.Key[WorkflowRule]{

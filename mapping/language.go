@@ -104,13 +104,16 @@ type FieldRule struct {
 
 // ClaimRule is one entry of claims: each row of a client yields one claim.
 type ClaimRule struct {
-	At      yamltree.Place
-	ID      yamltree.Scalar // default "claim"
-	Key     []yamltree.Scalar
-	Name    yamltree.Scalar            // a text with {Column}
-	When    yamltree.Scalar            // an expression; "" takes every row
-	Columns map[string]yamltree.Scalar // aliases: a name → the column it stands for
-	First   bool                       // created before all activities, not just before the first that is on it
+	At   yamltree.Place
+	ID   yamltree.Scalar // default "claim"
+	Key  []yamltree.Scalar
+	Name yamltree.Scalar // a text with {Column}
+	// NameValues are what stands in the name for the texts of its cells; a text
+	// that is not listed stands for itself.
+	NameValues map[string]string
+	When       yamltree.Scalar            // an expression; "" takes every row
+	Columns    map[string]yamltree.Scalar // aliases: a name → the column it stands for
+	First      bool                       // created before all activities, not just before the first that is on it
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.

@@ -69,7 +69,7 @@ func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool)
 		}
 		record.Cells[column] = cell.Cell{Kind: cell.Text, Raw: merged.source.Texts[i], Shown: merged.source.Texts[i]}
 	}
-	c, _, refusal := fillText(v.text, v.columns, v.places, record)
+	c, _, refusal := v.fillText(record)
 	if refusal == nil && !c.IsEmpty() {
 		merged.value, refusal = v.conv.Convert(c)
 		merged.e164 = v.e164(c)

@@ -66,7 +66,7 @@ func (w world) source() string {
 		b.WriteString("workflow: {name: w, template_identifier: t}\nclaims:\n")
 	}
 	for i := range w.entries {
-		fmt.Fprintf(&b, "  - {id: e%d, key: K%d, name: 'Claim {K%d}', when: has(\"K%d\")}\n", i, i, i, i)
+		fmt.Fprintf(&b, "  - {id: e%d, key: K%d, name: 'Claim e%d {K%d}', when: has(\"K%d\")}\n", i, i, i, i, i)
 	}
 	source := b.String()
 	if source = strings.TrimSuffix(source, "claims:\n"); len(w.acts) == 0 {

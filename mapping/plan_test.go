@@ -182,6 +182,70 @@ activities:
 	})
 }
 
+func TestPlanClaimNames(t *testing.T) {
+	const claims = version2 + `claims: [{key: C, name: {text: "{L} {C}", values: {LLOY: Lloyds, C2: two, gone: ""}}}]` + "\n"
+	const byLender = version2 + `claims: [{key: C, name: {text: "{L}", values: {LLOY: Lloyds, lloy: Lloyds}}}]` + "\n"
+	const differ = ", and the names of one client's claims must differ [claim-name]"
+	header := "No | C | L"
+	runPlans(t, []planCase{
+		{
+			name: "values for the cells of the columns named", mapping: claims,
+			sheet: []string{header, "1 | C1 | LLOY", "1 | C2 | \u00a0LLOY", "1 | C3 | lloy", "1 | C4 | gone", "1 | LLOY | x"},
+			want: []string{
+				`1 n "1" [2 3 4 5 6]`, `client [2 3 4 5 6] no="1"`, `claim/claim/C1 [2] Lloyds C1`, `claim/claim/C2 [3] Lloyds two`,
+				`claim/claim/C3 [4] lloy C3`, `claim/claim/C4 [5] C4`, `claim/claim/LLOY [6] x Lloyds`, `link [2 3 4 5 6]`,
+			},
+		},
+		{
+			name: "rows of one claim fill the name together", mapping: claims,
+			sheet: []string{header, "1 | C1 |", "1 | C1 | LLOY"},
+			want:  []string{`1 n "1" [2 3]`, `client [2 3] no="1"`, `claim/claim/C1 [2 3] Lloyds C1`, `link [2 3]`},
+		},
+		{
+			name: "a name of which nothing is left", mapping: version2 + `claims: [{key: C, name: {text: "{L}", values: {x: ""}}}]`,
+			sheet: []string{header, "1 | C1 | x"},
+			want:  []string{`1 n "1" [2]`, `Leads!C2: L is empty, and “the claim's name” is required [required]`},
+		},
+		{
+			name: "two claims of one client with one name", mapping: byLender,
+			sheet: []string{header, "1 | C1 | LLOY", "1 | C2 | LLOY", "1 | C3 | BARC", "2 | C4 | LLOY"},
+			want: []string{
+				`1 n "1" [2 3 4]`,
+				"Leads!C2: the claim has the same name as that of Leads!C3" + differ,
+				"Leads!C3: the claim has the same name as that of Leads!C2" + differ,
+				`2 n "2" [5]`, `client [5] no="2"`, `claim/claim/C4 [5] Lloyds`, `link [5]`,
+			},
+		},
+		{
+			name: "two texts with one value, and three claims", mapping: byLender,
+			sheet: []string{header, "1 | C1 | LLOY", "1 | C2 | lloy", "1 | C3 | Lloyds"},
+			want: []string{
+				`1 n "1" [2 3 4]`,
+				"Leads!C2: the claim has the same name as that of Leads!C3, Leads!C4" + differ,
+				"Leads!C3: the claim has the same name as that of Leads!C2" + differ,
+				"Leads!C4: the claim has the same name as that of Leads!C2" + differ,
+			},
+		},
+		{
+			name: "a name without cells", mapping: version2 + "claims: [{key: C, name: Loan}]",
+			sheet: []string{header, "1 | C1 |", "1 | C2 |", "1 | C1 |"},
+			want: []string{
+				`1 n "1" [2 3 4]`,
+				"Leads!2: the claim has the same name as that of Leads!3" + differ,
+				"Leads!3: the claim has the same name as that of Leads!2" + differ,
+			},
+		},
+		{
+			name: "claims of two entries", mapping: version2 + `claims: [{id: a, key: C, name: "{L}"}, {id: b, key: L, name: "{L}"}]`,
+			sheet: []string{header, "1 | C1 | x"},
+			want: []string{
+				`1 n "1" [2]`,
+				"Leads!C2: the claim has the same name as that of Leads!C2" + differ,
+			},
+		},
+	})
+}
+
 func TestPlanResume(t *testing.T) {
 	const activities = `activities:
   - {template: A, status: Accepted, attributes: {x: X}}

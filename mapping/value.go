@@ -17,11 +17,12 @@ import (
 type boundValue struct {
 	label    string // the name of the attribute or field
 	columns  []int
-	names    []string         // of the columns, see Source
-	text     templateText     // set for a text with places
-	places   map[string]int   // the columns of the text's places
-	expr     *expr.Expression // set for an expression
-	constant *cell.Value      // set for a constant
+	names    []string          // of the columns, see Source
+	text     templateText      // set for a text with places
+	places   map[string]int    // the columns of the text's places
+	table    map[string]string // what is filled into a place for the text of its cell; others stand for themselves
+	expr     *expr.Expression  // set for an expression
+	constant *cell.Value       // set for a constant
 	conv     convert.Converter
 	required bool
 	fallback *cell.Value // replaces an empty cell
@@ -84,7 +85,7 @@ func (v *boundValue) cell(r cell.Record) (cell.Cell, int, *convert.CellError) {
 		in, refusal := v.expr.Value(r)
 		return in, first(v.columns), refusal
 	case v.text != nil:
-		return fillText(v.text, v.columns, v.places, r)
+		return v.fillText(r)
 	}
 	for _, c := range v.columns {
 		if in := r.Cell(c); !in.IsEmpty() {
@@ -114,17 +115,20 @@ var asText = convert.Converter{Type: convert.Text}
 
 // fillText fills the places of a text from a row's cells. A cell that cannot
 // be read as text is refused with its column.
-func fillText(t templateText, columns []int, places map[string]int, r cell.Record) (cell.Cell, int, *convert.CellError) {
+func (v *boundValue) fillText(r cell.Record) (cell.Cell, int, *convert.CellError) {
 	var refusal *convert.CellError
-	at := first(columns)
-	s := t.fill(func(name string) string {
-		c, ok := places[name]
+	at := first(v.columns)
+	s := v.text.fill(func(name string) string {
+		c, ok := v.places[name]
 		if !ok || r.Cell(c).IsEmpty() {
 			return ""
 		}
 		value, no := asText.Convert(r.Cell(c))
 		if no != nil && refusal == nil {
 			refusal, at = no, c
+		}
+		if to, ok := v.table[value.Literal]; ok {
+			return to
 		}
 		return value.Literal
 	})

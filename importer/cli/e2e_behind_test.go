@@ -1,11 +1,17 @@
 package cli_test
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"claimsheet/apiclient/apitest"
 )
 
 // creating is a mapping without look-ups: every client is created.
@@ -145,4 +151,97 @@ func TestAWorkbookOfAnotherEnvironment(t *testing.T) {
 	s.mustRun(0, "-e", "sandbox")
 	s.restoreState("")
 	s.mustRun(0, "-e", "sandbox")
+}
+
+// advised returns the command that a refusal ends with.
+func advised(t *testing.T, said string) []string {
+	t.Helper()
+	found := regexp.MustCompile(`claimsheet ((?:run|rerun) [^;\n]*)`).FindStringSubmatch(said)
+	if found == nil {
+		t.Fatalf("no command is advised:\n%s", said)
+	}
+	return strings.Fields(found[1])
+}
+
+// TestALedgerFromTheMiddleOfARun: the ledger was copied while a run worked, and put back
+// after the run had ended. It knows that the run began; its workbook says what came
+// after, also when the sheet Steps is short, because the copy has all of before.
+func TestALedgerFromTheMiddleOfARun(t *testing.T) {
+	t.Parallel()
+	for _, steps := range []string{"all", "touched"} {
+		t.Run(steps, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, stepThree, leads(2))
+			s.mustRun(0)
+			s.sheet(leads(5))
+			ledger, middle := s.path(".claimsheet/ledger.db"), s.path("middle.db")
+			var once sync.Once
+			s.service.Play(func(c apitest.Call) apitest.Fault {
+				if c.Kind == "claim" {
+					once.Do(func() {
+						db, err := sql.Open("sqlite", ledger)
+						must(t, err)
+						_, err = db.Exec("VACUUM INTO '" + middle + "'")
+						must(t, errors.Join(err, db.Close()))
+					})
+				}
+				return apitest.Fault{}
+			})
+			s.mustRun(0, "--steps", steps)
+			s.service.Play(nil)
+			s.restoreState("")
+			must(t, os.Mkdir(s.path(".claimsheet"), 0o700))
+			must(t, os.Rename(middle, ledger))
+			must(t, os.Chmod(ledger, 0o600))
+			before := len(s.service.Calls())
+			p := s.mustRun(3)
+			code, out, said := s.claimsheet(advised(t, p.err)...)
+			if code != 3 || !strings.Contains(said, "--yes") {
+				t.Fatalf("the advised command: exit code %d\n%s%s", code, out, said)
+			}
+			if code, out, said = s.claimsheet(advised(t, said)...); code != 0 {
+				t.Fatalf("the command that it advises: exit code %d\n%s%s", code, out, said)
+			}
+			if p := s.mustRun(0); p.summary.Rows.Unchanged != 5 {
+				t.Errorf("rows %+v", p.summary.Rows)
+			}
+			if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
+				t.Errorf("something was sent\n%s", transcript(calls))
+			}
+			s.checkPromise()
+		})
+	}
+}
+
+// TestAdviceAboutShortWorkbooks: a workbook whose sheet Steps is short is never advised
+// where it would be refused, and what is advised goes through.
+func TestAdviceAboutShortWorkbooks(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	s.mustRun(0, "--steps", "touched")
+	s.saveState("backup")
+	s.sheet(leads(3))
+	s.mustRun(0, "--steps", "touched", "-o", s.path("second.xlsx"))
+
+	s.restoreState("backup") // of before the second run
+	said := s.mustRun(3).err
+	if !strings.Contains(said, "[lost-run]") || strings.Contains(said, "claimsheet rerun") || !strings.Contains(said, "give --lost-run") {
+		t.Errorf("a run: %s", said)
+	}
+	if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 3 || strings.Contains(said, "claimsheet rerun") || !strings.Contains(said, "give --lost-run") {
+		t.Errorf("a rerun: exit code %d\n%s", code, said)
+	}
+	s.mustRun(0, "--lost-run", "--steps", "touched")
+
+	s.restoreState("") // no ledger at all
+	for _, book := range []string{"leads.results.xlsx", "second.xlsx"} {
+		s.restoreState("")
+		code, said := s.rerun("--yes", book)
+		if code != 3 || !strings.Contains(said, "[steps-short]") {
+			t.Errorf("%s: exit code %d\n%s", book, code, said)
+		}
+		if code, out, said := s.claimsheet(advised(t, said)...); code != 0 {
+			t.Errorf("%s: the advised command: exit code %d\n%s%s", book, code, out, said)
+		}
+	}
 }

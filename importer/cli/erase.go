@@ -127,7 +127,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	var ids []string
+	var ids, damaged []string
 	var runs []ledger.Run
 	steps, rows := 0, 0
 	for _, owner := range owners {
@@ -140,7 +140,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 			return l.notForgotten(err)
 		}
 		steps, rows = steps+done.Steps, rows+done.Rows
-		runs = append(runs, done.Runs...)
+		runs, damaged = append(runs, done.Runs...), append(damaged, done.Damaged...)
 		for _, s := range known {
 			if s.ID != "" {
 				ids = append(ids, s.Kind+" "+s.ID)
@@ -161,6 +161,9 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	}
 	fmt.Fprintf(p.Out, "erased: steps: %d, rows of runs: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
 		steps, rows, inputs.files, inputs.bytes, taken.files)
+	for _, run := range damaged {
+		fmt.Fprintf(p.Out, "The list of the unchanged rows of run %s was damaged. The client may have been in it, so it was removed; no step was.\n", run)
+	}
 	p.printLeft(ids, runs)
 	return nil
 }
@@ -248,19 +251,18 @@ type keptInputs struct {
 }
 
 func (l *ledgerSession) keptInputs(ctx context.Context) (keptInputs, error) {
-	runs, err := l.allRuns(ctx)
-	return keptInputs{l, namesOf(runs)}, err
+	names, err := l.namesOfInputs(ctx)
+	return keptInputs{l, names}, err
 }
 
-// namesOf returns the file names of the runs' copies.
-func namesOf(runs []ledger.Run) map[string]bool {
+// namesOfInputs returns the file names of all runs' copies.
+func (l *ledgerSession) namesOfInputs(ctx context.Context) (map[string]bool, error) {
+	kept, err := l.ledger.KeptInputs(ctx)
 	names := map[string]bool{}
-	for _, r := range runs {
-		if r.KeptInput != "" {
-			names[filepath.Base(r.KeptInput)] = true
-		}
+	for _, path := range kept {
+		names[filepath.Base(path)] = true
 	}
-	return names
+	return names, err
 }
 
 // minOrphanAge: a copy without a run is deleted only when older than this, because a
@@ -271,11 +273,10 @@ const minOrphanAge = time.Hour
 // older than before that no run ever had: a run, or a purge, was killed.
 func (k keptInputs) removeUnused(ctx context.Context, before time.Time) (removed, error) {
 	var gone removed
-	runs, err := k.session.allRuns(ctx)
+	still, err := k.session.namesOfInputs(ctx)
 	if err != nil {
 		return gone, err
 	}
-	still := namesOf(runs)
 	folder := statefolder.Inputs(k.session.session.State)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -154,17 +154,17 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 		if b == nil || !environment.SameService(b.Environment, r.scope) && b.EnvironmentName != r.session.Env.Name {
 			continue
 		}
-		_, known, err := r.ledger.ledger.Run(ctx, b.Run)
+		known, err := r.ledger.knownRun(ctx, b.Run)
 		if err != nil {
 			return err
 		}
-		if !known {
+		if known != runEnded {
 			again := "or import what the workbook knows: " + r.ledger.command("rerun", path)
-			if b.ShortSteps {
+			if b.ShortSteps && known == runUnknown {
 				again = "the workbook lists only what its run did (--steps touched), so it cannot take the ledger's place"
 			}
 			return &incomplete{problem.At(problem.Where{File: path}, "ledger-behind",
-				"is of a run that the ledger %s does not know: the ledger is new, or was restored from before that run, and what was done since would be done again", r.ledger.path()).
+				"is of a run that the ledger %s does not know to its end: the ledger is new, or was restored from before that time, and what was done since would be done again", r.ledger.path()).
 				Hinted("bring the ledger back; %s; or give --new-ledger to create everything again", again)}
 		}
 		if err := r.checkLatest(ctx, b); err != nil {
@@ -172,6 +172,29 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// runKnowledge is how much of a run a ledger knows.
+type runKnowledge int
+
+const (
+	runUnknown runKnowledge = iota
+	runBegun                // it was killed, or the ledger is a copy from before its end; only the latter has its workbook
+	runEnded
+)
+
+// knownRun returns how much of a run the ledger knows. A workbook is written after the
+// run's end was recorded, so the ledger is older than the workbook of a run that has
+// only begun.
+func (l *ledgerSession) knownRun(ctx context.Context, id string) (runKnowledge, error) {
+	run, known, err := l.ledger.Run(ctx, id)
+	switch {
+	case err != nil || !known:
+		return runUnknown, err
+	case run.Finished.IsZero():
+		return runBegun, nil
+	}
+	return runEnded, nil
 }
 
 // isGiven reports whether path is one of the workbooks of a rerun.
@@ -189,16 +212,23 @@ func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error 
 	if slices.ContainsFunc(r.options.workbooks, func(other *workbook.Binding) bool { return other.Run == b.NextRun }) {
 		return nil
 	}
-	if _, known, err := r.ledger.ledger.Run(ctx, b.NextRun); err != nil || known {
+	if known, err := r.ledger.knownRun(ctx, b.NextRun); err != nil || known != runUnknown {
 		return err
+	}
+	if known, err := r.ledger.knownRun(ctx, b.Run); err != nil || known == runUnknown && b.ShortSteps && isGiven(r.options.workbooks, b.Path) {
+		return err // compareWorkbooks refuses it, whether or not that run's workbook is there
 	}
 	p := problem.At(problem.Where{File: b.Path}, "lost-run",
 		"a later run began after the workbook was written, and the ledger does not know what it created: that could be created again")
-	if b.NextResults != "" {
-		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; if it is lost too, look in the service for what was created, and give --lost-run",
-			r.ledger.command("rerun", b.Path, b.NextResults))}
+	const byHand = "look in the service for what was created, and give --lost-run"
+	if next, _ := workbook.Find(b.NextResults); next != nil && next.Run == b.NextRun && next.ShortSteps {
+		return &incomplete{p.Hinted("bring the ledger back; the workbook of that run, %s, lists only what the run did (--steps touched), so it cannot take the ledger's place; with the ledger lost, %s",
+			b.NextResults, byHand)}
 	}
-	return &incomplete{p.Hinted("bring the ledger back, or give that run's results workbook too; if you have neither, look in the service for what it created, and give --lost-run")}
+	if b.NextResults != "" {
+		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; if it is lost too, %s", r.ledger.command("rerun", b.Path, b.NextResults), byHand)}
+	}
+	return &incomplete{p.Hinted("bring the ledger back, or give that run's results workbook too; if you have neither, %s", byHand)}
 }
 
 // supersede marks the results workbooks that the run will replace, and those of

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -296,16 +297,19 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 		byID[r.ID] = r
 	}
 	clients := make([]clientJSON, len(owners))
+	var damage error // rows that cannot be read: the others are printed all the same
 	for i, owner := range owners {
-		if clients[i], err = l.gather(ctx, owner, byID); err != nil {
+		if clients[i], err = l.gather(ctx, owner, byID); errors.Is(err, ledger.ErrDamaged) && len(clients[i].Steps) > 0 {
+			damage = err
+		} else if err != nil {
 			return err
 		}
 	}
 	if o.json {
-		return writeObject(p.Out, struct {
+		return errors.Join(writeObject(p.Out, struct {
 			Environment string       `json:"environment"`
 			Clients     []clientJSON `json:"clients"`
-		}{l.session.Env.Name, clients})
+		}{l.session.Env.Name, clients}), damage)
 	}
 	for i, c := range clients {
 		if i > 0 {
@@ -313,7 +317,7 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 		}
 		c.print(p.Out, l)
 	}
-	return nil
+	return damage
 }
 
 func (l *ledgerSession) unknownClient() error {
@@ -364,7 +368,8 @@ func (l *ledgerSession) erasedNamed(ctx context.Context, scope, key string) ([]l
 	return erased, nil
 }
 
-// gather collects what the ledger knows about a client.
+// gather collects what the ledger knows about a client. With ledger.ErrDamaged it
+// returns what could be read.
 func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs map[string]ledger.Run) (clientJSON, error) {
 	c := clientJSON{Key: owner.Client, Space: owner.Space, Scope: owner.Environment, Steps: []stepJSON{}, Rows: []rowJSON{}, owner: owner}
 	if at, erased := ledger.Erased(owner.Client); erased {
@@ -399,14 +404,11 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 		c.Steps = append(c.Steps, step)
 	}
 	rows, err := l.ledger.RowsOfClient(ctx, owner)
-	if err != nil {
-		return c, err
-	}
 	for _, r := range rows {
 		run := runs[r.Run]
 		c.Rows = append(c.Rows, rowJSON{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error})
 	}
-	return c, nil
+	return c, err
 }
 
 // print prints it as text.

@@ -2,7 +2,9 @@ package cli_test
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,10 +12,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"claimsheet/apiclient/apitest"
 	"claimsheet/importer/ledger"
 )
 
@@ -179,6 +183,66 @@ func (w *workplace) addOldRun(id string) {
 	old := r
 	old.ID, old.Started = oldRun, r.Started.AddDate(0, 0, -90)
 	must(w.t, l.StartRun(old))
+}
+
+// TestPurgeWhileARunStarts: the purge removes the copy that the run shares with an
+// earlier one before the run has the lock. The run sends nothing; the next one works.
+func TestPurgeWhileARunStarts(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(1))
+	s.mustRun(0)
+	s.sheet(leads(2))
+	s.mustRun(0)
+	s.sheet(leads(1))
+	var once sync.Once
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		once.Do(func() { // the templates are asked for before the ledger is locked
+			code, _, said := s.claimsheet("history", "--environments", s.path("environments.yaml"), "--purge", "--older-than", "0d", "--yes")
+			if code != 0 {
+				t.Errorf("the purge: exit code %d\n%s", code, said)
+			}
+		})
+		return apitest.Fault{}
+	})
+	if p := s.mustRun(3); len(p.posts()) > 0 || !strings.Contains(p.err, "[input-removed]") {
+		t.Errorf("created %v\n%s", p.posts(), p.err)
+	}
+	s.service.Play(nil)
+	s.mustRun(0)
+}
+
+// TestHistoryWithADamagedList: the disk has changed the list of a quiet night while the
+// ledger was open. The history of a client shows all the rest, and the client can be
+// erased.
+func TestHistoryWithADamagedList(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	s.mustRun(0)
+	s.mustRun(0)
+	path := s.path(".claimsheet/ledger.db")
+	l, err := ledger.Open(path)
+	must(t, err)
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	_, err = db.Exec(`UPDATE run_unchanged SET list = zeroblob(9)`)
+	must(t, errors.Join(err, db.Close()))
+	must(t, l.Close()) // with a sum that fits
+	history := func(words ...string) (int, string, string) {
+		return s.claimsheet(append([]string{"history", "--environments", s.path("environments.yaml")}, words...)...)
+	}
+	code, out, said := history("c1@example.com")
+	if code != 3 || !strings.Contains(out, "row 2: done") || !strings.Contains(said, "[ledger-damaged]") {
+		t.Errorf("one client: exit code %d\n%s%s", code, out, said)
+	}
+	if code, out, said := history(); code != 0 || len(listedRuns(t, out)) != 2 {
+		t.Errorf("the runs: exit code %d\n%s%s", code, out, said)
+	}
+	if code, out, said := history("--yes", "--forget", "c1@example.com"); code != 0 || !strings.Contains(out, "was damaged. The client may have been in it, so it was removed") {
+		t.Errorf("the erasure: exit code %d\n%s%s", code, out, said)
+	}
+	if code, out, said := history("c2@example.com"); code != 0 || !strings.Contains(out, "row 3: done") {
+		t.Errorf("the other client: exit code %d\n%s%s", code, out, said)
+	}
 }
 
 func TestPurgeAsks(t *testing.T) {

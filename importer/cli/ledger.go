@@ -120,7 +120,12 @@ func (p *program) pruneLedger(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	done := pruned{}
+	done, rows := pruned{}, map[string]int{}
+	for _, o := range old {
+		if rows[o.ID], err = l.ledger.CountRows(ctx, o.ID); err != nil {
+			return err
+		}
+	}
 	if !dryRun {
 		before, err := os.Stat(l.path())
 		if err != nil {
@@ -140,7 +145,7 @@ func (p *program) pruneLedger(c *cli.Context) error {
 		}
 		done.bytes = before.Size() - after.Size()
 	}
-	p.printPruned(l, old, done, dryRun)
+	p.printPruned(l, old, rows, done, dryRun)
 	return nil
 }
 
@@ -173,14 +178,15 @@ func (l *ledgerSession) prune(ctx context.Context, old []ledger.OldRun, most int
 	return done, err
 }
 
-// printPruned says what was dropped, or would be, and what stays.
-func (p *program) printPruned(l *ledgerSession, old []ledger.OldRun, done pruned, dryRun bool) {
+// printPruned says what was dropped, or would be, and what stays. rows are how many the
+// runs have, or had.
+func (p *program) printPruned(l *ledgerSession, old []ledger.OldRun, rows map[string]int, done pruned, dryRun bool) {
 	verb := "dropped"
 	if dryRun {
 		verb = "would be dropped"
 	}
 	fmt.Fprintf(p.Out, "The newest %d runs in the environment “%s” keep their rows (keep_runs).\n", l.session.Env.KeepRuns, l.session.Env.Name)
-	dropped, rows := 0, 0
+	dropped, all := 0, 0
 	for _, o := range old {
 		why := verb
 		switch o.Stays {
@@ -189,18 +195,18 @@ func (p *program) printPruned(l *ledgerSession, old []ledger.OldRun, done pruned
 		case ledger.StaysOpen:
 			why = "stays: a row is still uncertain; " + l.command("settle") + " decides"
 		default:
-			dropped, rows = dropped+1, rows+o.Rows
+			dropped, all = dropped+1, all+rows[o.ID]
 		}
-		fmt.Fprintf(p.Out, "  run %.8s of %s  %s  %d rows  %s\n", o.ID, moment(o.Started), problem.OneLine(o.Input), o.Rows, why)
+		fmt.Fprintf(p.Out, "  run %.8s of %s  %s  %d rows  %s\n", o.ID, moment(o.Started), problem.OneLine(o.Input), rows[o.ID], why)
 	}
 	switch {
 	case dropped == 0:
 		fmt.Fprintln(p.Out, "Nothing is to be dropped.")
 	case dryRun:
-		fmt.Fprintf(p.Out, "%d rows of %d runs would be dropped; no step would.\n", rows, dropped)
+		fmt.Fprintf(p.Out, "%d rows of %d runs would be dropped; no step would.\n", all, dropped)
 	default:
 		fmt.Fprintf(p.Out, "%d rows of %d runs were dropped, no step; the ledger is %d bytes smaller; kept copies of sheets removed: %d (%d bytes).\n",
-			rows, dropped, done.bytes, done.inputs.files, done.inputs.bytes)
+			all, dropped, done.bytes, done.inputs.files, done.inputs.bytes)
 	}
 }
 

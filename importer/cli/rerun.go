@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -195,10 +196,11 @@ func (r *importRun) compareWorkbooks(ctx context.Context) error {
 // relied on.
 func (r *comparison) compare(ctx context.Context, src *load.Source) error {
 	before, ledgerFile := r.Missing, r.run.ledger.path()
-	_, runKnown, err := r.Ledger.Run(ctx, src.Workbook.Run)
+	known, err := r.run.ledger.knownRun(ctx, src.Workbook.Run)
 	if err != nil {
 		return err
 	}
+	runKnown := known == runEnded
 	r.Unknown = !runKnown
 	if err := r.CheckSteps(ctx, workbook.Steps(src.Input.Open)); err != nil {
 		return err
@@ -207,15 +209,17 @@ func (r *comparison) compare(ctx context.Context, src *load.Source) error {
 	if runKnown && !missing && (r.Words == 0 || !r.run.options.dryRun) {
 		return nil
 	}
-	if bound := src.Workbook.Ledger; !runKnown && bound != "" && bound != safefile.Absolute(ledgerFile) && exists(bound) {
+	if bound := src.Workbook.Ledger; known == runUnknown && bound != "" && bound != safefile.Absolute(ledgerFile) && exists(bound) {
 		return problem.At(problem.Where{File: src.Workbook.Path}, "other-ledger", "the workbook belongs to the ledger %s; this run would use %s, which does not know it",
 			bound, ledgerFile).
 			Hinted("give --state with the folder of earlier runs, or the mapping and the environments file that belong to it")
 	}
-	if !runKnown && src.Workbook.ShortSteps {
+	if known == runUnknown && src.Workbook.ShortSteps {
 		r.short = append(r.short, problem.At(problem.Where{File: src.Input.Given}, "steps-short",
 			"the workbook's sheet Steps lists only what its run did (--steps touched), and the ledger does not know the run: what earlier runs did would be done again").
-			Hinted("bring the ledger back: %s; with it lost, only a workbook that lists all steps can take its place (--steps all, the default)", ledgerFile))
+			Hinted("bring the ledger back: %s; with it lost, only a workbook that lists all steps can take its place (--steps all, the default); if you have neither, "+
+				"look in the service for what was created, and create everything again: %s", ledgerFile,
+				r.run.ledger.command("run", "--new-ledger", cmp.Or(src.Workbook.Input, "SHEET"))))
 	}
 	if (!runKnown || missing) && !r.Complete(src.Workbook.Steps) {
 		return problem.At(problem.Where{File: src.Input.Given}, "steps-missing",
@@ -274,11 +278,11 @@ func (r *comparison) takeOver(ctx context.Context) error {
 		return err
 	}
 	for _, src := range r.newestFirst() {
-		_, known, err := r.Ledger.Run(ctx, src.Workbook.Run)
+		known, err := r.run.ledger.knownRun(ctx, src.Workbook.Run)
 		if err != nil {
 			return err
 		}
-		r.Unknown = !known
+		r.Unknown = known != runEnded
 		if err := r.TakeOver(ctx, workbook.Steps(src.Input.Open), r.run.run, urls); err != nil {
 			return err
 		}
@@ -298,13 +302,18 @@ func (r *comparison) newestFirst() []*load.Source {
 // what they did.
 func (r *comparison) recordRuns(ctx context.Context) error {
 	for _, src := range r.run.session.Sources {
-		id := src.Workbook.Run
-		if _, known, err := r.Ledger.Run(ctx, id); err != nil {
+		known, err := r.run.ledger.knownRun(ctx, src.Workbook.Run)
+		if err != nil {
 			return err
-		} else if known || id == "" {
-			continue
 		}
-		if err := r.Ledger.StartRun(r.unknownRun(src.Workbook)); err != nil {
+		switch run := r.unknownRun(src.Workbook); {
+		case run.ID == "" || known == runEnded:
+		case known == runBegun:
+			err = r.run.ledger.ledger.FinishRun(run)
+		default:
+			err = r.run.ledger.ledger.StartRun(run)
+		}
+		if err != nil {
 			return err
 		}
 	}

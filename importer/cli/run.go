@@ -378,6 +378,8 @@ func (r *importRun) openLedger() error {
 			r.session.KeepInputs() // the run that has the ledger may be reading the same copies
 		}
 		return err
+	} else if err := r.session.CheckInputs(); err != nil {
+		return &incomplete{err}
 	}
 	return r.ledger.checkWhole(r.options.newLedger)
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -160,10 +159,10 @@ func (t *transaction) put(e Event, was row, now *row, usual bool) error {
 			err = errors.New("a step that the ledger does not find is in it")
 		}
 	case usual:
-		err = t.changeRow(t.setOutcome, *now)
+		err = t.addOutcome(*now)
 	default:
 		if err = t.noteClaims(*now); err == nil {
-			err = t.changeRow(t.setStep, *now)
+			err = t.changeRow(*now)
 		}
 	}
 	if s, ok := errors.AsType[*sqlite.Error](err); ok && s.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE && now.state == Done && now.remoteID != "" {
@@ -188,7 +187,7 @@ func (t *transaction) addStep(r *row) (added bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	result, err := t.addRow.ExecContext(context.Background(), append(facts, blob(r.request), packDigest(r.digest), client.client, mapping, r.Step, client.environment, code(kinds, r.kind), number(r.id))...)
+	result, err := t.addRow.exec(append(facts, blob(r.request), packDigest(r.digest), client.client, mapping, r.Step, client.environment, code(kinds, r.kind), number(r.id))...)
 	if err != nil {
 		return false, err
 	}
@@ -200,16 +199,26 @@ func (t *transaction) addStep(r *row) (added bool, err error) {
 	return true, err
 }
 
-// changeRow changes a row with setStep or setOutcome.
-func (t *transaction) changeRow(statement *sql.Stmt, r row) error {
+// changeRow stores what an event may have changed of a row.
+func (t *transaction) changeRow(r row) error {
 	facts, err := t.facts(r)
 	if err != nil {
 		return err
 	}
-	if statement == t.setStep {
-		facts = append(facts, blob(r.request), packDigest(r.digest))
+	_, err = t.setStep.exec(append(facts, blob(r.request), packDigest(r.digest), r.id)...)
+	return err
+}
+
+// addOutcome stores the outcome of a plain intent, which is the last event of the row
+// as it is stored.
+func (t *transaction) addOutcome(r row) error {
+	boot, err1 := t.name(r.last.boot)
+	run, err2 := t.name(r.last.run)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
 	}
-	_, err = statement.ExecContext(context.Background(), append(facts, r.id)...)
+	_, err := t.setOutcome.exec(code(states, r.state), int64(r.inherited), r.last.event, r.last.at, boot, r.last.uptime, run,
+		code(vias, r.via), int64(r.status), r.reason, blob(r.answer), packID(r.remoteID), r.url, r.sum(), r.id)
 	return err
 }
 
@@ -226,8 +235,8 @@ func (t *transaction) facts(r row) ([]any, error) {
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		return nil, err
 	}
-	return append(make([]any, 0, 32), code(states, r.state), r.attempts, r.history, int64(r.inherited), r.shared, r.sent.event, r.sent.at, sentBoot, r.sent.uptime, sentRun,
-		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), r.status, r.reason, blob(r.answer), packID(r.remoteID), r.url, r.sum()), nil
+	return append(make([]any, 0, 32), code(states, r.state), int64(r.attempts), int64(r.history), int64(r.inherited), r.shared, r.sent.event, r.sent.at, sentBoot, r.sent.uptime, sentRun,
+		r.last.event, r.last.at, boot, r.last.uptime, run, code(vias, r.via), int64(r.status), r.reason, blob(r.answer), packID(r.remoteID), r.url, r.sum()), nil
 }
 
 // droppedURL is added to the way of an event in history that has dropped a url.
@@ -244,8 +253,8 @@ func (t *transaction) addPast(step int64, e numbered) error {
 	if e.dropped {
 		via += droppedURL
 	}
-	_, err := t.addHistory.ExecContext(context.Background(), e.number, step, code(states, e.To), e.At.UnixMicro(), boot, e.Uptime.Microseconds(), run,
-		via, e.Status, e.Reason, blob(e.Data), packDigest(e.Digest), blob(e.Answer), packID(e.ID), e.URL, e.sum(step))
+	_, err := t.addHistory.exec(e.number, step, code(states, e.To), e.At.UnixMicro(), boot, e.Uptime.Microseconds(), run,
+		via, int64(e.Status), e.Reason, blob(e.Data), packDigest(e.Digest), blob(e.Answer), packID(e.ID), e.URL, e.sum(step))
 	return err
 }
 
@@ -273,15 +282,11 @@ func (t *transaction) step(id StepID) (row, error) {
 	if err != nil {
 		return row{}, err
 	}
-	rows, err := t.getStep.QueryContext(context.Background(), client.client, mapping, id.Step)
-	if err != nil {
+	record, ok, err := t.getStep.first(client.client, mapping, id.Step)
+	if !ok || err != nil {
 		return row{}, err
 	}
-	defer rows.Close()
-	if !rows.Next() {
-		return row{}, rows.Err()
-	}
-	return t.rows.scan(rows)
+	return t.rows.read(record)
 }
 
 // mostOpen bounds the intents that the writer keeps in memory.
@@ -366,8 +371,8 @@ func (t Taken) Error() string {
 // false when there is none. Append checks the same inside its transaction.
 func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err error) {
 	t.Step = e.StepID
-	if some, err := l.hasSome(ctx, e); err != nil || !some {
-		return t, false, asDamage(err)
+	if some, err := l.hasSome(e); err != nil || !some {
+		return t, false, err
 	}
 	if t.Holder, ok, err = holderOfID(ctx, l.read, l.rows, e); ok || err != nil {
 		return t, ok, err
@@ -377,27 +382,19 @@ func (l *Ledger) StepWithID(ctx context.Context, e Event) (t Taken, ok bool, err
 }
 
 // hasSome reports whether any step at all is done with the id or url of an event.
-func (l *Ledger) hasSome(ctx context.Context, e Event) (some bool, err error) {
+func (l *Ledger) hasSome(e Event) (some bool, err error) {
 	if e.ID == "" && e.URL == "" {
 		return false, nil
 	}
-	// One after the other: of many callers at once each would need a connection of its
-	// own, and opening and closing those costs far more than waiting.
-	l.asking.Lock()
-	defer l.asking.Unlock()
-	err = l.some.QueryRowContext(ctx, e.Environment, code(kinds, e.Kind), packID(e.ID), e.URL).Scan(&some)
+	err = l.readers.use(func(r *reader) error {
+		c, _, err := r.some.first(e.Environment, code(kinds, e.Kind), packID(e.ID), e.URL)
+		if some = c.number() != 0; err == nil {
+			err = c.err
+		}
+		return err
+	})
 	return some, err
 }
-
-// someWithID is whether any step at all is done with an id or url. It is prepared,
-// because a run asks it after every answer, and there is hardly ever one.
-const someWithID = `
-	SELECT EXISTS (SELECT 1 FROM steps INDEXED BY steps_ids
-			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = ?2 AND remote_id = ?3
-				AND state = 2 AND remote_id <> '' AND shared = 0)
-		OR EXISTS (SELECT 1 FROM steps INDEXED BY steps_shared
-			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = ?2 AND remote_id = ?3 AND shared = 1)
-		OR EXISTS (SELECT 1 FROM steps INDEXED BY steps_urls WHERE url = ?4 AND state = 2 AND url <> '')`
 
 // holderOfID returns the first other step that is done with the id of an event.
 func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (StepID, bool, error) {
@@ -460,8 +457,7 @@ func (t *transaction) rejectURL(event Event, was row, now *row) error {
 	if now.state != Done || now.url == "" || was.state == Done && was.url == now.url {
 		return nil
 	}
-	var some bool
-	if err := t.someURL.QueryRowContext(context.Background(), now.url).Scan(&some); err != nil || !some {
+	if _, some, err := t.someURL.first(now.url); err != nil || !some {
 		return err
 	}
 	holder, taken, err := holderOfURL(context.Background(), t.conn, t.rows, Event{StepID: event.StepID, URL: now.url})

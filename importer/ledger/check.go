@@ -79,7 +79,7 @@ func checkAll(ctx context.Context, db querier, path string, progress Progress) e
 	if err := checkRows(ctx, db, path, total, progress); err != nil {
 		return err
 	}
-	if err := checkLists(ctx, db); err != nil {
+	if err := checkLists(ctx, db, path); err != nil {
 		return err
 	}
 	return checkTracked(ctx, db, path)

@@ -135,7 +135,7 @@ func forgetDrop(t *testing.T, l *Ledger) {
 			t.Error("it is not noted that the url was dropped")
 		}
 		r.inherited &^= dropped
-		return tx.changeRow(tx.setStep, r)
+		return tx.changeRow(r)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func Share(l *Ledger, id StepID, created string) {
 		r, err := t.step(id)
 		if err == nil {
 			r.remoteID, r.shared, t.sharing = created, true, true
-			err = t.changeRow(t.setStep, r)
+			err = t.changeRow(r)
 		}
 		return err
 	})

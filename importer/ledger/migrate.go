@@ -173,6 +173,7 @@ func migrate(ctx context.Context, old, db *sql.DB, path string, version int, pro
 	if err != nil {
 		return err
 	}
+	defer t.close()
 	m := &migration{t, ctx, old, path, version, progress, map[string]bool{}, false, 0}
 	if err := t.begin(); err != nil {
 		return err

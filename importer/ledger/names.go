@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"sync"
 )
@@ -129,7 +129,7 @@ func (t *transaction) startedRun(run string) (int64, error) {
 }
 
 // insert returns the number of a row that was inserted.
-func (t *transaction) insert(r sql.Result, err error) (int64, error) {
+func (t *transaction) insert(r driver.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
@@ -145,7 +145,7 @@ func (t *transaction) client(key ClientKey) (clientNumber, error) {
 	if n.environment, err = t.environment(key.Environment); err != nil {
 		return n, err
 	}
-	if n.client, err = t.insert(t.addClient.ExecContext(context.Background(), n.environment, key.Client, key.Space)); err != nil {
+	if n.client, err = t.insert(t.addClient.exec(n.environment, key.Client, key.Space)); err != nil {
 		return n, err
 	}
 	t.interned.keep(key, n)
@@ -157,9 +157,12 @@ func (t *transaction) findClient(key ClientKey) (n clientNumber, ok bool, err er
 	if n, ok := t.interned.clients[key]; ok {
 		return n, true, nil
 	}
-	ok, err = found(t.getClient.QueryRowContext(context.Background(), key.Environment, key.Client, key.Space).Scan(&n.client, &n.environment))
-	if ok {
+	c, ok, err := t.getClient.first(key.Environment, key.Client, key.Space)
+	if !ok || err != nil {
+		return n, false, err
+	}
+	if n = (clientNumber{c.number(), c.number()}); c.err == nil {
 		t.interned.keep(key, n)
 	}
-	return n, ok, err
+	return n, true, c.err
 }

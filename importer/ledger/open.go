@@ -28,12 +28,10 @@ import (
 
 // Ledger is an open ledger. All methods may be called from any goroutine.
 type Ledger struct {
-	read   *sql.DB
-	steps  *sql.Stmt  // stepsOfClient on any connection of read
-	some   *sql.Stmt  // someWithID, likewise
-	asking sync.Mutex // held while some is executed
-	rows   rowReader  // on read
-	write  *writer    // nil when the ledger is open for reading only
+	read    *sql.DB
+	readers *readers  // on read
+	rows    rowReader // on read
+	write   *writer   // nil when the ledger is open for reading only
 
 	path    string // "" for a ledger without a file
 	lists   unchangedLists
@@ -155,7 +153,7 @@ func openToRead(path string, exists bool) (*Ledger, error) {
 	if !exists {
 		return openEmpty()
 	}
-	db, err := openReaders(readingDSN(path))
+	db, err := openPool(readingDSN(path))
 	if err != nil {
 		return nil, err
 	}
@@ -185,17 +183,12 @@ func readingDSN(path string) string {
 
 // reading is a ledger that reads from db. It closes db when that fails.
 func reading(db *sql.DB, path string) (*Ledger, error) {
-	steps, err := db.Prepare(stepsOfClient)
+	readers, err := openReaders(db)
 	if err != nil {
 		err = damaged(path, "the ledger cannot be read: %v", err)
 		return nil, errors.Join(err, db.Close())
 	}
-	some, err := db.Prepare(someWithID)
-	if err != nil {
-		err = damaged(path, "the ledger cannot be read: %v", err)
-		return nil, errors.Join(err, steps.Close(), db.Close())
-	}
-	return &Ledger{read: db, steps: steps, some: some, path: path, rows: rowReader{newNames(db), path}}, nil
+	return &Ledger{read: db, readers: readers, path: path, rows: rowReader{newNames(db), path}}, nil
 }
 
 // checkFile checks a ledger that is not as the last close left it, before anything is
@@ -278,7 +271,7 @@ func open(path string, pragmas []string) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	readers, err := openReaders(dsn(path, "ro", "busy_timeout(10000)"))
+	readers, err := openPool(dsn(path, "ro", "busy_timeout(10000)"))
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -290,9 +283,9 @@ func open(path string, pragmas []string) (*Ledger, error) {
 	return l, nil
 }
 
-// openReaders is a pool of reading connections without an upper limit: a caller that
+// openPool is a pool of reading connections without an upper limit: a caller that
 // reads while it ranges over Rows must not wait for itself.
-func openReaders(name string) (*sql.DB, error) {
+func openPool(name string) (*sql.DB, error) {
 	db, err := connect(name)
 	if err != nil {
 		return nil, err
@@ -319,7 +312,7 @@ func (l *Ledger) Path() string { return l.path }
 // the error that stopped the ledger, if any. Iterators must have ended.
 func (l *Ledger) Close() error {
 	l.closing.Do(func() {
-		err := errors.Join(l.steps.Close(), l.some.Close(), l.read.Close()) // before the writer: a reader would keep the log open
+		err := errors.Join(l.readers.close(), l.read.Close()) // before the writer: a reader would keep the log open
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)
 		}

@@ -132,9 +132,12 @@ type Forgotten struct {
 	Steps int // which keep only kind, state and id
 	Rows  int // rows of runs
 	// Runs are those whose inputs hold the client, or may hold it: the client was in
-	// them, they did not end, or they have rows whose client is unknown. They are as
-	// they were before.
+	// them, they did not end, they have rows whose client is unknown, or the list of
+	// their unchanged rows was damaged. They are as they were before.
 	Runs []Run
+	// Damaged are the runs among them that have lost their unchanged rows: what was
+	// damaged may have had the client, and was removed.
+	Damaged []string
 }
 
 // Forget erases a client: it replaces the key by a keyed hash, which Erasures
@@ -228,13 +231,19 @@ func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(Step
 		OR id IN (SELECT n.name FROM run_rows r JOIN names n ON n.id = r.run WHERE r.client IS NULL OR r.client = ?1)
 		OR id IN (SELECT n.name FROM run_steps r JOIN names n ON n.id = r.run WHERE r.client = ?1)
 		OR id IN (SELECT value FROM json_each(?2))`
-	listed, unchanged, err := t.listsHolding(number)
+	lists, err := t.listsHolding(number)
 	if err != nil {
 		return err
 	}
+	for _, part := range lists.bad {
+		done.Damaged = part.note(done.Damaged)
+		if err := t.exec(`DELETE FROM run_unchanged WHERE id = ?`, part.id); err != nil {
+			return err
+		}
+	}
 	runs, err := gather(stream(context.Background(), t.conn, scanRun, `SELECT `+runColumns+` FROM runs
 		WHERE (`+holding+`) OR kept_input IN (SELECT kept_input FROM runs WHERE kept_input <> '' AND (`+holding+`))
-		ORDER BY started, id`, number, list(listed)))
+		ORDER BY started, id`, number, list(lists.runs)))
 	if err != nil {
 		return err
 	}
@@ -248,7 +257,7 @@ func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(Step
 	if err != nil {
 		return err
 	}
-	done.Rows = int(rows) + unchanged
+	done.Rows = int(rows) + lists.rows
 	type line struct {
 		run, number, mapping int64
 		StepID
@@ -412,7 +421,7 @@ func (t *transaction) replace(was row, events []numbered) (row, error) {
 	err := errors.Join(
 		t.exec(`UPDATE steps SET step = ? WHERE id = ?`, now.Step, now.id),
 		t.exec(`DELETE FROM history WHERE step = ?`, was.id),
-		t.changeRow(t.setStep, now))
+		t.changeRow(now))
 	for _, e := range past {
 		err = errors.Join(err, t.addPast(now.id, e))
 	}

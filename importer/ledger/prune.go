@@ -10,9 +10,10 @@ import (
 
 // OldRun is a run that is not among the newest and still has its rows.
 type OldRun struct {
-	Run
-	Rows  int
-	Stays Stay
+	ID      string
+	Started time.Time
+	Input   string // the sheet's path as given
+	Stays   Stay
 }
 
 // Stay is why the rows of an old run are kept.
@@ -26,56 +27,74 @@ const (
 
 // OldRuns returns the runs of each environment that still have their rows and are
 // not among its newest keep, the oldest first. The sheets of one command, which
-// started at the same time, count as one run.
+// started at the same time, count as one run. Every run asks for them at its end, so
+// it reads neither the rows of runs nor their summaries: of each run it reads when it
+// began and what it read, and the rows of clients with a step that is undecided.
 func (l *Ledger) OldRuns(ctx context.Context, environments []string, keep int) ([]OldRun, error) {
-	pruned := map[string]bool{}
-	for run, err := range stream(ctx, l.read, scanText, `SELECT run FROM pruned_runs`) {
+	in := list(environments)
+	runs, err := gather(stream(ctx, l.read, scanDated, `
+		SELECT r.environment, r.mapping, r.finished IS NOT NULL, p.run IS NOT NULL, r.id, r.started, r.input
+		FROM runs r LEFT JOIN pruned_runs p ON p.run = r.id
+		WHERE r.environment IN (SELECT value FROM json_each(?)) ORDER BY r.started DESC, r.id`, in))
+	if err != nil {
+		return nil, err
+	}
+	open := map[string]bool{}
+	for run, err := range stream(ctx, l.read, scanText, `
+		SELECT DISTINCT n.name FROM environments e
+		JOIN steps s INDEXED BY steps_undecided ON s.environment = e.id AND (s.state IN (5, 6) OR s.state = 1 AND s.kind = 1)
+		JOIN run_rows r ON r.client = s.client AND r.status = 'uncertain'
+		JOIN names n ON n.id = r.run
+		WHERE e.name IN (SELECT value FROM json_each(?))`, in) {
 		if err != nil {
 			return nil, err
 		}
-		pruned[run] = true
-	}
-	runs, err := gather(l.Runs(ctx, environments))
-	if err != nil {
-		return nil, err
+		open[run] = true
 	}
 	var old []OldRun
 	latest, newer, started := latestRuns(runs), map[string]int{}, map[string]time.Time{}
 	for _, r := range runs {
-		if newer[r.Environment] == 0 || !r.Started.Equal(started[r.Environment]) {
-			newer[r.Environment]++
-			started[r.Environment] = r.Started
+		if newer[r.environment] == 0 || !r.Started.Equal(started[r.environment]) {
+			newer[r.environment]++
+			started[r.environment] = r.Started
 		}
-		if newer[r.Environment] <= keep || pruned[r.ID] {
+		if newer[r.environment] <= keep || r.pruned {
 			continue
 		}
-		o := OldRun{Run: r}
-		if o.Rows, err = l.countRows(ctx, r.ID); err != nil {
-			return nil, err
+		switch {
+		case latest[r.ID]:
+			r.Stays = StaysLatest
+		case open[r.ID]:
+			r.Stays = StaysOpen
 		}
-		if latest[r.ID] {
-			o.Stays = StaysLatest
-		} else if open, err := l.hasOpenRows(ctx, r.ID); err != nil {
-			return nil, err
-		} else if open {
-			o.Stays = StaysOpen
-		}
-		old = append(old, o)
+		old = append(old, r.OldRun)
 	}
 	slices.Reverse(old)
 	return old, nil
 }
 
+// datedRun is a run with what OldRuns needs of it.
+type datedRun struct {
+	environment, mapping string
+	finished, pruned     bool
+	OldRun
+}
+
+func scanDated(rows *sql.Rows) (r datedRun, err error) {
+	err = rows.Scan(&r.environment, &r.mapping, &r.finished, &r.pruned, &r.ID, (*instant)(&r.Started), &r.Input)
+	return r, err
+}
+
 // latestRuns returns the latest finished run of each mapping, and of each sheet that
 // a mapping imported more than once. runs are the newest first.
-func latestRuns(runs []Run) map[string]bool {
+func latestRuns(runs []datedRun) map[string]bool {
 	type key struct{ environment, mapping, input string }
 	first, times := map[key]string{}, map[key]int{}
 	for _, r := range runs {
-		if r.Finished.IsZero() {
+		if !r.finished {
 			continue
 		}
-		for _, k := range []key{{r.Environment, r.Mapping, ""}, {r.Environment, r.Mapping, "sheet " + r.Input}} {
+		for _, k := range []key{{r.environment, r.mapping, ""}, {r.environment, r.mapping, "sheet " + r.Input}} {
 			if times[k]++; times[k] == 1 {
 				first[k] = r.ID
 			}
@@ -90,26 +109,30 @@ func latestRuns(runs []Run) map[string]bool {
 	return latest
 }
 
-// countRows returns how many rows of a run the ledger has.
-func (l *Ledger) countRows(ctx context.Context, run string) (n int, err error) {
+// CountRows returns how many rows of a run the ledger has. Rows that are damaged are
+// not among them.
+func (l *Ledger) CountRows(ctx context.Context, run string) (n int, err error) {
 	if err := l.read.QueryRowContext(ctx, `SELECT count(*) FROM run_rows WHERE run = (SELECT id FROM names WHERE name = ?)`, run).Scan(&n); err != nil {
 		return 0, err
 	}
-	list, err := l.unchangedOf(ctx, run)
-	if err != nil {
-		return 0, err
+	for p, err := range unchangedParts(ctx, l.read, run) {
+		if err != nil {
+			return 0, err
+		}
+		if p.bad {
+			continue
+		}
+		for _, e := range p.entries() {
+			n += len(e.rows)
+		}
 	}
-	return n + len(list.rows), nil
+	return n, nil
 }
 
-// hasOpenRows reports whether a row of a run is uncertain because of a step that is
-// still undecided.
-func (l *Ledger) hasOpenRows(ctx context.Context, run string) (open bool, err error) {
-	err = l.read.QueryRowContext(ctx, `SELECT EXISTS (
-		SELECT 1 FROM run_rows r JOIN steps s ON s.client = r.client
-		WHERE r.run = (SELECT id FROM names WHERE name = ?) AND r.status = 'uncertain' AND s.state IN (?, ?, ?))`,
-		run, code(states, Intent), code(states, Uncertain), code(states, Parked)).Scan(&open)
-	return open, err
+// KeptInputs returns the names that runs of any environment have of the copies of
+// their sheets, as in Run.KeptInput, each once.
+func (l *Ledger) KeptInputs(ctx context.Context) ([]string, error) {
+	return gather(stream(ctx, l.read, scanText, `SELECT DISTINCT kept_input FROM runs WHERE kept_input <> '' ORDER BY 1`))
 }
 
 // Pruned reports whether a run's rows were dropped, and when.

@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestOldRuns(t *testing.T) {
 		do(t, err)
 		var list []string
 		for _, r := range runs {
-			list = append(list, fmt.Sprint(r.ID, " ", r.Rows, " ", r.Stays))
+			list = append(list, fmt.Sprint(r.ID, " ", rowCount(t, l, r.ID), " ", r.Stays))
 		}
 		return list
 	}
@@ -61,6 +62,41 @@ func TestOldRuns(t *testing.T) {
 
 	do(t, l.PruneRun("settled", noon, keepNothing))
 	same(t, "afterwards", old(2), []string{"once 1 ", "doubt 1 open", "weekly 1 1 ", "weekly 2 1 latest", "cards 1 latest", "killed 0 "})
+}
+
+// TestOldRunsReadNoLists: a run asks for the old ones at its end, and must not read
+// what each of them has. A list that is damaged is not even noticed, and goes with the
+// run.
+func TestOldRunsReadNoLists(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, path)
+	ann := doneClient(t, l, "ann", 1)
+	ranRow(t, l, "r1", 0, "loans", "a.xlsx", ann[0].ClientKey, result.Done)
+	ok, err := l.AddUnchanged("r1", ledger.Unchanged{Client: 1, Owner: ann[0].ClientKey, Steps: ann, Rows: []result.Row{unchangedRow("ann", 1, 3, 0)}})
+	do(t, err)
+	same(t, "added", ok, true)
+	ranRow(t, l, "r2", 1, "loans", "a.xlsx", ann[0].ClientKey, result.Done)
+	same(t, "rows", rowCount(t, l, "r1"), 2)
+	database(t, path, `UPDATE run_unchanged SET list = zeroblob(9)`)
+	old, err := l.OldRuns(t.Context(), []string{run.Environment}, 1)
+	do(t, err)
+	same(t, "old runs", old, []ledger.OldRun{{ID: "r1", Started: noon, Input: "a.xlsx"}})
+	same(t, "rows that can be read", rowCount(t, l, "r1"), 1)
+	kept, err := l.KeptInputs(t.Context())
+	do(t, err)
+	same(t, "kept inputs", kept, []string{"inputs/r1", "inputs/r2"})
+	do(t, l.PruneRun("r1", noon, keepNothing))
+	do(t, ledger.Check(path, nil))
+	kept, err = l.KeptInputs(t.Context())
+	do(t, err)
+	same(t, "kept inputs afterwards", kept, []string{"inputs/r2"})
+}
+
+func rowCount(t *testing.T, l *ledger.Ledger, run string) int {
+	t.Helper()
+	n, err := l.CountRows(t.Context(), run)
+	do(t, err)
+	return n
 }
 
 // TestPruneUnknownRun: it is an error that does not stop the ledger.

@@ -111,7 +111,7 @@ func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error 
 			return err
 		}
 		for i, r := range rows {
-			_, err := t.addRunRow.ExecContext(context.Background(), run, r.Row, string(r.Status), client, r.Client,
+			_, err := t.addRunRow.exec(run, int64(r.Row), string(r.Status), client, int64(r.Client),
 				r.ClientID, claims[i], r.URL, r.FailedStep, r.Error, r.Advice)
 			if err != nil {
 				return err
@@ -148,7 +148,7 @@ func (l *Ledger) AddRunSteps(run string, client int, steps ...RunStep) error {
 			if s.Skipped {
 				kind += stepSkipped
 			}
-			_, err = t.addRunStep.ExecContext(context.Background(), run, client*maxSteps+i+1, owner.client, mapping, s.Step, kind, s.Title)
+			_, err = t.addRunStep.exec(run, int64(client*maxSteps+i+1), owner.client, mapping, s.Step, kind, s.Title)
 			if err != nil {
 				return err
 			}
@@ -415,7 +415,8 @@ func (l *Ledger) SameInput(ctx context.Context, r Run) (e EarlierRun, ok bool, e
 
 // RowsOfClient returns the rows that runs have recorded for a client, the oldest run
 // first. Of the rows of AddUnchanged it has the number, the status and the advice,
-// not the ids and the url.
+// not the ids and the url. Where such rows are damaged it returns all others, with an
+// error that wraps ErrDamaged and names the runs.
 func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, error) {
 	type dated struct {
 		RunRow
@@ -436,9 +437,13 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, e
 		return nil, err
 	}
 	started := map[string]int64{}
-	for p, err := range l.unchangedParts(ctx, l.read, "") {
+	var bad []string
+	for p, err := range unchangedParts(ctx, l.read, "") {
 		if err != nil {
 			return nil, err
+		}
+		if bad = p.note(bad); p.bad {
+			continue
 		}
 		for _, e := range p.entries() {
 			if e.owner != number {
@@ -462,6 +467,9 @@ func (l *Ledger) RowsOfClient(ctx context.Context, owner ClientKey) ([]RunRow, e
 	rows := make([]RunRow, len(all))
 	for i, d := range all {
 		rows[i] = d.RunRow
+	}
+	if len(bad) > 0 {
+		return rows, damagedLists(l.path, bad...)
 	}
 	return rows, nil
 }

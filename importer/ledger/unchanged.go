@@ -7,17 +7,18 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"iter"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"claimsheet/importer/result"
+	"claimsheet/mapping/problem"
 )
 
 // Unchanged is a client for whom a run found nothing new: every row is unchanged, or
@@ -249,8 +250,9 @@ type entryReader struct {
 	bad  bool
 }
 
-func (r *entryReader) uvarint() uint64 {
-	n, size := binary.Uvarint(r.data[min(r.at, len(r.data)):])
+// readNumber reads a number as decode of encoding/binary does.
+func readNumber[N int64 | uint64](r *entryReader, decode func([]byte) (N, int)) N {
+	n, size := decode(r.data[min(r.at, len(r.data)):])
 	if size <= 0 {
 		r.bad, n = true, 0
 	}
@@ -258,14 +260,9 @@ func (r *entryReader) uvarint() uint64 {
 	return n
 }
 
-func (r *entryReader) varint() int64 {
-	n, size := binary.Varint(r.data[min(r.at, len(r.data)):])
-	if size <= 0 {
-		r.bad, n = true, 0
-	}
-	r.at += max(size, 0)
-	return n
-}
+func (r *entryReader) uvarint() uint64 { return readNumber(r, binary.Uvarint) }
+
+func (r *entryReader) varint() int64 { return readNumber(r, binary.Varint) }
 
 func (r *entryReader) take(n uint64) []byte {
 	if r.bad || n > uint64(len(r.data)-r.at) {
@@ -397,22 +394,18 @@ type unchangedList struct {
 // place is where the entry of a row or of a client begins.
 type place struct{ number, at int32 }
 
-var errUnchanged = errors.New("the ledger's list of a run's unchanged rows is damaged")
-
-// parts yields the parts of the lists of some runs: those of a run, or of every run
-// for "".
-func (l *Ledger) unchangedParts(ctx context.Context, db querier, run string) iter.Seq2[unchangedPart, error] {
-	return unchangedParts(ctx, db, run)
-}
-
 // unchangedPart is a part of a run's list.
 type unchangedPart struct {
+	id   int64
 	run  string
 	data []byte
+	bad  bool // it is damaged: the disk has changed it, or it does not consist of entries
 }
 
+// unchangedParts yields the parts of the lists of some runs: those of a run, or of
+// every run for "". A damaged part is one of them, so that the others can be read.
 func unchangedParts(ctx context.Context, db querier, run string) iter.Seq2[unchangedPart, error] {
-	const query = `SELECT run, list, sum FROM run_unchanged`
+	const query = `SELECT id, run, list, sum FROM run_unchanged`
 	if run == "" {
 		return stream(ctx, db, scanUnchanged, query+` ORDER BY id`)
 	}
@@ -422,50 +415,51 @@ func unchangedParts(ctx context.Context, db querier, run string) iter.Seq2[uncha
 func scanUnchanged(rows *sql.Rows) (p unchangedPart, err error) {
 	var packed sql.RawBytes
 	var written int64
-	if err := rows.Scan(&p.run, &packed, &written); err != nil {
+	if err := rows.Scan(&p.id, &p.run, &packed, &written); err != nil {
 		return p, err
 	}
-	if written != int64(crc32.Checksum(packed, castagnoli)) {
-		return p, errUnchanged
-	}
 	p.data, err = io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
-	return p, err
+	p.bad = err != nil || written != int64(crc32.Checksum(packed, castagnoli))
+	if r := (entryReader{data: p.data}); !p.bad {
+		for r.at < len(p.data) && !r.bad {
+			r.entry()
+		}
+		p.bad = r.bad
+	}
+	return p, nil
 }
 
-// entries yields the entries of a part, each with where it begins.
+// damagedLists reports that the lists of some runs are damaged in the ledger at path.
+// No step depends on them, only what runs have shown.
+func damagedLists(path string, runs ...string) error {
+	named := "run " + runs[0]
+	if len(runs) > 1 {
+		named = "the runs " + strings.Join(runs, ", ")
+	}
+	p := problem.At(problem.Where{File: path}, "ledger-damaged", "the list of the unchanged rows of %s is damaged, so those rows cannot be shown; no step is in the list", named)
+	return refusal{p.Hinted("Check the disk, and restore the ledger from a backup, with the files beside it that end in -wal and -shm if there are any. " +
+		"Do not delete it: it is what keeps things from being created twice. The list goes with the other rows of an old run when that is pruned."), ErrDamaged}
+}
+
+// entries yields the entries of a part that is not damaged, each with where it begins.
 func (p unchangedPart) entries() iter.Seq2[int, unchangedEntry] {
 	return func(yield func(int, unchangedEntry) bool) {
 		r := entryReader{data: p.data}
 		for r.at < len(p.data) {
 			at := r.at
-			if e := r.entry(); r.bad || !yield(at, e) {
+			if e := r.entry(); !yield(at, e) {
 				return
 			}
 		}
 	}
 }
 
-// check fails when the part does not consist of entries.
-func (p unchangedPart) check() error {
-	r := entryReader{data: p.data}
-	for r.at < len(p.data) && !r.bad {
-		r.entry()
-	}
-	if r.bad {
-		return errUnchanged
-	}
-	return nil
-}
-
 // unchangedOf reads the list of a run.
 func (l *Ledger) unchangedOf(ctx context.Context, run string) (*unchangedList, error) {
 	list := new(unchangedList)
-	for p, err := range l.unchangedParts(ctx, l.read, run) {
-		if err == nil {
-			err = p.check()
-		}
-		if err == nil && len(list.data)+len(p.data) > math.MaxInt32 {
-			err = errUnchanged
+	for p, err := range unchangedParts(ctx, l.read, run) {
+		if err == nil && (p.bad || len(list.data)+len(p.data) > math.MaxInt32) {
+			err = damagedLists(l.path, run)
 		}
 		if err != nil {
 			return nil, err
@@ -658,36 +652,56 @@ func merged[T any](a, b iter.Seq2[T, error], less func(a, b T) bool) iter.Seq2[T
 }
 
 // checkLists reads all lists.
-func checkLists(ctx context.Context, db querier) error {
+func checkLists(ctx context.Context, db querier, path string) error {
+	var bad []string
 	for p, err := range unchangedParts(ctx, db, "") {
-		if err == nil {
-			err = p.check()
-		}
 		if err != nil {
 			return err
 		}
+		bad = p.note(bad)
+	}
+	if len(bad) > 0 {
+		return damagedLists(path, bad...)
 	}
 	return nil
 }
 
-// listsHolding returns the runs in whose lists a client stands, or a row without a
-// client, and how many rows of the client the lists have.
-func (t *transaction) listsHolding(owner int64) (runs []string, rows int, err error) {
+// note adds the part's run to those with damaged lists, if it is damaged.
+func (p unchangedPart) note(bad []string) []string {
+	if p.bad && !slices.Contains(bad, p.run) {
+		bad = append(bad, p.run)
+	}
+	return bad
+}
+
+// listsHolding are the runs in whose lists a client stands, or may stand.
+type listsHolding struct {
+	runs []string
+	rows int // of the client in the lists
+	bad  []unchangedPart
+}
+
+// listsHolding finds the lists in which a client stands, or a row without a client,
+// and the parts that are damaged, in which anybody may stand.
+func (t *transaction) listsHolding(owner int64) (found listsHolding, err error) {
 	for p, err := range unchangedParts(context.Background(), t.conn, "") {
-		if err == nil {
-			err = p.check()
-		}
 		if err != nil {
-			return nil, 0, err
+			return found, err
+		}
+		holds := p.bad
+		if p.bad {
+			found.bad = append(found.bad, p)
+			p.data = nil
 		}
 		for _, e := range p.entries() {
 			if e.owner == owner {
-				rows += len(e.rows)
+				found.rows += len(e.rows)
 			}
-			if (e.owner == owner || e.owner == 0) && !slices.Contains(runs, p.run) {
-				runs = append(runs, p.run)
-			}
+			holds = holds || e.owner == owner || e.owner == 0
+		}
+		if holds && !slices.Contains(found.runs, p.run) {
+			found.runs = append(found.runs, p.run)
 		}
 	}
-	return runs, rows, nil
+	return found, nil
 }

@@ -133,8 +133,11 @@ func (w *writer) work() {
 // batch is first and whatever is queued after it, without waiting for more.
 func (w *writer) batch(first job) []job {
 	// Let the callers that were just answered queue their next job before this
-	// commit. With nothing else to run it returns at once.
-	runtime.Gosched()
+	// commit, as long as some do. With nothing else to run it returns at once.
+	for queued := -1; len(w.queue) > queued; {
+		queued = len(w.queue)
+		runtime.Gosched()
+	}
 	batch := []job{first}
 	for len(batch) < batchLength {
 		select {
@@ -279,21 +282,22 @@ type transaction struct {
 	marked  bool           // the table counter says that steps may be intents
 	sharing bool           // the ledger has steps that share ids
 
-	getCounter, setCounter      *sql.Stmt
-	getClient, addClient        *sql.Stmt
-	getStep                     *sql.Stmt
-	addRow, setStep, setOutcome *sql.Stmt
-	addHistory                  *sql.Stmt
-	someURL                     *sql.Stmt
-	addRunRow, addRunStep       *sql.Stmt
-	beginTx, commitTx           *sql.Stmt
+	getCounter, setCounter      *statement
+	getClient, addClient        *statement
+	getStep                     *statement
+	addRow, setStep, setOutcome *statement
+	addHistory                  *statement
+	someURL                     *statement
+	addRunRow, addRunStep       *statement
+	beginTx, commitTx           *statement
+	statements                  []*statement // all of them
 }
 
 func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, error) {
 	t := &transaction{conn: conn, path: path, open: map[StepID]row{}}
 	t.forgetNumbers()
 	for _, s := range []struct {
-		to   **sql.Stmt
+		to   **statement
 		text string
 	}{
 		{&t.beginTx, `BEGIN IMMEDIATE`},
@@ -305,25 +309,27 @@ func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, er
 		{&t.getStep, stepsOf + `WHERE s.client = ? AND s.mapping = ? AND s.step = ?`},
 		{&t.addRow, `INSERT INTO steps (` + factColumns + `, request, digest, client, mapping, step, environment, kind, id)
 			VALUES (` + params(30) + `) ON CONFLICT (client, mapping, step) DO NOTHING`},
-		{&t.setOutcome, `UPDATE steps SET (` + factColumns + `) = (` + params(22) + `) WHERE id = ?`},
+		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_boot = boot, sent_uptime = uptime, sent_run = run,
+			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url, sum) = (` + params(14) + `) WHERE id = ?`},
 		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(24) + `) WHERE id = ?`},
 		{&t.addHistory, `INSERT INTO history VALUES (` + params(16) + `)`},
-		{&t.someURL, `SELECT EXISTS (SELECT 1 FROM steps INDEXED BY steps_urls WHERE url = ? AND state = 2 AND url <> '')`},
+		{&t.someURL, `SELECT 1 FROM steps INDEXED BY steps_urls WHERE url = ? AND state = 2 AND url <> '' LIMIT 1`},
 		{&t.addRunRow, `INSERT OR REPLACE INTO run_rows
 			(run, source_row, status, client, number, client_id, claim_ids, url, failed_step, error, advice)
 			VALUES (` + params(11) + `)`},
 		{&t.addRunStep, `INSERT OR REPLACE INTO run_steps (run, number, client, mapping, step, kind, title) VALUES (` + params(7) + `)`},
 	} {
 		var err error
-		if *s.to, err = conn.PrepareContext(ctx, s.text); err != nil {
-			return nil, errors.Join(err, conn.Close())
+		if *s.to, err = prepareOn(conn, s.text); err != nil {
+			return nil, errors.Join(err, t.close())
 		}
+		t.statements = append(t.statements, *s.to)
 	}
 	err := conn.QueryRowContext(ctx, `SELECT event, intents, EXISTS (SELECT 1 FROM steps INDEXED BY steps_shared WHERE shared = 1) FROM counter`).Scan(
 		&t.counted, &t.unnoted, &t.sharing)
 	t.event = t.counted
 	if err != nil {
-		return nil, errors.Join(err, conn.Close())
+		return nil, errors.Join(err, t.close())
 	}
 	return t, nil
 }
@@ -334,10 +340,14 @@ func params(n int) string { return strings.Repeat("?, ", n-1) + "?" }
 // begin takes SQLite's write lock at once, so that not even another process can
 // change what the transaction reads.
 func (t *transaction) begin() error {
-	if _, err := t.beginTx.ExecContext(context.Background()); err != nil {
+	if _, err := t.beginTx.exec(); err != nil {
 		return err
 	}
-	if err := t.getCounter.QueryRowContext(context.Background()).Scan(&t.event); err != nil {
+	counter, _, err := t.getCounter.first()
+	if t.event = counter.number(); err == nil {
+		err = counter.err
+	}
+	if err != nil {
 		return err
 	}
 	if t.event != t.counted { // another process has written, without the lock
@@ -367,12 +377,12 @@ func (t *transaction) forgetNumbers() {
 // commit returns when the transaction is on the disk.
 func (t *transaction) commit() error {
 	if t.event != t.counted {
-		if _, err := t.setCounter.ExecContext(context.Background(), t.event); err != nil {
+		if _, err := t.setCounter.exec(t.event); err != nil {
 			return err
 		}
 		t.counted = t.event
 	}
-	_, err := t.commitTx.ExecContext(context.Background())
+	_, err := t.commitTx.exec()
 	return err
 }
 
@@ -403,4 +413,10 @@ func (t *transaction) changes(text string, args ...any) (int64, error) {
 	return r.RowsAffected()
 }
 
-func (t *transaction) close() error { return t.conn.Close() }
+func (t *transaction) close() error {
+	var errs []error
+	for _, s := range t.statements {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(append(errs, t.conn.Close())...)
+}

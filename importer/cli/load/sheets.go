@@ -1,7 +1,9 @@
 package load
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -92,6 +94,24 @@ func (s *Session) KeepInputs() {
 	for _, src := range s.Sources {
 		src.Input.Keep()
 	}
+}
+
+// CheckInputs fails when a copy of a sheet is no longer there. The caller holds the
+// ledger's lock: after this nobody removes a copy. Before, a command that removes
+// copies may have taken one for that of an earlier run.
+func (s *Session) CheckInputs() error {
+	for _, src := range s.Sources {
+		digest, err := safefile.Digest(src.Input.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return safefile.Unreadable(src.Input.Path, err)
+		}
+		if digest != src.Input.Digest {
+			return problem.At(problem.Where{File: src.Input.Given}, "input-removed",
+				"the run's copy of the sheet in the state folder was removed by another command, such as history --purge, while the run was starting").
+				Hinted("nothing was sent; run again")
+		}
+	}
+	return nil
 }
 
 // openSheets opens every sheet, and collects the problems of all of them.

@@ -1,0 +1,250 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// statement is a prepared statement of one connection, used without database/sql:
+// its locks and conversions cost as much as a small statement does. Only one
+// goroutine at a time may use it, while nothing else uses the connection.
+type statement struct {
+	prepared preparedStatement
+	args     []driver.NamedValue // of the last use
+}
+
+type preparedStatement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// prepareOn prepares a statement on a connection that the caller keeps until it has
+// closed the statement.
+func prepareOn(conn *sql.Conn, text string) (s *statement, err error) {
+	err = conn.Raw(func(c any) error {
+		prepared, err := c.(driver.ConnPrepareContext).PrepareContext(context.Background(), text)
+		if err == nil {
+			s = &statement{prepared: prepared.(preparedStatement)}
+		}
+		return err
+	})
+	return s, err
+}
+
+func (s *statement) close() error { return s.prepared.Close() }
+
+// exec executes the statement. The values are int64, string, []byte, bool or nil.
+func (s *statement) exec(values ...any) (driver.Result, error) {
+	s.bind(values)
+	return s.prepared.ExecContext(context.Background(), s.args)
+}
+
+func (s *statement) bind(values []any) {
+	s.args = s.args[:0]
+	for i, v := range values {
+		s.args = append(s.args, driver.NamedValue{Ordinal: i + 1, Value: v})
+	}
+}
+
+// first returns the first row of a query; ok is false when there is none.
+func (s *statement) first(values ...any) (r record, ok bool, err error) {
+	err = s.each(func(first record) error {
+		r, ok = first, true
+		return io.EOF
+	}, values...)
+	return r, ok, err
+}
+
+// each calls do with every row of a query, until do returns an error; io.EOF ends the
+// query without one. The record belongs to the caller of each until the next row.
+func (s *statement) each(do func(record) error, values ...any) (err error) {
+	s.bind(values)
+	rows, err := s.prepared.QueryContext(context.Background(), s.args)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	r := record{values: make([]driver.Value, len(rows.Columns()))}
+	for {
+		if err = rows.Next(r.values); err == nil {
+			err = do(r)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// record is a row of a query. Its methods read one column after the other; a value of
+// another type than the one asked for makes err an error.
+type record struct {
+	values []driver.Value
+	next   int
+	err    error
+}
+
+func (r *record) value() driver.Value {
+	if r.next >= len(r.values) {
+		r.err = errors.New("a query has too few columns")
+		return nil
+	}
+	r.next++
+	return r.values[r.next-1]
+}
+
+func (r *record) number() int64 { return column[int64](r) }
+func (r *record) text() string  { return column[string](r) }
+
+// bytes reads a blob; nil for NULL.
+func (r *record) bytes() []byte {
+	v := r.value()
+	b, ok := v.([]byte)
+	if !ok && v != nil {
+		r.wrong(v)
+	}
+	return b
+}
+
+// packed reads what packDigest or packID has stored.
+func (r *record) packed() (p packed) {
+	if err := p.Scan(r.value()); err != nil {
+		r.err = err
+	}
+	return p
+}
+
+func (r *record) wrong(v driver.Value) { r.err = fmt.Errorf("column %d is stored as %T", r.next, v) }
+
+func column[T any](r *record) T {
+	v := r.value()
+	t, ok := v.(T)
+	if !ok {
+		r.wrong(v)
+	}
+	return t
+}
+
+// mostReaders is how many callers may use readers at a time. They are for short
+// queries: more connections would cost more than waiting does.
+const mostReaders = 4
+
+// readers are connections with the statements that a run executes for each client or
+// answer. Each is opened when it is first needed and kept until the ledger is closed,
+// because most of the cost of such a query would be parsing it.
+type readers struct {
+	db   *sql.DB
+	free chan *reader // nil for one that is not open yet
+}
+
+// reader is a connection that reads.
+type reader struct {
+	conn  *sql.Conn
+	steps *statement // stepsOfClient
+	many  *statement // stepsOfClients
+	some  *statement // someWithID
+}
+
+// openReaders returns readers of a database, one of them open, which shows whether
+// the ledger can be read.
+func openReaders(db *sql.DB) (*readers, error) {
+	r := &readers{db, make(chan *reader, mostReaders)}
+	first, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	r.free <- first
+	for len(r.free) < mostReaders {
+		r.free <- nil
+	}
+	return r, nil
+}
+
+func (r *readers) open() (*reader, error) {
+	conn, err := r.db.Conn(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	one := &reader{conn: conn}
+	for _, s := range []struct {
+		to   **statement
+		text string
+	}{{&one.steps, stepsOfClient}, {&one.many, stepsOfClients}, {&one.some, someWithID}} {
+		if *s.to, err = prepareOn(conn, s.text); err != nil {
+			return nil, errors.Join(err, one.close())
+		}
+	}
+	return one, nil
+}
+
+// use calls do with a reader that nobody else uses meanwhile. do must not call use.
+func (r *readers) use(do func(*reader) error) error {
+	one, open := <-r.free
+	if !open {
+		return errors.New("the ledger is closed")
+	}
+	defer func() { r.free <- one }()
+	if one == nil {
+		opened, err := r.open()
+		if err != nil {
+			return asDamage(err)
+		}
+		one = opened
+	}
+	return asDamage(do(one))
+}
+
+// close waits until nobody uses a reader, and closes them all.
+func (r *readers) close() error {
+	var errs []error
+	for range mostReaders {
+		if one := <-r.free; one != nil {
+			errs = append(errs, one.close())
+		}
+	}
+	close(r.free)
+	return errors.Join(errs...)
+}
+
+func (r *reader) close() error {
+	var errs []error
+	for _, s := range []*statement{r.steps, r.many, r.some} {
+		if s != nil {
+			errs = append(errs, s.close())
+		}
+	}
+	return errors.Join(append(errs, r.conn.Close())...)
+}
+
+// stepsOfClient is the query of Steps.
+const stepsOfClient = stepsOf + `WHERE ` + ofClient + ` AND ` + underMapping
+
+// underMapping is the condition of the steps that a mapping sees, with its name.
+const underMapping = `s.mapping IN (0, coalesce((SELECT id FROM names WHERE name = ?), 0))`
+
+// clientsAtOnce is for how many clients stepsOfClients reads the steps.
+const clientsAtOnce = 64
+
+// stepsOfClients is the query of StepsOfClients: the number of a client among those
+// asked for, from 0, and stepColumns. A client without a key stands for nobody.
+var stepsOfClients = `SELECT a.column1, ` + stepColumns + ` FROM (VALUES ` + strings.Repeat(`(?, ?, ?), `, clientsAtOnce-1) + `(?, ?, ?)) a
+	CROSS JOIN clients c ON c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = a.column2 AND c.space = a.column3
+	CROSS JOIN steps s ON s.client = c.id AND ` + underMapping
+
+// someWithID is whether any step at all is done with an id or url: a run asks it after
+// every answer, and there is hardly ever one.
+const someWithID = `
+	SELECT EXISTS (SELECT 1 FROM steps INDEXED BY steps_ids
+			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = ?2 AND remote_id = ?3
+				AND state = 2 AND remote_id <> '' AND shared = 0)
+		OR EXISTS (SELECT 1 FROM steps INDEXED BY steps_shared
+			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = ?2 AND remote_id = ?3 AND shared = 1)
+		OR EXISTS (SELECT 1 FROM steps INDEXED BY steps_urls WHERE url = ?4 AND state = 2 AND url <> '')`
