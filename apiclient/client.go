@@ -1,6 +1,8 @@
 package apiclient
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +44,7 @@ func maxBodyOf(k Kind) int {
 type Client struct {
 	cfg       Config
 	base      *url.URL
+	host      string                                  // of the header Host
 	transport http.RoundTripper                       // reuses connections
 	fresh     http.RoundTripper                       // opens a connection for each request
 	dial      func(context.Context) (net.Conn, error) // nil when Config.Transport replaces the network
@@ -81,6 +84,7 @@ func New(cfg Config) (*Client, error) {
 	c := &Client{
 		cfg:       cfg,
 		base:      base,
+		host:      sentHost(base),
 		transport: cfg.Transport,
 		fresh:     cfg.Transport,
 		rules:     compile(cfg.Rules),
@@ -335,7 +339,7 @@ func (c *Client) build(r Request) (*http.Request, *requestBody, error) {
 	if err != nil {
 		return nil, nil, unsent("a part of the request's path "+err.Error(), err)
 	}
-	req := &http.Request{Method: r.Method, URL: u, Host: u.Host, Header: make(http.Header)}
+	req := &http.Request{Method: r.Method, URL: u, Host: c.host, Header: make(http.Header)}
 	if r.Method == http.MethodGet || r.NoBody && r.Body == nil {
 		return req, &requestBody{}, nil
 	}
@@ -345,6 +349,20 @@ func (c *Client) build(r Request) (*http.Request, *requestBody, error) {
 	body := &requestBody{data: r.Body}
 	req.Body, req.ContentLength = body, int64(len(r.Body))
 	return req, body, nil
+}
+
+// sentHost returns the header Host of requests to base, as net/http writes it: an
+// international name in ASCII.
+func sentHost(base *url.URL) string {
+	var head bytes.Buffer
+	if err := (&http.Request{Method: http.MethodGet, URL: base, Header: http.Header{}}).Write(&head); err != nil {
+		return base.Host // every request will have this error
+	}
+	sent, err := http.ReadRequest(bufio.NewReader(&head))
+	if err != nil {
+		return base.Host
+	}
+	return sent.Host
 }
 
 // requestBody is read once, by the transport, and knows how far that came. It
@@ -428,15 +446,18 @@ func (c *Client) authorize(ctx context.Context, req *http.Request) error {
 // it was not sent.
 func withoutCredentials(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
-		return &Failure{NotSent: true, Stop: f.Stop, Reason: f.Reason, Hint: f.Hint, Err: err}
+		return &Failure{NotSent: true, Stop: f.Stop, Retry: f.Retry, RetryAfter: f.RetryAfter, Reason: f.Reason, Hint: f.Hint, Err: err}
 	}
 	return unsent("the credentials could not be obtained", err)
 }
 
 // roundTrip gives a request to the network. From here on a POST has a time limit
-// of its own and ignores that ctx was cancelled. A request without a body gets a
-// connection of its own, because net/http would send it again when a reused
-// connection turns out to be closed; GetBody would be another reason to.
+// of its own and ignores that ctx was cancelled.
+//
+// When a reused connection turns out to be closed, net/http sends a request again that
+// has no body or can rewind it (GetBody). So a POST without a body gets a connection of
+// its own. A signed GET gets an empty body, which net/http does not send: a service may
+// take each signature only once.
 func (c *Client) roundTrip(ctx context.Context, req *http.Request) (*http.Response, error) {
 	transport, limit := c.transport, min(getTimeout, c.cfg.Timeout)
 	if req.Method != http.MethodGet {
@@ -449,6 +470,9 @@ func (c *Client) roundTrip(ctx context.Context, req *http.Request) (*http.Respon
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	req = req.Clone(ctx)
 	req.GetBody = nil
+	if req.Method == http.MethodGet && c.cfg.Sign != nil {
+		req.Body = &requestBody{}
+	}
 	res, err := transport.RoundTrip(req)
 	if err != nil {
 		cancel()

@@ -127,8 +127,8 @@ func (p *Proxy) tunnel(ctx context.Context, conn net.Conn, address string, limit
 	return conn.SetDeadline(time.Time{})
 }
 
-// ask sends CONNECT and reads the head of the answer. early is set when more than
-// the head has arrived.
+// ask sends CONNECT and reads the head of the answer, after any informational ones
+// (RFC 9110, section 15.2). early is set when more than the head has arrived.
 func (p *Proxy) ask(conn net.Conn, address string) (res *http.Response, early bool, err error) {
 	req := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: address}, Host: address, Header: http.Header{"User-Agent": {"claimsheet"}}}
 	if p.Credentials != nil {
@@ -141,8 +141,10 @@ func (p *Proxy) ask(conn net.Conn, address string) (res *http.Response, early bo
 		return nil, false, err
 	}
 	in := bufio.NewReader(io.LimitReader(conn, maxHead))
-	if res, err = http.ReadResponse(in, req); err != nil {
-		return nil, false, err
+	for res == nil || res.StatusCode/100 == 1 && res.StatusCode != http.StatusSwitchingProtocols {
+		if res, err = http.ReadResponse(in, req); err != nil {
+			return nil, false, err
+		}
 	}
 	return res, in.Buffered() > 0, nil
 }

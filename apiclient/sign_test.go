@@ -100,6 +100,39 @@ func TestWhatIsSigned(t *testing.T) {
 	}
 }
 
+// The host that is signed is the one in the header Host, in ASCII.
+func TestTheSignedHostIsTheOneThatIsSent(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]string{
+		"https://Bücher.Example:8443/api": "xn--bcher-kva.example:8443",
+		"https://uat.example.com:443":     "uat.example.com",
+		"http://[::1]:8080":               "[::1]:8080",
+	} {
+		var signed, sent string
+		cfg := config(apiclient.V2)
+		cfg.BaseURL = base
+		cfg.Sign = func(req *http.Request, _ []byte, _ time.Time) ([]string, error) { signed = req.Host; return nil, nil }
+		cfg.Transport = written(func(head string) { sent = head })
+		c := client(t, cfg)
+		c.Create(t.Context(), createContact(c))
+		if signed != want || !strings.Contains(sent, "\r\nHost: "+want+"\r\n") {
+			t.Errorf("%s: %q was signed, want %q; sent:\n%s", base, signed, want, sent)
+		}
+	}
+}
+
+// written is a transport that only shows what net/http writes.
+type written func(head string)
+
+func (w written) RoundTrip(req *http.Request) (*http.Response, error) {
+	var b bytes.Buffer
+	if err := req.Write(&b); err != nil {
+		return nil, err
+	}
+	w(b.String())
+	return nil, errors.New("no answer")
+}
+
 // A request that cannot be signed is not sent.
 func TestARequestThatCannotBeSigned(t *testing.T) {
 	t.Parallel()

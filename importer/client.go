@@ -42,7 +42,7 @@ type effects struct {
 type clientRun struct {
 	job       *Job
 	plan      mapping.Plan
-	ticket    lookup.Ticket
+	ticket    lookup.Ticket // of a run; set before execute
 	decisions []decision
 	known     ids
 	created   map[string]time.Time // when this run created the client and the claims, by step key
@@ -52,6 +52,7 @@ type clientRun struct {
 	reused    bool                 // a look-up found the client, and nothing was sent to create it
 	lookedUp  bool                 // the service was asked about the client, and nothing more
 	answered  bool                 // the service has answered a creating request
+	altered   bool                 // by reparse
 
 	settled *clientOutcome // that of a plan for which nothing is to be done
 	failed  error          // of prepare
@@ -63,21 +64,23 @@ type ids struct {
 	claims map[string]string // by the claim step's key
 }
 
-func (j *Job) newClientRun(plan mapping.Plan, ticket lookup.Ticket) *clientRun {
-	return &clientRun{job: j, plan: plan, ticket: ticket, known: ids{claims: map[string]string{}}, created: map[string]time.Time{}}
+func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
+	return &clientRun{job: j, plan: plan, known: ids{claims: map[string]string{}}, created: map[string]time.Time{}}
 }
 
 // prepare reads what the ledger knows of the client and decides what is to be
 // done. What fails is kept for execute.
 func (r *clientRun) prepare() {
 	defer r.recoverPanic(&r.failed)
-	known, err := r.job.knownSteps(r.plan)
+	known, altered, err := r.job.knownSteps(r.plan)
 	if err != nil {
 		r.failed = err
 		return
 	}
+	r.altered = altered
 	if o, over := r.job.withoutSteps(r.plan, known); over {
 		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
+		o.altered = altered
 		r.settled = &o
 		return
 	}
@@ -118,6 +121,7 @@ func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err err
 	if flushErr := r.commit(); err == nil {
 		err = flushErr
 	}
+	outcome.altered = r.altered
 	for _, d := range r.decisions {
 		outcome.MappingChanged = outcome.MappingChanged || d.mapping && d.action != send
 	}
@@ -130,7 +134,12 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 	if o, over, err := r.find(ctx); err != nil || over {
 		return o, err
 	}
-	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) { return r.job.effects.create(ctx, r, d) })
+	steps, err := walk(r.decisions, func(d decision) (stepOutcome, error) {
+		if d.step.KnownID != "" {
+			return r.takeKnownID(ctx, d)
+		}
+		return r.job.effects.create(ctx, r, d)
+	})
 	if err != nil {
 		return clientOutcome{}, err
 	}
@@ -143,26 +152,26 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 
 // knownSteps is what the ledger knows of a plan's client, after kept answers have
 // been parsed again. A step that the ledger has under an older spelling of its key
-// gets that key in the plan.
-func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
+// gets that key in the plan. altered is that of reparse.
+func (j *Job) knownSteps(plan mapping.Plan) (known map[string]ledger.Step, altered bool, err error) {
 	if j.effects.dryRun && !j.knows { // a run may have recorded something of the client since it began
-		return nil, nil
+		return nil, false, nil
 	}
 	return j.stepsOf(plan, j.reparse)
 }
 
 // stepsOf is knownSteps with another way to parse kept answers again.
-func (j *Job) stepsOf(plan mapping.Plan, reparse func(map[string]ledger.Step) error) (map[string]ledger.Step, error) {
+func (j *Job) stepsOf(plan mapping.Plan, reparse func(map[string]ledger.Step) (bool, error)) (known map[string]ledger.Step, altered bool, err error) {
 	if plan.Client == (mapping.Identity{}) {
-		return nil, nil
+		return nil, false, nil
 	}
 	// A record of what was done is read whether or not the run is being stopped.
-	known, err := j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
+	known, err = j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
 	if err == nil {
-		err = reparse(known)
+		altered, err = reparse(known)
 	}
 	respell(plan, known)
-	return known, err
+	return known, altered, err
 }
 
 // skipReasons say why a row is left out.

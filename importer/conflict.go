@@ -166,18 +166,23 @@ func (r *clientRun) takeAnswer(d decision, v apiclient.Verdict) (answer apiclien
 	return v, true, nil
 }
 
-// takenAnswer says that the service gave a step what another step has: reason
-// without names, whose with them. The id is named, a url never, because it is a
-// credential.
-func takenAnswer(kind, id string, t ledger.Taken) (reason, whose string) {
+// holderOf names the step that has a taken id or url.
+func holderOf(t ledger.Taken) string {
 	client := fmt.Sprintf("the client with the key “%s”", t.Holder.Client)
 	if at, ok := ledger.Erased(t.Holder.Client); ok {
 		client = "a client who was erased on " + at.Format(time.DateOnly)
 	}
-	whose = fmt.Sprintf("it is that of %s", client)
 	if t.Holder.Step != ledger.KindClient {
-		whose = fmt.Sprintf("it is that of the step %s of %s", t.Holder.Step, client)
+		return fmt.Sprintf("the step %s of %s", t.Holder.Step, client)
 	}
+	return client
+}
+
+// takenAnswer says that the service gave a step what another step has: reason
+// without names, whose with them. The id is named, a url never, because it is a
+// credential.
+func takenAnswer(kind, id string, t ledger.Taken) (reason, whose string) {
+	whose = "it is that of " + holderOf(t)
 	if t.URL {
 		return "the service gave it a redirect url that it had given to another client", whose
 	}

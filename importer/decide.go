@@ -63,18 +63,26 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		if s, ok := known[step.Key]; ok {
 			before := s // most are new, and need no room
 			d.known, d.wanted = &before, wantedOf(plan, step, b.Mapping().Name.Text)
-			d.fixWorkflow()
 		}
 		switch d.known.To {
 		case ledger.Done:
-			if d.compare(b); d.moved != "" && moved < 0 {
+			d.compare(b)
+			d.compareKnownID()
+			if d.moved != "" && moved < 0 {
 				moved = i
 			}
-			d.noteURL(b.Mapping().V1())
+			if d.action != idConflict {
+				d.noteURL(b.Mapping().V1())
+			}
 		case ledger.Intent, ledger.Uncertain, ledger.Parked:
-			d.action, d.why = needsOperator, d.known.Reason
+			if d.action, d.why = needsOperator, d.known.Reason; step.KnownID != "" {
+				d.advice = adviceKnownIDInDoubt
+			}
+			d.fixWorkflow()
 		case ledger.GivenUp:
 			d.action, d.why = givenUp, "it was given up"
+		default:
+			d.fixWorkflow()
 		}
 		decisions[i] = d
 	}
@@ -134,10 +142,11 @@ func holdBack(decisions []decision, moved *decision) {
 	}
 }
 
-// isFound reports whether the ledger has a client who was found, and whom no attempt
-// could have created.
+// isFound reports whether the ledger has a client who was found: in the service, when
+// no attempt could have created it, or in the sheet (known_id).
 func (d *decision) isFound() bool {
-	return d.step.Kind == mapping.ClientStep && d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted && d.known.Attempts == 0
+	return d.step.Kind == mapping.ClientStep && d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted &&
+		(d.known.Attempts == 0 || d.known.Reason == reasonKnownID)
 }
 
 // skipActivities leaves out what is new of the activities on a client who was found,
@@ -153,10 +162,10 @@ func skipActivities(decisions []decision, b *mapping.Binding) {
 	}
 }
 
-// fixWorkflow keeps the workflow name of an earlier attempt. The name is fixed when
-// the step is first sent, because a name with the run's date would split one night's
-// batch in two. A refused step takes the name as it is now: the name may be what was
-// refused.
+// fixWorkflow keeps the workflow name of an earlier attempt at a step that may be sent
+// again. The name is fixed when the step is first sent, because a name with the run's
+// date would split one night's batch in two. A refused step takes the name as it is
+// now: the name may be what was refused.
 func (d *decision) fixWorkflow() {
 	var then wanted
 	if d.step.Activity == nil || d.known.To == ledger.Failed || d.known.Data == nil ||
@@ -199,6 +208,16 @@ func (d *decision) compare(b *mapping.Binding) {
 	}
 	if len(parts) > 0 {
 		d.action, d.why = changed, strings.Join(parts, "; ")
+	}
+}
+
+// compareKnownID refuses another id than the ledger's for a step that is done.
+// Nothing is created again, and nothing moves to the other id.
+func (d *decision) compareKnownID() {
+	if d.step.KnownID != "" && !sameID(d.step.KnownID, d.known.ID) {
+		d.action, d.mapping, d.moved = idConflict, false, ""
+		d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
+		d.advice = adviceKnownIDChanged
 	}
 }
 

@@ -57,6 +57,7 @@ type clientOutcome struct {
 	// MappingChanged says that a done step's data differ because the mapping asks
 	// for something else. That is said once for a run, not for each row.
 	MappingChanged bool
+	altered        bool // by reparse
 }
 
 // unanswered reports whether a look-up got no answer, so that nothing was sent for

@@ -79,8 +79,8 @@ func (j *Job) writeDraft(o clientOutcome) error {
 	for _, table := range o.tables() {
 		j.drafted = j.drafted[:0]
 		for _, s := range o.Steps {
-			if s.Status == result.Planned {
-				j.drafted = append(j.drafted, result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), Title: s.Step.Title})
+			if s.Status == result.Planned && s.ID == "" { // else it is taken over, and nothing is sent
+				j.drafted = append(j.drafted, result.Step{Step: s.Step.Key, Kind: string(s.Step.Kind), Title: s.Step.Title, State: string(result.Planned)})
 			}
 		}
 		if err := j.Drafts[table].Add(o.Number, o.Client.Key, o.rowsOf(table), j.drafted); err != nil {
@@ -91,7 +91,9 @@ func (j *Job) writeDraft(o clientOutcome) error {
 }
 
 // writeLedger writes a client's outcome into the ledger. Where nothing is new, the
-// ledger needs a few bytes: it has the steps.
+// ledger needs a few bytes: it has the steps. The workbook's rows and lines of such a
+// client are drafted, because the run has them at hand, and the ledger would make
+// them again.
 func (j *Job) writeLedger(o clientOutcome) error {
 	owner := ledger.ClientKey{}
 	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
@@ -106,6 +108,9 @@ func (j *Job) writeLedger(o clientOutcome) error {
 				return err
 			}
 			if added {
+				if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, linesOf(known)); err != nil {
+					return err
+				}
 				continue
 			}
 		}
@@ -119,9 +124,23 @@ func (j *Job) writeLedger(o clientOutcome) error {
 	return nil
 }
 
+// linesOf are the lines of done steps in the sheet Steps, as Ledger.RunSteps makes
+// them.
+func linesOf(known []ledger.Step) []result.Step {
+	lines := make([]result.Step, len(known))
+	for i, s := range known {
+		lines[i] = result.Step{Step: s.StepID.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
+	}
+	return lines
+}
+
 // unchangedSteps returns the client's lines in the sheet Steps as the ledger has
-// them; ok is false when the run did something about one of them.
+// them; ok is false when the run did something about one of them, or when they are
+// not known as the ledger has them.
 func (o clientOutcome) unchangedSteps() (steps []ledger.Step, ok bool) {
+	if o.altered {
+		return nil, false
+	}
 	for _, s := range o.Steps {
 		if s.Status != result.Unchanged || s.known == nil {
 			return nil, false

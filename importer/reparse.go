@@ -10,13 +10,15 @@ import (
 
 // reparse parses kept answers again: after a wire pointer was corrected, ids and
 // urls are taken from them and not asked for again. What was decided by settle stays
-// as it is.
-func (j *Job) reparse(known map[string]ledger.Step) error {
+// as it is. altered reports whether a step is not as the ledger has it: its status is
+// that of its answer.
+func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
 	var events []ledger.Event
 	for key, step := range known {
+		was := step.Event.Status
 		step, err := j.withAnswer(step)
 		if err != nil {
-			return err
+			return false, err
 		}
 		again, isNews := j.parseAgain(step, known["client"].ID)
 		if isNews {
@@ -24,36 +26,37 @@ func (j *Job) reparse(known map[string]ledger.Step) error {
 				Status: step.Event.Status, ID: again.ID, URL: again.URL})
 			t, ok, err := j.take(event)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if !ok { // it stays as it is, and the reason says whose the id is
 				reason, whose := takenAnswer(step.Kind, again.ID, t)
 				again = step
-				again.Reason = reason + ": " + whose
+				again.Reason, isNews = reason+": "+whose, false
 			} else {
+				again.At, again.Boot, again.Uptime, again.Run = event.At, event.Boot, event.Uptime, event.Run
 				events = append(events, event)
 			}
 		}
-		known[key] = again
+		known[key], altered = again, altered || !isNews && again.Event.Status != was
 	}
 	if len(events) == 0 || j.effects.dryRun {
-		return nil // a dry run records nothing
+		return altered, nil // a dry run records nothing
 	}
-	err := j.Ledger.Append(events...)
+	err = j.Ledger.Append(events...)
 	j.holders.release(events...)
-	return err
+	return altered, err
 }
 
 // reparseOnly parses kept answers again and records nothing.
-func (j *Job) reparseOnly(known map[string]ledger.Step) error {
+func (j *Job) reparseOnly(known map[string]ledger.Step) (altered bool, err error) {
 	for key, step := range known {
 		step, err := j.withAnswer(step)
 		if err != nil {
-			return err
+			return false, err
 		}
 		known[key], _ = j.parseAgain(step, known["client"].ID)
 	}
-	return nil
+	return true, nil
 }
 
 // withAnswer returns a step with the status of its answer. The step's last event may

@@ -83,7 +83,7 @@ type Job struct {
 	Binding     *mapping.Binding
 	Service     Service
 	Ledger      Ledger           // what is done, and where Do records it
-	Drafts      []*spool.Results // where Forecast's results go, for each sheet; Do's go into the ledger
+	Drafts      []*spool.Results // for each sheet: where Forecast's results go, and of Do's those that Ledger.AddUnchanged takes
 	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // requests that the service may have in flight; see workers
 	Limit       int              // take the first clients only; 0 takes all
@@ -98,6 +98,9 @@ type Job struct {
 	// Clock gives events their time, and look-ups and uncertain attempts their age;
 	// nil is bootclock.Now. It is called by several goroutines.
 	Clock func() bootclock.Reading
+
+	// KnownIDs are the ids that the sheets give; see Survey.
+	KnownIDs KnownIDs
 
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
@@ -145,22 +148,22 @@ func (j *Job) Do(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) erro
 	g.SetLimit(j.workers())
 	fatal := &firstError{stop: j.stop}
 	proven := false
-	for plan, err := range j.detectLostLedger(ctx, plans) {
+	for r, err := range j.prepared(j.detectLostLedger(ctx, plans), preparedAtOnce) {
 		if err != nil {
 			fatal.set(err)
 		}
 		if fatal.get() != nil {
 			break
 		}
-		ticket := j.lookups.Queue(plan)
+		r.ticket = j.lookups.Queue(r.plan)
 		if !proven {
-			sent, err := j.runClient(ctx, plan, ticket)
+			sent, err := j.runClient(ctx, r)
 			proven = sent || j.lookups.Answered()
 			fatal.set(err)
 			continue
 		}
 		g.Go(func() error {
-			_, err := j.runClient(ctx, plan, ticket)
+			_, err := j.runClient(ctx, r)
 			fatal.set(err)
 			return nil
 		})
@@ -207,18 +210,40 @@ func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
 
-// runClient carries one plan out and records its outcome. sent reports whether a
-// creating request went out.
-func (j *Job) runClient(ctx context.Context, plan mapping.Plan, ticket lookup.Ticket) (sent bool, err error) {
-	defer ticket.Done()
-	r := j.newClientRun(plan, ticket)
-	r.prepare()
+// preparedAtOnce is of how many clients a run reads from the ledger at once.
+const preparedAtOnce = 64
+
+// prepared yields the plans' clients, prepared some ahead on every core, n at a
+// time. What the ledger knows of a client changes by the client's own run only, so
+// it does not matter how early it is read.
+func (j *Job) prepared(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[*clientRun, error] {
+	return func(yield func(*clientRun, error) bool) {
+		for runs, err := range orderedMap(chunked(plans, n), j.prepareClients) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, r := range runs {
+				if !yield(r, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// runClient carries one client's plan out and records its outcome. sent reports
+// whether a creating request went out.
+func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error) {
+	defer r.ticket.Done()
 	outcome, err := r.execute(ctx)
 	if f := new(apiclient.Failure); errors.As(err, &f) {
 		// A look-up said that no other request will fare better: the client is
 		// recorded as not started, like all that follow.
 		j.stop(f)
-		r = j.newClientRun(plan, ticket)
+		again := j.newClientRun(r.plan)
+		again.ticket = r.ticket
+		r = again
 		r.prepare()
 		outcome, err = r.execute(ctx)
 	}
@@ -290,12 +315,11 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	return nil
 }
 
-// prepareClients reads from the ledger, which a dry run does not change, what it
-// knows of some clients.
+// prepareClients reads from the ledger what it knows of some clients.
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
-		runs[i] = j.newClientRun(plan, lookup.Ticket{})
+		runs[i] = j.newClientRun(plan)
 		runs[i].prepare()
 	}
 	return runs

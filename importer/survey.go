@@ -21,6 +21,9 @@ type Survey struct {
 	// service nor mapping has a type.
 	Typed mapping.TypedCells
 
+	// KnownIDs are the ids that the rows give for clients and claims.
+	KnownIDs KnownIDs
+
 	numbers map[[16]byte]int // of the clients, from 1, by fingerprint
 	groups  spool.Groups     // the rows of each client
 }
@@ -32,11 +35,12 @@ type Survey struct {
 func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int{}}
 	whose := func(record cell.Record) client { return clientOf(b.Client(record)) }
-	if convert || len(b.Untyped()) > 0 {
+	if convert || len(b.Untyped()) > 0 || b.KnownIDs() {
 		whose = func(record cell.Record) client {
 			lead := b.Convert(record)
 			c := clientOf(lead.Client)
 			c.invalid, c.typed = len(lead.Problems) > 0, lead.Typed
+			c.row, c.ids = lead.Row, b.KnownIDsOf(lead)
 			return c
 		}
 	}
@@ -62,6 +66,8 @@ type client struct {
 	invalid bool // the row has a cell that cannot be used
 	key     [16]byte
 	typed   []mapping.TypedCell
+	row     cell.Row          // set where ids are
+	ids     []mapping.KnownID // that the row gives
 }
 
 func clientOf(who mapping.Identity) client {
@@ -93,6 +99,7 @@ func (s *Survey) add(c client) {
 			number = len(s.numbers) + 1
 			s.numbers[c.key] = number
 		}
+		s.KnownIDs.add(c.key, c.row, c.ids)
 	}
 	s.groups.Add(number)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"claimsheet/importer/lookup"
 	"claimsheet/mapping"
@@ -103,18 +104,53 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 // are fixed when the step is first sent, and the cells, which may be written in
 // another way and mean the same.
 func (a wanted) digest() string {
-	told := wanted{Template: a.Template, Status: a.Status}
+	values := make([]wantedValue, 0, len(a.Values))
 	for _, v := range a.Values {
 		if v.Fold {
 			v.Value = strings.ToLower(v.Value)
 		}
 		if v.Value != "" {
-			told.Values = append(told.Values, wantedValue{Name: v.Name, Field: v.Field, Value: v.Value})
+			values = append(values, v)
 		}
 	}
-	slices.SortFunc(told.Values, func(x, y wantedValue) int { return strings.Compare(x.Name, y.Name) })
-	sum := sha256.Sum256(told.json())
+	slices.SortFunc(values, func(x, y wantedValue) int { return strings.Compare(x.Name, y.Name) })
+	// The JSON of a wanted with these fields alone, whose sums the ledger has.
+	b := append(make([]byte, 0, 512), `{"mapping":""`...)
+	b = appendMember(b, "template", a.Template)
+	b = appendMember(b, "status", a.Status)
+	for i, v := range values {
+		if b = append(b, ','); i == 0 {
+			b = append(b, `"values":[`...)
+		}
+		b = appendJSON(append(b, `{"name":`...), v.Name)
+		b = append(appendMember(appendMember(b, "field", v.Field), "value", v.Value), '}')
+	}
+	if len(values) > 0 {
+		b = append(b, ']')
+	}
+	sum := sha256.Sum256(append(b, '}'))
 	return hex.EncodeToString(sum[:])
+}
+
+// appendMember appends a member of an object, with a comma before it, unless its text
+// is empty.
+func appendMember(b []byte, name, text string) []byte {
+	if text == "" {
+		return b
+	}
+	b = append(append(append(b, `,"`...), name...), `":`...)
+	return appendJSON(b, text)
+}
+
+// appendJSON appends a text as json.Marshal writes it. Most texts need no escapes.
+func appendJSON(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || strings.IndexByte(`"\<>&`, c) >= 0 || c == 0x7f {
+			escaped, _ := json.Marshal(text) // a string always marshals
+			return append(b, escaped...)
+		}
+	}
+	return append(append(append(b, '"'), text...), '"')
 }
 
 func (a wanted) json() []byte {

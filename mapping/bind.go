@@ -28,6 +28,7 @@ type Binding struct {
 	keySpace   string
 	phoneKey   *convert.Converter // E.164, for a phone key that is sent in another format; else nil
 	key        []int
+	knownID    *boundValue // nil when the mapping has no known_id for clients
 	lookup     boundLookup
 	fields     []boundField
 	claims     []boundClaim
@@ -50,6 +51,7 @@ type boundField struct {
 type boundClaim struct {
 	id    string
 	key   []int
+	known *boundValue // nil when the entry has no known_id
 	name  boundValue
 	when  *expr.Expression
 	first bool // created before all activities
@@ -233,6 +235,7 @@ func (b *binder) noteKeys() {
 func (b *binder) bindClient(bound *Binding) {
 	c := &b.mapping.Client
 	bound.key = b.columns(c.Key, nil)
+	bound.knownID = b.knownID("known_id", c.KnownID, nil)
 	bind := func(label string, rule *ValueRule, usual convert.Type) *boundValue {
 		if rule == nil {
 			return nil
@@ -276,9 +279,19 @@ func (b *binder) bindClaims(bound *Binding) {
 		bound.claims = append(bound.claims, boundClaim{
 			id: c.ID.Text, key: b.columns(c.Key, c.Columns), when: b.condition(c.When, c.Columns),
 			name: b.value("the claim's name", &name, convert.Text, c.Columns), first: c.First,
+			known: b.knownID("the claim's known_id", c.KnownID, c.Columns),
 		})
 		bound.claims[i].name.table = c.NameValues
 	}
+}
+
+// knownID binds a column of ids that are known from elsewhere; nil without one.
+func (b *binder) knownID(label string, column yamltree.Scalar, aliases map[string]yamltree.Scalar) *boundValue {
+	if column.Text == "" {
+		return nil
+	}
+	v := b.value(label, &ValueRule{At: column.At, Column: column}, convert.ID, aliases)
+	return &v
 }
 
 // fieldPath splits a dotted field name into names of nested objects and array

@@ -116,7 +116,7 @@ func (p *checker) checkExisting(m *Mapping) {
 }
 
 // takesOver reports whether clients may be reused that the service had before.
-func (m *Mapping) takesOver() bool { return m.Client.Existing == Reuse }
+func (m *Mapping) takesOver() bool { return m.Client.Existing == Reuse || m.Client.KnownID.Text != "" }
 
 // cautions warns of activities that are sent to clients who were found, when the
 // mapping does not say that they are wanted.

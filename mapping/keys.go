@@ -176,6 +176,8 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 var clientKeys = []yamltree.Key[ClientRule]{
 	yamltree.To("key", "the column or columns that identify a client",
 		yamltree.OneOrMore(text), func(c *ClientRule) *[]yamltree.Scalar { return &c.Key }).Required(),
+	yamltree.To("known_id", "the column with a client's id that is known from elsewhere. Where the cell is filled, that client is taken over without a request, whatever existing says",
+		text, func(c *ClientRule) *yamltree.Scalar { return &c.KnownID }),
 	yamltree.To("key_space", "the name of the key space, for mappings that share their clients; default: the mapping's name. It makes no difference when the key is the column of a look-up: such clients are the same in all mappings",
 		text, func(c *ClientRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("existing", "what to do with a client that the service knows: reuse, skip, fail or create; default reuse",
@@ -209,6 +211,8 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.ID }),
 	yamltree.To("key", "the column or columns that identify a claim of a client",
 		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Key }).Required(),
+	yamltree.To("known_id", "the column with a claim's id that is known from elsewhere. Where the cell is filled, that claim is taken over without a request and gets its activities",
+		text, func(c *ClaimRule) *yamltree.Scalar { return &c.KnownID }),
 	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ",
 		claimName, func(c *ClaimRule) *ClaimRule { return c }).Required(),
 	yamltree.To("create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities",

@@ -73,6 +73,7 @@ const (
 type ClientRule struct {
 	At       yamltree.Place
 	Key      []yamltree.Scalar
+	KnownID  yamltree.Scalar // the column with an id known from elsewhere; "" for none
 	KeySpace yamltree.Scalar
 	Existing Existing
 	Lookup   LookupRule
@@ -104,10 +105,11 @@ type FieldRule struct {
 
 // ClaimRule is one entry of claims: each row of a client yields one claim.
 type ClaimRule struct {
-	At   yamltree.Place
-	ID   yamltree.Scalar // default "claim"
-	Key  []yamltree.Scalar
-	Name yamltree.Scalar // a text with {Column}
+	At      yamltree.Place
+	ID      yamltree.Scalar // default "claim"
+	Key     []yamltree.Scalar
+	KnownID yamltree.Scalar // the column with an id known from elsewhere; "" for none
+	Name    yamltree.Scalar // a text with {Column}
 	// NameValues are what stands in the name for the texts of its cells; a text
 	// that is not listed stands for itself.
 	NameValues map[string]string

@@ -93,6 +93,8 @@ type Step struct {
 	// claim.
 	Title string
 
+	KnownID string // client, claim: its id, where the sheet gives one: it is taken over and never created
+
 	Fields     []Field   // client: the fields of the create payload
 	Name       string    // claim: claimName
 	NameSource Source    // claim: the cells of the name

@@ -22,6 +22,7 @@ type plannedClaim struct {
 	entry         int
 	key           string // the step's key
 	name          fieldValue
+	known         fieldValue // its id, where the sheet gives one
 	rows          []cell.Row
 	requests      []*claimValues // what each row says of it
 	hasActivities bool           // an activity is on it
@@ -92,6 +93,9 @@ func (p *planner) sameResume() bool {
 
 func (p *planner) clientStep() Step {
 	step := Step{Key: "client", Kind: ClientStep, Rows: p.plan.Rows, Title: "client", Fields: make([]Field, 0, len(p.b.fields))}
+	if p.b.knownID != nil {
+		step.KnownID = p.mergeRows(p.b.knownID, func(l *ConvertedRow) fieldValue { return l.knownID }).value.Literal
+	}
 	lookup := &p.plan.Lookup
 	if v := p.b.lookup.email; v != nil {
 		it := p.mergeRows(v, func(l *ConvertedRow) fieldValue { return l.email })
@@ -162,6 +166,13 @@ func (p *planner) claims() []*plannedClaim {
 			names = append(names, asked.name)
 		}
 		c.name = p.merge(&p.b.claims[c.entry].name, names)
+		if known := p.b.claims[c.entry].known; known != nil {
+			ids := p.values[:0]
+			for _, asked := range c.requests {
+				ids = append(ids, asked.known)
+			}
+			c.known = p.merge(known, ids)
+		}
 	}
 	p.sameNames(found.list)
 	return found.list
@@ -243,7 +254,7 @@ func (l *claimList) of(entry int, key string) *plannedClaim {
 
 func (c *plannedClaim) step(id string) Step {
 	return Step{Key: c.key, Kind: ClaimStep, Rows: c.rows, Claim: c.key, Title: id,
-		Name: c.name.value.Literal, NameSource: c.name.source}
+		KnownID: c.known.value.Literal, Name: c.name.value.Literal, NameSource: c.name.source}
 }
 
 // plannedActivity is the step of an activity and what the order of the steps

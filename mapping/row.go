@@ -22,6 +22,7 @@ type ConvertedRow struct {
 	Problems problem.List
 	Typed    []TypedCell // typed cells of attributes without a known type
 
+	knownID      fieldValue
 	email, phone fieldValue
 	fields       []fieldValue
 	resume       int              // the order of the activity to resume at; -1 when the cell does not say
@@ -34,6 +35,7 @@ type ConvertedRow struct {
 type claimValues struct {
 	entry      int
 	key        string
+	known      fieldValue // its id, where the sheet gives one
 	name       fieldValue
 	activities []activityValues // activities on the claim, as listed
 }
@@ -63,6 +65,9 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 		return row
 	}
 	r.refuseTotalsAndHeader()
+	if b.knownID != nil {
+		row.knownID = r.value(b.knownID)
+	}
 	row.fields = make([]fieldValue, 0, len(b.fields))
 	for i := range b.fields {
 		switch f := &b.fields[i]; {
@@ -242,6 +247,33 @@ func (b *Binding) ClaimSteps(l ConvertedRow) []string {
 	return keys
 }
 
+// KnownID is an id that a row gives for a client or a claim (known_id).
+type KnownID struct {
+	Step   string // the key of the step that the id is for
+	Kind   StepKind
+	ID     string
+	Column int // of the cell; 0 = A
+}
+
+// KnownIDs reports whether rows may give the ids of clients or claims.
+func (b *Binding) KnownIDs() bool {
+	return b.knownID != nil || slices.ContainsFunc(b.claims, func(c boundClaim) bool { return c.known != nil })
+}
+
+// KnownIDsOf returns the ids that a row gives.
+func (b *Binding) KnownIDsOf(l ConvertedRow) []KnownID {
+	var ids []KnownID
+	if it := l.knownID; !it.value.IsZero() {
+		ids = append(ids, KnownID{string(ClientStep), ClientStep, it.value.Literal, first(it.source.Columns)})
+	}
+	for i := range l.claims {
+		if it := l.claims[i].known; !it.value.IsZero() {
+			ids = append(ids, KnownID{b.claimStep(&l.claims[i]), ClaimStep, it.value.Literal, first(it.source.Columns)})
+		}
+	}
+	return ids
+}
+
 // activities converts the activities of one scope.
 func (r *rowConverter) activities(scope int) []activityValues {
 	n := 0
@@ -279,6 +311,9 @@ func (r *rowConverter) claim(entry int) (claimValues, bool) {
 	}
 	key, ok := r.key(c.key, "the claim key")
 	items := claimValues{entry: entry, key: key, name: r.value(&c.name), activities: r.activities(entry)}
+	if c.known != nil {
+		items.known = r.value(c.known)
+	}
 	return items, ok
 }
 

@@ -71,7 +71,7 @@ type signing struct {
 // placeholders are those without a colon, and what they stand for.
 var placeholders = map[string]func(*signing) string{
 	"method":    func(s *signing) string { return s.req.Method },
-	"url":       func(s *signing) string { return s.req.URL.String() },
+	"url":       func(s *signing) string { u := *s.req.URL; u.Host = s.req.Host; return u.String() },
 	"host":      func(s *signing) string { return s.req.Host },
 	"path":      func(s *signing) string { return s.req.URL.EscapedPath() },
 	"query":     func(s *signing) string { return s.req.URL.RawQuery },

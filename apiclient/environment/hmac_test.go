@@ -126,6 +126,12 @@ func TestPlaceholders(t *testing.T) {
 			t.Errorf("%s gives %q, want %q", text, got, want)
 		}
 	}
+	p, _, _ := parsePattern("{url}")
+	req, _ := post(t)
+	req.URL.Host, req.Host = "bücher.example", "xn--bcher-kva.example"
+	if got := p.expand(&signing{req: req}); got != "https://xn--bcher-kva.example/api/funnel/v2/contacts?isAdministrator=true" {
+		t.Errorf("the url of an international host is %s", got)
+	}
 	for form, want := range map[string]string{"unix": "1772366400", "unix_ms": "1772366400123", "rfc3339": "2026-03-01T12:00:00Z", "http": "Sun, 01 Mar 2026 12:00:00 GMT"} {
 		s := signerOf(t, `{type: hmac, secret: "env:CANARY", algorithm: sha256, encoding: base64, message: "{timestamp}{nonce}", timestamp: `+form+
 			`, headers: {X-Time: "{timestamp}", X-Nonce: "{nonce}", X-Signature: "{signature}"}}`)

@@ -175,12 +175,21 @@ func (c *tokenCache) fetch(ctx context.Context) (*oauth2.Token, error) {
 	}
 	t, err := config.Token(context.WithValue(ctx, oauth2.HTTPClient, c.client))
 	if err != nil {
-		return nil, tokenFailure(err)
+		return nil, retryable(ctx, tokenFailure(err))
 	}
 	if err := checkHeaderText(t.AccessToken); err != nil {
-		return nil, unsent("the token endpoint's answer holds a token that cannot be sent", nil)
+		return nil, retryable(ctx, unsent("the token endpoint's answer holds a token that cannot be sent", nil))
 	}
 	return t, nil
+}
+
+// retryable marks a failure that another attempt may not have: one that neither stops the
+// run nor comes from the end of ctx.
+func retryable(ctx context.Context, f *apiclient.Failure) *apiclient.Failure {
+	if !f.Stop && !errors.Is(ctx.Err(), context.Canceled) {
+		f.Retry = apiclient.Now
+	}
+	return f
 }
 
 // tokenFailure keeps the part of an error that can be shown. The library's errors

@@ -175,8 +175,12 @@ func TestOAuth2Failures(t *testing.T) {
 			if !ok {
 				t.Fatalf("error %v, want a Failure", err)
 			}
-			if f.Error() != test.want || f.Stop != test.stop || !f.NotSent {
-				t.Errorf("%+v, want %q, stop %v", f, test.want, test.stop)
+			retry := apiclient.Now
+			if test.stop {
+				retry = apiclient.Never
+			}
+			if f.Error() != test.want || f.Stop != test.stop || !f.NotSent || f.Retry != retry {
+				t.Errorf("%+v, want %q, stop %v, retry %v", f, test.want, test.stop, retry)
 			}
 			if shown := fmt.Sprintf("%v %+v %v", err, f, errors.Unwrap(f)); strings.Contains(shown, canary) {
 				t.Errorf("something secret shows: %s", shown)

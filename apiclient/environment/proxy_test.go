@@ -53,6 +53,12 @@ func TestTokensThroughAProxy(t *testing.T) {
 		!strings.Contains(v.Hint, "proxy") || service.created.Load() != 1 {
 		t.Errorf("%+v", v)
 	}
+
+	refuse = "HTTP/1.1 502 Bad Gateway\r\n\r\n"
+	_, err := connect(t, dir, "https://example.com:8443", keys).Find(t.Context(), apiclient.ByEmail, "jane@example.com")
+	if f, ok := errors.AsType[*apiclient.Failure](err); !ok || !f.NotSent || f.Stop || f.Retry != apiclient.Now {
+		t.Errorf("a proxy that may recover: %+v", err)
+	}
 }
 
 // The proxy's credentials are secrets: they are read by Config, hidden in what the

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
+
+	"claimsheet/apiclient/apitest"
 )
 
 // TestAQuietNight: a night with nothing new shows every row and every step, its
@@ -53,6 +55,28 @@ func TestAQuietNight(t *testing.T) {
 	}
 	if calls, _ := s.service.Since(s.seen); len(played{calls: calls}.posts()) > 0 {
 		t.Errorf("after the loss created %v", played{calls: calls}.posts())
+	}
+	s.checkPromise()
+}
+
+// TestAQuietNightAfterDoubt: the workbook of a night with nothing new is what the
+// ledger says, also of a client whom a look-up found after an answer that left it
+// open, and of rows without a client's steps.
+func TestAQuietNightAfterDoubt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(stepThree, "sheet: {", "sheet: {when: 'col(\"E-mail\") != \"c4@example.com\"', ", 1), leads(5))
+	s.service.Play(apitest.OnceEach(map[string]apitest.Fault{"client c2@example.com": apitest.CreateThen(apitest.JSON(500, `{"said": "no"}`))}))
+	s.mustRun(0)
+	s.service.Play(nil)
+	if p := s.mustRun(0); p.summary.Rows.Unchanged != 4 || p.summary.Rows.Skipped != 1 {
+		t.Fatalf("rows %+v", p.summary.Rows)
+	}
+	quiet := keep(t, s.path("leads.results.xlsx"), s.path("quiet.xlsx"))
+	if code, _, said := s.claimsheet("report", "--environments", s.path("environments.yaml")); code != 0 {
+		t.Fatalf("report: exit code %d\n%s", code, said)
+	}
+	if diff := cmp.Diff(parts(t, quiet), parts(t, s.path("leads.results.xlsx"))); diff != "" {
+		t.Errorf("report (-first writing +again):\n%s", diff)
 	}
 	s.checkPromise()
 }

@@ -216,8 +216,6 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 		Records:  r.rowsOf(s.table),
 		Widths:   &s.widths,
 		Made:     run.Started,
-		Rows:     l.Rows(ctx, run.ID, ledger.Newest),
-		Steps:    l.RunSteps(ctx, run.ID, ledger.Newest),
 		Problems: problems,
 		Summary:  summary,
 		Facts: []reports.Fact{
@@ -237,10 +235,12 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 		}.Properties(),
 		Own: s.source.AddedColumns(),
 	}
-	if r.options.dryRun {
-		draft := r.drafts[s.table]
-		book.Rows, book.Steps = draft.Rows(), draft.Steps()
-	} else if r.options.steps == stepsTouched {
+	draft := r.drafts[s.table]
+	book.Rows, book.Steps = draft.Rows(), draft.Steps()
+	if !r.options.dryRun {
+		book.Rows, book.Steps = l.RowsWith(ctx, run.ID, book.Rows), l.RunStepsWith(ctx, run.ID, ledger.Newest, book.Steps)
+	}
+	if r.options.steps == stepsTouched && !r.options.dryRun {
 		book.Steps = l.TouchedSteps(ctx, run.ID, ledger.Newest)
 	}
 	if session.Mapping.V1() {

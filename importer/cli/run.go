@@ -229,7 +229,7 @@ type importRun struct {
 	copies  []*reports.Places // of each sheet, in the results workbook; nil when none will be written
 	sheets  []*sheetRun
 	rows    *spool.Rows      // of all sheets
-	drafts  []*spool.Results // results of a dry run, for each sheet
+	drafts  []*spool.Results // results for each sheet; see importer.Job
 	places  []string         // for emergency files
 	survey  *importer.Survey
 	job     *importer.Job
@@ -385,21 +385,21 @@ func (r *importRun) openLedger() error {
 }
 
 // openSpool opens the private files of a run: the rows of the sheets, which are
-// read several times, and the results of a dry run. They hold personal data, so
+// read several times, and results. They hold personal data, so
 // they are never in the system's folder for temporary files: a run has them in the
 // state folder, and a dry run, which leaves that unchanged, beside its workbook.
 func (r *importRun) openSpool() (err error) {
 	folder := r.session.State
 	if r.options.dryRun {
 		folder = filepath.Dir(r.sheets[0].target.path)
-		for range r.sheets {
-			draft, err := spool.NewResults(folder)
-			if err != nil {
-				return err
-			}
-			r.drafts = append(r.drafts, draft)
-			r.closers = append(r.closers, func() { _ = draft.Close() })
+	}
+	for range r.sheets {
+		draft, err := spool.NewResults(folder)
+		if err != nil {
+			return err
 		}
+		r.drafts = append(r.drafts, draft)
+		r.closers = append(r.closers, func() { _ = draft.Close() })
 	}
 	if r.rows, err = spool.NewRows(folder, r.measured()); err != nil {
 		return err
@@ -472,7 +472,7 @@ func (r *importRun) newJob() (*importer.Job, error) {
 	job := r.seams.job(&importer.Job{
 		Runs: runs, Environment: r.scope, Binding: s.Binding, Service: s.Client,
 		Ledger: r.ledger.ledger, Drafts: r.drafts, Concurrency: concurrency, Limit: o.limit, NoLookup: o.noLookup,
-		MaxFailures: o.maxFailures, NewLedger: o.newLedger, LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
+		KnownIDs: r.survey.KnownIDs, MaxFailures: o.maxFailures, NewLedger: o.newLedger, LookAgain: o.pace.LookAgain, FirstWait: o.pace.AskAgain, Believable: o.pace.Believable, Clock: o.pace.Clock,
 	})
 	if o.only == "" {
 		return job, nil

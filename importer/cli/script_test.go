@@ -117,7 +117,7 @@ func copySamples(to string) error {
 // lie beside them once somebody has tried the sample.
 func copySample(from, to string) error {
 	err := os.MkdirAll(to, 0o755)
-	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.xlsx", "expected.json"} {
+	for _, name := range []string{"mapping.yaml", "environments.yaml", sheetOf(from), "expected.json"} {
 		if err != nil {
 			return err
 		}
@@ -127,6 +127,14 @@ func copySample(from, to string) error {
 		}
 	}
 	return err
+}
+
+// sheetOf is the name of the sheet in a sample's folder.
+func sheetOf(sample string) string {
+	if _, err := os.Stat(filepath.Join(sample, "leads.csv")); err == nil {
+		return "leads.csv"
+	}
+	return "leads.xlsx"
 }
 
 // state is what a script's commands share.

@@ -179,16 +179,22 @@ func (l *Ledger) Rows(ctx context.Context, run string, event int64) iter.Seq2[re
 			yield(result.Row{}, err)
 			return
 		}
-		stored := func(yield func(result.Row, error) bool) {
-			for r, err := range stream(ctx, l.read, func(rows *sql.Rows) (RunRow, error) { return scanRow(rows) }, `
+		l.RowsWith(ctx, run, l.unchangedRows(ctx, list, event))(yield)
+	}
+}
+
+// RowsWith is Rows for a caller who still has the rows that it gave to AddUnchanged,
+// and yields them in the order of the sheet: they need not be made again.
+func (l *Ledger) RowsWith(ctx context.Context, run string, unchanged iter.Seq2[result.Row, error]) iter.Seq2[result.Row, error] {
+	stored := func(yield func(result.Row, error) bool) {
+		for r, err := range stream(ctx, l.read, func(rows *sql.Rows) (RunRow, error) { return scanRow(rows) }, `
 				SELECT `+rowColumns+` FROM run_rows r JOIN names n ON n.id = r.run WHERE n.name = ? ORDER BY r.source_row`, run) {
-				if !yield(r.Result, err) {
-					return
-				}
+			if !yield(r.Result, err) {
+				return
 			}
 		}
-		merged(stored, l.unchangedRows(ctx, list, event), func(a, b result.Row) bool { return a.Row < b.Row })(yield)
 	}
+	return merged(stored, unchanged, func(a, b result.Row) bool { return a.Row < b.Row })
 }
 
 // rowColumns are the columns of run_rows r and names n for scanRow, which takes more after them.
@@ -217,8 +223,14 @@ func (l *Ledger) RunSteps(ctx context.Context, run string, event int64) iter.Seq
 			yield(result.Step{}, err)
 			return
 		}
-		inOrder(merged(l.storedSteps(ctx, run, event), l.unchangedSteps(ctx, list, event), func(a, b result.Step) bool { return a.Client < b.Client }))(yield)
+		l.RunStepsWith(ctx, run, event, l.unchangedSteps(ctx, list, event))(yield)
 	}
+}
+
+// RunStepsWith is RunSteps for a caller who still has the lines of the steps that it
+// gave to AddUnchanged, and yields them by client and in the order of the plan.
+func (l *Ledger) RunStepsWith(ctx context.Context, run string, event int64, unchanged iter.Seq2[result.Step, error]) iter.Seq2[result.Step, error] {
+	return inOrder(merged(l.storedSteps(ctx, run, event), unchanged, func(a, b result.Step) bool { return a.Client < b.Client }))
 }
 
 // storedSteps yields the steps that AddRunSteps has recorded.

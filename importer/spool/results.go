@@ -6,17 +6,23 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strconv"
+	"sync"
+	"time"
 
 	"claimsheet/importer/result"
 )
 
-// Results holds the results of a dry run for one sheet. They are added by one
-// goroutine, in any order, and read when all are added.
+// Results holds results of one sheet: those of a dry run, or those that a run need
+// not read from the ledger again. They are added in any order, by any number of
+// goroutines, and read when all are added.
 type Results struct {
+	mu      sync.Mutex // held by Add
 	file    *spoolFile
 	rows    []spooledRow
 	clients []int64 // by client number - 1: the place of the client's steps; -1 for none
 	entry   []byte
+	number  []byte
 }
 
 // spooledRow is a source row and the place of its result.
@@ -39,10 +45,13 @@ func NewResults(folder string) (*Results, error) {
 // Close removes the file.
 func (d *Results) Close() error { return d.file.close() }
 
-// Add adds the results of a client's rows in this sheet, and the steps that a
-// run would send. The client has a number from 1 and a key; rows without a
-// client have the number 0, and no steps.
+// Add adds the results of a client's rows in this sheet, and the client's lines in
+// the sheet Steps. The client has a number from 1 and a key; rows without a
+// client have the number 0, and no steps. Number, Client and ClientKey of the steps
+// do not count.
 func (d *Results) Add(client int, key string, rows []result.Row, steps []result.Step) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for _, r := range rows {
 		b := d.entry[:0]
 		for _, s := range []string{string(r.Status), r.ClientID, r.URL, r.FailedStep, r.Error, r.Advice} {
@@ -66,7 +75,17 @@ func (d *Results) Add(client int, key string, rows []result.Row, steps []result.
 	}
 	b := appendText(d.entry[:0], key)
 	for _, s := range steps {
-		b = appendText(appendText(appendText(b, s.Step), s.Kind), s.Title)
+		for _, text := range []string{s.Step, s.Kind, s.Title, s.State, s.ID} {
+			b = appendText(b, text)
+		}
+		at := int64(0)
+		if !s.At.IsZero() {
+			at = s.At.UnixMicro()
+		}
+		for _, n := range []int64{int64(s.Attempts), int64(s.Status), at} {
+			d.number = strconv.AppendInt(d.number[:0], n, 36)
+			b = append(binary.AppendUvarint(b, uint64(len(d.number))), d.number...)
+		}
 	}
 	d.entry = b
 	at, err := d.file.add(b)
@@ -104,8 +123,8 @@ func (d *Results) Rows() iter.Seq2[result.Row, error] {
 	}
 }
 
-// Steps are the steps that a run would send, by client and in the order in
-// which it would send them. An error ends them.
+// Steps are the steps by client and in the order in which they were added, with
+// numbers from 1; times are in UTC, to the microsecond. An error ends them.
 func (d *Results) Steps() iter.Seq2[result.Step, error] {
 	return func(yield func(result.Step, error) bool) {
 		if err := d.file.flush(); err != nil {
@@ -120,17 +139,18 @@ func (d *Results) Steps() iter.Seq2[result.Step, error] {
 			}
 			var err error
 			texts, err = readTexts(from, at, texts[:0])
-			if err == nil && len(texts)%3 != 1 {
+			if err == nil && len(texts)%textsOfStep != 1 {
 				err = errDamagedResult
 			}
 			if err != nil {
 				yield(result.Step{}, err)
 				return
 			}
-			for step := range slices.Chunk(texts[1:], 3) {
+			for step := range slices.Chunk(texts[1:], textsOfStep) {
 				number++
-				if !yield(result.Step{Number: number, Client: i + 1, ClientKey: texts[0], Step: step[0], Kind: step[1], Title: step[2],
-					State: string(result.Planned)}, nil) {
+				s, err := stepOf(step)
+				s.Number, s.Client, s.ClientKey = number, i+1, texts[0]
+				if !yield(s, err) || err != nil {
 					return
 				}
 			}
@@ -138,7 +158,27 @@ func (d *Results) Steps() iter.Seq2[result.Step, error] {
 	}
 }
 
-var errDamagedResult = errors.New("a result that was kept during the dry run cannot be read back")
+// textsOfStep is how many texts an entry has for each step.
+const textsOfStep = 8
+
+// stepOf reads a step from its texts.
+func stepOf(texts []string) (result.Step, error) {
+	var numbers [3]int64
+	var errs [3]error
+	for i, text := range texts[5:] {
+		numbers[i], errs[i] = strconv.ParseInt(text, 36, 64)
+	}
+	s := result.Step{Step: texts[0], Kind: texts[1], Title: texts[2], State: texts[3], ID: texts[4], Attempts: int(numbers[0]), Status: int(numbers[1])}
+	if numbers[2] != 0 {
+		s.At = time.UnixMicro(numbers[2]).UTC()
+	}
+	if errors.Join(errs[:]...) != nil {
+		return s, errDamagedResult
+	}
+	return s, nil
+}
+
+var errDamagedResult = errors.New("a result that was kept during the run cannot be read back")
 
 func appendText(b []byte, text string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -36,9 +37,13 @@ func TestResultsComeBackInOrder(t *testing.T) {
 				rows, c.rows = append(rows, row), append(c.rows, row)
 			}
 			for i := range rapid.IntRange(0, 3).Draw(r, "steps") {
-				s := result.Step{Step: fmt.Sprint("step ", i), Kind: text.Draw(r, "kind"), Title: text.Draw(r, "title")}
+				s := result.Step{Step: fmt.Sprint("step ", i), Kind: text.Draw(r, "kind"), Title: text.Draw(r, "title"), State: text.Draw(r, "state"),
+					ID: text.Draw(r, "step id"), Attempts: rapid.Int().Draw(r, "attempts"), Status: rapid.Int().Draw(r, "status")}
+				if at := rapid.Int64Range(0, 1<<51).Draw(r, "at"); at > 0 {
+					s.At = time.UnixMicro(at).UTC()
+				}
 				c.steps = append(c.steps, s)
-				s.Number, s.Client, s.ClientKey, s.State = len(steps)+1, c.number, c.key, string(result.Planned)
+				s.Number, s.Client, s.ClientKey = len(steps)+1, c.number, c.key
 				steps = append(steps, s)
 			}
 			clients = append(clients, c)

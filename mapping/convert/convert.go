@@ -30,6 +30,7 @@ const (
 	Currency Type = "Currency"
 	Email    Type = "Email" // client fields and look-ups only
 	Phone    Type = "Phone" // client fields and look-ups only
+	ID       Type = "ID"    // known_id only; a mapping cannot name it
 )
 
 // AttributeTypes returns the data types that an attribute may have, in the
@@ -122,6 +123,8 @@ func (c *Converter) literal(in cell.Cell) (string, *CellError) {
 		return c.convertEmail(in)
 	case Phone:
 		return c.convertPhone(in)
+	case ID:
+		return c.convertID(in)
 	}
 	return c.convertText(in)
 }

@@ -1,0 +1,64 @@
+package cli_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestKnownIDsOfASheet: a client and a claim whose ids the sheet gives are taken over
+// without a request; the claim gets its activities. The dry run says the same, later
+// runs and a rerun without the ledger find everything done, and another id in the cell
+// is refused.
+func TestKnownIDsOfASheet(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(stepThree, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n  existing_activities: skip\n", 1)
+	text = strings.Replace(text, "key: Agreement no,", "key: Agreement no, known_id: Claim ID,", 1)
+	s := newScene(t, text, nil)
+	contact := s.service.AddClient("c1@example.com", "elsewhere@example.com", "")
+	claim := s.service.AddClaim(contact, "Loan A-1")
+	other := s.service.AddClient("x@example.com", "x@example.com", "")
+	sheet := func(contact string) {
+		writeSheet(t, s.path(s.input), append(slices.Clone(header), "Contact ID", "Claim ID"),
+			[][]any{append(lead(1, "A-1"), contact, claim), append(lead(1, "A-2"), nil, nil), append(lead(2, "B-1"), nil, nil)})
+	}
+	sheet(contact)
+	p := s.foretold(0)
+	if diff := cmp.Diff(map[string]int{"client": 1, "claim": 2, "activity": 5, "link": 2}, p.posts()); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+	check := func(status string) {
+		t.Helper()
+		rows := s.results()
+		if diff := cmp.Diff([]string{status, status, status}, column(rows, "Import status")); diff != "" {
+			t.Errorf("statuses (-want +got):\n%s", diff)
+		}
+		if rows[0]["contactId"] != contact || rows[1]["contactId"] != contact || rows[0]["claimIds"] != claim || rows[1]["claimIds"] == claim {
+			t.Errorf("the rows say %v", rows)
+		}
+	}
+	check("done")
+	if posts := s.mustRun(0).posts(); len(posts) > 0 {
+		t.Errorf("the second run created %v", posts)
+	}
+	if code, out, _ := s.claimsheet("history", "--environments", s.path("environments.yaml"), "c1@example.com"); code != 0 || strings.Count(out, "adopted, the sheet gives its id (known_id)") != 2 {
+		t.Errorf("history: exit code %d\n%s", code, out)
+	}
+	s.restoreState("")
+	before := len(s.service.Created())
+	if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 || len(s.service.Created()) != before {
+		t.Errorf("without the ledger: exit code %d\n%s", code, said)
+	}
+	check("unchanged")
+	sheet(other)
+	if posts := s.mustRun(1).posts(); len(posts) > 0 {
+		t.Errorf("with another id, the run created %v", posts)
+	}
+	row := s.results()[0]
+	if row["Import status"] != "failed" || row["contactId"] != contact || row["Failed step"] != "client" || !strings.Contains(row["Error"], other) ||
+		!strings.Contains(row["What to do"], "Put the ledger's id into the cell") {
+		t.Errorf("with another id, the row says %v", row)
+	}
+}

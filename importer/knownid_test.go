@@ -1,0 +1,223 @@
+package importer_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/importer/spool"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+)
+
+const knownIDMapping = `
+name: n
+api: v2
+client: {key: Key, known_id: Contact, %s, fields: {email: E-mail}}
+claims: [{id: loan, key: "No", known_id: Claim, name: "Loan {No}", when: has("No")}]
+`
+
+var knownIDSheet = cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"Key", "E-mail", "Contact", "No", "Claim"}}
+
+// Ids of rows and events; the service knows a client with the first.
+const (
+	id1 = "7d0c0f3e-0000-4c53-9d25-0d4b9a0f7a01"
+	id2 = "7d0c0f3e-0000-4c53-9d25-0d4b9a0f7a02"
+	id3 = "7d0c0f3e-0000-4c53-9d25-0d4b9a0f7a03"
+)
+
+// knownIDRun carries the rows of a sheet out, dry or for real, over a ledger that has
+// some events, and returns the rows' results and the service.
+func knownIDRun(t *testing.T, dry bool, client string, events []ledger.Event, rows []string, prepare func(*apitest.Server) *strings.Replacer) ([]result.Row, result.Summary, *apitest.Server, *ledger.Ledger) {
+	t.Helper()
+	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
+	t.Cleanup(func() { _ = known.Close() })
+	m, problems := mapping.Parse("m.yaml", fmt.Appendf(nil, knownIDMapping, client))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if job.Binding, problems = mapping.Bind(m, &knownIDSheet, nil, "2026-01-02"); len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	job.NewLedger = true
+	ids := prepare(service)
+	for _, e := range events {
+		e.ID = ids.Replace(e.ID)
+		e.Environment, e.Space, e.At = "e", "n", time.Now()
+		if err := known.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records, err := spool.NewRows(t.TempDir(), func(yield func(cell.Record, error) bool) {
+		for i, row := range rows {
+			parts := strings.Split(ids.Replace(row), "|")
+			for k := range parts {
+				parts[k] = strings.TrimSpace(parts[k])
+			}
+			if !yield(cell.Record{Row: i + 2, Cells: textCells(parts...)}, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = records.Close() })
+	survey, err := importer.Take(t.Context(), job.Binding, records, !dry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	job.KnownIDs = survey.KnownIDs
+	carryOut, drafts := job.Do, (*spool.Results)(nil)
+	if dry {
+		if drafts, err = spool.NewResults(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = drafts.Close() })
+		job.Drafts, carryOut = []*spool.Results{drafts}, job.Forecast
+	}
+	if err := carryOut(t.Context(), survey.Plans(job.Binding, records)); err != nil {
+		t.Fatal(err)
+	}
+	from := known.Rows(t.Context(), job.Runs[0], ledger.Newest)
+	if dry {
+		from = drafts.Rows()
+	} else if err := known.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	var list []result.Row
+	for r, err := range from {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, r)
+	}
+	summary, _, _ := job.Summary(dry)
+	return list, summary, service, known
+}
+
+// TestKnownIDs: what becomes of rows that give ids, for what the ledger has, in a dry
+// run and in the run.
+func TestKnownIDs(t *testing.T) {
+	step := func(client, step, id string, to ledger.State, via string) []ledger.Event {
+		e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Client: client}, Step: step}, To: to, Via: via, ID: id, Kind: strings.SplitN(step, "/", 2)[0]}
+		if e.Kind != ledger.KindClient {
+			e.Mapping = "n"
+		}
+		if via == ledger.ViaAdopted {
+			return []ledger.Event{e}
+		}
+		intent := e
+		intent.To, intent.Via, intent.ID = ledger.Intent, "", ""
+		return []ledger.Event{intent, e}
+	}
+	const lookup = "lookup: {email: E-mail}"
+	for name, c := range map[string]struct {
+		client string
+		events []ledger.Event
+		known  []string // the e-mail addresses that the service knows
+		rows   []string
+		want   []string // of each row: status, claims, and what the error says
+		calls  string   // creating calls by kind
+	}{
+		"a client":                  {lookup, nil, nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"a client and a claim":      {lookup, nil, nil, []string{"K1||" + id1 + "|A|" + id2}, []string{"done " + id1 + " [" + id2 + "]"}, "0 0 1"},
+		"a claim of a new client":   {lookup, nil, nil, []string{"K1|a@x.example||A|" + id2}, []string{"done * [" + id2 + "]"}, "1 0 1"},
+		"beside one without":        {lookup, nil, nil, []string{"K1||" + id1 + "|A|", "K1|||B|" + id2}, []string{"done " + id1 + " [*]", "done " + id1 + " [" + id2 + "]"}, "0 1 1"},
+		"existing: fail":            {"existing: fail, " + lookup, nil, nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"the service is not asked":  {lookup, nil, []string{"a@x.example"}, []string{"K1|a@x.example|" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"done with it":              {lookup, step("K1", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + strings.ToUpper(id1) + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"done with another":         {lookup, step("K1", "client", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|"}, []string{"failed " + id2 + " [] the sheet gives the id " + id1 + ", and the ledger has " + id2 + " for this client"}, "0 0 0"},
+		"a claim done with another": {lookup, step("K1", "claim/loan/A", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id3}, []string{"failed " + id1 + " [" + id2 + "] the sheet gives the id " + id3 + ", and the ledger has " + id2 + " for this claim"}, "0 0 0"},
+		"refused before":            {lookup, step("K1", "client", "", ledger.Failed, ""), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"in doubt":                  {"existing: create", step("K1", "client", "", ledger.Uncertain, ""), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain  [] "}, "0 0 0"},
+		"given up":                  {"existing: create", append(step("K1", "client", "", ledger.Uncertain, ""), step("K1", "client", "", ledger.GivenUp, ledger.ViaByHand)[1:]...), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] it was given up"}, "0 0 0"},
+		"another's in the ledger":   {lookup, step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] the id " + id1 + " is that of another client: of the client with the key “K2”"}, "0 0 0"},
+		"another claim's in the ledger": {lookup, step("K2", "claim/loan/B", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id2},
+			[]string{"failed " + id1 + " [] the id " + id2 + " is that of another claim: of the step claim/loan/B of the client with the key “K2”"}, "0 0 0"},
+		"a client's in the wrong column": {lookup, step("K2", "client", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id2},
+			[]string{"failed " + id1 + " [] the id " + id2 + " is that of a client in the ledger: of the client with the key “K2”"}, "0 0 0"},
+		"another's in the sheet": {lookup, nil, nil, []string{"K1||" + id1 + "||", "K2||" + id1 + "||"}, []string{
+			"failed  [] the sheet gives the id " + id1 + " here and, to another client, in Leads!C3", "failed  [] the sheet gives the id " + id1 + " here and, to another client, in Leads!C2"}, "0 0 0"},
+		"another's, who is done with it": {lookup, step("K2", "client", id1, ledger.Done, ledger.ViaAdopted), nil, []string{"K1||" + id1 + "||", "K2||" + id1 + "||"}, []string{
+			"failed  [] the sheet gives the id " + id1 + " here and, to another client, in Leads!C3", "done " + id1 + " []"}, "0 0 1"},
+		"two claims of one client": {lookup, nil, nil, []string{"K1||" + id1 + "|A|" + id2, "K1|||B|" + id2}, []string{
+			"failed " + id1 + " [] the sheet gives the id " + id2 + " here and, to another claim, in Leads!E3", "failed " + id1 + " [] the sheet gives the id " + id2 + " here and, to another claim, in Leads!E2"}, "0 0 0"},
+		"a look-up finds another's": {lookup, nil, []string{"a@x.example"}, []string{"K1|a@x.example|||", "K2||KNOWN||"}, []string{
+			"failed  [] a look-up finds the client KNOWN, whose id the sheet gives to another client in Leads!C3", "done KNOWN []"}, "0 0 1"},
+	} {
+		for _, dry := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, dry %v", name, dry), func(t *testing.T) {
+				t.Parallel()
+				var ids *strings.Replacer
+				list, summary, service, known := knownIDRun(t, dry, c.client, c.events, c.rows, func(s *apitest.Server) *strings.Replacer {
+					found, one := "", s.AddClient("K1", "k1@x.example", "")
+					for _, email := range c.known {
+						found = s.AddClient("X", email, "")
+					}
+					ids = strings.NewReplacer("KNOWN", found, id1, one, strings.ToUpper(id1), strings.ToUpper(one))
+					return ids
+				})
+				for i, r := range list {
+					want := ids.Replace(c.want[i])
+					if dry {
+						want = strings.ReplaceAll(want, "done", "planned")
+						want = strings.ReplaceAll(strings.ReplaceAll(want, "planned *", "planned "), "[*]", "[]")
+					}
+					got := strings.TrimSpace(fmt.Sprintf("%s %s %v %s", r.Status, r.ClientID, r.ClaimIDs, r.Error))
+					if pattern := strings.TrimSpace(want); !matches(pattern, got) {
+						t.Errorf("row %d: %s\nwant %s", i+2, got, pattern)
+					}
+					if r.Status == result.Failed && r.Advice == "" {
+						t.Errorf("row %d does not say what to do", i+2)
+					}
+				}
+				calls := fmt.Sprint(summary.Requests.Client, summary.Requests.Claim, summary.Requests.Link)
+				if len(list) != len(c.want) || calls != c.calls {
+					t.Errorf("%d rows; calls %s, want %s", len(list), calls, c.calls)
+				}
+				if made := service.Created(); dry && len(made) > 0 {
+					t.Errorf("a dry run created %v", made)
+				}
+				if name == "a client and a claim" && !dry {
+					checkAdopted(t, known, ids)
+				}
+			})
+		}
+	}
+}
+
+// matches reports whether a text is like a pattern, in which * stands for an id.
+func matches(pattern, text string) bool {
+	for _, part := range strings.Split(pattern, "*") {
+		at := strings.Index(text, part)
+		if at < 0 {
+			return false
+		}
+		text = text[at+len(part):]
+	}
+	return text == ""
+}
+
+// checkAdopted expects the ledger to say how client and claim became done: without an
+// attempt.
+func checkAdopted(t *testing.T, known *ledger.Ledger, ids *strings.Replacer) {
+	t.Helper()
+	steps, err := known.Steps(t.Context(), ledger.ClientKey{Environment: "e", Space: "n", Client: "K1"}, "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step, id := range map[string]string{"client": id1, "claim/loan/A": id2} {
+		s := steps[step]
+		if s.To != ledger.Done || s.Via != ledger.ViaAdopted || s.ID != ids.Replace(id) || s.Attempts != 0 || s.Reason != "the sheet gives its id (known_id)" {
+			t.Errorf("the ledger has %s as %+v", step, s.Event)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+package convert
+
+import (
+	"claimsheet/mapping/cell"
+	"regexp"
+	"strings"
+)
+
+var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// convertID reads an id of the service: a UUID (service document, "Endpoints").
+// It is returned in lower case, so that two spellings are one id.
+func (c *Converter) convertID(in cell.Cell) (string, *CellError) {
+	s := trimToken(in.Shown)
+	if in.Kind == cell.Text {
+		s = trimToken(in.Raw)
+	}
+	if !uuid.MatchString(s) {
+		return "", refuse("not-id", "is not an id of the service; expected a UUID such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11",
+			"copy the id as the service shows it, or empty the cell")
+	}
+	return strings.ToLower(s), nil
+}

@@ -1,0 +1,97 @@
+package mapping_test
+
+import (
+	"testing"
+
+	"claimsheet/mapping"
+)
+
+const knownMapping = `
+name: m
+api: v2
+client: {key: E-mail, known_id: Contact, lookup: {email: E-mail}, fields: {email: E-mail}}
+claims: [{id: loan, key: "No", known_id: Claim, name: "Loan {No}"}]
+`
+
+// Ids that a sheet may give; the second is written in capitals.
+const (
+	idOne   = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
+	idTwo   = "7D0C0F3E-2F0E-4C53-9D25-0D4B9A0F7A12"
+	idTwoOf = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12"
+)
+
+// TestKnownIDs: a filled cell gives the id of a client or claim, an empty one nothing,
+// whichever row of the client has it; what is not an id, and two ids for one client or
+// claim, are problems of their cells.
+func TestKnownIDs(t *testing.T) {
+	for name, test := range map[string]struct {
+		rows          []string
+		client, claim string // the ids of the first client and of its first claim
+		problems      []string
+	}{
+		"none":               {[]string{"a@x.example | | A | "}, "", "", nil},
+		"both":               {[]string{"a@x.example | " + idOne + " | A | " + idTwo}, idOne, idTwoOf, nil},
+		"in another row":     {[]string{"a@x.example | | A | ", "a@x.example | " + idTwo + " | A | " + idOne}, idTwoOf, idOne, nil},
+		"one in two letters": {[]string{"a@x.example | " + idTwo + " | A | ", "a@x.example | " + idTwoOf + " | A | "}, idTwoOf, "", nil},
+		"not an id": {[]string{"a@x.example | TBC | A | 17"}, "", "", []string{
+			"Leads!B2: Contact is not an id of the service; expected a UUID such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11",
+			"Leads!D2: Claim is not an id of the service; expected a UUID such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"}},
+		"two for one client": {[]string{"a@x.example | " + idOne + " | A | ", "a@x.example | " + idTwo + " | B | "}, "", "", []string{
+			"Leads!B2: Contact differs from Leads!B3, and the rows of one client must agree on “known_id”",
+			"Leads!B3: Contact differs from Leads!B2, and the rows of one client must agree on “known_id”"}},
+		"two for one claim": {[]string{"a@x.example | | A | " + idOne, "a@x.example | | A | " + idTwo}, "", "", []string{
+			"Leads!D2: Claim differs from Leads!D3, and the rows of one client must agree on “the claim's known_id”",
+			"Leads!D3: Claim differs from Leads!D2, and the rows of one client must agree on “the claim's known_id”"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sheet, records := leads(append([]string{"E-mail | Contact | No | Claim"}, test.rows...)...)
+			plan := planAll(mustBind(t, knownMapping, sheet, nil), records)[0]
+			if len(plan.Problems) != len(test.problems) {
+				t.Fatalf("problems %v, want %q", plan.Problems, test.problems)
+			}
+			for i, p := range plan.Problems {
+				expectOne(t, plan.Problems[i:i+1], test.problems[i])
+				if p.Hint == "" {
+					t.Errorf("%v does not say what to do", p)
+				}
+			}
+			if len(test.problems) > 0 {
+				return
+			}
+			if got := plan.Steps[0].KnownID; got != test.client {
+				t.Errorf("the client's id is %q, want %q", got, test.client)
+			}
+			if got := plan.Steps[1]; got.Kind != mapping.ClaimStep || got.KnownID != test.claim {
+				t.Errorf("the claim's id is %q, want %q", got.KnownID, test.claim)
+			}
+		})
+	}
+}
+
+// TestKnownIDColumns: a column that is not there is reported where it is named, and
+// claims entries of a wide sheet have a column each.
+func TestKnownIDColumns(t *testing.T) {
+	sheet, records := leads("E-mail | Contact | No 1 | Claim 1 | No 2 | Claim 2", "a@x.example | | A | "+idOne+" | B | "+idTwo)
+	_, problems := mapping.Bind(mustParse(t, knownMapping), &sheet, nil, runDate)
+	want := []string{"mapping.yaml:5:", "mapping.yaml:5:", "mapping.yaml:5:"}
+	for i, p := range problems {
+		if i < len(want) {
+			expectOne(t, problems[i:i+1], want[i])
+		}
+		if p.Code != "unknown-column" {
+			t.Errorf("found %v", p)
+		}
+	}
+	wide := `
+name: m
+api: v2
+client: {key: E-mail, lookup: {email: E-mail}, fields: {email: E-mail}}
+claims:
+  - {id: loan, key: no, known_id: id, name: "Loan {no}", columns: {no: No 1, id: Claim 1}}
+  - {id: loan, key: no, known_id: id, name: "Loan {no}", columns: {no: No 2, id: Claim 2}}
+`
+	plan := planAll(mustBind(t, wide, sheet, nil), records)[0]
+	if len(plan.Steps) != 4 || plan.Steps[1].KnownID != idOne || plan.Steps[2].KnownID != idTwoOf {
+		t.Errorf("the steps are %+v", plan.Steps)
+	}
+}
