@@ -25,8 +25,9 @@ type Webhook struct {
 	Keep      func([]Event) error
 	Now       func() time.Time // nil means time.Now
 	// Log is told what became of each request: the status of the answer, how many events
-	// were kept, and why none was. It never sees what a request says.
-	Log func(status, events int, reason string)
+	// were kept, and why the request was refused, "" when it was not. It never sees what a
+	// request says.
+	Log func(status, events int, refused string)
 }
 
 // ServeHTTP answers one request.

@@ -1,12 +1,14 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -208,5 +210,32 @@ func TestTrackRefusals(t *testing.T) {
 	}
 	if code, _, diagnostics := s.claimsheet("listen", "-m", s.path("mapping.yaml")); code != 2 || !strings.Contains(diagnostics, "does not describe a webhook") {
 		t.Errorf("listen: exit code %d: %s", code, diagnostics)
+	}
+}
+
+// TestListenKilled: what was answered with 204 survives a kill at that moment.
+func TestListenKilled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(1))
+	s.environment(strings.ReplaceAll(trackingEntry, ", statuses: []", ""))
+	write(t, s.path("token"), "sesame")
+	s.mustRun(0)
+	contact := s.results()[0]["contactId"]
+	for i := range 5 {
+		cmd := exec.Command(buildProgram(t), "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
+		out, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		url, err := bufio.NewReader(out).ReadString('\n')
+		must(t, err)
+		status := listening{t, strings.TrimSpace(url)}.post("sesame", fmt.Sprintf(`{"id":"%d","type":"completed","contact":%q}`, i, contact))
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		if status != 204 {
+			t.Fatalf("HTTP %d", status)
+		}
+	}
+	if _, out, diagnostics := s.claimsheet("track", "-m", s.path("mapping.yaml")); out != "events recorded: 5\n" {
+		t.Errorf("%s%s", out, diagnostics)
 	}
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net"
-	"net/http"
 	"sync"
 	"time"
 
@@ -73,17 +72,14 @@ func (l *ledgerSession) inbox() tracking.Inbox {
 }
 
 // logWebhook prints what became of requests, without what they say.
-func (p *program) logWebhook() func(status, events int, reason string) {
+func (p *program) logWebhook() func(status, events int, refused string) {
 	var mu sync.Mutex
-	return func(status, events int, reason string) {
+	return func(status, events int, refused string) {
 		mu.Lock()
 		defer mu.Unlock()
-		text := fmt.Sprintf("HTTP %d", status)
-		if status == http.StatusNoContent {
-			text = fmt.Sprintf("events received: %d", events)
-		}
-		if reason != "" {
-			text += ": " + reason
+		text := fmt.Sprintf("events received: %d", events)
+		if refused != "" {
+			text = fmt.Sprintf("refused with HTTP %d: %s", status, refused)
 		}
 		fmt.Fprintln(p.Err, moment(time.Now()), problem.OneLine(text))
 	}
