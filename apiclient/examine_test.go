@@ -2,9 +2,6 @@ package apiclient_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -21,6 +18,7 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 )
 
 // healthy is a service without any problem.
@@ -212,21 +210,10 @@ func forged(t *testing.T, change func(*x509.Certificate)) (tls.Certificate, *x50
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	change(template)
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cert := apitest.Certificate(t, template, nil)
 	pool := x509.NewCertPool()
-	pool.AddCert(cert)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
+	pool.AddCert(cert.Leaf)
+	return cert, pool
 }
 
 // overTLS starts a server with a forged certificate, and returns what a client

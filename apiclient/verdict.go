@@ -79,6 +79,23 @@ type Verdict struct {
 // It judges one attempt on its own. An earlier Uncertain attempt gives a 409
 // another meaning; that is for the caller to consider.
 func (c *Client) Judge(r Request, a Answer, err error) Verdict {
+	v := c.judge(r, a, err)
+	if a.Status != 0 {
+		a.Cut = a.Cut || err != nil
+		v.Answer = c.forLedger(r, a, v)
+	}
+	return v
+}
+
+// JudgeStored is Judge of an answer that a ledger has stored, and that need not be
+// made ready for one again: the Verdict's Answer is nil.
+func (c *Client) JudgeStored(r Request, stored Answer) Verdict { return c.judge(r, stored, nil) }
+
+// Reads reports whether an id or a url is taken from the answers to requests of kind
+// k.
+func (c *Client) Reads(k Kind) bool { return c.needs(k) != need{} }
+
+func (c *Client) judge(r Request, a Answer, err error) Verdict {
 	v := Verdict{Status: a.Status}
 	if a.Status == 0 {
 		return v.unanswered(err)
@@ -97,7 +114,6 @@ func (c *Client) Judge(r Request, a Answer, err error) Verdict {
 	if wait || v.Retry != Never {
 		v.RetryAfter = a.RetryAfter
 	}
-	v.Answer = c.forLedger(r, a, v)
 	return v
 }
 

@@ -33,6 +33,7 @@ const (
 		"settle with the service's operator what becomes of what was sent there."
 	adviceKnownIDTwice   = "Nothing was sent. Look in the service whose id it is, and correct the cell."
 	adviceKnownIDInDoubt = "An earlier attempt may have created another one than the sheet gives. Decide about that attempt first: claimsheet settle, with --created and the id if that is it."
+	adviceOlderLink      = "The client's link is older than this claim, and the activity that it leads to may be completed by now: claimsheet link asks for a fresh one."
 	adviceNoLinkV1       = "The client was known already: the service gives a redirect url only when it creates one."
 	adviceURLLost        = "A look-up found the client after an attempt to create it: the service gives the redirect url only in the answer that creates one."
 	adviceNoURL          = "The service's answer held no redirect url where wire.redirect_url points; correct that and run again."

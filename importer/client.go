@@ -68,11 +68,11 @@ func (j *Job) newClientRun(plan mapping.Plan) *clientRun {
 	return &clientRun{job: j, plan: plan, known: ids{claims: map[string]string{}}, created: map[string]time.Time{}}
 }
 
-// prepare reads what the ledger knows of the client and decides what is to be
-// done. What fails is kept for execute.
-func (r *clientRun) prepare() {
+// prepare decides what is to be done, given what the ledger knows of the client. What
+// fails is kept for execute.
+func (r *clientRun) prepare(known map[string]ledger.Step) {
 	defer r.recoverPanic(&r.failed)
-	known, altered, err := r.job.knownSteps(r.plan)
+	altered, err := r.job.revise(r.plan, known, r.job.reparse)
 	if err != nil {
 		r.failed = err
 		return
@@ -152,26 +152,34 @@ func (r *clientRun) findAndCreate(ctx context.Context) (clientOutcome, error) {
 
 // knownSteps is what the ledger knows of a plan's client, after kept answers have
 // been parsed again. A step that the ledger has under an older spelling of its key
-// gets that key in the plan. altered is that of reparse.
-func (j *Job) knownSteps(plan mapping.Plan) (known map[string]ledger.Step, altered bool, err error) {
-	if j.effects.dryRun && !j.knows { // a run may have recorded something of the client since it began
-		return nil, false, nil
+// gets that key in the plan.
+func (j *Job) knownSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
+	known, err := j.readSteps(plan)
+	if err == nil {
+		_, err = j.revise(plan, known, j.reparse)
 	}
-	return j.stepsOf(plan, j.reparse)
+	return known, err
 }
 
-// stepsOf is knownSteps with another way to parse kept answers again.
-func (j *Job) stepsOf(plan mapping.Plan, reparse func(map[string]ledger.Step) (bool, error)) (known map[string]ledger.Step, altered bool, err error) {
-	if plan.Client == (mapping.Identity{}) {
-		return nil, false, nil
+// readsLedger reports whether the ledger is asked about clients. A run may have
+// recorded something since a dry run began that found the ledger empty.
+func (j *Job) readsLedger() bool { return j.knows || !j.effects.dryRun }
+
+// readSteps reads what the ledger knows of a plan's client.
+func (j *Job) readSteps(plan mapping.Plan) (map[string]ledger.Step, error) {
+	if plan.Client == (mapping.Identity{}) || !j.readsLedger() {
+		return nil, nil
 	}
 	// A record of what was done is read whether or not the run is being stopped.
-	known, err = j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
-	if err == nil {
-		altered, err = reparse(known)
-	}
+	return j.Ledger.Steps(context.Background(), j.owner(plan.Client), j.Binding.Mapping().Name.Text)
+}
+
+// revise parses kept answers again, by reparse, and gives the plan's steps the keys
+// that the ledger has for them. altered is reparse's.
+func (j *Job) revise(plan mapping.Plan, known map[string]ledger.Step, reparse func(map[string]ledger.Step) (bool, error)) (altered bool, err error) {
+	altered, err = reparse(known)
 	respell(plan, known)
-	return known, altered, err
+	return altered, err
 }
 
 // skipReasons say why a row is left out.
@@ -251,6 +259,9 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 				var err error
 				if o, err = create(d); err != nil {
 					return outcomes, err
+				}
+				if o.ok() && o.Advice == "" {
+					o.Advice = d.advice
 				}
 			}
 		}

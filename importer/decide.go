@@ -35,7 +35,7 @@ type decision struct {
 	wanted  *wanted       // what the step asks for; nil until it is needed
 	action  action
 	why     string    // for changed, needsOperator, givenUp and heldBack
-	advice  string    // for what is held back or parked, and for what is done and lacks a url
+	advice  string    // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
 	mapping bool      // the mapping, not a cell, made the data differ
 	moved   string    // how the activity is wanted in another status than it was sent in
 	asOf    time.Time // of a client to be sent: when a look-up found nobody; zero when none was made
@@ -92,7 +92,26 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	if moved >= 0 {
 		holdBack(decisions, &decisions[moved])
 	}
+	noteOlderLink(decisions)
 	return decisions
+}
+
+// noteOlderLink notes the claims that are newer than the client's link, which is not
+// made again for them.
+func noteOlderLink(decisions []decision) {
+	var link *ledger.Step
+	for _, d := range decisions {
+		if d.step.Kind == mapping.LinkStep && d.known.To == ledger.Done {
+			link = d.known
+		}
+	}
+	for i := range decisions {
+		d := &decisions[i]
+		newer := link != nil && (d.action == send || d.action == unchanged && d.known.At.After(link.At))
+		if newer && d.step.Kind == mapping.ClaimStep && d.advice == "" {
+			d.advice = adviceOlderLink
+		}
+	}
 }
 
 // outcome returns the outcome of a step that the run does not send.

@@ -2,8 +2,10 @@ package importer
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -260,6 +262,53 @@ func TestDecideSkipsActivities(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.skipped, left); diff != "" {
 				t.Errorf("skipped (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDecideNotesAnOlderLink says of each claim that is newer than the client's link
+// that the link may lead to a completed activity, until there is a fresh one.
+func TestDecideNotesAnOlderLink(t *testing.T) {
+	const one, two = "claim/loan/1", "claim/loan/2"
+	night := time.Date(2026, 1, 2, 1, 0, 0, 0, time.UTC)
+	plan := planOf("a@example.com", clientStep("a@example.com"), claimStep(one, "1"), claimStep(two, "2"), linkStep())
+	at := func(i int, when time.Time) ledger.Step {
+		s := recorded(plan, plan.Steps[i], ledger.Done)
+		s.At = when
+		return s
+	}
+	first := map[string]ledger.Step{"client": at(0, night), one: at(1, night), "link": at(3, night.Add(time.Second))}
+	with := func(more map[string]ledger.Step) map[string]ledger.Step {
+		known := maps.Clone(first)
+		maps.Copy(known, more)
+		return known
+	}
+	for name, c := range map[string]struct {
+		known map[string]ledger.Step
+		want  []string
+	}{
+		"nothing is known":     {nil, nil},
+		"a new claim":          {first, []string{two}},
+		"created since":        {with(map[string]ledger.Step{two: at(2, night.Add(time.Hour))}), []string{two}},
+		"a fresh link":         {with(map[string]ledger.Step{two: at(2, night.Add(time.Hour)), "link": at(3, night.Add(2*time.Hour))}), nil},
+		"the link was refused": {with(map[string]ledger.Step{"link": recorded(plan, plan.Steps[3], ledger.Failed)}), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			outcomes, err := walk(decide(plan, c.known, bound(t, tableMapping)), func(d decision) (stepOutcome, error) {
+				return stepOutcome{Step: d.step, Status: result.Done}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var noted []string
+			for _, o := range outcomes {
+				if o.Advice == adviceOlderLink {
+					noted = append(noted, o.Step.Key)
+				}
+			}
+			if diff := cmp.Diff(c.want, noted); diff != "" {
+				t.Errorf("noted (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -186,7 +186,7 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, lookup.Asked(plan.Lookup), lookup.Addresses(plan)) {
 			continue
 		}
-		if steps, _, err := j.knownSteps(plan); err != nil {
+		if steps, err := j.knownSteps(plan); err != nil {
 			return first, err
 		} else if anySent(steps) {
 			continue
@@ -309,7 +309,10 @@ func (j *Job) Growth(ctx context.Context, plans iter.Seq2[mapping.Plan, error]) 
 		if len(plan.Steps) == 0 || j.leavesOut(plan) != "" {
 			continue
 		}
-		known, _, err := j.stepsOf(plan, j.reparseOnly) // the run has not begun
+		known, err := j.readSteps(plan)
+		if err == nil {
+			_, err = j.revise(plan, known, j.reparseOnly) // the run has not begun
+		}
 		if err != nil {
 			return nil, err
 		}

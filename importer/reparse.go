@@ -77,7 +77,10 @@ func (j *Job) parseAgain(step ledger.Step, clientID string) (again ledger.Step, 
 	if step.Answer == nil || step.Event.Status/100 != 2 || step.Via == ledger.ViaByHand {
 		return step, false
 	}
-	v := j.Service.Judge(j.requestOf(step, clientID), apiclient.StoredAnswer(step.Event.Status, step.Answer), nil)
+	if step.To == ledger.Done && !j.Service.Reads(apiclient.Kind(step.Kind)) {
+		return step, false // its answer has nothing that could be corrected
+	}
+	v := j.Service.JudgeStored(j.requestOf(step, clientID), apiclient.StoredAnswer(step.Event.Status, step.Answer))
 	again = step
 	again.To, again.Via = ledger.Done, ledger.ViaAnswer
 	again.ID, again.URL = cmp.Or(v.ID, step.ID), cmp.Or(v.URL, step.URL)

@@ -28,6 +28,7 @@ type Ledger interface {
 	// What became of steps.
 	Append(events ...ledger.Event) error
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
+	StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
@@ -64,6 +65,8 @@ type Service interface {
 	CreateReserved(ctx context.Context, slot *apiclient.Slot, r apiclient.Request) apiclient.Verdict
 	Do(ctx context.Context, r apiclient.Request) (apiclient.Answer, error)
 	Judge(r apiclient.Request, a apiclient.Answer, err error) apiclient.Verdict
+	JudgeStored(r apiclient.Request, stored apiclient.Answer) apiclient.Verdict
+	Reads(k apiclient.Kind) bool
 	Routes() apiclient.Routes
 	LinkBody() json.RawMessage
 	Repeatable(k apiclient.Kind) bool
@@ -244,7 +247,11 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 		again := j.newClientRun(r.plan)
 		again.ticket = r.ticket
 		r = again
-		r.prepare()
+		if known, err := j.readSteps(r.plan); err != nil {
+			r.failed = err
+		} else {
+			r.prepare(known)
+		}
 		outcome, err = r.execute(ctx)
 	}
 	if err != nil {
@@ -315,12 +322,26 @@ func (j *Job) Forecast(ctx context.Context, plans iter.Seq2[mapping.Plan, error]
 	return nil
 }
 
-// prepareClients reads from the ledger what it knows of some clients.
+// prepareClients reads from the ledger what it knows of some clients, all at once.
 func (j *Job) prepareClients(plans []mapping.Plan) []*clientRun {
+	owners := make([]ledger.ClientKey, len(plans))
+	for i, plan := range plans {
+		owners[i] = j.owner(plan.Client)
+	}
+	known := make([]map[string]ledger.Step, len(plans))
+	var err error
+	if j.readsLedger() {
+		// A record of what was done is read whether or not the run is being stopped.
+		known, err = j.Ledger.StepsOfClients(context.Background(), j.Environment, j.Binding.Mapping().Name.Text, owners)
+	}
 	runs := make([]*clientRun, len(plans))
 	for i, plan := range plans {
 		runs[i] = j.newClientRun(plan)
-		runs[i].prepare()
+		if err != nil {
+			runs[i].failed = err
+			continue
+		}
+		runs[i].prepare(known[i])
 	}
 	return runs
 }

@@ -1,9 +1,6 @@
 package environment_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -19,61 +16,38 @@ import (
 	"time"
 
 	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
 	"claimsheet/mapping/problem"
 )
 
 // authority is a certificate authority of our own.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
+type authority struct{ tls.Certificate }
 
 func newAuthority(t *testing.T) authority {
 	t.Helper()
-	template := &x509.Certificate{
+	return authority{apitest.Certificate(t, &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Test authority"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return authority{cert, key}
+	}, nil)}
 }
 
-func (a authority) pem() string { return encode("CERTIFICATE", a.cert.Raw) }
+func (a authority) pem() string { return encode("CERTIFICATE", a.Leaf.Raw) }
 
 // issue makes a certificate for 127.0.0.1 and its key, as PEM.
 func (a authority) issue(t *testing.T) (cert, key string) {
 	t.Helper()
-	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
+	issued := apitest.Certificate(t, &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "leaf"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, &k.PublicKey, a.key)
+	}, &a.Certificate)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(issued.PrivateKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return encode("CERTIFICATE", der), encode("PRIVATE KEY", pkcs8)
+	return encode("CERTIFICATE", issued.Leaf.Raw), encode("PRIVATE KEY", pkcs8)
 }
 
 func encode(kind string, der []byte) string {
@@ -96,7 +70,7 @@ func (a authority) start(t *testing.T, h http.Handler, clients bool) *httptest.S
 		t.Fatal(err)
 	}
 	pool := x509.NewCertPool()
-	pool.AddCert(a.cert)
+	pool.AddCert(a.Leaf)
 	s := httptest.NewUnstartedServer(h)
 	s.Config.ErrorLog = quiet
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientCAs: pool}

@@ -272,7 +272,18 @@ func TestLedgerCheckFindsDamage(t *testing.T) {
 	if code, said := check("check"); code != 3 || !strings.Contains(said, "[ledger-damaged]") {
 		t.Errorf("a changed byte: exit code %d\n%s", code, said)
 	}
-	for _, words := range [][]string{{"mend"}, {"check", "x.db"}, {"prune", "now"}} {
+	for _, command := range [][]string{{"ledger", "check"}, {"history"}, {"report"}, {"settle"}, {"ledger", "prune"}, {"ledger", "copy"}} {
+		must(t, os.WriteFile(path, data, 0o600))
+		must(t, os.Remove(path))
+		command = append(command, place...)
+		if command[1] == "copy" {
+			command = append(command, s.path("copy.db"))
+		}
+		if code, out, said := s.claimsheet(command...); code != 3 || !strings.Contains(said, "[ledger-missing]") || strings.Contains(out+said, "nothing was ever run") {
+			t.Errorf("%q without a ledger: exit code %d\n%s%s", command, code, out, said)
+		}
+	}
+	for _, words := range [][]string{{"mend"}, {"check", "x.db"}, {"prune", "now"}, {"copy"}, {"copy", "a.db", "b.db"}} {
 		if code, said := s.ledgerUsage(words...); code != 2 {
 			t.Errorf("%q: exit code %d\n%s", words, code, said)
 		}

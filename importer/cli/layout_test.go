@@ -64,7 +64,8 @@ var arrows = map[string][]string{
 	"importer/sheet/charset":   {},
 	"importer/sheet/sheettest": {"mapping/cell"},
 
-	"mapping/problem/yamltree": {},
+	"mapping/problem/yamltree":          {},
+	"mapping/problem/yamltree/yamltest": {"mapping/problem/yamltree"},
 }
 
 // doors are the packages through which a library comes in.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -24,13 +25,22 @@ entry of the environments file (60 when it says nothing); so do those of the lat
 than once, and of runs with a row that is still uncertain. Every run prunes by itself at its end, a few old runs at a time; this
 command prunes all of them, and gives the room back to the disk.`
 
+const ledgerCopyHelp = `Writes a copy of the ledger to a new file, TO, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
+before it gets its name, and a file that is there is never replaced. Beside it stand TO.count and TO.sum. To put it back, copy the three
+files over ledger.db, ledger.db.count and ledger.db.sum while no run is active; what was done since the copy is in the results workbooks.
+It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.`
+
 func (p *program) ledgerCommand() *cli.Command {
-	sub := func(name, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
+	sub := func(name, argument, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
 		return &cli.Command{
-			Name: name, Usage: usage, UsageText: "claimsheet ledger " + name + " [options]", Description: help, Flags: flags,
+			Name: name, Usage: usage, UsageText: strings.TrimSpace("claimsheet ledger " + name + " [options] " + argument), Description: help, Flags: flags,
 			Action: func(c *cli.Context) error {
-				if c.NArg() > 0 {
-					return problem.New("usage", "claimsheet ledger %s takes no argument", name).Hinted("claimsheet ledger %s --help lists the flags", name)
+				more := problem.New("usage", "claimsheet ledger %s takes no argument", name)
+				if argument != "" {
+					more = problem.New("usage", "claimsheet ledger %s takes one argument, %s; %d are given", name, argument, c.NArg())
+				}
+				if (argument == "") != (c.NArg() == 0) || c.NArg() > 1 {
+					return more.Hinted("claimsheet ledger %s --help lists the flags", name)
 				}
 				return do(c)
 			},
@@ -38,22 +48,47 @@ func (p *program) ledgerCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:      "ledger",
-		Usage:     "check: read the whole ledger; prune: drop the rows of old runs",
-		UsageText: "claimsheet ledger check [options]\n\nclaimsheet ledger prune [options]",
+		Usage:     "check: read the whole ledger; prune: drop the rows of old runs; copy: back it up",
+		UsageText: "claimsheet ledger check [options]\n\nclaimsheet ledger prune [options]\n\nclaimsheet ledger copy [options] TO",
 		Subcommands: []*cli.Command{
-			sub("check", "read the whole ledger and say whether it is sound", ledgerCheckHelp, ledgerFlags(),
+			sub("check", "", "read the whole ledger and say whether it is sound", ledgerCheckHelp, ledgerFlags(),
 				func(c *cli.Context) error { return p.checkLedger(c) }),
-			sub("prune", "drop the rows of old runs", ledgerPruneHelp,
+			sub("prune", "", "drop the rows of old runs", ledgerPruneHelp,
 				append(ledgerFlags(), switchFlag("dry-run", "show what would be dropped; nothing is changed")),
 				func(c *cli.Context) error { return p.pruneLedger(c) }),
+			sub("copy", "TO", "write a copy of the ledger to a new file, also while a run works", ledgerCopyHelp, ledgerFlags(),
+				func(c *cli.Context) error { return p.copyLedger(c) }),
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
-				return problem.New("unknown-command", "there is no command “ledger %s”", name).Hinted("the commands are ledger check and ledger prune")
+				return problem.New("unknown-command", "there is no command “ledger %s”", name).Hinted("the commands are ledger check, ledger prune and ledger copy")
 			}
 			return cli.ShowSubcommandHelp(c)
 		},
 	}
+}
+
+// copyLedger copies the ledger of an environment to a new file. A ledger that has lost
+// records is not copied: its copy would take the place of better ones.
+func (p *program) copyLedger(c *cli.Context) error {
+	l, err := p.readLedger(p.where(c))
+	defer l.close()
+	if err != nil {
+		return err
+	}
+	if l.ledger == nil {
+		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
+			Hinted("--state names another state folder")
+	}
+	if err := l.checkWhole(false); err != nil {
+		return err
+	}
+	to := c.Args().First()
+	events, err := ledger.Copy(c.Context, l.path(), to)
+	if err == nil {
+		fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records, which was checked; %[1]s.count and %[1]s.sum belong to it\n", problem.OneLine(to), events)
+	}
+	return err
 }
 
 // checkLedger reads the whole ledger of an environment, and compares it with the
@@ -64,7 +99,9 @@ func (p *program) checkLedger(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if !l.exists() {
+	if there, err := l.exists(); err != nil {
+		return err
+	} else if !there {
 		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	}

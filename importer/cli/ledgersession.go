@@ -128,10 +128,20 @@ func openEnvironmentOf(where load.Where) (*ledgerSession, error) {
 	return l, nil
 }
 
-// exists reports whether the environment has a ledger.
-func (l *ledgerSession) exists() bool {
+// exists reports whether the environment has a ledger. It fails when the environment
+// had one: nobody may believe that nothing was ever run. The sandbox may lose its own.
+func (l *ledgerSession) exists() (bool, error) {
 	_, err := os.Lstat(l.path())
-	return !errors.Is(err, fs.ErrNotExist)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if l.session.Env.Sandbox || !ledger.Missing(l.path()) {
+		return false, nil
+	}
+	return false, &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-missing",
+		"the ledger is gone, and the files beside it say that there was one: what was created is not known any more").
+		Hinted("bring it back from a backup, with the files beside it; or import the results workbooks with claimsheet rerun --yes --new-ledger RESULTS.xlsx…; " +
+			"if everything was moved away on purpose, move the files ledger.db.* after it")}
 }
 
 // openLedger locks the ledger of an environment, so that nothing changes
@@ -139,7 +149,10 @@ func (l *ledgerSession) exists() bool {
 // killed run left in flight become uncertain.
 func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 	l, err := openEnvironmentOf(where)
-	if err != nil || !l.exists() {
+	if err != nil {
+		return l, err
+	}
+	if there, err := l.exists(); !there {
 		return l, err
 	}
 	if err := l.lock(p.Err); err != nil {
@@ -163,7 +176,10 @@ func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 // run may go on meanwhile.
 func (p *program) readLedger(where load.Where) (*ledgerSession, error) {
 	l, err := openEnvironmentOf(where)
-	if err != nil || !l.exists() {
+	if err != nil {
+		return l, err
+	}
+	if there, err := l.exists(); !there {
 		return l, err
 	}
 	l.dryRun = true

@@ -18,6 +18,14 @@ import (
 	"claimsheet/mapping/problem"
 )
 
+// Ledger is what Replay and Pending need of the ledger; *ledger.Ledger has it.
+type Ledger interface {
+	Path() string
+	Append(events ...ledger.Event) error
+	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
+	Run(ctx context.Context, id string) (r ledger.Run, ok bool, err error)
+}
+
 // Replay enters the outcomes of earlier runs' emergency files into the ledger
 // and returns how many it entered. Call it at the start of a run, with the lock
 // held and before Ledger.MarkInterrupted. It enters only what is newer than the
@@ -27,7 +35,7 @@ import (
 // It ignores files of other ledgers. A damaged file, a file that others could
 // have written, and a file of a run that this ledger should know but does not
 // are problem.Problems; nothing is entered then.
-func Replay(l *ledger.Ledger, places []string) (n int, err error) {
+func Replay(l Ledger, places []string) (n int, err error) {
 	files, err := find(l, places)
 	if err != nil {
 		return 0, err
@@ -55,7 +63,7 @@ func Replay(l *ledger.Ledger, places []string) (n int, err error) {
 }
 
 // Pending returns how many outcomes Replay would enter. It changes nothing.
-func Pending(l *ledger.Ledger, places []string) (n int, err error) {
+func Pending(l Ledger, places []string) (n int, err error) {
 	files, err := find(l, places)
 	if err != nil {
 		return 0, err
@@ -112,7 +120,7 @@ type foundFile struct {
 
 // find reads the ledger's files in all places, each once even if two places are
 // the same folder.
-func find(l *ledger.Ledger, places []string) ([]foundFile, error) {
+func find(l Ledger, places []string) ([]foundFile, error) {
 	var files []foundFile
 	for _, place := range places {
 		if isPrivate(place) {
@@ -168,7 +176,7 @@ func runOf(path, suffix string) string {
 
 // read returns the outcomes of a file; ours is false for a file of another
 // ledger.
-func read(l *ledger.Ledger, path string) (outcomes []ledger.Event, ours bool, err error) {
+func read(l Ledger, path string) (outcomes []ledger.Event, ours bool, err error) {
 	_, known, err := l.Run(context.Background(), runOf(path, suffix))
 	if err != nil {
 		return nil, false, err
@@ -254,7 +262,7 @@ func decodeLine(text []byte, body any) error {
 }
 
 // enter enters the outcomes of a file that are news to the ledger.
-func (f foundFile) enter(l *ledger.Ledger) (n int, err error) {
+func (f foundFile) enter(l Ledger) (n int, err error) {
 	for _, outcome := range f.outcomes {
 		newer, err := isNewer(l, outcome)
 		if err != nil {
@@ -282,7 +290,7 @@ var undecided = []ledger.State{ledger.Intent, ledger.Uncertain, ledger.Parked}
 // isNewer reports whether an outcome says more than the ledger knows. The
 // outcome must be of the last attempt: once the step was sent again, the outcome
 // of an earlier attempt settles nothing.
-func isNewer(l *ledger.Ledger, outcome ledger.Event) (bool, error) {
+func isNewer(l Ledger, outcome ledger.Event) (bool, error) {
 	events, err := l.Events(context.Background(), outcome.StepID)
 	if err != nil || len(events) == 0 {
 		return false, err

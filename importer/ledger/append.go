@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -183,11 +184,22 @@ func (t *transaction) addStep(r *row) (added bool, err error) {
 	if err := errors.Join(err, t.noteClaims(*r)); err != nil {
 		return false, err
 	}
-	facts, err := t.facts(*r)
-	if err != nil {
-		return false, err
+	name := []any{client.client, mapping, r.Step, client.environment, code(kinds, r.kind)}
+	var result driver.Result
+	if r.id == 0 && r.attempts == 1 && r.isPlainIntent() {
+		boot, err1 := t.name(r.last.boot)
+		run, err2 := t.name(r.last.run)
+		if err := errors.Join(err1, err2); err != nil {
+			return false, err
+		}
+		result, err = t.addIntent.exec(append(name, r.last.event, r.last.at, boot, r.last.uptime, run, blob(r.request), packDigest(r.digest), r.sum())...)
+	} else {
+		facts, err1 := t.facts(*r)
+		if err1 != nil {
+			return false, err1
+		}
+		result, err = t.addRow.exec(append(append(name, facts...), blob(r.request), packDigest(r.digest), number(r.id))...)
 	}
-	result, err := t.addRow.exec(append(facts, blob(r.request), packDigest(r.digest), client.client, mapping, r.Step, client.environment, code(kinds, r.kind), number(r.id))...)
 	if err != nil {
 		return false, err
 	}

@@ -166,26 +166,114 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkSteps is what planning a client asks of the ledger.
-func BenchmarkSteps(b *testing.B) {
-	l := fresh(b)
-	const clients = 500
-	owners := make([]ledger.ClientKey, clients)
-	for i := range owners {
-		owners[i] = jane("", "").ClientKey
-		owners[i].Client = fmt.Sprint(i)
-		var events []ledger.Event
+// grow adds clients to a ledger, each with six steps that are done, in few commits.
+func grow(b *testing.B, l *ledger.Ledger, from, clients int) {
+	b.Helper()
+	body := bytes.Repeat([]byte("x"), bodySize)
+	var events []ledger.Event
+	for client := from; client < from+clients; client++ {
 		for step := range 6 {
-			events = append(events, ledger.Event{StepID: ledger.StepID{ClientKey: owners[i], Mapping: "m", Step: fmt.Sprint("claim/c/", step)},
-				To: ledger.Intent, At: noon, Kind: "claim", Digest: "d"})
+			id := ledger.StepID{ClientKey: benchClient(client), Mapping: "m", Step: fmt.Sprint("claim/c/", step)}
+			events = append(events,
+				ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim", Data: body, Digest: strings.Repeat("0123456789abcdef", 4)},
+				ledger.Event{StepID: id, To: ledger.Done, Via: ledger.ViaAnswer, At: noon, Status: 201, ID: uuid.NewString(), Answer: body})
 		}
-		do(b, l.Append(events...))
-	}
-	start, n := processorTime(b), 0
-	for ; b.Loop(); n++ {
-		if steps, err := l.Steps(b.Context(), owners[n%clients], "m"); err != nil || len(steps) != 6 {
-			b.Fatal(steps, err)
+		if len(events) > 5000 || client == from+clients-1 {
+			do(b, l.Append(events...))
+			events = events[:0]
 		}
 	}
-	b.ReportMetric(float64((processorTime(b)-start).Microseconds())/float64(n), "cpu-µs/client")
+}
+
+func benchClient(i int) ledger.ClientKey {
+	owner := jane("", "").ClientKey
+	owner.Client = fmt.Sprintf("client-%d@example.com", i)
+	return owner
+}
+
+// BenchmarkSteps is what planning a client asks of the ledger: one client at a time,
+// and many at once, in a ledger of 500 clients and in one of 5,000, in turns. The
+// ratio is that of the large ledger to the small one.
+func BenchmarkSteps(b *testing.B) {
+	const asked = 500
+	small, large := fresh(b), fresh(b)
+	grow(b, small, 0, asked)
+	grow(b, large, 0, 10*asked)
+	owners := make([]ledger.ClientKey, asked)
+	one := func(l *ledger.Ledger) {
+		for _, owner := range owners {
+			if steps, err := l.Steps(b.Context(), owner, "m"); err != nil || len(steps) != 6 {
+				b.Fatal(len(steps), err)
+			}
+		}
+	}
+	many := func(l *ledger.Ledger) {
+		all, err := l.StepsOfClients(b.Context(), owners[0].Environment, "m", owners)
+		if err != nil || len(all) != asked || len(all[asked-1]) != 6 {
+			b.Fatal(len(all), err)
+		}
+	}
+	for _, c := range []struct {
+		name string
+		read func(*ledger.Ledger)
+	}{{"one", one}, {"many", many}} {
+		b.Run(c.name, func(b *testing.B) {
+			var spent [2]time.Duration
+			round := 0
+			for ; b.Loop(); round++ {
+				for i, l := range []*ledger.Ledger{small, large} {
+					for n := range owners { // spread over the large ledger, in its order
+						owners[n] = benchClient(n * (1 + 9*i))
+					}
+					start := processorTime(b)
+					c.read(l)
+					spent[i] += processorTime(b) - start
+				}
+			}
+			b.ReportMetric(float64(spent[0].Microseconds())/float64(asked*round), "cpu-µs/client")
+			b.ReportMetric(float64(spent[1])/float64(spent[0]), "×large")
+		})
+	}
+}
+
+// BenchmarkSettle opens a ledger, reads what is uncertain, decides one step and closes
+// it, as the command settle does: in turns for a ledger of 60 steps and one of 300,000.
+func BenchmarkSettle(b *testing.B) {
+	const small, large = 10, 50_000
+	paths := [2]string{filepath.Join(b.TempDir(), "small.db"), filepath.Join(b.TempDir(), "large.db")}
+	for i, clients := range []int{small, large} {
+		l := open(b, paths[i])
+		grow(b, l, 0, clients)
+		do(b, l.Close())
+	}
+	var spent, opening, closing [2]time.Duration
+	round := 0
+	for ; b.Loop(); round++ {
+		for i, path := range paths {
+			l := open(b, path)
+			id := ledger.StepID{ClientKey: benchClient(0), Mapping: "m", Step: fmt.Sprint("claim/new/", round)}
+			do(b, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}, ledger.Event{StepID: id, To: ledger.Uncertain, At: noon}))
+			do(b, l.Close())
+			start := time.Now()
+			l = open(b, path)
+			opening[i] += time.Since(start)
+			for s, err := range l.Unsettled(b.Context(), id.Environment) {
+				do(b, err)
+				e := ledger.Event{StepID: s.StepID, To: ledger.Done, Via: ledger.ViaByHand, At: noon, ID: uuid.NewString()}
+				_, _, err := l.StepWithID(b.Context(), e)
+				do(b, errors.Join(err, l.Append(e)))
+			}
+			before := time.Now()
+			do(b, l.Close())
+			closing[i] += time.Since(before)
+			spent[i] += time.Since(start)
+		}
+	}
+	millis := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 / float64(round) }
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(millis(spent[0]), "small-ms")
+	b.ReportMetric(millis(spent[1]), "large-ms")
+	b.ReportMetric(millis(opening[1]), "large-open-ms")
+	b.ReportMetric(millis(closing[1]), "large-close-ms")
+	b.ReportMetric(float64(spent[1])/float64(spent[0]), "×large")
 }

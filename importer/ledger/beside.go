@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -13,9 +14,7 @@ import (
 	"claimsheet/importer/safefile"
 )
 
-// Two files beside the ledger tell when it has lost something.
-
-// The file .count has the number of its newest event. A ledger that has
+// A file beside the ledger has the number of its newest event. A ledger that has
 // fewer events has lost some, or is an older copy.
 
 // countWidth is the length of the file, digits and a line feed: it is always
@@ -91,8 +90,34 @@ func (l *Ledger) AcceptOlder() error {
 	})
 }
 
-// The file .sum has the size of the ledger's file and a CRC-32C of all its bytes,
-// written by a clean close. Open reads the ledger once and compares: a bit that has
+// openBeside opens a plain file that lies beside the ledger.
+func openBeside(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("%s is not a plain file", path), err, f.Close())
+	}
+	return f, nil
+}
+
+// Missing reports whether a ledger was at path and is not there any more: files that
+// lie beside a ledger are left.
+func Missing(path string) bool {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return false
+	}
+	for _, beside := range []string{countFile(path), sumFile(path), path + "-wal"} {
+		if info, err := os.Lstat(beside); err == nil && info.Size() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// A clean close writes the size of the ledger's file and a CRC-32C of all its bytes
+// into a file beside it. Open reads the ledger once and compares: a bit that has
 // changed in an index would hide a step, and then the step would be sent again. Where
 // the two differ, or the sum is missing because the file was restored or its process
 // was killed while it closed, the ledger is checked as a whole. So an old or missing
@@ -161,16 +186,4 @@ func sumFits(path string) bool {
 	}
 	is, err := fileSum(path)
 	return err == nil && is == string(was)
-}
-
-// openBeside opens a plain file that lies beside the ledger.
-func openBeside(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s is not a plain file", path), err, f.Close())
-	}
-	return f, nil
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"iter"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,18 +17,23 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-var everywhere = flag.Bool("everywhere", false, "cut and flip at every place, which takes long")
+var density = flag.Int("density", 1, "at how many times as many places the tests of damage cut and flip; 1000000 takes every place")
 
-// stride is how far apart bits are flipped: a prime, so that all bits of a byte
-// come up.
-func stride(usual, underRace int) int {
-	switch {
-	case *everywhere:
-		return 1
-	case racing:
-		return underRace
+// places yields places below n that are a stride apart, from one on that is new each
+// time and is logged. The stride is odd, so that all bits of a byte come up. .ci/run
+// takes eight times as many places (-density) as the plain test.
+func places(t *testing.T, n, usual, underRace int) iter.Seq[int] {
+	stride := usual
+	if racing {
+		stride = underRace
 	}
-	return usual
+	stride = max(1, stride / *density) | 1
+	first := rand.IntN(min(stride, n))
+	t.Logf("places %d, %d and so on, below %d", first, first+stride, n)
+	return func(yield func(int) bool) {
+		for at := first; at < n && yield(at); at += stride {
+		}
+	}
 }
 
 // storySteps are the steps that the tests of damage look at.
@@ -83,7 +91,7 @@ func TestFlippedBits(t *testing.T) {
 	do(t, err)
 
 	refused := 0
-	for bit := 0; bit < 8*len(sound); bit += stride(1009, 32003) {
+	for bit := range places(t, 8*len(sound), 8009, 32003) {
 		spoilt := append([]byte{}, sound...)
 		spoilt[bit/8] ^= 1 << (bit % 8)
 		do(t, os.WriteFile(path, spoilt, 0o600))
@@ -119,13 +127,13 @@ func TestFlippedBitsInOneRecord(t *testing.T) {
 	do(t, l.Close())
 	sound, err := os.ReadFile(path)
 	do(t, err)
-	id, places := "claim/c/3's id", 0 // in the step and in the index of ids
+	id, found := "claim/c/3's id", 0 // in the step and in the index of ids
 	for at := range len(sound) - len(id) {
 		if string(sound[at:at+len(id)]) != id {
 			continue
 		}
-		places++
-		for bit := 0; bit < 8*len(id); bit += stride(1, 11) {
+		found++
+		for bit := range places(t, 8*len(id), 1, 11) {
 			spoilt := append([]byte{}, sound...)
 			spoilt[at+bit/8] ^= 1 << (bit % 8)
 			do(t, os.WriteFile(path, spoilt, 0o600))
@@ -134,8 +142,8 @@ func TestFlippedBitsInOneRecord(t *testing.T) {
 			}
 		}
 	}
-	if places < 2 {
-		t.Errorf("the id stands in %d places, want it in the step and the index", places)
+	if found < 2 {
+		t.Errorf("the id stands in %d places, want it in the step and the index", found)
 	}
 }
 
@@ -199,20 +207,23 @@ func killed(t *testing.T, ids []ledger.StepID) (main, log []byte, lastCommit int
 }
 
 // TestLogTornInItsLastCommit cuts a log in the frames of its last commit: the
-// ledger opens with every commit before it. It cuts at some sixteen places of each
-// frame, at its borders, and in all words of its header.
+// ledger opens with every commit before it. It cuts at some places of each frame, at
+// its borders, and in all words of its header.
 func TestLogTornInItsLastCommit(t *testing.T) {
 	t.Parallel()
 	ids := storySteps(3)
 	main, log, lastCommit, want := killed(t, ids)
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	frame := 24 + int(binary.BigEndian.Uint32(log[8:]))
-	for cut := len(log); cut > lastCommit; cut-- {
-		in := (cut - 32) % frame // of the frame
-		header := in <= 1 || in <= 24 && in%4 == 0
-		if cut%stride(257, 3203) != 0 && !header {
-			continue
+	cuts := slices.Collect(places(t, len(log)-lastCommit, 1021, 3203))
+	for i := range len(log) - lastCommit {
+		if in := (lastCommit + 1 + i - 32) % frame; in <= 1 || in <= 24 && in%4 == 0 {
+			cuts = append(cuts, i)
 		}
+	}
+	slices.Sort(cuts)
+	for _, i := range slices.Compact(cuts) {
+		cut := lastCommit + 1 + i
 		do(t, os.WriteFile(path, main, 0o600))
 		do(t, os.WriteFile(path+"-wal", log[:cut], 0o600))
 		l, err := ledger.Open(path)
@@ -243,7 +254,7 @@ func TestFlippedBitsInTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	for _, counted := range []bool{true, false} {
 		refused := 0
-		for bit := 0; bit < 8*len(log); bit += stride(4001, 40009) {
+		for bit := range places(t, 8*len(log), 16001, 40009) {
 			spoilt := append([]byte{}, log...)
 			spoilt[bit/8] ^= 1 << (bit % 8)
 			do(t, os.WriteFile(path, main, 0o600))

@@ -65,14 +65,11 @@ func kept(t *testing.T, path string, intents, done []ledger.StepID) {
 	do(t, l.Close())
 }
 
-// TestFullAfterSoManyPages lets SQLite run out of room at the n-th page.
+// TestFullAfterSoManyPages lets SQLite run out of room at the n-th page: each of the
+// first forty in .ci/run (-density), some of them otherwise.
 func TestFullAfterSoManyPages(t *testing.T) {
 	t.Parallel()
-	step := 1
-	if racing {
-		step = 13
-	}
-	for n := 0; n < 40; n += step {
+	for n := range places(t, 40, 3, 13) {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		l := open(t, path)
 		do(t, l.LimitPages(n+1))

@@ -103,10 +103,11 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 }
 
 // OpenReadOnly opens the ledger at path for reading; another process may write it at
-// the same time. It changes nothing on disk. A missing file gives an empty ledger,
-// and a ledger of an earlier version is migrated in memory. A closed ledger that is
-// not as the last close left it is checked as a whole, as Open does. Every method
-// that writes fails with ErrReadOnly.
+// the same time. It changes nothing on disk, except that SQLite undoes what a killed
+// process has left half written in the file itself. A missing file gives an empty
+// ledger, and a ledger of an earlier version is migrated in memory. A closed ledger
+// that is not as the last close left it is checked as a whole, as Open does. Every
+// method that writes fails with ErrReadOnly.
 func OpenReadOnly(path string) (*Ledger, error) { return openReadOnly(path, true) }
 
 // openReadOnly is OpenReadOnly, without the check when checked is false.
@@ -115,7 +116,7 @@ func openReadOnly(path string, checked bool) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := inspect(path)
+	found, err := inspectToRead(path)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +147,34 @@ func (l *Ledger) checkClosed() error {
 		return nil
 	}
 	return check(context.Background(), l.read, l.path, nil)
+}
+
+// inspectToRead is inspect for connections that only read. Such a connection cannot
+// undo what a killed process has left half written in the file, and whose journal is
+// still beside it; so it is undone first, under the lock. A process that is still
+// writing holds the lock, and its journal is its own.
+func inspectToRead(path string) (file, error) {
+	found, err := inspect(path)
+	journal := path + "-journal"
+	if _, none := os.Lstat(journal); err != nil || none != nil || !found.exists || hasLog(path) {
+		return found, err
+	}
+	release, err := Lock(path)
+	if errors.Is(err, ErrLocked) {
+		return found, nil
+	}
+	if err == nil {
+		err = fold(path)
+		release()
+	}
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		return found, unusable(journal, "Let this user write to the folder, or run the command as the user who may. Keep the file until then: without it the ledger is damaged.",
+			err, "a command was killed while it rewrote the ledger, and what it left half written cannot be undone: %v", problem.Cause(err))
+	}
+	if err != nil {
+		return found, err
+	}
+	return inspect(path)
 }
 
 // openToRead opens a file that inspect has accepted, or an empty ledger.

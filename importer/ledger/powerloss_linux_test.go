@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	powerLosses   = flag.Int("power-losses", 60, "after how many power losses TestPowerLoss opens the ledger")
+	powerLosses   = flag.Int("power-losses", 20, "after how many power losses TestPowerLoss opens the ledger; .ci/run takes 300")
 	powerLossSeed = flag.Uint64("power-loss-seed", 0, "seed of TestPowerLoss; 0 takes a new one")
 )
 
@@ -47,7 +47,7 @@ func TestPowerLoss(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	losses, each := *powerLosses, 60
 	if racing {
-		losses, each = losses/10, 20
+		losses, each = max(6, losses/10), 20
 	}
 	r, acks := recordedLife(t, each)
 	moments := make([]int, losses)

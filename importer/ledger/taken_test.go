@@ -59,23 +59,3 @@ func TestSharedIDDecided(t *testing.T) {
 	// What is done with a shared id stays done with it.
 	do(t, l.Append(ledger.Event{StepID: of("b"), To: ledger.Done, Via: ledger.ViaByHand, At: noon, ID: "x"}))
 }
-
-// TestCopyOfOpenLedger: SQLite can copy a ledger while it is open. What was an intent
-// then is found in the copy, too.
-func TestCopyOfOpenLedger(t *testing.T) {
-	dir := t.TempDir()
-	path, backup := filepath.Join(dir, "ledger.db"), filepath.Join(dir, "backup.db")
-	l := open(t, path)
-	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
-	id := jane("m", "claim/c/1")
-	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
-	database(t, path, "VACUUM INTO '"+backup+"'")
-	b := open(t, backup)
-	n, err := b.MarkInterrupted("r", noon)
-	do(t, err)
-	steps, err := b.Steps(t.Context(), id.ClientKey, "m")
-	do(t, err)
-	if n != 1 || steps[id.Step].To != ledger.Uncertain {
-		t.Errorf("MarkInterrupted has found %d steps, and the step is %q", n, steps[id.Step].To)
-	}
-}

@@ -282,15 +282,16 @@ type transaction struct {
 	marked  bool           // the table counter says that steps may be intents
 	sharing bool           // the ledger has steps that share ids
 
-	getCounter, setCounter      *statement
-	getClient, addClient        *statement
-	getStep                     *statement
-	addRow, setStep, setOutcome *statement
-	addHistory                  *statement
-	someURL                     *statement
-	addRunRow, addRunStep       *statement
-	beginTx, commitTx           *statement
-	statements                  []*statement // all of them
+	getCounter, setCounter *statement
+	getClient, addClient   *statement
+	getStep                *statement
+	addRow, addIntent      *statement
+	setStep, setOutcome    *statement
+	addHistory             *statement
+	someURL                *statement
+	addRunRow, addRunStep  *statement
+	beginTx, commitTx      *statement
+	statements             []*statement // all of them
 }
 
 func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, error) {
@@ -307,8 +308,11 @@ func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, er
 		{&t.getClient, `SELECT c.id, c.environment FROM clients c WHERE ` + ofClient},
 		{&t.addClient, `INSERT INTO clients (environment, client, space) VALUES (?, ?, ?)`},
 		{&t.getStep, stepsOf + `WHERE s.client = ? AND s.mapping = ? AND s.step = ?`},
-		{&t.addRow, `INSERT INTO steps (` + factColumns + `, request, digest, client, mapping, step, environment, kind, id)
+		{&t.addRow, `INSERT INTO steps (client, mapping, step, environment, kind, ` + factColumns + `, request, digest, id)
 			VALUES (` + params(30) + `) ON CONFLICT (client, mapping, step) DO NOTHING`},
+		{&t.addIntent, `INSERT INTO steps (client, mapping, step, environment, kind, event, at, boot, uptime, run, request, digest, sum,
+				state, attempts, history, inherited, shared, sent_event, sent_at, sent_boot, sent_uptime, sent_run, via, status, reason, remote_id, url)
+			VALUES (` + params(13) + `, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', '', '') ON CONFLICT (client, mapping, step) DO NOTHING`},
 		{&t.setOutcome, `UPDATE steps SET sent_event = event, sent_at = at, sent_boot = boot, sent_uptime = uptime, sent_run = run,
 			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url, sum) = (` + params(14) + `) WHERE id = ?`},
 		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(24) + `) WHERE id = ?`},

@@ -25,12 +25,19 @@ import (
 	"claimsheet/mapping/problem"
 )
 
+// Ledger is what a Comparison needs of the ledger; *ledger.Ledger has it.
+type Ledger interface {
+	settle.Ledger
+	ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ledger.ClientKey, error]
+	Erasures(ctx context.Context, environment string) (ledger.Erasures, error)
+}
+
 // Comparison compares results workbooks with the ledger. Call CheckSteps for each
 // workbook first, then TakeOver for each if anything is Missing, then Settle, then
 // CheckRows; Hold and Prior pass what was found on to the run. A Comparison is for
 // one goroutine.
 type Comparison struct {
-	Ledger      *ledger.Ledger
+	Ledger      Ledger
 	Environment string // the ledger's scope
 	Binding     *mapping.Binding
 	ActivityIDs bool // as settle.Settler.ActivityIDs

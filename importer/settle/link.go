@@ -11,8 +11,8 @@ import (
 	"claimsheet/importer/result"
 )
 
-// Ledger is what Links needs of the ledger; *ledger.Ledger has it.
-type Ledger interface {
+// linkLedger is what Links needs of the ledger; *ledger.Ledger has it.
+type linkLedger interface {
 	Append(events ...ledger.Event) error
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 }
@@ -20,7 +20,7 @@ type Ledger interface {
 // Links asks the service for fresh magic links, one client at a time (version 2;
 // service document, "Endpoints", POST …/magic-link). The ledger's lock is held.
 type Links struct {
-	Ledger  Ledger
+	Ledger  linkLedger
 	Service *apiclient.Client
 	Run     string // names the events; a UUID that no run has
 }

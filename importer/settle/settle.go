@@ -29,9 +29,18 @@ type Settlement struct {
 	Where    problem.Where // the cell that holds the decision, for problems; zero when a command gave it
 }
 
+// Ledger is what a Settler needs of the ledger; *ledger.Ledger has it.
+type Ledger interface {
+	Append(events ...ledger.Event) error
+	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
+	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
+	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
+	IDs(ctx context.Context, environment, kind string, n int) ([]string, error)
+}
+
 // Settler records decisions in a ledger whose lock is held.
 type Settler struct {
-	Ledger *ledger.Ledger
+	Ledger Ledger
 	Run    string // names the decisions' events; a UUID that no run has
 	// ActivityIDs reports whether a created activity needs its id: the environment
 	// has wire.activity_id.

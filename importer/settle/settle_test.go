@@ -1,7 +1,6 @@
 package settle_test
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -204,9 +203,8 @@ func TestUncertainAndDecided(t *testing.T) {
 	if err := settler.Settle(t.Context(), created("ann", "claim/loan/1", "claim-1"), decided("bob", "client", settle.GiveUp)); err != nil {
 		t.Fatal(err)
 	}
-	list := func(find func(context.Context, *ledger.Ledger, []string) ([]settle.UncertainStep, error)) map[string]string {
+	list := func(steps []settle.UncertainStep, err error) map[string]string {
 		t.Helper()
-		steps, err := find(t.Context(), l, environments)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -217,11 +215,11 @@ func TestUncertainAndDecided(t *testing.T) {
 		return got
 	}
 	want := map[string]string{"ann claim/loan/2": "contact-1 ", "ann activity/a@loan/1": "contact-1 claim-1", "ann link": "contact-1 "}
-	if diff := cmp.Diff(want, list(settle.Uncertain)); diff != "" {
+	if diff := cmp.Diff(want, list(settle.Uncertain(t.Context(), l, environments))); diff != "" {
 		t.Errorf("uncertain (-want +got):\n%s", diff)
 	}
 	want = map[string]string{"ann claim/loan/1": " ", "bob client": " "}
-	if diff := cmp.Diff(want, list(settle.Decided)); diff != "" {
+	if diff := cmp.Diff(want, list(settle.Decided(t.Context(), l, environments))); diff != "" {
 		t.Errorf("decided (-want +got):\n%s", diff)
 	}
 }

@@ -3,6 +3,7 @@ package settle
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 
@@ -19,9 +20,16 @@ type UncertainStep struct {
 	Status   string // the status that an activity was sent with
 }
 
+// openLedger is what Uncertain and Decided need of the ledger; *ledger.Ledger has it.
+type openLedger interface {
+	Unsettled(ctx context.Context, environment string) iter.Seq2[ledger.Unsettled, error]
+	Decided(ctx context.Context, environment string) iter.Seq2[ledger.Unsettled, error]
+	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
+}
+
 // Uncertain are the steps of environments that are uncertain or parked, those
 // that have waited longest first.
-func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
+func Uncertain(ctx context.Context, l openLedger, environments []string) ([]UncertainStep, error) {
 	var steps []UncertainStep
 	for _, environment := range environments {
 		for u, err := range l.Unsettled(ctx, environment) {
@@ -40,7 +48,7 @@ func Uncertain(ctx context.Context, l *ledger.Ledger, environments []string) ([]
 }
 
 // gather fills in the ids that lead to the step, and what it asked for.
-func (d *UncertainStep) gather(ctx context.Context, l *ledger.Ledger) error {
+func (d *UncertainStep) gather(ctx context.Context, l openLedger) error {
 	known, err := l.Steps(ctx, d.ClientKey, d.Mapping)
 	if err != nil {
 		return err
@@ -69,7 +77,7 @@ func claimOf(step string) (claim string, ok bool) {
 
 // Decided are the steps of environments whose last event is a decision, the
 // latest first.
-func Decided(ctx context.Context, l *ledger.Ledger, environments []string) ([]UncertainStep, error) {
+func Decided(ctx context.Context, l openLedger, environments []string) ([]UncertainStep, error) {
 	var decided []UncertainStep
 	for _, environment := range environments {
 		for u, err := range l.Decided(ctx, environment) {

@@ -108,22 +108,36 @@ func (l *wrappedLedger) postpone(events []ledger.Event) (now []ledger.Event) {
 // Steps leaves out, for OpenIntentAgain, what a killed run left in flight.
 func (l *wrappedLedger) Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error) {
 	steps, err := l.Ledger.Steps(ctx, owner, mapping)
+	return steps, errors.Join(err, l.forget(ctx, steps))
+}
+
+// StepsOfClients leaves out what Steps leaves out.
+func (l *wrappedLedger) StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error) {
+	all, err := l.Ledger.StepsOfClients(ctx, environment, mapping, owners)
+	return all, errors.Join(err, l.forget(ctx, all...))
+}
+
+// forget takes out of the steps of some clients, for OpenIntentAgain, what a killed run
+// left in flight.
+func (l *wrappedLedger) forget(ctx context.Context, clients ...map[string]ledger.Step) error {
 	if !OpenIntentAgain.Planted() {
-		return steps, err
+		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for key, s := range steps {
-		events, err := l.Ledger.Events(ctx, s.StepID)
-		if err != nil {
-			return nil, err
-		}
-		if leftInFlight(events) {
-			l.forgotten[s.StepID] = true
-			delete(steps, key)
+	for _, steps := range clients {
+		for key, s := range steps {
+			events, err := l.Ledger.Events(ctx, s.StepID)
+			if err != nil {
+				return err
+			}
+			if leftInFlight(events) {
+				l.forgotten[s.StepID] = true
+				delete(steps, key)
+			}
 		}
 	}
-	return steps, err
+	return nil
 }
 
 // leftInFlight reports whether a step is uncertain because its run ended before it

@@ -1,0 +1,129 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
+)
+
+// Copy makes a copy of the ledger at path in a new file, to (0600), and returns how
+// many events the copy has. The ledger may be open in another process, which may write
+// meanwhile: the copy is as the ledger was at one moment, when Copy began. It is
+// written by SQLite's VACUUM INTO, checked as a whole, and durable when Copy returns;
+// only then does it get its name. The files beside it (.count and .sum) are those of a
+// ledger that was closed, so it can take the place of any other. Copy never replaces a
+// file, and leaves nothing behind when it fails.
+func Copy(ctx context.Context, path, to string) (events int64, err error) {
+	path, err1 := filepath.Abs(path)
+	to, err2 := filepath.Abs(to)
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".count", ".sum"} {
+		if _, err := os.Lstat(to + suffix); !errors.Is(err, fs.ErrNotExist) {
+			return 0, taken(to + suffix)
+		}
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(to), ".ledger-copy-*") // 0700
+	if err != nil {
+		return 0, uncopied(to, err)
+	}
+	defer os.RemoveAll(temp)
+	made := filepath.Join(temp, "ledger.db")
+	if err := vacuumInto(ctx, path, made); err != nil {
+		return 0, err
+	}
+	if events, err = finishCopy(made); err != nil {
+		return 0, err
+	}
+	for _, suffix := range []string{"", ".count", ".sum"} { // without the last two it is safe, and is checked again
+		if err := os.Link(made+suffix, to+suffix); errors.Is(err, fs.ErrExist) {
+			return 0, taken(to + suffix)
+		} else if err != nil {
+			err = os.Rename(made+suffix, to+suffix) // a file system without hard links
+			if err != nil {
+				return 0, uncopied(to, err)
+			}
+		}
+	}
+	return events, safefile.SyncFolder(filepath.Dir(to))
+}
+
+// vacuumInto writes a copy of the ledger at path to a new file.
+func vacuumInto(ctx context.Context, path, to string) error {
+	found, err := inspectToRead(path)
+	if err != nil {
+		return err
+	}
+	if !found.exists {
+		return unusable(path, "Name the state folder of earlier runs with --state.", fs.ErrNotExist, "there is no ledger here")
+	}
+	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // SQLite writes into an empty file, too
+	if err != nil {
+		return uncopied(to, err)
+	}
+	defer file.Close()
+	db, err := connect(readingDSN(path))
+	if err != nil {
+		return err
+	}
+	_, err = checkVersion(ctx, db, path)
+	if err == nil {
+		if _, err = db.ExecContext(ctx, "VACUUM INTO ?", to); isDamage(err) {
+			err = damaged(path, "the ledger cannot be read: %v", err)
+		} else if err != nil {
+			err = uncopied(to, err)
+		}
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+// finishCopy checks a copy, and writes the files that lie beside a closed ledger.
+func finishCopy(path string) (events int64, err error) {
+	l, err := openReadOnly(path, false)
+	if err != nil {
+		return 0, err
+	}
+	err = check(context.Background(), l.read, l.path, nil)
+	if err == nil {
+		events, err = l.LastEvent(context.Background())
+	}
+	if err = errors.Join(err, l.Close()); err != nil {
+		return 0, err
+	}
+	count := eventCount{path: path}
+	count.put(events)
+	count.close()
+	if events == 0 { // put writes nothing new
+		err = os.WriteFile(countFile(path), fmt.Appendf(nil, "%*d\n", countWidth-1, 0), 0o600)
+	}
+	writeSum(path)
+	for _, beside := range []string{countFile(path), sumFile(path)} {
+		if _, missing := os.Stat(beside); missing != nil {
+			err = errors.Join(err, missing)
+		}
+	}
+	if err != nil {
+		return 0, uncopied(path, err)
+	}
+	return events, nil
+}
+
+// taken reports that a file is in the place of a copy.
+func taken(path string) error {
+	return unusable(path, "Name a new file, or move this one away: a copy never replaces a file.", fs.ErrExist, "there is a file in the place of the copy already")
+}
+
+// uncopied reports that a copy cannot be written.
+func uncopied(to string, cause error) error {
+	return unusable(to, "Let this user write to the folder, and see that its disk has room.", cause, "the copy of the ledger cannot be written: %v", problem.Cause(cause))
+}

@@ -1,0 +1,180 @@
+package ledger_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+// TestCopyOfOpenLedger: a ledger can be copied while it is open. What was an intent
+// then is found in the copy, too, and the copy can take the place of any ledger.
+func TestCopyOfOpenLedger(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "state", "ledger.db"), filepath.Join(dir, "backup.db")
+	l := open(t, path)
+	release, err := ledger.Lock(path) // as a run that goes on
+	do(t, err)
+	defer release()
+	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
+	id := jane("m", "claim/c/1")
+	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Intent, At: noon, Kind: "claim"}))
+	events, err := ledger.Copy(t.Context(), path, backup)
+	do(t, err)
+	same(t, "events", events, int64(3))
+	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Failed, At: noon})) // the run goes on
+	for _, suffix := range []string{"", ".count", ".sum"} {
+		info, err := os.Stat(backup + suffix)
+		do(t, err)
+		same(t, "mode of "+suffix, info.Mode(), os.FileMode(0o600))
+	}
+	do(t, ledger.Check(backup, nil))
+	b := open(t, backup)
+	have, committed, err := b.Behind(t.Context())
+	do(t, err)
+	same(t, "records", []int64{have, committed}, []int64{3, 3})
+	n, err := b.MarkInterrupted("r", noon)
+	do(t, err)
+	steps, err := b.Steps(t.Context(), id.ClientKey, "m")
+	do(t, err)
+	if n != 1 || steps[id.Step].To != ledger.Uncertain {
+		t.Errorf("MarkInterrupted has found %d steps, and the step is %q", n, steps[id.Step].To)
+	}
+}
+
+// TestCopyRefuses: nothing is replaced, nothing damaged is copied, and nothing is left
+// behind.
+func TestCopyRefuses(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state", "ledger.db")
+	refused := func(what, to string, kind error) {
+		t.Helper()
+		before := entries(t, dir)
+		_, err := ledger.Copy(t.Context(), path, to)
+		if !errors.As(err, new(problem.Problem)) || kind != nil && !errors.Is(err, kind) {
+			t.Errorf("%s: %v", what, err)
+		}
+		same(t, what+": files", entries(t, dir), before)
+	}
+	copied := filepath.Join(dir, "copy.db")
+	refused("no ledger", copied, os.ErrNotExist)
+	l := open(t, path)
+	do(t, l.Append(finished(jane("", "client"), "client", "x1", "")...))
+	do(t, l.Close())
+	for _, suffix := range []string{"", "-wal", ".count", ".sum"} {
+		do(t, os.WriteFile(copied+suffix, []byte("mine"), 0o600))
+		refused("a file that ends in "+suffix, copied, os.ErrExist)
+		text, err := os.ReadFile(copied + suffix)
+		do(t, err)
+		same(t, "the file", string(text), "mine")
+		do(t, os.Remove(copied+suffix))
+	}
+	refused("itself", path, os.ErrExist)
+	refused("a folder that is not there", filepath.Join(dir, "none", "copy.db"), nil)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ledger.Copy(gone, path, copied); err == nil {
+		t.Error("it was not stopped")
+	}
+	_, err := ledger.Copy(t.Context(), path, copied)
+	do(t, err)
+	do(t, os.Remove(copied))
+	do(t, os.Remove(copied+".count"))
+	do(t, os.Remove(copied+".sum"))
+	database(t, path, `UPDATE steps SET reason = 'changed'`)
+	refused("a damaged ledger", copied, ledger.ErrDamaged)
+}
+
+// entries are the files of a folder, its name and theirs, and of those in it.
+func entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	do(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	}))
+	return names
+}
+
+// TestHalfWrittenLedger: a process was killed while it rewrote the file itself, so the
+// journal lies beside it. A command that only reads lets SQLite roll it back under the
+// lock, and so does a copy; while another process has the lock, that one does it.
+func TestHalfWrittenLedger(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, source)
+	ids := storySteps(200)
+	storied(t, l, ids)
+	want, err := told(t, l, ids)
+	do(t, err)
+	do(t, l.Close())
+	half := halfWritten(t, source)
+	for what, read := range map[string]func(path string) (*ledger.Ledger, error){
+		"to read":  ledger.OpenReadOnly,
+		"to write": ledger.Open,
+		"a copy": func(path string) (*ledger.Ledger, error) {
+			if _, err := ledger.Copy(t.Context(), path, path+".copy"); err != nil {
+				return nil, err
+			}
+			return ledger.OpenReadOnly(path + ".copy")
+		},
+		"a check": func(path string) (*ledger.Ledger, error) {
+			if err := ledger.Check(path, nil); err != nil {
+				return nil, err
+			}
+			return ledger.OpenReadOnly(path)
+		},
+	} {
+		path := half(t)
+		l, err := read(path)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		got, err := told(t, l, ids)
+		do(t, err)
+		same(t, what, got, want)
+		do(t, l.Close())
+	}
+	path := half(t)
+	release, err := ledger.Lock(path)
+	do(t, err)
+	if l, err := ledger.OpenReadOnly(path); err == nil {
+		t.Error("it was read while another process has the lock")
+		l.Close()
+	}
+	release()
+	l, err = ledger.OpenReadOnly(path)
+	do(t, err)
+	do(t, l.Close())
+}
+
+// halfWritten returns what makes copies of a closed ledger as a kill in the middle of a
+// large transaction leaves it: some pages are new, and the old ones are in the journal.
+func halfWritten(t *testing.T, source string) func(*testing.T) string {
+	t.Helper()
+	db, err := sql.Open("sqlite", source)
+	do(t, err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, statement := range []string{`PRAGMA cache_size = 2`, `BEGIN IMMEDIATE`, `UPDATE steps SET reason = hex(zeroblob(500))`} {
+		_, err := db.Exec(statement)
+		do(t, err)
+	}
+	pages, err := os.ReadFile(source)
+	do(t, err)
+	journal, err := os.ReadFile(source + "-journal")
+	do(t, err)
+	_, err = db.Exec(`ROLLBACK`)
+	do(t, err)
+	return func(t *testing.T) string {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "ledger.db")
+		do(t, os.WriteFile(path, pages, 0o600))
+		do(t, os.WriteFile(path+"-journal", journal, 0o600))
+		return path
+	}
+}
