@@ -110,9 +110,9 @@ func (s *secrets) hide(text []byte) []byte {
 // needles are texts to find, the longest first.
 type needles []string
 
-// needlesFor returns the needles for texts that must be hidden. Two texts are the same
-// when they are the same without escapes, so a needle is also that: one of the spellings
-// may be mixed, so that no step of decoding gives the text itself.
+// needlesFor returns the needles for texts that must be hidden: each text, and the text
+// fully decoded. A secret may itself look escaped ("a%41b"), and where it is escaped again
+// in part, only fully decoded does it look the same in both places.
 func needlesFor(texts []string) needles {
 	set := map[string]bool{}
 	for _, text := range texts {

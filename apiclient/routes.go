@@ -47,7 +47,7 @@ type Activity struct {
 	Status                     string
 	WorkflowName               string      // v2
 	WorkflowTemplateIdentifier string      // v2
-	Attributes                 []Attribute // nil for an Open activity: the field is left out
+	Attributes                 []Attribute // nil for an Open activity: the field is left out. Empty for a back-filled one whose template has none
 }
 
 // Attribute is one attribute of an activity. The versions differ only in the

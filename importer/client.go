@@ -78,6 +78,9 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 		return
 	}
 	r.altered = altered
+	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
+		r.plan.Problems = taken
+	}
 	if o, over := r.job.withoutSteps(r.plan, known); over {
 		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
 		o.altered = altered

@@ -29,6 +29,9 @@ func activityOf(a *mapping.Activity) apiclient.Activity {
 		TemplateID: a.TemplateID, Status: string(a.Status),
 		WorkflowName: a.Workflow.Name, WorkflowTemplateIdentifier: a.Workflow.TemplateIdentifier,
 	}
+	if a.Status != mapping.Open { // a back-filled activity has the field, even when its template has no attributes
+		out.Attributes = make([]apiclient.Attribute, 0, len(a.Attributes))
+	}
 	for _, attr := range a.Attributes {
 		out.Attributes = append(out.Attributes, apiclient.Attribute{
 			TemplateID: attr.TemplateID, Field: string(attr.Value.Field), Value: attr.Value.JSON(),

@@ -370,6 +370,10 @@ func (b *binder) bindActivities(bound *Binding) {
 		if b.service != nil {
 			a.template, known = b.template(rule.Template)
 		}
+		if known && len(a.template.Attributes) > 0 && len(rule.Attributes) == 0 && rule.Status != Open && rule.Status != "" && b.mapping.ResumeAt == nil {
+			b.wrongAt(rule.Template.At, "no-attributes", "“%s” is back-filled (%s) without attributes, and its template has some", rule.Template.Text, rule.Status).
+				Hint = "add attributes, or give it the status Open"
+		}
 		scopes := []int{clientScope}
 		if rule.On.Text != "client" {
 			a.on = b.claimEntries(rule.On.Text)

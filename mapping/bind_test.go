@@ -59,7 +59,8 @@ func TestBindReportsEveryMistake(t *testing.T) {
 	}
 }
 
-// A results workbook fed back to run would have its columns taken for ours.
+// TestBindRefusesResultColumns: in a results workbook given to run, the columns
+// that Claimsheet added would count as columns of the source.
 func TestBindRefusesResultColumns(t *testing.T) {
 	m := mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}")
 	for _, name := range []string{"Import status", "clientId", "contactId", "claimIds", "redirectUrl", "Failed step", "Error", "What to do", "Source row"} {
@@ -106,7 +107,7 @@ func TestBindWithoutSheetOrService(t *testing.T) {
 	}
 }
 
-// The type is the service's where it tells one, else the mapping's, else Text;
+// The type is the service's if it has one, else the mapping's, else Text;
 // those of the last kind are listed.
 func TestBindSettlesTypes(t *testing.T) {
 	sheet, records := leads("No | A", "1 | 1")

@@ -272,13 +272,9 @@ func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 }
 
 func (p *checker) checkAttributes(m *Mapping, a *ActivityRule) {
-	switch {
-	case a.Status == Open && len(a.Attributes) > 0:
+	if a.Status == Open && len(a.Attributes) > 0 {
 		p.wrongAt(a.Attributes[0].Name.At, "open-attributes", "“%s” is Open, and an Open activity has no attributes", a.Template.Text).
 			Hint = "leave the attributes out, or give it the status Submitted"
-	case a.Status != Open && a.Status != "" && len(a.Attributes) == 0 && m.ResumeAt == nil && a.Template.Text != "":
-		p.wrongAt(a.Template.At, "no-attributes", "“%s” is back-filled (%s) and has no attributes", a.Template.Text, a.Status).
-			Hint = "add attributes, or give it the status Open"
 	}
 	for _, attr := range a.Attributes {
 		v := attr.Value
@@ -288,80 +284,6 @@ func (p *checker) checkAttributes(m *Mapping, a *ActivityRule) {
 		}
 		if v.Output.Text != "" {
 			p.wrongAt(v.Output.At, "wrong-option", "output is for client fields; a Date attribute is always sent as a date-time")
-		}
-	}
-}
-
-// checkOrder allows one Open activity per scope. The client is sent to the
-// first Open one, so a second would never be reached.
-func (p *checker) checkOrder(m *Mapping) {
-	open := map[string]yamltree.Scalar{}
-	for _, a := range m.Activities {
-		if a.Status != Open || a.Assigned {
-			continue
-		}
-		for _, scope := range m.scopes(a.On.Text) {
-			if first, twice := open[scope]; twice {
-				p.wrongAt(a.Template.At, "two-open", "“%s” is Open, and so is “%s” in line %d: one scope can have one Open activity", a.Template.Text, first.Text, first.At.Line).
-					Hint = "an activity that a handler assigns outside the workflow is marked assigned: true"
-				break
-			}
-			open[scope] = a.Template
-		}
-	}
-}
-
-// scopes returns the claims ids that `on` means, or client.
-func (m *Mapping) scopes(on string) []string {
-	if on != "claim" {
-		return []string{on}
-	}
-	return m.claimIDs()
-}
-
-func (p *checker) checkResume(m *Mapping) {
-	if m.ResumeAt == nil {
-		return
-	}
-	var names []string
-	for _, a := range m.Activities {
-		if a.Assigned {
-			continue
-		}
-		names = append(names, a.Template.Text)
-		if a.Status == Open {
-			p.wrongAt(a.StatusAt, "resume-open", "“%s” is Open, and resume_at says where the client resumes: they exclude each other", a.Template.Text).
-				Hint = "leave the status out; resume_at makes the activity that it names Open"
-		}
-	}
-	if w := m.ResumeAt.Template; w.Text != "" && !slices.Contains(names, w.Text) {
-		p.wrongAt(w.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", w.Text).
-			Hint = problem.Suggestion(w.Text, names)
-	}
-	p.checkResumeValues(m, names)
-}
-
-// checkResumeValues checks the table of a resume cell. names are the templates
-// of the workflow's activities.
-func (p *checker) checkResumeValues(m *Mapping, names []string) {
-	values := m.ResumeAt.Values
-	if values != nil && len(values) == 0 {
-		p.wrongAt(m.ResumeAt.Column.At, "no-value", "the values of resume_at list nothing, so that no cell says where a client resumes").
-			Hint = "list what the cells say, or leave values out if they hold the names of the templates"
-	}
-	for _, from := range slices.Sorted(maps.Keys(values)) {
-		to := values[from]
-		switch {
-		case from != convert.FoldSpace(from):
-			p.wrongAt(to.At, "values-key", "“%s” can never match: in the cells of resume_at white space is trimmed, and each run of it is one space", from).
-				Hint = "write the text with single spaces and none around it"
-		case m.Sheet.countsAsEmpty(from):
-			p.wrongAt(to.At, "empty-text", "“%s” counts as empty by sheet.empty, so the entry for it here is never used", from).
-				Hint = "list it in one of the two places"
-		}
-		if to.Text != "" && !slices.Contains(names, to.Text) {
-			p.wrongAt(to.At, "unknown-activity", "resume_at names “%s”, which is not among the activities of the workflow", to.Text).
-				Hint = problem.Suggestion(to.Text, names)
 		}
 	}
 }

@@ -20,7 +20,7 @@ const (
 	national = "{column: Tel, type: Phone, region: GB, format: national}"
 )
 
-// What the steps' names are made of is told apart from everything else.
+// Redefined names a change of what step keys are made from, and no other change.
 func TestRedefined(t *testing.T) {
 	for name, tc := range map[string]struct {
 		then, now         string // client sections

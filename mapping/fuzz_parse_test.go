@@ -65,7 +65,7 @@ func onlyField(rule string, a string) (plan mapping.Plan, ok bool) {
 }
 
 // FuzzTemplateText: any text is read or refused, and one whose braces are
-// doubled says itself again, with the cell behind it.
+// doubled gives the same text again, followed by the cell.
 func FuzzTemplateText(f *testing.F) {
 	for _, seed := range []string{"", "{A}", "Loan {A} {{x}}", "{", "}", "{}", "{ A }{A}", "{{{A}}}", "}}{{", "{A", "é {A} \u00a0 {No}", "{a{b}}"} {
 		f.Add(seed, "cell")

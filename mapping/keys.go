@@ -147,7 +147,7 @@ var numberKeys = []yamltree.Key[convert.Numbers]{
 		separator(0), func(s *convert.Numbers) *string { return &s.Group }),
 }
 
-// separator is one character, or at least so many.
+// separator is one character; it may be empty when least is 0.
 func separator(least int) yamltree.Value[string] {
 	return yamltree.Parsed("one character in quotes", yamltree.Text.Schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
 		if count := utf8.RuneCountInString(n.Text()); count > 1 || count < least {
@@ -213,7 +213,7 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Key }).Required(),
 	yamltree.To("known_id", "the column with a claim's id that is known from elsewhere. Where the cell is filled, that claim is taken over without a request and gets its activities",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.KnownID }),
-	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ",
+	yamltree.To("name", "the claim's name, a text with {Column}, or {text: …, values: {…}}; the names of one client's claims must differ, also from those of earlier runs as far as the ledger knows them",
 		claimName, func(c *ClaimRule) *ClaimRule { return c }).Required(),
 	yamltree.To("create", "when the claim is created: when_needed (default), just before the first activity that is on it, or first, before all activities",
 		yamltree.As(yamltree.OneOf("when_needed", "first"), func(word string) bool { return word == "first" }),
@@ -241,7 +241,7 @@ var nameTable = yamltree.Object(nameKeys)
 var nameKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("text", "the claim's name, a text with {Column}",
 		text, func(c *ClaimRule) *yamltree.Scalar { return &c.Name }).Required(),
-	yamltree.To("values", "a table for the cells of the columns named: what the cell says and what stands in the name for it; a text that is not listed stands for itself",
+	yamltree.To("values", "a table for the cells of the columns named: what the cell says and what the name says instead; a text that is not listed stays as it is",
 		yamltree.Map(yamltree.AnyText), func(c *ClaimRule) *map[string]string { return &c.NameValues }),
 }
 

@@ -13,7 +13,8 @@ type Mapping struct {
 	File   string
 	Digest string // SHA-256 of the file's bytes, in hex
 	// Warnings report what is allowed but most likely a mistake: typographic
-	// quotes, which YAML takes as part of the text.
+	// quotes, which YAML takes as part of the text, and orders of activities that
+	// the service may understand in another way.
 	Warnings problem.List `json:"-"`
 	// Cautions report what is allowed and may surprise later. They are for whoever
 	// checks the mapping, not for every run.
@@ -110,8 +111,8 @@ type ClaimRule struct {
 	Key     []yamltree.Scalar
 	KnownID yamltree.Scalar // the column with an id known from elsewhere; "" for none
 	Name    yamltree.Scalar // a text with {Column}
-	// NameValues are what stands in the name for the texts of its cells; a text
-	// that is not listed stands for itself.
+	// NameValues replace the texts of the name's cells; a text that is not listed
+	// stays as it is.
 	NameValues map[string]string
 	When       yamltree.Scalar            // an expression; "" takes every row
 	Columns    map[string]yamltree.Scalar // aliases: a name → the column it stands for

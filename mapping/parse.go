@@ -35,7 +35,8 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 	p.check(m)
 	p.problems.Sort()
 	m.Cautions = m.cautions()
-	m.Warnings = root.TypographicQuotes(file)
+	m.Warnings = append(root.TypographicQuotes(file), m.orderWarnings()...)
+	m.Warnings.Sort()
 	return m, p.problems
 }
 

@@ -113,10 +113,13 @@ type Omitted struct {
 
 // PayloadValue is one value that a step sends, or leaves out.
 type PayloadValue struct {
-	Name   string     // the field's dotted name, the attribute's name, or claimName
+	Name   string     // the field's dotted name, the attribute's name, or ClaimName
 	Value  cell.Value // zero when its cells are empty
 	Source Source
 }
+
+// ClaimName is the Name of the payload value that a claim's name is.
+const ClaimName = "claimName"
 
 // Payload returns the values that a step asks for: of a client its fields, of a
 // claim its name, of an activity its attributes, in the mapping's order; then
@@ -131,7 +134,7 @@ func (s *Step) Payload() []PayloadValue {
 		values = append(values, PayloadValue{strings.Join(f.Path, "."), f.Value, f.Source})
 	}
 	if s.Kind == ClaimStep {
-		values = append(values, PayloadValue{"claimName", cell.Value{Field: cell.StringValue, Literal: s.Name}, s.NameSource})
+		values = append(values, PayloadValue{ClaimName, cell.Value{Field: cell.StringValue, Literal: s.Name}, s.NameSource})
 	}
 	if s.Activity != nil {
 		for _, a := range s.Activity.Attributes {

@@ -236,6 +236,13 @@ func TestPlanClaimNames(t *testing.T) {
 			},
 		},
 		{
+			name: "a claim that is taken over keeps its name", mapping: version2 + `claims: [{key: C, known_id: K, name: "{L}"}]`,
+			sheet: []string{"No | C | L | K", "1 | C1 | x | 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "1 | C2 | x | 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a12", "1 | C3 | x |"},
+			want: []string{
+				`1 n "1" [2 3 4]`, `client [2 3 4] no="1"`, `claim/claim/C1 [2] x`, `claim/claim/C2 [3] x`, `claim/claim/C3 [4] x`, `link [2 3 4]`,
+			},
+		},
+		{
 			name: "claims of two entries", mapping: version2 + `claims: [{id: a, key: C, name: "{L}"}, {id: b, key: L, name: "{L}"}]`,
 			sheet: []string{header, "1 | C1 | x"},
 			want: []string{
@@ -363,6 +370,26 @@ func TestPlanConditions(t *testing.T) {
 			want: []string{
 				`1 n "1" [2]`, `client [2] no="1"`, `activity/A@client [2] Submitted y="y"`,
 				`2 n "2" [3]`, `Leads!3: “A” would be sent without attributes: all its cells are empty [no-attributes]`,
+			},
+		},
+		{
+			name:    "a template without attributes can be back-filled",
+			mapping: version2 + "activities: [{template: A, status: Accepted}, {template: B, attributes: {}}, {template: C, when: has(\"X\"), status: Open}]",
+			service: service(template("A"), template("B"), template("C", "x")),
+			sheet:   []string{"No | X", "1 | x", "2 |"},
+			want: []string{
+				`1 n "1" [2]`, `client [2] no="1"`, `activity/A@client [2] Accepted`, `activity/B@client [2] Submitted`, `activity/C@client [2] Open`, `link [2]`,
+				`2 n "2" [3]`, `client [3] no="2"`, `activity/A@client [3] Accepted`, `activity/B@client [3] Submitted`, `link [3]`,
+			},
+		},
+		{
+			name:    "a template without attributes before the step to resume at",
+			mapping: version1 + "resume_at: {column: X}\nactivities: [{template: A}, {template: B}, {template: C}]",
+			service: service(template("A"), template("B", "b"), template("C", "c")),
+			sheet:   []string{"No | X", "1 | B", "2 | C"},
+			want: []string{
+				`1 n "1" [2]`, `client [2] no="1"`, `activity/B@client [2] Open`, `activity/A@client [2] Submitted`,
+				`2 n "2" [3]`, `Leads!3: “B” would be sent without attributes: all its cells are empty [no-attributes]`,
 			},
 		},
 		{

@@ -180,7 +180,7 @@ func (p *planner) claims() []*plannedClaim {
 
 // sameNames reports claims of the client that have one name: nobody could tell
 // them apart in the service (service document, "V2 flows": claim names differ
-// per claim).
+// per claim). A claim that is taken over keeps its name, which is not known.
 func (p *planner) sameNames(claims []*plannedClaim) {
 	if len(claims) < 2 {
 		return
@@ -197,13 +197,13 @@ func (p *planner) sameNames(claims []*plannedClaim) {
 	}
 	byName := make(map[string][]*plannedClaim, len(claims))
 	for _, c := range claims {
-		if name := c.name.value.Literal; name != "" {
+		if name := c.name.value.Literal; name != "" && c.known.value.IsZero() {
 			byName[name] = append(byName[name], c)
 		}
 	}
 	for _, c := range claims {
 		switch same := byName[c.name.value.Literal]; {
-		case len(same) < 2:
+		case len(same) < 2 || !c.known.value.IsZero():
 		case same[0] == c:
 			say(c, same[1:]...)
 		default:
@@ -339,7 +339,8 @@ func (p *planner) activity(steps []plannedActivity, i int, status Status, payloa
 	var empty []Omitted
 	if status != Open {
 		act.Attributes, empty = p.attributes(payload)
-		if len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *activityValues) bool { return refused(it.attributes) }) {
+		couldHave := len(payload.attributes) > 0 || len(a.template.Attributes) > 0
+		if couldHave && len(act.Attributes) == 0 && !slices.ContainsFunc(p.acts, func(it *activityValues) bool { return refused(it.attributes) }) {
 			p.plan.Problems = append(p.plan.Problems, problem.At(p.b.AtRow(rows[0]), "no-attributes",
 				"“%s” would be sent without attributes: all its cells are empty", a.rule.Template.Text).
 				Hinted("fill one of them, or give the activity a when that leaves it out"))

@@ -57,8 +57,8 @@ var refusalCases = []struct {
 	{"phone-region", "{column: Value, type: Phone}", text("020 7946 0018"), "expected a number that begins with +"},
 }
 
-// TestRefusalsSayAll: whatever is refused, the operator learns which cell it
-// is, under which header, what was wrong or expected, and how to mend it; what
+// TestRefusalsSayAll: whatever is refused, the user learns which cell it
+// is, under which header, what was wrong or expected, and how to fix it; what
 // the cell holds is kept apart, for the workbook alone.
 func TestRefusalsSayAll(t *testing.T) {
 	sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"No", "Value"}}
@@ -77,7 +77,7 @@ func TestRefusalsSayAll(t *testing.T) {
 				t.Errorf("message %q", p.Message)
 			}
 			if p.Hint == "" {
-				t.Error("nothing says how to mend it")
+				t.Error("nothing says how to fix it")
 			}
 			if p.Seen != tc.cell.Shown {
 				t.Errorf("seen is %q", p.Seen)

@@ -20,7 +20,7 @@ type boundValue struct {
 	names    []string          // of the columns, see Source
 	text     templateText      // set for a text with places
 	places   map[string]int    // the columns of the text's places
-	table    map[string]string // what is filled into a place for the text of its cell; others stand for themselves
+	table    map[string]string // replaces the texts of the cells that fill places; nil replaces none
 	expr     *expr.Expression  // set for an expression
 	constant *cell.Value       // set for a constant
 	conv     convert.Converter

@@ -274,8 +274,8 @@ func (shape activityShape) check(payload map[string]any, t Template) error {
 		return errors.New("an Open activity is created without attributes")
 	}
 	list, isList := attributes.([]any)
-	if given && !isList || status != "Open" && len(list) == 0 {
-		return errors.New("a completed activity has an array of attributes")
+	if status != "Open" && (!isList || len(list) == 0 && len(t.Attributes) > 0) {
+		return errors.New("a completed activity has an array of attributes, which is empty only if its template has none")
 	}
 	for _, item := range list {
 		if err := shape.checkAttribute(item, t); err != nil {

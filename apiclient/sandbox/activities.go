@@ -150,8 +150,9 @@ func (ref *reference) readActivity(body object, d dialect) (activityRecord, erro
 	return act, err
 }
 
-// readAttributes reads the attributes of an activity: none for an Open one, at
-// least one for a completed one, each at most once.
+// readAttributes reads the attributes of an activity: none for an Open one; for
+// a completed one at least one, each at most once, or an empty list if its
+// template has none.
 func (ref *reference) readAttributes(body object, d dialect, t template, status string) ([]attributeRecord, error) {
 	if status == "Open" {
 		if body.has("attributes") {
@@ -166,7 +167,7 @@ func (ref *reference) readAttributes(body object, d dialect, t template, status 
 	if err != nil {
 		return nil, err
 	}
-	if len(elements) == 0 {
+	if len(elements) == 0 && len(t.Attributes) > 0 {
 		return nil, bad("no-attributes", "attributes", "the activity is %s and has no attributes: expected at least one", status)
 	}
 	list := make([]attributeRecord, 0, len(elements))

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"claimsheet/apiclient/sandbox"
@@ -69,6 +70,16 @@ func TestUseCase3(t *testing.T) {
 	post(t, s, v2+"/activities?contactId="+contact, opened(signature))
 	wantStart(t, s, newLink(t, s, contact), "Signature")
 	golden(t, "use-case-3.json", shown(t, s))
+}
+
+// An activity whose template has no attributes is back-filled with an empty list.
+func TestBackFillWithoutAttributes(t *testing.T) {
+	s := open(t, "")
+	contact := newContact(t, s)
+	made := post(t, s, v2+"/activities?contactId="+contact, strings.Replace(opened(signature), `"Open"`, `"Submitted","attributes":[]`, 1))
+	if made["status"] != "Submitted" {
+		t.Errorf("created activity: %v, want status Submitted", made)
+	}
 }
 
 // The first Open activity counts, wherever it is.

@@ -13,32 +13,6 @@ var run = ledger.Run{ID: "r1", Environment: "https://uat.example.com/api", Envir
 	MappingFile: "mapping.yaml", MappingDigest: "m", Input: "leads.xlsx", InputDigest: "i", KeptInput: "inputs/i.xlsx",
 	Version: "v1.0.0", Started: noon}
 
-func TestRun(t *testing.T) {
-	l := fresh(t)
-	do(t, l.StartRun(run))
-	if err := l.StartRun(run); err == nil || errors.Is(err, ledger.ErrStopped) {
-		t.Errorf("started twice: got %v, want a refusal", err)
-	}
-	got, ok, err := l.Run(t.Context(), "r1")
-	do(t, err)
-	same(t, "known", ok, true)
-	same(t, "running", got, run)
-
-	ended := run
-	ended.Finished, ended.Output, ended.OutputDigest, ended.Summary = noon.Add(time.Hour), "leads.results.xlsx", "o", []byte("{}")
-	do(t, l.FinishRun(ended))
-	got, _, err = l.Run(t.Context(), "r1")
-	do(t, err)
-	same(t, "finished", got, ended)
-
-	_, ok, err = l.Run(t.Context(), "r9")
-	do(t, err)
-	same(t, "unknown run", ok, false)
-	if err := l.FinishRun(ledger.Run{ID: "r9"}); err == nil || errors.Is(err, ledger.ErrStopped) {
-		t.Errorf("finishing an unknown run: got %v, want a refusal", err)
-	}
-}
-
 func TestLastOutputIsTheLatestOfAnyRun(t *testing.T) {
 	l := fresh(t)
 	write := func(id, path, digest string) {

@@ -104,7 +104,7 @@ func TestConvertPhone(t *testing.T) {
 	})
 }
 
-// An operator who sees that a number cell is refused must learn of lost zeros.
+// When a number cell is refused, the message must mention lost zeros.
 func TestPhoneHintNamesLostZeros(t *testing.T) {
 	c := convert.Converter{Type: convert.Phone, Region: "FR"}
 	_, refusal := c.Convert(number("12"))
@@ -113,7 +113,7 @@ func TestPhoneHintNamesLostZeros(t *testing.T) {
 	}
 }
 
-// TestPhoneWithoutPunctuation tells that a number means the same with and
+// TestPhoneWithoutPunctuation: a number means the same with and
 // without what people write between its digits: the library, asked about the
 // cell as it stands, must agree.
 func TestPhoneWithoutPunctuation(t *testing.T) {

@@ -64,7 +64,7 @@ func (c *Converter) convertPhone(in cell.Cell) (string, *CellError) {
 	return s, refuseTooLong(s, c.MaxLength)
 }
 
-// possibleNumber reads a number as dialled in a region; nil when it is none. Possible
+// possibleNumber reads a number as dialled in a region; nil when it is not possible there. Possible
 // is enough, because the valid ranges change faster than any copy of the plans:
 // refusing a claimant's number is worse than sending one that rings nowhere.
 func possibleNumber(digits, region string) *phonenumbers.PhoneNumber {

@@ -51,7 +51,7 @@ type Options struct {
 	Cells convert.Converter
 	// Column finds the column with a name. offset is where the name is in
 	// the source, in characters. A column that is not ok is left out of
-	// Expression.Columns; to report it is Column's task.
+	// Expression.Columns; Column reports it.
 	Column func(name string, offset int) (column int, ok bool)
 }
 

@@ -25,6 +25,7 @@ type Store interface {
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
 	StepsNamed(ctx context.Context, owner ledger.ClientKey, step string) ([]ledger.Step, error)
+	LastEvent(ctx context.Context) (number int64, err error)
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
@@ -40,8 +41,15 @@ type Store interface {
 	Knows(ctx context.Context, environment string) (bool, error)
 
 	StartRun(r ledger.Run) error
+	FinishRun(r ledger.Run) error
+	Run(ctx context.Context, id string) (r ledger.Run, ok bool, err error)
 	AddRows(run string, owner ledger.ClientKey, rows ...result.Row) error
 	AddRunSteps(run string, client int, steps ...ledger.RunStep) error
+	AddUnchanged(run string, u ledger.Unchanged) (ok bool, err error)
+	Rows(ctx context.Context, run string, event int64) iter.Seq2[result.Row, error]
+	RunSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error]
+	TouchedSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error]
+	RowsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.RunRow, error)
 	PlanOfClient(ctx context.Context, owner ledger.ClientKey, mapping string) ([]result.Step, error)
 
 	Purge(p ledger.Purge) (ledger.Purged, error)
@@ -83,6 +91,8 @@ func Run(t *testing.T, o Opener) {
 		"StepsNamed":                      s.testStepsNamed,
 		"UnsettledNumbers":                s.testUnsettledNumbers,
 		"PlanOfClient":                    s.testPlanOfClient,
+		"Run":                             s.testRun,
+		"RowsAndSteps":                    s.testRowsAndSteps,
 		"Purge":                           s.testPurge,
 		"Forget":                          s.testForget,
 		"OneHolderOfTheLock":              s.testOneHolderOfTheLock,

@@ -1,0 +1,63 @@
+package importer
+
+import (
+	"testing"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/mapping"
+)
+
+// TestTakenNames holds the claims to be created against the names of the client's
+// earlier claims, as far as the ledger knows them.
+func TestTakenNames(t *testing.T) {
+	b := bound(t, tableMapping)
+	earlier := func(to ledger.State) map[string]ledger.Step {
+		step := claimStep("claim/loan/1", "Loan 1")
+		return map[string]ledger.Step{step.Key: recorded(planOf("a@b.example", step), step, to)}
+	}
+	purged := earlier(ledger.Done)
+	bare := purged["claim/loan/1"]
+	bare.Data = nil
+	purged["claim/loan/1"] = bare
+	takenOver := earlier(ledger.Done)
+	bare = takenOver["claim/loan/1"]
+	bare.Via = ledger.ViaAdopted
+	takenOver["claim/loan/1"] = bare
+	known := claimStep("claim/loan/2", "Loan 1")
+	known.KnownID = "k-2"
+	for name, c := range map[string]struct {
+		step  mapping.Step
+		known map[string]ledger.Step
+		want  bool
+	}{
+		"another name":               {claimStep("claim/loan/2", "Loan 2"), earlier(ledger.Done), false},
+		"the name of a done claim":   {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Done), true},
+		"of one in doubt":            {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Uncertain), true},
+		"of one that is parked":      {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Parked), true},
+		"of one that failed":         {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.Failed), false},
+		"of one that was given up":   {claimStep("claim/loan/2", "Loan 1"), earlier(ledger.GivenUp), false},
+		"of one that was purged":     {claimStep("claim/loan/2", "Loan 1"), purged, false},
+		"of one that was taken over": {claimStep("claim/loan/2", "Loan 1"), takenOver, false},
+		"to be taken over":           {known, earlier(ledger.Done), false},
+		"its own":                    {claimStep("claim/loan/1", "Loan 1"), earlier(ledger.Done), false},
+		"its own, sent before":       {claimStep("claim/loan/1", "Loan 1"), earlier(ledger.Failed), false},
+		"of a client without claims": {claimStep("claim/loan/2", "Loan 1"), nil, false},
+		"an activity":                {activityStep("activity/a@client", "", mapping.Submitted), earlier(ledger.Done), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := takenNames(planOf("a@b.example", c.step), c.known, b)
+			if len(found) > 0 != c.want || len(found) > 1 {
+				t.Fatalf("found %v, want one: %t", found, c.want)
+			}
+			if c.want && (found[0].Where.String() != "Leads!C2" || found[0].Code != "claim-name" || found[0].Hint == "") {
+				t.Errorf("found %+v", found[0])
+			}
+		})
+	}
+	plan := planOf("a@b.example", claimStep("claim/loan/2", "Loan 1"))
+	plan.Problems = takenNames(plan, earlier(ledger.Done), b)
+	if o := invalidOutcome(b, plan, ids{}, ""); o.Status != result.Invalid || o.Rows[0].Status != result.Invalid {
+		t.Errorf("the row is %+v, want invalid", o.Rows[0])
+	}
+}
