@@ -157,3 +157,17 @@ func scalar(value []byte) (string, bool) {
 	}
 	return "", false
 }
+
+// At returns the JSON value to which a valid pointer leads in a document. ok is false
+// when there is none, and when the way is ambiguous because an object repeats a key.
+func At(document []byte, pointer string) (value json.RawMessage, ok bool) {
+	f := follow(document, pointer)
+	if len(f.values) != 1 {
+		return nil, false
+	}
+	return bytes.TrimSpace(f.values[0]), true
+}
+
+// ScalarText returns the text of a JSON string, number or boolean; a number as it was
+// written, to the last digit.
+func ScalarText(value json.RawMessage) (string, bool) { return scalar(value) }

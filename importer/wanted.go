@@ -33,6 +33,17 @@ type wanted struct {
 	resume  mapping.Source   // of Status; not kept
 }
 
+// SentActivity returns the template's name and the status with which an activity was
+// asked for, from what the ledger keeps of its request. Both are "" for other steps,
+// and after a purge.
+func SentActivity(request []byte) (template, status string) {
+	var w wanted
+	if json.Unmarshal(request, &w) != nil {
+		return "", ""
+	}
+	return w.Template, w.Status
+}
+
 // wantedValue is one field or attribute; Value is "" where its cells are empty.
 type wantedValue struct {
 	Name  string `json:"name"`

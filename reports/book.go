@@ -11,6 +11,7 @@
 package reports
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -41,7 +42,10 @@ type Book struct {
 	Rows iter.Seq2[result.Row, error]
 	// Steps are what the run asked for, by client: the lines of the sheet Steps, or
 	// of the sheet Plan in a dry run. nil for none.
-	Steps    iter.Seq2[result.Step, error]
+	Steps iter.Seq2[result.Step, error]
+	// Progress is what the service has said since: the lines of the sheet Progress, by
+	// client. There is no such sheet without any.
+	Progress []Progress
 	Problems problem.List
 	Summary  result.Summary
 	// Facts are further lines of the sheet Summary, in order.
@@ -148,7 +152,7 @@ func writeBook(dst io.Writer, b Book) (*xlsx.Workbook, error) {
 	if b.Summary.DryRun {
 		err = writePlan(w, b, results.clients)
 	} else {
-		err = writeSteps(w, b)
+		err = errors.Join(writeSteps(w, b), writeProgress(w, b))
 	}
 	if err != nil {
 		return nil, err

@@ -22,7 +22,14 @@ type Metrics struct {
 	Seconds     float64
 	SameInput   bool            // a sheet is the same file as in an earlier run
 	Uncertain   *int            // steps that wait for a decision now; nil when that is not known
+	Tracked     *Tracked        // what the service has said; nil when it is not tracked
 	Summary     *result.Summary // nil when the run did not get that far
+}
+
+// Tracked counts what the service has said since things were sent.
+type Tracked struct {
+	Completed int // things that clients have completed
+	Unknown   int // events with ids that the ledger does not know
 }
 
 // WriteFile replaces the file at path completely or not at all. Every user may read
@@ -49,6 +56,10 @@ func (m Metrics) Text() string {
 	t.gauge("claimsheet_last_run_same_input", "Whether the last run's sheet was the same file as in an earlier run.", truth(m.SameInput))
 	if m.Uncertain != nil {
 		t.gauge("claimsheet_uncertain_steps", "Steps that wait for a decision.", float64(*m.Uncertain))
+	}
+	if m.Tracked != nil {
+		t.gauge("claimsheet_completed_activities", "Activities that clients have completed, as the service says.", float64(m.Tracked.Completed))
+		t.gauge("claimsheet_unknown_events", "Events of the service with ids that the ledger does not know.", float64(m.Tracked.Unknown))
 	}
 	if s := m.Summary; s != nil {
 		t.family("claimsheet_last_run_rows", "The last run's rows by status.")

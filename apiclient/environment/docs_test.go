@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"claimsheet/apiclient/tracking"
 	"claimsheet/mapping/problem/yamltree/yamltest"
 )
 
@@ -22,5 +23,9 @@ func TestReference(t *testing.T) {
 			yamltest.Section("### wire", wireKeys)+
 			yamltest.Section("### not_found, each rule", absenceKeys)+
 			yamltest.Section("### errors, each rule", ruleKeys)+
+			yamltest.Section("### tracking", trackingKeys)+
+			yamltest.Section("### tracking.webhook", webhookKeys)+
+			yamltest.Section("### tracking.export", eventKeys(func(f *tracking.Format) *tracking.Format { return f }))+
+			yamltest.Section("### tracking.completed", completedKeys)+
 			yamltest.Section("### claim_types, each entry", claimTypeKeys))
 }

@@ -127,6 +127,8 @@ var environmentKeys = []yamltree.Key[Environment]{
 	yamltree.To("repeatable", "kinds of step that may be sent again when it is uncertain whether they arrived",
 		yamltree.List(yamltree.OneOf(apiclient.CreateClient, apiclient.CreateClaim, apiclient.CreateActivity, apiclient.CreateLink)),
 		func(e *Environment) *[]apiclient.Kind { return &e.Repeatable }),
+	yamltree.To("tracking", "how the service says what clients have completed: by webhooks or in exports; see docs/tracking.md",
+		yamltree.Object(trackingKeys), func(e *Environment) *trackingSettings { return &e.tracking }),
 	yamltree.To("workflow_template_identifier", "the default for mappings that name none (version 2)",
 		yamltree.Text, func(e *Environment) *string { return &e.WorkflowTemplateIdentifier }),
 	yamltree.To("template_ids", "“Template” or “Template/Attribute” and its id, only where a name is shared",

@@ -71,6 +71,7 @@ type Environment struct {
 	headers    []reference // key is the header's name
 	tls        tlsFiles
 	proxy      proxySettings
+	tracking   trackingSettings
 	claimTypes map[string]claimType
 	dir        string        // the environments file's folder
 	where      problem.Where // the entry's place; zero for a sandbox without one
@@ -280,10 +281,10 @@ func (e *Environment) Config(ctx context.Context, version apiclient.Version) (ap
 
 // references are the values that may be kept elsewhere.
 func (e *Environment) references() []reference {
-	return slices.Concat(e.auth.references(), e.headers, e.proxy.references())
+	return slices.Concat(e.auth.references(), e.headers, e.proxy.references(), e.tracking.references())
 }
 
-// Secrets names what Config reads from elsewhere, such as “token (env:NAME)”,
+// Secrets names what Config and Webhook read from elsewhere, such as “token (env:NAME)”,
 // without reading it.
 func (e *Environment) Secrets() []string {
 	var names []string

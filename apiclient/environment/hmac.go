@@ -274,6 +274,12 @@ type signer struct {
 
 // resolve fetches the secret and returns apiclient.Config.Sign.
 func (s signature) resolve(r *resolver) func(*http.Request, []byte, time.Time) ([]string, error) {
+	return signer{s, s.fetchKey(r)}.sign
+}
+
+// fetchKey fetches the secret and decodes it. The key is in a function, so that what
+// holds it can be printed.
+func (s signature) fetchKey(r *resolver) func() []byte {
 	secret := r.secret(s.secret)
 	decode := func() ([]byte, error) { return []byte(secret.Reveal()), nil }
 	switch s.secretEncoding {
@@ -287,7 +293,7 @@ func (s signature) resolve(r *resolver) func(*http.Request, []byte, time.Time) (
 		r.note(problem.At(s.secret.at.In(r.file), "secret", "“secret” is not %s", s.secretEncoding).
 			Hinted("correct the secret, or “secret_encoding”"))
 	}
-	return signer{s, func() []byte { return key }}.sign
+	return func() []byte { return key }
 }
 
 // decodeBase64 takes both alphabets, with padding or without.

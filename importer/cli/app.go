@@ -105,7 +105,7 @@ func (p *program) app() *cli.App {
 			"2 usage, mapping, configuration or unreadable input; 3 could not run or had to stop; 4 some step uncertain; " +
 			"5 another run holds the ledger; 130, 143 stopped by a signal.",
 		Commands: []*cli.Command{p.runCommand(), p.rerunCommand(), p.checkCommand(), p.initCommand(), p.templatesCommand(), p.settleCommand(), p.linkCommand(),
-			p.reportCommand(), p.historyCommand(), p.ledgerCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()},
+			p.reportCommand(), p.historyCommand(), p.trackCommand(), p.listenCommand(), p.ledgerCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()},
 		OnUsageError: usageError,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},

@@ -247,6 +247,16 @@ type stepJSON struct {
 	URL      bool        `json:"hasUrl"`
 	Attempts int         `json:"attempts"`
 	Events   []eventJSON `json:"events"`
+	// Tracked is what the service has said about it since; left out when there is nothing.
+	Tracked []trackedJSON `json:"tracked,omitempty"`
+}
+
+type trackedJSON struct {
+	At        time.Time `json:"at"`
+	Kind      string    `json:"kind"`
+	Status    string    `json:"status"`
+	Activity  string    `json:"activity,omitempty"`
+	Completed bool      `json:"completed"`
 }
 
 type eventJSON struct {
@@ -369,6 +379,10 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 	if err != nil {
 		return c, err
 	}
+	tracked, err := l.ledger.TrackedOfClient(ctx, owner)
+	if err != nil {
+		return c, err
+	}
 	for _, s := range steps {
 		step := stepJSON{Mapping: s.Mapping, Step: s.Event.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, URL: s.URL != "", Attempts: s.Attempts}
 		events, err := l.ledger.Events(ctx, s.StepID)
@@ -381,6 +395,11 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 				run = "" // a decision of the user has a name of its own
 			}
 			step.Events = append(step.Events, eventJSON{e.At, string(e.To), run, e.Via, e.Status, e.Reason, e.ID})
+		}
+		for _, e := range tracked {
+			if e.StepID == s.StepID {
+				step.Tracked = append(step.Tracked, trackedJSON{e.At, e.Kind, e.Status, e.Tracked.Activity, e.Completed})
+			}
 		}
 		c.Steps = append(c.Steps, step)
 	}
@@ -433,6 +452,13 @@ func (s stepJSON) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s: %s%s\n", s.State, problem.OneLine(what), problem.OneLine(of))
 	for _, e := range s.Events {
 		fmt.Fprintf(w, "  %s  %-9s  %s\n", moment(e.At), e.State, e.cause())
+	}
+	for _, e := range s.Tracked {
+		what := "reported"
+		if e.Completed {
+			what = "completed"
+		}
+		fmt.Fprintf(w, "  %s  %-9s  %s\n", moment(e.At), what, strings.TrimPrefix(because("by the service", e.Activity, e.Kind, e.Status), ", "))
 	}
 }
 

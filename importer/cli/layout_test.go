@@ -25,7 +25,8 @@ var arrows = map[string][]string{
 	"mapping/draft":         {"mapping", "mapping/cell", "mapping/convert", "mapping/problem/yamltree"},
 	"mapping":               {"mapping/cell", "mapping/convert", "mapping/expr", "mapping/problem/yamltree"},
 	"apiclient":             {},
-	"apiclient/environment": {"apiclient", "importer/safefile", "mapping/problem/yamltree"},
+	"apiclient/tracking":    {"apiclient", "importer/safefile"},
+	"apiclient/environment": {"apiclient", "apiclient/tracking", "importer/safefile", "mapping/problem/yamltree"},
 	"apiclient/sandbox":     {},
 	"importer":              {"mapping", "mapping/cell", "mapping/convert", "apiclient", "importer/bootclock", "importer/ledger", "importer/emergency", "importer/result", "importer/spool", "importer/safefile", "importer/lookup", "importer/retry"},
 	"importer/lookup":       {"mapping", "apiclient", "importer/retry"},
@@ -40,7 +41,7 @@ var arrows = map[string][]string{
 	"importer/ledger":       {"importer/bootclock", "importer/ledger/wal", "importer/result", "importer/safefile"},
 	"importer/ledger/wal":   {},
 	"apiclient/apitest":     {},
-	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/console", "importer/cli/load",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/tracking", "importer/cli/console", "importer/cli/load",
 		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/workbook",
 		"importer", "importer/bootclock", "importer/emergency", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/statefolder",
@@ -92,7 +93,7 @@ var doors = map[string][]string{
 	"golang.org/x/sync/errgroup":      {"importer"},
 	"golang.org/x/sync/singleflight":  {"importer/lookup"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
-	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/apitest", "importer/cli/trial", "reports"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/tracking", "apiclient/apitest", "importer/cli/trial", "reports"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/environment"
 	"claimsheet/importer/cli/observe"
 )
 
@@ -77,6 +78,14 @@ func (r *importRun) observeReport(ctx context.Context) error {
 	uncertain, err := r.ledger.ledger.CountUnsettled(ctx, r.scope, r.session.Mapping.Name.Text)
 	if err != nil {
 		return err
+	}
+	if r.session.Env.Tracks() {
+		service, _ := environment.ServiceOf(r.scope)
+		completed, unknown, err := r.ledger.ledger.CountTracked(ctx, service)
+		if err != nil {
+			return err
+		}
+		r.observer.Tracked(completed, unknown)
 	}
 	if r.options.isRerun() {
 		r.observer.Reported(r.job.Retries(), &uncertain, nil)

@@ -27,7 +27,8 @@ import (
 )
 
 const reportHelp = `A RUN is its id, or enough of its first characters; claimsheet history lists the runs. The default is the latest run. The workbook
-has the cells that it had when the run wrote it, whatever was run, settled or edited since. It is made from the ledger and the
+has the cells that it had when the run wrote it, whatever was run, settled or edited since, but for the sheet Progress, which
+shows what the service has said until now. It is made from the ledger and the
 run's own copy of the sheet; neither the sheet, nor the mapping, nor the service is needed.`
 
 func (p *program) reportCommand() *cli.Command {
@@ -107,7 +108,11 @@ func (p *program) report(ctx context.Context, where load.Where, o reportOptions)
 	if err != nil {
 		return err
 	}
-	written, err := place.WriteWorkbook(past.book(ctx, l.ledger))
+	book := past.book(ctx, l.ledger)
+	if book.Progress, err = l.progress(ctx, run.ID); err != nil {
+		return err
+	}
+	written, err := place.WriteWorkbook(book)
 	if err != nil {
 		return err
 	}

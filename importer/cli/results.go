@@ -160,6 +160,9 @@ func (r *importRun) writeWorkbook(ctx context.Context, s *sheetRun, summary *res
 	if err != nil {
 		return err
 	}
+	if book.Progress, err = r.ledger.progress(ctx, run.ID); err != nil {
+		return err
+	}
 	// What the workbook is made from is recorded first: if it cannot be written,
 	// claimsheet report writes it later.
 	if err := r.finishRun(run, snapshot, *summary); err != nil {

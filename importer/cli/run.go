@@ -306,7 +306,11 @@ func (r *importRun) load(ctx context.Context) error {
 	if r.options.dryRun {
 		return refuseEmergency(r.ledger.ledger, r.places)
 	}
-	return r.replayEmergency(r.ledger.ledger, r.places)
+	if err := r.replayEmergency(r.ledger.ledger, r.places); err != nil {
+		return err
+	}
+	r.takeTracked(ctx)
+	return nil
 }
 
 // open loads the session and prints its warnings.

@@ -79,7 +79,10 @@ func checkAll(ctx context.Context, db querier, path string, progress Progress) e
 	if err := checkRows(ctx, db, path, total, progress); err != nil {
 		return err
 	}
-	return checkLists(ctx, db, path)
+	if err := checkLists(ctx, db, path); err != nil {
+		return err
+	}
+	return checkTracked(ctx, db, path)
 }
 
 // reportEvery is after how many steps Progress is called.

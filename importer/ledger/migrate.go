@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -21,6 +22,24 @@ import (
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
+
+// beforeTracked is the version that lacks nothing but the table tracked.
+const beforeTracked = 4
+
+// upgrade adds that table to a ledger, which stays where it is: it happens as a whole
+// or not at all.
+func upgrade(path string) error {
+	db, err := connect(dsn(path, "rw", durable...))
+	if err == nil {
+		_, table, _ := strings.Cut(schema, "CREATE TABLE tracked")
+		_, err = db.ExecContext(context.Background(), fmt.Sprintf("BEGIN IMMEDIATE; CREATE TABLE tracked%s; PRAGMA user_version = %d; COMMIT", table, schemaVersion))
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", problem.Cause(err))
+	}
+	return nil
+}
 
 // Until version 3 a ledger had a row for every event in a table events, and the
 // state of a step in a table steps, which named its events. Version 2 added indexes,

@@ -77,10 +77,15 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if found.exists && found.version != schemaVersion {
-		if err := migrateFile(path, progress); err != nil {
-			return nil, err
-		}
+	switch {
+	case !found.exists || found.version == schemaVersion:
+	case found.version == beforeTracked:
+		err = upgrade(path)
+	default:
+		err = migrateFile(path, progress)
+	}
+	if err != nil {
+		return nil, err
 	}
 	counted := readCount(path)
 	l, err := open(path, durable)
@@ -185,7 +190,7 @@ func openToRead(path string, exists bool) (*Ledger, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if version < schemaVersion {
+	if version < beforeTracked {
 		l, err := migrateInMemory(db, path, version)
 		return l, errors.Join(err, db.Close())
 	}
@@ -232,7 +237,7 @@ func checkFile(path string, progress Progress) error {
 		return err
 	}
 	version, err := checkVersion(context.Background(), db, path)
-	if err == nil && version == schemaVersion {
+	if err == nil && version >= beforeTracked {
 		err = check(context.Background(), db, path, progress)
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
@@ -351,7 +356,7 @@ func (l *Ledger) Close() error {
 var schema string
 
 // schemaVersion is the version of schema.
-const schemaVersion = 4
+const schemaVersion = 5
 
 // How the header of a ledger's file looks: SQLite's magic, and the application id
 // that schema.sql sets.
@@ -378,7 +383,7 @@ type file struct {
 // asClosed reports whether the ledger is as the last close left it. One of an earlier
 // version counts as such when it was closed: its migration reads all of it anyway.
 func (f file) asClosed(path string) bool {
-	return !f.open && (f.version != schemaVersion || sumFits(path))
+	return !f.open && (f.version < beforeTracked || sumFits(path))
 }
 
 // hasLog reports whether a log with something in it lies beside the ledger.

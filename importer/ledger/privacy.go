@@ -189,6 +189,9 @@ func (t *transaction) forget(owner ClientKey, at time.Time, summary func([]byte)
 	if err := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, stone.Client, number); err != nil {
 		return err
 	}
+	if err := t.exec(`DELETE FROM tracked WHERE client = ?`, number); err != nil {
+		return err
+	}
 	t.forgetNumbers()
 	return t.forgetRuns(owner, number, rename, summary, done)
 }
@@ -301,8 +304,8 @@ type Purged struct {
 
 // Purge removes older personal data from the ledger: the data of requests, whole
 // answers, redirect urls, what was wrong with rows, and the names of kept inputs,
-// whose files the caller removes. Client keys, step names, states, ids and digests
-// stay, so that nothing is created again. It removes everything or nothing; when it
+// whose files the caller removes, and older events with ids that the ledger does not
+// know. Client keys, step names, states, ids and digests stay, so that nothing is created again. It removes everything or nothing; when it
 // returns, the ledger's files hold none of it.
 func (l *Ledger) Purge(p Purge) (done Purged, err error) {
 	err = l.submit(true, func(t *transaction) error {
@@ -341,6 +344,9 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 		return true
 	}, settled+` AND `+bodies, in, before)
 	if err != nil {
+		return err
+	}
+	if err := t.exec(`DELETE FROM tracked WHERE client = 0 AND received < ?`, before); err != nil {
 		return err
 	}
 	done.Runs, err = t.stripRuns(p.Summary, `environment IN (SELECT value FROM json_each(?)) AND started < ?`, in, before)

@@ -1,9 +1,9 @@
--- The ledger's schema, version 4. All times are microseconds since 1970, UTC. A text
+-- The ledger's schema, version 5. All times are microseconds since 1970, UTC. A text
 -- that says nothing is '', a number that says nothing 0. Kinds, states and ways are
 -- numbers; states.go lists what they mean.
 -- "CLAM" and the version let Open tell a ledger from any other database.
 PRAGMA application_id = 0x434C414D;
-PRAGMA user_version = 4;
+PRAGMA user_version = 5;
 
 -- counter is one row: the number of the last event, because every event of the ledger
 -- has a number of its own, which grows; and whether steps may be intents: 1 while a run
@@ -214,3 +214,26 @@ CREATE TABLE pruned_runs (
     run TEXT PRIMARY KEY, -- of runs
     at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- tracked is what the service has said about things that runs created; see tracked.go.
+-- It is the last table, because upgrade adds it to a ledger of version 4.
+CREATE TABLE tracked (
+    id          INTEGER PRIMARY KEY,
+    service     TEXT NOT NULL,    -- its base url
+    key         TEXT NOT NULL,    -- the same for an event that arrives again
+    client      INTEGER NOT NULL, -- of clients; 0 while nothing is known by the ids
+    step        INTEGER NOT NULL, -- of steps; 0 with client
+    kind        TEXT NOT NULL,
+    status      TEXT NOT NULL,
+    completed   INTEGER NOT NULL,
+    at          INTEGER NOT NULL,
+    received    INTEGER NOT NULL,
+    client_id   TEXT NOT NULL,    -- the ids that the service names
+    claim_id    TEXT NOT NULL,
+    activity_id TEXT NOT NULL,
+    activity    TEXT NOT NULL,    -- its name
+    sum         INTEGER NOT NULL, -- the CRC-32C of the row
+    UNIQUE (service, key)
+) STRICT;
+
+CREATE INDEX tracked_of_client ON tracked (client);

@@ -61,6 +61,7 @@ type Observer struct {
 	inputs      []Input            // to be archived
 	retries     map[string]int
 	uncertain   *int // steps that wait for a decision; nil when not known
+	tracked     *reports.Tracked
 	sameInput   bool
 	warnings    []string
 }
@@ -166,6 +167,12 @@ type Input struct {
 	Digest string // of what was imported: SHA-256 in hex
 }
 
+// Tracked takes how many things clients have completed, and how many events have ids
+// that the ledger does not know.
+func (o *Observer) Tracked(completed, unknown int) {
+	o.tracked = &reports.Tracked{Completed: completed, Unknown: unknown}
+}
+
 // Reported says that the workbooks are written: how often requests were sent again,
 // by reason; how many steps are uncertain, nil for a dry run; and which
 // sheets may be archived.
@@ -209,7 +216,7 @@ func (o *Observer) writeMetrics(e End) {
 		return
 	}
 	m := reports.Metrics{Environment: o.environment, Mapping: o.mapping, Ended: time.Now(), ExitCode: e.Code,
-		Seconds: time.Since(o.started).Seconds(), SameInput: o.sameInput, Uncertain: o.uncertain, Summary: e.Summary}
+		Seconds: time.Since(o.started).Seconds(), SameInput: o.sameInput, Uncertain: o.uncertain, Tracked: o.tracked, Summary: e.Summary}
 	err := checkMetricsFile(o.metrics) // again: the file may have changed since the run began
 	if err == nil {
 		err = m.WriteFile(o.metrics)

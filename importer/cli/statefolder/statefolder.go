@@ -4,6 +4,7 @@ package statefolder
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -40,6 +41,12 @@ func Ledger(folder string) string { return filepath.Join(folder, "ledger.db") }
 
 // Inputs returns the folder in a state folder that has the kept copies of sheets.
 func Inputs(folder string) string { return filepath.Join(folder, "inputs") }
+
+// Tracking returns the folder in a state folder that has the events of an
+// environment's webhook until the ledger takes them.
+func Tracking(folder, environment string) string {
+	return filepath.Join(folder, "tracking", url.PathEscape(environment))
+}
 
 // Contains reports whether a file is in a state folder, where a ledger and the
 // files beside it are known by their names.

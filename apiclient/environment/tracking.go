@@ -1,0 +1,232 @@
+package environment
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"slices"
+	"strings"
+
+	"claimsheet/apiclient/tracking"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
+)
+
+// trackingSettings is the tracking section: how the service says what clients have
+// completed. The service document shows nothing of it (section "Events"), so there are
+// no defaults for what is in an event.
+type trackingSettings struct {
+	webhook   *webhookSettings // nil: none
+	export    *tracking.Format // nil: none
+	completed tracking.Completed
+}
+
+// webhookSettings are where webhooks arrive, and how they prove where they come from.
+type webhookSettings struct {
+	path      string
+	header    string // the header with the proof: the token or, without one, the signature
+	token     reference
+	signature signature // its secret, algorithm, encoding and message
+	value     textPattern
+	format    tracking.Format
+}
+
+var trackingKeys = []yamltree.Key[trackingSettings]{
+	yamltree.To("webhook", "how the service posts events to claimsheet listen",
+		pointerTo(yamltree.Object(webhookKeys).Then(checkWebhook)), func(t *trackingSettings) **webhookSettings { return &t.webhook }),
+	yamltree.To("export", "where events are in the lines of an export, for claimsheet track --import: of JSON documents, or of a CSV file, where /Name leads to the column Name",
+		pointerTo(yamltree.Object(eventKeys(func(f *tracking.Format) *tracking.Format { return f })).Then(checkFormat)),
+		func(t *trackingSettings) **tracking.Format { return &t.export }),
+	yamltree.To("completed", "which events say that the client has completed an activity",
+		yamltree.Object(completedKeys).Then(checkCompleted), func(t *trackingSettings) *tracking.Completed { return &t.completed }).Required(),
+}
+
+var completedKeys = []yamltree.Key[tracking.Completed]{
+	yamltree.To("kinds", "events of one of these kinds", yamltree.OneOrMore(yamltree.Text), func(c *tracking.Completed) *[]string { return &c.Kinds }),
+	yamltree.To("statuses", "events with one of these statuses; with kinds too, both must be so",
+		yamltree.OneOrMore(yamltree.Text), func(c *tracking.Completed) *[]string { return &c.Statuses }),
+}
+
+var webhookKeys = append([]yamltree.Key[webhookSettings]{
+	yamltree.To("path", "the path of the url that the service posts to; default /", urlPath, func(w *webhookSettings) *string { return &w.path }),
+	yamltree.To("header", "the header that proves where a request comes from: it carries the token, or the signature",
+		authHeader, func(w *webhookSettings) *string { return &w.header }).Required(),
+	yamltree.To("token", "the text that the header carries; "+referenceForms, secretReference, func(w *webhookSettings) *reference { return &w.token }),
+	yamltree.To("secret", "in place of a token, the key of a signature (HMAC); "+referenceForms,
+		secretReference, func(w *webhookSettings) *reference { return &w.signature.secret }),
+	yamltree.To("secret_encoding", "how the secret writes the key: text (default), hex or base64",
+		yamltree.OneOf("text", "hex", "base64"), func(w *webhookSettings) *string { return &w.signature.secretEncoding }),
+	yamltree.To("algorithm", "the signature's hash: "+problem.OrList(names(algorithms)),
+		yamltree.OneOf(names(algorithms)...), func(w *webhookSettings) *string { return &w.signature.algorithm }),
+	yamltree.To("encoding", "how the signature is written: "+problem.OrList(names(encodings)),
+		yamltree.OneOf(names(encodings)...), func(w *webhookSettings) *string { return &w.signature.encoding }),
+	yamltree.To("message", "what is signed: a text with {body}, {method}, {path}, {query}, {target} or {header:NAME}; default {body}",
+		receivedMessage, func(w *webhookSettings) *textPattern { return &w.signature.message }),
+	yamltree.To("value", "what the header carries: a text with {signature}; default {signature}",
+		patternValue, func(w *webhookSettings) *textPattern { return &w.value }),
+}, eventKeys(func(w *webhookSettings) *tracking.Format { return &w.format })...)
+
+// eventKeys are the keys that say where an event's parts are.
+func eventKeys[T any](format func(*T) *tracking.Format) []yamltree.Key[T] {
+	key := func(name, doc string, field func(*tracking.Format) *string) yamltree.Key[T] {
+		return yamltree.To(name, doc, pointer, func(t *T) *string { return field(format(t)) })
+	}
+	return []yamltree.Key[T]{
+		key("events", "a JSON Pointer to the array of events; default: the document is one event, or an array of events", func(f *tracking.Format) *string { return &f.Events }),
+		key("id", "the event's own id, by which one that arrives again is known; default: what the event says", func(f *tracking.Format) *string { return &f.ID }),
+		key("kind", "the kind of event", func(f *tracking.Format) *string { return &f.Kind }),
+		key("status", "the status of the activity", func(f *tracking.Format) *string { return &f.Status }),
+		key("client_id", "the id of the client or contact", func(f *tracking.Format) *string { return &f.Client }),
+		key("claim_id", "the id of the claim", func(f *tracking.Format) *string { return &f.Claim }),
+		key("activity_id", "the id of the activity, where wire.activity_id says where its creation's answer has it", func(f *tracking.Format) *string { return &f.Activity }),
+		key("activity", "the name of the activity, to find it without an id", func(f *tracking.Format) *string { return &f.Template }),
+		key("time", "when it happened; default: when it was received", func(f *tracking.Format) *string { return &f.At }),
+		yamltree.To("time_format", "how the time is written: rfc3339 (default), unix (seconds) or unix_ms",
+			yamltree.OneOf(tracking.TimeRFC3339, tracking.TimeUnix, tracking.TimeUnixMilli), func(t *T) *string { return &format(t).Time }),
+	}
+}
+
+// pointerTo is a value that may be left out.
+func pointerTo[T any](v yamltree.Value[T]) yamltree.Value[*T] {
+	return yamltree.Value[*T]{Kinds: v.Kinds, Wants: v.Wants, Schema: v.Schema,
+		Parse: func(r *yamltree.Reader, n *yamltree.Node, into **T) bool {
+			*into = new(T)
+			return v.Read(r, n, *into)
+		}}
+}
+
+// urlPath is the path of a url, without query.
+var urlPath = yamltree.Parsed("a path such as /claimsheet", yamltree.Schema{"type": "string", "pattern": "^/[A-Za-z0-9._~/-]*$"},
+	func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
+		ok := strings.HasPrefix(n.Text(), "/") && !strings.Contains(n.Text(), "//") && strings.Trim(n.Text(), urlPathCharacters) == ""
+		if !ok {
+			r.Wrong(n, "path", "%s must be a path such as /claimsheet", n.Name()).Hint = "it begins with a slash, and has letters, digits, and - . _ ~ only"
+		}
+		return n.Text(), ok
+	})
+
+const urlPathCharacters = "/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// receivedMessage is what a webhook's signature is made of. What only the sender
+// knows must be in a header.
+var receivedMessage = messageValue.Then(func(r *yamltree.Reader, n *yamltree.Node, p *textPattern) {
+	for _, name := range []string{"timestamp", "nonce", "url", "host"} {
+		if p.uses(name) {
+			r.Wrong(n, "placeholder", "%s has {%s}, which is not known of a request that is received", n.Name(), name).
+				Hint = "expected {body}, {method}, {path}, {query}, {target} or {header:NAME}"
+		}
+	}
+})
+
+func checkFormat(r *yamltree.Reader, n *yamltree.Node, f *tracking.Format) {
+	if n.Given("client_id") == nil && n.Given("claim_id") == nil && n.Given("activity_id") == nil {
+		r.Wrong(n, "missing-key", "%s needs at least one of “client_id”, “claim_id” and “activity_id”: an event belongs to what it names", n.Name())
+	}
+}
+
+func checkCompleted(r *yamltree.Reader, n *yamltree.Node, c *tracking.Completed) {
+	if n.Given("kinds") == nil && n.Given("statuses") == nil {
+		r.Wrong(n, "missing-key", "%s needs “kinds”, “statuses”, or both", n.Name()).Hint = "list the words of the events which say that the client has completed an activity"
+	}
+}
+
+func checkWebhook(r *yamltree.Reader, n *yamltree.Node, w *webhookSettings) {
+	token, secret := n.Given("token") != nil, n.Given("secret") != nil
+	switch {
+	case token == secret:
+		r.Wrong(n, "auth-key", "%s needs either “token” or “secret”, not both", n.Name()).
+			Hint = "without a proof anybody who finds the url could report completions: give a token that the header carries, or the secret of a signature"
+	case token:
+		for _, key := range []string{"secret_encoding", "algorithm", "encoding", "message", "value"} {
+			if given := n.Given(key); given != nil {
+				r.WrongAt(given.KeyAt(), "auth-key", "“%s” goes with “secret”, not with “token”", key).Hint = "remove it"
+			}
+		}
+	default:
+		for _, key := range []string{"algorithm", "encoding"} {
+			if n.Given(key) == nil {
+				r.Wrong(n, "missing-key", "%s has a “secret” and needs “%s” too", n.Name(), key)
+			}
+		}
+		if given := n.Given("value"); given != nil && w.value != nil && !w.value.uses("signature") {
+			r.Wrong(given, "no-signature", "%s has no {signature}", given.Name()).Hint = "write for example value: \"sha256={signature}\""
+		}
+	}
+	checkFormat(r, n, &w.format)
+}
+
+// Tracks reports whether the environment says how the service reports completions.
+func (e *Environment) Tracks() bool { return e.tracking.webhook != nil || e.tracking.export != nil }
+
+// TrackingExport returns the format of exports; ok is false when the environment names
+// none.
+func (e *Environment) TrackingExport() (f tracking.Format, ok bool) {
+	if e.tracking.export == nil {
+		return f, false
+	}
+	f = *e.tracking.export
+	f.Completed = e.tracking.completed
+	return f, true
+}
+
+// Webhook fetches the webhook's secret and returns its handler, without Keep, Now and
+// Log. nil means that the environment has none. The error is a problem.List.
+func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
+	w := e.tracking.webhook
+	if w == nil {
+		return nil, nil
+	}
+	r := &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
+	h := &tracking.Webhook{Path: w.path, Format: w.format}
+	if h.Path == "" {
+		h.Path = "/"
+	}
+	h.Format.Completed = e.tracking.completed
+	if w.token.name != "" {
+		h.Authentic = w.carriesToken(r.secret(w.token))
+	} else {
+		h.Authentic = w.isSigned(r)
+	}
+	return h, r.problems.Err()
+}
+
+// carriesToken compares the header with a token, in the same time whatever it is.
+func (w *webhookSettings) carriesToken(token Secret) func(*http.Request, []byte) bool {
+	return func(r *http.Request, _ []byte) bool {
+		got, want := sha256.Sum256([]byte(r.Header.Get(w.header))), sha256.Sum256([]byte(token.Reveal()))
+		return len(r.Header.Values(w.header)) == 1 && subtle.ConstantTimeCompare(got[:], want[:]) == 1
+	}
+}
+
+// isSigned compares the header with the signature of the request.
+func (w *webhookSettings) isSigned(r *resolver) func(*http.Request, []byte) bool {
+	key := w.signature.fetchKey(r)
+	message, value := w.signature.message, w.value
+	if message == nil {
+		message, _, _ = parsePattern("{body}")
+	}
+	if value == nil {
+		value, _, _ = parsePattern("{signature}")
+	}
+	return func(r *http.Request, body []byte) bool {
+		one := &signing{req: r, body: body}
+		mac := hmac.New(algorithms[w.signature.algorithm], key())
+		mac.Write([]byte(message.expand(one)))
+		one.signature = encodings[w.signature.encoding](mac.Sum(nil))
+		got, want := r.Header.Get(w.header), value.expand(one)
+		if w.signature.encoding == "hex" { // either case is usual
+			got, want = strings.ToLower(got), strings.ToLower(want)
+		}
+		return len(r.Header.Values(w.header)) == 1 && hmac.Equal([]byte(got), []byte(want))
+	}
+}
+
+// references are the secrets that may be kept elsewhere.
+func (t trackingSettings) references() []reference {
+	if t.webhook == nil {
+		return nil
+	}
+	return slices.DeleteFunc([]reference{t.webhook.token, t.webhook.signature.secret}, func(r reference) bool { return r.name == "" })
+}

@@ -1,0 +1,113 @@
+package environment_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient/environment"
+	"claimsheet/apiclient/tracking"
+)
+
+// hookOf is the webhook of an environment with these keys under webhook.
+func hookOf(t *testing.T, keys string) *tracking.Webhook {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "environments.yaml")
+	text := "environments:\n  uat:\n    base_url: https://uat.example.com\n    tracking:\n      completed: {kinds: [done]}\n      webhook: {client_id: /c, kind: /k, " + keys + "}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := environment.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := f.Choose("uat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := env.Webhook(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TestWebhookProof: only a request with the whole proof is taken.
+func TestWebhookProof(t *testing.T) {
+	t.Setenv("HOOK", "hunter2")
+	const body = `{"c":"1","k":"done"}`
+	signature := func(key, message string) string {
+		mac := hmac.New(sha256.New, []byte(key))
+		mac.Write([]byte(message))
+		return hex.EncodeToString(mac.Sum(nil))
+	}
+	const signed = "header: X-Signature, secret: env:HOOK, algorithm: sha256, encoding: hex"
+	const prefixed = signed + ", value: \"sha256={signature}\", message: \"{header:X-Time}.{body}\""
+	tests := []struct {
+		name, keys string
+		headers    http.Header
+		want       bool
+	}{
+		{"the token", "header: X-Token, token: env:HOOK", http.Header{"X-Token": {"hunter2"}}, true},
+		{"no token", "header: X-Token, token: env:HOOK", nil, false},
+		{"a part of the token", "header: X-Token, token: env:HOOK", http.Header{"X-Token": {"hunter"}}, false},
+		{"two tokens", "header: X-Token, token: env:HOOK", http.Header{"X-Token": {"hunter2", "x"}}, false},
+		{"a signature", signed, http.Header{"X-Signature": {signature("hunter2", body)}}, true},
+		{"a signature in capitals", signed, http.Header{"X-Signature": {strings.ToUpper(signature("hunter2", body))}}, true},
+		{"a signature by another key", signed, http.Header{"X-Signature": {signature("hunter3", body)}}, false},
+		{"a signature of another body", signed, http.Header{"X-Signature": {signature("hunter2", body+" ")}}, false},
+		{"no signature", signed, nil, false},
+		{"a signature of a header and the body", prefixed, http.Header{"X-Time": {"5"}, "X-Signature": {"sha256=" + signature("hunter2", "5."+body)}}, true},
+		{"another header than was signed", prefixed, http.Header{"X-Time": {"6"}, "X-Signature": {"sha256=" + signature("hunter2", "5."+body)}}, false},
+		{"no prefix", prefixed, http.Header{"X-Time": {"5"}, "X-Signature": {signature("hunter2", "5."+body)}}, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			h := hookOf(t, test.keys)
+			var kept []tracking.Event
+			h.Keep = func(events []tracking.Event) error { kept = events; return nil }
+			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+			if test.headers != nil {
+				r.Header = test.headers
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if got := w.Code == http.StatusNoContent; got != test.want || (len(kept) == 1 && kept[0].Completed) != test.want {
+				t.Errorf("HTTP %d, kept %+v; want taken: %v", w.Code, kept, test.want)
+			}
+			if strings.Contains(w.Body.String(), "hunter2") {
+				t.Error("the answer has the secret")
+			}
+		})
+	}
+}
+
+func TestWebhookWithoutItsSecret(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "environments.yaml")
+	const text = "environments:\n  uat:\n    base_url: https://uat.example.com\n    tracking:\n      completed: {statuses: x}\n" +
+		"      webhook: {claim_id: /c, header: X-Token, token: env:NO_SUCH_VARIABLE}\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := environment.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, err := f.Choose("uat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := env.Webhook(t.Context()); err == nil || !strings.Contains(report(t, err), "NO_SUCH_VARIABLE is not set") {
+		t.Errorf("%v, want the variable named", err)
+	}
+	if _, ok := env.TrackingExport(); ok || !env.Tracks() {
+		t.Error("an environment with a webhook only")
+	}
+}

@@ -1,0 +1,104 @@
+package tracking
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"claimsheet/mapping/problem"
+)
+
+// ReadJSONL yields the events of an export with a JSON document on each line, with
+// the line's number. A line that Format cannot read yields a problem with its place,
+// and the next lines follow; empty lines are passed over. name is the file's name, for
+// messages.
+func (f Format) ReadJSONL(name string, from io.Reader, received time.Time) iter.Seq2[[]Event, error] {
+	return func(yield func([]Event, error) bool) {
+		lines := bufio.NewScanner(from)
+		lines.Buffer(nil, MaxDocument+1)
+		line := 0
+		for lines.Scan() {
+			line++
+			text := bytes.TrimSpace(bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")))
+			if len(text) == 0 {
+				continue
+			}
+			events, err := f.Read(text, received)
+			if !yield(events, unreadable(name, line, err)) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(nil, unreadable(name, line+1, err))
+		}
+	}
+}
+
+// ReadCSV is ReadJSONL for an export with a row for each event below a row of headers.
+// A row is read as a JSON object of texts, by the headers: the pointer /Contact ID
+// leads to the column Contact ID. Empty cells are as good as none.
+func (f Format) ReadCSV(name string, from io.Reader, received time.Time) iter.Seq2[[]Event, error] {
+	return func(yield func([]Event, error) bool) {
+		buffered := bufio.NewReader(from)
+		if mark, _ := buffered.Peek(3); string(mark) == "\ufeff" {
+			_, _ = buffered.Discard(3)
+		}
+		rows := csv.NewReader(buffered)
+		rows.ReuseRecord = true
+		var headers []string
+		for {
+			row, err := rows.Read()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			line, _ := rows.FieldPos(0)
+			if err != nil {
+				if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
+					line, err = wrong.Line, wrong.Err
+				}
+				if !yield(nil, unreadable(name, line, err)) || !errors.Is(err, csv.ErrFieldCount) {
+					return
+				}
+				continue
+			}
+			if headers == nil {
+				headers = append(headers, row...)
+				continue
+			}
+			events, err := f.Read(objectOf(headers, row), received)
+			if !yield(events, unreadable(name, line, err)) {
+				return
+			}
+		}
+	}
+}
+
+// objectOf is a row as a JSON object.
+func objectOf(headers, row []string) []byte {
+	object := make(map[string]string, len(headers))
+	for i, header := range headers {
+		if row[i] != "" {
+			object[header] = row[i]
+		}
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		panic(fmt.Sprintf("tracking: texts that do not marshal: %v", err))
+	}
+	return text
+}
+
+// unreadable is what is wrong with a line of an export; nil for nothing.
+func unreadable(name string, line int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return problem.At(problem.Where{File: name, Line: line, Column: 1}, "event-unreadable", "this event cannot be read: %v", err).
+		Hinted("compare the line with “export” under “tracking” of the environment")
+}

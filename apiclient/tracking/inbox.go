@@ -1,0 +1,110 @@
+package tracking
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
+)
+
+// Inbox is a folder with the events that were received and that the ledger does not
+// have yet, a file for each call of Add. Several processes may use it at once: one
+// adds while another takes.
+type Inbox string
+
+const inboxSuffix = ".events.json"
+
+// Add makes events durable: when it returns nil they survive a kill and a power loss.
+func (i Inbox) Add(events []Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(string(i), 0o700); err != nil {
+		return err
+	}
+	data, err := json.Marshal(events)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(string(i), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		// The names sort in the order of arrival, as far as the clock goes.
+		name := fmt.Sprintf("%020d%s%s", events[0].Received.UnixMicro(), strings.TrimPrefix(filepath.Base(f.Name()), ".new"), inboxSuffix)
+		err = os.Rename(f.Name(), filepath.Join(string(i), name))
+	}
+	if err == nil {
+		return safefile.SyncFolder(string(i))
+	}
+	return errors.Join(err, os.Remove(f.Name()))
+}
+
+// Waiting returns how many calls of Add nobody has taken yet.
+func (i Inbox) Waiting() (int, error) {
+	names, err := i.names()
+	return len(names), err
+}
+
+// Take calls record with the events of each call of Add, the oldest first, and removes
+// them when it returns nil. A kill in between makes record see them again.
+func (i Inbox) Take(record func([]Event) error) error {
+	names, err := i.names()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := filepath.Join(string(i), name)
+		events, err := readInbox(path)
+		if err == nil {
+			err = record(events)
+		}
+		if err == nil {
+			err = os.Remove(path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// names are the names of the files with events, sorted.
+func (i Inbox) names() ([]string, error) {
+	entries, err := os.ReadDir(string(i))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), inboxSuffix) {
+			names = append(names, entry.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+func readInbox(path string) (events []Event, err error) {
+	data, err := safefile.Read(path, 16*MaxDocument)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(data, &events); err != nil {
+		return nil, problem.At(problem.Where{File: path}, "inbox-damaged", "the events in this file cannot be read: the disk has changed it").
+			Hinted("move the file away; ask the service's operator for an export, and take that in with claimsheet track --import FILE")
+	}
+	return events, nil
+}

@@ -1,0 +1,250 @@
+package tracking_test
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient/tracking"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+var format = tracking.Format{ID: "/id", Kind: "/type", Status: "/data/status", Client: "/data/contactId", Claim: "/data/claimId",
+	Activity: "/data/activityId", Template: "/data/name", At: "/at", Completed: tracking.Completed{Kinds: []string{"activity.completed"}}}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	one := tracking.Event{Key: "7", Kind: "activity.completed", Client: "c1", At: noon.Add(-time.Hour), Received: noon, Completed: true}
+	list := format
+	list.Events = "/events"
+	unix := tracking.Format{Client: "/c", At: "/t", Time: tracking.TimeUnix}
+	tests := []struct {
+		name, document string
+		format         tracking.Format
+		want           []tracking.Event
+		wrong          string // a part of the error
+	}{
+		{"an event", `{"id":7,"type":"activity.completed","data":{"contactId":"c1","claimId":null},"at":"2026-03-01T11:00:00Z"}`, format, []tracking.Event{one}, ""},
+		{"another timezone", `{"id":"7","type":"activity.completed","data":{"contactId":"c1"},"at":"2026-03-01T12:00:00+01:00"}`, format, []tracking.Event{one}, ""},
+		{"an array of events", `[{"id":7,"type":"activity.completed","data":{"contactId":"c1"},"at":"2026-03-01T11:00:00Z"}]`, format, []tracking.Event{one}, ""},
+		{"no events", `{"events":[]}`, list, []tracking.Event{}, ""},
+		{"events that are not there", `{"event":[]}`, list, nil, "nothing at “events” (/events)"},
+		{"events that are an object", `{"events":{}}`, list, nil, "no array at “events” (/events)"},
+		{"the second event is wrong", `{"events":[{"id":1,"data":{"contactId":"c"}},{"id":2}]}`, list, nil, "event 2: it has neither the id of a client"},
+		{"another kind", `{"id":"8","type":"activity.opened","data":{"activityId":"a"}}`, format,
+			[]tracking.Event{{Key: "8", Kind: "activity.opened", Activity: "a", At: noon, Received: noon}}, ""},
+		{"seconds since 1970", `{"c":"x","t":1772362800}`, unix,
+			[]tracking.Event{{Key: "9f9703ceff2ef35f7ccb6f27dac2e1e6", Client: "x", At: noon.Add(-time.Hour), Received: noon}}, ""},
+		{"a time that is not one", `{"c":"x","t":"soon"}`, unix, nil, "“time” (/t) is not a time written as unix (seconds since 1970)"},
+		{"milliseconds in place of seconds", `{"c":"x","t":1772362800000}`, unix, nil, "is not a time"},
+		{"an object for an id", `{"id":"1","data":{"contactId":{}}}`, format, nil, "“client_id” (/data/contactId) is neither a text nor a number"},
+		{"a repeated key", `{"id":"1","data":{"contactId":"a","contactId":"b"}}`, format, nil, "neither the id of a client"},
+		{"a line break", `{"id":"1","data":{"contactId":"a\n"}}`, format, nil, "control character"},
+		{"a long text", `{"id":"1","data":{"contactId":"` + strings.Repeat("x", 201) + `"}}`, format, nil, "more than 200 characters"},
+		{"no id of the event", `{"data":{"contactId":"a"}}`, format, nil, "no id of the event at “id” (/id)"},
+		{"a page", `<html>`, format, nil, "not JSON"},
+		{"nothing", ``, format, nil, "not JSON"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := test.format.Read([]byte(test.document), noon)
+			if test.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), test.wrong) {
+					t.Fatalf("%v, want an error with %q", err, test.wrong)
+				}
+				return
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestKeyOfAnEventWithoutId: the same words are the same event, whenever they arrive.
+func TestKeyOfAnEventWithoutId(t *testing.T) {
+	t.Parallel()
+	f := format
+	f.ID = ""
+	key := func(document string, received time.Time) string {
+		events, err := f.Read([]byte(document), received)
+		if err != nil || len(events) != 1 {
+			t.Fatal(events, err)
+		}
+		return events[0].Key
+	}
+	said := key(`{"type":"a","data":{"contactId":"c"}}`, noon)
+	if again := key(`{"data":{"contactId":"c"},"type":"a","more":1}`, noon.Add(time.Hour)); again != said {
+		t.Error("an event that arrives again is another one")
+	}
+	if other := key(`{"type":"a","data":{"contactId":"d"}}`, noon); other == said {
+		t.Error("an event of another client is the same")
+	}
+}
+
+func TestExports(t *testing.T) {
+	t.Parallel()
+	csv := tracking.Format{Client: "/Contact ID", Status: "/Status", At: "/When"}
+	tests := []struct {
+		name, text, clients, wrong string
+	}{
+		{name: "a CSV file", text: "\ufeffContact ID,Status,When\r\nc1,Done,2026-03-01T11:00:00Z\r\nc2,,\r\n", clients: "c1 c2"},
+		{name: "a row without ids", text: "Contact ID,Status\nc1,x\n,x\nc3,x\n", clients: "c1 c3", wrong: "export:3:1: this event cannot be read: it has neither"},
+		{name: "a row that is too short", text: "Contact ID,Status\nc1\nc2,x\n", clients: "c2", wrong: "export:2:1: this event cannot be read: wrong number of fields"},
+		{name: "a quote that does not end", text: "Contact ID,Status\nc1,\"x\n", wrong: "export:2:1: this event cannot be read: extraneous"},
+		{name: "an empty file"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var clients, wrong []string
+			for events, err := range csv.ReadCSV("export", strings.NewReader(test.text), noon) {
+				if err != nil {
+					wrong = append(wrong, err.Error())
+				}
+				for _, e := range events {
+					clients = append(clients, e.Client)
+				}
+			}
+			if got := strings.Join(clients, " "); got != test.clients || test.wrong == "" && wrong != nil || !strings.Contains(strings.Join(wrong, "\n"), test.wrong) {
+				t.Errorf("%q, %q; want %q, %q", got, wrong, test.clients, test.wrong)
+			}
+		})
+	}
+	lines := "{\"id\":1,\"data\":{\"contactId\":\"c1\"}}\n\n{\"id\":2}\nnot JSON\n{\"id\":3,\"data\":{\"contactId\":\"c3\"}}"
+	var got []string
+	for events, err := range format.ReadJSONL("export", strings.NewReader(lines), noon) {
+		if err != nil {
+			got = append(got, err.Error()[:len("export:0")])
+		}
+		for _, e := range events {
+			got = append(got, e.Key)
+		}
+	}
+	if diff := cmp.Diff([]string{"1", "export:3", "export:4", "3"}, got); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+}
+
+func TestInbox(t *testing.T) {
+	t.Parallel()
+	inbox := tracking.Inbox(filepath.Join(t.TempDir(), "tracking"))
+	if err := inbox.Take(func([]tracking.Event) error { return errors.New("there are none") }); err != nil {
+		t.Fatal(err)
+	}
+	for i, key := range []string{"a", "b", "c"} {
+		if err := inbox.Add([]tracking.Event{{Key: key, Received: noon.Add(time.Duration(i) * time.Second)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	full := errors.New("the disk is full")
+	var got []string
+	take := func(stopAt string) error {
+		return inbox.Take(func(events []tracking.Event) error {
+			if events[0].Key == stopAt {
+				return full
+			}
+			got = append(got, events[0].Key)
+			return nil
+		})
+	}
+	if err := take("b"); !errors.Is(err, full) {
+		t.Fatal(err)
+	}
+	if n, err := inbox.Waiting(); n != 2 || err != nil {
+		t.Errorf("%d wait, %v; want 2", n, err)
+	}
+	if err := take(""); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c"}, got); diff != "" {
+		t.Errorf("taken (-want +got):\n%s", diff)
+	}
+	left, err := os.ReadDir(string(inbox))
+	if len(left) != 0 || err != nil {
+		t.Errorf("%v, %v is left", left, err)
+	}
+}
+
+func TestDamagedInbox(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "1.events.json"), []byte("[{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := tracking.Inbox(folder).Take(func([]tracking.Event) error { t.Error("events were read"); return nil })
+	if err == nil || !strings.Contains(err.Error(), "1.events.json") {
+		t.Errorf("%v, want the file named", err)
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	const event = `{"id":1,"data":{"contactId":"c1"}}`
+	tests := []struct {
+		name, method, path, token, body string
+		full                            bool
+		status, kept                    int
+	}{
+		{name: "an event", body: event, status: 204, kept: 1},
+		{name: "another path", path: "/other", body: event, status: 404},
+		{name: "another method", method: "GET", status: 405},
+		{name: "a wrong token", token: "no", body: event, status: 401},
+		{name: "a wrong token and nonsense", token: "no", body: "{", status: 401},
+		{name: "nonsense", body: "{", status: 422},
+		{name: "too long", body: `"` + strings.Repeat("x", tracking.MaxDocument) + `"`, status: 413},
+		{name: "a full disk", body: event, full: true, status: 503},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			kept, logged := 0, 0
+			h := &tracking.Webhook{Path: "/hook", Format: format,
+				Authentic: func(r *http.Request, _ []byte) bool { return r.Header.Get("X-Token") == "" },
+				Keep: func(events []tracking.Event) error {
+					if test.full {
+						return errors.New("the disk is full")
+					}
+					kept += len(events)
+					return nil
+				},
+				Log: func(status, events int, _ string) { logged = status },
+			}
+			method, path := "POST", "/hook"
+			if test.method != "" {
+				method = test.method
+			}
+			if test.path != "" {
+				path = test.path
+			}
+			r := httptest.NewRequest(method, path, strings.NewReader(test.body))
+			if test.token != "" {
+				r.Header.Set("X-Token", test.token)
+			}
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != test.status || kept != test.kept || logged != test.status {
+				t.Errorf("HTTP %d, %d kept, %d logged; want %d, %d", w.Code, kept, logged, test.status, test.kept)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"id":7,"type":"a","data":{"contactId":"c1"},"at":"2026-03-01T11:00:00Z"}`))
+	f.Add([]byte(`[[],{}]`))
+	f.Fuzz(func(t *testing.T, document []byte) {
+		events, err := format.Read(document, noon)
+		for _, e := range events {
+			if err != nil || e.Key == "" || e.Client+e.Claim+e.Activity == "" || e.At.Location() != time.UTC {
+				t.Errorf("%+v, %v", e, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package tracking
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Webhook is the http.Handler to which the service posts events. It answers 204 only
+// after Keep has returned: then the events are durable, and the service need not send
+// them again. It answers 401 to a request that does not prove where it comes from,
+// 413 and 422 to one that Format cannot read, and 503 when Keep fails. It may be used
+// by several goroutines.
+type Webhook struct {
+	Path string // the path of its url
+	// Authentic reports whether a request proves that the service sent it. It takes as
+	// long for a wrong proof as for a right one.
+	Authentic func(r *http.Request, body []byte) bool
+	Format    Format
+	Keep      func([]Event) error
+	Now       func() time.Time // nil means time.Now
+	// Log is told what became of each request: the status of the answer, how many events
+	// were kept, and why the request was refused, "" when it was not. It never sees what a
+	// request says.
+	Log func(status, events int, refused string)
+}
+
+// ServeHTTP answers one request.
+func (h *Webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	status, events, reason := h.receive(w, r)
+	if h.Log != nil {
+		h.Log(status, events, reason)
+	}
+	if status == http.StatusNoContent {
+		w.WriteHeader(status)
+		return
+	}
+	if status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", http.MethodPost)
+	}
+	http.Error(w, reason, status)
+}
+
+func (h *Webhook) receive(w http.ResponseWriter, r *http.Request) (status, events int, reason string) {
+	switch {
+	case r.URL.Path != h.Path:
+		return http.StatusNotFound, 0, "there is nothing at this path"
+	case r.Method != http.MethodPost:
+		return http.StatusMethodNotAllowed, 0, "only POST is possible here"
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxDocument))
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return http.StatusRequestEntityTooLarge, 0, fmt.Sprintf("it has more than %d bytes", MaxDocument)
+	case err != nil:
+		return http.StatusBadRequest, 0, "it could not be read to its end"
+	case !h.Authentic(r, body):
+		return http.StatusUnauthorized, 0, "the request does not prove where it comes from"
+	}
+	now := h.Now
+	if now == nil {
+		now = time.Now
+	}
+	list, err := h.Format.Read(body, now())
+	if err != nil {
+		return http.StatusUnprocessableEntity, 0, err.Error()
+	}
+	if err := h.Keep(list); err != nil {
+		return http.StatusServiceUnavailable, 0, "the events could not be kept"
+	}
+	return http.StatusNoContent, len(list), ""
+}
+
+// shutdownTime is how long requests may still take when Serve ends.
+const shutdownTime = 5 * time.Second
+
+// Serve answers requests on l until ctx ends. Then it waits at most 5 s for those
+// under way and returns nil if they finished. It closes l.
+func (h *Webhook) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          log.New(io.Discard, "", 0), // it may quote what strangers send
+	}
+	stopped := make(chan error, 1)
+	defer context.AfterFunc(ctx, func() {
+		fresh, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		stopped <- server.Shutdown(fresh)
+	})()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-stopped
+}

@@ -1,0 +1,241 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/importer/cli"
+)
+
+const trackingEntry = `tracking:
+  webhook: {path: /hook, header: X-Token, token: "file:token", id: /id, kind: /type, client_id: /contact, claim_id: /claim, activity: /activity, time: /at}
+  export: {client_id: /Contact, activity: /Step, status: /State, time: /When}
+  completed: {kinds: [completed], statuses: []}
+`
+
+// listening is a claimsheet listen that runs until the test ends.
+type listening struct {
+	t   *testing.T
+	url string
+}
+
+func (s *scene) listen() listening {
+	s.t.Helper()
+	ctx, stop := context.WithCancel(s.t.Context())
+	reader, writer := io.Pipe()
+	ended := make(chan int, 1)
+	var said bytes.Buffer
+	go func() {
+		code := cli.MainAt(ctx, []string{"listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0"},
+			cli.IO{In: strings.NewReader(""), Out: writer, Err: &said, Env: func(string) string { return "" }}, s.pace)
+		_ = writer.Close()
+		ended <- code
+	}()
+	line := make([]byte, 100)
+	n, err := reader.Read(line)
+	if err != nil {
+		s.t.Fatalf("listen ended: %d\n%s", <-ended, &said)
+	}
+	go func() { _, _ = io.Copy(io.Discard, reader) }()
+	s.t.Cleanup(func() {
+		stop()
+		if code := <-ended; code != 0 && code != 130 {
+			s.t.Errorf("listen ended with exit code %d\n%s", code, &said)
+		}
+	})
+	return listening{s.t, strings.TrimSpace(string(line[:n]))}
+}
+
+// post posts an event and returns the status of the answer.
+func (l listening) post(token, body string) int {
+	l.t.Helper()
+	r, err := http.NewRequest(http.MethodPost, l.url, strings.NewReader(body))
+	must(l.t, err)
+	r.Header.Set("X-Token", token)
+	answer, err := http.DefaultClient.Do(r)
+	must(l.t, err)
+	must(l.t, answer.Body.Close())
+	return answer.StatusCode
+}
+
+// TestTracking: what the service posts and what its operator exports stands in the
+// sheet Progress, in the history and in the metrics, whatever arrives twice or out of
+// order, and no step is changed by it.
+func TestTracking(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(2))
+	s.environment(strings.ReplaceAll(trackingEntry, ", statuses: []", ""))
+	write(t, s.path("token"), "sesame")
+	s.mustRun(0)
+	before := s.results()
+	steps := s.steps()
+	ann, bob := before[0]["contactId"], before[1]["contactId"]
+
+	hook := s.listen()
+	event := func(id, kind, contact, activity, at string) string {
+		return fmt.Sprintf(`{"id":%q,"type":%q,"contact":%q,"activity":%q,"at":%q,"name":"Ann"}`, id, kind, contact, activity, at)
+	}
+	for _, post := range []struct {
+		token, body string
+		want        int
+	}{
+		{"guess", event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), 401},
+		{"sesame", event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), 204},
+		{"sesame", event("1", "completed", ann, "Sign your claim", "2026-04-01T10:00:00Z"), 204}, // again
+		{"sesame", event("0", "opened", ann, "Sign your claim", "2026-04-01T09:00:00Z"), 204},    // out of order
+		{"sesame", event("2", "completed", "nobody", "Sign your claim", "2026-04-01T10:00:00Z"), 204},
+		{"sesame", `{"id":"3"}`, 422},
+		{"sesame", "{", 422},
+	} {
+		if got := hook.post(post.token, post.body); got != post.want {
+			t.Errorf("%s: HTTP %d, want %d", post.body, got, post.want)
+		}
+	}
+
+	p := s.mustRun(0, "--metrics", s.path("metrics.prom"))
+	if p.summary.Requests.Client+p.summary.Requests.Activity+p.summary.Requests.Link > 0 {
+		t.Errorf("events made the run send %+v", p.summary.Requests)
+	}
+	if !strings.Contains(p.err, "events recorded: 2; 1 were known; 1 have ids that the ledger does not know") {
+		t.Errorf("the run does not say what it recorded:\n%s", p.err)
+	}
+	want := []map[string]string{{"Client key": "c1@example.com", "Activity": "Sign your claim", "Sent as": "Open", "State": "completed",
+		"Completed": "2026-04-01T10:00:00", "Last event": "completed", "When": "2026-04-01T10:00:00"}}
+	s.expectProgress("leads.results.xlsx", want)
+	metrics, err := os.ReadFile(s.path("metrics.prom"))
+	must(t, err)
+	for _, line := range []string{"claimsheet_completed_activities{", "claimsheet_unknown_events{"} {
+		if !strings.Contains(string(metrics), line) {
+			t.Errorf("the metrics have no %s\n%s", line, metrics)
+		}
+	}
+
+	// An export says what the webhook missed, and more than once.
+	write(t, s.path("export.csv"), "Contact,Step,State,When\n"+bob+",Sign your claim,Open,2026-04-02T08:00:00Z\n")
+	for _, said := range []string{"events recorded: 1\n", "events recorded: 0; 1 were known\n"} {
+		if code, out, diagnostics := s.claimsheet("track", "-m", s.path("mapping.yaml"), "--import", s.path("export.csv")); code != 0 || out != said {
+			t.Errorf("exit code %d, %q; want %q\n%s", code, out, said, diagnostics)
+		}
+	}
+	if code, _, diagnostics := s.claimsheet("report", "-m", s.path("mapping.yaml"), "-o", s.path("again.xlsx")); code != 0 {
+		t.Fatal(diagnostics)
+	}
+	s.expectProgress("again.xlsx", append(want, map[string]string{"Client key": "c2@example.com", "Activity": "Sign your claim", "Sent as": "Open", "State": "open",
+		"Last event": "Open", "When": "2026-04-02T08:00:00"}))
+	_, history, _ := s.claimsheet("history", "-m", s.path("mapping.yaml"), "c1@example.com")
+	if !strings.Contains(history, "completed  by the service, Sign your claim, completed") {
+		t.Errorf("the history says:\n%s", history)
+	}
+	if diff := cmp.Diff(steps, s.steps()); diff != "" {
+		t.Errorf("events changed steps (-before +after):\n%s", diff)
+	}
+	// What people's data the service sends is nowhere.
+	must(t, filepath.WalkDir(s.path(".claimsheet"), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(path, "tracking") {
+			return err
+		}
+		t.Errorf("%s is left", path)
+		return nil
+	}))
+}
+
+func (s *scene) expectProgress(file string, want []map[string]string) {
+	s.t.Helper()
+	var got []map[string]string
+	for _, r := range s.workbook(file, "Progress") {
+		line := map[string]string{}
+		for name, text := range r {
+			if text != "" {
+				line[name] = text
+			}
+		}
+		got = append(got, line)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("Progress of %s (-want +got):\n%s", file, diff)
+	}
+}
+
+// TestTrackRefusals: what cannot be read is named with its place, and nothing of it
+// is recorded.
+func TestTrackRefusals(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(1))
+	track := func(files ...string) (int, string) {
+		words := []string{"track", "-m", s.path("mapping.yaml")}
+		for _, file := range files {
+			words = append(words, "--import", s.path(file))
+		}
+		code, out, diagnostics := s.claimsheet(words...)
+		return code, out + diagnostics
+	}
+	expect := func(said string, code int, want ...string) {
+		t.Helper()
+		for _, text := range want {
+			if !strings.Contains(said, text) || code != 2 {
+				t.Errorf("exit code %d; want 2 and %q\n%s", code, text, said)
+			}
+		}
+	}
+	code, said := track()
+	expect(said, code, "nothing was ever run here")
+	s.mustRun(0)
+	code, said = track()
+	expect(said, code, "does not describe events", "docs/tracking.md")
+	s.environment("tracking: {webhook: {header: X, token: \"file:token\", client_id: /c}, completed: {kinds: [x]}}\n")
+	write(t, s.path("a.csv"), "Contact,State\nc1,x\n")
+	code, said = track("a.csv")
+	expect(said, code, "does not describe exports")
+	s.environment("tracking: {export: {client_id: /Contact, time: /When}, completed: {kinds: [x]}}\n")
+	write(t, s.path("b.csv"), "Contact,When\nc1,2026-01-01T00:00:00Z\n,2026-01-01T00:00:00Z\nc1,yesterday\n")
+	write(t, s.path("c.jsonl"), "{\"Contact\":\"c1\"}\n{\n")
+	code, said = track("b.csv", "c.jsonl")
+	expect(said, code, "b.csv:3:1: ", "b.csv:4:1: ", "c.jsonl:2:1: ", "“time” (/When) is not a time written as rfc3339")
+	write(t, s.path("d.xlsx"), "")
+	code, said = track("d.xlsx")
+	expect(said, code, "neither a .jsonl nor a .csv file")
+	if code, out, _ := s.claimsheet("track", "-m", s.path("mapping.yaml"), "--json"); code != 0 || out != "{\"environment\":\"uat\",\"added\":0,\"repeated\":0,\"unknown\":0,\"found\":0,\"erased\":0}\n" {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if code, _, diagnostics := s.claimsheet("listen", "-m", s.path("mapping.yaml")); code != 2 || !strings.Contains(diagnostics, "does not describe a webhook") {
+		t.Errorf("listen: exit code %d: %s", code, diagnostics)
+	}
+}
+
+// TestListenKilled: what was answered with 204 survives a kill at that moment.
+func TestListenKilled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(1))
+	s.environment(strings.ReplaceAll(trackingEntry, ", statuses: []", ""))
+	write(t, s.path("token"), "sesame")
+	s.mustRun(0)
+	contact := s.results()[0]["contactId"]
+	for i := range 5 {
+		cmd := exec.Command(buildProgram(t), "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")
+		out, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		url, err := bufio.NewReader(out).ReadString('\n')
+		must(t, err)
+		status := listening{t, strings.TrimSpace(url)}.post("sesame", fmt.Sprintf(`{"id":"%d","type":"completed","contact":%q}`, i, contact))
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		if status != 204 {
+			t.Fatalf("HTTP %d", status)
+		}
+	}
+	if _, out, diagnostics := s.claimsheet("track", "-m", s.path("mapping.yaml")); out != "events recorded: 5\n" {
+		t.Errorf("%s%s", out, diagnostics)
+	}
+}

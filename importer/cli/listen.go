@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient/tracking"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
+	"claimsheet/mapping/problem"
+)
+
+const listenHelp = `It receives what the service posts about activities that clients complete, as “tracking” of the environment describes it, and answers
+204 when the events are safe on the disk. The next run, or claimsheet track, records them in the ledger; what they say changes no step.
+It speaks HTTP without TLS: put it behind a web server that has a certificate. Requests without the token or the signature of the
+environment are refused. It runs until Ctrl-C or SIGTERM, beside runs and other commands. docs/tracking.md shows how to set it up.`
+
+func (p *program) listenCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "listen",
+		Usage:       "receive the service's webhooks about what clients complete; its url is the first line on stdout",
+		UsageText:   "claimsheet listen [-e ENVIRONMENT] [options]",
+		Description: listenHelp,
+		Flags:       append(ledgerFlags(), &cli.StringFlag{Name: "addr", Value: "127.0.0.1:8090", Usage: "the `ADDRESS` to listen on; port 0 takes any free one"}),
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return problem.New("usage", "claimsheet listen takes no arguments").Hinted("claimsheet listen --help lists the flags")
+			}
+			return p.listen(c, p.where(c), c.String("addr"))
+		},
+	}
+}
+
+func (p *program) listen(c *cli.Context, where load.Where, addr string) error {
+	l, err := openEnvironmentOf(where)
+	defer l.close()
+	if err != nil {
+		return err
+	}
+	hook, err := l.session.Env.Webhook(c.Context)
+	if err != nil {
+		return err
+	}
+	if hook == nil {
+		return problem.New("no-webhook", "the environment “%s” does not describe a webhook", l.session.Env.Name).
+			Hinted("add “webhook” under “tracking” of the environment; docs/tracking.md has examples")
+	}
+	if err := statefolder.Check(l.session.State); err != nil {
+		return err
+	}
+	hook.Keep = l.inbox().Add
+	hook.Log = p.logWebhook()
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return problem.New("address", "claimsheet cannot listen there: %v", problem.Cause(err)).Hinted("choose another address with --addr, such as 127.0.0.1:8090")
+	}
+	fmt.Fprintln(p.Out, "http://"+listener.Addr().String()+hook.Path)
+	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		fmt.Fprintln(p.Err, "claimsheet: other machines can reach this address, and requests are not encrypted: put a web server with TLS before it")
+	}
+	fmt.Fprintf(p.Err, "receiving events for the environment “%s”; stop it with Ctrl-C\n", l.session.Env.Name)
+	return hook.Serve(c.Context, listener)
+}
+
+// inbox is where events wait for the ledger.
+func (l *ledgerSession) inbox() tracking.Inbox {
+	return tracking.Inbox(statefolder.Tracking(l.session.State, l.session.Env.Name))
+}
+
+// logWebhook prints what became of requests, without what they say.
+func (p *program) logWebhook() func(status, events int, refused string) {
+	var mu sync.Mutex
+	return func(status, events int, refused string) {
+		mu.Lock()
+		defer mu.Unlock()
+		text := fmt.Sprintf("events received: %d", events)
+		if refused != "" {
+			text = fmt.Sprintf("refused with HTTP %d: %s", status, refused)
+		}
+		fmt.Fprintln(p.Err, moment(time.Now()), problem.OneLine(text))
+	}
+}

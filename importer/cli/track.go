@@ -1,0 +1,256 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/environment"
+	"claimsheet/apiclient/tracking"
+	"claimsheet/importer"
+	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/load"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/safefile"
+	"claimsheet/mapping/problem"
+	"claimsheet/reports"
+)
+
+const trackHelp = `It records in the ledger what the service has said about activities that clients complete: the events that claimsheet listen has
+received and, with --import, those of exports of the service's operator (.jsonl, one JSON document a line, or .csv), as “tracking” of
+the environment describes them. Events that arrive again change nothing. Those with ids that the ledger does not know are kept, and
+compared again the next time. Workbooks show the events in the sheet Progress, and claimsheet history shows those of a client.
+Nothing that an event says makes a step done or undone. Every run records the events of claimsheet listen too.`
+
+func (p *program) trackCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "track",
+		Usage:       "record what the service says about what clients complete, from webhooks and exports",
+		UsageText:   "claimsheet track [options]\n\nclaimsheet track --import FILE.csv",
+		Description: trackHelp,
+		Flags: append(ledgerFlags(),
+			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"},
+			switchFlag("json", "print one JSON object on stdout")),
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return problem.New("usage", "claimsheet track takes no arguments").Hinted("name exports with --import FILE")
+			}
+			return p.track(c.Context, p.where(c), c.StringSlice("import"), c.Bool("json"))
+		},
+	}
+}
+
+func (p *program) track(ctx context.Context, where load.Where, exports []string, asJSON bool) error {
+	l, err := p.openLedger(where)
+	defer l.close()
+	if err != nil {
+		return err
+	}
+	if l.ledger == nil {
+		return problem.New("no-ledger", "nothing was ever run here (there is no ledger in %s), so no event belongs to anything", l.session.State).
+			Hinted("name the mapping with -m, or the folder with --state")
+	}
+	if !l.session.Env.Tracks() {
+		return problem.New("no-tracking", "the environment “%s” does not describe events", l.session.Env.Name).
+			Hinted("add “tracking” to the environment; docs/tracking.md has examples")
+	}
+	// All problems of all exports first: then nothing of them is recorded.
+	events, err := l.readExports(exports, time.Now())
+	if err != nil {
+		return err
+	}
+	n, err := l.takeEvents(ctx, events)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeObject(p.Out, struct {
+			Environment string `json:"environment"`
+			Added       int    `json:"added"`
+			Repeated    int    `json:"repeated"`
+			Unknown     int    `json:"unknown"`
+			Found       int    `json:"found"`
+			Erased      int    `json:"erased"`
+		}{l.session.Env.Name, n.Added, n.Repeated, n.Unknown, n.Found, n.Erased})
+	}
+	fmt.Fprintln(p.Out, trackedInWords(n))
+	return nil
+}
+
+// trackedInWords says what was recorded.
+func trackedInWords(n ledger.TrackedCounts) string {
+	text := fmt.Sprintf("events recorded: %d", n.Added+n.Found)
+	for _, more := range []struct {
+		count int
+		words string
+	}{
+		{n.Repeated, "%d were known"}, {n.Unknown, "%d have ids that the ledger does not know, and are kept"},
+		{n.Erased, "%d belong to erased clients, and are not kept"},
+	} {
+		if more.count > 0 {
+			text += fmt.Sprintf("; "+more.words, more.count)
+		}
+	}
+	return text
+}
+
+// mostUnreadable limits how many lines of exports are named.
+const mostUnreadable = 50
+
+// readExports reads the events of exports.
+func (l *ledgerSession) readExports(paths []string, received time.Time) ([]tracking.Event, error) {
+	format, ok := l.session.Env.TrackingExport()
+	if !ok && len(paths) > 0 {
+		return nil, problem.New("no-export", "the environment “%s” does not describe exports", l.session.Env.Name).
+			Hinted("add “export” under “tracking” of the environment; docs/tracking.md has examples")
+	}
+	var events []tracking.Event
+	var wrong problem.List
+	for _, path := range paths {
+		err := readExport(format, path, received, func(some []tracking.Event, err error) bool {
+			events = append(events, some...)
+			if found, ok := err.(problem.Problem); ok {
+				wrong = append(wrong, found)
+			}
+			return len(wrong) < mostUnreadable
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return events, wrong.Err()
+}
+
+// readExport reads one export.
+func readExport(format tracking.Format, path string, received time.Time, take func([]tracking.Event, error) bool) error {
+	var read func(string) iter.Seq2[[]tracking.Event, error]
+	f, err := safefile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".jsonl", ".ndjson":
+		read = func(name string) iter.Seq2[[]tracking.Event, error] { return format.ReadJSONL(name, f, received) }
+	case ".csv":
+		read = func(name string) iter.Seq2[[]tracking.Event, error] { return format.ReadCSV(name, f, received) }
+	default:
+		return problem.At(problem.Where{File: path}, "export-format", "is neither a .jsonl nor a .csv file").
+			Hinted("name a file with one JSON document a line .jsonl, and one with rows below headers .csv")
+	}
+	read(path)(take)
+	return nil
+}
+
+// takeEvents records events, and those of the inbox, in the ledger.
+func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event) (n ledger.TrackedCounts, err error) {
+	scopes, err := l.scopes(ctx)
+	if err != nil {
+		return n, err
+	}
+	service, err := l.service(ctx)
+	if err != nil {
+		return n, err
+	}
+	record := func(events []tracking.Event) error {
+		list := make([]ledger.Tracked, len(events))
+		for i, e := range events {
+			list[i] = ledger.Tracked{Key: e.Key, Kind: e.Kind, Status: e.Status, Completed: e.Completed, At: e.At, Received: e.Received,
+				ClientID: e.Client, ClaimID: e.Claim, ActivityID: e.Activity, Activity: e.Template}
+		}
+		more, err := l.ledger.AddTracked(service, scopes, list, activityName)
+		n.Added, n.Repeated, n.Unknown = n.Added+more.Added, n.Repeated+more.Repeated, n.Unknown+more.Unknown
+		n.Erased, n.Found = n.Erased+more.Erased, n.Found+more.Found
+		return err
+	}
+	if err := record(events); err != nil {
+		return n, err
+	}
+	return n, l.inbox().Take(record)
+}
+
+// service is the ledger's name for the service of the environment.
+func (l *ledgerSession) service(ctx context.Context) (string, error) {
+	scope, err := scopeOf(ctx, l.ledger, l.session.Env.Identity(apiclient.V2))
+	service, _ := environment.ServiceOf(scope)
+	return service, err
+}
+
+// activityName is the name of the activity that a step has created. After a purge it
+// is the name in the step's key, which is the template's unless the mapping says
+// otherwise.
+func activityName(s ledger.Step) string {
+	template, _ := importer.SentActivity(s.Data)
+	_, id, _ := strings.Cut(s.Step, "/")
+	id, _, _ = strings.Cut(id, "@")
+	return cmp.Or(template, id)
+}
+
+// takeTracked records in a run what the webhook has received. A run does not fail
+// for it.
+func (r *importRun) takeTracked(ctx context.Context) {
+	if r.options.dryRun || !r.session.Env.Tracks() {
+		return
+	}
+	n, err := r.ledger.takeEvents(ctx, nil)
+	if err != nil {
+		p, ok := err.(problem.Problem)
+		if !ok {
+			p = problem.New("tracking", "the events that the service has sent could not be recorded: %v", err)
+		}
+		console.PrintProblems(r.Err, problem.List{p})
+	}
+	if n.Added+n.Found > 0 && !r.options.quiet {
+		fmt.Fprintln(r.Err, "claimsheet:", trackedInWords(n))
+	}
+}
+
+// progress returns what the service has said about the clients of a run, for the
+// sheet Progress.
+func (l *ledgerSession) progress(ctx context.Context, run string) ([]reports.Progress, error) {
+	if !l.session.Env.Tracks() {
+		return nil, nil
+	}
+	events, err := l.ledger.TrackedOfRun(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	var lines []reports.Progress
+	at := map[ledger.StepID]int{}
+	for _, e := range events {
+		i, ok := at[e.StepID]
+		if !ok {
+			i = len(lines)
+			at[e.StepID] = i
+			lines = append(lines, progressOf(e))
+		}
+		line := &lines[i]
+		line.Said, line.SaidAt = cmp.Or(strings.Trim(e.Kind+" "+e.Status, " "), "–"), e.At
+		if e.Completed && line.Completed.IsZero() {
+			line.Completed = e.At
+		}
+	}
+	return lines, nil
+}
+
+// progressOf is the line of an event's step, without what events say of it.
+func progressOf(e ledger.TrackedStep) reports.Progress {
+	p := reports.Progress{ClientKey: e.Of.Client, Activity: e.Activity}
+	_, p.Claim, _ = strings.Cut(e.Step, "/") // of a claim
+	if e.Of.Kind == ledger.KindActivity {
+		_, p.SentAs = importer.SentActivity(e.Of.Data)
+		p.Activity = activityName(e.Of)
+		_, p.Claim, _ = strings.Cut(e.Step, "@")
+	}
+	if p.Claim == ledger.KindClient {
+		p.Claim = ""
+	}
+	return p
+}

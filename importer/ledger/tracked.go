@@ -1,0 +1,342 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Tracked is what the service has said about something that a run created, such as
+// that a client has completed an activity. It stands beside the steps and changes
+// none: what the service reports is no proof that a request was carried out.
+type Tracked struct {
+	Key       string // the same for an event that arrives again
+	Kind      string
+	Status    string
+	Completed bool // the client has completed the activity
+	At        time.Time
+	Received  time.Time
+	// What the service named; "" for what it did not.
+	ClientID   string
+	ClaimID    string
+	ActivityID string
+	Activity   string // its name
+	// StepID is the step to which it belongs: the activity or, where that is unknown,
+	// the claim or the client. AddTracked finds it; the zero StepID means that the
+	// ledger knows none of the ids.
+	StepID
+}
+
+// TrackedStep is an event with the step to which it belongs, and the client's number
+// in a run.
+type TrackedStep struct {
+	Tracked
+	Of     Step
+	Client int
+}
+
+// TrackedCounts are the events that AddTracked was given.
+type TrackedCounts struct {
+	Added    int // new ones that belong to a step
+	Repeated int // known before
+	Unknown  int // new ones with ids that the ledger does not know; kept, and compared again by the next call
+	Erased   int // of erased clients: not kept
+	Found    int // kept as unknown before, and now their step is known
+}
+
+// AddTracked records events of a service, whose clients are in the environments. An
+// event that arrives again changes nothing. name returns the name of the activity that
+// a step has created, "" when it is not known.
+func (l *Ledger) AddTracked(service string, environments []string, events []Tracked, name func(Step) string) (n TrackedCounts, err error) {
+	err = l.submit(true, func(t *transaction) error {
+		n = TrackedCounts{}
+		m := trackedMatcher{t, environments, name}
+		if err := m.addAll(service, events, &n); err != nil {
+			return err
+		}
+		return m.matchUnknown(service, &n)
+	})
+	return n, err
+}
+
+// trackedMatcher finds the steps to which events belong.
+type trackedMatcher struct {
+	*transaction
+	environments []string
+	name         func(Step) string
+}
+
+func (m trackedMatcher) addAll(service string, events []Tracked, n *TrackedCounts) error {
+	for _, e := range events {
+		var known bool
+		err := m.conn.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM tracked WHERE service = ? AND key = ?)`, service, e.Key).Scan(&known)
+		if err != nil {
+			return err
+		}
+		if known {
+			n.Repeated++
+			continue
+		}
+		of, ok, err := m.find(e)
+		if err != nil {
+			return err
+		}
+		if _, erased := Erased(of.Client); erased {
+			n.Erased++
+			continue
+		}
+		if n.Unknown++; ok {
+			n.Unknown, n.Added = n.Unknown-1, n.Added+1
+		}
+		if err := m.exec(`INSERT INTO tracked (service, client, step, sum, key, kind, status, completed, at, received, client_id, claim_id, activity_id, activity)
+			VALUES (`+params(14)+`)`, service, of.client, of.id, e.sum(service, of.id), e.Key, e.Kind, e.Status, e.Completed, e.At.UnixMicro(), e.Received.UnixMicro(),
+			e.ClientID, e.ClaimID, e.ActivityID, e.Activity); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// matchUnknown looks again for the steps of the events that had none.
+func (m trackedMatcher) matchUnknown(service string, n *TrackedCounts) error {
+	unknown, err := gather(stream(context.Background(), m.conn, scanTracked, trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ?`, service))
+	if err != nil {
+		return err
+	}
+	for _, e := range unknown {
+		of, ok, err := m.find(e.Tracked)
+		if err == nil && ok {
+			n.Found++
+			err = m.exec(`UPDATE tracked SET client = ?, step = ?, sum = ? WHERE id = ?`, of.client, of.id, e.sum(service, of.id), e.id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find finds the step of an event by its ids, the narrowest first.
+func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
+	if of, ok, err = m.withID(KindActivity, e.ActivityID); ok || err != nil {
+		return of, ok, err
+	}
+	claim, isClaim, err := m.withID(KindClaim, e.ClaimID)
+	if err != nil {
+		return of, false, err
+	}
+	if isClaim {
+		_, key, _ := strings.Cut(claim.Step, "/")
+		if of, ok, err = m.activity(claim, e.Activity, func(step string) bool { return strings.HasSuffix(step, "@"+key) }); ok || err != nil {
+			return of, ok, err
+		}
+		return claim, true, nil
+	}
+	client, isClient, err := m.withID(KindClient, e.ClientID)
+	if err != nil || !isClient {
+		return of, false, err
+	}
+	if of, ok, err = m.activity(client, e.Activity, func(string) bool { return true }); ok || err != nil {
+		return of, ok, err
+	}
+	return client, true, nil
+}
+
+// withID returns the step of a kind that is done with an id.
+func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
+	for _, environment := range m.environments {
+		holder, ok, err := holderOfID(context.Background(), m.conn, m.rows, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: id})
+		if err != nil {
+			return of, false, err
+		}
+		if ok {
+			of, err = m.step(holder)
+			return of, true, err
+		}
+	}
+	return of, false, nil
+}
+
+// activity returns the only activity of a client that has a name and fits.
+func (m trackedMatcher) activity(of row, name string, fits func(step string) bool) (found row, ok bool, err error) {
+	if name == "" {
+		return found, false, nil
+	}
+	for r, err := range stream(context.Background(), m.conn, m.rows.scan, stepsOf+`WHERE s.client = ? AND s.kind = ?`, of.client, code(kinds, KindActivity)) {
+		if err != nil {
+			return row{}, false, err
+		}
+		if !fits(r.Step) || m.name(r.step()) != name {
+			continue
+		}
+		if ok {
+			return row{}, false, nil // it may be either
+		}
+		found, ok = r, true
+	}
+	return found, ok, nil
+}
+
+// storedTracked is a row of tracked.
+type storedTracked struct {
+	Tracked
+	id, client, step int64
+	service          string
+	stored           int64 // the sum
+}
+
+const trackedColumns = `SELECT t.id, t.service, t.client, t.step, t.sum, t.key, t.kind, t.status, t.completed, t.at, t.received, t.client_id, t.claim_id, t.activity_id, t.activity`
+
+func (e *storedTracked) targets() []any {
+	return []any{&e.id, &e.service, &e.client, &e.step, &e.stored, &e.Key, &e.Kind, &e.Status, &e.Completed, (*instant)(&e.At), (*instant)(&e.Received),
+		&e.ClientID, &e.ClaimID, &e.ActivityID, &e.Activity}
+}
+
+func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
+	if err := rows.Scan(e.targets()...); err != nil {
+		return e, err
+	}
+	if e.stored != e.sum(e.service, e.step) {
+		return e, damaged("", "the disk has changed what was written: an event is not what its sum says")
+	}
+	return e, nil
+}
+
+// sum is the checksum of an event that belongs to the step with this number.
+func (e Tracked) sum(service string, step int64) int64 {
+	s := make(checksum, 0, 256).text(service).number(step).text(e.Key).text(e.Kind).text(e.Status).number(e.At.UnixMicro()).number(e.Received.UnixMicro()).
+		text(e.ClientID).text(e.ClaimID).text(e.ActivityID).text(e.Activity)
+	if e.Completed {
+		s = s.number(1)
+	}
+	return s.value()
+}
+
+// trackedSteps yields the events that a condition selects, each with its step.
+func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any) iter.Seq2[TrackedStep, error] {
+	return func(yield func(TrackedStep, error) bool) {
+		if has, err := hasTracked(ctx, l.read); err != nil || !has {
+			if err != nil {
+				yield(TrackedStep{}, err)
+			}
+			return
+		}
+		events, err := gather(stream(ctx, l.read, scanTracked, trackedColumns+` FROM tracked t WHERE t.client <> 0 AND `+condition+` ORDER BY t.client, t.at, t.id`, args...))
+		if err != nil {
+			yield(TrackedStep{}, err)
+			return
+		}
+		for chunk := range slices.Chunk(events, entriesAtOnce) {
+			of, err := l.stepsNumbered(ctx, chunk)
+			for i := 0; i < len(chunk) && err == nil; i++ {
+				e := chunk[i]
+				s := TrackedStep{Tracked: e.Tracked, Of: of[e.step]}
+				s.StepID, s.Of.Ref = s.Of.StepID, Ref{e.client, e.step}
+				if !yield(s, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(TrackedStep{}, err)
+				return
+			}
+		}
+	}
+}
+
+// stepsNumbered returns the steps of events by their numbers.
+func (l *Ledger) stepsNumbered(ctx context.Context, events []storedTracked) (map[int64]Step, error) {
+	ids := make([]int64, len(events))
+	for i, e := range events {
+		ids[i] = e.step
+	}
+	slices.Sort(ids)
+	steps := make(map[int64]Step, len(ids))
+	for r, err := range stream(ctx, l.read, l.rows.scan, stepsOf+`WHERE s.id IN (SELECT value FROM json_each(?))`, numbers(ids)) {
+		if err != nil {
+			return nil, err
+		}
+		steps[r.id] = r.step()
+	}
+	return steps, nil
+}
+
+// hasTracked reports whether the ledger has the table: one that is read only may be
+// of an earlier version.
+func hasTracked(ctx context.Context, db querier) (has bool, err error) {
+	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'tracked')`).Scan(&has)
+	return has, asDamage(err)
+}
+
+// TrackedOfClient returns what the service has said about a client, the oldest first.
+func (l *Ledger) TrackedOfClient(ctx context.Context, owner ClientKey) ([]TrackedStep, error) {
+	return gather(l.trackedSteps(ctx, `t.client = (SELECT c.id FROM clients c WHERE `+ofClient+`)`, owner.Environment, owner.Client, owner.Space))
+}
+
+// TrackedOfRun returns what the service has said until now about the clients of a
+// run, in the order of the clients in the run and of the events.
+func (l *Ledger) TrackedOfRun(ctx context.Context, run string) ([]TrackedStep, error) {
+	clients := map[int64]int{}
+	for c, err := range stream(ctx, l.read, func(rows *sql.Rows) (c [2]int64, err error) { return c, rows.Scan(&c[0], &c[1]) },
+		`SELECT DISTINCT client, number FROM run_rows WHERE run = (SELECT id FROM names WHERE name = ?) AND client IS NOT NULL`, run) {
+		if err != nil {
+			return nil, err
+		}
+		clients[c[0]] = int(c[1])
+	}
+	list, err := l.unchangedOf(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	for _, place := range list.clients {
+		e := list.entry(place.at)
+		clients[e.owner] = e.client
+	}
+	var events []TrackedStep
+	for e, err := range l.trackedSteps(ctx, `TRUE`) {
+		if err != nil {
+			return nil, err
+		}
+		if number, ok := clients[e.Of.Ref.Owner]; ok {
+			e.Client = number
+			events = append(events, e)
+		}
+	}
+	slices.SortStableFunc(events, func(a, b TrackedStep) int { return cmp.Compare(a.Client, b.Client) })
+	return events, nil
+}
+
+// CountTracked returns how many steps the clients of a service have completed, and how
+// many events have ids that the ledger does not know.
+func (l *Ledger) CountTracked(ctx context.Context, service string) (completed, unknown int, err error) {
+	if has, err := hasTracked(ctx, l.read); err != nil || !has {
+		return 0, 0, err
+	}
+	err = l.read.QueryRowContext(ctx, `SELECT count(DISTINCT iif(completed AND client <> 0, step, NULL)), count(*) FILTER (WHERE client = 0)
+		FROM tracked WHERE service = ?`, service).Scan(&completed, &unknown)
+	return completed, unknown, asDamage(err)
+}
+
+// checkTracked reads all events, which checks their sums, and that their steps are
+// there.
+func checkTracked(ctx context.Context, db querier, path string) error {
+	if has, err := hasTracked(ctx, db); err != nil || !has {
+		return err
+	}
+	for _, err := range stream(ctx, db, scanTracked, trackedColumns+` FROM tracked t`) {
+		if err != nil {
+			return err
+		}
+	}
+	var lost int
+	err := db.QueryRowContext(ctx, `SELECT count(*) FROM tracked t LEFT JOIN steps s ON s.id = t.step AND s.client = t.client
+		WHERE t.client <> 0 AND s.id IS NULL`).Scan(&lost)
+	if err == nil && lost > 0 {
+		err = damaged(path, "the ledger contradicts itself: %d events belong to steps that are not there", lost)
+	}
+	return err
+}
