@@ -16,15 +16,7 @@ import (
 // ClientRole is the word by which claims name the client among their contacts.
 const ClientRole = "client"
 
-// contact returns the contacts entry with an id; nil for none.
-func (m *Mapping) contact(id string) *ContactRule {
-	i := m.contactIndex(id)
-	if i < 0 {
-		return nil
-	}
-	return &m.Contacts[i]
-}
-
+// contactIndex returns the index of the contacts entry with an id; -1 for none.
 func (m *Mapping) contactIndex(id string) int {
 	return slices.IndexFunc(m.Contacts, func(c ContactRule) bool { return c.ID.Text == id })
 }
