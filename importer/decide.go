@@ -59,62 +59,56 @@ func (d *decision) override(change func(*ledger.Step)) {
 // and tonight's sheet are all this.
 func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) []decision {
 	decisions := make([]decision, len(plan.Steps))
-	moved := -1
+	moved, asked := -1, 0
 	for i := range plan.Steps {
-		step := &plan.Steps[i]
-		d := decision{step: step, known: unknown}
-		if s, ok := known[step.Key]; ok {
-			before := s // most are new, and need no room
-			d.known, d.wanted = &before, wantedOf(plan, step, b.Mapping().Name.Text)
+		decisions[i] = decideStep(plan, &plan.Steps[i], known, b)
+		if decisions[i].moved != "" && moved < 0 {
+			moved = i
 		}
-		switch d.known.To {
-		case ledger.Done:
-			d.compare(b)
-			d.compareKnownID()
-			if d.moved != "" && moved < 0 {
-				moved = i
-			}
-			if d.action != idConflict {
-				d.noteURL(b.Mapping().V1())
-			}
-		case ledger.Intent, ledger.Uncertain, ledger.Parked:
-			if d.action, d.why = needsOperator, d.known.Reason; step.KnownID != "" {
-				d.advice = adviceKnownIDInDoubt
-			}
-			d.fixWorkflow()
-		case ledger.GivenUp:
-			d.action, d.why = givenUp, "it was given up"
-		default:
-			d.fixWorkflow()
+		if decisions[i].known != unknown {
+			asked++
 		}
-		decisions[i] = d
 	}
 	if len(decisions) > 0 && decisions[0].isFound() {
 		skipActivities(decisions, b)
 	}
+	if asked > 0 && decisions[len(decisions)-1].step.Kind == mapping.LinkStep {
+		decisions = addFreshLinks(decisions, plan, known, b, asked < len(known))
+	}
 	if moved >= 0 {
 		holdBack(decisions, &decisions[moved])
 	}
-	noteOlderLink(decisions)
+	if !b.Mapping().FreshLinks {
+		noteOlderLink(decisions)
+	}
 	return decisions
 }
 
-// noteOlderLink notes the claims that are newer than the client's link, which is not
-// made again for them.
-func noteOlderLink(decisions []decision) {
-	var link *ledger.Step
-	for _, d := range decisions {
-		if d.step.Kind == mapping.LinkStep && d.known.To == ledger.Done {
-			link = d.known
-		}
+// decideStep is decide for one step, without what depends on the others.
+func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
+	d := decision{step: step, known: unknown}
+	if s, ok := known[step.Key]; ok {
+		before := s // most are new, and need no room
+		d.known, d.wanted = &before, wantedOf(plan, step, b.Mapping().Name.Text)
 	}
-	for i := range decisions {
-		d := &decisions[i]
-		newer := link != nil && (d.action == send || d.action == unchanged && d.known.At.After(link.At))
-		if newer && d.step.Kind == mapping.ClaimStep && d.advice == "" {
-			d.advice = adviceOlderLink
+	switch d.known.To {
+	case ledger.Done:
+		d.compare(b)
+		d.compareKnownID()
+		if d.action != idConflict {
+			d.noteURL(b.Mapping().V1())
 		}
+	case ledger.Intent, ledger.Uncertain, ledger.Parked:
+		if d.action, d.why = needsOperator, d.known.Reason; step.KnownID != "" {
+			d.advice = adviceKnownIDInDoubt
+		}
+		d.fixWorkflow()
+	case ledger.GivenUp:
+		d.action, d.why = givenUp, "it was given up"
+	default:
+		d.fixWorkflow()
 	}
+	return d
 }
 
 // outcome returns the outcome of a step that the run does not send.

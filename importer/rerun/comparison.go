@@ -59,6 +59,7 @@ type Comparison struct {
 	prior     map[cell.Row]result.Row
 	words     []settle.Settlement
 	contacts  map[ledger.StepID]Step    // the first line of each further contact, in the workbook that was checked last
+	links     map[mapping.Identity]Step // the last line of a link that is done and that the ledger does not know
 	found     map[mapping.Identity]bool // clients who were found, not created: an activity of theirs was skipped
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
@@ -70,6 +71,7 @@ type Comparison struct {
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error]) error {
 	if r.conflicts == nil {
 		r.conflicts, r.found = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}
+		r.links = map[mapping.Identity]Step{}
 	}
 	r.lines, r.contacts = nil, map[ledger.StepID]Step{}
 	var found problem.List
@@ -112,6 +114,7 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		if missing = missing && known.To == ""; missing {
 			r.Missing++
 			known.To = event.To
+			r.seeLink(line, event)
 		}
 		if p, wrong := r.word(line, known); wrong {
 			found = append(found, p)
@@ -119,6 +122,20 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 	}
 	found.Sort()
 	return found.Err()
+}
+
+// seeLink notes a line of a link that is done. A client's rows show one redirect url,
+// which is that of the last link in the sheet Steps as it was written.
+func (r *Comparison) seeLink(line Step, event ledger.Event) {
+	if who := line.Identity(r.Binding.KeySpace()); event.Kind == ledger.KindLink && event.To == ledger.Done && r.links[who].Number <= line.Number {
+		r.links[who] = line
+	}
+}
+
+// isOlderLink reports whether a line is that of a link before the client's last one.
+func (r *Comparison) isOlderLink(line Step) bool {
+	last, ok := r.links[line.Identity(r.Binding.KeySpace())]
+	return ok && line.kind() == ledger.KindLink && line.Step != last.Step
 }
 
 // outdates reports whether a line is newer than the ledger, which does not know
@@ -229,6 +246,9 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 			return err
 		}
 		url := urls[line.Identity(r.Binding.KeySpace())]
+		if r.isOlderLink(line) {
+			url = "" // it is not shown, so nobody knows it
+		}
 		event, needed := line.toEvent(r.stepID(line), url, r.Binding.Mapping().V1())
 		if known.To != "" && !r.outdates(line, known) || !needed {
 			continue
