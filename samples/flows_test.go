@@ -198,18 +198,23 @@ func (c *recorder) learn(answer []byte) {
 	if json.Unmarshal(answer, &created) != nil {
 		return
 	}
-	for name, id := range map[string]string{"{clientId}": created.ClientID, "{contactId}": created.ContactID} {
+	for kind, id := range map[string]string{"clientId": created.ClientID, "contactId": created.ContactID, "claimId": created.ClaimID} {
 		if id != "" {
-			c.names[id] = name
+			c.name(kind, id)
 		}
 	}
-	if created.ClaimID != "" {
-		claims := 1
-		for _, name := range c.names {
-			if strings.HasPrefix(name, "{claimId") {
-				claims++
-			}
+}
+
+// name gives an id a name with a number, unless it is the first of its kind and not a
+// claim's: most clients have one contact.
+func (c *recorder) name(kind, id string) {
+	number := 1
+	for _, name := range c.names {
+		if strings.HasPrefix(name, "{"+kind) {
+			number++
 		}
-		c.names[created.ClaimID] = fmt.Sprintf("{claimId %d}", claims)
+	}
+	if c.names[id] = "{" + kind + "}"; number > 1 || kind == "claimId" {
+		c.names[id] = fmt.Sprintf("{%s %d}", kind, number)
 	}
 }

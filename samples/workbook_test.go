@@ -65,9 +65,9 @@ func checkWorkbook(t *testing.T, folder, path, good string, want expected) {
 	if diff := cmp.Diff(wantStatuses, statuses); diff != "" {
 		t.Errorf("Import status (-want +got):\n%s", diff)
 	}
-	if len(clients) != want.Requests.Client || len(claims) != want.Requests.Claim {
+	if len(clients) != want.Clients.Done || len(claims) != want.Requests.Claim {
 		t.Errorf("%d client and %d claim ids, want %d and %d",
-			len(clients), len(claims), want.Requests.Client, want.Requests.Claim)
+			len(clients), len(claims), want.Clients.Done, want.Requests.Claim)
 	}
 	if diff := cmp.Diff(want.InvalidCells, places(readSheet(t, path, "Problems"))); diff != "" {
 		t.Errorf("cells named in Problems (-want +got):\n%s", diff)
@@ -81,7 +81,7 @@ func checkFlow(t *testing.T, path string, want expected) {
 	t.Helper()
 	rows := readSheet(t, path, "Plan")
 	at, flows := slices.Index(rows[0], "In this order"), map[string]int{}
-	for _, row := range rows[1 : 1+want.Requests.Client] {
+	for _, row := range rows[1 : 1+want.Clients.Done] {
 		flows[claimKey.ReplaceAllString(row[at], "claim")]++
 	}
 	if diff := cmp.Diff(want.Flows, flows); diff != "" {

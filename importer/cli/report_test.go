@@ -185,8 +185,8 @@ func (s *scene) history() string {
 	return out
 }
 
-// TestReportOfEverySample writes the results of every sample again.
-func TestReportOfEverySample(t *testing.T) {
+// TestReportOfSamples writes the results of samples again.
+func TestReportOfSamples(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"v1-step-1", "v1-resume", "v2-step-1", "v2-step-3", "v2-several-claims"} {
 		t.Run(name, func(t *testing.T) {

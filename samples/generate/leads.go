@@ -17,6 +17,7 @@ type lead struct {
 	further  []agreement // in a wide sheet: the row's second and third agreement
 	notes    string
 	next     string         // in v2-resume-by-column: where the client continues
+	partner  person         // in v2-joint-claimants; the zero person for none
 	review   string         // in v2-assigned: Yes or No
 	instead  map[string]any // what a column shows in place of the truth, by its header: somebody's slip
 }

@@ -53,6 +53,7 @@ var samples = []sample{
 	{"v2-by-phone", 26, callColumns, calls},
 	{"v2-assigned", 27, reviewColumns, reviews},
 	{"v2-claim-type", 28, loanColumns, typed},
+	{"v2-joint-claimants", 30, jointColumns, joint},
 	{"v2-csv", 29, campaignColumns, exported},
 }
 

@@ -147,3 +147,33 @@ func loans(r *rand.Rand) []lead {
 	slip(leads, 71, "Signed", "31/06/2019 10:15")
 	return leads
 }
+
+// jointColumns are the sheet of v2-joint-claimants: loans that some clients have
+// together with a partner.
+var jointColumns = []column{
+	{"First name", 14, "", func(l lead) any { return l.first }},
+	{"Last name", 20, "", func(l lead) any { return l.last }},
+	{"E-mail", 38, "", func(l lead) any { return l.email }},
+	{"DOB", 12, asDay, func(l lead) any { return l.born }},
+	{"Post code", 11, "", func(l lead) any { return l.postcode }},
+	{"Lender", 9, "", func(l lead) any { return l.lender }},
+	{"Agreement no", 14, asFive, func(l lead) any { return l.agreementNo }},
+	{"Amount", 12, asMoney, func(l lead) any { return l.amount }},
+	{"Partner first name", 18, "", func(l lead) any { return l.partner.first }},
+	{"Partner last name", 20, "", func(l lead) any { return l.partner.last }},
+	{"Partner e-mail", 38, "", func(l lead) any { return l.partner.email }},
+}
+
+// joint are 20 leads. The first, the third, the fifth and so on have a partner; the
+// eleventh has the same one as the first.
+func joint(r *rand.Rand) []lead {
+	leads := newLeads(r, 30, 1)
+	leads, others := leads[:20], leads[20:]
+	for i := 0; i < len(leads); i += 2 {
+		leads[i].partner = others[i/2].person
+	}
+	leads[10].partner = leads[0].partner
+	slip(leads, 6, "Partner e-mail", strings.Replace(leads[6-2].partner.email, "@", "(at)", 1))
+	slip(leads, 9, "Amount", "abc") // of a client without a partner
+	return leads
+}
