@@ -252,7 +252,7 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (cli
 // the workbook also where tonight's row is left out or wrong.
 func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 	made.claims = map[string]string{}
-	var link *ledger.Step // the newest that has a url
+	var link *ledger.Step // the one whose url came last
 	for key, step := range known {
 		if step.To != ledger.Done {
 			continue
@@ -265,7 +265,7 @@ func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 		}
 		switch {
 		case step.URL == "":
-		case step.Kind == ledger.KindLink && (link == nil || askedFor(&step) > askedFor(link)):
+		case step.Kind == ledger.KindLink && (link == nil || step.Ref.Last > link.Ref.Last):
 			link, url = &step, step.URL
 		case link == nil:
 			url = step.URL
