@@ -147,3 +147,33 @@ func TestFreshLinkInDoubt(t *testing.T) {
 		})
 	}
 }
+
+// TestFreshLinkThatWasRefused is asked for again the next night, once, also when that
+// is a rerun without the ledger.
+func TestFreshLinkThatWasRefused(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(*workplace) said{
+		"run": func(w *workplace) said { return w.claimsheet("run", w.path("leads.xlsx")) },
+		"rerun without the ledger": func(w *workplace) said {
+			if err := os.RemoveAll(w.path(".claimsheet")); err != nil {
+				t.Error(err)
+			}
+			return w.claimsheet("rerun", "--yes", w.path("leads.results.xlsx"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFreshLinks(t)
+			w.say(map[string]string{annsLink: `422 {"message":"no"}`})
+			w.run(1, "claims", "activities?claimId=claim-2", annsLink)
+			w.shows("link-1")
+			w.say(nil)
+			if got := again(w); got.code != 0 {
+				t.Fatalf("exit code %d\n%s%s", got.code, got.out, got.err)
+			}
+			w.expectPosts(annsLink)
+			w.shows("link-2")
+			w.run(0)
+		})
+	}
+}
