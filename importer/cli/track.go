@@ -166,14 +166,17 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 				ClientID: e.Client, ClaimID: e.Claim, ActivityID: e.Activity, Activity: e.Template}
 		}
 		more, err := l.ledger.AddTracked(service, scopes, list, activityName)
-		n.Added, n.Repeated, n.Unknown = n.Added+more.Added, n.Repeated+more.Repeated, n.Unknown+more.Unknown
-		n.Erased, n.Found = n.Erased+more.Erased, n.Found+more.Found
+		n = n.Plus(more)
 		return err
 	}
 	if err := record(events); err != nil {
 		return n, err
 	}
-	return n, l.inbox().Take(record)
+	if err := l.inbox().Take(record); err != nil {
+		return n, err
+	}
+	found, err := l.ledger.MatchTracked(service, scopes, activityName)
+	return n.Plus(found), err
 }
 
 // service is the ledger's name for the service of the environment.

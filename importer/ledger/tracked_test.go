@@ -128,7 +128,9 @@ func TestTrackedAgain(t *testing.T) {
 	ann := jane("", "client")
 	ann.Client = "ann@example.com"
 	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Run: "r", Kind: "client", Via: ledger.ViaAdopted, ID: "c3"}))
-	same(t, "after the client is known", addTracked(t, l), ledger.TrackedCounts{Found: 1})
+	found, err := l.MatchTracked(service, []string{service}, named)
+	do(t, err)
+	same(t, "after the client is known", found, ledger.TrackedCounts{Found: 1})
 	events, err = l.TrackedOfClient(t.Context(), ann.ClientKey)
 	do(t, err)
 	if len(events) != 1 || events[0].Key != "3" {
@@ -149,10 +151,35 @@ func TestTrackedAndErasures(t *testing.T) {
 	}
 	same(t, "again", addTracked(t, l, event), ledger.TrackedCounts{Erased: 1})
 	addTracked(t, l, ledger.Tracked{Key: "2", ClientID: "nobody"})
-	_, err = l.Purge(ledger.Purge{Environments: []string{service}, Before: noon.Add(48 * time.Hour), Summary: func(b []byte) []byte { return b }})
+	for _, purge := range []struct {
+		service string
+		left    int
+	}{{"https://elsewhere", 1}, {service, 0}} {
+		_, err = l.Purge(ledger.Purge{Environments: []string{service}, Service: purge.service, Before: noon.Add(48 * time.Hour), Summary: func(b []byte) []byte { return b }})
+		do(t, err)
+		if _, unknown, err := l.CountTracked(t.Context(), service); unknown != purge.left || err != nil {
+			t.Errorf("after a purge of %s: %d events of nobody are left, %v; want %d", purge.service, unknown, err, purge.left)
+		}
+	}
+}
+
+// TestUnknownEventOfErasedClient: an event that came before its client was known goes
+// with the client, and later ones are not found to be the client's.
+func TestUnknownEventOfErasedClient(t *testing.T) {
+	t.Parallel()
+	l, _ := tracking(t)
+	addTracked(t, l, ledger.Tracked{Key: "1", ClientID: "c3", Activity: "Sign"})
+	ann := jane("", "client")
+	ann.Client = "ann@example.com"
+	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Run: "r", Kind: "client", Via: ledger.ViaAdopted, ID: "c3"}))
+	_, err := l.Forget(ann.ClientKey, noon, func([]byte) []byte { return nil })
 	do(t, err)
-	if _, unknown, err := l.CountTracked(t.Context(), service); unknown != 0 || err != nil {
-		t.Errorf("%d events of nobody are left, %v", unknown, err)
+	n, err := l.MatchTracked(service, []string{service}, named)
+	do(t, err)
+	completed, unknown, err := l.CountTracked(t.Context(), service)
+	do(t, err)
+	if n != (ledger.TrackedCounts{}) || completed+unknown != 0 {
+		t.Errorf("%+v, %d completed, %d unknown; want nothing left", n, completed, unknown)
 	}
 }
 
