@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ type Tracked struct {
 	Key       string // the same for an event that arrives again
 	Kind      string
 	Status    string
-	Completed bool // the client has completed the activity
+	Completed bool // the client has completed the activity, as CompleteTracked was told
 	At        time.Time
 	Received  time.Time
 	// What the service named; "" for what it did not.
@@ -104,8 +105,8 @@ func (m trackedMatcher) addAll(service string, events []Tracked) (n TrackedCount
 		if n.Unknown++; ok {
 			n.Unknown, n.Added = n.Unknown-1, n.Added+1
 		}
-		if err := m.exec(`INSERT INTO tracked (service, client, step, sum, key, kind, status, completed, at, received, client_id, claim_id, activity_id, activity)
-			VALUES (`+params(14)+`)`, service, of.client, of.id, e.sum(service, of.id), e.Key, e.Kind, e.Status, e.Completed, e.At.UnixMicro(), e.Received.UnixMicro(),
+		if err := m.exec(`INSERT INTO tracked (completed, service, client, step, sum, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
+			VALUES (0, `+params(13)+`)`, service, of.client, of.id, e.sum(service, of.id), e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
 			e.ClientID, e.ClaimID, e.ActivityID, e.Activity); err != nil {
 			return n, err
 		}
@@ -165,6 +166,20 @@ func (m trackedMatcher) mayKnow(known *statement, e Tracked) (ok bool, err error
 		}
 	}
 	return false, nil
+}
+
+// CompleteTracked notes which of a service's events mean that the client has completed
+// the activity. It may be told otherwise later.
+func (l *Ledger) CompleteTracked(service string, means func(kind, status string) bool) error {
+	return l.submit(true, func(t *transaction) error {
+		sorts, err := gather(stream(context.Background(), t.conn, func(rows *sql.Rows) (s [2]string, err error) { return s, rows.Scan(&s[0], &s[1]) },
+			`SELECT DISTINCT kind, status FROM tracked WHERE service = ?`, service))
+		for _, s := range sorts {
+			err = errors.Join(err, t.exec(`UPDATE tracked SET completed = ?1 WHERE service = ?2 AND kind = ?3 AND status = ?4 AND completed <> ?1`,
+				means(s[0], s[1]), service, s[0], s[1]))
+		}
+		return err
+	})
 }
 
 // forgetTracked removes the events of a client, and those that a later match would
@@ -269,14 +284,11 @@ func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
 	return e, nil
 }
 
-// sum is the checksum of an event that belongs to the step with this number.
+// sum is the checksum of an event that belongs to the step with this number. Completed
+// follows from Kind and Status.
 func (e Tracked) sum(service string, step int64) int64 {
-	s := make(checksum, 0, 256).text(service).number(step).text(e.Key).text(e.Kind).text(e.Status).number(e.At.UnixMicro()).number(e.Received.UnixMicro()).
-		text(e.ClientID).text(e.ClaimID).text(e.ActivityID).text(e.Activity)
-	if e.Completed {
-		s = s.number(1)
-	}
-	return s.value()
+	return make(checksum, 0, 256).text(service).number(step).text(e.Key).text(e.Kind).text(e.Status).number(e.At.UnixMicro()).number(e.Received.UnixMicro()).
+		text(e.ClientID).text(e.ClaimID).text(e.ActivityID).text(e.Activity).value()
 }
 
 // trackedSteps yields the events that a condition selects, each with its step.

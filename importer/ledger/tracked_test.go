@@ -110,11 +110,13 @@ func TestTrackedStep(t *testing.T) {
 func TestTrackedAgain(t *testing.T) {
 	t.Parallel()
 	l, joe := tracking(t)
-	first, second := ledger.Tracked{Key: "1", ClientID: "c2", Status: "Open"}, ledger.Tracked{Key: "2", ClientID: "c2", Status: "Done", Completed: true}
-	later := ledger.Tracked{Key: "3", ClientID: "c3", Completed: true}
+	first, second := ledger.Tracked{Key: "1", ClientID: "c2", Status: "Open"}, ledger.Tracked{Key: "2", ClientID: "c2", Status: "Done"}
+	later := ledger.Tracked{Key: "3", ClientID: "c3"}
 	same(t, "the first time", addTracked(t, l, first, second, later), ledger.TrackedCounts{Added: 2, Unknown: 1})
 	first.Status = "something else"
 	same(t, "again", addTracked(t, l, second, first, later), ledger.TrackedCounts{Repeated: 3})
+	do(t, l.CompleteTracked(service, func(_, status string) bool { return status == "Open" })) // wrong, and corrected
+	do(t, l.CompleteTracked(service, func(_, status string) bool { return status == "Done" }))
 	completed, unknown, err := l.CountTracked(t.Context(), service)
 	do(t, err)
 	if completed != 1 || unknown != 1 {
@@ -142,7 +144,7 @@ func TestTrackedAgain(t *testing.T) {
 func TestTrackedAndErasures(t *testing.T) {
 	t.Parallel()
 	l, joe := tracking(t)
-	event := ledger.Tracked{Key: "1", ClientID: "c2", Completed: true}
+	event := ledger.Tracked{Key: "1", ClientID: "c2"}
 	addTracked(t, l, event)
 	_, err := l.Forget(joe, noon, func([]byte) []byte { return nil })
 	do(t, err)
