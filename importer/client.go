@@ -252,6 +252,7 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (cli
 // the workbook also where tonight's row is left out or wrong.
 func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 	made.claims = map[string]string{}
+	var link *ledger.Step // the one whose url came last
 	for key, step := range known {
 		if step.To != ledger.Done {
 			continue
@@ -262,7 +263,11 @@ func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 		case ledger.KindClaim:
 			made.claims[key] = step.ID
 		}
-		if step.URL != "" && (url == "" || step.Kind == ledger.KindLink) {
+		switch {
+		case step.URL == "":
+		case step.Kind == ledger.KindLink && (link == nil || step.Ref.Last > link.Ref.Last):
+			link, url = &step, step.URL
+		case link == nil:
 			url = step.URL
 		}
 	}
@@ -314,7 +319,7 @@ func walk(decisions []decision, create func(decision) (stepOutcome, error)) ([]s
 				}
 			}
 		}
-		if !o.ok() {
+		if !o.ok() && !(d.action == givenUp && d.step.Kind == mapping.LinkStep) { // no later link waits for one that was given up
 			b.add(d.step)
 		}
 		outcomes = append(outcomes, o)

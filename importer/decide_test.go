@@ -3,9 +3,9 @@ package importer
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -271,14 +271,13 @@ func TestDecideSkipsActivities(t *testing.T) {
 // that the link may lead to a completed activity, until there is a fresh one.
 func TestDecideNotesAnOlderLink(t *testing.T) {
 	const one, two = "claim/loan/1", "claim/loan/2"
-	night := time.Date(2026, 1, 2, 1, 0, 0, 0, time.UTC)
 	plan := planOf("a@example.com", clientStep("a@example.com"), claimStep(one, "1"), claimStep(two, "2"), linkStep())
-	at := func(i int, when time.Time) ledger.Step {
+	at := func(i int, event int64) ledger.Step {
 		s := recorded(plan, plan.Steps[i], ledger.Done)
-		s.At = when
+		s.Ref.Sent, s.Ref.Last = event, event+1
 		return s
 	}
-	first := map[string]ledger.Step{"client": at(0, night), one: at(1, night), "link": at(3, night.Add(time.Second))}
+	first := map[string]ledger.Step{"client": at(0, 1), one: at(1, 3), "link": at(3, 5)}
 	with := func(more map[string]ledger.Step) map[string]ledger.Step {
 		known := maps.Clone(first)
 		maps.Copy(known, more)
@@ -290,8 +289,9 @@ func TestDecideNotesAnOlderLink(t *testing.T) {
 	}{
 		"nothing is known":     {nil, nil},
 		"a new claim":          {first, []string{two}},
-		"created since":        {with(map[string]ledger.Step{two: at(2, night.Add(time.Hour))}), []string{two}},
-		"a fresh link":         {with(map[string]ledger.Step{two: at(2, night.Add(time.Hour)), "link": at(3, night.Add(2*time.Hour))}), nil},
+		"created since":        {with(map[string]ledger.Step{two: at(2, 7)}), []string{two}},
+		"a fresh link":         {with(map[string]ledger.Step{two: at(2, 7), "link": at(3, 9)}), nil},
+		"a link of its own":    {with(map[string]ledger.Step{two: at(2, 7), "link/loan/2": at(3, 9)}), nil}, // link was on_new_claim
 		"the link was refused": {with(map[string]ledger.Step{"link": recorded(plan, plan.Steps[3], ledger.Failed)}), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -311,5 +311,123 @@ func TestDecideNotesAnOlderLink(t *testing.T) {
 				t.Errorf("noted (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDecideFreshLink asks once for a fresh link for the claims that are newer than
+// every link of their client, and keeps the links in the order in which they were
+// asked for.
+func TestDecideFreshLink(t *testing.T) {
+	const one, two, three = "claim/loan/1", "claim/loan/2", "claim/loan/3"
+	plan := planOf("a@example.com", clientStep("a@example.com"), claimStep(one, "1"), claimStep(two, "2"), claimStep(three, "3"), linkStep())
+	step := func(key string, to ledger.State, via string, sent, last int64) ledger.Step {
+		i := slices.IndexFunc(plan.Steps, func(s mapping.Step) bool { return s.Key == key })
+		asked := mapping.LinkStepOf(key, plan.Rows)
+		if i >= 0 {
+			asked = plan.Steps[i]
+		}
+		s := recorded(plan, asked, to)
+		s.Via, s.Ref.Sent, s.Ref.Last = via, sent, last
+		if to == ledger.Done && s.Kind == ledger.KindLink {
+			s.URL = "https://go/" + key
+		}
+		return s
+	}
+	done := func(key string, sent int64) ledger.Step {
+		return step(key, ledger.Done, ledger.ViaAnswer, sent, sent+1)
+	}
+	claims := []ledger.Step{done("client", 1), done(one, 3), done(two, 13), done(three, 23)}
+	link, fresh, third := done("link", 5), done("link/loan/2", 15), done("link/loan/3", 25)
+	undecided := func(s ledger.Step, to ledger.State, via string) ledger.Step {
+		s.To, s.Via, s.URL = to, via, ""
+		return s
+	}
+	for name, c := range map[string]struct {
+		known []ledger.Step
+		once  bool
+		want  []string // the links, and what becomes of each
+		url   string   // that the row shows
+	}{
+		"nothing is known":          {nil, false, []string{"link done"}, ""},
+		"no link yet":               {claims[:2], false, []string{"link done"}, ""},
+		"nothing is new":            {append(claims[:4:4], link, fresh, third), false, []string{"link unchanged", "link/loan/2 unchanged", "link/loan/3 unchanged"}, "link/loan/3"},
+		"two new claims":            {append(claims[:2:2], link), false, []string{"link unchanged", "link/loan/2 done"}, ""},
+		"a claim of an earlier run": {append(claims[:4:4], link, fresh), false, []string{"link unchanged", "link/loan/2 unchanged", "link/loan/3 done"}, ""},
+		"another night":             {append(claims[:3:3], link, fresh), false, []string{"link unchanged", "link/loan/2 unchanged", "link/loan/3 done"}, ""},
+		"once":                      {append(claims[:2:2], link), true, []string{"link unchanged"}, "link"},
+		"once, after other nights":  {append(claims[:4:4], link, fresh), true, []string{"link unchanged", "link/loan/2 unchanged"}, "link/loan/2"},
+		"asked for by hand":         {append(claims[:4:4], step("link", ledger.Done, ledger.ViaAnswer, 5, 28)), false, []string{"link unchanged"}, "link"},
+		"asked for by hand after a fresh one": {append(claims[:4:4], fresh, step("link", ledger.Done, ledger.ViaAnswer, 5, 28)), false,
+			[]string{"link/loan/2 unchanged", "link unchanged"}, "link"},
+		"asked for by hand in vain": {append(claims[:3:3], step("link", ledger.Done, ledger.ViaByHand, 5, 28)), false, []string{"link unchanged", "link/loan/2 done"}, ""},
+		"refused":                   {append(claims[:3:3], link, undecided(fresh, ledger.Failed, "")), false, []string{"link unchanged", "link/loan/2 done"}, ""},
+		"not sent, and one more claim": {append(claims[:4:4], link, undecided(fresh, ledger.NotSent, "")), false,
+			[]string{"link unchanged", "link/loan/2 done"}, ""},
+		"refused, then asked for by hand": {append(claims[:4:4], undecided(fresh, ledger.Failed, ""), step("link", ledger.Done, ledger.ViaAnswer, 5, 28)), false,
+			[]string{"link unchanged"}, "link"},
+		"in flight":             {append(claims[:3:3], link, undecided(fresh, ledger.Intent, "")), false, []string{"link unchanged", "link/loan/2 uncertain", "link/loan/3 waits for the step link/loan/2"}, "link"},
+		"in doubt":              {append(claims[:3:3], link, undecided(fresh, ledger.Uncertain, "")), false, []string{"link unchanged", "link/loan/2 uncertain", "link/loan/3 waits for the step link/loan/2"}, "link"},
+		"in doubt, nothing new": {append(claims[:4:4], link, fresh, undecided(third, ledger.Uncertain, "")), false, []string{"link unchanged", "link/loan/2 unchanged", "link/loan/3 uncertain"}, "link/loan/2"},
+		"settled after a new claim": {append(claims[:4:4], link, step("link/loan/2", ledger.Done, ledger.ViaByHand, 15, 30)), false,
+			[]string{"link unchanged", "link/loan/2 unchanged", "link/loan/3 done"}, ""},
+		"given up":                   {append(claims[:3:3], link, undecided(fresh, ledger.GivenUp, ledger.ViaByHand)), false, []string{"link unchanged", "link/loan/2 failed", "link/loan/3 done"}, ""},
+		"the first one was given up": {append(claims[:2:2], undecided(link, ledger.GivenUp, ledger.ViaByHand)), false, []string{"link failed", "link/loan/2 done"}, ""},
+		"its link is there":          {append(claims[:2:2], step(two, ledger.Done, ledger.ViaByHand, 40, 41), done(three, 7), done("link", 9), fresh), false, []string{"link unchanged", "link/loan/2 unchanged"}, "link/loan/2"},
+		"taken over from a sorted workbook": {[]ledger.Step{step("link/loan/2", ledger.Done, ledger.ViaWorkbook, 1, 1), step("link", ledger.Done, ledger.ViaWorkbook, 2, 2),
+			step("client", ledger.Done, ledger.ViaWorkbook, 3, 3), step(one, ledger.Done, ledger.ViaWorkbook, 4, 4), step(two, ledger.Done, ledger.ViaWorkbook, 5, 5), step(three, ledger.Done, ledger.ViaWorkbook, 6, 6)},
+			false, []string{"link/loan/2 unchanged", "link unchanged"}, "link"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			known := map[string]ledger.Step{}
+			for _, s := range c.known {
+				known[s.Step] = s
+			}
+			text := tableMapping
+			if !c.once {
+				text += "link: on_new_claim\n"
+			}
+			b := bound(t, text)
+			outcomes, err := walk(decide(plan, known, b), func(d decision) (stepOutcome, error) {
+				return stepOutcome{Step: d.step, Status: result.Done}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var links []string
+			for _, o := range outcomes {
+				if o.Step.Kind == mapping.LinkStep {
+					says := string(o.Status)
+					if o.Status == result.NotStarted {
+						says = o.Error
+					}
+					links = append(links, o.Step.Key+" "+says)
+				}
+			}
+			if diff := cmp.Diff(c.want, links); diff != "" {
+				t.Errorf("links (-want +got):\n%s", diff)
+			}
+			row := outcomeOf(b, plan, outcomes).Rows[0]
+			if c.url != "" && row.URL != "https://go/"+c.url {
+				t.Errorf("the row shows %q, want %q", row.URL, c.url)
+			}
+			if row.Status == result.Failed {
+				t.Errorf("the row fails for a link that was given up: %s", row.Error)
+			}
+			if _, url := createdBefore(known); c.url != "" && url != row.URL {
+				t.Errorf("a row that is left out shows %q, want %q", url, row.URL)
+			}
+		})
+	}
+}
+
+// TestDecideNoFreshLinkOfAContact: the links of a client are nothing to the plan by
+// which somebody else's claim has the client as a contact.
+func TestDecideNoFreshLinkOfAContact(t *testing.T) {
+	plan := planOf("a@example.com", clientStep("a@example.com"))
+	plan.Role = "partner"
+	asked := mapping.LinkStepOf("link/loan/1", plan.Rows)
+	known := map[string]ledger.Step{"client": recorded(plan, plan.Steps[0], ledger.Done), asked.Key: recorded(plan, asked, ledger.Done)}
+	if got := decide(plan, known, bound(t, tableMapping+"link: on_new_claim\n")); len(got) != 1 {
+		t.Errorf("%d decisions, want that about the contact", len(got))
 	}
 }

@@ -165,6 +165,9 @@ func (p *checker) checkV1(m *Mapping) {
 		}
 	}
 	workflow(m.Workflow)
+	if m.LinkAt != (yamltree.Place{}) {
+		p.wrongAt(m.LinkAt, "not-in-v1", "version 1 of the interface has no magic links: its redirect url comes with the creation of a client").Hint = hint
+	}
 	for _, a := range m.Activities {
 		workflow(a.Workflow)
 		if a.Status == Accepted {
@@ -177,6 +180,10 @@ func (p *checker) checkV2(m *Mapping) {
 	if c := &m.Client; !c.Administrator && c.AdministratorAt != (yamltree.Place{}) && m.administers(ClientRole) {
 		p.wrongAt(c.AdministratorAt, "no-administrator", "the contact administers its claims, and one made with administrator: false cannot").
 			Hint = "leave administrator out, or the claims; or name another contact as the claims' administrator"
+	}
+	if m.FreshLinks && len(m.Claims) == 0 {
+		p.wrongAt(m.LinkAt, "no-effect", "link: on_new_claim is for clients who get a new claim, and the mapping has no claims").
+			Hint = "leave link out, or list the claims"
 	}
 	for _, a := range m.Activities {
 		if m.Workflow.Name.Text == "" && a.Workflow.Name.Text == "" && a.Template.Text != "" {

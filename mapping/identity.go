@@ -76,9 +76,11 @@ func FoldStep(key string) string {
 	if who, ok := ContactOf(key); ok {
 		return ContactStepKey(who.Folded())
 	}
-	from := strings.IndexByte(key, '@') // claim/ID/KEY, activity/ID@ID/KEY
-	if claim := string(ClaimStep) + "/"; strings.HasPrefix(key, claim) {
-		from = len(claim) - 1
+	from := strings.IndexByte(key, '@') // claim/ID/KEY, activity/ID@ID/KEY, link/ID/KEY
+	for _, kind := range []StepKind{ClaimStep, LinkStep} {
+		if strings.HasPrefix(key, string(kind)+"/") {
+			from = len(kind)
+		}
 	}
 	slash := strings.IndexByte(key[from+1:], '/')
 	if from < 0 || slash < 0 {

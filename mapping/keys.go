@@ -56,6 +56,10 @@ var mappingKeys = []yamltree.Key[Mapping]{
 		func(m *Mapping) *[]ClaimRule { return &m.Claims }),
 	yamltree.To("workflow", "the workflow name and template identifier of the activities (v2)",
 		yamltree.Object(workflowKeys), func(m *Mapping) *WorkflowRule { return &m.Workflow }),
+	yamltree.To("link", "which clients get a magic link (v2): once (default), each client gets one, after everything else; on_new_claim, a client who has one also gets a fresh one after a new claim, because the activity that the link leads to may be completed by then",
+		yamltree.As(yamltree.OneOf("once", "on_new_claim"), func(word string) bool { return word == "on_new_claim" }),
+		func(m *Mapping) *bool { return &m.FreshLinks }).
+		Note(func(n *yamltree.Node, m *Mapping) { m.LinkAt = n.At() }),
 	yamltree.To("resume_at", "the activity at which the client resumes: a template's name, or {column: …, values: {…}}",
 		resume, func(m *Mapping) *ResumeRule { m.ResumeAt = new(ResumeRule); return m.ResumeAt }),
 	yamltree.To("activities", "the activities, in workflow order",

@@ -20,15 +20,19 @@ type Mapping struct {
 	// checks the mapping, not for every run.
 	Cautions problem.List `json:"-"`
 
-	Name       yamltree.Scalar // the scope of its claims and activities in the ledger
-	API        yamltree.Scalar // v1 or v2
-	ClaimType  yamltree.Scalar // "" for none
-	Sheet      SheetRule
-	Client     ClientRule
-	Contacts   []ContactRule
-	Claims     []ClaimRule
-	Workflow   WorkflowRule
-	ResumeAt   *ResumeRule // nil when the mapping sets the statuses itself
+	Name      yamltree.Scalar // the scope of its claims and activities in the ledger
+	API       yamltree.Scalar // v1 or v2
+	ClaimType yamltree.Scalar // "" for none
+	Sheet     SheetRule
+	Client    ClientRule
+	Contacts  []ContactRule
+	Claims    []ClaimRule
+	Workflow  WorkflowRule
+	// FreshLinks is set by link: on_new_claim. A client who has a magic link then
+	// gets another one after a new claim.
+	FreshLinks bool
+	LinkAt     yamltree.Place // zero when the mapping leaves the key link out
+	ResumeAt   *ResumeRule    // nil when the mapping sets the statuses itself
 	Activities []ActivityRule
 }
 

@@ -90,6 +90,10 @@ const (
 //	activity/<activity id>@client
 //	activity/<activity id>@<claims id>/<claim key>
 //	link
+//	link/<claims id>/<claim key>
+//
+// A plan has the step link only: whether the client gets a fresh link for a new
+// claim depends on what the ledger knows.
 type Step struct {
 	Key  string
 	Kind StepKind
@@ -124,6 +128,18 @@ type Step struct {
 	// Omitted are the fields and attributes that are left out because their
 	// cells are empty.
 	Omitted []Omitted
+}
+
+// LinkStepOf returns the step with this key that asks for a magic link of a client
+// with these rows.
+func LinkStepOf(key string, rows []cell.Row) Step {
+	return Step{Key: key, Kind: LinkStep, Rows: rows, Title: "magic link"}
+}
+
+// FreshLinkKey returns the key of the link step of a client who had a link before the
+// claim with this step key was created.
+func FreshLinkKey(claim string) string {
+	return string(LinkStep) + strings.TrimPrefix(claim, string(ClaimStep))
 }
 
 // Omitted is a field or attribute whose cells are empty.

@@ -472,5 +472,5 @@ func (p *planner) orderV2(client Step, claims []*plannedClaim, acts []plannedAct
 		}
 		acts = acts[stretch:]
 	}
-	return append(steps, Step{Key: "link", Kind: LinkStep, Rows: p.plan.Rows, Title: "magic link"})
+	return append(steps, LinkStepOf(string(LinkStep), p.plan.Rows))
 }

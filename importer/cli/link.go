@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -246,14 +248,11 @@ func spacesOf(clients []ledger.Step) []string {
 // linkStep returns the client's link step of the mapping that is meant; a step that the
 // ledger does not know has only its name.
 func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, owner ledger.ClientKey) (ledger.Step, problem.Problem, error) {
-	steps, err := l.ledger.StepsNamed(ctx, owner, "link")
+	steps, err := l.linksOf(ctx, owner)
 	if err != nil {
 		return ledger.Step{}, problem.Problem{}, err
 	}
-	mappings := make([]string, len(steps))
-	for i, s := range steps {
-		mappings[i] = s.Mapping
-	}
+	mappings := slices.Sorted(maps.Keys(steps))
 	if len(steps) == 0 {
 		if mappings, err = l.ledger.MappingsOf(ctx, owner); err != nil {
 			return ledger.Step{}, problem.Problem{}, err
@@ -269,9 +268,9 @@ func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, o
 		return ledger.Step{}, problem.New("no-mapping", "no mapping has steps of key %d; its client was only created or found", number).
 			Hinted("name the mapping with -m: its results will show the link"), nil
 	}
-	step := ledger.Step{Event: ledger.Event{StepID: ledger.StepID{ClientKey: owner, Mapping: mappings[0], Step: "link"}}}
-	if i := slices.IndexFunc(steps, func(s ledger.Step) bool { return s.Mapping == mappings[0] }); i >= 0 {
-		step = steps[i]
+	step, ok := steps[mappings[0]]
+	if !ok {
+		step.StepID = ledger.StepID{ClientKey: owner, Mapping: mappings[0], Step: "link"}
 	}
 	switch step.To {
 	case ledger.Uncertain, ledger.GivenUp:
@@ -279,6 +278,25 @@ func (l *ledgerSession) linkStep(ctx context.Context, only string, number int, o
 			Hinted("%s decides what is uncertain; what was given up is not asked for again", l.command("settle")), nil
 	}
 	return step, problem.Problem{}, nil
+}
+
+// linksOf returns the link step of a client for each mapping that has one. Of several
+// it is the one that is done, else one that is in doubt, else one that may be sent
+// again; and of several of these the newest.
+func (l *ledgerSession) linksOf(ctx context.Context, owner ledger.ClientKey) (map[string]ledger.Step, error) {
+	rank := []ledger.State{ledger.GivenUp, ledger.NotSent, ledger.Failed, ledger.Intent, ledger.Uncertain, ledger.Done}
+	all, err := l.ledger.StepsOfClient(ctx, owner)
+	links := map[string]ledger.Step{}
+	for _, s := range all {
+		if s.Kind != ledger.KindLink {
+			continue
+		}
+		best, ok := links[s.Mapping]
+		if !ok || cmp.Or(slices.Index(rank, s.To)-slices.Index(rank, best.To), int(s.Ref.Last-best.Ref.Last)) > 0 {
+			links[s.Mapping] = s
+		}
+	}
+	return links, err
 }
 
 // linkWaits refuses a first link while a step before it is not done, as a run does.

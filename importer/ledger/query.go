@@ -374,13 +374,6 @@ func (l *Ledger) ClientsBeyondASCII(ctx context.Context, environment string) ([]
 		WHERE e.name = ? AND c.client GLOB '*[^ -~]*' ORDER BY c.space, c.client`, environment))
 }
 
-// StepsNamed returns the steps of a client with a name, one for each mapping that
-// has it, ordered by the mapping's name.
-func (l *Ledger) StepsNamed(ctx context.Context, owner ClientKey, step string) ([]Step, error) {
-	all, err := l.StepsOfClient(ctx, owner)
-	return slices.DeleteFunc(all, func(s Step) bool { return s.StepID.Step != step }), err
-}
-
 // MappingsOf returns the names of the mappings under which a client has steps, in
 // alphabetical order.
 func (l *Ledger) MappingsOf(ctx context.Context, owner ClientKey) ([]string, error) {

@@ -179,7 +179,7 @@ func (r row) events() []numbered {
 // step is the row as others see it.
 func (r row) step() Step {
 	events := r.events()
-	s := Step{Event: events[len(events)-1].Event, Attempts: r.attempts, Ref: Ref{r.client, r.id}}
+	s := Step{Event: events[len(events)-1].Event, Attempts: r.attempts, Ref: Ref{r.client, r.id, events[0].number, r.last.event}}
 	s.Data, s.Digest, s.Answer, s.ID, s.URL = r.request, r.digest, r.answer, r.remoteID, r.url
 	return s
 }

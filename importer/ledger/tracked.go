@@ -310,7 +310,7 @@ func (l *Ledger) trackedSteps(ctx context.Context, condition string, args ...any
 			for i := 0; i < len(chunk) && err == nil; i++ {
 				e := chunk[i]
 				s := TrackedStep{Tracked: e.Tracked, Of: of[e.step]}
-				s.StepID, s.Of.Ref = s.Of.StepID, Ref{e.client, e.step}
+				s.StepID, s.Of.Ref.Owner, s.Of.Ref.Step = s.Of.StepID, e.client, e.step
 				if !yield(s, nil) {
 					return
 				}

@@ -60,7 +60,7 @@ type ClientKey struct {
 type StepID struct {
 	ClientKey
 	Mapping string
-	Step    string // client, claim/<id>/<key>, activity/…, link
+	Step    string // client, claim/<id>/<key>, activity/…, link, link/<id>/<key>
 }
 
 // State is a step's current state.
@@ -152,8 +152,11 @@ func (s Step) Age(now bootclock.Reading) time.Duration {
 	return now.Since(bootclock.Reading{Wall: s.At, Boot: s.Boot, Uptime: s.Uptime})
 }
 
-// Ref is where the ledger has a client and a step; see AddUnchanged.
-type Ref struct{ Owner, Step int64 }
+// Ref is where the ledger has a client, a step and two of the step's events. Owner and
+// Step are for AddUnchanged. Last is the number of the step's last event, and Sent
+// that of the intent that led to it, or Last without one: an event has a higher number
+// than those before it, whatever the clock said.
+type Ref struct{ Owner, Step, Sent, Last int64 }
 
 // Run is one run, from its start to the workbook that it wrote.
 type Run struct {

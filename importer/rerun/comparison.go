@@ -16,6 +16,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"time"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -59,6 +60,7 @@ type Comparison struct {
 	prior     map[cell.Row]result.Row
 	words     []settle.Settlement
 	contacts  map[ledger.StepID]Step    // the first line of each further contact, in the workbook that was checked last
+	links     map[mapping.Identity]Step // the last line of a link that is done and that the ledger does not know
 	found     map[mapping.Identity]bool // clients who were found, not created: an activity of theirs was skipped
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
@@ -70,6 +72,7 @@ type Comparison struct {
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error]) error {
 	if r.conflicts == nil {
 		r.conflicts, r.found = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}
+		r.links = map[mapping.Identity]Step{}
 	}
 	r.lines, r.contacts = nil, map[ledger.StepID]Step{}
 	var found problem.List
@@ -112,6 +115,7 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		if missing = missing && known.To == ""; missing {
 			r.Missing++
 			known.To = event.To
+			r.seeLink(line, event)
 		}
 		if p, wrong := r.word(line, known); wrong {
 			found = append(found, p)
@@ -119,6 +123,29 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 	}
 	found.Sort()
 	return found.Err()
+}
+
+// seeLink notes a line of a link that is done. A client's rows show one redirect url,
+// which is that of the last link in the sheet Steps as it was written.
+func (r *Comparison) seeLink(line Step, event ledger.Event) {
+	if who := line.Identity(r.Binding.KeySpace()); event.Kind == ledger.KindLink && event.To == ledger.Done && r.links[who].Number <= line.Number {
+		r.links[who] = line
+	}
+}
+
+// isOlderLink reports whether a line is that of a link before the client's last one.
+func (r *Comparison) isOlderLink(line Step) bool {
+	last, ok := r.links[line.Identity(r.Binding.KeySpace())]
+	return ok && line.kind() == ledger.KindLink && line.Step != last.Step
+}
+
+// lacksLink returns the event for a line of a fresh link that was not made, of a client
+// whose links the ledger learns from the workbook: without it the ledger could not
+// tell that a link is missing.
+func (r *Comparison) lacksLink(line Step, known ledger.Step) (event ledger.Event, ok bool) {
+	_, taken := r.links[line.Identity(r.Binding.KeySpace())]
+	ok = taken && known.To == "" && line.kind() == ledger.KindLink && line.Step != ledger.KindLink && slices.Contains(unsent, line.State)
+	return ledger.Event{StepID: r.stepID(line), To: ledger.Failed, At: time.Now().UTC(), Kind: ledger.KindLink, Reason: reasonTakenOver}, ok
 }
 
 // outdates reports whether a line is newer than the ledger, which does not know
@@ -213,7 +240,7 @@ const eventsAtOnce = 1000
 // TakeOver records the steps that the ledger does not know. urls are the clients'
 // redirect urls. It can be repeated after it was interrupted.
 func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error], run string, urls map[mapping.Identity]string) error {
-	var events []ledger.Event
+	var events, unmade []ledger.Event
 	contacts := map[ledger.StepID]bool{}
 	for line, err := range lines {
 		if err != nil {
@@ -229,7 +256,14 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 			return err
 		}
 		url := urls[line.Identity(r.Binding.KeySpace())]
+		if r.isOlderLink(line) {
+			url = "" // it is not shown, so nobody knows it
+		}
 		event, needed := line.toEvent(r.stepID(line), url, r.Binding.Mapping().V1())
+		if e, ok := r.lacksLink(line, known); ok {
+			e.Run = run
+			unmade = append(unmade, e)
+		}
 		if known.To != "" && !r.outdates(line, known) || !needed {
 			continue
 		}
@@ -250,8 +284,8 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 			events = events[:0]
 		}
 	}
-	r.last = ledger.ClientKey{} // what was read of it is no longer true
-	return r.enter(events)
+	r.last = ledger.ClientKey{}               // what was read of it is no longer true
+	return r.enter(append(events, unmade...)) // they are newer than every link that was made
 }
 
 // enter records steps that the ledger did not know. A step with the id or url of

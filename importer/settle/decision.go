@@ -113,6 +113,8 @@ func KindOf(key string) string {
 		return key
 	case strings.HasPrefix(key, "contact/"): // the step client of somebody else
 		return ledger.KindClient
+	case strings.HasPrefix(key, "link/"):
+		return ledger.KindLink
 	case strings.HasPrefix(key, "claim/"):
 		return ledger.KindClaim
 	case strings.HasPrefix(key, "activity/"):

@@ -225,7 +225,7 @@ func TestUncertainAndDecided(t *testing.T) {
 }
 
 func TestKindOf(t *testing.T) {
-	for key, want := range map[string]string{"client": "client", "link": "link", "claim/loan/1": "claim", "activity/a@client": "activity", "": "", "clients": "", "claim": ""} {
+	for key, want := range map[string]string{"client": "client", "link": "link", "link/loan/1": "link", "links": "", "claim/loan/1": "claim", "activity/a@client": "activity", "": "", "clients": "", "claim": ""} {
 		if got := settle.KindOf(key); got != want {
 			t.Errorf("KindOf(%q) = %q, want %q", key, got, want)
 		}

@@ -24,7 +24,6 @@ type Store interface {
 
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
-	StepsNamed(ctx context.Context, owner ledger.ClientKey, step string) ([]ledger.Step, error)
 	LastEvent(ctx context.Context) (number int64, err error)
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
@@ -88,7 +87,7 @@ func Run(t *testing.T, o Opener) {
 		"HasSteps":                        s.testHasSteps,
 		"Environments":                    s.testEnvironments,
 		"ClientsNamed":                    s.testClientsNamed,
-		"StepsNamed":                      s.testStepsNamed,
+		"MappingsOf":                      s.testMappingsOf,
 		"UnsettledNumbers":                s.testUnsettledNumbers,
 		"PlanOfClient":                    s.testPlanOfClient,
 		"Run":                             s.testRun,

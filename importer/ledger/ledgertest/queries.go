@@ -48,15 +48,8 @@ func (s suite) testClientsNamed(t *testing.T) {
 	same(t, "nobody", len(spaces("eve@example.com")), 0)
 }
 
-func (s suite) testStepsNamed(t *testing.T) {
+func (s suite) testMappingsOf(t *testing.T) {
 	l := s.found(t)
-	steps, err := l.StepsNamed(t.Context(), jane("", "").ClientKey, "link")
-	do(t, err)
-	var mappings []string
-	for _, s := range steps {
-		mappings = append(mappings, s.Mapping)
-	}
-	same(t, "one for each mapping", mappings, []string{"cars", "loans"})
 	names, err := l.MappingsOf(t.Context(), jane("", "").ClientKey)
 	do(t, err)
 	same(t, "mappings", names, []string{"cars", "loans"})
