@@ -160,6 +160,12 @@ func (r *clientRun) noteMet(first decision, o stepOutcome) {
 	if o.ok() {
 		w := wantedOf(r.plan, first.step, j.Binding.Mapping().Name.Text)
 		met.known.To, met.known.ID, met.known.Via, met.known.Kind = ledger.Done, o.ID, ledger.ViaAnswer, ledger.KindClient
+		if r.reused {
+			met.known.Via = ledger.ViaAdopted
+		}
+		if r.plan.Steps[0].KnownID != "" {
+			met.known.Reason = reasonKnownID
+		}
 		met.known.Data, met.known.Digest = w.json(), w.digest()
 	}
 	j.met.mu.Lock()
@@ -280,6 +286,9 @@ func (r *clientRun) takeKnownIDs() {
 		d := &r.decisions[i]
 		if d.known.To != ledger.Done {
 			continue
+		}
+		if slices.Contains(r.job.Runs, d.known.Run) && (d.known.Via == ledger.ViaAnswer || d.known.Attempts > 0) {
+			r.created[d.step.Key] = d.known.At // by the run of another client
 		}
 		switch d.step.Kind {
 		case mapping.ContactStep:

@@ -2,6 +2,7 @@ package importer
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"claimsheet/importer/ledger"
@@ -60,6 +61,9 @@ func (r *clientRun) foresee() {
 	d := &r.decisions[0]
 	d.known, d.wanted = &met.known, wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text)
 	d.compare(r.job.Binding)
+	if d.isFound() {
+		skipActivities(r.decisions, r.job.Binding)
+	}
 }
 
 // await returns when the clients ahead in the sheet are through with what this one
@@ -96,6 +100,7 @@ func (r *clientRun) decideContacts() error {
 			}
 		}
 	}
+	r.decisions = slices.DeleteFunc(r.decisions, func(d decision) bool { return d.action == unneeded })
 	return nil
 }
 
@@ -116,9 +121,13 @@ func (r *clientRun) decideContact(d *decision) error {
 		return err
 	}
 	r.altered = r.altered || altered
-	if now := decide(plan, known, r.job.Binding)[0]; now.known.To == ledger.Done || now.action == givenUp {
+	now := decide(plan, known, r.job.Binding)[0]
+	switch {
+	case now.known.To == ledger.Done, now.action == givenUp && d.action != unneeded:
 		now.step = step
 		*d = now
+	default:
+		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
 	}
 	return nil
 }

@@ -28,6 +28,7 @@ const (
 	idConflict                  // done, with an id that another client has
 	heldBack                    // new, but held back because of a difference elsewhere
 	erasedContact               // a further contact who was erased
+	unneeded                    // a further contact whom no claim needs that is sent: left out
 	skipped                     // new, and left out for a client who was found (existing_activities: skip)
 )
 
@@ -76,6 +77,7 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 	if asked > 0 && decisions[len(decisions)-1].step.Kind == mapping.LinkStep {
 		decisions = addFreshLinks(decisions, plan, known, b, asked < len(known))
 	}
+	leaveOutContacts(decisions)
 	if moved >= 0 {
 		holdBack(decisions, &decisions[moved])
 	}
@@ -83,6 +85,22 @@ func decide(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding)
 		noteOlderLink(decisions)
 	}
 	return decisions
+}
+
+// leaveOutContacts leaves further contacts out that no claim gets in this run: those
+// of claims that were created without them.
+func leaveOutContacts(decisions []decision) {
+	var needed []string
+	for _, d := range decisions {
+		if d.step.Kind == mapping.ClaimStep && d.action == send && d.step.KnownID == "" {
+			needed = append(needed, contactsNeeded(d.step)...)
+		}
+	}
+	for i := range decisions {
+		if d := &decisions[i]; d.step.Contact != nil && d.action == send && !slices.Contains(needed, d.step.Key) {
+			d.action = unneeded
+		}
+	}
 }
 
 // decideStep is decide for one step, without what depends on the others.

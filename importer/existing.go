@@ -84,6 +84,24 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	return j.refused(plan, decisions, *x), true, nil
 }
 
+// wasContact reports whether the ledger knows no more of a client than that a look-up
+// found it as a contact of another: for its own rows, the service knew it already.
+// Only that is known where clients whom the service knows are not reused.
+func (r *clientRun) wasContact() bool {
+	first, policy := &r.decisions[0], r.job.existing(r.plan)
+	return (policy == mapping.Skip || policy == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
+		first.isFound() && first.known.Reason != reasonKnownID && first.step.KnownID == "" &&
+		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known != unknown })
+}
+
+// leaveOutContact does with a client who was found as a contact what the mapping says
+// of clients whom the service knows.
+func (r *clientRun) leaveOutContact(first *decision) (clientOutcome, bool, error) {
+	x := existing{Result: lookup.Result{ID: first.known.ID}}
+	first.action = send // of which it is refused
+	return r.job.applyExisting(r.plan, r.decisions, &x)
+}
+
 // checkOwner refuses a client that is new to the ledger where another comes first: one
 // that is done in the ledger, or one that an earlier attempt may have created with
 // this client's address, whether or not a look-up finds somebody there. It reserves
@@ -202,6 +220,8 @@ func (r *clientRun) find(ctx context.Context) (o clientOutcome, over bool, err e
 	first := &r.decisions[0]
 	switch {
 	case ctx.Err() != nil:
+	case r.wasContact():
+		return r.leaveOutContact(first)
 	case r.job.revisits(r.plan, *first):
 		return clientOutcome{}, false, r.reconcile(ctx, first)
 	case first.action == send && r.job.looksUp(r.plan):
@@ -590,10 +610,15 @@ func oldLookup(plan mapping.Plan, was wanted, b *mapping.Binding) (sentBy mappin
 
 // KnownIDs are the ids that a sheet gives for its clients and claims (known_id), each
 // with the cells that give it. The zero value has none. It holds some bytes for each
-// id, never the id itself.
+// id, and the id itself where a client may be a contact of others.
 type KnownIDs struct {
-	given map[[16]byte]givenID
+	given   map[[16]byte]givenID
+	clients map[[16]byte]string // the first id that is given for a client; nil where nobody is a contact
 }
+
+// ofClient returns the id that the sheet gives for somebody in a row of their own,
+// "" for none.
+func (k KnownIDs) ofClient(who mapping.Identity) string { return k.clients[fingerprint(who)] }
 
 // givenID is an id, by the first cell that gives it and by the first cell that gives
 // it to another client or claim.
@@ -606,6 +631,9 @@ type givenID struct {
 // add notes the ids of a client's row.
 func (k *KnownIDs) add(client [16]byte, row cell.Row, ids []mapping.KnownID) {
 	for _, id := range ids {
+		if k.clients != nil && id.Kind == mapping.ClientStep && k.clients[client] == "" {
+			k.clients[client] = id.ID
+		}
 		if k.given == nil {
 			k.given = map[[16]byte]givenID{}
 		}

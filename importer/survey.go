@@ -35,6 +35,9 @@ type Survey struct {
 func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert bool) (*Survey, error) {
 	s := &Survey{numbers: map[[16]byte]int{}}
 	whose := func(record cell.Record) client { return clientOf(b.Client(record)) }
+	if len(b.Mapping().Contacts) > 0 {
+		s.KnownIDs.clients = map[[16]byte]string{}
+	}
 	if convert || len(b.Untyped()) > 0 || b.KnownIDs() {
 		whose = func(record cell.Record) client {
 			lead := b.Convert(record)

@@ -187,6 +187,121 @@ func TestContactTakesTurns(t *testing.T) {
 	}
 }
 
+// TestContactNobodyNeeds: nobody is created whom no claim gets, because the claims
+// that name the contact were created without it.
+func TestContactNobodyNeeds(t *testing.T) {
+	t.Parallel()
+	without := strings.Replace(joint, ", claimants: [client, partner]", "", 1)
+	from, to := strings.Index(without, "contacts:"), strings.Index(without, "claims:")
+	for name, c := range map[string]struct {
+		mapping, row string
+		then         []string
+		posts        int
+	}{
+		"another partner":                  {joint, "a@ | Ann | A-1 | p@ | Poe", []string{"a@ | Ann | A-1 | q@ | Quo"}, 0},
+		"the mapping gets contacts":        {without[:from] + without[to:], "a@ | Ann | A-1 | q@ | Quo", []string{"a@ | Ann | A-1 | q@ | Quo"}, 0},
+		"another claim gets the new one":   {joint, "a@ | Ann | A-1 | p@ | Poe", []string{"a@ | Ann | A-1 | q@ | Quo", "a@ | Ann | A-2 | q@ | Quo"}, 1},
+		"another client's claim gets them": {joint, "a@ | Ann | A-1 | p@ | Poe", []string{"a@ | Ann | A-1 | q@ | Quo", "b@ | Bob | B-1 | q@ | Quo"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newJoint(t, c.row)
+			s.mapping(c.mapping)
+			s.mustRun(0)
+			s.mapping(joint)
+			s.jointRows(c.then...)
+			p := s.foretold(0)
+			if got := len(s.service.Created()["client q@example.com"]); got != c.posts {
+				t.Errorf("the contact was created %d times, want %d\n%s", got, c.posts, transcript(p.calls))
+			}
+		})
+	}
+}
+
+// TestContactIsKnown: a client whom the service knows is skipped, or refused, also
+// where it was found as somebody's partner, every night.
+func TestContactIsKnown(t *testing.T) {
+	t.Parallel()
+	for policy, want := range map[string]string{"skip": "skipped", "fail": "failed"} {
+		for name, rows := range map[string][]string{
+			"partner first": {"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |"},
+			"client first":  {"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"},
+		} {
+			t.Run(policy+", "+name, func(t *testing.T) {
+				t.Parallel()
+				s := newJoint(t, rows...)
+				s.mapping(strings.Replace(joint, "  key: E-mail\n", "  key: E-mail\n  existing: "+policy+"\n", 1))
+				s.service.AddClient("b@example.com", "b@example.com", "")
+				for night := range 2 {
+					p := s.foretold(map[string]int{"skip": 0, "fail": 1}[policy], "--max-failures", "100%")
+					for _, row := range s.results() {
+						if row["E-mail"] == "b@example.com" && (row["Import status"] != want || row["claimIds"] != "") {
+							t.Errorf("night %d: the known client is %s with the claims %q: %s", night, row["Import status"], row["claimIds"], row["Error"])
+						}
+					}
+					if n := p.posts()["claim"]; n != 1-night {
+						t.Errorf("night %d: %d claims\n%s", night, n, transcript(p.calls))
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestContactWhoseIDIsGiven takes a contact's id from the contact's own row, wherever
+// that stands.
+func TestContactWhoseIDIsGiven(t *testing.T) {
+	t.Parallel()
+	for _, first := range []bool{false, true} {
+		t.Run(fmt.Sprintf("own row first: %v", first), func(t *testing.T) {
+			t.Parallel()
+			s := newJoint(t)
+			s.mapping(strings.Replace(joint, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n", 1))
+			id := s.service.AddClient("elsewhere@example.com", "elsewhere@example.com", "")
+			rows := [][]any{{"a@example.com", "Ann", "A-1", "p@example.com", "Poe", nil}, {"p@example.com", "Poe", "P-1", nil, nil, id}}
+			if first {
+				rows[0], rows[1] = rows[1], rows[0]
+			}
+			writeSheet(t, s.path(s.input), []any{"E-mail", "First name", "Agreement no", "Partner", "Partner name", "Contact ID"}, rows)
+			p := s.foretold(0)
+			if n := len(s.service.Created()["client p@example.com"]); n != 0 || p.posts()["claim"] != 2 {
+				t.Errorf("the contact was created %d times, though the sheet gives its id\n%s", n, transcript(p.calls))
+			}
+		})
+	}
+}
+
+// TestContactIsFound: the dry run leaves the activities on a contact who was found out
+// as the run does.
+func TestContactIsFound(t *testing.T) {
+	t.Parallel()
+	s := newJoint(t, "a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |")
+	s.mapping(strings.Replace(joint, "  key: E-mail\n", "  key: E-mail\n  existing_activities: skip\n", 1) +
+		"  - {template: Your details, attributes: {Home address: First name}}\n")
+	s.service.AddClient("b@example.com", "b@example.com", "")
+	if p := s.foretold(0); p.posts()["activity"] != 3 {
+		t.Errorf("it sent other activities than one on each claim and the one on Ann:\n%s", transcript(p.calls))
+	}
+}
+
+// TestContactIsFresh sends a claim again that the service refuses because it does not
+// find the contact yet that another client's run has just created.
+func TestContactIsFresh(t *testing.T) {
+	t.Parallel()
+	s := newJoint(t, "b@ | Bob | B-0 | |")
+	s.mustRun(0)
+	s.jointRows("a@ | Ann | A-1 | p@ | Poe", "b@ | Bob | B-0 | |", "b@ | Bob | B-1 | p@ | Poe")
+	refused := map[string]bool{}
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind == "claim" && !refused[c.Step] {
+			refused[c.Step] = true
+			return apitest.Answer(apitest.JSON(404, "{}"))
+		}
+		return apitest.Fault{}
+	})
+	s.mustRun(0, "--concurrency", "1")
+}
+
 // TestContactInTrouble stops the claims that need the contact and no others, and
 // asks for the contact once.
 func TestContactInTrouble(t *testing.T) {
