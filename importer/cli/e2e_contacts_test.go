@@ -36,8 +36,6 @@ activities:
   - {template: Agreement details, on: claim, attributes: {Agreement number: Agreement no}}
 `
 
-const broker = "c9000000-0000-4000-8000-000000000009"
-
 // newJoint is a scene of joint; a row is an e-mail address, a name, an agreement, and
 // the partner's address and name.
 func newJoint(t *testing.T, rows ...string) *scene {

@@ -38,6 +38,27 @@ func (w *workplace) shows(link string) {
 	}
 }
 
+// linksKept returns the urls of Ann's links that the ledger has, by step.
+func (w *workplace) linksKept() map[string]string {
+	w.t.Helper()
+	l, err := ledger.OpenReadOnly(w.path(".claimsheet/ledger.db"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer l.Close()
+	steps, err := l.Steps(w.t.Context(), ledger.ClientKey{Environment: w.url, Space: "email", Client: "ann@example.com"}, "loans")
+	if err != nil {
+		w.t.Error(err)
+	}
+	links := map[string]string{}
+	for key, s := range steps {
+		if s.Kind == ledger.KindLink {
+			links[key] = s.URL
+		}
+	}
+	return links
+}
+
 // TestFreshLink: a new claim of a known client brings one fresh link, as the dry run
 // says, and the workbook shows it from then on, also a workbook that is made without
 // the ledger.
@@ -76,6 +97,9 @@ func TestFreshLink(t *testing.T) {
 		}
 		w.expectPosts()
 		w.shows("link-4")
+	}
+	if diff := cmp.Diff(map[string]string{"link": "", "link/loan/A-2": "", "link/loan/A-3": goTo + "link-4"}, w.linksKept()); diff != "" {
+		t.Errorf("the urls that the ledger has from the workbook (-want +got):\n%s", diff)
 	}
 	w.leads([2]string{"ann@example.com", "A-1"}, [2]string{"ann@example.com", "A-4"})
 	w.run(0, "claims", "activities?claimId=claim-4", annsLink)
@@ -144,6 +168,36 @@ func TestFreshLinkInDoubt(t *testing.T) {
 			w.run(c.code)
 			w.leads([2]string{"ann@example.com", "A-1"}, [2]string{"ann@example.com", "A-3"})
 			w.run(0, "claims", "activities?claimId=claim-3", annsLink) // no later link waits for it
+		})
+	}
+}
+
+// TestFreshLinkThatWasRefused is asked for again the next night, once, also when that
+// is a rerun without the ledger.
+func TestFreshLinkThatWasRefused(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(*workplace) said{
+		"run": func(w *workplace) said { return w.claimsheet("run", w.path("leads.xlsx")) },
+		"rerun without the ledger": func(w *workplace) said {
+			if err := os.RemoveAll(w.path(".claimsheet")); err != nil {
+				t.Error(err)
+			}
+			return w.claimsheet("rerun", "--yes", w.path("leads.results.xlsx"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newFreshLinks(t)
+			w.say(map[string]string{annsLink: `422 {"message":"no"}`})
+			w.run(1, "claims", "activities?claimId=claim-2", annsLink)
+			w.shows("link-1")
+			w.say(nil)
+			if got := again(w); got.code != 0 {
+				t.Fatalf("exit code %d\n%s%s", got.code, got.out, got.err)
+			}
+			w.expectPosts(annsLink)
+			w.shows("link-2")
+			w.run(0)
 		})
 	}
 }

@@ -4,7 +4,14 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 )
+
+// Place gives the files of a finished copy their names, with link.
+func Place(made, to string, link func(from, to string) error) error { return placeCopy(made, to, link) }
+
+// OpenImpatient is Open with a connection that does not wait for locks.
+func OpenImpatient(path string) (*Ledger, error) { return open(path, []string{"synchronous(OFF)"}) }
 
 // OpenScratch makes a ledger in dir that does not wait for the disk.
 func OpenScratch(dir string) (*Ledger, error) {
@@ -13,6 +20,22 @@ func OpenScratch(dir string) (*Ledger, error) {
 		return nil, err
 	}
 	return open(path, []string{"synchronous(OFF)", "foreign_keys(1)"})
+}
+
+// UseLog gives the closed ledger at path its log, as opening it does, and closes it.
+func UseLog(path string, patience time.Duration) error {
+	db, err := connect(dsn(path, "rw"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx := context.Background()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return useLog(ctx, conn, path, patience)
 }
 
 // Commits is how many transactions have reached the disk.

@@ -12,6 +12,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"claimsheet/mapping/problem"
 )
@@ -61,14 +65,8 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mode string
-	err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
-	if err == nil && mode != "wal" {
-		err = fmt.Errorf("the journal mode stays %q", mode)
-	}
-	if err != nil {
-		p := problem.At(problem.Where{File: path}, "ledger-file", "the ledger cannot be opened for writing: %v", err)
-		return nil, refusal{p.Hinted("Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open."), err}
+	if err := useLog(ctx, conn, path, readersPatience); err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
 	tx, err := prepare(ctx, conn, path)
 	if err != nil {
@@ -82,6 +80,57 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 	_ = removeUpgrade(path) // it does not keep the ledger from being used
 	go w.work()
 	return w, nil
+}
+
+// readersPatience is how long a ledger that is being opened waits for programs that
+// read its plain file: a copy, a check or a backup of a large one takes minutes.
+const readersPatience = 10 * time.Minute
+
+// useLog gives a ledger the log that it has while it is open. That changes its file,
+// so it waits until nobody reads the file, for as long as patience. Each try gives up
+// at once, so that others can begin to read meanwhile.
+func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Duration) error {
+	const pause = 100 * time.Millisecond
+	var timeout int // of the connection, in milliseconds
+	err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&timeout)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 0")
+	}
+	if err == nil {
+		began := time.Now()
+		for err = setLog(ctx, conn); isBusy(err) && time.Since(began) < patience; err = setLog(ctx, conn) {
+			time.Sleep(pause)
+		}
+	}
+	if err == nil {
+		_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
+	}
+	switch {
+	case isBusy(err):
+		return unusable(path, "Wait until the other program has finished: it may be claimsheet ledger copy, claimsheet ledger check or a backup. Nothing was sent, so run again then.",
+			err, "the ledger cannot be opened for writing: another program still reads it after %.0f minutes", patience.Minutes())
+	case err != nil:
+		return unusable(path, "Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open.",
+			err, "the ledger cannot be opened for writing: %v", err)
+	}
+	return nil
+}
+
+// setLog sets the journal mode of an open ledger, once.
+func setLog(ctx context.Context, conn *sql.Conn) error {
+	var mode string
+	err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
+	if err == nil && mode != "wal" {
+		err = fmt.Errorf("the journal mode stays %q", mode)
+	}
+	return err
+}
+
+// isBusy reports whether another process has a lock that keeps a statement from
+// working.
+func isBusy(err error) bool {
+	s, ok := errors.AsType[*sqlite.Error](err)
+	return ok && s.Code()&0xff == sqlite3.SQLITE_BUSY
 }
 
 // submit queues a job; a ledger that is open for reading only returns ErrReadOnly.

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"time"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
@@ -138,6 +139,15 @@ func (r *Comparison) isOlderLink(line Step) bool {
 	return ok && line.kind() == ledger.KindLink && line.Step != last.Step
 }
 
+// lacksLink returns the event for a line of a fresh link that was not made, of a client
+// whose links the ledger learns from the workbook: without it the ledger could not
+// tell that a link is missing.
+func (r *Comparison) lacksLink(line Step, known ledger.Step) (event ledger.Event, ok bool) {
+	_, taken := r.links[line.Identity(r.Binding.KeySpace())]
+	ok = taken && known.To == "" && line.kind() == ledger.KindLink && line.Step != ledger.KindLink && slices.Contains(unsent, line.State)
+	return ledger.Event{StepID: r.stepID(line), To: ledger.Failed, At: time.Now().UTC(), Kind: ledger.KindLink, Reason: reasonTakenOver}, ok
+}
+
 // outdates reports whether a line is newer than the ledger, which does not know
 // the line's run: the line says that the step is done, or that it may have been
 // created where the ledger has it as not created.
@@ -230,7 +240,7 @@ const eventsAtOnce = 1000
 // TakeOver records the steps that the ledger does not know. urls are the clients'
 // redirect urls. It can be repeated after it was interrupted.
 func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error], run string, urls map[mapping.Identity]string) error {
-	var events []ledger.Event
+	var events, unmade []ledger.Event
 	contacts := map[ledger.StepID]bool{}
 	for line, err := range lines {
 		if err != nil {
@@ -250,6 +260,10 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 			url = "" // it is not shown, so nobody knows it
 		}
 		event, needed := line.toEvent(r.stepID(line), url, r.Binding.Mapping().V1())
+		if e, ok := r.lacksLink(line, known); ok {
+			e.Run = run
+			unmade = append(unmade, e)
+		}
 		if known.To != "" && !r.outdates(line, known) || !needed {
 			continue
 		}
@@ -270,8 +284,8 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 			events = events[:0]
 		}
 	}
-	r.last = ledger.ClientKey{} // what was read of it is no longer true
-	return r.enter(events)
+	r.last = ledger.ClientKey{}               // what was read of it is no longer true
+	return r.enter(append(events, unmade...)) // they are newer than every link that was made
 }
 
 // enter records steps that the ledger did not know. A step with the id or url of

@@ -1,0 +1,72 @@
+package ledger_test
+
+import (
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/importer/ledger"
+	"claimsheet/mapping/problem"
+)
+
+// reader is another program that reads a closed ledger until it is stopped.
+func reader(t *testing.T, path string) (stop func()) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	do(t, err)
+	tx, err := db.Begin()
+	do(t, err)
+	var n int
+	do(t, tx.QueryRow(`SELECT count(*) FROM steps`).Scan(&n))
+	return func() {
+		do(t, tx.Rollback())
+		do(t, db.Close())
+	}
+}
+
+// TestOpenWaitsForReaders: a copy, a check or a backup may read a closed ledger for
+// minutes. Who opens it to write waits for them, and keeps nobody from reading.
+func TestOpenWaitsForReaders(t *testing.T) {
+	t.Parallel()
+	path := closedLedger(t)
+	stop := reader(t, path)
+	type result struct {
+		l   *ledger.Ledger
+		err error
+	}
+	opened := make(chan result, 1)
+	go func() {
+		l, err := ledger.OpenImpatient(path)
+		opened <- result{l, err}
+	}()
+	for range 3 {
+		select {
+		case r := <-opened:
+			t.Fatalf("it did not wait: %v", r.err)
+		case <-time.After(50 * time.Millisecond):
+		}
+		other, err := ledger.OpenReadOnly(path)
+		do(t, err)
+		do(t, other.Close())
+	}
+	stop()
+	r := <-opened
+	do(t, r.err)
+	do(t, r.l.Close())
+}
+
+// TestOpenGivesUpOnReaders: the message says what to wait for.
+func TestOpenGivesUpOnReaders(t *testing.T) {
+	t.Parallel()
+	path := closedLedger(t)
+	stop := reader(t, path)
+	err := ledger.UseLog(path, time.Millisecond)
+	p, ok := errors.AsType[problem.Problem](err)
+	if !ok || !strings.Contains(p.Error(), "another program still reads it") || !strings.Contains(p.Hint, "ledger copy") {
+		t.Errorf("got %v", err)
+	}
+	stop()
+	do(t, ledger.UseLog(path, time.Millisecond))
+}
