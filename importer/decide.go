@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -96,7 +95,7 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 	switch d.known.To {
 	case ledger.Done:
 		d.compare(b)
-		d.compareKnownID(known)
+		d.compareKnownID()
 		if d.action != idConflict && d.action != send {
 			d.noteURL(b.Mapping().V1())
 		}
@@ -360,18 +359,17 @@ func (d *decision) compare(b *mapping.Binding) {
 }
 
 // compareKnownID decides about a step that is done and for which the sheet gives
-// another id than the ledger has. An id that the sheet gave before is replaced as long
-// as nothing was built on it; any other stays. Nothing is created again.
-func (d *decision) compareKnownID(known map[string]ledger.Step) {
+// another id than the ledger has. One that the sheet gave before may be replaced: see
+// clientRun.takeKnownID. Any other stays. Nothing is created again.
+func (d *decision) compareKnownID() {
 	if d.step.KnownID == "" || sameID(d.step.KnownID, d.known.ID) {
 		return
 	}
-	if _, built := ledger.BuiltOn(*d.known, maps.Values(known)); d.isOfSheet() && !built {
-		d.action, d.why, d.mapping, d.moved = send, "", false, ""
+	if d.mapping, d.moved = false, ""; d.isOfSheet() {
+		d.action, d.why = send, ""
 		return
 	}
-	d.action, d.mapping, d.moved = idConflict, false, ""
-	d.why, d.advice = d.otherID(), adviceKnownIDChanged
+	d.action, d.why, d.advice = idConflict, d.otherID(), adviceKnownIDChanged
 }
 
 // isOfSheet reports whether the step is done with an id that the sheet gave (known_id).

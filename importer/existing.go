@@ -649,7 +649,8 @@ func givesID(plan mapping.Plan) bool { return len(plan.Steps) > 0 && plan.Steps[
 func sameID(a, b string) bool { return strings.EqualFold(a, b) }
 
 // takeKnownID takes a client or claim over whose id the sheet gives, also in place of
-// another id that the sheet gave before (see compareKnownID). Nothing is sent.
+// another id that the sheet gave before, as long as nothing was built on that one.
+// Nothing is sent.
 // It is refused where the id, or the client's address, is another's.
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	if ctx.Err() != nil {
@@ -686,8 +687,7 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
 	j := r.job
 	if d.known.To == ledger.Done {
-		// The decision has compared the steps of this mapping only. They are read whether
-		// or not the run is being stopped.
+		// The steps of all mappings are read, whether or not the run is being stopped.
 		steps, err := j.Ledger.StepsOfClient(context.Background(), j.owner(r.plan.Client))
 		if _, built := ledger.BuiltOn(*d.known, slices.Values(steps)); err != nil || built {
 			return d.otherID(), adviceKnownIDChanged, err
