@@ -664,6 +664,9 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	if err != nil {
 		return stepOutcome{}, err
 	}
+	if why != "" && d.known.To == ledger.Parked { // what is in doubt stays so
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
+	}
 	if why != "" {
 		failed := r.event(d, ledger.Failed)
 		failed.Reason = "nothing was created: see the workbook"
