@@ -75,7 +75,7 @@ func eventKeys[T any](format func(*T) *tracking.Format) []yamltree.Key[T] {
 	}
 	return []yamltree.Key[T]{
 		key("events", "a JSON Pointer to the array of events; default: the document is one event, or an array of events", func(f *tracking.Format) *string { return &f.Events }),
-		key("id", "the event's own id, by which one that arrives again is known; default: what the event says", func(f *tracking.Format) *string { return &f.ID }),
+		key("id", "the event's own id, by which one that arrives again is known; default: two events that say the same are one event", func(f *tracking.Format) *string { return &f.ID }),
 		key("kind", "the kind of event", func(f *tracking.Format) *string { return &f.Kind }),
 		key("status", "the status of the activity", func(f *tracking.Format) *string { return &f.Status }),
 		key("client_id", "the id of the client or contact", func(f *tracking.Format) *string { return &f.Client }),
@@ -112,6 +112,10 @@ const urlPathCharacters = "/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL
 // receivedMessage is what a webhook's signature is made of. What only the sender
 // knows must be in a header.
 var receivedMessage = messageValue.Then(func(r *yamltree.Reader, n *yamltree.Node, p *textPattern) {
+	if !p.uses("body") && !p.uses("body:") {
+		r.Wrong(n, "placeholder", "%s has no {body}: anybody who has seen one request could send another one with its signature", n.Name()).
+			Hint = "add {body} or a hash of it, such as {body:sha256:hex}"
+	}
 	for _, name := range []string{"timestamp", "nonce", "url", "host"} {
 		if p.uses(name) {
 			r.Wrong(n, "placeholder", "%s has {%s}, which is not known of a request that is received", n.Name(), name).
@@ -166,10 +170,11 @@ func (e *Environment) TrackingExport() (f tracking.Format, ok bool) {
 	if e.tracking.export == nil {
 		return f, false
 	}
-	f = *e.tracking.export
-	f.Completed = e.tracking.completed
-	return f, true
+	return *e.tracking.export, true
 }
+
+// Completed says which events mean that a client has completed an activity.
+func (e *Environment) Completed() tracking.Completed { return e.tracking.completed }
 
 // Webhook fetches the webhook's secret and returns its handler, without Keep, Now and
 // Log. nil means that the environment has none. The error is a problem.List.
@@ -183,7 +188,6 @@ func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
 	if h.Path == "" {
 		h.Path = "/"
 	}
-	h.Format.Completed = e.tracking.completed
 	if w.token.name != "" {
 		h.Authentic = w.carriesToken(r.secret(w.token))
 	} else {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
 
 	"claimsheet/mapping/problem"
@@ -69,6 +70,11 @@ func (f Format) ReadCSV(name string, from io.Reader, received time.Time) iter.Se
 			}
 			if headers == nil {
 				headers = append(headers, row...)
+				if err := f.checkHeaders(headers); err != nil {
+					yield(nil, problem.At(problem.Where{File: name, Line: line, Column: 1}, "export-columns", "%v", err).
+						Hinted("correct the pointers of “export” under “tracking” of the environment, or the headers of the file"))
+					return
+				}
 				continue
 			}
 			events, err := f.Read(objectOf(headers, row), received)
@@ -77,6 +83,26 @@ func (f Format) ReadCSV(name string, from io.Reader, received time.Time) iter.Se
 			}
 		}
 	}
+}
+
+// checkHeaders fails when a column that the format names is missing or there twice.
+func (f Format) checkHeaders(headers []string) error {
+	for _, pointer := range []string{f.ID, f.Kind, f.Status, f.Client, f.Claim, f.Activity, f.Template, f.At} {
+		if pointer == "" {
+			continue
+		}
+		column := strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[1:])
+		found := 0
+		for _, header := range headers {
+			if header == column {
+				found++
+			}
+		}
+		if found != 1 {
+			return fmt.Errorf("the column “%s” is there %d times; it is expected once", problem.Shorten(column), found)
+		}
+	}
+	return nil
 }
 
 // objectOf is a row as a JSON object.

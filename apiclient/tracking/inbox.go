@@ -26,7 +26,7 @@ func (i Inbox) Add(events []Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(string(i), 0o700); err != nil {
+	if err := i.make(); err != nil {
 		return err
 	}
 	data, err := json.Marshal(events)
@@ -52,30 +52,50 @@ func (i Inbox) Add(events []Event) error {
 	return errors.Join(err, os.Remove(f.Name()))
 }
 
+// make makes the folder, durably.
+func (i Inbox) make() error {
+	if _, err := os.Stat(string(i)); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(string(i), 0o700); err != nil {
+		return err
+	}
+	above := filepath.Dir(string(i))
+	return errors.Join(safefile.SyncFolder(above), safefile.SyncFolder(filepath.Dir(above)))
+}
+
 // Waiting returns how many calls of Add nobody has taken yet.
 func (i Inbox) Waiting() (int, error) {
 	names, err := i.names()
 	return len(names), err
 }
 
-// Take calls record with the events of each call of Add, the oldest first, and removes
-// them when it returns nil. A kill in between makes record see them again.
+// takenAtOnce is of how many calls of Add the events are recorded together.
+const takenAtOnce = 200
+
+// Take calls record with the events of some calls of Add at a time, the oldest first,
+// and removes them when it returns nil. A kill in between makes record see them again.
 func (i Inbox) Take(record func([]Event) error) error {
 	names, err := i.names()
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		path := filepath.Join(string(i), name)
-		events, err := readInbox(path)
-		if err == nil {
-			err = record(events)
+	for some := range slices.Chunk(names, takenAtOnce) {
+		var all []Event
+		for _, name := range some {
+			events, err := readInbox(filepath.Join(string(i), name))
+			if err != nil {
+				return err
+			}
+			all = append(all, events...)
 		}
-		if err == nil {
-			err = os.Remove(path)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := record(all); err != nil {
 			return err
+		}
+		for _, name := range some {
+			if err := os.Remove(filepath.Join(string(i), name)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

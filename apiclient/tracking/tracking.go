@@ -38,12 +38,10 @@ type Event struct {
 	Template string    // the activity's name
 	At       time.Time // UTC; when it happened, or Received where the service does not say
 	Received time.Time // UTC
-	// Completed reports whether it says that the client has completed the activity.
-	Completed bool
 }
 
-// Format says where events are in a JSON document. Every field but Time and Completed
-// is a JSON Pointer.
+// Format says where events are in a JSON document. Every field but Time is a JSON
+// Pointer.
 type Format struct {
 	// Events leads to an array of events; "" means that the document is one event, or
 	// an array of events. The others are seen from an event; "" means that it has none.
@@ -57,8 +55,7 @@ type Format struct {
 	Template string
 	At       string
 	// Time is how At is written: TimeRFC3339 (default), TimeUnix or TimeUnixMilli.
-	Time      string
-	Completed Completed
+	Time string
 }
 
 // The ways to write a time.
@@ -72,9 +69,10 @@ const (
 // one of the kinds, if any are listed, with one of the statuses, if any are listed.
 type Completed struct{ Kinds, Statuses []string }
 
-func (c Completed) means(e Event) bool {
+// Means reports whether events of a kind with a status are among them.
+func (c Completed) Means(kind, status string) bool {
 	return (len(c.Kinds) > 0 || len(c.Statuses) > 0) &&
-		(len(c.Kinds) == 0 || slices.Contains(c.Kinds, e.Kind)) && (len(c.Statuses) == 0 || slices.Contains(c.Statuses, e.Status))
+		(len(c.Kinds) == 0 || slices.Contains(c.Kinds, kind)) && (len(c.Statuses) == 0 || slices.Contains(c.Statuses, status))
 }
 
 // The limits of a document.
@@ -84,8 +82,13 @@ const (
 	maxEvents   = 10_000
 )
 
-// Read returns the events of a JSON document. An error says what is wrong and where,
-// and quotes nothing of the document; then there are no events.
+// ErrNoIDs is wrapped by the error of a document with one event that names neither a
+// client, nor a claim, nor an activity.
+var ErrNoIDs = errors.New("it has neither the id of a client, nor of a claim, nor of an activity")
+
+// Read returns the events of a JSON document. Of several events, those without any id
+// are left out: services also send what is about nobody. Any other error says what is
+// wrong and where, and quotes nothing of the document; then there are no events.
 func (f Format) Read(document []byte, received time.Time) ([]Event, error) {
 	if len(document) > MaxDocument {
 		return nil, fmt.Errorf("it has more than %d bytes", MaxDocument)
@@ -97,10 +100,15 @@ func (f Format) Read(document []byte, received time.Time) ([]Event, error) {
 	events := make([]Event, 0, len(list))
 	for i, one := range list {
 		e, err := f.read(one, received)
-		if err != nil {
-			if len(list) > 1 {
+		if len(list) > 1 {
+			if errors.Is(err, ErrNoIDs) {
+				continue
+			}
+			if err != nil {
 				err = fmt.Errorf("event %d: %w", i+1, err)
 			}
+		}
+		if err != nil {
 			return nil, err
 		}
 		events = append(events, e)
@@ -149,7 +157,7 @@ func (f Format) read(document []byte, received time.Time) (Event, error) {
 		}
 	}
 	if e.Client == "" && e.Claim == "" && e.Activity == "" {
-		return Event{}, errors.New("it has neither the id of a client, nor of a claim, nor of an activity")
+		return Event{}, ErrNoIDs
 	}
 	if f.ID != "" && e.Key == "" {
 		return Event{}, fmt.Errorf("there is no id of the event at “id” (%s)", f.ID)
@@ -158,7 +166,6 @@ func (f Format) read(document []byte, received time.Time) (Event, error) {
 	if e.At, err = f.instant(at, e.Received); err != nil {
 		return Event{}, err
 	}
-	e.Completed = f.Completed.means(e)
 	if e.Key == "" {
 		e.Key = hashOf(e, at)
 	}
@@ -173,7 +180,7 @@ func textAt(document []byte, pointer string, into *string) error {
 	}
 	text, ok := apiclient.ScalarText(value)
 	switch {
-	case !ok:
+	case !ok || text == "true" && value[0] == 't' || text == "false" && value[0] == 'f':
 		return errors.New("is neither a text nor a number")
 	case len([]rune(text)) > maxText:
 		return fmt.Errorf("has more than %d characters", maxText)

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,11 +19,11 @@ import (
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 var format = tracking.Format{ID: "/id", Kind: "/type", Status: "/data/status", Client: "/data/contactId", Claim: "/data/claimId",
-	Activity: "/data/activityId", Template: "/data/name", At: "/at", Completed: tracking.Completed{Kinds: []string{"activity.completed"}}}
+	Activity: "/data/activityId", Template: "/data/name", At: "/at"}
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	one := tracking.Event{Key: "7", Kind: "activity.completed", Client: "c1", At: noon.Add(-time.Hour), Received: noon, Completed: true}
+	one := tracking.Event{Key: "7", Kind: "activity.completed", Client: "c1", At: noon.Add(-time.Hour), Received: noon}
 	list := format
 	list.Events = "/events"
 	unix := tracking.Format{Client: "/c", At: "/t", Time: tracking.TimeUnix}
@@ -38,7 +39,9 @@ func TestRead(t *testing.T) {
 		{"no events", `{"events":[]}`, list, []tracking.Event{}, ""},
 		{"events that are not there", `{"event":[]}`, list, nil, "nothing at “events” (/events)"},
 		{"events that are an object", `{"events":{}}`, list, nil, "no array at “events” (/events)"},
-		{"the second event is wrong", `{"events":[{"id":1,"data":{"contactId":"c"}},{"id":2}]}`, list, nil, "event 2: it has neither the id of a client"},
+		{"the second event is wrong", `{"events":[{"id":1,"data":{"contactId":"c"}},{"data":{"contactId":"c"}}]}`, list, nil, "event 2: there is no id of the event"},
+		{"one of two events is about nobody", `{"events":[{"id":2,"type":"ping"},{"id":"7","type":"activity.completed","data":{"contactId":"c1"},"at":"2026-03-01T11:00:00Z"}]}`, list, []tracking.Event{one}, ""},
+		{"true for an id", `{"id":true,"data":{"contactId":"c"}}`, format, nil, "“id” (/id) is neither a text nor a number"},
 		{"another kind", `{"id":"8","type":"activity.opened","data":{"activityId":"a"}}`, format,
 			[]tracking.Event{{Key: "8", Kind: "activity.opened", Activity: "a", At: noon, Received: noon}}, ""},
 		{"seconds since 1970", `{"c":"x","t":1772362800}`, unix,
@@ -66,6 +69,29 @@ func TestRead(t *testing.T) {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+func TestCompleted(t *testing.T) {
+	t.Parallel()
+	kinds, statuses := []string{"a", "b"}, []string{"Done"}
+	tests := []struct {
+		completed    tracking.Completed
+		kind, status string
+		want         bool
+	}{
+		{tracking.Completed{}, "a", "Done", false},
+		{tracking.Completed{Kinds: kinds}, "b", "", true},
+		{tracking.Completed{Kinds: kinds}, "A", "", false},
+		{tracking.Completed{Statuses: statuses}, "x", "Done", true},
+		{tracking.Completed{Kinds: kinds, Statuses: statuses}, "a", "Done", true},
+		{tracking.Completed{Kinds: kinds, Statuses: statuses}, "a", "Open", false},
+		{tracking.Completed{Kinds: kinds, Statuses: statuses}, "x", "Done", false},
+	}
+	for _, test := range tests {
+		if got := test.completed.Means(test.kind, test.status); got != test.want {
+			t.Errorf("%+v of %q, %q: %v", test.completed, test.kind, test.status, got)
+		}
 	}
 }
 
@@ -97,9 +123,11 @@ func TestExports(t *testing.T) {
 		name, text, clients, wrong string
 	}{
 		{name: "a CSV file", text: "\ufeffContact ID,Status,When\r\nc1,Done,2026-03-01T11:00:00Z\r\nc2,,\r\n", clients: "c1 c2"},
-		{name: "a row without ids", text: "Contact ID,Status\nc1,x\n,x\nc3,x\n", clients: "c1 c3", wrong: "export:3:1: this event cannot be read: it has neither"},
-		{name: "a row that is too short", text: "Contact ID,Status\nc1\nc2,x\n", clients: "c2", wrong: "export:2:1: this event cannot be read: wrong number of fields"},
-		{name: "a quote that does not end", text: "Contact ID,Status\nc1,\"x\n", wrong: "export:2:1: this event cannot be read: extraneous"},
+		{name: "a column is missing", text: "Contact ID,State,When\nc1,x,\n", wrong: "export:1:1: the column “Status” is there 0 times"},
+		{name: "a column is there twice", text: "Contact ID,Status,When,Status\nc1,x,,y\n", wrong: "the column “Status” is there 2 times"},
+		{name: "a row without ids", text: "Contact ID,Status,When\nc1,x,\n,x,\nc3,x,\n", clients: "c1 c3", wrong: "export:3:1: this event cannot be read: it has neither"},
+		{name: "a row that is too short", text: "Contact ID,Status,When\nc1\nc2,x,\n", clients: "c2", wrong: "export:2:1: this event cannot be read: wrong number of fields"},
+		{name: "a quote that does not end", text: "Contact ID,Status,When\nc1,\"x\n", wrong: "export:2:1: this event cannot be read: extraneous"},
 		{name: "an empty file"},
 	}
 	for _, test := range tests {
@@ -139,33 +167,38 @@ func TestInbox(t *testing.T) {
 	if err := inbox.Take(func([]tracking.Event) error { return errors.New("there are none") }); err != nil {
 		t.Fatal(err)
 	}
-	for i, key := range []string{"a", "b", "c"} {
-		if err := inbox.Add([]tracking.Event{{Key: key, Received: noon.Add(time.Duration(i) * time.Second)}}); err != nil {
+	const files = 201 // more than are taken at once
+	for i := range files {
+		if err := inbox.Add([]tracking.Event{{Key: strconv.Itoa(i), Received: noon.Add(time.Duration(i) * time.Second)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	full := errors.New("the disk is full")
-	var got []string
-	take := func(stopAt string) error {
+	calls, got := 0, []string{}
+	take := func(failing int) error {
 		return inbox.Take(func(events []tracking.Event) error {
-			if events[0].Key == stopAt {
+			if calls++; calls == failing {
 				return full
 			}
-			got = append(got, events[0].Key)
+			for _, e := range events {
+				got = append(got, e.Key)
+			}
 			return nil
 		})
 	}
-	if err := take("b"); !errors.Is(err, full) {
+	if err := take(2); !errors.Is(err, full) {
 		t.Fatal(err)
 	}
-	if n, err := inbox.Waiting(); n != 2 || err != nil {
-		t.Errorf("%d wait, %v; want 2", n, err)
+	if n, err := inbox.Waiting(); n != 1 || err != nil {
+		t.Errorf("%d wait, %v; want 1", n, err)
 	}
-	if err := take(""); err != nil {
+	if err := take(0); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"a", "b", "c"}, got); diff != "" {
-		t.Errorf("taken (-want +got):\n%s", diff)
+	for i := range files {
+		if len(got) != files || got[i] != strconv.Itoa(i) {
+			t.Fatalf("taken: %q", got)
+		}
 	}
 	left, err := os.ReadDir(string(inbox))
 	if len(left) != 0 || err != nil {
@@ -199,6 +232,7 @@ func TestWebhook(t *testing.T) {
 		{name: "a wrong token", token: "no", body: event, status: 401},
 		{name: "a wrong token and nonsense", token: "no", body: "{", status: 401},
 		{name: "nonsense", body: "{", status: 422},
+		{name: "about nobody", body: `{"id":5,"type":"ping"}`, status: 204},
 		{name: "too long", body: `"` + strings.Repeat("x", tracking.MaxDocument) + `"`, status: 413},
 		{name: "a full disk", body: event, full: true, status: 503},
 	}

@@ -67,7 +67,10 @@ func (h *Webhook) receive(w http.ResponseWriter, r *http.Request) (status, event
 		now = time.Now
 	}
 	list, err := h.Format.Read(body, now())
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoIDs): // about nobody, such as a test of the connection
+		return http.StatusNoContent, 0, ""
+	case err != nil:
 		return http.StatusUnprocessableEntity, 0, err.Error()
 	}
 	if err := h.Keep(list); err != nil {

@@ -53,7 +53,11 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
-	done, err := l.ledger.Purge(ledger.Purge{Environments: scopes, Before: before, Summary: withoutSnapshot})
+	service, err := l.service(ctx)
+	if err != nil {
+		return err
+	}
+	done, err := l.ledger.Purge(ledger.Purge{Environments: scopes, Service: service, Before: before, Summary: withoutSnapshot})
 	if err != nil {
 		return err
 	}

@@ -86,13 +86,13 @@ func (p *program) track(ctx context.Context, where load.Where, exports []string,
 
 // trackedInWords says what was recorded.
 func trackedInWords(n ledger.TrackedCounts) string {
-	text := fmt.Sprintf("events recorded: %d", n.Added+n.Found)
+	text := fmt.Sprintf("new events: %d", n.Added+n.Found)
 	for _, more := range []struct {
 		count int
 		words string
 	}{
-		{n.Repeated, "%d were known"}, {n.Unknown, "%d have ids that the ledger does not know, and are kept"},
-		{n.Erased, "%d belong to erased clients, and are not kept"},
+		{n.Repeated, "%d already recorded"}, {n.Unknown, "%d with ids that the ledger does not know are kept"},
+		{n.Erased, "%d of erased clients are not kept"},
 	} {
 		if more.count > 0 {
 			text += fmt.Sprintf("; "+more.words, more.count)
@@ -160,20 +160,29 @@ func (l *ledgerSession) takeEvents(ctx context.Context, events []tracking.Event)
 		return n, err
 	}
 	record := func(events []tracking.Event) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		list := make([]ledger.Tracked, len(events))
 		for i, e := range events {
-			list[i] = ledger.Tracked{Key: e.Key, Kind: e.Kind, Status: e.Status, Completed: e.Completed, At: e.At, Received: e.Received,
+			list[i] = ledger.Tracked{Key: e.Key, Kind: e.Kind, Status: e.Status, At: e.At, Received: e.Received,
 				ClientID: e.Client, ClaimID: e.Claim, ActivityID: e.Activity, Activity: e.Template}
 		}
 		more, err := l.ledger.AddTracked(service, scopes, list, activityName)
-		n.Added, n.Repeated, n.Unknown = n.Added+more.Added, n.Repeated+more.Repeated, n.Unknown+more.Unknown
-		n.Erased, n.Found = n.Erased+more.Erased, n.Found+more.Found
+		n = n.Plus(more)
 		return err
 	}
 	if err := record(events); err != nil {
 		return n, err
 	}
-	return n, l.inbox().Take(record)
+	if err := l.inbox().Take(record); err != nil {
+		return n, err
+	}
+	found, err := l.ledger.MatchTracked(service, scopes, activityName)
+	if err != nil {
+		return n, err
+	}
+	return n.Plus(found), l.ledger.CompleteTracked(service, l.session.Env.Completed().Means)
 }
 
 // service is the ledger's name for the service of the environment.
@@ -200,7 +209,7 @@ func (r *importRun) takeTracked(ctx context.Context) {
 		return
 	}
 	n, err := r.ledger.takeEvents(ctx, nil)
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		p, ok := err.(problem.Problem)
 		if !ok {
 			p = problem.New("tracking", "the events that the service has sent could not be recorded: %v", err)

@@ -7,6 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -18,7 +21,8 @@ import (
 // written by SQLite's VACUUM INTO, checked as a whole, and durable when Copy returns;
 // only then does it get its name. The files beside it (.count and .sum) are those of a
 // ledger that was closed, so it can take the place of any other. Copy never replaces a
-// file, and leaves nothing behind when it fails.
+// file, and leaves nothing behind when it fails. When it is killed, it leaves a folder
+// with half a copy; a later Copy into the same folder removes that, after an hour.
 func Copy(ctx context.Context, path, to string) (events int64, err error) {
 	path, err1 := filepath.Abs(path)
 	to, err2 := filepath.Abs(to)
@@ -30,7 +34,8 @@ func Copy(ctx context.Context, path, to string) (events int64, err error) {
 			return 0, taken(to + suffix)
 		}
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(to), ".ledger-copy-*") // 0700
+	removeLeft(filepath.Dir(to))
+	temp, err := os.MkdirTemp(filepath.Dir(to), copyFolder+"*") // 0700
 	if err != nil {
 		return 0, uncopied(to, err)
 	}
@@ -42,17 +47,96 @@ func Copy(ctx context.Context, path, to string) (events int64, err error) {
 	if events, err = finishCopy(made); err != nil {
 		return 0, err
 	}
-	for _, suffix := range []string{"", ".count", ".sum"} { // without the last two it is safe, and is checked again
-		if err := os.Link(made+suffix, to+suffix); errors.Is(err, fs.ErrExist) {
-			return 0, taken(to + suffix)
-		} else if err != nil {
-			err = os.Rename(made+suffix, to+suffix) // a file system without hard links
-			if err != nil {
-				return 0, uncopied(to, err)
+	if err := placeCopy(made, to, os.Link); err != nil {
+		return 0, err
+	}
+	return events, nil
+}
+
+// copied are the suffixes of the files of a copy. The ledger gets its name first:
+// without the others it is safe, and is checked again when it is opened.
+var copied = [...]string{"", ".count", ".sum"}
+
+// placeCopy gives the files of a finished copy their names, with link, which is os.Link.
+// It replaces no file. When it fails, it takes back the names that it has given.
+func placeCopy(made, to string, link func(from, to string) error) (err error) {
+	var placed []string
+	defer func() {
+		if err != nil {
+			for _, path := range placed {
+				err = errors.Join(err, os.Remove(path))
 			}
 		}
+	}()
+	for _, suffix := range copied {
+		err := link(made+suffix, to+suffix)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			err = moveToNew(made+suffix, to+suffix) // a file system without hard links
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return taken(to + suffix)
+		}
+		if err != nil {
+			return uncopied(to, err)
+		}
+		placed = append(placed, to+suffix)
 	}
-	return events, safefile.SyncFolder(filepath.Dir(to))
+	if err := safefile.SyncFolder(filepath.Dir(to)); err != nil {
+		return uncopied(to, err)
+	}
+	return nil
+}
+
+// moveToNew moves a file to a name that no other file has. An empty file takes the name
+// first, because a rename replaces what is there.
+func moveToNew(from, to string) error {
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = f.Close(); err == nil {
+		err = os.Rename(from, to)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(to))
+	}
+	return err
+}
+
+// copyFolder begins the name of the folder in which a copy is made.
+const copyFolder = ".ledger-copy-"
+
+// removeLeft removes what killed copies have left in a folder, because it is personal
+// data: folders of this user in which nothing was written for an hour. A copy that
+// works writes all the time, except that it reads its result once, within minutes.
+// Only files that a copy makes are removed. What cannot be removed stays: that does
+// not keep the next copy from being made.
+func removeLeft(folder string) {
+	found, _ := os.ReadDir(folder)
+	for _, entry := range found {
+		left := filepath.Join(folder, entry.Name())
+		if !entry.IsDir() || !strings.HasPrefix(entry.Name(), copyFolder) || !untouched(left, time.Hour) {
+			continue
+		}
+		for _, suffix := range append(copied[:], "-journal") {
+			_ = os.Remove(filepath.Join(left, "ledger.db"+suffix))
+		}
+		_ = os.Remove(left) // stays when something else is in it
+	}
+}
+
+// untouched reports whether a folder is this user's, and neither it nor a file in it
+// has changed for so long.
+func untouched(folder string, long time.Duration) bool {
+	info, err := os.Lstat(folder)
+	if err != nil || !safefile.Ours(info) || time.Since(info.ModTime()) < long {
+		return false
+	}
+	files, err := os.ReadDir(folder)
+	return err == nil && !slices.ContainsFunc(files, func(e fs.DirEntry) bool {
+		info, err := e.Info()
+		return err != nil || time.Since(info.ModTime()) < long
+	})
 }
 
 // vacuumInto writes a copy of the ledger at path to a new file.

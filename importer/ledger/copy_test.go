@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -88,6 +89,70 @@ func TestCopyRefuses(t *testing.T) {
 	do(t, os.Remove(copied+".sum"))
 	database(t, path, `UPDATE steps SET reason = 'changed'`)
 	refused("a damaged ledger", copied, ledger.ErrDamaged)
+}
+
+// TestCopyIsPlacedWhole: a file that was made in the place of the copy or beside it,
+// after Copy has looked, is not replaced, and nothing is left of the copy; also on a
+// file system without hard links.
+func TestCopyIsPlacedWhole(t *testing.T) {
+	for name, link := range map[string]func(from, to string) error{
+		"links": os.Link,
+		"no links": func(from, to string) error {
+			return &os.LinkError{Op: "link", Old: from, New: to, Err: errors.ErrUnsupported}
+		},
+	} {
+		for _, taken := range []string{"", ".count", ".sum", "none"} {
+			t.Run(name+" "+taken, func(t *testing.T) {
+				made, to := filepath.Join(t.TempDir(), "ledger.db"), filepath.Join(t.TempDir(), "copy.db")
+				for _, suffix := range []string{"", ".count", ".sum"} {
+					do(t, os.WriteFile(made+suffix, []byte("copy"), 0o600))
+				}
+				want := []string{filepath.Dir(to), to, to + ".count", to + ".sum"}
+				if taken != "none" {
+					do(t, os.WriteFile(to+taken, []byte("mine"), 0o600))
+					want = []string{filepath.Dir(to), to + taken}
+				}
+				err := ledger.Place(made, to, link)
+				if taken == "none" {
+					do(t, err)
+				} else if text, _ := os.ReadFile(to + taken); !errors.Is(err, os.ErrExist) || string(text) != "mine" {
+					t.Errorf("%v; the file is %q", err, text)
+				}
+				same(t, "files", entries(t, filepath.Dir(to)), want)
+			})
+		}
+	}
+}
+
+// TestCopyRemovesWhatKilledOnesLeft: half a copy is personal data, and nobody would
+// look for it. A copy that another process makes just now stays, and so does what no
+// copy makes.
+func TestCopyRemovesWhatKilledOnesLeft(t *testing.T) {
+	path, dir := closedLedger(t), t.TempDir()
+	long := time.Now().Add(-2 * time.Hour)
+	folder := func(name string, files map[string]time.Time) {
+		t.Helper()
+		do(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		for file, written := range files {
+			at := filepath.Join(dir, name, file)
+			do(t, os.WriteFile(at, []byte("jane@example.com"), 0o600))
+			do(t, os.Chtimes(at, written, written))
+		}
+		do(t, os.Chtimes(filepath.Join(dir, name), long, long))
+	}
+	folder(".ledger-copy-1", map[string]time.Time{"ledger.db": long, "ledger.db-journal": long})
+	folder(".ledger-copy-2", nil)
+	folder(".ledger-copy-3", map[string]time.Time{"ledger.db": time.Now()})
+	folder(".ledger-copy-4", map[string]time.Time{"ledger.db": long, "notes.txt": long})
+	folder("other", map[string]time.Time{"ledger.db": long})
+	_, err := ledger.Copy(t.Context(), path, filepath.Join(dir, "copy.db"))
+	do(t, err)
+	want := []string{dir}
+	for _, name := range []string{".ledger-copy-3", ".ledger-copy-3/ledger.db", ".ledger-copy-4", ".ledger-copy-4/notes.txt",
+		"copy.db", "copy.db.count", "copy.db.sum", "other", "other/ledger.db"} {
+		want = append(want, filepath.Join(dir, name))
+	}
+	same(t, "files", entries(t, dir), want)
 }
 
 // entries are the files of a folder, its name and theirs, and of those in it.

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// Place gives the files of a finished copy their names, with link.
+func Place(made, to string, link func(from, to string) error) error { return placeCopy(made, to, link) }
+
 // OpenImpatient is Open with a connection that does not wait for locks.
 func OpenImpatient(path string) (*Ledger, error) { return open(path, []string{"synchronous(OFF)"}) }
 

@@ -71,7 +71,9 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 		err = create(path)
 	default:
 		if unclean = !found.asClosed(path); unclean {
-			err = checkFile(path, progress)
+			if err = checkFile(path, progress); err == nil {
+				found, err = inspect(path) // what a kill left half written is undone now
+			}
 		}
 	}
 	if err != nil {
@@ -484,7 +486,9 @@ func inspectHeader(path string, info fs.FileInfo) (file, error) {
 	}
 	found := file{true, header[journalAt] == journalLog, int(binary.BigEndian.Uint32(header[versionAt:]))}
 	pageSize, pages := int64(binary.BigEndian.Uint16(header[pageSizeAt:])), int64(binary.BigEndian.Uint32(header[pagesAt:]))
-	if size := pages * pageSize; !found.open && size > info.Size() {
+	// Beside a journal SQLite undoes what a kill left half written, and looks then.
+	_, whole := os.Lstat(path + "-journal")
+	if size := pages * pageSize; whole != nil && !found.open && size > info.Size() {
 		return file{}, damaged(path, "the ledger was cut: it has %d bytes of %d", info.Size(), size)
 	}
 	return found, nil

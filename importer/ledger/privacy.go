@@ -189,7 +189,7 @@ func (t *transaction) forget(owner ClientKey, at time.Time, summary func([]byte)
 	if err := t.exec(`UPDATE clients SET client = ? WHERE id = ?`, stone.Client, number); err != nil {
 		return err
 	}
-	if err := t.exec(`DELETE FROM tracked WHERE client = ?`, number); err != nil {
+	if err := t.forgetTracked(number); err != nil {
 		return err
 	}
 	t.forgetNumbers()
@@ -287,6 +287,7 @@ func (t *transaction) forgetRuns(owner ClientKey, number int64, rename func(Step
 // Purge says what to remove from the ledger.
 type Purge struct {
 	Environments []string
+	Service      string    // of AddTracked
 	Before       time.Time // what is older is removed
 	// Summary returns the part of an older run's summary that stays.
 	Summary func(summary []byte) []byte
@@ -305,8 +306,9 @@ type Purged struct {
 // Purge removes older personal data from the ledger: the data of requests, whole
 // answers, redirect urls, what was wrong with rows, and the names of kept inputs,
 // whose files the caller removes, and older events with ids that the ledger does not
-// know. Client keys, step names, states, ids and digests stay, so that nothing is created again. It removes everything or nothing; when it
-// returns, the ledger's files hold none of it.
+// know. Client keys, step names, states, ids and digests stay, so that nothing is
+// created again. It removes everything or nothing; when it returns, the ledger's files
+// hold none of it.
 func (l *Ledger) Purge(p Purge) (done Purged, err error) {
 	err = l.submit(true, func(t *transaction) error {
 		done = Purged{}
@@ -346,7 +348,7 @@ func (t *transaction) purge(p Purge, done *Purged) error {
 	if err != nil {
 		return err
 	}
-	if err := t.exec(`DELETE FROM tracked WHERE client = 0 AND received < ?`, before); err != nil {
+	if err := t.exec(`DELETE FROM tracked WHERE client = 0 AND service = ? AND received < ?`, p.Service, before); err != nil {
 		return err
 	}
 	done.Runs, err = t.stripRuns(p.Summary, `environment IN (SELECT value FROM json_each(?)) AND started < ?`, in, before)

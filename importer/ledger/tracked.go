@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ type Tracked struct {
 	Key       string // the same for an event that arrives again
 	Kind      string
 	Status    string
-	Completed bool // the client has completed the activity
+	Completed bool // the client has completed the activity, as CompleteTracked was told
 	At        time.Time
 	Received  time.Time
 	// What the service named; "" for what it did not.
@@ -39,26 +40,38 @@ type TrackedStep struct {
 	Client int
 }
 
-// TrackedCounts are the events that AddTracked was given.
+// TrackedCounts are the events that AddTracked was given, and those that MatchTracked
+// looked at.
 type TrackedCounts struct {
 	Added    int // new ones that belong to a step
 	Repeated int // known before
-	Unknown  int // new ones with ids that the ledger does not know; kept, and compared again by the next call
+	Unknown  int // new ones with ids that the ledger does not know; kept for MatchTracked
 	Erased   int // of erased clients: not kept
 	Found    int // kept as unknown before, and now their step is known
+}
+
+// Plus returns the sum of two counts.
+func (n TrackedCounts) Plus(m TrackedCounts) TrackedCounts {
+	return TrackedCounts{n.Added + m.Added, n.Repeated + m.Repeated, n.Unknown + m.Unknown, n.Erased + m.Erased, n.Found + m.Found}
 }
 
 // AddTracked records events of a service, whose clients are in the environments. An
 // event that arrives again changes nothing. name returns the name of the activity that
 // a step has created, "" when it is not known.
 func (l *Ledger) AddTracked(service string, environments []string, events []Tracked, name func(Step) string) (n TrackedCounts, err error) {
-	err = l.submit(true, func(t *transaction) error {
-		n = TrackedCounts{}
-		m := trackedMatcher{t, environments, name}
-		if err := m.addAll(service, events, &n); err != nil {
-			return err
-		}
-		return m.matchUnknown(service, &n)
+	err = l.submit(true, func(t *transaction) (err error) {
+		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.addAll(service, events)
+		return err
+	})
+	return n, err
+}
+
+// MatchTracked looks again for the steps of a service's events whose ids the ledger did
+// not know; see AddTracked. It takes some microseconds for each of them.
+func (l *Ledger) MatchTracked(service string, environments []string, name func(Step) string) (n TrackedCounts, err error) {
+	err = l.submit(true, func(t *transaction) (err error) {
+		n, err = trackedMatcher{transaction: t, environments: environments, name: name}.matchUnknown(service)
+		return err
 	})
 	return n, err
 }
@@ -70,12 +83,12 @@ type trackedMatcher struct {
 	name         func(Step) string
 }
 
-func (m trackedMatcher) addAll(service string, events []Tracked, n *TrackedCounts) error {
+func (m trackedMatcher) addAll(service string, events []Tracked) (n TrackedCounts, err error) {
 	for _, e := range events {
 		var known bool
 		err := m.conn.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM tracked WHERE service = ? AND key = ?)`, service, e.Key).Scan(&known)
 		if err != nil {
-			return err
+			return n, err
 		}
 		if known {
 			n.Repeated++
@@ -83,7 +96,7 @@ func (m trackedMatcher) addAll(service string, events []Tracked, n *TrackedCount
 		}
 		of, ok, err := m.find(e)
 		if err != nil {
-			return err
+			return n, err
 		}
 		if _, erased := Erased(of.Client); erased {
 			n.Erased++
@@ -92,32 +105,97 @@ func (m trackedMatcher) addAll(service string, events []Tracked, n *TrackedCount
 		if n.Unknown++; ok {
 			n.Unknown, n.Added = n.Unknown-1, n.Added+1
 		}
-		if err := m.exec(`INSERT INTO tracked (service, client, step, sum, key, kind, status, completed, at, received, client_id, claim_id, activity_id, activity)
-			VALUES (`+params(14)+`)`, service, of.client, of.id, e.sum(service, of.id), e.Key, e.Kind, e.Status, e.Completed, e.At.UnixMicro(), e.Received.UnixMicro(),
+		if err := m.exec(`INSERT INTO tracked (completed, service, client, step, sum, key, kind, status, at, received, client_id, claim_id, activity_id, activity)
+			VALUES (0, `+params(13)+`)`, service, of.client, of.id, e.sum(service, of.id), e.Key, e.Kind, e.Status, e.At.UnixMicro(), e.Received.UnixMicro(),
 			e.ClientID, e.ClaimID, e.ActivityID, e.Activity); err != nil {
-			return err
+			return n, err
 		}
 	}
-	return nil
+	return n, nil
 }
 
-// matchUnknown looks again for the steps of the events that had none.
-func (m trackedMatcher) matchUnknown(service string, n *TrackedCounts) error {
+// matchUnknown looks again for the steps of the events that had none. Hardly any of
+// their ids is known, so one small statement asks for all ids of an event first.
+func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error) {
 	unknown, err := gather(stream(context.Background(), m.conn, scanTracked, trackedColumns+` FROM tracked t WHERE t.client = 0 AND t.service = ?`, service))
-	if err != nil {
-		return err
+	if err != nil || len(unknown) == 0 {
+		return n, err
 	}
+	known, err := prepareOn(m.conn, `SELECT 1 FROM environments e JOIN steps s ON s.environment = e.id
+		WHERE e.name = ? AND s.state = 2 AND s.remote_id <> '' AND (s.shared = 0 AND (s.kind, s.remote_id) IN (VALUES (?, ?), (?, ?), (?, ?)))
+		UNION ALL SELECT 1 FROM steps WHERE shared = 1 LIMIT 1`)
+	if err != nil {
+		return n, err
+	}
+	defer known.close()
 	for _, e := range unknown {
+		if ok, err := m.mayKnow(known, e.Tracked); err != nil || !ok {
+			if err != nil {
+				return n, err
+			}
+			continue
+		}
 		of, ok, err := m.find(e.Tracked)
-		if err == nil && ok {
+		if err != nil {
+			return n, err
+		}
+		_, erased := Erased(of.Client)
+		switch {
+		case !ok:
+			continue
+		case erased:
+			n.Erased++
+			err = m.exec(`DELETE FROM tracked WHERE id = ?`, e.id)
+		default:
 			n.Found++
 			err = m.exec(`UPDATE tracked SET client = ?, step = ?, sum = ? WHERE id = ?`, of.client, of.id, e.sum(service, of.id), e.id)
 		}
 		if err != nil {
-			return err
+			return n, err
 		}
 	}
-	return nil
+	return n, nil
+}
+
+// mayKnow reports whether some step may be done with one of an event's ids.
+func (m trackedMatcher) mayKnow(known *statement, e Tracked) (ok bool, err error) {
+	for _, environment := range m.environments {
+		_, ok, err = known.first(environment, code(kinds, KindActivity), packID(e.ActivityID), code(kinds, KindClaim), packID(e.ClaimID), code(kinds, KindClient), packID(e.ClientID))
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// CompleteTracked notes which of a service's events mean that the client has completed
+// the activity. It may be told otherwise later.
+func (l *Ledger) CompleteTracked(service string, means func(kind, status string) bool) error {
+	return l.submit(true, func(t *transaction) error {
+		sorts, err := gather(stream(context.Background(), t.conn, func(rows *sql.Rows) (s [2]string, err error) { return s, rows.Scan(&s[0], &s[1]) },
+			`SELECT DISTINCT kind, status FROM tracked WHERE service = ?`, service))
+		for _, s := range sorts {
+			err = errors.Join(err, t.exec(`UPDATE tracked SET completed = ?1 WHERE service = ?2 AND kind = ?3 AND status = ?4 AND completed <> ?1`,
+				means(s[0], s[1]), service, s[0], s[1]))
+		}
+		return err
+	})
+}
+
+// forgetTracked removes the events of a client, and those that a later match would
+// find to be the client's.
+func (t *transaction) forgetTracked(client int64) error {
+	if err := t.exec(`DELETE FROM tracked WHERE client = ?`, client); err != nil {
+		return err
+	}
+	ids, err := gather(stream(context.Background(), t.conn, func(rows *sql.Rows) (id string, err error) {
+		err = rows.Scan((*packed)(&id))
+		return id, err
+	}, `SELECT remote_id FROM steps WHERE client = ? AND remote_id <> ''`, client))
+	if err != nil {
+		return err
+	}
+	return t.exec(`DELETE FROM tracked WHERE client = 0 AND EXISTS (SELECT 1 FROM json_each(?) j WHERE j.value IN (client_id, claim_id, activity_id))`, list(ids))
 }
 
 // find finds the step of an event by its ids, the narrowest first.
@@ -206,14 +284,11 @@ func scanTracked(rows *sql.Rows) (e storedTracked, err error) {
 	return e, nil
 }
 
-// sum is the checksum of an event that belongs to the step with this number.
+// sum is the checksum of an event that belongs to the step with this number. Completed
+// follows from Kind and Status.
 func (e Tracked) sum(service string, step int64) int64 {
-	s := make(checksum, 0, 256).text(service).number(step).text(e.Key).text(e.Kind).text(e.Status).number(e.At.UnixMicro()).number(e.Received.UnixMicro()).
-		text(e.ClientID).text(e.ClaimID).text(e.ActivityID).text(e.Activity)
-	if e.Completed {
-		s = s.number(1)
-	}
-	return s.value()
+	return make(checksum, 0, 256).text(service).number(step).text(e.Key).text(e.Kind).text(e.Status).number(e.At.UnixMicro()).number(e.Received.UnixMicro()).
+		text(e.ClientID).text(e.ClaimID).text(e.ActivityID).text(e.Activity).value()
 }
 
 // trackedSteps yields the events that a condition selects, each with its step.

@@ -110,11 +110,13 @@ func TestTrackedStep(t *testing.T) {
 func TestTrackedAgain(t *testing.T) {
 	t.Parallel()
 	l, joe := tracking(t)
-	first, second := ledger.Tracked{Key: "1", ClientID: "c2", Status: "Open"}, ledger.Tracked{Key: "2", ClientID: "c2", Status: "Done", Completed: true}
-	later := ledger.Tracked{Key: "3", ClientID: "c3", Completed: true}
+	first, second := ledger.Tracked{Key: "1", ClientID: "c2", Status: "Open"}, ledger.Tracked{Key: "2", ClientID: "c2", Status: "Done"}
+	later := ledger.Tracked{Key: "3", ClientID: "c3"}
 	same(t, "the first time", addTracked(t, l, first, second, later), ledger.TrackedCounts{Added: 2, Unknown: 1})
 	first.Status = "something else"
 	same(t, "again", addTracked(t, l, second, first, later), ledger.TrackedCounts{Repeated: 3})
+	do(t, l.CompleteTracked(service, func(_, status string) bool { return status == "Open" })) // wrong, and corrected
+	do(t, l.CompleteTracked(service, func(_, status string) bool { return status == "Done" }))
 	completed, unknown, err := l.CountTracked(t.Context(), service)
 	do(t, err)
 	if completed != 1 || unknown != 1 {
@@ -128,7 +130,9 @@ func TestTrackedAgain(t *testing.T) {
 	ann := jane("", "client")
 	ann.Client = "ann@example.com"
 	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Run: "r", Kind: "client", Via: ledger.ViaAdopted, ID: "c3"}))
-	same(t, "after the client is known", addTracked(t, l), ledger.TrackedCounts{Found: 1})
+	found, err := l.MatchTracked(service, []string{service}, named)
+	do(t, err)
+	same(t, "after the client is known", found, ledger.TrackedCounts{Found: 1})
 	events, err = l.TrackedOfClient(t.Context(), ann.ClientKey)
 	do(t, err)
 	if len(events) != 1 || events[0].Key != "3" {
@@ -140,7 +144,7 @@ func TestTrackedAgain(t *testing.T) {
 func TestTrackedAndErasures(t *testing.T) {
 	t.Parallel()
 	l, joe := tracking(t)
-	event := ledger.Tracked{Key: "1", ClientID: "c2", Completed: true}
+	event := ledger.Tracked{Key: "1", ClientID: "c2"}
 	addTracked(t, l, event)
 	_, err := l.Forget(joe, noon, func([]byte) []byte { return nil })
 	do(t, err)
@@ -149,10 +153,35 @@ func TestTrackedAndErasures(t *testing.T) {
 	}
 	same(t, "again", addTracked(t, l, event), ledger.TrackedCounts{Erased: 1})
 	addTracked(t, l, ledger.Tracked{Key: "2", ClientID: "nobody"})
-	_, err = l.Purge(ledger.Purge{Environments: []string{service}, Before: noon.Add(48 * time.Hour), Summary: func(b []byte) []byte { return b }})
+	for _, purge := range []struct {
+		service string
+		left    int
+	}{{"https://elsewhere", 1}, {service, 0}} {
+		_, err = l.Purge(ledger.Purge{Environments: []string{service}, Service: purge.service, Before: noon.Add(48 * time.Hour), Summary: func(b []byte) []byte { return b }})
+		do(t, err)
+		if _, unknown, err := l.CountTracked(t.Context(), service); unknown != purge.left || err != nil {
+			t.Errorf("after a purge of %s: %d events of nobody are left, %v; want %d", purge.service, unknown, err, purge.left)
+		}
+	}
+}
+
+// TestUnknownEventOfErasedClient: an event that came before its client was known goes
+// with the client, and later ones are not found to be the client's.
+func TestUnknownEventOfErasedClient(t *testing.T) {
+	t.Parallel()
+	l, _ := tracking(t)
+	addTracked(t, l, ledger.Tracked{Key: "1", ClientID: "c3", Activity: "Sign"})
+	ann := jane("", "client")
+	ann.Client = "ann@example.com"
+	do(t, l.Append(ledger.Event{StepID: ann, To: ledger.Done, At: noon, Run: "r", Kind: "client", Via: ledger.ViaAdopted, ID: "c3"}))
+	_, err := l.Forget(ann.ClientKey, noon, func([]byte) []byte { return nil })
 	do(t, err)
-	if _, unknown, err := l.CountTracked(t.Context(), service); unknown != 0 || err != nil {
-		t.Errorf("%d events of nobody are left, %v", unknown, err)
+	n, err := l.MatchTracked(service, []string{service}, named)
+	do(t, err)
+	completed, unknown, err := l.CountTracked(t.Context(), service)
+	do(t, err)
+	if n != (ledger.TrackedCounts{}) || completed+unknown != 0 {
+		t.Errorf("%+v, %d completed, %d unknown; want nothing left", n, completed, unknown)
 	}
 }
 
