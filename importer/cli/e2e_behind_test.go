@@ -161,6 +161,68 @@ func advised(t *testing.T, said string) []string {
 	return strings.Fields(found[1])
 }
 
+// copiedInTheMiddle runs with flags, and leaves the ledger as it was in the middle of
+// the run.
+func (s *scene) copiedInTheMiddle(flags ...string) {
+	s.t.Helper()
+	ledger, middle := s.path(".claimsheet/ledger.db"), s.path("middle.db")
+	var once sync.Once
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind == "claim" {
+			once.Do(func() {
+				if code, out, said := s.claimsheet("ledger", "copy", "--environments", s.path("environments.yaml"), middle); code != 0 {
+					s.t.Errorf("the copy: exit code %d\n%s%s", code, out, said)
+				}
+			})
+		}
+		return apitest.Fault{}
+	})
+	s.mustRun(0, flags...)
+	s.service.Play(nil)
+	s.restoreState("")
+	must(s.t, os.Mkdir(s.path(".claimsheet"), 0o700))
+	for _, suffix := range []string{"", ".count", ".sum"} {
+		must(s.t, os.Rename(middle+suffix, ledger+suffix))
+	}
+}
+
+// TestAWorkbookFromBeforeTheMiddleOfARun: the ledger was copied while a run worked whose
+// workbook has a name of its own, and put back after its end. The workbook before is
+// not enough then; with that of the run nothing is created again.
+func TestAWorkbookFromBeforeTheMiddleOfARun(t *testing.T) {
+	t.Parallel()
+	for _, steps := range []string{"all", "touched"} {
+		t.Run(steps, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, stepThree, leads(2))
+			s.mustRun(0)
+			s.sheet(leads(5))
+			second := s.path("second.xlsx")
+			s.copiedInTheMiddle("--steps", steps, "-o", second)
+			before := len(s.service.Calls())
+			for _, flags := range [][]string{{"--dry-run"}, nil} {
+				if p := s.mustRun(3, flags...); !strings.Contains(p.err, "[lost-run]") || !strings.Contains(p.err, second) {
+					t.Errorf("run %q:\n%s", flags, p.err)
+				}
+			}
+			code, said := s.rerun("--yes", "leads.results.xlsx")
+			if code != 3 || !strings.Contains(said, "[lost-run]") {
+				t.Fatalf("rerun: exit code %d\n%s", code, said)
+			}
+			if code, said := s.rerun("--yes", "leads.results.xlsx", "second.xlsx"); code != 0 {
+				t.Fatalf("the advised command: exit code %d\n%s", code, said)
+			}
+			if p := s.mustRun(0); p.summary.Rows.Unchanged != 5 {
+				t.Errorf("rows %+v", p.summary.Rows)
+			}
+			if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
+				t.Errorf("something was sent\n%s", transcript(calls))
+			}
+			s.checkPromise()
+		})
+	}
+}
+
 // TestALedgerFromTheMiddleOfARun: the ledger was copied while a run worked, and put back
 // after the run had ended. It knows that the run began; its workbook says what came
 // after, also when the sheet Steps is short, because the copy has all of before.
@@ -172,25 +234,7 @@ func TestALedgerFromTheMiddleOfARun(t *testing.T) {
 			s := newScene(t, stepThree, leads(2))
 			s.mustRun(0)
 			s.sheet(leads(5))
-			ledger, middle := s.path(".claimsheet/ledger.db"), s.path("middle.db")
-			var once sync.Once
-			s.service.Play(func(c apitest.Call) apitest.Fault {
-				if c.Kind == "claim" {
-					once.Do(func() {
-						if code, out, said := s.claimsheet("ledger", "copy", "--environments", s.path("environments.yaml"), middle); code != 0 {
-							t.Errorf("the copy: exit code %d\n%s%s", code, out, said)
-						}
-					})
-				}
-				return apitest.Fault{}
-			})
-			s.mustRun(0, "--steps", steps)
-			s.service.Play(nil)
-			s.restoreState("")
-			must(t, os.Mkdir(s.path(".claimsheet"), 0o700))
-			for _, suffix := range []string{"", ".count", ".sum"} {
-				must(t, os.Rename(middle+suffix, ledger+suffix))
-			}
+			s.copiedInTheMiddle("--steps", steps)
 			before := len(s.service.Calls())
 			p := s.mustRun(3)
 			code, out, said := s.claimsheet(advised(t, p.err)...)

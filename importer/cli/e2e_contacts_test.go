@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -138,6 +139,51 @@ func TestContactWhoIsAClient(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestContactTakesTurns: clients of one contact take turns at it in the order of the
+// sheet, also where one between them gives its turn up before it comes, because
+// nothing is sent for it.
+func TestContactTakesTurns(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		earlier []string
+		rows    []string
+		status  string // of the row between them
+	}{
+		"an invalid row": {nil, []string{"z@ | Zed | Z-1 | |", "a@ | Ann | A-1 | p@ | Poe", "p@ | Poe | P-1 | p@ |", "b@ | Bob | B-1 | p@ | Poe"}, "invalid"},
+		"held back": {[]string{"x@ | Xen | X-1 | |"},
+			[]string{"z@ | Zed | Z-1 | |", "a@ | Ann | A-1 | p@ | Poe", "x@ | Xen | X-1 | |", "x@ | Xen | X-2 | p@ | Poe", "b@ | Bob | B-1 | p@ | Poe"}, "changed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newJoint(t, c.earlier...)
+			if len(c.earlier) > 0 {
+				s.mustRun(0)
+				s.mapping(strings.Replace(joint, "on: claim, attributes: {Agreement number: Agreement no}", "on: claim, status: Open", 1))
+			}
+			s.jointRows(c.rows...)
+			s.service.Play(func(call apitest.Call) apitest.Fault {
+				if call.Step == "client p@example.com" {
+					return apitest.Fault{Delay: 150 * time.Millisecond}
+				}
+				return apitest.Fault{}
+			})
+			p := s.run("--concurrency", "4", "--max-failures", "100%")
+			var got []string
+			for _, row := range s.results() {
+				if row["Agreement no"] != "X-1" {
+					got = append(got, row["Import status"])
+				}
+			}
+			if diff := cmp.Diff([]string{"done", "done", c.status, "done"}, got); diff != "" || p.code > 1 {
+				t.Errorf("exit code %d, rows (-want +got):\n%s\n%s", p.code, diff, p.err)
+			}
+			if n := len(s.service.Created()["client p@example.com"]); n != 1 {
+				t.Errorf("the contact was created %d times\n%s", n, transcript(p.calls))
+			}
+		})
 	}
 }
 

@@ -58,7 +58,7 @@ func TestKnownIDsOfASheet(t *testing.T) {
 	}
 	row := s.results()[0]
 	if row["Import status"] != "failed" || row["contactId"] != contact || row["Failed step"] != "client" || !strings.Contains(row["Error"], other) ||
-		!strings.Contains(row["What to do"], "Put the ledger's id into the cell") {
+		!strings.Contains(row["What to do"], "put it into the cell") {
 		t.Errorf("with another id, the row says %v", row)
 	}
 }

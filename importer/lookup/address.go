@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -137,12 +138,19 @@ func (l *Lookups) OwnerOf(who mapping.Identity, asked []string, found bool) (oth
 // Ticket is a client's place among those with the same e-mail address or phone
 // number, now or when an earlier run may have created them. Of two such clients
 // the earlier one in the sheet is created, as a dry run says, whichever worker is
-// faster.
+// faster. The zero Ticket is no place at all.
 type Ticket struct {
-	lookups   *Lookups
+	lookups *Lookups
+	place   *place
+}
+
+// place is what a Ticket stands for. Lookups.mu guards it.
+type place struct {
 	addresses []string
-	ahead     []chan struct{}
-	done      chan struct{}
+	turn      chan struct{} // closed when all those ahead have passed
+	ahead     int           // how many of them have not
+	behind    []*place
+	done      bool // it has passed, too, as soon as it has its turn
 }
 
 // Queue takes the places of a client and of its contacts, who do not wait for each
@@ -153,50 +161,75 @@ func (l *Lookups) Queue(plans ...mapping.Plan) []Ticket {
 	for i, plan := range plans {
 		addresses := append(slices.Concat(Addresses(plan), l.undecidedOf[plan.Client]), Address(plan.Client))
 		slices.Sort(addresses)
-		tickets[i] = Ticket{lookups: l, addresses: slices.Compact(addresses), done: make(chan struct{})}
+		tickets[i] = Ticket{l, &place{addresses: slices.Compact(addresses), turn: make(chan struct{})}}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := range tickets {
-		for _, address := range tickets[i].addresses {
-			if before := l.last[address]; before != nil {
-				tickets[i].ahead = append(tickets[i].ahead, before)
+	last := map[string][]*place{}
+	for _, t := range tickets {
+		p := t.place
+		var ahead []*place
+		for _, address := range p.addresses {
+			ahead = append(ahead, l.last[address]...)
+			last[address] = append(last[address], p)
+		}
+		for i, before := range ahead {
+			if !slices.Contains(ahead[:i], before) {
+				before.behind = append(before.behind, p)
+				p.ahead++
 			}
 		}
-	}
-	for _, t := range tickets {
-		for _, address := range t.addresses {
-			l.last[address] = t.done
+		if p.ahead == 0 {
+			close(p.turn)
 		}
 	}
+	maps.Copy(l.last, last)
 	return tickets
 }
 
-// Wait returns when the clients ahead are done.
+// Wait returns when the clients ahead are done, and those ahead of them.
 func (t Ticket) Wait() {
-	for _, before := range t.ahead {
-		<-before
+	if t.place != nil {
+		<-t.place.turn
 	}
 }
 
-// Done lets the next client go on. Call it for each ticket; again, it does nothing.
-// The zero Ticket is no place at all.
+// Done gives the place up. The next client goes on as soon as those ahead of this one
+// are done too, also where this one never waited for them. Call it for each ticket;
+// again, it does nothing.
 func (t Ticket) Done() {
-	if t.done == nil {
+	if t.place == nil {
 		return
 	}
 	l := t.lookups
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case <-t.done:
+	if t.place.done {
 		return
-	default:
 	}
-	for _, address := range t.addresses {
-		if l.last[address] == t.done {
+	t.place.done = true
+	for passing := []*place{t.place}; len(passing) > 0; {
+		p := passing[0]
+		passing = passing[1:]
+		if !p.done || p.ahead > 0 {
+			continue
+		}
+		l.forgetPlace(p)
+		for _, next := range p.behind {
+			if next.ahead--; next.ahead == 0 {
+				close(next.turn)
+				passing = append(passing, next)
+			}
+		}
+	}
+}
+
+// forgetPlace has those who come later not wait for a place. l.mu is held.
+func (l *Lookups) forgetPlace(p *place) {
+	for _, address := range p.addresses {
+		l.last[address] = slices.DeleteFunc(l.last[address], func(other *place) bool { return other == p })
+		if len(l.last[address]) == 0 {
 			delete(l.last, address)
 		}
 	}
-	close(t.done)
 }

@@ -75,7 +75,7 @@ type Lookups struct {
 	answered   bool                        // the service has answered a look-up
 	unanswered int                         // look-ups given up since it last did
 	prefetched map[mapping.Identity]Result // until the client's turn
-	last       map[string]chan struct{}    // by address: the last ticket's
+	last       map[string][]*place         // by address: those whom the next one is behind
 	reserved   *Index                      // the key for which this run creates, or may have created, a client with an address
 
 	undecided   *Index                        // the key for which earlier runs may have created one
@@ -92,7 +92,7 @@ func New(service Service, options Options) *Lookups {
 		options:     options,
 		learnt:      map[apiclient.By]bool{},
 		prefetched:  map[mapping.Identity]Result{},
-		last:        map[string]chan struct{}{},
+		last:        map[string][]*place{},
 		reserved:    NewIndex(),
 		undecided:   NewIndex(),
 		undecidedOf: map[mapping.Identity][]string{},

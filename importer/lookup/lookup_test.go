@@ -3,6 +3,7 @@ package lookup_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -301,6 +302,59 @@ func TestQueueOfContacts(t *testing.T) {
 		<-through
 		lookup.Ticket{}.Done()
 	})
+}
+
+// TestQueueKeepsItsOrder has everybody wait for all those ahead, whoever gives a place
+// up without having waited for it.
+func TestQueueKeepsItsOrder(t *testing.T) {
+	for name, order := range map[string][]int{
+		"the second first": {1, 0, 2, 3}, "the first last": {2, 1, 0, 3}, "in order": {0, 1, 2, 3}, "two by two": {2, 0, 1, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := lookup.New(&service{}, lookup.Options{})
+				broker := plan("broker", "b@example.com", "")
+				var tickets []lookup.Ticket
+				for _, client := range []string{"ann", "bob", "eve", "dan"} {
+					tickets = append(tickets, l.Queue(plan(client, client+"@example.com", ""), broker)[1])
+				}
+				done, through := make([]bool, 4), make(chan int, 4)
+				for i, ticket := range tickets {
+					go func() { ticket.Wait(); through <- i }()
+				}
+				for _, i := range order {
+					done[i] = true
+					tickets[i].Done()
+					synctest.Wait()
+					want := slices.Index(append(slices.Clone(done), false), false) + 1 // the first who is not done goes on too
+					if got := len(through); got != min(want, 4) {
+						t.Errorf("%d clients go on when %v are done, want %d", got, done, min(want, 4))
+					}
+				}
+				l.Queue(broker)[0].Wait() // nobody is ahead any more
+			})
+		})
+	}
+}
+
+// TestQueueBehindBoth waits for a client and for its contact where they share the
+// address, whichever is done first.
+func TestQueueBehindBoth(t *testing.T) {
+	for first := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			l := lookup.New(&service{}, lookup.Options{})
+			both := l.Queue(plan("ann", "a@example.com", ""), plan("joint", "a@example.com", ""))
+			next, through := l.Queue(plan("bob", "a@example.com", ""))[0], make(chan bool, 1)
+			go func() { next.Wait(); through <- true }()
+			both[first].Done()
+			synctest.Wait()
+			if len(through) > 0 {
+				t.Errorf("it goes on when place %d of two is given up", first)
+			}
+			both[1-first].Done()
+			<-through
+		})
+	}
 }
 
 // TestReserveOfSeveralKeySpaces gives an address that is a key to its client too,
