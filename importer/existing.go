@@ -664,6 +664,9 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 	if err != nil {
 		return stepOutcome{}, err
 	}
+	if why != "" && d.known.To == ledger.Parked { // what is in doubt stays so
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
+	}
 	if why != "" {
 		if d.known.To != ledger.Done { // one that is done stays done, with the id that it has
 			failed := r.event(d, ledger.Failed)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/xuri/excelize/v2"
+
 	"claimsheet/apiclient/apitest"
 )
 
@@ -284,6 +286,75 @@ func TestAdviceAboutShortWorkbooks(t *testing.T) {
 		}
 		if code, out, said := s.claimsheet(advised(t, said)...); code != 0 {
 			t.Errorf("%s: the advised command: exit code %d\n%s%s", book, code, out, said)
+		}
+	}
+}
+
+// TestPersonWithSeveralLines: without the ledger, a client who is a contact of other
+// clients too has several lines in the sheet Steps; a rerun takes the step over once, and
+// a decision may stand beside any of the lines, and beside all.
+func TestPersonWithSeveralLines(t *testing.T) {
+	t.Parallel()
+	const bob = "client b@example.com"
+	for name, rows := range map[string][]string{
+		"a contact first": {"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |", "c@ | Cid | C-1 | b@ | Bob"},
+		"a client first":  {"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newJoint(t, rows...)
+			s.mustRun(0)
+			s.restoreState("")
+			s.since()
+			for range 2 {
+				if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 {
+					t.Fatalf("exit code %d\n%s", code, said)
+				}
+			}
+			if p := s.since(); len(p.posts()) > 0 {
+				t.Errorf("the reruns sent\n%s", transcript(p.calls))
+			}
+			for _, row := range s.results() {
+				if row["Import status"] != "unchanged" {
+					t.Errorf("the row of %s says %v", row["E-mail"], row)
+				}
+			}
+		})
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, in doubt, the ledger is lost: %v", name, lost), func(t *testing.T) {
+				t.Parallel()
+				s := newJoint(t, rows...)
+				s.inDoubt(bob, apitest.CreateThen(apitest.JSON(500, `{}`)))
+				s.mustRun(4, "--max-failures", "100%")
+				s.service.Play(nil)
+				id, decided := s.service.Created()[bob][0].ID, 0
+				steps := s.steps()
+				editWorkbook(t, s.path("leads.results.xlsx"), func(f *excelize.File) {
+					for i, line := range steps {
+						if line["Client key"]+" "+line["Step"] == "b@example.com client" || strings.HasSuffix(line["Step"], "/b@example.com") {
+							must(t, f.SetCellValue("Steps", cellAt(t, f, "Steps", "Settle", i+2), "created "+id))
+							decided++
+						}
+					}
+				})
+				if decided != len(rows) {
+					t.Fatalf("%d lines were decided", decided)
+				}
+				if lost {
+					s.restoreState("")
+				}
+				if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 {
+					t.Fatalf("exit code %d\n%s", code, said)
+				}
+				if made := s.service.Created()[bob]; len(made) != 1 {
+					t.Errorf("the client was created %d times", len(made))
+				}
+				for _, row := range s.results() {
+					if row["Import status"] != "done" || row["E-mail"] == "b@example.com" && row["contactId"] != id {
+						t.Errorf("the row of %s says %v", row["E-mail"], row)
+					}
+				}
+			})
 		}
 	}
 }
