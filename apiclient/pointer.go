@@ -42,6 +42,9 @@ type found struct {
 	// crowded is set when the way leads through an array of several elements, so
 	// that the pointer has chosen one of several.
 	crowded bool
+	// whole is set when the document itself is an array of several elements that the way
+	// leads through.
+	whole bool
 }
 
 // pointerEscapes are the characters that a token of a pointer writes in another way.
@@ -53,8 +56,12 @@ func follow(doc []byte, pointer string) found {
 	if pointer == "" {
 		return f
 	}
-	for token := range strings.SplitSeq(pointer[1:], "/") {
-		f.step(pointerEscapes.Replace(token))
+	first, rest, deeper := strings.Cut(pointer[1:], "/")
+	f.step(pointerEscapes.Replace(first))
+	f.whole = f.crowded
+	for deeper {
+		first, rest, deeper = strings.Cut(rest, "/")
+		f.step(pointerEscapes.Replace(first))
 	}
 	return f
 }

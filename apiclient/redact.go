@@ -146,6 +146,9 @@ var (
 	// bareURL finds links without a scheme: a host whose last label is of letters, with
 	// a path or query. A path alone, a date and "and/or" have no such host.
 	bareURL = regexp.MustCompile(`(?i)(?:^|[^\w./\\@+-])((?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,24}(?::\d+)?)(?:/|\?)[^\s"'<>\\]+`)
+	// hostURL finds links without a scheme that begin with two slashes, at the beginning
+	// of a word.
+	hostURL = regexp.MustCompile(`(?i)(?:^|[\s"'(<>\[{=,;])//([a-z0-9][a-z0-9.-]*(?::\d+)?)[/?][^\s"'<>\\]+`)
 	// relativeURL finds paths and queries at the beginning of a word.
 	relativeURL = regexp.MustCompile(`(?:^|[\s"'(<>\[{:=,;])((?:\.{0,2}/|\?)[^\s"'<>\\]+)`)
 )
@@ -156,8 +159,11 @@ var (
 func (c *Client) hideLinks(body []byte) []byte {
 	anyPath := c.cfg.Wire.RedirectURL == placeText
 	find := func(text []byte) []finding { return findLinks(text, anyPath) }
-	// The escapes of urls come second: in a link, a decoded space would look like its end.
-	body = replaceSpelled(replaceSpelled(body, markupEscapes, find), allEscapes, find)
+	// The escapes of urls come later, and + last: in a link, a decoded space would look
+	// like its end.
+	for _, escapes := range []string{markupEscapes, pathEscapes, allEscapes} {
+		body = replaceSpelled(body, escapes, find)
+	}
 	return replaceSpelled(body, allEscapes, needlesFor(c.relativeLinks(body)).find)
 }
 
@@ -167,8 +173,10 @@ func findLinks(text []byte, anyPath bool) []finding {
 	for _, m := range fullURL.FindAllIndex(text, -1) {
 		all = append(all, finding{m[0], m[1], "https://" + hostOf(string(text[m[0]:m[1]])) + "/***"})
 	}
-	for _, m := range bareURL.FindAllSubmatchIndex(text, -1) {
-		all = append(all, finding{m[2], m[1], string(text[m[2]:m[3]]) + "/***"})
+	for _, pattern := range []*regexp.Regexp{bareURL, hostURL} {
+		for _, m := range pattern.FindAllSubmatchIndex(text, -1) {
+			all = append(all, finding{m[2], m[1], string(text[m[2]:m[3]]) + "/***"})
+		}
 	}
 	for _, m := range relativeURL.FindAllSubmatchIndex(text, -1) {
 		path, query, _ := strings.Cut(string(text[m[2]:m[3]]), "?")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -18,7 +19,8 @@ const maxNesting = 3
 // The escapes to decode, by the character with which they begin.
 const (
 	markupEscapes = `\&`   // of JSON and HTML
-	allEscapes    = `\&%+` // and of urls
+	pathEscapes   = `\&%`  // and of urls
+	allEscapes    = `\&%+` // and of queries, where + is a space
 )
 
 // finding is a part of a text, from start to end, and what is written instead.
@@ -138,6 +140,9 @@ func unescape(text []byte) (value string, length int) {
 			return string([]byte{byte(b)}), 3
 		}
 	case '&':
+		if value, length = unescapeNumber(text); length > 0 {
+			return value, length
+		}
 		const longest = len("&thetasym;")
 		if end := bytes.IndexByte(text[:min(len(text), longest)], ';'); end > 0 {
 			name := string(text[:end+1])
@@ -149,6 +154,30 @@ func unescape(text []byte) (value string, length int) {
 		return unescapeJSON(text)
 	}
 	return "", 0
+}
+
+// unescapeNumber is unescape for a character that HTML writes as its number, with or
+// without the semicolon, and with any number of zeros before it.
+func unescapeNumber(text []byte) (value string, length int) {
+	digits, begin := "0123456789", 2
+	if len(text) < 3 || text[1] != '#' {
+		return "", 0
+	}
+	if text[2] == 'x' || text[2] == 'X' {
+		digits, begin = "0123456789abcdefABCDEF", 3
+	}
+	end := begin
+	for end < len(text) && strings.IndexByte(digits, text[end]) >= 0 {
+		end++
+	}
+	if end == begin {
+		return "", 0
+	}
+	value = html.UnescapeString(string(text[:end]) + ";")
+	if end < len(text) && text[end] == ';' {
+		end++
+	}
+	return value, end
 }
 
 // jsonEscapes are the characters after a backslash, and what the two stand for.

@@ -174,13 +174,26 @@ func TestOneOfSeveralIDsIsUncertain(t *testing.T) {
 			t.Errorf("%s: %s with id %q (%s); want %s with %q", body, v.Effect, v.ID, v.Reason, want.Effect, want.ID)
 		}
 	}
-	// The same holds for links: another one is somebody else's.
+	// The same holds for links: another one is somebody else's. Only a list inside the
+	// answer about one client has that client's links.
 	cfg := config(apiclient.V2)
 	cfg.Wire.RedirectURL = "/0/url"
 	c := client(t, cfg)
 	two := apiclient.Answer{Status: 201, Body: []byte(`[{"url":"https://x.example/a"},{"url":"https://x.example/b"}]`)}
 	if v := c.Judge(c.Routes().CreateLink("a", nil), two, nil); v.Effect != uncertain || v.URL != "" {
 		t.Errorf("link: %s with url %q", v.Effect, v.URL)
+	}
+	cfg.Wire.RedirectURL = "/links/1/href"
+	c = client(t, cfg)
+	for body, want := range map[string]apiclient.Verdict{
+		`{"links":[{"href":"https://x.example/self"},{"href":"https://x.example/b"}]}`:   {Effect: created, URL: "https://x.example/b"},
+		`{"links":[{"href":"https://x.example/self"}]}`:                                  {Effect: uncertain},
+		`[{"links":[{"href":"https://x.example/a"},{"href":"https://x.example/b"}]},{}]`: {Effect: uncertain},
+		`{"links":[{"href":"https://x.example/a"},{"href":1}]}`:                          {Effect: uncertain},
+	} {
+		if v := c.Judge(c.Routes().CreateLink("a", nil), apiclient.Answer{Status: 201, Body: []byte(body)}, nil); v.Effect != want.Effect || v.URL != want.URL {
+			t.Errorf("link in %s: %s with url %q (%s)", body, v.Effect, v.URL, v.Reason)
+		}
 	}
 }
 

@@ -236,13 +236,16 @@ func errSeveral(what, place string) error {
 }
 
 // linkAt returns the redirect url at a place of an answer: an absolute http(s) url
-// as it was written, or a relative one, resolved against the request's url, own.
+// as it was written, or a relative one, resolved against the request's url, own. Inside
+// an answer, the place may choose one link of a list, such as /links/1/href: they are
+// the links of one client. An answer that is a list of several is refused, because it
+// may be about several clients.
 func linkAt(a Answer, place string, own *url.URL) (string, error) {
 	f, err := locate(a, place, follow, nil)
 	if err != nil {
 		return "", err
 	}
-	if f.crowded {
+	if f.whole {
 		return "", errSeveral("redirect url", place)
 	}
 	return only(f.values, place, "url", func(value json.RawMessage) (string, error) { return readLink(value, own) })

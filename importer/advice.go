@@ -30,10 +30,10 @@ const (
 	hintTaken            = "If a wire pointer of the environment leads to the wrong place, correct it and run again: the answers are kept, and read again."
 	adviceKnown          = "The service knows this client already, so nothing was created (existing: fail)."
 	adviceSkipped        = "The service knows this client already, so the rows were left out (existing: skip)."
-	adviceKnownIDChanged = "Nothing was sent. Put the ledger's id into the cell, or empty it: that id counts, and nothing is created again. If it is the wrong one, " +
-		"settle with the service's operator what becomes of what was sent there."
+	adviceKnownIDChanged = "Nothing was sent. The ledger's id stays, because something was created with it: put it into the cell, or empty the cell. If it is wrong, " +
+		"ask the service's operator to correct what was sent to it."
 	adviceKnownIDTwice   = "Nothing was sent. Look in the service whose id it is, and correct the cell."
-	adviceKnownIDInDoubt = "An earlier attempt may have created another one than the sheet gives. Decide about that attempt first: claimsheet settle, with --created and the id if that is it."
+	adviceKnownIDInDoubt = "An earlier attempt may have created a client or claim with another id. Decide about it first: claimsheet settle. If the sheet's id is the right one, give it with --created."
 	adviceOlderLink      = "The client's link is older than this claim, and the activity that it leads to may be completed by now: claimsheet link asks for a fresh one."
 	adviceNoLinkV1       = "The client was known already: the service gives a redirect url only when it creates one."
 	adviceURLLost        = "A look-up found the client after an attempt to create it: the service gives the redirect url only in the answer that creates one."

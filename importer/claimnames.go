@@ -36,7 +36,7 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 			at = b.At(src.Columns[0], src.Row)
 		}
 		p := problem.At(at, "claim-name", "the claim has the same name as an earlier claim of the client, and the names of one client's claims must differ").
-			Hinted("correct the cell; or let the claim's name in the mapping hold what tells the claims apart, as their key does. claimsheet history shows the client's claims")
+			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}. claimsheet history shows the client's claims")
 		p.Seen = strings.Join(src.Texts, " ")
 		found = append(found, p)
 	}

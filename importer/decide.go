@@ -114,7 +114,7 @@ func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.S
 	case ledger.Done:
 		d.compare(b)
 		d.compareKnownID()
-		if d.action != idConflict {
+		if d.action != idConflict && d.action != send {
 			d.noteURL(b.Mapping().V1())
 		}
 	case ledger.Intent, ledger.Uncertain, ledger.Parked:
@@ -311,7 +311,7 @@ func holdBack(decisions []decision, moved *decision) {
 // no attempt could have created it, or in the sheet (known_id).
 func (d *decision) isFound() bool {
 	return d.step.Kind == mapping.ClientStep && d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted &&
-		(d.known.Attempts == 0 || d.known.Reason == reasonKnownID)
+		(d.known.Attempts == 0 || d.known.Reason == ledger.ReasonKnownID)
 }
 
 // skipActivities leaves out what is new of the activities on a client who was found,
@@ -376,14 +376,28 @@ func (d *decision) compare(b *mapping.Binding) {
 	}
 }
 
-// compareKnownID refuses another id than the ledger's for a step that is done.
-// Nothing is created again, and nothing moves to the other id.
+// compareKnownID decides about a step that is done and for which the sheet gives
+// another id than the ledger has. One that the sheet gave before may be replaced: see
+// clientRun.takeKnownID. Any other stays. Nothing is created again.
 func (d *decision) compareKnownID() {
-	if d.step.KnownID != "" && !sameID(d.step.KnownID, d.known.ID) {
-		d.action, d.mapping, d.moved = idConflict, false, ""
-		d.why = fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
-		d.advice = adviceKnownIDChanged
+	if d.step.KnownID == "" || sameID(d.step.KnownID, d.known.ID) {
+		return
 	}
+	if d.mapping, d.moved = false, ""; d.isOfSheet() {
+		d.action, d.why = send, ""
+		return
+	}
+	d.action, d.why, d.advice = idConflict, d.otherID(), adviceKnownIDChanged
+}
+
+// isOfSheet reports whether the step is done with an id that the sheet gave (known_id).
+func (d *decision) isOfSheet() bool {
+	return d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted && d.known.Reason == ledger.ReasonKnownID
+}
+
+// otherID says that the sheet gives another id than the ledger has.
+func (d *decision) otherID() string {
+	return fmt.Sprintf("the sheet gives the id %s, and the ledger has %s for this %s", d.step.KnownID, d.known.ID, d.step.Kind)
 }
 
 // openedOrClosed reports whether an activity, of which only the digest is kept, was

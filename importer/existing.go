@@ -670,33 +670,38 @@ func stepFingerprint(client [16]byte, step string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-const reasonKnownID = "the sheet gives its id (known_id)"
-
 // givesID reports whether the sheet gives the id of a plan's client.
 func givesID(plan mapping.Plan) bool { return len(plan.Steps) > 0 && plan.Steps[0].KnownID != "" }
 
 // sameID reports whether two ids are one. An id of the sheet is in lower case.
 func sameID(a, b string) bool { return strings.EqualFold(a, b) }
 
-// takeKnownID takes a client or claim over whose id the sheet gives. Nothing is sent.
+// takeKnownID takes a client or claim over whose id the sheet gives, also in place of
+// another id that the sheet gave before, as long as nothing was built on that one.
+// Nothing is sent.
 // It is refused where the id, or the client's address, is another's.
 func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, error) {
 	if ctx.Err() != nil {
 		return r.job.notStarted(ctx, d, ""), nil
 	}
 	event := r.event(d, ledger.Done)
-	event.Via, event.Reason, event.ID = ledger.ViaAdopted, reasonKnownID, d.step.KnownID
+	event.Via, event.Reason, event.ID = ledger.ViaAdopted, ledger.ReasonKnownID, d.step.KnownID
 	w := r.wanted(&d)
 	event.Data, event.Digest = w.json(), w.digest()
 	why, advice, err := r.refuseKnownID(d, event)
 	if err != nil {
 		return stepOutcome{}, err
 	}
+	if why != "" && d.known.To == ledger.Parked { // what is in doubt stays so
+		return stepOutcome{Step: d.step, Status: result.Uncertain, Error: why, Advice: advice}, nil
+	}
 	if why != "" {
-		failed := r.event(d, ledger.Failed)
-		failed.Reason = "nothing was created: see the workbook"
-		r.pending = append(r.pending, failed)
-		return stepOutcome{Step: d.step, Status: result.Failed, Error: why, Advice: advice}, nil
+		if d.known.To != ledger.Done { // one that is done stays done, with the id that it has
+			failed := r.event(d, ledger.Failed)
+			failed.Reason = "nothing was created: see the workbook"
+			r.pending = append(r.pending, failed)
+		}
+		return stepOutcome{Step: d.step, Status: result.Failed, ID: d.known.ID, Error: why, Advice: advice}, nil
 	}
 	r.pending = append(r.pending, event)
 	if d.step.Kind == mapping.ClientStep {
@@ -712,6 +717,13 @@ func (r *clientRun) takeKnownID(ctx context.Context, d decision) (stepOutcome, e
 // refuseKnownID says why an id cannot be taken over; "" when its step has it now.
 func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice string, err error) {
 	j := r.job
+	if d.known.To == ledger.Done {
+		// The steps of all mappings are read, whether or not the run is being stopped.
+		steps, err := j.Ledger.StepsOfClient(context.Background(), j.owner(r.plan.Client))
+		if _, built := ledger.BuiltOn(*d.known, slices.Values(steps)); err != nil || built {
+			return d.otherID(), adviceKnownIDChanged, err
+		}
+	}
 	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.plan.Client, d.step.Key); ok {
 		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil
 	}

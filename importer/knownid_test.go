@@ -118,7 +118,14 @@ func TestKnownIDs(t *testing.T) {
 		intent.To, intent.Via, intent.ID = ledger.Intent, "", ""
 		return []ledger.Event{intent, e}
 	}
+	// ofSheet is a step that is done with an id of an earlier sheet.
+	ofSheet := func(client, name, id string) []ledger.Event {
+		events := step(client, name, id, ledger.Done, ledger.ViaAdopted)
+		events[0].Reason = ledger.ReasonKnownID
+		return events
+	}
 	const lookup = "lookup: {email: E-mail}"
+	const stays = "the sheet gives the id " + id1 + ", and the ledger has " + id2 + " for this client"
 	for name, c := range map[string]struct {
 		client string
 		events []ledger.Event
@@ -127,19 +134,30 @@ func TestKnownIDs(t *testing.T) {
 		want   []string // of each row: status, claims, and what the error says
 		calls  string   // creating calls by kind
 	}{
-		"a client":                  {lookup, nil, nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
-		"a client and a claim":      {lookup, nil, nil, []string{"K1||" + id1 + "|A|" + id2}, []string{"done " + id1 + " [" + id2 + "]"}, "0 0 1"},
-		"a claim of a new client":   {lookup, nil, nil, []string{"K1|a@x.example||A|" + id2}, []string{"done * [" + id2 + "]"}, "1 0 1"},
-		"beside one without":        {lookup, nil, nil, []string{"K1||" + id1 + "|A|", "K1|||B|" + id2}, []string{"done " + id1 + " [*]", "done " + id1 + " [" + id2 + "]"}, "0 1 1"},
-		"existing: fail":            {"existing: fail, " + lookup, nil, nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
-		"the service is not asked":  {lookup, nil, []string{"a@x.example"}, []string{"K1|a@x.example|" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
-		"done with it":              {lookup, step("K1", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + strings.ToUpper(id1) + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
-		"done with another":         {lookup, step("K1", "client", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|"}, []string{"failed " + id2 + " [] the sheet gives the id " + id1 + ", and the ledger has " + id2 + " for this client"}, "0 0 0"},
-		"a claim done with another": {lookup, step("K1", "claim/loan/A", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id3}, []string{"failed " + id1 + " [" + id2 + "] the sheet gives the id " + id3 + ", and the ledger has " + id2 + " for this claim"}, "0 0 0"},
-		"refused before":            {lookup, step("K1", "client", "", ledger.Failed, ""), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
-		"in doubt":                  {"existing: create", step("K1", "client", "", ledger.Uncertain, ""), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain  [] "}, "0 0 0"},
-		"given up":                  {"existing: create", append(step("K1", "client", "", ledger.Uncertain, ""), step("K1", "client", "", ledger.GivenUp, ledger.ViaByHand)[1:]...), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] it was given up"}, "0 0 0"},
-		"another's in the ledger":   {lookup, step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] the id " + id1 + " is that of another client: of the client with the key “K2”"}, "0 0 0"},
+		"a client":                        {lookup, nil, nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"a client and a claim":            {lookup, nil, nil, []string{"K1||" + id1 + "|A|" + id2}, []string{"done " + id1 + " [" + id2 + "]"}, "0 0 1"},
+		"a claim of a new client":         {lookup, nil, nil, []string{"K1|a@x.example||A|" + id2}, []string{"done * [" + id2 + "]"}, "1 0 1"},
+		"beside one without":              {lookup, nil, nil, []string{"K1||" + id1 + "|A|", "K1|||B|" + id2}, []string{"done " + id1 + " [*]", "done " + id1 + " [" + id2 + "]"}, "0 1 1"},
+		"existing: fail":                  {"existing: fail, " + lookup, nil, nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"the service is not asked":        {lookup, nil, []string{"a@x.example"}, []string{"K1|a@x.example|" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"done with it":                    {lookup, step("K1", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + strings.ToUpper(id1) + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"done with another":               {lookup, step("K1", "client", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|"}, []string{"failed " + id2 + " [] the sheet gives the id " + id1 + ", and the ledger has " + id2 + " for this client"}, "0 0 0"},
+		"a claim done with another":       {lookup, step("K1", "claim/loan/A", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id3}, []string{"failed " + id1 + " [" + id2 + "] the sheet gives the id " + id3 + ", and the ledger has " + id2 + " for this claim"}, "0 0 0"},
+		"corrected":                       {lookup, ofSheet("K1", "client", id2), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"corrected after a refusal":       {lookup, append(ofSheet("K1", "client", id2), step("K1", "claim/loan/A", "", ledger.Failed, "")...), nil, []string{"K1||" + id1 + "|A|"}, []string{"done " + id1 + " [*]"}, "0 1 1"},
+		"corrected after a claim":         {lookup, append(ofSheet("K1", "client", id2), step("K1", "claim/loan/A", id3, ledger.Done, ledger.ViaAnswer)...), nil, []string{"K1||" + id1 + "|A|"}, []string{"failed " + id2 + " [" + id3 + "] " + stays}, "0 0 0"},
+		"corrected beside a doubt":        {lookup, append(ofSheet("K1", "client", id2), step("K1", "link", "", ledger.Uncertain, "")...), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain " + id2 + " []"}, "0 0 0"},
+		"corrected after another mapping": {lookup, append(ofSheet("K1", "client", id2), under("m", step("K1", "claim/loan/A", id3, ledger.Done, ledger.ViaAnswer))...), nil, []string{"K1||" + id1 + "||"}, []string{"failed " + id2 + " [] " + stays}, "0 0 0"},
+		"emptied":                         {lookup, ofSheet("K1", "client", id1), nil, []string{"K1||||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"corrected to another's": {lookup, append(ofSheet("K1", "client", id2), ofSheet("K2", "client", id1)...), nil, []string{"K1||" + id1 + "||"},
+			[]string{"failed " + id2 + " [] the id " + id1 + " is that of another client: of the client with the key “K2”"}, "0 0 0"},
+		"a corrected claim": {lookup, ofSheet("K1", "claim/loan/A", id2), nil, []string{"K1||" + id1 + "|A|" + id3}, []string{"done " + id1 + " [" + id3 + "]"}, "0 0 1"},
+		"a corrected claim with an activity": {lookup, append(ofSheet("K1", "claim/loan/A", id2), step("K1", "activity/a@loan/A", "x", ledger.Done, ledger.ViaAnswer)...), nil, []string{"K1||" + id1 + "|A|" + id3},
+			[]string{"failed " + id1 + " [" + id2 + "] the sheet gives the id " + id3 + ", and the ledger has " + id2 + " for this claim"}, "0 0 0"},
+		"refused before":          {lookup, step("K1", "client", "", ledger.Failed, ""), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
+		"in doubt":                {"existing: create", step("K1", "client", "", ledger.Uncertain, ""), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain  [] "}, "0 0 0"},
+		"given up":                {"existing: create", append(step("K1", "client", "", ledger.Uncertain, ""), step("K1", "client", "", ledger.GivenUp, ledger.ViaByHand)[1:]...), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] it was given up"}, "0 0 0"},
+		"another's in the ledger": {lookup, step("K2", "client", id1, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "||"}, []string{"failed  [] the id " + id1 + " is that of another client: of the client with the key “K2”"}, "0 0 0"},
 		"another claim's in the ledger": {lookup, step("K2", "claim/loan/B", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id2},
 			[]string{"failed " + id1 + " [] the id " + id2 + " is that of another claim: of the step claim/loan/B of the client with the key “K2”"}, "0 0 0"},
 		"a client's in the wrong column": {lookup, step("K2", "client", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id2},
@@ -186,12 +204,26 @@ func TestKnownIDs(t *testing.T) {
 				if made := service.Created(); dry && len(made) > 0 {
 					t.Errorf("a dry run created %v", made)
 				}
+				if name == "corrected" && !dry {
+					past, err := known.Events(t.Context(), ledger.StepID{ClientKey: ledger.ClientKey{Environment: "e", Space: "n", Client: "K1"}, Step: "client"})
+					if err != nil || len(past) != 2 || past[0].ID != id2 || past[1].ID != ids.Replace(id1) {
+						t.Errorf("the history is %v, %v", past, err)
+					}
+				}
 				if name == "a client and a claim" && !dry {
 					checkAdopted(t, known, ids)
 				}
 			})
 		}
 	}
+}
+
+// under gives events the name of another mapping.
+func under(mapping string, events []ledger.Event) []ledger.Event {
+	for i := range events {
+		events[i].Mapping = mapping
+	}
+	return events
 }
 
 // matches reports whether a text is like a pattern, in which * stands for an id.

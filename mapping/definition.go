@@ -28,6 +28,8 @@ type definedContact struct {
 	ID    string   `json:"id"`
 	Key   []string `json:"key"`
 	Space string   `json:"space"`
+
+	Verbatim bool `json:"verbatim,omitempty"` // as definition.Verbatim
 }
 
 type definedClaim struct {
@@ -55,9 +57,7 @@ func (b *Binding) Definition(recorded string) string {
 func (b *Binding) definition() definition {
 	m := b.mapping
 	d := definition{Key: scalarTexts(m.Client.Key), Space: b.keySpace}
-	if b.keySpace == PhoneSpace {
-		d.Verbatim = b.lookup.phone.conv.IsVerbatim()
-	}
+	d.Verbatim = b.lookup.isVerbatim(b.keySpace)
 	for _, c := range m.Claims {
 		key := scalarTexts(c.Key)
 		for i, name := range key {
@@ -68,12 +68,18 @@ func (b *Binding) definition() definition {
 		d.Claims = append(d.Claims, definedClaim{c.ID.Text, key})
 	}
 	for i, c := range b.contacts {
-		d.Contacts = append(d.Contacts, definedContact{c.id, scalarTexts(m.Contacts[i].Key), c.space})
+		d.Contacts = append(d.Contacts, definedContact{c.id, scalarTexts(m.Contacts[i].Key), c.space, c.lookup.isVerbatim(c.space)})
 	}
 	for i := range b.activities {
 		d.Activities = append(d.Activities, defined(&b.activities[i]))
 	}
 	return d
+}
+
+// isVerbatim reports whether the people of a key space are told apart by their phone
+// numbers as they are written, not as numbers.
+func (l *boundLookup) isVerbatim(space string) bool {
+	return space == PhoneSpace && l.phone.conv.IsVerbatim()
 }
 
 // Redefined says in words which keys differ from a recorded definition; nil
@@ -105,15 +111,16 @@ func (b *Binding) Redefined(recorded string) []string {
 }
 
 // replaces reports whether a contact would be created again under another key:
-// its entry had another key, or an entry that is gone had its columns and
-// another key space.
+// its entry had another key, or an entry that is gone had its columns and was
+// keyed in another way.
 func (c definedContact) replaces(then, now []definedContact) bool {
 	is := func(id string) func(definedContact) bool { return func(d definedContact) bool { return d.ID == id } }
+	differs := func(was definedContact) bool { return was.Space != c.Space || was.Verbatim != c.Verbatim }
 	if i := slices.IndexFunc(then, is(c.ID)); i >= 0 {
-		return then[i].Space != c.Space || !slices.Equal(then[i].Key, c.Key)
+		return differs(then[i]) || !slices.Equal(then[i].Key, c.Key)
 	}
 	return slices.ContainsFunc(then, func(was definedContact) bool {
-		return slices.Equal(was.Key, c.Key) && was.Space != c.Space && !slices.ContainsFunc(now, is(was.ID))
+		return slices.Equal(was.Key, c.Key) && differs(was) && !slices.ContainsFunc(now, is(was.ID))
 	})
 }
 

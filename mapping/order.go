@@ -125,7 +125,7 @@ func (m *Mapping) openBefore() iter.Seq[openPair] {
 func (p openPair) warning(m *Mapping) problem.Problem {
 	unless := ""
 	if p.open.When.Text != "" || p.after.When.Text != "" {
-		unless = "; their conditions must not hold for the same client"
+		unless = "; this is right only if no client meets both conditions"
 	}
 	return problem.At(m.At(p.after.Template.At), "open-before",
 		"“%s” is back-filled and comes after “%s” in line %d, which is Open: the client resumes at the Open activity, and only activities before it are back-filled%s",

@@ -218,7 +218,7 @@ func (p *planner) sameNames(claims []*plannedClaim) {
 			at[i] = p.nameAt(other)
 		}
 		found := problem.At(p.nameAt(c), "claim-name", "the claim has the same name as that of %s, and the names of one client's claims must differ", someOf(at)).
-			Hinted("correct the cell; or let the claim's name in the mapping hold what tells the claims apart, as their key does")
+			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}")
 		found.Seen = strings.Join(c.name.source.Texts, " ")
 		p.plan.Problems = append(p.plan.Problems, found)
 	}

@@ -3,6 +3,8 @@ package environment
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"claimsheet/apiclient"
@@ -40,9 +42,26 @@ const placeForms = "a JSON Pointer into the body (\"\": the whole body is a JSON
 	"or last-segment: before one of them, for the last segment of the path of the url there"
 
 var (
-	idPlace  = place("^(last-segment:)?((/.*)?|text|header:.+)$", apiclient.CheckIDPlace)
+	idPlace  = place("^(last-segment:)?((/.*)?|text|header:.+)$", checkIDPlace)
 	urlPlace = place("^((/.*)?|text|header:.+)$", apiclient.CheckURLPlace)
 )
+
+// checkIDPlace says why a place cannot be that of an id; nil for a valid one. No id is
+// read from a list of several, so a pointer to a later element than the first would
+// leave every step uncertain.
+func checkIDPlace(place string) error {
+	if err := apiclient.CheckIDPlace(place); err != nil {
+		return err
+	}
+	if _, pointer, ok := strings.Cut(place, "/"); ok && !strings.Contains(place, "header:") {
+		for token := range strings.SplitSeq(pointer, "/") {
+			if i, err := strconv.Atoi(token); err == nil && i > 0 && strconv.Itoa(i) == token {
+				return fmt.Errorf("%d is a later element of a list than the first, and nothing is read here from a list of several; 0 is for a list of one", i)
+			}
+		}
+	}
+	return nil
+}
 
 // place is where an answer carries an id or a url; check says what is wrong with
 // it. "" is the whole body as a JSON string.

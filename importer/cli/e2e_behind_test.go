@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/xuri/excelize/v2"
+
 	"claimsheet/apiclient/apitest"
 )
 
@@ -161,6 +163,68 @@ func advised(t *testing.T, said string) []string {
 	return strings.Fields(found[1])
 }
 
+// copiedInTheMiddle runs with flags, and leaves the ledger as it was in the middle of
+// the run.
+func (s *scene) copiedInTheMiddle(flags ...string) {
+	s.t.Helper()
+	ledger, middle := s.path(".claimsheet/ledger.db"), s.path("middle.db")
+	var once sync.Once
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Kind == "claim" {
+			once.Do(func() {
+				if code, out, said := s.claimsheet("ledger", "copy", "--environments", s.path("environments.yaml"), middle); code != 0 {
+					s.t.Errorf("the copy: exit code %d\n%s%s", code, out, said)
+				}
+			})
+		}
+		return apitest.Fault{}
+	})
+	s.mustRun(0, flags...)
+	s.service.Play(nil)
+	s.restoreState("")
+	must(s.t, os.Mkdir(s.path(".claimsheet"), 0o700))
+	for _, suffix := range []string{"", ".count", ".sum"} {
+		must(s.t, os.Rename(middle+suffix, ledger+suffix))
+	}
+}
+
+// TestAWorkbookFromBeforeTheMiddleOfARun: the ledger was copied while a run worked whose
+// workbook has a name of its own, and put back after its end. The workbook before is
+// not enough then; with that of the run nothing is created again.
+func TestAWorkbookFromBeforeTheMiddleOfARun(t *testing.T) {
+	t.Parallel()
+	for _, steps := range []string{"all", "touched"} {
+		t.Run(steps, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, stepThree, leads(2))
+			s.mustRun(0)
+			s.sheet(leads(5))
+			second := s.path("second.xlsx")
+			s.copiedInTheMiddle("--steps", steps, "-o", second)
+			before := len(s.service.Calls())
+			for _, flags := range [][]string{{"--dry-run"}, nil} {
+				if p := s.mustRun(3, flags...); !strings.Contains(p.err, "[lost-run]") || !strings.Contains(p.err, second) {
+					t.Errorf("run %q:\n%s", flags, p.err)
+				}
+			}
+			code, said := s.rerun("--yes", "leads.results.xlsx")
+			if code != 3 || !strings.Contains(said, "[lost-run]") {
+				t.Fatalf("rerun: exit code %d\n%s", code, said)
+			}
+			if code, said := s.rerun("--yes", "leads.results.xlsx", "second.xlsx"); code != 0 {
+				t.Fatalf("the advised command: exit code %d\n%s", code, said)
+			}
+			if p := s.mustRun(0); p.summary.Rows.Unchanged != 5 {
+				t.Errorf("rows %+v", p.summary.Rows)
+			}
+			if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
+				t.Errorf("something was sent\n%s", transcript(calls))
+			}
+			s.checkPromise()
+		})
+	}
+}
+
 // TestALedgerFromTheMiddleOfARun: the ledger was copied while a run worked, and put back
 // after the run had ended. It knows that the run began; its workbook says what came
 // after, also when the sheet Steps is short, because the copy has all of before.
@@ -172,25 +236,7 @@ func TestALedgerFromTheMiddleOfARun(t *testing.T) {
 			s := newScene(t, stepThree, leads(2))
 			s.mustRun(0)
 			s.sheet(leads(5))
-			ledger, middle := s.path(".claimsheet/ledger.db"), s.path("middle.db")
-			var once sync.Once
-			s.service.Play(func(c apitest.Call) apitest.Fault {
-				if c.Kind == "claim" {
-					once.Do(func() {
-						if code, out, said := s.claimsheet("ledger", "copy", "--environments", s.path("environments.yaml"), middle); code != 0 {
-							t.Errorf("the copy: exit code %d\n%s%s", code, out, said)
-						}
-					})
-				}
-				return apitest.Fault{}
-			})
-			s.mustRun(0, "--steps", steps)
-			s.service.Play(nil)
-			s.restoreState("")
-			must(t, os.Mkdir(s.path(".claimsheet"), 0o700))
-			for _, suffix := range []string{"", ".count", ".sum"} {
-				must(t, os.Rename(middle+suffix, ledger+suffix))
-			}
+			s.copiedInTheMiddle("--steps", steps)
 			before := len(s.service.Calls())
 			p := s.mustRun(3)
 			code, out, said := s.claimsheet(advised(t, p.err)...)
@@ -240,6 +286,75 @@ func TestAdviceAboutShortWorkbooks(t *testing.T) {
 		}
 		if code, out, said := s.claimsheet(advised(t, said)...); code != 0 {
 			t.Errorf("%s: the advised command: exit code %d\n%s%s", book, code, out, said)
+		}
+	}
+}
+
+// TestPersonWithSeveralLines: without the ledger, a client who is a contact of other
+// clients too has several lines in the sheet Steps; a rerun takes the step over once, and
+// a decision may stand beside any of the lines, and beside all.
+func TestPersonWithSeveralLines(t *testing.T) {
+	t.Parallel()
+	const bob = "client b@example.com"
+	for name, rows := range map[string][]string{
+		"a contact first": {"a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |", "c@ | Cid | C-1 | b@ | Bob"},
+		"a client first":  {"b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newJoint(t, rows...)
+			s.mustRun(0)
+			s.restoreState("")
+			s.since()
+			for range 2 {
+				if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 {
+					t.Fatalf("exit code %d\n%s", code, said)
+				}
+			}
+			if p := s.since(); len(p.posts()) > 0 {
+				t.Errorf("the reruns sent\n%s", transcript(p.calls))
+			}
+			for _, row := range s.results() {
+				if row["Import status"] != "unchanged" {
+					t.Errorf("the row of %s says %v", row["E-mail"], row)
+				}
+			}
+		})
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, in doubt, the ledger is lost: %v", name, lost), func(t *testing.T) {
+				t.Parallel()
+				s := newJoint(t, rows...)
+				s.inDoubt(bob, apitest.CreateThen(apitest.JSON(500, `{}`)))
+				s.mustRun(4, "--max-failures", "100%")
+				s.service.Play(nil)
+				id, decided := s.service.Created()[bob][0].ID, 0
+				steps := s.steps()
+				editWorkbook(t, s.path("leads.results.xlsx"), func(f *excelize.File) {
+					for i, line := range steps {
+						if line["Client key"]+" "+line["Step"] == "b@example.com client" || strings.HasSuffix(line["Step"], "/b@example.com") {
+							must(t, f.SetCellValue("Steps", cellAt(t, f, "Steps", "Settle", i+2), "created "+id))
+							decided++
+						}
+					}
+				})
+				if decided != len(rows) {
+					t.Fatalf("%d lines were decided", decided)
+				}
+				if lost {
+					s.restoreState("")
+				}
+				if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 {
+					t.Fatalf("exit code %d\n%s", code, said)
+				}
+				if made := s.service.Created()[bob]; len(made) != 1 {
+					t.Errorf("the client was created %d times", len(made))
+				}
+				for _, row := range s.results() {
+					if row["Import status"] != "done" || row["E-mail"] == "b@example.com" && row["contactId"] != id {
+						t.Errorf("the row of %s says %v", row["E-mail"], row)
+					}
+				}
+			})
 		}
 	}
 }

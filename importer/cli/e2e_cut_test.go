@@ -103,7 +103,7 @@ func TestAnHonestLedgerIsNotRefused(t *testing.T) {
 // away: the count tells, also where there is no workbook.
 func TestAnOlderLedgerAlone(t *testing.T) {
 	t.Parallel()
-	for name, back := range map[string]bool{"older": true, "gone": false} {
+	for name, refusal := range map[string]string{"older": "[ledger-cut]", "gone": "[ledger-missing]"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, creating, leads(1))
@@ -113,12 +113,12 @@ func TestAnOlderLedgerAlone(t *testing.T) {
 			s.sheet(leads(3))
 			s.mustRun(0)
 			must(t, os.Remove(s.path(".claimsheet/ledger.db")))
-			if back {
+			if name == "older" {
 				write(t, s.path(".claimsheet/ledger.db"), string(older))
 			}
 			must(t, os.Rename(s.path("leads.results.xlsx"), s.path("kept.xlsx")))
 			for _, flags := range [][]string{{"--dry-run"}, nil} {
-				if p := s.mustRun(3, flags...); !strings.Contains(p.err, "[ledger-cut]") {
+				if p := s.mustRun(3, flags...); !strings.Contains(p.err, refusal) {
 					t.Errorf("%q\n%s", flags, p.err)
 				}
 			}
@@ -130,4 +130,40 @@ func TestAnOlderLedgerAlone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestARunWithoutItsLedger: the ledger is gone, and any file beside it says that there
+// was one. A run makes no new one in its place unless that is meant; the sandbox may
+// lose its own.
+func TestARunWithoutItsLedger(t *testing.T) {
+	t.Parallel()
+	for name, count := range map[string]string{"no count": "", "half a count": "   12"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, creating, leads(2))
+			s.mustRun(0)
+			path := s.path(".claimsheet/ledger.db")
+			must(t, os.Remove(path))
+			must(t, os.Remove(path+".count"))
+			if count != "" {
+				write(t, path+".count", count)
+			}
+			must(t, os.Remove(s.path("leads.results.xlsx")))
+			for _, flags := range [][]string{{"--dry-run"}, nil, nil} {
+				if p := s.mustRun(3, flags...); !strings.Contains(p.err, "[ledger-missing]") || len(p.posts()) > 0 {
+					t.Errorf("%q: created %v\n%s", flags, p.posts(), p.err)
+				}
+			}
+			if _, err := os.Lstat(path); !os.IsNotExist(err) {
+				t.Errorf("a new ledger is there: %v", err)
+			}
+			if p := s.mustRun(0, "--new-ledger"); p.posts()["client"] != 2 {
+				t.Errorf("created %v", p.posts())
+			}
+		})
+	}
+	s := newScene(t, creating, leads(2))
+	s.mustRun(0, "-e", "sandbox")
+	must(t, os.Remove(s.path(".claimsheet/sandbox/ledger.db")))
+	s.mustRun(0, "-e", "sandbox")
 }

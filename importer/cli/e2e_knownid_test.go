@@ -4,8 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient/apitest"
 )
 
 // TestKnownIDsOfASheet: a client and a claim whose ids the sheet gives are taken over
@@ -58,7 +61,50 @@ func TestKnownIDsOfASheet(t *testing.T) {
 	}
 	row := s.results()[0]
 	if row["Import status"] != "failed" || row["contactId"] != contact || row["Failed step"] != "client" || !strings.Contains(row["Error"], other) ||
-		!strings.Contains(row["What to do"], "Put the ledger's id into the cell") {
+		!strings.Contains(row["What to do"], "put it into the cell") {
 		t.Errorf("with another id, the row says %v", row)
+	}
+}
+
+// TestKnownIDOfAClientInDoubt: an attempt at the client is in doubt, look-ups find nobody,
+// and the sheet now gives an id that another row gives too. That row is refused and stays
+// in doubt; the other rows of the sheet go on, in every run.
+func TestKnownIDOfAClientInDoubt(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(stepThree, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n", 1), nil)
+	s.pace.Believable = time.Millisecond
+	id := s.service.AddClient("elsewhere@example.com", "elsewhere@example.com", "")
+	sheet := func(first any, leads ...[]any) {
+		rows := [][]any{append(lead(1, "A-1"), first), append(lead(2, "B-1"), id)}
+		for _, row := range leads {
+			rows = append(rows, append(row, nil))
+		}
+		writeSheet(t, s.path(s.input), append(slices.Clone(header), "Contact ID"), rows)
+	}
+	sheet(nil)
+	s.inDoubt("client c1@example.com", apitest.Answer(apitest.JSON(500, `{}`)))
+	s.mustRun(4, "--max-failures", "100%")
+	s.service.Play(nil)
+	sheet(id, lead(3, "C-1"))
+	for _, status := range []string{"done", "unchanged"} {
+		if dry := s.run("--dry-run", "--max-failures", "100%"); dry.code != 4 {
+			t.Errorf("the dry run ended with exit code %d", dry.code)
+		}
+		s.foretold(4, "--max-failures", "100%")
+		rows := s.results()
+		if got := column(rows, "Import status"); got[0] != "uncertain" || got[2] != status {
+			t.Errorf("the rows are %v", got)
+		}
+		if why := rows[0]["Error"]; !strings.Contains(why, "to another client, in") || !strings.Contains(rows[0]["What to do"], "correct the cell") {
+			t.Errorf("the row in doubt says %v", rows[0])
+		}
+		if steps := s.steps(); steps[0]["Step"] != "client" || steps[0]["State"] != "parked" {
+			t.Errorf("the step in doubt is %v", steps[0])
+		}
+	}
+	sheet(nil, lead(3, "C-1"))
+	s.mustRun(0)
+	if made := s.service.Created()["client c1@example.com"]; len(made) != 1 {
+		t.Errorf("the client was created %d times", len(made))
 	}
 }

@@ -203,8 +203,9 @@ func isGiven(workbooks []*workbook.Binding, path string) bool {
 }
 
 // checkLatest refuses a workbook after which a run began that the ledger does not
-// know, unless the results of that run are given too: what it did would be done
-// again.
+// know to its end, unless the results of that run are given too: what it did would be
+// done again. A run that the ledger knows to have begun was killed, and the ledger has
+// all that it did, unless its workbook is there.
 func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error {
 	if b.NextRun == "" || r.options.lostRun {
 		return nil
@@ -212,16 +213,24 @@ func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error 
 	if slices.ContainsFunc(r.options.workbooks, func(other *workbook.Binding) bool { return other.Run == b.NextRun }) {
 		return nil
 	}
-	if known, err := r.ledger.knownRun(ctx, b.NextRun); err != nil || known != runUnknown {
+	latest, err := r.ledger.knownRun(ctx, b.NextRun)
+	if err != nil || latest == runEnded {
 		return err
+	}
+	next, _ := workbook.Find(b.NextResults)
+	if next != nil && next.Run != b.NextRun {
+		next = nil
+	}
+	if latest == runBegun && next == nil {
+		return nil
 	}
 	if known, err := r.ledger.knownRun(ctx, b.Run); err != nil || known == runUnknown && b.ShortSteps && isGiven(r.options.workbooks, b.Path) {
 		return err // compareWorkbooks refuses it, whether or not that run's workbook is there
 	}
 	p := problem.At(problem.Where{File: b.Path}, "lost-run",
-		"a later run began after the workbook was written, and the ledger does not know what it created: that could be created again")
+		"a later run began after the workbook was written, and the ledger does not know all that it created: that could be created again")
 	const byHand = "look in the service for what was created, and give --lost-run"
-	if next, _ := workbook.Find(b.NextResults); next != nil && next.Run == b.NextRun && next.ShortSteps {
+	if latest == runUnknown && next != nil && next.ShortSteps {
 		return &incomplete{p.Hinted("bring the ledger back; the workbook of that run, %s, lists only what the run did (--steps touched), so it cannot take the ledger's place; with the ledger lost, %s",
 			b.NextResults, byHand)}
 	}

@@ -80,7 +80,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 		return problem.New("no-run", "there is nothing to copy: nothing was ever run here (there is no ledger in %s)", l.session.State).
 			Hinted("--state names another state folder")
 	}
-	if err := l.checkWhole(false); err != nil {
+	if err := l.checkWhole(); err != nil {
 		return err
 	}
 	to := c.Args().First()
@@ -117,7 +117,7 @@ func (p *program) checkLedger(c *cli.Context) error {
 		err = l.openReadOnly()
 	}
 	if err == nil {
-		err = l.checkWhole(false)
+		err = l.checkWhole()
 	}
 	if err == nil {
 		fmt.Fprintf(p.Out, "%s: the ledger is whole\n", problem.OneLine(l.path()))

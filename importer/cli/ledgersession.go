@@ -31,6 +31,8 @@ type ledgerSession struct {
 	run     string         // the run that records events, or the name of what a command records without a run
 	dryRun  bool           // only read
 	closers []func()
+
+	acceptOlder bool // the user says that the ledger is new, or older than what was done
 }
 
 func (l *ledgerSession) close() {
@@ -44,7 +46,7 @@ func (l *ledgerSession) close() {
 // path returns where the ledger is.
 func (l *ledgerSession) path() string { return statefolder.Ledger(l.session.State) }
 
-// lock opens the ledger for writing and makes one if there is none. It fails with
+// lock opens the ledger for writing and makes one if there was none. It fails with
 // ledger.ErrLocked while another command has it. What may take a while is said on
 // out.
 func (l *ledgerSession) lock(out io.Writer) error {
@@ -52,7 +54,10 @@ func (l *ledgerSession) lock(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if l.ledger, err = ledger.OpenWith(l.path(), ledgerProgress(out)); err != nil {
+	if err = l.checkThere(); err == nil { // under the lock: another command may have been making the first ledger
+		l.ledger, err = ledger.OpenWith(l.path(), ledgerProgress(out))
+	}
+	if err != nil {
 		release()
 		return err
 	}
@@ -77,6 +82,9 @@ func ledgerProgress(out io.Writer) ledger.Progress {
 
 // openReadOnly opens the ledger for reading; other commands may write to it.
 func (l *ledgerSession) openReadOnly() (err error) {
+	if err := l.checkThere(); err != nil {
+		return err
+	}
 	if l.ledger, err = ledger.OpenReadOnly(l.path()); err != nil {
 		return err
 	}
@@ -84,19 +92,33 @@ func (l *ledgerSession) openReadOnly() (err error) {
 	return nil
 }
 
-// checkWhole refuses a ledger that has lost records that were committed to it,
-// unless the user knows that it is older. A new ledger passes when the command
-// takes ids from results workbooks, because it asks before it does so. The count of
-// the records stays as it is until the run begins: a command that is refused must
-// not let the next one pass.
-func (l *ledgerSession) checkWhole(accept bool) error {
-	have, committed, err := l.ledger.Behind(context.Background())
+// checkThere refuses a ledger that is gone. A new one may take its place when the user
+// says so, and when the command takes ids from results workbooks, because it asks
+// before it does so.
+func (l *ledgerSession) checkThere() error {
+	if l.acceptOlder || l.fromWorkbooks() {
+		return nil
+	}
+	_, err := l.exists()
+	return err
+}
+
+// fromWorkbooks reports whether the command takes ids from results workbooks.
+func (l *ledgerSession) fromWorkbooks() bool {
 	sources := l.session.Sources
-	fromWorkbooks := len(sources) > 0 && sources[0].Workbook != nil
+	return len(sources) > 0 && sources[0].Workbook != nil
+}
+
+// checkWhole refuses a ledger that has lost records that were committed to it,
+// unless the user knows that it is older, or it is a new one as checkThere accepts it.
+// The count of the records stays as it is until the run begins: a command that is
+// refused must not let the next one pass.
+func (l *ledgerSession) checkWhole() error {
+	have, committed, err := l.ledger.Behind(context.Background())
 	switch {
 	case err != nil || have >= committed || l.session.Env.Sandbox:
 		return err
-	case !accept && (have > 0 || !fromWorkbooks):
+	case !l.acceptOlder && (have > 0 || !l.fromWorkbooks()):
 		return &incomplete{problem.At(problem.Where{File: l.path()}, "ledger-cut",
 			"%d records were written to the ledger, and it has %d: its log was cut, or an older ledger was put in its place; what is missing would be done again", committed, have).
 			Hinted("bring the whole ledger back, with the files beside it; or restore a backup and import the newer results workbooks with " +
@@ -158,7 +180,7 @@ func (p *program) openLedger(where load.Where) (*ledgerSession, error) {
 	if err := l.lock(p.Err); err != nil {
 		return l, err
 	}
-	if err := l.checkWhole(false); err != nil {
+	if err := l.checkWhole(); err != nil {
 		return l, err
 	}
 	places, err := emergency.Places(l.path(), "")

@@ -368,7 +368,8 @@ func (r *importRun) notices() (problem.List, error) {
 }
 
 func (r *importRun) openLedger() error {
-	r.ledger = &ledgerSession{session: r.session, where: r.options.where, run: r.run, dryRun: r.options.dryRun}
+	r.ledger = &ledgerSession{session: r.session, where: r.options.where, run: r.run, dryRun: r.options.dryRun,
+		acceptOlder: r.options.newLedger}
 	if r.options.dryRun {
 		if err := r.ledger.openReadOnly(); err != nil {
 			return err
@@ -381,7 +382,7 @@ func (r *importRun) openLedger() error {
 	} else if err := r.session.CheckInputs(); err != nil {
 		return &incomplete{err}
 	}
-	return r.ledger.checkWhole(r.options.newLedger)
+	return r.ledger.checkWhole()
 }
 
 // openSpool opens the private files of a run: the rows of the sheets, which are

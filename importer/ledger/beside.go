@@ -103,17 +103,16 @@ func openBeside(path string, flags int) (*os.File, error) {
 }
 
 // Missing reports whether a ledger was at path and is not there any more: files that
-// lie beside a ledger are left.
+// lie beside a ledger are left. It looks for those first, because a command that makes
+// the first ledger at this moment makes them later.
 func Missing(path string) bool {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
+	left := false
 	for _, beside := range []string{countFile(path), sumFile(path), path + "-wal"} {
-		if info, err := os.Lstat(beside); err == nil && info.Size() > 0 {
-			return true
-		}
+		info, err := os.Lstat(beside)
+		left = left || err == nil && info.Size() > 0
 	}
-	return false
+	_, err := os.Lstat(path)
+	return left && errors.Is(err, fs.ErrNotExist)
 }
 
 // A clean close writes the size of the ledger's file and a CRC-32C of all its bytes

@@ -79,8 +79,9 @@ var rules = []rule{
 	{from: Uncertain, to: Parked, via: []string{own, ViaEmergency}, kind: KindClient},
 
 	// A corrected id or url, or a fresh link: the step stays done whatever happens
-	// to the request for one.
-	{from: Done, to: Done, via: []string{ViaAnswer, ViaByHand}},
+	// to the request for one. The id of a sheet is corrected via adopted; the caller
+	// checks that nothing was built on the one before.
+	{from: Done, to: Done, via: []string{ViaAnswer, ViaByHand, ViaAdopted}},
 
 	// An outcome that a run could only write to its emergency file replaces what the
 	// next run concluded without it.

@@ -42,6 +42,8 @@ package ledger
 
 import (
 	"errors"
+	"iter"
+	"strings"
 	"time"
 
 	"claimsheet/importer/bootclock"
@@ -87,6 +89,35 @@ const (
 	ViaRepeatable = "repeatable" // on Intent: the environment allows this kind to be sent again while uncertain
 	ViaEmergency  = "emergency"  // the emergency file of a run that could not write the ledger
 )
+
+// ReasonKnownID is the reason of a step that is done via adopted with the id that the
+// sheet gives, and not with one that a look-up found.
+const ReasonKnownID = "the sheet gives its id (known_id)"
+
+// BuiltOn returns the first step among those of the same client that belongs to a
+// client or claim and was sent, so that it may exist with that one's id. ok is false
+// when there is none, as for a step of another kind.
+func BuiltOn(step Step, others iter.Seq[Step]) (on Step, ok bool) {
+	for other := range others {
+		onClient := step.Kind == KindClient && other.Kind != KindClient
+		onClaim := step.Kind == KindClaim && other.Mapping == step.Mapping && ClaimOf(other.StepID.Step) == step.StepID.Step
+		if (onClient || onClaim) && other.To != Failed && other.To != NotSent {
+			return other, true
+		}
+	}
+	return Step{}, false
+}
+
+// ClaimOf returns the name of the claim step that an activity belongs to, "" for an
+// activity on the client and for other steps. It is the part after the first @,
+// because the ids in a mapping contain none.
+func ClaimOf(step string) string {
+	on, isActivity := strings.CutPrefix(step, "activity/")
+	if _, where, cut := strings.Cut(on, "@"); isActivity && cut && where != "client" {
+		return "claim/" + where
+	}
+	return ""
+}
 
 // The kinds of a step, for Event.Kind and RunStep.Kind.
 const (

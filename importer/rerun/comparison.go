@@ -16,6 +16,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"claimsheet/importer/ledger"
@@ -59,9 +60,10 @@ type Comparison struct {
 	conflicts map[mapping.Identity]problem.List
 	prior     map[cell.Row]result.Row
 	words     []settle.Settlement
-	contacts  map[ledger.StepID]Step    // the first line of each further contact, in the workbook that was checked last
-	links     map[mapping.Identity]Step // the last line of a link that is done and that the ledger does not know
-	found     map[mapping.Identity]bool // clients who were found, not created: an activity of theirs was skipped
+	decided   map[ledger.StepID]settle.Decision // those of words
+	people    map[mapping.Identity]personLine   // the first line of each person who may have several, in the workbook that was checked last
+	links     map[mapping.Identity]Step         // the last line of a link that is done and that the ledger does not know
+	found     map[mapping.Identity]bool         // clients who were found, not created: an activity of theirs was skipped
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
 }
@@ -72,9 +74,9 @@ type Comparison struct {
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error]) error {
 	if r.conflicts == nil {
 		r.conflicts, r.found = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}
-		r.links = map[mapping.Identity]Step{}
+		r.links, r.decided = map[mapping.Identity]Step{}, map[ledger.StepID]settle.Decision{}
 	}
-	r.lines, r.contacts = nil, map[ledger.StepID]Step{}
+	r.lines, r.people = nil, map[mapping.Identity]personLine{}
 	var found problem.List
 	for line, err := range lines {
 		if err != nil {
@@ -103,17 +105,18 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 		if p, differs := line.conflict(known); differs {
 			r.add(line.Identity(r.Binding.KeySpace()), p)
 		}
-		if first, again := r.seeContact(line); again {
-			if p, differs := line.contradicts(first); differs {
-				r.add(line.Identity(r.Binding.KeySpace()), p)
-			}
-			if line.Settle == first.Settle {
-				continue // one decision, in two places
+		first, again := r.seePerson(line)
+		if p, differs := line.contradicts(first); again && differs {
+			r.add(line.Identity(r.Binding.KeySpace()), p)
+			if first.client != line.Client {
+				r.add(mapping.Identity{Space: r.Binding.KeySpace(), Key: first.client}, p)
 			}
 		}
 		event, missing := line.toEvent(r.stepID(line), "", false)
 		if missing = missing && known.To == ""; missing {
-			r.Missing++
+			if !again {
+				r.Missing++
+			}
 			known.To = event.To
 			r.seeLink(line, event)
 		}
@@ -165,15 +168,24 @@ func (r *Comparison) outdates(line Step, known ledger.Step) bool {
 	return false
 }
 
-// seeContact notes the line of a further contact, and returns an earlier line of the
-// same contact, if there is one: every client who has the contact has a line for it.
-func (r *Comparison) seeContact(line Step) (first Step, again bool) {
-	if _, isContact := mapping.ContactOf(line.Step); !isContact {
-		return Step{}, false
+// personLine is what a line says of a client or of a further contact.
+type personLine struct {
+	client string // whose line it is
+	id, at string // the id, and where it stands
+}
+
+// seePerson notes a line of the creation of somebody who may have several lines, and
+// returns the first of them. A further contact has a line for every client who names
+// it, and one of its own where it is a client too.
+func (r *Comparison) seePerson(line Step) (first personLine, again bool) {
+	if _, isContact := mapping.ContactOf(line.Step); !isContact && (line.Step != string(mapping.ClientStep) || !r.Binding.ClientsAreContacts()) {
+		return personLine{}, false
 	}
 	id := r.stepID(line)
-	if first, again = r.contacts[id]; !again {
-		r.contacts[id] = line
+	who := mapping.Identity{Space: id.Space, Key: id.Client}
+	if first, again = r.people[who]; !again {
+		who.Key = strings.Clone(who.Key) // the reader reuses the texts
+		r.people[who] = personLine{strings.Clone(line.Client), strings.Clone(line.ID), line.IDAt.String()}
 	}
 	return first, again
 }
@@ -206,8 +218,11 @@ func (r *Comparison) word(line Step, known ledger.Step) (problem.Problem, bool) 
 	if line.Settle == "" {
 		return problem.Problem{}, false
 	}
-	r.Words++
 	decision, err := settle.ParseDecision(line.Settle)
+	if same, ok := r.decided[r.stepID(line)]; ok && err == nil && decision == same {
+		return problem.Problem{}, false // one decision, in two places
+	}
+	r.Words++
 	if p, wrong := errors.AsType[problem.Problem](err); wrong {
 		p.Where = line.SettleAt
 		return p, true
@@ -220,6 +235,7 @@ func (r *Comparison) word(line Step, known ledger.Step) (problem.Problem, bool) 
 		p.Where = line.SettleAt
 		return p, true
 	}
+	r.decided[r.stepID(line)] = decision
 	r.words = append(r.words, settle.Settlement{Step: r.stepID(line), Decision: decision, Where: line.SettleAt})
 	return problem.Problem{}, false
 }
@@ -241,7 +257,7 @@ const eventsAtOnce = 1000
 // redirect urls. It can be repeated after it was interrupted.
 func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error], run string, urls map[mapping.Identity]string) error {
 	var events, unmade []ledger.Event
-	contacts := map[ledger.StepID]bool{}
+	at := map[ledger.StepID]int{} // the place of a step among events
 	for line, err := range lines {
 		if err != nil {
 			return err
@@ -267,21 +283,23 @@ func (r *Comparison) TakeOver(ctx context.Context, lines iter.Seq2[Step, error],
 		if known.To != "" && !r.outdates(line, known) || !needed {
 			continue
 		}
-		if _, isContact := mapping.ContactOf(line.Step); isContact {
-			if contacts[event.StepID] {
-				continue
-			}
-			contacts[event.StepID] = true
-		}
-		if line.Step == ledger.KindClient && event.To == ledger.Done && r.found[line.Identity(r.Binding.KeySpace())] {
+		if event.Kind == ledger.KindClient && event.To == ledger.Done && r.found[mapping.Identity{Space: event.Space, Key: event.Client}] {
 			event.Via = ledger.ViaAdopted // so that the activities stay skipped
 		}
 		event.Run = run
+		if first, again := at[event.StepID]; again { // another line of a contact
+			if events[first].To != ledger.Done && event.To == ledger.Done {
+				events[first] = event
+			}
+			continue
+		}
+		at[event.StepID] = len(events)
 		if events = append(events, event); len(events) == eventsAtOnce {
 			if err := r.enter(events); err != nil {
 				return err
 			}
-			events = events[:0]
+			events, r.last = events[:0], ledger.ClientKey{} // what was read of it is no longer true
+			clear(at)
 		}
 	}
 	r.last = ledger.ClientKey{}               // what was read of it is no longer true

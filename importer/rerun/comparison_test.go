@@ -3,6 +3,7 @@ package rerun_test
 import (
 	"iter"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,7 +24,7 @@ func newComparison(t *testing.T, api string) *rerun.Comparison {
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
-	binding, found := mapping.Bind(m, &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail"}}, nil, "2026-11-20")
+	binding, found := mapping.Bind(m, &cell.Sheet{Name: "Results", HeaderRow: 1, Header: []string{"E-mail", "Partner"}}, nil, "2026-11-20")
 	if len(found) > 0 {
 		t.Fatal(found)
 	}
@@ -193,6 +194,83 @@ func TestTakeOverAFoundClient(t *testing.T) {
 		}
 		if _, has := known["activity/a@client"]; known["client"].Via != via || has {
 			t.Errorf("beside an activity that is %s, the ledger has %+v", state, known)
+		}
+	}
+}
+
+// TestSeveralLinesOfOnePerson: a client who is a contact of other clients has a line of
+// its own and one for each of them, in any order and in several workbooks.
+func TestSeveralLinesOfOnePerson(t *testing.T) {
+	const ann, bob, cid = "ann@example.test", "bob@example.test", "cid@example.test"
+	own := func(state, id, settle string) rerun.Step {
+		return rerun.Step{Client: bob, Step: "client", State: state, ID: id, Settle: settle}
+	}
+	of := func(client, state, id, settle string) rerun.Step {
+		return rerun.Step{Client: client, Step: "contact/email/" + bob, State: state, ID: id, Settle: settle}
+	}
+	skipped := rerun.Step{Client: bob, Step: "activity/a@client", State: result.StepSkipped}
+	for name, test := range map[string]struct {
+		books          [][]rerun.Step
+		missing, words int
+		held           string // the clients for whom nothing is sent
+		want           fact
+		via            string
+	}{
+		"done":                           {[][]rerun.Step{{own("done", "c-1", ""), of(ann, "done", "c-1", ""), of(cid, "done", "c-1", "")}}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
+		"an id is cleared":               {[][]rerun.Step{{of(ann, "done", "", ""), own("done", "c-1", "")}}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
+		"found, as its own lines say":    {[][]rerun.Step{{of(ann, "done", "c-1", ""), own("done", "c-1", ""), skipped}}, 1, 0, "", fact{ledger.Done, "c-1", ""}, ledger.ViaAdopted},
+		"two ids":                        {[][]rerun.Step{{of(ann, "done", "c-1", ""), own("done", "c-2", "")}}, 1, 0, ann + " " + bob, fact{ledger.Done, "c-1", ""}, ledger.ViaWorkbook},
+		"one decision beside all":        {[][]rerun.Step{{own("parked", "", "not created"), of(ann, "parked", "", "Not  created")}}, 1, 1, "", fact{ledger.Failed, "", ""}, ledger.ViaByHand},
+		"one decision beside the second": {[][]rerun.Step{{own("parked", "", ""), of(ann, "parked", "", "give up")}}, 1, 1, "", fact{ledger.GivenUp, "", ""}, ledger.ViaByHand},
+		"in two workbooks":               {[][]rerun.Step{{of(ann, "parked", "", "created c-1")}, {own("parked", "", "created c-1")}}, 2, 1, "", fact{ledger.Done, "c-1", ""}, ledger.ViaByHand},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newComparison(t, "v2\ncontacts: [{id: p, key: Partner, lookup: {email: Partner}, fields: {email: Partner}}]\nclaims: [{key: E-mail, name: x, claimants: [client, p]}]")
+			for _, book := range test.books {
+				if err := r.CheckSteps(t.Context(), lines(book...)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r.Missing != test.missing || r.Words != test.words {
+				t.Errorf("%d steps are missing and %d decided, want %d and %d", r.Missing, r.Words, test.missing, test.words)
+			}
+			for range 2 { // an interrupted TakeOver is repeated
+				for _, book := range test.books {
+					if err := r.TakeOver(t.Context(), lines(book...), "run-1", nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := r.Settle(t.Context(), "run-1"); err != nil {
+				t.Fatal(err)
+			}
+			var held []string
+			for plan := range r.Hold(plansOf(ann, bob, cid)) {
+				if len(plan.Problems) > 0 {
+					held = append(held, plan.Client.Key)
+				}
+			}
+			known, err := r.Ledger.Steps(t.Context(), ledger.ClientKey{Environment: service, Space: "email", Client: bob}, "loans")
+			if err != nil {
+				t.Fatal(err)
+			}
+			step := known["client"]
+			if diff := cmp.Diff(test.want, fact{step.To, step.ID, step.URL}); diff != "" || step.Via != test.via {
+				t.Errorf("the ledger's step, via %q (-want +got):\n%s", step.Via, diff)
+			}
+			if got := strings.Join(held, " "); got != test.held {
+				t.Errorf("held back: %q, want %q", got, test.held)
+			}
+		})
+	}
+}
+
+func plansOf(clients ...string) iter.Seq2[mapping.Plan, error] {
+	return func(yield func(mapping.Plan, error) bool) {
+		for _, client := range clients {
+			if !yield(mapping.Plan{Client: mapping.Identity{Space: "email", Key: client}, Rows: []cell.Row{2}}, nil) {
+				return
+			}
 		}
 	}
 }

@@ -86,12 +86,13 @@ func (s Step) toEvent(id ledger.StepID, url string, v1 bool) (event ledger.Event
 	return event, true
 }
 
-// contradicts returns a problem when two lines of one contact show different ids.
-func (s Step) contradicts(first Step) (problem.Problem, bool) {
-	if s.ID == "" || first.ID == "" || s.ID == first.ID {
+// contradicts returns a problem when the line shows another id than the first line of
+// the same person.
+func (s Step) contradicts(first personLine) (problem.Problem, bool) {
+	if s.ID == "" || first.id == "" || s.ID == first.id {
 		return problem.Problem{}, false
 	}
-	return problem.New("id-conflict", "%s differs from %s, and both are the id of one contact; nothing is sent for the client", s.IDAt, first.IDAt).
+	return problem.New("id-conflict", "%s differs from %s, and both are the id of one contact; nothing is sent for the client", s.IDAt, first.at).
 		Hinted("clear the wrong one of the two"), true
 }
 

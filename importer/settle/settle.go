@@ -205,14 +205,9 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) (problem.Probl
 	if err != nil {
 		return problem.Problem{}, err
 	}
-	for _, other := range others {
-		claim, _ := claimOf(other.StepID.Step)
-		onClient := step.Kind == ledger.KindClient && other.Kind != ledger.KindClient
-		onClaim := step.Kind == ledger.KindClaim && other.Mapping == step.Mapping && claim == step.StepID.Step
-		if (onClient || onClaim) && other.To != ledger.Failed && other.To != ledger.NotSent {
-			return problem.New("built-on", "the decision cannot be taken back or corrected: a %s that was sent since belongs to this %s and is %s",
-				other.Kind, step.Kind, other.To).Hinted("what is wrong now must be corrected in the service"), nil
-		}
+	if on, ok := ledger.BuiltOn(step, slices.Values(others)); ok {
+		return problem.New("built-on", "the decision cannot be taken back or corrected: a %s that was sent since belongs to this %s and is %s",
+			on.Kind, step.Kind, on.To).Hinted("what is wrong now must be corrected in the service"), nil
 	}
 	return problem.Problem{}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"iter"
 	"slices"
-	"strings"
 
 	"claimsheet/importer/ledger"
 )
@@ -54,7 +53,7 @@ func (d *UncertainStep) gather(ctx context.Context, l openLedger) error {
 		return err
 	}
 	d.ClientID = known["client"].ID
-	if claim, ok := claimOf(d.StepID.Step); ok {
+	if claim := ledger.ClaimOf(d.StepID.Step); claim != "" {
 		d.ClaimID = known[claim].ID
 	}
 	var was struct{ Template, Status string } // of the request, as the ledger keeps it
@@ -62,17 +61,6 @@ func (d *UncertainStep) gather(ctx context.Context, l openLedger) error {
 		d.Template, d.Status = was.Template, was.Status
 	}
 	return nil
-}
-
-// claimOf returns the key of the claim step that an activity belongs to: the part
-// after the first @, because the ids in a mapping contain none. ok is false for
-// other steps.
-func claimOf(step string) (claim string, ok bool) {
-	on, isActivity := strings.CutPrefix(step, "activity/")
-	if _, where, cut := strings.Cut(on, "@"); isActivity && cut && where != "client" {
-		return "claim/" + where, true
-	}
-	return "", false
 }
 
 // Decided are the steps of environments whose last event is a decision, the
