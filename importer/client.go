@@ -164,7 +164,7 @@ func (r *clientRun) noteMet(first decision, o stepOutcome) {
 			met.known.Via = ledger.ViaAdopted
 		}
 		if r.plan.Steps[0].KnownID != "" {
-			met.known.Reason = reasonKnownID
+			met.known.Reason = ledger.ReasonKnownID
 		}
 		met.known.Data, met.known.Digest = w.json(), w.digest()
 	}

@@ -90,7 +90,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 func (r *clientRun) wasContact() bool {
 	first, policy := &r.decisions[0], r.job.existing(r.plan)
 	return (policy == mapping.Skip || policy == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
-		first.isFound() && first.known.Reason != reasonKnownID && first.step.KnownID == "" &&
+		first.isFound() && !first.isOfSheet() && first.step.KnownID == "" &&
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known != unknown })
 }
 
