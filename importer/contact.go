@@ -51,6 +51,33 @@ func (m *metContacts) find(who mapping.Identity) (metContact, bool) {
 	return met, ok
 }
 
+// noteMet notes what became of a client or contact, as far as other runs have to
+// know it and do not find it in the ledger. first is the decision about its step.
+func (r *clientRun) noteMet(first decision, o stepOutcome) {
+	j := r.job
+	if !j.hasContacts(r.plan) || o.ok() && (!j.effects.dryRun || first.action == unchanged || first.action == changed) || !o.ok() && r.plan.Role == "" {
+		return
+	}
+	o.answered, o.unanswered, o.wordless = false, false, false
+	met := metContact{outcome: o}
+	if o.ok() {
+		w := wantedOf(r.plan, first.step, j.Binding.Mapping().Name.Text)
+		met.known.To, met.known.ID, met.known.Via, met.known.Kind = ledger.Done, o.ID, ledger.ViaAnswer, ledger.KindClient
+		if r.reused {
+			met.known.Via = ledger.ViaAdopted
+		}
+		if r.plan.Steps[0].KnownID != "" {
+			met.known.Reason = ledger.ReasonKnownID
+		}
+		met.known.Data, met.known.Digest = w.json(), w.digest()
+	}
+	j.met.mu.Lock()
+	defer j.met.mu.Unlock()
+	if _, ok := j.met.of[r.plan.Client]; !ok {
+		j.met.of[r.plan.Client] = met
+	}
+}
+
 // foresee makes the client's step one that is done where an earlier client of this
 // dry run has it as a contact.
 func (r *clientRun) foresee() {
