@@ -189,6 +189,13 @@ func (f *sandboxFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(rec.Body.Bytes())
 }
 
+// killWith makes the creation of client 2 call kill.
+func (f *sandboxFront) killWith(kill func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.kill = kill
+}
+
 // sent returns how many POSTs have arrived.
 func (f *sandboxFront) sent() int {
 	f.mu.Lock()
@@ -198,7 +205,7 @@ func (f *sandboxFront) sent() int {
 
 func (s *shapeScene) killAndRerun(version string) {
 	s.t.Helper()
-	killed, err := commandLine{words: s.args("--concurrency", "1"), process: true, kill: func(kill func()) { s.front.kill = kill }}.carryOut()
+	killed, err := commandLine{words: s.args("--concurrency", "1"), process: true, kill: s.front.killWith}.carryOut()
 	if err != nil || killed.code != -1 {
 		s.t.Fatalf("exit code %d, %v: it was not killed\n%s%s", killed.code, err, killed.out, killed.err)
 	}
