@@ -93,8 +93,8 @@ func agreementColumns(number int) []column {
 	}
 }
 
-// wide is 18 leads: the first has one agreement, the second two, the third three,
-// the fourth one, and so on.
+// wide is 18 leads. The first has one agreement, the second has two, and the third
+// has three. This repeats every three leads.
 func wide(r *rand.Rand) []lead {
 	leads := newLeads(r, 18, 1)
 	number := leads[len(leads)-1].agreementNo

@@ -63,8 +63,8 @@ var loanColumns = []column{
 // continues.
 var stepColumns = append([]column{{"Next step", 20, "", func(l lead) any { return l.next }}}, loanColumns...)
 
-// steps are 30 leads, of whom the first continues at the first activity, the second
-// at the second, the third at the third, the fourth at the first, and so on.
+// steps are 30 leads. The first continues at the first activity, the second lead at
+// the second activity, and the third at the third. This repeats every three leads.
 func steps(r *rand.Rand) []lead {
 	leads := newLeads(r, 30, 1)
 	for i := range leads {
@@ -111,7 +111,7 @@ func calls(r *rand.Rand) []lead {
 // review as well.
 var reviewColumns = append(slices.Clone(loanColumns), column{"Review", 9, "", func(l lead) any { return l.review }})
 
-// reviews are 20 leads. The first needs a review, the fifth, and so on.
+// reviews are 20 leads. Every fourth lead needs a review, beginning with the first.
 func reviews(r *rand.Rand) []lead {
 	leads := newLeads(r, 20, 1)
 	for i := range leads {
@@ -164,8 +164,8 @@ var jointColumns = []column{
 	{"Partner e-mail", 38, "", func(l lead) any { return l.partner.email }},
 }
 
-// joint are 20 leads. The first, the third, the fifth and so on have a partner; the
-// eleventh has the same one as the first.
+// joint are 20 leads. Every other lead has a partner, beginning with the first. The
+// first lead and the eleventh have the same partner.
 func joint(r *rand.Rand) []lead {
 	leads := newLeads(r, 30, 1)
 	leads, others := leads[:20], leads[20:]
