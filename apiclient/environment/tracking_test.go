@@ -1,7 +1,6 @@
 package environment_test
 
 import (
-	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,11 +15,11 @@ import (
 	"claimsheet/apiclient/tracking"
 )
 
-// hookOf is the webhook of an environment with these keys under webhook.
-func hookOf(t *testing.T, keys string) *tracking.Webhook {
+// tracked is an environment with these keys under tracking.
+func tracked(t *testing.T, keys string) *environment.Environment {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "environments.yaml")
-	text := "environments:\n  uat:\n    base_url: https://uat.example.com\n    tracking:\n      completed: {kinds: [done]}\n      webhook: {client_id: /c, kind: /k, " + keys + "}\n"
+	text := "environments:\n  uat:\n    base_url: https://uat.example.com\n    tracking: {completed: {kinds: [done]}, " + keys + "}\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +31,13 @@ func hookOf(t *testing.T, keys string) *tracking.Webhook {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := env.Webhook(context.Background())
+	return env
+}
+
+// hookOf is the webhook of an environment with these keys under webhook.
+func hookOf(t *testing.T, keys string) *tracking.Webhook {
+	t.Helper()
+	h, err := tracked(t, "webhook: {client_id: /c, kind: /k, "+keys+"}").Webhook(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,20 +95,7 @@ func TestWebhookProof(t *testing.T) {
 }
 
 func TestWebhookWithoutItsSecret(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "environments.yaml")
-	const text = "environments:\n  uat:\n    base_url: https://uat.example.com\n    tracking:\n      completed: {statuses: x}\n" +
-		"      webhook: {claim_id: /c, header: X-Token, token: env:NO_SUCH_VARIABLE}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := environment.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env, err := f.Choose("uat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := tracked(t, "webhook: {claim_id: /c, header: X-Token, token: env:NO_SUCH_VARIABLE}")
 	if _, err := env.Webhook(t.Context()); err == nil || !strings.Contains(report(t, err), "NO_SUCH_VARIABLE is not set") {
 		t.Errorf("%v, want the variable named", err)
 	}
