@@ -76,18 +76,22 @@ var version = yamltree.InPlace(yamltree.OneOf("v1", "v2")).Then(func(_ *yamltree
 	}
 })
 
-var resume = yamltree.Value[ResumeRule]{
-	Kinds: yamltree.Scalars | yamltree.Objects, Wants: "a text or {column: …}",
-	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Text.Schema, resumeColumn.Schema}},
-	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *ResumeRule) bool {
-		if n.Kind() == yamltree.Objects {
-			return resumeColumn.Read(r, n, into)
-		}
-		return text.Read(r, n, &into.Template)
-	},
+// textOr is an object, or a text that stands for one of its fields alone. wants says
+// what is expected, in messages.
+func textOr[T any](object yamltree.Value[T], wants string, field func(*T) *yamltree.Scalar) yamltree.Value[T] {
+	return yamltree.Value[T]{
+		Kinds: yamltree.Scalars | yamltree.Objects, Wants: wants,
+		Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Text.Schema, object.Schema}},
+		Parse: func(r *yamltree.Reader, n *yamltree.Node, into *T) bool {
+			if n.Kind() == yamltree.Objects {
+				return object.Read(r, n, into)
+			}
+			return text.Read(r, n, field(into))
+		},
+	}
 }
 
-var resumeColumn = yamltree.Object(resumeKeys)
+var resume = textOr(yamltree.Object(resumeKeys), "a text or {column: …}", func(r *ResumeRule) *yamltree.Scalar { return &r.Template })
 
 var resumeKeys = []yamltree.Key[ResumeRule]{
 	yamltree.To("column", "the column that holds the template's name",
@@ -236,18 +240,7 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 		yamltree.Map(yamltree.InPlace(yamltree.AnyText)), func(c *ClaimRule) *map[string]yamltree.Scalar { return &c.Columns }),
 }
 
-var administrator = yamltree.Value[AdministratorRule]{
-	Kinds: yamltree.Scalars | yamltree.Objects, Wants: "client, the id of a contact, or {id: …}",
-	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Text.Schema, administratorID.Schema}},
-	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *AdministratorRule) bool {
-		if n.Kind() == yamltree.Objects {
-			return administratorID.Read(r, n, into)
-		}
-		return text.Read(r, n, &into.Contact)
-	},
-}
-
-var administratorID = yamltree.Object(administratorKeys)
+var administrator = textOr(yamltree.Object(administratorKeys), "client, the id of a contact, or {id: …}", func(r *AdministratorRule) *yamltree.Scalar { return &r.Contact })
 
 var administratorKeys = []yamltree.Key[AdministratorRule]{
 	yamltree.To("id", "where the contact's id stands: env:NAME or file:PATH; ids differ from environment to environment, so none is in a mapping",
@@ -285,18 +278,7 @@ var contactKeys = []yamltree.Key[ContactRule]{
 }
 
 // claimName is a text, or a text with a table for its cells.
-var claimName = yamltree.Value[ClaimRule]{
-	Kinds: yamltree.Scalars | yamltree.Objects, Wants: "a text or {text: …, values: {…}}",
-	Schema: yamltree.Schema{"anyOf": []yamltree.Schema{yamltree.Text.Schema, nameTable.Schema}},
-	Parse: func(r *yamltree.Reader, n *yamltree.Node, into *ClaimRule) bool {
-		if n.Kind() == yamltree.Objects {
-			return nameTable.Read(r, n, into)
-		}
-		return text.Read(r, n, &into.Name)
-	},
-}
-
-var nameTable = yamltree.Object(nameKeys)
+var claimName = textOr(yamltree.Object(nameKeys), "a text or {text: …, values: {…}}", func(r *ClaimRule) *yamltree.Scalar { return &r.Name })
 
 var nameKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("text", "the claim's name, a text with {Column}",
