@@ -214,15 +214,22 @@ func TestAWorkbookFromBeforeTheMiddleOfARun(t *testing.T) {
 			if code, said := s.rerun("--yes", "leads.results.xlsx", "second.xlsx"); code != 0 {
 				t.Fatalf("the advised command: exit code %d\n%s", code, said)
 			}
-			if p := s.mustRun(0); p.summary.Rows.Unchanged != 5 {
-				t.Errorf("rows %+v", p.summary.Rows)
-			}
-			if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
-				t.Errorf("something was sent\n%s", transcript(calls))
-			}
-			s.checkPromise()
+			s.expectUnchanged(5, before)
 		})
 	}
+}
+
+// expectUnchanged runs once more: all rows are unchanged, and since the first before
+// calls nothing was sent.
+func (s *scene) expectUnchanged(rows, before int) {
+	s.t.Helper()
+	if p := s.mustRun(0); p.summary.Rows.Unchanged != rows {
+		s.t.Errorf("rows %+v", p.summary.Rows)
+	}
+	if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
+		s.t.Errorf("something was sent\n%s", transcript(calls))
+	}
+	s.checkPromise()
 }
 
 // TestALedgerFromTheMiddleOfARun: the ledger was copied while a run worked, and put back
@@ -246,13 +253,7 @@ func TestALedgerFromTheMiddleOfARun(t *testing.T) {
 			if code, out, said = s.claimsheet(advised(t, said)...); code != 0 {
 				t.Fatalf("the command that it advises: exit code %d\n%s%s", code, out, said)
 			}
-			if p := s.mustRun(0); p.summary.Rows.Unchanged != 5 {
-				t.Errorf("rows %+v", p.summary.Rows)
-			}
-			if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
-				t.Errorf("something was sent\n%s", transcript(calls))
-			}
-			s.checkPromise()
+			s.expectUnchanged(5, before)
 		})
 	}
 }
