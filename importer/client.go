@@ -87,16 +87,10 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
-	if o, over := r.job.withoutSteps(r.plan, known); over {
-		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
-		contacts, err := r.job.knownContacts(r.plan)
-		if err != nil {
-			r.failed = err
-			return
+	if r.settled, err = r.job.withoutSteps(r.plan, known); err != nil || r.settled != nil {
+		if r.failed = err; err == nil {
+			r.settled.altered = altered
 		}
-		o.Known = append(o.Known, contacts...)
-		o.altered = altered
-		r.settled = &o
 		return
 	}
 	r.decisions = decide(r.plan, known, r.job.Binding)
@@ -213,24 +207,32 @@ var skipReasons = map[mapping.SkipReason]string{
 }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service
-// knows: left out, or with problems.
-func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (clientOutcome, bool) {
-	made, url := createdBefore(known)
-	switch why := j.leavesOut(plan); {
-	case plan.Skipped != "":
-		return leftOut(plan, made, url, skipReasons[plan.Skipped]), true
-	case why != "":
-		return leftOut(plan, made, url, why), true
-	case len(plan.Problems) > 0:
-		return invalidOutcome(j.Binding, plan, made, url), true
+// knows: left out, or with problems. It returns nil for other plans.
+func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*clientOutcome, error) {
+	why := cmp.Or(skipReasons[plan.Skipped], j.leavesOut(plan))
+	if why == "" && len(plan.Problems) == 0 {
+		return nil, nil
 	}
-	return clientOutcome{}, false
+	made, url := createdBefore(known)
+	contacts, err := j.knownContacts(plan)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range contacts {
+		made.contacts[mapping.ContactStepKey(mapping.Identity{Space: c.Space, Key: c.Client})] = c.ID
+	}
+	o := leftOut(j.Binding, plan, made, url, why)
+	if why == "" {
+		o = invalidOutcome(j.Binding, plan, made, url)
+	}
+	o.Known = append(slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) }), contacts...)
+	return &o, nil
 }
 
 // createdBefore are the ids that the ledger knows of a client. They are shown in
 // the workbook also where tonight's row is left out or wrong.
 func createdBefore(known map[string]ledger.Step) (made ids, url string) {
-	made.claims = map[string]string{}
+	made = ids{claims: map[string]string{}, contacts: map[string]string{}}
 	var link *ledger.Step // the one whose url came last
 	for key, step := range known {
 		if step.To != ledger.Done {

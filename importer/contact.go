@@ -250,17 +250,11 @@ func (r *clientRun) metOutcome(d decision, met metContact) stepOutcome {
 // knownContacts are the steps by which the ledger knows the contacts of a client
 // for whom nothing is planned.
 func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
-	contacts := plan.Contacts
-	for i := range plan.Steps {
-		if c := plan.Steps[i].Contact; c != nil {
-			contacts = append(contacts, c.Client)
-		}
-	}
-	for _, who := range contacts {
-		if j.erased(who) != "" {
+	for _, c := range plan.AllContacts() {
+		if j.erased(c.Client) != "" {
 			continue
 		}
-		known, err := j.knownSteps(mapping.Plan{Client: who})
+		known, err := j.knownSteps(mapping.Plan{Client: c.Client})
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	switch {
 	case x.reason != "":
 	case x.ID != "" && policy == mapping.Skip:
-		return leftOut(plan, ids{client: x.ID}, "", adviceSkipped), true, nil
+		return leftOut(j.Binding, plan, ids{client: x.ID}, "", adviceSkipped), true, nil
 	case x.ID != "" && policy == mapping.Fail:
 		x.refuse(reasonKnown, adviceKnown)
 	default:
@@ -145,7 +145,7 @@ func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, 
 	case j.effects.dryRun && !holder.Sole:
 		x.refuse(lookup.Disagree, adviceWhoIsIt)
 	case policy == mapping.Skip:
-		return leftOut(plan, ids{}, "", adviceSkipped)
+		return leftOut(j.Binding, plan, ids{}, "", adviceSkipped)
 	case policy == mapping.Fail:
 		x.refuse(reasonKnown, adviceKnown)
 	default:

@@ -34,7 +34,7 @@ type Plan struct {
 	// becoming steps: reports still show their ids.
 	Claims []ClaimRows
 	// Contacts are the further contacts that the rows name, in the same case.
-	Contacts []Identity
+	Contacts []ContactRows
 }
 
 // SkipReason says why a row is skipped.
@@ -51,6 +51,25 @@ const (
 type ClaimRows struct {
 	Key  string // the claim step's key
 	Rows []cell.Row
+}
+
+// ContactRows are the rows that name a further contact.
+type ContactRows struct {
+	Client Identity // the contact, as a client of its own
+	Name   string   // the id of the contact's entry
+	Rows   []cell.Row
+}
+
+// AllContacts returns the plan's further contacts, in the order of their first rows or
+// steps.
+func (p Plan) AllContacts() []ContactRows {
+	list := slices.Clip(p.Contacts)
+	for i := range p.Steps {
+		if s := &p.Steps[i]; s.Contact != nil {
+			list = append(list, ContactRows{s.Contact.Client, s.Title, s.Rows})
+		}
+	}
+	return list
 }
 
 // Lookup is how the service is asked for a client. Email decides; Phone is

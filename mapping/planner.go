@@ -66,7 +66,7 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 			plan.Claims = append(plan.Claims, ClaimRows{c.key, c.rows})
 		}
 		for _, c := range contacts {
-			plan.Contacts = append(plan.Contacts, c.plan.Client)
+			plan.Contacts = append(plan.Contacts, ContactRows{c.plan.Client, c.plan.Role, c.plan.Rows})
 		}
 		return plan
 	}
