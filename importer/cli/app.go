@@ -24,11 +24,8 @@ import (
 	"claimsheet/reports"
 )
 
-// Version is the program's version; a release build sets it.
-var Version = "dev"
-
 // userAgent names the program, and the run if there is one, to the service.
-func userAgent(run string) string { return "claimsheet/" + Version + " run/" + run }
+func userAgent(run string) string { return "claimsheet/" + thisBuild().Version + " run/" + run }
 
 // IO is where a command reads and writes: results go to Out, messages for the user
 // to Err. Env returns the value of an environment variable, "" for none.
@@ -106,7 +103,7 @@ func (p *program) app() *cli.App {
 	app := &cli.App{
 		Name:            "claimsheet",
 		Usage:           "pushes lead spreadsheets into a claims intake service",
-		Version:         Version,
+		Version:         thisBuild().Version,
 		Writer:          p.Out,
 		ErrWriter:       p.Err,
 		HideHelpCommand: true,

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 )
 
@@ -50,3 +51,6 @@ func StatusTables() (rows, steps [][3]string) {
 	}
 	return rows, steps
 }
+
+// VersionOf is what claimsheet version prints for a program that was built so.
+func VersionOf(info *debug.BuildInfo) string { return buildOf(info).String() }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -78,22 +79,6 @@ func knownCommand(app *cli.App, words []string) error {
 			Hinted("%s", problem.Suggestion(word, names))
 	}
 	return nil
-}
-
-func (p *program) versionCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "version",
-		Usage:       "print the version",
-		UsageText:   "claimsheet version",
-		Description: "It prints the same line as claimsheet --version.\n\nExamples:\n\n    claimsheet version",
-		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
-				return problem.New("usage", "claimsheet version takes no arguments")
-			}
-			cli.ShowVersion(c)
-			return nil
-		},
-	}
 }
 
 // printHelp is the library's hook for everything that --help prints.
@@ -223,5 +208,10 @@ func manPage(app *cli.App) string {
 	for _, topic := range topics() {
 		more = append(more, topic.page().Sections...)
 	}
-	return manual.Man(program, commands, more, app.Version)
+	this := thisBuild()
+	built, err := time.Parse(time.RFC3339, this.Time)
+	if err != nil {
+		built = time.Now()
+	}
+	return manual.Man(program, commands, more, this.Version, built.UTC())
 }

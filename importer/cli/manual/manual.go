@@ -5,6 +5,7 @@ package manual
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -169,10 +170,10 @@ func fill(words string, first, rest int) []string {
 
 // Man returns the pages as one man page of section 1: the first page is about the
 // program, the commands are those of its parts, and more are sections of their own at
-// the end. the version stands in its foot.
-func Man(program Page, commands []Page, more []Section, version string) string {
+// the end. version and the day of built stand in its foot.
+func Man(program Page, commands []Page, more []Section, version string, built time.Time) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s %s\"\n", strings.ToUpper(program.Name), roff(program.Name), roff(version))
+	fmt.Fprintf(&b, ".TH %s 1 \"%s\" \"%s %s\"\n", strings.ToUpper(program.Name), built.Format(time.DateOnly), roff(program.Name), roff(version))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(program.Name), roff(program.Summary))
 	b.WriteString(".SH SYNOPSIS\n.nf\n")
 	for _, line := range program.Usage {

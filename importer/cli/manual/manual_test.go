@@ -3,6 +3,7 @@ package manual_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -56,9 +57,9 @@ OPTIONS:
 func TestMan(t *testing.T) {
 	t.Parallel()
 	program := manual.Page{Name: "tool", Summary: "a tool", Usage: []string{"tool COMMAND"}}
-	got := manual.Man(program, []manual.Page{page}, []manual.Section{{Title: "Exit codes", Text: "0 or 1"}}, "v1.2")
+	got := manual.Man(program, []manual.Page{page}, []manual.Section{{Title: "Exit codes", Text: "0 or 1"}}, "v1.2", time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))
 	for _, want := range []string{
-		".TH TOOL 1 \"\" \"tool v1.2\"\n.SH NAME\ntool \\- a tool\n",
+		".TH TOOL 1 \"2026-05-01\" \"tool v1.2\"\n.SH NAME\ntool \\- a tool\n",
 		"\n.SS tool do\nDoes what one expects of it.\n",
 		"\n.nf\n    as it\n      is\n.fi\n",
 		"\n\\&.PP is no request; \\efB is no escape.\n",
