@@ -23,11 +23,8 @@ import (
 	"claimsheet/reports"
 )
 
-// Version is the program's version; a release build sets it.
-var Version = "dev"
-
 // userAgent names the program, and the run if there is one, to the service.
-func userAgent(run string) string { return "claimsheet/" + Version + " run/" + run }
+func userAgent(run string) string { return "claimsheet/" + thisBuild().Version + " run/" + run }
 
 // IO is where a command reads and writes: results go to Out, messages for the user
 // to Err. Env returns the value of an environment variable, "" for none.
@@ -96,7 +93,7 @@ func (p *program) app() *cli.App {
 	app := &cli.App{
 		Name:            "claimsheet",
 		Usage:           "pushes lead spreadsheets into a claims intake service",
-		Version:         Version,
+		Version:         thisBuild().Version,
 		Writer:          p.Out,
 		ErrWriter:       p.Err,
 		HideHelpCommand: true,
@@ -105,7 +102,7 @@ func (p *program) app() *cli.App {
 			"2 usage, mapping, configuration or unreadable input; 3 could not run or had to stop; 4 some step uncertain; " +
 			"5 another run holds the ledger; 130, 143 stopped by a signal.",
 		Commands: []*cli.Command{p.runCommand(), p.rerunCommand(), p.checkCommand(), p.initCommand(), p.templatesCommand(), p.settleCommand(), p.linkCommand(),
-			p.reportCommand(), p.historyCommand(), p.trackCommand(), p.listenCommand(), p.ledgerCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()},
+			p.reportCommand(), p.historyCommand(), p.trackCommand(), p.listenCommand(), p.ledgerCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand(), p.versionCommand()},
 		OnUsageError: usageError,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},

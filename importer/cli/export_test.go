@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 )
 
@@ -17,3 +18,6 @@ func QuickPace() Pace {
 func MainAt(ctx context.Context, args []string, stdio IO, pace Pace) int {
 	return start(ctx, args, stdio, pace)
 }
+
+// VersionOf is what claimsheet version prints for a program that was built so.
+func VersionOf(info *debug.BuildInfo) string { return buildOf(info).String() }

@@ -132,7 +132,7 @@ func throughItsDoor(pkg, path string) bool {
 // TestTopLevel keeps the top folder to what a newcomer expects there.
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
-	want := []string{"CHANGELOG.md", "README.md", "apiclient", "docs", "go.mod", "go.sum", "importer", "main.go", "mapping", "reports", "samples"}
+	want := []string{"CHANGELOG.md", "LICENSE", "README.md", "apiclient", "docs", "go.mod", "go.sum", "importer", "main.go", "mapping", "reports", "samples"}
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)

@@ -412,7 +412,7 @@ func (r *importRun) openSpool() (err error) {
 // look is the first pass: it converts and checks every row, and refuses what must
 // not be sent. The ledger is not changed.
 func (r *importRun) look(ctx context.Context) (err error) {
-	r.observer.Started(Version, r.session.Mapping.File, r.options.sheets)
+	r.observer.Started(thisBuild().Version, r.session.Mapping.File, r.options.sheets)
 	if err := r.takeSurvey(ctx); err != nil {
 		return err
 	}
