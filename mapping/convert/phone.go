@@ -75,16 +75,16 @@ func possibleNumber(digits, region string) *phonenumbers.PhoneNumber {
 	return number
 }
 
-// PhoneIn reports whether a text is a phone number that a region's numbering plan
-// assigns when it is dialled there, and whether it is a mobile's. It is stricter than
-// a Converter, because it serves to find out which region a number is from.
+// PhoneIn reports whether a text, dialled in a region, is an assigned phone number of
+// the region's country code, and whether it is a mobile's. It is stricter than a
+// Converter, because it serves to find out which region a number is from.
 func PhoneIn(text, region string) (valid, mobile bool) {
 	text = trimToken(text)
 	if !isPhoneText(text) {
 		return false, false
 	}
 	number, err := phonenumbers.Parse(dialled(text), region)
-	if err != nil || !phonenumbers.IsValidNumberForRegion(number, region) {
+	if err != nil || int(number.GetCountryCode()) != phonenumbers.GetCountryCodeForRegion(region) || !phonenumbers.IsValidNumber(number) {
 		return false, false
 	}
 	kind := phonenumbers.GetNumberType(number)
