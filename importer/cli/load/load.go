@@ -65,6 +65,9 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err := found.Collect(s.readMapping(o.Mapping)); err != nil {
 		return s, err
 	}
+	if len(found) == 1 && found[0].Code == "other-file" { // what follows would be wrong because of it
+		return s, found
+	}
 	if o.NeedEnvironment {
 		if err := found.Collect(s.chooseEnvironment(o.Where)); err != nil {
 			return s, err
