@@ -245,7 +245,7 @@ func TestWorkbook(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(rows[0][8:11], "|") + "\n" + rows[1][9]; got != "redirectUrl|contacts|Failed step\npartner: p-1, broker: p-2" {
+		if got := strings.Join(rows[0][9:12], "|") + "\n" + rows[1][10]; got != "redirectUrl|contacts|Failed step\npartner: p-1, broker: p-2" {
 			t.Errorf("the columns beside the url are %q", got)
 		}
 	})
