@@ -87,16 +87,24 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
-	if r.settled, err = r.job.withoutSteps(r.plan, known); err != nil || r.settled != nil {
-		if r.failed = err; err == nil {
-			r.settled.altered = altered
-		}
+	if r.settled, r.failed = r.job.withoutSteps(r.plan, known); r.settled != nil {
+		r.settled.altered = altered
 		return
 	}
 	r.decisions = decide(r.plan, known, r.job.Binding)
 	if r.failed = r.decideContacts(); r.failed == nil {
 		r.takeKnownIDs()
 	}
+}
+
+// readAndPrepare is prepare with what the ledger knows of the client now.
+func (r *clientRun) readAndPrepare() {
+	known, err := r.job.readSteps(r.plan)
+	if err != nil {
+		r.failed = err
+		return
+	}
+	r.prepare(known)
 }
 
 // recoverPanic makes an error of a panic. What is known by then is kept, and other
@@ -214,25 +222,25 @@ func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*cl
 		return nil, nil
 	}
 	made, url := createdBefore(known)
-	contacts, err := j.knownContacts(plan)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range contacts {
-		made.contacts[mapping.ContactStepKey(mapping.Identity{Space: c.Space, Key: c.Client})] = c.ID
-	}
-	o := leftOut(j.Binding, plan, made, url, why)
+	o := leftOut(plan, made, url, why)
 	if why == "" {
 		o = invalidOutcome(j.Binding, plan, made, url)
 	}
-	o.Known = append(slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) }), contacts...)
-	return &o, nil
+	o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
+	contacts, err := j.knownContacts(plan)
+	ids := map[mapping.Identity]string{}
+	for _, c := range contacts {
+		ids[mapping.Identity{Space: c.Space, Key: c.Client}] = c.ID
+	}
+	showContacts(j.Binding, plan, o.Rows, ids)
+	o.Known = append(o.Known, contacts...)
+	return &o, err
 }
 
 // createdBefore are the ids that the ledger knows of a client. They are shown in
 // the workbook also where tonight's row is left out or wrong.
 func createdBefore(known map[string]ledger.Step) (made ids, url string) {
-	made = ids{claims: map[string]string{}, contacts: map[string]string{}}
+	made.claims = map[string]string{}
 	var link *ledger.Step // the one whose url came last
 	for key, step := range known {
 		if step.To != ledger.Done {

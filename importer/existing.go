@@ -75,7 +75,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 	switch {
 	case x.reason != "":
 	case x.ID != "" && policy == mapping.Skip:
-		return leftOut(j.Binding, plan, ids{client: x.ID}, "", adviceSkipped), true, nil
+		return leftOut(plan, ids{client: x.ID}, "", adviceSkipped), true, nil
 	case x.ID != "" && policy == mapping.Fail:
 		x.refuse(reasonKnown, adviceKnown)
 	default:
@@ -145,7 +145,7 @@ func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, 
 	case j.effects.dryRun && !holder.Sole:
 		x.refuse(lookup.Disagree, adviceWhoIsIt)
 	case policy == mapping.Skip:
-		return leftOut(j.Binding, plan, ids{}, "", adviceSkipped)
+		return leftOut(plan, ids{}, "", adviceSkipped)
 	case policy == mapping.Fail:
 		x.refuse(reasonKnown, adviceKnown)
 	default:
@@ -615,10 +615,6 @@ type KnownIDs struct {
 	given   map[[16]byte]givenID
 	clients map[[16]byte]string // the first id that is given for a client; nil where nobody is a contact
 }
-
-// ofClient returns the id that the sheet gives for somebody in a row of their own,
-// "" for none.
-func (k KnownIDs) ofClient(who mapping.Identity) string { return k.clients[fingerprint(who)] }
 
 // givenID is an id, by the first cell that gives it and by the first cell that gives
 // it to another client or claim.

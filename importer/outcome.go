@@ -117,40 +117,30 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clien
 			addStep(byRow[row], b, s)
 		}
 	}
-	showContacts(b, plan, o.Rows, contactIDs(steps))
+	contacts := map[mapping.Identity]string{}
+	for _, s := range steps {
+		if s.Step.Contact != nil {
+			contacts[s.Step.Contact.Client] = s.ID
+		}
+	}
+	showContacts(b, plan, o.Rows, contacts)
 	for _, r := range o.Rows {
 		o.Status = result.Worse(o.Status, r.Status)
 	}
 	return o
 }
 
-// contactIDs are the ids of further contacts by their steps' keys.
-func contactIDs(steps []stepOutcome) map[string]string {
-	ids := map[string]string{}
-	for _, s := range steps {
-		if s.Step.Kind == mapping.ContactStep {
-			ids[s.Step.Key] = s.ID
-		}
-	}
-	return ids
-}
-
-// showContacts puts the further contacts, of whom the ids are known, beside the rows
-// that name them. ids are by the contact steps' keys.
-func showContacts(b *mapping.Binding, plan mapping.Plan, rows []result.Row, ids map[string]string) {
-	if len(ids) == 0 {
-		return
-	}
-	contacts := plan.AllContacts()
+// showContacts puts the further contacts whose ids are known beside the rows that name
+// them, in the order of the mapping.
+func showContacts(b *mapping.Binding, plan mapping.Plan, rows []result.Row, ids map[mapping.Identity]string) {
 	for _, rule := range b.Mapping().Contacts {
-		for _, c := range contacts {
-			id := ids[mapping.ContactStepKey(c.Client)]
-			if c.Name != rule.ID.Text || id == "" {
+		for _, c := range plan.Contacts {
+			if c.Name != rule.ID.Text || ids[c.Client] == "" {
 				continue
 			}
 			for i := range rows {
 				if _, names := slices.BinarySearch(c.Rows, rowOf(rows[i])); names {
-					rows[i].Contacts = append(rows[i].Contacts, c.Name+": "+id)
+					rows[i].Contacts = append(rows[i].Contacts, c.Name+": "+ids[c.Client])
 				}
 			}
 		}
@@ -207,7 +197,7 @@ func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string)
 		cells[row] = cells[row] || p.Code != convert.MissingTimezone
 	}
 	waits := waitsFor(b, plan, byRow)
-	o.Rows = knownRows(b, plan, made, url)
+	o.Rows = knownRows(plan, made, url)
 	for i := range o.Rows {
 		r := &o.Rows[i]
 		r.Status, r.Advice, r.Error = result.NotStarted, adviceWaits, waits
@@ -254,8 +244,8 @@ func inWords(p problem.Problem) string {
 }
 
 // leftOut is the outcome of rows that are not taken, and why.
-func leftOut(b *mapping.Binding, plan mapping.Plan, made ids, url, why string) clientOutcome {
-	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Skipped, URL: url, Rows: knownRows(b, plan, made, url)}
+func leftOut(plan mapping.Plan, made ids, url, why string) clientOutcome {
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Skipped, URL: url, Rows: knownRows(plan, made, url)}
 	for i := range o.Rows {
 		o.Rows[i].Status, o.Rows[i].Advice = result.Skipped, why
 	}
@@ -264,7 +254,7 @@ func leftOut(b *mapping.Binding, plan mapping.Plan, made ids, url, why string) c
 
 // knownRows are the rows of a plan for which nothing is sent, with the ids
 // that are known from before.
-func knownRows(b *mapping.Binding, plan mapping.Plan, made ids, url string) []result.Row {
+func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	claims := map[cell.Row][]string{}
 	note := func(key string, rows []cell.Row) {
 		if id := made.claims[key]; id != "" {
@@ -286,6 +276,5 @@ func knownRows(b *mapping.Binding, plan mapping.Plan, made ids, url string) []re
 		rows[i] = rowResult(row, made.client, url)
 		rows[i].ClaimIDs = claims[row]
 	}
-	showContacts(b, plan, rows, made.contacts)
 	return rows
 }

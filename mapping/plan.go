@@ -33,7 +33,8 @@ type Plan struct {
 	// Claims are the claims that the rows ask for when Problems keep them from
 	// becoming steps: reports still show their ids.
 	Claims []ClaimRows
-	// Contacts are the further contacts that the rows name, in the same case.
+	// Contacts are the further contacts that the rows name, whether or not Problems keep
+	// them from becoming steps.
 	Contacts []ContactRows
 }
 
@@ -58,18 +59,6 @@ type ContactRows struct {
 	Client Identity // the contact, as a client of its own
 	Name   string   // the id of the contact's entry
 	Rows   []cell.Row
-}
-
-// AllContacts returns the plan's further contacts, in the order of their first rows or
-// steps.
-func (p Plan) AllContacts() []ContactRows {
-	list := slices.Clip(p.Contacts)
-	for i := range p.Steps {
-		if s := &p.Steps[i]; s.Contact != nil {
-			list = append(list, ContactRows{s.Contact.Client, s.Title, s.Rows})
-		}
-	}
-	return list
 }
 
 // Lookup is how the service is asked for a client. Email decides; Phone is

@@ -409,14 +409,14 @@ func (r *Comparison) Hold(plans iter.Seq2[mapping.Plan, error]) iter.Seq2[mappin
 }
 
 // held returns a plan with problems instead of steps. The workbook still shows the
-// ids of its claims and of its further contacts.
+// ids of its claims.
 func (r *Comparison) held(plan mapping.Plan, found problem.List) mapping.Plan {
 	for _, step := range plan.Steps {
 		if step.Kind == mapping.ClaimStep {
 			plan.Claims = append(plan.Claims, mapping.ClaimRows{Key: step.Key, Rows: step.Rows})
 		}
 	}
-	plan.Contacts, plan.Steps = plan.AllContacts(), nil
+	plan.Steps = nil
 	for _, p := range found {
 		if p.Where == (problem.Where{}) { // a problem of the sheet Steps
 			p.Where = r.Binding.AtRow(plan.Rows[0])
