@@ -726,6 +726,13 @@ func (j *Job) whyStopped(ctx context.Context) string {
 // respell gives a plan's steps the keys that the ledger has for them. Of several
 // spellings of one key, the one that has come furthest counts.
 func respell(plan mapping.Plan, known map[string]ledger.Step) {
+	folded := true
+	for key := range known {
+		folded = folded && mapping.FoldStep(key) == key
+	}
+	if folded { // as a rule
+		return
+	}
 	recorded := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(known)) {
 		now := mapping.FoldStep(key)
@@ -740,9 +747,6 @@ func respell(plan mapping.Plan, known map[string]ledger.Step) {
 			best = key
 		}
 		recorded[now] = best
-	}
-	if len(recorded) == 0 {
-		return
 	}
 	name := func(key *string) {
 		if was, ok := recorded[*key]; ok {
