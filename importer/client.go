@@ -633,6 +633,10 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 	switch event.To {
 	case ledger.Done:
 		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
+		if d.known == unknown && event.Via == ledger.ViaAnswer {
+			made := lineOf(ledger.Step{Event: event, Attempts: 1})
+			o.made = &made
+		}
 		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
 		if event.Via == ledger.ViaAdopted {
 			o.wordless, o.Advice = v.URL == "" && apiclient.Readable(v.Status, v.Answer), ""
