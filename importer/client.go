@@ -634,8 +634,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 	case ledger.Done:
 		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
 		if d.known == unknown && event.Via == ledger.ViaAnswer {
-			made := lineOf(ledger.Step{Event: event, Attempts: 1})
-			o.made = &made
+			o.made = &ledger.Step{Event: event, Attempts: 1}
 		}
 		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
 		if event.Via == ledger.ViaAdopted {

@@ -141,7 +141,7 @@ func (o clientOutcome) lines() (lines []result.Step, ok bool) {
 		case s.Step.Kind == mapping.ContactStep:
 			return nil, false
 		case s.made != nil:
-			lines = append(lines, *s.made)
+			lines = append(lines, lineOf(*s.made))
 		case s.Status == result.Unchanged && s.known != nil:
 			lines = append(lines, lineOf(*s.known))
 		default:
