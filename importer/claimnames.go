@@ -9,38 +9,63 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// takenNames returns a problem for each claim to be created whose name an earlier
-// claim of the client has, or may have: the names of one client's claims must
-// differ. The planner compares the claims of the sheet; only the ledger knows the
-// others. The name of an earlier claim is not known when its data were purged, or
-// when it was taken over by its id.
+// takenNames returns a problem for each claim to be created whose name another claim of
+// the client has, or may have: the names of one client's claims must differ (service
+// document, "V2 flows"). The other is to be created too, or it is an earlier one: then
+// the ledger knows its name, unless it was taken over by its id, or its data were purged
+// and the sheet does not ask for it any more.
 func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Binding) problem.List {
-	if len(known) == 0 || len(plan.Problems) > 0 {
+	if len(plan.Problems) > 0 {
 		return nil
 	}
-	var taken map[string]bool
-	var found problem.List
+	var wanted []*mapping.Step // the claims to be created
+	purged := map[string]bool{}
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
-		if step.Kind != mapping.ClaimStep || step.KnownID != "" || mayExist(known[step.Key].To) {
+		if step.Kind != mapping.ClaimStep || step.KnownID != "" {
 			continue
 		}
-		if taken == nil {
-			taken = claimNames(known)
+		switch was := known[step.Key]; {
+		case mayExist(was.To) && was.Data == nil && was.Via != ledger.ViaAdopted:
+			purged[step.Name] = true
+		case !mayExist(was.To) && was.To != ledger.GivenUp:
+			wanted = append(wanted, step)
 		}
-		if !taken[step.Name] {
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	taken, byName := claimNames(known), map[string][]*mapping.Step{}
+	for _, step := range wanted {
+		byName[step.Name] = append(byName[step.Name], step)
+	}
+	var found problem.List
+	for _, step := range wanted {
+		other, hint := "an earlier claim of the client", ". claimsheet history shows the client's claims"
+		switch same := byName[step.Name]; {
+		case taken[step.Name] || purged[step.Name]:
+		case len(same) == 1:
 			continue
+		case same[0] == step:
+			other, hint = "that of "+nameAt(b, same[1]).String(), ""
+		default:
+			other, hint = "that of "+nameAt(b, same[0]).String(), ""
 		}
-		at, src := b.AtRow(step.Rows[0]), step.NameSource
-		if len(src.Columns) > 0 {
-			at = b.At(src.Columns[0], src.Row)
-		}
-		p := problem.At(at, "claim-name", "the claim has the same name as an earlier claim of the client, and the names of one client's claims must differ").
-			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}. claimsheet history shows the client's claims")
-		p.Seen = strings.Join(src.Texts, " ")
+		p := problem.At(nameAt(b, step), "claim-name", "the claim has the same name as %s, and the names of one client's claims must differ", other).
+			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}%s", hint)
+		p.Seen = strings.Join(step.NameSource.Texts, " ")
 		found = append(found, p)
 	}
 	return found
+}
+
+// nameAt returns the place of the first cell of a claim's name; of a name without
+// cells, that of the claim's first row.
+func nameAt(b *mapping.Binding, step *mapping.Step) problem.Where {
+	if src := step.NameSource; len(src.Columns) > 0 && src.Row != 0 {
+		return b.At(src.Columns[0], src.Row)
+	}
+	return b.AtRow(step.Rows[0])
 }
 
 // claimNames returns the names that the claims of a client were sent with.

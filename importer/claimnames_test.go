@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"strings"
 	"testing"
 
 	"claimsheet/importer/ledger"
@@ -59,5 +60,47 @@ func TestTakenNames(t *testing.T) {
 	plan.Problems = takenNames(plan, earlier(ledger.Done), b)
 	if o := invalidOutcome(b, plan, ids{}, ""); o.Status != result.Invalid || o.Rows[0].Status != result.Invalid {
 		t.Errorf("the row is %+v, want invalid", o.Rows[0])
+	}
+}
+
+// TestNamesOfSeveralClaims compares the claims that a plan creates with each other and
+// with those that it has already, and never two of the latter.
+func TestNamesOfSeveralClaims(t *testing.T) {
+	b := bound(t, tableMapping)
+	one, two, three := claimStep("claim/loan/1", "Loan"), claimStep("claim/loan/2", "Loan"), claimStep("claim/loan/3", "Other")
+	plan := planOf("a@b.example", one, two, three)
+	known := func(data bool, states ...ledger.State) map[string]ledger.Step {
+		steps := map[string]ledger.Step{}
+		for i, to := range states {
+			step := recorded(plan, plan.Steps[i], to)
+			if !data {
+				step.Data = nil
+			}
+			steps[plan.Steps[i].Key] = step
+		}
+		return steps
+	}
+	for name, c := range map[string]struct {
+		known map[string]ledger.Step
+		want  []string
+	}{
+		"both are to be created":                {nil, []string{"as that of", "as that of"}},
+		"both are done":                         {known(true, ledger.Done, ledger.Done), nil},
+		"one is done":                           {known(true, ledger.Done), []string{"as an earlier claim"}},
+		"one is done, and its data were purged": {known(false, ledger.Done), []string{"as an earlier claim"}},
+		"one was given up":                      {known(true, ledger.GivenUp), nil},
+		"both failed":                           {known(true, ledger.Failed, ledger.Failed), []string{"as that of", "as that of"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := takenNames(plan, c.known, b)
+			if len(found) != len(c.want) {
+				t.Fatalf("found %v, want %d", found, len(c.want))
+			}
+			for i, p := range found {
+				if !strings.Contains(p.Message, c.want[i]) || p.Code != "claim-name" || p.Seen == "" {
+					t.Errorf("found %+v, want %q", p, c.want[i])
+				}
+			}
+		})
 	}
 }

@@ -201,51 +201,7 @@ func (p *planner) claims() []*plannedClaim {
 			c.known = p.merge(known, ids)
 		}
 	}
-	p.sameNames(found.list)
 	return found.list
-}
-
-// sameNames reports claims of the client that have one name: nobody could tell
-// them apart in the service (service document, "V2 flows": claim names differ
-// per claim). A claim that is taken over keeps its name, which is not known.
-func (p *planner) sameNames(claims []*plannedClaim) {
-	if len(claims) < 2 {
-		return
-	}
-	say := func(c *plannedClaim, others ...*plannedClaim) {
-		at := make([]problem.Where, len(others))
-		for i, other := range others {
-			at[i] = p.nameAt(other)
-		}
-		found := problem.At(p.nameAt(c), "claim-name", "the claim has the same name as that of %s, and the names of one client's claims must differ", someOf(at)).
-			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}")
-		found.Seen = strings.Join(c.name.source.Texts, " ")
-		p.plan.Problems = append(p.plan.Problems, found)
-	}
-	byName := make(map[string][]*plannedClaim, len(claims))
-	for _, c := range claims {
-		if name := c.name.value.Literal; name != "" && c.known.value.IsZero() {
-			byName[name] = append(byName[name], c)
-		}
-	}
-	for _, c := range claims {
-		switch same := byName[c.name.value.Literal]; {
-		case len(same) < 2 || !c.known.value.IsZero():
-		case same[0] == c:
-			say(c, same[1:]...)
-		default:
-			say(c, same[0])
-		}
-	}
-}
-
-// nameAt returns the place of the first cell of a claim's name; of a name
-// without cells, that of the claim's first row.
-func (p *planner) nameAt(c *plannedClaim) problem.Where {
-	if src := c.name.source; len(src.Columns) > 0 && src.Row != 0 {
-		return p.b.At(src.from(), src.Row)
-	}
-	return p.b.AtRow(c.rows[0])
 }
 
 // claimList finds claims by their key; most clients have one or two.

@@ -103,6 +103,8 @@ func TestRefusalWords(t *testing.T) {
 	}{
 		{convert.Converter{Type: convert.Date, Format: "dd/mm/yyyy"}, text("31/04/1980"), "is not a day of the calendar; expected dd/mm/yyyy"},
 		{convert.Converter{Type: convert.Date, Format: "dd/mm/yyyy", OtherFormats: []string{"d-mmm-yyyy"}}, text("soon"), "is not a date; expected dd/mm/yyyy or d-mmm-yyyy"},
+		{convert.Converter{Type: convert.Date, Format: "dd/mm/yyyy", OtherFormats: []string{"serial"}}, text("soon"), "is not a date; expected dd/mm/yyyy or serial"},
+		{convert.Converter{Type: convert.Date, Format: "serial", OtherFormats: []string{"dd/mm/yyyy"}}, text("soon"), "is not a date; expected serial or dd/mm/yyyy"},
 		{convert.Converter{Type: convert.Date, Format: "dd/mm/yyyy", OtherFormats: []string{"mm/dd/yyyy"}}, text("01/02/1980"), "is one date read as dd/mm/yyyy and another read as mm/dd/yyyy"},
 		{convert.Converter{Type: convert.Date}, text("1/4/1980"), "is not a date; expected ISO 8601 (yyyy-mm-dd)"},
 		{convert.Converter{Type: convert.Text}, cell.Cell{Kind: cell.Error, Raw: "#DIV/0!"}, "holds the error #DIV/0!"},

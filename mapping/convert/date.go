@@ -3,6 +3,7 @@ package convert
 import (
 	"claimsheet/mapping/cell"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,7 +109,10 @@ func (c *Converter) momentByAnyFormat(in cell.Cell) (moment, *CellError) {
 		m, r := c.momentByFormat(in, format)
 		switch {
 		case r != nil:
-			if refusal == nil || refusal.Code == "not-date" || refusal.Code == "date-number" { // the others say more
+			// That a text is no day count says nothing of the other formats; what is said
+			// of a day that one of them reads says most.
+			weak := []string{"date-serial", "not-date", "date-number"}
+			if refusal == nil || r.Code != "date-serial" && slices.Contains(weak, refusal.Code) {
 				refusal = r
 			}
 		case by == "":
