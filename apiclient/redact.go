@@ -159,8 +159,8 @@ var (
 func (c *Client) hideLinks(body []byte) []byte {
 	anyPath := c.cfg.Wire.RedirectURL == placeText
 	find := func(text []byte) []finding { return findLinks(text, anyPath) }
-	// The escapes of urls come later, and + last: in a link, a decoded space would look
-	// like its end.
+	// The escapes of urls come later, and those of a space last: in a link, a decoded
+	// space would look like its end.
 	for _, escapes := range []string{markupEscapes, pathEscapes, allEscapes} {
 		body = replaceSpelled(body, escapes, find)
 	}

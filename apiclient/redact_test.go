@@ -145,6 +145,7 @@ func TestLinksAreHiddenInEverySpelling(t *testing.T) {
 		`{"message":"go to https://claims.example.com/go?a=1\u0026t=canary"}`:          "/redirectUrl",
 		`{"message":"go to https%3A%2F%2Fclaims.example.com%2Fgo%2Fcanary"}`:           "/redirectUrl",
 		`{"message":"go to claims.example.com%2fgo%2fcanary"}`:                         "/redirectUrl",
+		`{"message":"exists: %2Fs%2Fabc%3Ftoken%3Da%20canary"}`:                        "/redirectUrl",
 		`{"message":"exists","redirectUrl":"/s/canary"}`:                               "/redirectUrl",
 		`{"redirectUrl":"\/s\/canary"}`:                                                "/redirectUrl",
 		`{"redirectUrl":"../s/canary"}`:                                                "/redirectUrl",

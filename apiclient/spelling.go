@@ -19,7 +19,7 @@ const maxNesting = 3
 // The escapes to decode, by the character with which they begin.
 const (
 	markupEscapes = `\&`   // of JSON and HTML
-	pathEscapes   = `\&%`  // and of urls
+	pathEscapes   = `\&%`  // and of urls, except %20: in a link, a space would look like its end
 	allEscapes    = `\&%+` // and of queries, where + is a space
 )
 
@@ -81,7 +81,7 @@ func (r *reading) decoded(escapes string) *reading {
 		at := len(r.text) - len(rest) + i
 		value, length := unescape(r.text[at:])
 		rest = r.text[at+max(length, 1):]
-		if length == 0 {
+		if length == 0 || escapes == pathEscapes && string(r.text[at:at+length]) == "%20" {
 			continue
 		}
 		out = append(append(out, r.text[copied:at]...), value...)
