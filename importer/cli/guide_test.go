@@ -3,9 +3,13 @@
 package cli_test
 
 import (
+	"bytes"
 	"flag"
+	"image"
+	"image/png"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,13 +21,17 @@ import (
 	"claimsheet/apiclient/sandbox"
 )
 
-var updateDocs = flag.Bool("update-docs", false, "write what the commands of docs/guide.md print into the page")
+var (
+	updateDocs     = flag.Bool("update-docs", false, "write what the commands of docs/guide.md print into the page")
+	updatePictures = flag.Bool("update-pictures", false, "make the pictures of docs/guide.md again; needs LibreOffice and poppler-utils")
+)
 
 // guideBlock is a part of docs/guide.md that its reader does, in the page's order: a
 // ```console block, whose lines that begin with $ are commands with what they print
-// below; a ```yaml block with a file's name, which the reader writes; and a comment
-// that says what the reader does to a workbook.
-var guideBlock = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml (\\S+)\n(.*?)```|<!-- ([a-z.]+): ([A-Za-z]+)!([A-Z]+[0-9]+) = (.*?) -->")
+// below; a ```yaml block with a file's name, which the reader writes; a comment that
+// says what the reader does to a workbook; and a picture of one.
+var guideBlock = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml (\\S+)\n(.*?)```|<!-- ([a-z.]+): ([A-Za-z]+)!([A-Z]+[0-9]+) = (.*?) -->|" +
+	`\]\((pictures/([a-z.]+)-([0-9])\.png)\)`)
 
 // TestGuide does what docs/guide.md shows, from the sheet to the nightly run, in a
 // terminal of 100 columns. The service is a sandbox.
@@ -44,6 +52,8 @@ func TestGuide(t *testing.T) {
 			write(t, filepath.Join(folder, part[2]), strings.ReplaceAll(part[3], "https://uat.example.com/api", server.URL))
 		case part[4] != "":
 			editWorkbook(t, filepath.Join(folder, part[4]), func(f *excelize.File) { must(t, f.SetCellValue(part[5], part[6], part[7])) })
+		case part[8] != "":
+			takePicture(t, filepath.Join(folder, part[9]+".xlsx"), part[10], filepath.Join(root, "docs", part[8]))
 		default:
 			var printed strings.Builder
 			for line := range strings.Lines(part[1]) {
@@ -82,10 +92,54 @@ func typeCommand(t *testing.T, folder, line string) string {
 	return strings.TrimRight(text, "\n") + "\n"
 }
 
+// takePicture makes a picture of a page of a workbook, as LibreOffice prints it, where
+// pictures are made again. Else it only looks whether there is one.
+func takePicture(t *testing.T, workbook, page, picture string) {
+	t.Helper()
+	if !*updatePictures {
+		if _, err := os.Stat(picture); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	run := func(name string, args ...string) {
+		if said, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, said)
+		}
+	}
+	run("soffice", "-env:UserInstallation=file://"+filepath.Join(dir, "profile"), "--headless", "--convert-to", "pdf", "--outdir", dir, workbook)
+	pdf := filepath.Join(dir, strings.TrimSuffix(filepath.Base(workbook), ".xlsx")+".pdf")
+	run("pdftoppm", "-png", "-r", "240", "-f", page, "-singlefile", pdf, filepath.Join(dir, "page"))
+	data, err := os.ReadFile(filepath.Join(dir, "page.png"))
+	must(t, err)
+	whole, err := png.Decode(bytes.NewReader(data))
+	must(t, err)
+	var out bytes.Buffer
+	must(t, png.Encode(&out, whole.(interface {
+		SubImage(image.Rectangle) image.Image
+	}).SubImage(notWhite(whole))))
+	must(t, os.WriteFile(picture, out.Bytes(), 0o644))
+}
+
+// notWhite is the part of a page that is not white, with a small margin.
+func notWhite(page image.Image) image.Rectangle {
+	var box image.Rectangle
+	for y := page.Bounds().Min.Y; y < page.Bounds().Max.Y; y++ {
+		for x := page.Bounds().Min.X; x < page.Bounds().Max.X; x++ {
+			if r, g, b, _ := page.At(x, y).RGBA(); min(r, g, b) < 0xffff {
+				box = box.Union(image.Rect(x, y, x+1, y+1))
+			}
+		}
+	}
+	return box.Inset(-12).Intersect(page.Bounds())
+}
+
 // guideConstants are what the page shows for what differs from run to run.
 var guideConstants = map[string]string{
 	`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`: "4c7f2a90-1d3e-4b58-9a6c-2e8f5d7b1a03",
 	`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`:                               "2026-11-02 06:30:00",
+	`\d{8}T\d{6}(\.2)?`:                                            "20261102T063000",
 	` in [0-9.]+(ms|s)\.`:                                          " in 0.2s.",
 	`round trip: .*`:                                               "round trip: 1ms",
 }

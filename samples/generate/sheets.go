@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -94,7 +95,10 @@ func writeReport(path string, columns []column, leads []lead) error {
 	for _, do := range []func() error{
 		func() error { return f.SetCellStr(sheetName, fmt.Sprintf("A%d", total), "Total") },
 		func() error { return f.SetCellFloat(sheetName, fmt.Sprintf("%s%d", letters, total), sum, 2, 64) },
-		func() error { return f.AutoFilter(sheetName, "A1:A1", nil) },
+		func() error {
+			style, err := f.GetCellStyle(sheetName, fmt.Sprintf("%s%d", letters, total-1))
+			return errors.Join(err, f.SetCellStyle(sheetName, fmt.Sprintf("%s%d", letters, total), fmt.Sprintf("%s%d", letters, total), style))
+		},
 		func() error { return f.InsertRows(sheetName, 1, 2) },
 		func() error { return f.SetCellStr(sheetName, "A1", "Car finance enquiries, October 2026") },
 		func() error { return f.SetCellStyle(sheetName, "A1", "A1", bold) },

@@ -37,18 +37,17 @@ func first(r *rand.Rand) []lead {
 // with the words that people use, and days as texts.
 var guideColumns = []column{
 	{"Ref", 8, asFive, func(l lead) any { return l.number }},
-	{"Enquiry date", 13, asDay, func(l lead) any { return l.received }},
-	{"Forename", 14, "", func(l lead) any { return l.first }},
-	{"Surname", 18, "", func(l lead) any { return l.last }},
-	{"Email address", 36, "", func(l lead) any { return l.email }},
+	{"Forename", 12, "", func(l lead) any { return l.first }},
+	{"Surname", 15, "", func(l lead) any { return l.last }},
+	{"Email address", 32, "", func(l lead) any { return l.email }},
 	{"Tel (mobile)", 16, asText, func(l lead) any { return l.mobile }},
 	{"D.O.B.", 12, asText, func(l lead) any { return l.born.Format("02/01/2006") }},
 	{"Postcode", 11, "", func(l lead) any { return l.postcode }},
-	{"Consent to contact?", 18, "", func(l lead) any { return l.optIn[:1] }},
+	{"Consent?", 10, "", func(l lead) any { return l.optIn[:1] }},
 	{"Finance company", 16, "", func(l lead) any { return l.lender }},
 	{"Agreement no.", 14, asFive, func(l lead) any { return l.agreementNo }},
 	{"Amount borrowed", 16, asMoney, func(l lead) any { return l.amount }},
-	{"Remarks", 30, "", func(l lead) any { return l.notes }},
+	{"Remarks", 26, "", func(l lead) any { return l.notes }},
 }
 
 // guide are 16 rows of 15 clients: the client of row 6 has a second agreement. The
