@@ -223,7 +223,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 			{Label: "Sheet", Text: run.Input},
 			{Label: "Started (UTC)", Time: run.Started},
 			{Label: "Ledger", Text: r.ledger.path()},
-			{Label: "Claimsheet", Text: Version},
+			{Label: "Claimsheet", Text: thisBuild().Version},
 		},
 		ClientIDHeader: cell.ContactIDHeader,
 		Binding: workbook.Binding{
