@@ -35,6 +35,7 @@ type example struct {
 
 // examples are those of the samples; the usual one is the first row's, by e-mail.
 var examples = map[string]example{
+	"first":               {"Lead no", 3},
 	"v1-step-1":           {"Lead no", 2},
 	"v2-step-1":           {"Lead no", 2},
 	"v2-several-claims":   {"E-mail", 3},

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,29 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 	if mappings == 0 || environments == 0 {
 		t.Errorf("%d mappings and %d environments files found in the documentation", mappings, environments)
+	}
+}
+
+// TestReadmeMapping: the mapping that the README explains is the one of the first sample,
+// which it runs.
+func TestReadmeMapping(t *testing.T) {
+	t.Parallel()
+	blocks := yamlBlocks(readText(t, filepath.Join(root, "README.md")))
+	if sample := readText(t, filepath.Join(root, "samples", "first", "mapping.yaml")); !slices.Contains(blocks, strings.TrimSuffix(sample, "\n")) {
+		t.Errorf("the README does not show this mapping:\n%s", sample)
+	}
+}
+
+// TestDocsIndex: docs/README.md leads to every page.
+func TestDocsIndex(t *testing.T) {
+	t.Parallel()
+	index := readText(t, filepath.Join(root, "docs", "README.md"))
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	must(t, err)
+	for _, page := range pages {
+		if name := filepath.Base(page); name != "README.md" && !strings.Contains(index, "]("+name+")") {
+			t.Errorf("docs/README.md has no link to %s", name)
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 	"importer/ledger/pages": {},
 	"importer/ledger/wal":   {},
 	"apiclient/apitest":     {},
-	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/tracking", "importer/cli/console", "importer/cli/load",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/tracking", "importer/cli/console", "importer/cli/load", "importer/cli/manual",
 		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/workbook",
 		"importer", "importer/bootclock", "importer/emergency", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/statefolder",
@@ -51,6 +51,7 @@ var arrows = map[string][]string{
 	"importer/cli/observe":     {"apiclient/environment", "importer", "importer/cli/console", "importer/cli/statefolder", "importer/result", "importer/safefile", "reports"},
 	"importer/cli/statefolder": {"importer/safefile"},
 	"importer/cli/console":     {},
+	"importer/cli/manual":      {},
 	"importer/cli/trial":       {"apiclient", "importer", "importer/bootclock", "importer/ledger"}, // in trial builds only
 	"reports":                  {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
 	"reports/xlsx":             {"mapping/cell"},
@@ -84,6 +85,7 @@ var doors = map[string][]string{
 	"github.com/gofrs/flock":          {"importer/ledger"},
 	"github.com/cenkalti/backoff/v5":  {"importer/retry"},
 	"golang.org/x/sys":                {"importer/bootclock"},
+	"golang.org/x/term":               {"importer/cli/console"},
 	"github.com/expr-lang/expr":       {"mapping/expr"},
 	"github.com/nyaruka/phonenumbers": {"mapping/convert"},
 	"github.com/shopspring/decimal":   {"mapping/convert"},
@@ -133,7 +135,7 @@ func throughItsDoor(pkg, path string) bool {
 // TestTopLevel keeps the top folder to what a newcomer expects there.
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
-	want := []string{"CHANGELOG.md", "README.md", "apiclient", "docs", "go.mod", "go.sum", "importer", "main.go", "mapping", "reports", "samples"}
+	want := []string{"CHANGELOG.md", "LICENSE", "README.md", "apiclient", "docs", "go.mod", "go.sum", "importer", "main.go", "mapping", "reports", "samples"}
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		t.Fatal(err)

@@ -223,7 +223,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 			{Label: "Sheet", Text: run.Input},
 			{Label: "Started (UTC)", Time: run.Started},
 			{Label: "Ledger", Text: r.ledger.path()},
-			{Label: "Claimsheet", Text: Version},
+			{Label: "Claimsheet", Text: thisBuild().Version},
 		},
 		ClientIDHeader: cell.ContactIDHeader,
 		Binding: workbook.Binding{
@@ -238,7 +238,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 	draft := r.drafts[s.table]
 	book.Rows, book.Steps = draft.Rows(), draft.Steps()
 	if !r.options.dryRun {
-		book.Rows, book.Steps = l.RowsWith(ctx, run.ID, book.Rows), l.RunStepsWith(ctx, run.ID, ledger.Newest, book.Steps)
+		book.Rows, book.Steps = l.RowsWith(ctx, run.ID, book.Rows), l.RunStepsWith(ctx, run.ID, ledger.Newest, r.job.Undrafted(s.table), book.Steps)
 	}
 	if r.options.steps == stepsTouched && !r.options.dryRun {
 		book.Steps = l.TouchedSteps(ctx, run.ID, ledger.Newest)

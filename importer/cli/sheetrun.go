@@ -64,7 +64,7 @@ func (r *importRun) makeSheetRuns() error {
 				ID: id, Environment: r.scope, EnvironmentName: s.Env.Name,
 				Mapping: s.Mapping.Name.Text, MappingFile: safefile.Absolute(s.Mapping.File), MappingDigest: s.Mapping.Digest,
 				Input: given, InputDigest: src.Input.Digest, KeptInput: src.Input.Path,
-				Version: Version, Started: r.started.UTC(),
+				Version: thisBuild().Version, Started: r.started.UTC(),
 			}})
 	}
 	if r.copies != nil {

@@ -43,6 +43,7 @@ func (s sample) file() string {
 // samples are the leads and the columns of each sample, by its folder. Each sample
 // has its own seed, so that changing one does not change the others.
 var samples = []sample{
+	{"first", 20, firstColumns, first},
 	{"v1-step-1", 11, enquiryColumns, enquiries},
 	{"v1-resume", 12, vehicleColumns, vehicles},
 	{"v2-step-1", 21, campaignColumns, campaign},

@@ -6,6 +6,33 @@ import (
 	"strings"
 )
 
+// firstColumns are the sheet of first: the mapping of the README.
+var firstColumns = []column{
+	{"Lead no", 9, asFive, func(l lead) any { return l.number }},
+	{"First name", 14, "", func(l lead) any { return l.first }},
+	{"E-mail", 38, "", func(l lead) any { return l.email }},
+	{"DOB", 12, asDay, func(l lead) any { return l.born }},
+	{"Post code", 11, "", func(l lead) any { return l.postcode }},
+	{"Agreement no", 14, asFive, func(l lead) any { return l.agreementNo }},
+	{"Lender", 9, "", func(l lead) any { return l.lender }},
+	{"Amount", 12, asMoney, func(l lead) any { return l.amount }},
+}
+
+// first are 12 rows of 10 clients, without a mistake: the clients of rows 3 and 6
+// have a second agreement, in the last two rows.
+func first(r *rand.Rand) []lead {
+	leads := newLeads(r, 10, 1)
+	for _, row := range []int{3, 6} {
+		again := leads[row-2]
+		again.agreement = newAgreement(r, 900+row)
+		leads = append(leads, again)
+	}
+	for i := range leads {
+		leads[i].lender = []string{"LLOY", "BARC"}[i%2]
+	}
+	return leads
+}
+
 // campaignColumns are the sheet of v2-step-1: an e-mail campaign of one lender's
 // loans, whose clients begin at the first step.
 var campaignColumns = []column{

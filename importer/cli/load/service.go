@@ -169,7 +169,7 @@ func (s *Session) service(templates []apiclient.Template) *mapping.Service {
 	for _, t := range templates {
 		known := mapping.Template{ID: t.ID, Name: t.Name}
 		for _, a := range t.Attributes {
-			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType)})
+			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType), Options: a.Options})
 		}
 		service.Templates = append(service.Templates, known)
 	}

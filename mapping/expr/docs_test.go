@@ -1,0 +1,186 @@
+package expr_test
+
+import (
+	"flag"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/expr-lang/expr/builtin"
+
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/expr"
+	"claimsheet/mapping/problem/yamltree/yamltest"
+)
+
+var updateDocs = flag.Bool("update-docs", false, "write the tables in docs/expressions.md again")
+
+// shownRow is the row of the page: its header, and its cells.
+var shownRow = []struct {
+	header string
+	cell   cell.Cell
+}{
+	{"First name", textCell("Ann")},
+	{"Surname", textCell("O'Neill ")},
+	{"Lenders", textCell("Lloyds; Barclays")},
+	{"Amount", cell.Cell{Kind: cell.Number, Raw: "1250.5", Shown: "£1,250.50"}},
+	{"Fee", textCell("1,000")},
+	{"Signed", cell.Cell{Kind: cell.Date, Raw: "45809", Shown: "01/06/2025"}},
+	{"Ended", textCell("2026-06-01")},
+	{"Partner", cell.Cell{}},
+}
+
+func textCell(text string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: text, Shown: text} }
+
+// example is one line of the page: an expression, and what it is good for.
+type example struct{ expression, about string }
+
+// shownExamples are the tables of the page.
+var shownExamples = []struct {
+	heading  string
+	examples []example
+}{
+	{"The cells of the row", []example{
+		{`col("First name")`, "the text as the sheet shows it, trimmed; empty for an empty cell"},
+		{`num("Amount")`, "the number that the cell holds"},
+		{`num("Fee")`, "a text is read by `sheet.numbers`; an empty cell, or one that is not a number, is a problem of the row"},
+		{`date("Signed")`, "the day; a text must be written like 2026-06-01"},
+		{`has("Partner")`, "whether the cell is filled"},
+	}},
+	{"Conditions", []example{
+		{`col("First name") == "Ann"`, "`==` and `!=`; upper and lower case differ"},
+		{`num("Amount") >= 1000`, "`<`, `<=`, `>`, `>=`; dates too"},
+		{`has("Amount") && !has("Partner")`, "`&&` or `and`, `||` or `or`, `!` or `not`"},
+		{`lower(col("First name")) in ["ann", "anna"]`, "one of a list"},
+		{`col("Surname") startsWith "O'"`, "also `endsWith` and `contains`"},
+		{`col("Surname") matches "^[A-Z]'"`, "a regular expression"},
+		{`has("Partner") ? "joint" : "sole"`, "one of two values"},
+	}},
+	{"Texts", []example{
+		{`col("First name") + " " + col("Surname")`, "one text behind the other; see also `text: \"{First name} {Surname}\"`"},
+		{`upper(col("Surname"))`, "and `lower`"},
+		{`trim("  Ann ")`, "also `trimPrefix(text, beginning)` and `trimSuffix(text, end)`"},
+		{`replace(col("Surname"), "'", "")`, "every occurrence"},
+		{`split(col("Lenders"), "; ")[0]`, "the first part; `[1]` is the second, `[-1]` the last; `splitAfter` keeps the separator"},
+		{`join(split(col("Lenders"), "; "), " and ")`, "a list as one text"},
+		{`len(col("First name"))`, "the number of characters"},
+		{`indexOf(col("Lenders"), ";")`, "where a text begins, counted from 0; -1 for nowhere; `lastIndexOf` looks from the end"},
+		{`hasPrefix(col("Lenders"), "Lloyds")`, "the same as `startsWith`; also `hasSuffix`"},
+		{`col("First name")[0:2]`, "the characters from the first to before the third"},
+	}},
+	{"Numbers", []example{
+		{`num("Amount") * 0.2`, "`+`, `-`, `*`, `/`, `%` (rest), `^` (power); a Number or Currency is sent with 15 digits, here as 250.1"},
+		{`round(num("Amount"))`, "to a whole number; also `floor`, `ceil` and `abs`"},
+		{`round(num("Amount") * 0.175 * 100) / 100`, "to two decimals"},
+		{`int("42") + 1`, "a text as a whole number; `float` for one with decimals"},
+		{`string(num("Amount"))`, "a number as a text"},
+		{`max(num("Amount"), num("Fee"))`, "also `min`, `mean`, `median` and, of a list, `sum`"},
+	}},
+	{"Dates", []example{
+		{`date("Signed") < date("Ended")`, "which is earlier"},
+		{`date("Signed").Year()`, "also `.Month()`, `.Day()` and `.YearDay()`"},
+		{`date("Signed").AddDate(0, 1, -1)`, "years, months and days later"},
+		{`date("Signed").Format("02.01.2006")`, "as a text: 2 January 2006 stands for the parts"},
+		{`int((date("Ended") - date("Signed")).Hours() / 24)`, "days between two dates"},
+		{`date("Signed") + duration("24h")`, "a day later"},
+	}},
+	{"Lists", []example{
+		{`any(split(col("Lenders"), "; "), # == "Barclays")`, "`#` is the item; also `all`, `none` and `one`"},
+		{`count(split(col("Lenders"), "; "), # startsWith "L")`, "how many items fit"},
+		{`join(filter(split(col("Lenders"), "; "), # != "Lloyds"), ", ")`, "the items that fit"},
+		{`join(map(split(col("Lenders"), "; "), upper(#)), ", ")`, "something made of each item"},
+		{`find(split(col("Lenders"), "; "), # startsWith "B") ?? "none"`, "the first item that fits; `??` is for when there is none"},
+		{`last(sort(split(col("Lenders"), "; ")))`, "also `first`, `reverse`, `uniq` and `take(list, n)`"},
+		{`{"Ann": "Ms", "Bob": "Mr"}[col("First name")] ?? ""`, "a table; the key values of the mapping language does the same, and reports what it does not list"},
+		{`let parts = split(col("Lenders"), "; "); parts[1] + parts[0]`, "a name for something that is needed twice"},
+	}},
+}
+
+// neverShown are the functions of the library that nobody needs for a sheet. They work.
+var neverShown = []string{"findIndex", "findLast", "findLastIndex", "groupBy", "sortBy", "reduce", "type", "fromJSON", "toBase64", "fromBase64",
+	"timezone", "get", "fromPairs", "bitand", "bitor", "bitxor", "bitnand", "bitshl", "bitshr", "bitushr", "bitnot"}
+
+// TestReference compares the tables of docs/expressions.md with what the expressions give.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	var page strings.Builder
+	record := cell.Record{Row: 2}
+	page.WriteString("\nThe examples are about this row. Amount is a number, Signed is a date, Partner is empty, and the others are texts.\n\n|")
+	for _, c := range shownRow {
+		record.Cells = append(record.Cells, c.cell)
+		page.WriteString(" " + c.header + " |")
+	}
+	page.WriteString("\n|" + strings.Repeat("---|", len(shownRow)) + "\n|")
+	for _, c := range shownRow {
+		page.WriteString(" " + c.cell.Shown + " |")
+	}
+	page.WriteString("\n")
+	for _, group := range shownExamples {
+		fmt.Fprintf(&page, "\n## %s\n\n| expression | gives | |\n|---|---|---|\n", group.heading)
+		for _, x := range group.examples {
+			fmt.Fprintf(&page, "| `%s` | %s | %s |\n", inTable(x.expression), inTable(gives(t, x.expression, record)), inTable(x.about))
+		}
+	}
+	fmt.Fprintf(&page, "\n## Functions that no example shows\n\n%s.\nThey are described by the [library](https://expr-lang.org/docs/language-definition).\n", code(neverShown))
+	yamltest.Reference(t, "../../docs/expressions.md", *updateDocs, page.String())
+}
+
+// gives is the value of an expression on the page's row, as the page shows it.
+func gives(t *testing.T, source string, r cell.Record) string {
+	t.Helper()
+	e, problems := expr.Compile(source, expr.Options{
+		Cells: convert.Converter{Numbers: convert.Numbers{Decimal: ".", Group: ","}},
+		Column: func(name string, _ int) (int, bool) {
+			for i, c := range shownRow {
+				if c.header == name {
+					return i, true
+				}
+			}
+			return 0, false
+		},
+	})
+	if len(problems) > 0 {
+		t.Fatalf("%s: %v", source, problems)
+	}
+	out, failed := e.Value(r)
+	if failed != nil {
+		t.Fatalf("%s: %s", source, failed.Message)
+	}
+	if out.Kind == cell.Bool {
+		return strings.ToLower(out.Shown)
+	}
+	return out.Shown
+}
+
+func inTable(text string) string { return strings.ReplaceAll(text, "|", "\\|") }
+
+func code(names []string) string { return "`" + strings.Join(names, "`, `") + "`" }
+
+var (
+	inCode = regexp.MustCompile("`[^`]*`")
+	word   = regexp.MustCompile(`[a-zA-Z]+`)
+)
+
+// TestEveryFunctionIsDocumented: a function that the library gains is shown on the
+// page, named on it, or switched off.
+func TestEveryFunctionIsDocumented(t *testing.T) {
+	t.Parallel()
+	var shown []string
+	for _, group := range shownExamples {
+		for _, x := range group.examples {
+			for _, code := range append(inCode.FindAllString(x.about, -1), x.expression) {
+				shown = append(shown, word.FindAllString(code, -1)...)
+			}
+		}
+	}
+	for _, f := range builtin.Builtins {
+		_, problems := compile(f.Name+"()", false)
+		off := len(problems) > 0 && strings.Contains(problems[0].Message, "unknown name")
+		if documented := slices.Contains(shown, f.Name) || slices.Contains(neverShown, f.Name); documented == off {
+			t.Errorf("%s: documented %t, switched off %t", f.Name, documented, off)
+		}
+	}
+}
