@@ -82,6 +82,7 @@ var doors = map[string][]string{
 	"go.yaml.in/yaml/v4":              {"mapping/problem/yamltree"},
 	"modernc.org/sqlite":              {"importer/ledger", "importer/ledger/pages"},
 	"database/sql":                    {"importer/ledger"},
+	"modernc.org/libc":                {"importer/ledger/pages"},
 	"github.com/gofrs/flock":          {"importer/ledger"},
 	"github.com/cenkalti/backoff/v5":  {"importer/retry"},
 	"golang.org/x/sys":                {"importer/bootclock"},

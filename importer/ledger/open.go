@@ -154,7 +154,7 @@ func openReadOnly(path string, checked bool) (*Ledger, error) {
 func (l *Ledger) checkClosed() error {
 	var mode string
 	if err := l.read.QueryRow("PRAGMA journal_mode").Scan(&mode); err != nil {
-		return damaged(l.path, "the ledger cannot be read: %v", err)
+		return unreadable(l.path, err)
 	}
 	if mode == "wal" {
 		return nil
