@@ -27,7 +27,7 @@ annotations for a workflow; sarif is SARIF 2.1.0.
 
 Examples:
 
-    claimsheet check -m mapping.yaml
+    claimsheet check
     claimsheet check -m mapping.yaml -e uat leads.xlsx
     claimsheet check -m mapping.yaml --rows leads.xlsx
     claimsheet check -m mapping.yaml --format sarif > claimsheet.sarif`
@@ -36,12 +36,13 @@ func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "check",
 		Usage:       "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		UsageText:   "claimsheet check -m FILE [-e ENVIRONMENT] [--rows] [SHEET…]",
+		UsageText:   "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
 		Description: checkHelp,
-		Flags: append(placeFlags(), passwordFlag(),
+		Flags: slices.Concat(placeFlags(), []cli.Flag{
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
 			switchFlag("json", "print one JSON object on stdout; the same as --format json"),
-			textFlag("format", "", "how to print what was found: `FORMAT` is text, json, github or sarif")),
+			textFlag("format", "", "how to print what was found: `FORMAT` is text, json, github or sarif"),
+		}, under(specialCategory, passwordFlag())),
 		Action: p.checkAction,
 	}
 }
@@ -61,8 +62,8 @@ func (p *program) checkAction(c *cli.Context) error {
 		}
 		format = given
 	}
-	k := &checkRun{program: p, rows: c.Bool("rows")}
-	k.report.Version, k.report.Checked.Mapping = c.App.Version, p.where(c).Mapping
+	k := &checkRun{program: p, rows: c.Bool("rows"), where: withUsualMapping(p.where(c))}
+	k.report.Version, k.report.Checked.Mapping = c.App.Version, k.where.Mapping
 	err := k.check(c)
 	k.report.Errors = append(k.report.Errors, k.found...)
 	return k.finish(c.Context, err, format)
@@ -89,9 +90,9 @@ func (k *checkRun) check(c *cli.Context) error {
 	}
 	if k.rows && len(sheets) == 0 {
 		return problem.New("no-sheet", "--rows checks the cells of a SHEET, and none is given").
-			Hinted("%s", commandLine(k.program.where(c), "check", "--rows", "leads.xlsx"))
+			Hinted("%s", commandLine(k.where, "check", "--rows", "leads.xlsx"))
 	}
-	k.where, k.report.Checked.Sheets = k.program.where(c), sheets
+	k.report.Checked.Sheets = sheets
 	s, err := load.Open(c.Context, load.Options{
 		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
 		Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: k.pace.AskAgain},
