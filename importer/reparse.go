@@ -1,8 +1,10 @@
 package importer
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"slices"
 
 	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
@@ -15,18 +17,20 @@ import (
 func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
 	var events []ledger.Event
 	for key, step := range known {
-		if step.Answer == nil {
+		if step.Answer == nil && step.Attempts < 2 {
 			continue
 		}
 		was := step.Event.Status
-		step, err := j.withAnswer(step)
+		step, again, isNews, err := j.parseKept(step, known["client"].ID)
 		if err != nil {
 			return false, err
 		}
-		again, isNews := j.parseAgain(step, known["client"].ID)
 		if isNews {
 			event := j.stamped(ledger.Event{StepID: step.StepID, To: again.To, Run: j.Runs[0], Kind: step.Kind, Via: again.Via,
-				Status: step.Event.Status, ID: again.ID, URL: again.URL})
+				Status: again.Event.Status, ID: again.ID, URL: again.URL})
+			if !bytes.Equal(again.Answer, step.Answer) {
+				event.Answer = again.Answer
+			}
 			t, ok, err := j.take(event)
 			if err != nil {
 				return false, err
@@ -53,13 +57,40 @@ func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
 // reparseOnly parses kept answers again and records nothing.
 func (j *Job) reparseOnly(known map[string]ledger.Step) (altered bool, err error) {
 	for key, step := range known {
-		step, err := j.withAnswer(step)
+		_, again, _, err := j.parseKept(step, known["client"].ID)
 		if err != nil {
 			return false, err
 		}
-		known[key], _ = j.parseAgain(step, known["client"].ID)
+		known[key] = again
 	}
 	return true, nil
+}
+
+// parseKept is parseAgain with the status of the step's answer, which kept has too. Of
+// a step in doubt that may be sent several times, it takes the last answer to an earlier
+// request that says what the last one does not.
+func (j *Job) parseKept(step ledger.Step, clientID string) (kept, again ledger.Step, isNews bool, err error) {
+	if kept, err = j.withAnswer(step); err != nil {
+		return kept, kept, false, err
+	}
+	again, isNews = j.parseAgain(kept, clientID)
+	doubtful := kept.To == ledger.Uncertain || kept.To == ledger.Parked
+	if isNews || !doubtful || kept.Attempts < 2 || !j.Service.Repeatable(apiclient.Kind(kept.Kind)) {
+		return kept, again, isNews, nil
+	}
+	// What was done is read whether or not the run is being stopped.
+	events, err := j.Ledger.Events(context.Background(), kept.StepID)
+	for _, e := range slices.Backward(events) {
+		if e.To == ledger.Done || e.Via == ledger.ViaByHand { // what was before is decided
+			break
+		}
+		earlier := kept
+		earlier.Event.Status, earlier.Answer = e.Status, e.Answer
+		if again, isNews = j.parseAgain(earlier, clientID); isNews {
+			return kept, again, true, err
+		}
+	}
+	return kept, kept, false, err
 }
 
 // withAnswer returns a step with the status of its answer. The step's last event may

@@ -43,8 +43,9 @@ func newQuietNights(b *testing.B) *quietNights {
 	dir := b.TempDir()
 	n := &quietNights{program: buildProgram(b), dir: dir, sheet: filepath.Join(dir, "leads.xlsx")}
 	writeBenchSheet(b, n.sheet, *benchClients)
+	service, _ := startBenchService(b, "0ms")
 	write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
-	write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+startBenchService(b, "0ms")+"'}}\n")
+	write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+service+"'}}\n")
 	return n
 }
 

@@ -18,6 +18,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -62,7 +63,8 @@ activities:
 //
 // The metric ratio is the bare loop's time over the run's, the best of the rounds.
 // cpu-us/call is the run's processor time for each call, which other programs on
-// the machine disturb less; bare-cpu-us/call the bare loop's.
+// the machine disturb less; bare-cpu-us/call the bare loop's, and service-cpu-us/call
+// the service's beside the run.
 //
 //	go test ./importer/cli -run '^$' -bench '^BenchmarkRun$' -benchtime 1x -clients 5000
 func BenchmarkRun(b *testing.B) {
@@ -89,6 +91,7 @@ func BenchmarkRun(b *testing.B) {
 				b.ReportMetric(float64(calls)/best.bare.wall.Seconds(), "bare-calls/s")
 				b.ReportMetric(float64(best.run.processor.Microseconds())/float64(calls), "cpu-us/call")
 				b.ReportMetric(float64(best.bare.processor.Microseconds())/float64(calls), "bare-cpu-us/call")
+				b.ReportMetric(float64(best.service.Microseconds())/float64(calls), "service-cpu-us/call")
 				if best.ratio() < *benchLeast {
 					b.Errorf("the best of %d ratios is %.3f, want %.2f", *benchRounds, best.ratio(), *benchLeast)
 				}
@@ -100,8 +103,12 @@ func BenchmarkRun(b *testing.B) {
 // benchTime is what a process took.
 type benchTime struct{ wall, processor time.Duration }
 
-// benchRound is one run and the bare loop beside it.
-type benchRound struct{ run, bare benchTime }
+// benchRound is one run and the bare loop beside it, and the processor time of the
+// run's service.
+type benchRound struct {
+	run, bare benchTime
+	service   time.Duration
+}
 
 func (r benchRound) ratio() float64 {
 	if r.run.wall == 0 {
@@ -113,15 +120,17 @@ func (r benchRound) ratio() float64 {
 // measureRound measures a run and the bare loop, each with a service of its own.
 func measureRound(b *testing.B, program, sheet, delay string) (r benchRound) {
 	concurrency := strconv.Itoa(*benchConcurrency)
-	service := startBenchService(b, delay)
+	service, end := startBenchService(b, delay)
 	r.bare = timed(b, "claimsheet-bench-bare", service, strconv.Itoa(*benchClients), concurrency)
+	end()
 
 	dir := b.TempDir()
-	service = startBenchService(b, delay)
+	service, end = startBenchService(b, delay)
 	write(b, filepath.Join(dir, "mapping.yaml"), benchMapping)
 	write(b, filepath.Join(dir, "environments.yaml"), "default: here\nenvironments: {here: {base_url: '"+service+"'}}\n")
 	r.run = timed(b, program, "run", "-m", filepath.Join(dir, "mapping.yaml"), "--json", "--concurrency", concurrency,
 		"-o", filepath.Join(dir, "results.xlsx"), sheet)
+	r.service = end()
 	return r
 }
 
@@ -137,9 +146,9 @@ func timed(b *testing.B, name string, args ...string) benchTime {
 	return benchTime{time.Since(started), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
-// startBenchService starts a service in a process of its own, which ends with the
-// benchmark, and returns its address.
-func startBenchService(b *testing.B, delay string) string {
+// startBenchService starts a service in a process of its own, and returns its address.
+// end ends it, at the latest with the benchmark, and returns its processor time.
+func startBenchService(b *testing.B, delay string) (address string, end func() time.Duration) {
 	cmd := exec.Command("claimsheet-bench-service", delay)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -153,17 +162,19 @@ func startBenchService(b *testing.B, delay string) string {
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() {
+	end = sync.OnceValue(func() time.Duration {
 		_ = in.Close()
 		if err := cmd.Wait(); err != nil {
 			b.Error(err)
 		}
+		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	})
+	b.Cleanup(func() { end() })
 	line, _, err := bufio.NewReader(out).ReadLine()
 	if err != nil {
 		b.Fatal(err)
 	}
-	return string(line)
+	return string(line), end
 }
 
 // benchPrograms are the processes that BenchmarkRun starts, beside the program.
