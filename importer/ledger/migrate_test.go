@@ -64,11 +64,14 @@ var reworded = strings.NewReplacer(`"State":"","ID":""`, `"State":"planned","ID"
 	"an operator found it in the service", "you decided that it was created", "an operator found that it was not created", "you decided that it was not created",
 	"an operator gave it up", "you gave it up", "an operator took the decision back", "you undid the decision", "a fresh link is asked for", "you asked for a fresh link")
 
+// later are the parts of a row that earlier versions did not have.
+var later = strings.NewReplacer(`,"Contacts":null`, "")
+
 // sameAsBefore compares what a migrated ledger says with what it said before.
 func sameAsBefore(t *testing.T, version int, l *ledger.Ledger) {
 	t.Helper()
 	want := ref.ReplaceAllString(reworded.Replace(string(unzipped(t, fmt.Sprintf("version-%d.txt.gz", max(version, 2))))), "")
-	if diff := gocmp.Diff(strings.Split(want, "\n"), strings.Split(ref.ReplaceAllString(dump(t, l), ""), "\n")); diff != "" {
+	if diff := gocmp.Diff(strings.Split(want, "\n"), strings.Split(later.Replace(ref.ReplaceAllString(dump(t, l), "")), "\n")); diff != "" {
 		t.Errorf("the ledger says something else (-before +now):\n%s", diff)
 	}
 }
