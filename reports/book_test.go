@@ -203,6 +203,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestWorkbook(t *testing.T) {
+	t.Parallel()
 	t.Run("results", func(t *testing.T) {
 		_, f := written(t, loans())
 		golden(t, "results.golden", dump(t, f))
