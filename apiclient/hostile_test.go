@@ -84,6 +84,7 @@ func pad(body string, length int) string { return body + strings.Repeat(" ", len
 // The id is exact or the outcome is uncertain; that of a look-up is exact or the
 // look-up fails.
 func TestAnIDIsExactOrThereIsNone(t *testing.T) {
+	t.Parallel()
 	for _, tt := range answerBodies {
 		t.Run(tt.name, func(t *testing.T) {
 			s := apitest.StartRaw(t, nil, apitest.Whole("201 x", tt.body))

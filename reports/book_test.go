@@ -215,6 +215,7 @@ func shownWithContacts(rows iter.Seq2[result.Row, error]) iter.Seq2[result.Row, 
 }
 
 func TestWorkbook(t *testing.T) {
+	t.Parallel()
 	t.Run("results", func(t *testing.T) {
 		_, f := written(t, loans())
 		golden(t, "results.golden", dump(t, f))

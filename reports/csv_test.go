@@ -43,6 +43,7 @@ func csvOf(t *testing.T, b reports.Book) (raw string, rows [][]string) {
 }
 
 func TestCSV(t *testing.T) {
+	t.Parallel()
 	b := loans()
 	b.Own = []int{1}
 	raw, got := csvOf(t, b)
@@ -73,6 +74,7 @@ var injections = []string{
 // X-5: a field that begins as a formula does gets a ' before it, whoever wrote
 // it; the others are as they are.
 func TestX5_CSVHoldsNoFormulas(t *testing.T) {
+	t.Parallel()
 	plain := []string{"a=1", "'=1+1", " =1+1", "00123", "x;=1+1", "a\"b", "two\r\nlines", "é", ""}
 	var cells []cell.Cell
 	for _, s := range append(injections, plain...) {
@@ -107,6 +109,7 @@ func TestX5_CSVHoldsNoFormulas(t *testing.T) {
 }
 
 func TestTargetCSV(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leads.results.csv")
 	if place, err := reports.TargetCSV(path, "", moment); err != nil || place != (reports.Placement{Path: path}) {
 		t.Errorf("free: %v, %v", place, err)

@@ -32,6 +32,7 @@ func names(t *testing.T, folder string) []string {
 
 // Whatever goes wrong, the old file stays as it was and nothing else appears.
 func TestNothingIsWrittenAfterAnError(t *testing.T) {
+	t.Parallel()
 	torn := errors.New("the source is torn")
 	cases := map[string]func(*reports.Book){
 		"records fail":        func(b *reports.Book) { b.Records = broken(torn, cell.Record{Row: 4}) },
@@ -65,6 +66,7 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 }
 
 func TestFileIsPrivateAndDigested(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "leads.results.xlsx")
 	if err := os.WriteFile(path, []byte("the old file"), 0o644); err != nil {
@@ -96,6 +98,7 @@ func TestFileIsPrivateAndDigested(t *testing.T) {
 
 // A folder stands for a file that cannot be replaced.
 func TestWorkbookIsNotLostWhenItsNameIsHeld(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "leads.results.xlsx")
 	for _, held := range []string{path, filepath.Join(dir, "leads.results.2.xlsx")} {

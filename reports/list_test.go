@@ -12,6 +12,7 @@ import (
 )
 
 func TestWriteList(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "list.xlsx")
 	rows := [][]string{{"Your details", "", "=1+1"}, {"", "Date of birth", "Date"}}
 	if err := reports.WriteList(path, "Templates", []string{"Template", "Attribute", "Type"}, rows); err != nil {

@@ -16,6 +16,7 @@ import (
 // Every table has its header in sight and a filter over all its lines, and the
 // first tab is the one that a person sees: the problems, if there are any.
 func TestTables(t *testing.T) {
+	t.Parallel()
 	b := loans()
 	plan := loans()
 	plan.Summary.DryRun, plan.Steps = true, each(planned()...)
@@ -59,6 +60,7 @@ func TestTables(t *testing.T) {
 // The colour of a status is a conditional format, so that it follows sorting and
 // editing; the cell itself has none.
 func TestStatusColours(t *testing.T) {
+	t.Parallel()
 	_, f := written(t, loans())
 	formats, err := f.GetConditionalFormats("Results")
 	if err != nil {
@@ -101,6 +103,7 @@ func invalidBook(rows int) reports.Book {
 // Every invalid cell is marked and named, also those beyond the cells that have
 // a comment.
 func TestEveryInvalidCellIsMarked(t *testing.T) {
+	t.Parallel()
 	const rows = 1100
 	_, f := written(t, invalidBook(rows))
 	comments, err := f.GetComments("Results")
@@ -142,6 +145,7 @@ func ground(t *testing.T, f *excelize.File, sheet, ref string) string {
 // row, its rows may have gaps, and columns of an earlier workbook are left out. A
 // problem of a row leads to the row, and one of neither has no link.
 func TestProblemsLeadToTheirCells(t *testing.T) {
+	t.Parallel()
 	b := loans()
 	b.Own = []int{1}
 	at := func(c string, row int) problem.Problem {
@@ -166,6 +170,7 @@ func TestProblemsLeadToTheirCells(t *testing.T) {
 // Rows that failed or are uncertain are on the sheet Problems too, each with a link to
 // its status. Beyond maxTroubled they are only counted.
 func TestFailedRowsAreProblems(t *testing.T) {
+	t.Parallel()
 	const rows = 10_003
 	b := invalidBook(rows)
 	b.Problems = nil
@@ -198,6 +203,7 @@ func TestFailedRowsAreProblems(t *testing.T) {
 
 // Moments are dates, not texts.
 func TestMoments(t *testing.T) {
+	t.Parallel()
 	_, f := written(t, loans())
 	for _, c := range []struct{ sheet, ref, want string }{{"Steps", "H2", "2026-11-20 02:01:07"}, {"Summary", "B7", "2026-11-20 02:00:00"}} {
 		typ, err := f.GetCellType(c.sheet, c.ref)
@@ -212,6 +218,7 @@ func TestMoments(t *testing.T) {
 
 // A problem's line is as high as its texts ask for.
 func TestLongProblemsAreReadable(t *testing.T) {
+	t.Parallel()
 	b := loans()
 	b.Problems = problem.List{problem.New("code", "%s", strings.Repeat("word ", 24)).Hinted("a\nb\nc"), problem.New("code", "short")}
 	_, f := written(t, b)

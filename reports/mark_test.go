@@ -65,6 +65,7 @@ func partsOf(t *testing.T, path string) map[string]string {
 // TestMark: a property is set in a workbook of whoever's writing, and nothing
 // else in it changes.
 func TestMark(t *testing.T) {
+	t.Parallel()
 	for name, custom := range map[string]string{
 		"excelize": `<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/custom-properties" xmlns:vt="http://schemas.openxmlformats.org/officeDocument/2006/docPropsVTypes">` +
 			`<property fmtid="{D5CDD505-2E9C-101B-9397-08002B2CF9AE}" pid="2" name="claimsheet.kind"><vt:lpwstr>results</vt:lpwstr></property></Properties>`,

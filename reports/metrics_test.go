@@ -16,6 +16,7 @@ import (
 
 // TestMetrics reads the metrics as Prometheus does.
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	summary, uncertain := loans().Summary, 3
 	m := reports.Metrics{Environment: "uat", Mapping: "a \"b\" \\ c\nd", Ended: time.UnixMilli(1763690000250), ExitCode: 4,
 		Seconds: 83.4, SameInput: true, Uncertain: &uncertain, Summary: &summary}
@@ -44,6 +45,7 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestMetricsFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "claimsheet.prom")
 	for code := range 2 {
 		m := reports.Metrics{Environment: "uat", Mapping: "m", Ended: time.Now(), ExitCode: code}

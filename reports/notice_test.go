@@ -18,6 +18,7 @@ import (
 
 // A notice is the summary of --json, and how the command ended.
 func TestNotice(t *testing.T) {
+	t.Parallel()
 	var got map[string]any
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -57,6 +58,7 @@ func TestNotice(t *testing.T) {
 
 // The right answers are tried again, and no error names the url.
 func TestNoticeIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	notice := reports.Notice{}.WithPause(time.Millisecond)
 	cases := []struct {
 		name     string
@@ -103,6 +105,7 @@ func TestNoticeIsTriedAgain(t *testing.T) {
 
 // A receiver that hangs does not delay a run.
 func TestNoticeGivesUp(t *testing.T) {
+	t.Parallel()
 	over := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-over }))
 	defer server.Close()

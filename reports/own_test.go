@@ -12,6 +12,7 @@ import (
 // A rerun of a results workbook leaves out the columns of the earlier run, wherever
 // they are, and numbers the rows as in the sheet that was first imported.
 func TestOwnColumns(t *testing.T) {
+	t.Parallel()
 	text := func(s string) cell.Cell { return cell.Cell{Kind: cell.Text, Raw: s, Shown: s} }
 	b := loans()
 	b.Sheet.HeaderRow, b.Sheet.Header = 1, []string{"", "E-mail", "", "Name"}

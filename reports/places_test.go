@@ -18,6 +18,7 @@ import (
 // whatever rows are missing, in whatever order a results workbook was sorted, and
 // with columns of ours anywhere in it.
 func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		columns := rapid.IntRange(1, 6).Draw(r, "columns")
 		var own []int
@@ -72,6 +73,7 @@ func TestPlacesAreThoseOfTheWorkbook(t *testing.T) {
 
 // A sheet of more rows than a workbook's sheet can have goes on in Results 2.
 func TestPlacesBeyondAFullSheet(t *testing.T) {
+	t.Parallel()
 	places := new(reports.Places)
 	for row := 2; row <= 1_048_579; row++ {
 		places.Note(cell.Record{Row: row})

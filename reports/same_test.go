@@ -13,6 +13,7 @@ import (
 // The same book is the same bytes, whenever it is written, and whether its
 // columns were measured before or not: a workbook can be had again.
 func TestSameBookSameBytes(t *testing.T) {
+	t.Parallel()
 	for name, make := range map[string]func() reports.Book{
 		"results": loans,
 		"plan": func() reports.Book {

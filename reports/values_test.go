@@ -50,6 +50,7 @@ func column(t *testing.T, f *excelize.File, rows int) []string {
 
 // A number is stored as the source stores it, to the last character.
 func TestNumbersKeepTheirLiteral(t *testing.T) {
+	t.Parallel()
 	literals := []string{"0", "-0", "0.1", "1.1000000000000001", "1.0000000000000049", "0.30000000000000004",
 		"9007199254740993", "12345678901234567890", "7.7E+25", "1e-7", "1.50", "-12.25", ".5", "5."}
 	var cells []cell.Cell
@@ -71,6 +72,7 @@ func TestNumbersKeepTheirLiteral(t *testing.T) {
 // X-4: a text stays the text that it is, byte for byte, and is marked so that it
 // does also when somebody edits its cell.
 func TestX4_TextStaysText(t *testing.T) {
+	t.Parallel()
 	plain := []string{
 		" =1+1", "TRUE", "#N/A", "<f>1+1</f>", "]]>&amp;", "_x000D_", "_x005F_x0041_", "_x00e9_", "_xZZZZ_", "two\nlines", "two\r\nlines", "tab\there",
 		" spaces ", "\u200bzero width", "e\u0301", "\u202egnp.exe", "😀", "'=1+1", "NUL \x00 here", "\x1b[31m", "\uFFFE", "\uFFFF",
@@ -157,6 +159,7 @@ type fatal interface {
 // Any text comes back as it was: control characters and what no XML may hold
 // too. An empty text is no cell, and bytes that are no UTF-8 are no text.
 func TestAnyTextComesBack(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		char := rapid.OneOf(rapid.Rune(), rapid.RuneFrom([]rune("_x0059F\r\n\t \x00\x1f<>&\"'\uFFFE\uFFFF\uFFFD\u0085\u2028😀")))
@@ -177,6 +180,7 @@ func TestAnyTextComesBack(t *testing.T) {
 
 // Bytes that are no UTF-8 become U+FFFD, as in every program.
 func TestInvalidBytes(t *testing.T) {
+	t.Parallel()
 	path, _ := written(t, sheetOf(cell.Cell{Kind: cell.Text, Raw: "a\xff\xed\xa0\x80b", Shown: "a"}))
 	if got := ownColumn(t, path); got[0] != "a\uFFFD\uFFFD\uFFFD\uFFFDb" {
 		t.Errorf("%q", got)
@@ -186,6 +190,7 @@ func TestInvalidBytes(t *testing.T) {
 // An error that only one program knows would make another call the file
 // damaged.
 func TestErrorValues(t *testing.T) {
+	t.Parallel()
 	_, f := written(t, sheetOf(
 		cell.Cell{Kind: cell.Error, Raw: "#DIV/0!"}, cell.Cell{Kind: cell.Error, Raw: "#SPILL!"},
 		cell.Cell{Kind: cell.Error, Raw: "Err:502"}, cell.Cell{Kind: cell.Uncomputed}))
@@ -197,6 +202,7 @@ func TestErrorValues(t *testing.T) {
 // What is no number to a spreadsheet program is a text, though a file calls it
 // a number.
 func TestNumbers(t *testing.T) {
+	t.Parallel()
 	for literal, number := range map[string]bool{"1": true, "-1.5e-7": true, "+.5": true, "5.": true, "1E+05": true,
 		".": false, "-": false, "1e": false, "e5": false, "0x10": false, "NaN": false, "1,5": false, "1 ": false, "--1": false, "1<2": false} {
 		_, f := written(t, sheetOf(cell.Cell{Kind: cell.Number, Raw: literal, Shown: literal}))
@@ -212,6 +218,7 @@ func TestNumbers(t *testing.T) {
 // The source's serials mean the same days, and our own moments are right, in
 // either date system.
 func TestDateSystems(t *testing.T) {
+	t.Parallel()
 	for _, date1904 := range []bool{false, true} {
 		b := sheetOf(
 			cell.Cell{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: "mm-dd-yy"},
@@ -242,6 +249,7 @@ func TestDateSystems(t *testing.T) {
 }
 
 func TestLongTextsAreCutVisibly(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("é", 40000)
 	b := sheetOf(cell.Cell{Kind: cell.Text, Raw: long, Shown: long})
 	ids := make([]string, 1000)

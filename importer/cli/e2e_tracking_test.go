@@ -21,8 +21,18 @@ import (
 const trackingEntry = `tracking:
   webhook: {path: /hook, header: X-Token, token: "file:token", id: /id, kind: /type, client_id: /contact, claim_id: /claim, activity: /activity, time: /at}
   export: {client_id: /Contact, activity: /Step, status: /State, time: /When}
-  completed: {kinds: [completed], statuses: []}
+  completed: {kinds: [completed]}
 `
+
+// newTracked is a scene whose service reports its events, after a run for its clients.
+func newTracked(t *testing.T, clients int) *scene {
+	t.Helper()
+	s := newScene(t, stepThree, leads(clients))
+	s.environment(trackingEntry)
+	write(t, s.path("token"), "sesame")
+	s.mustRun(0)
+	return s
+}
 
 // listening is a claimsheet listen that runs until the test ends.
 type listening struct {
@@ -74,10 +84,7 @@ func (l listening) post(token, body string) int {
 // order, and no step is changed by it.
 func TestTracking(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, stepThree, leads(2))
-	s.environment(strings.ReplaceAll(trackingEntry, ", statuses: []", ""))
-	write(t, s.path("token"), "sesame")
-	s.mustRun(0)
+	s := newTracked(t, 2)
 	before := s.results()
 	steps := s.steps()
 	ann, bob := before[0]["contactId"], before[1]["contactId"]
@@ -216,10 +223,7 @@ func TestTrackRefusals(t *testing.T) {
 // TestListenKilled: what was answered with 204 survives a kill at that moment.
 func TestListenKilled(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, stepThree, leads(1))
-	s.environment(strings.ReplaceAll(trackingEntry, ", statuses: []", ""))
-	write(t, s.path("token"), "sesame")
-	s.mustRun(0)
+	s := newTracked(t, 1)
 	contact := s.results()[0]["contactId"]
 	for i := range 5 {
 		cmd := exec.Command(buildProgram(t), "listen", "-m", s.path("mapping.yaml"), "--addr", "127.0.0.1:0")

@@ -15,6 +15,7 @@ import (
 )
 
 func TestCells(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, xml, want string }{
 		{"number", `<row r="2"><c r="A2"><v>12</v></c></row>`, `2 | A number "12"`},
 		{"float noise", `<row r="2"><c r="A2" t="n"><v>1.1000000000000001</v></c></row>`, `2 | A number "1.1000000000000001" "1.1"`},
@@ -63,6 +64,7 @@ func TestCells(t *testing.T) {
 }
 
 func TestPrefixes(t *testing.T) {
+	t.Parallel()
 	xml := sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`)
 	xml = strings.NewReplacer("</", "</x:", "<", "<x:").Replace(xml)
 	p := sheettest.Workbook("\xEF\xBB\xBF<?xml version='1.0' encoding='utf-8' standalone='yes'?>\n" + xml + "\n")
@@ -79,6 +81,7 @@ func TestPrefixes(t *testing.T) {
 }
 
 func TestMergedCells(t *testing.T) {
+	t.Parallel()
 	xml := `<worksheet><sheetData>
 		<row r="1"><c r="A1"><v>1</v></c><c r="B1"><v>2</v></c><c r="C1"><v>3</v></c></row>
 		<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>
@@ -100,6 +103,7 @@ func TestMergedCells(t *testing.T) {
 // The areas to be warned of: those below the header that leave a cell of its
 // columns empty.
 func TestMerged(t *testing.T) {
+	t.Parallel()
 	xml := `<worksheet><sheetData>
 		<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c><c r="C2"><v>3</v></c></row>
 		<row r="3"><c r="A3"><v>1</v></c></row>
@@ -126,6 +130,7 @@ func TestMerged(t *testing.T) {
 }
 
 func TestPassesAreIndependent(t *testing.T) {
+	t.Parallel()
 	r, err := open(sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row><row r="3"><c r="A3"><v>2</v></c></row>`)).Zip()), options{})
 	if err != nil {
 		t.Fatal(err)
@@ -149,6 +154,7 @@ func TestPassesAreIndependent(t *testing.T) {
 // Merged cells of any kind, overlapping ones too: a cell is empty when it lies
 // in one and is the first of none.
 func TestAnyMergedCells(t *testing.T) {
+	t.Parallel()
 	const side = 9
 	path := sheettest.Save(t, "leads.xlsx", nil)
 	rapid.Check(t, func(t *rapid.T) {
@@ -203,6 +209,7 @@ func TestAnyMergedCells(t *testing.T) {
 
 // Shared strings of more than a block, long ones, short ones and empty ones.
 func TestManySharedStrings(t *testing.T) {
+	t.Parallel()
 	text := func(i int) string { return strings.Repeat(string(rune('a'+i%26)), i*i%9973) }
 	const n = 1500
 	var sst, xml strings.Builder
@@ -226,6 +233,7 @@ func TestManySharedStrings(t *testing.T) {
 
 // Excel writes a format that only newer versions understand twice.
 func TestFormatInAlternatives(t *testing.T) {
+	t.Parallel()
 	styles := `<styleSheet xmlns:mc="x"><numFmts><mc:AlternateContent><mc:Choice Requires="x16r2"><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy" x16r2:formatCode16="x"/></mc:Choice>` +
 		`<mc:Fallback><numFmt numFmtId="200" formatCode="[$-409]d\-mmm\-yyyy"/></mc:Fallback></mc:AlternateContent></numFmts><cellXfs><xf numFmtId="200"/></cellXfs></styleSheet>`
 	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="0"><v>29342</v></c></row>`)).With("xl/styles.xml", styles)
@@ -236,6 +244,7 @@ func TestFormatInAlternatives(t *testing.T) {
 }
 
 func TestDate1904(t *testing.T) {
+	t.Parallel()
 	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1"><v>0</v></c><c r="B2" s="1"><v>27880</v></c></row>`)).With("xl/workbook.xml",
 		`<workbook><workbookPr date1904="1"/><sheets><sheet name="S" r:id="r1"/></sheets></workbook>`)
 	s, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})

@@ -11,6 +11,7 @@ import (
 // Hidden columns are known, however the file spells them; what is no column hides
 // none, and the rows are read all the same.
 func TestHiddenColumns(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		cols string
 		want []int

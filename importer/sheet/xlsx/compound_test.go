@@ -21,6 +21,7 @@ func readOther(t testing.TB, name string) []byte {
 }
 
 func TestEncrypted(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ file, password, want string }{
 		{"encrypted-libreoffice.xlsx", "pässword 1", "2 | A text \"ann@example.com\" | B text \"Archer\" | C text \"01/02/1980\" {@}\n" +
 			"3 | A text \"bob@example.com\" | B text \"Baker\" | C text \"03/04/1981\" {@}\n"},
@@ -86,6 +87,7 @@ func compoundRefused(t testing.TB) []hostileFile {
 }
 
 func TestCompoundRefused(t *testing.T) {
+	t.Parallel()
 	for _, tt := range compoundRefused(t) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := sheettest.Save(t, "leads.xlsx", tt.data)
@@ -99,6 +101,7 @@ func TestCompoundRefused(t *testing.T) {
 
 // An encrypted workbook altered on its way gives an error, or all that it holds.
 func TestCompoundDamaged(t *testing.T) {
+	t.Parallel()
 	whole := readOther(t, "encrypted-libreoffice.xlsx")
 	o := options{Password: "pässword 1"}
 	path := sheettest.Save(t, "leads.xlsx", whole)

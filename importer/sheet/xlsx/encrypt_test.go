@@ -184,6 +184,7 @@ func largeWorkbook() []byte {
 }
 
 func TestAgileEncryption(t *testing.T) {
+	t.Parallel()
 	plain := largeWorkbook()
 	_, rowsOf, err := read(sheettest.Save(t, "leads.xlsx", plain), options{})
 	if err != nil || len(rowsOf) != 900 {
@@ -221,6 +222,7 @@ func TestAgileEncryption(t *testing.T) {
 // A workbook that Excel opens without asking is opened without a password, and
 // whatever password is given for others.
 func TestExcelsOwnPassword(t *testing.T) {
+	t.Parallel()
 	plain := largeWorkbook() // excelize loses small ones
 	standard, err := excelize.Encrypt(plain, &excelize.Options{Password: "VelvetSweatshop"})
 	if err != nil {

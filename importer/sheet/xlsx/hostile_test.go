@@ -135,6 +135,7 @@ func hostileFiles() []hostileFile {
 }
 
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	for _, tt := range hostileFiles() {
 		t.Run(tt.name, func(t *testing.T) {
 			path := sheettest.Save(t, "leads.xlsx", tt.data)
@@ -163,6 +164,7 @@ func manyParts() []byte {
 
 // A message about damage names the part and the place, never what is there.
 func TestDamageHidesContents(t *testing.T) {
+	t.Parallel()
 	path := sheettest.Save(t, "leads.xlsx", sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>ann@example.com</v></c></row>`)).Zip())
 	_, _, err := read(path, options{})
 	if err == nil || strings.Contains(err.Error(), "ann") || !strings.Contains(err.Error(), "sheet1.xml: cell A2") {
@@ -172,6 +174,7 @@ func TestDamageHidesContents(t *testing.T) {
 
 // The sheet's XML cut at any byte is refused, though the zip file is sound.
 func TestCutSheet(t *testing.T) {
+	t.Parallel()
 	whole := sheettest.Rows(`<row r="2"><c r="A2" t="str"><v>a&amp;<![CDATA[b]]></v></c></row><!-- c --><row r="3"><c r="A3"><v>1</v></c></row>`)
 	path := sheettest.Save(t, "leads.xlsx", nil)
 	for n := range len(whole) {
@@ -186,6 +189,7 @@ func TestCutSheet(t *testing.T) {
 
 // A file damaged on its way gives an error or all of its rows.
 func TestDamagedFile(t *testing.T) {
+	t.Parallel()
 	var xml strings.Builder
 	for r := 2; r < 30; r++ {
 		fmt.Fprintf(&xml, `<row r="%d"><c r="A%d"><v>%d</v></c><c r="B%d" t="s"><v>0</v></c></row>`, r, r, r, r)
@@ -217,6 +221,7 @@ func TestDamagedFile(t *testing.T) {
 
 // Rows with formats and no values are passed over; the row after them is not.
 func TestEmptyRows(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "empty.xlsx")
 	f, err := os.Create(path)
 	if err != nil {

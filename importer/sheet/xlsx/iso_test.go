@@ -29,6 +29,7 @@ func withISOStyles(p sheettest.Parts) sheettest.Parts {
 
 // Cells of type d, as Excel and other programs write them.
 func TestISOCells(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		style       int
 		value, want string
@@ -105,6 +106,7 @@ func TestISOCells(t *testing.T) {
 // A moment in a cell of type d is what the same moment is as a day count, in any
 // format and both date systems.
 func TestISOCellsAreDayCounts(t *testing.T) {
+	t.Parallel()
 	path := sheettest.Save(t, "leads.xlsx", nil)
 	rapid.Check(t, func(t *rapid.T) {
 		date1904 := rapid.Bool().Draw(t, "1904")
@@ -144,6 +146,7 @@ func TestISOCellsAreDayCounts(t *testing.T) {
 
 // A cell of type d in a workbook without styles is shown by what it holds.
 func TestISOCellWithoutStyles(t *testing.T) {
+	t.Parallel()
 	p := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2" s="1" t="d"><v>1980-05-01</v></c></row>`)).With("xl/styles.xml", "")
 	_, all, err := read(sheettest.Save(t, "leads.xlsx", p.Zip()), options{})
 	if err != nil || all[0].Cell(0) != (cell.Cell{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: "yyyy-mm-dd"}) {

@@ -73,6 +73,7 @@ func anyCell(t *rapid.T) cellMarkup {
 }
 
 func TestPlainCells(t *testing.T) {
+	t.Parallel()
 	path := sheettest.Save(t, "leads.xlsx", nil)
 	rapid.Check(t, func(t *rapid.T) {
 		cells := rapid.SliceOfN(rapid.Custom(anyCell), 1, 5).Draw(t, "cells")
@@ -105,6 +106,7 @@ func readAny(path string) string {
 
 // Files that other programs wrote, and those that must be refused.
 func TestPlainCellsOfFiles(t *testing.T) {
+	t.Parallel()
 	all := hostileFiles()
 	files, err := filepath.Glob("../testdata/*.xlsx")
 	if err != nil || len(files) == 0 {

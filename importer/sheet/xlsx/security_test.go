@@ -17,6 +17,7 @@ import (
 // X-1: no row is lost without an error: not to a flipped bit in the compressed
 // sheet, not to a sheet that is cut after a row.
 func TestX1_NoRowIsLostInSilence(t *testing.T) {
+	t.Parallel()
 	const n = 100
 	var xml strings.Builder
 	for i := range n {
@@ -45,6 +46,7 @@ func TestX1_NoRowIsLostInSilence(t *testing.T) {
 
 // X-2: a part that says it is a gigabyte is refused by what it says.
 func TestX2_Bombs(t *testing.T) {
+	t.Parallel()
 	good := sheettest.Workbook(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c></row>`))
 	for name, data := range map[string][]byte{
 		"sheet": good.Declaring("xl/worksheets/sheet1.xml", 1<<30), "strings": good.Declaring("xl/sharedStrings.xml", 1<<30), "parts": manyParts(),
@@ -60,6 +62,7 @@ func TestX2_Bombs(t *testing.T) {
 // X-6: a formula is its stored value; nothing is computed, and nothing that a
 // workbook links to is fetched.
 func TestX6_FormulasAreNotEvaluated(t *testing.T) {
+	t.Parallel()
 	var hits atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
 	defer server.Close()

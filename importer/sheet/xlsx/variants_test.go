@@ -76,6 +76,7 @@ func inWide(p sheettest.Parts, order binary.AppendByteOrder, mark bool) sheettes
 }
 
 func TestVariants(t *testing.T) {
+	t.Parallel()
 	for _, tt := range variants() {
 		t.Run(tt.name, func(t *testing.T) {
 			path := sheettest.Save(t, "leads.xlsx", tt.book.Zip())
@@ -97,6 +98,7 @@ func TestVariants(t *testing.T) {
 
 // Merged cells are found in UTF-16 too.
 func TestMergedCellsInUTF16(t *testing.T) {
+	t.Parallel()
 	xml := strings.Replace(sheettest.Rows(`<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>`), "</worksheet>", `<mergeCells><mergeCell ref="A2:B2"/></mergeCells></worksheet>`, 1)
 	_, all, err := read(sheettest.Save(t, "leads.xlsx", inWide(sheettest.Workbook(xml), binary.LittleEndian, true).Zip()), options{})
 	if err != nil || sheettest.Dump(all) != "2 | A number \"1\"\n" {
@@ -106,6 +108,7 @@ func TestMergedCellsInUTF16(t *testing.T) {
 
 // The header of a row in pieces is whole.
 func TestHeaderInPieces(t *testing.T) {
+	t.Parallel()
 	for _, tt := range variants() {
 		if tt.name != "header in pieces" {
 			continue
