@@ -176,7 +176,28 @@ func unknownCommand(c *cli.Context) error {
 	for _, command := range c.App.Commands {
 		names = append(names, command.Name)
 	}
-	return problem.New("unknown-command", "there is no command “%s”", name).Hinted("%s", problem.Suggestion(name, names))
+	unknown := problem.New("unknown-command", "there is no command “%s”", name)
+	if meant := meantCommand(name); meant != "" {
+		return unknown.Hinted("did you mean claimsheet %s?", meant)
+	}
+	return unknown.Hinted("%s", problem.Suggestion(name, names))
+}
+
+// meantCommand returns the command for a word that other programs use; "" for none.
+func meantCommand(word string) string {
+	switch strings.ToLower(word) {
+	case "import", "load", "push", "send", "start", "upload":
+		return "run"
+	case "dry-run", "plan", "preview":
+		return "run --dry-run"
+	case "continue", "resume", "retry":
+		return "rerun"
+	case "lint", "test", "validate", "verify":
+		return "check"
+	case "list", "log", "status":
+		return "history"
+	}
+	return ""
 }
 
 // badValue matches the library's error about a flag value that is not a number.
@@ -189,12 +210,19 @@ func usageError(c *cli.Context, err error, _ bool) error {
 		found = problem.New("usage", "--%s takes a number, not “%s”", m[2], m[1])
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -"); ok {
-		found = problem.New("unknown-flag", "there is no flag --%s", strings.TrimPrefix(name, "-"))
+		name = strings.TrimPrefix(name, "-")
+		if len(name) == 1 {
+			name = "-" + name
+		} else {
+			name = "--" + name
+		}
+		found = problem.New("unknown-flag", "there is no flag %s", name)
+		if c.Command == nil || c.Command.Name == c.App.Name {
+			return found.Hinted("flags come after the command: claimsheet run -m mapping.yaml -e uat leads.xlsx")
+		}
 		var names []string
-		if c.Command != nil {
-			for _, f := range c.Command.Flags {
-				names = append(names, f.Names()...)
-			}
+		for _, f := range c.Command.Flags {
+			names = append(names, f.Names()...)
 		}
 		if nearest, ok := problem.Nearest(strings.TrimLeft(name, "-"), names); ok {
 			return found.Hinted("did you mean --%s?", nearest)

@@ -3,20 +3,23 @@ package problem
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/xrash/smetrics"
 )
 
 // Nearest finds the candidate that the user most likely meant by word: the
 // one with the fewest edits, ignoring case, if that is few for its length.
-// ok is false when nothing is near.
+// Fewer characters of both must differ than the shorter one has, so that a
+// letter is never taken for another. ok is false when nothing is near.
 func Nearest(word string, candidates []string) (nearest string, ok bool) {
 	w := strings.ToLower(strings.TrimSpace(word))
 	best := 1 + max(2, len(w)/3)
-	for _, c := range candidates {
-		d := smetrics.WagnerFischer(w, strings.ToLower(strings.TrimSpace(c)), 1, 1, 1)
-		if d < best {
-			best, nearest, ok = d, c, true
+	for _, candidate := range candidates {
+		c := strings.ToLower(strings.TrimSpace(candidate))
+		d := smetrics.WagnerFischer(w, c, 1, 1, 1)
+		if d < best && (d == 0 || d < min(utf8.RuneCountInString(w), utf8.RuneCountInString(c))) {
+			best, nearest, ok = d, candidate, true
 		}
 	}
 	return nearest, ok

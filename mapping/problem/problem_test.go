@@ -25,6 +25,11 @@ func TestSuggestion(t *testing.T) {
 		{"zzzzzz", []string{"name"}, "expected name"},
 		{"zzzzzzzzz", many, "expected one of " + strings.Join(many[:12], ", ") + " and 2 more"},
 		{"zzzzzz", nil, ""},
+		{"n", []string{"m", "e"}, "expected one of m, e"},
+		{"yes", []string{"e", "m"}, "expected one of e, m"},
+		{"kye", []string{"name", "key"}, "did you mean “key”?"},
+		{"lookups", []string{"lookup", "key"}, "did you mean “lookup”?"},
+		{"名", []string{"字"}, "expected 字"},
 	} {
 		if got := problem.Suggestion(test.word, test.candidates); got != test.want {
 			t.Errorf("%s: %q, want %q", test.word, got, test.want)
