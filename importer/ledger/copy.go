@@ -195,7 +195,9 @@ func finishCopy(path string) (events int64, err error) {
 	count.put(events)
 	count.close()
 	if events == 0 { // put writes nothing new
-		err = os.WriteFile(countFile(path), fmt.Appendf(nil, "%*d\n", countWidth-1, 0), 0o600)
+		if err := os.WriteFile(countFile(path), fmt.Appendf(nil, "%*d\n", countWidth-1, 0), 0o600); err != nil {
+			return 0, uncopied(path, err)
+		}
 	}
 	sums, err := pages.Of(path)
 	if err != nil {
