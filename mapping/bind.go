@@ -22,6 +22,7 @@ type Binding struct {
 	headers []string   // of the sheet, folded
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
+	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
 
 	empty      map[string]bool  // the texts of cells that count as empty
 	when       *expr.Expression // which rows are taken; nil takes every row
@@ -136,6 +137,7 @@ type binder struct {
 	runDate    string
 	keyColumns map[int]bool
 	untyped    []Untyped
+	types      map[string]convert.Type
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
@@ -144,7 +146,7 @@ type binder struct {
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
-		runDate: runDate, keyColumns: map[int]bool{}}
+		runDate: runDate, keyColumns: map[int]bool{}, types: map[string]convert.Type{}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
@@ -167,7 +169,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindActivities(bound)
 	b.bindResume(bound)
 	bound.when = b.condition(m.Sheet.When, nil)
-	bound.untyped = b.untyped
+	bound.untyped, bound.types = b.untyped, b.types
 	b.problems.Sort()
 	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
 		return nil, b.problems
@@ -219,6 +221,10 @@ func (b *Binding) RowName(row cell.Row) string {
 func (b *Binding) header(column int, row cell.Row) string {
 	return b.table(row.Table()).sheet.ColumnLabel(column)
 }
+
+// Types returns the data types of the attributes to which the mapping gives none,
+// by “Template/Attribute”; see Earlier.
+func (b *Binding) Types() map[string]convert.Type { return b.types }
 
 // Mapping returns the mapping as written.
 func (b *Binding) Mapping() *Mapping { return b.mapping }

@@ -34,7 +34,7 @@ func (p *program) checkCommand() *cli.Command {
 			}
 			return p.check(c.Context, load.Options{
 				Where: p.where(c), Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
-				Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain},
+				Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain, Cache: true},
 			})
 		},
 	}
@@ -116,13 +116,17 @@ func dryRunOf(s *load.Session, want load.Options) string {
 // checked says what was checked, and what was not.
 func checked(s *load.Session) string {
 	const rest = "; claimsheet run --dry-run also compares rows with each other and with what is done"
+	templates := "templates"
+	if !s.Cached.IsZero() {
+		templates += " from the cache"
+	}
 	switch sheet, service := len(s.Sources) > 0, s.Client != nil; {
 	case sheet && service:
-		return "checked against templates, headers and cells" + rest
+		return "checked against " + templates + ", headers and cells" + rest
 	case sheet:
 		return "checked against headers and cells, as far as their types are known without -e; not against templates"
 	case service:
-		return "checked against templates; no SHEET is given, so not against columns"
+		return "checked against " + templates + "; no SHEET is given, so not against columns"
 	}
 	return "only the file was checked: add -e ENVIRONMENT to check it against templates, and a SHEET to check columns"
 }
