@@ -51,6 +51,7 @@ func (p *program) check(ctx context.Context, want load.Options) error {
 	if err := p.checkRows(ctx, s, want); err != nil {
 		return err
 	}
+	s.KeepTemplates()
 	fmt.Fprintf(p.Out, "%s: no mistake in the mapping; %s\n", s.Mapping.File, checked(s))
 	return nil
 }

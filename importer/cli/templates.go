@@ -100,6 +100,7 @@ func (p *program) listTemplates(ctx context.Context, where load.Where, api strin
 	if err != nil {
 		return nil, err
 	}
+	s.KeepTemplates()
 	console.PrintProblems(p.Err, s.Warnings)
 	return &serviceTemplates{service, version, s.Cached}, nil
 }

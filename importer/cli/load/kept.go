@@ -97,12 +97,15 @@ func (k *keptTemplates) read(state string) (ok bool, err error) {
 	return err == nil, err
 }
 
-// keepRead keeps the templates that were read, for the time when the service does
-// not answer. Where nothing can be written, nothing is kept: the command has what
-// it needs.
-func (s *Session) keepRead(templates []mapping.Template) {
+// KeepTemplates keeps the templates that were read for the time when the service
+// does not answer. Where nothing can be written, nothing is kept: the command has
+// what it needs. The sandbox always answers.
+func (s *Session) KeepTemplates() {
+	if s.templates == nil || s.Env.Sandbox || !s.Cached.IsZero() {
+		return
+	}
 	k := s.kept("")
-	k.Read, k.Templates = s.now(), templates
+	k.Read, k.Templates = s.now(), s.templates
 	_ = k.write(s.State)
 }
 
@@ -113,9 +116,7 @@ func (s *Session) RecordTemplates() problem.List {
 	if len(s.Mapping.Activities) == 0 {
 		return nil
 	}
-	if !s.Env.Sandbox {
-		s.keepRead(s.templates)
-	}
+	s.KeepTemplates()
 	k := s.kept(s.Mapping.Name.Text)
 	k.Read, k.Templates, k.Types = s.now(), s.templates, s.Binding.Types()
 	if err := k.write(s.State); err != nil {

@@ -27,9 +27,7 @@ type Connection struct {
 	Rate        float64       // requests per second; 0 for the environment's
 	UserAgent   string        // names the program and the run
 	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
-	// Cache keeps the templates in the state folder, and takes them from there with a
-	// warning when the service does not answer.
-	Cache bool
+	Cache       bool          // when the service does not answer, use the templates that KeepTemplates kept
 
 	// Wrap and Now are those of apiclient.Config.
 	Wrap func(net.Conn) net.Conn
@@ -154,11 +152,7 @@ func (s *Session) contactIDs() (map[string]string, error) {
 // ListTemplates reads the reference data, whatever the mapping is.
 func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	templates, err := s.askTemplates(ctx)
-	useCache := s.connection.Cache && !s.Env.Sandbox
-	switch {
-	case err == nil && useCache:
-		s.keepRead(templates)
-	case err != nil && useCache:
+	if err != nil && s.connection.Cache {
 		templates, err = s.fromCache(err)
 	}
 	if err != nil {
