@@ -110,6 +110,7 @@ type Wire struct {
 	ActivityID      string            // "" = the answer for an activity needs no id
 	DataType        string            // a JSON Pointer on an attribute template; "" = none
 	DataTypes       map[string]string // their name → ours
+	Options         string            // a JSON Pointer on an attribute template, to the list of its options; "" = none
 	LookupClientID  *string           // nil = as ClientID
 	LookupContactID *string           // nil = as ContactID
 	LookupAgree     map[string]string // client field (dotted path) → JSON Pointer in a look-up's answer
@@ -117,7 +118,7 @@ type Wire struct {
 }
 
 // DefaultWire reads answers by the field names that the document gives
-// (clientId, contactId, claimId). Where it gives none (redirect url, data type),
+// (clientId, contactId, claimId). Where it gives none (redirect url, data type, options),
 // the name is the likeliest one.
 func DefaultWire() Wire {
 	return Wire{
@@ -126,6 +127,7 @@ func DefaultWire() Wire {
 		ClaimID:     "/claimId",
 		RedirectURL: "/redirectUrl",
 		DataType:    "/dataType",
+		Options:     "/options",
 		LinkBody:    []byte("{}"),
 	}
 }
@@ -224,6 +226,7 @@ func checkWire(w Wire) problem.List {
 	wrong := map[string]error{
 		"client_id": CheckIDPlace(w.ClientID), "contact_id": CheckIDPlace(w.ContactID), "claim_id": CheckIDPlace(w.ClaimID),
 		"activity_id": CheckIDPlace(w.ActivityID), "redirect_url": CheckURLPlace(w.RedirectURL), "data_type": CheckPointer(w.DataType),
+		"options": CheckPointer(w.Options),
 	}
 	for key, place := range map[string]*string{"lookup_client_id": w.LookupClientID, "lookup_contact_id": w.LookupContactID} {
 		if place != nil {

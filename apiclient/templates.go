@@ -22,6 +22,7 @@ type AttributeTemplate struct {
 	ID       string
 	Name     string
 	DataType string
+	Options  []string // the texts that a DropDown takes; nil when the service does not report them
 }
 
 // Templates reads the activity templates of the environment (document, section
@@ -92,6 +93,7 @@ func (p *templateParser) template(item json.RawMessage) (t Template, err error) 
 			return Template{}, fmt.Errorf("activityAttributeTemplates/%d %w", i, err)
 		}
 		at.DataType = p.dataType(item, t.Name+"/"+at.Name)
+		at.Options = p.options(item)
 		t.Attributes = append(t.Attributes, at)
 	}
 	return t, nil
@@ -143,4 +145,28 @@ func (p *templateParser) dataType(item json.RawMessage, attribute string) string
 		p.notes = append(p.notes, fmt.Sprintf("the data type %q of %q is not known and is ignored: set wire.data_types", theirs, attribute))
 	}
 	return ""
+}
+
+// options returns the options of an attribute: those of the list at wire.options that
+// are texts, or have a name; nil without such a list.
+func (p *templateParser) options(item json.RawMessage) []string {
+	if p.wire.Options == "" {
+		return nil
+	}
+	values := follow(item, p.wire.Options).values
+	if len(values) != 1 || form(values[0]) != "array" {
+		return nil
+	}
+	var options []string
+	for _, option := range elements(values[0]) {
+		if form(option) == "object" {
+			if named := follow(option, "/name").values; len(named) == 1 {
+				option = named[0]
+			}
+		}
+		if text, ok := scalar(option); ok && form(option) == "string" && strings.TrimSpace(text) != "" {
+			options = append(options, text)
+		}
+	}
+	return options
 }

@@ -21,7 +21,9 @@ func TestTemplates(t *testing.T) {
 			{"id":"a5","name":"Rich","dataType":"text_area"},
 			{"id":"a6","name":"Rich too","dataType":"text_area"},
 			{"id":"a7","name":"None"},
-			{"id":"a8","name":"Null","dataType":null}]},
+			{"id":"a8","name":"Null","dataType":null},
+			{"id":"a9","name":"Lender","dataType":"DropDown","options":["Lloyds",{"id":3,"name":"Barclays"}," ",7,{}]},
+			{"id":"b1","name":"Odd","options":{"a":"b"}}]},
 		{"id":2,"name":"Sign","activityAttributeTemplates":null},
 		{"id":"t3","name":"Review"}]`))
 	got, notes, err := client(t, cfg).Templates(t.Context())
@@ -31,7 +33,8 @@ func TestTemplates(t *testing.T) {
 			{ID: "a2", Name: "Consent", DataType: "Checkbox"},
 			{ID: "a3", Name: "Notes", DataType: "TextArea"},
 			{ID: "a4", Name: "Plain", DataType: "Text"},
-			{ID: "a5", Name: "Rich"}, {ID: "a6", Name: "Rich too"}, {ID: "a7", Name: "None"}, {ID: "a8", Name: "Null"}}},
+			{ID: "a5", Name: "Rich"}, {ID: "a6", Name: "Rich too"}, {ID: "a7", Name: "None"}, {ID: "a8", Name: "Null"},
+			{ID: "a9", Name: "Lender", DataType: "DropDown", Options: []string{"Lloyds", "Barclays"}}, {ID: "b1", Name: "Odd"}}},
 		{ID: "2", Name: "Sign"},
 		{ID: "t3", Name: "Review"},
 	}

@@ -14,8 +14,7 @@ import (
 
 // Earlier is what the service had when a mapping last ran. Bind and
 // TemplateDrift compare it with what the service has now. The service document
-// shows neither options of a DropDown nor required attributes, so changes of
-// these are not seen.
+// shows no required attributes, so changes of these are not seen.
 type Earlier struct {
 	Run       time.Time // when it ran
 	Templates []Template
@@ -158,8 +157,9 @@ func readAlike(a, b convert.Type) bool {
 }
 
 // TemplateDrift warns of templates and attributes that the mapping uses and that
-// are not what they were when it last ran: they have another id, or another type
-// although their cells are read as before. What Bind refuses is not repeated.
+// are not what they were when it last ran: they have another id, another type
+// although their cells are read as before, or fewer options. What Bind refuses
+// is not repeated.
 func TemplateDrift(m *Mapping, service *Service) problem.List {
 	e := service.Earlier
 	if e == nil {
@@ -196,7 +196,20 @@ func (b *binder) attributeDrift(now, then Template, rules []AttributeRule) {
 			b.wrongAt(attr.Name.At, "retyped", "%s was a %s in %s and is a %s now; its cells are read as before", subject, old.Type, b.service.Earlier.run(), current.Type).
 				Hint = "make sure that the service takes what the sheet has"
 		}
+		if gone := goneOptions(old, current); len(gone) > 0 {
+			b.wrongAt(attr.Name.At, "options-gone", "%s does not take these options any more, as it did in %s: %s", subject, b.service.Earlier.run(), strings.Join(gone, ", ")).
+				Hint = "it takes " + problem.OrList(current.Options)
+		}
 	}
+}
+
+// goneOptions returns the options that an attribute had and has not any more; none
+// where the service does not report its options now.
+func goneOptions(then, now AttributeTemplate) []string {
+	if len(now.Options) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(then.Options), func(o string) bool { return slices.Contains(now.Options, o) })
 }
 
 func (b *binder) warnRenewed(name yamltree.Scalar, subject string) {

@@ -31,6 +31,11 @@ func TestDrift(t *testing.T) {
 		}
 		return to
 	}
+	options := func(options ...string) mapping.Template {
+		t := template("Agreement", "Loan amount:DropDown", "Signed:Date")
+		t.Attributes[0].Options = options
+		return t
+	}
 	then := template("Agreement", "Loan amount:Number", "Signed:Date", "Lender:Text")
 	sent := map[string]convert.Type{"Agreement/Loan amount": convert.Number}
 	asText := map[string]convert.Type{"Agreement/Loan amount": convert.Text}
@@ -76,6 +81,9 @@ func TestDrift(t *testing.T) {
 			"7:7: the attribute “Loan amount” of the template “Agreement” was a Number in " + run + " and is a Currency now; its cells are read as before [retyped] make sure that the service takes what the sheet has\n"},
 		"a type that the mapping declares": {then, sent, []mapping.Template{template("Agreement", "Loan amount:Number", "Signed:DateTime")},
 			"8:38: the service says that “Signed” of “Agreement” is a DateTime, not a Date [wrong-type] leave type out, or write type: DateTime\n"},
+		"options of a DropDown are gone, and one is new": {options("GBP", "EUR", "USD"), asText, []mapping.Template{options("USD", "CHF")},
+			"7:7: the attribute “Loan amount” of the template “Agreement” does not take these options any more, as it did in " + run + ": GBP, EUR [options-gone] it takes USD or CHF\n"},
+		"options are not reported any more": {options("GBP"), asText, []mapping.Template{options()}, ""},
 		"what the mapping does not use": {then, sent, []mapping.Template{template("Agreement", "Loan amount:Number", "Signed:Date", "Extra:Date"), template("Other", "A:Text")}, ""},
 	} {
 		m := mustParse(t, driftMapping)

@@ -347,7 +347,7 @@ func IsTotalsOrHeader(p problem.Problem) bool { return p.Code == totalsCode || p
 // refuseTotalsAndHeader refuses a row of totals, whose only text says so, and
 // a repeated header. Sent, either would create a client of that name.
 func (r *rowConverter) refuseTotalsAndHeader() {
-	if c, ok := totalsCell(r.record); ok {
+	if c, ok := TotalsLabel(r.record); ok {
 		hint := "delete the row"
 		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(asRead(r.record.Cell(c)))
 		if c < len(r.b.sheet.Header) && convert.FoldHeader(r.b.sheet.Header[c]) != "" && !strings.ContainsAny(header, `'"\`) {
@@ -367,9 +367,10 @@ func asRead(c cell.Cell) string {
 	return value.Literal
 }
 
-// totalsCell returns the column of the word that marks a row of totals. Such a
-// row has nothing else but numbers.
-func totalsCell(record cell.Record) (column int, ok bool) {
+// TotalsLabel returns the column of the word that marks a row of totals, such as
+// Total or Summe; it is not ok for other rows. A row of totals has nothing else but
+// numbers.
+func TotalsLabel(record cell.Record) (column int, ok bool) {
 	column = -1
 	for i, c := range record.Cells {
 		switch {

@@ -141,6 +141,9 @@ type AttributeTemplate struct {
 	// Type is the data type that the environment's answers give; "" when they give
 	// none. (The service document shows no such field.)
 	Type convert.Type
+	// Options are the texts that a DropDown takes, when the environment's answers
+	// give them; else nil. (The service document shows no such field.)
+	Options []string
 }
 
 // StrayTemplateIDs warns of entries in the environment's template_ids that

@@ -27,6 +27,8 @@ var wireKeys = []yamltree.Key[apiclient.Wire]{
 	yamltree.To("data_types", "the service's names of data types and ours: Text, TextArea, DropDown, Checkbox, Date, DateTime, Number or Currency",
 		yamltree.Map(yamltree.OneOf("Text", "TextArea", "DropDown", "Checkbox", "Date", "DateTime", "Number", "Currency")),
 		func(w *apiclient.Wire) *map[string]string { return &w.DataTypes }),
+	yamltree.To("options", "the options of a DropDown's attribute template, a list of texts or of objects with a name; default /options; absent is fine",
+		optionalPointer, func(w *apiclient.Wire) *string { return &w.Options }),
 	yamltree.To("lookup_client_id", "the client's id in a look-up's answer; default: as client_id",
 		idPlace, func(w *apiclient.Wire) *string { w.LookupClientID = new(string); return w.LookupClientID }),
 	yamltree.To("lookup_contact_id", "the contact's id in a look-up's answer; default: as contact_id",

@@ -20,7 +20,11 @@ import (
 
 const initHelp = `It matches the sheet's columns with the client's fields and, with -e, with the attributes of the service's templates, by their
 names. The lines marked DECIDE are guesses: check each of them before the first run. Of several sheets only the columns that all
-of them have are used. claimsheet check finds no problem in the result.`
+of them have are used. claimsheet check finds no problem in the result.
+
+Examples:
+
+    claimsheet init -e uat -o mapping.yaml leads.xlsx`
 
 func (p *program) initCommand() *cli.Command {
 	flags := placeFlags()[1:] // there is no mapping yet

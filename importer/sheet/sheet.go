@@ -56,6 +56,7 @@ type Reader struct {
 	sheet     cell.Sheet
 	records   func() iter.Seq2[cell.Record, error]
 	workbook  *xlsx.Sheet // nil for a CSV file
+	delimiter string      // of a CSV file
 	encrypted bool
 	file      *os.File
 }
@@ -117,7 +118,7 @@ func (r *Reader) openCSV(file io.ReaderAt, size int64, packed bool, o Options) e
 	if err != nil {
 		return err
 	}
-	r.records, r.sheet.Header = f.Records, f.Header()
+	r.records, r.sheet.Header, r.delimiter = f.Records, f.Header(), f.Delimiter()
 	return nil
 }
 
@@ -164,6 +165,18 @@ func (r *Reader) Properties() map[string]string {
 	}
 	return maps.Clone(r.workbook.Properties)
 }
+
+// SheetNames returns the names of the workbook's visible sheets, in their order; none
+// for a CSV file.
+func (r *Reader) SheetNames() []string {
+	if r.workbook == nil {
+		return nil
+	}
+	return slices.Clone(r.workbook.Visible)
+}
+
+// Delimiter returns what separates the fields of a CSV file; "" for a workbook.
+func (r *Reader) Delimiter() string { return r.delimiter }
 
 // Encrypted reports whether the file is a workbook that needed the password.
 func (r *Reader) Encrypted() bool { return r.encrypted }

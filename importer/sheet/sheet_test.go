@@ -1,6 +1,7 @@
 package sheet_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -139,6 +140,29 @@ func TestNoFile(t *testing.T) {
 		_, err := sheet.Open(path, sheet.Options{})
 		if got := code(t, err, path); got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}
+
+// A workbook's visible sheets are listed, and a CSV file's delimiter is given.
+func TestSheetNamesAndDelimiter(t *testing.T) {
+	t.Parallel()
+	book := sheettest.Workbook(sheettest.Rows("")).With("xl/workbook.xml", `<workbook xmlns:r="x"><sheets><sheet name="Leads" sheetId="1" r:id="r1"/>`+
+		`<sheet name="Lists" sheetId="2" state="hidden" r:id="r1"/><sheet name="March" sheetId="3" r:id="r1"/></sheets></workbook>`)
+	for path, want := range map[string]string{
+		sheettest.Save(t, "leads.xlsx", book.Zip()):           "[Leads March] ",
+		sheettest.Save(t, "leads.csv", []byte("a;b\n1;2\n")):  "[] ;",
+		sheettest.Save(t, "tabs.csv", []byte("a\tb\n1\t2\n")): "[] \t",
+	} {
+		r, err := sheet.Open(path, sheet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(r.SheetNames()) + " " + r.Delimiter(); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

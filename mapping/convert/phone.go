@@ -75,6 +75,22 @@ func possibleNumber(digits, region string) *phonenumbers.PhoneNumber {
 	return number
 }
 
+// PhoneIn reports whether a text, dialled in a region, is an assigned phone number of
+// the region's country code, and whether it is a mobile's. It is stricter than a
+// Converter, because it serves to find out which region a number is from.
+func PhoneIn(text, region string) (valid, mobile bool) {
+	text = trimToken(text)
+	if !isPhoneText(text) {
+		return false, false
+	}
+	number, err := phonenumbers.Parse(dialled(text), region)
+	if err != nil || int(number.GetCountryCode()) != phonenumbers.GetCountryCodeForRegion(region) || !phonenumbers.IsValidNumber(number) {
+		return false, false
+	}
+	kind := phonenumbers.GetNumberType(number)
+	return true, kind == phonenumbers.MOBILE
+}
+
 // keepsTrunk reports whether a number has its country's trunk prefix 0 after
 // the country code. The library keeps the 0 when digits are missing; such a
 // number belongs to nobody. (In Italy the 0 is part of the number, not a

@@ -180,7 +180,7 @@ func (s *Session) askTemplates(ctx context.Context) ([]mapping.Template, error) 
 	for _, t := range templates {
 		one := mapping.Template{ID: t.ID, Name: t.Name}
 		for _, a := range t.Attributes {
-			one.Attributes = append(one.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType)})
+			one.Attributes = append(one.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType), Options: a.Options})
 		}
 		known = append(known, one)
 	}

@@ -72,6 +72,9 @@ func Open(file io.ReaderAt, size int64, o Options) (*File, error) {
 // none.
 func (f *File) Header() []string { return f.sheet.Header }
 
+// Delimiter returns what separates the fields.
+func (f *File) Delimiter() string { return string(f.comma) }
+
 // Records reads the rows below the header that have a value, from the beginning of
 // the file each time. A record's cells are valid until the next record.
 func (f *File) Records() iter.Seq2[cell.Record, error] {

@@ -32,6 +32,7 @@ type Options struct {
 // other and may run side by side.
 type Sheet struct {
 	Name          string
+	Visible       []string          // the names of the workbook's visible sheets, in their order
 	Header        []string          // as shown, without trailing columns that have none
 	Date1904      bool              // the workbook counts days from 1904-01-01
 	HiddenColumns []int             // 0 = A, in the file's order
@@ -56,7 +57,7 @@ func Open(file io.ReaderAt, size int64, o Options) (*Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sheet{Name: entry.name, Date1904: b.date1904, headerRow: o.HeaderRow}
+	s := &Sheet{Name: entry.name, Visible: b.visible(), Date1904: b.date1904, headerRow: o.HeaderRow}
 	if s.rows, err = readTab(a, b, part); err != nil {
 		return nil, err
 	}
@@ -271,6 +272,17 @@ func (b *workbook) choose(name string) (sheetEntry, string, error) {
 		}
 	}
 	return sheetEntry{}, "", notFound(name, names)
+}
+
+// visible returns the names of the worksheets that are not hidden.
+func (b *workbook) visible() []string {
+	var names []string
+	for _, e := range b.sheets {
+		if part, _ := b.worksheet(e); part != "" && !e.hidden {
+			names = append(names, e.name)
+		}
+	}
+	return names
 }
 
 // worksheet returns the part of a tab, "" when the tab is not a worksheet; ok is
