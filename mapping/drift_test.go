@@ -84,7 +84,7 @@ func TestDrift(t *testing.T) {
 		"options of a DropDown are gone, and one is new": {options("GBP", "EUR", "USD"), asText, []mapping.Template{options("USD", "CHF")},
 			"7:7: the attribute “Loan amount” of the template “Agreement” does not take these options any more, as it did in " + run + ": GBP, EUR [options-gone] it takes USD or CHF\n"},
 		"options are not reported any more": {options("GBP"), asText, []mapping.Template{options()}, ""},
-		"what the mapping does not use": {then, sent, []mapping.Template{template("Agreement", "Loan amount:Number", "Signed:Date", "Extra:Date"), template("Other", "A:Text")}, ""},
+		"what the mapping does not use":     {then, sent, []mapping.Template{template("Agreement", "Loan amount:Number", "Signed:Date", "Extra:Date"), template("Other", "A:Text")}, ""},
 	} {
 		m := mustParse(t, driftMapping)
 		s := service(c.now...)
