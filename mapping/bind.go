@@ -23,6 +23,8 @@ type Binding struct {
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
 	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
+	named   map[string]bool         // the folded names of columns that the mapping uses
+	used    map[int]bool            // those columns of the sheet
 
 	empty      map[string]bool  // the texts of cells that count as empty
 	when       *expr.Expression // which rows are taken; nil takes every row
@@ -136,6 +138,8 @@ type binder struct {
 	zone       *time.Location
 	runDate    string
 	keyColumns map[int]bool
+	named      map[string]bool
+	used       map[int]bool
 	untyped    []Untyped
 	types      map[string]convert.Type
 }
@@ -146,7 +150,7 @@ type binder struct {
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
-		runDate: runDate, keyColumns: map[int]bool{}, types: map[string]convert.Type{}}
+		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]bool{}, used: map[int]bool{}, types: map[string]convert.Type{}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
@@ -154,7 +158,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	if sheet != nil {
 		bound.sheet, bound.headers = *sheet, foldHeaders(sheet.Header...)
 		b.index = indexColumns(*sheet)
-		b.problems = append(b.problems, b.index.reserved()...)
+		b.problems = append(b.problems, b.index.reserved(len(m.Contacts) > 0)...)
 	}
 	for _, w := range m.Sheet.Empty {
 		if bound.empty == nil {
@@ -170,6 +174,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindResume(bound)
 	bound.when = b.condition(m.Sheet.When, nil)
 	bound.untyped, bound.types = b.untyped, b.types
+	bound.named, bound.used = b.named, b.used
 	b.problems.Sort()
 	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
 		return nil, b.problems

@@ -26,29 +26,29 @@ type Earlier struct {
 // run names the run in messages, by the local time.
 func (e *Earlier) run() string { return "the run of " + e.Run.Local().Format("2006-01-02 15:04") }
 
-// named is a template or an attribute.
-type named struct{ id, name string }
+// entry is a template or an attribute.
+type entry struct{ id, name string }
 
-func namedTemplates(templates []Template) []named {
-	var list []named
+func namedTemplates(templates []Template) []entry {
+	var list []entry
 	for _, t := range templates {
-		list = append(list, named{t.ID, t.Name})
+		list = append(list, entry{t.ID, t.Name})
 	}
 	return list
 }
 
-func namedAttributes(attributes []AttributeTemplate) []named {
-	var list []named
+func namedAttributes(attributes []AttributeTemplate) []entry {
+	var list []entry
 	for _, a := range attributes {
-		list = append(list, named{a.ID, a.Name})
+		list = append(list, entry{a.ID, a.Name})
 	}
 	return list
 }
 
 // lone returns the index of the only one with a name; -1 when there is none, or
 // several.
-func lone(list []named, name string) int {
-	is := func(n named) bool { return n.name == name }
+func lone(list []entry, name string) int {
+	is := func(n entry) bool { return n.name == name }
 	i := slices.IndexFunc(list, is)
 	if i >= 0 && slices.ContainsFunc(list[i+1:], is) {
 		return -1
@@ -90,7 +90,7 @@ func (e *Earlier) attributes(template string) []AttributeTemplate {
 
 // gone says what became of a name: the same id has another name, or it is gone,
 // and which of the names that are new since then may be its own.
-func (e *Earlier) gone(subject, name string, then, now []named) (what, hint string, ok bool) {
+func (e *Earlier) gone(subject, name string, then, now []entry) (what, hint string, ok bool) {
 	old := lone(then, name)
 	if old < 0 {
 		return "", "", false
@@ -100,7 +100,7 @@ func (e *Earlier) gone(subject, name string, then, now []named) (what, hint stri
 		if strings.EqualFold(n.id, then[old].id) {
 			return subject + " is called “" + n.name + "” since " + e.run(), "write “" + n.name + "”", true
 		}
-		if !slices.ContainsFunc(then, func(t named) bool { return t.name == n.name }) {
+		if !slices.ContainsFunc(then, func(t entry) bool { return t.name == n.name }) {
 			added = append(added, n.name)
 		}
 	}

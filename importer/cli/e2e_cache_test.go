@@ -61,7 +61,7 @@ func TestTemplatesFromTheCache(t *testing.T) {
 	}
 	away.Store(true)
 	stdout, stderr := command(0, "check", "-m", mapping, sheet)
-	if said(stderr); !strings.Contains(stdout, "checked against templates from the cache, headers and cells") {
+	if said(stderr); !strings.Contains(stdout, "compared with the templates of “uat” from the cache") {
 		t.Errorf("check says %q", stdout)
 	}
 	stdout, stderr = command(0, "init", sheet)

@@ -41,8 +41,10 @@ type Session struct {
 	Sources  []*Source
 	Client   *apiclient.Client
 	Binding  *mapping.Binding
-	Warnings problem.List // except those of the mapping file, which Mapping has
-	Cached   time.Time    // when the templates were read, if they are from the cache; else zero
+	Service  *mapping.Service // what Mapping is bound to; nil when the service was not asked
+	Source   []byte           // the content of the mapping file
+	Warnings problem.List     // except those of the mapping file, which Mapping has
+	Cached   time.Time        // when the templates were read, if they are from the cache; else zero
 
 	where      Where
 	connection Connection
@@ -89,6 +91,7 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err != nil {
 		return s, err
 	}
+	s.Service = service
 	if err := found.Collect(s.Bind(service)); err != nil {
 		return s, err
 	}
@@ -169,6 +172,7 @@ func (s *Session) readMapping(path string) error {
 		return err
 	}
 	var found problem.List
+	s.Source = data
 	s.Mapping, found = mapping.Parse(path, data)
 	return found.Err()
 }
