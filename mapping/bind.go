@@ -22,8 +22,9 @@ type Binding struct {
 	headers []string   // of the sheet, folded
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
-	named   map[string]bool // the folded names of columns that the mapping uses
-	used    map[int]bool    // those columns of the sheet
+	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
+	named   map[string]bool         // the folded names of columns that the mapping uses
+	used    map[int]bool            // those columns of the sheet
 
 	empty      map[string]bool  // the texts of cells that count as empty
 	when       *expr.Expression // which rows are taken; nil takes every row
@@ -140,6 +141,7 @@ type binder struct {
 	named      map[string]bool
 	used       map[int]bool
 	untyped    []Untyped
+	types      map[string]convert.Type
 }
 
 // Bind finds every name of m in the sheet and the service and settles every
@@ -148,7 +150,7 @@ type binder struct {
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
-		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]bool{}, used: map[int]bool{}}
+		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]bool{}, used: map[int]bool{}, types: map[string]convert.Type{}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
@@ -171,7 +173,8 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindActivities(bound)
 	b.bindResume(bound)
 	bound.when = b.condition(m.Sheet.When, nil)
-	bound.untyped, bound.named, bound.used = b.untyped, b.named, b.used
+	bound.untyped, bound.types = b.untyped, b.types
+	bound.named, bound.used = b.named, b.used
 	b.problems.Sort()
 	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
 		return nil, b.problems
@@ -223,6 +226,10 @@ func (b *Binding) RowName(row cell.Row) string {
 func (b *Binding) header(column int, row cell.Row) string {
 	return b.table(row.Table()).sheet.ColumnLabel(column)
 }
+
+// Types returns the data types of the attributes to which the mapping gives none,
+// by “Template/Attribute”; see Earlier.
+func (b *Binding) Types() map[string]convert.Type { return b.types }
 
 // Mapping returns the mapping as written.
 func (b *Binding) Mapping() *Mapping { return b.mapping }

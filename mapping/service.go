@@ -4,6 +4,7 @@ import (
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type Service struct {
 	TemplateIDs                map[string]string // "Template" or "Template/Attribute" → id, for names that occur twice
 	WorkflowTemplateIdentifier string            // the default for mappings; "" for none
 	ContactIDs                 map[string]string // of the contacts that the mapping names by AdministratorRule.ID
+	Earlier                    *Earlier          // what the service had when the mapping last ran; nil when it never did
 }
 
 // template finds an activity template by its exact name.
@@ -36,6 +38,10 @@ func (b *binder) template(name yamltree.Scalar) (Template, bool) {
 	case 1:
 		return found[0], true
 	case 0:
+		if what, hint, ok := b.service.Earlier.goneTemplate(name.Text, b.service.Templates); ok {
+			b.wrongAt(name.At, "unknown-template", "%s", what).Hint = hint
+			break
+		}
 		b.wrongAt(name.At, "unknown-template", "the environment “%s” has no activity template “%s”", b.service.Environment, name.Text).
 			Hint = problem.Suggestion(name.Text, names)
 	default:
@@ -82,6 +88,10 @@ func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate,
 		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute with the id that template_ids gives for “%s/%s”", t.Name, t.Name, name.Text).
 			Hint = "correct template_ids in the environments file"
 	case len(found) == 0:
+		if what, hint, ok := b.service.Earlier.goneAttribute(t, name.Text); ok {
+			b.wrongAt(name.At, "unknown-attribute", "%s", what).Hint = hint
+			break
+		}
 		b.wrongAt(name.At, "unknown-attribute", "the template “%s” has no attribute “%s”", t.Name, name.Text).
 			Hint = problem.Suggestion(name.Text, names)
 	default:
@@ -92,10 +102,18 @@ func (b *binder) attribute(t Template, name yamltree.Scalar) (AttributeTemplate,
 }
 
 // attributeType settles the data type: the template's if it has one, else the
-// mapping's, else Text, which is noted. A contradiction is a problem. number
-// counts the attributes of unknown type from 1; 0 for a known type.
+// mapping's, else Text, which is noted. A contradiction is a problem, and so is
+// a type that nobody but the service gives and that is not the last run's: the
+// type is "" then. number counts the attributes of unknown type from 1; 0 for a
+// known type.
 func (b *binder) attributeType(template string, a AttributeTemplate, attr *AttributeRule) (t convert.Type, number int) {
 	wanted := convert.Type(attr.Value.Type.Text)
+	if wanted == "" {
+		b.types[template+"/"+attr.Name.Text] = cmp.Or(a.Type, convert.Text)
+		if b.refuseRetyped(template, a, attr) {
+			return "", 0
+		}
+	}
 	switch {
 	case a.Type == "" && wanted == "":
 		return convert.Text, b.noteUntyped(template, attr)

@@ -76,6 +76,7 @@ type checkRun struct {
 	where  load.Where
 	report lint.Report
 	found  problem.List // wrong cells, when rows is set
+	cached bool         // the templates are not the service's answer of now
 }
 
 // check looks at everything and fills the report.
@@ -95,12 +96,13 @@ func (k *checkRun) check(c *cli.Context) error {
 	k.report.Checked.Sheets = sheets
 	s, err := load.Open(c.Context, load.Options{
 		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
-		Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: k.pace.AskAgain},
+		Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: k.pace.AskAgain, Cache: true},
 	})
 	k.report.Source, k.report.Warnings = s.Source, s.AllWarnings()
 	if s.Mapping != nil {
 		k.report.Checked.Templates = s.Mapping.Templates()
 	}
+	k.cached = !s.Cached.IsZero()
 	if s.Env != nil {
 		k.report.Checked.Environment = s.Env.Name
 	}
@@ -113,7 +115,11 @@ func (k *checkRun) check(c *cli.Context) error {
 	if s.Service != nil {
 		k.warn(mapping.UnfilledAttributes(s.Mapping, s.Service)...)
 	}
-	return k.checkRows(c.Context, s)
+	if err := k.checkRows(c.Context, s); err != nil {
+		return err
+	}
+	s.KeepTemplates()
+	return nil
 }
 
 func (k *checkRun) warn(list ...problem.Problem) {
@@ -219,7 +225,11 @@ func (k *checkRun) looked() string {
 	if of.Environment == "" {
 		words = append(words, "without -e the names of templates are not checked")
 	} else {
-		words = append(words, "compared with the templates of “"+of.Environment+"”")
+		cached := ""
+		if k.cached {
+			cached = " from the cache"
+		}
+		words = append(words, "compared with the templates of “"+of.Environment+"”"+cached)
 	}
 	if len(of.Sheets) == 0 {
 		words = append(words, "without a SHEET its columns are not checked")

@@ -11,7 +11,7 @@ import (
 
 var (
 	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
-	namedTests   = regexp.MustCompile("((?:`(?:Test|Fuzz)\\w+`(?:, )?)+) \\(([a-z/]+)\\)")
+	namedTests   = regexp.MustCompile("((?:`(?:Test|Fuzz)\\w+`(?:, )?)+) \\(([a-z/.]+)\\)")
 	anyTest      = regexp.MustCompile("`((?:Test|Fuzz)\\w+)`")
 	itemsTest    = regexp.MustCompile(`^Test[XPNC]\d_`)
 )

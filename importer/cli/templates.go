@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"text/tabwriter"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -20,7 +21,7 @@ import (
 
 const templatesHelp = `It reads the reference data of the environment and changes nothing there. Ids belong to one environment and one claim type,
 so mappings use names. The version of the interface is that of --api, else the mapping's with -m, else v1 when the environment has
-a case_id, else v2.
+a case_id, else v2. When the service does not answer, this command, check and init use the templates that were read last, and say so.
 
 Examples:
 
@@ -81,6 +82,7 @@ func refuseExisting(path, flag string) error {
 type serviceTemplates struct {
 	*mapping.Service
 	version apiclient.Version // of the interface that was asked
+	cached  time.Time         // when they were read, if they are from the cache; else zero
 }
 
 // listTemplates reads the templates of an environment over the version of the
@@ -96,15 +98,16 @@ func (p *program) listTemplates(ctx context.Context, where load.Where, api strin
 	}
 	defer s.Close()
 	version := s.Version(api)
-	if err := s.Connect(ctx, version, load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain}); err != nil {
+	if err := s.Connect(ctx, version, load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain, Cache: true}); err != nil {
 		return nil, err
 	}
 	service, err := s.ListTemplates(ctx)
 	if err != nil {
 		return nil, err
 	}
+	s.KeepTemplates()
 	console.PrintProblems(p.Err, s.Warnings)
-	return &serviceTemplates{service, version}, nil
+	return &serviceTemplates{service, version, s.Cached}, nil
 }
 
 // templateJSON is a template in the output of --json.
@@ -142,8 +145,9 @@ func (p *program) printTemplates(s *serviceTemplates, xlsx string, asJSON bool) 
 		return writeObject(p.Out, struct {
 			Environment string            `json:"environment"`
 			API         apiclient.Version `json:"api"`
+			Cached      time.Time         `json:"cached,omitzero"` // when they were read; absent when the service answered
 			Templates   []templateJSON    `json:"templates"`
-		}{s.Environment, s.version, listed})
+		}{s.Environment, s.version, s.cached, listed})
 	case xlsx != "":
 		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(listed), s.Environment, s.version)
 		return nil

@@ -44,9 +44,12 @@ type Session struct {
 	Service  *mapping.Service // what Mapping is bound to; nil when the service was not asked
 	Source   []byte           // the content of the mapping file
 	Warnings problem.List     // except those of the mapping file, which Mapping has
+	Cached   time.Time        // when the templates were read, if they are from the cache; else zero
 
 	where      Where
 	connection Connection
+	version    apiclient.Version  // of the interface
+	templates  []mapping.Template // of the service; nil when they were not asked for
 	closers    []func()
 }
 

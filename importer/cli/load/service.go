@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"claimsheet/apiclient"
@@ -26,6 +27,7 @@ type Connection struct {
 	Rate        float64       // requests per second; 0 for the environment's
 	UserAgent   string        // names the program and the run
 	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
+	Cache       bool          // when the service does not answer, use the templates that KeepTemplates kept
 
 	// Wrap and Now are those of apiclient.Config.
 	Wrap func(net.Conn) net.Conn
@@ -49,7 +51,7 @@ func (s *Session) Version(given string) apiclient.Version {
 // Connect makes the client of the service; for the sandbox it starts the embedded
 // service. Nothing is sent yet, except for credentials.
 func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Connection) error {
-	s.connection = c
+	s.connection, s.version = c, version
 	env := *s.Env
 	env.Now = c.Now
 	cfg, err := env.Config(ctx, version)
@@ -123,9 +125,11 @@ func (s *Session) AskTemplates(ctx context.Context) (*mapping.Service, error) {
 		}
 	}
 	service.ContactIDs = ids
-	if len(s.Mapping.Activities) > 0 && s.Mapping.File != "" {
-		s.Warnings = append(s.Warnings, mapping.StrayTemplateIDs(s.Mapping, service)...)
+	if len(s.Mapping.Activities) == 0 || s.Mapping.File == "" {
+		return service, nil
 	}
+	service.Earlier = s.earlier()
+	s.Warnings = slices.Concat(s.Warnings, mapping.StrayTemplateIDs(s.Mapping, service), mapping.TemplateDrift(s.Mapping, service))
 	return service, nil
 }
 
@@ -147,6 +151,19 @@ func (s *Session) contactIDs() (map[string]string, error) {
 
 // ListTemplates reads the reference data, whatever the mapping is.
 func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
+	templates, err := s.askTemplates(ctx)
+	if err != nil && s.connection.Cache {
+		templates, err = s.fromCache(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.templates = templates
+	return s.service(templates), nil
+}
+
+// askTemplates asks the service for its templates, again where it does not answer.
+func (s *Session) askTemplates(ctx context.Context) ([]mapping.Template, error) {
 	var templates []apiclient.Template
 	var notes []string
 	err := retry.GET(ctx, retry.Attempts, retry.Pace{First: s.connection.AskAgain, Now: s.connection.Now}, func() (err error) {
@@ -159,19 +176,19 @@ func (s *Session) ListTemplates(ctx context.Context) (*mapping.Service, error) {
 	for _, note := range notes {
 		s.Warnings = append(s.Warnings, problem.New("template-note", "%s", note))
 	}
-	return s.service(templates), nil
+	known := []mapping.Template{}
+	for _, t := range templates {
+		one := mapping.Template{ID: t.ID, Name: t.Name}
+		for _, a := range t.Attributes {
+			one.Attributes = append(one.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType), Options: a.Options})
+		}
+		known = append(known, one)
+	}
+	return known, nil
 }
 
 // service is what a mapping is bound to.
-func (s *Session) service(templates []apiclient.Template) *mapping.Service {
-	service := &mapping.Service{Environment: s.Env.Name, TemplateIDs: s.Env.TemplateIDs,
+func (s *Session) service(templates []mapping.Template) *mapping.Service {
+	return &mapping.Service{Environment: s.Env.Name, Templates: templates, TemplateIDs: s.Env.TemplateIDs,
 		WorkflowTemplateIdentifier: s.Env.WorkflowTemplateIdentifier}
-	for _, t := range templates {
-		known := mapping.Template{ID: t.ID, Name: t.Name}
-		for _, a := range t.Attributes {
-			known.Attributes = append(known.Attributes, mapping.AttributeTemplate{ID: a.ID, Name: a.Name, Type: convert.Type(a.DataType), Options: a.Options})
-		}
-		service.Templates = append(service.Templates, known)
-	}
-	return service
 }

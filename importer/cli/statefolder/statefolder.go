@@ -48,6 +48,10 @@ func Tracking(folder, environment string) string {
 	return filepath.Join(folder, "tracking", url.PathEscape(environment))
 }
 
+// Templates returns the folder in a state folder that has the templates of
+// environments, as they were read last and as runs used them.
+func Templates(folder string) string { return filepath.Join(folder, "templates") }
+
 // Contains reports whether a file is in a state folder, where a ledger and the
 // files beside it are known by their names.
 func Contains(path string) bool {
