@@ -41,6 +41,8 @@ type program struct {
 	IO
 	pace     pace
 	stderr   io.Writer         // as given to Main; Out and Err are cleaned
+	stdout   io.Writer         // cleaned; Out drops what is printed where JSON is asked for
+	object   any               // what --json prints, without its ending; nil when the command did not come so far
 	summary  *result.Summary   // of the run that the command made, nil for none
 	run      string            // the run's id
 	place    load.Where        // where its mapping and environment are
@@ -57,6 +59,10 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	p := &program{IO: stdio, pace: pace, stderr: stdio.Err}
 	p.Out, p.Err = console.Clean(stdio.Out), console.Clean(stdio.Err)
+	asJSON := asksForJSON(args)
+	if p.stdout = p.Out; asJSON {
+		p.Out = io.Discard
+	}
 	err := p.command(ctx, args)
 	switch {
 	case errors.As(err, new(*interrupted)):
@@ -67,6 +73,13 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 		printError(p.Err, err)
 	}
 	code := exitCode(ctx, err, p.summary)
+	if asJSON {
+		if lost := p.printObject(code, err); lost != nil && err == nil {
+			printError(p.Err, lost)
+			code = exitCode(ctx, lost, p.summary)
+			err = lost
+		}
+	}
 	p.ended(ctx, code, err)
 	return code
 }

@@ -69,6 +69,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
+	p.object = historyJSON{Environment: l.session.Env.Name, Purged: &purgedJSON{inputs.files, inputs.bytes, done.Runs, done.Bodies, done.URLs, taken.files}}
 	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
 	fmt.Fprintf(p.Out, "  kept copies of sheets      %d (%d bytes)\n", inputs.files, inputs.bytes)
 	fmt.Fprintf(p.Out, "  runs' problems and links   %d\n", done.Runs)
@@ -81,6 +82,26 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	}
 	fmt.Fprintln(p.Out, "Results workbooks are not in the state folder: remove those that are no longer needed.")
 	return nil
+}
+
+// purgedJSON counts what a purge removed.
+type purgedJSON struct {
+	Copies         int   `json:"copies" doc:"kept copies of sheets"`
+	CopyBytes      int64 `json:"copyBytes" doc:"how many bytes those had"`
+	Runs           int   `json:"runs" doc:"runs whose problems and links were removed"`
+	Bodies         int   `json:"bodies" doc:"requests and answers"`
+	RedirectURLs   int   `json:"redirectUrls" doc:"redirect urls"`
+	EmergencyFiles int   `json:"emergencyFiles" doc:"emergency files that were recorded"`
+}
+
+// forgottenJSON counts what an erasure removed.
+type forgottenJSON struct {
+	Steps          int      `json:"steps" doc:"steps without data now"`
+	Rows           int      `json:"rows" doc:"rows of runs"`
+	Copies         int      `json:"copies" doc:"kept copies of sheets"`
+	CopyBytes      int64    `json:"copyBytes" doc:"how many bytes those had"`
+	EmergencyFiles int      `json:"emergencyFiles" doc:"emergency files that were recorded"`
+	IDs            []string `json:"ids" doc:"what the service still has: the kind and the id of each thing"`
 }
 
 // agree asks for confirmation, unless --yes is given.
@@ -163,6 +184,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
+	p.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &forgottenJSON{steps, rows, inputs.files, inputs.bytes, taken.files, append([]string{}, ids...)}}
 	fmt.Fprintf(p.Out, "erased: steps: %d, rows of runs: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
 		steps, rows, inputs.files, inputs.bytes, taken.files)
 	for _, run := range damaged {

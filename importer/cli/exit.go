@@ -77,6 +77,21 @@ func terminated(ctx context.Context) bool {
 	return cause != nil && (strings.HasPrefix(cause.Error(), syscall.SIGTERM.String()) || strings.HasPrefix(cause.Error(), syscall.SIGHUP.String()))
 }
 
+// endProblems returns what ended a command as problems, nil for no error.
+func endProblems(err error) problem.List {
+	var p problem.Problem
+	var list problem.List
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &list):
+		return list
+	case errors.As(err, &p):
+		return problem.List{p}
+	}
+	return problem.List{problem.New("", "%s", err.Error()).Hinted("%s", hintOf(err))}
+}
+
 // printError prints what ended a command: every problem with its hint, or one
 // line. Neither has personal data.
 func printError(w io.Writer, err error) {

@@ -74,10 +74,7 @@ func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 }
 
 func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
-	switch {
-	case r.options.json:
-		return reports.WriteJSON(r.Out, summary)
-	case r.options.quiet:
+	if r.object = summary; r.options.quiet {
 		return nil
 	}
 	words := reports.NextSteps{Command: r.options.command(), Settle: commandWords(r.options.where, "settle")}

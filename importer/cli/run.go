@@ -68,7 +68,7 @@ func runFlags() []cli.Flag {
 		switchFlag("dry-run", "check everything and show what would be sent; nothing is sent"),
 		numberFlag("limit", "import only the first `N` clients", "all"),
 		textFlag("only", "", "import only the client with this `KEY`"),
-		switchFlag("json", "print one JSON object on stdout at the end"),
+		jsonFlag(),
 		switchFlag("quiet", "print problems only, no summary"),
 	}, under(guardsCategory, append([]cli.Flag{
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
@@ -101,7 +101,6 @@ type runOptions struct {
 	minRows     int
 	dryRun      bool
 	noLookup    bool
-	json        bool
 	quiet       bool
 }
 
@@ -110,7 +109,7 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 		where: p.where(c), pace: p.pace, out: c.String("out"), format: c.String("format"),
 		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
 		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
-		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), json: c.Bool("json"), quiet: c.Bool("quiet"),
+		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), quiet: c.Bool("quiet"),
 	}
 	var err error
 	if o.guards, err = guardsOf(c); err != nil {
