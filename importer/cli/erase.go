@@ -42,7 +42,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	before := time.Now().AddDate(0, 0, -o.days)
 	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
 		"go for good; keys, states and ids stay.", moment(before), l.session.Env.Name)
-	if err := p.agree(o, question, "nothing was purged"); err != nil {
+	if err := p.agree(ctx, o, question, "nothing was purged"); err != nil {
 		return err
 	}
 	scopes, err := l.scopes(ctx)
@@ -105,8 +105,8 @@ type forgottenJSON struct {
 }
 
 // agree asks for confirmation, unless --yes is given.
-func (p *program) agree(o historyOptions, question, otherwise string) error {
-	if o.yes || console.Confirm(p.In, p.Err, question) {
+func (p *program) agree(ctx context.Context, o historyOptions, question, otherwise string) error {
+	if o.yes || console.Confirm(ctx, p.In, p.Err, question) {
 		return nil
 	}
 	return &incomplete{problem.New("not-confirmed", "%s: it was not confirmed", otherwise).Hinted("type yes, or give --yes")}
@@ -145,7 +145,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	}
 	question := fmt.Sprintf("Erase this client from the ledger of the environment “%s” for good? Later runs will recognise the client\n"+
 		"and leave the rows out. Nothing is sent to the service: it keeps what it has.", l.session.Env.Name)
-	if err := p.agree(o, question, "nobody was erased"); err != nil {
+	if err := p.agree(ctx, o, question, "nobody was erased"); err != nil {
 		return err
 	}
 	kept, err := l.keptInputs(ctx)

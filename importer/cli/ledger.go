@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -122,7 +121,7 @@ func (p *program) checkLedger(c *cli.Context) error {
 		return nil
 	}
 	progress := ledger.Progress(nil)
-	if observe.IsTerminal(p.stderr) {
+	if console.IsTerminal(p.stderr) {
 		progress = func(what string, done, total int64) { printProgress(p.stderr, what, done, total) }
 	}
 	err = ledger.Check(l.path(), progress)

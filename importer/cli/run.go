@@ -41,6 +41,7 @@ func (p *program) runCommand() *cli.Command {
 		Description: runHelp,
 		Flags: slices.Concat(placeFlags(), []cli.Flag{
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
+			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
 		}, runFlags(), under(unattendedCategory, archiveFlag())),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
@@ -50,7 +51,7 @@ func (p *program) runCommand() *cli.Command {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
 			}
 			o, err := p.runOptions(c)
-			o.where = withUsualMapping(o.where)
+			o.where, o.yes = withUsualMapping(o.where), c.Bool("yes")
 			if err == nil {
 				o.sheets, err = load.Sheets(c.Args().Slice())
 			}
@@ -76,6 +77,7 @@ func runFlags() []cli.Flag {
 		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost; default: xlsx"),
 		stepsFlag(),
 		passwordFlag(),
+		switchFlag("detailed-exit-code", "in a dry run: exit code 10 instead of 0 when a run would send something"),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
 		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
@@ -90,7 +92,7 @@ type runOptions struct {
 	sheets      []string
 	workbooks   []*workbook.Binding // of the sheets of a rerun; nil for a run
 	password    password
-	yes         bool // rerun: take over what the ledger does not know without asking
+	yes         bool // do not ask before a first run, or before a rerun takes over what the ledger does not know
 	out         string
 	format      string // formatXLSX or formatCSV
 	steps       string // stepsAll or stepsTouched
@@ -121,6 +123,9 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	if o.noLookup && !o.dryRun {
 		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
 			Hinted("add --dry-run; to create clients without looking them up, write existing: create in the mapping")
+	}
+	if p.detailed = c.Bool("detailed-exit-code"); p.detailed && !o.dryRun {
+		return o, problem.New("usage", "--detailed-exit-code is for a dry run").Hinted("add --dry-run, or leave it out")
 	}
 	for _, name := range []string{"limit", "concurrency", "rate", "min-rows"} {
 		if c.IsSet(name) && c.Float64(name) <= 0 && c.Int(name) <= 0 {
@@ -259,6 +264,9 @@ func (p *program) importSheets(ctx context.Context, o runOptions) error {
 		return err
 	}
 	if err := r.look(ctx); err != nil {
+		return err
+	}
+	if err := r.announce(ctx); err != nil {
 		return err
 	}
 	if err := r.execute(ctx); err != nil {
@@ -518,6 +526,7 @@ func (r *importRun) execute(ctx context.Context) error {
 	if ceiling == 0 {
 		ceiling = r.session.Env.Limits.RequestsPerSecond
 	}
+	defer context.AfterFunc(ctx, r.stopping)()
 	stop := r.observer.Watch(r.job.Progress, r.survey.Clients, ceiling)
 	if r.options.dryRun {
 		err = r.job.Forecast(ctx, plans)
