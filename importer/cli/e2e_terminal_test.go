@@ -22,16 +22,23 @@ import (
 // its streams, and returns every byte that it printed.
 func inTerminal(t *testing.T, columns uint16, env []string, args ...string) (printed string, code int) {
 	t.Helper()
-	return typing(t, nil, columns, env, args...)
+	return inTerminalAt(t, "", columns, env, args...)
 }
 
-// typing is inTerminal with somebody who types: at each text that is printed, in their
+// inTerminalAt is inTerminal in a folder.
+func inTerminalAt(t *testing.T, folder string, columns uint16, env []string, args ...string) (printed string, code int) {
+	t.Helper()
+	return typing(t, nil, folder, columns, env, args...)
+}
+
+// typing is inTerminalAt with somebody who types: at each text that is printed, in their
 // order, what belongs to it.
-func typing(t *testing.T, typed [][2]string, columns uint16, env []string, args ...string) (printed string, code int) {
+func typing(t *testing.T, typed [][2]string, folder string, columns uint16, env []string, args ...string) (printed string, code int) {
 	t.Helper()
 	program, err := os.Executable()
 	must(t, err)
 	cmd := exec.Command(program, args...)
+	cmd.Dir = folder
 	cmd.Args[0] = "claimsheet" // the test binary is then the program, see TestMain
 	cmd.Env = append(os.Environ(), append([]string{"TERM=xterm"}, env...)...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
@@ -165,7 +172,7 @@ func TestFirstRunAsks(t *testing.T) {
 	const question = "It creates up to 6 clients and 6 claims at http://"
 	s := newScene(t, stepThree, leads(6))
 	for answer, code := range map[string]int{"no\n": 3, "\x03": 130} {
-		printed, got := typing(t, [][2]string{{"Type yes: ", answer}}, 80, nil, s.args()...)
+		printed, got := typing(t, [][2]string{{"Type yes: ", answer}}, "", 80, nil, s.args()...)
 		if got != code || !strings.Contains(printed, question) {
 			t.Errorf("%q: exit code %d, want %d\n%s", answer, got, code, printed)
 		}
@@ -175,7 +182,7 @@ func TestFirstRunAsks(t *testing.T) {
 			}
 		}
 	}
-	if printed, code := typing(t, [][2]string{{"Type yes: ", "yes\n"}}, 80, nil, s.args()...); code != 0 || !strings.Contains(printed, question) {
+	if printed, code := typing(t, [][2]string{{"Type yes: ", "yes\n"}}, "", 80, nil, s.args()...); code != 0 || !strings.Contains(printed, question) {
 		t.Errorf("yes: exit code %d\n%s", code, printed)
 	}
 	if printed, code := inTerminal(t, 80, nil, s.args()...); code != 0 || strings.Contains(printed, "Type yes") {
@@ -198,7 +205,7 @@ func TestCtrlCAnswers(t *testing.T) {
 		}
 		return apitest.Fault{Delay: 2 * time.Second}
 	})
-	printed, code := typing(t, [][2]string{{"0/3 ", "\x03"}}, 80, nil, s.args("--concurrency", "1")...)
+	printed, code := typing(t, [][2]string{{"0/3 ", "\x03"}}, "", 80, nil, s.args("--concurrency", "1")...)
 	const says = "claimsheet: stopping: requests in flight: 1; waiting for their answers; press Ctrl-C again to stop at once\n"
 	if code != 130 || strings.Count(printed, says) != 1 || strings.Index(printed, says) > strings.Index(printed, "Stopped: ") {
 		t.Errorf("exit code %d\n%s", code, printed)

@@ -209,6 +209,7 @@ func heldOutput(asked, written string) problem.Problem {
 // book returns what the workbook of a sheet shows.
 func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summary, problems problem.List) reports.Book {
 	session, run, sheet, l := r.session, s.record, s.source.Sheet(), r.ledger.ledger
+	contacts := len(session.Mapping.Contacts) > 0
 	book := reports.Book{
 		Sheet:    sheet,
 		Records:  r.rowsOf(s.table),
@@ -224,12 +225,13 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 			{Label: "Claimsheet", Text: thisBuild().Version},
 		},
 		ClientIDHeader: cell.ContactIDHeader,
+		Contacts:       contacts,
 		Binding: workbook.Binding{
 			Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
 			Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
 			KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
 			Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: safefile.Absolute(r.ledger.path()),
-			ShortSteps: r.options.steps == stepsTouched,
+			Contacts: contacts, ShortSteps: r.options.steps == stepsTouched,
 		}.Properties(),
 		Own: s.source.AddedColumns(),
 	}
@@ -272,7 +274,14 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 		return err
 	}
 	kept := keptAside(s.target.path, written.Aside, reports.CommandLine(r.options.rerunCommand(written.Aside)))
+	other, err := workbook.Find(written.Aside)
+	if err != nil {
+		return err
+	}
 	switch {
+	case other != nil && other.CheckEnvironment(r.session.Env.Name, r.scope) != nil:
+		kept.Message = fmt.Sprintf("is a workbook of the environment “%s”; the file that was here is kept as %s", other.EnvironmentName, written.Aside)
+		kept.Hint = "give each environment its own results with -o"
 	case digest == s.source.Input.Digest:
 		kept.Hint = "the corrections in it were used in this run"
 	case s.target.format == formatCSV:

@@ -35,7 +35,7 @@ func TestDraftOfAnyHeaders(t *testing.T) {
 		if !d.Usable() {
 			t.Skip()
 		}
-		reserved := slices.ContainsFunc(d.Headers, func(h string) bool { return mapping.ResultColumn(h) != "" })
+		reserved := slices.ContainsFunc(d.Headers, func(h string) bool { return mapping.ResultColumn(h, false) != "" })
 		found := d.Problems(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: d.Headers})
 		for _, p := range found {
 			if p.Code != "reserved-column" {
