@@ -39,15 +39,16 @@ type IO struct {
 // program is one invocation: what its commands share.
 type program struct {
 	IO
-	pace     pace
-	stderr   io.Writer         // as given to Main; Out and Err are cleaned
-	stdout   io.Writer         // cleaned; Out drops what is printed where JSON is asked for
-	detailed bool              // the exit code of a dry run says whether a run would send something
-	object   any               // what --json prints, without its ending; nil when the command did not come so far
-	summary  *result.Summary   // of the run that the command made, nil for none
-	run      string            // the run's id
-	place    load.Where        // where its mapping and environment are
-	observer *observe.Observer // of a run; nil for other commands
+	pace      pace
+	stderr    io.Writer         // as given to Main; Out and Err are cleaned
+	stdout    io.Writer         // cleaned; Out drops what is printed where JSON is asked for
+	detailed  bool              // the exit code of a dry run says whether a run would send something
+	ownObject bool              // the command has printed its object itself
+	object    any               // what --json prints, without its ending; nil when the command did not come so far
+	summary   *result.Summary   // of the run that the command made, nil for none
+	run       string            // the run's id
+	place     load.Where        // where its mapping and environment are
+	observer  *observe.Observer // of a run; nil for other commands
 }
 
 // Main runs the command that args (without the program's name) ask for and
@@ -74,7 +75,7 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 		printError(p.Err, err)
 	}
 	code := exitCode(ctx, err, p.summary, p.detailed)
-	if asJSON {
+	if asJSON && !p.ownObject {
 		if lost := p.printObject(code, err); lost != nil && err == nil {
 			printError(p.Err, lost)
 			code = exitCode(ctx, lost, p.summary, p.detailed)
