@@ -121,6 +121,10 @@ func (c *Client) Sent() map[Kind]int {
 	return maps.Clone(c.sent)
 }
 
+// InFlight returns how many requests are given to the network and not answered yet; 0
+// where Config.Concurrency sets no limit.
+func (c *Client) InFlight() int { return len(c.pace.flight) }
+
 func (c *Client) count(k Kind) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/apiclient"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
@@ -246,6 +248,24 @@ func (j *Job) trust() error {
 		return nil
 	}
 	return j.Ledger.Trust(j.Environment)
+}
+
+// Wanted counts what the plans that are not left out ask for. What is done already, and
+// who the service knows, is not asked: a run sends at most this.
+func (j *Job) Wanted(plans iter.Seq2[mapping.Plan, error]) (result.Requests, error) {
+	var n result.Requests
+	for plan, err := range plans {
+		if err != nil {
+			return n, err
+		}
+		if j.leavesOut(plan) != "" {
+			continue
+		}
+		for _, step := range plan.Steps {
+			addRequests(&n, apiclient.Kind(step.Kind), 1)
+		}
+	}
+	return n, nil
 }
 
 // anySent reports whether a client's steps say more than that nothing was sent.

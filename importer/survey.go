@@ -8,6 +8,7 @@ import (
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
 )
 
 // Survey is the result of the first pass over a sheet: which rows belong to one
@@ -17,6 +18,8 @@ type Survey struct {
 	Rows    int
 	Clients int
 	Invalid int // rows with a cell that cannot be used; not counted where Take does not convert
+	// Problems are the first problems of those rows, without what the cells say.
+	Problems problem.List
 	// Typed are the dates, numbers and booleans under attributes for which neither
 	// service nor mapping has a type.
 	Typed mapping.TypedCells
@@ -27,6 +30,9 @@ type Survey struct {
 	numbers map[[16]byte]int // of the clients, from 1, by fingerprint
 	groups  spool.Groups     // the rows of each client
 }
+
+// firstProblems is how many problems a Survey keeps.
+const firstProblems = 40
 
 // Take makes the first pass over a sheet. It reads every cell, so that a damaged
 // sheet is noticed before anything is sent. With convert it converts them too, so
@@ -42,7 +48,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 		whose = func(record cell.Record) client {
 			lead := b.Convert(record)
 			c := clientOf(lead.Client)
-			c.invalid, c.typed = len(lead.Problems) > 0, lead.Typed
+			c.invalid, c.typed = lead.Problems, lead.Typed
 			c.row, c.ids = lead.Row, b.KnownIDsOf(lead)
 			return c
 		}
@@ -66,7 +72,7 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 // client is the client of a row, as a fingerprint, or none.
 type client struct {
 	known   bool
-	invalid bool // the row has a cell that cannot be used
+	invalid problem.List // what is wrong with the row
 	key     [16]byte
 	typed   []mapping.TypedCell
 	row     cell.Row          // set where ids are
@@ -93,8 +99,12 @@ func clientsOf(b *spool.Batch, whose func(cell.Record) client) []client {
 func (s *Survey) add(c client) {
 	s.Rows++
 	s.Typed.Add(c.typed)
-	if c.invalid {
+	if len(c.invalid) > 0 {
 		s.Invalid++
+	}
+	for _, p := range c.invalid[:min(len(c.invalid), firstProblems-len(s.Problems))] {
+		p.Seen = ""
+		s.Problems = append(s.Problems, p)
 	}
 	number := 0
 	if c.known {

@@ -34,7 +34,7 @@ func TestNotice(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := reports.WriteJSON(&text, summary); err != nil {
+	if err := reports.WriteObject(&text, summary); err != nil {
 		t.Fatal(err)
 	}
 	var want map[string]any

@@ -74,9 +74,6 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 	return err
 }
 
-// WriteJSON writes s as one JSON object on one line.
-func WriteJSON(w io.Writer, s result.Summary) error { return WriteObject(w, s) }
-
 // WriteObject writes v as one JSON object on one line. Control characters in it
 // are escaped, so that the line may go to a terminal.
 func WriteObject(w io.Writer, v any) error {

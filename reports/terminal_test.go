@@ -61,10 +61,10 @@ func TestP9_FileNamesInSummaries(t *testing.T) {
 	}
 }
 
-func TestWriteJSON(t *testing.T) {
+func TestWriteObject(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := reports.WriteJSON(&b, loans().Summary); err != nil {
+	if err := reports.WriteObject(&b, loans().Summary); err != nil {
 		t.Fatal(err)
 	}
 	counts := `{"total":5,"done":1,"failed":1,"uncertain":1,"invalid":1,"skipped":1,"unchanged":0,"changed":0,"notStarted":0,"planned":0}`

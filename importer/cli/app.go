@@ -39,12 +39,16 @@ type IO struct {
 // program is one invocation: what its commands share.
 type program struct {
 	IO
-	pace     pace
-	stderr   io.Writer         // as given to Main; Out and Err are cleaned
-	summary  *result.Summary   // of the run that the command made, nil for none
-	run      string            // the run's id
-	place    load.Where        // where its mapping and environment are
-	observer *observe.Observer // of a run; nil for other commands
+	pace      pace
+	stderr    io.Writer         // as given to Main; Out and Err are cleaned
+	stdout    io.Writer         // cleaned; Out drops what is printed where JSON is asked for
+	detailed  bool              // the exit code of a dry run says whether a run would send something
+	ownObject bool              // the command has printed its object itself
+	object    any               // what --json prints, without its ending; nil when the command did not come so far
+	summary   *result.Summary   // of the run that the command made, nil for none
+	run       string            // the run's id
+	place     load.Where        // where its mapping and environment are
+	observer  *observe.Observer // of a run; nil for other commands
 }
 
 // Main runs the command that args (without the program's name) ask for and
@@ -57,6 +61,10 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	p := &program{IO: stdio, pace: pace, stderr: stdio.Err}
 	p.Out, p.Err = console.Clean(stdio.Out), console.Clean(stdio.Err)
+	asJSON := asksForJSON(args)
+	if p.stdout = p.Out; asJSON {
+		p.Out = io.Discard
+	}
 	err := p.command(ctx, args)
 	switch {
 	case errors.As(err, new(*interrupted)):
@@ -66,7 +74,14 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	case err != nil:
 		printError(p.Err, err)
 	}
-	code := exitCode(ctx, err, p.summary)
+	code := exitCode(ctx, err, p.summary, p.detailed)
+	if asJSON && !p.ownObject {
+		if lost := p.printObject(code, err); lost != nil && err == nil {
+			printError(p.Err, lost)
+			code = exitCode(ctx, lost, p.summary, p.detailed)
+			err = lost
+		}
+	}
 	p.ended(ctx, code, err)
 	return code
 }

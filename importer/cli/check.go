@@ -187,17 +187,18 @@ func (k *checkRun) finish(ctx context.Context, err error, format lint.Format) er
 		k.summary = &result.Summary{}
 		k.summary.Rows.Invalid = k.report.Checked.InvalidRows
 	}
-	k.report.ExitCode = exitCode(ctx, err, k.summary)
+	k.ownObject = format == lint.JSON
+	k.report.ExitCode = exitCode(ctx, err, k.summary, false)
 	if other := k.report.Errors.Collect(err); err != nil && other != nil {
 		if format == lint.Text { // Main prints it
-			return errors.Join(k.report.Write(k.Out, k.Err, format), err)
+			return errors.Join(k.report.Write(k.stdout, k.Err, format), err)
 		}
 		k.report.Failure, k.report.FailureHint = other.Error(), hintOf(other)
 		if ctx.Err() != nil {
 			k.report.Failure = "stopped by a signal; nothing was sent"
 		}
 	}
-	if failed := k.report.Write(k.Out, k.Err, format); failed != nil {
+	if failed := k.report.Write(k.stdout, k.Err, format); failed != nil {
 		return errors.Join(failed, err)
 	}
 	switch isOfMapping := func(p problem.Problem) bool { return p.Where.File == k.report.Checked.Mapping }; {

@@ -38,7 +38,7 @@ func (p *program) doctorCommand() *cli.Command {
 		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; sends GETs only",
 		UsageText:   "claimsheet doctor [-e ENVIRONMENT] [-m FILE]",
 		Description: doctorHelp,
-		Flags:       withMapping("the mapping `FILE` to check as well; default: none", placeFlags()),
+		Flags:       append(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), jsonFlag()),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet doctor takes no arguments").Hinted("name the environment with -e")
@@ -56,7 +56,8 @@ func (p *program) doctor(ctx context.Context, where load.Where) error {
 	defer s.Close()
 	version := s.Version("")
 	s.Mapping.API.Text = string(version) // a mapping that lacks it is checked as the likely version
-	d := &diagnosis{p: p}
+	d := &diagnosis{p: p, found: doctorJSON{Environment: s.Env.Name, Findings: []findingJSON{}}}
+	defer func() { p.object = d.found }()
 	d.print(apiclient.Finding{Check: "environment", Grade: apiclient.OK,
 		Text: fmt.Sprintf("%s, version %s, %s", s.Env.Name, strings.TrimPrefix(string(version), "v"), s.Env.BaseURL)})
 	if err := d.connect(ctx, s, version); err != nil {
@@ -155,6 +156,20 @@ func (d *diagnosis) wrong(list problem.List) {
 type diagnosis struct {
 	p             *program
 	failed, warns int
+	found         doctorJSON
+}
+
+// doctorJSON is the object of claimsheet doctor.
+type doctorJSON struct {
+	Environment string        `json:"environment" doc:"the environment's name"`
+	Findings    []findingJSON `json:"findings" doc:"one for each line, in their order"`
+}
+
+type findingJSON struct {
+	Check string `json:"check" doc:"what was tried"`
+	Grade string `json:"grade" doc:"ok, warn or fail"`
+	Text  string `json:"text" doc:"what was found, one line"`
+	Hint  string `json:"hint" doc:"what to do; may be empty"`
 }
 
 func (d *diagnosis) print(f apiclient.Finding) {
@@ -164,6 +179,7 @@ func (d *diagnosis) print(f apiclient.Finding) {
 	case apiclient.Warn:
 		d.warns++
 	}
+	d.found.Findings = append(d.found.Findings, findingJSON{f.Check, string(f.Grade), problem.OneLine(f.Text), problem.OneLine(f.Hint)})
 	fmt.Fprintf(d.p.Out, "%-4s  %s: %s\n", f.Grade, f.Check, problem.OneLine(f.Text))
 	if f.Hint != "" {
 		fmt.Fprintf(d.p.Out, "      %s\n", problem.OneLine(f.Hint))

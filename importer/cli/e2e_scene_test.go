@@ -170,8 +170,13 @@ func (s *scene) runContext(ctx context.Context, flags ...string) played {
 	if slices.Contains(flags, "--json") && p.out != "" {
 		decoder := json.NewDecoder(strings.NewReader(p.out))
 		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&p.summary); err != nil {
-			s.t.Fatalf("stdout is not the summary: %v\n%s", err, p.out)
+		printed := struct {
+			*result.Summary
+			ExitCode int              `json:"exitCode"`
+			Errors   []map[string]any `json:"errors"`
+		}{Summary: &p.summary}
+		if err := decoder.Decode(&printed); err != nil || printed.ExitCode != p.code {
+			s.t.Fatalf("stdout is not the summary of a run with exit code %d: %v\n%s", p.code, err, p.out)
 		}
 	}
 	p.calls, s.seen = s.service.Since(s.seen)

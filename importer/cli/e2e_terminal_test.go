@@ -4,12 +4,12 @@ package cli_test
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/creack/pty"
@@ -28,6 +28,13 @@ func inTerminal(t *testing.T, columns uint16, env []string, args ...string) (pri
 // inTerminalAt is inTerminal in a folder.
 func inTerminalAt(t *testing.T, folder string, columns uint16, env []string, args ...string) (printed string, code int) {
 	t.Helper()
+	return typing(t, nil, folder, columns, env, args...)
+}
+
+// typing is inTerminalAt with somebody who types: at each text that is printed, in their
+// order, what belongs to it.
+func typing(t *testing.T, typed [][2]string, folder string, columns uint16, env []string, args ...string) (printed string, code int) {
+	t.Helper()
 	program, err := os.Executable()
 	must(t, err)
 	cmd := exec.Command(program, args...)
@@ -39,8 +46,19 @@ func inTerminalAt(t *testing.T, folder string, columns uint16, env []string, arg
 		t.Skip("there are no terminals here:", err)
 	}
 	defer terminal.Close()
-	out, _ := io.ReadAll(terminal) // ends with an error when the program closes its side
-	_ = cmd.Wait()                 // the exit code tells how it went
+	var out []byte
+	for chunk := make([]byte, 4096); ; {
+		n, err := terminal.Read(chunk) // ends with an error when the program closes its side
+		out = append(out, chunk[:n]...)
+		if len(typed) > 0 && strings.Contains(string(out), typed[0][0]) {
+			_, _ = terminal.Write([]byte(typed[0][1]))
+			typed = typed[1:]
+		}
+		if err != nil {
+			break
+		}
+	}
+	_ = cmd.Wait() // the exit code tells how it went
 	return strings.ReplaceAll(string(out), "\r\n", "\n"), cmd.ProcessState.ExitCode()
 }
 
@@ -144,4 +162,55 @@ func TestWithoutBar(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFirstRunAsks: in a terminal, the first run of a mapping that would create more
+// than five clients asks; later runs do not, nor does one with --yes or without a
+// terminal.
+func TestFirstRunAsks(t *testing.T) {
+	t.Parallel()
+	const question = "It creates up to 6 clients and 6 claims at http://"
+	s := newScene(t, stepThree, leads(6))
+	for answer, code := range map[string]int{"no\n": 3, "\x03": 130} {
+		printed, got := typing(t, [][2]string{{"Type yes: ", answer}}, "", 80, nil, s.args()...)
+		if got != code || !strings.Contains(printed, question) {
+			t.Errorf("%q: exit code %d, want %d\n%s", answer, got, code, printed)
+		}
+		for _, call := range s.service.Calls() {
+			if call.Method != "GET" {
+				t.Errorf("%q: %s %s was sent", answer, call.Method, call.Path)
+			}
+		}
+	}
+	if printed, code := typing(t, [][2]string{{"Type yes: ", "yes\n"}}, "", 80, nil, s.args()...); code != 0 || !strings.Contains(printed, question) {
+		t.Errorf("yes: exit code %d\n%s", code, printed)
+	}
+	if printed, code := inTerminal(t, 80, nil, s.args()...); code != 0 || strings.Contains(printed, "Type yes") {
+		t.Errorf("again: exit code %d\n%s", code, printed)
+	}
+	other := newScene(t, stepThree, leads(6))
+	if printed, code := inTerminal(t, 80, nil, other.args("--yes")...); code != 0 || strings.Contains(printed, "Type yes") {
+		t.Errorf("--yes: exit code %d\n%s", code, printed)
+	}
+	s.checkPromise()
+}
+
+// TestCtrlCAnswers: the first Ctrl-C says at once what the run waits for.
+func TestCtrlCAnswers(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, stepThree, leads(3))
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if c.Method == "GET" {
+			return apitest.Fault{}
+		}
+		return apitest.Fault{Delay: 2 * time.Second}
+	})
+	printed, code := typing(t, [][2]string{{"0/3 ", "\x03"}}, "", 80, nil, s.args("--concurrency", "1")...)
+	const says = "claimsheet: stopping: requests in flight: 1; waiting for their answers; press Ctrl-C again to stop at once\n"
+	if code != 130 || strings.Count(printed, says) != 1 || strings.Index(printed, says) > strings.Index(printed, "Stopped: ") {
+		t.Errorf("exit code %d\n%s", code, printed)
+	}
+	s.service.Play(nil)
+	s.mustRun(0)
+	s.checkPromise()
 }

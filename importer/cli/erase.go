@@ -42,7 +42,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	before := time.Now().AddDate(0, 0, -o.days)
 	question := fmt.Sprintf("Purge what is older than %s in the environment “%s”? Kept copies of sheets, requests, answers and redirect urls\n"+
 		"go for good; keys, states and ids stay.", moment(before), l.session.Env.Name)
-	if err := p.agree(o, question, "nothing was purged"); err != nil {
+	if err := p.agree(ctx, o, question, "nothing was purged"); err != nil {
 		return err
 	}
 	scopes, err := l.scopes(ctx)
@@ -69,6 +69,7 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
+	p.object = historyJSON{Environment: l.session.Env.Name, Purged: &purgedJSON{inputs.files, inputs.bytes, done.Runs, done.Bodies, done.URLs, taken.files}}
 	fmt.Fprintf(p.Out, "purged in the environment “%s” what is older than %s:\n", l.session.Env.Name, moment(before))
 	fmt.Fprintf(p.Out, "  kept copies of sheets      %d (%d bytes)\n", inputs.files, inputs.bytes)
 	fmt.Fprintf(p.Out, "  runs' problems and links   %d\n", done.Runs)
@@ -83,9 +84,29 @@ func (p *program) purge(ctx context.Context, o historyOptions) error {
 	return nil
 }
 
+// purgedJSON counts what a purge removed.
+type purgedJSON struct {
+	Copies         int   `json:"copies" doc:"kept copies of sheets"`
+	CopyBytes      int64 `json:"copyBytes" doc:"how many bytes those had"`
+	Runs           int   `json:"runs" doc:"runs whose problems and links were removed"`
+	Bodies         int   `json:"bodies" doc:"requests and answers"`
+	RedirectURLs   int   `json:"redirectUrls" doc:"redirect urls"`
+	EmergencyFiles int   `json:"emergencyFiles" doc:"emergency files that were recorded"`
+}
+
+// forgottenJSON counts what an erasure removed.
+type forgottenJSON struct {
+	Steps          int      `json:"steps" doc:"steps without data now"`
+	Rows           int      `json:"rows" doc:"rows of runs"`
+	Copies         int      `json:"copies" doc:"kept copies of sheets"`
+	CopyBytes      int64    `json:"copyBytes" doc:"how many bytes those had"`
+	EmergencyFiles int      `json:"emergencyFiles" doc:"emergency files that were recorded"`
+	IDs            []string `json:"ids" doc:"what the service still has: the kind and the id of each thing"`
+}
+
 // agree asks for confirmation, unless --yes is given.
-func (p *program) agree(o historyOptions, question, otherwise string) error {
-	if o.yes || console.Confirm(p.In, p.Err, question) {
+func (p *program) agree(ctx context.Context, o historyOptions, question, otherwise string) error {
+	if o.yes || console.Confirm(ctx, p.In, p.Err, question) {
 		return nil
 	}
 	return &incomplete{problem.New("not-confirmed", "%s: it was not confirmed", otherwise).Hinted("type yes, or give --yes")}
@@ -124,7 +145,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	}
 	question := fmt.Sprintf("Erase this client from the ledger of the environment “%s” for good? Later runs will recognise the client\n"+
 		"and leave the rows out. Nothing is sent to the service: it keeps what it has.", l.session.Env.Name)
-	if err := p.agree(o, question, "nobody was erased"); err != nil {
+	if err := p.agree(ctx, o, question, "nobody was erased"); err != nil {
 		return err
 	}
 	kept, err := l.keptInputs(ctx)
@@ -163,6 +184,7 @@ func (p *program) forget(ctx context.Context, o historyOptions) error {
 	if err != nil {
 		return err
 	}
+	p.object = historyJSON{Environment: l.session.Env.Name, Forgotten: &forgottenJSON{steps, rows, inputs.files, inputs.bytes, taken.files, append([]string{}, ids...)}}
 	fmt.Fprintf(p.Out, "erased: steps: %d, rows of runs: %d, kept copies of sheets: %d (%d bytes), emergency files: %d\n",
 		steps, rows, inputs.files, inputs.bytes, taken.files)
 	for _, run := range damaged {

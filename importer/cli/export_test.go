@@ -54,3 +54,7 @@ func StatusTables() (rows, steps [][3]string) {
 
 // VersionOf is what claimsheet version prints for a program that was built so.
 func VersionOf(info *debug.BuildInfo) string { return buildOf(info).String() }
+
+// Objects has the types of what --json prints: the part of each command, and the ending
+// that all have.
+func Objects() (commands map[string]any, end any) { return objects(), ending{} }

@@ -47,7 +47,7 @@ func (c commandLine) carryOut() (ended, error) {
 		e.code = cli.MainAt(context.Background(), c.words, stdio, pace)
 		e.out, e.err = out.String(), diagnostics.String()
 	}
-	if strings.HasPrefix(e.out, "{") && e.code != -1 {
+	if strings.HasPrefix(e.out, `{"run":`) && e.code != -1 { // not one that was refused
 		e.summary = new(result.Summary)
 		if err := json.Unmarshal([]byte(e.out), e.summary); err != nil {
 			return e, fmt.Errorf("stdout is not the summary: %w\n%s", err, e.out)

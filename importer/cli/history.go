@@ -16,7 +16,6 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/mapping/problem"
-	"claimsheet/reports"
 )
 
 const historyHelp = `Without a key it lists the runs of the environment, the newest first. With a client's key it prints all that is known about
@@ -44,7 +43,6 @@ type historyOptions struct {
 	days   int // of --older-than
 	forget string
 	yes    bool
-	json   bool
 }
 
 func (p *program) historyCommand() *cli.Command {
@@ -54,7 +52,7 @@ func (p *program) historyCommand() *cli.Command {
 		UsageText:   "claimsheet history [options] [CLIENT-KEY]\nclaimsheet history --purge --older-than DAYS [options]\nclaimsheet history --forget CLIENT-KEY [options]",
 		Description: historyHelp,
 		Flags: append(ledgerFlags(),
-			switchFlag("json", "print one JSON object on stdout"),
+			jsonFlag(),
 			switchFlag("purge", "remove personal data older than --older-than from the state folder"),
 			textFlag("older-than", "", "a number of `DAYS`, such as 90d"),
 			textFlag("forget", "", "erase the client with this `KEY`"),
@@ -76,7 +74,7 @@ func (p *program) historyCommand() *cli.Command {
 
 func (p *program) historyOptions(c *cli.Context) (historyOptions, error) {
 	o := historyOptions{where: p.where(c), key: c.Args().First(), purge: c.Bool("purge"), forget: c.String("forget"),
-		yes: c.Bool("yes"), json: c.Bool("json")}
+		yes: c.Bool("yes")}
 	usage := func(hint, format string, args ...any) (historyOptions, error) {
 		return o, problem.New("usage", format, args...).Hinted("%s", hint)
 	}
@@ -98,8 +96,6 @@ func (p *program) historyOptions(c *cli.Context) (historyOptions, error) {
 		return usage(purge, "--older-than is for --purge")
 	case o.yes && !o.purge && !c.IsSet("forget"):
 		return usage("leave it out", "--yes is for --purge and --forget")
-	case o.json && (o.purge || c.IsSet("forget")):
-		return usage("leave it out", "--json is for what history shows")
 	}
 	if o.purge {
 		var ok bool
@@ -117,28 +113,37 @@ func (p *program) history(ctx context.Context, o historyOptions) error {
 		return err
 	}
 	if o.key == "" {
-		return p.listRuns(ctx, l, o.json)
+		return p.listRuns(ctx, l)
 	}
 	return p.printClients(ctx, l, o)
 }
 
+// historyJSON is the object of claimsheet history.
+type historyJSON struct {
+	Environment string         `json:"environment" doc:"the environment's name"`
+	Runs        []runJSON      `json:"runs,omitzero" doc:"without a key: the runs, the newest first"`
+	Clients     []clientJSON   `json:"clients,omitzero" doc:"with a key: the clients that it names"`
+	Purged      *purgedJSON    `json:"purged,omitzero" doc:"with --purge: how much was removed"`
+	Forgotten   *forgottenJSON `json:"forgotten,omitzero" doc:"with --forget: how much was removed"`
+}
+
 // runJSON is a run in the output of --json.
 type runJSON struct {
-	Run       string           `json:"run"`
-	Started   time.Time        `json:"started"`
-	Finished  *time.Time       `json:"finished"` // null when the run did not end
-	Mapping   string           `json:"mapping"`
-	Input     string           `json:"input"`
-	KeptInput bool             `json:"keptInput"` // claimsheet report can write its workbook again
-	Results   string           `json:"results"`
-	Rows      *result.Counts   `json:"rows"`
-	Clients   *result.Counts   `json:"clients"`
-	Requests  *result.Requests `json:"requests"`
-	Version   string           `json:"version"`
+	Run       string           `json:"run" doc:"the run's id"`
+	Started   time.Time        `json:"started" doc:"when it began"`
+	Finished  *time.Time       `json:"finished" doc:"null when it did not end"`
+	Mapping   string           `json:"mapping" doc:"the mapping's name"`
+	Input     string           `json:"input" doc:"the sheet's path"`
+	KeptInput bool             `json:"keptInput" doc:"claimsheet report can write its workbook again"`
+	Results   string           `json:"results" doc:"the workbook's path"`
+	Rows      *result.Counts   `json:"rows" doc:"null when it did not end"`
+	Clients   *result.Counts   `json:"clients" doc:"null when it did not end"`
+	Requests  *result.Requests `json:"requests" doc:"null when it did not end"`
+	Version   string           `json:"version" doc:"of Claimsheet"`
 }
 
 // listRuns prints the runs of the environment.
-func (p *program) listRuns(ctx context.Context, l *ledgerSession, asJSON bool) error {
+func (p *program) listRuns(ctx context.Context, l *ledgerSession) error {
 	runs, err := l.runs(ctx)
 	if err != nil {
 		return err
@@ -149,12 +154,8 @@ func (p *program) listRuns(ctx context.Context, l *ledgerSession, asJSON bool) e
 			return err
 		}
 	}
+	p.object = historyJSON{Environment: l.session.Env.Name, Runs: listed}
 	switch {
-	case asJSON:
-		return writeObject(p.Out, struct {
-			Environment string    `json:"environment"`
-			Runs        []runJSON `json:"runs"`
-		}{l.session.Env.Name, listed})
 	case l.ledger == nil:
 		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
@@ -228,62 +229,59 @@ func shortIDs(runs []ledger.Run) []string {
 	}
 }
 
-// writeObject prints one JSON object on a line.
-func writeObject(w io.Writer, v any) error { return reports.WriteObject(w, v) }
-
 // clientJSON is what the ledger knows about a client, in the output of --json. Redirect
 // urls are left out: they are only in workbooks.
 type clientJSON struct {
-	Key      string     `json:"key"`   // "" when the client was erased
-	Space    string     `json:"space"` // the kind of key
-	Scope    string     `json:"scope"` // the ledger's name for the environment
-	ErasedAt *time.Time `json:"erasedAt,omitempty"`
-	Steps    []stepJSON `json:"steps"`
-	Rows     []rowJSON  `json:"rows"`
+	Key      string     `json:"key" doc:"empty when the client was erased"` // "" when the client was erased
+	Space    string     `json:"space" doc:"the kind of key"`                // the kind of key
+	Scope    string     `json:"scope" doc:"the ledger's name for the environment"`
+	ErasedAt *time.Time `json:"erasedAt,omitempty" doc:"when the client was erased"`
+	Steps    []stepJSON `json:"steps" doc:"all steps"`
+	Rows     []rowJSON  `json:"rows" doc:"the client's rows in every run"`
 
 	owner ledger.ClientKey
 }
 
 type stepJSON struct {
-	Mapping  string      `json:"mapping"` // "" for the client itself, which all mappings share
-	Step     string      `json:"step"`
-	Kind     string      `json:"kind"`
-	State    string      `json:"state"`
-	ID       string      `json:"id"`
-	URL      bool        `json:"hasUrl"`
-	Attempts int         `json:"attempts"`
-	Events   []eventJSON `json:"events"`
+	Mapping  string      `json:"mapping" doc:"empty for the client itself, which all mappings share"`
+	Step     string      `json:"step" doc:"the step's name"`
+	Kind     string      `json:"kind" doc:"client, claim, activity or link"`
+	State    string      `json:"state" doc:"see docs/statuses.md"`
+	ID       string      `json:"id" doc:"what the service calls it"`
+	URL      bool        `json:"hasUrl" doc:"the ledger has its redirect url"`
+	Attempts int         `json:"attempts" doc:"how often it was sent"`
+	Events   []eventJSON `json:"events" doc:"what happened to it"`
 	// Tracked is what the service has said about it since; left out when there is nothing.
-	Tracked []trackedJSON `json:"tracked,omitempty"`
+	Tracked []trackedJSON `json:"tracked,omitempty" doc:"what the service has said about it since"`
 }
 
 type trackedJSON struct {
-	At        time.Time `json:"at"`
-	Kind      string    `json:"kind"`
-	Status    string    `json:"status"`
-	Activity  string    `json:"activity,omitempty"`
-	Completed bool      `json:"completed"`
+	At        time.Time `json:"at" doc:"when it happened"`
+	Kind      string    `json:"kind" doc:"the event's kind"`
+	Status    string    `json:"status" doc:"the event's status"`
+	Activity  string    `json:"activity,omitempty" doc:"the name of the activity"`
+	Completed bool      `json:"completed" doc:"the event means that it is completed"`
 }
 
 type eventJSON struct {
-	At     time.Time `json:"at"`
-	State  string    `json:"state"`
-	Run    string    `json:"run"` // "" when no run did it
-	Via    string    `json:"via"`
-	Status int       `json:"status"` // HTTP, 0 without an answer
-	Reason string    `json:"reason"`
-	ID     string    `json:"id"`
+	At     time.Time `json:"at" doc:"when it happened"`
+	State  string    `json:"state" doc:"the state that it led to"`
+	Run    string    `json:"run" doc:"empty when no run did it"`
+	Via    string    `json:"via" doc:"how it became so: an answer, a look-up, a workbook, your decision"`
+	Status int       `json:"status" doc:"HTTP; 0 without an answer"`
+	Reason string    `json:"reason" doc:"why"`
+	ID     string    `json:"id" doc:"the id that it brought"`
 }
 
 type rowJSON struct {
-	Run        string    `json:"run"`
-	Started    time.Time `json:"started"`
-	Input      string    `json:"input"`
-	Row        int       `json:"row"`
-	Status     string    `json:"status"`
-	FailedStep string    `json:"failedStep"`
-	Error      string    `json:"error"`
-	Contacts   []string  `json:"contacts,omitempty"` // as the column contacts of the workbook shows them
+	Run        string    `json:"run" doc:"the run's id"`
+	Started    time.Time `json:"started" doc:"when it began"`
+	Input      string    `json:"input" doc:"the sheet's path"`
+	Row        int       `json:"row" doc:"its number in the sheet"`
+	Status     string    `json:"status" doc:"see docs/statuses.md"`
+	FailedStep string    `json:"failedStep" doc:"the step's name"`
+	Error      string    `json:"error" doc:"what the column Error says"`
+	Contacts   []string  `json:"contacts,omitempty" doc:"as the column contacts of the workbook shows them"`
 }
 
 // printClients prints all that is known about the clients with a key.
@@ -312,12 +310,7 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 			return err
 		}
 	}
-	if o.json {
-		return errors.Join(writeObject(p.Out, struct {
-			Environment string       `json:"environment"`
-			Clients     []clientJSON `json:"clients"`
-		}{l.session.Env.Name, clients}), damage)
-	}
+	p.object = historyJSON{Environment: l.session.Env.Name, Clients: clients}
 	for i, c := range clients {
 		if i > 0 {
 			fmt.Fprintln(p.Out)

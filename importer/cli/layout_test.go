@@ -79,7 +79,7 @@ var doors = map[string][]string{
 	"golang.org/x/text/encoding":      {"importer/sheet/charset"},
 	"github.com/urfave/cli/v2":        {"importer/cli"},
 	"github.com/cheggaaa/pb/v3":       {"importer/cli/observe"},
-	"github.com/mattn/go-isatty":      {"importer/cli/observe"},
+	"github.com/mattn/go-isatty":      {"importer/cli/console"},
 	"go.yaml.in/yaml/v4":              {"mapping/problem/yamltree"},
 	"modernc.org/sqlite":              {"importer/ledger", "importer/ledger/pages"},
 	"database/sql":                    {"importer/ledger"},

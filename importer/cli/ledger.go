@@ -11,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"claimsheet/importer/cli/console"
-	"claimsheet/importer/cli/observe"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
@@ -45,7 +44,7 @@ Examples:
 func (p *program) ledgerCommand() *cli.Command {
 	sub := func(name, argument, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
 		return &cli.Command{
-			Name: name, Usage: usage, UsageText: strings.TrimSpace("claimsheet ledger " + name + " [options] " + argument), Description: help, Flags: flags,
+			Name: name, Usage: usage, UsageText: strings.TrimSpace("claimsheet ledger " + name + " [options] " + argument), Description: help, Flags: append(flags, jsonFlag()),
 			Action: func(c *cli.Context) error {
 				more := problem.New("usage", "claimsheet ledger %s takes no argument", name)
 				if argument != "" {
@@ -99,6 +98,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 	to := c.Args().First()
 	events, err := ledger.Copy(c.Context, l.path(), to)
 	if err == nil {
+		p.object = ledgerCopyJSON{l.session.Env.Name, l.path(), to, events}
 		fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records, which was checked; %[1]s.count and %[1]s.sum belong to it\n", problem.OneLine(to), events)
 	}
 	return err
@@ -112,14 +112,16 @@ func (p *program) checkLedger(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if there, err := l.exists(); err != nil {
+	there, err := l.exists()
+	if err != nil {
 		return err
-	} else if !there {
+	}
+	if p.object = (ledgerCheckJSON{l.session.Env.Name, l.path(), there}); !there {
 		fmt.Fprintf(p.Out, "nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	}
 	progress := ledger.Progress(nil)
-	if observe.IsTerminal(p.stderr) {
+	if console.IsTerminal(p.stderr) {
 		progress = func(what string, done, total int64) { printProgress(p.stderr, what, done, total) }
 	}
 	err = ledger.Check(l.path(), progress)
@@ -157,7 +159,8 @@ func (p *program) pruneLedger(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.ledger == nil {
+	said := pruneJSON{Environment: l.session.Env.Name, KeepRuns: l.session.Env.KeepRuns, DryRun: dryRun, Runs: []prunedJSON{}}
+	if p.object = said; l.ledger == nil {
 		fmt.Fprintf(p.Out, "nothing to prune: nothing was ever run here (there is no ledger in %s)\n", l.session.State)
 		return nil
 	}
@@ -195,8 +198,47 @@ func (p *program) pruneLedger(c *cli.Context) error {
 		}
 		done.bytes = before.Size() - after.Size()
 	}
+	for _, o := range old {
+		said.Runs = append(said.Runs, prunedJSON{o.ID, o.Started, o.Input, rows[o.ID], o.Stays == ""})
+	}
+	said.LedgerBytes, said.Copies, said.CopyBytes = done.bytes, done.inputs.files, done.inputs.bytes
+	p.object = said
 	p.printPruned(l, old, rows, done, dryRun)
 	return nil
+}
+
+// ledgerCheckJSON is the object of claimsheet ledger check.
+type ledgerCheckJSON struct {
+	Environment string `json:"environment" doc:"the environment's name"`
+	Ledger      string `json:"ledger" doc:"the path of the ledger"`
+	Exists      bool   `json:"exists" doc:"false when nothing was ever run; with exit code 0, an existing ledger is whole"`
+}
+
+// ledgerCopyJSON is the object of claimsheet ledger copy.
+type ledgerCopyJSON struct {
+	Environment string `json:"environment" doc:"the environment's name"`
+	Ledger      string `json:"ledger" doc:"the path of the ledger"`
+	Copy        string `json:"copy" doc:"the path of the copy"`
+	Records     int64  `json:"records" doc:"how many records the copy has"`
+}
+
+// pruneJSON is the object of claimsheet ledger prune.
+type pruneJSON struct {
+	Environment string       `json:"environment" doc:"the environment's name"`
+	KeepRuns    int          `json:"keepRuns" doc:"how many runs keep their rows"`
+	DryRun      bool         `json:"dryRun" doc:"nothing was dropped"`
+	Runs        []prunedJSON `json:"runs" doc:"the older runs, the oldest first"`
+	LedgerBytes int64        `json:"ledgerBytes" doc:"by how many bytes the ledger is smaller"`
+	Copies      int          `json:"copies" doc:"how many copies of sheets were removed"`
+	CopyBytes   int64        `json:"copyBytes" doc:"how many bytes those had"`
+}
+
+type prunedJSON struct {
+	Run     string    `json:"run" doc:"the run's id"`
+	Started time.Time `json:"started" doc:"when it began"`
+	Input   string    `json:"input" doc:"the path of its sheet"`
+	Rows    int       `json:"rows" doc:"how many rows it has, or had"`
+	Dropped bool      `json:"dropped" doc:"its rows are dropped, or would be; false when it stays"`
 }
 
 // pruned counts what was dropped.

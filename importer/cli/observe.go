@@ -50,7 +50,7 @@ func (p *program) ended(ctx context.Context, code int, err error) {
 	}
 	p.observer.Named(p.place.Names()) // for a run that did not come so far
 	p.observer.Ended(context.WithoutCancel(ctx), observe.End{
-		Code: code, Complete: code == exitDone || code == exitRows || code == exitUncertain,
+		Code: code, Complete: code == exitDone || code == exitWouldSend || code == exitRows || code == exitUncertain,
 		Error: errorText(err), Signalled: ctx.Err() != nil, Summary: p.summary,
 	})
 }

@@ -196,7 +196,7 @@ func (r *importRun) compareWorkbooks(ctx context.Context) error {
 		return &incomplete{problem.New("dry-run-ledger", "a dry run changes nothing, and the ledger must learn %d steps from the workbook first", missing+decisions).
 			Hinted("leave --dry-run out; you are asked before anything is recorded")}
 	case missing > 0 && !r.options.yes:
-		return r.confirmTakeOver(missing)
+		return r.confirmTakeOver(ctx, missing)
 	}
 	return nil
 }
@@ -245,10 +245,10 @@ func exists(path string) bool {
 
 // confirmTakeOver asks whether the ledger may record the steps of the workbooks.
 // Scripts give --yes instead.
-func (r *importRun) confirmTakeOver(steps int) error {
+func (r *importRun) confirmTakeOver(ctx context.Context, steps int) error {
 	question := fmt.Sprintf("The ledger %s does not know %d steps that the workbook shows as done or undecided.\n"+
 		"Take them over from the workbook, so that they are not sent again?", r.ledger.path(), steps)
-	if console.Confirm(r.In, r.Err, question) {
+	if console.Confirm(ctx, r.In, r.Err, question) {
 		return nil
 	}
 	command := slices.Insert(r.options.command(), 2, "--yes")

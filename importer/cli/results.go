@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"claimsheet/apiclient"
@@ -43,7 +44,7 @@ func (r *importRun) report(ctx context.Context) error {
 		return err
 	}
 	r.summary = &summary
-	console.PrintProblems(r.Err, problems)
+	console.PrintProblems(r.Err, slices.DeleteFunc(problems, r.announced))
 	if mappingChanged {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Mapping.File}, "mapping-changed",
 			"the mapping now asks for something other than what was sent; done steps are not sent again")})
@@ -74,10 +75,7 @@ func (r *importRun) unwritten(s *sheetRun, err error) problem.Problem {
 }
 
 func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
-	switch {
-	case r.options.json:
-		return reports.WriteJSON(r.Out, summary)
-	case r.options.quiet:
+	if r.object = summary; r.options.quiet {
 		return nil
 	}
 	words := reports.NextSteps{Command: r.options.command(), Settle: commandWords(r.options.where, "settle")}

@@ -41,6 +41,7 @@ func (p *program) runCommand() *cli.Command {
 		Description: runHelp,
 		Flags: slices.Concat(placeFlags(), []cli.Flag{
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
+			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
 		}, runFlags(), under(unattendedCategory, archiveFlag())),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
@@ -50,7 +51,7 @@ func (p *program) runCommand() *cli.Command {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
 			}
 			o, err := p.runOptions(c)
-			o.where = withUsualMapping(o.where)
+			o.where, o.yes = withUsualMapping(o.where), c.Bool("yes")
 			if err == nil {
 				o.sheets, err = load.Sheets(c.Args().Slice())
 			}
@@ -68,7 +69,7 @@ func runFlags() []cli.Flag {
 		switchFlag("dry-run", "check everything and show what would be sent; nothing is sent"),
 		numberFlag("limit", "import only the first `N` clients", "all"),
 		textFlag("only", "", "import only the client with this `KEY`"),
-		switchFlag("json", "print one JSON object on stdout at the end"),
+		jsonFlag(),
 		switchFlag("quiet", "print problems only, no summary"),
 	}, under(guardsCategory, append([]cli.Flag{
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
@@ -76,6 +77,7 @@ func runFlags() []cli.Flag {
 		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost; default: xlsx"),
 		stepsFlag(),
 		passwordFlag(),
+		switchFlag("detailed-exit-code", "in a dry run: exit code 10 instead of 0 when a run would send something"),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
 		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
@@ -91,7 +93,7 @@ type runOptions struct {
 	sheets      []string
 	workbooks   []*workbook.Binding // of the sheets of a rerun; nil for a run
 	password    password
-	yes         bool // rerun: take over what the ledger does not know without asking
+	yes         bool // do not ask before a first run, or before a rerun takes over what the ledger does not know
 	out         string
 	format      string // formatXLSX or formatCSV
 	steps       string // stepsAll or stepsTouched
@@ -102,7 +104,6 @@ type runOptions struct {
 	minRows     int
 	dryRun      bool
 	noLookup    bool
-	json        bool
 	quiet       bool
 }
 
@@ -111,7 +112,7 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 		where: p.where(c), pace: p.pace, out: c.String("out"), format: c.String("format"),
 		concurrency: c.Int("concurrency"), rate: c.Float64("rate"),
 		limit: c.Int("limit"), only: c.String("only"), minRows: c.Int("min-rows"),
-		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), json: c.Bool("json"), quiet: c.Bool("quiet"),
+		dryRun: c.Bool("dry-run"), noLookup: c.Bool("no-lookup"), quiet: c.Bool("quiet"),
 	}
 	var err error
 	if o.guards, err = guardsOf(c); err != nil {
@@ -123,6 +124,9 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	if o.noLookup && !o.dryRun {
 		return o, problem.New("usage", "--no-lookup is for a dry run: a run must know which clients exist").
 			Hinted("add --dry-run; to create clients without looking them up, write existing: create in the mapping")
+	}
+	if p.detailed = c.Bool("detailed-exit-code"); p.detailed && !o.dryRun {
+		return o, problem.New("usage", "--detailed-exit-code is for a dry run").Hinted("add --dry-run, or leave it out")
 	}
 	for _, name := range []string{"limit", "concurrency", "rate", "min-rows"} {
 		if c.IsSet(name) && c.Float64(name) <= 0 && c.Int(name) <= 0 {
@@ -263,6 +267,9 @@ func (p *program) importSheets(ctx context.Context, o runOptions) error {
 		return err
 	}
 	if err := r.look(ctx); err != nil {
+		return err
+	}
+	if err := r.announce(ctx); err != nil {
 		return err
 	}
 	if err := r.execute(ctx); err != nil {
@@ -522,6 +529,7 @@ func (r *importRun) execute(ctx context.Context) error {
 	if ceiling == 0 {
 		ceiling = r.session.Env.Limits.RequestsPerSecond
 	}
+	defer context.AfterFunc(ctx, r.stopping)()
 	stop := r.observer.Watch(r.job.Progress, r.survey.Clients, ceiling)
 	if r.options.dryRun {
 		err = r.job.Forecast(ctx, plans)

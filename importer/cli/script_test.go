@@ -76,6 +76,7 @@ func claimsheet() {
 //	serve ARG…                   starts claimsheet sandbox and sets $URL to its first line
 //	stop                         interrupts it; the exit code must be 130
 //	expand FILE                  replaces $VARIABLES in a file
+//	conforms NAME FILE           compares an object of --json with $defs/NAME of docs/json.schema.json
 //	hold LEDGER                  holds a ledger as another run would
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -98,7 +99,7 @@ func TestScripts(t *testing.T) {
 			"encrypt": encryptWorkbook, "hide": hideRows, "merge": mergeCells,
 			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
 			"service": startService, "sent": sent, "serve": serve, "stop": stop,
-			"expand": expand, "hold": hold,
+			"expand": expand, "hold": hold, "conforms": conforms,
 		},
 	})
 }

@@ -60,6 +60,7 @@ func (p *program) settleCommand() *cli.Command {
 			&cli.BoolFlag{Name: "give-up", Usage: "leave it"},
 			switchFlag("undo", "undo a decision"),
 			switchFlag("yes", "with --created: accept an id that does not look like one of its kind"),
+			jsonFlag(),
 		}, ledgerFlags()...),
 		Action: func(c *cli.Context) error {
 			o := settleOptions{where: p.where(c), words: c.Args().Slice(), yes: c.Bool("yes")}
@@ -113,8 +114,10 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 			return err
 		}
 	}
+	said := settleJSON{Environment: l.session.Env.Name, Decided: []decidedJSON{}}
 	if o.choice == "" {
 		p.listDoubts(l, doubts)
+		p.object = said.with(doubts)
 		return nil
 	}
 	var decided []settle.UncertainStep
@@ -131,10 +134,9 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 	if err := settler.Settle(ctx, settlements...); err != nil {
 		return err
 	}
-	left := len(doubts)
 	for _, doubt := range about {
+		said.Decided = append(said.Decided, decidedJSON{doubt.Client, doubt.StepID.Step, string(o.choice)})
 		if isUndecided(doubt) {
-			left--
 			fmt.Fprintf(p.Out, "%d  ", doubt.Number)
 		}
 		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUps[o.choice])
@@ -142,13 +144,48 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
 		}
 	}
-	if o.choice == settle.Undo {
-		left += len(about)
+	left, err := settle.Uncertain(ctx, l.ledger, scopes)
+	if err != nil {
+		return err
 	}
-	if left > 0 {
-		fmt.Fprintln(p.Out, stepsAre(left, "still uncertain"))
+	if p.object = said.with(left); len(left) > 0 {
+		fmt.Fprintln(p.Out, stepsAre(len(left), "still uncertain"))
 	}
 	return nil
+}
+
+// settleJSON is the object of claimsheet settle.
+type settleJSON struct {
+	Environment string        `json:"environment" doc:"the environment's name"`
+	Uncertain   []doubtJSON   `json:"uncertain" doc:"the steps that wait for a decision now, the longest waiting first"`
+	Decided     []decidedJSON `json:"decided" doc:"the decisions that this command recorded"`
+}
+
+type doubtJSON struct {
+	Number    int64     `json:"number" doc:"how settle calls it"`
+	ClientKey string    `json:"clientKey" doc:"the client's key: personal data"`
+	Step      string    `json:"step" doc:"the step's name"`
+	Kind      string    `json:"kind" doc:"client, claim, activity or link"`
+	Mapping   string    `json:"mapping" doc:"the mapping's name; empty for the client, which all mappings share"`
+	State     string    `json:"state" doc:"uncertain or parked"`
+	Since     time.Time `json:"since" doc:"when it became so"`
+	Reason    string    `json:"reason" doc:"why nobody knows"`
+	LookFor   string    `json:"lookFor" doc:"what to look for in the service"`
+}
+
+type decidedJSON struct {
+	ClientKey string `json:"clientKey" doc:"the client's key: personal data"`
+	Step      string `json:"step" doc:"the step's name"`
+	Decision  string `json:"decision" doc:"created, not created, give up or undo"`
+}
+
+// with returns the object with the steps that are uncertain.
+func (s settleJSON) with(doubts []settle.UncertainStep) settleJSON {
+	s.Uncertain = []doubtJSON{}
+	for _, d := range doubts {
+		s.Uncertain = append(s.Uncertain, doubtJSON{d.Number, d.Client, d.StepID.Step, d.Kind, d.Mapping, string(d.To), d.At.UTC(), whyUncertain(d), whatToLookFor(d)})
+	}
+	return s
 }
 
 // followUps say what a decision leads to.

@@ -36,7 +36,7 @@ func (p *program) templatesCommand() *cli.Command {
 		Description: templatesHelp,
 		Flags: append(withMapping("the mapping `FILE`, whose version and claim type are asked for; default: none", placeFlags()),
 			apiFlag("the mapping's, else v1 for an environment with a case_id, else v2"),
-			switchFlag("json", "print one JSON object on stdout"),
+			jsonFlag(),
 			textFlag("xlsx", "", "write the list to a new workbook, `FILE`")),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
@@ -53,7 +53,7 @@ func (p *program) templatesCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return p.printTemplates(s, c.String("xlsx"), c.Bool("json"))
+			return p.printTemplates(s, c.String("xlsx"))
 		},
 	}
 }
@@ -110,20 +110,28 @@ func (p *program) listTemplates(ctx context.Context, where load.Where, api strin
 	return &serviceTemplates{service, version, s.Cached}, nil
 }
 
+// templatesJSON is the object of claimsheet templates.
+type templatesJSON struct {
+	Environment string         `json:"environment" doc:"the environment's name"`
+	API         string         `json:"api" doc:"the version of the interface: v1 or v2"`
+	Cached      time.Time      `json:"cached,omitzero" doc:"when they were read from the service; absent when the service answered just now"`
+	Templates   []templateJSON `json:"templates" doc:"the activity templates, as the service lists them"`
+}
+
 // templateJSON is a template in the output of --json.
 type templateJSON struct {
-	ID         string          `json:"id"`
-	Name       string          `json:"name"`
-	Attributes []attributeJSON `json:"attributes"`
+	ID         string          `json:"id" doc:"its id in this environment"`
+	Name       string          `json:"name" doc:"its name, which mappings use"`
+	Attributes []attributeJSON `json:"attributes" doc:"its attributes"`
 }
 
 type attributeJSON struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Type string `json:"type"` // "" when the service reports none
+	ID   string `json:"id" doc:"its id in this environment"`
+	Name string `json:"name" doc:"its name, which mappings use"`
+	Type string `json:"type" doc:"its data type; empty when the service reports none"`
 }
 
-func (p *program) printTemplates(s *serviceTemplates, xlsx string, asJSON bool) error {
+func (p *program) printTemplates(s *serviceTemplates, xlsx string) error {
 	listed := []templateJSON{}
 	rows := [][]string{}
 	for _, t := range s.Templates {
@@ -140,15 +148,8 @@ func (p *program) printTemplates(s *serviceTemplates, xlsx string, asJSON bool) 
 			return err
 		}
 	}
-	switch {
-	case asJSON:
-		return writeObject(p.Out, struct {
-			Environment string            `json:"environment"`
-			API         apiclient.Version `json:"api"`
-			Cached      time.Time         `json:"cached,omitzero"` // when they were read; absent when the service answered
-			Templates   []templateJSON    `json:"templates"`
-		}{s.Environment, s.version, s.cached, listed})
-	case xlsx != "":
+	p.object = templatesJSON{s.Environment, string(s.version), s.cached, listed}
+	if xlsx != "" {
 		fmt.Fprintf(p.Out, "%s: %d activity templates of the environment “%s” (%s)\n", problem.OneLine(xlsx), len(listed), s.Environment, s.version)
 		return nil
 	}

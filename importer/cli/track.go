@@ -42,17 +42,17 @@ func (p *program) trackCommand() *cli.Command {
 		Description: trackHelp,
 		Flags: append(ledgerFlags(),
 			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"},
-			switchFlag("json", "print one JSON object on stdout")),
+			jsonFlag()),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet track takes no arguments").Hinted("name exports with --import FILE")
 			}
-			return p.track(c.Context, p.where(c), c.StringSlice("import"), c.Bool("json"))
+			return p.track(c.Context, p.where(c), c.StringSlice("import"))
 		},
 	}
 }
 
-func (p *program) track(ctx context.Context, where load.Where, exports []string, asJSON bool) error {
+func (p *program) track(ctx context.Context, where load.Where, exports []string) error {
 	l, err := p.openLedger(where)
 	defer l.close()
 	if err != nil {
@@ -75,18 +75,19 @@ func (p *program) track(ctx context.Context, where load.Where, exports []string,
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return writeObject(p.Out, struct {
-			Environment string `json:"environment"`
-			Added       int    `json:"added"`
-			Repeated    int    `json:"repeated"`
-			Unknown     int    `json:"unknown"`
-			Found       int    `json:"found"`
-			Erased      int    `json:"erased"`
-		}{l.session.Env.Name, n.Added, n.Repeated, n.Unknown, n.Found, n.Erased})
-	}
+	p.object = trackedCountsJSON{l.session.Env.Name, n.Added, n.Repeated, n.Unknown, n.Found, n.Erased}
 	fmt.Fprintln(p.Out, trackedInWords(n))
 	return nil
+}
+
+// trackedCountsJSON is the object of claimsheet track.
+type trackedCountsJSON struct {
+	Environment string `json:"environment" doc:"the environment's name"`
+	Added       int    `json:"added" doc:"new events of steps that the ledger knows"`
+	Repeated    int    `json:"repeated" doc:"events that were already recorded"`
+	Unknown     int    `json:"unknown" doc:"new events with ids that the ledger does not know; they are kept"`
+	Found       int    `json:"found" doc:"events kept from earlier whose ids the ledger knows by now"`
+	Erased      int    `json:"erased" doc:"events of erased clients; they are not kept"`
 }
 
 // trackedInWords says what was recorded.

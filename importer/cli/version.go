@@ -25,14 +25,12 @@ func (p *program) versionCommand() *cli.Command {
 		Usage:       "print which program this is: version, commit, Go version, platform",
 		UsageText:   "claimsheet version [--json]",
 		Description: versionHelp,
-		Flags:       []cli.Flag{switchFlag("json", "print one JSON object on stdout")},
+		Flags:       []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet version takes no arguments").Hinted("claimsheet version --json prints an object")
 			}
-			if c.Bool("json") {
-				return writeObject(p.Out, thisBuild())
-			}
+			p.object = thisBuild()
 			_, err := fmt.Fprint(p.Out, thisBuild())
 			return err
 		},
@@ -41,12 +39,12 @@ func (p *program) versionCommand() *cli.Command {
 
 // build is what Go recorded in the program when it was built.
 type build struct {
-	Version  string `json:"version"`            // the module's; "dev" when Go knows none
-	Revision string `json:"revision,omitempty"` // the commit, "" when it was built without a repository
-	Time     string `json:"time,omitempty"`     // of the commit
-	Modified bool   `json:"modified"`           // the files were not those of the commit
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
+	Version  string `json:"version" doc:"the release, or what Go makes from the commit; dev without a repository"`
+	Revision string `json:"revision,omitempty" doc:"the commit"`                   // the commit, "" when it was built without a repository
+	Time     string `json:"time,omitempty" doc:"of the commit"`                    // of the commit
+	Modified bool   `json:"modified" doc:"the files were not those of the commit"` // the files were not those of the commit
+	Go       string `json:"go" doc:"the Go version"`
+	Platform string `json:"platform" doc:"system and processor"`
 }
 
 func thisBuild() build {

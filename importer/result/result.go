@@ -74,16 +74,16 @@ const StepSkipped = "skipped (existing_activities)"
 
 // Counts are the numbers of rows or clients by status.
 type Counts struct {
-	Total      int `json:"total"`
-	Done       int `json:"done"`
-	Failed     int `json:"failed"`
-	Uncertain  int `json:"uncertain"`
-	Invalid    int `json:"invalid"`
-	Skipped    int `json:"skipped"`
-	Unchanged  int `json:"unchanged"`
-	Changed    int `json:"changed"`
-	NotStarted int `json:"notStarted"`
-	Planned    int `json:"planned"`
+	Total      int `json:"total" doc:"all of them"`
+	Done       int `json:"done" doc:"done in this run"`
+	Failed     int `json:"failed" doc:"certainly not carried out"`
+	Uncertain  int `json:"uncertain" doc:"wait for a decision"`
+	Invalid    int `json:"invalid" doc:"cannot be used as they are"`
+	Skipped    int `json:"skipped" doc:"left out on purpose"`
+	Unchanged  int `json:"unchanged" doc:"done before; nothing was sent"`
+	Changed    int `json:"changed" doc:"done before with other data"`
+	NotStarted int `json:"notStarted" doc:"wait for another row, step or run"`
+	Planned    int `json:"planned" doc:"would be sent; in a dry run only"`
 }
 
 // Add counts one row or client.
@@ -114,37 +114,40 @@ func (c *Counts) Add(s Status) {
 // Requests are the numbers of calls by kind: those that a run sent, or those
 // that it would send, in a dry run.
 type Requests struct {
-	Client    int `json:"client"`
-	Claim     int `json:"claim"`
-	Activity  int `json:"activity"`
-	Link      int `json:"link"`
-	Lookup    int `json:"lookup"`
-	Templates int `json:"templates"`
+	Client    int `json:"client" doc:"clients or contacts created"`
+	Claim     int `json:"claim" doc:"claims created"`
+	Activity  int `json:"activity" doc:"activities created"`
+	Link      int `json:"link" doc:"magic links asked for"`
+	Lookup    int `json:"lookup" doc:"look-ups"`
+	Templates int `json:"templates" doc:"requests for the activity templates"`
 }
+
+// Creating is how many of the calls create something.
+func (r Requests) Creating() int { return r.Client + r.Claim + r.Activity + r.Link }
 
 // Summary is the result of a whole run: --json prints it and the sheet Summary
 // shows it.
 type Summary struct {
-	Run         string   `json:"run"`
-	Environment string   `json:"environment"`
-	DryRun      bool     `json:"dryRun"`
-	Rows        Counts   `json:"rows"`
-	Clients     Counts   `json:"clients"`
-	Requests    Requests `json:"requests"`
-	WithoutLink int      `json:"withoutLink"` // done clients that have no redirect url
-	Results     string   `json:"results"`     // the workbook's path; of several, their folder, or "" when they are in different ones
-	Seconds     float64  `json:"seconds"`
+	Run         string   `json:"run" doc:"the run's id"`
+	Environment string   `json:"environment" doc:"the environment's name"`
+	DryRun      bool     `json:"dryRun" doc:"nothing was sent"`
+	Rows        Counts   `json:"rows" doc:"rows by status"`
+	Clients     Counts   `json:"clients" doc:"clients by status"`
+	Requests    Requests `json:"requests" doc:"requests that were sent; in a dry run, that would be"`
+	WithoutLink int      `json:"withoutLink" doc:"done clients that have no redirect url"` // done clients that have no redirect url
+	Results     string   `json:"results" doc:"the workbook's path; of several sheets their folder, or empty when they are in different ones"`
+	Seconds     float64  `json:"seconds" doc:"how long it took"`
 	// Sheets has one entry for each sheet, in order, when the run has several;
 	// it is empty when the run has one.
-	Sheets []SheetSummary `json:"sheets,omitempty"`
+	Sheets []SheetSummary `json:"sheets,omitempty" doc:"one for each sheet, when the run has several"`
 }
 
 // SheetSummary is the result of one of a run's several sheets. A client with
 // rows in two of them counts in both.
 type SheetSummary struct {
-	Sheet   string `json:"sheet"` // the path as given
-	Run     string `json:"run"`
-	Rows    Counts `json:"rows"`
-	Clients Counts `json:"clients"`
-	Results string `json:"results"`
+	Sheet   string `json:"sheet" doc:"the path as given"`
+	Run     string `json:"run" doc:"the sheet's own run id"`
+	Rows    Counts `json:"rows" doc:"rows by status"`
+	Clients Counts `json:"clients" doc:"clients by status"`
+	Results string `json:"results" doc:"the workbook's path"`
 }

@@ -4,11 +4,13 @@ package console
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
+	"github.com/mattn/go-isatty"
 	"golang.org/x/term"
 
 	"claimsheet/mapping/problem"
@@ -65,15 +67,31 @@ func PrintWarnings(w io.Writer, list problem.List) {
 }
 
 // Confirm prints a question on out and reports whether the answer on in is the
-// word yes. A nil or empty in is a no.
-func Confirm(in io.Reader, out io.Writer, question string) bool {
+// word yes. A nil or empty in is a no, and so is the end of ctx, after which in must not
+// be read any more.
+func Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) bool {
 	fmt.Fprintf(out, "%s\nType yes: ", question)
-	answer := ""
-	if in != nil {
-		answer, _ = bufio.NewReader(in).ReadString('\n') // an unreadable answer is a no
+	answer := make(chan string, 1)
+	go func() {
+		line := ""
+		if in != nil {
+			line, _ = bufio.NewReader(in).ReadString('\n') // an unreadable answer is a no
+		}
+		answer <- line
+	}()
+	line := ""
+	select {
+	case line = <-answer:
+	case <-ctx.Done():
 	}
 	fmt.Fprintln(out)
-	return strings.EqualFold(strings.TrimSpace(answer), "yes")
+	return strings.EqualFold(strings.TrimSpace(line), "yes")
+}
+
+// IsTerminal reports whether a stream of the process is a terminal.
+func IsTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && (isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()))
 }
 
 // The columns of texts: without a terminal, and at most, because longer lines are hard

@@ -42,14 +42,14 @@ func TestManyProblemsAreCounted(t *testing.T) {
 func TestConfirm(t *testing.T) {
 	for answer, want := range map[string]bool{"yes\n": true, " YES \n": true, "yes": true, "y\n": false, "no\n": false, "": false, "\n": false} {
 		var out strings.Builder
-		if got := console.Confirm(strings.NewReader(answer), &out, "Erase it?"); got != want {
+		if got := console.Confirm(t.Context(), strings.NewReader(answer), &out, "Erase it?"); got != want {
 			t.Errorf("the answer %q is %v, want %v", answer, got, want)
 		}
 		if out.String() != "Erase it?\nType yes: \n" {
 			t.Errorf("it printed %q", out.String())
 		}
 	}
-	if console.Confirm(nil, &strings.Builder{}, "Erase it?") {
+	if console.Confirm(t.Context(), nil, &strings.Builder{}, "Erase it?") {
 		t.Error("no input is a yes")
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/mattn/go-isatty"
-
 	"claimsheet/importer/cli/console"
 	"claimsheet/mapping/problem"
 )
@@ -37,8 +35,8 @@ func (o *Observer) openLog() error {
 	if format != "" && format != "text" && format != "json" {
 		return problem.New("usage", "--log-format is text or json, not “%s”", format).Hinted("leave it out to have text")
 	}
-	stderr, isFile := o.options.Terminal.(*os.File)
-	terminal := isFile && isTerminal(stderr)
+	_, isFile := o.options.Terminal.(*os.File)
+	terminal := console.IsTerminal(o.options.Terminal)
 	level, to := slog.LevelInfo, io.Writer(nil)
 	switch {
 	case path != "":
@@ -64,16 +62,6 @@ func (o *Observer) openLog() error {
 		out.plain = nil
 	}
 	return nil
-}
-
-// IsTerminal reports whether w is a terminal.
-func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && isTerminal(f)
-}
-
-func isTerminal(f *os.File) bool {
-	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
 }
 
 func newHandler(w io.Writer, format string, level slog.Level) slog.Handler {
