@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,15 @@ func (p *program) command(ctx context.Context, args []string) (err error) {
 	return p.app().RunContext(ctx, append([]string{"claimsheet"}, args...))
 }
 
+const programHelp = `It reads a sheet through a mapping file, sends what the sheet asks for and the service does not have yet, and writes a copy of the
+sheet with ids and redirect urls beside every row. Repeat a command at any time: nothing is sent twice.
+claimsheet COMMAND --help explains a command; claimsheet help exit-codes lists the exit codes.
+
+Examples:
+
+    claimsheet run -m mapping.yaml --dry-run leads.xlsx
+    claimsheet run -m mapping.yaml -e uat leads.xlsx`
+
 func (p *program) app() *cli.App {
 	app := &cli.App{
 		Name:            "claimsheet",
@@ -97,12 +107,16 @@ func (p *program) app() *cli.App {
 		Writer:          p.Out,
 		ErrWriter:       p.Err,
 		HideHelpCommand: true,
-		UsageText:       "claimsheet COMMAND [options] [arguments]\n\nclaimsheet run -m mapping.yaml --dry-run leads.xlsx",
-		Description: "Exit codes: 0 every row done, unchanged, changed or skipped; 1 some rows failed or invalid; " +
-			"2 usage, mapping, configuration or unreadable input; 3 could not run or had to stop; 4 some step uncertain; " +
-			"5 another run holds the ledger; 130, 143 stopped by a signal.",
-		Commands: []*cli.Command{p.runCommand(), p.rerunCommand(), p.checkCommand(), p.initCommand(), p.templatesCommand(), p.settleCommand(), p.linkCommand(),
-			p.reportCommand(), p.historyCommand(), p.trackCommand(), p.listenCommand(), p.ledgerCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand(), p.versionCommand()},
+		UsageText:       "claimsheet COMMAND [options] [arguments]",
+		Description:     programHelp,
+		Commands: slices.Concat(
+			inCategory("Commands for imports", p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand()),
+			inCategory("Commands for the first steps", p.initCommand(), p.templatesCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()),
+			inCategory("Commands for afterwards", p.historyCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.ledgerCommand()),
+			inCategory("Commands for help", p.helpCommand(), p.versionCommand()),
+		),
+		// The library adds this flag only to programs without a command help.
+		Flags:        []cli.Flag{cli.HelpFlag},
 		OnUsageError: usageError,
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},
@@ -130,6 +144,14 @@ func prepareCommands(commands []*cli.Command) {
 	}
 }
 
+// inCategory puts commands under a heading of the list of commands.
+func inCategory(category string, commands ...*cli.Command) []*cli.Command {
+	for _, c := range commands {
+		c.Category = category
+	}
+	return commands
+}
+
 // sharedFlag is a flag that all commands share. The library records in a flag how
 // it was set; a sharedFlag makes it do so in a copy, so that several Mains can run
 // at the same time.
@@ -145,6 +167,7 @@ func init() {
 	for _, shared := range []*cli.Flag{&cli.HelpFlag, &cli.VersionFlag} {
 		*shared = sharedFlag{(*shared).(*cli.BoolFlag)}
 	}
+	cli.HelpPrinter = printHelp
 }
 
 func unknownCommand(c *cli.Context) error {

@@ -14,15 +14,20 @@ import (
 
 const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's. With a
 SHEET its headers and cells are checked: it prints how many rows cannot be imported as they are, and claimsheet run --dry-run
-names each cell. It reports a header in the wrong row, totals, and typed cells under attributes without a type.`
+names each cell. It reports a header in the wrong row, totals, and typed cells under attributes without a type.
+
+Examples:
+
+    claimsheet check
+    claimsheet check -m mapping.yaml -e uat leads.xlsx`
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "check",
 		Usage:       "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		UsageText:   "claimsheet check -m FILE [-e ENVIRONMENT] [SHEET…]",
+		UsageText:   "claimsheet check [-m FILE] [-e ENVIRONMENT] [SHEET…]",
 		Description: checkHelp,
-		Flags:       append(placeFlags(), passwordFlag()),
+		Flags:       append(placeFlags(), under(specialCategory, passwordFlag())...),
 		Action: func(c *cli.Context) error {
 			sheets, err := load.Sheets(c.Args().Slice())
 			if err != nil {
@@ -33,7 +38,7 @@ func (p *program) checkCommand() *cli.Command {
 				return err
 			}
 			return p.check(c.Context, load.Options{
-				Where: p.where(c), Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
+				Where: withUsualMapping(p.where(c)), Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
 				Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain},
 			})
 		},

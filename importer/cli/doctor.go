@@ -25,7 +25,12 @@ const doctorHelp = `It reads the secrets, opens a connection, authenticates, rea
 finds nobody. It also compares the base url with that of the last run. Each check is a line: ok, warn (it works,
 but look at it) or fail (a run would not work). Only GETs reach the service; with oauth2 one token is requested. Give -m to
 try what a mapping needs (its version and claim type) and to check it against the templates.
-Exit codes: 0 nothing failed, 2 the configuration is wrong, 3 the service cannot be used as it is.`
+Exit codes: 0 nothing failed, 2 the configuration is wrong, 3 the service cannot be used as it is.
+
+Examples:
+
+    claimsheet doctor -e uat
+    claimsheet doctor -e uat -m mapping.yaml`
 
 func (p *program) doctorCommand() *cli.Command {
 	return &cli.Command{
@@ -33,7 +38,7 @@ func (p *program) doctorCommand() *cli.Command {
 		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; sends GETs only",
 		UsageText:   "claimsheet doctor [-e ENVIRONMENT] [-m FILE]",
 		Description: doctorHelp,
-		Flags:       placeFlags(),
+		Flags:       withMapping("the mapping `FILE` to check as well; default: none", placeFlags()),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet doctor takes no arguments").Hinted("name the environment with -e")

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -32,19 +33,64 @@ func switchFlag(name, usage string) *cli.BoolFlag {
 	return &cli.BoolFlag{Name: name, Usage: usage, DisableDefaultText: true}
 }
 
+// The headings of flags that most commands are typed without.
+const (
+	placesCategory     = "Options for places"
+	guardsCategory     = "Options for limits and guards"
+	unattendedCategory = "Options for unattended runs"
+	specialCategory    = "Special options"
+)
+
+// under puts flags under a heading of --help.
+func under(category string, flags ...cli.Flag) []cli.Flag {
+	for _, f := range flags {
+		switch f := f.(type) {
+		case *cli.StringFlag:
+			f.Category = category
+		case *cli.BoolFlag:
+			f.Category = category
+		case *cli.IntFlag:
+			f.Category = category
+		case *cli.Float64Flag:
+			f.Category = category
+		}
+	}
+	return flags
+}
+
 func templatesFlag() cli.Flag {
 	return textFlag("templates", "", "reference data for the sandbox: a `FILE` with the answer of GET activity-templates")
 }
 
+// usualMapping is the mapping of a command that is given none, when the working
+// directory has that file.
+const usualMapping = "mapping.yaml"
+
+// withUsualMapping returns where with the usual mapping, unless there is another or no
+// such file.
+func withUsualMapping(where load.Where) load.Where {
+	if _, err := os.Lstat(usualMapping); where.Mapping == "" && err == nil {
+		where.Mapping = usualMapping
+	}
+	return where
+}
+
 // placeFlags say where things are.
 func placeFlags() []cli.Flag {
-	return []cli.Flag{
-		textFlag("mapping", "m", "the mapping `FILE`"),
+	return append([]cli.Flag{
+		textFlag("mapping", "m", "the mapping `FILE`; default: mapping.yaml in this folder"),
 		textFlag("env", "e", "the `ENVIRONMENT`; default: CLAIMSHEET_ENV, then the environments file's default"),
+	}, under(placesCategory,
 		textFlag("environments", "", "the environments `FILE`; default: environments.yaml beside the mapping"),
 		textFlag("state", "", "the state `FOLDER`; default: .claimsheet beside the environments file"),
 		templatesFlag(),
-	}
+	)...)
+}
+
+// withMapping returns placeFlags with another text for -m.
+func withMapping(usage string, flags []cli.Flag) []cli.Flag {
+	flags[0] = textFlag("mapping", "m", usage)
+	return flags
 }
 
 // where reads the flags of placeFlags.

@@ -28,7 +28,13 @@ phone:KEY or NAME:KEY means one of them.
 --purge removes from the state folder what is older than --older-than: kept copies of sheets, requests and answers, redirect
 urls, problems of rows, and emergency files that were recorded. Client keys, step names, states and ids stay: without them
 the next run would create everything again. --forget KEY erases one client for good: what is left are the ids of what was
-created, and a keyed hash by which later runs recognise the client and leave its rows out. Both ask first, unless --yes is given.`
+created, and a keyed hash by which later runs recognise the client and leave its rows out. Both ask first, unless --yes is given.
+
+Examples:
+
+    claimsheet history -e uat
+    claimsheet history -e uat ann@example.com
+    claimsheet history -e uat --purge --older-than 90d`
 
 // historyOptions are the flags of claimsheet history.
 type historyOptions struct {
@@ -45,7 +51,7 @@ func (p *program) historyCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "history",
 		Usage:       "the runs, or all that is known about one client; --purge and --forget remove personal data",
-		UsageText:   "claimsheet history [options] [CLIENT-KEY]\n\nclaimsheet history --purge --older-than 90d\n\nclaimsheet history --forget CLIENT-KEY",
+		UsageText:   "claimsheet history [options] [CLIENT-KEY]\nclaimsheet history --purge --older-than DAYS [options]\nclaimsheet history --forget CLIENT-KEY [options]",
 		Description: historyHelp,
 		Flags: append(ledgerFlags(),
 			switchFlag("json", "print one JSON object on stdout"),

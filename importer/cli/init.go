@@ -22,7 +22,11 @@ import (
 const initHelp = `It looks at the headers and the cells, and with -e at the service's templates, and proposes a mapping: each line with its reason,
 such as “412 of 420 cells read as dd/mm/yyyy”. What the cells do not decide is a question in a line with DECIDE: answer each of
 them before the first run. Of several sheets only the columns that all of them have are used. claimsheet check finds no problem
-in the result.`
+in the result.
+
+Examples:
+
+    claimsheet init -e uat -o mapping.yaml leads.xlsx`
 
 func (p *program) initCommand() *cli.Command {
 	flags := placeFlags()[1:] // there is no mapping yet

@@ -17,18 +17,30 @@ import (
 )
 
 const ledgerCheckHelp = `Reads the whole ledger: the structure of its file, the checksum of every record, and whether each step follows from what happened to it.
-A run checks what it reads; this checks the rest too, and changes nothing. Exit code 0: the ledger is whole; 3: it is damaged.`
+A run checks what it reads; this checks the rest too, and changes nothing. Exit code 0: the ledger is whole; 3: it is damaged.
+
+Examples:
+
+    claimsheet ledger check -e uat`
 
 const ledgerPruneHelp = `Drops the rows and the lists of steps of old runs, and their copies of the sheets: claimsheet report cannot write their workbooks again.
 No step is ever dropped, so nothing is created again. The rows of the newest runs stay, as many as keep_runs says in the environment's
 entry of the environments file (60 when it says nothing); so do those of the latest run of each mapping and of each sheet that was imported more
 than once, and of runs with a row that is still uncertain. Every run prunes by itself at its end, a few old runs at a time; this
-command prunes all of them, and gives the room back to the disk.`
+command prunes all of them, and gives the room back to the disk.
+
+Examples:
+
+    claimsheet ledger prune -e uat --dry-run`
 
 const ledgerCopyHelp = `Writes a copy of the ledger to a new file, TO, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
 before it gets its name, and a file that is there is never replaced. Beside it stand TO.count and TO.sum. To put it back, copy the three
 files over ledger.db, ledger.db.count and ledger.db.sum while no run is active; what was done since the copy is in the results workbooks.
-It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.`
+It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.
+
+Examples:
+
+    claimsheet ledger copy -e uat /backup/ledger-monday.db`
 
 func (p *program) ledgerCommand() *cli.Command {
 	sub := func(name, argument, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
@@ -47,9 +59,10 @@ func (p *program) ledgerCommand() *cli.Command {
 		}
 	}
 	return &cli.Command{
-		Name:      "ledger",
-		Usage:     "check: read the whole ledger; prune: drop the rows of old runs; copy: back it up",
-		UsageText: "claimsheet ledger check [options]\n\nclaimsheet ledger prune [options]\n\nclaimsheet ledger copy [options] TO",
+		Name:        "ledger",
+		Usage:       "check: read the whole ledger; prune: drop the rows of old runs; copy: back it up",
+		UsageText:   "claimsheet ledger check [options]\nclaimsheet ledger prune [options]\nclaimsheet ledger copy [options] TO",
+		Description: "Examples:\n\n    claimsheet ledger check -e uat",
 		Subcommands: []*cli.Command{
 			sub("check", "", "read the whole ledger and say whether it is sound", ledgerCheckHelp, ledgerFlags(),
 				func(c *cli.Context) error { return p.checkLedger(c) }),

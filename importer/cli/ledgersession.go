@@ -130,9 +130,8 @@ func (l *ledgerSession) checkWhole() error {
 // ledgerFlags are the flags of commands that work on the ledger without a sheet.
 // The mapping is only a place to look beside.
 func ledgerFlags() []cli.Flag {
-	flags := placeFlags()[:4] // all but the sandbox's reference data
-	flags[0] = textFlag("mapping", "m", "the mapping `FILE`: the environments file and the state folder are beside it; default: the current folder")
-	return flags
+	return withMapping("the mapping `FILE`: the environments file and the state folder are beside it; default: this folder",
+		placeFlags()[:4]) // all but the sandbox's reference data
 }
 
 // openEnvironmentOf chooses the environment of a command that works on the

@@ -27,7 +27,11 @@ A key is what the mapping's client.key makes of the sheet's cells, as the result
 key have the same text, write the kind before it: email:KEY, phone:KEY or, for other columns, the mapping's client.key_space or name.
 A client that has a link keeps it until there is a fresh one, even if the request fails. A client without a link gets one when
 every step before it is done; a run sends what is missing.
-When several mappings have made links for a client, -m says whose results show the new link.`
+When several mappings have made links for a client, -m says whose results show the new link.
+
+Examples:
+
+    claimsheet link -e uat L-1001`
 
 func (p *program) linkCommand() *cli.Command {
 	return &cli.Command{

@@ -17,7 +17,11 @@ import (
 const listenHelp = `It receives what the service posts about activities that clients complete, as “tracking” of the environment describes it, and answers
 204 when the events are safe on the disk. The next run, or claimsheet track, records them in the ledger; what they say changes no step.
 It speaks HTTP without TLS: put it behind a web server that has a certificate. Requests without the token or the signature of the
-environment are refused. It runs until Ctrl-C or SIGTERM, beside runs and other commands. docs/tracking.md shows how to set it up.`
+environment are refused. It runs until Ctrl-C or SIGTERM, beside runs and other commands. docs/tracking.md shows how to set it up.
+
+Examples:
+
+    claimsheet listen -e uat --addr 127.0.0.1:8090`
 
 func (p *program) listenCommand() *cli.Command {
 	return &cli.Command{

@@ -29,7 +29,12 @@ import (
 const reportHelp = `A RUN is its id, or enough of its first characters; claimsheet history lists the runs. The default is the latest run. The workbook
 has the cells that it had when the run wrote it, whatever was run, settled or edited since. Only the sheet Progress is new: it
 shows what the service has said until now. It is made from the ledger and the run's own copy of the sheet; neither the sheet, nor
-the mapping, nor the service is needed.`
+the mapping, nor the service is needed.
+
+Examples:
+
+    claimsheet report -e uat
+    claimsheet report -e uat -o friday.xlsx 3f9a`
 
 func (p *program) reportCommand() *cli.Command {
 	return &cli.Command{

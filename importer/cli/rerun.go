@@ -27,12 +27,21 @@ import (
 	"claimsheet/reports"
 )
 
+const rerunHelp = `It takes corrected cells from the workbooks, sends what is still missing, and writes the workbooks again. Done steps are not
+repeated, wherever their rows are. Give all workbooks of a run in one command.
+
+Examples:
+
+    claimsheet rerun leads.results.xlsx
+    claimsheet rerun -m mapping.yaml -e uat --dry-run leads.results.xlsx`
+
 func (p *program) rerunCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "rerun",
-		Usage:     "do what is still missing in results workbooks, edited or not",
-		UsageText: "claimsheet rerun [options] RESULTS.xlsx…",
-		Flags:     rerunFlags(),
+		Name:        "rerun",
+		Usage:       "do what is still missing in results workbooks, edited or not",
+		UsageText:   "claimsheet rerun [options] RESULTS.xlsx…",
+		Description: rerunHelp,
+		Flags:       rerunFlags(),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
 				return err
@@ -61,8 +70,7 @@ func (p *program) rerunCommand() *cli.Command {
 }
 
 func rerunFlags() []cli.Flag {
-	flags := placeFlags()
-	flags[0] = textFlag("mapping", "m", "the mapping `FILE`; default: that of the run, as the ledger recorded it")
+	flags := withMapping("the mapping `FILE`; default: that of the run, as the ledger recorded it", placeFlags())
 	flags[1] = textFlag("env", "e", "the `ENVIRONMENT`; default: that of the run, as the ledger recorded it")
 	flags = append(flags,
 		textFlag("out", "o", "the new results workbook's `FILE`; default: the workbook itself; an edited one is kept under another name"),

@@ -24,14 +24,24 @@ import (
 	"claimsheet/reports"
 )
 
+const runHelp = `It sends what the sheets ask for and the ledger does not know as done, and writes a results workbook for each sheet. Several sheets, or a
+pattern in quotes, are one run. Flags come before the sheets.
+
+Examples:
+
+    claimsheet run --dry-run leads.xlsx
+    claimsheet run -m mapping.yaml -e uat leads.xlsx
+    claimsheet run -e uat --limit 3 'exports/*.xlsx'`
+
 func (p *program) runCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "run",
-		Usage:     "import sheets; --dry-run only checks and plans",
-		UsageText: "claimsheet run -m FILE [-e ENVIRONMENT] [options] SHEET…",
-		Flags: append(append(placeFlags(),
-			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"), archiveFlag()),
-			runFlags()...),
+		Name:        "run",
+		Usage:       "import sheets; --dry-run only checks and plans",
+		UsageText:   "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
+		Description: runHelp,
+		Flags: slices.Concat(placeFlags(), []cli.Flag{
+			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
+		}, runFlags(), under(unattendedCategory, archiveFlag())),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
 				return err
@@ -40,6 +50,7 @@ func (p *program) runCommand() *cli.Command {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet run -m mapping.yaml leads.xlsx")
 			}
 			o, err := p.runOptions(c)
+			o.where = withUsualMapping(o.where)
 			if err == nil {
 				o.sheets, err = load.Sheets(c.Args().Slice())
 			}
@@ -53,20 +64,22 @@ func (p *program) runCommand() *cli.Command {
 
 // runFlags are the flags that run and rerun share.
 func runFlags() []cli.Flag {
-	return append([]cli.Flag{
-		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost (default: xlsx)"),
+	return slices.Concat([]cli.Flag{
 		switchFlag("dry-run", "check everything and show what would be sent; nothing is sent"),
-		passwordFlag(),
-		stepsFlag(),
-		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
 		numberFlag("limit", "import only the first `N` clients", "all"),
 		textFlag("only", "", "import only the client with this `KEY`"),
-		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
-		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
-		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
 		switchFlag("json", "print one JSON object on stdout at the end"),
 		switchFlag("quiet", "print problems only, no summary"),
-	}, append(guardFlags(), observeFlags()...)...)
+	}, under(guardsCategory, append([]cli.Flag{
+		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
+	}, guardFlags()...)...), under(unattendedCategory, observeFlags()...), under(specialCategory,
+		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost; default: xlsx"),
+		stepsFlag(),
+		passwordFlag(),
+		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
+		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
+		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
+	))
 }
 
 // runOptions are the flags of claimsheet run and claimsheet rerun.
@@ -129,7 +142,7 @@ const (
 
 func stepsFlag() cli.Flag {
 	return textFlag("steps", "", "`WHICH` lines the sheet Steps has: all, or touched, without clients for whom nothing was new; "+
-		"such a workbook cannot replace a lost ledger (default: all)")
+		"such a workbook cannot replace a lost ledger; default: all")
 }
 
 // stepsOf returns the value of stepsFlag, stepsAll where it is not given.

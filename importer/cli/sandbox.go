@@ -15,22 +15,27 @@ import (
 // sandboxNotice is shown wherever results of the sandbox are.
 const sandboxNotice = "This is the sandbox: nothing was sent to a real service, and its links lead nowhere."
 
-const sandboxHelp = `The service's document leaves the shape of answers open. With these flags the
-sandbox answers in other shapes, to try the keys wire and not_found of an
-environment:
+const sandboxHelp = `The service's document leaves the shape of answers open. With these flags the sandbox answers in other shapes, to try the keys
+wire and not_found of an environment:
 
---wire nested    {"data": {"contactId": …}}; look-ups {"items": [{"contactId": …}]}
---wire header    no body: ids end the url in Location (look-ups: Content-Location),
-                 redirect urls are in X-Redirect-Url
---wire text      the id or redirect url as plain text; beside a redirect url, the
-                 id ends the url in Location
---wire relative  redirect urls without scheme and host
+    --wire nested    {"data": {"contactId": …}}
+                     look-ups {"items": [{"contactId": …}]}
+    --wire header    no body: ids end the url in Location (look-ups:
+                     Content-Location), redirect urls are in X-Redirect-Url
+    --wire text      the id or redirect url as plain text; beside a
+                     redirect url, the id ends the url in Location
+    --wire relative  redirect urls without scheme and host
 
---not-found no-content  HTTP 204
---not-found null        null
---not-found null-id     {"contactId": null}
---not-found no-items    {"items": []}
---not-found false       {"found": false}`
+    --not-found no-content  HTTP 204
+    --not-found null        null
+    --not-found null-id     {"contactId": null}
+    --not-found no-items    {"items": []}
+    --not-found false       {"found": false}
+
+Examples:
+
+    claimsheet sandbox
+    claimsheet sandbox --addr 127.0.0.1:0 --wire nested`
 
 func (p *program) sandboxCommand() *cli.Command {
 	return &cli.Command{

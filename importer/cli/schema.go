@@ -9,7 +9,12 @@ import (
 )
 
 const schemaHelp = `Editors with a YAML language server use it to complete and check the files. Write it to a file and name that file in the first line:
-# yaml-language-server: $schema=mapping.schema.json`
+
+    # yaml-language-server: $schema=mapping.schema.json
+
+Examples:
+
+    claimsheet schema mapping > mapping.schema.json`
 
 func (p *program) schemaCommand() *cli.Command {
 	return &cli.Command{

@@ -21,17 +21,24 @@ import (
 const settleHelp = `Without a decision it lists the steps that may or may not have been created, the longest waiting first, each with a
 number, what to look for in the service, and the command lines that decide it. A decision is one of
 
-   --created [ID|URL] STEP…   it exists: runs continue after it
-   --not-created STEP…        it does not exist: the next run sends it again
-   --give-up STEP…            leave it: what depends on it is never sent
-   --undo STEP…               undo a decision that nothing was built on: the step is uncertain again
+    --created [ID|URL] STEP…   it exists: runs continue after it
+    --not-created STEP…        it does not exist: the next run sends it again
+    --give-up STEP…            leave it: what depends on it is never sent
+    --undo STEP…               undo a decision that nothing was built on: the
+                               step is uncertain again
 
 A STEP is the number in the list, the step's name when only one client has it uncertain, or CLIENT-KEY:NAME. Flags come
 first. After --created the first word that is not a STEP is the ID that the service gave a client, claim or activity, or the
 redirect URL of a link; an id or url belongs to one STEP. An activity needs its id only if the environment's wire.activity_id says so.
 An id that does not look like one of its kind needs --yes; an id of something else is refused. To correct a wrong id, give
 --created with the right one, as long as nothing was built on it. A decided step has no number any more: give its name.
-A number keeps its meaning while other steps are decided. Of several decisions either all are recorded or none.`
+A number keeps its meaning while other steps are decided. Of several decisions either all are recorded or none.
+
+Examples:
+
+    claimsheet settle -e uat
+    claimsheet settle -e uat --not-created 1 2
+    claimsheet settle -e uat --created 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11 3`
 
 // settleOptions are the flags of claimsheet settle.
 type settleOptions struct {
@@ -45,7 +52,7 @@ func (p *program) settleCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "settle",
 		Usage:       "decide what is uncertain; without a decision: list it with numbers",
-		ArgsUsage:   "[ID|URL] [STEP…]",
+		UsageText:   "claimsheet settle [options]\nclaimsheet settle [options] --created [ID|URL] STEP…\nclaimsheet settle [options] --not-created | --give-up | --undo STEP…",
 		Description: settleHelp,
 		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "created", Usage: "it exists in the service"},

@@ -20,7 +20,12 @@ import (
 
 const templatesHelp = `It reads the reference data of the environment and changes nothing there. Ids belong to one environment and one claim type,
 so mappings use names. The version of the interface is that of --api, else the mapping's with -m, else v1 when the environment has
-a case_id, else v2.`
+a case_id, else v2.
+
+Examples:
+
+    claimsheet templates -e uat
+    claimsheet templates -e uat --xlsx templates.xlsx`
 
 func (p *program) templatesCommand() *cli.Command {
 	return &cli.Command{
@@ -28,7 +33,7 @@ func (p *program) templatesCommand() *cli.Command {
 		Usage:       "list the activity templates of the service and their attributes",
 		UsageText:   "claimsheet templates [-e ENVIRONMENT] [options]",
 		Description: templatesHelp,
-		Flags: append(placeFlags(),
+		Flags: append(withMapping("the mapping `FILE`, whose version and claim type are asked for; default: none", placeFlags()),
 			apiFlag("the mapping's, else v1 for an environment with a case_id, else v2"),
 			switchFlag("json", "print one JSON object on stdout"),
 			textFlag("xlsx", "", "write the list to a new workbook, `FILE`")),

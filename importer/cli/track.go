@@ -27,13 +27,18 @@ const trackHelp = `It records in the ledger what the service has said about acti
 received and, with --import, those of exports of the service's operator (.jsonl, one JSON document a line, or .csv), as “tracking” of
 the environment describes them. Events that arrive again change nothing. Those with ids that the ledger does not know are kept, and
 compared again the next time. Workbooks show the events in the sheet Progress, and claimsheet history shows those of a client.
-Nothing that an event says makes a step done or undone. Every run records the events of claimsheet listen too.`
+Nothing that an event says makes a step done or undone. Every run records the events of claimsheet listen too.
+
+Examples:
+
+    claimsheet track -e uat
+    claimsheet track -e uat --import completed.csv`
 
 func (p *program) trackCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "track",
 		Usage:       "record what the service says about what clients complete, from webhooks and exports",
-		UsageText:   "claimsheet track [options]\n\nclaimsheet track --import FILE.csv",
+		UsageText:   "claimsheet track [options]",
 		Description: trackHelp,
 		Flags: append(ledgerFlags(),
 			&cli.StringSliceFlag{Name: "import", Usage: "an export, `FILE`.jsonl or FILE.csv; may be given more than once"},

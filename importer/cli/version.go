@@ -13,7 +13,11 @@ import (
 )
 
 const versionHelp = `The version is the release's, or for a build between releases the one that Go makes from the time and the name of the commit;
-dev when the program was built without a repository.`
+dev when the program was built without a repository.
+
+Examples:
+
+    claimsheet version`
 
 func (p *program) versionCommand() *cli.Command {
 	return &cli.Command{

@@ -182,5 +182,5 @@ func (c *Converter) checkRegion() []OptionError {
 	case up == "UK":
 		hint = "write GB"
 	}
-	return []OptionError{{"region", "phone-region", "region is not a region; expected two letters of ISO 3166, for example GB", hint}}
+	return []OptionError{{"region", "phone-region", "“" + c.Region + "” is not a region; expected two letters of ISO 3166, for example GB", hint}}
 }

@@ -6,7 +6,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"os"
 	"strings"
+
+	"golang.org/x/term"
 
 	"claimsheet/mapping/problem"
 )
@@ -62,6 +65,31 @@ func Confirm(in io.Reader, out io.Writer, question string) bool {
 	}
 	fmt.Fprintln(out)
 	return strings.EqualFold(strings.TrimSpace(answer), "yes")
+}
+
+// The columns of texts: without a terminal, and at most, because longer lines are hard
+// to read.
+const (
+	usualColumns = 80
+	mostColumns  = 100
+	leastColumns = 40
+)
+
+// Columns returns how many columns a text on w may have: those of the terminal, within
+// limits.
+func Columns(w io.Writer) int {
+	if c, ok := w.(*cleanWriter); ok {
+		w = c.to
+	}
+	f, ok := w.(*os.File)
+	if !ok {
+		return usualColumns
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || columns == 0 {
+		return usualColumns
+	}
+	return min(max(columns, leastColumns), mostColumns)
 }
 
 // Clean returns a writer to w that replaces every control character except line

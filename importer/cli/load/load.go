@@ -59,11 +59,14 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 		}
 	}()
 	if o.Mapping == "" {
-		return s, problem.New("no-mapping", "no mapping is given").Hinted("name one with -m: claimsheet run -m mapping.yaml leads.xlsx")
+		return s, problem.New("no-mapping", "no mapping is given, and there is no mapping.yaml in this folder").Hinted("name one with -m: claimsheet run -m mapping.yaml leads.xlsx")
 	}
 	var found problem.List
 	if err := found.Collect(s.readMapping(o.Mapping)); err != nil {
 		return s, err
+	}
+	if len(found) == 1 && found[0].Code == "other-file" { // what follows would be wrong because of it
+		return s, found
 	}
 	if o.NeedEnvironment {
 		if err := found.Collect(s.chooseEnvironment(o.Where)); err != nil {

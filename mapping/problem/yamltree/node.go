@@ -97,6 +97,20 @@ func (n *Node) Kind() Kind {
 	return Kind(n.yaml.Kind)
 }
 
+// isBraced reports whether the node is a text in braces, such as {Column}, which YAML
+// takes for keys without values.
+func (n *Node) isBraced() bool {
+	if n.yaml.Kind != yaml.MappingNode || n.yaml.Style&yaml.FlowStyle == 0 {
+		return false
+	}
+	for v := range n.Values() {
+		if !v.IsNull() {
+			return false
+		}
+	}
+	return len(n.yaml.Content) > 0
+}
+
 // Len is the number of entries of a list.
 func (n *Node) Len() int { return len(n.yaml.Content) }
 

@@ -285,7 +285,8 @@ func Object[T any](keys []Key[T]) Value[T] {
 			}
 			for _, k := range keys {
 				if k.IsRequired && n.given[k.Name] == nil && !n.IsNull() {
-					r.Wrong(n, "missing-key", "%s needs “%s”: %s", n.name, k.Name, k.Doc)
+					does, _, _ := strings.Cut(k.Doc, ";")
+					r.Wrong(n, "missing-key", "%s needs “%s”: %s", n.name, k.Name, does)
 				}
 			}
 			return true

@@ -44,7 +44,7 @@ type Language[T any] struct {
 // file, nil when there is none. into holds the defaults, and what could be read
 // despite the problems.
 func (l *Language[T]) Read(file string, data []byte, into *T) (root *Node, problems problem.List) {
-	r := &Reader{file: file, emptyIsNone: l.EmptyIsNone, secretive: l.Secretive,
+	r := &Reader{file: file, expected: l.Expected, emptyIsNone: l.EmptyIsNone, secretive: l.Secretive,
 		lastLine: max(bytes.Count(data, []byte("\n")), bytes.Count(data, []byte("\r"))) + 1}
 	content := r.document(data)
 	if content != nil {
@@ -63,7 +63,7 @@ func (l *Language[T]) Read(file string, data []byte, into *T) (root *Node, probl
 
 // Reader collects the problems of one file while its tree is read.
 type Reader struct {
-	file                   string
+	file, expected         string
 	emptyIsNone, secretive bool
 	lastLine               int
 	problems               problem.List
@@ -105,7 +105,13 @@ func (r *Reader) accepts(n *Node, kinds Kind, wants string) bool {
 	case kind == aliases:
 		r.Wrong(n, "alias", "%s", aliasMessage).Hint = aliasHint
 	default:
-		r.Wrong(n, "wrong-kind", "%s must be %s%s", n.name, wants, r.not(n))
+		p := r.Wrong(n, "wrong-kind", "%s must be %s%s", n.name, wants, r.not(n))
+		switch {
+		case kinds&Scalars != 0 && n.isBraced():
+			p.Hint = "a text that begins with { must be in quotes"
+		case kind == Scalars && kinds&Objects != 0 && strings.Contains(n.Text(), ":"):
+			p.Hint = "write a space after the colon"
+		}
 	}
 	return false
 }
@@ -175,6 +181,11 @@ func (r *Reader) Items(n *Node) iter.Seq[*Node] {
 // exhaust the memory.
 func (r *Reader) document(data []byte) *yaml.Node {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if what := otherFile(data); what != "" {
+		r.WrongAt(Place{1, 1}, "other-file", "this is %s, not %s", what, r.expected).
+			Hint = "check the order of the file names on the command line"
+		return nil
+	}
 	var doc, more yaml.Node
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err == nil {
@@ -197,56 +208,7 @@ func (r *Reader) document(data []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-// syntax turns the library's error into a problem. Its texts may quote the
-// file; of a secretive one only those that are known not to are passed on.
-func (r *Reader) syntax(err error, data []byte) {
-	at, message := Place{1, 1}, ""
-	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
-		message = e.Message
-		switch {
-		case e.Mark.Line > 0:
-			at = Place{e.Mark.Line, max(e.Mark.Column, 1)}
-		case e.Mark.Index > 0 && e.Mark.Index <= len(data):
-			at.Line = 1 + bytes.Count(data[:e.Mark.Index], []byte("\n"))
-		}
-	}
-	if strings.HasPrefix(message, "unknown anchor") {
-		r.WrongAt(at, "alias", "%s", aliasMessage).Hint = aliasHint
-		return
-	}
-	text := "the file is not valid YAML here"
-	if message != "" && (!r.secretive || quotesNothing(message)) {
-		text += ": " + message
-	}
-	r.WrongAt(at, "yaml", "%s", problem.OneLine(text)).
-		Hint = "check the indentation, the brackets and the quotes here and in the line before"
-}
-
 const (
 	aliasMessage = "anchors and aliases are not supported here"
 	aliasHint    = "write the value out; put a value that begins with * or & in quotes"
 )
-
-// quotesNothing knows the library's texts that are made of fixed words.
-func quotesNothing(message string) bool {
-	switch message {
-	case "mapping values are not allowed in this context",
-		"block sequence entries are not allowed in this context",
-		"found character that cannot start any token",
-		"found unknown escape character",
-		"found unexpected end of stream",
-		"found undefined tag handle",
-		"found a tab character where an indentation space is expected",
-		"found a tab character that violates indentation",
-		"could not find expected ':'",
-		"did not find expected ',' or ']'",
-		"did not find expected ',' or '}'",
-		"did not find expected '-' indicator",
-		"did not find expected key",
-		"did not find expected node content":
-		return true
-	}
-	return strings.HasPrefix(message, "exceeded max depth of ") ||
-		strings.HasPrefix(message, "control characters are not allowed") ||
-		strings.HasPrefix(message, "invalid leading UTF-8 octet")
-}

@@ -163,7 +163,7 @@ func TestSyntax(t *testing.T) {
 		"# nothing":              "r.yaml:1:1: the file is empty; expected a recipe [empty-file]",
 		"---\n":                  "r.yaml:1:1: the file is empty; expected a recipe [empty-file]",
 		"name: a\n---\nname: b":  "r.yaml:2:1: the file must hold one document; a second one begins here [two-documents]",
-		"name: [a":               "r.yaml:1:1: the file is not valid YAML here: did not find expected ',' or ']' [yaml]",
+		"name: [a":               "r.yaml:1:7: the bracket that begins here is not closed [yaml]",
 		"name: *a":               "r.yaml:1:7: anchors and aliases are not supported here [alias]",
 		"name: &a b\ntags: *a\n": "r.yaml:2:7: anchors and aliases are not supported here [alias]",
 		"<<: {name: a}":          "r.yaml:1:1: a key in the recipe must be a plain name [wrong-kind]",
@@ -178,6 +178,54 @@ func TestSyntax(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// The usual mistakes are explained where they were made, not where the library
+// noticed them.
+func TestSyntaxSlips(t *testing.T) {
+	t.Parallel()
+	l, secretive := language(), language()
+	secretive.Secretive = true
+	for _, test := range []struct{ text, want, hint string }{
+		{"name: a\noven:\n\tdo: b\n", "3:1: a tab indents this line, and YAML is indented with spaces only", "replace the tab by spaces"},
+		{"name: a: b\n", "1:7: the text that begins here has a colon and a space in it, which YAML takes for another key", `put the text in quotes: name: "a: b"`},
+		{"oven: {do: Call: me}\n", "1:12: the text that begins here has a colon and a space in it, which YAML takes for another key", "put the text in quotes"},
+		{"name: {E}\n", "1:7: “name” must be a text, not “key: value” pairs", "a text that begins with { must be in quotes"},
+		{"name: {Lender} {No} # x\n", "1:7: a text cannot begin with { unless it is in quotes", `put it in quotes: name: "{Lender} {No}"`},
+		{"name: a\noven: {do: ${VAR}}\n", "2:12: ${…} is not replaced in this file, and cannot be written here without quotes", "write the value itself, or env:NAME for a secret"},
+		{"name: env: X\n", "1:7: “env:” is followed by a space, and YAML takes it for a key", "write env: and the rest without a space between them"},
+		{"oven: {do: cmd: pass}\n", "1:12: “cmd:” is followed by a space, and YAML takes it for a key", "write cmd: and the rest without a space between them"},
+		{"name: “Call: me”\n", "1:7: “ is a typographic quote, which YAML takes for part of the text", "type straight quotes"},
+		{"name: \"a\nserves: 2\nhot: true\noven:\n  do: x\n# 1\n# 2\n# 3\n# 4\n", "1:7: the quote that begins here is not closed", `close it with " at the end of the text`},
+		{"name: 'a\nserves: 2\ncourse: 'main'\n", "1:7: the quote that begins here is not closed", "close it with ' at the end of the text"},
+		{"name: \"a # no comment\n  b\"\nserves: 2: 3\n", "3:9: the text that begins here has a colon and a space in it, which YAML takes for another key", `put the text in quotes: serves: "2: 3"`},
+		{"tags: [a, b\nserves: 2\n", "1:7: the bracket that begins here is not closed", "close it with ]"},
+		{"oven: {do: a\nserves: 2\n", "1:7: the bracket that begins here is not closed", "close it with }"},
+		{"oven:\n  do: a\n   minutes: 2\n", "3:4: this line is indented further than the key above it, which has its value already", "begin it in the same column as the keys that it belongs to"},
+		{"oven:\n  do: a\n minutes: 2\n", "3:2: this fits neither the keys above it nor a text", "begin it in the same column as the keys or entries that it belongs to; put a text with quotes or brackets in quotes"},
+		{"steps:\n  - do: a\n  do: b\n", "3:3: this fits neither the list above it nor the key of that list", "begin it in the same column as the keys or entries that it belongs to; every entry of a list begins with “- ”"},
+		{"name: a\nserves\nhot: true\n", "2:1: a colon is missing in this line; “key: value” was expected", "write a colon and a space between the key and its value"},
+		{"name:a\n", "1:1: the recipe must be “key: value” pairs, not “name:a”", "write a space after the colon"},
+		{"name: @a\n", "1:7: a text cannot begin with @ unless it is in quotes", `put it in quotes: "@a"`},
+		{"name: \"C:\\q\"\n", "1:10: a backslash in double quotes begins a special character, and there is none like this", `write \\ for a backslash, or put the text in single quotes`},
+		{"name: a\ntags: caf\xe9\n", "2:10: the file is not UTF-8 text", "save it as UTF-8 in an editor"},
+		{"PK\x03\x04 a workbook", "1:1: this is a workbook or another zip file, not a recipe", "check the order of the file names on the command line"},
+	} {
+		_, problems := l.Read("r.yaml", []byte(test.text), &recipe{})
+		var first problem.Problem
+		for _, p := range problems {
+			if first.Code == "" && p.Code != "missing-key" {
+				first = p
+			}
+		}
+		if got := fmt.Sprintf("%d:%d: %s", first.Where.Line, first.Where.Column, first.Message); got != test.want || first.Hint != test.hint {
+			t.Errorf("%q:\n%s (%s), want\n%s (%s)", test.text, got, first.Hint, test.want, test.hint)
+		}
+		_, problems = secretive.Read("r.yaml", []byte(test.text), &recipe{})
+		if report := lines(problems); strings.Contains(report, "Call: me") || strings.Contains(report, "Lender") || strings.Contains(report, "“name:a”") {
+			t.Errorf("%q: a file that may hold secrets is quoted: %s", test.text, report)
 		}
 	}
 }
