@@ -25,6 +25,7 @@ type target struct {
 	template, attribute int
 	mapping.AttributeTemplate
 	like    strength
+	meaning []string
 	columns []*column // all of the same strength
 	reading reading   // of the first of them
 }
@@ -47,7 +48,7 @@ func (p *proposer) proposeTemplates(onClaim string) (live, rest []template) {
 				made.missing = append(made.missing, nameAndType(a.AttributeTemplate))
 			}
 		}
-		if !slices.ContainsFunc(made.links, func(l link) bool { return !l.idle }) {
+		if !slices.ContainsFunc(made.links, func(l link) bool { return !l.idle && !p.isPersonal(l.value.column) }) {
 			rest = append(rest, made)
 			continue
 		}
@@ -101,7 +102,7 @@ func (p *proposer) targets() map[[2]int]*target {
 	}
 	for i, t := range p.Service.Templates {
 		for k, a := range t.Attributes {
-			x := &target{template: i, attribute: k, AttributeTemplate: a}
+			x := &target{template: i, attribute: k, AttributeTemplate: a, meaning: meaningOf(a.Name)}
 			all[[2]int{i, k}] = x
 			if count(t.Attributes, func(o mapping.AttributeTemplate) bool { return o.Name == a.Name }) == 1 {
 				p.seek(x, columns)
@@ -114,16 +115,15 @@ func (p *proposer) targets() map[[2]int]*target {
 // seek finds the columns that are most like an attribute. A column whose cells do not
 // fit the type is only left when no other is like it.
 func (p *proposer) seek(x *target, columns []*column) {
-	meaning := meaningOf(x.Name)
 	var misfit *target
 	for like := sameName; like > unlike; like-- {
 		for _, c := range columns {
-			if compareNames(x.Name, meaning, c) != like {
+			if compareNames(x.Name, x.meaning, c) != like {
 				continue
 			}
 			r := p.read(c, x.Type, x.Options)
 			switch {
-			case !r.fits && misfit == nil && like > partly:
+			case !r.fits && !r.none && misfit == nil && like > partly:
 				misfit = &target{like: like, columns: []*column{c}, reading: r}
 				continue
 			case !r.fits:
@@ -155,7 +155,11 @@ func (p *proposer) link(x *target, all map[[2]int]*target) (link, bool) {
 	}
 	c := x.columns[0]
 	l := link{to: x.Name, value: x.reading.value, why: joined(x.like.reason(x.Name, c), x.reading.why), ask: x.reading.ask, idle: x.reading.idle}
-	if rival := p.rival(x, all); !x.reading.fits {
+	rival, isBetter := p.rival(x, all)
+	if isBetter {
+		return link{}, false
+	}
+	if !x.reading.fits {
 		l.ask, l.idle = "is it this column? "+x.reading.why, true
 		l.why = ""
 	} else if len(x.columns) > 1 {
@@ -176,11 +180,12 @@ func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
-// rival returns another attribute that has as good a claim to the column; nil for
-// none. The same name beats every other likeness.
-func (p *proposer) rival(x *target, all map[[2]int]*target) *target {
+// rival returns another attribute that the column may be meant for; nil for none. It
+// is certainly meant for that one when the header is more like it, and the name says
+// more, or is the header's own.
+func (p *proposer) rival(x *target, all map[[2]int]*target) (rival *target, isBetter bool) {
 	if x.like < likely {
-		return nil
+		return nil, false
 	}
 	for i, t := range p.Service.Templates {
 		for k := range t.Attributes {
@@ -188,19 +193,33 @@ func (p *proposer) rival(x *target, all map[[2]int]*target) *target {
 			if other == x || len(other.columns) == 0 || other.columns[0] != x.columns[0] || other.like < likely || !other.reading.fits {
 				continue
 			}
-			if x.like == sameName && other.like < sameName {
-				continue
+			switch {
+			case beats(other, x):
+				return other, true
+			case !beats(x, other):
+				rival = other
 			}
-			return other
 		}
 	}
-	return nil
+	return rival, false
+}
+
+// beats reports whether a column is certainly meant for the first of two attributes.
+func beats(a, b *target) bool {
+	return a.like > b.like && (a.like == sameName || within(b.meaning, a.meaning))
+}
+
+// isPersonal reports whether a column is a field of the client. Such columns alone make
+// no activity: a name is not yet a signature.
+func (p *proposer) isPersonal(c *column) bool {
+	w := p.person
+	return c != nil && slices.Contains([]*column{w.email, w.first, w.last, w.full, w.phone}, c)
 }
 
 // isTaken reports whether a column is linked for certain with another attribute, or
 // is a field of the client.
 func (p *proposer) isTaken(c *column, all map[[2]int]*target) bool {
-	if c == p.person.email || c == p.person.phone || c == p.person.first || c == p.person.last || c == p.person.full {
+	if p.isPersonal(c) {
 		return true
 	}
 	for _, other := range all {

@@ -37,7 +37,7 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 		p.claimKey = c
 		p.used[c] = true
 		made := claim{id: "claim", key: c.name, name: p.claimName(c), ask: "is each row a claim of its client?",
-			why: fmt.Sprintf("%d different in %s of %d clients", f.different, rowsInWords(f.filled), p.keyFacts(p.key).different)}
+			why: fmt.Sprintf("%d different in %s; different clients: %d", f.different, rowsInWords(f.filled), p.keyFacts(p.key).different)}
 		if f.filled < f.rows && isQuotable(c.name) {
 			made.when = has(c)
 		}

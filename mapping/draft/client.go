@@ -23,7 +23,8 @@ type client struct {
 	key         *column
 	keyWhy      string
 	email       *column // of the look-up; nil without
-	phone       *value  // of the look-up; nil without
+	emailAsk    string
+	phone       *value // of the look-up; nil without
 	phoneWhy    string
 	phoneAsk    string
 	fields      []link
@@ -51,6 +52,7 @@ func (p *proposer) findPerson() person {
 	if w.first != nil && w.last == nil && w.full != nil {
 		w.last, w.full = w.full, nil
 		w.whys[w.last] = "beside " + oneLine(w.first.name)
+		w.last.meaning = meaningOf("last name")
 	}
 	if w.last != nil || w.first != nil {
 		w.full = nil
@@ -109,6 +111,9 @@ func (p *proposer) proposeClient() client {
 	c.key, c.keyWhy = p.findKey()
 	p.key = c.key
 	p.used[c.key] = true
+	if n := p.shared(w.email, c.key); n > 0 {
+		c.emailAsk = fmt.Sprintf("%d addresses are of several clients, of whom it finds only one; correct them, or leave the look-up out", n)
+	}
 	if w.email != nil {
 		c.fields = append(c.fields, p.field("email", w.email, convert.Email))
 	}
@@ -233,14 +238,14 @@ func (p *proposer) findKey() (*column, string) {
 		}
 	}
 	for _, c := range p.ordinary {
-		if len(among(c.meaning, generic)) > 0 && len(among(c.meaning, others)) == 0 {
+		if len(among(c.meaning, []string{"number", "id", "reference"})) > 0 && len(among(c.meaning, others)) == 0 {
 			add(c)
 		}
 	}
 	if len(found) == 0 {
 		add(p.mostDifferent())
 	}
-	best := slices.IndexFunc(found, func(f keyFacts) bool { return f.serves() && !p.splits(f.column) })
+	best := slices.IndexFunc(found, func(f keyFacts) bool { return f.serves() && p.shared(p.person.email, f.column) == 0 })
 	if best < 0 {
 		best = 0
 		for i, f := range found {
@@ -259,22 +264,21 @@ func (p *proposer) findKey() (*column, string) {
 	return found[best].column, why
 }
 
-// splits reports whether a column has different texts in rows of the same e-mail
-// address: as the key, it would make two clients of one person.
-func (p *proposer) splits(c *column) bool {
-	email := p.person.email
-	if email == nil || c == email {
-		return false
+// shared counts the texts of a column that rows of different clients have, when key
+// tells the clients apart.
+func (p *proposer) shared(c, key *column) int {
+	if c == nil || c == key {
+		return 0
 	}
-	of := map[string]string{}
-	for i, v := range email.filled() {
-		key := keyOf(c.cells[i])
-		if known, seen := of[keyOf(v)]; seen && known != key {
-			return true
+	of, several := map[string]string{}, map[string]bool{}
+	for i, v := range c.filled() {
+		client := keyOf(key.cells[i])
+		if known, seen := of[keyOf(v)]; seen && known != client {
+			several[keyOf(v)] = true
 		}
-		of[keyOf(v)] = key
+		of[keyOf(v)] = client
 	}
-	return false
+	return len(several)
 }
 
 // mostDifferent returns the first of the columns with the most different texts.

@@ -186,7 +186,7 @@ func (d *dateReading) weigh(texts []text, best string) (why, ask string, formats
 	switch {
 	case n == both && others == 0:
 		return fmt.Sprintf("%s fit both %s and %s", cellsInWords(n), best, other),
-			"day or month first? " + oneOrAll(n) + " fit both; keep one of the two", []string{best, other}
+			"day or month first? No cell shows it; keep one of the two", []string{best, other}
 	case others > 0:
 		return fmt.Sprintf("%d of %s read as %s only, %d as %s only, %d fit both", n-both, cellsInWords(all), best, others, other, both),
 			"day and month are in both orders; a cell that fits both is invalid until one format is left", []string{best, other}
@@ -196,13 +196,6 @@ func (d *dateReading) weigh(texts []text, best string) (why, ask string, formats
 		ask = "a year of two digits is read as 1930–2029"
 	}
 	return why, ask, []string{best}
-}
-
-func oneOrAll(n int) string {
-	if n == 1 {
-		return "the only cell"
-	}
-	return fmt.Sprintf("all %d cells", n)
 }
 
 func cellsInWords(n int) string {

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,17 +41,17 @@ func compareNames(name string, meaning []string, c *column) strength {
 	case within(without(meaning, generic), has) || within(without(has, generic), meaning):
 		return partly
 	}
-	if a, b := strings.Join(wordsOf(name), " "), strings.Join(wordsOf(c.name), " "); min(len(a), len(b)) >= 5 {
-		if _, near := problem.Nearest(a, []string{b}); near && a[:1] == b[:1] && within(numbersIn(a), numbersIn(b)) {
-			return partly
-		}
+	if a, b := without(meaning, has), without(has, meaning); len(a) == 1 && len(b) == 1 && isMisspelt(a[0], b[0]) {
+		return partly
 	}
 	return unlike
 }
 
-// numbersIn returns a name's words that are numbers, and a word that all names have.
-func numbersIn(s string) []string {
-	return append(slices.DeleteFunc(strings.Fields(s), func(w string) bool { return strings.Trim(w, "0123456789") != "" }), "")
+// isMisspelt reports whether two words may be one: they begin alike, and few letters
+// differ.
+func isMisspelt(a, b string) bool {
+	_, near := problem.Nearest(a, []string{b})
+	return near && min(len(a), len(b)) >= 5 && a[:2] == b[:2] && max(len(a), len(b))-min(len(a), len(b)) <= 2 && !strings.ContainsAny(a+b, "0123456789")
 }
 
 // reason says why a column was taken for a name.
@@ -59,7 +60,7 @@ func (s strength) reason(name string, c *column) string {
 	case sameName:
 		return "the same name"
 	case sameWords:
-		if slices.Equal(sorted(without(wordsOf(name), fillers)), sorted(without(wordsOf(c.name), fillers))) {
+		if letters(name) == letters(c.name) {
 			return "the same words"
 		}
 		return "another name for it"
@@ -67,6 +68,18 @@ func (s strength) reason(name string, c *column) string {
 		return "nearly the same name"
 	}
 	return "a name like it"
+}
+
+// letters returns the words of a name that say something, in their usual form and
+// sorted, without what is between them.
+func letters(name string) string {
+	words := without(wordsOf(name), fillers)
+	for i, w := range words {
+		if usual, ok := abbreviations[w]; ok {
+			words[i] = usual
+		}
+	}
+	return strings.Join(sorted(words), "")
 }
 
 // value is a value of the mapping: where it comes from and how its cells are read.
@@ -89,6 +102,7 @@ type reading struct {
 	why   string // the evidence
 	ask   string // what a person has to decide; "" when it is certain
 	idle  bool   // the decision is needed before the line can be used
+	none  bool   // no cell reads at all
 }
 
 // read finds how a column is read as a type. options are those of a drop-down, nil
@@ -111,14 +125,14 @@ func (p *proposer) read(c *column, t convert.Type, options []string) reading {
 	case convert.Email:
 		good, filled := c.count(isEmail)
 		r.fits = c.mostly(isEmail)
-		r.why = fmt.Sprintf("%d of %s hold an e-mail address", good, cellsInWords(filled))
+		r.why = fmt.Sprintf("e-mail addresses in %d of %s", good, cellsInWords(filled))
 	case convert.Phone:
 		good, filled := c.count(isPhone)
 		if r.fits = c.mostly(isPhone); !r.fits {
-			r.why = fmt.Sprintf("%d of %s hold a phone number", good, cellsInWords(filled))
+			r.why = fmt.Sprintf("phone numbers in %d of %s", good, cellsInWords(filled))
 			return r
 		}
-		r.value.region, r.why, r.ask = c.region(slices.Contains(c.meaning, "mobile"))
+		r.value.region, r.why, r.ask = c.region(slices.Contains(c.meaning, "mobile"), p.country())
 	case "":
 		readUntyped(c, &r)
 	}
@@ -130,16 +144,16 @@ func (p *proposer) readAsDate(c *column, r *reading) {
 	r.value.formats, r.why, r.ask = d.formats, d.why, d.ask
 	switch {
 	case float64(d.read) < enough*float64(d.filled):
-		r.fits, r.ask = false, ""
+		r.fits, r.ask, r.none = false, "", d.read == 0
 		r.why = fmt.Sprintf("only %d of %s read as a date", d.read, cellsInWords(d.filled))
 	case d.timed && r.value.typ == convert.Date:
 		r.fits, r.ask = false, ""
 		r.why = "its dates have times of day"
-	case len(d.unread) > 0:
-		r.why += p.notRead(d.unread)
+	case r.why == "":
+		r.why = fmt.Sprintf("dates in %s", cellsInWords(d.read))
 	}
-	if r.why == "" {
-		r.why = fmt.Sprintf("%s hold a date", cellsInWords(d.read))
+	if r.fits && len(d.unread) > 0 {
+		r.why += p.notRead(d.unread)
 	}
 }
 
@@ -170,33 +184,34 @@ func readAsNumber(c *column, r *reading) {
 	read := n.most()
 	if r.fits = float64(read) >= enough*float64(n.filled); !r.fits {
 		r.why = fmt.Sprintf("only %d of %s read as a number", read, cellsInWords(n.filled))
+		r.none = read == 0
 		return
 	}
-	r.why = fmt.Sprintf("%d of %s hold a number", read, cellsInWords(n.filled))
+	r.why = fmt.Sprintf("numbers in %d of %s", read, cellsInWords(n.filled))
 	switch inText := total(n.texts); {
 	case n.percent > 0 && r.value.typ == convert.Currency:
 		r.fits = false
-		r.why = fmt.Sprintf("%s hold a percentage", cellsInWords(n.percent))
+		r.why = fmt.Sprintf("percentages in %s", cellsInWords(n.percent))
 	case n.percent > 0 && 2*n.percent >= inText:
 		r.value.percent = true
-		r.ask = fmt.Sprintf("5%% is sent as 0.05; is that what the service expects? %d of %s have a percent sign", n.percent, cellsInWords(n.filled))
+		r.ask = fmt.Sprintf("5%% is sent as 0.05; is that what the service expects? Percent signs in %d of %s", n.percent, cellsInWords(n.filled))
 	case n.percent > 0:
-		r.ask = fmt.Sprintf("%s have a percent sign and are invalid; with percent: true the others are", cellsInWords(n.percent))
+		r.ask = fmt.Sprintf("percent signs in %s, which are invalid; with percent: true the others are", cellsInWords(n.percent))
 	case n.shown > 0:
-		r.ask = fmt.Sprintf("a cell that shows 5%% is sent as 0.05; is that what the service expects? So do %s", cellsInWords(n.shown))
+		r.ask = fmt.Sprintf("a cell that shows 5%% is sent as 0.05; is that what the service expects? Such are %s", cellsInWords(n.shown))
 	}
 }
 
 func readAsBox(c *column, r *reading) {
-	b := c.readBoxes()
+	b, texts := c.readBoxes(), c.texts()
 	r.why = b.why
 	r.value.checked, r.value.unchecked = b.checked, b.unchecked
 	switch {
-	case b.known == 0 && len(b.unknown) == 2:
-		r.value.checked, r.value.unchecked = []string{b.unknown[0].text}, []string{b.unknown[1].text}
+	case len(texts) == 2 && len(b.unknown) > 0:
+		r.value.checked, r.value.unchecked = []string{texts[0].text}, []string{texts[1].text}
 		r.ask, r.idle = "which of the two words ticks the box?", true
 	case float64(b.known) < enough*float64(b.filled):
-		r.fits = false
+		r.fits, r.none = false, b.known == 0
 		r.why = "its cells do not say yes or no"
 	case len(b.unknown) > 0:
 		r.ask = "neither list has " + wordsInOrder(b.unknown)
@@ -234,6 +249,27 @@ func readAsChoice(c *column, options []string, r *reading) {
 	r.why = fmt.Sprintf("%d of %d texts stand for an option", certain, len(table))
 }
 
+// britishPostcode matches a British postcode.
+var britishPostcode = regexp.MustCompile(`(?i)^[a-z]{1,2}[0-9][0-9a-z]? ?[0-9][a-z]{2}$`)
+
+// country guesses the region of the sheet from its post codes and the language of its
+// headers; "" when these do not show it.
+func (p *proposer) country() string {
+	german := 0
+	for _, c := range p.ordinary {
+		if slices.Equal(c.meaning, []string{"postcode"}) && c.mostly(func(v cell.Cell) bool { return britishPostcode.MatchString(textOf(v)) }) {
+			return "GB"
+		}
+		if slices.Contains([]string{"vorname", "nachname", "plz", "postleitzahl", "strasse", "ort", "geburtsdatum", "anrede"}, folded(c.name)) {
+			german++
+		}
+	}
+	if german > 1 {
+		return "DE"
+	}
+	return ""
+}
+
 // readUntyped proposes a type for an attribute of which the service reports none.
 func readUntyped(c *column, r *reading) {
 	isKind := func(k cell.Kind) bool { return c.mostly(func(v cell.Cell) bool { return v.Kind == k }) }
@@ -267,6 +303,8 @@ func (c *column) holds() string {
 		return "dates"
 	case is(n.most()):
 		return "numbers"
+	case c.mostly(isPhone):
+		return "phone numbers"
 	}
 	if texts := c.texts(); len(texts) <= 4 && 2*len(texts) < filled {
 		return wordsInOrder(texts)

@@ -45,8 +45,9 @@ const mostPhones = 300
 
 // region finds the region of phone numbers without a country code. isMobile says that
 // the column holds mobile numbers, which are told apart better: a mobile number of one
-// region is often a landline of another. ask is set when no region is certain.
-func (c *column) region(isMobile bool) (name, why, ask string) {
+// region is often a landline of another. country is the region that the rest of the sheet shows, "" for none. ask
+// is set when no region is certain.
+func (c *column) region(isMobile bool, country string) (name, why, ask string) {
 	var local []string
 	plus := map[string]int{}
 	for _, v := range c.filled() {
@@ -83,6 +84,9 @@ func (c *column) region(isMobile bool) (name, why, ask string) {
 			}
 		}
 		score[i] += 2 * min(plus[r.name], len(local))
+		if r.name == country {
+			score[i] += len(local) / 4
+		}
 		if i > 0 && score[i] > score[best] {
 			best = i
 		}
@@ -94,12 +98,23 @@ func (c *column) region(isMobile bool) (name, why, ask string) {
 	}
 	why = fmt.Sprintf("%d of %s without + %s assigned in %s, %d in %s", valid[best], numbersInWords(len(local)), isOrAre(valid[best]), regions[best].name, valid[second], regions[second].name)
 	switch {
+	case valid[best] == 0 && country != "" && possible(local, country):
+		return country, fmt.Sprintf("%s without + have the length of numbers in %s, but are not assigned there", numbersInWords(len(local)), country), "which country are the numbers of?"
 	case valid[best] == 0:
 		return "", "", fmt.Sprintf("%s without a country code fit no region that is known here; add region: and the country's two letters", numbersInWords(len(local)))
 	case float64(valid[best]) < enough*float64(len(local)), 3*score[second] > 2*score[best]:
 		return regions[best].name, why, "which country are the numbers of?"
 	}
 	return regions[best].name, why, ""
+}
+
+// possible reports whether most numbers are possible in a region.
+func possible(numbers []string, region string) bool {
+	n := count(numbers, func(s string) bool {
+		_, refusal := (&convert.Converter{Type: convert.Phone, Region: region}).Convert(cell.Cell{Kind: cell.Text, Raw: s, Shown: s})
+		return refusal == nil
+	})
+	return float64(n) >= enough*float64(len(numbers))
 }
 
 func numbersInWords(n int) string {

@@ -161,7 +161,7 @@ func notALead(sheet cell.Sheet, record cell.Record) (n notLead, ok bool) {
 var (
 	emptyWords = []string{"n/a", "n.a.", "n.a", "na", "#n/a", "-", "--", "---", "–", "—", "tbc", "tba", "tbd", "null", "nil", "k.a.", "k. a.", "k.a", "?", "??", "not known", "not available",
 		"nicht bekannt", "keine angabe", "keine angaben", "unbekannt", "unknown", "none", "(blank)", "(leer)"}
-	doubtfulWords = []string{"none", "unknown", "unbekannt", "nil", "not known", "nicht bekannt", "na"}
+	doubtfulWords = []string{"none", "unknown", "unbekannt", "nil", "null", "not known", "nicht bekannt", "na"}
 )
 
 // mostEmptyWords limits how many spellings are proposed for sheet.empty.
@@ -171,6 +171,7 @@ const mostEmptyWords = 12
 // notes them. answers are texts that the service takes for an answer, folded.
 func (p *Profile) emptyOut(answers map[string]bool) {
 	p.emptied, p.unsure = map[string]int{}, map[string]string{}
+	names := map[string]string{} // texts that are in a column of names: some people are called Null
 	for _, c := range p.columns {
 		for i, v := range c.cells {
 			if v.Kind != cell.Text || len(v.Raw) > 20 {
@@ -181,11 +182,20 @@ func (p *Profile) emptyOut(answers map[string]bool) {
 			if !slices.Contains(emptyWords, folded) || answers[folded] || p.emptied[text] == 0 && len(p.emptied) == mostEmptyWords {
 				continue
 			}
+			if slices.Contains(c.meaning, "name") && slices.Contains(doubtfulWords, folded) {
+				names[text] = c.name
+				continue
+			}
 			p.emptied[text]++
 			if _, noted := p.unsure[text]; !noted && slices.Contains(doubtfulWords, folded) {
 				p.unsure[text] = c.name
 			}
 			c.cells[i] = cell.Cell{}
+		}
+	}
+	for text, column := range names {
+		if p.emptied[text] > 0 {
+			p.unsure[text] = column
 		}
 	}
 }

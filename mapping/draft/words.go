@@ -97,7 +97,7 @@ var abbreviations = map[string]string{"no": "number", "nr": "number", "num": "nu
 // neutral words name what a sheet of leads is about anyway: “Loan amount” may well be
 // the amount.
 var neutral = []string{"client", "applicant", "claimant", "lead", "main", "primary", "current", "antragsteller", "loan", "credit", "kredit", "darlehen", "agreement", "contract",
-	"finance", "vehicle", "car", "fahrzeug", "auto", "details"}
+	"finance", "vehicle", "car", "fahrzeug", "auto", "details", "contact"}
 
 // others are words that name somebody or something else: “Dealer address” is not the
 // address. Negations are among them.

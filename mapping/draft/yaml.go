@@ -18,9 +18,8 @@ const SchemaFile = "mapping.schema.json"
 func (p *Proposal) YAML() []byte {
 	w := &writer{}
 	w.line("# yaml-language-server: $schema=%s", SchemaFile)
-	w.line("# A first mapping for %s, made by claimsheet init from the headers and the cells.", oneLine(strings.Join(p.request.Sources, ", ")))
-	w.line("# Answer the lines with DECIDE, then try it with claimsheet run --dry-run. Editors that complete and check YAML")
-	w.line("# find the keys with the first line, once claimsheet schema mapping > %s has written the file beside this one.", SchemaFile)
+	w.line("# A first mapping for %s, made by claimsheet init. Answer the lines with DECIDE, then try claimsheet run --dry-run.", oneLine(strings.Join(p.request.Sources, ", ")))
+	w.line("# The first line is for editors; this makes the file that it names: claimsheet schema mapping > %s", SchemaFile)
 	for _, note := range p.notes {
 		w.line("# %s", oneLine(note))
 	}
@@ -85,7 +84,7 @@ func (w *writer) client(c client) {
 		w.commented("  ", "existing_activities: send", "", "send or skip the activities on a client who was found, not created")
 		w.line("  lookup:")
 		if c.email != nil {
-			w.line("    email: %s", yamltree.Quote(c.email.name))
+			w.commented("    ", "email: "+yamltree.Quote(c.email.name), "", c.emailAsk)
 		}
 		if c.phone != nil {
 			w.commented("    ", "phone: "+c.phone.yaml(), c.phoneWhy, c.phoneAsk)
@@ -247,9 +246,7 @@ func (w *writer) template(t template, number int) {
 	for _, l := range t.links {
 		w.link("      ", l)
 	}
-	if len(t.missing) > 0 {
-		w.line("      # without a column: %s", strings.Join(t.missing, ", "))
-	}
+	w.listed("      # ", "without a column", t.missing)
 }
 
 // restTemplate writes a template that is not used as comments.
@@ -262,7 +259,7 @@ func (w *writer) restTemplate(t template) {
 		w.line("#   %s: it has no attributes", oneLine(t.name))
 		return
 	case len(t.links) == 0:
-		w.line("#   %s: %s", oneLine(t.name), strings.Join(t.missing, ", "))
+		w.listed("#   ", oneLine(t.name), t.missing)
 		return
 	}
 	w.line("#  - template: %s", yamltree.Quote(t.name))
@@ -271,9 +268,27 @@ func (w *writer) restTemplate(t template) {
 		l.idle = false
 		w.link("#      ", l)
 	}
-	if len(t.missing) > 0 {
-		w.line("#      # without a column: %s", strings.Join(t.missing, ", "))
+	w.listed("#      # ", "without a column", t.missing)
+}
+
+// listed writes a list of names as a comment, on as many lines as it needs; nothing
+// for no names.
+func (w *writer) listed(indent, title string, names []string) {
+	if len(names) == 0 {
+		return
 	}
+	line := indent + title + ":"
+	for i, name := range names {
+		if i < len(names)-1 {
+			name += ","
+		}
+		if len(line)+1+len(name) > widest {
+			w.line("%s", line)
+			line = indent + " "
+		}
+		line += " " + name
+	}
+	w.line("%s", line)
 }
 
 // oneLine makes a name from a file safe for a comment: one line, without
