@@ -44,9 +44,8 @@ func maxBodyOf(k Kind) int {
 type Client struct {
 	cfg       Config
 	base      *url.URL
-	host      string                                  // of the header Host
-	transport http.RoundTripper                       // reuses connections
-	fresh     http.RoundTripper                       // opens a connection for each request
+	host      string // of the header Host
+	transport http.RoundTripper
 	dial      func(context.Context) (net.Conn, error) // nil when Config.Transport replaces the network
 	rules     []rule
 	pace      *pace
@@ -86,18 +85,15 @@ func New(cfg Config) (*Client, error) {
 		base:      base,
 		host:      sentHost(base),
 		transport: cfg.Transport,
-		fresh:     cfg.Transport,
 		rules:     compile(cfg.Rules),
 		pace:      newPace(cfg.RequestsPerSecond, cfg.Adaptive, cfg.Concurrency, cfg.Now),
 		sent:      make(map[Kind]int),
 		absent:    make(map[By]shape),
 	}
 	if cfg.Transport == nil {
-		reusing := newTransport(cfg)
-		single := reusing.Clone()
-		single.DisableKeepAlives = true
-		c.transport, c.fresh = reusing, single
-		c.dial = func(ctx context.Context) (net.Conn, error) { return dial(ctx, reusing, base) }
+		own := newTransport(cfg)
+		c.transport = own
+		c.dial = func(ctx context.Context) (net.Conn, error) { return dial(ctx, own, base) }
 	}
 	if cfg.Secrets != nil {
 		c.secrets.addFixed(cfg.Secrets())
@@ -271,7 +267,7 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 		return Answer{}, nil, err
 	}
 	sentAt := t.depart()
-	proof := &evidence{ownTransport: c.cfg.Transport == nil}
+	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
 	res, err := c.roundTrip(proof.watch(ctx), req)
 	if err != nil {
 		f := classify(err, proof.notSent(err))
@@ -455,25 +451,22 @@ func withoutCredentials(err error) *Failure {
 // of its own and ignores that ctx was cancelled.
 //
 // When a reused connection turns out to be closed, net/http sends a request again that
-// has no body or can rewind it (GetBody). So a POST without a body gets a connection of
-// its own. A signed GET gets an empty body, which net/http does not send: a service may
+// has no body or can rewind it (GetBody). A POST cannot leave on a second connection: see
+// evidence. A signed GET gets an empty body, which net/http does not send: a service may
 // take each signature only once.
 func (c *Client) roundTrip(ctx context.Context, req *http.Request) (*http.Response, error) {
-	transport, limit := c.transport, min(getTimeout, c.cfg.Timeout)
+	limit := min(getTimeout, c.cfg.Timeout)
 	if req.Method != http.MethodGet {
 		ctx = context.WithoutCancel(ctx)
 		limit = c.cfg.Timeout + bodyTimeout
-		if req.Body == nil {
-			transport = c.fresh
-		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
-	req = req.Clone(ctx)
+	req = req.WithContext(ctx) // a copy
 	req.GetBody = nil
 	if req.Method == http.MethodGet && c.cfg.Sign != nil {
 		req.Body = &requestBody{}
 	}
-	res, err := transport.RoundTrip(req)
+	res, err := c.transport.RoundTrip(req)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -57,34 +57,50 @@ func (c *countedConn) seal() int64 {
 // the request got the connection belongs to that request.
 type evidence struct {
 	ownTransport bool // the transport is ours: a request that never got a connection was not sent
+	once         bool // the request may leave on its first connection only
 
-	mu    sync.Mutex
-	conns int          // how many connections the request got
-	conn  *countedConn // the last of them
-	base  int64        // the count of conn when the request got it
+	mu      sync.Mutex
+	conns   []got // that the request got
+	foreign bool  // one of them is not ours
 }
 
-// watch returns ctx with a trace that records which connections the request gets.
+// got is a connection, and its count when the request got it.
+type got struct {
+	conn *countedConn
+	base int64
+}
+
+// watch returns ctx with a trace that records which connections the request gets. It
+// is called before the first byte of the request is written.
 func (e *evidence) watch(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.conns++
-		if conn, ok := info.Conn.(*countedConn); ok {
-			e.conn, e.base = conn, conn.mark()
+		conn, ok := info.Conn.(*countedConn)
+		if !ok {
+			e.foreign = true
+			return
+		}
+		e.conns = append(e.conns, got{conn, conn.mark()})
+		if e.once && len(e.conns) > 1 {
+			conn.seal()
 		}
 	}})
 }
 
 // notSent reports, after the request failed with err, whether it is proved that
-// not one byte of it was sent. The connection cannot be used any more.
+// not one byte of it was sent. Its connections cannot be used any more.
 func (e *evidence) notSent(err error) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.conns == 0 {
+	if len(e.conns) == 0 && !e.foreign {
 		return e.ownTransport || dialling(err)
 	}
-	return e.conns == 1 && e.conn != nil && e.conn.seal() == e.base
+	sent := e.foreign
+	for _, c := range e.conns {
+		sent = c.conn.seal() != c.base || sent
+	}
+	return !sent
 }
 
 // dialling reports whether err means that there was no connection, also for a

@@ -110,7 +110,7 @@ func TestASignatureArrivesOnce(t *testing.T) {
 }
 
 // A request for a magic link without a body arrives once, wherever its connection
-// ends: net/http sends such a request again on a reused connection.
+// ends: net/http may send such a request again when it was to leave on a kept one.
 func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
 	contact, link := columns[2], columns[6]
 	ends := map[string]apitest.RawReply{"answered": sound(link), "closed": apitest.Bytes(""), "reset": apitest.ThenReset(apitest.Bytes(""))}
@@ -118,9 +118,14 @@ func TestALinkWithoutABodyIsSentOnce(t *testing.T) {
 		for _, withTLS := range []bool{false, true} {
 			server, trust := secured(t, withTLS)
 			seen := make(chan *http.Request, 8)
+			var first atomic.Pointer[net.TCPConn]
 			s := apitest.StartRaw(t, server, func(v apitest.RawRequest) bool {
 				if v.Attempt == 1 {
+					first.Store(v.TCP)
 					return sound(contact)(v) // leaves a connection behind
+				}
+				if v.TCP != first.Load() {
+					t.Errorf("%s, TLS %v: the connection was not kept", name, withTLS)
 				}
 				seen <- v.Request
 				return end(v)

@@ -99,34 +99,77 @@ type member struct {
 	value json.RawMessage
 }
 
-// members returns the members of an object in order, also repeated keys.
-func members(object []byte) []member {
-	dec := json.NewDecoder(bytes.NewReader(object))
-	if _, err := dec.Token(); err != nil {
-		return nil
-	}
+// members returns the members of an object in order, also repeated keys; none for
+// another value. The value is valid JSON in UTF-8.
+func members(value []byte) []member {
 	var out []member
-	for dec.More() {
-		key, err := dec.Token()
-		if err != nil {
-			return nil
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return nil
-		}
-		name, _ := key.(string)
-		out = append(out, member{name, value})
+	for rest := inside(value, "object"); len(rest) > 0; {
+		var key, v []byte
+		key, rest = cutValue(rest)
+		v, rest = cutValue(rest)
+		name, _ := scalar(key)
+		out = append(out, member{name, v})
 	}
 	return out
 }
 
-func elements(array []byte) []json.RawMessage {
+// elements returns the elements of an array; none for another value. The value is valid
+// JSON in UTF-8.
+func elements(value []byte) []json.RawMessage {
 	var out []json.RawMessage
-	if err := json.Unmarshal(array, &out); err != nil {
-		return nil
+	for rest := inside(value, "array"); len(rest) > 0; {
+		var v []byte
+		v, rest = cutValue(rest)
+		out = append(out, v)
 	}
 	return out
+}
+
+// jsonSpace is the white space of JSON.
+const jsonSpace = " \t\r\n"
+
+// inside returns what is between the brackets of a value of this form, from its first
+// key or element on; nothing for a value of another form.
+func inside(value []byte, of string) []byte {
+	if form(value) != of {
+		return nil
+	}
+	value = bytes.Trim(value, jsonSpace)
+	return bytes.TrimLeft(value[1:len(value)-1], jsonSpace)
+}
+
+// cutValue cuts the first value off a list, with the comma or colon behind it.
+func cutValue(list []byte) (value, rest []byte) {
+	end := endOfValue(list)
+	return list[:end], bytes.TrimLeft(list[end:], ",:"+jsonSpace)
+}
+
+// endOfValue returns where the value ends with which a text begins.
+func endOfValue(text []byte) int {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			depth--
+		default: // a number or a word has no end of its own
+			if depth > 0 || i+1 < len(text) && strings.IndexByte(",:]}"+jsonSpace, text[i+1]) < 0 {
+				continue
+			}
+		}
+		if depth == 0 {
+			return min(i+1, len(text))
+		}
+	}
+	return len(text)
 }
 
 // form returns the kind of a JSON value: object, array, string, number, boolean
@@ -156,6 +199,9 @@ func form(value []byte) string {
 func scalar(value []byte) (string, bool) {
 	switch form(value) {
 	case "string":
+		if text := bytes.Trim(value, jsonSpace); len(text) > 1 && bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+			return string(text[1 : len(text)-1]), true
+		}
 		var s string
 		err := json.Unmarshal(value, &s)
 		return s, err == nil
@@ -166,8 +212,12 @@ func scalar(value []byte) (string, bool) {
 }
 
 // At returns the JSON value to which a valid pointer leads in a document. ok is false
-// when there is none, and when the way is ambiguous because an object repeats a key.
+// when there is none, when the document is not JSON, and when the way is ambiguous
+// because an object repeats a key.
 func At(document []byte, pointer string) (value json.RawMessage, ok bool) {
+	if !json.Valid(document) {
+		return nil, false
+	}
 	f := follow(document, pointer)
 	if len(f.values) != 1 {
 		return nil, false

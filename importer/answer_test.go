@@ -15,8 +15,8 @@ import (
 	"claimsheet/importer/ledger"
 )
 
-// unreadable is a ledger that takes events, and cannot say whose the id of a claim
-// is.
+// unreadable is a ledger with earlier steps that takes events, and cannot say whose
+// the id of a claim is.
 type unreadable struct{ *ledger.Ledger }
 
 var errUnreadable = errors.New("the disk cannot be read")
@@ -27,6 +27,8 @@ func (u unreadable) StepWithID(ctx context.Context, e ledger.Event) (ledger.Take
 	}
 	return u.Ledger.StepWithID(ctx, e)
 }
+
+func (u unreadable) Knows(context.Context, string) (bool, error) { return true, nil }
 
 // TestAnswerIsKeptWhenTheLedgerCannotBeRead: the service has created a claim, and
 // the ledger cannot be asked whether another step has its id. The run ends, and

@@ -18,6 +18,7 @@ import (
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 )
@@ -94,7 +95,18 @@ func newJob(t *testing.T, transport func(service http.Handler) http.RoundTripper
 		t.Fatal(err)
 	}
 	return &importer.Job{Runs: []string{run}, Environment: "e", Binding: binding, Service: client, Ledger: known,
-		Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, known, service
+		Drafts: newDrafts(t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, known, service
+}
+
+// newDrafts returns the drafts of a run of one sheet.
+func newDrafts(t *testing.T) []*spool.Results {
+	t.Helper()
+	drafts, err := spool.NewResults(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = drafts.Close() })
+	return []*spool.Results{drafts}
 }
 
 func busyPlans(b *mapping.Binding, clients int) iter.Seq2[mapping.Plan, error] {

@@ -633,6 +633,9 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 	switch event.To {
 	case ledger.Done:
 		o.Status, o.ID, o.URL, o.Error = result.Done, event.ID, event.URL, ""
+		if d.known == unknown && event.Via == ledger.ViaAnswer {
+			o.made = &ledger.Step{Event: event, Attempts: 1}
+		}
 		lacksURL := event.URL == "" && d.step.Kind == mapping.ClientStep && r.job.Binding.Mapping().V1()
 		if event.Via == ledger.ViaAdopted {
 			o.wordless, o.Advice = v.URL == "" && apiclient.Readable(v.Status, v.Answer), ""
@@ -726,6 +729,13 @@ func (j *Job) whyStopped(ctx context.Context) string {
 // respell gives a plan's steps the keys that the ledger has for them. Of several
 // spellings of one key, the one that has come furthest counts.
 func respell(plan mapping.Plan, known map[string]ledger.Step) {
+	folded := true
+	for key := range known {
+		folded = folded && mapping.FoldStep(key) == key
+	}
+	if folded { // as a rule
+		return
+	}
 	recorded := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(known)) {
 		now := mapping.FoldStep(key)
@@ -740,9 +750,6 @@ func respell(plan mapping.Plan, known map[string]ledger.Step) {
 			best = key
 		}
 		recorded[now] = best
-	}
-	if len(recorded) == 0 {
-		return
 	}
 	name := func(key *string) {
 		if was, ok := recorded[*key]; ok {

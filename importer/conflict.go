@@ -3,6 +3,7 @@ package importer
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 type holders struct {
 	mu      sync.Mutex
 	waiting map[string]ledger.StepID
+	seen    map[uint64]struct{} // hashes of all ids and urls so far, when the ledger had none before the run; else nil
+	seed    maphash.Seed
 	found   *lookup.Index               // clients by id, in a dry run, which commits nothing; else nil
 	shared  map[string]ledger.ClientKey // ids that several clients have in the ledger, with the first of them
 }
@@ -28,6 +31,9 @@ func (j *Job) loadHolders(ctx context.Context) (err error) {
 	j.holders.waiting = map[string]ledger.StepID{}
 	if j.effects.dryRun {
 		j.holders.found = lookup.NewIndex()
+	}
+	if !j.knows {
+		j.holders.seen, j.holders.seed = map[uint64]struct{}{}, maphash.MakeSeed()
 	}
 	j.holders.shared, err = j.Ledger.SharedIDs(ctx, j.Environment)
 	return err
@@ -48,8 +54,9 @@ func (j *Job) takeFound(e *ledger.Event) (t ledger.Taken, ok bool, err error) {
 // done. ok is false when another step has one of them. release ends the
 // reservation when the event has been committed.
 func (j *Job) take(e ledger.Event) (t ledger.Taken, ok bool, err error) {
-	if t, ok = j.holders.take(e); !ok {
-		return t, false, nil
+	t, ok, isNew := j.holders.take(e)
+	if !ok || isNew {
+		return t, ok, nil
 	}
 	// Only now, so that what another worker has taken and committed meanwhile is
 	// seen. It is read whether or not the run is being stopped.
@@ -60,7 +67,9 @@ func (j *Job) take(e ledger.Event) (t ledger.Taken, ok bool, err error) {
 	return t, !taken, err
 }
 
-func (h *holders) take(e ledger.Event) (t ledger.Taken, ok bool) {
+// take is Job.take without the ledger. isNew says that the ledger cannot have the id and
+// the url.
+func (h *holders) take(e ledger.Event) (t ledger.Taken, ok, isNew bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t.Step = e.StepID
@@ -69,26 +78,33 @@ func (h *holders) take(e ledger.Event) (t ledger.Taken, ok bool) {
 		if other, known := h.found.Owner(e.ID); known && other != who {
 			t.Holder = e.StepID
 			t.Holder.Space, t.Holder.Client = other.Space, other.Key
-			return t, false
+			return t, false, false
 		}
 		h.found.Note(e.ID, who)
-		return t, true
+		return t, true, false
 	}
 	id, url := waitingKeys(e)
 	if other, known := h.waiting[id]; known && other != e.StepID {
 		t.Holder = other
-		return t, false
+		return t, false, false
 	}
 	if other, known := h.waiting[url]; known && other.ClientKey != e.ClientKey {
 		t.Holder, t.URL = other, true
-		return t, false
+		return t, false, false
 	}
+	isNew = h.seen != nil
 	for _, key := range []string{id, url} {
-		if key != "" {
-			h.waiting[key] = e.StepID
+		if key == "" {
+			continue
+		}
+		h.waiting[key] = e.StepID
+		if h.seen != nil {
+			hash := maphash.String(h.seed, key)
+			_, before := h.seen[hash]
+			h.seen[hash], isNew = struct{}{}, isNew && !before
 		}
 	}
-	return t, true
+	return t, true, isNew
 }
 
 // release ends the reservations of events, which are in the ledger now, or never

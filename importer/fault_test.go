@@ -116,7 +116,7 @@ claims: [{id: loan, key: "No", name: "Loan {No}"}]
 		t.Fatal(err)
 	}
 	return &importer.Job{Runs: []string{"run-1"}, Environment: "https://uat.example.com", Binding: binding, Service: service,
-		Ledger: l, Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, transport
+		Ledger: l, Drafts: newDrafts(t), Concurrency: 4, MaxFailures: importer.DefaultMaxFailures}, transport
 }
 
 // leadPlans are plans of clients with one claim each.

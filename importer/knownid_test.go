@@ -75,20 +75,16 @@ func knownIDRun(t *testing.T, dry bool, client string, events []ledger.Event, ro
 		t.Fatal(err)
 	}
 	job.KnownIDs = survey.KnownIDs
-	carryOut, drafts := job.Do, (*spool.Results)(nil)
+	carryOut := job.Do
 	if dry {
-		if drafts, err = spool.NewResults(t.TempDir()); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = drafts.Close() })
-		job.Drafts, carryOut = []*spool.Results{drafts}, job.Forecast
+		carryOut = job.Forecast
 	}
 	if err := carryOut(t.Context(), survey.Plans(job.Binding, records)); err != nil {
 		t.Fatal(err)
 	}
 	from := known.Rows(t.Context(), job.Runs[0], ledger.Newest)
 	if dry {
-		from = drafts.Rows()
+		from = job.Drafts[0].Rows()
 	} else if err := known.Flush(); err != nil {
 		t.Fatal(err)
 	}

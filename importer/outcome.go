@@ -23,6 +23,7 @@ type stepOutcome struct {
 	Advice string
 
 	known      *ledger.Step // as the ledger has it, when the run did nothing about it
+	made       *ledger.Step // as the ledger has it, without a Ref, when the first attempt at it made it done in this run
 	answered   bool         // an answer came in this run
 	unanswered bool         // a look-up got no answer in this run
 	http       int          // its status, 0 for none

@@ -91,15 +91,16 @@ func (j *Job) writeDraft(o clientOutcome) error {
 }
 
 // writeLedger writes a client's outcome into the ledger. Where nothing is new, the
-// ledger needs a few bytes: it has the steps. The workbook's rows and lines of such a
-// client are drafted, because the run has them at hand, and the ledger would make
-// them again.
+// ledger needs a few bytes: it has the steps. The workbook's rows of such a client are
+// drafted, and its lines in the sheet Steps, also those that the run made done: the run
+// has them at hand, and reading them from the ledger again takes long.
 func (j *Job) writeLedger(o clientOutcome) error {
 	owner := ledger.ClientKey{}
 	if o.Client != (mapping.Identity{}) && j.erased(o.Client) == "" {
 		owner = j.owner(o.Client)
 	}
 	known, unchanged := o.unchangedSteps()
+	lines, drafted := o.lines()
 	for _, table := range o.tables() {
 		rows := o.rowsOf(table)
 		if unchanged {
@@ -108,11 +109,16 @@ func (j *Job) writeLedger(o clientOutcome) error {
 				return err
 			}
 			if added {
-				if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, linesOf(known)); err != nil {
+				if err := j.Drafts[table].Add(o.Number, o.Client.Key, rows, lines); err != nil {
 					return err
 				}
 				continue
 			}
+		}
+		if !drafted {
+			j.undrafted.add(table, o.Number)
+		} else if err := j.Drafts[table].Add(o.Number, o.Client.Key, nil, lines); err != nil {
+			return err
 		}
 		if err := j.Ledger.AddRows(j.Runs[table], owner, rows...); err != nil {
 			return err
@@ -124,15 +130,57 @@ func (j *Job) writeLedger(o clientOutcome) error {
 	return nil
 }
 
-// linesOf are the lines of done steps in the sheet Steps, as Ledger.RunSteps makes
-// them.
-func linesOf(known []ledger.Step) []result.Step {
-	lines := make([]result.Step, len(known))
-	for i, s := range known {
-		lines[i] = result.Step{Step: s.StepID.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
+// lines are the client's lines in the sheet Steps, as Ledger.RunSteps makes them; ok is
+// false when only the ledger knows them all. A contact's step is that of another client.
+func (o clientOutcome) lines() (lines []result.Step, ok bool) {
+	if o.altered {
+		return nil, false
 	}
-	return lines
+	for _, s := range o.Steps {
+		switch {
+		case s.Step.Kind == mapping.ContactStep:
+			return nil, false
+		case s.made != nil:
+			lines = append(lines, lineOf(*s.made))
+		case s.Status == result.Unchanged && s.known != nil:
+			lines = append(lines, lineOf(*s.known))
+		default:
+			return nil, false
+		}
+	}
+	for _, s := range o.Known {
+		if s.Kind == ledger.KindContact || s.To != ledger.Done {
+			return nil, false
+		}
+		lines = append(lines, lineOf(s))
+	}
+	return lines, true
 }
+
+// lineOf is the line of a done step.
+func lineOf(s ledger.Step) result.Step {
+	return result.Step{Step: s.StepID.Step, Kind: s.Kind, State: string(s.To), ID: s.ID, Attempts: s.Attempts, Status: s.Status, At: s.At}
+}
+
+// undrafted are the clients, by sheet, whose lines in the sheet Steps are not among the
+// drafts. It is safe for concurrent use.
+type undrafted struct {
+	mu      sync.Mutex
+	clients map[int][]int64
+}
+
+func (u *undrafted) add(table, client int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.clients == nil {
+		u.clients = map[int][]int64{}
+	}
+	u.clients[table] = append(u.clients[table], int64(client))
+}
+
+// Undrafted returns the numbers of the clients in one of the sheets whose lines in the
+// sheet Steps are in the ledger and not among the drafts. Call it after Do.
+func (j *Job) Undrafted(table int) []int64 { return j.undrafted.clients[table] }
 
 // unchangedSteps returns the client's lines in the sheet Steps as the ledger has
 // them; ok is false when the run did something about one of them, or when they are

@@ -15,6 +15,9 @@ import (
 func (j *Job) reparse(known map[string]ledger.Step) (altered bool, err error) {
 	var events []ledger.Event
 	for key, step := range known {
+		if step.Answer == nil {
+			continue
+		}
 		was := step.Event.Status
 		step, err := j.withAnswer(step)
 		if err != nil {

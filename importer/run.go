@@ -86,7 +86,7 @@ type Job struct {
 	Binding     *mapping.Binding
 	Service     Service
 	Ledger      Ledger           // what is done, and where Do records it
-	Drafts      []*spool.Results // for each sheet: where Forecast's results go, and of Do's those that Ledger.AddUnchanged takes
+	Drafts      []*spool.Results // for each sheet: where Forecast's results go, and of Do's those that need not be read from the ledger again
 	Emergency   *emergency.File  // where outcomes go that the ledger cannot take; nil for nowhere
 	Concurrency int              // requests that the service may have in flight; see workers
 	Limit       int              // take the first clients only; 0 takes all
@@ -121,6 +121,8 @@ type Job struct {
 	erasures ledger.Erasures
 	spelt    *spellings    // read by Recorded, once
 	drafted  []result.Step // room for the steps of one client, in writeDraft
+
+	undrafted undrafted
 }
 
 // ErrStopped is wrapped by Do's error when the run had to stop before its end;

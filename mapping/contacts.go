@@ -221,8 +221,11 @@ const contactPrefix = string(ContactStep) + "/"
 // the key of another step.
 func ContactOf(step string) (who Identity, ok bool) {
 	rest, ok := strings.CutPrefix(step, contactPrefix)
+	if !ok {
+		return Identity{}, false
+	}
 	space, key, found := strings.Cut(rest, "/")
-	return Identity{strings.NewReplacer("%25", "%", "%2F", "/").Replace(space), key}, ok && found && space != "" && key != ""
+	return Identity{strings.NewReplacer("%25", "%", "%2F", "/").Replace(space), key}, found && space != "" && key != ""
 }
 
 // contacts collects the further contacts that the rows name, in the order of

@@ -14,14 +14,18 @@ import (
 	"claimsheet/reports"
 )
 
-var pictures = flag.String("pictures", "", "keep the pictures of workbooks, as LibreOffice shows them, in this folder")
+var pictures = flag.String("pictures", "", "let LibreOffice show workbooks, and keep its pictures in this `FOLDER`")
 
 // TestPicture lets LibreOffice show workbooks: it must open them, show every
-// sheet, and paint what is to be painted. -pictures keeps what it showed.
+// sheet, and paint what is to be painted.
 func TestPicture(t *testing.T) {
+	t.Parallel()
+	if *pictures == "" {
+		t.Skip("LibreOffice shows workbooks with -pictures FOLDER, as in .ci/run")
+	}
 	for _, program := range []string{"soffice", "pdftoppm", "pdftotext"} {
-		if _, err := exec.LookPath(program); err != nil || testing.Short() {
-			t.Skipf("%s is not here (LibreOffice and poppler-utils are needed), or the test is to be short", program)
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("%s is not here (LibreOffice and poppler-utils are needed)", program)
 		}
 	}
 	plan := loans()
@@ -110,10 +114,8 @@ func colours(t *testing.T, pdf, name string) map[string]int {
 				seen[fmt.Sprintf("%02X%02X%02X", r>>8, g>>8, b>>8)]++
 			}
 		}
-		if *pictures != "" {
-			if err := os.WriteFile(filepath.Join(*pictures, filepath.Base(page)), data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+		if err := os.WriteFile(filepath.Join(*pictures, filepath.Base(page)), data, 0o600); err != nil {
+			t.Fatal(err)
 		}
 	}
 	return seen

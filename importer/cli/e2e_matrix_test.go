@@ -29,20 +29,19 @@ var (
 	bothOrders = everyOrder[:2]
 )
 
-var wholeMatrix = flag.Bool("every-variant", false, "run the tests of doubt with 2 and with 8 workers, and with every way of an unclear answer")
+var wholeMatrix = flag.Bool("every-variant", false, "run the tests of doubt in every way and order together, with 2 and with 8 workers, and with every way of an unclear answer")
 
-// inEveryVariant runs a test for each way and order, side by side; a nil axis has no
-// meaning for the test. Choices that need not double the number of variants alternate:
-// odd, late or 500 for an unclear answer, and the number of workers, because two or
-// three clients never keep more than two workers busy. With -every-variant only odd
-// alternates.
+// inEveryVariant runs a test in each way and in each order, side by side; a nil axis
+// has no meaning for the test. Which way meets which order, the number of workers, odd,
+// and whether an unclear answer is late or a 500 alternate in a test, and differ from
+// test to test. With -every-variant only odd alternates.
 func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, variant)) {
 	t.Parallel()
-	or := func(axis []string) []string {
-		if axis == nil {
-			return []string{""}
-		}
-		return axis
+	if ways == nil {
+		ways = []string{""}
+	}
+	if orders == nil {
+		orders = []string{""}
 	}
 	run := func(v variant) {
 		t.Run(strings.Join(strings.Fields(v.way+" "+v.order+" "+v.workers), " "), func(t *testing.T) {
@@ -51,19 +50,22 @@ func inEveryVariant(t *testing.T, ways, orders []string, test func(*testing.T, v
 		})
 	}
 	workers, unclear := []string{"2", "8"}, []string{"late", "answered 500"}
-	start := int(crc32.ChecksumIEEE([]byte(t.Name())) % 4) // tests that differ elsewhere alternate too
-	for i, way := range or(ways) {
-		for j, order := range or(orders) {
-			v := variant{way, order, workers[(start/2+i)%2], (start+i+j)%2 == 1}
-			if way == "unclear" {
-				v.way = unclear[(start/2+j)%2]
+	name := int(crc32.ChecksumIEEE([]byte(t.Name())) >> 8)
+	if !*wholeMatrix {
+		for n := range max(len(ways), len(orders)) {
+			turn := func(bit, of int) int { return (name>>bit + n) % of }
+			v := variant{ways[turn(0, len(ways))], orders[n%len(orders)], workers[turn(1, 2)], turn(2, 2) == 1}
+			if v.way == "unclear" {
+				v.way = unclear[turn(3, 2)]
 			}
-			if !*wholeMatrix {
-				run(v)
-				continue
-			}
+			run(v)
+		}
+		return
+	}
+	for i, way := range ways {
+		for j, order := range orders {
 			for k := range 4 {
-				v.workers, v.odd = workers[k%2], (start+i+j+k%2+k/2)%2 == 1
+				v := variant{way, order, workers[k%2], (name+i+j+k%2+k/2)%2 == 1}
 				if way == "unclear" {
 					v.way = unclear[k/2]
 				} else if k > 1 {

@@ -238,7 +238,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 	draft := r.drafts[s.table]
 	book.Rows, book.Steps = draft.Rows(), draft.Steps()
 	if !r.options.dryRun {
-		book.Rows, book.Steps = l.RowsWith(ctx, run.ID, book.Rows), l.RunStepsWith(ctx, run.ID, ledger.Newest, book.Steps)
+		book.Rows, book.Steps = l.RowsWith(ctx, run.ID, book.Rows), l.RunStepsWith(ctx, run.ID, ledger.Newest, r.job.Undrafted(s.table), book.Steps)
 	}
 	if r.options.steps == stepsTouched && !r.options.dryRun {
 		book.Steps = l.TouchedSteps(ctx, run.ID, ledger.Newest)

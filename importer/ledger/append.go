@@ -399,11 +399,10 @@ func (l *Ledger) hasSome(e Event) (some bool, err error) {
 		return false, nil
 	}
 	err = l.readers.use(func(r *reader) error {
-		c, _, err := r.some.first(e.Environment, code(kinds, e.Kind), packID(e.ID), e.URL)
-		if some = c.number() != 0; err == nil {
-			err = c.err
-		}
-		return err
+		return r.each(someWithID, func(c record) error {
+			some = c.number() != 0
+			return c.err
+		}, e.Environment, code(kinds, e.Kind), packID(e.ID), e.URL)
 	})
 	return some, err
 }

@@ -77,3 +77,6 @@ func (l *Ledger) SizeOfLists(ctx context.Context) (parts, size int) {
 	}
 	return parts, size
 }
+
+// OpenReaders is how many connections are open for the statements of readers.
+func (l *Ledger) OpenReaders() int { return mostReaders - len(l.readers.unopened) }

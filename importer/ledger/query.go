@@ -232,7 +232,7 @@ func (l *Ledger) scanStep(rows *sql.Rows) (Step, error) {
 func (l *Ledger) Steps(ctx context.Context, owner ClientKey, mapping string) (map[string]Step, error) {
 	steps := map[string]Step{}
 	err := l.readers.use(func(r *reader) error {
-		return r.steps.each(func(c record) error {
+		return r.each(stepsOfClient, func(c record) error {
 			found, err := l.rows.read(c)
 			steps[found.Step] = found.step()
 			return errors.Join(err, ctx.Err())
@@ -268,7 +268,7 @@ func (l *Ledger) stepsOfChunk(ctx context.Context, environment, mapping string, 
 		}
 	}
 	return l.readers.use(func(r *reader) error {
-		return r.many.each(func(c record) error {
+		return r.each(stepsOfClients, func(c record) error {
 			i := c.number()
 			found, err := l.rows.read(c)
 			if err = errors.Join(err, ctx.Err()); err != nil {

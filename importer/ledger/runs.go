@@ -224,19 +224,31 @@ func (l *Ledger) RunSteps(ctx context.Context, run string, event int64) iter.Seq
 			yield(result.Step{}, err)
 			return
 		}
-		l.RunStepsWith(ctx, run, event, l.unchangedSteps(ctx, list, event))(yield)
+		inOrder(byClient(l.storedSteps(ctx, event, ofRun, run), l.unchangedSteps(ctx, list, event)))(yield)
 	}
 }
 
-// RunStepsWith is RunSteps for a caller who still has the lines of the steps that it
-// gave to AddUnchanged, and yields them by client and in the order of the plan.
-func (l *Ledger) RunStepsWith(ctx context.Context, run string, event int64, unchanged iter.Seq2[result.Step, error]) iter.Seq2[result.Step, error] {
-	return inOrder(merged(l.storedSteps(ctx, run, event), unchanged, func(a, b result.Step) bool { return a.Client < b.Client }))
+// RunStepsWith is RunSteps for a caller who still has the lines of all clients but
+// some, given by their numbers, and yields them by client and in the order of the plan.
+func (l *Ledger) RunStepsWith(ctx context.Context, run string, event int64, some []int64, others iter.Seq2[result.Step, error]) iter.Seq2[result.Step, error] {
+	if len(some) == 0 {
+		return inOrder(others)
+	}
+	stored := l.storedSteps(ctx, event, ofRun+` AND r.number / ? IN (SELECT value FROM json_each(?))`, run, maxSteps, numbers(slices.Sorted(slices.Values(some))))
+	return inOrder(byClient(stored, others))
 }
 
-// storedSteps yields the steps that AddRunSteps has recorded.
-func (l *Ledger) storedSteps(ctx context.Context, run string, event int64) iter.Seq2[result.Step, error] {
-	return l.withStates(ctx, stream(ctx, l.read, scanRunStep, runSteps+`WHERE r.run = (SELECT id FROM names WHERE name = ?) ORDER BY r.number`, run), event)
+// byClient merges steps that are in the order of clients.
+func byClient(a, b iter.Seq2[result.Step, error]) iter.Seq2[result.Step, error] {
+	return merged(a, b, func(a, b result.Step) bool { return a.Client < b.Client })
+}
+
+// ofRun is the condition of storedSteps for all steps of a run, with the run's id.
+const ofRun = `r.run = (SELECT id FROM names WHERE name = ?)`
+
+// storedSteps yields the steps that AddRunSteps has recorded and that fulfil a condition.
+func (l *Ledger) storedSteps(ctx context.Context, event int64, condition string, args ...any) iter.Seq2[result.Step, error] {
+	return l.withStates(ctx, stream(ctx, l.read, scanRunStep, runSteps+`WHERE `+condition+` ORDER BY r.number`, args...), event)
 }
 
 // TouchedSteps is RunSteps without the steps that are done of clients all of whose
@@ -254,7 +266,7 @@ func (l *Ledger) TouchedSteps(ctx context.Context, run string, event int64) iter
 			touched[client] = true
 		}
 		inOrder(func(yield func(result.Step, error) bool) {
-			for s, err := range l.storedSteps(ctx, run, event) {
+			for s, err := range l.storedSteps(ctx, event, ofRun, run) {
 				if (err != nil || touched[int64(s.Client)] || s.State != string(Done)) && !yield(s, err) {
 					return
 				}

@@ -138,32 +138,32 @@ func column[T any](r *record) T {
 const mostReaders = 4
 
 // readers are connections with the statements that a run executes for each client or
-// answer. Each is opened when it is first needed and kept until the ledger is closed,
+// answer. A connection is opened when all open ones are in use, a statement is
+// prepared when it is first needed, and both are kept until the ledger is closed,
 // because most of the cost of such a query would be parsing it.
 type readers struct {
-	db   *sql.DB
-	free chan *reader // nil for one that is not open yet
+	db       *sql.DB
+	free     chan *reader
+	unopened chan struct{} // one for each reader that may still be opened
 }
 
-// reader is a connection that reads.
+// reader is a connection that reads. Only one goroutine at a time may use it.
 type reader struct {
-	conn  *sql.Conn
-	steps *statement // stepsOfClient
-	many  *statement // stepsOfClients
-	some  *statement // someWithID
+	conn       *sql.Conn
+	statements map[string]*statement // those prepared so far, by their text
 }
 
 // openReaders returns readers of a database, one of them open, which shows whether
 // the ledger can be read.
 func openReaders(db *sql.DB) (*readers, error) {
-	r := &readers{db, make(chan *reader, mostReaders)}
+	r := &readers{db, make(chan *reader, mostReaders), make(chan struct{}, mostReaders)}
 	first, err := r.open()
 	if err != nil {
 		return nil, err
 	}
 	r.free <- first
-	for len(r.free) < mostReaders {
-		r.free <- nil
+	for range mostReaders - 1 {
+		r.unopened <- struct{}{}
 	}
 	return r, nil
 }
@@ -173,53 +173,89 @@ func (r *readers) open() (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := &reader{conn: conn}
-	for _, s := range []struct {
-		to   **statement
-		text string
-	}{{&one.steps, stepsOfClient}, {&one.many, stepsOfClients}, {&one.some, someWithID}} {
-		if *s.to, err = prepareOn(conn, s.text); err != nil {
-			return nil, errors.Join(err, one.close())
-		}
+	one := &reader{conn, map[string]*statement{}}
+	if _, err := one.statement(someWithID); err != nil {
+		return nil, errors.Join(err, one.close())
 	}
 	return one, nil
 }
 
 // use calls do with a reader that nobody else uses meanwhile. do must not call use.
 func (r *readers) use(do func(*reader) error) error {
-	one, open := <-r.free
-	if !open {
-		return errors.New("the ledger is closed")
+	one, err := r.take()
+	if err != nil {
+		return err
 	}
 	defer func() { r.free <- one }()
-	if one == nil {
-		opened, err := r.open()
-		if err != nil {
-			return asDamage(err)
-		}
-		one = opened
-	}
 	return asDamage(do(one))
+}
+
+// take returns an open reader that is free, else a new one, else the first to become
+// free.
+func (r *readers) take() (*reader, error) {
+	var one *reader
+	ok := false
+	select {
+	case one, ok = <-r.free:
+	default:
+		select {
+		case one, ok = <-r.free:
+		case _, ok = <-r.unopened:
+		}
+	}
+	if !ok {
+		return nil, errors.New("the ledger is closed")
+	}
+	if one != nil {
+		return one, nil
+	}
+	one, err := r.open()
+	if err != nil {
+		r.unopened <- struct{}{}
+	}
+	return one, asDamage(err)
 }
 
 // close waits until nobody uses a reader, and closes them all.
 func (r *readers) close() error {
 	var errs []error
 	for range mostReaders {
-		if one := <-r.free; one != nil {
+		select {
+		case one := <-r.free:
 			errs = append(errs, one.close())
+		case <-r.unopened:
 		}
 	}
 	close(r.free)
+	close(r.unopened)
 	return errors.Join(errs...)
+}
+
+// statement returns the prepared statement of a text.
+func (r *reader) statement(text string) (*statement, error) {
+	if s := r.statements[text]; s != nil {
+		return s, nil
+	}
+	s, err := prepareOn(r.conn, text)
+	if err == nil {
+		r.statements[text] = s
+	}
+	return s, err
+}
+
+// each calls do with every row of a query, as statement.each does.
+func (r *reader) each(text string, do func(record) error, values ...any) error {
+	s, err := r.statement(text)
+	if err != nil {
+		return err
+	}
+	return s.each(do, values...)
 }
 
 func (r *reader) close() error {
 	var errs []error
-	for _, s := range []*statement{r.steps, r.many, r.some} {
-		if s != nil {
-			errs = append(errs, s.close())
-		}
+	for _, s := range r.statements {
+		errs = append(errs, s.close())
 	}
 	return errors.Join(append(errs, r.conn.Close())...)
 }
