@@ -14,7 +14,6 @@ import (
 	"claimsheet/importer/cli/workbook"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 )
@@ -110,11 +109,8 @@ func layoutOf(c *cli.Context) (*sheetFinder, error) {
 		return nil, problem.New("usage", "--delimiter takes , or ; or tab, not “%s”", problem.OneLine(d)).Hinted("leave it out to have it found")
 	}
 	switch d := c.String("decimal"); d {
-	case "":
-	case ".":
-		f.request.Numbers = convert.Numbers{Decimal: ".", Group: ","}
-	case ",":
-		f.request.Numbers = convert.Numbers{Decimal: ",", Group: "."}
+	case "", ".", ",":
+		f.request.Decimal = d
 	default:
 		return nil, problem.New("usage", "--decimal takes . or ,, not “%s”", problem.OneLine(d)).Hinted("leave it out to have it found")
 	}

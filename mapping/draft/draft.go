@@ -18,7 +18,6 @@ import (
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
@@ -28,7 +27,7 @@ type Request struct {
 	API     string   // v1 or v2
 	Sources []string // the sheets' names
 	Layout  Layout
-	Numbers convert.Numbers  // how the sheet writes numbers; zero when the cells have to show it
+	Decimal string           // the decimal separator of numbers in text cells, . or a comma; "" when the cells have to show it
 	Service *mapping.Service // nil when no environment was asked; then there are no activities
 }
 

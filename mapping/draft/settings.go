@@ -75,8 +75,11 @@ func (p *proposer) zone(made *Proposal) string {
 // notation is how the sheet writes the numbers that are sent; why and ask are empty
 // when it is the default.
 func (p *proposer) notation(made *Proposal) (n convert.Numbers, why, ask string) {
-	if p.Numbers != (convert.Numbers{}) {
-		return p.Numbers, "as given", ""
+	switch p.Decimal {
+	case ".":
+		return convert.Numbers{Decimal: ".", Group: ","}, "as given", ""
+	case ",":
+		return convert.Numbers{Decimal: ",", Group: "."}, "as given", ""
 	}
 	var columns []*column
 	for _, l := range made.links() {
