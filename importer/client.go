@@ -87,22 +87,24 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
-	if o, over := r.job.withoutSteps(r.plan, known); over {
-		o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
-		contacts, err := r.job.knownContacts(r.plan)
-		if err != nil {
-			r.failed = err
-			return
-		}
-		o.Known = append(o.Known, contacts...)
-		o.altered = altered
-		r.settled = &o
+	if r.settled, r.failed = r.job.withoutSteps(r.plan, known); r.settled != nil {
+		r.settled.altered = altered
 		return
 	}
 	r.decisions = decide(r.plan, known, r.job.Binding)
 	if r.failed = r.decideContacts(); r.failed == nil {
 		r.takeKnownIDs()
 	}
+}
+
+// readAndPrepare is prepare with what the ledger knows of the client now.
+func (r *clientRun) readAndPrepare() {
+	known, err := r.job.readSteps(r.plan)
+	if err != nil {
+		r.failed = err
+		return
+	}
+	r.prepare(known)
 }
 
 // recoverPanic makes an error of a panic. What is known by then is kept, and other
@@ -213,18 +215,26 @@ var skipReasons = map[mapping.SkipReason]string{
 }
 
 // withoutSteps settles plans for which nothing is sent, whatever the service
-// knows: left out, or with problems.
-func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (clientOutcome, bool) {
-	made, url := createdBefore(known)
-	switch why := j.leavesOut(plan); {
-	case plan.Skipped != "":
-		return leftOut(plan, made, url, skipReasons[plan.Skipped]), true
-	case why != "":
-		return leftOut(plan, made, url, why), true
-	case len(plan.Problems) > 0:
-		return invalidOutcome(j.Binding, plan, made, url), true
+// knows: left out, or with problems. It returns nil for other plans.
+func (j *Job) withoutSteps(plan mapping.Plan, known map[string]ledger.Step) (*clientOutcome, error) {
+	why := cmp.Or(skipReasons[plan.Skipped], j.leavesOut(plan))
+	if why == "" && len(plan.Problems) == 0 {
+		return nil, nil
 	}
-	return clientOutcome{}, false
+	made, url := createdBefore(known)
+	o := leftOut(plan, made, url, why)
+	if why == "" {
+		o = invalidOutcome(j.Binding, plan, made, url)
+	}
+	o.Known = slices.SortedFunc(maps.Values(known), func(a, b ledger.Step) int { return a.At.Compare(b.At) })
+	contacts, err := j.knownContacts(plan)
+	ids := map[mapping.Identity]string{}
+	for _, c := range contacts {
+		ids[mapping.Identity{Space: c.Space, Key: c.Client}] = c.ID
+	}
+	showContacts(j.Binding, plan, o.Rows, ids)
+	o.Known = append(o.Known, contacts...)
+	return &o, err
 }
 
 // createdBefore are the ids that the ledger knows of a client. They are shown in

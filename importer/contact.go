@@ -105,11 +105,7 @@ func (r *clientRun) await() error {
 	case r.job.effects.dryRun:
 		r.foresee()
 	case mayBeMet:
-		known, err := r.job.readSteps(r.plan)
-		if err != nil {
-			return err
-		}
-		if r.prepare(known); r.failed != nil {
+		if r.readAndPrepare(); r.failed != nil {
 			return r.failed
 		}
 	}
@@ -158,6 +154,10 @@ func (r *clientRun) decideContact(d *decision) error {
 	}
 	return nil
 }
+
+// ofClient returns the id that the sheet gives for somebody in a row of their own,
+// "" for none.
+func (k KnownIDs) ofClient(who mapping.Identity) string { return k.clients[fingerprint(who)] }
 
 // awaitContacts returns when the earlier clients of the sheet that name the same
 // contacts are through with them, and lets the later ones go on as soon as nothing
@@ -211,11 +211,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 	}
 	c := r.job.newClientRun(*d.step.Contact)
 	c.tickets, c.leader = []lookup.Ticket{ticket}, r.leader
-	known, err := r.job.readSteps(c.plan)
-	if err != nil {
-		return stepOutcome{}, err
-	}
-	c.prepare(known)
+	c.readAndPrepare()
 	outcome, err := c.execute(ctx)
 	r.sent, r.answered, r.lookedUp = r.sent+c.sent, r.answered || c.answered, r.lookedUp || c.lookedUp
 	if err != nil {
@@ -250,17 +246,11 @@ func (r *clientRun) metOutcome(d decision, met metContact) stepOutcome {
 // knownContacts are the steps by which the ledger knows the contacts of a client
 // for whom nothing is planned.
 func (j *Job) knownContacts(plan mapping.Plan) (list []ledger.Step, err error) {
-	contacts := plan.Contacts
-	for i := range plan.Steps {
-		if c := plan.Steps[i].Contact; c != nil {
-			contacts = append(contacts, c.Client)
-		}
-	}
-	for _, who := range contacts {
-		if j.erased(who) != "" {
+	for _, c := range plan.Contacts {
+		if j.erased(c.Client) != "" {
 			continue
 		}
-		known, err := j.knownSteps(mapping.Plan{Client: who})
+		known, err := j.knownSteps(mapping.Plan{Client: c.Client})
 		if err != nil {
 			return nil, err
 		}

@@ -616,10 +616,6 @@ type KnownIDs struct {
 	clients map[[16]byte]string // the first id that is given for a client; nil where nobody is a contact
 }
 
-// ofClient returns the id that the sheet gives for somebody in a row of their own,
-// "" for none.
-func (k KnownIDs) ofClient(who mapping.Identity) string { return k.clients[fingerprint(who)] }
-
 // givenID is an id, by the first cell that gives it and by the first cell that gives
 // it to another client or claim.
 type givenID struct {

@@ -118,10 +118,34 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clien
 			addStep(byRow[row], b, s)
 		}
 	}
+	contacts := map[mapping.Identity]string{}
+	for _, s := range steps {
+		if s.Step.Contact != nil {
+			contacts[s.Step.Contact.Client] = s.ID
+		}
+	}
+	showContacts(b, plan, o.Rows, contacts)
 	for _, r := range o.Rows {
 		o.Status = result.Worse(o.Status, r.Status)
 	}
 	return o
+}
+
+// showContacts puts the further contacts whose ids are known beside the rows that name
+// them, in the order of the mapping.
+func showContacts(b *mapping.Binding, plan mapping.Plan, rows []result.Row, ids map[mapping.Identity]string) {
+	for _, rule := range b.Mapping().Contacts {
+		for _, c := range plan.Contacts {
+			if c.Name != rule.ID.Text || ids[c.Client] == "" {
+				continue
+			}
+			for i := range rows {
+				if _, names := slices.BinarySearch(c.Rows, rowOf(rows[i])); names {
+					rows[i].Contacts = append(rows[i].Contacts, c.Name+": "+ids[c.Client])
+				}
+			}
+		}
+	}
 }
 
 // addStep adds what became of one of the row's steps to its result.

@@ -54,7 +54,7 @@ func (j *Job) retainPrior(o *clientOutcome) {
 	for i := range o.Rows {
 		row := &o.Rows[i]
 		if s, ok := j.Prior[rowOf(*row)]; ok {
-			row.ClientID, row.ClaimIDs, row.URL = s.ClientID, slices.Clone(s.ClaimIDs), s.URL
+			row.ClientID, row.ClaimIDs, row.URL, row.Contacts = s.ClientID, slices.Clone(s.ClaimIDs), s.URL, slices.Clone(s.Contacts)
 			row.FailedStep = cmp.Or(row.FailedStep, s.FailedStep)
 		}
 	}

@@ -258,11 +258,7 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 		again := j.newClientRun(r.plan)
 		again.tickets = r.tickets
 		r = again
-		if known, err := j.readSteps(r.plan); err != nil {
-			r.failed = err
-		} else {
-			r.prepare(known)
-		}
+		r.readAndPrepare()
 		outcome, err = r.execute(ctx)
 	}
 	if err != nil {

@@ -152,7 +152,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	if sheet != nil {
 		bound.sheet, bound.headers = *sheet, foldHeaders(sheet.Header...)
 		b.index = indexColumns(*sheet)
-		b.problems = append(b.problems, b.index.reserved()...)
+		b.problems = append(b.problems, b.index.reserved(len(m.Contacts) > 0)...)
 	}
 	for _, w := range m.Sheet.Empty {
 		if bound.empty == nil {

@@ -9,9 +9,9 @@ import (
 )
 
 // resultHeaders returns the headers of the columns that results workbooks add, of
-// both versions.
-func resultHeaders() []string {
-	return append(cell.ResultHeaders(cell.ClientIDHeader), cell.ContactIDHeader)
+// both versions; contacts is as in cell.ResultHeaders.
+func resultHeaders(contacts bool) []string {
+	return append(cell.ResultHeaders(cell.ClientIDHeader, contacts), cell.ContactIDHeader)
 }
 
 // columnIndex finds columns by their headers: by the exact header, else in any
@@ -77,9 +77,9 @@ func (x *columnIndex) headers() []string {
 }
 
 // reserved reports headers that the results workbook needs for itself.
-func (x *columnIndex) reserved() problem.List {
+func (x *columnIndex) reserved(contacts bool) problem.List {
 	var list problem.List
-	for _, name := range resultHeaders() {
+	for _, name := range resultHeaders(contacts) {
 		for _, i := range x.folded[convert.FoldHeader(name)] {
 			list = append(list, problem.At(x.sheet.At(i, x.sheet.HeaderRow), "reserved-column",
 				"a source column cannot be called “%s”: the results workbook adds a column of that name", name).
@@ -90,9 +90,10 @@ func (x *columnIndex) reserved() problem.List {
 }
 
 // ResultColumn returns the added column of a results workbook that a header means, in
-// any case and with any white space; "" for a column of the source.
-func ResultColumn(header string) string {
-	for _, name := range resultHeaders() {
+// any case and with any white space; "" for a column of the source. contacts reports
+// whether the workbook has the column contacts.
+func ResultColumn(header string, contacts bool) string {
+	for _, name := range resultHeaders(contacts) {
 		if convert.FoldHeader(name) == convert.FoldHeader(header) {
 			return name
 		}

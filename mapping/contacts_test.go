@@ -66,6 +66,19 @@ func TestPlanContacts(t *testing.T) {
 	})
 }
 
+// TestContactsColumnIsReserved: the results workbook adds a column contacts where the
+// mapping has contacts, and only there.
+func TestContactsColumnIsReserved(t *testing.T) {
+	const without = "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\n"
+	for text, want := range map[string]int{without: 0, family + "claims: [{key: C, name: '{C}', claimants: [client, partner, broker]}]\n": 1} {
+		sheet, _ := leads("E | C | P | S | B | T | M | Contacts")
+		_, problems := mapping.Bind(mustParse(t, text), &sheet, nil, runDate)
+		if len(problems) != want || want > 0 && problems[0].Code != "reserved-column" {
+			t.Errorf("a source column Contacts: %v, want %d problems", problems, want)
+		}
+	}
+}
+
 // TestContactsThatCannotBe refuses, before anything is sent, one person in two
 // places of a client's claims, claims that nobody administers or claims, and rows
 // of a claim that do not agree.

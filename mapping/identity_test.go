@@ -29,7 +29,7 @@ func TestResultColumn(t *testing.T) {
 		"redirectUrl": "redirectUrl", " import\u00a0 STATUS ": "Import status", "contactId": "contactId", "clientid": "clientId",
 		"E-mail": "", "": "", "Error code": "",
 	} {
-		if got := mapping.ResultColumn(header); got != want {
+		if got := mapping.ResultColumn(header, true); got != want {
 			t.Errorf("%q stands for %q, want %q", header, got, want)
 		}
 	}

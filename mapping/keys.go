@@ -48,7 +48,7 @@ var mappingKeys = []yamltree.Key[Mapping]{
 	yamltree.To("client", "which rows make one client, and what it is made of",
 		yamltree.Object(clientKeys).Placed(func(c *ClientRule) *yamltree.Place { return &c.At }),
 		func(m *Mapping) *ClientRule { return &m.Client }).Required(),
-	yamltree.To("contacts", "further people of a client's claims, such as a partner or a broker (v2)",
+	yamltree.To("contacts", "further people of a client's claims, such as a partner or a broker (v2); the results show their ids in a column contacts",
 		yamltree.List(yamltree.Object(contactKeys).Placed(func(c *ContactRule) *yamltree.Place { return &c.At })),
 		func(m *Mapping) *[]ContactRule { return &m.Contacts }),
 	yamltree.To("claims", "the claims that each row of a client yields (v2)",

@@ -33,8 +33,9 @@ type Plan struct {
 	// Claims are the claims that the rows ask for when Problems keep them from
 	// becoming steps: reports still show their ids.
 	Claims []ClaimRows
-	// Contacts are the further contacts that the rows name, in the same case.
-	Contacts []Identity
+	// Contacts are the further contacts that the rows name, whether or not Problems keep
+	// them from becoming steps.
+	Contacts []ContactRows
 }
 
 // SkipReason says why a row is skipped.
@@ -51,6 +52,13 @@ const (
 type ClaimRows struct {
 	Key  string // the claim step's key
 	Rows []cell.Row
+}
+
+// ContactRows are the rows that name a further contact.
+type ContactRows struct {
+	Client Identity // the contact, as a client of its own
+	Name   string   // the id of the contact's entry
+	Rows   []cell.Row
 }
 
 // Lookup is how the service is asked for a client. Email decides; Phone is

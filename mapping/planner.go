@@ -65,15 +65,15 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 		for _, c := range claims {
 			plan.Claims = append(plan.Claims, ClaimRows{c.key, c.rows})
 		}
-		for _, c := range contacts {
-			plan.Contacts = append(plan.Contacts, c.plan.Client)
-		}
-		return plan
-	}
-	if b.mapping.V1() {
+	} else if b.mapping.V1() {
 		plan.Steps = orderV1(client, acts)
 	} else {
 		plan.Steps = p.orderV2(client, claims, acts)
+	}
+	for _, c := range contacts {
+		if c.ordered || len(plan.Problems) > 0 {
+			plan.Contacts = append(plan.Contacts, ContactRows{c.plan.Client, c.plan.Role, c.plan.Rows})
+		}
 	}
 	return plan
 }

@@ -52,6 +52,8 @@ type Book struct {
 	Facts []Fact
 	// ClientIDHeader is clientId (v1) or contactId (v2).
 	ClientIDHeader string
+	// Contacts adds the column contacts to the sheet Results.
+	Contacts bool
 	// Binding is stored in the workbook's document properties and read by IsOurs.
 	// Empty values are left out. WriteWorkbook sets KindProperty.
 	Binding map[string]string

@@ -202,6 +202,18 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// shownWithContacts adds further contacts to the first row.
+func shownWithContacts(rows iter.Seq2[result.Row, error]) iter.Seq2[result.Row, error] {
+	contacts := []string{"partner: p-1", "broker: p-2"}
+	return func(yield func(result.Row, error) bool) {
+		for r, err := range rows {
+			if r.Contacts, contacts = contacts, nil; !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
 func TestWorkbook(t *testing.T) {
 	t.Run("results", func(t *testing.T) {
 		_, f := written(t, loans())
@@ -223,6 +235,18 @@ func TestWorkbook(t *testing.T) {
 		want := []string{"E4: Opt in is an error value; expected yes or no\nmend the formula"}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("comments (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("contacts", func(t *testing.T) {
+		b := loans()
+		b.Contacts, b.Rows = true, shownWithContacts(b.Rows)
+		_, f := written(t, b)
+		rows, err := f.GetRows("Results")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(rows[0][9:12], "|") + "\n" + rows[1][10]; got != "redirectUrl|contacts|Failed step\npartner: p-1, broker: p-2" {
+			t.Errorf("the columns beside the url are %q", got)
 		}
 	})
 	t.Run("header alone", func(t *testing.T) {

@@ -53,7 +53,7 @@ func (b Book) writeCSV(dst io.Writer) error {
 		}
 		w.field(header)
 	}
-	for _, header := range cell.ResultHeaders(b.ClientIDHeader) {
+	for _, header := range cell.ResultHeaders(b.ClientIDHeader, b.Contacts) {
 		w.field(header)
 	}
 	w.end()
@@ -61,7 +61,13 @@ func (b Book) writeCSV(dst io.Writer) error {
 		for _, i := range columns {
 			w.field(csvText(record.Cell(i)))
 		}
-		for _, text := range []string{string(r.Status), r.ClientID, strings.Join(r.ClaimIDs, ", "), r.URL, r.FailedStep, r.Error, r.Advice} {
+		for _, text := range []string{string(r.Status), r.ClientID, strings.Join(r.ClaimIDs, ", "), r.URL} {
+			w.field(text)
+		}
+		if b.Contacts {
+			w.field(strings.Join(r.Contacts, ", "))
+		}
+		for _, text := range []string{r.FailedStep, r.Error, r.Advice} {
 			w.field(text)
 		}
 		w.field(strconv.Itoa(cmp.Or(record.Source, r.Row)))

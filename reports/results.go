@@ -19,12 +19,12 @@ import (
 // in "Results 2" and so on when it is full.
 const ResultsSheet = "Results"
 
-// Widths of the added columns, in characters. In a plan few rows have ids, and what
-// is to be corrected should be near the cells.
-var (
-	addedWidths     = []float64{14, 38, 38, 40, 34, 52, 52, 12}
-	planAddedWidths = []float64{14, 12, 12, 14, 14, 70, 52, 12}
-)
+// addedWidths are the widths of the added columns, in characters. In a plan few rows
+// have ids, and what is to be corrected should be near the cells.
+var addedWidths = map[string]struct{ results, plan float64 }{
+	cell.StatusHeader: {14, 14}, cell.ClientIDHeader: {38, 12}, cell.ContactIDHeader: {38, 12}, cell.ClaimIDsHeader: {38, 12}, cell.URLHeader: {40, 14},
+	cell.ContactsHeader: {48, 14}, cell.FailedStepHeader: {34, 14}, cell.ErrorHeader: {52, 70}, cell.AdviceHeader: {52, 52}, cell.SourceRowHeader: {12, 12},
+}
 
 // statusRules show at a glance which rows need attention.
 var statusRules = []xlsx.Rule{
@@ -48,6 +48,7 @@ type resultsSheet struct {
 	annotations annotations
 	clients     *clientRows // dry run only
 	source      cell.Sheet
+	contacts    bool // it has the column contacts
 	troubled    troubledRows
 }
 
@@ -96,7 +97,7 @@ func newResultsSheet(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &resultsSheet{book: w, source: b.Sheet, annotations: newAnnotations(b), link: w.Style(xlsx.Look{Link: true})}
+	s := &resultsSheet{book: w, source: b.Sheet, contacts: b.Contacts, annotations: newAnnotations(b), link: w.Style(xlsx.Look{Link: true})}
 	table := xlsx.TableLayout{Name: ResultsSheet}
 	for i, width := range widths {
 		if slices.Contains(b.Own, i) {
@@ -111,14 +112,17 @@ func newResultsSheet(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
 		table.Hidden = append(table.Hidden, slices.Contains(b.Sheet.HiddenColumns, i))
 	}
 	table.Ours = len(s.columns)
-	table.Headers = append(table.Headers, cell.ResultHeaders(b.ClientIDHeader)...)
+	for _, header := range cell.ResultHeaders(b.ClientIDHeader, b.Contacts) {
+		width := addedWidths[header].results
+		if b.Summary.DryRun {
+			width = addedWidths[header].plan
+		}
+		table.Headers, table.Widths = append(table.Headers, header), append(table.Widths, width)
+	}
 	table.Numbers = []int{len(table.Headers) - 1}
 	table.Paint = []xlsx.Paint{{Column: table.Ours, Rules: statusRules}}
 	if b.Summary.DryRun {
 		s.clients = new(clientRows)
-		table.Widths = append(table.Widths, planAddedWidths...)
-	} else {
-		table.Widths = append(table.Widths, addedWidths...)
 	}
 	s.Table, err = w.NewTable(table)
 	return s, err
@@ -155,6 +159,9 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 		s.Text(s.link, r.URL)
 	} else {
 		s.Text(nil, r.URL)
+	}
+	if s.contacts {
+		s.Text(nil, joinIDs(r.Contacts))
 	}
 	s.Text(nil, r.FailedStep)
 	s.Text(nil, r.Error)
@@ -353,17 +360,17 @@ func (r *ColumnWidths) Measure(record cell.Record) {
 }
 
 // Fits returns a problem if a results workbook has no room for the measured columns
-// and Claimsheet's own beside them; own is as in Book. The problem names the cell of
-// the last column.
-func (r *ColumnWidths) Fits(sheet cell.Sheet, own []int) error {
-	columns := max(len(sheet.Header), len(r.longest))
-	room := xlsx.MaxColumns - len(cell.ResultHeaders(""))
+// and Claimsheet's own beside them; own and contacts are as in Book. The problem names
+// the cell of the last column.
+func (r *ColumnWidths) Fits(sheet cell.Sheet, own []int, contacts bool) error {
+	columns, added := max(len(sheet.Header), len(r.longest)), len(cell.ResultHeaders("", contacts))
+	room := xlsx.MaxColumns - added
 	if columns-len(own) <= room {
 		return nil
 	}
 	return problem.At(sheet.At(columns-1, sheet.HeaderRow), "too-wide",
 		"the sheet reaches to its column %s, and the results workbook needs %d columns beside them; expected at most %d columns",
-		cell.ColumnName(columns-1), len(cell.ResultHeaders("")), room).
+		cell.ColumnName(columns-1), added, room).
 		Hinted("delete the cells far to the right: look for a stray one")
 }
 

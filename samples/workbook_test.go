@@ -18,7 +18,7 @@ import (
 
 // checkWorkbook checks what a user finds in a results workbook: every source
 // row as it was, in its order; ids and a link beside each row that is done;
-// as many clients and claims as were made; and every invalid cell named.
+// as many clients, contacts and claims as were made; and every invalid cell named.
 // good is the status of the rows that went well.
 func checkWorkbook(t *testing.T, folder, path, good string, want expected) {
 	t.Helper()
@@ -28,7 +28,7 @@ func checkWorkbook(t *testing.T, folder, path, good string, want expected) {
 		t.Fatalf("Results has %d rows, the sheet has %d", len(results), len(source))
 	}
 	columns, width := results[0], len(source[0])
-	statuses, clients, claims := map[string]int{}, map[string]bool{}, map[string]bool{}
+	statuses, clients, contacts, claims := map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range source {
 		if diff := cmp.Diff(fit(source[i], width), fit(results[i], width)); diff != "" {
 			t.Errorf("row %d is not the source's (-source +results):\n%s", i+1, diff)
@@ -58,6 +58,10 @@ func checkWorkbook(t *testing.T, folder, path, good string, want expected) {
 		for _, id := range strings.Fields(strings.ReplaceAll(claim, ",", " ")) {
 			claims[id] = true
 		}
+		for _, name := range strings.FieldsFunc(cell("contacts"), func(r rune) bool { return r == ',' }) {
+			_, id, _ := strings.Cut(name, ": ")
+			contacts[id] = true
+		}
 	}
 	wantStatuses := map[string]int{good: want.Rows.Done, "invalid": want.Rows.Invalid, "not started": want.Rows.NotStarted}
 	maps.DeleteFunc(wantStatuses, func(_ string, rows int) bool { return rows == 0 })
@@ -67,6 +71,9 @@ func checkWorkbook(t *testing.T, folder, path, good string, want expected) {
 	if len(clients) != want.Clients.Done || len(claims) != want.Requests.Claim {
 		t.Errorf("%d client and %d claim ids, want %d and %d",
 			len(clients), len(claims), want.Clients.Done, want.Requests.Claim)
+	}
+	if good == "done" && len(clients)+len(contacts) != want.Requests.Client {
+		t.Errorf("%d client and %d contact ids, want %d together", len(clients), len(contacts), want.Requests.Client)
 	}
 	if len(want.InvalidCells) == 0 {
 		return // and so there is no sheet Problems

@@ -283,6 +283,7 @@ type rowJSON struct {
 	Status     string    `json:"status"`
 	FailedStep string    `json:"failedStep"`
 	Error      string    `json:"error"`
+	Contacts   []string  `json:"contacts,omitempty"` // as the column contacts of the workbook shows them
 }
 
 // printClients prints all that is known about the clients with a key.
@@ -412,7 +413,7 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 	rows, err := l.ledger.RowsOfClient(ctx, owner)
 	for _, r := range rows {
 		run := runs[r.Run]
-		c.Rows = append(c.Rows, rowJSON{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error})
+		c.Rows = append(c.Rows, rowJSON{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error, r.Result.Contacts})
 	}
 	return c, err
 }
@@ -434,6 +435,9 @@ func (c clientJSON) print(w io.Writer, l *ledgerSession) {
 	}
 	for _, r := range c.Rows {
 		fmt.Fprintf(w, "  %s  run %.8s  %s row %d: %s%s\n", moment(r.Started), r.Run, problem.OneLine(r.Input), r.Row, r.Status, because(r.FailedStep, r.Error))
+		for _, contact := range r.Contacts {
+			fmt.Fprintf(w, "    contact %s\n", problem.OneLine(contact))
+		}
 	}
 	if url {
 		fmt.Fprintf(w, "\nThe redirect url is not shown; the results workbook has it: %s\n", l.command("report"))

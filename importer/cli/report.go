@@ -315,6 +315,6 @@ func (r *pastRun) book(ctx context.Context, l *ledger.Ledger) reports.Book {
 		Made: r.run.Started,
 		Rows: l.Rows(ctx, r.run.ID, r.snapshot.Event), Steps: steps(ctx, r.run.ID, r.snapshot.Event),
 		Problems: r.snapshot.Problems, Summary: r.summary, Facts: r.snapshot.Facts,
-		ClientIDHeader: r.snapshot.ClientIDHeader, Binding: r.snapshot.Binding, Notice: r.snapshot.Notice,
+		ClientIDHeader: r.snapshot.ClientIDHeader, Contacts: binding.Contacts, Binding: r.snapshot.Binding, Notice: r.snapshot.Notice,
 	}
 }

@@ -211,6 +211,7 @@ func heldOutput(asked, written string) problem.Problem {
 // book returns what the workbook of a sheet shows.
 func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summary, problems problem.List) reports.Book {
 	session, run, sheet, l := r.session, s.record, s.source.Sheet(), r.ledger.ledger
+	contacts := len(session.Mapping.Contacts) > 0
 	book := reports.Book{
 		Sheet:    sheet,
 		Records:  r.rowsOf(s.table),
@@ -226,12 +227,13 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 			{Label: "Claimsheet", Text: thisBuild().Version},
 		},
 		ClientIDHeader: cell.ContactIDHeader,
+		Contacts:       contacts,
 		Binding: workbook.Binding{
 			Run: run.ID, Environment: run.Environment, EnvironmentName: run.EnvironmentName,
 			Mapping: run.Mapping, MappingFile: safefile.Absolute(run.MappingFile), MappingDigest: run.MappingDigest,
 			KeySpace: session.Binding.KeySpace(), Sheet: cmp.Or(sheet.Origin, sheet.Name), Sheets: len(r.sheets), Started: run.Started,
 			Input: safefile.Absolute(run.Input), InputDigest: run.InputDigest, Ledger: safefile.Absolute(r.ledger.path()),
-			ShortSteps: r.options.steps == stepsTouched,
+			Contacts: contacts, ShortSteps: r.options.steps == stepsTouched,
 		}.Properties(),
 		Own: s.source.AddedColumns(),
 	}

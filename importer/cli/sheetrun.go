@@ -153,7 +153,7 @@ func (r *importRun) checkWidths() error {
 		if s.target.format == formatCSV {
 			continue // a text file has no limit
 		}
-		if err := found.Collect(s.widths.Fits(s.source.Sheet(), s.source.AddedColumns())); err != nil {
+		if err := found.Collect(s.widths.Fits(s.source.Sheet(), s.source.AddedColumns(), len(r.session.Mapping.Contacts) > 0)); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
@@ -92,13 +93,13 @@ func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error 
 		return ErrReadOnly
 	}
 	rows = slices.Clone(rows)
-	claims := make([]string, len(rows))
+	shown := make([]string, len(rows))
 	for i, r := range rows {
-		ids, err := json.Marshal(slices.Concat([]string{}, r.ClaimIDs)) // [] rather than null
+		ids, err := packIDs(r)
 		if err != nil {
 			return err
 		}
-		claims[i] = string(ids)
+		shown[i] = string(ids)
 	}
 	return l.write.submit(false, func(t *transaction) error {
 		run, err := t.startedRun(run)
@@ -113,7 +114,7 @@ func (l *Ledger) AddRows(run string, owner ClientKey, rows ...result.Row) error 
 		}
 		for i, r := range rows {
 			_, err := t.addRunRow.exec(run, int64(r.Row), string(r.Status), client, int64(r.Client),
-				r.ClientID, claims[i], r.URL, r.FailedStep, r.Error, r.Advice)
+				r.ClientID, shown[i], r.URL, r.FailedStep, r.Error, r.Advice)
 			if err != nil {
 				return err
 			}
@@ -203,16 +204,42 @@ const rowColumns = `n.name, r.source_row, r.status, r.number, r.client_id, r.cla
 
 func scanRow(rows *sql.Rows, more ...any) (RunRow, error) {
 	var row RunRow
-	var claims []byte
+	var shown []byte
 	r := &row.Result
-	err := rows.Scan(append([]any{&row.Run, &r.Row, (*string)(&r.Status), &r.Client, &r.ClientID, &claims, &r.URL, &r.FailedStep, &r.Error, &r.Advice}, more...)...)
+	err := rows.Scan(append([]any{&row.Run, &r.Row, (*string)(&r.Status), &r.Client, &r.ClientID, &shown, &r.URL, &r.FailedStep, &r.Error, &r.Advice}, more...)...)
 	if err == nil {
-		err = json.Unmarshal(claims, &r.ClaimIDs)
-	}
-	if len(r.ClaimIDs) == 0 {
-		r.ClaimIDs = nil
+		err = unpackIDs(shown, r)
 	}
 	return row, err
+}
+
+// idsWithContacts is what the column claim_ids holds of a row that shows further
+// contacts, as JSON. Of other rows it holds the list of the claims.
+type idsWithContacts struct {
+	Claims   []string `json:"claims,omitempty"`
+	Contacts []string `json:"contacts"` // as in result.Row
+}
+
+// packIDs returns a row's claims and further contacts as they are stored.
+func packIDs(r result.Row) ([]byte, error) {
+	if len(r.Contacts) > 0 {
+		return json.Marshal(idsWithContacts{r.ClaimIDs, r.Contacts})
+	}
+	return json.Marshal(slices.Concat([]string{}, r.ClaimIDs)) // [] rather than null
+}
+
+// unpackIDs is the inverse of packIDs.
+func unpackIDs(stored []byte, r *result.Row) error {
+	var ids idsWithContacts
+	var to any = &ids.Claims
+	if bytes.HasPrefix(stored, []byte("{")) {
+		to = &ids
+	}
+	err := json.Unmarshal(stored, to)
+	if r.Contacts = ids.Contacts; len(ids.Claims) > 0 {
+		r.ClaimIDs = ids.Claims
+	}
+	return err
 }
 
 // RunSteps yields the steps of a run's plan by client and in the order of the plan,

@@ -39,10 +39,12 @@ func TestRowsComeInSheetOrderAndTheLastWordCounts(t *testing.T) {
 	rows := []result.Row{
 		{Row: 2, Status: "skipped"},
 		{Row: 3, Status: "done", Client: 1, ClientID: "c-1", ClaimIDs: []string{"k-1", "k-2"}, URL: "https://uat.example.com/go/1"},
+		{Row: 4, Status: "done", Client: 1, ClientID: "c-1", ClaimIDs: []string{"k-1"}, Contacts: []string{"partner: p-1", "broker: p-2"}},
+		{Row: 5, Status: "failed", Client: 1, ClientID: "c-1", Contacts: []string{"partner: p-1"}},
 		{Row: 10, Status: "failed", Client: 1, FailedStep: "link", Error: "refused", Advice: "ask"},
 	}
 	do(t, l.AddRows("r1", ledger.ClientKey{}, result.Row{Row: 10, Status: "not started"}))
-	do(t, l.AddRows("r1", jane("", "").ClientKey, rows[2], rows[1]))
+	do(t, l.AddRows("r1", jane("", "").ClientKey, rows[4], rows[1], rows[2], rows[3]))
 	do(t, l.AddRows("r1", ledger.ClientKey{}, rows[0]))
 	do(t, l.Flush())
 	same(t, "rows", collect(t, l.Rows(t.Context(), "r1", ledger.Newest)), rows)

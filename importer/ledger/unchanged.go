@@ -172,7 +172,7 @@ func (e unchangedEntry) results(facts []stepFacts) []result.Row {
 
 // sameRow reports whether two rows show the same. Table is not stored.
 func sameRow(a, b result.Row) bool {
-	return a.Row == b.Row && a.Client == b.Client && a.Status == b.Status && a.ClientID == b.ClientID && slices.Equal(a.ClaimIDs, b.ClaimIDs) &&
+	return a.Row == b.Row && a.Client == b.Client && a.Status == b.Status && a.ClientID == b.ClientID && slices.Equal(a.ClaimIDs, b.ClaimIDs) && slices.Equal(a.Contacts, b.Contacts) &&
 		a.URL == b.URL && a.FailedStep == b.FailedStep && a.Error == b.Error && a.Advice == b.Advice
 }
 

@@ -20,6 +20,7 @@ type Row struct {
 	ClientID   string
 	ClaimIDs   []string
 	URL        string
+	Contacts   []string
 	FailedStep string
 
 	StatusAt, ClientIDAt, ClaimIDsAt problem.Where
@@ -103,6 +104,9 @@ func (r Row) prior() (cells result.Row, ok bool) {
 	cells = result.Row{ClientID: strings.Clone(r.ClientID), URL: strings.Clone(r.URL)} // the reader reuses the texts
 	for _, id := range r.ClaimIDs {
 		cells.ClaimIDs = append(cells.ClaimIDs, strings.Clone(id))
+	}
+	for _, contact := range r.Contacts {
+		cells.Contacts = append(cells.Contacts, strings.Clone(contact))
 	}
 	if ok = cells.ClientID != "" || len(cells.ClaimIDs) > 0; !ok && r.tried() {
 		cells.FailedStep, ok = cmp.Or(strings.Clone(r.FailedStep), string(mapping.ClientStep)), true

@@ -46,8 +46,9 @@ type Row struct {
 	Status     Status
 	ClientID   string // clientId or contactId
 	ClaimIDs   []string
-	URL        string // the redirect url, a credential: only the workbook and the ledger hold it
-	FailedStep string // the step's key
+	URL        string   // the redirect url, a credential: only the workbook and the ledger hold it
+	Contacts   []string // further contacts, in the mapping's order: each the name of its entry, ": " and its id
+	FailedStep string   // the step's key
 	Error      string
 	Advice     string // the column "What to do"
 }

@@ -54,11 +54,11 @@ func (d *Results) Add(client int, key string, rows []result.Row, steps []result.
 	defer d.mu.Unlock()
 	for _, r := range rows {
 		b := d.entry[:0]
-		for _, s := range []string{string(r.Status), r.ClientID, r.URL, r.FailedStep, r.Error, r.Advice} {
+		for _, s := range []string{string(r.Status), r.ClientID, r.URL, r.FailedStep, r.Error, r.Advice, strconv.Itoa(len(r.ClaimIDs))} {
 			b = appendText(b, s)
 		}
-		for _, id := range r.ClaimIDs {
-			b = appendText(b, id)
+		for _, s := range slices.Concat(r.ClaimIDs, r.Contacts) {
+			b = appendText(b, s)
 		}
 		d.entry = b
 		at, err := d.file.add(b)
@@ -107,20 +107,30 @@ func (d *Results) Rows() iter.Seq2[result.Row, error] {
 		for _, r := range d.rows {
 			var err error
 			texts, err = readTexts(from, r.at, texts[:0])
-			if err == nil && len(texts) < 6 {
-				err = errDamagedResult
+			var row result.Row
+			if err == nil {
+				row, err = rowFrom(texts)
 			}
-			if err != nil {
-				yield(result.Row{}, err)
-				return
-			}
-			row := result.Row{Row: int(r.row), Client: int(r.client), Status: result.Status(texts[0]), ClientID: texts[1], URL: texts[2],
-				FailedStep: texts[3], Error: texts[4], Advice: texts[5], ClaimIDs: slices.Clone(texts[6:])}
-			if !yield(row, nil) {
+			row.Row, row.Client = int(r.row), int(r.client)
+			if !yield(row, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// rowFrom makes a result from its texts.
+func rowFrom(texts []string) (result.Row, error) {
+	const fixed = 7 // the last of them is the number of claims
+	if len(texts) < fixed {
+		return result.Row{}, errDamagedResult
+	}
+	claims, err := strconv.Atoi(texts[fixed-1])
+	if err != nil || claims < 0 || claims > len(texts)-fixed {
+		return result.Row{}, errDamagedResult
+	}
+	return result.Row{Status: result.Status(texts[0]), ClientID: texts[1], URL: texts[2], FailedStep: texts[3], Error: texts[4], Advice: texts[5],
+		ClaimIDs: slices.Clone(texts[fixed:][:claims]), Contacts: slices.Clone(texts[fixed+claims:])}, nil
 }
 
 // Steps are the steps by client and in the order in which they were added, with

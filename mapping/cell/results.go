@@ -8,6 +8,7 @@ const (
 	ContactIDHeader  = "contactId" // version 2
 	ClaimIDsHeader   = "claimIds"
 	URLHeader        = "redirectUrl"
+	ContactsHeader   = "contacts" // where the mapping has further contacts
 	FailedStepHeader = "Failed step"
 	ErrorHeader      = "Error"
 	AdviceHeader     = "What to do"
@@ -15,10 +16,12 @@ const (
 )
 
 // ResultHeaders returns the headers of the added columns in their order; clientID is
-// ClientIDHeader or ContactIDHeader.
-func ResultHeaders(clientID string) []string {
-	return []string{
-		StatusHeader, clientID, ClaimIDsHeader, URLHeader,
-		FailedStepHeader, ErrorHeader, AdviceHeader, SourceRowHeader,
+// ClientIDHeader or ContactIDHeader. contacts reports whether ContactsHeader is among
+// them.
+func ResultHeaders(clientID string, contacts bool) []string {
+	headers := []string{StatusHeader, clientID, ClaimIDsHeader, URLHeader}
+	if contacts {
+		headers = append(headers, ContactsHeader)
 	}
+	return append(headers, FailedStepHeader, ErrorHeader, AdviceHeader, SourceRowHeader)
 }

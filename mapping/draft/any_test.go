@@ -36,7 +36,7 @@ func TestDraftOfAnyHeaders(t *testing.T) {
 		if len(usable(headers)) == 0 {
 			t.Skip()
 		}
-		reserved := slices.ContainsFunc(headers, func(h string) bool { return mapping.ResultColumn(h) != "" })
+		reserved := slices.ContainsFunc(headers, func(h string) bool { return mapping.ResultColumn(h, false) != "" })
 		made := proposeFor(t, r, headers, nil)
 		found := made.Problems(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: headers})
 		for _, p := range found {

@@ -72,7 +72,7 @@ func usable(headers []string) []string {
 		count[convert.FoldHeader(h)]++
 	}
 	return slices.DeleteFunc(slices.Clone(headers), func(h string) bool {
-		return convert.FoldHeader(h) == "" || count[convert.FoldHeader(h)] > 1 || mapping.ResultColumn(h) != ""
+		return convert.FoldHeader(h) == "" || count[convert.FoldHeader(h)] > 1 || mapping.ResultColumn(h, false) != ""
 	})
 }
 

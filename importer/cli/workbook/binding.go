@@ -37,6 +37,7 @@ type Binding struct {
 	Ledger          string
 	Started         time.Time // of the run, zero when not recorded
 	Steps           int       // lines in the sheet Steps, -1 when not recorded
+	Contacts        bool      // the sheet Results has the column contacts
 	ShortSteps      bool      // the sheet Steps lacks clients for whom the run found nothing new
 	NextRun         string    // the run that began after the workbook was written; "" for none
 	NextResults     string    // where the results of NextRun go; "" for the place of this workbook
@@ -66,6 +67,8 @@ const (
 
 	listedProperty = "claimsheet.steps-listed" // which lines the sheet Steps has; all where it is missing
 	listedTouched  = "touched"
+
+	contactsProperty = "claimsheet.contacts"
 )
 
 // Properties returns the binding as the document properties of a new workbook.
@@ -79,6 +82,9 @@ func (b Binding) Properties() map[string]string {
 	if b.ShortSteps {
 		properties[listedProperty] = listedTouched
 	}
+	if b.Contacts {
+		properties[contactsProperty] = "column"
+	}
 	return properties
 }
 
@@ -89,7 +95,7 @@ func FromProperties(path string, properties map[string]string) *Binding {
 		*text = properties[name]
 	}
 	b.Sheets, _ = strconv.Atoi(properties[sheetsProperty])
-	b.ShortSteps = properties[listedProperty] != ""
+	b.ShortSteps, b.Contacts = properties[listedProperty] != "", properties[contactsProperty] != ""
 	b.Started, _ = time.Parse(time.RFC3339Nano, properties[startedProperty])
 	if n, err := strconv.Atoi(properties[reports.StepsProperty]); err == nil && n >= 0 {
 		b.Steps = n

@@ -37,7 +37,7 @@ func Open(open Opener, b *Binding) (*Sheet, error) {
 	s.source.Header = slices.Clone(s.source.Header)
 	s.source.Origin = b.Sheet
 	for i, header := range s.source.Header {
-		if name := mapping.ResultColumn(header); name != "" {
+		if name := mapping.ResultColumn(header, b.Contacts); name != "" {
 			s.added[i], s.source.Header[i] = name, ""
 		}
 	}
@@ -107,7 +107,9 @@ func (s *Sheet) split(record cell.Record) rerun.Row {
 		case cell.ClientIDHeader, cell.ContactIDHeader:
 			row.ClientID, row.ClientIDAt = text, at
 		case cell.ClaimIDsHeader:
-			row.ClaimIDs, row.ClaimIDsAt = claimIDs(text), at
+			row.ClaimIDs, row.ClaimIDsAt = listOf(text), at
+		case cell.ContactsHeader:
+			row.Contacts = listOf(text)
 		case cell.URLHeader:
 			row.URL = text
 		case cell.FailedStepHeader:
@@ -122,9 +124,9 @@ func (s *Sheet) split(record cell.Record) rerun.Row {
 	return row
 }
 
-// claimIDs splits the cell of the column claimIds; the note at the end of a list
-// that did not fit its cell is not an id.
-func claimIDs(text string) []string {
+// listOf splits a cell of the columns claimIds and contacts; the note at the end of a
+// list that did not fit its cell is not an id.
+func listOf(text string) []string {
 	text, _, _ = strings.Cut(text, " … ")
 	var ids []string
 	for id := range strings.SplitSeq(text, ",") {
