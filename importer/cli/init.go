@@ -213,7 +213,7 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	case given.Delimiter != "":
 		l.Delimiter = draft.Setting{Value: d, Why: "as given"}
 	case o.Delimiter != "":
-		l.Delimiter = draft.Setting{Value: d, Why: "it makes the most columns", Ask: "what separates the fields?"}
+		l.Delimiter.Value, l.Delimiter.Why = d, "it makes the most columns"
 	case d != "":
 		l.Delimiter = draft.Setting{Value: d, Why: "found in the header"}
 	}
@@ -226,8 +226,9 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 }
 
 // openLikely opens a sheet at its likely header. A text file that is not UTF-8 is read
-// as Windows-1252, and one whose header can be split in several ways at the delimiter
-// that makes the most columns; o then says so.
+// as Windows-1252. One whose header can be split in several ways, or has one column
+// because a title stands above it, is split at the delimiter that makes the most
+// columns. o then says so.
 func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, error) {
 	r, err := openAtHeader(path, *o)
 	if hasCode(err, "not-text") && o.Encoding == "" {
@@ -237,7 +238,12 @@ func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, 
 			r, err, *o = again, failed, second
 		}
 	}
-	if !hasCode(err, "unknown-delimiter") || o.Delimiter != "" {
+	switch {
+	case o.Delimiter != "":
+		return r, err
+	case hasCode(err, "unknown-delimiter"):
+		f.request.Layout.Delimiter.Ask = "what separates the fields?"
+	case err != nil || r.Delimiter() == "" || len(r.Sheet().Header) > 1:
 		return r, err
 	}
 	for _, d := range []string{",", ";", "\t"} {
