@@ -14,6 +14,7 @@ import (
 
 	"claimsheet/apiclient"
 	"claimsheet/importer"
+	"claimsheet/importer/emergency"
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -132,5 +133,38 @@ func leadPlans(n int) iter.Seq2[mapping.Plan, error] {
 				return
 			}
 		}
+	}
+}
+
+// panicking is a ledger whose Append panics with personal data for every outcome.
+type panicking struct{ importer.Ledger }
+
+func (p panicking) Append(events ...ledger.Event) error {
+	for _, e := range events {
+		if e.To == ledger.Done {
+			panic("jane.canary@example.com")
+		}
+	}
+	return p.Ledger.Append(events...)
+}
+
+// TestLedgerThatPanics: a ledger that panics at every outcome ends the run, not the
+// process, and what was created is in the emergency file.
+func TestLedgerThatPanics(t *testing.T) {
+	t.Parallel()
+	job, service := faultyJob(t, "never")
+	path := job.Ledger.(*ledger.Ledger).Path()
+	job.Ledger = panicking{job.Ledger}
+	var kept []emergency.Created
+	job.Emergency = emergency.Open("run-1", path, []string{t.TempDir()}, func(c emergency.Created) { kept = append(kept, c) })
+	err := job.Do(t.Context(), leadPlans(1))
+	if fault, ok := errors.AsType[*importer.Fault](err); !ok || !errors.Is(err, ledger.ErrStopped) || strings.Contains(fmt.Sprintf("%v %+v", err, *fault), "canary") {
+		t.Errorf("got %v; want a fault and ErrStopped, without the value", err)
+	}
+	if made := int(service.ids.Load()); made == 0 || len(kept) != made || kept[0].File == "" {
+		t.Errorf("%d were made, %v are in the emergency file", made, kept)
+	}
+	if err := job.Emergency.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -275,12 +275,23 @@ func (j *Job) runClient(ctx context.Context, r *clientRun) (sent bool, err error
 // commit makes events durable, in the ledger or, when that cannot be written any
 // more, in the emergency file.
 func (j *Job) commit(events []ledger.Event) error {
-	err := j.Ledger.Append(events...)
+	err := j.append(events)
 	j.holders.release(events...)
 	if errors.Is(err, ledger.ErrStopped) {
 		err = errors.Join(err, j.Emergency.Keep(events...))
 	}
 	return err
+}
+
+// append is Ledger.Append. After a panic the ledger counts as one that cannot be written:
+// it is unknown whether it has the events.
+func (j *Job) append(events []ledger.Event) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %w", ledger.ErrStopped, Caught(v))
+		}
+	}()
+	return j.Ledger.Append(events...)
 }
 
 // Forecast says what Do would do, by the same decisions, and sends nothing but

@@ -22,6 +22,8 @@ type Binding struct {
 	headers []string   // of the sheet, folded
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
+	named   map[string]bool // the folded names of columns that the mapping uses
+	used    map[int]bool    // those columns of the sheet
 
 	empty      map[string]bool  // the texts of cells that count as empty
 	when       *expr.Expression // which rows are taken; nil takes every row
@@ -135,6 +137,8 @@ type binder struct {
 	zone       *time.Location
 	runDate    string
 	keyColumns map[int]bool
+	named      map[string]bool
+	used       map[int]bool
 	untyped    []Untyped
 }
 
@@ -144,7 +148,7 @@ type binder struct {
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
-		runDate: runDate, keyColumns: map[int]bool{}}
+		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]bool{}, used: map[int]bool{}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
@@ -167,7 +171,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	b.bindActivities(bound)
 	b.bindResume(bound)
 	bound.when = b.condition(m.Sheet.When, nil)
-	bound.untyped = b.untyped
+	bound.untyped, bound.named, bound.used = b.untyped, b.named, b.used
 	b.problems.Sort()
 	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
 		return nil, b.problems

@@ -64,7 +64,6 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 	if !r.accept() {
 		return row
 	}
-	r.refuseTotalsAndHeader()
 	if b.knownID != nil {
 		row.knownID = r.value(b.knownID)
 	}
@@ -78,6 +77,9 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 		}
 	}
 	row.Problems = dedupe(row.Problems)
+	if !r.isLead() {
+		row.activities, row.claims = nil, nil
+	}
 	return row
 }
 
@@ -344,9 +346,12 @@ const (
 // a header that is repeated.
 func IsTotalsOrHeader(p problem.Problem) bool { return p.Code == totalsCode || p.Code == headerCode }
 
-// refuseTotalsAndHeader refuses a row of totals, whose only text says so, and
-// a repeated header. Sent, either would create a client of that name.
-func (r *rowConverter) refuseTotalsAndHeader() {
+// isLead refuses a row of totals, whose only text says so, and a repeated header.
+// Sent, either would create a client of that name. It is the only problem of such a
+// row: what the row lacks as a lead's says nothing.
+func (r *rowConverter) isLead() bool {
+	found := r.row.Problems
+	r.row.Problems = nil
 	if c, ok := TotalsLabel(r.record); ok {
 		hint := "delete the row"
 		header, word := r.b.sheet.ColumnLabel(c), strings.ToLower(asRead(r.record.Cell(c)))
@@ -358,6 +363,11 @@ func (r *rowConverter) refuseTotalsAndHeader() {
 	if c, ok := r.headerAgain(); ok {
 		r.refuse(c, convert.CellError{Code: headerCode, Message: "is repeated here with the other headers: the row is not a lead", Hint: "delete the row; if the sheet's headers are in this row, write header_row under sheet in the mapping"})
 	}
+	if len(r.row.Problems) > 0 {
+		return false
+	}
+	r.row.Problems = found
+	return true
 }
 
 // asRead returns a cell's text as col gives it to expressions; "" when it

@@ -258,7 +258,11 @@ func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (
 	if alias, ok := aliases[w.Text]; ok {
 		w = alias
 	}
-	if b.index == nil || w.Text == "" {
+	if w.Text == "" {
+		return 0, false
+	}
+	b.named[convert.FoldHeader(w.Text)] = true
+	if b.index == nil {
 		return 0, false
 	}
 	i, missing := b.index.find(w.Text)
@@ -267,6 +271,7 @@ func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (
 		p.Hint = missing.Hint
 		return 0, false
 	}
+	b.used[i] = true
 	return i, true
 }
 

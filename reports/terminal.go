@@ -50,7 +50,7 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 		what = "Not finished"
 	}
 	fmt.Fprintf(&b, "%s in %s: %s of %s in %s.\n", what, s.Environment,
-		count(s.Rows.Total, "row"), count(s.Clients.Total, "client"), duration(s.Seconds))
+		Count(s.Rows.Total, "row"), Count(s.Clients.Total, "client"), duration(s.Seconds))
 	for _, c := range byStatus(s.Rows) {
 		if c.count > 0 {
 			fmt.Fprintf(&b, "  %7d %s\n", c.count, meaning(c.status))
@@ -61,7 +61,7 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 		if s.DryRun {
 			would = "would be "
 		}
-		fmt.Fprintf(&b, "%s %sdone without a redirect url; the column %q says why.\n", count(s.WithoutLink, "client"), would, cell.AdviceHeader)
+		fmt.Fprintf(&b, "%s %sdone without a redirect url; the column %q says why.\n", Count(s.WithoutLink, "client"), would, cell.AdviceHeader)
 	}
 	fmt.Fprintf(&b, "%s: %s.\n", requestWord(s.DryRun), requestText(s.Requests))
 	for _, path := range workbooks(s) {
@@ -273,7 +273,8 @@ func needsQuotes(r rune) bool {
 	return !plain
 }
 
-func count(n int, thing string) string {
+// Count is a number with a noun: "1 row", "2 rows".
+func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

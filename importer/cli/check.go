@@ -2,73 +2,135 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"claimsheet/importer/cli/console"
+	"claimsheet/importer/cli/lint"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
+	"claimsheet/reports"
 )
 
-const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's. With a
-SHEET its headers and cells are checked: it prints how many rows cannot be imported as they are, and claimsheet run --dry-run
-names each cell. It reports a header in the wrong row, totals, and typed cells under attributes without a type.
+const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's, and
+attributes that no key fills are named. With a SHEET its headers and cells are checked: a header in the wrong row, totals, columns
+that the mapping never uses, typed cells under attributes without a type, and how many rows cannot be imported as they are. --rows
+names every bad cell; the exit code is 1 if there are any. claimsheet run --dry-run also compares rows with each other and with what is done.
+
+For programs --format writes to stdout: json is one object, also when the check fails (docs/operations.md has its fields); github is
+annotations for a workflow; sarif is SARIF 2.1.0.
 
 Examples:
 
     claimsheet check
-    claimsheet check -m mapping.yaml -e uat leads.xlsx`
+    claimsheet check -m mapping.yaml -e uat leads.xlsx
+    claimsheet check -m mapping.yaml --rows leads.xlsx
+    claimsheet check -m mapping.yaml --format sarif > claimsheet.sarif`
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "check",
 		Usage:       "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		UsageText:   "claimsheet check [-m FILE] [-e ENVIRONMENT] [SHEET…]",
+		UsageText:   "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
 		Description: checkHelp,
-		Flags:       append(placeFlags(), under(specialCategory, passwordFlag())...),
-		Action: func(c *cli.Context) error {
-			sheets, err := load.Sheets(c.Args().Slice())
-			if err != nil {
-				return err
-			}
-			password, err := passwordOf(c)
-			if err != nil {
-				return err
-			}
-			return p.check(c.Context, load.Options{
-				Where: withUsualMapping(p.where(c)), Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
-				Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain},
-			})
-		},
+		Flags: slices.Concat(placeFlags(), []cli.Flag{
+			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
+			switchFlag("json", "print one JSON object on stdout; the same as --format json"),
+			textFlag("format", "", "how to print what was found: `FORMAT` is text, json, github or sarif"),
+		}, under(specialCategory, passwordFlag())),
+		Action: p.checkAction,
 	}
 }
 
-func (p *program) check(ctx context.Context, want load.Options) error {
-	s, err := load.Open(ctx, want)
-	console.PrintWarnings(p.Err, s.AllWarnings())
+func (p *program) checkAction(c *cli.Context) error {
+	format := lint.Text
+	if c.Bool("json") {
+		format = lint.JSON
+	}
+	if c.IsSet("format") {
+		given, err := lint.ReadFormat(c.String("format"))
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") && given != lint.JSON {
+			return problem.New("usage", "--json and --format %s exclude each other", given)
+		}
+		format = given
+	}
+	k := &checkRun{program: p, rows: c.Bool("rows"), where: withUsualMapping(p.where(c))}
+	k.report.Version, k.report.Checked.Mapping = c.App.Version, k.where.Mapping
+	err := k.check(c)
+	k.report.Errors = append(k.report.Errors, k.found...)
+	return k.finish(c.Context, err, format)
+}
+
+// checkRun is one run of the command check.
+type checkRun struct {
+	*program
+	rows   bool // name every bad cell
+	where  load.Where
+	report lint.Report
+	found  problem.List // wrong cells, when rows is set
+}
+
+// check looks at everything and fills the report.
+func (k *checkRun) check(c *cli.Context) error {
+	sheets, err := load.Sheets(c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	password, err := passwordOf(c)
+	if err != nil {
+		return err
+	}
+	if k.rows && len(sheets) == 0 {
+		return problem.New("no-sheet", "--rows checks the cells of a SHEET, and none is given").
+			Hinted("%s", commandLine(k.where, "check", "--rows", "leads.xlsx"))
+	}
+	k.report.Checked.Sheets = sheets
+	s, err := load.Open(c.Context, load.Options{
+		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
+		Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: k.pace.AskAgain},
+	})
+	k.report.Source, k.report.Warnings = s.Source, s.AllWarnings()
+	if s.Mapping != nil {
+		k.report.Checked.Templates = s.Mapping.Templates()
+	}
+	if s.Env != nil {
+		k.report.Checked.Environment = s.Env.Name
+	}
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	console.PrintWarnings(p.Err, s.Mapping.Cautions)
-	if err := p.checkRows(ctx, s, want); err != nil {
-		return err
+	k.report.Checked.Columns = s.Binding.Columns()
+	k.warn(s.Mapping.Cautions...)
+	if s.Service != nil {
+		k.warn(mapping.UnfilledAttributes(s.Mapping, s.Service)...)
 	}
-	fmt.Fprintf(p.Out, "%s: no mistake in the mapping; %s\n", s.Mapping.File, checked(s))
-	return nil
+	return k.checkRows(c.Context, s)
 }
 
+func (k *checkRun) warn(list ...problem.Problem) {
+	k.report.Warnings = append(k.report.Warnings, list...)
+}
+
+// mostCells bounds how many wrong cells are kept.
+const mostCells = 10_000
+
 // checkRows checks the rows of the sheets: data without a header, rows that cannot be
-// imported, and typed cells under attributes without a type. It counts invalid rows
-// only; a dry run names each cell.
-func (p *program) checkRows(ctx context.Context, s *load.Session, want load.Options) error {
-	var found problem.List
+// imported, and typed cells under attributes without a type.
+func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
+	var wrong problem.List
 	var typed mapping.TypedCells
 	for _, src := range s.Sources {
 		look, rows, invalid := newLayout(src.Sheet(), s.Mapping.Sheet), 0, 0
-		var noLeads problem.List
+		var cells problem.List
 		for record, err := range src.Records() {
 			if err == nil {
 				err = ctx.Err()
@@ -83,51 +145,86 @@ func (p *program) checkRows(ctx context.Context, s *load.Session, want load.Opti
 				invalid++
 			}
 			for _, p := range lead.Problems {
-				if mapping.IsTotalsOrHeader(p) {
-					noLeads = append(noLeads, p)
+				if (k.rows || mapping.IsTotalsOrHeader(p)) && len(k.found)+len(cells) < mostCells {
+					cells = append(cells, p)
 				}
 			}
 		}
-		wrong, warnings := look.verdict()
-		found = append(found, wrong...)
-		console.PrintWarnings(p.Err, warnings)
-		if len(wrong) > 0 {
+		title, warnings := look.verdict()
+		k.warn(warnings...)
+		k.report.Checked.Rows += rows
+		if wrong = append(wrong, title...); len(title) > 0 {
 			continue // the header row is wrong, so the cells are under wrong headers
 		}
-		console.PrintProblems(p.Err, noLeads)
+		k.report.Checked.InvalidRows += invalid
+		if k.rows {
+			k.found = append(k.found, cells...)
+			continue
+		}
+		k.warn(cells...)
 		if invalid > 0 {
-			console.PrintWarnings(p.Err, problem.List{problem.At(problem.Where{File: src.Input.Given}, "invalid-rows",
-				"%d of %d rows cannot be imported as they are", invalid, rows).Hinted("%s names every cell", dryRunOf(s, want))})
+			k.warn(problem.At(problem.Where{File: src.Input.Given}, "invalid-rows", "%d of %d rows cannot be imported as they are", invalid, rows).
+				Hinted("%s names every cell", commandLine(k.where, append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
 		}
 	}
+	if len(wrong) == 0 && len(s.Sources) > 0 {
+		k.warn(s.Binding.UnusedColumns()...)
+	}
 	untyped, warnings := s.Binding.CheckTypes(typed)
-	console.PrintWarnings(p.Err, warnings)
-	return append(found, untyped...).Err()
+	k.warn(warnings...)
+	return append(wrong, untyped...).Err()
 }
 
-// dryRunOf returns the command line of a dry run of what is checked.
-func dryRunOf(s *load.Session, want load.Options) string {
-	where := want.Where
-	if s.Env == nil {
-		where.Env = "ENVIRONMENT"
+// finish prints the report, and returns the error that decides the exit code.
+func (k *checkRun) finish(ctx context.Context, err error, format lint.Format) error {
+	if k.report.Checked.InvalidRows > 0 && k.rows {
+		k.summary = &result.Summary{}
+		k.summary.Rows.Invalid = k.report.Checked.InvalidRows
 	}
-	words := []string{"run", "--dry-run"}
-	if where.Templates != "" {
-		words = append(words, "--templates", where.Templates)
+	k.report.ExitCode = exitCode(ctx, err, k.summary)
+	if other := k.report.Errors.Collect(err); err != nil && other != nil {
+		if format == lint.Text { // Main prints it
+			return errors.Join(k.report.Write(k.Out, k.Err, format), err)
+		}
+		k.report.Failure, k.report.FailureHint = other.Error(), hintOf(other)
+		if ctx.Err() != nil {
+			k.report.Failure = "stopped by a signal; nothing was sent"
+		}
 	}
-	return commandLine(where, append(words, want.Sheets...)...)
+	if failed := k.report.Write(k.Out, k.Err, format); failed != nil {
+		return errors.Join(failed, err)
+	}
+	switch isOfMapping := func(p problem.Problem) bool { return p.Where.File == k.report.Checked.Mapping }; {
+	case format == lint.Text && err == nil:
+		fmt.Fprintln(k.Out, k.looked())
+	case format == lint.Text && (k.report.Checked.Columns > 0 || slices.ContainsFunc(k.report.Errors, isOfMapping)):
+		fmt.Fprintln(k.Err, k.looked())
+	}
+	if err != nil {
+		return &printed{err}
+	}
+	return nil
 }
 
-// checked says what was checked, and what was not.
-func checked(s *load.Session) string {
-	const rest = "; claimsheet run --dry-run also compares rows with each other and with what is done"
-	switch sheet, service := len(s.Sources) > 0, s.Client != nil; {
-	case sheet && service:
-		return "checked against templates, headers and cells" + rest
-	case sheet:
-		return "checked against headers and cells, as far as their types are known without -e; not against templates"
-	case service:
-		return "checked against templates; no SHEET is given, so not against columns"
+// looked says what was found and what was looked at.
+func (k *checkRun) looked() string {
+	of := k.report.Checked
+	words := []string{"checked " + of.Mapping + ": no mistake"}
+	if n := len(k.report.Errors) - len(k.found); n > 0 {
+		words[0] = "checked " + of.Mapping + ": " + reports.Count(n, "mistake")
 	}
-	return "only the file was checked: add -e ENVIRONMENT to check it against templates, and a SHEET to check columns"
+	if of.Columns > 0 {
+		words = append(words, reports.Count(of.Columns, "column")+", "+reports.Count(of.Templates, "template"))
+	}
+	if of.Environment == "" {
+		words = append(words, "without -e the names of templates are not checked")
+	} else {
+		words = append(words, "compared with the templates of “"+of.Environment+"”")
+	}
+	if len(of.Sheets) == 0 {
+		words = append(words, "without a SHEET its columns are not checked")
+	} else if of.Rows > 0 {
+		words = append(words, fmt.Sprintf("%d of %s cannot be imported as they are", of.InvalidRows, reports.Count(of.Rows, "row")))
+	}
+	return strings.Join(words, "; ")
 }

@@ -173,8 +173,11 @@ func TestCellsOfSeveralSheets(t *testing.T) {
 			t.Errorf("%s says %q, its ground is %q", m[0], text, fill)
 		}
 	}
-	if want := []string{"[more.results.xlsx]Results!I3 (source row 6)", "[more.results.xlsx]Results!I7 (source row 15)"}; !slices.Equal(at, want) {
-		t.Errorf("named are %q, want %q\n%s", at, want, &diagnostics)
+	if want := []string{"[more.results.xlsx]Results!I3 (source row 6)"}; !slices.Equal(at, want) || !strings.Contains(diagnostics.String(), "; the same in I7 [not-number]") {
+		t.Errorf("named are %q, want %q and I7\n%s", at, want, &diagnostics)
+	}
+	if text, fill, _ := cellOf(t, s.path("more.results.xlsx"), "Results", "I7"); text != "ask" || fill != "FFC7CE" {
+		t.Errorf("I7 says %q, its ground is %q", text, fill)
 	}
 	if where := column(s.workbook("more.results.xlsx", "Problems"), "Where"); !slices.Equal(where, []string{"Results!I3 (source row 6)", "Results!I7 (source row 15)"}) {
 		t.Errorf("Problems names %q", where)

@@ -22,9 +22,16 @@ import (
 // its streams, and returns every byte that it printed.
 func inTerminal(t *testing.T, columns uint16, env []string, args ...string) (printed string, code int) {
 	t.Helper()
+	return inTerminalAt(t, "", columns, env, args...)
+}
+
+// inTerminalAt is inTerminal in a folder.
+func inTerminalAt(t *testing.T, folder string, columns uint16, env []string, args ...string) (printed string, code int) {
+	t.Helper()
 	program, err := os.Executable()
 	must(t, err)
 	cmd := exec.Command(program, args...)
+	cmd.Dir = folder
 	cmd.Args[0] = "claimsheet" // the test binary is then the program, see TestMain
 	cmd.Env = append(os.Environ(), append([]string{"TERM=xterm"}, env...)...)
 	terminal, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})

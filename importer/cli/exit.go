@@ -82,6 +82,9 @@ func terminated(ctx context.Context) bool {
 func printError(w io.Writer, err error) {
 	var p problem.Problem
 	var list problem.List
+	if errors.As(err, new(*printed)) {
+		return
+	}
 	if fault, ok := errors.AsType[*importer.Fault](err); ok {
 		printFault(w, fault)
 		return
@@ -96,6 +99,12 @@ func printError(w io.Writer, err error) {
 		printHint(w, err)
 	}
 }
+
+// printed is an error that the command has printed in its own way.
+type printed struct{ error }
+
+// Unwrap lets the error decide the exit code.
+func (p *printed) Unwrap() error { return p.error }
 
 // printHint prints what to do about an error that is not a problem.Problem.
 func printHint(w io.Writer, err error) {

@@ -69,11 +69,16 @@ func (l *ledgerSession) lock(out io.Writer) error {
 const longLedger = 20_000
 
 // ledgerProgress says once what is being done to a long ledger that was not closed, or
-// that an earlier version has written.
+// that an earlier version has written, and what the ledger waits for.
 func ledgerProgress(out io.Writer) ledger.Progress {
 	said := ""
 	return func(what string, done, total int64) {
-		if total >= longLedger && what != said {
+		switch {
+		case what == said:
+		case total == ledger.Uncounted:
+			said = what
+			fmt.Fprintf(out, "claimsheet: %s the ledger…\n", what)
+		case total >= longLedger:
 			said = what
 			fmt.Fprintf(out, "claimsheet: %s the ledger, %d steps…\n", what, total)
 		}

@@ -60,6 +60,7 @@ func (p *program) rerunCommand() *cli.Command {
 			if o.workbooks, err = workbook.ReadAll(o.sheets, o.password.value); err != nil {
 				return err
 			}
+			o.typed = o.where
 			if err := o.fromLedger(c.Context, c.IsSet("env")); err != nil {
 				return err
 			}

@@ -276,7 +276,14 @@ func (r *importRun) printAside(s *sheetRun, written reports.Written) error {
 		return err
 	}
 	kept := keptAside(s.target.path, written.Aside, reports.CommandLine(r.options.rerunCommand(written.Aside)))
+	other, err := workbook.Find(written.Aside)
+	if err != nil {
+		return err
+	}
 	switch {
+	case other != nil && other.CheckEnvironment(r.session.Env.Name, r.scope) != nil:
+		kept.Message = fmt.Sprintf("is a workbook of the environment “%s”; the file that was here is kept as %s", other.EnvironmentName, written.Aside)
+		kept.Hint = "give each environment its own results with -o"
 	case digest == s.source.Input.Digest:
 		kept.Hint = "the corrections in it were used in this run"
 	case s.target.format == formatCSV:

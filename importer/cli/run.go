@@ -86,6 +86,7 @@ func runFlags() []cli.Flag {
 type runOptions struct {
 	guards
 	where       load.Where
+	typed       load.Where // of a rerun: where without what the ledger has added
 	pace        pace
 	sheets      []string
 	workbooks   []*workbook.Binding // of the sheets of a rerun; nil for a run
@@ -223,7 +224,9 @@ func (o runOptions) command() []string {
 // ledger of the run.
 func (o runOptions) rerunCommand(workbooks ...string) []string {
 	where := o.where
-	if found := (load.Where{Environments: where.Environments, State: where.State}); !o.isRerun() && recordsFolder(where) == recordsFolder(found) {
+	if o.isRerun() {
+		where = o.typed
+	} else if found := (load.Where{Environments: where.Environments, State: where.State}); recordsFolder(where) == recordsFolder(found) {
 		where = found
 	}
 	return commandWords(where, append([]string{"rerun"}, workbooks...)...)

@@ -64,9 +64,27 @@ func TestOpenGivesUpOnReaders(t *testing.T) {
 	stop := reader(t, path)
 	err := ledger.UseLog(path, time.Millisecond)
 	p, ok := errors.AsType[problem.Problem](err)
-	if !ok || !strings.Contains(p.Error(), "another program still reads it") || !strings.Contains(p.Hint, "ledger copy") {
+	if !ok || !strings.Contains(p.Error(), "another program still has it open") || !strings.Contains(p.Hint, "ledger copy") {
 		t.Errorf("got %v", err)
 	}
 	stop()
 	do(t, ledger.UseLog(path, time.Millisecond))
+}
+
+// TestLockedLedgerIsNotDamaged: a ledger that another program keeps locked cannot be
+// read, and the message does not say that it is damaged.
+func TestLockedLedgerIsNotDamaged(t *testing.T) {
+	t.Parallel()
+	path := closedLedger(t)
+	db, err := sql.Open("sqlite", path)
+	do(t, err)
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	_, err = db.Exec("BEGIN EXCLUSIVE")
+	do(t, err)
+	_, err = ledger.OpenNamed(path)
+	p, ok := errors.AsType[problem.Problem](err)
+	if !ok || errors.Is(err, ledger.ErrDamaged) || p.Code != "ledger-file" || !strings.Contains(p.Message, "another program keeps it locked") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -8,9 +8,14 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-// Progress is called from time to time while the whole ledger is read: what is being
-// done, in one word, and how many of how many steps are behind it. nil is allowed.
+// Progress is called from time to time while the whole ledger is read, or while another
+// program keeps it from being opened or closed: what is being done, in few words, and
+// how many of how many steps are behind it. total is Uncounted for what is not done step
+// by step. nil is allowed.
 type Progress func(what string, done, total int64)
+
+// Uncounted is the total of Progress for a wait.
+const Uncounted = -1
 
 func (p Progress) report(what string, done, total int64) {
 	if p != nil {
@@ -36,7 +41,7 @@ func Check(path string, progress Progress) error {
 // one added would be lost or misread. An older one is migrated.
 func checkVersion(ctx context.Context, db querier, path string) (version int, err error) {
 	if err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-		return 0, damaged(path, "the ledger cannot be read: %v", err)
+		return 0, unreadable(path, err)
 	}
 	switch {
 	case version > schemaVersion:
@@ -55,8 +60,8 @@ func check(ctx context.Context, db *sql.DB, path string, progress Progress) erro
 		return nil
 	}
 	err := snapshot(ctx, db, func(tx querier) error { return checkAll(ctx, tx, path, progress) })
-	if err != nil && !errors.Is(err, ErrDamaged) {
-		err = damaged(path, "the ledger cannot be read: %v", err)
+	if err != nil && !errors.As(err, new(refusal)) {
+		err = unreadable(path, err)
 	}
 	return err
 }
@@ -65,12 +70,12 @@ func check(ctx context.Context, db *sql.DB, path string, progress Progress) erro
 func checkAll(ctx context.Context, db querier, path string, progress Progress) error {
 	var total int64
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM steps`).Scan(&total); err != nil {
-		return damaged(path, "the ledger cannot be read: %v", err)
+		return err
 	}
 	progress.report("checking", 0, total)
 	var verdict string
 	if err := db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
-		return damaged(path, "the ledger cannot be read: %v", err)
+		return err
 	}
 	if verdict != "ok" {
 		// The verdict may span lines and names tables and pages, no contents.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"claimsheet/importer/ledger/pages"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -153,7 +154,13 @@ func vacuumInto(ctx context.Context, path, to string) error {
 		return uncopied(to, err)
 	}
 	defer file.Close()
-	db, err := connect(readingDSN(path))
+	sums, _ := found.asClosed(path)
+	name, unguard, err := guarded(readingDSN(path), sums, false)
+	if err != nil {
+		return err
+	}
+	defer unguard()
+	db, err := connect(name)
 	if err != nil {
 		return err
 	}
@@ -190,7 +197,11 @@ func finishCopy(path string) (events int64, err error) {
 	if events == 0 { // put writes nothing new
 		err = os.WriteFile(countFile(path), fmt.Appendf(nil, "%*d\n", countWidth-1, 0), 0o600)
 	}
-	writeSum(path)
+	sums, err := pages.Of(path)
+	if err != nil {
+		return 0, uncopied(path, err)
+	}
+	writeSums(path, sums)
 	for _, beside := range []string{countFile(path), sumFile(path)} {
 		if _, missing := os.Stat(beside); missing != nil {
 			err = errors.Join(err, missing)

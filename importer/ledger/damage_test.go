@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -12,6 +13,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
@@ -76,6 +80,21 @@ func told(t testing.TB, l *ledger.Ledger, ids []ledger.StepID) (string, error) {
 	return text, nil
 }
 
+// decayed writes data to the ledger's file as a disk that decays does: the file keeps its
+// time, so that only its bytes show it.
+func decayed(t testing.TB, path string, data []byte) {
+	t.Helper()
+	info, err := os.Stat(path)
+	do(t, err)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	do(t, err)
+	_, err = f.WriteAt(data, 0)
+	do(t, errors.Join(err, f.Close(), os.Chtimes(path, time.Time{}, info.ModTime())))
+}
+
+// rewritten writes data to the ledger's file as another program does.
+func rewritten(t testing.TB, path string, data []byte) { do(t, os.WriteFile(path, data, 0o600)) }
+
 // TestFlippedBits: a ledger in which a bit is not what was written is refused when it
 // is opened or read, or says the same as before.
 func TestFlippedBits(t *testing.T) {
@@ -90,30 +109,99 @@ func TestFlippedBits(t *testing.T) {
 	sound, err := os.ReadFile(path)
 	do(t, err)
 
-	refused := 0
-	for bit := range places(t, 8*len(sound), 8009, 32003) {
-		spoilt := append([]byte{}, sound...)
-		spoilt[bit/8] ^= 1 << (bit % 8)
-		do(t, os.WriteFile(path, spoilt, 0o600))
-		l, err := ledger.OpenReadOnly(path)
-		var got string
-		if err == nil {
-			got, err = told(t, l, ids)
-			do(t, l.Close())
-		}
-		switch {
-		case err != nil:
-			refused++
-			var p problem.Problem
-			if !errors.As(err, &p) {
-				t.Errorf("bit %d: refused with %v, want a problem", bit, err)
+	for how, write := range map[string]func(testing.TB, string, []byte){"decayed": decayed, "rewritten": rewritten} {
+		refused := 0
+		for bit := range places(t, 8*len(sound), 8009, 32003) {
+			spoilt := append([]byte{}, sound...)
+			spoilt[bit/8] ^= 1 << (bit % 8)
+			write(t, path, spoilt)
+			l, err := ledger.OpenReadOnly(path)
+			var got string
+			if err == nil {
+				got, err = told(t, l, ids)
+				do(t, l.Close())
 			}
-		case got != want:
-			t.Errorf("bit %d: opened, but it says something else", bit)
+			switch {
+			case err != nil:
+				refused++
+				var p problem.Problem
+				if !errors.As(err, &p) {
+					t.Errorf("bit %d, %s: refused with %v, want a problem", bit, how, err)
+				}
+			case got != want:
+				t.Errorf("bit %d, %s: opened, but it says something else", bit, how)
+			}
+		}
+		if refused == 0 {
+			t.Errorf("%s: no flipped bit was refused", how)
+		}
+		write(t, path, sound)
+	}
+}
+
+// TestDamageIsFoundWhenItIsRead: opening a closed ledger does not read it as a whole.
+// What has changed on the disk is found when it is read, and by Check, and it is still
+// found after the ledger was written and closed again.
+func TestDamageIsFoundWhenItIsRead(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := open(t, path)
+	manyClients(t, l, 0, 500)
+	do(t, l.Close())
+	sound, err := os.ReadFile(path)
+	do(t, err)
+	decayed(t, path, bytes.ReplaceAll(sound, []byte("id-400"), []byte("id-4-0")))
+	steps := func(l *ledger.Ledger, client int) error {
+		id := jane("", "")
+		id.Client = fmt.Sprintf("client-%04d@example.com", client)
+		_, err := l.Steps(t.Context(), id.ClientKey, "m")
+		return err
+	}
+	for range 2 {
+		l, err = ledger.OpenWith(path, func(string, int64, int64) { t.Error("the ledger was read as a whole") })
+		do(t, err)
+		do(t, steps(l, 3))
+		if err := steps(l, 400); !errors.Is(err, ledger.ErrDamaged) {
+			t.Errorf("got %v for what has changed; want ErrDamaged", err)
+		}
+		do(t, l.StartRun(ledger.Run{ID: uuid.NewString(), Environment: "e", Started: noon}))
+		do(t, l.Close())
+		if err := ledger.Check(path, nil); !errors.Is(err, ledger.ErrDamaged) {
+			t.Errorf("Check: got %v; want ErrDamaged", err)
 		}
 	}
-	if refused == 0 {
-		t.Error("no flipped bit was refused")
+}
+
+// TestAnotherProgramWroteMeanwhile: another program has written the ledger while it was
+// open. The sums that the close writes are right all the same. When the other program
+// has also changed the file itself, the ledger is only checked when it is opened again.
+func TestAnotherProgramWroteMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		statements []string
+		checked    bool
+	}{
+		"in the log":  {[]string{"INSERT INTO settings VALUES ('e', 'n', 'v')"}, false},
+		"in both":     {[]string{"INSERT INTO settings VALUES ('e', 'n', 'v')", "PRAGMA wal_checkpoint(PASSIVE)"}, false},
+		"in the file": {[]string{"INSERT INTO settings VALUES ('e', 'n', 'v')", "PRAGMA wal_checkpoint(TRUNCATE)"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ledger.db")
+			l := open(t, path)
+			manyClients(t, l, 0, 50)
+			if !c.checked { // what this ledger has in its log itself changes the file's beginning
+				do(t, l.Close())
+				l = open(t, path)
+			}
+			database(t, path, c.statements...)
+			do(t, l.Close())
+			checked := false
+			l, err := ledger.OpenWith(path, func(string, int64, int64) { checked = true })
+			do(t, err)
+			do(t, l.Close())
+			same(t, "checked", checked, c.checked)
+			do(t, ledger.Check(path, nil))
+		})
 	}
 }
 
@@ -348,6 +436,11 @@ func TestDamagedIndex(t *testing.T) {
 	sound, err := os.ReadFile(path)
 	do(t, err)
 	refused := 0
+	sums, err := os.ReadFile(path + ".sum")
+	do(t, err)
+	closed, err := os.Stat(path)
+	do(t, err)
+	later := closed.ModTime().Add(time.Hour)
 	for _, text := range []string{"client-0020@example.com", "https://uat.example.com/api", "id-20"} {
 		for at := range len(sound) - len(text) {
 			if string(sound[at:at+len(text)]) != text {
@@ -355,24 +448,30 @@ func TestDamagedIndex(t *testing.T) {
 			}
 			spoilt := append([]byte{}, sound...)
 			spoilt[at+len(text)-1] ^= 1
-			do(t, os.WriteFile(path, spoilt, 0o600))
 			for how, open := range map[string]func(string) (*ledger.Ledger, error){"Open": ledger.Open, "OpenReadOnly": ledger.OpenReadOnly} {
-				l, err := open(path)
-				if errors.Is(err, ledger.ErrDamaged) {
-					refused++
-					continue
+				for kind, time := range map[string]time.Time{"decayed": closed.ModTime(), "rewritten": later} {
+					do(t, os.WriteFile(path, spoilt, 0o600))
+					do(t, os.WriteFile(path+".sum", sums, 0o600))
+					do(t, os.Chtimes(path, time, time))
+					l, err := open(path)
+					if errors.Is(err, ledger.ErrDamaged) {
+						refused++
+						continue
+					}
+					do(t, err)
+					got, err := told(t, l, ids)
+					switch {
+					case errors.Is(err, ledger.ErrDamaged):
+						refused++
+					case err != nil || got != want:
+						t.Errorf("%s with %q spoilt at %d and %s: opened, and something else is done (%v)", how, text, at, kind, err)
+					}
+					do(t, l.Close())
 				}
-				do(t, err)
-				got, err := told(t, l, ids)
-				if err != nil || got != want {
-					t.Errorf("%s with %q spoilt at %d: opened, and something else is done (%v)", how, text, at, err)
-				}
-				do(t, l.Close())
-				do(t, os.WriteFile(path, spoilt, 0o600))
 			}
 		}
 	}
-	if refused < 10 {
+	if refused < 20 {
 		t.Errorf("refused %d times; want the texts to stand in tables and indexes", refused)
 	}
 

@@ -11,7 +11,9 @@ import (
 func Place(made, to string, link func(from, to string) error) error { return placeCopy(made, to, link) }
 
 // OpenImpatient is Open with a connection that does not wait for locks.
-func OpenImpatient(path string) (*Ledger, error) { return open(path, []string{"synchronous(OFF)"}) }
+func OpenImpatient(path string) (*Ledger, error) {
+	return open(path, []string{"synchronous(OFF)"}, nil, nil)
+}
 
 // OpenScratch makes a ledger in dir that does not wait for the disk.
 func OpenScratch(dir string) (*Ledger, error) {
@@ -19,8 +21,20 @@ func OpenScratch(dir string) (*Ledger, error) {
 	if err := create(path); err != nil {
 		return nil, err
 	}
-	return open(path, []string{"synchronous(OFF)", "foreign_keys(1)"})
+	return open(path, []string{"synchronous(OFF)", "foreign_keys(1)"}, nil, nil)
 }
+
+// OpenNamed opens a ledger for reading that does not wait for locks.
+func OpenNamed(path string) (*Ledger, error) { return openNamed(dsn(path, "ro"), path) }
+
+// Panic lets the writer meet a fault of the program.
+func (l *Ledger) Panic(value any) error {
+	return l.submit(true, func(*transaction) error { panic(value) })
+}
+
+// MigrateImpatiently brings a ledger to the present version, unless another program has
+// it open.
+func MigrateImpatiently(path string) error { return migrateFile(path, time.Millisecond, nil) }
 
 // UseLog gives the closed ledger at path its log, as opening it does, and closes it.
 func UseLog(path string, patience time.Duration) error {
@@ -35,7 +49,7 @@ func UseLog(path string, patience time.Duration) error {
 		return err
 	}
 	defer conn.Close()
-	return useLog(ctx, conn, path, patience)
+	return useLog(ctx, conn, path, patience, nil)
 }
 
 // Commits is how many transactions have reached the disk.

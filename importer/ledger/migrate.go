@@ -16,9 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
 )
@@ -28,13 +25,16 @@ const beforeTracked = 4
 
 // upgrade adds that table to a ledger, which stays where it is: it happens as a whole
 // or not at all.
-func upgrade(path string) error {
-	db, err := connect(dsn(path, "rw", durable...))
-	if err == nil {
-		_, table, _ := strings.Cut(schema, "CREATE TABLE tracked")
-		_, err = db.ExecContext(context.Background(), fmt.Sprintf("BEGIN IMMEDIATE; CREATE TABLE tracked%s; PRAGMA user_version = %d; COMMIT", table, schemaVersion))
-		err = errors.Join(err, db.Close())
-	}
+func upgrade(path string, progress Progress) error {
+	_, table, _ := strings.Cut(schema, "CREATE TABLE tracked")
+	err := patiently(readersPatience, progress, func() error {
+		db, err := connect(dsn(path, "rw", durable...))
+		if err == nil {
+			_, err = db.ExecContext(context.Background(), fmt.Sprintf("BEGIN IMMEDIATE; CREATE TABLE tracked%s; PRAGMA user_version = %d; COMMIT", table, schemaVersion))
+			err = errors.Join(err, db.Close())
+		}
+		return err
+	})
 	if err != nil {
 		return unwritable(path, err, "the ledger cannot be brought to the version of this Claimsheet: %v", problem.Cause(err))
 	}
@@ -64,10 +64,10 @@ func removeUpgrade(path string) error {
 // new file beside the old one, reads it as a whole, and only then puts it in the
 // place of the old one. When it fails, it removes the new file. When it is killed, the
 // old file is still there, and the next Open begins again.
-func migrateFile(path string, progress Progress) error {
+func migrateFile(path string, patience time.Duration, progress Progress) error {
 	err := removeUpgrade(path)
 	if err == nil {
-		err = migrateBeside(path, progress)
+		err = migrateBeside(path, patience, progress)
 	}
 	if err == nil {
 		err = os.Rename(upgradeFile(path), path)
@@ -84,7 +84,7 @@ func migrateFile(path string, progress Progress) error {
 }
 
 // migrateBeside makes the new file.
-func migrateBeside(path string, progress Progress) error {
+func migrateBeside(path string, patience time.Duration, progress Progress) error {
 	ctx := context.Background()
 	old, err := connect(dsn(path, "rw", durable...))
 	if err != nil {
@@ -92,7 +92,7 @@ func migrateBeside(path string, progress Progress) error {
 	}
 	version, err := checkVersion(ctx, old, path)
 	if err == nil {
-		err = foldOld(ctx, old, path)
+		err = foldOld(ctx, old, path, patience, progress)
 	}
 	if err == nil {
 		err = migrateTo(ctx, upgradeFile(path), old, path, version, progress)
@@ -102,14 +102,16 @@ func migrateBeside(path string, progress Progress) error {
 
 // foldOld folds the log into the file of an old ledger: it would not belong to the new
 // one.
-func foldOld(ctx context.Context, old *sql.DB, path string) error {
-	var mode string
-	err := old.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode)
-	if s, ok := errors.AsType[*sqlite.Error](err); ok && s.Code()&0xff == sqlite3.SQLITE_BUSY || err == nil && mode != "delete" {
-		return unusable(path, "Close the other program, then run again; nothing was sent.", ErrStopped,
-			"the ledger cannot be brought to the version of this Claimsheet: another program has it open")
+func foldOld(ctx context.Context, old *sql.DB, path string, patience time.Duration, progress Progress) error {
+	conn, err := old.Conn(ctx)
+	if err != nil {
+		return err
 	}
-	return err
+	err = setJournal(ctx, conn, "delete", patience, progress)
+	if isBusy(err) {
+		err = stillRead(path, errors.Join(ErrStopped, err), "the ledger cannot be brought to the version of this Claimsheet", patience)
+	}
+	return errors.Join(err, conn.Close())
 }
 
 // migrateTo writes the new file, durably, and checks it.

@@ -21,6 +21,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"claimsheet/importer/ledger/pages"
 	"claimsheet/importer/ledger/wal"
 	"claimsheet/importer/safefile"
 	"claimsheet/mapping/problem"
@@ -35,7 +36,8 @@ type Ledger struct {
 
 	path    string // "" for a ledger without a file
 	lists   unchangedLists
-	counted int64 // the result of readCount when it was opened
+	counted int64  // the result of readCount when it was opened
+	unguard func() // ends the use of the sums of its pages; nil without them
 
 	closing sync.Once
 	closed  error
@@ -53,7 +55,7 @@ var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)
 // not changed the file and its log.
 //
 // A ledger that is not as the last close left it is checked as a whole, because its
-// process was killed or the file was restored or damaged, and one of an earlier
+// process was killed or the file was restored, and one of an earlier
 // version is migrated; both can take some seconds for each million steps.
 func Open(path string) (*Ledger, error) { return OpenWith(path, nil) }
 
@@ -65,12 +67,15 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 	}
 	found, err := inspect(path)
 	unclean := false
+	var sums *pages.Sums
 	switch {
 	case err != nil:
 	case !found.exists:
 		err = create(path)
 	default:
-		if unclean = !found.asClosed(path); unclean {
+		var closed bool
+		if sums, closed = found.asClosed(path); !closed {
+			unclean = true
 			if err = checkFile(path, progress); err == nil {
 				found, err = inspect(path) // what a kill left half written is undone now
 			}
@@ -82,15 +87,15 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 	switch {
 	case !found.exists || found.version == schemaVersion:
 	case found.version == beforeTracked:
-		err = upgrade(path)
+		sums, err = nil, upgrade(path, progress)
 	default:
-		err = migrateFile(path, progress)
+		sums, err = nil, migrateFile(path, readersPatience, progress)
 	}
 	if err != nil {
 		return nil, err
 	}
 	counted := readCount(path)
-	l, err := open(path, durable)
+	l, err := open(path, durable, sums, progress)
 	if isDamage(err) {
 		return nil, damaged(path, "the ledger cannot be read: %v", err)
 	}
@@ -122,9 +127,15 @@ func openReadOnly(path string, checked bool) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	doubtful := checked && found.exists && !found.open && !found.asClosed(path)
+	var sums *pages.Sums
+	doubtful := false
+	if found.exists && !found.open {
+		var closed bool
+		sums, closed = found.asClosed(path)
+		doubtful = checked && !closed
+	}
 	counted := readCount(path) // before the ledger: another process may write both
-	l, err := openToRead(path, found.exists)
+	l, err := openToRead(path, found.exists, sums)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +154,7 @@ func openReadOnly(path string, checked bool) (*Ledger, error) {
 func (l *Ledger) checkClosed() error {
 	var mode string
 	if err := l.read.QueryRow("PRAGMA journal_mode").Scan(&mode); err != nil {
-		return damaged(l.path, "the ledger cannot be read: %v", err)
+		return unreadable(l.path, err)
 	}
 	if mode == "wal" {
 		return nil
@@ -179,12 +190,38 @@ func inspectToRead(path string) (file, error) {
 	return inspect(path)
 }
 
-// openToRead opens a file that inspect has accepted, or an empty ledger.
-func openToRead(path string, exists bool) (*Ledger, error) {
+// openToRead opens a file that inspect has accepted, or an empty ledger. With sums, it
+// compares the pages that it reads.
+func openToRead(path string, exists bool, sums *pages.Sums) (*Ledger, error) {
 	if !exists {
 		return openEmpty()
 	}
-	db, err := openPool(readingDSN(path))
+	name, unguard, err := guarded(readingDSN(path), sums, false)
+	if err != nil {
+		return nil, err
+	}
+	l, err := openNamed(name, path)
+	if err != nil {
+		unguard()
+		return nil, err
+	}
+	l.unguard = unguard
+	return l, nil
+}
+
+// guarded is a data source name whose connections compare the pages of the file with
+// sums, if there are any. alone is as in pages.Sums.Guard.
+func guarded(name string, sums *pages.Sums, alone bool) (guarded string, unguard func(), err error) {
+	if sums == nil {
+		return name, func() {}, nil
+	}
+	parameters, unguard, err := sums.Guard(alone)
+	return name + "&" + parameters, unguard, err
+}
+
+// openNamed opens a data source for reading, whatever the version of its ledger.
+func openNamed(name, path string) (*Ledger, error) {
+	db, err := openPool(name)
 	if err != nil {
 		return nil, err
 	}
@@ -216,8 +253,7 @@ func readingDSN(path string) string {
 func reading(db *sql.DB, path string) (*Ledger, error) {
 	readers, err := openReaders(db)
 	if err != nil {
-		err = damaged(path, "the ledger cannot be read: %v", err)
-		return nil, errors.Join(err, db.Close())
+		return nil, errors.Join(unreadable(path, err), db.Close())
 	}
 	return &Ledger{read: db, readers: readers, path: path, rows: rowReader{newNames(db), path}}, nil
 }
@@ -291,18 +327,40 @@ func openEmpty() (*Ledger, error) {
 	return reading(db, "")
 }
 
-// open opens a file that inspect has accepted.
-func open(path string, pragmas []string) (*Ledger, error) {
-	db, err := connect(dsn(path, "rw", pragmas...))
+// open opens a file that inspect has accepted. sums are those of its pages; nil when
+// they are not known.
+func open(path string, pragmas []string, sums *pages.Sums, progress Progress) (*Ledger, error) {
+	if sums == nil {
+		var err error
+		if sums, err = pages.Of(path); err != nil {
+			return nil, err
+		}
+	}
+	parameters, unguard, err := sums.Guard(true)
+	if err != nil {
+		return nil, err
+	}
+	l, err := openGuarded(path, pragmas, "&"+parameters, sums, progress)
+	if err != nil {
+		unguard()
+		return nil, err
+	}
+	l.unguard = unguard
+	return l, nil
+}
+
+// openGuarded is open with the parameters of a data source name that guard the file.
+func openGuarded(path string, pragmas []string, parameters string, sums *pages.Sums, progress Progress) (*Ledger, error) {
+	db, err := connect(dsn(path, "rw", pragmas...) + parameters)
 	if err != nil {
 		return nil, err
 	}
 	db.SetMaxIdleConns(0) // a second connection would keep the writer from making the file a plain one
-	w, err := startWriter(db, path)
+	w, err := startWriter(db, path, sums, progress)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	readers, err := openPool(dsn(path, "ro", "busy_timeout(10000)"))
+	readers, err := openPool(dsn(path, "ro", "busy_timeout(10000)") + parameters)
 	if err != nil {
 		return nil, errors.Join(err, w.close())
 	}
@@ -347,6 +405,9 @@ func (l *Ledger) Close() error {
 		if l.write != nil {
 			err = errors.Join(l.write.close(), err)
 		}
+		if l.unguard != nil {
+			l.unguard()
+		}
 		l.closed = err
 	})
 	return l.closed
@@ -382,10 +443,16 @@ type file struct {
 	version int // of the schema
 }
 
-// asClosed reports whether the ledger is as the last close left it. One of an earlier
-// version counts as such when it was closed: its migration reads all of it anyway.
-func (f file) asClosed(path string) bool {
-	return !f.open && (f.version < beforeTracked || sumFits(path))
+// asClosed reports whether the ledger is as the last close left it, as far as that shows
+// without reading it, and returns the sums with which the rest is compared when it is
+// read. One of an earlier version counts as such when it was closed, and has no sums: its
+// migration reads all of it anyway.
+func (f file) asClosed(path string) (sums *pages.Sums, closed bool) {
+	if f.open || f.version < beforeTracked {
+		return nil, !f.open
+	}
+	sums = fittingSums(path)
+	return sums, sums != nil
 }
 
 // hasLog reports whether a log with something in it lies beside the ledger.
@@ -567,6 +634,33 @@ func damaged(path, format string, args ...any) error {
 func isDamage(err error) bool {
 	s, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (s.Code()&0xff == sqlite3.SQLITE_CORRUPT || s.Code() == sqlite3.SQLITE_NOTADB)
+}
+
+// unreadable reports that the ledger at path cannot be read: because it is not a sound
+// ledger, because another program keeps it locked, or because of the disk.
+func unreadable(path string, err error) error {
+	switch {
+	case isBusy(err):
+		return unusable(path, "Wait until the other program has finished, then run again. If none should be using the ledger, find out which one has the file open.",
+			err, "the ledger cannot be read: another program keeps it locked")
+	case isTrouble(err):
+		return unusable(path, "Check the disk, and let this user read the file and the files beside it.", err, "the ledger cannot be read: %v", problem.Cause(err))
+	}
+	return damaged(path, "the ledger cannot be read: %v", err)
+}
+
+// isTrouble reports whether SQLite could not do its work for a reason that is not in
+// the ledger: the disk, permissions or memory.
+func isTrouble(err error) bool {
+	s, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	switch s.Code() & 0xff {
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_FULL:
+		return true
+	}
+	return false
 }
 
 // unusable reports that there can be no ledger at path.

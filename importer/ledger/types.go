@@ -18,9 +18,9 @@
 //     request be sent.
 //   - A damaged ledger is refused and never repaired silently. Every step and every
 //     event has a checksum, because SQLite has none, and it is checked whenever the
-//     row is read. A clean close writes a sum of the file beside it (.sum). Open
-//     checks the whole file when it was not closed or does not have that sum; Check
-//     does so at any time.
+//     row is read. A clean close writes a sum of every page of the file beside it
+//     (.sum), and each page is checked when it is read. Open checks the whole file
+//     when it was not closed or does not fit those sums; Check does so at any time.
 //   - Only Purge and Forget change what was written: they remove personal data, and
 //     keep the steps, their states and their ids.
 //   - Reads never wait for the writer (WAL), and any goroutine may read. They see

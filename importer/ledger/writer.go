@@ -17,6 +17,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
+	"claimsheet/importer/ledger/pages"
 	"claimsheet/mapping/problem"
 )
 
@@ -53,19 +54,22 @@ type writer struct {
 	commits atomic.Int64
 	count   eventCount // used by the goroutine only
 
+	sums   *pages.Sums // of the file's pages
+	others int64       // of transaction.others when it was opened
+
 	mu      sync.RWMutex // held for reading while a job is being queued
 	closed  bool
 	failure atomic.Pointer[error] // set once, by the goroutine
 }
 
 // startWriter starts the writer of a database that has been checked.
-func startWriter(db *sql.DB, path string) (*writer, error) {
+func startWriter(db *sql.DB, path string, sums *pages.Sums, progress Progress) (*writer, error) {
 	ctx := context.Background()
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err := useLog(ctx, conn, path, readersPatience); err != nil {
+	if err := useLog(ctx, conn, path, readersPatience, progress); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	tx, err := prepare(ctx, conn, path)
@@ -73,8 +77,10 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 		return nil, err
 	}
 	w := &writer{db: db, tx: tx, queue: make(chan job, queueLength), ended: make(chan struct{}),
-		files: [2]fileGuard{{path: path}, {path: path + "-wal"}}, count: eventCount{path: path}}
-	if err := w.files[0].check(); err != nil {
+		files: [2]fileGuard{{path: path}, {path: path + "-wal"}}, count: eventCount{path: path},
+		sums: sums}
+	w.others, err = tx.others()
+	if err = errors.Join(err, w.files[0].check()); err != nil {
 		return nil, errors.Join(err, tx.close())
 	}
 	_ = removeUpgrade(path) // it does not keep the ledger from being used
@@ -82,33 +88,20 @@ func startWriter(db *sql.DB, path string) (*writer, error) {
 	return w, nil
 }
 
-// readersPatience is how long a ledger that is being opened waits for programs that
-// read its plain file: a copy, a check or a backup of a large one takes minutes.
-const readersPatience = 10 * time.Minute
+// How long a change of the journal mode waits for programs that read the ledger: a copy,
+// a check or a backup of a large one takes minutes. Who closes a ledger waits no longer
+// than the check takes that is made when it is opened again, because it was not closed.
+const (
+	readersPatience = 10 * time.Minute
+	closingPatience = 2 * time.Second
+)
 
-// useLog gives a ledger the log that it has while it is open. That changes its file,
-// so it waits until nobody reads the file, for as long as patience. Each try gives up
-// at once, so that others can begin to read meanwhile.
-func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Duration) error {
-	const pause = 100 * time.Millisecond
-	var timeout int // of the connection, in milliseconds
-	err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&timeout)
-	if err == nil {
-		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 0")
-	}
-	if err == nil {
-		began := time.Now()
-		for err = setLog(ctx, conn); isBusy(err) && time.Since(began) < patience; err = setLog(ctx, conn) {
-			time.Sleep(pause)
-		}
-	}
-	if err == nil {
-		_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
-	}
+// useLog gives a ledger the log that it has while it is open.
+func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Duration, progress Progress) error {
+	err := setJournal(ctx, conn, "wal", patience, progress)
 	switch {
 	case isBusy(err):
-		return unusable(path, "Wait until the other program has finished: it may be claimsheet ledger copy, claimsheet ledger check or a backup. Nothing was sent, so run again then.",
-			err, "the ledger cannot be opened for writing: another program still reads it after %.0f minutes", patience.Minutes())
+		return stillRead(path, err, "the ledger cannot be opened for writing", patience)
 	case err != nil:
 		return unusable(path, "Let this user write to the file and its folder, keep the folder on a local disk, and see that no other program has it open.",
 			err, "the ledger cannot be opened for writing: %v", err)
@@ -116,14 +109,50 @@ func useLog(ctx context.Context, conn *sql.Conn, path string, patience time.Dura
 	return nil
 }
 
-// setLog sets the journal mode of an open ledger, once.
-func setLog(ctx context.Context, conn *sql.Conn) error {
-	var mode string
-	err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
-	if err == nil && mode != "wal" {
-		err = fmt.Errorf("the journal mode stays %q", mode)
+// stillRead reports what could not be done because another program reads the ledger.
+func stillRead(path string, cause error, what string, patience time.Duration) error {
+	return unusable(path, "Wait until the other program has finished: it may be claimsheet ledger copy, claimsheet ledger check or a backup. Nothing was sent, so run again then.",
+		cause, "%s: another program still has it open after %.0f minutes", what, patience.Minutes())
+}
+
+// setJournal sets the journal mode of the ledger. That changes its file, so it waits
+// until nobody else has the file open. Each try gives up at once, so that others can
+// begin to read meanwhile.
+func setJournal(ctx context.Context, conn *sql.Conn, mode string, patience time.Duration, progress Progress) error {
+	var timeout int // of the connection, in milliseconds
+	err := conn.QueryRowContext(ctx, "PRAGMA busy_timeout").Scan(&timeout)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "PRAGMA busy_timeout = 0")
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	err = patiently(patience, progress, func() error {
+		var is string
+		err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = "+mode).Scan(&is)
+		if err == nil && is != mode {
+			err = fmt.Errorf("the journal mode stays %q", is)
+		}
+		return err
+	})
+	_, err2 := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
+	return errors.Join(err, err2)
+}
+
+// patiently tries to do something until no other program keeps it from being done, for
+// as long as patience. progress is told of a long wait.
+func patiently(patience time.Duration, progress Progress, do func() error) error {
+	const pause, worthALine = 100 * time.Millisecond, 2 * time.Second
+	for began := time.Now(); ; time.Sleep(pause) {
+		err := do()
+		waited := time.Since(began)
+		if !isBusy(err) || waited >= patience {
+			return err
+		}
+		if waited >= worthALine {
+			progress.report("waiting for another program to close", 0, Uncounted)
+		}
+	}
 }
 
 // isBusy reports whether another process has a lock that keeps a statement from
@@ -212,7 +241,7 @@ func (w *writer) commit(batch []job) []error {
 	err := w.stopped()
 	if err == nil {
 		if err = w.run(batch, errs); err != nil {
-			err = fmt.Errorf("%w: %w", ErrStopped, err)
+			err = fmt.Errorf("%w: %w", ErrStopped, asDamage(err))
 			w.failure.Store(&err)
 		}
 	}
@@ -224,7 +253,15 @@ func (w *writer) commit(batch []job) []error {
 	return errs
 }
 
-func (w *writer) run(batch []job, errs []error) error {
+// run writes a batch. A panic is an error like any other: the writer's goroutine must
+// answer those who wait, so that they can save their outcomes elsewhere.
+func (w *writer) run(batch []job, errs []error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			w.tx.rollback()
+			err = fmt.Errorf("a fault of Claimsheet's own: panic with a %T", v) // without the value, which may be personal data
+		}
+	}()
 	if err := w.inPlace(); err != nil {
 		return err
 	}
@@ -281,14 +318,23 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	<-w.ended
 	w.count.close()
+	var others int64
+	var unknown error
 	if w.stopped() == nil {
+		others, unknown = w.tx.others()
 		w.tx.rest()
 	}
 	err := errors.Join(w.stopped(), w.tx.close(), w.db.Close())
-	if err == nil {
-		writeSum(w.count.path)
+	if err != nil {
+		return err
 	}
-	return err
+	if unknown != nil || others != w.others {
+		w.sums, unknown = pages.Of(w.count.path) // not only this connection has written
+	}
+	if unknown == nil {
+		writeSums(w.count.path, w.sums)
+	}
+	return nil
 }
 
 // fileGuard detects that a file of the ledger was removed or replaced while it is
@@ -447,8 +493,15 @@ func (t *transaction) rollback() { _ = t.exec("ROLLBACK") }
 // again: that marks the ledger as closed.
 func (t *transaction) rest() {
 	if t.exec(`UPDATE counter SET intents = ?1 WHERE intents <> ?1`, t.unnoted || len(t.open) > 0) == nil {
-		_ = t.exec("PRAGMA journal_mode = DELETE")
+		_ = setJournal(context.Background(), t.conn, "delete", closingPatience, nil)
 	}
+}
+
+// others returns a number that changes when another connection than this one has
+// written the ledger.
+func (t *transaction) others() (version int64, err error) {
+	err = t.conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
+	return version, err
 }
 
 // exec runs a statement that is too rare to prepare.

@@ -58,3 +58,37 @@ func TestCause(t *testing.T) {
 		}
 	}
 }
+
+// One cause is one line: a column without country codes, a column's name that the
+// mapping spells wrongly everywhere.
+func TestGrouped(t *testing.T) {
+	t.Parallel()
+	phone := func(cell string) problem.Problem {
+		return problem.At(problem.Where{Sheet: "Leads", Cell: cell, Row: 4}, "no-country", "Mobile has no country code").Hinted("add region: GB")
+	}
+	list := problem.List{phone("G4")}
+	for row := 5; row < 62; row++ {
+		list = append(list, phone(fmt.Sprint("G", row)))
+	}
+	line := func(line, column int, name string) problem.Problem {
+		return problem.At(problem.Where{File: "m.yaml", Line: line, Column: column}, "unknown-column", "the sheet has no column “%s”", name)
+	}
+	list = append(list, phone("H9"), line(4, 8, "Mail"), line(4, 20, "Mail"), line(5, 3, "Nmae"), line(6, 1, "Mail"), line(9, 2, "Mail"), problem.New("x", "twice"), problem.New("x", "twice"))
+	list[1].Seen = "07700 900123"
+	want := `Leads!G4: Mobile has no country code; the same in 57 more places: G5, G6, G7, G8, G9 and 52 more [no-country]
+Leads!H9: Mobile has no country code [no-country]
+m.yaml:4:8: the sheet has no column “Mail”; the same in line 6, line 9 [unknown-column]
+m.yaml:5:3: the sheet has no column “Nmae” [unknown-column]
+twice [x]
+twice [x]`
+	if got := list.Grouped().Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	copied := phone("G4")
+	copied.Where.Copy = problem.Copy{Sheet: "Results", Place: "E2", Row: 4}
+	again := phone("G7")
+	again.Where.Copy = problem.Copy{Sheet: "Results", Place: "E5", Row: 7}
+	if got, want := (problem.List{copied, again}).Grouped().Error(), "Results!E2 (source row 4): Mobile has no country code; the same in E5 [no-country]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -32,18 +32,22 @@ type sample struct {
 	leads   func(*rand.Rand) []lead
 }
 
-// file is the name of the sheet's file.
-func (s sample) file() string {
-	if s.name == "v2-csv" {
-		return "leads.csv"
+// file is the name of the sheet's file, and write writes it.
+func (s sample) file() (name string, write func(path string, columns []column, leads []lead) error) {
+	switch s.name {
+	case "guide":
+		return "leads.xlsx", writeReport
+	case "v2-csv":
+		return "leads.csv", writeCSV
 	}
-	return "leads.xlsx"
+	return "leads.xlsx", writeWorkbook
 }
 
 // samples are the leads and the columns of each sample, by its folder. Each sample
 // has its own seed, so that changing one does not change the others.
 var samples = []sample{
 	{"first", 20, firstColumns, first},
+	{"guide", 31, guideColumns, guide},
 	{"v1-step-1", 11, enquiryColumns, enquiries},
 	{"v1-resume", 12, vehicleColumns, vehicles},
 	{"v2-step-1", 21, campaignColumns, campaign},
@@ -66,11 +70,8 @@ func generate(root string) error {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return err
 		}
-		save := writeWorkbook
-		if s.file() == "leads.csv" {
-			save = writeCSV
-		}
-		if err := save(filepath.Join(folder, s.file()), s.columns, s.leads(r)); err != nil {
+		file, write := s.file()
+		if err := write(filepath.Join(folder, file), s.columns, s.leads(r)); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/xuri/excelize/v2"
@@ -54,11 +56,62 @@ func writeWorkbook(path string, columns []column, leads []lead) error {
 	if err := dress(f, len(columns), len(leads)); err != nil {
 		return err
 	}
+	return save(f, path)
+}
+
+func save(f *excelize.File, path string) error {
 	book, err := f.WriteToBuffer()
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(path, book.Bytes(), 0o644)
+}
+
+// writeReport saves the leads as a workbook that somebody made to be read: with a
+// title above the header, and a line of totals.
+func writeReport(path string, columns []column, leads []lead) error {
+	if err := writeWorkbook(path, columns, leads); err != nil {
+		return err
+	}
+	f, err := excelize.OpenFile(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	bold, err := f.NewStyle(&excelize.Style{Font: &excelize.Font{Bold: true, Size: 14}})
+	if err != nil {
+		return err
+	}
+	total := len(leads) + 2
+	amounts := slices.IndexFunc(columns, func(c column) bool { return c.format == asMoney }) + 1
+	sum := 0.0
+	for _, l := range leads {
+		sum += l.amount
+	}
+	letters, err := excelize.ColumnNumberToName(amounts)
+	if err != nil {
+		return err
+	}
+	for _, do := range []func() error{
+		func() error { return f.SetCellStr(sheetName, fmt.Sprintf("A%d", total), "Total") },
+		func() error { return f.SetCellFloat(sheetName, fmt.Sprintf("%s%d", letters, total), sum, 2, 64) },
+		func() error {
+			style, err := f.GetCellStyle(sheetName, fmt.Sprintf("%s%d", letters, total-1))
+			return errors.Join(err, f.SetCellStyle(sheetName, fmt.Sprintf("%s%d", letters, total), fmt.Sprintf("%s%d", letters, total), style))
+		},
+		func() error { return f.InsertRows(sheetName, 1, 2) },
+		func() error { return f.SetCellStr(sheetName, "A1", "Car finance enquiries, October 2026") },
+		func() error { return f.SetCellStyle(sheetName, "A1", "A1", bold) },
+		func() error { return f.MergeCell(sheetName, "A1", "F1") },
+		func() error {
+			return f.SetPanes(sheetName, &excelize.Panes{Freeze: true, YSplit: 3, TopLeftCell: "A4", ActivePane: "bottomLeft"})
+		},
+	} {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return save(f, path)
 }
 
 // fill writes one column, 1-based, and its header.

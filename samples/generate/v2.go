@@ -33,6 +33,39 @@ func first(r *rand.Rand) []lead {
 	return leads
 }
 
+// guideColumns are the sheet of guide, which docs/guide.md works through: a report
+// with the words that people use, and days as texts.
+var guideColumns = []column{
+	{"Ref", 8, asFive, func(l lead) any { return l.number }},
+	{"Forename", 12, "", func(l lead) any { return l.first }},
+	{"Surname", 15, "", func(l lead) any { return l.last }},
+	{"Email address", 32, "", func(l lead) any { return l.email }},
+	{"Tel (mobile)", 16, asText, func(l lead) any { return l.mobile }},
+	{"D.O.B.", 12, asText, func(l lead) any { return l.born.Format("02/01/2006") }},
+	{"Postcode", 11, "", func(l lead) any { return l.postcode }},
+	{"Consent?", 10, "", func(l lead) any { return l.optIn[:1] }},
+	{"Finance company", 16, "", func(l lead) any { return l.lender }},
+	{"Agreement no.", 14, asFive, func(l lead) any { return l.agreementNo }},
+	{"Amount borrowed", 16, asMoney, func(l lead) any { return l.amount }},
+	{"Remarks", 26, "", func(l lead) any { return l.notes }},
+}
+
+// guide are 16 rows of 15 clients: the client of row 6 has a second agreement. The
+// title takes two rows, so the rows here are two less than in the sheet.
+func guide(r *rand.Rand) []lead {
+	leads := newLeads(r, 15, 241)
+	again := leads[6-2-2]
+	again.agreement = newAgreement(r, 950)
+	leads = append(leads, again)
+	for i := range leads {
+		leads[i].lender = []string{"Lloyds", "Barclays", "Santander", "NatWest"}[i%4]
+	}
+	leads[4].mobile, leads[9].mobile = "n/a", "n/a"
+	slip(leads, 11-2, "D.O.B.", "31/11/1984")
+	slip(leads, 15-2, "Finance company", "Barclay card")
+	return leads
+}
+
 // campaignColumns are the sheet of v2-step-1: an e-mail campaign of one lender's
 // loans, whose clients begin at the first step.
 var campaignColumns = []column{

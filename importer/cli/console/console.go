@@ -24,13 +24,21 @@ type ProblemPrinter interface {
 	PrintProblems(list problem.List)
 }
 
-// PrintProblems prints each problem on a line, with its hint on the next. A
-// writer that is a ProblemPrinter prints them itself.
+// PrintProblems prints each problem on a line, with its hint on the next. Cells of a
+// column that have the same problem share a line. A writer that is a ProblemPrinter
+// prints them itself.
 func PrintProblems(w io.Writer, list problem.List) {
 	if own, ok := w.(ProblemPrinter); ok {
 		own.PrintProblems(list)
 		return
 	}
+	PrintExcerpts(w, list, func(problem.Problem) string { return "" })
+}
+
+// PrintExcerpts is PrintProblems with an excerpt of the file between a problem and its
+// hint: whole lines, or "" for none.
+func PrintExcerpts(w io.Writer, list problem.List, excerpt func(problem.Problem) string) {
+	list = list.Grouped()
 	for i, p := range list {
 		if i == MaxProblems {
 			fmt.Fprintf(w, "… and %d more\n", len(list)-i)
@@ -41,6 +49,7 @@ func PrintProblems(w io.Writer, list problem.List) {
 			prefix = "claimsheet: "
 		}
 		fmt.Fprintln(w, prefix+problem.OneLine(p.Error()))
+		fmt.Fprint(w, excerpt(p))
 		if p.Hint != "" {
 			fmt.Fprintln(w, "  hint: "+problem.OneLine(p.Hint))
 		}

@@ -41,7 +41,9 @@ type Session struct {
 	Sources  []*Source
 	Client   *apiclient.Client
 	Binding  *mapping.Binding
-	Warnings problem.List // except those of the mapping file, which Mapping has
+	Service  *mapping.Service // what Mapping is bound to; nil when the service was not asked
+	Source   []byte           // the content of the mapping file
+	Warnings problem.List     // except those of the mapping file, which Mapping has
 
 	where      Where
 	connection Connection
@@ -86,6 +88,7 @@ func Open(ctx context.Context, o Options) (s *Session, err error) {
 	if err != nil {
 		return s, err
 	}
+	s.Service = service
 	if err := found.Collect(s.Bind(service)); err != nil {
 		return s, err
 	}
@@ -166,6 +169,7 @@ func (s *Session) readMapping(path string) error {
 		return err
 	}
 	var found problem.List
+	s.Source = data
 	s.Mapping, found = mapping.Parse(path, data)
 	return found.Err()
 }
