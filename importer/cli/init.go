@@ -18,9 +18,10 @@ import (
 	"claimsheet/mapping/problem"
 )
 
-const initHelp = `It matches the sheet's columns with the client's fields and, with -e, with the attributes of the service's templates, by their
-names. The lines marked DECIDE are guesses: check each of them before the first run. Of several sheets only the columns that all
-of them have are used. claimsheet check finds no problem in the result.
+const initHelp = `It looks at the headers and the cells, and with -e at the service's templates, and proposes a mapping: each line with its reason,
+such as “412 of 420 cells read as dd/mm/yyyy”. What the cells do not decide is a question in a line with DECIDE: answer each of
+them before the first run. Of several sheets only the columns that all of them have are used. claimsheet check finds no problem
+in the result.
 
 Examples:
 
@@ -30,12 +31,17 @@ func (p *program) initCommand() *cli.Command {
 	flags := placeFlags()[1:] // there is no mapping yet
 	return &cli.Command{
 		Name:        "init",
-		Usage:       "write a first mapping from a sheet's headers and, with -e, the service's templates",
+		Usage:       "propose a first mapping from a sheet's headers and cells and, with -e, the service's templates",
 		UsageText:   "claimsheet init [-e ENVIRONMENT] [options] SHEET…",
 		Description: initHelp,
 		Flags: append(flags,
 			apiFlag("v1 for an environment with a case_id, else v2"),
+			textFlag("sheet", "", "the `NAME` of the sheet; default: the one that looks like leads"),
 			numberFlag("header-row", "the headers are in row `N`", "found in the first rows"),
+			textFlag("encoding", "", "how a .csv file is written, `ENCODING` utf-8 or windows-1252; default: found in its bytes"),
+			textFlag("delimiter", "", "what separates the fields of a .csv file, `CHARACTER` , or ; or tab; default: found in its header"),
+			textFlag("decimal", "", "the decimal separator of numbers in text cells, `CHARACTER` . or ,; default: found in the cells"),
+			passwordFlag(),
 			textFlag("out", "o", "the new mapping's `FILE`; default: stdout")),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
@@ -52,105 +58,267 @@ func (p *program) initCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			row := c.Int("header-row")
-			if c.IsSet("header-row") && row < 1 {
-				return problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
-			}
-			first, read, err := draftOf(sheets, row)
+			want, err := layoutOf(c)
 			if err != nil {
 				return err
 			}
-			if first.API = api; api == "" {
-				first.API = "v2"
+			if want.request.API = api; api == "" {
+				want.request.API = "v2"
 			}
 			if c.IsSet("env") || c.IsSet("environments") {
 				s, err := p.listTemplates(c.Context, p.where(c), api)
 				if err != nil {
 					return err
 				}
-				first.API, first.Service = string(s.version), s.Service
+				want.request.API, want.request.Service = string(s.version), s.Service
 			}
-			if err := fits(first, read); err != nil {
+			made, err := want.propose(sheets)
+			if err != nil {
 				return err
 			}
-			return p.writeDraft(first, c.String("out"))
+			return p.writeDraft(made, c.String("out"))
 		},
 	}
 }
 
-// draftOf makes a draft from the headers of the sheets, which are in the same row of
-// all sheets. headerRow is that row; 0 finds it in the first sheet.
-func draftOf(paths []string, headerRow int) (draft.Draft, []cell.Sheet, error) {
+// sheetFinder finds out where the leads are in a file and how it is written, as far as
+// the flags do not say it.
+type sheetFinder struct {
+	options sheet.Options // as the flags give them; a zero value is found out
+	request draft.Request
+}
+
+func layoutOf(c *cli.Context) (*sheetFinder, error) {
+	password, err := passwordOf(c)
+	if err != nil {
+		return nil, err
+	}
+	f := &sheetFinder{options: sheet.Options{Name: c.String("sheet"), HeaderRow: c.Int("header-row"), Encoding: c.String("encoding"),
+		Delimiter: c.String("delimiter"), Password: password.value}}
+	if c.IsSet("header-row") && f.options.HeaderRow < 1 {
+		return nil, problem.New("usage", "--header-row must be more than 0").Hinted("leave it out to have it found")
+	}
+	if e := f.options.Encoding; e != "" && e != "utf-8" && e != "windows-1252" {
+		return nil, problem.New("usage", "--encoding takes utf-8 or windows-1252, not “%s”", problem.OneLine(e)).Hinted("leave it out to have it found")
+	}
+	switch d := f.options.Delimiter; d {
+	case "", ",", ";", "\t":
+	case "tab":
+		f.options.Delimiter = "\t"
+	default:
+		return nil, problem.New("usage", "--delimiter takes , or ; or tab, not “%s”", problem.OneLine(d)).Hinted("leave it out to have it found")
+	}
+	switch d := c.String("decimal"); d {
+	case "", ".", ",":
+		f.request.Decimal = d
+	default:
+		return nil, problem.New("usage", "--decimal takes . or ,, not “%s”", problem.OneLine(d)).Hinted("leave it out to have it found")
+	}
+	return f, nil
+}
+
+// propose reads the sheets and proposes a mapping for them. Name, header row and
+// writing are found in the first sheet, and are the same in all.
+func (f *sheetFinder) propose(paths []string) (*draft.Proposal, error) {
 	stem := filepath.Base(paths[0])
-	d := draft.Draft{Name: strings.TrimSuffix(stem, sheet.Ext(stem)), HeaderRow: headerRow}
-	var found problem.List
-	var all []cell.Sheet
-	for i, path := range paths {
-		read, err := headerOf(path, d.HeaderRow)
-		if p, ok := errors.AsType[problem.Problem](err); ok {
-			found = append(found, p)
-			continue
+	f.request.Name = strings.TrimSuffix(stem, sheet.Ext(stem))
+	readers, err := f.open(paths)
+	defer func() {
+		for _, r := range readers {
+			_ = r.Close()
 		}
-		if err != nil {
-			return d, nil, err
-		}
-		if len(paths) > 1 {
-			read.Book = filepath.Base(path)
-		}
-		all = append(all, read)
-		d.Sources = append(d.Sources, filepath.Base(path))
-		if i == 0 {
-			d.Headers, d.HeaderRow = read.Header, read.HeaderRow
-		}
-		d.Headers = slices.DeleteFunc(slices.Clone(d.Headers), func(h string) bool { return !slices.Contains(read.Header, h) })
+	}()
+	if err != nil {
+		return nil, err
 	}
-	if err := found.Err(); err != nil {
-		return d, nil, err
+	headers := readers[0].Sheet().Header
+	for _, r := range readers[1:] {
+		headers = slices.DeleteFunc(slices.Clone(headers), func(h string) bool { return !slices.Contains(r.Sheet().Header, h) })
 	}
-	if d.HeaderRow == 1 && headerRow == 0 {
-		d.HeaderRow = 0 // the default of mappings
-	}
-	if !d.Usable() {
-		return d, nil, problem.At(problem.Where{File: paths[0]}, "no-columns", "there is no column that a mapping could name").
+	seen := draft.NewProfile(headers)
+	if seen.IsEmpty() {
+		return nil, problem.At(problem.Where{File: paths[0]}, "no-columns", "there is no column that a mapping could name").
 			Hinted("each column needs a header of its own in one row, which --header-row names; of several sheets, the same in all")
 	}
-	return d, all, nil
-}
-
-// fits returns the problems that a check of the mapping would find: headers that no
-// mapping can use, such as those of Claimsheet's own columns.
-func fits(d draft.Draft, sheets []cell.Sheet) error {
-	var found problem.List
-	for _, s := range sheets {
-		found = append(found, d.Problems(s)...)
-	}
-	return found.Err()
-}
-
-// headerOf reads the headers in a row; 0 finds the row.
-func headerOf(path string, row int) (cell.Sheet, error) {
-	if err := workbook.RefuseAsSheet(path, path); err != nil {
-		return cell.Sheet{}, err
-	}
-	if row == 0 {
-		var err error
-		if row, err = findHeader(path); err != nil {
-			return cell.Sheet{}, err
+	var sheets []cell.Sheet
+	for i, r := range readers {
+		s := r.Sheet()
+		if s.Table = i; len(paths) > 1 {
+			s.Book = filepath.Base(paths[i])
+		}
+		sheets = append(sheets, s)
+		f.request.Sources = append(f.request.Sources, filepath.Base(paths[i]))
+		if err := seen.Read(s, r.Records(), r.Merged()); err != nil {
+			return nil, err
 		}
 	}
-	r, err := sheet.Open(path, sheet.Options{HeaderRow: row})
-	if err != nil {
-		return cell.Sheet{}, err
+	made := draft.Propose(f.request, seen)
+	var found problem.List
+	for _, s := range sheets { // headers that no mapping can use, such as those of Claimsheet's own columns
+		found = append(found, made.Problems(s)...)
 	}
-	return r.Sheet(), r.Close()
+	return made, found.Err()
 }
 
-// findHeader returns the row that most likely has the headers: the first that is not
-// empty, unless it looks like a title.
-func findHeader(path string) (int, error) {
+// open opens the sheets, and collects what is wrong with all of them. It also returns
+// the readers that it opened when there is an error.
+func (f *sheetFinder) open(paths []string) (readers []*sheet.Reader, err error) {
+	var found problem.List
+	for _, path := range paths {
+		err := workbook.RefuseAsSheet(path, path)
+		var r *sheet.Reader
+		switch {
+		case err != nil:
+		case len(readers) == 0:
+			r, err = f.find(path)
+		default:
+			r, err = sheet.Open(path, f.options)
+		}
+		if err == nil {
+			readers = append(readers, r)
+		} else if err = found.Collect(err); err != nil {
+			return readers, err
+		}
+	}
+	return readers, found.Err()
+}
+
+// find opens the first sheet with what it finds out, and keeps that for the others.
+func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
+	given, o := f.options, f.options
+	r, err := f.openLikely(path, &o)
+	if err != nil {
+		return nil, err
+	}
+	l := &f.request.Layout
+	l.SheetName = draft.Setting{Value: given.Name, Why: "as given"}
+	if names := r.SheetNames(); given.Name == "" && len(names) > 1 {
+		if r, err = f.choose(path, names, r, &o, &l.SheetName); err != nil {
+			return nil, err
+		}
+	}
+	switch s := r.Sheet(); {
+	case given.HeaderRow > 0:
+		l.HeaderRow = draft.Setting{Value: fmt.Sprint(given.HeaderRow), Why: "as given"}
+	case s.HeaderRow > 1:
+		l.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow), Why: fmt.Sprintf("the first row that names the columns, %d of them", draft.NamedColumns(s.Header))}
+	}
+	switch {
+	case given.Encoding != "":
+		l.Encoding = draft.Setting{Value: given.Encoding, Why: "as given"}
+	case o.Encoding != "":
+		l.Encoding = draft.Setting{Value: o.Encoding, Why: "the file is not in UTF-8"}
+	}
+	switch d := r.Delimiter(); {
+	case given.Delimiter != "":
+		l.Delimiter = draft.Setting{Value: d, Why: "as given"}
+	case o.Delimiter != "":
+		l.Delimiter.Value, l.Delimiter.Why = d, "it makes the most columns"
+	case d != "":
+		l.Delimiter = draft.Setting{Value: d, Why: "found in the header"}
+	}
+	f.options = o
+	f.options.Name, f.options.HeaderRow = given.Name, r.Sheet().HeaderRow
+	if l.SheetName.Value != "" {
+		f.options.Name = l.SheetName.Value
+	}
+	return r, nil
+}
+
+// openLikely opens a sheet at its likely header. A text file that is not UTF-8 is read
+// as Windows-1252. One whose header can be split in several ways, or has one column
+// because a title stands above it, is split at the delimiter that makes the most
+// columns. o then says so.
+func (f *sheetFinder) openLikely(path string, o *sheet.Options) (*sheet.Reader, error) {
+	r, err := openAtHeader(path, *o)
+	if hasCode(err, "not-text") && o.Encoding == "" {
+		second := *o
+		second.Encoding = "windows-1252"
+		if again, failed := openAtHeader(path, second); failed == nil || hasCode(failed, "unknown-delimiter") {
+			r, err, *o = again, failed, second
+		}
+	}
+	switch {
+	case o.Delimiter != "":
+		return r, err
+	case hasCode(err, "unknown-delimiter"):
+		f.request.Layout.Delimiter.Ask = "what separates the fields?"
+	case err != nil || r.Delimiter() == "" || len(r.Sheet().Header) > 1:
+		return r, err
+	}
+	for _, d := range []string{",", ";", "\t"} {
+		one := *o
+		one.Delimiter = d
+		other, failed := openAtHeader(path, one)
+		switch {
+		case failed != nil:
+		case r == nil || len(other.Sheet().Header) > len(r.Sheet().Header):
+			if r != nil {
+				_ = r.Close()
+			}
+			r, err, o.Delimiter = other, nil, d
+		default:
+			_ = other.Close()
+		}
+	}
+	return r, err
+}
+
+// choose opens the sheet of a workbook that looks most like leads: the one with the
+// most headers that mean something here, then the one with the most rows. first is the
+// reader of the first visible sheet; choose closes those that it does not return.
+func (f *sheetFinder) choose(path string, names []string, first *sheet.Reader, o *sheet.Options, chosen *draft.Setting) (*sheet.Reader, error) {
+	best, known, rows, alike := first, f.request.Knows(first.Sheet().Header), -1, ""
+	for _, name := range names[1:] {
+		one := *o
+		one.Name = name
+		r, err := openAtHeader(path, one)
+		if err != nil {
+			continue // an empty sheet, or one without headers
+		}
+		n := f.request.Knows(r.Sheet().Header)
+		if rows < 0 {
+			rows = countRows(best)
+		}
+		more := countRows(r)
+		switch {
+		case n > known || n == known && more > rows && !slices.Equal(r.Sheet().Header, best.Sheet().Header):
+			_ = best.Close()
+			best, known, rows, alike = r, n, more, ""
+			continue
+		case n == known && slices.Equal(r.Sheet().Header, best.Sheet().Header):
+			alike = name
+		}
+		_ = r.Close()
+	}
+	s := best.Sheet()
+	*chosen = draft.Setting{Value: s.Name, Why: fmt.Sprintf("of %d sheets; %d of its %d headers are known words", len(names), known, draft.NamedColumns(s.Header))}
+	if alike != "" {
+		chosen.Ask = fmt.Sprintf("this sheet or “%s”, which has the same headers?", problem.OneLine(alike))
+	}
+	return best, nil
+}
+
+func countRows(r *sheet.Reader) int {
+	n := 0
+	for _, err := range r.Records() {
+		if err != nil {
+			return 0
+		}
+		n++
+	}
+	return n
+}
+
+// openAtHeader opens a sheet. Without a header row in o it takes the row that most
+// likely has the headers: the first that is not empty, unless it looks like a title.
+func openAtHeader(path string, o sheet.Options) (*sheet.Reader, error) {
+	if o.HeaderRow > 0 {
+		return sheet.Open(path, o)
+	}
 	var first error // what is wrong with the first row
-	for row := 1; row <= draft.SoughtRows; row++ {
-		r, err := sheet.Open(path, sheet.Options{HeaderRow: row})
+	for o.HeaderRow = 1; o.HeaderRow <= draft.SoughtRows; o.HeaderRow++ {
+		r, err := sheet.Open(path, o)
 		if err != nil {
 			if first == nil {
 				first = err
@@ -160,24 +328,32 @@ func findHeader(path string) (int, error) {
 			}
 			continue
 		}
-		found, err := likelyHeader(r)
-		if err = errors.Join(err, r.Close()); err != nil {
-			return 0, err
+		row, err := likelyHeader(r)
+		if err == nil && row == o.HeaderRow {
+			return r, nil
 		}
-		return found, nil
+		if err = errors.Join(err, r.Close()); err != nil {
+			return nil, err
+		}
+		o.HeaderRow = row
+		return sheet.Open(path, o)
 	}
-	return 0, first
+	return nil, first
 }
 
 // movesOn reports whether another header row may avoid the error: the row has no
 // headers, or is a title in a text file, whose rows have more fields.
 func movesOn(err error) bool {
-	var p problem.Problem
 	var list problem.List
 	if errors.As(err, &list) {
 		return !slices.ContainsFunc(list, func(p problem.Problem) bool { return p.Code != "extra-field" })
 	}
-	return errors.As(err, &p) && (p.Code == "no-header" || p.Code == "extra-field")
+	return hasCode(err, "no-header") || hasCode(err, "extra-field")
+}
+
+func hasCode(err error, code string) bool {
+	p, ok := errors.AsType[problem.Problem](err)
+	return ok && p.Code == code
 }
 
 func likelyHeader(r *sheet.Reader) (int, error) {
@@ -195,9 +371,9 @@ func likelyHeader(r *sheet.Reader) (int, error) {
 }
 
 // writeDraft prints the mapping, or writes it to a new file.
-func (p *program) writeDraft(d draft.Draft, out string) error {
+func (p *program) writeDraft(made *draft.Proposal, out string) error {
 	if out == "" {
-		_, err := p.Out.Write(d.YAML())
+		_, err := p.Out.Write(made.YAML())
 		return err
 	}
 	f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
@@ -205,7 +381,7 @@ func (p *program) writeDraft(d draft.Draft, out string) error {
 		return problem.At(problem.Where{File: out}, "output-no-access", "the file cannot be made: %v", errors.Unwrap(err)).
 			Hinted("choose another place with -o")
 	}
-	_, err = f.Write(d.YAML())
+	_, err = f.Write(made.YAML())
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(err, os.Remove(out))
 	}

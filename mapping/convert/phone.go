@@ -76,7 +76,7 @@ func possibleNumber(digits, region string) *phonenumbers.PhoneNumber {
 }
 
 // PhoneIn reports whether a text, dialled in a region, is an assigned phone number of
-// the region's country code, and whether it is a mobile's. It is stricter than a
+// the region's country code, and whether it may be a mobile's. It is stricter than a
 // Converter, because it serves to find out which region a number is from.
 func PhoneIn(text, region string) (valid, mobile bool) {
 	text = trimToken(text)
@@ -88,7 +88,7 @@ func PhoneIn(text, region string) (valid, mobile bool) {
 		return false, false
 	}
 	kind := phonenumbers.GetNumberType(number)
-	return true, kind == phonenumbers.MOBILE
+	return true, kind == phonenumbers.MOBILE || kind == phonenumbers.FIXED_LINE_OR_MOBILE
 }
 
 // keepsTrunk reports whether a number has its country's trunk prefix 0 after

@@ -15,6 +15,7 @@ func TestPhoneIn(t *testing.T) {
 		{"+44 7911 123456", "DE", false, false},
 		{"0151 23456789", "DE", true, true},
 		{"0151 23456789", "GB", false, false},
+		{"(212) 555-0123", "US", true, true},
 		{"n/a", "GB", false, false},
 		{"", "GB", false, false},
 	} {

@@ -1,152 +1,280 @@
 package draft
 
 import (
-	"claimsheet/mapping"
-	"claimsheet/mapping/convert"
-	"claimsheet/mapping/problem/yamltree"
+	"fmt"
 	"slices"
 	"strings"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/convert"
 )
 
-// activities writes the templates in the service's order. Templates without an
-// attribute that certainly has a column become comments.
-func (w *writer) activities() {
-	service := w.draft.Service
-	if service == nil {
-		w.line("\n# The service's templates are not known here: claimsheet init -e ENVIRONMENT fills them in.\n" +
-			"# activities:\n#   - template: NAME OF A TEMPLATE\n#     attributes:\n#       NAME OF AN ATTRIBUTE: A column")
+// template is an activity template with the links that were found for it.
+type template struct {
+	name    string
+	shared  bool // several templates have the name, so that a mapping cannot use it
+	isPlain bool // it has no attributes
+	on      string
+	onWhy   string
+	links   []link
+	missing []string // attributes without a column
+}
+
+// target is an attribute with the columns whose headers are like it.
+type target struct {
+	template, attribute int
+	mapping.AttributeTemplate
+	like    strength
+	meaning []string
+	columns []*column // all of the same strength
+	reading reading   // of the first of them
+}
+
+// proposeTemplates links the attributes of the service's templates with columns. Those
+// of which a template has none for certain are in rest.
+func (p *proposer) proposeTemplates(onClaim string) (live, rest []template) {
+	if p.Service == nil {
+		return nil, nil
+	}
+	targets := p.targets()
+	for i, t := range p.Service.Templates {
+		made := template{name: t.Name, isPlain: len(t.Attributes) == 0}
+		made.shared = count(p.Service.Templates, func(o mapping.Template) bool { return o.Name == t.Name }) > 1
+		for k := range t.Attributes {
+			a := targets[[2]int{i, k}]
+			if l, ok := p.link(a, targets); ok && !made.shared {
+				made.links = append(made.links, l)
+			} else {
+				made.missing = append(made.missing, nameAndType(a.AttributeTemplate))
+			}
+		}
+		if !slices.ContainsFunc(made.links, func(l link) bool { return !l.idle && !p.isPersonal(l.value.column) }) {
+			rest = append(rest, made)
+			continue
+		}
+		for _, l := range made.links {
+			p.use(l)
+		}
+		made.on, made.onWhy = p.scope(made, onClaim)
+		live = append(live, made)
+	}
+	return live, rest
+}
+
+func count[T any](list []T, ok func(T) bool) int {
+	n := 0
+	for _, v := range list {
+		if ok(v) {
+			n++
+		}
+	}
+	return n
+}
+
+func nameAndType(a mapping.AttributeTemplate) string {
+	if a.Type == "" {
+		return oneLine(a.Name)
+	}
+	return oneLine(a.Name) + " (" + string(a.Type) + ")"
+}
+
+// use notes the columns of a link that is not a comment.
+func (p *proposer) use(l link) {
+	if l.idle {
 		return
 	}
-	var live, rest []mapping.Template
-	for _, t := range service.Templates {
-		if w.isMatched(t) {
-			live = append(live, t)
-		} else {
-			rest = append(rest, t)
+	for _, c := range append(slices.Clone(l.value.firstOf), l.value.column) {
+		if c != nil {
+			p.used[c] = true
 		}
 	}
-	if len(live) > 0 {
-		w.line("")
-		if w.draft.API == "v2" {
-			w.workflow()
-		}
-		w.line("activities:   %sthe workflow's order; status: Open at the step where the client resumes", decide)
-	}
-	for i, t := range live {
-		w.template("", t, i+1)
-	}
-	if len(rest) > 0 {
-		w.line("\n# Templates without an attribute that certainly has a column:")
-	}
-	for _, t := range rest {
-		w.template("# ", t, 0)
-	}
 }
 
-// template writes one template with its attributes, each line after mark.
-func (w *writer) template(mark string, t mapping.Template, number int) {
-	note := ""
-	if w.shared(t.Name) {
-		note = "   # several have this name; template_ids of the environment says which one is meant"
-	}
-	w.line("%s  - template: %s%s", mark, yamltree.Quote(t.Name), note)
-	if mark == "" && strings.Contains(t.Name, "@") { // an id cannot contain @
-		w.line("    id: step %d", number)
-	}
-	if len(t.Attributes) > 0 {
-		w.line("%s    attributes:", mark)
-	}
-	for _, a := range t.Attributes {
-		w.attribute(mark, t, a)
-	}
-}
-
-// workflow writes the two workflow fields of version 2.
-func (w *writer) workflow() {
-	w.line("workflow:")
-	w.line("  name: %s   %sagreed with the service's operator", yamltree.Quote(strings.NewReplacer("{", "{{", "}", "}}").Replace(w.draft.Name)+" {run.date}"), decide)
-	if w.draft.Service.WorkflowTemplateIdentifier == "" {
-		w.line("  template_identifier: TO-BE-AGREED   %sthe service's operator supplies it", decide)
-	}
-	w.line("")
-}
-
-// isMatched reports whether an attribute of a template certainly has a column.
-// A mapping cannot use a template's name that the service has twice.
-func (w *writer) isMatched(t mapping.Template) bool {
-	return !w.shared(t.Name) && slices.ContainsFunc(t.Attributes, func(a mapping.AttributeTemplate) bool {
-		_, sure, _ := w.column(t, a)
-		return sure
-	})
-}
-
-func (w *writer) shared(template string) bool {
-	n := 0
-	for _, t := range w.draft.Service.Templates {
-		if t.Name == template {
-			n++
+// targets finds for every attribute the columns that are most like it, by the places
+// of template and attribute.
+func (p *proposer) targets() map[[2]int]*target {
+	all := map[[2]int]*target{}
+	columns := slices.Clone(p.ordinary)
+	if p.group != nil {
+		for _, m := range p.group.members {
+			columns = append(columns, m.alias)
 		}
 	}
-	return n > 1
-}
-
-func attributeShared(t mapping.Template, name string) bool {
-	n := 0
-	for _, a := range t.Attributes {
-		if a.Name == name {
-			n++
-		}
-	}
-	return n > 1
-}
-
-// column is matchColumn for an attribute of a template.
-func (w *writer) column(t mapping.Template, a mapping.AttributeTemplate) (column string, sure, ok bool) {
-	if attributeShared(t, a.Name) {
-		return "", false, false
-	}
-	return matchColumn(a.Name, w.columns)
-}
-
-// attribute writes one attribute: with its column, or as a comment with or
-// without a guess.
-func (w *writer) attribute(mark string, t mapping.Template, a mapping.AttributeTemplate) {
-	column, sure, ok := w.column(t, a)
-	switch {
-	case sure && mark == "":
-		w.line("      %s: %s   # %s", yamltree.Quote(a.Name), w.take(column), typeInWords(a.Type, column))
-	case ok:
-		w.line("      # %s: %s   %sis it this column? %s", yamltree.Quote(a.Name), yamltree.Quote(column), decide, typeInWords(a.Type, column))
-	default:
-		w.line("      # %s:   # %s", yamltree.Quote(a.Name), typeInWords(a.Type, "Column"))
-	}
-}
-
-// typeInWords names a data type, and what its cells may need in order to be
-// read.
-func typeInWords(t convert.Type, column string) string {
-	switch t {
-	case "":
-		return "sent as Text: the service reports no data types"
-	case convert.Date, convert.DateTime:
-		return string(t) + "; text cells need a format: {column: " + oneLine(column) + ", format: dd/mm/yyyy}"
-	case convert.Checkbox:
-		return string(t) + "; other words than yes and no need checked and unchecked"
-	}
-	return string(t)
-}
-
-// hasType reports whether an attribute of a type will be written.
-func (w *writer) hasType(want convert.Type) bool {
-	if w.draft.Service == nil {
-		return false
-	}
-	for _, t := range w.draft.Service.Templates {
-		for _, a := range t.Attributes {
-			if _, sure, _ := w.column(t, a); sure && a.Type == want && w.isMatched(t) {
-				return true
+	for i, t := range p.Service.Templates {
+		for k, a := range t.Attributes {
+			x := &target{template: i, attribute: k, AttributeTemplate: a, meaning: meaningOf(a.Name)}
+			all[[2]int{i, k}] = x
+			if count(t.Attributes, func(o mapping.AttributeTemplate) bool { return o.Name == a.Name }) == 1 {
+				p.seek(x, columns)
 			}
 		}
 	}
+	return all
+}
+
+// seek finds the columns that are most like an attribute. A column whose cells do not
+// fit the type is only left when no other is like it.
+func (p *proposer) seek(x *target, columns []*column) {
+	var misfit *target
+	for like := sameName; like > unlike; like-- {
+		for _, c := range columns {
+			if compareNames(x.Name, x.meaning, c) != like {
+				continue
+			}
+			r := p.read(c, x.Type, x.Options)
+			switch {
+			case !r.fits && !r.none && misfit == nil && like > partly:
+				misfit = &target{like: like, columns: []*column{c}, reading: r}
+				continue
+			case !r.fits:
+				continue
+			case len(x.columns) == 0:
+				x.reading = r
+			}
+			x.columns = append(x.columns, c)
+		}
+		if len(x.columns) > 0 {
+			x.like = like
+			return
+		}
+	}
+	if misfit != nil {
+		x.like, x.columns, x.reading = misfit.like, misfit.columns, misfit.reading
+	}
+}
+
+// link makes a link of an attribute and the column that is most like it. What is not
+// certain is a question: several columns that are equally like it, a column that is
+// as like another attribute, a header that is only partly like it.
+func (p *proposer) link(x *target, all map[[2]int]*target) (link, bool) {
+	if len(x.columns) == 0 {
+		if x.Type == convert.Text || x.Type == convert.TextArea {
+			return p.compose(x)
+		}
+		return link{}, false
+	}
+	c := x.columns[0]
+	l := link{to: x.Name, value: x.reading.value, why: joined(x.like.reason(x.Name, c), x.reading.why), ask: x.reading.ask, idle: x.reading.idle}
+	rival, isBetter := p.rival(x, all)
+	if isBetter {
+		return link{}, false
+	}
+	if !x.reading.fits {
+		l.ask, l.idle = "is it this column? "+x.reading.why, true
+		l.why = ""
+	} else if len(x.columns) > 1 {
+		l.ask, l.idle = "this column or "+oneLine(x.columns[1].name)+"?", true
+	} else if rival != nil {
+		l.ask, l.idle = fmt.Sprintf("this attribute or %s of %s?", quoted(oneLine(rival.Name)), quoted(oneLine(p.Service.Templates[rival.template].Name))), true
+	} else if x.like == partly {
+		if p.isTaken(c, all) {
+			return link{}, false
+		}
+		l.ask, l.idle = "is it this column?", true
+	}
+	return l, true
+}
+
+// joined joins what is said of a link.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+}
+
+// rival returns another attribute that the column may be meant for; nil for none. It
+// is certainly meant for that one when the header is more like it, and the name says
+// more, or is the header's own.
+func (p *proposer) rival(x *target, all map[[2]int]*target) (rival *target, isBetter bool) {
+	if x.like < likely {
+		return nil, false
+	}
+	for i, t := range p.Service.Templates {
+		for k := range t.Attributes {
+			other := all[[2]int{i, k}]
+			if other == x || len(other.columns) == 0 || other.columns[0] != x.columns[0] || other.like < likely || !other.reading.fits {
+				continue
+			}
+			switch {
+			case beats(other, x):
+				return other, true
+			case !beats(x, other):
+				rival = other
+			}
+		}
+	}
+	return rival, false
+}
+
+// beats reports whether a column is certainly meant for the first of two attributes.
+func beats(a, b *target) bool {
+	return a.like > b.like && (a.like == sameName || within(b.meaning, a.meaning))
+}
+
+// isPersonal reports whether a column is a field of the client. Such columns alone make
+// no activity: a name is not yet a signature.
+func (p *proposer) isPersonal(c *column) bool {
+	w := p.person
+	return c != nil && slices.Contains([]*column{w.email, w.first, w.last, w.full, w.phone}, c)
+}
+
+// isTaken reports whether a column is linked for certain with another attribute, or
+// is a field of the client.
+func (p *proposer) isTaken(c *column, all map[[2]int]*target) bool {
+	if p.isPersonal(c) {
+		return true
+	}
+	for _, other := range all {
+		if other.like >= likely && len(other.columns) == 1 && other.columns[0] == c && other.reading.fits {
+			return true
+		}
+	}
 	return false
+}
+
+// compose proposes a text of several columns for an address that no column holds as a
+// whole.
+func (p *proposer) compose(x *target) (link, bool) {
+	if !slices.Equal(meaningOf(x.Name), []string{"address"}) {
+		return link{}, false
+	}
+	w := person{whys: map[*column]string{}, asks: map[*column]string{}}
+	street := p.find(&w, nil, "street")
+	if street == nil {
+		return link{}, false
+	}
+	text := "{" + braced(street.name) + "}"
+	parts := []*column{street}
+	for _, part := range []struct{ name, before string }{{"house number", " "}, {"locality", ", "}, {"town", ", "}} {
+		if c := p.find(&w, nil, part.name); c != nil {
+			text += part.before + "{" + braced(c.name) + "}"
+			parts = append(parts, c)
+		}
+	}
+	if slices.ContainsFunc(parts, func(c *column) bool { return !isQuotable(c.name) }) {
+		return link{}, false
+	}
+	return link{to: x.Name, value: value{text: text, firstOf: parts, typ: x.Type}, why: "no column holds the whole address", ask: "is it made of these columns?"}, true
+}
+
+// scope says whether a template is on the claim: it holds the claim's own columns, or
+// columns that differ between rows of one client.
+func (p *proposer) scope(t template, onClaim string) (on, why string) {
+	if onClaim == "" {
+		return "", ""
+	}
+	for _, l := range t.links {
+		c := l.value.column
+		switch {
+		case c == nil || l.idle:
+		case c.group != nil:
+			return onClaim, "it holds columns of each claim"
+		case c == p.claimKey:
+			return onClaim, "it holds the claim's key"
+		}
+	}
+	for _, l := range t.links {
+		if c := l.value.column; c != nil && !l.idle && p.varies(c) {
+			return onClaim, oneLine(c.name) + " differs between rows of one client"
+		}
+	}
+	return "", ""
 }

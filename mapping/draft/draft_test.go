@@ -1,15 +1,17 @@
 package draft
 
 import (
-	"claimsheet/mapping"
-	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"flag"
+	"iter"
 	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -28,89 +30,119 @@ func draftService() *mapping.Service {
 var draftHeaders = []string{"Agreement no", "E-mail", "First name", "Surname", "Mobile", "DOB", "Address", "Post code", "Loan amount", "Signed at",
 	"Signed: by", "note", "", "Dup", "dup", "Import status"}
 
-// TestDraft compares whole drafts with golden files.
-func TestDraft(t *testing.T) {
-	for name, d := range map[string]Draft{
-		"v2":       {Name: "leads", API: "v2", Sources: []string{"leads.xlsx"}, Headers: draftHeaders, Service: draftService()},
-		"v1":       {Name: "leads", API: "v1", Sources: []string{"a.xlsx", "b\n.xlsx"}, Headers: draftHeaders, Service: draftService()},
-		"skeleton": {Name: "leads", API: "v2", Sources: []string{"leads.xlsx"}, Headers: draftHeaders},
-		"nothing":  {Name: "no", API: "v2", Sources: []string{"x.xlsx"}, Headers: []string{"Colour", "1"}, Service: &mapping.Service{}},
+// noAreas are no merged cells.
+func noAreas(func(cell.Area) bool) {}
+
+// each yields records without an error.
+func each(records []cell.Record) iter.Seq2[cell.Record, error] {
+	return func(yield func(cell.Record, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// proposeFor makes a proposal for a sheet of these headers and records.
+func proposeFor(t interface {
+	Helper()
+	Fatal(...any)
+}, r Request, headers []string, records []cell.Record) *Proposal {
+	t.Helper()
+	seen := NewProfile(headers)
+	if err := seen.Read(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: headers}, each(records), noAreas); err != nil {
+		t.Fatal(err)
+	}
+	return Propose(r, seen)
+}
+
+// golden compares a file with what is expected of it.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("(-want +got), go test ./mapping/draft -update:\n%s", diff)
+	}
+}
+
+// TestProposalOfHeaders compares proposals for sheets without rows with golden files.
+func TestProposalOfHeaders(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		Request
+		headers []string
+	}{
+		"v2":       {Request{Name: "leads", API: "v2", Sources: []string{"leads.xlsx"}, Service: draftService()}, draftHeaders},
+		"v1":       {Request{Name: "leads", API: "v1", Sources: []string{"a.xlsx", "b\n.xlsx"}, Service: draftService()}, draftHeaders},
+		"skeleton": {Request{Name: "leads", API: "v2", Sources: []string{"leads.xlsx"}}, draftHeaders},
+		"nothing":  {Request{Name: "no", API: "v2", Sources: []string{"x.xlsx"}, Service: &mapping.Service{}}, []string{"Colour", "1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := "testdata/" + name + ".yaml"
-			got := d.YAML()
-			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("(-want +got), go test ./mapping/draft -run Draft -update:\n%s", diff)
-			}
-			passes(t, d)
+			t.Parallel()
+			made := proposeFor(t, c.Request, c.headers, nil)
+			golden(t, "testdata/"+name+".yaml", made.YAML())
+			passes(t, made, c.headers)
 		})
 	}
 }
 
-// passes expects that nothing is wrong with a draft but what is wrong with the
+// passes expects that nothing is wrong with a proposal but what is wrong with the
 // sheet itself.
 func passes(t interface {
 	Helper()
 	Errorf(string, ...any)
-}, d Draft) {
+}, made *Proposal, headers []string) {
 	t.Helper()
-	m, found := mapping.Parse("draft.yaml", d.YAML())
-	if len(found) == 0 {
-		sheet := &cell.Sheet{Name: "Leads", HeaderRow: 1, Header: usableColumns(d.Headers)}
-		_, found = mapping.Bind(m, sheet, d.Service, "2026-11-20")
-	}
-	if len(found) > 0 {
-		t.Errorf("the draft has problems:\n%v\n%s", found, d.YAML())
+	if found := made.Problems(cell.Sheet{Name: "Leads", HeaderRow: 1, Header: usable(headers)}); len(found) > 0 {
+		t.Errorf("the draft has problems:\n%v\n%s", found, made.YAML())
 	}
 }
 
-// TestDraftPassesWhateverTheNames: a first mapping is right for any sheet and
-// any templates.
-func TestDraftPassesWhateverTheNames(t *testing.T) {
-	name := rapid.OneOf(rapid.SampledFrom([]string{"email", "phone", "E-mail", "Mobile", "DOB", "Amount", "no", "{Ref}", "a: b", "yes", "#1", "First name", "- x", "'q'", `"`, "é", "\u00a0No", "x, y"}),
+// anyCell draws what people write into cells.
+func anyCell() *rapid.Generator[cell.Cell] {
+	text := rapid.Custom(func(t *rapid.T) cell.Cell {
+		s := rapid.OneOf(rapid.SampledFrom([]string{"", " ", "ann@example.com", "07911 123456", "+49 151 23456789", "01/02/2026", "31.12.1980", "2026-01-31", "n/a", "-", "none", "Yes", "No", "ja",
+			"1,234", "1.234,50", "5%", "total", "LLOY", "Lloyds", "A: b", "x\ny", "'", `"`, "{x}"}), rapid.StringN(0, 8, -1)).Draw(t, "text")
+		return cell.Cell{Kind: cell.Text, Raw: s, Shown: s}
+	})
+	return rapid.OneOf(text, text, rapid.SampledFrom([]cell.Cell{{}, {Kind: cell.Number, Raw: "12.5", Shown: "12.5"}, {Kind: cell.Number, Raw: "0.05", Shown: "5%", Format: "0%"},
+		{Kind: cell.Date, Raw: "29342", Shown: "1980-05-01", Format: "dd/mm/yyyy"}, {Kind: cell.Date, Raw: "29342.5", Shown: "1980-05-01T12:00:00"}, {Kind: cell.Bool, Raw: "1", Shown: "TRUE"},
+		{Kind: cell.Error, Raw: "#N/A", Shown: "#N/A"}, {Kind: cell.Uncomputed}}))
+}
+
+// A proposal is right for any sheet and any templates, whatever stands in them.
+func TestProposalPassesWhateverTheNames(t *testing.T) {
+	t.Parallel()
+	name := rapid.OneOf(rapid.SampledFrom([]string{"email", "phone", "E-mail", "Mobile", "DOB", "Amount", "no", "{Ref}", "a: b", "yes", "#1", "First name", "- x", "'q'", `"`, "é", "\u00a0No", "x, y",
+		"Lender 1", "Lender 2", "Amount 1", "Amount 2", "Agreement no 1", "Agreement no 2", "Street", "Town", "Consent", "Lender", "Agreement no"}),
 		rapid.StringMatching(`[ -~äöü]{1,12}`))
 	attribute := rapid.Custom(func(t *rapid.T) mapping.AttributeTemplate {
-		return mapping.AttributeTemplate{ID: rapid.StringN(1, 4, 8).Draw(t, "id"), Name: convert.FoldSpace("x" + name.Draw(t, "attribute")), Type: rapid.SampledFrom(append([]convert.Type{""}, convert.AttributeTypes()...)).Draw(t, "type")}
-	})
+		return mapping.AttributeTemplate{ID: rapid.StringN(1, 4, 8).Draw(t, "id"), Name: convert.FoldSpace("x" + name.Draw(t, "attribute"))[rapid.IntRange(0, 1).Draw(t, "plain"):],
+			Type: rapid.SampledFrom(append([]convert.Type{""}, convert.AttributeTypes()...)).Draw(t, "type"), Options: rapid.SliceOfN(rapid.SampledFrom([]string{"Lloyds", "Yes", "none", "", "a: b"}), 0, 3).Draw(t, "options")}
+	}).Filter(func(a mapping.AttributeTemplate) bool { return convert.FoldSpace(a.Name) == a.Name && a.Name != "" })
 	template := rapid.Custom(func(t *rapid.T) mapping.Template {
 		return mapping.Template{ID: rapid.StringN(1, 4, 8).Draw(t, "id"), Name: convert.FoldSpace("t" + name.Draw(t, "template")), Attributes: rapid.SliceOfN(attribute, 0, 4).Draw(t, "attributes")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		d := Draft{Name: name.Draw(t, "name"), API: rapid.SampledFrom([]string{"v1", "v2"}).Draw(t, "api"), Sources: []string{"s.xlsx"},
-			Headers: rapid.SliceOfN(name, 1, 8).Draw(t, "headers"), Service: &mapping.Service{Templates: rapid.SliceOfN(template, 0, 4).Draw(t, "templates")}}
-		if convert.FoldSpace(d.Name) == "" || !d.Usable() {
+		r := Request{Name: name.Draw(t, "name"), API: rapid.SampledFrom([]string{"v1", "v2"}).Draw(t, "api"), Sources: []string{"s.xlsx"},
+			Service: &mapping.Service{Templates: rapid.SliceOfN(template, 0, 4).Draw(t, "templates")}}
+		headers := rapid.SliceOfN(name, 1, 8).Draw(t, "headers")
+		if len(usable(headers)) == 0 {
 			t.Skip()
 		}
-		passes(t, d)
+		var records []cell.Record
+		for i, cells := range rapid.SliceOfN(rapid.SliceOfN(anyCell(), 0, len(headers)), 0, 6).Draw(t, "rows") {
+			records = append(records, cell.Record{Row: i + 2, Cells: cells})
+		}
+		passes(t, proposeFor(t, r, headers, records), headers)
 	})
-}
-
-func TestMatchColumn(t *testing.T) {
-	columns := []string{"Agreement no", "DOB", "Post code", "Loan amount", "Signed at", "Signed by", "E-mail adress"}
-	for attribute, want := range map[string]string{
-		"Date of birth": "sure DOB", "Postcode": "sure Post code", "Signed at": "sure Signed at", "Agreement number": "sure Agreement no",
-		"Amount": "perhaps Loan amount", "Email address": "perhaps E-mail adress", "No": "perhaps Agreement no", "Sort code": "perhaps Post code",
-		"Signed": "", "Colour": "",
-	} {
-		column, sure, ok := matchColumn(attribute, columns)
-		got := ""
-		switch {
-		case sure:
-			got = "sure " + column
-		case ok:
-			got = "perhaps " + column
-		}
-		if got != want {
-			t.Errorf("%q: matched with %q, want %q", attribute, got, want)
-		}
-	}
 }

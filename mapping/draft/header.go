@@ -14,14 +14,19 @@ const SoughtRows = 20
 
 // LikelyHeader returns the number of the row that most likely holds the
 // headers. That is the sheet's header row, unless it names fewer than half of
-// the columns that the first rows fill, and one of these rows names them all.
-// rows are the first SoughtRows rows below the header.
+// the columns that the first rows fill, and one of these rows names them all, or
+// unless it has gaps, as merged headers over the real ones do, and the next row
+// fills them. rows are the first SoughtRows rows below the header.
 func LikelyHeader(sheet cell.Sheet, rows []cell.Record) int {
 	width := 0
 	for _, r := range rows {
 		width = max(width, filled(r))
 	}
-	if headers := namedColumns(sheet.Header); width < 3 || 2*headers >= width {
+	headers := NamedColumns(sheet.Header)
+	if len(rows) > 1 && headers < len(sheet.Header) && filled(rows[0]) == width && width >= 3 && looksNamed(rows[0]) && !looksNamed(rows[1]) {
+		return rows[0].Row
+	}
+	if width < 3 || 2*headers >= width {
 		return sheet.HeaderRow
 	}
 	for _, r := range rows {
@@ -32,8 +37,8 @@ func LikelyHeader(sheet cell.Sheet, rows []cell.Record) int {
 	return sheet.HeaderRow
 }
 
-// namedColumns returns the number of columns with a header.
-func namedColumns(header []string) int {
+// NamedColumns returns how many columns have a header.
+func NamedColumns(header []string) int {
 	n := 0
 	for _, h := range header {
 		if convert.FoldHeader(h) != "" {
@@ -51,6 +56,20 @@ func filled(r cell.Record) int {
 		}
 	}
 	return n
+}
+
+// looksNamed reports whether a row can hold headers: words without digits other than
+// small numbers, and without an @.
+func looksNamed(r cell.Record) bool {
+	return !slices.ContainsFunc(r.Cells, func(c cell.Cell) bool {
+		digits := strings.Count(strings.Map(func(r rune) rune {
+			if unicode.IsDigit(r) {
+				return '9'
+			}
+			return r
+		}, c.Raw), "9")
+		return !c.IsEmpty() && (!isWords(c) || digits > 2 || strings.Contains(c.Raw, "@"))
+	})
 }
 
 // isWords reports whether a cell holds a text with letters.

@@ -1,107 +1,313 @@
 package draft
 
 import (
-	"maps"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 )
 
-// role is what a column may mean for a client, recognised by the words of its
-// header.
-type role struct {
-	field string       // of the create payload
-	typ   convert.Type // "" for Text
-	words [][]string
-}
+// strength is how much a column's header is like a name.
+type strength int
 
-// clientRoles are the client fields that a sheet may hold, in the order in
-// which they are written. The service document gives no field names, but
-// speaks of e-mail and name.
-var clientRoles = []role{
-	{"email", convert.Email, [][]string{{"email"}, {"e", "mail"}, {"mail"}}},
-	{"firstName", "", [][]string{{"first", "name"}, {"firstname"}, {"forename"}, {"given", "name"}}},
-	{"lastName", "", [][]string{{"last", "name"}, {"lastname"}, {"surname"}, {"family", "name"}}},
-	{"phone", convert.Phone, [][]string{{"mobile"}, {"phone"}, {"telephone"}, {"tel"}}},
-}
+const (
+	unlike    strength = iota
+	partly             // one has all words of the other, or few letters differ: a question
+	likely             // only words differ that every sheet of leads is about
+	sameWords          // the same words in any order, or words with the same meaning
+	sameName           // the same name, in any case
+)
 
-// numberRole is a number that identifies rows.
-var numberRole = role{words: [][]string{{"agreement", "no"}, {"agreement", "number"}, {"agreement"}, {"account"}, {"policy"}, {"contract"},
-	{"claim"}, {"reference"}, {"ref"}, {"id"}, {"number"}, {"no"}}}
-
-// find returns the first column whose header has the role's words; the
-// likeliest words come first.
-func (r role) find(columns []string) (string, bool) {
-	for _, words := range r.words {
-		for _, c := range columns {
-			has := wordsOf(c)
-			if !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(has, w) }) {
-				return c, true
-			}
-		}
-	}
-	return "", false
-}
-
-// wordsOf returns the words of a name in lower case.
-func wordsOf(name string) []string {
-	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-}
-
-// alike maps words to the word with the same meaning in headers.
-var alike = map[string]string{"no": "number", "nr": "number", "num": "number", "tel": "telephone", "phone": "telephone", "addr": "address"}
-
-// matchColumn returns the column that an attribute's name most likely means.
-// It is sure when both have the same words, or the header is the name's
-// initials (DOB). Otherwise it is a guess: one name has all words of the
-// other, or few letters differ. A guess can be wrong (Sort code, Post code);
-// several equally likely columns give none.
-func matchColumn(attribute string, columns []string) (column string, sure, ok bool) {
-	name := alikeWords(attribute)
-	initials := ""
-	for _, w := range name {
-		initials += string([]rune(w)[:1])
-	}
-	var same, part []string
-	near := map[string]string{}
-	for _, c := range columns {
-		words := alikeWords(c)
-		text := strings.Join(words, "")
-		switch {
-		case text == strings.Join(name, ""), len(name) > 2 && text == initials:
-			same = append(same, c)
-		case within(name, words) || within(words, name):
-			part = append(part, c)
-		case len(text) > 3:
-			near[text] = c
-		}
-	}
+// compareNames returns how much a column's header is like a name. meaning is
+// meaningOf(name).
+func compareNames(name string, meaning []string, c *column) strength {
+	has := c.meaning
+	bare, hasBare := without(meaning, neutral), without(has, neutral)
 	switch {
-	case len(same) > 0:
-		return same[0], len(same) == 1, len(same) == 1
-	case len(part) > 0:
-		return part[0], false, len(part) == 1
+	case convert.FoldHeader(c.name) == convert.FoldHeader(name):
+		return sameName
+	case len(meaning) == 0 || len(has) == 0:
+		return unlike
+	case slices.Equal(meaning, has):
+		return sameWords
+	case !slices.Equal(among(meaning, others), among(has, others)):
+		return unlike
+	case slices.Equal(bare, hasBare) && len(without(bare, generic)) > 0:
+		return likely
+	case within(without(meaning, generic), has) || within(without(has, generic), meaning):
+		return partly
 	}
-	nearest, ok := problem.Nearest(strings.Join(name, ""), slices.Sorted(maps.Keys(near)))
-	return near[nearest], false, ok
+	if a, b := without(meaning, has), without(has, meaning); len(a) == 1 && len(b) == 1 && isMisspelt(a[0], b[0]) {
+		return partly
+	}
+	return unlike
 }
 
-// alikeWords returns the words of a name, with one word for those of the same
-// meaning.
-func alikeWords(name string) []string {
-	words := wordsOf(name)
+// isMisspelt reports whether two words may be one: they begin alike, and few letters
+// differ.
+func isMisspelt(a, b string) bool {
+	_, near := problem.Nearest(a, []string{b})
+	return near && min(len(a), len(b)) >= 5 && a[:2] == b[:2] && max(len(a), len(b))-min(len(a), len(b)) <= 2 && !strings.ContainsAny(a+b, "0123456789")
+}
+
+// reason says why a column was taken for a name.
+func (s strength) reason(name string, c *column) string {
+	switch s {
+	case sameName:
+		return "the same name"
+	case sameWords:
+		if letters(name) == letters(c.name) {
+			return "the same words"
+		}
+		return "another name for it"
+	case likely:
+		return "nearly the same name"
+	}
+	return "a name like it"
+}
+
+// letters returns the words of a name that say something, in their usual form and
+// sorted, without what is between them.
+func letters(name string) string {
+	words := without(wordsOf(name), fillers)
 	for i, w := range words {
-		if other, ok := alike[w]; ok {
-			words[i] = other
+		if usual, ok := abbreviations[w]; ok {
+			words[i] = usual
 		}
 	}
-	return words
+	return strings.Join(sorted(words), "")
 }
 
-// within reports whether all of a's words are among b's.
-func within(a, b []string) bool {
-	return len(a) > 0 && !slices.ContainsFunc(a, func(w string) bool { return !slices.Contains(b, w) })
+// value is a value of the mapping: where it comes from and how its cells are read.
+type value struct {
+	column             *column
+	firstOf            []*column
+	text               string // set instead of column
+	typ                convert.Type
+	formats            []string
+	region             string
+	percent            bool
+	checked, unchecked []string
+	table              []entry
+}
+
+// reading is how the cells of a column can be read as a type.
+type reading struct {
+	value value
+	fits  bool   // enough cells read
+	why   string // the evidence
+	ask   string // what a person has to decide; "" when it is certain
+	idle  bool   // the decision is needed before the line can be used
+	none  bool   // no cell reads at all
+}
+
+// read finds how a column is read as a type. options are those of a drop-down, nil
+// when they are not known.
+func (p *proposer) read(c *column, t convert.Type, options []string) reading {
+	r := reading{value: value{column: c, typ: t}, fits: true}
+	if c.isBlank() {
+		r.why = "its cells are all empty"
+		return r
+	}
+	switch t {
+	case convert.Date, convert.DateTime:
+		p.readAsDate(c, &r)
+	case convert.Number, convert.Currency:
+		readAsNumber(c, &r)
+	case convert.Checkbox:
+		readAsBox(c, &r)
+	case convert.DropDown:
+		readAsChoice(c, options, &r)
+	case convert.Email:
+		good, filled := c.count(isEmail)
+		r.fits = c.mostly(isEmail)
+		r.why = fmt.Sprintf("e-mail addresses in %d of %s", good, cellsInWords(filled))
+	case convert.Phone:
+		good, filled := c.count(isPhone)
+		if r.fits = c.mostly(isPhone); !r.fits {
+			r.why = fmt.Sprintf("phone numbers in %d of %s", good, cellsInWords(filled))
+			return r
+		}
+		r.value.region, r.why, r.ask = c.region(slices.Contains(c.meaning, "mobile"), p.country())
+	case "":
+		readUntyped(c, &r)
+	}
+	return r
+}
+
+func (p *proposer) readAsDate(c *column, r *reading) {
+	d := c.readDates()
+	r.value.formats, r.why, r.ask = d.formats, d.why, d.ask
+	switch {
+	case float64(d.read) < enough*float64(d.filled):
+		r.fits, r.ask, r.none = false, "", d.read == 0
+		r.why = fmt.Sprintf("only %d of %s read as a date", d.read, cellsInWords(d.filled))
+	case d.timed && r.value.typ == convert.Date:
+		r.fits, r.ask = false, ""
+		r.why = "its dates have times of day"
+	case r.why == "":
+		r.why = fmt.Sprintf("dates in %s", cellsInWords(d.read))
+	}
+	if r.fits && len(d.unread) > 0 {
+		r.why += p.notRead(d.unread)
+	}
+}
+
+// notRead names rows that cannot be read.
+func (p *proposer) notRead(rows []int) string {
+	const most = 3
+	var names []string
+	for _, i := range rows[:min(len(rows), most)] {
+		names = append(names, p.rowName(p.seen.places[i%len(p.seen.places)]))
+	}
+	list := strings.Join(names, ", ")
+	if more := len(rows) - most; more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return "; not row " + list
+}
+
+// rowName is a row's number, with the sheet's file in a run of several.
+func (p *proposer) rowName(at place) string {
+	if len(p.Sources) > 1 && at.table < len(p.Sources) {
+		return fmt.Sprintf("%d of %s", at.row, oneLine(p.Sources[at.table]))
+	}
+	return fmt.Sprint(at.row)
+}
+
+func readAsNumber(c *column, r *reading) {
+	n := c.readNumbers()
+	read := n.most()
+	if r.fits = float64(read) >= enough*float64(n.filled); !r.fits {
+		r.why = fmt.Sprintf("only %d of %s read as a number", read, cellsInWords(n.filled))
+		r.none = read == 0
+		return
+	}
+	r.why = fmt.Sprintf("numbers in %d of %s", read, cellsInWords(n.filled))
+	switch inText := total(n.texts); {
+	case n.percent > 0 && r.value.typ == convert.Currency:
+		r.fits = false
+		r.why = fmt.Sprintf("percentages in %s", cellsInWords(n.percent))
+	case n.percent > 0 && 2*n.percent >= inText:
+		r.value.percent = true
+		r.ask = fmt.Sprintf("5%% is sent as 0.05; is that what the service expects? Percent signs in %d of %s", n.percent, cellsInWords(n.filled))
+	case n.percent > 0:
+		r.ask = fmt.Sprintf("percent signs in %s, which are invalid; with percent: true the others are", cellsInWords(n.percent))
+	case n.shown > 0:
+		r.ask = fmt.Sprintf("a cell that shows 5%% is sent as 0.05; is that what the service expects? Such are %s", cellsInWords(n.shown))
+	}
+}
+
+func readAsBox(c *column, r *reading) {
+	b, texts := c.readBoxes(), c.texts()
+	r.why = b.why
+	r.value.checked, r.value.unchecked = b.checked, b.unchecked
+	switch {
+	case len(texts) == 2 && len(b.unknown) > 0:
+		r.value.checked, r.value.unchecked = []string{texts[0].text}, []string{texts[1].text}
+		r.ask, r.idle = "which of the two words ticks the box?", true
+	case float64(b.known) < enough*float64(b.filled):
+		r.fits, r.none = false, b.known == 0
+		r.why = "its cells do not say yes or no"
+	case len(b.unknown) > 0:
+		r.ask = "neither list has " + wordsInOrder(b.unknown)
+	}
+}
+
+func readAsChoice(c *column, options []string, r *reading) {
+	texts := c.texts()
+	if !c.isChoice() || c.mostly(isEmail) || c.mostly(func(v cell.Cell) bool { return v.Kind == cell.Date }) {
+		r.fits = false
+		r.why = fmt.Sprintf("%d different texts are too many for a drop-down", len(texts))
+		return
+	}
+	if len(options) == 0 {
+		r.why = wordsInOrder(texts)
+		r.ask = "the service does not report its options; are the texts the options? If not, add values: {TEXT: OPTION}"
+		return
+	}
+	table, known := c.table(options)
+	if r.value.table = table; known == 0 {
+		r.fits = false
+		r.why = "none of its texts is an option"
+		return
+	}
+	r.why = fmt.Sprintf("%d different texts, all of them options", len(texts))
+	if table == nil {
+		return
+	}
+	certain := 0
+	for _, e := range table {
+		if e.to != "" && e.ask == "" {
+			certain++
+		}
+	}
+	r.why = fmt.Sprintf("%d of %d texts stand for an option", certain, len(table))
+}
+
+// britishPostcode matches a British postcode.
+var britishPostcode = regexp.MustCompile(`(?i)^[a-z]{1,2}[0-9][0-9a-z]? ?[0-9][a-z]{2}$`)
+
+// country guesses the region of the sheet from its post codes and the language of its
+// headers; "" when these do not show it.
+func (p *proposer) country() string {
+	german := 0
+	for _, c := range p.ordinary {
+		if slices.Equal(c.meaning, []string{"postcode"}) && c.mostly(func(v cell.Cell) bool { return britishPostcode.MatchString(textOf(v)) }) {
+			return "GB"
+		}
+		if slices.Contains([]string{"vorname", "nachname", "plz", "postleitzahl", "strasse", "ort", "geburtsdatum", "anrede"}, folded(c.name)) {
+			german++
+		}
+	}
+	if german > 1 {
+		return "DE"
+	}
+	return ""
+}
+
+// readUntyped proposes a type for an attribute of which the service reports none.
+func readUntyped(c *column, r *reading) {
+	isKind := func(k cell.Kind) bool { return c.mostly(func(v cell.Cell) bool { return v.Kind == k }) }
+	what := "texts"
+	r.value.typ = convert.Text
+	switch {
+	case isKind(cell.Date):
+		r.value.typ, what = convert.Date, "dates"
+		if c.readDates().timed {
+			r.value.typ, what = convert.DateTime, "dates with times"
+		}
+	case isKind(cell.Number):
+		r.value.typ, what = convert.Number, "numbers"
+	case isKind(cell.Bool):
+		r.value.typ, what = convert.Checkbox, "ticks"
+	}
+	r.ask = "the service reports no type; the cells hold " + what
+}
+
+// holds says in words what is in a column.
+func (c *column) holds() string {
+	_, filled := c.count(func(cell.Cell) bool { return true })
+	d, n := c.readDates(), c.readNumbers()
+	is := func(count int) bool { return float64(count) >= enough*float64(filled) }
+	switch {
+	case filled == 0:
+		return "empty"
+	case c.mostly(isEmail):
+		return "e-mail addresses"
+	case is(d.read) && !slices.Contains(d.formats, serial):
+		return "dates"
+	case is(n.most()):
+		return "numbers"
+	case c.mostly(isPhone):
+		return "phone numbers"
+	}
+	if texts := c.texts(); len(texts) <= 4 && 2*len(texts) < filled {
+		return wordsInOrder(texts)
+	}
+	return "texts"
 }

@@ -1,0 +1,70 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/xuri/excelize/v2"
+	"golang.org/x/text/encoding/charmap"
+)
+
+// TestInitFindsTheSheet: init finds the encoding and the delimiter of a text file, and
+// the sheet of a workbook that holds leads. check takes the result, and the schema that
+// its first line names is what the schema command prints.
+func TestInitFindsTheSheet(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text, err := charmap.Windows1252.NewEncoder().String("Kundenliste März\nKundennr.;E-Mail;Vorname;Nachname;Geb.-Datum;Straße\nK1;a@example.com;Jörg;Groß;31.12.1980;Am Markt\nK2;b@example.com;Ann;Koch;01.02.1990;Weg\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	german := filepath.Join(dir, "german.csv")
+	if err := os.WriteFile(german, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := excelize.NewFile()
+	rows := map[string][][]any{
+		"Sheet1": {{"Read me"}, {"This workbook holds leads."}},
+		"Leads":  {{"Lead no", "E-mail", "First name", "Surname"}, {"L1", "a@example.com", "Ann", "Archer"}, {"L2", "b@example.com", "Bob", "Baker"}},
+	}
+	_, err = f.NewSheet("Leads")
+	for name, lines := range rows {
+		for i := range lines {
+			cell, _ := excelize.CoordinatesToCellName(1, i+1)
+			if e := f.SetSheetRow(name, cell, &lines[i]); e != nil {
+				err = e
+			}
+		}
+	}
+	book := filepath.Join(dir, "book.xlsx")
+	if e := f.SaveAs(book); err != nil || e != nil {
+		t.Fatal(err, e)
+	}
+	for path, want := range map[string][]string{
+		german: {`encoding: windows-1252   # the file is not in UTF-8`, `delimiter: ";"   # it makes the most columns`, `header_row: 2   # `, `{column: Geb.-Datum, type: Date, format: dd.mm.yyyy}`},
+		book:   {`name: Leads   # of 2 sheets; 4 of its 4 headers are known words`, "key: E-mail"},
+	} {
+		out := filepath.Join(dir, filepath.Base(path)+".yaml")
+		if _, diagnostics, code := printed(t, "init", "-e", "sandbox", "--state", t.TempDir(), "-o", out, path); code != 0 || diagnostics != "" {
+			t.Fatalf("%s: exit code %d\n%s", path, code, diagnostics)
+		}
+		made := readText(t, out)
+		for _, line := range want {
+			if !strings.Contains(made, line) {
+				t.Errorf("%s has no %s:\n%s", path, line, made)
+			}
+		}
+		if !strings.HasPrefix(made, "# yaml-language-server: $schema=mapping.schema.json\n") || !strings.Contains(made, "\n# The first line is for editors; this makes the file that it names: claimsheet schema mapping > mapping.schema.json\n") {
+			t.Errorf("%s does not begin with the schema:\n%s", path, made)
+		}
+		if _, diagnostics, code := printed(t, "check", "-m", out, path); code != 0 {
+			t.Errorf("check: exit code %d\n%s", code, diagnostics)
+		}
+	}
+	if out, _, code := printed(t, "init", "--delimiter", ";", "--encoding", "windows-1252", "--decimal", ",", "--header-row", "2", german); code != 0 ||
+		!strings.Contains(out, `delimiter: ";"   # as given`) || !strings.Contains(out, `numbers: {decimal: ",", group: "."}   # as given`) {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+}

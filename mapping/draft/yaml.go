@@ -1,0 +1,304 @@
+package draft
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/problem/yamltree"
+)
+
+// SchemaFile is the file that the first line of a mapping names for editors.
+const SchemaFile = "mapping.schema.json"
+
+// YAML returns the proposal as a mapping without problems, for a person to finish.
+func (p *Proposal) YAML() []byte {
+	w := &writer{}
+	w.line("# yaml-language-server: $schema=%s", SchemaFile)
+	w.line("# A first mapping for %s, made by claimsheet init. Answer the lines with DECIDE, then try claimsheet run --dry-run.", oneLine(strings.Join(p.request.Sources, ", ")))
+	w.line("# The first line is for editors; this makes the file that it names: claimsheet schema mapping > %s", SchemaFile)
+	for _, note := range p.notes {
+		w.line("# %s", oneLine(note))
+	}
+	w.commented("", "name: "+yamltree.Quote(p.name), "", "what is this campaign called? It must not change once it has run")
+	w.line("api: %s", p.request.API)
+	if len(p.settings) > 0 {
+		w.line("\nsheet:")
+		for _, s := range p.settings {
+			w.commented("  ", s.key+": "+s.value, s.why, s.ask)
+		}
+	}
+	w.client(p.client)
+	w.claims(p.claims)
+	w.templates(p)
+	if len(p.unused) > 0 {
+		w.line("\n# Columns that nothing uses:")
+		for _, c := range p.unused {
+			w.line("#   %s: %s", oneLine(c.name), c.holds())
+		}
+	}
+	return []byte(w.String())
+}
+
+// writer writes lines of YAML with comments.
+type writer struct{ strings.Builder }
+
+func (w *writer) line(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// widest is how wide a line may be before its comment goes above it.
+const widest = 130
+
+// commented writes a line with its reason, and with what a person has to decide.
+func (w *writer) commented(indent, text, why, ask string) {
+	comment := ""
+	switch {
+	case ask != "" && why != "":
+		comment = "# DECIDE: " + ask + " (" + why + ")"
+	case ask != "":
+		comment = "# DECIDE: " + ask
+	case why != "":
+		comment = "# " + why
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	switch {
+	case comment == "":
+		w.line("%s%s", indent, text)
+	case len(indent)+len(first)+len(comment)+3 > widest || first != text:
+		w.line("%s%s\n%s%s", strings.TrimSuffix(indent, "# "), comment, indent, text)
+	default:
+		w.line("%s%s   %s", indent, text, comment)
+	}
+}
+
+func (w *writer) client(c client) {
+	w.line("\nclient:")
+	w.commented("  ", "key: "+yamltree.Quote(c.key.name), c.keyWhy, "does it identify a client?")
+	switch {
+	case c.email == nil && c.phone == nil:
+		w.commented("  ", "existing: create", "", "no column holds an e-mail address or phone number to look clients up by")
+	default:
+		w.commented("  ", "existing: reuse", "", "reuse, skip, fail or create a client that the service knows")
+		w.commented("  ", "existing_activities: send", "", "send or skip the activities on a client who was found, not created")
+		w.line("  lookup:")
+		if c.email != nil {
+			w.commented("    ", "email: "+yamltree.Quote(c.email.name), "", c.emailAsk)
+		}
+		if c.phone != nil {
+			w.commented("    ", "phone: "+c.phone.yaml(), c.phoneWhy, c.phoneAsk)
+		}
+	}
+	w.commented("  ", "fields:", "", "the names on the left are the service's; its operator knows them")
+	for _, l := range c.fields {
+		w.link("    ", l)
+	}
+}
+
+// link writes a client field or an attribute.
+func (w *writer) link(indent string, l link) {
+	if l.idle {
+		indent += "# "
+	}
+	text := yamltree.Quote(l.to) + ": " + l.value.yaml()
+	if len(l.value.table) == 0 {
+		w.commented(indent, text, l.why, l.ask)
+		return
+	}
+	v := l.value
+	w.commented(indent, yamltree.Quote(l.to)+":", l.why, l.ask)
+	w.line("%s  column: %s", indent, yamltree.Quote(v.column.name))
+	w.line("%s  type: %s", indent, v.typ)
+	w.line("%s  values:", indent)
+	for _, e := range v.table {
+		if e.to == "" {
+			w.line("%s    # %s:   # DECIDE: which option is it? %s; they are invalid until it is listed", indent, yamltree.Quote(e.from), cellsInWords(e.text.count))
+			continue
+		}
+		ask := e.ask
+		if ask != "" {
+			ask += fmt.Sprintf(" (%s)", cellsInWords(e.text.count))
+		}
+		w.commented(indent+"    ", yamltree.Quote(e.from)+": "+yamltree.Quote(e.to), "", ask)
+	}
+}
+
+// yaml returns a value on one line: a column alone, or pairs in braces.
+func (v value) yaml() string {
+	var pairs []string
+	add := func(key, value string) { pairs = append(pairs, key+": "+value) }
+	if v.text != "" {
+		add("text", yamltree.Quote(v.text))
+	} else {
+		add("column", yamltree.Quote(v.column.name))
+	}
+	if v.typ != "" && (v.typ != convert.Text || v.text != "") {
+		add("type", string(v.typ))
+	}
+	switch len(v.formats) {
+	case 0:
+	case 1:
+		add("format", yamltree.Quote(v.formats[0]))
+	default:
+		add("format", list(v.formats))
+	}
+	if v.region != "" {
+		add("region", v.region)
+	}
+	if v.percent {
+		add("percent", "true")
+	}
+	if v.checked != nil {
+		add("checked", list(v.checked))
+		add("unchecked", list(v.unchecked))
+	}
+	if len(pairs) == 1 && v.text == "" {
+		return yamltree.Quote(v.column.name)
+	}
+	return "{" + strings.Join(pairs, ", ") + "}"
+}
+
+func list(texts []string) string {
+	var all []string
+	for _, t := range texts {
+		all = append(all, yamltree.Quote(t))
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+func (w *writer) claims(claims []claim) {
+	if len(claims) == 0 {
+		return
+	}
+	mark := ""
+	w.line("")
+	if c := claims[0]; c.idle {
+		mark = "# "
+		w.line("# DECIDE: %s", c.ask)
+	}
+	w.line("%sclaims:", mark)
+	for _, c := range claims {
+		why, ask := c.why, c.ask
+		if c.idle {
+			ask = ""
+		}
+		w.commented(mark+"  - ", "id: "+c.id, "", "")
+		w.commented(mark+"    ", "key: "+yamltree.Quote(c.key), why, ask)
+		w.line("%s    name: %s", mark, yamltree.Quote(c.name))
+		if c.when != "" {
+			w.line("%s    when: '%s'", mark, c.when)
+		}
+		if len(c.columns) > 0 {
+			var pairs []string
+			for pair := range slices.Chunk(c.columns, 2) {
+				pairs = append(pairs, yamltree.Quote(pair[0])+": "+yamltree.Quote(pair[1]))
+			}
+			w.line("%s    columns: {%s}", mark, strings.Join(pairs, ", "))
+		}
+	}
+}
+
+func (w *writer) templates(p *Proposal) {
+	service := p.request.Service
+	if service == nil {
+		w.line("\n# The service's templates are not known here: claimsheet init -e ENVIRONMENT fills them in.\n" +
+			"# activities:\n#   - template: NAME OF A TEMPLATE\n#     attributes:\n#       NAME OF AN ATTRIBUTE: A column")
+		return
+	}
+	if len(p.live) > 0 {
+		w.line("")
+		if p.request.API == "v2" {
+			w.workflow(p)
+		}
+		w.commented("", "activities:", "", "is this the workflow's order, and where does the client resume? That template gets status: Open and no attributes")
+	}
+	for i, t := range p.live {
+		w.template(t, i+1)
+	}
+	if len(p.rest) > 0 {
+		w.line("\n# Templates without an attribute that certainly has a column:")
+	}
+	for _, t := range p.rest {
+		w.restTemplate(t)
+	}
+}
+
+// workflow writes the two workflow fields of version 2.
+func (w *writer) workflow(p *Proposal) {
+	w.line("workflow:")
+	w.commented("  ", "name: "+yamltree.Quote(braced(p.name)+" {run.date}"), "", "agreed with the service's operator")
+	if p.request.Service.WorkflowTemplateIdentifier == "" {
+		w.commented("  ", "template_identifier: TO-BE-AGREED", "", "the service's operator supplies it")
+	}
+	w.line("")
+}
+
+func (w *writer) template(t template, number int) {
+	w.line("  - template: %s", yamltree.Quote(t.name))
+	if strings.Contains(t.name, "@") { // an id cannot contain @
+		w.line("    id: step %d", number)
+	}
+	if t.on != "" {
+		w.commented("    ", "on: "+t.on, t.onWhy, "")
+	}
+	w.line("    attributes:")
+	for _, l := range t.links {
+		w.link("      ", l)
+	}
+	w.listed("      # ", "without a column", t.missing)
+}
+
+// restTemplate writes a template that is not used as comments.
+func (w *writer) restTemplate(t template) {
+	switch {
+	case t.shared:
+		w.line("#   %s: several have this name; template_ids of the environment says which one is meant", oneLine(t.name))
+		return
+	case t.isPlain:
+		w.line("#   %s: it has no attributes", oneLine(t.name))
+		return
+	case len(t.links) == 0:
+		w.listed("#   ", oneLine(t.name), t.missing)
+		return
+	}
+	w.line("#  - template: %s", yamltree.Quote(t.name))
+	w.line("#    attributes:")
+	for _, l := range t.links {
+		l.idle = false
+		w.link("#      ", l)
+	}
+	w.listed("#      # ", "without a column", t.missing)
+}
+
+// listed writes a list of names as a comment, on as many lines as it needs; nothing
+// for no names.
+func (w *writer) listed(indent, title string, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	line := indent + title + ":"
+	for i, name := range names {
+		if i < len(names)-1 {
+			name += ","
+		}
+		if len(line)+1+len(name) > widest {
+			w.line("%s", line)
+			line = indent + " "
+		}
+		line += " " + name
+	}
+	w.line("%s", line)
+}
+
+// oneLine makes a name from a file safe for a comment: one line, without
+// invisible characters.
+func oneLine(s string) string {
+	seen := func(r rune) rune {
+		if unicode.IsPrint(r) || unicode.IsSpace(r) {
+			return r
+		}
+		return -1
+	}
+	return strings.Join(strings.Fields(strings.Map(seen, problem.OneLine(s))), " ")
+}
