@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"fmt"
 	"strings"
 
 	"claimsheet/mapping/cell"
@@ -99,4 +100,45 @@ func ResultColumn(header string, contacts bool) string {
 		}
 	}
 	return ""
+}
+
+// Columns returns how many columns the mapping names.
+func (b *Binding) Columns() int { return len(b.named) }
+
+// mostListed limits how many columns or attributes a warning names.
+const mostListed = 12
+
+// UnusedColumns warns of columns that have a header and that the mapping never uses,
+// in one warning for each sheet.
+func (b *Binding) UnusedColumns() problem.List {
+	tables := b.tables
+	if tables == nil {
+		tables = []*Binding{b}
+	}
+	var list problem.List
+	for _, t := range tables {
+		var unused []string
+		for i := range t.sheet.Header {
+			if t.headers[i] != "" && !t.used[i] {
+				unused = append(unused, fmt.Sprintf("“%s” (%s)", t.sheet.ColumnLabel(i), cell.ColumnName(i)))
+			}
+		}
+		if len(unused) > 0 {
+			list = append(list, problem.At(t.sheet.AtRow(t.sheet.HeaderRow), "unused-columns", "the mapping never uses the %s", named("column", unused)).
+				Hinted("map what is meant to be sent; the results workbook keeps the rest"))
+		}
+	}
+	return list
+}
+
+// named is a noun with its names, as many as can be read.
+func named(noun string, names []string) string {
+	if len(names) == 1 {
+		return noun + " " + names[0]
+	}
+	more := ""
+	if rest := len(names) - mostListed; rest > 0 {
+		names, more = names[:mostListed], fmt.Sprintf(" and %d more", rest)
+	}
+	return noun + "s " + strings.Join(names, ", ") + more
 }

@@ -177,3 +177,46 @@ func StrayTemplateIDs(m *Mapping, service *Service) problem.List {
 	}
 	return list
 }
+
+// Templates returns how many activity templates the mapping names.
+func (m *Mapping) Templates() int {
+	names := map[string]bool{}
+	for _, a := range m.Activities {
+		names[a.Template.Text] = true
+	}
+	return len(names)
+}
+
+// UnfilledAttributes warns of attributes of a back-filled activity's template that no
+// key of the mapping fills, in one warning for each activity.
+func UnfilledAttributes(m *Mapping, service *Service) problem.List {
+	b := &binder{checker: checker{file: m.File}, mapping: m, service: service}
+	var list problem.List
+	for i := range m.Activities {
+		a := &m.Activities[i]
+		if a.Status == Open || len(a.Attributes) == 0 {
+			continue
+		}
+		template, ok := b.template(a.Template)
+		if !ok {
+			continue // Bind reports it
+		}
+		filled := map[string]bool{}
+		for _, attr := range a.Attributes {
+			if found, ok := b.attribute(template, attr.Name); ok {
+				filled[found.ID] = true
+			}
+		}
+		var unfilled []string
+		for _, attr := range template.Attributes {
+			if !filled[attr.ID] {
+				unfilled = append(unfilled, "“"+attr.Name+"”")
+			}
+		}
+		if len(unfilled) > 0 {
+			list = append(list, problem.At(m.At(a.Template.At), "unfilled-attributes", "no key fills the %s of the template “%s”", named("attribute", unfilled), a.Template.Text).
+				Hinted("add keys for what the sheet knows; clients fill in the rest"))
+		}
+	}
+	return list
+}

@@ -114,7 +114,7 @@ func TestCellsAreNamedWhereTheyAreCorrected(t *testing.T) {
 		must(t, f.SetCellValue("Results", "J6", "still"))
 	})
 	rerun := runMain(t, "", "rerun", "--json", "-m", s.path("mapping.yaml"), results)
-	if rerun.code != 1 || !strings.Contains(rerun.err, "\n"+named+": Amount") {
+	if rerun.code != 1 || !strings.Contains("\n"+rerun.err, "\n"+named+": Amount") {
 		t.Fatalf("after the workbook was rearranged: exit code %d, want the new workbook's cell\n%s", rerun.code, rerun.err)
 	}
 	if text, fill, _ := cellOf(t, results, "Results", "I6"); text != "still" || fill != "FFC7CE" {
