@@ -88,6 +88,7 @@ func (p *program) serve(c *cli.Context) error {
 	defer service.Close()
 	fmt.Fprintln(p.Out, url)
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
+	fmt.Fprintln(p.Err, "what it holds, as case handlers see it: "+url+service.Dashboard())
 	return service.Serve(c.Context, l)
 }
 
