@@ -129,7 +129,7 @@ var leadSheets = []leadSheet{
 			"Agreement details/Lender": "LENDER NAME", "Agreement details/Agreement number": "Agreement Ref", "Agreement details/Amount": "Amount", "Your circumstances/Notes": "Comments"},
 		answers: [][2]string{{"Date of birth:", `      Date of birth: {column: "Date Of  Birth", type: Date, format: d/m/yyyy}`},
 			{"phone:", `    phone: {column: "Tel.  no.", type: Phone, region: GB}`}},
-		bad:     1,
+		bad: 1,
 	},
 	{
 		name: "car-finance", api: "v1", rows: 30,
