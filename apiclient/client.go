@@ -55,6 +55,7 @@ type Client struct {
 	absent  map[By]shape // what the answer for an unknown client looks like, once learnt
 	unknown map[Unknown]int
 	secrets secrets
+	traced  tracedRow // whose requests have no row
 }
 
 // New makes a Client and sends nothing. The error is a problem.List of
@@ -181,7 +182,10 @@ func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
 // Await waits until fewer than Config.Concurrency requests are in flight, and takes
 // a place among them for the slot's request. Where ctx ends before that,
 // CreateReserved says so.
-func (s *Slot) Await(ctx context.Context) { _ = s.turn.takePlace(ctx) }
+func (s *Slot) Await(ctx context.Context) {
+	defer s.turn.measure(time.Now())
+	_ = s.turn.takePlace(ctx)
+}
 
 // Release gives an unused slot back; otherwise it does nothing.
 func (s *Slot) Release() {
@@ -266,13 +270,15 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	if err := t.enter(ctx); err != nil {
 		return Answer{}, nil, err
 	}
+	trace := c.trace(ctx, r, t.waited)
 	hidden, err := c.setHeaders(ctx, req, r.Body)
 	if err != nil {
 		return Answer{}, nil, err
 	}
 	sentAt := t.depart()
+	defer func() { trace.ended(a, err) }()
 	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
-	res, err := c.roundTrip(proof.watch(ctx), req)
+	res, err := c.roundTrip(proof.watch(trace.watch(ctx, req)), req)
 	if err != nil {
 		f := classify(err, proof.notSent(err))
 		if !f.NotSent {
