@@ -49,6 +49,7 @@ type program struct {
 	run       string            // the run's id
 	place     load.Where        // where its mapping and environment are
 	observer  *observe.Observer // of a run; nil for other commands
+	trace     *observe.Trace    // nil for none
 }
 
 // Main runs the command that args (without the program's name) ask for and
@@ -66,6 +67,7 @@ func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 		p.Out = io.Discard
 	}
 	err := p.command(ctx, args)
+	p.trace.Close()
 	switch {
 	case errors.As(err, new(*interrupted)):
 		printError(p.Err, err)

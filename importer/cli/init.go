@@ -42,7 +42,8 @@ func (p *program) initCommand() *cli.Command {
 			textFlag("delimiter", "", "what separates the fields of a .csv file, `CHARACTER` , or ; or tab; default: found in its header"),
 			textFlag("decimal", "", "the decimal separator of numbers in text cells, `CHARACTER` . or ,; default: found in the cells"),
 			passwordFlag(),
-			textFlag("out", "o", "the new mapping's `FILE`; default: stdout")),
+			textFlag("out", "o", "the new mapping's `FILE`; default: stdout"),
+			traceFlag()),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet init -e ENVIRONMENT leads.xlsx")
@@ -65,7 +66,16 @@ func (p *program) initCommand() *cli.Command {
 			if want.request.API = api; api == "" {
 				want.request.API = "v2"
 			}
-			if c.IsSet("env") || c.IsSet("environments") {
+			asks := c.IsSet("env") || c.IsSet("environments")
+			if !asks {
+				err = untraceable(c)
+			} else {
+				err = p.openTrace(c)
+			}
+			if err != nil {
+				return err
+			}
+			if asks {
 				s, err := p.listTemplates(c.Context, p.where(c), api)
 				if err != nil {
 					return err

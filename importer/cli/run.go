@@ -81,6 +81,7 @@ func runFlags() []cli.Flag {
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
 		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
+		traceFlag(),
 	))
 }
 
@@ -136,7 +137,10 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	if o.steps, err = stepsOf(c); err != nil {
 		return o, err
 	}
-	return o, o.chooseFormat()
+	if err := o.chooseFormat(); err != nil {
+		return o, err
+	}
+	return o, p.openTrace(c)
 }
 
 // The lines of the sheet Steps.
@@ -346,10 +350,12 @@ func (r *importRun) open(ctx context.Context) (err error) {
 			r.copies, copied = append(r.copies, places), append(copied, places.At)
 		}
 	}
+	connection := r.connection(r.run)
+	connection.ReadOnly, connection.Concurrency, connection.Rate = o.dryRun, o.concurrency, o.rate
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
-		Connection: r.seams.connection(load.Connection{ReadOnly: o.dryRun, Concurrency: o.concurrency, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain}),
+		Connection: r.seams.connection(connection),
 	})
 	if m := r.session.Mapping; m != nil {
 		r.observer.Named(m.Name.Text, "")
