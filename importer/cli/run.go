@@ -35,10 +35,11 @@ Examples:
 
 func (p *program) runCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "run",
-		Usage:       "import sheets; --dry-run only checks and plans",
-		UsageText:   "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
-		Description: runHelp,
+		Name:         "run",
+		Usage:        "import sheets; --dry-run only checks and plans",
+		UsageText:    "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
+		BashComplete: offerFiles,
+		Description:  runHelp,
 		Flags: slices.Concat(placeFlags(), []cli.Flag{
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
 			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
@@ -74,7 +75,7 @@ func runFlags() []cli.Flag {
 	}, under(guardsCategory, append([]cli.Flag{
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
 	}, guardFlags()...)...), under(unattendedCategory, observeFlags()...), under(specialCategory,
-		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost; default: xlsx"),
+		oneOf(textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost; default: xlsx"), formatXLSX, formatCSV),
 		stepsFlag(),
 		passwordFlag(),
 		switchFlag("detailed-exit-code", "in a dry run: exit code 10 instead of 0 when a run would send something"),
@@ -150,8 +151,8 @@ const (
 )
 
 func stepsFlag() cli.Flag {
-	return textFlag("steps", "", "`WHICH` lines the sheet Steps has: all, or touched, without clients for whom nothing was new; "+
-		"such a workbook cannot replace a lost ledger; default: all")
+	return oneOf(textFlag("steps", "", "`WHICH` lines the sheet Steps has: all, or touched, without clients for whom nothing was new; "+
+		"such a workbook cannot replace a lost ledger; default: all"), stepsAll, stepsTouched)
 }
 
 // stepsOf returns the value of stepsFlag, stepsAll where it is not given.

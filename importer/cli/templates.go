@@ -63,7 +63,7 @@ func (p *program) templatesCommand() *cli.Command {
 }
 
 func apiFlag(usual string) cli.Flag {
-	return textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: "+usual)
+	return oneOf(textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: "+usual), string(apiclient.V1), string(apiclient.V2))
 }
 
 func apiOf(c *cli.Context) (string, error) {
