@@ -38,7 +38,7 @@ var completionShells = []string{"bash", "zsh", "fish", "powershell"}
 func (p *program) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name:         "completion",
-		Usage:        "print what completes commands and flags in a shell: " + problem.OrList(completionShells),
+		Usage:        "print a shell's completion script: " + problem.OrList(completionShells),
 		UsageText:    "claimsheet completion " + strings.Join(completionShells, "|"),
 		Description:  completionHelp,
 		BashComplete: offer(completionShells...),
