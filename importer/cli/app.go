@@ -114,7 +114,8 @@ func (p *program) command(ctx context.Context, args []string) (err error) {
 
 const programHelp = `It reads a sheet through a mapping file, sends what the sheet asks for and the service does not have yet, and writes a copy of the
 sheet with ids and redirect urls beside every row. Repeat a command at any time: nothing is sent twice.
-claimsheet COMMAND --help explains a command; claimsheet help exit-codes lists the exit codes.
+claimsheet COMMAND --help explains a command; claimsheet explain CODE explains the code in brackets at the end of a message;
+claimsheet help exit-codes lists the exit codes.
 
 Examples:
 
@@ -135,7 +136,7 @@ func (p *program) app() *cli.App {
 			inCategory("Commands for imports", p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand()),
 			inCategory("Commands for the first steps", p.initCommand(), p.templatesCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()),
 			inCategory("Commands for afterwards", p.historyCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.ledgerCommand()),
-			inCategory("Commands for help", p.helpCommand(), p.completionCommand(), p.versionCommand()),
+			inCategory("Commands for help", p.explainCommand(), p.helpCommand(), p.completionCommand(), p.versionCommand()),
 		),
 		// The library adds this flag only to programs without a command help.
 		Flags:                []cli.Flag{cli.HelpFlag},

@@ -42,7 +42,7 @@ var arrows = map[string][]string{
 	"importer/ledger/pages": {},
 	"importer/ledger/wal":   {},
 	"apiclient/apitest":     {},
-	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/tracking", "importer/cli/console", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
 		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/workbook",
 		"importer", "importer/bootclock", "importer/emergency", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/statefolder",
@@ -51,7 +51,8 @@ var arrows = map[string][]string{
 	"importer/cli/observe":     {"apiclient", "apiclient/environment", "importer", "importer/cli/console", "importer/cli/statefolder", "importer/result", "importer/safefile", "reports"},
 	"importer/cli/statefolder": {"importer/safefile"},
 	"importer/cli/console":     {},
-	"importer/cli/lint":        {"importer/cli/console", "reports"},
+	"importer/cli/lint":        {"importer/cli/console", "importer/cli/explain", "reports"},
+	"importer/cli/explain":     {"importer/cli/manual"},
 	"importer/cli/manual":      {},
 	"importer/cli/trial":       {"apiclient", "importer", "importer/bootclock", "importer/ledger"}, // in trial builds only
 	"reports":                  {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},

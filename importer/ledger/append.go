@@ -62,7 +62,7 @@ func (t *transaction) appendAll(events []Event) error {
 			return t.append(events[0])
 		}
 	}
-	if err := t.exec("SAVEPOINT call"); err != nil {
+	if _, err := t.savepoint.exec(); err != nil {
 		return err
 	}
 	before := t.event
@@ -82,7 +82,8 @@ func (t *transaction) appendAll(events []Event) error {
 			return err
 		}
 	}
-	return t.exec("RELEASE call")
+	_, err := t.release.exec()
+	return err
 }
 
 // append records one event. When it rejects the event, it writes nothing of it; the

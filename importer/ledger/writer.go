@@ -386,6 +386,7 @@ type transaction struct {
 	someURL                *statement
 	addRunRow, addRunStep  *statement
 	beginTx, commitTx      *statement
+	savepoint, release     *statement   // of appendAll
 	statements             []*statement // all of them
 }
 
@@ -398,6 +399,8 @@ func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, er
 	}{
 		{&t.beginTx, `BEGIN IMMEDIATE`},
 		{&t.commitTx, `COMMIT`},
+		{&t.savepoint, `SAVEPOINT call`},
+		{&t.release, `RELEASE call`},
 		{&t.getCounter, `SELECT event FROM counter`},
 		{&t.setCounter, `UPDATE counter SET event = ?`},
 		{&t.getClient, `SELECT c.id, c.environment FROM clients c WHERE ` + ofClient},

@@ -73,17 +73,25 @@ var synonyms = map[string][]string{
 
 // meanings maps each name of synonyms, and the words that it is compared by, to these
 // words.
-var meanings = func() map[string][]string {
+var meanings = namesOf(func(name string) string { return name })
+
+// reordered is meanings by the sorted words of each name: “Tel (mobile)” is the mobile
+// tel.
+var reordered = namesOf(inOrder)
+
+func inOrder(name string) string { return strings.Join(sorted(strings.Fields(name)), " ") }
+
+func namesOf(spell func(name string) string) map[string][]string {
 	m := map[string][]string{}
 	for meaning, names := range synonyms {
 		words := strings.Fields(meaning)
 		m[meaning] = words
 		for _, name := range names {
-			m[name] = words
+			m[spell(name)] = words
 		}
 	}
 	return m
-}()
+}
 
 // fillers say nothing: they are left out when names are compared.
 var fillers = []string{"of", "the", "a", "at", "on", "in", "to", "for", "is", "your", "der", "die", "das", "des", "am", "im", "und", "and", "von", "please"}
@@ -134,7 +142,11 @@ const longestName = 5
 // names of synonyms that it contains, and its other words in their usual form.
 func meaningOf(name string) []string {
 	words := wordsOf(name)
-	if known, ok := meanings[strings.Join(words, " ")]; ok {
+	whole := strings.Join(words, " ")
+	if known, ok := meanings[whole]; ok {
+		return sorted(known)
+	}
+	if known, ok := reordered[inOrder(whole)]; ok {
 		return sorted(known)
 	}
 	words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(fillers, w) })

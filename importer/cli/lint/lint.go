@@ -63,8 +63,6 @@ type Report struct {
 	// Source is the content of the mapping file, whose lines Text shows.
 	Source  []byte
 	Version string // of the program
-	// About says what a code means, for SARIF.
-	About func(code string) string
 }
 
 // Write writes the report. As Text everything goes to messages, for people; the
