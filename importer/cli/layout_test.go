@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/statefolder",
 		"importer/cli/workbook", "importer/retry", "importer/sheet", "importer/safefile"},
 	"importer/cli/workbook":    {"mapping", "mapping/cell", "apiclient/environment", "importer/rerun", "importer/result", "importer/sheet", "importer/safefile", "reports"},
-	"importer/cli/observe":     {"apiclient/environment", "importer", "importer/cli/console", "importer/cli/statefolder", "importer/result", "importer/safefile", "reports"},
+	"importer/cli/observe":     {"apiclient", "apiclient/environment", "importer", "importer/cli/console", "importer/cli/statefolder", "importer/result", "importer/safefile", "reports"},
 	"importer/cli/statefolder": {"importer/safefile"},
 	"importer/cli/console":     {},
 	"importer/cli/lint":        {"importer/cli/console", "importer/cli/explain", "reports"},
