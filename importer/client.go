@@ -87,6 +87,12 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
+	mixed, err := r.job.mixedAdministrators(r.plan, known)
+	if err != nil {
+		r.failed = err
+		return
+	}
+	r.plan.Problems = append(r.plan.Problems, mixed...)
 	if r.settled, r.failed = r.job.withoutSteps(r.plan, known); r.settled != nil {
 		r.settled.altered = altered
 		return
@@ -266,6 +272,7 @@ func createdBefore(known map[string]ledger.Step) (made ids, url string) {
 
 // takeKnownIDs takes the ids of what is done from the ledger.
 func (r *clientRun) takeKnownIDs() {
+	r.noteAdministrators()
 	for i := range r.decisions {
 		d := &r.decisions[i]
 		if d.known.To != ledger.Done {
@@ -658,7 +665,11 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		}
 	case ledger.Failed:
 		usual := adviceRefused
-		if r.reused && d.step.Kind == mapping.ClaimStep {
+		switch {
+		case d.step.Kind != mapping.ClaimStep:
+		case r.administeredByOther(d.step):
+			usual = adviceNotAdministrator
+		case r.reused:
 			usual = adviceReused
 		}
 		o.Status, o.Advice = result.Failed, cmp.Or(v.Hint, usual)

@@ -87,6 +87,7 @@ func (r *clientRun) foresee() {
 	}
 	d := &r.decisions[0]
 	d.known, d.wanted = &met.known, wantedOf(r.plan, d.step, r.job.Binding.Mapping().Name.Text)
+	d.foreseen = true
 	d.compare(r.job.Binding)
 	if d.isFound() {
 		skipActivities(r.decisions, r.job.Binding)
@@ -233,7 +234,7 @@ func (r *clientRun) createContact(ctx context.Context, d decision) (stepOutcome,
 func (r *clientRun) metOutcome(d decision, met metContact) stepOutcome {
 	o := met.outcome
 	if met.known.To == ledger.Done {
-		again := decision{step: &d.step.Contact.Steps[0], known: &met.known}
+		again := decision{step: &d.step.Contact.Steps[0], known: &met.known, foreseen: true}
 		again.wanted = wantedOf(*d.step.Contact, again.step, r.job.Binding.Mapping().Name.Text)
 		again.compare(r.job.Binding)
 		o = again.outcome()

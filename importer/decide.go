@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -34,16 +35,19 @@ const (
 
 // decision is what is to be done about one step of a plan, and why.
 type decision struct {
-	step    *mapping.Step // the plan's, or a changed copy
-	known   *ledger.Step  // not to be changed; unknown when the ledger does not know the step
-	wanted  *wanted       // what the step asks for; nil until it is needed
-	action  action
-	why     string        // for changed, needsOperator, givenUp and heldBack
-	advice  string        // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
-	mapping bool          // the mapping, not a cell, made the data differ
-	moved   string        // how the activity is wanted in another status than it was sent in
-	shown   *mapping.Step // what reports show instead of step; nil for step itself
-	asOf    time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
+	step     *mapping.Step // the plan's, or a changed copy
+	known    *ledger.Step  // not to be changed; unknown when the ledger does not know the step
+	wanted   *wanted       // what the step asks for; nil until it is needed
+	action   action
+	why      string        // for changed, needsOperator, givenUp and heldBack
+	advice   string        // for what is held back or parked, for what is done and lacks a url, and for a claim newer than the link
+	mapping  bool          // the mapping, not a cell, made the data differ
+	moved    string        // how the activity is wanted in another status than it was sent in
+	shown    *mapping.Step // what reports show instead of step; nil for step itself
+	asOf     time.Time     // of a client to be sent: when a look-up found nobody; zero when none was made
+	foreseen bool          // of a dry run: the run will have created it for an earlier client by then
+
+	notAdministrator bool // of a person who is done: created with administrator: false in another role
 }
 
 // unknown is a step that the ledger does not know.
@@ -262,7 +266,7 @@ func noteOlderLink(decisions []decision) {
 
 // outcome returns the outcome of a step that the run does not send.
 func (d decision) outcome() stepOutcome {
-	o := stepOutcome{Step: cmp.Or(d.shown, d.step), ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice}
+	o := stepOutcome{Step: cmp.Or(d.shown, d.step), ID: d.known.ID, URL: d.known.URL, Error: d.why, Advice: d.advice, foreseen: d.foreseen}
 	switch d.action {
 	case unchanged:
 		o.Status, o.known = result.Unchanged, d.known
@@ -346,7 +350,7 @@ func (d *decision) fixWorkflow() {
 // compare decides about a done step: unchanged, or changed.
 func (d *decision) compare(b *mapping.Binding) {
 	d.action = unchanged
-	if d.known.Digest == "" || d.known.Digest == d.wanted.digest() {
+	if d.known.Digest == "" || d.known.Digest == d.wanted.digest() && !d.maySayNotAdministrator() {
 		return
 	}
 	var then wanted
@@ -371,9 +375,21 @@ func (d *decision) compare(b *mapping.Binding) {
 	for _, c := range diff.cells {
 		parts = append(parts, "“"+c.name+"” differs: "+cells(b, c.source))
 	}
+	if !d.isFound() { // nothing was sent to create somebody who was found
+		for _, c := range diff.unsent {
+			parts = append(parts, "“"+c.name+"” was not sent: "+cells(b, c.source))
+		}
+		d.notAdministrator = then.NotAdministrator && !d.wanted.NotAdministrator && d.wanted.inOtherRole(then)
+	}
 	if len(parts) > 0 {
 		d.action, d.why = changed, strings.Join(parts, "; ")
 	}
+}
+
+// maySayNotAdministrator reports whether the record of a person who is wanted as an
+// administrator may say that they were created with administrator: false.
+func (d *decision) maySayNotAdministrator() bool {
+	return d.step.Kind == mapping.ClientStep && !d.step.NotAdministrator && bytes.Contains(d.known.Data, []byte(`"notAdministrator":true`))
 }
 
 // compareKnownID decides about a step that is done and for which the sheet gives
@@ -428,6 +444,9 @@ func (d *decision) noteURL(v1 bool) {
 
 // cells names the cells that a value came from.
 func cells(b *mapping.Binding, src mapping.Source) string {
+	if len(src.Columns) == 0 {
+		return "a constant of the mapping"
+	}
 	at := make([]string, len(src.Columns))
 	for i, column := range src.Columns {
 		at[i] = b.At(column, src.Row).String()

@@ -105,6 +105,10 @@ type Job struct {
 	// KnownIDs are the ids that the sheets give; see Survey.
 	KnownIDs KnownIDs
 
+	// Administrators are the people of the sheets who may not be created before their
+	// rows agree; see Survey.
+	Administrators Administrators
+
 	// Prior are cells that rows keep showing; see rerun.Comparison.
 	Prior map[cell.Row]result.Row
 

@@ -26,6 +26,9 @@ type Survey struct {
 
 	// KnownIDs are the ids that the rows give for clients and claims.
 	KnownIDs KnownIDs
+	// Administrators are the people whose rows may not agree on whether they are
+	// administrators.
+	Administrators Administrators
 
 	numbers map[[16]byte]int // of the clients, from 1, by fingerprint
 	groups  spool.Groups     // the rows of each client
@@ -44,12 +47,19 @@ func Take(ctx context.Context, b *mapping.Binding, rows *spool.Rows, convert boo
 	if len(b.Mapping().Contacts) > 0 {
 		s.KnownIDs.clients = map[[16]byte]string{}
 	}
-	if convert || len(b.Untyped()) > 0 || b.KnownIDs() {
+	mixes := b.MixesAdministrators()
+	if mixes {
+		s.Administrators = Administrators{}
+	}
+	if convert || mixes || len(b.Untyped()) > 0 || b.KnownIDs() {
 		whose = func(record cell.Record) client {
 			lead := b.Convert(record)
 			c := clientOf(lead.Client)
 			c.invalid, c.typed = lead.Problems, lead.Typed
 			c.row, c.ids = lead.Row, b.KnownIDsOf(lead)
+			if mixes {
+				c.administrations = b.AdministrationsOf(lead)
+			}
 			return c
 		}
 	}
@@ -75,8 +85,10 @@ type client struct {
 	invalid problem.List // what is wrong with the row
 	key     [16]byte
 	typed   []mapping.TypedCell
-	row     cell.Row          // set where ids are
+	row     cell.Row          // set where ids or administrations are
 	ids     []mapping.KnownID // that the row gives
+
+	administrations []mapping.Administration // that the row asks for
 }
 
 func clientOf(who mapping.Identity) client {
@@ -113,6 +125,7 @@ func (s *Survey) add(c client) {
 			s.numbers[c.key] = number
 		}
 		s.KnownIDs.add(c.key, c.row, c.ids)
+		s.Administrators.add(c.row, c.administrations)
 	}
 	s.groups.Add(number)
 }

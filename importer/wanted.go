@@ -28,7 +28,11 @@ type wanted struct {
 	// writes them. Older records have neither.
 	Lookup    *wantedLookup `json:"lookup,omitempty"`
 	Addresses []string      `json:"addresses,omitempty"`
+	// Of a client (v2): it is not created as an administrator. It is no part of the
+	// digest, and older records do not say it.
+	NotAdministrator bool `json:"notAdministrator,omitempty"`
 
+	own     string           // the mapping's name without the role of a contact; not kept
 	sources []mapping.Source // of Values; not kept
 	resume  mapping.Source   // of Status; not kept
 }
@@ -77,10 +81,10 @@ func (v wantedValue) same(other wantedValue) bool {
 
 // wantedOf is what a step of a plan asks for.
 func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted {
+	a := &wanted{Mapping: mappingName, own: mappingName}
 	if plan.Role != "" {
-		mappingName += "/" + plan.Role // what it asks of a client is something else
+		a.Mapping += "/" + plan.Role // what it asks of a client is something else
 	}
-	a := &wanted{Mapping: mappingName}
 	values := step.Payload()
 	a.Values, a.sources = make([]wantedValue, 0, len(values)), make([]mapping.Source, 0, len(values))
 	for _, v := range values {
@@ -89,7 +93,7 @@ func wantedOf(plan mapping.Plan, step *mapping.Step, mappingName string) *wanted
 	}
 	switch step.Kind {
 	case mapping.ClientStep:
-		a.Addresses = lookup.Addresses(plan)
+		a.Addresses, a.NotAdministrator = lookup.Addresses(plan), step.NotAdministrator
 		a.Lookup = &wantedLookup{plan.Lookup.Email, plan.Lookup.Phone, plan.Lookup.Confirm, lookup.Asked(plan.Lookup)}
 	case mapping.ActivityStep:
 		a.Template, a.Status = step.Activity.TemplateName, string(step.Activity.Status)
@@ -168,9 +172,10 @@ func (a wanted) json() []byte {
 // cell that was edited, or the mapping.
 type difference struct {
 	cells   []cellChange
-	mapping bool // the mapping asks for something else than it did
-	status  bool // the activity is wanted in another status
-	byCell  bool // and it is a cell that wants it so
+	unsent  []cellChange // what the role in which a person was created has no value for
+	mapping bool         // the mapping asks for something else than it did
+	status  bool         // the activity is wanted in another status
+	byCell  bool         // and it is a cell that wants it so
 }
 
 type cellChange struct {
@@ -183,10 +188,11 @@ type inSheet func(column string, source mapping.Source) bool
 
 // differs compares what was wanted then with what is wanted now. What only one of
 // the two has was changed by the mapping. What only another mapping has, or takes
-// from other columns, is no difference: a client belongs to all mappings.
+// from other columns, is no difference: a client belongs to all mappings. But the roles
+// of one mapping are compared by value: what a person's other rows say is lost otherwise.
 func (now wanted) differs(then wanted, has inSheet) difference {
 	var d difference
-	own := now.Mapping == then.Mapping
+	own, otherRole := now.Mapping == then.Mapping, now.inOtherRole(then)
 	if now.Status != then.Status {
 		d.status, d.byCell = true, now.movedByCell(then, has)
 		d.mapping = !d.byCell
@@ -202,6 +208,11 @@ func (now wanted) differs(then wanted, has inSheet) difference {
 		delete(old, v.Name)
 		switch {
 		case known && v.same(was):
+		case otherRole && (v.Value == "" || was.Value != "" && v.isDefault()):
+		case otherRole && was.Value == "":
+			d.unsent = append(d.unsent, cellChange{v.Name, now.sources[i]})
+		case otherRole:
+			d.cells = append(d.cells, cellChange{v.Name, now.sources[i]})
 		case known && v.edited(was.sourceCells, now.sources[i], has):
 			d.cells = append(d.cells, cellChange{v.Name, now.sources[i]})
 		default:
@@ -210,6 +221,17 @@ func (now wanted) differs(then wanted, has inSheet) difference {
 	}
 	d.mapping = d.mapping || own && len(old) > 0
 	return d
+}
+
+// inOtherRole reports whether a person was asked for in another role of the same
+// mapping: as a client, or as a contact of another entry.
+func (now wanted) inOtherRole(then wanted) bool {
+	return now.Mapping != then.Mapping && (then.Mapping == now.own || strings.HasPrefix(then.Mapping, now.own+"/"))
+}
+
+// isDefault reports whether the mapping gives a value because its cells are empty.
+func (v wantedValue) isDefault() bool {
+	return len(v.Cells) > 0 && strings.TrimSpace(strings.Join(v.Cells, "")) == ""
 }
 
 // movedByCell reports whether an activity has another status because of the cell that

@@ -1,6 +1,7 @@
 package mapping_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -190,6 +191,70 @@ func TestContactsAreDefined(t *testing.T) {
 		}
 		if got := now.Redefined(before); len(got) != 0 {
 			t.Errorf("%s: contacts are new, and that changes %q", name, got)
+		}
+	}
+}
+
+// TestContactsAreRemembered compares a contact that comes back with the nights before
+// it was taken out of the mapping.
+func TestContactsAreRemembered(t *testing.T) {
+	t.Parallel()
+	sheet, _ := leads("E | P | Q | T", "a@x.org | | |")
+	bound := func(contact string) *mapping.Binding {
+		claimants := "client"
+		if contact != "" {
+			claimants, contact = strings.SplitN(contact, ",", 2)[0], "contacts: [{id: "+contact+", lookup: {email: T}, fields: {x: T}}]\n"
+		}
+		return mustBind(t, "name: n\napi: v2\nclient: {key: E, lookup: {email: E}, fields: {email: E}}\n"+contact+
+			"claims: [{key: E, name: '{E}', claimants: ["+claimants+"]}]\n", sheet, nil)
+	}
+	for name, c := range map[string]struct {
+		nights  []string // the entry of each night, "" for none
+		changes int
+	}{
+		"the same":                   {[]string{"p, key: P", "", "p, key: P"}, 0},
+		"another id":                 {[]string{"p, key: P", "", "q, key: P"}, 1},
+		"another column":             {[]string{"p, key: P", "", "p, key: Q"}, 1},
+		"after two nights":           {[]string{"p, key: P", "", "", "q, key: P"}, 1},
+		"another person":             {[]string{"p, key: P", "", "q, key: Q"}, 0},
+		"another id for an address":  {[]string{"p, key: T", "", "q, key: T"}, 0},
+		"accepted, and gone again":   {[]string{"p, key: P", "q, key: P", "", "q, key: P"}, 0},
+		"accepted, and the old name": {[]string{"p, key: P", "q, key: P", "", "p, key: P"}, 1},
+	} {
+		recorded, last := "", len(c.nights)-1
+		for _, night := range c.nights[:last] {
+			recorded = bound(night).Definition(recorded)
+		}
+		if got := bound(c.nights[last]).Redefined(recorded); len(got) != c.changes {
+			t.Errorf("%s: %q, want %d changes", name, got, c.changes)
+		}
+	}
+}
+
+// TestAdministrationsOf: who of a row administers its claims, and who is created with
+// administrator: false.
+func TestAdministrationsOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		claims string
+		mixes  bool
+		row    string
+		want   string
+	}{
+		"the client administers":    {"claimants: [client, partner, broker]", true, "a@x.org | c1 | p@x.org | | Firm | 02079460001 |", "a@x.org administers in 0, p@x.org does not in 2"},
+		"nobody else":               {"claimants: [client, partner, broker]", true, "a@x.org | c1 | | | | |", "a@x.org administers in 0"},
+		"a contact administers":     {"administrator: broker, claimants: [client, partner]", false, "a@x.org | c1 | p@x.org | | Firm | 02079460001 |", "Firm administers in 4, p@x.org does not in 2"},
+		"the environment's contact": {"administrator: {id: 'env:B'}, claimants: [client, partner, broker]", false, "a@x.org | c1 | p@x.org | | | |", "p@x.org does not in 2"},
+		"an invalid row":            {"claimants: [client, partner, broker]", true, "a@x.org | | p@x.org | | | |", ""},
+	} {
+		sheet, records := leads("E | C | P | S | B | T | M", c.row)
+		b := mustBind(t, family+"claims: [{key: C, name: '{C}', "+c.claims+"}]\n", sheet, &mapping.Service{ContactIDs: map[string]string{"env:B": "b-1"}})
+		var got []string
+		for _, it := range b.AdministrationsOf(b.Convert(records[0])) {
+			got = append(got, fmt.Sprintf("%s %s in %d", it.Who.Key, map[bool]string{true: "administers", false: "does not"}[it.Administers], it.Column))
+		}
+		if b.MixesAdministrators() != c.mixes || strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: mixes %v, %q; want %v, %q", name, b.MixesAdministrators(), got, c.mixes, c.want)
 		}
 	}
 }

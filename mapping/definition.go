@@ -30,6 +30,7 @@ type definedContact struct {
 	Space string   `json:"space"`
 
 	Verbatim bool `json:"verbatim,omitempty"` // as definition.Verbatim
+	Gone     bool `json:"gone,omitempty"`     // no longer in the mapping
 }
 
 type definedClaim struct {
@@ -40,13 +41,14 @@ type definedClaim struct {
 // Definition returns what the keys of steps are made from, as JSON: the client
 // key and its space, the claim keys, and the id, template and scope of each
 // activity. recorded is the definition that was stored before, "" for none.
-// Activities that are no longer in the mapping stay in the result, because
-// steps may have their ids.
+// Activities and contacts that are no longer in the mapping stay in the result,
+// because steps may have their ids.
 func (b *Binding) Definition(recorded string) string {
 	var then definition
 	_ = json.Unmarshal([]byte(recorded), &then) // an unreadable record was refused before, or is replaced on purpose
 	now := b.definition()
 	now.Activities = append(now.Activities, removed(then.Activities, now.Activities)...)
+	now.Contacts = append(now.Contacts, removedContacts(then.Contacts, now.Contacts)...)
 	data, err := json.Marshal(now)
 	if err != nil {
 		panic("mapping: plain data that does not marshal: " + err.Error())
@@ -68,7 +70,7 @@ func (b *Binding) definition() definition {
 		d.Claims = append(d.Claims, definedClaim{c.ID.Text, key})
 	}
 	for i, c := range b.contacts {
-		d.Contacts = append(d.Contacts, definedContact{c.id, scalarTexts(m.Contacts[i].Key), c.space, c.lookup.isVerbatim(c.space)})
+		d.Contacts = append(d.Contacts, definedContact{c.id, scalarTexts(m.Contacts[i].Key), c.space, c.lookup.isVerbatim(c.space), false})
 	}
 	for i := range b.activities {
 		d.Activities = append(d.Activities, defined(&b.activities[i]))
@@ -122,6 +124,22 @@ func (c definedContact) replaces(then, now []definedContact) bool {
 	return slices.ContainsFunc(then, func(was definedContact) bool {
 		return slices.Equal(was.Key, c.Key) && differs(was) && !slices.ContainsFunc(now, is(was.ID))
 	})
+}
+
+// removedContacts returns the recorded contacts that are no longer in the mapping,
+// except those that another entry has replaced.
+func removedContacts(then, now []definedContact) []definedContact {
+	var list []definedContact
+	for _, was := range then {
+		if slices.ContainsFunc(now, func(is definedContact) bool {
+			return is.ID == was.ID || is.replaces([]definedContact{was}, now)
+		}) {
+			continue
+		}
+		was.Gone = true
+		list = append(list, was)
+	}
+	return list
 }
 
 // SameAs reports whether the recorded definition of another mapping differs

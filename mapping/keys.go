@@ -269,10 +269,10 @@ var contactKeys = []yamltree.Key[ContactRule]{
 	yamltree.To("lookup", "how the contact is looked up in the service before it is created: {email, phone, confirm}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
 		func(c *ContactRule) *LookupRule { return &c.Lookup }),
-	yamltree.To("administrator", "make the contact an administrator; default true",
+	yamltree.To("administrator", "make the contact an administrator; default true. With false, the row of somebody who administers claims in another row is refused, and so is that one",
 		yamltree.Bool, func(c *ContactRule) *bool { return &c.Administrator }).
 		Note(func(n *yamltree.Node, c *ContactRule) { c.AdministratorAt = n.At() }),
-	yamltree.To("fields", "the fields of the create payload, as those of client",
+	yamltree.To("fields", "the fields of the create payload, as those of client. A person who has another role in another row, as a client or another contact, is created with the fields of the first of these rows; a row that has other values, or more, is changed",
 		yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} }),
 		func(c *ContactRule) *[]FieldRule { return &c.Fields }).Required(),
 }

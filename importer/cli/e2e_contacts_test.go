@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -219,6 +220,69 @@ func TestContactWhoIsAClient(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestContactInTwoRoles: what the rows of one person as a client and as a partner do not
+// agree on is said in the dry run and in the run, tonight and on a later night.
+func TestContactInTwoRoles(t *testing.T) {
+	t.Parallel()
+	usual := strings.Replace(joint, `, administrator: {id: "file:broker"}`, "", 1)
+	administrators := strings.Replace(usual, "    administrator: false\n", "", 1)
+	lessOfPartner := strings.Replace(administrators, ", firstName: Partner name}", "}", 1)
+	places := regexp.MustCompile(`\w+!([A-Z]\d+)( \(source row \d+\))?`)
+	const client, partner, another = "b@ | Bob | B-1 | |", "a@ | Ann | A-1 | b@ | Bob", "a@ | Ann | A-1 | b@ | Rob"
+	for name, c := range map[string]struct {
+		mapping string
+		nights  [][]string
+		code    int
+		want    string // status and error of each row in the last night
+	}{
+		"not an administrator for one": {usual, [][]string{{partner, client}}, 1,
+			"invalid D2: Partner is that of the contact “partner”, who is created with administrator: false, and by A3 the same person administers claims; " +
+				"invalid A3: E-mail is that of the client, who administers claims, and by D2 the same person is created with administrator: false"},
+		"the client first": {usual, [][]string{{client, partner}}, 1,
+			"invalid A2: E-mail is that of the client, who administers claims, and by D3 the same person is created with administrator: false; " +
+				"invalid D3: Partner is that of the contact “partner”, who is created with administrator: false, and by A2 the same person administers claims"},
+		"not an administrator the night before": {usual, [][]string{{partner}, {partner, client}}, 0,
+			"unchanged ; changed it was created with administrator: false, for another role in the mapping, and administers claims here"},
+		"an administrator the night before": {usual, [][]string{{client}, {client, partner}}, 0, "unchanged ; done "},
+		"fields that the partner lacks":     {lessOfPartner, [][]string{{partner, client}}, 0, "done ; changed “firstName” was not sent: B3"},
+		"fields that only the client has":   {lessOfPartner, [][]string{{client, partner}}, 0, "done ; done "},
+		"two names":                         {administrators, [][]string{{another, client}}, 0, "done ; changed “firstName” differs: B3"},
+		"two names, the client first":       {administrators, [][]string{{client, another}}, 0, "done ; changed “firstName” differs: E3"},
+		"two names on two nights":           {administrators, [][]string{{another}, {another, client}}, 0, "unchanged ; changed “firstName” differs: B3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newJoint(t)
+			s.mapping(c.mapping)
+			for i, rows := range c.nights {
+				if s.jointRows(rows...); i < len(c.nights)-1 {
+					s.mustRun(0)
+				}
+			}
+			said := func(rows []record) string {
+				var list []string
+				for _, row := range rows {
+					why, _, _ := strings.Cut(places.ReplaceAllString(row["Error"], "$1"), " (take administrator")
+					list = append(list, strings.Replace(row["Import status"], "planned", "done", 1)+" "+why)
+				}
+				return strings.Join(list, "; ")
+			}
+			s.mustRun(c.code, "--dry-run", "--max-failures", "100%")
+			planned := said(s.workbook("leads.plan.xlsx", "Results"))
+			p := s.mustRun(c.code, "--max-failures", "100%")
+			if got := said(s.results()); got != c.want || planned != c.want {
+				t.Errorf("the rows are\n%s, and planned as\n%s, want\n%s", got, planned, c.want)
+			}
+			if c.code == 1 && len(p.posts()) > 0 {
+				t.Errorf("it sent:\n%s", transcript(p.calls))
+			}
+			if n := len(s.service.Created()["client b@example.com"]); n != 1-c.code {
+				t.Errorf("%d contacts of one person", n)
+			}
+		})
 	}
 }
 
