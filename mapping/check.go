@@ -16,6 +16,7 @@ import (
 // does not have.
 func (p *checker) check(m *Mapping) {
 	p.checkNames(m)
+	p.checkKeys(m)
 	p.checkEmpty(m)
 	p.checkLookup(m)
 	p.checkExisting(m)
@@ -43,6 +44,24 @@ func (p *checker) checkNames(m *Mapping) {
 		if w.Text == EmailSpace || w.Text == PhoneSpace {
 			p.wrongAt(w.At, "reserved-name", "“%s” is the name of a built-in key space", w.Text).
 				Hint = "choose another name"
+		}
+	}
+}
+
+// checkKeys refuses a column that a key has twice.
+func (p *checker) checkKeys(m *Mapping) {
+	keys := [][]yamltree.Scalar{m.Client.Key}
+	for _, c := range m.Contacts {
+		keys = append(keys, c.Key)
+	}
+	for _, c := range m.Claims {
+		keys = append(keys, c.Key)
+	}
+	for _, key := range keys {
+		for i, column := range key {
+			if slices.ContainsFunc(key[:i], func(other yamltree.Scalar) bool { return other.Text == column.Text }) && column.Text != "" {
+				p.wrongAt(column.At, "repeated-column", "the key has the column “%s” twice", column.Text).Hint = "keep one of the two"
+			}
 		}
 	}
 }
@@ -151,6 +170,9 @@ func (m *Mapping) cautions() problem.List {
 
 func (p *checker) checkV1(m *Mapping) {
 	const hint = "write api: v2, or leave this out"
+	if m.Client.AdministratorAt != (yamltree.Place{}) {
+		p.wrongAt(m.Client.AdministratorAt, "not-in-v1", "version 1 of the interface has no administrators").Hint = hint
+	}
 	if len(m.Contacts) > 0 {
 		p.wrongAt(m.Contacts[0].At, "not-in-v1", "version 1 of the interface has no contacts beside the client").Hint = hint
 	}
@@ -222,6 +244,10 @@ func (p *checker) checkClaims(m *Mapping) {
 
 // checkNameValues refuses entries of a name's table that no cell can match.
 func (p *checker) checkNameValues(m *Mapping, c *ClaimRule) {
+	if c.NameValues != nil && len(c.NameValues) == 0 {
+		p.wrongAt(c.Name.At, "no-value", "the values of the claim's name list nothing").
+			Hint = "list what the cells say, or leave values out"
+	}
 	if t, err := parseTemplateText(c.Name.Text); err == nil && c.NameValues != nil && len(t.names()) == 0 && c.Name.Text != "" {
 		p.wrongAt(c.Name.At, "values-alone", "the claim's name has values for its cells, and names no column").
 			Hint = "write the columns into the text, e.g. \"{Lender} {Agreement no}\", or leave values out"

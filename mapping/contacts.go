@@ -45,9 +45,10 @@ func (p *checker) checkContacts(m *Mapping) {
 	if m.V1() {
 		return // reported as a whole
 	}
-	used := map[string]bool{}
+	used, unread := map[string]bool{}, false
 	for i := range m.Claims {
 		p.checkRoles(m, &m.Claims[i], used)
+		unread = unread || m.Claims[i].unread
 	}
 	ids := map[string]yamltree.Place{}
 	for i := range m.Contacts {
@@ -60,14 +61,14 @@ func (p *checker) checkContacts(m *Mapping) {
 				Hint = "give each an id of its own"
 		case c.ID.Text == ClientRole || strings.ContainsAny(c.ID.Text, "/@"):
 			p.wrongAt(c.ID.At, "bad-id", "a contact cannot have the id “%s”: client is taken, and / and @ separate the parts of a step's name", c.ID.Text)
-		case !used[c.ID.Text]:
+		case !used[c.ID.Text] && !unread:
 			p.wrongAt(c.ID.At, "unused-contact", "no claim names the contact “%s”, so it would never be created", c.ID.Text).
 				Hint = "name it under a claims entry, e.g. claimants: [client, " + c.ID.Text + "]; or take it out"
 		}
 		if !twice {
 			ids[c.ID.Text] = c.ID.At
 		}
-		if !c.Lookup.isGiven() && c.ID.Text != "" {
+		if !c.Lookup.isGiven() && c.ID.Text != "" && !c.unreadLookup {
 			at := c.At
 			if c.Lookup.At != (yamltree.Place{}) {
 				at = c.Lookup.At
@@ -92,9 +93,12 @@ func (p *checker) checkRoles(m *Mapping, c *ClaimRule, used map[string]bool) {
 			choices = append(choices, id)
 		}
 	}
+	unnamed := slices.ContainsFunc(m.Contacts, func(contact ContactRule) bool { return contact.ID.Text == "" }) // which was reported
 	name := func(key string, role yamltree.Scalar) {
 		used[role.Text] = true
-		if role.Text != "" && !slices.Contains(choices, role.Text) {
+		meant, near := problem.Nearest(role.Text, choices)
+		used[meant] = true
+		if role.Text != "" && !slices.Contains(choices, role.Text) && (near || !unnamed) {
 			p.wrongAt(role.At, "unknown-contact", "%s cannot be “%s”: no contact has that id", key, role.Text).
 				Hint = problem.Suggestion(role.Text, choices)
 		}

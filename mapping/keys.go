@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -205,9 +206,13 @@ var clientKeys = []yamltree.Key[ClientRule]{
 		yamltree.Bool, func(c *ClientRule) *bool { return &c.Administrator }).
 		Note(func(n *yamltree.Node, c *ClientRule) { c.AdministratorAt = n.At() }),
 	yamltree.To("fields", "the fields of the create payload; a dotted name makes a nested object (address.postcode), and a part that is a number is a place in an array, counted from 0 (phones.0.number); an element of which every cell is empty is left out",
-		yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} }),
+		payloadFields,
 		func(c *ClientRule) *[]FieldRule { return &c.Fields }).Required(),
 }
+
+// payloadFields are the fields of the payload that creates a person. One without fields
+// would create somebody of whom nothing is known.
+var payloadFields = yamltree.NonEmpty(yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} }))
 
 var lookupKeys = []yamltree.Key[LookupRule]{
 	yamltree.To("email", "the column that holds the e-mail address",
@@ -233,7 +238,8 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 	yamltree.To("administrator", "which contact administers the claim: client (default), the id of a contacts entry, or {id: env:NAME} for one that the environment has",
 		administrator, func(c *ClaimRule) *AdministratorRule { return &c.Administrator }),
 	yamltree.To("claimants", "the claim's claimants: client, and ids of contacts entries; default [client]. A contact whose when is false is left out",
-		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Claimants }),
+		yamltree.OneOrMore(text), func(c *ClaimRule) *[]yamltree.Scalar { return &c.Claimants }).
+		Mentioned(func(c *ClaimRule) { c.hasClaimants = true }),
 	yamltree.To("when", "an expression that says which rows yield this claim",
 		expressionText, func(c *ClaimRule) *yamltree.Scalar { return &c.When }),
 	yamltree.To("columns", "aliases for wide sheets: a name and the column it stands for",
@@ -243,7 +249,7 @@ var claimKeys = []yamltree.Key[ClaimRule]{
 var administrator = textOr(yamltree.Object(administratorKeys), "client, the id of a contact, or {id: …}", func(r *AdministratorRule) *yamltree.Scalar { return &r.Contact })
 
 var administratorKeys = []yamltree.Key[AdministratorRule]{
-	yamltree.To("id", "where the contact's id stands: env:NAME or file:PATH; ids differ from environment to environment, so none is in a mapping",
+	yamltree.To("id", "where the contact's id stands, a UUID: env:NAME or file:PATH; ids differ from environment to environment, so none is in a mapping",
 		contactReference, func(a *AdministratorRule) *yamltree.Scalar { return &a.ID }).Required(),
 }
 
@@ -268,12 +274,14 @@ var contactKeys = []yamltree.Key[ContactRule]{
 		text, func(c *ContactRule) *yamltree.Scalar { return &c.KeySpace }),
 	yamltree.To("lookup", "how the contact is looked up in the service before it is created: {email, phone, confirm}",
 		yamltree.Object(lookupKeys).Placed(func(l *LookupRule) *yamltree.Place { return &l.At }),
-		func(c *ContactRule) *LookupRule { return &c.Lookup }),
+		func(c *ContactRule) *LookupRule { return &c.Lookup }).
+		Note(func(n *yamltree.Node, c *ContactRule) { c.unreadLookup = n.Kind() != yamltree.Objects }).
+		Mentioned(func(c *ContactRule) { c.unreadLookup = true }),
 	yamltree.To("administrator", "make the contact an administrator; default true. With false, the row of somebody who administers claims in another row is refused, and so is that one",
 		yamltree.Bool, func(c *ContactRule) *bool { return &c.Administrator }).
 		Note(func(n *yamltree.Node, c *ContactRule) { c.AdministratorAt = n.At() }),
 	yamltree.To("fields", "the fields of the create payload, as those of client. A person who has another role in another row, as a client or another contact, is created with the fields of the first of these rows; a row that has other values, or more, is changed",
-		yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} }),
+		payloadFields,
 		func(c *ContactRule) *[]FieldRule { return &c.Fields }).Required(),
 }
 
@@ -372,7 +380,9 @@ var formats = yamltree.Value[ValueRule]{
 	Kinds: formatList.Kinds, Wants: formatList.Wants, Schema: formatList.Schema,
 	Parse: func(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) bool {
 		var all []yamltree.Scalar
-		if !formatList.Read(r, n, &all) || len(all) == 0 {
+		ok := formatList.Read(r, n, &all)
+		all = slices.DeleteFunc(all, func(format yamltree.Scalar) bool { return format.Text == "" }) // reported
+		if !ok || len(all) == 0 {
 			return false
 		}
 		v.Format, v.OtherFormats = all[0], all[1:]

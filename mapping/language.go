@@ -125,6 +125,9 @@ type ClaimRule struct {
 
 	Administrator AdministratorRule
 	Claimants     []yamltree.Scalar // client, or ids of contacts
+
+	hasClaimants bool // the file has the key, whatever its value is
+	unread       bool // they, or the administrator, are not texts, which was reported
 }
 
 // AdministratorRule says which contact administers a claim: the client or a
@@ -146,6 +149,8 @@ type ContactRule struct {
 	// AdministratorAt is zero when the mapping leaves the key out.
 	AdministratorAt yamltree.Place
 	Fields          []FieldRule
+
+	unreadLookup bool // the file has the key, and what it says was reported
 }
 
 // WorkflowRule is the pair of fields that v2 activities carry.

@@ -3,6 +3,7 @@ package mapping
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
@@ -55,6 +56,8 @@ func (m *Mapping) setDefaults() {
 		if c.Administrator.Contact.Text == "" && c.Administrator.ID.At == (yamltree.Place{}) {
 			c.Administrator.Contact.Text = ClientRole
 		}
+		c.unread = c.hasClaimants && (len(c.Claimants) == 0 || slices.ContainsFunc(c.Claimants, func(s yamltree.Scalar) bool { return s.Text == "" })) ||
+			c.Administrator.Contact.Text == "" && c.Administrator.ID.Text == "" && c.Administrator.ID.At != (yamltree.Place{})
 		if c.Claimants == nil {
 			c.Claimants = []yamltree.Scalar{{Text: ClientRole}}
 		}

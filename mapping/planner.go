@@ -155,6 +155,35 @@ func (p *planner) person(plan *Plan, step *Step, bound *boundLookup, fields []bo
 			}
 		}
 	}
+	step.Fields = withoutEmptyElements(fields, step.Fields)
+}
+
+// withoutEmptyElements leaves the constants out that stand in an element of an array of
+// which every cell is empty. An element of constants only has no cells, and stays.
+func withoutEmptyElements(bound []boundField, filled []Field) []Field {
+	isEmpty := func(element []string) bool {
+		within := func(path []string) bool {
+			return len(path) > len(element) && slices.Equal(path[:len(element)], element)
+		}
+		hasCells := false
+		for i := range bound {
+			if f := &bound[i]; f.value.constant == nil && within(f.path) {
+				hasCells = true
+				if slices.ContainsFunc(filled, func(it Field) bool { return slices.Equal(it.Path, f.path) }) {
+					return false
+				}
+			}
+		}
+		return hasCells
+	}
+	return slices.DeleteFunc(slices.Clone(filled), func(f Field) bool {
+		for i, part := range f.Path[:len(f.Path)-1] {
+			if _, isPlace := arrayIndex(part); isPlace && isEmpty(f.Path[:i+1]) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // address returns a value as an address and notes it as one of the client's.

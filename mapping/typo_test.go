@@ -23,13 +23,54 @@ activities:
   - {template: T, on: claim, attributes: {A: No}}
   - {template: U, status: Open}
 `
-	mustParse(t, whole)
-	for slip, right := range map[string]string{
+	oneSlip(t, whole, map[string]string{
 		"clinet:": "client:", "nam:": "name:", "ky: No\n": "key: No\n", "lookups: {email": "lookup: {email", "feilds:": "fields:", "colum: A": "column: A",
 		"claim: [": "claims: [", "nmae: \"{No}": "name: \"{No}", "tempalte: T": "template: T", "atributes:": "attributes:", "status: Opened": "status: Open",
 		"staus: Open": "status: Open", "status: Finished": "status: Open", "existing: creat\n": "existing: create\n", "template_id: W": "template_identifier: W",
-		"api: v3": "api: v2", "emial: Mail": "email: Mail", "workflows: {": "workflow: {",
-	} {
+		"api: v3": "api: v2", "emial: Mail": "email: Mail", "workflows: {": "workflow: {", "fields: {}": "fields: {no: No, x: {column: A}}",
+		"name: {text: \"{No}\", values: {}}": "name: \"{No}\"", "key: [No, No]": "key: No",
+	})
+}
+
+// One slip in an entry of contacts, or in what claims say of contacts, is one problem
+// too.
+func TestOneSlipInContacts(t *testing.T) {
+	t.Parallel()
+	const whole = `name: a
+api: v2
+client: {key: No, lookup: {email: Mail}, fields: {no: No, born: {column: Born, type: Date, format: [dd/mm/yyyy, d mmm yyyy]}}}
+contacts:
+  - id: partner
+    key: P
+    lookup: {email: P}
+    fields: {email: P}
+claims: [{key: No, name: "{No}", claimants: [client, partner]}]
+`
+	oneSlip(t, whole, map[string]string{
+		"lookup: P": "lookup: {email: P}", "lookup:\n": "lookup: {email: P}\n", "lookup: {emial: P}": "lookup: {email: P}",
+		"claimants: [client, partnr]": "claimants: [client, partner]", "claimants: ": "claimants: [client, partner]", "claimants: []": "claimants: [client, partner]",
+		"claimants: {a: b}": "claimants: [client, partner]", "claimants: [{id: env:X}]": "claimants: [client, partner]",
+		"- id:\n": "- id: partner\n", "- id: [partner]\n": "- id: partner\n", "- ident: partner\n": "- id: partner\n",
+		"administrator: {ident: env:X}, claimants": "claimants", "administrator: [partner], name": "name",
+		"fields: {}\nclaims": "fields: {email: P}\nclaims", "key: [P, P]": "key: P",
+		"[dd/mm/yyyy, [a]]": "[dd/mm/yyyy, d mmm yyyy]", `[dd/mm/yyyy, ""]`: "[dd/mm/yyyy, d mmm yyyy]", "[dd/mm/yyyy, foo]": "[dd/mm/yyyy, d mmm yyyy]",
+	})
+	m, _ := mapping.Parse("m.yaml", []byte(strings.Replace(whole, "d mmm yyyy", "foo", 1)))
+	if _, problems := mapping.Bind(m, nil, nil, runDate); len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), "m.yaml:3:113: ") {
+		t.Errorf("the wrong format in a list is reported as %v", problems)
+	}
+	mustParse(t, "name: a\napi: v1\nclient: {key: No, existing: create, fields: {no: No}}\nactivities: [{template: T, status: Open}]\n")
+	if _, problems := mapping.Parse("m.yaml", []byte("name: a\napi: v1\nclient: {key: No, administrator: true, existing: create, fields: {no: No}}\nactivities: [{template: T, status: Open}]\n")); len(problems) != 1 || problems[0].Code != "not-in-v1" {
+		t.Errorf("administrator in version 1: %v", problems)
+	}
+}
+
+// oneSlip makes each slip in the place of what is right in a mapping without mistakes,
+// and wants one problem of it.
+func oneSlip(t *testing.T, whole string, slips map[string]string) {
+	t.Helper()
+	mustParse(t, whole)
+	for slip, right := range slips {
 		source := strings.Replace(whole, right, slip, 1)
 		if source == whole {
 			t.Fatalf("%q is not in the mapping", right)

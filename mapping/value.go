@@ -150,7 +150,11 @@ func (b *binder) value(label string, rule *ValueRule, typ convert.Type, aliases 
 	v.foldCase = typ == convert.Email
 	err := v.conv.Check()
 	if err != nil {
-		b.wrongAt(rule.optionsAt(), "wrong-option", "“%s”: %s", label, err)
+		at := rule.optionsAt()
+		if i := v.conv.WrongFormat(); i > 0 && err[0].Option == "format" {
+			at = rule.OtherFormats[i-1].At
+		}
+		b.wrongAt(at, "wrong-option", "“%s”: %s", label, err)
 	}
 	if err != nil || !known {
 		v.conv = convert.Converter{Type: convert.Text}

@@ -590,7 +590,8 @@ func TestContactIsErased(t *testing.T) {
 func TestContactOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	s := newJoint(t, "a@ | Ann | A-1 | |")
-	for text, want := range map[string]string{"": "is empty", "two words": "not one word", strings.Repeat("x", 300): "too long for an id"} {
+	for text, want := range map[string]string{"": "is empty", "two words": "not one word", strings.Repeat("x", 300): "too long for an id",
+		"contact-7": "is not an id of the service", "00000000-0000-0000-0000-000000000000": "stands for no id"} {
 		write(t, s.path("broker"), text)
 		p := s.run()
 		if p.code != 2 || len(p.posts()) > 0 || !strings.Contains(p.err, want) || !strings.Contains(p.err, "mapping.yaml:16:") || text != "" && strings.Contains(p.err, text) {

@@ -16,6 +16,11 @@ func (c *Converter) convertID(in cell.Cell) (string, *CellError) {
 	if in.Kind == cell.Text {
 		s = trimToken(in.Raw)
 	}
+	return ParseID(s)
+}
+
+// ParseID returns an id of the service in lower case, or why the text is none.
+func ParseID(s string) (string, *CellError) {
 	if !uuid.MatchString(s) {
 		return "", refuse("not-id", "is not an id of the service; expected a UUID such as 7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11",
 			"copy the id as the service shows it, or empty the cell")

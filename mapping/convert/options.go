@@ -123,6 +123,16 @@ func (c *Converter) checkDateFormats() []OptionError {
 	return found
 }
 
+// WrongFormat returns the index among the formats of the first that Check refuses; 0
+// when it refuses none.
+func (c *Converter) WrongFormat() int {
+	formats := c.formats()
+	return max(0, slices.IndexFunc(formats, func(format string) bool {
+		_, err := parseDateFormat(format)
+		return err != nil && format != serialFormat
+	}))
+}
+
 // checkWords requires both lists of a Checkbox or none, and no word on both.
 func (c *Converter) checkWords() []OptionError {
 	if c.Type != Checkbox || c.Checked == nil && c.Unchecked == nil {

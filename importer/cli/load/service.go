@@ -145,6 +145,11 @@ func (s *Session) contactIDs() (map[string]string, error) {
 			found = append(found, problem.At(s.Mapping.At(ref.At), "contact-id", "the contact's id cannot be read from %s: %v", problem.OneLine(ref.Text), err).
 				Hinted("put the id of the contact in the environment “%s” there", s.Env.Name))
 		}
+		id, wrong := convert.ParseID(id)
+		if err == nil && wrong != nil {
+			found = append(found, problem.At(s.Mapping.At(ref.At), "contact-id", "what %s holds %s", problem.OneLine(ref.Text), wrong.Message).
+				Hinted("put the id of the contact in the environment “%s” there, as the service shows it", s.Env.Name))
+		}
 		ids[ref.Text] = id
 	}
 	return ids, found.Err()

@@ -1,6 +1,7 @@
 package yamltree
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -39,6 +40,17 @@ func (k Key[T]) Note(note func(*Node, *T)) Key[T] {
 		if !n.IsNull() {
 			note(n, into)
 		}
+		read(r, n, into)
+	}
+	return k
+}
+
+// Mentioned is the key with a function that is also called when the key stands in the
+// file, whether or not its value can be read.
+func (k Key[T]) Mentioned(note func(*T)) Key[T] {
+	read := k.read
+	k.read = func(r *Reader, n *Node, into *T) {
+		note(into)
 		read(r, n, into)
 	}
 	return k
@@ -263,6 +275,21 @@ func Pairs[V, E any](of Value[V], pair func(key Scalar, v V) E) Value[[]E] {
 		}}
 }
 
+// NonEmpty is the value as one that must have at least one pair.
+func NonEmpty[E any](of Value[[]E]) Value[[]E] {
+	parse := of.Parse
+	of.Schema = maps.Clone(of.Schema)
+	of.Schema["minProperties"] = 1
+	of.Parse = func(r *Reader, n *Node, into *[]E) bool {
+		if n.Len() == 0 {
+			r.Wrong(n, "no-value", "%s must not be empty", n.name).Hint = "give at least one pair"
+			return false
+		}
+		return parse(r, n, into)
+	}
+	return of
+}
+
 func mapSchema(of Schema) Schema { return Schema{"type": "object", "additionalProperties": of} }
 
 // Object is an object that is read by a table of keys, into what into holds
@@ -299,9 +326,18 @@ func unknownKey[T any](r *Reader, n, v *Node, keys []Key[T]) *Key[T] {
 	for i, k := range keys {
 		names[i] = k.Name
 	}
-	r.WrongAt(v.KeyAt(), "unknown-key", "unknown key %s in %s", v.name, n.name).Hint = problem.Suggestion(v.Key(), names)
-	meant, _ := problem.Nearest(problem.Shorten(v.Key()), names)
-	return find(keys, meant)
+	said := r.WrongAt(v.KeyAt(), "unknown-key", "unknown key %s in %s", v.name, n.name)
+	said.Hint = problem.Suggestion(v.Key(), names)
+	if meant, ok := problem.Nearest(problem.Shorten(v.Key()), names); ok {
+		return find(keys, meant)
+	}
+	for i, k := range keys { // such as ident for id
+		if k.IsRequired && strings.HasPrefix(v.Key(), k.Name) {
+			said.Hint = "did you mean “" + k.Name + "”?"
+			return &keys[i]
+		}
+	}
+	return nil
 }
 
 func find[T any](keys []Key[T], name string) *Key[T] {
