@@ -3,6 +3,7 @@ package apiclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -38,13 +39,18 @@ func TestNewListsEverythingThatIsWrong(t *testing.T) {
 	if !errors.As(err, &list) {
 		t.Fatalf("%v is no list of problems", err)
 	}
-	var codes []string
+	var wrong []string
 	for _, p := range list {
-		codes = append(codes, p.Code)
+		if p.Code != "client-config" {
+			t.Errorf("the code of %s", p)
+		}
+		words := strings.Fields(p.Message)
+		wrong = append(wrong, strings.Join(words[:3], " "))
 	}
-	want := []string{"base-url", "case-id", "header", "header", "timeout", "rate", "repeatable",
-		"pointer", "pointer", "data-type", "link-body", "rule", "pointer", "rule", "rule"}
-	if diff := cmp.Diff(want, codes); diff != "" {
+	want := []string{"the base url", "the case id", "the header X-Idempotency-Key", "the header idempotency-key", "the timeout must",
+		"the requests per", `"lookup" is not`, "wire.client_id: a JSON", "wire.lookup_agree.name: in a", `wire.data_types: "Texty" is`, "wire.link_body is not",
+		"errors[0]: 7 is", "errors[0]: a JSON", "errors[0]: error parsing", "errors[0]: means is"}
+	if diff := cmp.Diff(want, wrong); diff != "" {
 		t.Errorf("-want +got:\n%s\n%v", diff, err)
 	}
 }
@@ -214,7 +220,8 @@ func TestReasonsHoldNoPersonalData(t *testing.T) {
 	}
 	urls = append(urls, "https://nowhere.invalid/SECRET", "http://127.0.0.1:1/SECRET")
 	for _, url := range urls {
-		c := at(t, url, func(cfg *apiclient.Config) { cfg.Headers = http.Header{"X-Api-Key": {"SECRET"}} })
+		var trace traced
+		c := at(t, url, trace.to, func(cfg *apiclient.Config) { cfg.Headers = http.Header{"X-Api-Key": {"SECRET"}} })
 		r := c.Routes()
 		for _, req := range []apiclient.Request{createContact(c), r.CreateLink("canary", nil), r.CreateClaim("canary", []string{"canary"}, "canary")} {
 			v := c.Create(t.Context(), req)
@@ -229,6 +236,9 @@ func TestReasonsHoldNoPersonalData(t *testing.T) {
 		}
 		if _, _, err := c.Templates(t.Context()); err != nil {
 			clean(t, err.Error())
+		}
+		for _, e := range trace.take() {
+			clean(t, fmt.Sprintf("%+v", e))
 		}
 	}
 }

@@ -83,6 +83,9 @@ type Config struct {
 	// Transport replaces the network, for the embedded sandbox and for tests;
 	// nil means the network.
 	Transport http.RoundTripper
+	// Trace is called with each request that was given to the network, when it is
+	// over; nil for nobody. Several goroutines may call it at once.
+	Trace func(Exchange)
 	// UserAgent names the program, its version and the run.
 	UserAgent string
 
@@ -168,54 +171,58 @@ var dataTypes = []string{"Text", "TextArea", "DropDown", "Checkbox", "Date", "Da
 // ruleMeanings are the values of Rule.Means.
 var ruleMeanings = []string{"retry", "failed", "done", "stop", "uncertain"}
 
+// wrongConfig is the code of all that is wrong with a Config. The reader of environments
+// files refuses the same first, by codes and places of its own.
+const wrongConfig = "client-config"
+
 // check lists everything that is wrong with a Config.
 func check(cfg Config) problem.List {
 	var list problem.List
 	add := func(p problem.Problem) { list = append(list, p) }
 	if _, err := NormaliseBaseURL(cfg.BaseURL); err != nil {
-		add(problem.New("base-url", "%v", err))
+		add(problem.New(wrongConfig, "%v", err))
 	}
 	if cfg.Proxy != nil {
 		if err := CheckProxyURL(cfg.Proxy.URL); err != nil {
-			add(problem.New("proxy", "the proxy's url cannot be used: %v", err))
+			add(problem.New(wrongConfig, "the proxy's url cannot be used: %v", err))
 		}
 		if strings.HasPrefix(strings.ToLower(cfg.BaseURL), "http:") {
-			add(problem.New("proxy", "with a proxy the base url must be https: otherwise the proxy could read the requests"))
+			add(problem.New(wrongConfig, "with a proxy the base url must be https: otherwise the proxy could read the requests"))
 		}
 	}
 	switch cfg.Version {
 	case V1:
 		if err := checkSegment(cfg.CaseID); err != nil {
-			add(problem.New("case-id", "the case id %v", err).Hinted("v1 needs the case_id of the environment"))
+			add(problem.New(wrongConfig, "the case id %v", err).Hinted("v1 needs the case_id of the environment"))
 		}
 	case V2:
 	default:
-		add(problem.New("version", "the version must be v1 or v2, not %q", cfg.Version))
+		add(problem.New(wrongConfig, "the version must be v1 or v2, not %q", cfg.Version))
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Headers)) {
 		if slices.Contains(replayHeaders, http.CanonicalHeaderKey(name)) {
-			add(problem.New("header", "the header %s is refused: it makes the network library send a request twice", name).
+			add(problem.New(wrongConfig, "the header %s is refused: it makes the network library send a request twice", name).
 				Hinted("leave it out; X-Request-Id is sent with every request"))
 		}
 	}
 	if cfg.Timeout < 0 {
-		add(problem.New("timeout", "the timeout must not be negative"))
+		add(problem.New(wrongConfig, "the timeout must not be negative"))
 	}
 	if r := cfg.RequestsPerSecond; r < 0 || math.IsNaN(r) || math.IsInf(r, 0) {
-		add(problem.New("rate", "the requests per second must be a number of at least 0; 0 means no ceiling"))
+		add(problem.New(wrongConfig, "the requests per second must be a number of at least 0; 0 means no ceiling"))
 	}
 	for _, k := range cfg.Repeatable {
 		if !slices.Contains([]Kind{CreateClient, CreateClaim, CreateActivity, CreateLink}, k) {
-			add(problem.New("repeatable", "%q is not a kind of step: use client, claim, activity or link", k))
+			add(problem.New(wrongConfig, "%q is not a kind of step: use client, claim, activity or link", k))
 		}
 	}
 	list = append(list, checkWire(cfg.Wire)...)
 	for i, content := range cfg.NotFound.Content {
 		if err := CheckIDPlace(content.Place); err != nil {
-			add(problem.New("pointer", "not_found[%d]: %v", i, err))
+			add(problem.New(wrongConfig, "not_found[%d]: %v", i, err))
 		}
 		if (content.Equals == nil) != content.Empty || content.Equals != nil && !json.Valid(content.Equals) {
-			add(problem.New("not-found", "not_found[%d] needs either equals with a JSON value or empty", i))
+			add(problem.New(wrongConfig, "not_found[%d] needs either equals with a JSON value or empty", i))
 		}
 	}
 	return append(list, checkRules(cfg.Rules)...)
@@ -238,17 +245,17 @@ func checkWire(w Wire) problem.List {
 	}
 	for _, key := range slices.Sorted(maps.Keys(wrong)) {
 		if err := wrong[key]; err != nil {
-			list = append(list, problem.New("pointer", "wire.%s: %v", key, err))
+			list = append(list, problem.New(wrongConfig, "wire.%s: %v", key, err))
 		}
 	}
 	for _, theirs := range slices.Sorted(maps.Keys(w.DataTypes)) {
 		if ours := w.DataTypes[theirs]; !slices.Contains(dataTypes, ours) {
-			list = append(list, problem.New("data-type", "wire.data_types: %q is not a data type of the service: use one of %s",
+			list = append(list, problem.New(wrongConfig, "wire.data_types: %q is not a data type of the service: use one of %s",
 				ours, strings.Join(dataTypes, ", ")))
 		}
 	}
 	if len(w.LinkBody) > 0 && !json.Valid(w.LinkBody) {
-		list = append(list, problem.New("link-body", "wire.link_body is not JSON"))
+		list = append(list, problem.New(wrongConfig, "wire.link_body is not JSON"))
 	}
 	return list
 }
@@ -257,16 +264,16 @@ func checkRules(rules []Rule) problem.List {
 	var list problem.List
 	for i, r := range rules {
 		if r.Status != 0 && (r.Status < 100 || r.Status > 599) {
-			list = append(list, problem.New("rule", "errors[%d]: %d is not an HTTP status", i, r.Status))
+			list = append(list, problem.New(wrongConfig, "errors[%d]: %d is not an HTTP status", i, r.Status))
 		}
 		if err := CheckPointer(r.Pointer); err != nil {
-			list = append(list, problem.New("pointer", "errors[%d]: %v", i, err))
+			list = append(list, problem.New(wrongConfig, "errors[%d]: %v", i, err))
 		}
 		if _, err := regexp.Compile(r.Matches); err != nil {
-			list = append(list, problem.New("rule", "errors[%d]: %v", i, err))
+			list = append(list, problem.New(wrongConfig, "errors[%d]: %v", i, err))
 		}
 		if !slices.Contains(ruleMeanings, r.Means) {
-			list = append(list, problem.New("rule", "errors[%d]: means is %q: use one of %s", i, r.Means,
+			list = append(list, problem.New(wrongConfig, "errors[%d]: means is %q: use one of %s", i, r.Means,
 				strings.Join(ruleMeanings, ", ")))
 		}
 	}

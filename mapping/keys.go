@@ -163,7 +163,7 @@ var numberKeys = []yamltree.Key[convert.Numbers]{
 func separator(least int) yamltree.Value[string] {
 	return yamltree.Parsed("one character in quotes", yamltree.Text.Schema, func(r *yamltree.Reader, n *yamltree.Node) (string, bool) {
 		if count := utf8.RuneCountInString(n.Text()); count > 1 || count < least {
-			r.Wrong(n, "separator", "%s must be one character in quotes, not “%s”", n.Name(), problem.OneLine(n.Text()))
+			r.Wrong(n, "number-separator", "%s must be one character in quotes, not “%s”", n.Name(), problem.OneLine(n.Text()))
 			return "", false
 		}
 		return n.Text(), true

@@ -32,7 +32,7 @@ func ReadSecret(ctx context.Context, flag, text string) (Secret, error) {
 	ref, wrong := parseReference(text)
 	switch {
 	case wrong != "":
-		return Secret{}, problem.New("secret-reference", "%s: %s", flag, wrong).Hinted("%s", referenceHint)
+		return Secret{}, problem.New("secret", "%s: %s", flag, wrong).Hinted("%s", referenceHint)
 	case ref.source == literal:
 		return Secret{}, problem.New("literal-secret", "%s must not be the secret itself: other users of this machine can read a command line", flag).
 			Hinted("%s", referenceHint)

@@ -109,7 +109,7 @@ func TestReadSecret(t *testing.T) {
 	for text, want := range map[string]string{
 		canary:                      "literal-secret",
 		"":                          "literal-secret",
-		"env:" + canary:             "secret-reference",
+		"env:" + canary:             "secret",
 		"env:CLAIMSHEET_TEST_UNSET": "secret",
 		"file:" + file + ".absent":  "secret",
 		"cmd:false":                 "secret",

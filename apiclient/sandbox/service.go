@@ -170,8 +170,23 @@ func (s *Service) endpoints() []endpoint {
 		{"GET /funnel/v2/contacts/by-phone/{phone}", nil, s.findContactByPhone},
 
 		// The target of redirect urls
-		{"GET /start/{token}", nil, s.start},
+		{startPattern, nil, s.start},
 	}
+}
+
+// startPattern is the endpoint of redirect urls.
+const startPattern = "GET /start/{token}"
+
+// Endpoints lists the endpoints that the document describes, such as
+// "POST /funnel/v2/contacts/{contactId}/magic-link".
+func (s *Service) Endpoints() []string {
+	var list []string
+	for _, e := range s.endpoints() {
+		if e.pattern != startPattern {
+			list = append(list, e.pattern)
+		}
+	}
+	return list
 }
 
 // newMux routes the endpoints. Everything else gets a 404 or 405 in JSON.

@@ -35,15 +35,16 @@ Examples:
 
 func (p *program) checkCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "check",
-		Usage:       "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
-		UsageText:   "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
-		Description: checkHelp,
+		Name:         "check",
+		Usage:        "check a mapping; with -e also against the service's templates, with a SHEET against its columns",
+		UsageText:    "claimsheet check [-m FILE] [-e ENVIRONMENT] [--rows] [SHEET…]",
+		BashComplete: offerFiles,
+		Description:  checkHelp,
 		Flags: slices.Concat(placeFlags(), []cli.Flag{
 			switchFlag("rows", "name every cell of the SHEET that cannot be imported"),
 			switchFlag("json", "print one JSON object on stdout; the same as --format json"),
-			textFlag("format", "", "how to print what was found: `FORMAT` is text, json, github or sarif"),
-		}, under(specialCategory, passwordFlag())),
+			oneOf(textFlag("format", "", "how to print what was found: `FORMAT` is text, json, github or sarif"), lint.Formats()...),
+		}, under(specialCategory, passwordFlag(), traceFlag())),
 		Action: p.checkAction,
 	}
 }
@@ -95,9 +96,19 @@ func (k *checkRun) check(c *cli.Context) error {
 			Hinted("%s", commandLine(k.where, "check", "--rows", "leads.xlsx"))
 	}
 	k.report.Checked.Sheets = sheets
+	if !c.IsSet("env") {
+		err = untraceable(c)
+	} else {
+		err = k.openTrace(c)
+	}
+	if err != nil {
+		return err
+	}
+	connection := k.connection("")
+	connection.ReadOnly, connection.Cache = true, true
 	s, err := load.Open(c.Context, load.Options{
 		Where: k.where, Sheets: sheets, Password: password.value, NeedEnvironment: c.IsSet("env"),
-		Connection: load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: k.pace.AskAgain, Cache: true},
+		Connection: connection,
 	})
 	k.report.Source, k.report.Warnings = s.Source, s.AllWarnings()
 	if s.Mapping != nil {

@@ -153,7 +153,7 @@ func Unreadable(path string, err error) problem.Problem {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}
-	return problem.At(at, "unreadable", "the file cannot be read: %v", err)
+	return problem.At(at, "cannot-read", "the file cannot be read: %v", err)
 }
 
 func size(bytes int64) string {

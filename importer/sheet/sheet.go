@@ -8,7 +8,7 @@
 //
 // What is wrong with a file is a problem.Problem whose place is the file, or a line
 // or cell of a CSV file. Contents of cells never appear in a message. Codes:
-// no-such-file, cannot-read, not-a-workbook, encrypted-workbook, wrong-password,
+// no-file, cannot-read, not-a-workbook, encrypted-workbook, wrong-password,
 // damaged-workbook, workbook-too-large, sheet-not-found, empty-sheet, no-header; for
 // a CSV file also not-text, unknown-delimiter, extra-field, long-field, open-quote,
 // stray-quote, wrong-row, damaged-file, file-too-large.
@@ -202,7 +202,7 @@ func openFile(path, named string) (file *os.File, size int64, kind fileKind, err
 	info, err := os.Stat(path) // before opening: opening a pipe would block for ever
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = problem.At(at, "no-such-file", "no such file")
+		err = problem.At(at, "no-file", "there is no such file")
 	case err != nil:
 		err = asProblem(named, err)
 	case info.IsDir():

@@ -63,6 +63,7 @@ type proposer struct {
 	ordinary []*column // the columns outside the group
 	group    *group    // the columns of a wide sheet; nil when there are none
 	used     map[*column]bool
+	country  country
 	person   person
 	key      *column // of the client
 	claimKey *column // an ordinary column; nil without one
@@ -76,6 +77,7 @@ func Propose(r Request, seen *Profile) *Proposal {
 		p.group, p.ordinary = findGroup(seen.columns)
 	}
 	made := &Proposal{request: r, name: p.mappingName()}
+	p.country = p.shown()
 	p.person = p.findPerson()
 	made.client = p.proposeClient()
 	made.claims, made.onClaim = p.proposeClaims()

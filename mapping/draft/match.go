@@ -2,7 +2,6 @@ package draft
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -132,7 +131,7 @@ func (p *proposer) read(c *column, t convert.Type, options []string) reading {
 			r.why = fmt.Sprintf("phone numbers in %d of %s", good, cellsInWords(filled))
 			return r
 		}
-		r.value.region, r.why, r.ask = c.region(slices.Contains(c.meaning, "mobile"), p.country())
+		r.value.region, r.why, r.ask = c.region(slices.Contains(c.meaning, "mobile"), p.country)
 	case "":
 		readUntyped(c, &r)
 	}
@@ -247,27 +246,6 @@ func readAsChoice(c *column, options []string, r *reading) {
 		}
 	}
 	r.why = fmt.Sprintf("%d of %d texts stand for an option", certain, len(table))
-}
-
-// britishPostcode matches a British postcode.
-var britishPostcode = regexp.MustCompile(`(?i)^[a-z]{1,2}[0-9][0-9a-z]? ?[0-9][a-z]{2}$`)
-
-// country guesses the region of the sheet from its post codes and the language of its
-// headers; "" when these do not show it.
-func (p *proposer) country() string {
-	german := 0
-	for _, c := range p.ordinary {
-		if slices.Equal(c.meaning, []string{"postcode"}) && c.mostly(func(v cell.Cell) bool { return britishPostcode.MatchString(textOf(v)) }) {
-			return "GB"
-		}
-		if slices.Contains([]string{"vorname", "nachname", "plz", "postleitzahl", "strasse", "ort", "geburtsdatum", "anrede"}, folded(c.name)) {
-			german++
-		}
-	}
-	if german > 1 {
-		return "DE"
-	}
-	return ""
 }
 
 // readUntyped proposes a type for an attribute of which the service reports none.

@@ -60,11 +60,16 @@ func (p *Proposal) hasType(t convert.Type) bool {
 	return slices.ContainsFunc(p.links(), func(l link) bool { return l.value.typ == t })
 }
 
-// zone is the time zone of the region that the phone numbers are of.
+// zone is the time zone of the region that the phone numbers are of, or that the sheet
+// shows.
 func (p *proposer) zone(made *Proposal) string {
+	var shown []string
 	for _, l := range made.client.fields {
+		shown = append(shown, l.value.region)
+	}
+	for _, name := range append(shown, p.country.regions...) {
 		for _, r := range regions {
-			if l.value.region == r.name {
+			if name == r.name {
 				return r.zone
 			}
 		}

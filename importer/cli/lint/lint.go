@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"claimsheet/importer/cli/console"
@@ -24,13 +25,16 @@ const (
 	SARIF  Format = "sarif"
 )
 
+// Formats returns the names of the formats.
+func Formats() []string {
+	return []string{string(Text), string(JSON), string(GitHub), string(SARIF)}
+}
+
 // ReadFormat returns the format of that name.
 func ReadFormat(name string) (Format, error) {
-	names := []string{string(Text), string(JSON), string(GitHub), string(SARIF)}
-	for _, known := range names {
-		if name == known {
-			return Format(name), nil
-		}
+	names := Formats()
+	if slices.Contains(names, name) {
+		return Format(name), nil
 	}
 	return "", problem.New("usage", "--format cannot be “%s”", problem.Shorten(name)).Hinted("%s", problem.Suggestion(name, names))
 }
@@ -59,8 +63,6 @@ type Report struct {
 	// Source is the content of the mapping file, whose lines Text shows.
 	Source  []byte
 	Version string // of the program
-	// About says what a code means, for SARIF.
-	About func(code string) string
 }
 
 // Write writes the report. As Text everything goes to messages, for people; the

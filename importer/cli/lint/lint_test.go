@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/cli/lint"
 	"claimsheet/mapping/problem"
 )
@@ -47,7 +48,6 @@ func report() *lint.Report {
 		Warnings: problem.List{problem.At(problem.Where{File: "a, b:100%.yaml", Line: 3, Column: 1}, "unknown-value", "odd")},
 		Failure:  "the service does not answer", ExitCode: 3, Version: "1.2",
 		Source: []byte("name: a\r\napi: v3\r\nx: y\r\n"),
-		About:  func(code string) string { return "about " + code },
 	}
 }
 
@@ -117,8 +117,8 @@ func TestSARIF(t *testing.T) {
 				Driver struct {
 					Name, Version string
 					Rules         []struct {
-						ID               string
-						ShortDescription struct{ Text string }
+						ID                                      string
+						ShortDescription, FullDescription, Help struct{ Text string }
 					}
 				}
 			}
@@ -163,8 +163,12 @@ func TestSARIF(t *testing.T) {
 	}
 	for _, r := range run.Results {
 		rule := run.Tool.Driver.Rules[r.RuleIndex]
-		if rule.ID != r.RuleID || rule.ShortDescription.Text != "about "+r.RuleID || r.Message.Text == "" || len(r.Locations) != 1 {
+		if rule.ID != r.RuleID || r.Message.Text == "" || len(r.Locations) != 1 {
 			t.Errorf("the result %+v with the rule %+v", r, rule)
+		}
+		e, _ := explain.Lookup(r.RuleID)
+		if e.Title == "" || rule.ShortDescription.Text != e.Title+"." || rule.FullDescription.Text != e.Meaning || !strings.HasPrefix(rule.Help.Text, e.Mend) {
+			t.Errorf("the rule %+v of the entry %+v", rule, e)
 		}
 	}
 	first, second := run.Results[0].Locations[0], run.Results[1].Locations[0]

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+
+	"claimsheet/importer/cli/explain"
 )
 
 // The parts of a SARIF 2.1.0 log that a report fills.
@@ -30,6 +32,8 @@ type (
 	sarifRule struct {
 		ID    string     `json:"id"`
 		Short *sarifText `json:"shortDescription,omitempty"`
+		Full  *sarifText `json:"fullDescription,omitempty"`
+		Help  *sarifText `json:"help,omitempty"`
 	}
 	sarifText struct {
 		Text string `json:"text"`
@@ -90,19 +94,18 @@ func (r *Report) sarif() sarifLog {
 		rule := slices.IndexFunc(*rules, func(known sarifRule) bool { return known.ID == f.Code })
 		if rule < 0 {
 			rule = len(*rules)
-			*rules = append(*rules, r.rule(f.Code))
+			*rules = append(*rules, sarifRuleOf(f.Code))
 		}
 		run.Results = append(run.Results, sarifResult{RuleID: f.Code, RuleIndex: rule, Level: f.severity, Message: sarifText{text}, Locations: r.location(f)})
 	}
 	return sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}
 }
 
-func (r *Report) rule(code string) sarifRule {
+func sarifRuleOf(code string) sarifRule {
 	rule := sarifRule{ID: code}
-	if r.About != nil {
-		if about := r.About(code); about != "" {
-			rule.Short = &sarifText{about}
-		}
+	if e, ok := explain.Lookup(code); ok {
+		rule.Short, rule.Full = &sarifText{e.Title + "."}, &sarifText{e.Meaning}
+		rule.Help = &sarifText{e.Mend + "\n\nclaimsheet explain " + code + " shows examples."}
 	}
 	return rule
 }
