@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/http/httptest"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -65,21 +65,22 @@ func playEntry(t *testing.T, e explain.Entry) {
 
 // play is a folder in which examples are played, with a service.
 type play struct {
-	t     *testing.T
-	entry explain.Entry
-	dir   string
-	url   string
+	t         *testing.T
+	entry     explain.Entry
+	dir       string
+	url       string
+	service   http.Handler
+	fault     func(w http.ResponseWriter, r *http.Request) bool // answers a request in the service's place, if it returns true
+	release   func()                                            // ends another run
+	elsewhere bool                                              // the commands are typed in another folder
+	words     map[string]string                                 // what words of the commands stand for
 }
 
 func newPlay(t *testing.T, e explain.Entry) *play {
 	p := &play{t: t, entry: e, dir: t.TempDir()}
 	service, err := sandbox.New(sandbox.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(service)
-	t.Cleanup(server.Close)
-	p.url = server.URL
+	p.must(err)
+	p.serve(service)
 	for _, name := range []string{"mapping.yaml", "environments.yaml", "leads.csv"} {
 		text, _ := explain.Base(name)
 		p.write(name, text)
@@ -110,6 +111,10 @@ func (p *play) example(x explain.Example) (codes map[string]bool, exit int, text
 		case isCommand:
 			played = true
 			exit, text = p.command(command)
+		default:
+			if do, ok := explainDeeds[part.Text]; ok {
+				do(p)
+			}
 		}
 	}
 	if !played {
@@ -362,16 +367,26 @@ func (p *play) claimsheet(args []string) (exit int, text string) {
 	for i, arg := range args {
 		if file, isFile := strings.CutPrefix(arg, "file:"); isFile {
 			args[i] = "file:" + filepath.Join(p.dir, file)
+		} else if word, ok := p.words[arg]; ok {
+			args[i] = word
 		} else if i >= at && fileName.MatchString(arg) {
 			args[i] = filepath.Join(p.dir, arg)
 		}
 	}
-	if !slices.Contains(args, "-m") && slices.Contains([]string{"run", "check", "listen"}, args[0]) {
+	if p.elsewhere {
+		p.elsewhere = false
+		return p.main(args)
+	}
+	if !slices.Contains(args, "-m") && slices.Contains([]string{"check"}, args[0]) {
 		args = slices.Insert(args, at, "-m", filepath.Join(p.dir, "mapping.yaml"))
 	}
 	if !slices.Contains(args, "--environments") && slices.Contains([]string{"settle", "link", "history", "report", "templates", "doctor", "init", "ledger", "track"}, args[0]) {
 		args = slices.Insert(args, at, "--environments", filepath.Join(p.dir, "environments.yaml"))
 	}
+	return p.main(args)
+}
+
+func (p *play) main(args []string) (exit int, text string) {
 	var out, problems bytes.Buffer
 	stdio := cli.IO{In: strings.NewReader(""), Out: &out, Err: &problems, Env: func(string) string { return "" }}
 	exit = cli.MainAt(p.t.Context(), args, stdio, cli.QuickPace())
