@@ -24,7 +24,7 @@ var codeArguments = map[string]int{
 
 // otherCodes are functions whose parameter named code is not the code of a problem, or only
 // compared with one.
-var otherCodes = []string{"errorCode", "hasCode", "sarifRuleOf", "format"}
+var otherCodes = []string{"errorCode", "hasCode", "sarifRuleOf", "Lookup", "format"}
 
 // notOurs are folders whose codes are no problem codes: those of the sandbox's answers and
 // of number formats.
