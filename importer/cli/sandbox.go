@@ -74,8 +74,8 @@ func (p *program) sandboxCommand() *cli.Command {
 			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8080", Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
 			templatesFlag(),
 			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
-			textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"),
-			textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"),
+			oneOf(textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"), sandbox.Wires()...),
+			oneOf(textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"), sandbox.NotFounds()...),
 			switchFlag("untyped", "do not report the data types of attributes"),
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
@@ -122,6 +122,7 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	fmt.Fprintln(p.Out, url)
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
+	fmt.Fprintln(p.Err, "what it holds, as case handlers see it: "+url+service.Dashboard())
 	return sandbox.Serve(c.Context, l, fault.New(service, rules, c.Uint64("seed"), p.logFault()))
 }
 
