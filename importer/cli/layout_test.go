@@ -27,8 +27,9 @@ var arrows = map[string][]string{
 	"apiclient":               {},
 	"apiclient/tracking":      {"apiclient", "importer/safefile"},
 	"apiclient/environment":   {"apiclient", "apiclient/tracking", "importer/safefile", "mapping/problem/yamltree"},
-	"apiclient/sandbox":       {},
+	"apiclient/sandbox":       {"apiclient/sandbox/pages"},
 	"apiclient/sandbox/fault": {},
+	"apiclient/sandbox/pages": {},
 	"importer":                {"mapping", "mapping/cell", "mapping/convert", "apiclient", "importer/bootclock", "importer/ledger", "importer/emergency", "importer/result", "importer/spool", "importer/safefile", "importer/lookup", "importer/retry"},
 	"importer/lookup":         {"mapping", "apiclient", "importer/retry"},
 	"importer/retry":          {"apiclient"},
@@ -101,7 +102,8 @@ var doors = map[string][]string{
 	"golang.org/x/sync/errgroup":      {"importer"},
 	"golang.org/x/sync/singleflight":  {"importer/lookup"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
-	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "apiclient/apitest", "importer/cli/trial", "reports"},
+	"html/template":                   {"apiclient/sandbox/pages"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "apiclient/apitest", "importer/cli/trial", "reports"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.

@@ -122,6 +122,7 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	fmt.Fprintln(p.Out, url)
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
+	fmt.Fprintln(p.Err, "what it holds, as case handlers see it: "+url+service.Dashboard())
 	return sandbox.Serve(c.Context, l, fault.New(service, rules, c.Uint64("seed"), p.logFault()))
 }
 
