@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,11 +11,16 @@ import (
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/mapping/problem"
 )
 
-// sandboxNotice is shown wherever results of the sandbox are.
-const sandboxNotice = "This is the sandbox: nothing was sent to a real service, and its links lead nowhere."
+// sandboxNotice is shown wherever results of the sandbox are, and sandboxLinks
+// beside its links.
+const (
+	sandboxNotice = "This is the sandbox: nothing was sent to a real service."
+	sandboxLinks  = "Its links open while “claimsheet sandbox” serves the state folder of the run."
+)
 
 func sandboxHelp() string {
 	return `The service's document leaves the shape of answers open. With these flags the sandbox answers in other shapes, to try the keys
@@ -71,7 +75,7 @@ func (p *program) sandboxCommand() *cli.Command {
 		UsageText:   "claimsheet sandbox [options]",
 		Description: sandboxHelp(),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8080", Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
+			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
 			templatesFlag(),
 			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
 			oneOf(textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"), sandbox.Wires()...),
@@ -107,7 +111,7 @@ func (p *program) serve(c *cli.Context) error {
 	options := sandbox.Options{Templates: templates, BaseURL: url,
 		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped")}
 	if state := c.String("state"); state != "" {
-		options.Dir = filepath.Join(state, "sandbox")
+		options.Dir = statefolder.Sandbox(state)
 	}
 	service, err := sandbox.New(options)
 	if err != nil {
