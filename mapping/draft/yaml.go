@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claimsheet/mapping"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
@@ -229,7 +230,7 @@ func (w *writer) workflow(p *Proposal) {
 	w.line("workflow:")
 	w.commented("  ", "name: "+yamltree.Quote(braced(p.name)+" {run.date}"), "", "agreed with the service's operator")
 	if p.request.Service.WorkflowTemplateIdentifier == "" {
-		w.commented("  ", "template_identifier: TO-BE-AGREED", "", "the service's operator supplies it")
+		w.commented("  ", "template_identifier: "+mapping.ToBeAgreed, "", "the service's operator supplies it")
 	}
 	w.line("")
 }
