@@ -23,7 +23,10 @@ const (
 )
 
 func sandboxHelp() string {
-	return `The service's document leaves the shape of answers open. With these flags the sandbox answers in other shapes, to try the keys
+	return `A run with -e sandbox needs no server. This one shows what such a run has left: with --state, redirect urls open the claims site, and
+the address of the case handlers' dashboard is printed. docs/sandbox.md has pictures.
+
+The service's document leaves the shape of answers open. With these flags the sandbox answers in other shapes, to try the keys
 wire and not_found of an environment:
 
     --wire nested    {"data": {"contactId": …}}
@@ -51,6 +54,7 @@ Which requests fail depends only on the rule, --seed and the order in which the 
 Examples:
 
     claimsheet sandbox
+    claimsheet sandbox --state .claimsheet
     claimsheet sandbox --addr 127.0.0.1:0 --wire nested
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
 }
