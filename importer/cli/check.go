@@ -13,15 +13,16 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
 const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's, and
 attributes that no key fills are named. With a SHEET its headers and cells are checked: a header in the wrong row, totals, columns
-that the mapping never uses, typed cells under attributes without a type, and how many rows have wrong cells. --rows
-names each of them; the exit code is 1 if there are any. claimsheet run --dry-run also compares rows with each
-other, plans what would be sent for each client, and compares it with what is done.
+that the mapping never uses, typed cells under attributes without a type, dates whose day and month a spreadsheet program may
+have exchanged, and how many rows have wrong cells. --rows names each of them; the exit code is 1 if there are any. claimsheet
+run --dry-run also compares rows with each other, plans what would be sent for each client, and compares it with what is done.
 
 For programs --format writes to stdout: json is one object, also when the check fails (docs/operations.md has its fields); github is
 annotations for a workflow; sarif is SARIF 2.1.0.
@@ -147,7 +148,7 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 	var wrong problem.List
 	var typed mapping.TypedCells
 	for _, src := range s.Sources {
-		look, rows, invalid := newLayout(src.Sheet(), s.Mapping.Sheet), 0, 0
+		look, dates, rows, invalid := newLayout(src.Sheet(), s.Mapping.Sheet), draft.NewDateColumns(src.Sheet()), 0, 0
 		var cells problem.List
 		for record, err := range src.Records() {
 			if err == nil {
@@ -157,6 +158,7 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 				return err
 			}
 			look.see(record)
+			dates.See(record)
 			lead := s.Binding.Convert(record)
 			typed.Add(lead.Typed)
 			if rows++; len(lead.Problems) > 0 {
@@ -174,6 +176,7 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 		if wrong = append(wrong, title...); len(title) > 0 {
 			continue // the header row is wrong, so the cells are under wrong headers
 		}
+		k.warn(dates.Warnings()...)
 		k.report.Checked.InvalidRows += invalid
 		if k.rows {
 			k.found = append(k.found, cells...)
