@@ -719,6 +719,11 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 		if _, built := ledger.BuiltOn(*d.known, slices.Values(steps)); err != nil || built {
 			return d.otherID(), adviceKnownIDChanged, err
 		}
+		if d.step.Kind == mapping.ClientStep {
+			if why, err := j.inClaimOfOthers(r.plan, d); err != nil || why != "" {
+				return why, adviceKnownIDChanged, err
+			}
+		}
 	}
 	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.plan.Client, d.step.Key); ok {
 		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil

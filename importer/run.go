@@ -30,6 +30,7 @@ type Ledger interface {
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 	StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
+	ClaimsWith(ctx context.Context, environment, text string) iter.Seq2[ledger.Step, error]
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
@@ -117,6 +118,7 @@ type Job struct {
 	gate     gate
 	tally    tally
 	met      metContacts
+	claims   claimContacts
 	holders  holders
 	erasures ledger.Erasures
 	spelt    *spellings    // read by Recorded, once
@@ -222,9 +224,9 @@ var errNoURL = errors.New("the first client has no redirect url: the pointer wir
 const preparedAtOnce = 64
 
 // prepared yields the plans' clients, prepared some ahead on every core, n at a
-// time. What the ledger knows of a client changes by the client's own run only, so
-// it does not matter how early it is read; what else changes a client is read again
-// (await).
+// time. What the ledger knows of a client changes by the client's own run, so it does
+// not matter how early it is read. Somebody who is a contact of others may be created,
+// or get another id, by their runs: that is read again before anything is sent (await).
 func (j *Job) prepared(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[*clientRun, error] {
 	return func(yield func(*clientRun, error) bool) {
 		for runs, err := range orderedMap(chunked(plans, n), j.prepareClients) {
