@@ -1,3 +1,16 @@
+// Package apiclient talks to the claims intake service: a Request goes in, an
+// answer or a classified failure comes out. It knows no sheets, no mappings and
+// no ledger.
+//
+// Its promise is about POST requests, because the service has no idempotency
+// keys: one call of Client.Create sends the request at most once. The client
+// speaks HTTP/1.1 only, follows no redirect, retries nothing and gives net/http
+// no reason to retry. The one exception is an answer 401, which proves that the
+// request was not processed: the request is sent again after the token has been
+// renewed.
+//
+// A Verdict says "not sent" or "refused" only where that is proved. Everything
+// else is uncertain, and what to do then is decided outside this package.
 package apiclient
 
 import (
@@ -55,6 +68,7 @@ type Client struct {
 	absent  map[By]shape // what the answer for an unknown client looks like, once learnt
 	unknown map[Unknown]int
 	secrets secrets
+	traced  tracedRow // whose requests have no row
 }
 
 // New makes a Client and sends nothing. The error is a problem.List of
@@ -181,7 +195,10 @@ func (c *Client) Reserve(ctx context.Context) (*Slot, error) {
 // Await waits until fewer than Config.Concurrency requests are in flight, and takes
 // a place among them for the slot's request. Where ctx ends before that,
 // CreateReserved says so.
-func (s *Slot) Await(ctx context.Context) { _ = s.turn.takePlace(ctx) }
+func (s *Slot) Await(ctx context.Context) {
+	defer s.turn.measure(time.Now())
+	_ = s.turn.takePlace(ctx)
+}
 
 // Release gives an unused slot back; otherwise it does nothing.
 func (s *Slot) Release() {
@@ -266,13 +283,15 @@ func (c *Client) once(ctx context.Context, r Request, t *turn) (a Answer, sent *
 	if err := t.enter(ctx); err != nil {
 		return Answer{}, nil, err
 	}
+	trace := c.trace(ctx, r, t.waited)
 	hidden, err := c.setHeaders(ctx, req, r.Body)
 	if err != nil {
 		return Answer{}, nil, err
 	}
 	sentAt := t.depart()
+	defer func() { trace.ended(a, err) }()
 	proof := &evidence{ownTransport: c.cfg.Transport == nil, once: req.Method != http.MethodGet}
-	res, err := c.roundTrip(proof.watch(ctx), req)
+	res, err := c.roundTrip(proof.watch(trace.watch(ctx, req)), req)
 	if err != nil {
 		f := classify(err, proof.notSent(err))
 		if !f.NotSent {

@@ -3,6 +3,7 @@ package apiclient_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -219,7 +220,8 @@ func TestReasonsHoldNoPersonalData(t *testing.T) {
 	}
 	urls = append(urls, "https://nowhere.invalid/SECRET", "http://127.0.0.1:1/SECRET")
 	for _, url := range urls {
-		c := at(t, url, func(cfg *apiclient.Config) { cfg.Headers = http.Header{"X-Api-Key": {"SECRET"}} })
+		var trace traced
+		c := at(t, url, trace.to, func(cfg *apiclient.Config) { cfg.Headers = http.Header{"X-Api-Key": {"SECRET"}} })
 		r := c.Routes()
 		for _, req := range []apiclient.Request{createContact(c), r.CreateLink("canary", nil), r.CreateClaim("canary", []string{"canary"}, "canary")} {
 			v := c.Create(t.Context(), req)
@@ -234,6 +236,9 @@ func TestReasonsHoldNoPersonalData(t *testing.T) {
 		}
 		if _, _, err := c.Templates(t.Context()); err != nil {
 			clean(t, err.Error())
+		}
+		for _, e := range trace.take() {
+			clean(t, fmt.Sprintf("%+v", e))
 		}
 	}
 }

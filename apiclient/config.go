@@ -83,6 +83,9 @@ type Config struct {
 	// Transport replaces the network, for the embedded sandbox and for tests;
 	// nil means the network.
 	Transport http.RoundTripper
+	// Trace is called with each request that was given to the network, when it is
+	// over; nil for nobody. Several goroutines may call it at once.
+	Trace func(Exchange)
 	// UserAgent names the program, its version and the run.
 	UserAgent string
 

@@ -93,11 +93,16 @@ type turn struct {
 	reserved bool // it fails where it would have to wait for the end of a pause
 	head     bool // it leaves next; only under a rate
 	place    bool // it counts among the requests in flight
+	waited   time.Duration
 }
+
+// measure adds the time since began to what the request has waited.
+func (t *turn) measure(began time.Time) { t.waited += time.Since(began) }
 
 // reserve waits for the end of a pause and, under a rate, for the head of the queue.
 func (p *pace) reserve(ctx context.Context) (*turn, error) {
 	t := &turn{pace: p, reserved: true}
+	defer t.measure(time.Now())
 	err := p.waitOutPause(ctx)
 	if err != nil || !p.limited() {
 		return t, err
@@ -114,6 +119,7 @@ func (p *pace) reserve(ctx context.Context) (*turn, error) {
 // enter waits until the request may leave: it has a place among those in flight,
 // and rate and pause allow it.
 func (t *turn) enter(ctx context.Context) error {
+	defer t.measure(time.Now())
 	if err := t.takePlace(ctx); err != nil {
 		return err
 	}

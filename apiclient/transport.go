@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"time"
 )
@@ -102,7 +103,8 @@ func dialTLS(connect dialFunc, cfg *tls.Config, limit time.Duration) dialFunc {
 	}
 }
 
-// handshake starts TLS on a connection to host, and closes it when that fails.
+// handshake starts TLS on a connection to host, and closes it when that fails. It calls
+// the hooks that net/http would call if it started TLS itself.
 func handshake(ctx context.Context, plain net.Conn, cfg *tls.Config, host string, limit time.Duration) (net.Conn, error) {
 	cfg = cfg.Clone()
 	if cfg.ServerName == "" {
@@ -111,7 +113,15 @@ func handshake(ctx context.Context, plain net.Conn, cfg *tls.Config, host string
 	conn := tls.Client(plain, cfg)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := conn.HandshakeContext(ctx); err != nil {
+	hooks := httptrace.ContextClientTrace(ctx)
+	if hooks != nil && hooks.TLSHandshakeStart != nil {
+		hooks.TLSHandshakeStart()
+	}
+	err := conn.HandshakeContext(ctx)
+	if hooks != nil && hooks.TLSHandshakeDone != nil {
+		hooks.TLSHandshakeDone(conn.ConnectionState(), err)
+	}
+	if err != nil {
 		_ = plain.Close() // the error of the handshake is the one to report
 		return nil, err
 	}

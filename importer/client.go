@@ -119,6 +119,7 @@ func (r *clientRun) recoverPanic(err *error) {
 // the clientOutcome says what became of the rows.
 func (r *clientRun) execute(ctx context.Context) (outcome clientOutcome, err error) {
 	defer r.recoverPanic(&err)
+	ctx = lookup.WithRow(ctx, r.plan)
 	switch {
 	case r.failed != nil:
 		return clientOutcome{}, r.failed

@@ -97,7 +97,7 @@ func meaning(s result.Status) string {
 	case result.Skipped:
 		return "skipped on purpose"
 	case result.NotStarted:
-		return "not started: waiting for another row or step; see the column Error"
+		return "not started: stopped before them, or waiting for another row; see the column Error"
 	case result.Failed:
 		return "failed: not created, or given up; see the column Error"
 	case result.Uncertain:
@@ -180,6 +180,8 @@ func nextSteps(s result.Summary, n NextSteps) []string {
 	case s.DryRun && r.Planned > 0 && r.Invalid > 0:
 		return []string{"Next: correct the cells and check again, or import the others; the corrected ones can follow:",
 			"  " + CommandLine(n.Command)}
+	case s.DryRun && r.Planned > 0 && r.Failed > 0:
+		return []string{"Next: look at the failed rows in the workbook and check again, or import the others:", "  " + CommandLine(n.Command)}
 	case s.DryRun && r.Planned > 0:
 		return []string{"Next:", "  " + CommandLine(n.Command)}
 	case s.DryRun:

@@ -59,7 +59,7 @@ func Load(path string) (*File, error) {
 	}
 	f := &File{Path: path}
 	root, problems := language.Read(path, data, f)
-	if names := f.choices(); root != nil && f.Default != "" && !slices.Contains(names, f.Default) {
+	if names := f.Choices(); root != nil && f.Default != "" && !slices.Contains(names, f.Default) {
 		p := problem.At(f.defaultAt.In(path), "unknown-environment",
 			"“default” names “%s”, which is not an entry of environments", problem.Shorten(f.Default))
 		p.Hint = problem.Suggestion(f.Default, names)

@@ -120,7 +120,7 @@ func (f *File) Choose(name string) (*Environment, error) {
 	if name == "" && f != nil {
 		name = f.Default
 	}
-	choices := f.choices()
+	choices := f.Choices()
 	var whole problem.Where
 	if f != nil {
 		whole.File = f.Path
@@ -154,8 +154,8 @@ func (f *File) Choose(name string) (*Environment, error) {
 	return nil, p
 }
 
-// choices are the names that Choose takes, sorted, the sandbox last.
-func (f *File) choices() []string {
+// Choices returns the names that Choose takes, sorted, the sandbox last.
+func (f *File) Choices() []string {
 	names := slices.DeleteFunc(f.Names(), func(name string) bool { return name == sandbox })
 	return append(names, sandbox)
 }

@@ -108,7 +108,7 @@ func (s *Service) addActivity(r *http.Request, d dialect, owner string, known fu
 		return answer{}, err
 	}
 	act.ID, act.Created = uuid.NewString(), s.clock()
-	if err := s.store(record{Activity: &act, Owner: owner}); err != nil {
+	if err := s.store(record{Activity: &act, Owner: owner, By: caller(r)}); err != nil {
 		return answer{}, err
 	}
 	return s.shaped(content{status: http.StatusCreated, idName: "activityId", id: act.ID, state: act.Status}), nil

@@ -66,7 +66,7 @@ func (s *Service) addClient(r *http.Request, c *clientRecord) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.ID, c.Created = uuid.NewString(), s.clock()
-	return s.store(record{Client: c})
+	return s.store(record{Client: c, By: caller(r)})
 }
 
 // checkPayload requires at least one field, and a value for each, also in nested
@@ -206,7 +206,7 @@ func (s *Service) createClaim(r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	c := &claimRecord{ID: uuid.NewString(), Name: name, AdministratorID: administrator, Claimants: claimants, Created: s.clock()}
-	if err := s.store(record{Claim: c, Owner: administrator}); err != nil {
+	if err := s.store(record{Claim: c, Owner: administrator, By: caller(r)}); err != nil {
 		return answer{}, err
 	}
 	return s.shaped(content{status: http.StatusCreated, idName: "claimId", id: c.ID}), nil
@@ -289,7 +289,7 @@ func (s *Service) createLink(r *http.Request) (answer, error) {
 		return answer{}, bodyErr
 	}
 	l := &linkRecord{RedirectURL: s.newRedirectURL(), Created: s.clock()}
-	if err := s.store(record{Link: l, Owner: contactID}); err != nil {
+	if err := s.store(record{Link: l, Owner: contactID, By: caller(r)}); err != nil {
 		return answer{}, err
 	}
 	return s.shaped(content{status: http.StatusCreated, redirectURL: l.RedirectURL}), nil

@@ -56,6 +56,21 @@ type attributeTemplate struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	DataType string `json:"dataType"`
+	Options  any    `json:"options"` // texts that a DropDown takes; the document does not show whether there are any
+}
+
+// choices returns the options if they are a list of texts; nil for anything else.
+func (t attributeTemplate) choices() []string {
+	list, _ := t.Options.([]any)
+	var texts []string
+	for _, option := range list {
+		text, ok := option.(string)
+		if !ok {
+			return nil
+		}
+		texts = append(texts, text)
+	}
+	return texts
 }
 
 // attribute returns the attribute template with that id.

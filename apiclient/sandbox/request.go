@@ -15,6 +15,10 @@ import (
 	"github.com/google/uuid"
 )
 
+// caller returns what a record keeps of who made the request. Claimsheet names its
+// run there.
+func caller(r *http.Request) string { return strings.ToValidUTF8(r.UserAgent(), "") }
+
 // maxBody is how many bytes a body may have. The document shows no limit.
 const maxBody = 1 << 20
 

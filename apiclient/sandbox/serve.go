@@ -34,13 +34,15 @@ func Listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve serves the service on l until ctx ends. Then it waits at most 5 s for
-// running requests and returns nil if they finished. It closes l. A web page that
-// the user visits cannot use the service: requests for another host (DNS
-// rebinding) and cross-origin requests get a 403, and there are no CORS headers.
-func (s *Service) Serve(ctx context.Context, l net.Listener) error {
+// Serve serves a Service, or what stands in front of one, on l until ctx ends. Then
+// it waits at most 5 s for running requests and returns nil if they finished. It
+// closes l. The contexts of requests end with ctx. A web page that the user visits
+// cannot use the service: requests for another host (DNS rebinding) and cross-origin
+// requests get a 403, and there are no CORS headers.
+func Serve(ctx context.Context, l net.Listener, service http.Handler) error {
 	server := &http.Server{
-		Handler:           s.guarded(l.Addr()),
+		Handler:           guarded(service, l.Addr()),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      30 * time.Second,
@@ -60,13 +62,13 @@ func (s *Service) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // guarded returns the service behind the checks of Host and Origin.
-func (s *Service) guarded(addr net.Addr) http.Handler {
+func guarded(service http.Handler, addr net.Addr) http.Handler {
 	hosts := hostsOf(addr)
 	origins := http.NewCrossOriginProtection()
 	origins.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		refuse(http.StatusForbidden, "cross-origin", "Origin", "the request comes from a web page of another origin: expected none").write(w)
 	}))
-	inner := origins.Handler(s)
+	inner := origins.Handler(service)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(hosts, r.Host) {
 			refuse(http.StatusForbidden, "wrong-host", "Host", "the request is for another host: expected %s", hosts[0]).write(w)

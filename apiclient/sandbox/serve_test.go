@@ -42,7 +42,7 @@ func serve(t *testing.T, s *sandbox.Service) (addr string, stop func() error) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
+	go func() { ended <- sandbox.Serve(ctx, l, s) }()
 	t.Cleanup(cancel)
 	return l.Addr().String(), func() error { cancel(); return <-ended }
 }

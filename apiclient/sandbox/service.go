@@ -11,6 +11,9 @@
 // what is wrong and what the sandbox expects, and the field, parameter or header
 // that is wrong. A refusal never repeats a value that was sent, because it may be
 // personal data; it does name fields and ids.
+//
+// For people it has pages: a redirect url opens the claims site, where a client
+// completes Open activities, and case handlers have a dashboard (package pages).
 package sandbox
 
 import (
@@ -26,6 +29,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"claimsheet/apiclient/sandbox/pages"
 )
 
 // CaseID is the case of the built-in data (v1). The service takes any UUID for
@@ -68,6 +73,7 @@ type Service struct {
 	wire      Wire
 	notFound  NotFound
 	mux       *http.ServeMux
+	pages     *pages.Handler
 
 	mu      sync.Mutex // guards state and journal
 	state   state
@@ -102,14 +108,19 @@ func New(o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	s.mux = s.newMux()
+	s.mux, s.pages = s.newMux(), pages.New(pageStore{s})
 	return s, nil
 }
 
-// ServeHTTP answers one request. It checks neither Host nor Origin; Serve does.
+// ServeHTTP answers one request, with a page if a browser asks for one. It checks
+// neither Host nor Origin; Serve does.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !isClean(r.URL) { // the mux would redirect; the document has no redirects
 		unknownPath().write(w)
+		return
+	}
+	if s.pages.Serves(r) {
+		s.pages.ServeHTTP(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -169,9 +180,24 @@ func (s *Service) endpoints() []endpoint {
 		{"GET /funnel/v2/contacts/by-email/{email}", nil, s.findContactByEmail},
 		{"GET /funnel/v2/contacts/by-phone/{phone}", nil, s.findContactByPhone},
 
-		// The target of redirect urls
-		{"GET /start/{token}", nil, s.start},
+		// The target of redirect urls, for programs
+		{startPattern, nil, s.start},
 	}
+}
+
+// startPattern is the endpoint of redirect urls.
+const startPattern = "GET /start/{token}"
+
+// Endpoints lists the endpoints that the document describes, such as
+// "POST /funnel/v2/contacts/{contactId}/magic-link".
+func (s *Service) Endpoints() []string {
+	var list []string
+	for _, e := range s.endpoints() {
+		if e.pattern != startPattern {
+			list = append(list, e.pattern)
+		}
+	}
+	return list
 }
 
 // newMux routes the endpoints. Everything else gets a 404 or 405 in JSON.

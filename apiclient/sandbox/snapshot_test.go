@@ -56,7 +56,7 @@ func (s *Service) Snapshot() Snapshot {
 	return snap
 }
 
-func snapshotOf(list []activity) (out []SnapshotActivity) {
+func snapshotOf(list []*activity) (out []SnapshotActivity) {
 	for _, act := range list {
 		out = append(out, SnapshotActivity{act.order, act.activityRecord})
 	}

@@ -1,21 +1,26 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"path"
+	"slices"
 	"time"
 )
 
-// record is one thing that was created: a line of the journal. Exactly one of the
-// pointers is set. Owner is the id of the client or claim that the thing belongs
-// to.
+// record is one thing that was created, or one activity that a client completed: a
+// line of the journal. Exactly one of the pointers is set. Owner is the id of the
+// client or claim that the thing belongs to, or of the client who completed the activity.
+// By is the User-Agent of the request.
 type record struct {
 	Owner    string          `json:"owner,omitempty"`
+	By       string          `json:"by,omitempty"`
 	Client   *clientRecord   `json:"client,omitempty"`
 	Claim    *claimRecord    `json:"claim,omitempty"`
 	Activity *activityRecord `json:"activity,omitempty"`
 	Link     *linkRecord     `json:"link,omitempty"`
+	Entry    *entryRecord    `json:"entry,omitempty"`
 }
 
 // clientRecord is a client (v1) or a contact (v2).
@@ -64,6 +69,14 @@ type linkRecord struct {
 	Created     time.Time `json:"created"`
 }
 
+// entryRecord is what a client entered on the claims site: it completes an Open
+// activity.
+type entryRecord struct {
+	ActivityID string            `json:"activityId"`
+	Attributes []attributeRecord `json:"attributes,omitempty"`
+	Created    time.Time         `json:"created"`
+}
+
 // state is everything that the service holds; the records add up to it.
 type state struct {
 	clients []*client // in order of creation
@@ -71,14 +84,17 @@ type state struct {
 	claims  map[string]*claim
 	found   map[lookup]*client // the first client with each value
 	tokens  map[string]*client // by the last part of the redirect url
+	made    int                // activities so far
 }
 
 // client is a client or contact with everything that was created for it. order
 // of a claim, an activity or a link counts these things from 1, all together.
 type client struct {
 	clientRecord
-	claims     []*claim
-	activities []activity
+	by         string
+	claims     []*claim // that the client administers
+	joint      []*claim // that others administer and the client is a claimant of
+	activities []*activity
 	links      []link
 	things     int // created for the client so far
 }
@@ -86,14 +102,26 @@ type client struct {
 // claim is a claim. It is listed under its administrator, the owner.
 type claim struct {
 	claimRecord
+	by         string
 	order      int
 	owner      *client
-	activities []activity
+	activities []*activity
 }
 
+// activity is an activity as it is now. An entry, if there is one, has the status
+// and the attributes that the record has not.
 type activity struct {
 	activityRecord
+	by    string
 	order int
+	place int // among all activities of the service
+	entry *entry
+}
+
+// entry is what a client entered to complete an activity.
+type entry struct {
+	entryRecord
+	client *client
 }
 
 type link struct {
@@ -125,7 +153,7 @@ var errRecord = errors.New("not a record of what the service holds")
 // apply adds a record. It fails for one that no service would write.
 func (s *state) apply(r record) error {
 	set := 0
-	for _, isSet := range []bool{r.Client != nil, r.Claim != nil, r.Activity != nil, r.Link != nil} {
+	for _, isSet := range []bool{r.Client != nil, r.Claim != nil, r.Activity != nil, r.Link != nil, r.Entry != nil} {
 		if isSet {
 			set++
 		}
@@ -134,7 +162,7 @@ func (s *state) apply(r record) error {
 		return errRecord
 	}
 	if r.Client != nil {
-		return s.addClient(*r.Client)
+		return s.addClient(*r.Client, r.By)
 	}
 	owner := s.byID[r.Owner]
 	on := s.claims[r.Owner]
@@ -144,16 +172,20 @@ func (s *state) apply(r record) error {
 	if owner == nil {
 		return errRecord
 	}
+	if r.Entry != nil {
+		return owner.complete(*r.Entry)
+	}
 	owner.things++
 	switch {
 	case r.Claim != nil:
-		c := &claim{claimRecord: *r.Claim, order: owner.things, owner: owner}
-		owner.claims = append(owner.claims, c)
-		s.claims[c.ID] = c
-	case r.Activity != nil && on != nil:
-		on.activities = append(on.activities, activity{*r.Activity, owner.things})
+		s.addClaim(&claim{claimRecord: *r.Claim, by: r.By, order: owner.things, owner: owner})
 	case r.Activity != nil:
-		owner.activities = append(owner.activities, activity{*r.Activity, owner.things})
+		list := &owner.activities
+		if on != nil {
+			list = &on.activities
+		}
+		s.made++
+		*list = append(*list, &activity{activityRecord: *r.Activity, by: r.By, order: owner.things, place: s.made})
 	case r.Link != nil:
 		owner.links = append(owner.links, link{*r.Link, owner.things})
 		s.tokens[path.Base(r.Link.RedirectURL)] = owner
@@ -161,7 +193,17 @@ func (s *state) apply(r record) error {
 	return nil
 }
 
-func (s *state) addClient(data clientRecord) error {
+func (s *state) addClaim(c *claim) {
+	s.claims[c.ID] = c
+	c.owner.claims = append(c.owner.claims, c)
+	for _, id := range c.Claimants {
+		if claimant := s.byID[id]; claimant != nil && claimant != c.owner {
+			claimant.joint = append(claimant.joint, c)
+		}
+	}
+}
+
+func (s *state) addClient(data clientRecord, by string) error {
 	if data.ID == "" || s.byID[data.ID] != nil {
 		return errRecord
 	}
@@ -169,7 +211,7 @@ func (s *state) addClient(data clientRecord) error {
 	if err := json.Unmarshal(data.Data, &payload); err != nil {
 		return errRecord
 	}
-	c := &client{clientRecord: data}
+	c := &client{clientRecord: data, by: by}
 	s.clients = append(s.clients, c)
 	s.byID[c.ID] = c
 	if c.RedirectURL != "" {
@@ -186,20 +228,66 @@ func (s *state) addClient(data clientRecord) error {
 	return nil
 }
 
-// startsAt returns the template of the first Open activity in order of creation,
-// of the client or of one of its claims; "" for none.
-func (c *client) startsAt() string {
-	name, first := "", 0
-	look := func(list []activity) {
+// step is an activity in a client's journey; on is nil for one of the client's own.
+type step struct {
+	*activity
+	on *claim
+}
+
+// journey returns the activities of the client and of the claims that the client
+// administers or is a claimant of. The document has no order of templates, but says
+// that what comes before an Open activity is completed: so completed ones come
+// first, each in order of creation.
+func (c *client) journey() []step {
+	var steps []step
+	add := func(list []*activity, on *claim) {
 		for _, act := range list {
-			if act.Status == "Open" && (first == 0 || act.order < first) {
-				name, first = act.Template, act.order
-			}
+			steps = append(steps, step{act, on})
 		}
 	}
-	look(c.activities)
-	for _, on := range c.claims {
-		look(on.activities)
+	add(c.activities, nil)
+	for _, on := range slices.Concat(c.claims, c.joint) {
+		add(on.activities, on)
 	}
-	return name
+	slices.SortFunc(steps, func(a, b step) int {
+		if a.isOpen() != b.isOpen() {
+			if a.isOpen() {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(a.place, b.place)
+	})
+	return steps
+}
+
+func (a *activity) isOpen() bool { return a.Status == "Open" && a.entry == nil }
+
+// current returns the first Open activity, which the claims site shows; nil for none.
+func (c *client) current() *activity {
+	for _, s := range c.journey() {
+		if s.isOpen() {
+			return s.activity
+		}
+	}
+	return nil
+}
+
+// complete applies an entry of the client, for an Open activity of the journey.
+func (c *client) complete(e entryRecord) error {
+	for _, s := range c.journey() {
+		if s.ID == e.ActivityID && s.isOpen() {
+			s.entry = &entry{e, c}
+			return nil
+		}
+	}
+	return errRecord
+}
+
+// startsAt returns the template of the current activity; "" for none.
+func (c *client) startsAt() string {
+	if at := c.current(); at != nil {
+		return at.Template
+	}
+	return ""
 }

@@ -49,6 +49,8 @@ type program struct {
 	run       string            // the run's id
 	place     load.Where        // where its mapping and environment are
 	observer  *observe.Observer // of a run; nil for other commands
+	trace     *observe.Trace    // nil for none
+	typed     []string          // the words that a shell asks to complete
 }
 
 // Main runs the command that args (without the program's name) ask for and
@@ -61,11 +63,16 @@ func Main(ctx context.Context, args []string, stdio IO) int {
 func start(ctx context.Context, args []string, stdio IO, pace pace) int {
 	p := &program{IO: stdio, pace: pace, stderr: stdio.Err}
 	p.Out, p.Err = console.Clean(stdio.Out), console.Clean(stdio.Err)
+	if asksToComplete(args) {
+		p.complete(ctx, args)
+		return exitDone
+	}
 	asJSON := asksForJSON(args)
 	if p.stdout = p.Out; asJSON {
 		p.Out = io.Discard
 	}
 	err := p.command(ctx, args)
+	p.trace.Close()
 	switch {
 	case errors.As(err, new(*interrupted)):
 		printError(p.Err, err)
@@ -106,7 +113,7 @@ func (p *program) command(ctx context.Context, args []string) (err error) {
 }
 
 const programHelp = `It reads a sheet through a mapping file, sends what the sheet asks for and the service does not have yet, and writes a copy of the
-sheet with ids and redirect urls beside every row. Repeat a command at any time: nothing is sent twice.
+sheet with ids and redirect urls beside every row. Repeat a run at any time: nothing is sent twice.
 claimsheet COMMAND --help explains a command; claimsheet explain CODE explains the code in brackets at the end of a message;
 claimsheet help exit-codes lists the exit codes.
 
@@ -129,11 +136,13 @@ func (p *program) app() *cli.App {
 			inCategory("Commands for imports", p.checkCommand(), p.runCommand(), p.rerunCommand(), p.settleCommand()),
 			inCategory("Commands for the first steps", p.initCommand(), p.templatesCommand(), p.doctorCommand(), p.sandboxCommand(), p.schemaCommand()),
 			inCategory("Commands for afterwards", p.historyCommand(), p.reportCommand(), p.linkCommand(), p.trackCommand(), p.listenCommand(), p.ledgerCommand()),
-			inCategory("Commands for help", p.explainCommand(), p.helpCommand(), p.versionCommand()),
+			inCategory("Commands for help", p.explainCommand(), p.helpCommand(), p.completionCommand(), p.versionCommand()),
 		),
 		// The library adds this flag only to programs without a command help.
-		Flags:        []cli.Flag{cli.HelpFlag},
-		OnUsageError: usageError,
+		Flags:                []cli.Flag{cli.HelpFlag},
+		OnUsageError:         usageError,
+		EnableBashCompletion: true,
+		BashComplete:         p.completes(nil),
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Action: func(c *cli.Context) error {
@@ -143,19 +152,20 @@ func (p *program) app() *cli.App {
 			return cli.ShowAppHelp(c)
 		},
 	}
-	prepareCommands(app.Commands)
+	p.prepareCommands(app.Commands)
 	return app
 }
 
 // prepareCommands sets what all commands have in common. The arguments of a command
 // with subcommands are theirs.
-func prepareCommands(commands []*cli.Command) {
+func (p *program) prepareCommands(commands []*cli.Command) {
 	for _, command := range commands {
 		command.OnUsageError = usageError
+		command.BashComplete = p.completes(command.BashComplete)
 		command.HideHelpCommand = true
 		if command.Before = refuseLateFlags; len(command.Subcommands) > 0 {
 			command.Before = nil
-			prepareCommands(command.Subcommands)
+			p.prepareCommands(command.Subcommands)
 		}
 	}
 }

@@ -38,10 +38,13 @@ func (p *program) doctorCommand() *cli.Command {
 		Usage:       "try an environment: secrets, connection, authentication, templates, look-ups; sends GETs only",
 		UsageText:   "claimsheet doctor [-e ENVIRONMENT] [-m FILE]",
 		Description: doctorHelp,
-		Flags:       append(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), jsonFlag()),
+		Flags:       append(withMapping("the mapping `FILE` to check as well; default: none", placeFlags()), jsonFlag(), traceFlag()),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet doctor takes no arguments").Hinted("name the environment with -e")
+			}
+			if err := p.openTrace(c); err != nil {
+				return err
 			}
 			return p.doctor(c.Context, p.where(c))
 		},
@@ -192,7 +195,9 @@ func (d *diagnosis) connect(ctx context.Context, s *load.Session, version apicli
 	for _, w := range s.Warnings {
 		d.print(apiclient.Finding{Check: "secrets", Grade: apiclient.Warn, Text: w.Error(), Hint: w.Hint})
 	}
-	err := s.Connect(ctx, version, load.Connection{ReadOnly: true, UserAgent: userAgent(uuid.NewString()), AskAgain: d.p.pace.AskAgain})
+	connection := d.p.connection(uuid.NewString())
+	connection.ReadOnly = true
+	err := s.Connect(ctx, version, connection)
 	var found problem.List
 	if err != nil && found.Collect(err) != nil {
 		return err

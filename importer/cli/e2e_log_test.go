@@ -101,7 +101,7 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 					return apitest.Fault{}
 				})
 				p := s.runContext(t.Context(), "--log-format", format, "--log-file", s.path("log"), "--metrics", s.path("metrics.prom"), "--notify", "env:"+variable,
-					"--only", "canary-mail@example.com")
+					"--trace", s.path("trace"), "--only", "canary-mail@example.com")
 				if p.code != c.code {
 					t.Fatalf("exit code %d, want %d\n%s", p.code, c.code, p.err)
 				}
@@ -111,7 +111,7 @@ func TestLogsHoldNothingPersonal(t *testing.T) {
 				if len(notices) != 1 || !strings.Contains(notices[0], fmt.Sprintf(`"exitCode":%d`, c.code)) {
 					t.Errorf("the notices are %q, want one with the exit code %d", notices, c.code)
 				}
-				told := log + again.out + again.err + p.out + p.err + strings.Join(notices, "") + readText(t, s.path("metrics.prom"))
+				told := log + again.out + again.err + p.out + p.err + strings.Join(notices, "") + readText(t, s.path("metrics.prom")) + readText(t, s.path("trace"))
 				for _, secret := range secrets {
 					if strings.Contains(strings.ToLower(told), strings.ToLower(secret)) {
 						t.Errorf("%q is told:\n%s", secret, told)

@@ -23,11 +23,12 @@ Examples:
 
 func (p *program) explainCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "explain",
-		Usage:       "explain problem codes: what they mean and how to mend them, with examples",
-		UsageText:   "claimsheet explain [CODE…]",
-		Description: explainHelp,
-		Flags:       []cli.Flag{jsonFlag()},
+		Name:         "explain",
+		Usage:        "explain problem codes: what they mean and how to mend them, with examples",
+		UsageText:    "claimsheet explain [CODE…]",
+		Description:  explainHelp,
+		BashComplete: func(c *cli.Context) { offerEach(c, "", explain.Codes()) },
+		Flags:        []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				p.object = explainJSON{everyEntry()}

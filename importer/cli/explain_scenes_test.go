@@ -48,7 +48,13 @@ var explainScenes = map[string]func(p *play){
 	"a workbook with the password secret": func(p *play) {
 		p.edited(func(*excelize.File) error { return nil }, excelize.Options{Password: "secret"})
 	},
-	"merged cells":              func(p *play) { p.edited(func(f *excelize.File) error { return f.MergeCell("Leads", "D2", "D3") }) },
+	"merged cells": func(p *play) { p.edited(func(f *excelize.File) error { return f.MergeCell("Leads", "D2", "D3") }) },
+	"an exchanged date": func(p *play) {
+		p.edited(func(f *excelize.File) error {
+			style, err := f.NewStyle(&excelize.Style{NumFmt: 14})
+			return errors.Join(err, f.SetCellFloat("Leads", "C2", 29225, 0, 64), f.SetCellStyle("Leads", "C2", "C2", style))
+		})
+	},
 	"hidden rows":               func(p *play) { p.edited(func(f *excelize.File) error { return f.SetRowVisible("Leads", 3, false) }) },
 	"a cell in the last column": func(p *play) { p.edited(func(f *excelize.File) error { return f.SetCellStr("Leads", "XFD2", "x") }) },
 	"two templates of one name": func(p *play) {

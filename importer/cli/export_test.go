@@ -31,6 +31,20 @@ func Commands() []string {
 	return all
 }
 
+// Choices returns the words that flags take, by the command and the flag as they are
+// typed.
+func Choices() map[[2]string][]string {
+	all := map[[2]string][]string{}
+	for _, c := range new(program).app().Commands {
+		for _, f := range c.Flags {
+			if choice, ok := f.(choiceFlag); ok {
+				all[[2]string{c.Name, "--" + choice.Name}] = choice.values
+			}
+		}
+	}
+	return all
+}
+
 // ExitMeanings returns the exit codes and their meanings.
 func ExitMeanings() map[string]string {
 	all := map[string]string{}

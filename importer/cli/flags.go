@@ -47,6 +47,8 @@ func under(category string, flags ...cli.Flag) []cli.Flag {
 		switch f := f.(type) {
 		case *cli.StringFlag:
 			f.Category = category
+		case choiceFlag:
+			f.Category = category
 		case *cli.BoolFlag:
 			f.Category = category
 		case *cli.IntFlag:

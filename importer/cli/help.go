@@ -30,7 +30,16 @@ func (p *program) helpCommand() *cli.Command {
 		Usage:       "explain a command or a topic: environment, exit-codes, statuses",
 		ArgsUsage:   "[COMMAND | TOPIC]",
 		Description: helpHelp,
-		Flags:       []cli.Flag{switchFlag("man", "print the manual page of the whole program")},
+		BashComplete: func(c *cli.Context) {
+			if c.NArg() > 1 {
+				return
+			}
+			offerCommands(c, c.App.Commands)
+			for _, topic := range topics() {
+				offerWord(c, topic.name, topic.summary)
+			}
+		},
+		Flags: []cli.Flag{switchFlag("man", "print the manual page of the whole program")},
 		Action: func(c *cli.Context) error {
 			words := c.Args().Slice()
 			if c.Bool("man") {

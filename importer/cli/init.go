@@ -30,19 +30,21 @@ Examples:
 func (p *program) initCommand() *cli.Command {
 	flags := placeFlags()[1:] // there is no mapping yet
 	return &cli.Command{
-		Name:        "init",
-		Usage:       "propose a first mapping from a sheet's headers and cells and, with -e, the service's templates",
-		UsageText:   "claimsheet init [-e ENVIRONMENT] [options] SHEET…",
-		Description: initHelp,
+		Name:         "init",
+		Usage:        "propose a first mapping from a sheet's headers and cells and, with -e, the service's templates",
+		UsageText:    "claimsheet init [-e ENVIRONMENT] [options] SHEET…",
+		BashComplete: offerFiles,
+		Description:  initHelp,
 		Flags: append(flags,
 			apiFlag("v1 for an environment with a case_id, else v2"),
 			textFlag("sheet", "", "the `NAME` of the sheet; default: the one that looks like leads"),
 			numberFlag("header-row", "the headers are in row `N`", "found in the first rows"),
-			textFlag("encoding", "", "how a .csv file is written, `ENCODING` utf-8 or windows-1252; default: found in its bytes"),
-			textFlag("delimiter", "", "what separates the fields of a .csv file, `CHARACTER` , or ; or tab; default: found in its header"),
-			textFlag("decimal", "", "the decimal separator of numbers in text cells, `CHARACTER` . or ,; default: found in the cells"),
+			oneOf(textFlag("encoding", "", "how a .csv file is written, `ENCODING` utf-8 or windows-1252; default: found in its bytes"), "utf-8", "windows-1252"),
+			oneOf(textFlag("delimiter", "", "what separates the fields of a .csv file, `CHARACTER` , or ; or tab; default: found in its header"), ",", ";", "tab"),
+			oneOf(textFlag("decimal", "", "the decimal separator of numbers in text cells, `CHARACTER` . or ,; default: found in the cells"), ".", ","),
 			passwordFlag(),
-			textFlag("out", "o", "the new mapping's `FILE`; default: stdout")),
+			textFlag("out", "o", "the new mapping's `FILE`; default: stdout"),
+			traceFlag()),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return problem.New("no-sheet", "no sheet is given").Hinted("claimsheet init -e ENVIRONMENT leads.xlsx")
@@ -65,7 +67,16 @@ func (p *program) initCommand() *cli.Command {
 			if want.request.API = api; api == "" {
 				want.request.API = "v2"
 			}
-			if c.IsSet("env") || c.IsSet("environments") {
+			asks := c.IsSet("env") || c.IsSet("environments")
+			if !asks {
+				err = untraceable(c)
+			} else {
+				err = p.openTrace(c)
+			}
+			if err != nil {
+				return err
+			}
+			if asks {
 				s, err := p.listTemplates(c.Context, p.where(c), api)
 				if err != nil {
 					return err

@@ -44,8 +44,12 @@ Examples:
 
 func (p *program) ledgerCommand() *cli.Command {
 	sub := func(name, argument, usage, help string, flags []cli.Flag, do func(*cli.Context) error) *cli.Command {
+		var complete cli.BashCompleteFunc
+		if argument != "" {
+			complete = offerFiles
+		}
 		return &cli.Command{
-			Name: name, Usage: usage, UsageText: strings.TrimSpace("claimsheet ledger " + name + " [options] " + argument), Description: help, Flags: append(flags, jsonFlag()),
+			Name: name, BashComplete: complete, Usage: usage, UsageText: strings.TrimSpace("claimsheet ledger " + name + " [options] " + argument), Description: help, Flags: append(flags, jsonFlag()),
 			Action: func(c *cli.Context) error {
 				more := problem.New("usage", "claimsheet ledger %s takes no argument", name)
 				if argument != "" {

@@ -39,10 +39,13 @@ func (p *program) linkCommand() *cli.Command {
 		Usage:       "ask for a fresh magic link (version 2) for clients whose link has expired",
 		ArgsUsage:   "CLIENT-KEY…",
 		Description: linkHelp,
-		Flags:       append(ledgerFlags(), jsonFlag()),
+		Flags:       append(ledgerFlags(), jsonFlag(), traceFlag()),
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
 				return problem.New("usage", "no client is named").Hinted("claimsheet link -m mapping.yaml CLIENT-KEY")
+			}
+			if err := p.openTrace(c); err != nil {
+				return err
 			}
 			return p.link(c.Context, p.where(c), c.Args().Slice())
 		},
@@ -65,7 +68,7 @@ func (p *program) link(ctx context.Context, where load.Where, keys []string) err
 	if err != nil {
 		return err
 	}
-	if err := l.session.Connect(ctx, apiclient.V2, load.Connection{UserAgent: userAgent(l.run)}); err != nil {
+	if err := l.session.Connect(ctx, apiclient.V2, p.connection(l.run)); err != nil {
 		return err
 	}
 	requests := settle.Links{Ledger: l.ledger, Service: l.session.Client, Run: l.run}

@@ -15,12 +15,12 @@ import (
 // observeFlags are the flags for runs that nobody watches.
 func observeFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "log-format", Usage: "the log's `FORMAT`: text or json; json on stderr includes the problems", DefaultText: "text"},
+		oneOf(&cli.StringFlag{Name: "log-format", Usage: "the log's `FORMAT`: text or json; json on stderr includes the problems", DefaultText: "text"}, "text", "json"),
 		textFlag("log-file", "", "append the log to `FILE`; default: stderr, when it is not a terminal"),
 		switchFlag("no-progress", "no progress bar, and no progress lines in the log"),
 		textFlag("metrics", "", "write metrics for Prometheus to `FILE` at the end, a textfile for node_exporter"),
 		textFlag("notify", "", "post the summary as JSON to `URL` at the end; env:NAME keeps the url secret"),
-		&cli.StringFlag{Name: "notify-on", Usage: "post `WHEN`: always, or problems (an exit code other than 0)", DefaultText: "always"},
+		oneOf(&cli.StringFlag{Name: "notify-on", Usage: "post `WHEN`: always, or problems (an exit code other than 0)", DefaultText: "always"}, "always", "problems"),
 	}
 }
 

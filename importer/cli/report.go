@@ -43,7 +43,7 @@ func (p *program) reportCommand() *cli.Command {
 		UsageText:   "claimsheet report [options] [RUN]",
 		Description: reportHelp,
 		Flags: append(ledgerFlags(), passwordFlag(),
-			textFlag("steps", "", "`WHICH` lines the sheet Steps has, all or touched; default: as the run wrote it"),
+			oneOf(textFlag("steps", "", "`WHICH` lines the sheet Steps has, all or touched; default: as the run wrote it"), stepsAll, stepsTouched),
 			textFlag("out", "o", "the workbook's `FILE`; default: where the run wrote it, unless a later run did so too"),
 			jsonFlag()),
 		Action: func(c *cli.Context) error {

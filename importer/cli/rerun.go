@@ -37,11 +37,12 @@ Examples:
 
 func (p *program) rerunCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "rerun",
-		Usage:       "do what is still missing in results workbooks, edited or not",
-		UsageText:   "claimsheet rerun [options] RESULTS.xlsx…",
-		Description: rerunHelp,
-		Flags:       rerunFlags(),
+		Name:         "rerun",
+		Usage:        "do what is still missing in results workbooks, edited or not",
+		UsageText:    "claimsheet rerun [options] RESULTS.xlsx…",
+		BashComplete: offerFiles,
+		Description:  rerunHelp,
+		Flags:        rerunFlags(),
 		Action: func(c *cli.Context) error {
 			if err := p.observe(c); err != nil {
 				return err

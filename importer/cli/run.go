@@ -35,10 +35,11 @@ Examples:
 
 func (p *program) runCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "run",
-		Usage:       "import sheets; --dry-run only checks and plans",
-		UsageText:   "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
-		Description: runHelp,
+		Name:         "run",
+		Usage:        "import sheets; --dry-run only checks and plans",
+		UsageText:    "claimsheet run [-m FILE] [-e ENVIRONMENT] [options] SHEET…",
+		BashComplete: offerFiles,
+		Description:  runHelp,
 		Flags: slices.Concat(placeFlags(), []cli.Flag{
 			textFlag("out", "o", "the results workbook's `FILE`, or for several sheets a folder; default: SHEET with .results.xlsx"),
 			switchFlag("yes", "in a terminal: do not ask before the first run of a mapping"),
@@ -74,13 +75,14 @@ func runFlags() []cli.Flag {
 	}, under(guardsCategory, append([]cli.Flag{
 		numberFlag("min-rows", "stop when the sheet has fewer than `N` rows: the export is broken", "none"),
 	}, guardFlags()...)...), under(unattendedCategory, observeFlags()...), under(specialCategory,
-		textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost; default: xlsx"),
+		oneOf(textFlag("format", "", "the results' `FORMAT`, xlsx or csv; a csv is for reading only: types, formats and steps are lost; default: xlsx"), formatXLSX, formatCSV),
 		stepsFlag(),
 		passwordFlag(),
 		switchFlag("detailed-exit-code", "in a dry run: exit code 10 instead of 0 when a run would send something"),
 		switchFlag("no-lookup", "in a dry run: do not ask the service which clients it knows"),
 		numberFlag("concurrency", "`N` requests in flight at the service", "the environment's, else 8"),
 		&cli.Float64Flag{Name: "rate", Usage: "at most `N` requests per second", DefaultText: "the environment's, else no ceiling"},
+		traceFlag(),
 	))
 }
 
@@ -136,7 +138,10 @@ func (p *program) runOptions(c *cli.Context) (runOptions, error) {
 	if o.steps, err = stepsOf(c); err != nil {
 		return o, err
 	}
-	return o, o.chooseFormat()
+	if err := o.chooseFormat(); err != nil {
+		return o, err
+	}
+	return o, p.openTrace(c)
 }
 
 // The lines of the sheet Steps.
@@ -146,8 +151,8 @@ const (
 )
 
 func stepsFlag() cli.Flag {
-	return textFlag("steps", "", "`WHICH` lines the sheet Steps has: all, or touched, without clients for whom nothing was new; "+
-		"such a workbook cannot replace a lost ledger; default: all")
+	return oneOf(textFlag("steps", "", "`WHICH` lines the sheet Steps has: all, or touched, without clients for whom nothing was new; "+
+		"such a workbook cannot replace a lost ledger; default: all"), stepsAll, stepsTouched)
 }
 
 // stepsOf returns the value of stepsFlag, stepsAll where it is not given.
@@ -346,10 +351,12 @@ func (r *importRun) open(ctx context.Context) (err error) {
 			r.copies, copied = append(r.copies, places), append(copied, places.At)
 		}
 	}
+	connection := r.connection(r.run)
+	connection.ReadOnly, connection.Concurrency, connection.Rate = o.dryRun, o.concurrency, o.rate
 	r.session, err = load.Open(ctx, load.Options{
 		Where: o.where, Sheets: o.sheets, Workbooks: o.workbooks, Password: o.password.value,
 		NeedEnvironment: true, KeepInputs: !o.dryRun, Copied: copied,
-		Connection: r.seams.connection(load.Connection{ReadOnly: o.dryRun, Concurrency: o.concurrency, Rate: o.rate, UserAgent: userAgent(r.run), AskAgain: o.pace.AskAgain}),
+		Connection: r.seams.connection(connection),
 	})
 	if m := r.session.Mapping; m != nil {
 		r.observer.Named(m.Name.Text, "")

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"archive/zip"
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -74,7 +75,7 @@ func claimsheet() {
 //	service FILE                 starts a service and writes an environments file that has it as default
 //	sent N                       N requests other than GETs have reached the service
 //	serve ARG…                   starts claimsheet sandbox and sets $URL to its first line
-//	stop                         interrupts it; the exit code must be 130
+//	stop                         interrupts it; the exit code must be 130; its stderr is then in the file served
 //	expand FILE                  replaces $VARIABLES in a file
 //	conforms NAME FILE           compares an object of --json with $defs/NAME of docs/json.schema.json
 //	hold LEDGER                  holds a ledger as another run would
@@ -140,8 +141,9 @@ func sheetOf(sample string) string {
 
 // state is what a script's commands share.
 type state struct {
-	requests atomic.Int64 // those other than GETs, at the service
-	server   *exec.Cmd    // nil when none is running
+	requests atomic.Int64  // those other than GETs, at the service
+	server   *exec.Cmd     // nil when none is running
+	said     *bytes.Buffer // its stderr
 }
 
 type stateKey struct{}
@@ -339,9 +341,10 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Env = append(os.Environ(), "GORACE="+ts.Getenv("GORACE"))
 	out, err := cmd.StdoutPipe()
 	ts.Check(err)
-	ts.Check(cmd.Start())
 	mine := stateOf(ts)
-	mine.server = cmd
+	mine.server, mine.said = cmd, new(bytes.Buffer)
+	cmd.Stderr = mine.said
+	ts.Check(cmd.Start())
 	ts.Defer(func() {
 		if mine.server != nil {
 			_ = cmd.Process.Kill()
@@ -360,6 +363,7 @@ func stop(ts *testscript.TestScript, neg bool, args []string) {
 	mine.server = nil
 	ts.Check(cmd.Process.Signal(os.Interrupt))
 	_ = cmd.Wait() // the exit code tells how it went
+	ts.Check(os.WriteFile(ts.MkAbs("served"), mine.said.Bytes(), 0o600))
 	if got := cmd.ProcessState.ExitCode(); got != 130 {
 		ts.Fatalf("exit code %d, want 130", got)
 	}

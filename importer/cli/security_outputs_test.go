@@ -35,11 +35,12 @@ func outputs(t *testing.T) (s *scene, places map[string]string) {
 	}
 }
 
-// P-10: a log is appended, and metrics are written, only to files of their own;
-// anything else is refused before a request is sent, and left as it was.
+// P-10: a log is appended, and metrics are written, only to files of their own, and a
+// trace only to a new one; anything else is refused before a request is sent, and left
+// as it was.
 func TestP10_OutputsReplaceNothingElse(t *testing.T) {
 	t.Parallel()
-	for _, flag := range []string{"--metrics", "--log-file"} {
+	for _, flag := range []string{"--metrics", "--log-file", "--trace"} {
 		s, places := outputs(t)
 		for name, path := range places {
 			before := snapshot(t, path)

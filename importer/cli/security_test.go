@@ -190,8 +190,8 @@ func TestP3_Canaries(t *testing.T) {
 			s := canaryScene(t)
 			s.service.Play(faults)
 			var printed strings.Builder
-			for _, args := range [][]string{s.args("--dry-run"), s.args(), s.args("--json"),
-				{"doctor", "-m", s.path("mapping.yaml")}, {"settle", "-m", s.path("mapping.yaml")}} {
+			for _, args := range [][]string{s.args("--dry-run", "--trace", s.path("trace-1")), s.args("--trace", s.path("trace-2")), s.args("--json"),
+				{"doctor", "-m", s.path("mapping.yaml"), "--trace", s.path("trace-3")}, {"settle", "-m", s.path("mapping.yaml")}} {
 				if args[0] == "settle" {
 					continue // it shows the operator whose step it is
 				}

@@ -37,7 +37,8 @@ func (p *program) templatesCommand() *cli.Command {
 		Flags: append(withMapping("the mapping `FILE`, whose version and claim type are asked for; default: none", placeFlags()),
 			apiFlag("the mapping's, else v1 for an environment with a case_id, else v2"),
 			jsonFlag(),
-			textFlag("xlsx", "", "write the list to a new workbook, `FILE`")),
+			textFlag("xlsx", "", "write the list to a new workbook, `FILE`"),
+			traceFlag()),
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet templates takes no arguments").Hinted("claimsheet templates --help lists the flags")
@@ -47,6 +48,9 @@ func (p *program) templatesCommand() *cli.Command {
 				return err
 			}
 			if err := refuseExisting(c.String("xlsx"), "--xlsx"); err != nil {
+				return err
+			}
+			if err := p.openTrace(c); err != nil {
 				return err
 			}
 			s, err := p.listTemplates(c.Context, p.where(c), api)
@@ -59,7 +63,7 @@ func (p *program) templatesCommand() *cli.Command {
 }
 
 func apiFlag(usual string) cli.Flag {
-	return textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: "+usual)
+	return oneOf(textFlag("api", "", "the `VERSION` of the interface: v1 or v2; default: "+usual), string(apiclient.V1), string(apiclient.V2))
 }
 
 func apiOf(c *cli.Context) (string, error) {
@@ -98,7 +102,9 @@ func (p *program) listTemplates(ctx context.Context, where load.Where, api strin
 	}
 	defer s.Close()
 	version := s.Version(api)
-	if err := s.Connect(ctx, version, load.Connection{ReadOnly: true, UserAgent: userAgent(""), AskAgain: p.pace.AskAgain, Cache: true}); err != nil {
+	connection := p.connection("")
+	connection.ReadOnly, connection.Cache = true, true
+	if err := s.Connect(ctx, version, connection); err != nil {
 		return nil, err
 	}
 	service, err := s.ListTemplates(ctx)

@@ -106,6 +106,15 @@ func (l *Lookups) Answered() bool {
 	return l.answered
 }
 
+// WithRow returns a context for the requests of a plan's client, which a trace then
+// shows with the client's first row.
+func WithRow(ctx context.Context, plan mapping.Plan) context.Context {
+	if len(plan.Rows) == 0 {
+		return ctx
+	}
+	return apiclient.WithRow(ctx, plan.Rows[0].Table()+1, plan.Rows[0].Number())
+}
+
 // Prefetch looks a client up before its turn, and keeps the result for Find.
 func (l *Lookups) Prefetch(ctx context.Context, plan mapping.Plan) (Result, error) {
 	l.mu.Lock()
@@ -114,7 +123,7 @@ func (l *Lookups) Prefetch(ctx context.Context, plan mapping.Plan) (Result, erro
 	if known {
 		return r, nil
 	}
-	r, err := l.FindBy(ctx, plan.Lookup, Fields(plan))
+	r, err := l.FindBy(WithRow(ctx, plan), plan.Lookup, Fields(plan))
 	if err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()

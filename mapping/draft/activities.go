@@ -18,6 +18,7 @@ type template struct {
 	onWhy   string
 	links   []link
 	missing []string // attributes without a column
+	texts   bool     // it sends texts to attributes of which the service reports no type
 }
 
 // target is an attribute with the columns whose headers are like it.
@@ -44,6 +45,7 @@ func (p *proposer) proposeTemplates(onClaim string) (live, rest []template) {
 			a := targets[[2]int{i, k}]
 			if l, ok := p.link(a, targets); ok && !made.shared {
 				made.links = append(made.links, l)
+				made.texts = made.texts || a.Type == "" && l.value.typ == convert.Text && !l.idle
 			} else {
 				made.missing = append(made.missing, nameAndType(a.AttributeTemplate))
 			}
@@ -163,14 +165,14 @@ func (p *proposer) link(x *target, all map[[2]int]*target) (link, bool) {
 		l.ask, l.idle = "is it this column? "+x.reading.why, true
 		l.why = ""
 	} else if len(x.columns) > 1 {
-		l.ask, l.idle = "this column or "+oneLine(x.columns[1].name)+"?", true
+		l.decide("this column or " + oneLine(x.columns[1].name) + "?")
 	} else if rival != nil {
-		l.ask, l.idle = fmt.Sprintf("this attribute or %s of %s?", quoted(oneLine(rival.Name)), quoted(oneLine(p.Service.Templates[rival.template].Name))), true
+		l.decide(fmt.Sprintf("this attribute or %s of %s?", quoted(oneLine(rival.Name)), quoted(oneLine(p.Service.Templates[rival.template].Name))))
 	} else if x.like == partly {
 		if p.isTaken(c, all) {
 			return link{}, false
 		}
-		l.ask, l.idle = "is it this column?", true
+		l.decide("is it this column?")
 	}
 	return l, true
 }
@@ -241,18 +243,18 @@ func (p *proposer) compose(x *target) (link, bool) {
 	if street == nil {
 		return link{}, false
 	}
-	text := "{" + braced(street.name) + "}"
+	text := "{" + street.name + "}"
 	parts := []*column{street}
 	for _, part := range []struct{ name, before string }{{"house number", " "}, {"locality", ", "}, {"town", ", "}} {
 		if c := p.find(&w, nil, part.name); c != nil {
-			text += part.before + "{" + braced(c.name) + "}"
+			text += part.before + "{" + c.name + "}"
 			parts = append(parts, c)
 		}
 	}
 	if slices.ContainsFunc(parts, func(c *column) bool { return !isQuotable(c.name) }) {
 		return link{}, false
 	}
-	return link{to: x.Name, value: value{text: text, firstOf: parts, typ: x.Type}, why: "no column holds the whole address", ask: "is it made of these columns?"}, true
+	return link{to: x.Name, value: value{text: text, firstOf: parts, typ: x.Type}, why: "no column holds the whole address", ask: "is it made of these columns?", idle: true}, true
 }
 
 // scope says whether a template is on the claim: it holds the claim's own columns, or

@@ -44,7 +44,7 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 		return []claim{made}, made.id
 	}
 	c := p.anyNumber()
-	return []claim{{id: "claim", key: c.name, name: "Claim {" + braced(c.name) + "}", ask: "if each row is a claim of its client, take the # away", idle: true}}, ""
+	return []claim{{id: "claim", key: c.name, name: nameWith("Claim", c), ask: "if each row is a claim of its client, take the # away", idle: true}}, ""
 }
 
 // wideClaims proposes an entry for each claim of a wide sheet.
@@ -85,9 +85,20 @@ func (p *proposer) claimName(key *column) string {
 	w := person{whys: map[*column]string{}, asks: map[*column]string{}}
 	if lender := p.find(&w, nil, "lender"); lender != nil && lender != key && lender.isChoice() {
 		p.used[lender] = true
-		return "{" + braced(lender.name) + "} {" + braced(key.name) + "}"
+		return nameWith(nameWith("", lender), key)
 	}
-	return "Claim {" + braced(key.name) + "}"
+	return nameWith("Claim", key)
+}
+
+// nameWith returns a name of claims that goes on with the cells of a column, if its
+// header can stand between braces.
+func nameWith(name string, c *column) string {
+	if isQuotable(c.name) {
+		name += " {" + c.name + "}"
+	} else if name == "" {
+		name = "Claim"
+	}
+	return strings.TrimSpace(name)
 }
 
 // braced returns a header as it is written between braces.

@@ -18,6 +18,9 @@ type link struct {
 	idle  bool   // a comment until the decision is made
 }
 
+// decide notes a question that has to be answered before the link can be used.
+func (l *link) decide(ask string) { l.ask, l.idle = joined(ask, l.ask), true }
+
 // client is the client section.
 type client struct {
 	key         *column

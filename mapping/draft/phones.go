@@ -2,6 +2,7 @@ package draft
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -44,77 +45,165 @@ func isEmail(v cell.Cell) bool {
 const mostPhones = 300
 
 // region finds the region of phone numbers without a country code. isMobile says that
-// the column holds mobile numbers, which are told apart better: a mobile number of one
-// region is often a landline of another. country is the region that the rest of the sheet shows, "" for none. ask
-// is set when no region is certain.
-func (c *column) region(isMobile bool, country string) (name, why, ask string) {
+// the column holds mobile numbers, and only such count then: a mobile number of one
+// region is often a landline of another. It is only returned when it is certain: enough
+// numbers fit it, and the rest of the sheet shows it. ask is set when it is not; the
+// numbers cannot be read until a person adds the region.
+func (c *column) region(isMobile bool, from country) (name, why, ask string) {
 	var local []string
-	plus := map[string]int{}
 	for _, v := range c.filled() {
-		s := textOf(v)
-		if len(local) == mostPhones {
-			break
-		}
-		if !strings.HasPrefix(s, "+") {
+		if s := textOf(v); !isAbroad(s) && len(local) < mostPhones {
 			local = append(local, s)
-			continue
-		}
-		for _, r := range regions {
-			if valid, _ := convert.PhoneIn(s, r.name); valid {
-				plus[r.name]++
-			}
 		}
 	}
 	if len(local) == 0 {
-		return "", "", ""
+		return c.dialledAbroad(from)
 	}
-	valid, score := make([]int, len(regions)), make([]int, len(regions))
-	best, second := 0, -1
-	for i, r := range regions {
-		for _, s := range local {
-			ok, mobile := convert.PhoneIn(s, r.name)
-			if ok {
-				valid[i]++
-			}
-			if ok && !isMobile {
-				score[i]++
-			}
-			if ok && mobile { // a landline of another region is the likelier chance
-				score[i]++
-			}
+	fits := fitting(local)
+	slices.SortStableFunc(fits, func(a, b fit) int { return b.of(isMobile) - a.of(isMobile) })
+	var likely []fit // regions that enough numbers fit
+	var counts []string
+	for _, f := range fits {
+		if n := f.of(isMobile); n > 0 {
+			counts = append(counts, fmt.Sprintf("%d fit %s", n, f.region))
 		}
-		score[i] += 2 * min(plus[r.name], len(local))
-		if r.name == country {
-			score[i] += len(local) / 4
-		}
-		if i > 0 && score[i] > score[best] {
-			best = i
+		if float64(f.of(isMobile)) >= enough*float64(len(local)) {
+			likely = append(likely, f)
 		}
 	}
-	for i := range regions {
-		if i != best && (second < 0 || score[i] > score[second]) {
-			second = i
-		}
+	why = fmt.Sprintf("of %s without +, %s", numbersInWords(len(local)), strings.Join(counts[:min(len(counts), 3)], ", "))
+	if isMobile {
+		why = strings.Replace(why, "numbers", "mobile numbers", 1)
 	}
-	why = fmt.Sprintf("%d of %s without + %s assigned in %s, %d in %s", valid[best], numbersInWords(len(local)), isOrAre(valid[best]), regions[best].name, valid[second], regions[second].name)
+	if sure := from.only(likely, local); sure != "" {
+		if from.regions != nil {
+			why += "; the " + from.why + " show " + sure
+		}
+		return sure, why, ""
+	}
+	const until = "until you add region: and the country's two letters, they are invalid"
 	switch {
-	case valid[best] == 0 && country != "" && possible(local, country):
-		return country, fmt.Sprintf("%s without + have the length of numbers in %s, but are not assigned there", numbersInWords(len(local)), country), "which country are the numbers of?"
-	case valid[best] == 0:
-		return "", "", fmt.Sprintf("%s without a country code fit no region that is known here; add region: and the country's two letters", numbersInWords(len(local)))
-	case float64(valid[best]) < enough*float64(len(local)), 3*score[second] > 2*score[best]:
-		return regions[best].name, why, "which country are the numbers of?"
+	case len(counts) == 0:
+		return "", "", fmt.Sprintf("%s without + fit no region that is known here; %s", numbersInWords(len(local)), until)
+	case len(likely) == 1 && from.regions == nil:
+		why += "; nothing else in the sheet shows the country"
+	case from.regions != nil:
+		why += "; the " + from.why + " show " + strings.Join(from.regions, " or ")
 	}
-	return regions[best].name, why, ""
+	return "", why, "which country are the numbers without + of? " + strings.ToUpper(until[:1]) + until[1:]
 }
 
-// possible reports whether most numbers are possible in a region.
-func possible(numbers []string, region string) bool {
-	n := count(numbers, func(s string) bool {
-		_, refusal := (&convert.Converter{Type: convert.Phone, Region: region}).Convert(cell.Cell{Kind: cell.Text, Raw: s, Shown: s})
-		return refusal == nil
-	})
-	return float64(n) >= enough*float64(len(numbers))
+// dialledAbroad returns a region for numbers that all have a country code. A number
+// that begins with 00 needs one, and it is the same in all regions that dial so.
+func (c *column) dialledAbroad(from country) (name, why, ask string) {
+	zeros, _ := c.count(func(v cell.Cell) bool { return strings.HasPrefix(textOf(v), "00") })
+	if zeros == 0 {
+		return "", "", ""
+	}
+	for _, r := range append(slices.Clone(from.regions), "GB") {
+		if r != "US" {
+			return r, "the numbers have a country code after 00", ""
+		}
+	}
+	return "", "", ""
+}
+
+// fit is how many phone numbers are assigned in a region.
+type fit struct {
+	region         string
+	valid, mobiles int
+}
+
+func (f fit) of(isMobile bool) int {
+	if isMobile {
+		return f.mobiles
+	}
+	return f.valid
+}
+
+// fitting counts how many numbers are assigned in each region.
+func fitting(numbers []string) []fit {
+	var all []fit
+	for _, r := range regions {
+		f := fit{region: r.name}
+		for _, s := range numbers {
+			valid, mobile := convert.PhoneIn(s, r.name)
+			if example, isMobile := isExample(s); example {
+				valid, mobile = r.name == "GB", r.name == "GB" && isMobile
+			}
+			if valid {
+				f.valid++
+			}
+			if mobile {
+				f.mobiles++
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// fewestMobiles is how many numbers it takes to know a region by its mobile numbers.
+const fewestMobiles = 10
+
+// only returns the one of the likely regions that the sheet shows; "" for none or
+// several. Where its post codes, currency and country codes do not leave one, the
+// language decides if no other region is likely, or if nearly all are mobile numbers in
+// one region, and none is in the others. Numbers of one town do not show that: those of
+// some towns look like mobile numbers elsewhere.
+func (c country) only(likely []fit, numbers []string) string {
+	found := slices.DeleteFunc(slices.Clone(likely), func(f fit) bool { return !c.supports(f.region) })
+	if len(found) == 1 && (c.regions != nil || len(likely) == 1) {
+		return found[0].region
+	}
+	if all := len(numbers); all < fewestMobiles || 10*mostAlike(numbers) > 9*all {
+		return ""
+	}
+	for _, f := range found {
+		others := slices.ContainsFunc(likely, func(o fit) bool { return o.region != f.region && o.mobiles > 0 })
+		if 10*f.mobiles >= 9*len(numbers) && !others {
+			return f.region
+		}
+	}
+	return ""
+}
+
+// mostAlike returns how many numbers begin with the same digits as most do.
+func mostAlike(numbers []string) int {
+	const long, short = 3, 2 // with a trunk prefix and without
+	of, most := map[string]int{}, 0
+	for _, s := range numbers {
+		digits := digitsOf(s)
+		n := short
+		if strings.HasPrefix(digits, "0") {
+			n = long
+		}
+		digits = digits[:min(n, len(digits))]
+		of[digits]++
+		most = max(most, of[digits])
+	}
+	return most
+}
+
+func digitsOf(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// exampleNumbers are the beginnings of the national numbers that Britain's regulator
+// keeps for films and examples. No plan assigns them, and sheets that try a program
+// out are full of them.
+var exampleNumbers = []string{"7700900", "1632960", "3069990", "8081570", "9098790"}
+
+// isExample reports whether a number is such a British one, and whether it is a
+// mobile's.
+func isExample(s string) (ok, isMobile bool) {
+	digits := strings.TrimLeft(digitsOf(s), "0")
+	return len(digits) == 10 && slices.ContainsFunc(exampleNumbers, func(e string) bool { return strings.HasPrefix(digits, e) }), strings.HasPrefix(digits, "7")
 }
 
 func numbersInWords(n int) string {
@@ -122,11 +211,4 @@ func numbersInWords(n int) string {
 		return "1 number"
 	}
 	return fmt.Sprintf("%d numbers", n)
-}
-
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
 }

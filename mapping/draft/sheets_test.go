@@ -127,8 +127,9 @@ var leadSheets = []leadSheet{
 		want: map[string]string{"key": " E mail ", "claim": "Agreement Ref", "email": " E mail ", "firstName": "FORENAME", "lastName": "surname", "phone": "Tel.  no.",
 			"Your details/Date of birth": "Date Of  Birth", "Your details/Home address": "Addr.", "Your details/Postcode": "P/Code", "Your details/Consent to contact": "consent?", "Bank details/Sort code": "Sort code",
 			"Agreement details/Lender": "LENDER NAME", "Agreement details/Agreement number": "Agreement Ref", "Agreement details/Amount": "Amount", "Your circumstances/Notes": "Comments"},
-		answers: [][2]string{{"Date of birth:", `      Date of birth: {column: "Date Of  Birth", type: Date, format: d/m/yyyy}`}},
-		bad:     1,
+		answers: [][2]string{{"Date of birth:", `      Date of birth: {column: "Date Of  Birth", type: Date, format: d/m/yyyy}`},
+			{"phone:", `    phone: {column: "Tel.  no.", type: Phone, region: GB}`}},
+		bad: 1,
 	},
 	{
 		name: "car-finance", api: "v1", rows: 30,

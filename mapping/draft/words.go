@@ -116,6 +116,9 @@ var others = []string{"partner", "wife", "husband", "joint", "second", "secondar
 // generic words mean nothing alone.
 var generic = []string{"number", "date", "name", "id", "type", "status", "reference", "row", "code", "month", "months"}
 
+// codes are words for what has digits and is no amount, count or date.
+var codes = []string{"number", "id", "reference", "code", "postcode", "sortcode", "phone", "mobile", "landline", "registration", "account", "iban"}
+
 var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "ê", "e", "á", "a", "à", "a", "ç", "c", "ñ", "n", "ó", "o", "í", "i", "ú", "u")
 
 // wordsOf returns the words of a name in lower case, without accents. A capital after a

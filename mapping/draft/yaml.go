@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claimsheet/mapping"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
@@ -133,7 +134,7 @@ func (v value) yaml() string {
 	} else {
 		add("column", yamltree.Quote(v.column.name))
 	}
-	if v.typ != "" && (v.typ != convert.Text || v.text != "") {
+	if v.typ != "" && (v.typ != convert.Text || v.text != "" || v.isTextAnyway) {
 		add("type", string(v.typ))
 	}
 	switch len(v.formats) {
@@ -206,11 +207,13 @@ func (w *writer) templates(p *Proposal) {
 			"# activities:\n#   - template: NAME OF A TEMPLATE\n#     attributes:\n#       NAME OF AN ATTRIBUTE: A column")
 		return
 	}
+	hasLinks := func(t template) bool { return len(t.links) > 0 && !t.shared }
+	if p.request.API == "v2" && (len(p.live) > 0 || slices.ContainsFunc(p.rest, hasLinks)) {
+		w.line("")
+		w.workflow(p)
+	}
 	if len(p.live) > 0 {
 		w.line("")
-		if p.request.API == "v2" {
-			w.workflow(p)
-		}
 		w.commented("", "activities:", "", "is this the workflow's order, and where does the client resume? That template gets status: Open and no attributes")
 	}
 	for i, t := range p.live {
@@ -218,6 +221,9 @@ func (w *writer) templates(p *Proposal) {
 	}
 	if len(p.rest) > 0 {
 		w.line("\n# Templates without an attribute that certainly has a column:")
+	}
+	if len(p.live) == 0 && slices.ContainsFunc(p.rest, hasLinks) {
+		w.line("#activities:")
 	}
 	for _, t := range p.rest {
 		w.restTemplate(t)
@@ -229,12 +235,14 @@ func (w *writer) workflow(p *Proposal) {
 	w.line("workflow:")
 	w.commented("  ", "name: "+yamltree.Quote(braced(p.name)+" {run.date}"), "", "agreed with the service's operator")
 	if p.request.Service.WorkflowTemplateIdentifier == "" {
-		w.commented("  ", "template_identifier: TO-BE-AGREED", "", "the service's operator supplies it")
+		w.commented("  ", "template_identifier: "+mapping.ToBeAgreed, "", "the service's operator supplies it")
 	}
-	w.line("")
 }
 
 func (w *writer) template(t template, number int) {
+	if t.texts {
+		w.line("  # DECIDE: the service reports no types here. Columns of texts are sent as texts; is that right for each of them?")
+	}
 	w.line("  - template: %s", yamltree.Quote(t.name))
 	if strings.Contains(t.name, "@") { // an id cannot contain @
 		w.line("    id: step %d", number)

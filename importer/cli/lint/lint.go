@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"claimsheet/importer/cli/console"
@@ -24,13 +25,16 @@ const (
 	SARIF  Format = "sarif"
 )
 
+// Formats returns the names of the formats.
+func Formats() []string {
+	return []string{string(Text), string(JSON), string(GitHub), string(SARIF)}
+}
+
 // ReadFormat returns the format of that name.
 func ReadFormat(name string) (Format, error) {
-	names := []string{string(Text), string(JSON), string(GitHub), string(SARIF)}
-	for _, known := range names {
-		if name == known {
-			return Format(name), nil
-		}
+	names := Formats()
+	if slices.Contains(names, name) {
+		return Format(name), nil
 	}
 	return "", problem.New("usage", "--format cannot be “%s”", problem.Shorten(name)).Hinted("%s", problem.Suggestion(name, names))
 }

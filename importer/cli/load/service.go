@@ -29,9 +29,10 @@ type Connection struct {
 	AskAgain    time.Duration // wait before a failed GET is sent again; 0 for the engine's
 	Cache       bool          // when the service does not answer, use the templates that KeepTemplates kept
 
-	// Wrap and Now are those of apiclient.Config.
-	Wrap func(net.Conn) net.Conn
-	Now  func() time.Time
+	// Wrap, Now and Trace are those of apiclient.Config.
+	Wrap  func(net.Conn) net.Conn
+	Now   func() time.Time
+	Trace func(apiclient.Exchange)
 }
 
 // Version returns the version of the interface to use: given, else the mapping's,
@@ -58,7 +59,7 @@ func (s *Session) Connect(ctx context.Context, version apiclient.Version, c Conn
 	if err != nil {
 		return err
 	}
-	cfg.Wrap = c.Wrap
+	cfg.Wrap, cfg.Trace = c.Wrap, c.Trace
 	if s.Env.Sandbox {
 		service, err := s.startSandbox()
 		if err != nil {

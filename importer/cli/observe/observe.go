@@ -1,6 +1,7 @@
 // Package observe has the side outputs of a run: its log, progress bar, metrics,
-// notice and archive. A run reports events to an Observer; nothing here changes a
-// result, and nothing it writes has personal data, secrets or links.
+// notice and archive, and the trace of any command that speaks with the service. A run
+// reports events to an Observer; nothing here changes a result, and nothing it writes
+// has personal data, secrets or links.
 package observe
 
 import (

@@ -1,0 +1,281 @@
+package fault
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"hash/fnv"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Handler is a service that fails as its rules say. A request that matches no rule is
+// the service's alone. Of several rules that hit a request, the times of the slow ones
+// add up, and the first of the others decides.
+//
+// Every rule counts the requests that match it, and only its own count and the seed
+// decide which of them it hits. So it does not matter what else is sent between them;
+// but of requests that are sent at the same time, the first to arrive has the lower
+// number.
+type Handler struct {
+	next   http.Handler
+	seed   uint64
+	played func(rule Rule, request int)
+
+	mu    sync.Mutex // guards the rest
+	rules []Rule
+	tally map[Rule]*Tally // of every rule that there ever was
+}
+
+// Tally counts what a rule did.
+type Tally struct {
+	Rule    Rule
+	Matched int // requests that the rule is about
+	Played  int // those that it hit, and where no earlier rule decided
+}
+
+// New puts rules in front of a service. played is called for every fault but slow,
+// with the number of the request among those that match the rule; nil for nobody. It
+// may be called from several goroutines.
+func New(next http.Handler, rules []Rule, seed uint64, played func(rule Rule, request int)) *Handler {
+	h := &Handler{next: next, seed: seed, played: played, tally: map[Rule]*Tally{}}
+	h.Set(rules)
+	return h
+}
+
+// Set replaces the rules. A rule that was there before goes on with its count. Equal
+// rules are one.
+func (h *Handler) Set(rules []Rule) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rules = nil
+	for _, r := range rules {
+		if slices.Contains(h.rules, r) {
+			continue
+		}
+		h.rules = append(h.rules, r)
+		if h.tally[r] == nil {
+			h.tally[r] = &Tally{Rule: r}
+		}
+	}
+}
+
+// Tallies returns the present rules in their order, with their counts.
+func (h *Handler) Tallies() []Tally {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]Tally, len(h.rules))
+	for i, r := range h.rules {
+		list[i] = *h.tally[r]
+	}
+	return list
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	rule, wait := h.draw(r.Method, r.URL.EscapedPath())
+	if wait == 0 && rule.Kind == "" {
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	if rule.Kind == Late {
+		h.late(w, r, wait+rule.Time)
+		return
+	}
+	a, refused := rule.refuses()
+	if !refused {
+		a = h.take(r).spoilt(rule.Kind)
+	}
+	pause(w, r, wait)
+	a.write(w)
+}
+
+// refuses returns the answer of a kind that does not let the service see the request.
+func (r Rule) refuses() (*answer, bool) {
+	switch r.Kind {
+	case FailBefore:
+		return serverError(), true
+	case Busy:
+		return refusal(http.StatusTooManyRequests, "too many requests", "Retry-After", strconv.Itoa(int(r.Time/time.Second))), true
+	case ExpiredLogin:
+		return refusal(http.StatusUnauthorized, "the credentials have expired", "WWW-Authenticate", "Bearer"), true
+	}
+	return nil, false
+}
+
+// draw counts the request and returns the rule that decides, the zero Rule for none,
+// and how long the answer waits.
+func (h *Handler) draw(method, path string) (decides Rule, wait time.Duration) {
+	request := 0
+	h.mu.Lock()
+	for _, r := range h.rules {
+		if !r.matches(method, path) {
+			continue
+		}
+		t := h.tally[r]
+		t.Matched++
+		if !r.hits(h.seed, t.Matched) {
+			continue
+		}
+		switch {
+		case r.Kind == Slow:
+			wait += r.Time
+			t.Played++
+		case decides.Kind == "":
+			decides, request = r, t.Matched
+			t.Played++
+		}
+	}
+	h.mu.Unlock()
+	if request > 0 && h.played != nil {
+		h.played(decides, request)
+	}
+	return decides, wait
+}
+
+// hits reports whether the rule hits the n-th request that matches it.
+func (r Rule) hits(seed uint64, n int) bool {
+	if r.Nth > 0 {
+		return n == r.Nth
+	}
+	hash := fnv.New64a()
+	_, _ = io.WriteString(hash, r.String()) // a hash takes everything
+	_ = binary.Write(hash, binary.BigEndian, uint64(n))
+	return rand.New(rand.NewPCG(seed, hash.Sum64())).Float64()*100 < r.PerCent
+}
+
+// take lets the service answer and returns the answer.
+func (h *Handler) take(r *http.Request) *answer {
+	a := &answer{header: http.Header{}}
+	h.next.ServeHTTP(a, r)
+	a.WriteHeader(http.StatusOK)
+	return a
+}
+
+// maxBody is how much of a body is kept for later; the service takes less.
+const maxBody = 4 << 20
+
+// late waits until the client has gone, and then for a while, before the service gets
+// the request.
+func (h *Handler) late(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody)) // the server sees a client go only when the body has been read
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	unlimited(w)
+	<-r.Context().Done()
+	time.Sleep(wait)
+	later := r.WithContext(context.WithoutCancel(r.Context()))
+	later.Body = io.NopCloser(bytes.NewReader(body))
+	h.take(later)
+	panic(http.ErrAbortHandler)
+}
+
+// pause waits, unless the client goes.
+func pause(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+	if wait == 0 {
+		return
+	}
+	unlimited(w)
+	select {
+	case <-time.After(wait):
+	case <-r.Context().Done():
+	}
+}
+
+// unlimited lifts the server's time limits for one request. Without the limit of
+// reading, the server does not take a client for gone when that time is over.
+func unlimited(w http.ResponseWriter) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // fails where there is no connection, and so no limit
+	_ = control.SetWriteDeadline(time.Time{})
+}
+
+// answer is the answer of a service, to be spoilt before it is written. It is the
+// http.ResponseWriter that the service writes to.
+type answer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+	lost   bool // close the connection instead
+	cut    bool // close it in the middle of the body
+}
+
+func (a *answer) Header() http.Header { return a.header }
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+func (a *answer) Write(p []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(p)
+}
+
+// spoilt returns what is left of the answer. A refusal cannot lose an id, so it stays
+// as it is for kinds that are about successes.
+func (a *answer) spoilt(k Kind) *answer {
+	success := a.status/100 == 2
+	switch {
+	case k == LoseAnswer:
+		a.lost = true
+	case k == CutAnswer:
+		a.cut = true
+	case k == FailAfter:
+		return serverError()
+	case k == NotJSON && success:
+		return textAnswer(a.status, "text/html; charset=utf-8", "<!DOCTYPE html><title>Welcome</title><p>Please wait…</p>\n")
+	case k == NoID && success:
+		return textAnswer(a.status, "application/json", "{}\n")
+	}
+	return a
+}
+
+// write writes the answer.
+func (a *answer) write(w http.ResponseWriter) {
+	if a.lost {
+		panic(http.ErrAbortHandler) // closes the connection
+	}
+	maps.Copy(w.Header(), a.header)
+	body := a.body.Bytes()
+	if a.cut {
+		w.Header().Set("Content-Length", strconv.Itoa(max(1, len(body))))
+		body = body[:len(body)/2]
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(body) // fails only when the client has gone
+	if a.cut {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func textAnswer(status int, contentType, body string) *answer {
+	a := &answer{header: http.Header{}, status: status}
+	a.header.Set("Content-Type", contentType)
+	a.header.Set("Cache-Control", "no-store")
+	a.body.WriteString(body)
+	return a
+}
+
+// refusal is an error in the sandbox's form, with one more header.
+func refusal(status int, message, name, value string) *answer {
+	a := textAnswer(status, "application/json", `{"error":{"code":"fault","message":"`+message+` (a fault on purpose)"}}`+"\n")
+	if name != "" {
+		a.header.Set(name, value)
+	}
+	return a
+}
+
+// serverError says nothing about whether anything was created, as such answers do.
+func serverError() *answer {
+	return refusal(http.StatusInternalServerError, "the service failed", "", "")
+}

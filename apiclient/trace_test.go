@@ -1,0 +1,222 @@
+package apiclient_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient"
+	"claimsheet/apiclient/apitest"
+)
+
+// traced keeps the Exchanges of a client.
+type traced struct {
+	mu  sync.Mutex
+	all []apiclient.Exchange
+}
+
+func (t *traced) to(cfg *apiclient.Config) {
+	cfg.Trace = func(e apiclient.Exchange) {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.all = append(t.all, e)
+	}
+}
+
+// take returns the Exchanges since the last call.
+func (t *traced) take() []apiclient.Exchange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.all
+	t.all = nil
+	return all
+}
+
+const tracedID = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11"
+
+// TestTrace: an Exchange says what left and what came back, with ids and without
+// anything else of a request.
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	var trace traced
+	requests := []struct {
+		name string
+		ask  func(ctx context.Context, c *apiclient.Client)
+		path string
+		sent int
+	}{
+		{"look-up", func(ctx context.Context, c *apiclient.Client) {
+			_, _ = c.Find(ctx, apiclient.ByEmail, "jane.canary@example.com")
+		}, "/funnel/v2/contacts/by-email/{email}", 0},
+		{"look-up by phone", func(ctx context.Context, c *apiclient.Client) { _, _ = c.Find(ctx, apiclient.ByPhone, "+447911999001") }, "/funnel/v2/contacts/by-phone/{phone}", 0},
+		{"contact", func(ctx context.Context, c *apiclient.Client) { c.Create(ctx, createContact(c)) }, "/funnel/v2/contacts?isAdministrator=true", 35},
+		{"claim", func(ctx context.Context, c *apiclient.Client) {
+			c.Create(ctx, c.Routes().CreateClaim(tracedID, nil, "canary"))
+		}, "/funnel/v2/claims", 96},
+		{"activity", func(ctx context.Context, c *apiclient.Client) {
+			c.Create(ctx, c.Routes().CreateActivity("", tracedID, apiclient.Activity{}))
+		}, "/funnel/v2/activities?claimId=" + tracedID, 79},
+		{"link", func(ctx context.Context, c *apiclient.Client) {
+			c.Create(ctx, c.Routes().CreateLink(tracedID, []byte("{}")))
+		}, "/funnel/v2/contacts/" + tracedID + "/magic-link", 2},
+		{"an id that is none", func(ctx context.Context, c *apiclient.Client) {
+			c.Create(ctx, c.Routes().CreateLink("jane.canary@example.com", []byte("{}")))
+		}, "/funnel/v2/contacts/{contactId}/magic-link", 2},
+		{"a name for an id", func(ctx context.Context, c *apiclient.Client) {
+			c.Create(ctx, c.Routes().CreateActivity("Canary", "", apiclient.Activity{}))
+		}, "/funnel/v2/activities?contactId={contactId}", 79},
+	}
+	cfg := config(apiclient.V2)
+	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Correlation-Id", "gateway-17")
+		answers(201, "application/json", `{"contactId":"canary","redirectUrl":"https://x.example/canary-link"}`)(w, nil)
+	}))
+	trace.to(&cfg)
+	c := client(t, cfg)
+	ctx := apiclient.WithRow(t.Context(), 1, 7)
+	for _, r := range requests {
+		r.ask(ctx, c)
+		got := trace.take()
+		if len(got) != 1 {
+			t.Fatalf("%s: %d exchanges, want 1", r.name, len(got))
+		}
+		e := got[0]
+		if e.Path != r.path || e.Sent != r.sent || e.Status != 201 || e.Received != 68 || e.Row != 7 || e.Sheet != 1 || e.Attempt != 1 || e.AnswerID != "gateway-17" ||
+			len(e.RequestID) != 36 || e.Time.IsZero() || e.Took.Whole <= 0 || e.Failure != "" {
+			t.Errorf("%s: %+v", r.name, e)
+		}
+		if text, err := json.Marshal(e); err != nil || strings.Contains(strings.ToLower(string(text)), "canary") || strings.Contains(string(text), "911999001") {
+			t.Errorf("%s: %s (%v)", r.name, text, err)
+		}
+	}
+}
+
+// TestTraceCountsAttempts: for each row the same request is counted, whoever sends it
+// again.
+func TestTraceCountsAttempts(t *testing.T) {
+	t.Parallel()
+	var trace traced
+	cfg := config(apiclient.V2)
+	cfg.Transport = apiclient.InProcess(answers(401, "application/json", `{}`))
+	cfg.Renew = func(context.Context, *http.Request) (bool, error) { return true, nil }
+	trace.to(&cfg)
+	c := client(t, cfg)
+	for _, row := range []int{7, 8} {
+		ctx := apiclient.WithRow(t.Context(), 2, row)
+		c.Create(ctx, createContact(c))
+		c.Create(ctx, createContact(c))
+		c.Create(ctx, c.Routes().CreateLink(tracedID, nil))
+	}
+	_, _, _ = c.Templates(t.Context())
+	type seen struct {
+		row, attempt int
+		kind         apiclient.Kind
+	}
+	var got []seen
+	for _, e := range trace.take() {
+		got = append(got, seen{e.Row, e.Attempt, e.Kind})
+	}
+	want := []seen{
+		{7, 1, "client"}, {7, 2, "client"}, {7, 3, "client"}, {7, 4, "client"}, {7, 1, "link"}, {7, 2, "link"},
+		{8, 1, "client"}, {8, 2, "client"}, {8, 3, "client"}, {8, 4, "client"}, {8, 1, "link"}, {8, 2, "link"},
+		{0, 1, "templates"}, {0, 2, "templates"},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(seen{})); diff != "" {
+		t.Errorf("rows and attempts (-want +got):\n%s", diff)
+	}
+}
+
+// TestTraceDurations: a first request has a connection to open and a second one has
+// not; what the limiter holds back has waited, slot or no slot.
+func TestTraceDurations(t *testing.T) {
+	t.Parallel()
+	var trace traced
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(20 * time.Millisecond)
+		answers(201, "application/json", `{"contactId":"a"}`)(w, nil)
+	}))
+	defer s.Close()
+	roots := s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	c := at(t, strings.Replace(s.URL, "127.0.0.1", "localhost", 1), trace.to, func(cfg *apiclient.Config) {
+		cfg.TLS, cfg.RequestsPerSecond = &tls.Config{RootCAs: roots, ServerName: "example.com"}, 10
+		cfg.Authorize = func(context.Context, *http.Request) error { time.Sleep(20 * time.Millisecond); return nil }
+	})
+	c.Create(t.Context(), createContact(c))
+	slot, err := c.Reserve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot.Await(t.Context())
+	c.CreateReserved(t.Context(), slot, createContact(c))
+	got := trace.take()
+	if len(got) != 2 {
+		t.Fatalf("%d exchanges, want 2", len(got))
+	}
+	first, second := got[0].Took, got[1].Took
+	if got[0].Reused || first.DNS <= 0 || first.Connect <= 0 || first.TLS <= 0 {
+		t.Errorf("a first connection: %+v", got[0])
+	}
+	if !got[1].Reused || second.DNS+second.Connect+second.TLS != 0 {
+		t.Errorf("a kept connection: %+v", got[1])
+	}
+	if second.Wait < 20 {
+		t.Errorf("the second request waited %v ms for its turn, want the rest of 100", second.Wait)
+	}
+	for _, d := range []apiclient.Durations{first, second} {
+		if d.Credentials < 20 || d.FirstByte < 20 || d.Whole < d.FirstByte || d.Whole < d.DNS+d.Connect+d.TLS {
+			t.Errorf("the parts do not fit: %+v", d)
+		}
+	}
+}
+
+// TestTraceOfFailures: without an answer the reason is there, and what was never given
+// to the network is no Exchange.
+func TestTraceOfFailures(t *testing.T) {
+	t.Parallel()
+	var trace traced
+	cut := apitest.StartRaw(t, nil, apitest.Bytes("HTTP/1.1 201 Created\r\nContent-Length: 50\r\nX-Request-Id: https://x.example/1\r\n\r\n{"))
+	for url, want := range map[string]apiclient.Exchange{
+		"http://127.0.0.1:1": {Failure: "the service refuses the connection"},
+		cut.URL:              {Failure: "HTTP 201 Created, but the connection was closed before the answer was complete", Status: 201, Received: 1},
+	} {
+		c := at(t, url, trace.to)
+		c.Create(t.Context(), createContact(c))
+		got := trace.take()
+		if len(got) != 1 || got[0].Failure != want.Failure || got[0].Status != want.Status || got[0].Received != want.Received || got[0].AnswerID != "" {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	c := at(t, cut.URL, trace.to, func(cfg *apiclient.Config) { cfg.ReadOnly = true })
+	c.Create(t.Context(), createContact(c))
+	if got := trace.take(); len(got) != 0 {
+		t.Errorf("a request that was refused here: %+v", got)
+	}
+}
+
+// TestTraceHidesSecrets: a secret that is used, or repeated, as an id is left out.
+func TestTraceHidesSecrets(t *testing.T) {
+	t.Parallel()
+	var trace traced
+	const secret = "s3cret-key-1"
+	cfg := config(apiclient.V2)
+	cfg.Headers = http.Header{"X-Request-Id": {secret}}
+	cfg.Secrets = func() []string { return []string{secret} }
+	cfg.Transport = apiclient.InProcess(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Request-Id", secret)
+		answers(201, "application/json", `{}`)(w, nil)
+	}))
+	trace.to(&cfg)
+	c := client(t, cfg)
+	c.Create(t.Context(), c.Routes().CreateLink(secret, nil))
+	if text, err := json.Marshal(trace.take()); err != nil || strings.Contains(string(text), secret) {
+		t.Errorf("%s (%v)", text, err)
+	}
+}
