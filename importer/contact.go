@@ -2,9 +2,7 @@ package importer
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 
 	"claimsheet/importer/ledger"
@@ -51,71 +49,6 @@ func (m *metContacts) find(who mapping.Identity) (metContact, bool) {
 	defer m.mu.Unlock()
 	met, ok := m.of[who]
 	return met, ok
-}
-
-// claimContacts are the contacts of claims that earlier runs have sent, of all clients
-// and mappings, as far as the ledger keeps what was sent. They are read when a run first
-// asks. Its own claims are not among them: they go to the ids that this sheet gives.
-type claimContacts struct {
-	read  sync.Once
-	err   error
-	named map[string]bool // by mapping.Fingerprint
-	// Of claims of this mapping, and of others, of which that is not kept: the number
-	// of the newest attempt.
-	own, others int64
-}
-
-// of reads them, once.
-func (c *claimContacts) of(j *Job) error {
-	c.read.Do(func() {
-		c.named = map[string]bool{}
-		// It is read whether or not the run is being stopped.
-		for claim, err := range j.Ledger.ClaimsWith(context.Background(), j.Environment, `"`+mapping.ClaimClaimants+`"`) {
-			if err != nil {
-				c.err = err
-				return
-			}
-			c.add(claim, j.Binding.Mapping().Name.Text)
-		}
-	})
-	return c.err
-}
-
-func (c *claimContacts) add(claim ledger.Step, mappingName string) {
-	var sent wanted
-	switch {
-	case json.Unmarshal(claim.Data, &sent) == nil:
-	case claim.Mapping == mappingName:
-		c.own = max(c.own, claim.Ref.Sent)
-	default:
-		c.others = max(c.others, claim.Ref.Sent)
-	}
-	for _, v := range sent.Values {
-		if v.Name == mapping.ClaimAdministrator || v.Name == mapping.ClaimClaimants {
-			for _, who := range strings.Split(v.Value, ", ") {
-				c.named[who] = true
-			}
-		}
-	}
-}
-
-// inClaimOfOthers says why a client's id cannot be replaced by another one: a claim of
-// another client may have been created with it. It is "" when none was.
-func (j *Job) inClaimOfOthers(plan mapping.Plan, d decision) (why string, err error) {
-	if err := j.claims.of(j); err != nil {
-		return "", err
-	}
-	unkept := j.claims.others
-	if j.hasContacts(plan) {
-		unkept = max(unkept, j.claims.own)
-	}
-	switch {
-	case j.claims.named[mapping.Fingerprint(plan.Client)]:
-		return d.otherID() + ", to which a claim of another client was sent", nil
-	case unkept > d.known.Ref.Last:
-		return d.otherID() + "; of a claim that was sent since, the ledger does not keep the contacts, so it may be this one's", nil
-	}
-	return "", nil
 }
 
 // noteMet notes what became of a client or contact, as far as other runs have to

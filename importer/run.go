@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -216,6 +217,31 @@ func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 		return err
 	}
 	return j.loadUndecided(ctx)
+}
+
+// loadUndecided reads the addresses of the clients that earlier runs may have
+// created, the earliest attempt first.
+func (j *Job) loadUndecided(ctx context.Context) error {
+	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {
+		if err != nil {
+			return err
+		}
+		who := mapping.Identity{Space: step.Space, Key: step.Client}
+		keys := []string{lookup.Address(who)}
+		var was wanted
+		if json.Unmarshal(step.Data, &was) == nil { // it is purged otherwise
+			keys = append(keys, was.Addresses...)
+			for _, v := range was.Values { // older records say no addresses
+				for _, address := range j.Binding.AddressesIn(v.Value) {
+					keys = append(keys, lookup.Address(address))
+				}
+			}
+		}
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+		j.lookups.AddUndecided(who, keys)
+	}
+	return nil
 }
 
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
