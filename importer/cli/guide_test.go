@@ -137,7 +137,7 @@ func (r *reader) do(t *testing.T, command string) string {
 }
 
 // serve starts claimsheet sandbox, at a free port in place of the usual one, and returns
-// its first two lines.
+// its first three lines.
 func (r *reader) serve(t *testing.T, flags []string) string {
 	t.Helper()
 	program, err := os.Executable()
@@ -154,10 +154,13 @@ func (r *reader) serve(t *testing.T, flags []string) string {
 	})
 	must(t, out.(*os.File).SetReadDeadline(time.Now().Add(time.Minute))) // so that a missing line fails the test
 	r.sandbox = bufio.NewReader(out)
-	printed := r.listen(t, 2)
+	printed := r.listen(t, 3)
 	r.url, _, _ = strings.Cut(printed, "\n")
-	return printed
+	return dashboard.ReplaceAllString(printed, "/dashboard/4QPZ7M2KXN5DA6WVHT3RBJCEYS")
 }
+
+// dashboard is the path of the sandbox's dashboard, which is another one each time.
+var dashboard = regexp.MustCompile(`/dashboard/[A-Z2-7]{26}`)
 
 // listen returns the next lines that the sandbox prints.
 func (r *reader) listen(t *testing.T, lines int) string {
