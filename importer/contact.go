@@ -82,7 +82,7 @@ func (r *clientRun) noteMet(first decision, o stepOutcome) {
 // dry run has it as a contact.
 func (r *clientRun) foresee() {
 	met, ok := r.job.met.find(r.plan.Client)
-	if !ok || met.known.To != ledger.Done || r.decisions[0].known.To != "" {
+	if !ok || met.known.To != ledger.Done || r.decisions[0].known.To == ledger.Done {
 		return
 	}
 	d := &r.decisions[0]
@@ -146,8 +146,12 @@ func (r *clientRun) decideContact(d *decision) error {
 	}
 	r.altered = r.altered || altered
 	now := decide(plan, known, r.job.Binding)[0]
+	if now.isOfSheet() && d.action != unneeded { // the sheet may give another id by now
+		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
+		now = decide(plan, known, r.job.Binding)[0]
+	}
 	switch {
-	case now.known.To == ledger.Done, now.action == givenUp && d.action != unneeded:
+	case now.known.To == ledger.Done && now.action != send, now.action == givenUp && d.action != unneeded:
 		now.step = step
 		*d = now
 	default:

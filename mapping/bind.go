@@ -23,7 +23,7 @@ type Binding struct {
 	tables  []*Binding // one for each sheet; nil when there is only one
 	untyped []Untyped
 	types   map[string]convert.Type // of attributes to which the mapping gives none, by “Template/Attribute”
-	named   map[string]bool         // the folded names of columns that the mapping uses
+	named   map[string]string       // the names of columns that the mapping uses, by their folded form
 	used    map[int]bool            // those columns of the sheet
 
 	empty      map[string]bool  // the texts of cells that count as empty
@@ -138,7 +138,7 @@ type binder struct {
 	zone       *time.Location
 	runDate    string
 	keyColumns map[int]bool
-	named      map[string]bool
+	named      map[string]string
 	used       map[int]bool
 	untyped    []Untyped
 	types      map[string]convert.Type
@@ -150,7 +150,7 @@ type binder struct {
 // It is nil when there are problems.
 func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Binding, problem.List) {
 	b := &binder{checker: checker{file: m.File}, mapping: m, sheet: sheet, service: service,
-		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]bool{}, used: map[int]bool{}, types: map[string]convert.Type{}}
+		runDate: runDate, keyColumns: map[int]bool{}, named: map[string]string{}, used: map[int]bool{}, types: map[string]convert.Type{}}
 	if m.Sheet.Timezone.Text != "" {
 		b.zone, _ = time.LoadLocation(m.Sheet.Timezone.Text) // checked by Parse
 	}
@@ -175,6 +175,7 @@ func Bind(m *Mapping, sheet *cell.Sheet, service *Service, runDate string) (*Bin
 	bound.when = b.condition(m.Sheet.When, nil)
 	bound.untyped, bound.types = b.untyped, b.types
 	bound.named, bound.used = b.named, b.used
+	b.doubtHeader()
 	b.problems.Sort()
 	if b.problems = slices.Compact(b.problems); len(b.problems) > 0 {
 		return nil, b.problems

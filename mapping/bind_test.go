@@ -154,3 +154,30 @@ func TestBindTakesTemplateIDs(t *testing.T) {
 		t.Errorf("the ids are %s and %s", act.TemplateID, act.Attributes[0].TemplateID)
 	}
 }
+
+// TestNoHeader: a sheet that has none of the mapping's columns has one problem, which
+// does not quote the row that was read as the header: it may be a client.
+func TestNoHeader(t *testing.T) {
+	t.Parallel()
+	sheet := cell.Sheet{File: "leads.csv", Name: "leads.csv", HeaderRow: 1, Header: []string{"Margaret", "margaret@secret.example", "1991-07-14", "YO13 6FV"}}
+	text := `
+name: m
+api: v2
+client: {key: Lead no, lookup: {email: E-mail}, fields: {firstName: First name, email: E-mail, born: {column: DOB, type: Date, format: yyyy-mm-dd}}}
+workflow: {name: Leads, template_identifier: WF}
+activities: [{template: Your details, attributes: {Postcode: Post code}}]
+`
+	_, problems := mapping.Bind(mustParse(t, text), &sheet, nil, runDate)
+	if len(problems) != 1 || problems[0].Code != "no-header" || strings.Contains(report(problems), "secret") || strings.Contains(report(problems), "Margaret") {
+		t.Fatalf("found %v", problems)
+	}
+	if want := "columns “DOB”, “E-mail”, “First name”, “Lead no”, “Post code” there"; !strings.Contains(problems[0].Message, want) {
+		t.Errorf("the message is %q, want it to have %q", problems[0].Message, want)
+	}
+
+	sheet.Header[3] = "Postcode" // near to one, so it may be the header after all
+	_, problems = mapping.Bind(mustParse(t, text), &sheet, nil, runDate)
+	if text := report(problems); len(problems) < 2 || strings.Contains(text, "secret") || strings.Contains(text, "Margaret") || !strings.Contains(text, "did you mean “Postcode”?") {
+		t.Errorf("found %v", problems)
+	}
+}

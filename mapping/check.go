@@ -311,9 +311,16 @@ func (p *checker) checkOn(m *Mapping, a *ActivityRule) {
 		if len(m.Claims) > 0 {
 			choices = append(choices, "claim")
 		}
-		choices = append(choices, m.claimIDs()...)
-		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”; expected %s", a.On.Text, problem.OrList(choices)).
-			Hint = "the ids of the claims entries can be used here"
+		for _, id := range m.claimIDs() {
+			if id != "claim" {
+				choices = append(choices, id)
+			}
+		}
+		hint := "the ids of the claims entries can be used here"
+		if nearest, ok := problem.Nearest(problem.Shorten(a.On.Text), choices); ok {
+			hint = "did you mean “" + nearest + "”?"
+		}
+		p.wrongAt(a.On.At, "unknown-claim", "on cannot be “%s”; expected %s", a.On.Text, problem.OrList(choices)).Hint = hint
 	}
 }
 

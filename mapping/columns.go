@@ -2,6 +2,8 @@ package mapping
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"claimsheet/mapping/cell"
@@ -64,6 +66,36 @@ func (x *columnIndex) find(name string) (int, *problem.Problem) {
 	p := problem.New("ambiguous-column", "the sheet has %d columns called “%s”: %s", len(found), name, strings.Join(at, ", ")).
 		Hinted("give the columns different headers")
 	return -1, &p
+}
+
+// doubtHeader looks at a sheet that has none of the mapping's columns. What stands in its
+// header row may be a client's data, because the file has no header or header_row is
+// wrong, so no message quotes it: problems are logged.
+func (b *binder) doubtHeader() {
+	if b.index == nil || len(b.used) > 0 {
+		return
+	}
+	unknown := func(p problem.Problem) bool { return p.Code == "unknown-column" }
+	if !slices.ContainsFunc(b.problems, unknown) {
+		return
+	}
+	row := b.sheet.HeaderRow
+	isNear := func(p problem.Problem) bool { return unknown(p) && strings.HasPrefix(p.Hint, "did you mean ") }
+	if slices.ContainsFunc(b.problems, isNear) {
+		for i, p := range b.problems {
+			if unknown(p) && !isNear(p) {
+				b.problems[i].Hint = fmt.Sprintf("is row %d the one that names the columns? sheet.header_row says which", row)
+			}
+		}
+		return
+	}
+	b.problems = slices.DeleteFunc(b.problems, unknown)
+	var names []string
+	for _, name := range slices.Sorted(maps.Values(b.named)) {
+		names = append(names, "“"+name+"”")
+	}
+	b.problems = append(b.problems, problem.At(b.sheet.AtRow(row), "no-header", "this row is read as the header, and the sheet “%s” has no %s there", b.sheet.Label(), named("column", names)).
+		Hinted("let sheet.header_row be the row that names the columns; when no row does, the export needs one"))
 }
 
 // headers returns the headers for a hint, with white space folded.

@@ -182,7 +182,7 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 		s.Group = "" // the default, which decimal takes
 	}
 	for _, m := range s.Check() {
-		r.Wrong(n.Given(m.Option), m.Code, "%s", m.Message).Hint = m.Hint
+		r.Wrong(n.Given(m.Option), "number-separator", "%s", m.Message).Hint = m.Hint
 	}
 }
 
@@ -394,23 +394,30 @@ var formatList = yamltree.OneOrMore(text)
 
 func checkValue(r *yamltree.Reader, n *yamltree.Node, v *ValueRule) {
 	checkBraces(r.WrongAt, v.Text)
-	if v.sources() != 1 {
+	switch given := v.sources(); len(given) {
+	case 0:
 		r.Wrong(n, "value-source", "%s needs exactly one of column, value, text, first_of and expr", n.Name())
+	case 1:
+	default:
+		r.Wrong(n, "value-source", "%s has %s; it needs exactly one of column, value, text, first_of and expr", n.Name(), strings.Join(given, " and "))
 	}
 	if v.Required && v.Default != nil {
 		r.Wrong(n, "required-default", "%s is required and has a default; an empty cell cannot be both", n.Name())
 	}
 }
 
-// sources counts the sources that a value names.
-func (v *ValueRule) sources() int {
-	n := 0
-	for _, given := range []bool{v.Column.Text != "", v.hasConstant, v.Text.Text != "", len(v.FirstOf) > 0, v.Expr.Text != ""} {
-		if given {
-			n++
+// sources returns the keys of the sources that a value names.
+func (v *ValueRule) sources() []string {
+	var keys []string
+	for _, s := range []struct {
+		key   string
+		given bool
+	}{{"column", v.Column.Text != ""}, {"value", v.hasConstant}, {"text", v.Text.Text != ""}, {"first_of", len(v.FirstOf) > 0}, {"expr", v.Expr.Text != ""}} {
+		if s.given {
+			keys = append(keys, s.key)
 		}
 	}
-	return n
+	return keys
 }
 
 func typeNames() []string {

@@ -3,7 +3,12 @@ package mapping
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
@@ -37,8 +42,60 @@ func Parse(file string, data []byte) (*Mapping, problem.List) {
 	p.problems.Sort()
 	m.Cautions = m.cautions()
 	m.Warnings = append(root.TypographicQuotes(file), m.orderWarnings()...)
+	m.Warnings = append(m.Warnings, openQuestions(file, data)...)
 	m.Warnings.Sort()
 	return m, p.problems
+}
+
+// openQuestion matches a comment of a first mapping that asks for a decision.
+var openQuestion = regexp.MustCompile(`#.*\bDECIDE: `)
+
+// openQuestions warns of the decisions that a first mapping still asks for.
+func openQuestions(file string, data []byte) problem.List {
+	var first yamltree.Place
+	var lines []string
+	for i, line := range strings.Split(string(data), "\n") {
+		if at := openQuestion.FindStringIndex(line); at != nil {
+			if lines == nil {
+				first = yamltree.Place{Line: i + 1, Column: 1 + utf8.RuneCountInString(line[:at[0]])}
+			}
+			lines = append(lines, strconv.Itoa(i+1))
+		}
+	}
+	const most = 12
+	switch {
+	case len(lines) == 0:
+		return nil
+	case len(lines) == 1:
+		lines[0] = "the question DECIDE in line " + lines[0] + " is"
+	case len(lines) > most:
+		lines = []string{fmt.Sprintf("the questions DECIDE in lines %s and %d more lines are", strings.Join(lines[:most], ", "), len(lines)-most)}
+	default:
+		lines = []string{"the questions DECIDE in lines " + strings.Join(lines, ", ") + " are"}
+	}
+	return problem.List{problem.At(first.In(file), "open-questions", "%s not answered", lines[0]).
+		Hinted("answer each, and delete its comment: until then the mapping holds a guess there")}
+}
+
+// ToBeAgreed stands in a first mapping for the identifier of the workflow's template,
+// which only the service's operator can supply.
+const ToBeAgreed = "TO-BE-AGREED"
+
+// Placeholders reports what stands in for a text that must be known before anything is
+// sent to a real service.
+func (m *Mapping) Placeholders() problem.List {
+	var list problem.List
+	identifiers := []yamltree.Scalar{m.Workflow.TemplateIdentifier}
+	for _, a := range m.Activities {
+		identifiers = append(identifiers, a.Workflow.TemplateIdentifier)
+	}
+	for _, w := range identifiers {
+		if w.Text == ToBeAgreed {
+			list = append(list, problem.At(m.At(w.At), "placeholder", "%s stands for an identifier that the service knows", ToBeAgreed).
+				Hinted("write the one that the service's operator has supplied; only the sandbox takes any"))
+		}
+	}
+	return list
 }
 
 // setDefaults fills in what depends on other keys.

@@ -265,7 +265,7 @@ func (b *binder) column(w yamltree.Scalar, aliases map[string]yamltree.Scalar) (
 	if w.Text == "" {
 		return 0, false
 	}
-	b.named[convert.FoldHeader(w.Text)] = true
+	b.named[convert.FoldHeader(w.Text)] = w.Text
 	if b.index == nil {
 		return 0, false
 	}

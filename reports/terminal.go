@@ -29,6 +29,8 @@ type NextSteps struct {
 	// Settle lists what is uncertain. Rerun does what is missing in a results
 	// workbook, whose path is added to it; nil where the results cannot be run again.
 	Settle, Rerun []string
+	// Look shows what the sandbox holds; nil where there is nothing to look at.
+	Look []string
 }
 
 // WriteSummary writes the end of a run in a few plain lines for a terminal: what was
@@ -70,6 +72,9 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 	for _, line := range nextSteps(s, n) {
 		fmt.Fprintln(&b, line)
 	}
+	if n.Look != nil {
+		fmt.Fprintf(&b, "Look at what the sandbox holds, and open the redirect urls:\n  %s\n", CommandLine(n.Look))
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -97,7 +102,7 @@ func meaning(s result.Status) string {
 	case result.Skipped:
 		return "skipped on purpose"
 	case result.NotStarted:
-		return "not started: waiting for another row or step; see the column Error"
+		return "not started: stopped before them, or waiting for another row; see the column Error"
 	case result.Failed:
 		return "failed: not created, or given up; see the column Error"
 	case result.Uncertain:
@@ -180,6 +185,8 @@ func nextSteps(s result.Summary, n NextSteps) []string {
 	case s.DryRun && r.Planned > 0 && r.Invalid > 0:
 		return []string{"Next: correct the cells and check again, or import the others; the corrected ones can follow:",
 			"  " + CommandLine(n.Command)}
+	case s.DryRun && r.Planned > 0 && r.Failed > 0:
+		return []string{"Next: look at the failed rows in the workbook and check again, or import the others:", "  " + CommandLine(n.Command)}
 	case s.DryRun && r.Planned > 0:
 		return []string{"Next:", "  " + CommandLine(n.Command)}
 	case s.DryRun:

@@ -113,7 +113,7 @@ func (p *program) command(ctx context.Context, args []string) (err error) {
 }
 
 const programHelp = `It reads a sheet through a mapping file, sends what the sheet asks for and the service does not have yet, and writes a copy of the
-sheet with ids and redirect urls beside every row. Repeat a command at any time: nothing is sent twice.
+sheet with ids and redirect urls beside every row. Repeat a run at any time: nothing is sent twice.
 claimsheet COMMAND --help explains a command; claimsheet explain CODE explains the code in brackets at the end of a message;
 claimsheet help exit-codes lists the exit codes.
 

@@ -13,14 +13,16 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
 
 const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's, and
 attributes that no key fills are named. With a SHEET its headers and cells are checked: a header in the wrong row, totals, columns
-that the mapping never uses, typed cells under attributes without a type, and how many rows cannot be imported as they are. --rows
-names every bad cell; the exit code is 1 if there are any. claimsheet run --dry-run also compares rows with each other and with what is done.
+that the mapping never uses, typed cells under attributes without a type, dates whose day and month a spreadsheet program may
+have exchanged, and how many rows have wrong cells. --rows names each of them; the exit code is 1 if there are any. claimsheet
+run --dry-run also compares rows with each other, plans what would be sent for each client, and compares it with what is done.
 
 For programs --format writes to stdout: json is one object, also when the check fails (docs/operations.md has its fields); github is
 annotations for a workflow; sarif is SARIF 2.1.0.
@@ -146,7 +148,7 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 	var wrong problem.List
 	var typed mapping.TypedCells
 	for _, src := range s.Sources {
-		look, rows, invalid := newLayout(src.Sheet(), s.Mapping.Sheet), 0, 0
+		look, dates, rows, invalid := newLayout(src.Sheet(), s.Mapping.Sheet), draft.NewDateColumns(src.Sheet()), 0, 0
 		var cells problem.List
 		for record, err := range src.Records() {
 			if err == nil {
@@ -156,6 +158,7 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 				return err
 			}
 			look.see(record)
+			dates.See(record)
 			lead := s.Binding.Convert(record)
 			typed.Add(lead.Typed)
 			if rows++; len(lead.Problems) > 0 {
@@ -173,6 +176,7 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 		if wrong = append(wrong, title...); len(title) > 0 {
 			continue // the header row is wrong, so the cells are under wrong headers
 		}
+		k.warn(dates.Warnings()...)
 		k.report.Checked.InvalidRows += invalid
 		if k.rows {
 			k.found = append(k.found, cells...)
@@ -180,7 +184,7 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 		}
 		k.warn(cells...)
 		if invalid > 0 {
-			k.warn(problem.At(problem.Where{File: src.Input.Given}, "invalid-rows", "%d of %d rows cannot be imported as they are", invalid, rows).
+			k.warn(problem.At(problem.Where{File: src.Input.Given}, "invalid-rows", "wrong cells in %d of %s", invalid, reports.Count(rows, "row")).
 				Hinted("%s names every cell", commandLine(k.where, append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
 		}
 	}
@@ -231,6 +235,9 @@ func (k *checkRun) looked() string {
 	if n := len(k.report.Errors) - len(k.found); n > 0 {
 		words[0] = "checked " + of.Mapping + ": " + reports.Count(n, "mistake")
 	}
+	if n := len(k.report.Warnings); n > 0 {
+		words[0] += ", " + reports.Count(n, "warning")
+	}
 	if of.Columns > 0 {
 		words = append(words, reports.Count(of.Columns, "column")+", "+reports.Count(of.Templates, "template"))
 	}
@@ -246,7 +253,11 @@ func (k *checkRun) looked() string {
 	if len(of.Sheets) == 0 {
 		words = append(words, "without a SHEET its columns are not checked")
 	} else if of.Rows > 0 {
-		words = append(words, fmt.Sprintf("%d of %s cannot be imported as they are", of.InvalidRows, reports.Count(of.Rows, "row")))
+		cells := "no wrong cells in " + reports.Count(of.Rows, "row")
+		if of.InvalidRows > 0 {
+			cells = fmt.Sprintf("wrong cells in %d of %s", of.InvalidRows, reports.Count(of.Rows, "row"))
+		}
+		words = append(words, cells)
 	}
 	return strings.Join(words, "; ")
 }

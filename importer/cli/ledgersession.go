@@ -135,16 +135,16 @@ func (l *ledgerSession) checkWhole() error {
 // ledgerFlags are the flags of commands that work on the ledger without a sheet.
 // The mapping is only a place to look beside.
 func ledgerFlags() []cli.Flag {
-	return withMapping("the mapping `FILE`: the environments file and the state folder are beside it; default: this folder",
+	return withMapping("the mapping `FILE`: the environments file and the state folder are beside it; default: mapping.yaml in this folder, or this folder",
 		placeFlags()[:4]) // all but the sandbox's reference data
 }
 
 // openEnvironmentOf chooses the environment of a command that works on the
 // ledger, which must have a state folder.
 func openEnvironmentOf(where load.Where) (*ledgerSession, error) {
-	l := &ledgerSession{where: where, run: uuid.NewString()}
+	l := &ledgerSession{where: withUsualMapping(where), run: uuid.NewString()}
 	var err error
-	if l.session, err = load.OpenEnvironment(where); err != nil {
+	if l.session, err = load.OpenEnvironment(l.where); err != nil {
 		return l, err
 	}
 	if l.session.State == "" {

@@ -10,6 +10,7 @@ import (
 type claim struct {
 	id, key, name string
 	when          string   // an expression; "" when every row has the claim
+	whenAsk       string   // why when is a question, and a comment until it is answered
 	columns       []string // pairs of an alias and its column
 	why, ask      string
 	idle          bool // a comment until the decision is made
@@ -40,11 +41,12 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 			why: fmt.Sprintf("%d different in %s; different clients: %d", f.different, rowsInWords(f.filled), p.keyFacts(p.key).different)}
 		if f.filled < f.rows && isQuotable(c.name) {
 			made.when = has(c)
+			made.whenAsk = fmt.Sprintf("is a row without it no claim? Until you take the # away, it is invalid (%d of %s have it)", f.filled, rowsInWords(f.rows))
 		}
 		return []claim{made}, made.id
 	}
 	c := p.anyNumber()
-	return []claim{{id: "claim", key: c.name, name: "Claim {" + braced(c.name) + "}", ask: "if each row is a claim of its client, take the # away", idle: true}}, ""
+	return []claim{{id: "claim", key: c.name, name: nameWith("Claim", c), ask: "if each row is a claim of its client, take the # away", idle: true}}, ""
 }
 
 // wideClaims proposes an entry for each claim of a wide sheet.
@@ -84,10 +86,21 @@ func (p *proposer) wideClaims() (claims []claim, id string) {
 func (p *proposer) claimName(key *column) string {
 	w := person{whys: map[*column]string{}, asks: map[*column]string{}}
 	if lender := p.find(&w, nil, "lender"); lender != nil && lender != key && lender.isChoice() {
-		p.used[lender] = true
-		return "{" + braced(lender.name) + "} {" + braced(key.name) + "}"
+		p.used[lender], p.claimLender = true, lender
+		return nameWith(nameWith("", lender), key)
 	}
-	return "Claim {" + braced(key.name) + "}"
+	return nameWith("Claim", key)
+}
+
+// nameWith returns a name of claims that goes on with the cells of a column, if its
+// header can stand between braces.
+func nameWith(name string, c *column) string {
+	if isQuotable(c.name) {
+		name += " {" + c.name + "}"
+	} else if name == "" {
+		name = "Claim"
+	}
+	return strings.TrimSpace(name)
 }
 
 // braced returns a header as it is written between braces.

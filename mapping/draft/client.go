@@ -18,6 +18,9 @@ type link struct {
 	idle  bool   // a comment until the decision is made
 }
 
+// decide notes a question that has to be answered before the link can be used.
+func (l *link) decide(ask string) { l.ask, l.idle = joined(ask, l.ask), true }
+
 // client is the client section.
 type client struct {
 	key         *column
@@ -59,6 +62,21 @@ func (p *proposer) findPerson() person {
 	}
 	w.phone = p.find(&w, isPhone, "mobile", "phone", "landline")
 	return w
+}
+
+// pairNames gives the columns First and Last the meaning that they have together. Alone
+// such a word may be of anything.
+func (p *proposer) pairNames() {
+	named := func(word string) *column {
+		i := slices.IndexFunc(p.ordinary, func(c *column) bool { return slices.Equal(without(wordsOf(c.name), neutral), []string{word}) })
+		if i < 0 {
+			return nil
+		}
+		return p.ordinary[i]
+	}
+	if first, last := named("first"), named("last"); first != nil && last != nil {
+		first.meaning, last.meaning = meaningOf("first name"), meaningOf("last name")
+	}
 }
 
 // find returns the ordinary column that a name means most likely; the likeliest name
@@ -112,7 +130,10 @@ func (p *proposer) proposeClient() client {
 	p.key = c.key
 	p.used[c.key] = true
 	if n := p.shared(w.email, c.key); n > 0 {
-		c.emailAsk = fmt.Sprintf("%d addresses are of several clients, of whom it finds only one; correct them, or leave the look-up out", n)
+		c.emailAsk = "1 address belongs to several clients, and the look-up finds only one of them; correct it, or leave the look-up out"
+		if n > 1 {
+			c.emailAsk = fmt.Sprintf("%d addresses belong to several clients each, and the look-up finds only one of them; correct them, or leave the look-up out", n)
+		}
 	}
 	if w.email != nil {
 		c.fields = append(c.fields, p.field("email", w.email, convert.Email))

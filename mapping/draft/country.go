@@ -26,6 +26,12 @@ func (c country) supports(region string) bool {
 	return slices.Contains(c.spoken, region)
 }
 
+// isEnglish reports whether the sheet is certainly from where numbers have a decimal
+// point.
+func (c country) isEnglish() bool {
+	return len(c.regions) > 0 && len(without(c.regions, []string{"GB", "IE", "US"})) == 0
+}
+
 // isGerman reports whether numbers in the sheet most likely have a decimal comma.
 func (c country) isGerman() bool {
 	return slices.ContainsFunc([]string{"DE", "AT"}, c.supports)

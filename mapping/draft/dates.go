@@ -3,6 +3,7 @@ package draft
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"claimsheet/mapping/cell"
@@ -62,7 +63,9 @@ type dateReading struct {
 	timed   bool   // some have a time of day
 	why     string // the evidence for the formats
 	ask     string // what a person has to decide; "" when the formats are certain
-	unread  []int  // the indexes of rows that do not read
+	idle    bool   // the decision is needed before the formats can be used
+	order   dateOrder
+	unread  []int // the indexes of rows that do not read
 }
 
 // mostFormats limits how many formats are proposed for one column.
@@ -84,6 +87,7 @@ func (c *column) findDates() *dateReading {
 	iso := 0
 	for i, v := range c.filled() {
 		d.filled++
+		d.order.see(v, c.is1904, place{row: i})
 		if m, ok := readDate(v, "", c.is1904); ok {
 			d.read++
 			d.timed = d.timed || m
@@ -145,10 +149,8 @@ func (d *dateReading) choose(texts []text) (unread []text) {
 		if most == 0 {
 			break
 		}
-		why, ask, formats := d.weigh(texts, best)
-		if ask != "" {
-			d.ask = ask
-		}
+		why, ask, isIdle, formats := d.weigh(texts, best)
+		d.ask, d.idle = joined(d.ask, ask), d.idle || isIdle
 		whys = append(whys, why)
 		for _, f := range formats {
 			d.formats = append(d.formats, f)
@@ -167,35 +169,34 @@ func (d *dateReading) choose(texts []text) (unread []text) {
 }
 
 // weigh compares a format with the one that exchanges day and month. Texts decide
-// between them that only one of the two reads.
-func (d *dateReading) weigh(texts []text, best string) (why, ask string, formats []string) {
+// between them that only one of the two reads. Where none decides, both are proposed,
+// and a run takes no cell that fits both; any other question has to be answered before
+// the format can be used, and is idle.
+func (d *dateReading) weigh(texts []text, best string) (why, ask string, isIdle bool, formats []string) {
 	fits := readable(texts, best)
 	n, all := total(fits), total(texts)
+	if best == serial {
+		return fmt.Sprintf("%d of %s are plain numbers", n, cellsInWords(all)), "are the plain numbers a spreadsheet's day count?", true, []string{best}
+	}
+	why = fmt.Sprintf("%d of %s read as %s", n, cellsInWords(all), best)
+	if strings.Contains(best, "yy") && !strings.Contains(best, "yyyy") {
+		ask, isIdle = "a year of two digits is sent as one of 1930 to 2029; are these the years?", true
+	}
 	other := swapped(best)
-	switch {
-	case best == serial:
-		return fmt.Sprintf("%d of %s are plain numbers", n, cellsInWords(all)), "are the plain numbers a spreadsheet's day count?", []string{best}
-	case other == "":
-		if strings.Contains(best, "yy") && !strings.Contains(best, "yyyy") {
-			return fmt.Sprintf("%d of %s read as %s", n, cellsInWords(all), best), "a year of two digits is read as 1930–2029", []string{best}
-		}
-		return fmt.Sprintf("%d of %s read as %s", n, cellsInWords(all), best), "", []string{best}
+	if other == "" {
+		return why, ask, isIdle, []string{best}
 	}
 	both := total(readable(fits, other))
 	others := total(readable(texts, other)) - both
 	switch {
 	case n == both && others == 0:
 		return fmt.Sprintf("%s fit both %s and %s", cellsInWords(n), best, other),
-			"day or month first? No cell shows it; keep one of the two", []string{best, other}
+			joined("day or month first? No cell shows it; keep one of the two", ask), isIdle, []string{best, other}
 	case others > 0:
 		return fmt.Sprintf("%d of %s read as %s only, %d as %s only, %d fit both", n-both, cellsInWords(all), best, others, other, both),
-			"day and month are in both orders; a cell that fits both is invalid until one format is left", []string{best, other}
+			joined("day and month are in both orders; a cell that fits both is invalid until one format is left", ask), isIdle, []string{best, other}
 	}
-	why = fmt.Sprintf("%d of %s read as %s, %d fit both orders of day and month", n, cellsInWords(all), best, both)
-	if !strings.Contains(best, "yyyy") {
-		ask = "a year of two digits is read as 1930–2029"
-	}
-	return why, ask, []string{best}
+	return fmt.Sprintf("%s, %d fit both orders of day and month", why, both), ask, isIdle, []string{best}
 }
 
 func cellsInWords(n int) string {
@@ -214,7 +215,17 @@ func shortlist(texts []text) []string {
 			digits = append(digits, t)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(dateFormats), func(f string) bool { return len(readable(digits, f)) == 0 })
+	return slices.DeleteFunc(slices.Clone(dateFormats), func(f string) bool {
+		fit := readable(digits, f)
+		return len(fit) == 0 || f == serial && count(fit, isDayCount) < len(fit)
+	})
+}
+
+// isDayCount reports whether a number may be a spreadsheet's day count, of 1920 to 2077.
+// Other numbers count something else.
+func isDayCount(t text) bool {
+	n, err := strconv.ParseFloat(t.text, 64)
+	return err == nil && n > 7_300 && n < 65_000
 }
 
 // readable returns the texts that a format reads.

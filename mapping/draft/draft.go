@@ -14,6 +14,7 @@
 package draft
 
 import (
+	"maps"
 	"strings"
 
 	"claimsheet/mapping"
@@ -64,9 +65,12 @@ type proposer struct {
 	group    *group    // the columns of a wide sheet; nil when there are none
 	used     map[*column]bool
 	country  country
+	numbers  numbers
 	person   person
 	key      *column // of the client
 	claimKey *column // an ordinary column; nil without one
+
+	claimLender *column // the column of the lender in the claims' names; nil without one
 }
 
 // Propose makes a proposal. seen must not be empty, and is used up.
@@ -78,10 +82,16 @@ func Propose(r Request, seen *Profile) *Proposal {
 	}
 	made := &Proposal{request: r, name: p.mappingName()}
 	p.country = p.shown()
+	p.pairNames()
 	p.person = p.findPerson()
 	made.client = p.proposeClient()
 	made.claims, made.onClaim = p.proposeClaims()
+	used := maps.Clone(p.used)
 	made.live, made.rest = p.proposeTemplates(made.onClaim)
+	if p.numbers = p.findNumbers(made); p.numbers.doubtful != nil { // those columns are questions
+		p.used = used
+		made.live, made.rest = p.proposeTemplates(made.onClaim)
+	}
 	made.settings = p.proposeSettings(made)
 	for _, c := range p.ordinary {
 		if !p.used[c] {

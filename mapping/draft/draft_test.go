@@ -143,6 +143,10 @@ func TestProposalPassesWhateverTheNames(t *testing.T) {
 		for i, cells := range rapid.SliceOfN(rapid.SliceOfN(anyCell(), 0, len(headers)), 0, 6).Draw(t, "rows") {
 			records = append(records, cell.Record{Row: i + 2, Cells: cells})
 		}
-		passes(t, proposeFor(t, r, headers, records), headers)
+		made := proposeFor(t, r, headers, records)
+		passes(t, made, headers)
+		if all := answers(made); len(all) > 0 {
+			takes(t, made, headers, rapid.SampledFrom(all).Draw(t, "answer"))
+		}
 	})
 }

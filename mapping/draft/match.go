@@ -37,13 +37,20 @@ func compareNames(name string, meaning []string, c *column) strength {
 		return unlike
 	case slices.Equal(bare, hasBare) && len(without(bare, generic)) > 0:
 		return likely
-	case within(without(meaning, generic), has) || within(without(has, generic), meaning):
+	case areAkin(meaning, has), saysPart(meaning, has), saysPart(has, meaning):
 		return partly
 	}
 	if a, b := without(meaning, has), without(has, meaning); len(a) == 1 && len(b) == 1 && isMisspelt(a[0], b[0]) {
 		return partly
 	}
 	return unlike
+}
+
+// saysPart reports whether all words of a name that mean something are among another's.
+// What every sheet of leads is about does not mean anything here.
+func saysPart(name, other []string) bool {
+	telling := without(name, generic)
+	return within(telling, other) && len(without(telling, neutral)) > 0
 }
 
 // isMisspelt reports whether two words may be one: they begin alike, and few letters
@@ -92,6 +99,7 @@ type value struct {
 	percent            bool
 	checked, unchecked []string
 	table              []entry
+	isTextAnyway       bool // cells that are no texts are sent as one
 }
 
 // reading is how the cells of a column can be read as a type.
@@ -103,6 +111,9 @@ type reading struct {
 	idle  bool   // the decision is needed before the line can be used
 	none  bool   // no cell reads at all
 }
+
+// decide notes a question that has to be answered before the reading can be used.
+func (r *reading) decide(ask string) { r.ask, r.idle = joined(r.ask, ask), true }
 
 // read finds how a column is read as a type. options are those of a drop-down, nil
 // when they are not known.
@@ -116,7 +127,7 @@ func (p *proposer) read(c *column, t convert.Type, options []string) reading {
 	case convert.Date, convert.DateTime:
 		p.readAsDate(c, &r)
 	case convert.Number, convert.Currency:
-		readAsNumber(c, &r)
+		p.readAsNumber(c, &r)
 	case convert.Checkbox:
 		readAsBox(c, &r)
 	case convert.DropDown:
@@ -133,26 +144,38 @@ func (p *proposer) read(c *column, t convert.Type, options []string) reading {
 		}
 		r.value.region, r.why, r.ask = c.region(slices.Contains(c.meaning, "mobile"), p.country)
 	case "":
-		readUntyped(c, &r)
+		p.readUntyped(c, &r)
 	}
 	return r
 }
 
 func (p *proposer) readAsDate(c *column, r *reading) {
 	d := c.readDates()
-	r.value.formats, r.why, r.ask = d.formats, d.why, d.ask
+	r.value.formats, r.why, r.ask, r.idle = d.formats, d.why, d.ask, d.idle
+	refuse := func(why string) { r.fits, r.ask, r.idle, r.why = false, "", false, why }
 	switch {
 	case float64(d.read) < enough*float64(d.filled):
-		r.fits, r.ask, r.none = false, "", d.read == 0
-		r.why = fmt.Sprintf("only %d of %s read as a date", d.read, cellsInWords(d.filled))
+		r.none = d.read == 0
+		refuse(fmt.Sprintf("only %d of %s read as a date", d.read, cellsInWords(d.filled)))
+		return
+	case slices.Contains(d.formats, serial) && len(among(c.meaning, codes)) > 0:
+		refuse("its cells are plain numbers, and its header does not speak of a date")
+		return
 	case d.timed && r.value.typ == convert.Date:
-		r.fits, r.ask = false, ""
-		r.why = "its dates have times of day"
+		refuse("its dates have times of day")
+		return
 	case r.why == "":
 		r.why = fmt.Sprintf("dates in %s", cellsInWords(d.read))
 	}
-	if r.fits && len(d.unread) > 0 {
+	if len(d.unread) > 0 {
 		r.why += p.notRead(d.unread)
+	}
+	if !d.timed && r.value.typ == convert.DateTime {
+		r.decide("its cells have no time of day, and midnight of sheet.timezone is sent; is that right?")
+	}
+	nameOf := func(at place) string { return p.rowName(p.seen.places[at.row%len(p.seen.places)]) }
+	if why := d.order.evidence(nameOf); why != "" {
+		r.decide("did a spreadsheet program exchange day and month? Compare these rows with the source: " + why)
 	}
 }
 
@@ -178,7 +201,7 @@ func (p *proposer) rowName(at place) string {
 	return fmt.Sprint(at.row)
 }
 
-func readAsNumber(c *column, r *reading) {
+func (p *proposer) readAsNumber(c *column, r *reading) {
 	n := c.readNumbers()
 	read := n.most()
 	if r.fits = float64(read) >= enough*float64(n.filled); !r.fits {
@@ -193,11 +216,14 @@ func readAsNumber(c *column, r *reading) {
 		r.why = fmt.Sprintf("percentages in %s", cellsInWords(n.percent))
 	case n.percent > 0 && 2*n.percent >= inText:
 		r.value.percent = true
-		r.ask = fmt.Sprintf("5%% is sent as 0.05; is that what the service expects? Percent signs in %d of %s", n.percent, cellsInWords(n.filled))
+		r.decide(fmt.Sprintf("5%% is sent as 0.05; is that what the service expects? Percent signs in %d of %s", n.percent, cellsInWords(n.filled)))
 	case n.percent > 0:
 		r.ask = fmt.Sprintf("percent signs in %s, which are invalid; with percent: true the others are", cellsInWords(n.percent))
 	case n.shown > 0:
-		r.ask = fmt.Sprintf("a cell that shows 5%% is sent as 0.05; is that what the service expects? Such are %s", cellsInWords(n.shown))
+		r.decide(fmt.Sprintf("a cell that shows 5%% is sent as 0.05; is that what the service expects? Such are %s", cellsInWords(n.shown)))
+	}
+	if slices.Contains(p.numbers.doubtful, c) {
+		r.decide(p.numbers.ask)
 	}
 }
 
@@ -213,7 +239,7 @@ func readAsBox(c *column, r *reading) {
 		r.fits, r.none = false, b.known == 0
 		r.why = "its cells do not say yes or no"
 	case len(b.unknown) > 0:
-		r.ask = "neither list has " + wordsInOrder(b.unknown)
+		r.ask = fmt.Sprintf("neither list has the texts of %s, which are invalid", cellsInWords(total(b.unknown)))
 	}
 }
 
@@ -225,18 +251,18 @@ func readAsChoice(c *column, options []string, r *reading) {
 		return
 	}
 	if len(options) == 0 {
-		r.why = wordsInOrder(texts)
-		r.ask = "the service does not report its options; are the texts the options? If not, add values: {TEXT: OPTION}"
+		r.why = c.shown()
+		r.ask = "the texts are sent as they are, because the service does not report its options; are they right? If not, add values: {TEXT: OPTION}"
 		return
 	}
 	table, known := c.table(options)
-	if r.value.table = table; known == 0 {
+	if known == 0 {
 		r.fits = false
 		r.why = "none of its texts is an option"
 		return
 	}
 	r.why = fmt.Sprintf("%d different texts, all of them options", len(texts))
-	if table == nil {
+	if r.value.table = table; table == nil {
 		return
 	}
 	certain := 0
@@ -248,23 +274,34 @@ func readAsChoice(c *column, options []string, r *reading) {
 	r.why = fmt.Sprintf("%d of %d texts stand for an option", certain, len(table))
 }
 
-// readUntyped proposes a type for an attribute of which the service reports none.
-func readUntyped(c *column, r *reading) {
+// readUntyped proposes a type for an attribute of which the service reports none. A
+// text is sent as it is; any other type is a question.
+func (p *proposer) readUntyped(c *column, r *reading) {
 	isKind := func(k cell.Kind) bool { return c.mostly(func(v cell.Cell) bool { return v.Kind == k }) }
-	what := "texts"
-	r.value.typ = convert.Text
+	_, filled := c.count(isEmail)
+	d, n, b := c.readDates(), c.readNumbers(), c.readBoxes()
+	is := func(read int) bool { return float64(read) >= enough*float64(filled) }
+	isCode := len(among(c.meaning, codes)) > 0
+	what := ""
 	switch {
-	case isKind(cell.Date):
+	case is(d.read) && !isCode && !slices.Contains(d.formats, serial):
 		r.value.typ, what = convert.Date, "dates"
-		if c.readDates().timed {
+		if d.timed {
 			r.value.typ, what = convert.DateTime, "dates with times"
 		}
-	case isKind(cell.Number):
+		p.readAsDate(c, r)
+	case isKind(cell.Bool), is(b.known) && len(b.unknown) == 0 && !is(n.most()):
+		r.value.typ, what = convert.Checkbox, "yes and no"
+		readAsBox(c, r)
+	case is(n.most()) && !isCode && !c.mostly(isPhone):
 		r.value.typ, what = convert.Number, "numbers"
-	case isKind(cell.Bool):
-		r.value.typ, what = convert.Checkbox, "ticks"
+		p.readAsNumber(c, r)
+	default:
+		r.value.typ = convert.Text
+		r.value.isTextAnyway = slices.ContainsFunc(c.cells, func(v cell.Cell) bool { return v.Kind != cell.Text && !v.IsEmpty() })
+		return
 	}
-	r.ask = "the service reports no type; the cells hold " + what
+	r.decide("the service reports no type, and the cells hold " + what + "; is it a " + string(r.value.typ) + "?")
 }
 
 // holds says in words what is in a column.
@@ -284,8 +321,5 @@ func (c *column) holds() string {
 	case c.mostly(isPhone):
 		return "phone numbers"
 	}
-	if texts := c.texts(); len(texts) <= 4 && 2*len(texts) < filled {
-		return wordsInOrder(texts)
-	}
-	return "texts"
+	return c.shown()
 }

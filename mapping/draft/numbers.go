@@ -6,6 +6,7 @@ import (
 
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem/yamltree"
 )
 
 // notations are the ways in which people write numbers. Where several fit equally
@@ -13,6 +14,9 @@ import (
 var notations = []convert.Numbers{
 	{Decimal: ".", Group: ","}, {Decimal: ",", Group: "."}, {Decimal: ",", Group: " "}, {Decimal: ".", Group: "'"}, {Decimal: ".", Group: " "},
 }
+
+// germanNotation is the index of the notation with a decimal comma.
+const germanNotation = 1
 
 // numberReading is how the cells of a column can be read as numbers.
 type numberReading struct {
@@ -67,10 +71,17 @@ func (n *numberReading) most() (read int) {
 	return read
 }
 
+// numbers is how a sheet writes numbers in text cells.
+type numbers struct {
+	convert.Numbers
+	why, ask string    // both empty when it is the default
+	doubtful []*column // whose cells another notation reads as other numbers
+}
+
 // notation finds how the sheet writes numbers in text cells, from the columns whose
-// texts are numbers. It is the default, without a reason, when nothing shows another
-// one; ask is set when the cells could be read in two ways.
-func notation(columns []*column) (found convert.Numbers, why, ask string) {
+// texts are numbers. Where the cells can be read in two ways, the country says which is
+// the likelier, and ask is set.
+func notation(columns []*column, from country) numbers {
 	read, all := make([]int, len(notations)), 0
 	for _, c := range columns {
 		for _, t := range c.readNumbers().texts {
@@ -84,35 +95,39 @@ func notation(columns []*column) (found convert.Numbers, why, ask string) {
 	}
 	best := 0
 	for i := range notations {
-		if read[i] > read[best] {
+		if read[i] > read[best] || read[i] == read[best] && i == germanNotation && from.isGerman() {
 			best = i
 		}
 	}
-	found = notations[best]
-	differ, example := 0, ""
+	found := numbers{Numbers: notations[best]}
+	most := 0
 	for i, other := range notations {
 		if i == best || read[i] == 0 {
 			continue
 		}
-		n, only, shape := compare(columns, found, other)
-		if only == 0 && n > differ { // nothing that only the best one reads speaks against the other
-			differ, example = n, shape
-			why = fmt.Sprintf("%s of %s could also have %s as the decimal separator", cellsInWords(n), cellsInWords(all), quoted(other.Decimal))
+		n, only, in := compare(columns, found.Numbers, other)
+		if n <= most || only > 0 { // what only the best one reads speaks against the other
+			continue
 		}
+		most, found.doubtful = n, in
+		found.why = fmt.Sprintf("%s of %d could also have %s as the decimal separator", cellsInWords(n), all, quoted(other.Decimal))
+		found.ask = fmt.Sprintf("is 18%s000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers {decimal: %s, group: %s}, and as 18 with {decimal: %s, group: %s}", found.Group,
+			yamltree.Quote(found.Decimal), yamltree.Quote(found.Group), yamltree.Quote(other.Decimal), yamltree.Quote(other.Group))
 	}
-	if differ > 0 {
-		return found, why, "is " + example + " a thousand or a fraction?"
+	if most > 0 && best == 0 && from.isEnglish() {
+		found.ask, found.doubtful = "", nil
 	}
-	if read[best] > 0 && best > 0 {
-		why = fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", read[best], cellsInWords(all), read[0])
+	if most == 0 && read[best] > 0 && best > 0 {
+		found.why = fmt.Sprintf("%d of %s in text read like this, %d with a decimal point", read[best], cellsInWords(all), read[0])
 	}
-	return found, why, ""
+	return found
 }
 
 // compare counts the cells that two notations read as different numbers, and those
-// that only the first reads. shape is one of the former, with 9 for each digit.
-func compare(columns []*column, first, second convert.Numbers) (differ, only int, shape string) {
+// that only the first reads. in are the columns with the former.
+func compare(columns []*column, first, second convert.Numbers) (differ, only int, in []*column) {
 	for _, c := range columns {
+		before := differ
 		for _, t := range c.readNumbers().texts {
 			a, b := number(t, first), number(t, second)
 			switch {
@@ -120,16 +135,13 @@ func compare(columns []*column, first, second convert.Numbers) (differ, only int
 				only += t.count
 			case a != "" && a != b:
 				differ += t.count
-				shape = strings.Map(func(r rune) rune {
-					if r >= '0' && r <= '9' {
-						return '9'
-					}
-					return r
-				}, t.text)
 			}
 		}
+		if differ > before {
+			in = append(in, c)
+		}
 	}
-	return differ, only, shape
+	return differ, only, in
 }
 
 func quoted(s string) string { return "“" + s + "”" }

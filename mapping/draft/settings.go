@@ -35,8 +35,8 @@ func (p *proposer) proposeSettings(made *Proposal) (all []setting) {
 	if made.hasType(convert.DateTime) {
 		add("timezone", p.zone(made), "", "where the sheet's times were written down")
 	}
-	if n, why, ask := p.notation(made); why != "" || ask != "" {
-		add("numbers", fmt.Sprintf("{decimal: %s, group: %s}", yamltree.Quote(n.Decimal), yamltree.Quote(n.Group)), why, ask)
+	if n := p.numbers; n.why != "" {
+		add("numbers", fmt.Sprintf("{decimal: %s, group: %s}", yamltree.Quote(n.Decimal), yamltree.Quote(n.Group)), n.why, n.ask)
 	}
 	if value, why, ask := p.emptyTexts(); value != "" {
 		add("empty", value, why, ask)
@@ -47,13 +47,14 @@ func (p *proposer) proposeSettings(made *Proposal) (all []setting) {
 	return all
 }
 
-// links yields the links that are not comments.
+// links returns all links, those that are comments among them: each can be used
+// without another change of the mapping.
 func (p *Proposal) links() []link {
-	var all []link
-	for _, t := range p.live {
+	all := slices.Clone(p.client.fields)
+	for _, t := range slices.Concat(p.live, p.rest) {
 		all = append(all, t.links...)
 	}
-	return slices.DeleteFunc(append(all, p.client.fields...), func(l link) bool { return l.idle })
+	return all
 }
 
 func (p *Proposal) hasType(t convert.Type) bool {
@@ -77,14 +78,13 @@ func (p *proposer) zone(made *Proposal) string {
 	return "UTC"
 }
 
-// notation is how the sheet writes the numbers that are sent; why and ask are empty
-// when it is the default.
-func (p *proposer) notation(made *Proposal) (n convert.Numbers, why, ask string) {
+// findNumbers finds how the sheet writes the numbers that are linked.
+func (p *proposer) findNumbers(made *Proposal) numbers {
 	switch p.Decimal {
 	case ".":
-		return convert.Numbers{Decimal: ".", Group: ","}, "as given", ""
+		return numbers{Numbers: notations[0], why: "as given"}
 	case ",":
-		return convert.Numbers{Decimal: ",", Group: "."}, "as given", ""
+		return numbers{Numbers: notations[germanNotation], why: "as given"}
 	}
 	var columns []*column
 	for _, l := range made.links() {
@@ -92,7 +92,7 @@ func (p *proposer) notation(made *Proposal) (n convert.Numbers, why, ask string)
 			columns = append(columns, c)
 		}
 	}
-	return notation(columns)
+	return notation(columns, p.country)
 }
 
 // emptyTexts is the list of texts that count as empty.
@@ -168,6 +168,9 @@ func (p *proposer) notes() (all []string) {
 	}
 	if n := len(p.seen.bare); n > 0 {
 		add("Columns with data and no header, which no mapping can use: %s", someOf(p.seen.bare))
+	}
+	if n := len(p.seen.repeated); n > 0 {
+		add("Columns with the same header, which no mapping can use until each has a header of its own: %s", someOf(p.seen.repeated))
 	}
 	if n := len(p.seen.merged); n > 0 {
 		add("Merged cells, of which only the first has the value: %s", someOf(p.seen.merged))

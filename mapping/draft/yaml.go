@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"claimsheet/mapping"
 	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/problem/yamltree"
@@ -133,7 +134,7 @@ func (v value) yaml() string {
 	} else {
 		add("column", yamltree.Quote(v.column.name))
 	}
-	if v.typ != "" && (v.typ != convert.Text || v.text != "") {
+	if v.typ != "" && (v.typ != convert.Text || v.text != "" || v.isTextAnyway) {
 		add("type", string(v.typ))
 	}
 	switch len(v.formats) {
@@ -186,7 +187,10 @@ func (w *writer) claims(claims []claim) {
 		w.commented(mark+"  - ", "id: "+c.id, "", "")
 		w.commented(mark+"    ", "key: "+yamltree.Quote(c.key), why, ask)
 		w.line("%s    name: %s", mark, yamltree.Quote(c.name))
-		if c.when != "" {
+		switch {
+		case c.whenAsk != "":
+			w.commented(mark+"    # ", "when: '"+c.when+"'", "", c.whenAsk)
+		case c.when != "":
 			w.line("%s    when: '%s'", mark, c.when)
 		}
 		if len(c.columns) > 0 {
@@ -206,11 +210,13 @@ func (w *writer) templates(p *Proposal) {
 			"# activities:\n#   - template: NAME OF A TEMPLATE\n#     attributes:\n#       NAME OF AN ATTRIBUTE: A column")
 		return
 	}
+	hasLinks := func(t template) bool { return len(t.links) > 0 && !t.shared }
+	if p.request.API == "v2" && (len(p.live) > 0 || slices.ContainsFunc(p.rest, hasLinks)) {
+		w.line("")
+		w.workflow(p)
+	}
 	if len(p.live) > 0 {
 		w.line("")
-		if p.request.API == "v2" {
-			w.workflow(p)
-		}
 		w.commented("", "activities:", "", "is this the workflow's order, and where does the client resume? That template gets status: Open and no attributes")
 	}
 	for i, t := range p.live {
@@ -219,8 +225,11 @@ func (w *writer) templates(p *Proposal) {
 	if len(p.rest) > 0 {
 		w.line("\n# Templates without an attribute that certainly has a column:")
 	}
-	for _, t := range p.rest {
-		w.restTemplate(t)
+	if len(p.live) == 0 && slices.ContainsFunc(p.rest, hasLinks) {
+		w.line("#activities:")
+	}
+	for i, t := range p.rest {
+		w.restTemplate(t, len(p.live)+i+1)
 	}
 }
 
@@ -229,17 +238,20 @@ func (w *writer) workflow(p *Proposal) {
 	w.line("workflow:")
 	w.commented("  ", "name: "+yamltree.Quote(braced(p.name)+" {run.date}"), "", "agreed with the service's operator")
 	if p.request.Service.WorkflowTemplateIdentifier == "" {
-		w.commented("  ", "template_identifier: TO-BE-AGREED", "", "the service's operator supplies it")
+		w.commented("  ", "template_identifier: "+mapping.ToBeAgreed, "", "the service's operator supplies it")
 	}
-	w.line("")
 }
 
 func (w *writer) template(t template, number int) {
-	w.line("  - template: %s", yamltree.Quote(t.name))
-	if strings.Contains(t.name, "@") { // an id cannot contain @
-		w.line("    id: step %d", number)
+	if t.texts {
+		w.line("  # DECIDE: the service reports no types here. Columns of texts are sent as texts; is that right for each of them?")
 	}
-	if t.on != "" {
+	w.line("  - template: %s", yamltree.Quote(t.name))
+	w.stepID("    ", t, number)
+	switch {
+	case t.onAsk != "":
+		w.commented("    # ", "on: "+t.on, "", t.onAsk)
+	case t.on != "":
 		w.commented("    ", "on: "+t.on, t.onWhy, "")
 	}
 	w.line("    attributes:")
@@ -249,8 +261,15 @@ func (w *writer) template(t template, number int) {
 	w.listed("      # ", "without a column", t.missing)
 }
 
+// stepID writes an id for a template whose name cannot be one.
+func (w *writer) stepID(indent string, t template, number int) {
+	if strings.Contains(t.name, "@") { // which an id cannot contain
+		w.line("%sid: step %d", indent, number)
+	}
+}
+
 // restTemplate writes a template that is not used as comments.
-func (w *writer) restTemplate(t template) {
+func (w *writer) restTemplate(t template, number int) {
 	switch {
 	case t.shared:
 		w.line("#   %s: several have this name; template_ids of the environment says which one is meant", oneLine(t.name))
@@ -263,6 +282,7 @@ func (w *writer) restTemplate(t template) {
 		return
 	}
 	w.line("#  - template: %s", yamltree.Quote(t.name))
+	w.stepID("#    ", t, number)
 	w.line("#    attributes:")
 	for _, l := range t.links {
 		l.idle = false

@@ -102,6 +102,9 @@ func syntaxProblems(source string, err error) []Problem {
 	p := Problem{Message: "the expression cannot be used: " + err.Error(), Hint: functionsHint}
 	if at, ok := errors.AsType[*file.Error](err); ok {
 		p.Offset, p.Message = at.From, "the expression cannot be used: "+at.Message
+		if at.Message == "unexpected token EOF" {
+			p.Message, p.Hint = "the expression ends before it is complete", "close every bracket and quote, and write something on both sides of and, or, == and the like"
+		}
 		if strings.ContainsAny(source, problem.DoubleQuotes+problem.SingleQuotes) {
 			p.Hint = `it holds typographic quotes; type straight ones: has("A")`
 		}

@@ -54,7 +54,7 @@ func TestCompileRefuses(t *testing.T) {
 		message   string
 		hint      string
 	}{
-		{"1 +", false, 2, "unexpected token EOF", "col("},
+		{"1 +", false, 2, "ends before it is complete", "close every bracket"},
 		{`has(“A”)`, false, 4, "cannot be used", "typographic quotes"},
 		{`true && map(["A"], col)[0] == ""`, true, 19, "col can only be called, with one column's name in quotes", "col("},
 		{`col("A" + "B") == ""`, true, 0, "col can only be called", "col("},

@@ -210,18 +210,26 @@ func (s *Session) checkWorkbooks(workbooks []*workbook.Binding) error {
 	return nil
 }
 
-// CheckAgreement refuses an environment that compares a client field before it
-// reuses a client when the mapping does not fill that field.
+// CheckAgreement refuses a mapping with placeholders for a real service, and an
+// environment that compares a client field before it reuses a client when the mapping
+// does not fill that field.
 func (s *Session) CheckAgreement() error {
-	client := s.Mapping.Client
-	if s.Env == nil || client.Existing != mapping.Reuse || len(client.Fields) == 0 {
+	if s.Env == nil {
 		return nil
+	}
+	var found problem.List
+	if !s.Env.Sandbox {
+		found = s.Mapping.Placeholders()
+	}
+	client := s.Mapping.Client
+	if client.Existing != mapping.Reuse || len(client.Fields) == 0 {
+		return found.Err()
 	}
 	fields := make([]string, len(client.Fields))
 	for i, f := range client.Fields {
 		fields[i] = f.Name.Text
 	}
-	return s.Env.CheckAgreement(fields).Err()
+	return append(found, s.Env.CheckAgreement(fields)...).Err()
 }
 
 // Bind binds the mapping to the sheets and the service, nil when the service is

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -60,7 +61,7 @@ type slip struct {
 // slips look for the usual mistakes, given the lines of the file and where and how
 // the library failed. The first that finds one counts.
 var slips = []func(lines []string, at Place, message string) (slip, bool){
-	tabSlip, quoteSlip, variableSlip, bracketSlip, braceSlip, colonSlip, noColonSlip, characterSlip, fixedSlip,
+	tabSlip, quoteSlip, variableSlip, bracketSlip, braceSlip, colonSlip, noColonSlip, characterSlip, apostropheSlip, fixedSlip,
 }
 
 // otherFile says what a file is that is no text; "" for a text.
@@ -238,6 +239,9 @@ func inQuotes(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(problem.Shorten(text)) + `"`
 }
 
+// keyBeforeBrace matches a key and the { of its value without a colon between them.
+var keyBeforeBrace = regexp.MustCompile(`^\s*(?:- )*[^\s:{}"'#][^:{}"'#]*\{`)
+
 // colonSlip explains a colon where no key can be: in a text, or in a line that is
 // indented too far.
 func colonSlip(lines []string, at Place, message string) (slip, bool) {
@@ -254,6 +258,9 @@ func colonSlip(lines []string, at Place, message string) (slip, bool) {
 	}
 	value := strings.TrimLeft(line[from+1:], " ")
 	begin := len(line) - len(value)
+	if key := keyBeforeBrace.FindString(line[:begin]); key != "" {
+		return slip{at: place(lines, at.Line, len(key)-1), message: "a colon is missing between the key and the {", hint: "write “key: {…}”, with a space behind the colon"}, true
+	}
 	s := slip{at: place(lines, at.Line, begin), message: "the text that begins here has a colon and a space in it, which YAML takes for another key", hint: "put the text in quotes"}
 	word := strings.TrimSpace(line[begin:colon])
 	quote, _ := utf8.DecodeRuneInString(value)
@@ -299,6 +306,36 @@ func characterSlip(lines []string, at Place, message string) (slip, bool) {
 	}
 	sign, _ := utf8.DecodeRuneInString(line[i:])
 	return slip{at: at, message: "a text cannot begin with " + string(sign) + " unless it is in quotes", hint: "put it in quotes", quoted: inQuotes(line[i:])}, true
+}
+
+// apostrophe matches a text in single quotes that an apostrophe ends too early.
+var apostrophe = regexp.MustCompile(`:\s+('[^']*'\pL[^']*)'`)
+
+func apostropheSlip(lines []string, at Place, _ string) (slip, bool) {
+	line := lineAt(lines, at.Line)
+	m := apostrophe.FindStringSubmatchIndex(line)
+	if m == nil {
+		return slip{}, false
+	}
+	text := line[m[2]+1 : m[3]]
+	return slip{at: place(lines, at.Line, m[2]), message: "the apostrophe in this text ends it, because the text is in single quotes",
+		hint: "put the text in double quotes", quoted: inQuotes(text)}, true
+}
+
+// oddIndent reports a line that another space than the usual one indents, which YAML
+// takes for part of a text. It looks like any other.
+func (r *Reader) oddIndent(data []byte) bool {
+	lines := sourceLines(data)
+	for i, line := range lines {
+		indent := len(line) - len(strings.TrimLeftFunc(line, unicode.IsSpace))
+		odd := strings.IndexFunc(line[:indent], func(c rune) bool { return c > unicode.MaxASCII })
+		if odd >= 0 && strings.Contains(line, ":") {
+			r.WrongAt(place(lines, i+1, odd), "yaml", "a no-break space or another special space indents this line, and YAML is indented with usual spaces only").
+				Hint = "type the spaces at the beginning of the line again"
+			return true
+		}
+	}
+	return false
 }
 
 // fixedSlip says in our words what the library says.

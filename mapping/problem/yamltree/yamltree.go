@@ -186,6 +186,9 @@ func (r *Reader) document(data []byte) *yaml.Node {
 			Hint = "check the order of the file names on the command line"
 		return nil
 	}
+	if r.oddIndent(data) {
+		return nil
+	}
 	var doc, more yaml.Node
 	loader, err := yaml.NewLoader(bytes.NewReader(data))
 	if err == nil {
@@ -199,9 +202,10 @@ func (r *Reader) document(data []byte) *yaml.Node {
 		return nil
 	}
 	switch err := loader.Load(&more); {
-	case err == nil:
+	case err == nil: // what the first lacks may be in the second, so nothing else is looked for
 		r.WrongAt(placeOf(&more), "two-documents", "the file must hold one document; a second one begins here").
-			Hint = "remove the line “---” and what follows it"
+			Hint = "remove the line “---”, and what follows it if that is not part of this one"
+		return nil
 	case !errors.Is(err, io.EOF):
 		r.syntax(err, data)
 	}

@@ -211,6 +211,9 @@ func TestSyntaxSlips(t *testing.T) {
 		{"name: @a\n", "1:7: a text cannot begin with @ unless it is in quotes", `put it in quotes: "@a"`},
 		{"name: \"C:\\q\"\n", "1:10: a backslash in double quotes begins a special character, and there is none like this", `write \\ for a backslash, or put the text in single quotes`},
 		{"name: a\ntags: caf\xe9\n", "2:10: the file is not UTF-8 text", "save it as UTF-8 in an editor"},
+		{"oven {do: a, minutes: 2}\n", "1:6: a colon is missing between the key and the {", "write “key: {…}”, with a space behind the colon"},
+		{"name: 'Client's code'\n", "1:7: the apostrophe in this text ends it, because the text is in single quotes", `put the text in double quotes: "Client's code"`},
+		{"oven:\n\u00a0 do: a\n", "2:1: a no-break space or another special space indents this line, and YAML is indented with usual spaces only", "type the spaces at the beginning of the line again"},
 		{"PK\x03\x04 a workbook", "1:1: this is a workbook or another zip file, not a recipe", "check the order of the file names on the command line"},
 	} {
 		_, problems := l.Read("r.yaml", []byte(test.text), &recipe{})

@@ -1,0 +1,249 @@
+package draft
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+)
+
+// proposed lists the links of a proposal: Template/Attribute = Column of those in use,
+// and with ? for = of those that are comments.
+func proposed(p *Proposal) map[string]string {
+	all := map[string]string{}
+	see := func(t template, rest bool) {
+		for _, l := range t.links {
+			mark := "= "
+			if l.idle || rest {
+				mark = "? "
+			}
+			if l.value.column != nil {
+				all[t.name+"/"+l.to] = mark + l.value.column.name
+			}
+		}
+	}
+	for _, t := range p.live {
+		see(t, false)
+	}
+	for _, t := range p.rest {
+		see(t, true)
+	}
+	return all
+}
+
+// service is a service with one template that has these attributes: Amount:Currency.
+func service(attributes ...string) *mapping.Service {
+	t := mapping.Template{ID: "1", Name: "Loan"}
+	for i, a := range attributes {
+		name, typ, _ := strings.Cut(a, ":")
+		t.Attributes = append(t.Attributes, mapping.AttributeTemplate{ID: fmt.Sprint(i), Name: name, Type: convert.Type(typ)})
+	}
+	return &mapping.Service{Templates: []mapping.Template{t}}
+}
+
+// TestQuestions: what the cells or the names leave open is a question, and until it is
+// answered the mapping sends nothing of it.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	on := func(month, d int) time.Time { return time.Date(1975, time.Month(month), d, 0, 0, 0, 0, time.UTC) }
+	text := func(s string) func(int) any { return func(int) any { return s } }
+	for name, c := range map[string]struct {
+		attributes []string
+		headers    []string
+		cell       func(i int) any // of each column but the first
+		want       string          // what is proposed for the first attribute: = Column, or ? Column
+		lines      []string        // parts of lines of the mapping
+	}{
+		"Excel exchanged day and month": {[]string{"Date of birth:Date", "Lender:Text"}, []string{"Date of birth"}, func(i int) any {
+			if i%2 == 0 {
+				return day(on(1+i%12, 1+i%12))
+			}
+			return fmt.Sprintf("%d/%02d/1975", 13+i%15, 1+i%12)
+		}, "? Date of birth", []string{"exchange day and month", "12 cells that are dates all have a day up to 12 (row 2, 4, 6 and 9 more); 12 cells that stayed texts in the order dd/mm all have a day over 12 (row 3, 5, 7 and 9 more)"}},
+		"the other way round": {[]string{"Date of birth:Date"}, []string{"Date of birth"}, func(i int) any {
+			if i%2 == 0 {
+				return day(on(1+i%12, 1+i%12))
+			}
+			return fmt.Sprintf("%02d/%d/1975", 1+i%12, 13+i%15)
+		}, "? Date of birth", []string{"in the order mm/dd"}},
+		"dates and texts": {[]string{"Date of birth:Date"}, []string{"Date of birth"}, func(i int) any {
+			if i%2 == 0 {
+				return day(on(1+i%12, 1+i))
+			}
+			return fmt.Sprintf("%02d/%02d/1975", 1+i, 1+i%12)
+		}, "= Date of birth", nil},
+		"a year of two digits": {[]string{"Date of birth:Date"}, []string{"Geb."}, func(i int) any { return fmt.Sprintf("%02d.%02d.80", 1+i, 1+i%12) }, "? Geb.", []string{"1930 to 2029"}},
+		"days for a time":      {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17"), "? Signed at", []string{"midnight of sheet.timezone", "timezone: "}},
+		"times for a time":     {[]string{"Signed at:DateTime"}, []string{"Signed at"}, text("2020-05-17 10:15"), "= Signed at", nil},
+		"a day count":          {[]string{"Settled on:Date"}, []string{"Settled on"}, func(i int) any { return float64(43000 + i) }, "? Settled on", []string{"day count"}},
+		"numbers are no dates": {[]string{"Settled on:Date"}, []string{"Settled on"}, func(i int) any { return float64(100 + i) }, "", []string{"Settled on: numbers"}},
+		"thousands or fractions, German": {[]string{"Amount:Currency"}, []string{"Betrag", "Vorname", "Nachname"}, func(i int) any { return fmt.Sprintf("%d.500", 1+i) }, "? Betrag",
+			[]string{`  numbers: {decimal: ",", group: "."}`, `is 18.000 eighteen thousand or eighteen? It is sent as 18000 with sheet.numbers {decimal: ",", group: "."}, and as 18 with {decimal: ".", group: ","}`}},
+		"thousands or fractions": {[]string{"Amount:Currency"}, []string{"Amount"}, func(i int) any { return fmt.Sprintf("%d,500", 1+i) }, "? Amount", []string{"is 18,000 eighteen thousand"}},
+		"thousands of pounds":    {[]string{"Amount:Currency"}, []string{"Amount"}, func(i int) any { return fmt.Sprintf("£%d,500", 1+i) }, "= Amount", nil},
+		"percentages":            {[]string{"Interest rate:Number"}, []string{"APR"}, text("5.9%"), "? APR", []string{"5% is sent as 0.05"}},
+		"a date without a type":  {[]string{"Born:"}, []string{"DOB"}, text("31/12/1980"), "? DOB", []string{"Born: {column: DOB, type: Date, format: dd/mm/yyyy}"}},
+		"an amount without a type": {[]string{"Amount:"}, []string{"Amount"}, text("1.234,50"), "? Amount",
+			[]string{"Amount: {column: Amount, type: Number}", `numbers: {decimal: ",", group: "."}`}},
+		"yes or no without a type":  {[]string{"Consent:"}, []string{"Consent"}, text("Yes"), "? Consent", []string{"type: Checkbox"}},
+		"texts without a type":      {[]string{"Lender:"}, []string{"Lender"}, text("Lloyds"), "= Lender", []string{"  # DECIDE: the service reports no types here.", "      Lender: Lender   # the same name\n"}},
+		"a code without a type":     {[]string{"Agreement number:"}, []string{"Agreement no"}, func(i int) any { return float64(9000 + i) }, "= Agreement no", []string{"{column: Agreement no, type: Text}"}},
+		"a term in years":           {[]string{"Term in months:Number"}, []string{"Term"}, func(i int) any { return float64(3 + i%3) }, "? Term", []string{"are these months, or years? 24 of 24 cells are less than 12"}},
+		"a term":                    {[]string{"Term in months:Number"}, []string{"Term"}, func(i int) any { return float64(12 + 12*(i%3)) }, "= Term", nil},
+		"a term in few months":      {[]string{"Term in months:Number"}, []string{"Term (months)"}, func(i int) any { return float64(3 + i%3) }, "= Term (months)", nil},
+		"an account":                {[]string{"Account number:Text"}, []string{"Account no"}, func(i int) any { return fmt.Sprintf("%08d", i) }, "? Account no", []string{"the client's bank account"}},
+		"a bank account":            {[]string{"Account number:Text"}, []string{"Account no", "Sort code"}, func(i int) any { return fmt.Sprintf("%08d", i) }, "= Account no", nil},
+		"drop-down without options": {[]string{"Lender:DropDown"}, []string{"Lender"}, text("Lloyds"), "= Lender", []string{"DECIDE: the texts are sent as they are"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			headers := append([]string{"Email"}, c.headers...)
+			var records []cell.Record
+			for i := range 24 {
+				row := []any{mailOf("Ann", i), c.cell(i)}
+				for range c.headers[1:] {
+					row = append(row, "Lee")
+				}
+				records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
+			}
+			made := proposeFor(t, Request{Name: "x", API: "v2", Service: service(c.attributes...)}, headers, records)
+			first, _, _ := strings.Cut(c.attributes[0], ":")
+			if got := proposed(made)["Loan/"+first]; got != c.want {
+				t.Errorf("%s %s, want %s", first, got, c.want)
+			}
+			yaml := string(made.YAML())
+			for _, line := range c.lines {
+				if !strings.Contains(yaml, line) {
+					t.Errorf("no %s in\n%s", line, yaml)
+				}
+			}
+			passes(t, made, headers)
+			takesAnswers(t, made, headers)
+		})
+	}
+}
+
+// TestDateColumns: check warns of a column in which day and month of some cells are
+// probably exchanged, and of no other.
+func TestDateColumns(t *testing.T) {
+	t.Parallel()
+	sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: []string{"Email", "Born", "Signed", "Paid"}}
+	d := NewDateColumns(sheet)
+	for i := range 24 {
+		on := func(d int) day { return day(time.Date(1975, time.Month(1+i%12), d, 0, 0, 0, 0, time.UTC)) }
+		row := []any{mailOf("Ann", i), on(1 + i%12), on(1 + i), fmt.Sprintf("%02d/02/2020", 1+i)}
+		if i%2 == 0 {
+			row[1] = fmt.Sprintf("%d/02/1975", 13+i%12)
+		}
+		d.See(cell.Record{Row: i + 2, Cells: cellsOf(row)})
+	}
+	found := d.Warnings()
+	if len(found) != 1 || found[0].Code != "swapped-dates" || found[0].Where.Cell != "B1" || !strings.Contains(found[0].Message, "(row 3, 5, 7 and 9 more)") {
+		t.Errorf("%v", slices.Clone(found))
+	}
+}
+
+// TestLooksLike: which headers are taken for an attribute (=), which are a question (?),
+// and which are left alone.
+func TestLooksLike(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ attribute, header, want string }{
+		{"First name", "Forename(s)", "="}, {"First name", "Applicant 1 forename", "="}, {"First name", "Applicant 2 forename", ""}, {"First name", "First", "?"},
+		{"Mobile", "Telephone number (mobile)", "="}, {"Phone", "Phone 1", "="}, {"Phone", "Best contact number", "="}, {"Mobile", "WhatsApp", "?"},
+		{"Bank or lender", "Lender", "="}, {"Annual percentage rate", "APR", "="}, {"Interest rate", "APR", "="}, {"Interest rate", "Interest", "?"}, {"Interest rate", "Interest charged", ""},
+		{"GDPR consent", "Opt-in (GDPR)", "="}, {"GDPR consent", "Opt In", "?"}, {"Consent to contact", "Opt-in (GDPR)", "?"}, {"Consent to contact", "Opt in", "="}, {"Consent to contact", "Opt out", ""},
+		{"Consent to contact", "Marketing opt-out", ""}, {"Consent to contact", "Do not contact", ""}, {"Consent to contact", "Consent withdrawn", ""},
+		{"Start date", "Agreement Start Date", "="}, {"Date of contract", "Vertragsdatum", "="}, {"Date of contract", "Contract date", "="}, {"Date signed", "Contract date", ""}, {"Date signed", "Date of signature", "="},
+		{"Agreement signed at", "Agreement date", "?"}, {"Agreement signed at", "Agreement No", ""}, {"Agreement signed at", "Contract signed", "="},
+		{"Agreement number", "Loan #", "="}, {"Mileage at purchase", "Mileage", "?"}, {"Account number", "Customer account number", ""}, {"Lender", "Previous lender", ""},
+	} {
+		made := "" // the attribute has no column
+		x := &column{name: c.header, meaning: meaningOf(c.header)}
+		switch compareNames(c.attribute, meaningOf(c.attribute), x) {
+		case partly:
+			made = "?"
+		case likely, sameWords, sameName:
+			made = "="
+		}
+		if made != c.want {
+			t.Errorf("%s for %s: %q, want %q (%q, %q)", c.header, c.attribute, made, c.want, x.meaning, meaningOf(c.attribute))
+		}
+	}
+}
+
+// TestNearerName: of two attributes the one whose name is nearer has the column, and
+// columns First and Last are names.
+func TestNearerName(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Email", "First", "Last", "Vertragsdatum"}
+	records := []cell.Record{{Row: 2, Cells: cellsOf([]any{"a@example.com", "Ann", "Lee", "17.05.2020"})}, {Row: 3, Cells: cellsOf([]any{"b@example.com", "Bob", "Lee", "18.05.2020"})}}
+	made := proposeFor(t, Request{Name: "x", API: "v2", Service: service("Date signed:DateTime", "Date of contract:Date")}, headers, records)
+	if got := proposed(made); len(got) != 1 || got["Loan/Date of contract"] != "= Vertragsdatum" {
+		t.Errorf("%q", got)
+	}
+	var fields []string
+	for _, f := range made.client.fields {
+		fields = append(fields, f.to+" = "+f.value.column.name)
+	}
+	if want := []string{"email = Email", "firstName = First", "lastName = Last"}; !slices.Equal(fields, want) {
+		t.Errorf("%q, want %q", fields, want)
+	}
+}
+
+// TestScope: with claims, what is not certainly of the client is a question, and so is
+// whether a row without the claim's key has no claim.
+func TestScope(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Email", "Agreement no", "Lender", "Reg", "Postcode"}
+	var records []cell.Record
+	for i := range 24 {
+		row := []any{mailOf("Ann", i), fmt.Sprintf("A%d", i), "Lloyds", fmt.Sprintf("AB%02d XYZ", i), "M1 1AE"}
+		if i == 7 {
+			row[1] = nil
+		}
+		records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
+	}
+	of := service("Lender:Text")
+	of.Templates = append(of.Templates, mapping.Template{ID: "2", Name: "Car", Attributes: []mapping.AttributeTemplate{{ID: "r", Name: "Registration", Type: convert.Text}}},
+		mapping.Template{ID: "3", Name: "You", Attributes: []mapping.AttributeTemplate{{ID: "p", Name: "Postcode", Type: convert.Text}}})
+	made := proposeFor(t, Request{Name: "x", API: "v2", Service: of}, headers, records)
+	yaml := string(made.YAML())
+	for _, part := range []string{
+		"  - template: Loan\n    on: claim   # it holds the claim's lender\n",
+		"  - template: Car\n    # on: claim   # DECIDE: is it of each claim? Without this line it is of the client\n",
+		"  - template: You\n    attributes:\n",
+		"    # DECIDE: is a row without it no claim? Until you take the # away, it is invalid (23 of 24 rows have it)\n    # when: 'has(\"Agreement no\")'\n",
+	} {
+		if !strings.Contains(yaml, part) {
+			t.Errorf("no %q in\n%s", part, yaml)
+		}
+	}
+	takesAnswers(t, made, headers)
+}
+
+// TestPrivate: the mapping repeats no text of a cell by which somebody may be known,
+// and names the columns that no mapping can use.
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Email", "Agent Name", "Handled by", "Comment", "Town", "Status", "Amount", "amount"}
+	var records []cell.Record
+	for i := range 24 {
+		records = append(records, cell.Record{Row: i + 2, Cells: cellsOf([]any{mailOf("Ann", i), "Jo Agent", []string{"Kim Hand", "Lou Hand"}[i%2], "rang Mr Miller", "Leeds", "New", "5", "6"})})
+	}
+	yaml := string(proposeFor(t, Request{Name: "x", API: "v2", Service: service("Lender:Text")}, headers, records).YAML())
+	for _, text := range []string{"Jo Agent", "Kim Hand", "rang", "Leeds", "@"} {
+		if strings.Contains(yaml, text) {
+			t.Errorf("%s is in\n%s", text, yaml)
+		}
+	}
+	for _, part := range []string{"Status: New (24)", "Agent Name: texts in 24 cells, 1 different", "Handled by: texts in 24 cells, 2 different", "each has a header of its own: Amount (G, H)"} {
+		if !strings.Contains(yaml, part) {
+			t.Errorf("no %s in\n%s", part, yaml)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package mapping_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestOpenQuestions: the decisions that a first mapping asks for are warned of until
+// their comments are gone, and a placeholder is never taken for an identifier.
+func TestOpenQuestions(t *testing.T) {
+	t.Parallel()
+	const source = `# Answer the lines with DECIDE, then try claimsheet run --dry-run.
+name: leads   # DECIDE: what is this campaign called?
+api: v2
+client:
+  key: No   # DECIDE: does it identify a client?
+  lookup: {email: Mail}
+  fields: {no: No}
+workflow:
+  name: Leads
+  template_identifier: TO-BE-AGREED   # DECIDE: the service's operator supplies it
+activities:
+  - template: T
+    workflow: {name: Other, template_identifier: TO-BE-AGREED}
+    attributes: {A: No}
+`
+	m := mustParse(t, source)
+	if got := report(m.Warnings); !strings.Contains(got, "mapping.yaml:2:15: the questions DECIDE in lines 2, 5, 10 are not answered [open-questions]") {
+		t.Errorf("the warnings are\n%s", got)
+	}
+	if got := report(m.Placeholders()); !strings.Contains(got, "mapping.yaml:10:24: ") || !strings.Contains(got, "mapping.yaml:13:") {
+		t.Errorf("the placeholders are\n%s", got)
+	}
+
+	answered := strings.ReplaceAll(source, "   # DECIDE: does it identify a client?", "")
+	if got := report(mustParse(t, answered).Warnings); !strings.Contains(got, "lines 2, 10 are not") {
+		t.Errorf("with an answer the warnings are\n%s", got)
+	}
+	var many strings.Builder
+	many.WriteString(source)
+	for range 20 {
+		many.WriteString("# a: b   # DECIDE: this?\n")
+	}
+	if got := report(mustParse(t, many.String()).Warnings); !strings.Contains(got, " and 11 more lines are not answered") {
+		t.Errorf("with many the warnings are\n%s", got)
+	}
+	if m := mustParse(t, strings.ReplaceAll(source, "TO-BE-AGREED", "WF-1")); len(m.Placeholders()) > 0 {
+		t.Errorf("an identifier is taken for a placeholder: %v", m.Placeholders())
+	}
+}
