@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -283,6 +284,25 @@ func TestContactInTwoRoles(t *testing.T) {
 				t.Errorf("%d contacts of one person", n)
 			}
 		})
+	}
+}
+
+// TestContactAfterARefusal: where a person with two roles was refused, the dry run of the
+// next night foretells one creation.
+func TestContactAfterARefusal(t *testing.T) {
+	t.Parallel()
+	s := newJoint(t, "a@ | Ann | A-1 | b@ | Bob", "b@ | Bob | B-1 | |")
+	var healed atomic.Bool
+	s.service.Play(func(call apitest.Call) apitest.Fault {
+		if !healed.Load() && call.Step == "client b@example.com" {
+			return apitest.Answer(apitest.Reply{Status: 422, Body: `{"error":"no"}`})
+		}
+		return apitest.Fault{}
+	})
+	s.mustRun(1, "--concurrency", "1", "--max-failures", "100%")
+	healed.Store(true)
+	if n := s.foretold(0).posts()["client"]; n != 1 {
+		t.Errorf("%d contacts were created, want 1", n)
 	}
 }
 
