@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +15,8 @@ import (
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
@@ -48,6 +53,7 @@ Examples:
 
     claimsheet sandbox
     claimsheet sandbox --addr 127.0.0.1:0 --wire nested
+    claimsheet sandbox --reset
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
 }
 
@@ -78,11 +84,15 @@ func (p *program) sandboxCommand() *cli.Command {
 			oneOf(textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"), sandbox.NotFounds()...),
 			switchFlag("untyped", "do not report the data types of attributes"),
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
+			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet sandbox takes no arguments").Hinted("claimsheet sandbox --help lists the flags")
+			}
+			if c.Bool("reset") {
+				return p.resetSandbox(c)
 			}
 			return p.serve(c)
 		},
@@ -124,6 +134,58 @@ func (p *program) serve(c *cli.Context) error {
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
 	fmt.Fprintln(p.Err, "what it holds, as case handlers see it: "+url+service.Dashboard())
 	return sandbox.Serve(c.Context, l, fault.New(service, rules, c.Uint64("seed"), p.logFault()))
+}
+
+// resetSandbox empties the folder in which -e sandbox, or claimsheet sandbox --state, keeps
+// the service and the ledger: without the one, the other would be wrong. Only what
+// Claimsheet has put there is removed.
+func (p *program) resetSandbox(c *cli.Context) error {
+	for _, flag := range c.LocalFlagNames() {
+		if flag != "reset" && flag != "state" {
+			return problem.New("usage", "--reset empties the sandbox and ends, so --%s has no meaning with it", flag).
+				Hinted("claimsheet sandbox --reset first; then claimsheet sandbox with the other flags")
+		}
+	}
+	where := withUsualMapping(load.Where{State: c.String("state")})
+	folder := where.StateDir(true)
+	if folder == "" {
+		return problem.New("no-state", "there is neither environments.yaml nor mapping.yaml here, so nothing says where the state folder is").
+			Hinted("name it with --state")
+	}
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(p.Out, "%s: there is nothing to empty\n", problem.OneLine(folder))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := statefolder.Check(folder); err != nil {
+		return err
+	}
+	ledgerFile := statefolder.Ledger(folder)
+	release, err := ledger.Lock(ledgerFile)
+	if err != nil {
+		return err
+	}
+	defer release()
+	data := filepath.Join(folder, sandbox.File)
+	if err := os.Truncate(data, 0); err != nil && !errors.Is(err, fs.ErrNotExist) { // a sandbox that is still served refuses to write from now on
+		return err
+	}
+	ours := []string{sandbox.File, filepath.Base(statefolder.Inputs(folder)), filepath.Base(statefolder.Templates(folder))}
+	for _, e := range entries {
+		name, base := e.Name(), filepath.Base(ledgerFile)
+		isLedger := strings.HasPrefix(name, base) && name != base+".lock" && name != base+".holder"
+		if !isLedger && !slices.Contains(ours, name) {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(folder, name)); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(p.Out, "%s: the sandbox is empty, and its ledger too\n", problem.OneLine(folder))
+	return nil
 }
 
 // readFaults reads the rules of --fault, and reports every mistake in them.
