@@ -181,7 +181,7 @@ func checkNumbers(r *yamltree.Reader, n *yamltree.Node, s *convert.Numbers) {
 		s.Group = "" // the default, which decimal takes
 	}
 	for _, m := range s.Check() {
-		r.Wrong(n.Given(m.Option), m.Code, "%s", m.Message).Hint = m.Hint
+		r.Wrong(n.Given(m.Option), "number-separator", "%s", m.Message).Hint = m.Hint
 	}
 }
 

@@ -11,12 +11,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/xuri/excelize/v2"
 
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli/explain"
+	"claimsheet/importer/ledger"
 )
 
 // explainScenes prepare the folder, or the service, in which an example is played.
@@ -68,6 +70,34 @@ var explainScenes = map[string]func(p *play){
 			return append(list, twin)
 		}))
 	},
+	"a receiver of notices": func(p *play) {
+		inner := p.service
+		p.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/notices" {
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		}))
+	},
+	"a data type of another name": func(p *play) {
+		p.otherTemplates(`"dataType":"Currency"`, `"dataType":"Money"`)
+	},
+	"seventeen runs": func(p *play) {
+		seen := map[byte]bool{}
+		for range 17 {
+			exit, text := p.command("claimsheet run --yes --json -m mapping.yaml -e uat leads.csv")
+			_, id, ok := strings.Cut(text, `{"run":"`)
+			if exit != 0 || !ok {
+				p.t.Fatalf("a run ends with exit code %d:\n%s", exit, text)
+			}
+			p.words = map[string]string{"CHARACTER": id[:1], "ID": id[:8]}
+			if seen[id[0]] {
+				return
+			}
+			seen[id[0]] = true
+		}
+	},
 	"a service without data types": func(p *play) {
 		service, err := sandbox.New(sandbox.Options{Untyped: true})
 		p.must(err)
@@ -104,13 +134,193 @@ func (p *play) edited(change func(f *excelize.File) error, options ...excelize.O
 	p.must(f.SaveAs(p.path("leads.xlsx"), options...))
 }
 
-// serve puts another service in the place of the usual one.
+// serve puts a service in the place of the one before.
 func (p *play) serve(service http.Handler) {
-	server := httptest.NewServer(service)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fault := p.fault; fault == nil || !fault(w, r) {
+			service.ServeHTTP(w, r)
+		}
+	}))
 	p.t.Cleanup(server.Close)
-	p.url = server.URL
+	p.url, p.service = server.URL, service
 	text, _ := explain.Base("environments.yaml")
 	p.write("environments.yaml", text)
+}
+
+// loseAnswers lets the service carry out POSTs to a path, and cuts the connection before
+// the answer.
+func (p *play) loseAnswers(path string) {
+	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, path) {
+			return false
+		}
+		p.service.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// atFirstPost does something once, when the first POST arrives.
+func (p *play) atFirstPost(do func()) {
+	p.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPost {
+			p.fault = nil
+			do()
+		}
+		return false
+	}
+}
+
+// explainDeeds are sentences of the examples that the test makes true.
+var explainDeeds = map[string]func(p *play){
+	"In another folder:":                         func(p *play) { p.elsewhere = true },
+	"The service is stopped.":                    func(p *play) { p.fault = func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) } },
+	"The answer to every created claim is lost.": func(p *play) { p.loseAnswers("/claims") },
+	"The answer to every created link is lost.":  func(p *play) { p.loseAnswers("link") },
+	"The service gives links.":                   func(p *play) { p.fault = nil },
+	"The service refuses links.": func(p *play) {
+		p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+			refused := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "link")
+			if refused {
+				w.WriteHeader(http.StatusUnprocessableEntity)
+			}
+			return refused
+		}
+	},
+	"The service has another address.": func(p *play) { p.serve(p.service) },
+	"The service answers.":             func(p *play) { p.fault = nil },
+	"A folder takes the name of the workbook while the next run goes on.": func(p *play) {
+		p.atFirstPost(func() { _ = os.MkdirAll(p.path("leads.results.xlsx/pictures"), 0o700) })
+	},
+	"The ledger is moved away while the next run goes on.": func(p *play) {
+		p.atFirstPost(func() { _ = os.Rename(p.path(".claimsheet/ledger.db"), p.path(".claimsheet/ledger.db.away")) })
+	},
+	"Others may write to the emergency file.": func(p *play) { p.must(os.Chmod(p.emergencyFile(), 0o666)) },
+	"The emergency file has the mode 0600.":   func(p *play) { p.must(os.Chmod(p.emergencyFile(), 0o600)) },
+	"The emergency file is damaged.":          func(p *play) { p.swap(p.emergencyFile(), "{", "[") },
+	"The emergency file is restored.":         func(p *play) { p.swap(p.emergencyFile(), "[", "{") },
+	"A newer version writes the ledger.":      func(p *play) { p.patchLedger(60, 0, 0, 1, 0) }, // SQLite's user_version
+	"The disk changes the ledger.":            func(p *play) { p.patchLedger(4096, bytes.Repeat([]byte{0xff}, 20_000)...) },
+	"The attribute Postcode becomes a TextArea.": func(p *play) {
+		p.otherTemplates(`"name":"Postcode","dataType":"Text"`, `"name":"Postcode","dataType":"TextArea"`)
+	},
+	"The template Sign your claim is deleted and made again.": func(p *play) {
+		p.otherTemplates(`c199c0a9-8a62-4ac1-bac0-cddb0346ce06`, `d199c0a9-8a62-4ac1-bac0-cddb0346ce06`)
+	},
+	"The column Settle says created beside a step that is done.": func(p *play) { p.putStep("Settle", 2, "created") },
+	"The cell is cleared.": func(p *play) { p.putStep("Settle", 2, "") },
+	"A file of received events is damaged.": func(p *play) {
+		p.must(os.MkdirAll(p.path(".claimsheet/tracking/uat"), 0o700))
+		p.must(os.WriteFile(p.path(".claimsheet/tracking/uat/1.events.json"), []byte("{"), 0o600))
+	},
+	"The file of received events is moved away.": func(p *play) { p.must(os.Remove(p.path(".claimsheet/tracking/uat/1.events.json"))) },
+	"The computer is switched off while the next run goes on.": func(p *play) {
+		p.atFirstPost(func() { p.must(os.CopyFS(p.path("then"), os.DirFS(p.path(".claimsheet")))) })
+	},
+	"The computer is switched on again.": func(p *play) {
+		p.must(errors.Join(os.RemoveAll(p.path(".claimsheet")), os.Remove(p.path("leads.results.xlsx")), os.Rename(p.path("then"), p.path(".claimsheet"))))
+	},
+	"The cells of the column Settle beside uncertain steps say perhaps.":     func(p *play) { p.decide("perhaps") },
+	"The cells of the column Settle beside uncertain steps say not created.": func(p *play) { p.decide("not created") },
+	"The templates of the run are damaged.": func(p *play) {
+		kept, err := filepath.Glob(p.path(".claimsheet/templates/*"))
+		p.must(err)
+		for _, path := range kept {
+			p.must(os.WriteFile(path, []byte("{"), 0o600))
+		}
+	},
+	"A cell of leads.results.xlsx is changed.":        func(p *play) { p.putResult("Results", "B2", "Anna") },
+	"A state in the sheet Steps is changed.":          func(p *play) { p.putStep("State", 2, "ready") },
+	"The column State of the sheet Steps is deleted.": func(p *play) { p.putStep("State", 1, "") },
+	"The copy of the sheet is changed.":               func(p *play) { p.eachInput(func(data string) string { return data + "x" }) },
+	"The copy of the sheet is restored.":              func(p *play) { p.eachInput(func(data string) string { return data[:len(data)-1] }) },
+	"Another run begins.": func(p *play) {
+		p.must(os.Mkdir(p.path(".claimsheet"), 0o700))
+		release, err := ledger.Lock(p.path(".claimsheet/ledger.db"))
+		p.must(err)
+		p.release = release
+	},
+	"The other run ends.": func(p *play) { p.release() },
+}
+
+// otherTemplates lets the service answer with other templates.
+func (p *play) otherTemplates(from, to string) {
+	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/activity-templates") {
+			return false
+		}
+		answer := httptest.NewRecorder()
+		p.service.ServeHTTP(answer, r)
+		_, _ = w.Write(bytes.ReplaceAll(answer.Body.Bytes(), []byte(from), []byte(to)))
+		return true
+	}
+}
+
+// patchLedger changes bytes of the ledger.
+func (p *play) patchLedger(at int64, bytes ...byte) {
+	f, err := os.OpenFile(p.path(".claimsheet/ledger.db"), os.O_RDWR, 0)
+	p.must(err)
+	_, err = f.WriteAt(bytes, at)
+	p.must(errors.Join(err, f.Close()))
+}
+
+// emergencyFile is the path of the one emergency file.
+func (p *play) emergencyFile() string {
+	files, err := filepath.Glob(p.path(".claimsheet/emergency-*.jsonl"))
+	p.must(err)
+	if len(files) != 1 {
+		p.t.Fatalf("the emergency files are %q", files)
+	}
+	return files[0]
+}
+
+// swap replaces the first character of a file.
+func (p *play) swap(path, from, to string) {
+	data, err := os.ReadFile(path)
+	p.must(err)
+	p.must(os.WriteFile(path, []byte(strings.Replace(string(data), from, to, 1)), 0o600))
+}
+
+// decide writes into the column Settle beside every uncertain step.
+func (p *play) decide(text string) {
+	f, err := excelize.OpenFile(p.path("leads.results.xlsx"))
+	p.must(err)
+	rows, err := f.GetRows("Steps")
+	p.must(errors.Join(err, f.Close()))
+	for i, row := range rows {
+		if slices.Contains(row, "uncertain") {
+			p.putStep("Settle", i+1, text)
+		}
+	}
+}
+
+func (p *play) eachInput(change func(data string) string) {
+	inputs, err := filepath.Glob(p.path(".claimsheet/inputs/*"))
+	p.must(err)
+	for _, path := range inputs {
+		data, err := os.ReadFile(path)
+		p.must(err)
+		p.must(os.WriteFile(path, []byte(change(string(data))), 0o600))
+	}
+}
+
+// putResult changes a cell of leads.results.xlsx.
+func (p *play) putResult(sheet, at, text string) {
+	f, err := excelize.OpenFile(p.path("leads.results.xlsx"))
+	p.must(err)
+	defer f.Close()
+	p.must(f.SetCellStr(sheet, at, text))
+	p.must(f.Save())
+}
+
+// putStep changes a cell of the sheet Steps of leads.results.xlsx.
+func (p *play) putStep(column string, row int, text string) {
+	f, err := excelize.OpenFile(p.path("leads.results.xlsx"))
+	p.must(err)
+	rows, err := f.GetRows("Steps")
+	p.must(errors.Join(err, f.Close()))
+	at, err := excelize.CoordinatesToCellName(slices.Index(rows[0], column)+1, row)
+	p.must(err)
+	p.putResult("Steps", at, text)
 }
 
 // templatesOf is the sandbox with changed templates.

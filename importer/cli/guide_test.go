@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"bufio"
 	"bytes"
 	"flag"
 	"image"
@@ -12,8 +13,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/xuri/excelize/v2"
@@ -22,51 +26,75 @@ import (
 )
 
 var (
-	updateDocs     = flag.Bool("update-docs", false, "write what the commands of docs/guide.md print into the page")
+	updateDocs     = flag.Bool("update-docs", false, "write what the commands of docs/guide.md and docs/rehearsal.md print into the pages")
 	updatePictures = flag.Bool("update-pictures", false, "make the pictures of docs/guide.md again; needs LibreOffice and poppler-utils")
 )
 
-// guideBlock is a part of docs/guide.md that its reader does, in the page's order: a
-// ```console block, whose lines that begin with $ are commands with what they print
-// below; a ```yaml block with a file's name, which the reader writes; a comment that
+// pageBlock is a part of a page that its reader does, in the page's order: a ```console
+// block, whose lines that begin with $ are commands with what they print below, and
+// which without such a line is what claimsheet sandbox has printed meanwhile in its
+// terminal; a ```yaml block with a file's name, which the reader writes; a comment that
 // says what the reader does to a workbook; and a picture of one.
-var guideBlock = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml (\\S+)\n(.*?)```|<!-- ([a-z.]+): ([A-Za-z]+)!([A-Z]+[0-9]+) = (.*?) -->|" +
+var pageBlock = regexp.MustCompile("(?s)```console\n(.*?)```|```yaml (\\S+)\n(.*?)```|<!-- ([a-z.]+): ([A-Za-z]+)!([A-Z]+[0-9]+) = (.*?) -->|" +
 	`\]\((pictures/([a-z.]+)-([0-9])\.png)\)`)
 
-// TestGuide does what docs/guide.md shows, from the sheet to the nightly run, in a
-// terminal of 100 columns. The service is a sandbox.
+// TestGuide does what docs/guide.md shows, from the sheet to the nightly run. The
+// service is a sandbox.
 func TestGuide(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(root, "docs", "guide.md")
-	page := readText(t, path)
 	service, err := sandbox.New(sandbox.Options{})
 	must(t, err)
 	server := httptest.NewServer(service)
 	defer server.Close()
-	folder := t.TempDir()
-	must(t, os.CopyFS(folder, os.DirFS(filepath.Join(root, "samples", "guide"))))
+	typePage(t, "guide", &reader{shown: "https://uat.example.com/api", url: server.URL}, 8)
+}
+
+// TestRehearsal does what docs/rehearsal.md shows: a night with faults, and the morning
+// after it. The page starts the sandbox itself.
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	typePage(t, "rehearsal", &reader{shown: "http://127.0.0.1:8080"}, 8)
+}
+
+// reader does what a page shows in a folder.
+type reader struct {
+	folder     string
+	shown, url string        // the service's url in the page, and in truth
+	code       int           // the exit code of the last command
+	sandbox    *bufio.Reader // what claimsheet sandbox prints; nil before it is started
+}
+
+// typePage does what the page docs/NAME.md shows, in a copy of the sample that the page
+// names, and compares what is printed. The page has at least that many commands.
+func typePage(t *testing.T, name string, r *reader, atLeast int) {
+	t.Helper()
+	path := filepath.Join(root, "docs", name+".md")
+	page := readText(t, path)
+	sample := regexp.MustCompile(`copy\s+.samples/([a-z]+)/`).FindStringSubmatch(page)
+	r.folder = t.TempDir()
+	must(t, os.CopyFS(r.folder, os.DirFS(filepath.Join(root, "samples", sample[1]))))
 	commands := 0
-	shown := replaceSubmatches(guideBlock, page, func(part []string) string {
+	shown := replaceSubmatches(pageBlock, page, func(part []string) string {
 		switch {
 		case part[2] != "":
-			write(t, filepath.Join(folder, part[2]), strings.ReplaceAll(part[3], "https://uat.example.com/api", server.URL))
+			write(t, filepath.Join(r.folder, part[2]), strings.ReplaceAll(part[3], r.shown, r.url))
 		case part[4] != "":
-			editWorkbook(t, filepath.Join(folder, part[4]), func(f *excelize.File) { must(t, f.SetCellValue(part[5], part[6], part[7])) })
+			editWorkbook(t, filepath.Join(r.folder, part[4]), func(f *excelize.File) { must(t, f.SetCellValue(part[5], part[6], part[7])) })
 		case part[8] != "":
-			takePicture(t, filepath.Join(folder, part[9]+".xlsx"), part[10], filepath.Join(root, "docs", part[8]))
+			takePicture(t, filepath.Join(r.folder, part[9]+".xlsx"), part[10], filepath.Join(root, "docs", part[8]))
+		case !strings.HasPrefix(part[1], "$ "):
+			return "```console\n" + r.listen(t, strings.Count(part[1], "\n")) + "```"
 		default:
 			var printed strings.Builder
-			for line := range strings.Lines(part[1]) {
-				if command, ok := strings.CutPrefix(line, "$ "); ok {
-					commands++
-					printed.WriteString(line + strings.ReplaceAll(typeCommand(t, folder, strings.TrimSpace(command)), server.URL, "https://uat.example.com/api"))
-				}
+			for _, command := range pageCommand.FindAllString(part[1], -1) {
+				commands++
+				printed.WriteString(command + strings.ReplaceAll(r.do(t, command), r.url, r.shown))
 			}
 			return "```console\n" + printed.String() + "```"
 		}
 		return part[0]
 	})
-	if commands < 8 {
+	if commands < atLeast {
 		t.Errorf("only %d commands found in %s", commands, path)
 	}
 	if *updateDocs {
@@ -76,20 +104,74 @@ func TestGuide(t *testing.T) {
 	}
 }
 
-// typeCommand runs a command line as it is typed, and returns what remains on the
-// screen, with what differs from run to run replaced.
-func typeCommand(t *testing.T, folder, line string) string {
+// pageCommand is a command of a page. One that ends with a backslash goes on in the
+// next line. pageWord is a word of it, which may be in quotes.
+var (
+	pageCommand = regexp.MustCompile(`(?m)^\$ (.*\\\n)*.*\n`)
+	pageWord    = regexp.MustCompile(`'[^']*'|[^\s']+`)
+)
+
+// do runs a command of the page, and returns what remains on the screen, with what
+// differs from run to run replaced.
+func (r *reader) do(t *testing.T, command string) string {
 	t.Helper()
-	words := strings.Fields(line)
-	if words[0] != "claimsheet" {
-		t.Fatalf("%s is no command of claimsheet", line)
+	words := pageWord.FindAllString(strings.ReplaceAll(command, "\\\n", " "), -1)[1:] // without the $
+	for i, word := range words {
+		words[i] = strings.Trim(word, "'")
 	}
-	printed, _ := inTerminalAt(t, folder, 100, []string{"NO_COLOR=1", "UAT_TOKEN=unused"}, words[1:]...)
-	text := strings.ReplaceAll(screen(printed), folder+string(filepath.Separator), "")
-	for what, with := range guideConstants {
+	switch {
+	case slices.Equal(words, []string{"echo", "$?"}):
+		return strconv.Itoa(r.code) + "\n"
+	case words[0] != "claimsheet":
+		t.Fatalf("%s is no command of claimsheet", command)
+	case words[1] == "sandbox":
+		return r.serve(t, words[2:])
+	}
+	printed, code := inTerminalAt(t, r.folder, 100, []string{"NO_COLOR=1", "UAT_TOKEN=unused"}, words[1:]...)
+	r.code = code
+	text := strings.ReplaceAll(screen(printed), r.folder+string(filepath.Separator), "")
+	for what, with := range pageConstants {
 		text = regexp.MustCompile(what).ReplaceAllString(text, with)
 	}
 	return strings.TrimRight(text, "\n") + "\n"
+}
+
+// serve starts claimsheet sandbox, at a free port in place of the usual one, and returns
+// its first three lines.
+func (r *reader) serve(t *testing.T, flags []string) string {
+	t.Helper()
+	program, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(program, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, flags...)...)
+	cmd.Args[0] = "claimsheet" // the test binary is then the program, see TestMain
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	cmd.Stderr = cmd.Stdout
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	must(t, out.(*os.File).SetReadDeadline(time.Now().Add(time.Minute))) // so that a missing line fails the test
+	r.sandbox = bufio.NewReader(out)
+	printed := r.listen(t, 3)
+	r.url, _, _ = strings.Cut(printed, "\n")
+	return dashboard.ReplaceAllString(printed, "/dashboard/4QPZ7M2KXN5DA6WVHT3RBJCEYS")
+}
+
+// dashboard is the path of the sandbox's dashboard, which is another one each time.
+var dashboard = regexp.MustCompile(`/dashboard/[A-Z2-7]{26}`)
+
+// listen returns the next lines that the sandbox prints.
+func (r *reader) listen(t *testing.T, lines int) string {
+	t.Helper()
+	var text strings.Builder
+	for range lines {
+		line, err := r.sandbox.ReadString('\n')
+		must(t, err)
+		text.WriteString(line)
+	}
+	return text.String()
 }
 
 // takePicture makes a picture of a page of a workbook, as LibreOffice prints it, where
@@ -135,8 +217,8 @@ func notWhite(page image.Image) image.Rectangle {
 	return box.Inset(-12).Intersect(page.Bounds())
 }
 
-// guideConstants are what the page shows for what differs from run to run.
-var guideConstants = map[string]string{
+// pageConstants are what pages show for what differs from run to run.
+var pageConstants = map[string]string{
 	`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`: "4c7f2a90-1d3e-4b58-9a6c-2e8f5d7b1a03",
 	`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`:                               "2026-11-02 06:30:00",
 	`\d{8}T\d{6}(\.2)?`:                                            "20261102T063000",

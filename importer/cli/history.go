@@ -321,7 +321,7 @@ func (p *program) printClients(ctx context.Context, l *ledgerSession, o historyO
 }
 
 func (l *ledgerSession) unknownClient() error {
-	return problem.New("unknown-key", "no client in the environment “%s” has this key", l.session.Env.Name).
+	return problem.New("unknown-client", "no client in the environment “%s” has this key", l.session.Env.Name).
 		Hinted("write it as the results workbook shows it in the sheet Steps; -e names another environment, --state another state folder")
 }
 

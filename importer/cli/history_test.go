@@ -320,7 +320,7 @@ func TestP7_ForgetErasesOneClient(t *testing.T) {
 func TestForgetRefuses(t *testing.T) {
 	t.Parallel()
 	w := troubled(t)
-	for key, code := range map[string]string{"ann@example.com": "[client-undecided]", "eve@example.com": "[unknown-key]"} {
+	for key, code := range map[string]string{"ann@example.com": "[client-undecided]", "eve@example.com": "[unknown-client]"} {
 		got := w.claimsheet("history", "--forget", key, "--yes")
 		if got.code != 2 || got.out != "" || !strings.Contains(got.err, code) || strings.Contains(got.err, key) {
 			t.Errorf("%s: exit code %d, want 2 and %s\n%s", key, got.code, code, got.err)

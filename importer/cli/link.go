@@ -192,7 +192,7 @@ func (l *ledgerSession) findLink(ctx context.Context, only string, number int, k
 			return wantedLink{}, problem.New("no-links", "key %d is a client of version 1, which has no magic links: its redirect url comes with the creation of a client", number).
 				Hinted("the results workbook has it"), err
 		}
-		return wantedLink{}, problem.New("unknown-key", "key %d: no client with this key was created or found in the environment “%s”", number, l.session.Env.Name).
+		return wantedLink{}, problem.New("unknown-client", "key %d: no client with this key was created or found in the environment “%s”", number, l.session.Env.Name).
 			Hinted("write it as in the results workbook; a client that no run has created has no link"), nil
 	case 1:
 	default:

@@ -513,7 +513,7 @@ func (r *importRun) newJob() (*importer.Job, error) {
 		for _, column := range s.Mapping.Client.Key {
 			columns = append(columns, "“"+column.Text+"”")
 		}
-		return nil, problem.New("unknown-key", "--only names a client key that is not in the sheet").
+		return nil, problem.New("unknown-client", "--only names a client key that is not in the sheet").
 			Hinted("the client key is the column %s of the mapping's client.key", strings.Join(columns, " | "))
 	}
 	return job, nil

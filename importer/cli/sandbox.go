@@ -42,7 +42,7 @@ path * is every path. The share is a percentage, or one request by its number, s
 ` + faultKinds() + `
 
 Which requests fail depends only on the rule, --seed and the order in which the rule's requests arrive, so a run with
---concurrency 1 can be repeated.
+--concurrency 1 can be repeated. docs/rehearsal.md goes through a night with faults.
 
 Examples:
 

@@ -56,7 +56,7 @@ func ParseDecision(text string) (Decision, error) {
 func (d Decision) Check(kind string, activityIDs bool) (p problem.Problem, ok bool) {
 	switch {
 	case d.Choice != WasCreated && d.Value != "":
-		return problem.New("needless-value", "an id or url goes with “created” only"), false
+		return problem.New("unknown-decision", "an id or url goes with “created” only"), false
 	case d.Choice != WasCreated:
 		return problem.Problem{}, true
 	case kind == ledger.KindLink:

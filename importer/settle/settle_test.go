@@ -123,7 +123,7 @@ func TestSettleAllOrNone(t *testing.T) {
 		got = append(got, p.Where.String()+" "+p.Code)
 	}
 	want := []string{"Steps!3 id-taken", "Steps!4 no-id", "Steps!5 decided-twice", "Steps!6 not-uncertain",
-		"Steps!7 unknown-step", "Steps!8 needless-value", "Steps!9 id-taken"}
+		"Steps!7 unknown-step", "Steps!8 unknown-decision", "Steps!9 id-taken"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}

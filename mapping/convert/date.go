@@ -20,7 +20,7 @@ const (
 
 // MissingTimezone is the code of a cell that is refused because the mapping
 // has no timezone: the mapping must be corrected, not the cell.
-const MissingTimezone = "time-zone"
+const MissingTimezone = "no-timezone"
 
 // moment is a date and time as a clock on the wall shows it, rounded to the
 // second.

@@ -1,7 +1,7 @@
 #compdef claimsheet
 # Completion of claimsheet for zsh: source <(claimsheet completion zsh), behind compinit
 _claimsheet() {
-	local line typed=. files=
+	local line text typed=. files=
 	local -a command candidates
 	command=("${(@Q)words[1,CURRENT-1]}")
 	command=("${(@)command/#\~\//$HOME/}")
@@ -10,7 +10,10 @@ _claimsheet() {
 		case $line in
 		'') ;;
 		$'\t'*) files=yes ;;
-		*) candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}") ;;
+		*)
+			text=${line#*$'\t'}
+			candidates+=("${${line%%$'\t'*}//:/\\:}${text:+:$text}")
+			;;
 		esac
 	done
 	(( $#candidates )) && _describe claimsheet candidates
