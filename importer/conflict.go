@@ -152,11 +152,6 @@ func clashReason(who, other mapping.Identity) string {
 	return fmt.Sprintf("the service has one client for this key and for the key “%s”", other.Key)
 }
 
-// identityOf returns the client who has a taken id or url.
-func identityOf(t ledger.Taken) mapping.Identity {
-	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
-}
-
 // takeAnswer reserves the id and url that an answer holds; only the id may be
 // missing. Where another step has them, the step is not done but uncertain, and
 // both are named. At the second such answer in a row the run stops.

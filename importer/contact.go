@@ -145,8 +145,12 @@ func (r *clientRun) decideContact(d *decision) error {
 	}
 	r.altered = r.altered || altered
 	now := decide(plan, known, r.job.Binding)[0]
+	if now.isOfSheet() && d.action != unneeded { // the sheet may give another id by now
+		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
+		now = decide(plan, known, r.job.Binding)[0]
+	}
 	switch {
-	case now.known.To == ledger.Done, now.action == givenUp && d.action != unneeded:
+	case now.known.To == ledger.Done && now.action != send, now.action == givenUp && d.action != unneeded:
 		now.step = step
 		*d = now
 	default:

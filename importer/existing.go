@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"claimsheet/apiclient"
@@ -130,6 +131,11 @@ func (j *Job) checkOwner(plan mapping.Plan, x *existing) error {
 		x.refuse(clashReason(plan.Client, identityOf(t)), adviceWhoIsIt)
 	}
 	return err
+}
+
+// identityOf returns the client who has a taken id or url.
+func identityOf(t ledger.Taken) mapping.Identity {
+	return mapping.Identity{Space: t.Holder.Space, Key: t.Holder.Client}
 }
 
 // applyHolder refuses a client whose address belongs to an earlier client of this
@@ -525,31 +531,6 @@ func (j *Job) ripe(d decision) bool {
 	return d.known.To == ledger.Parked && !slices.Contains(j.Runs, d.known.Run) && d.known.Age(j.clock()) >= cmp.Or(j.Believable, believable)
 }
 
-// loadUndecided reads the addresses of the clients that earlier runs may have
-// created, the earliest attempt first.
-func (j *Job) loadUndecided(ctx context.Context) error {
-	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {
-		if err != nil {
-			return err
-		}
-		who := mapping.Identity{Space: step.Space, Key: step.Client}
-		keys := []string{lookup.Address(who)}
-		var was wanted
-		if json.Unmarshal(step.Data, &was) == nil { // it is purged otherwise
-			keys = append(keys, was.Addresses...)
-			for _, v := range was.Values { // older records say no addresses
-				for _, address := range j.Binding.AddressesIn(v.Value) {
-					keys = append(keys, lookup.Address(address))
-				}
-			}
-		}
-		slices.Sort(keys)
-		keys = slices.Compact(keys)
-		j.lookups.AddUndecided(who, keys)
-	}
-	return nil
-}
-
 // sentLookup is how a client whose creation is in doubt is looked up: by the
 // addresses that were sent.
 type sentLookup struct {
@@ -719,6 +700,11 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 		if _, built := ledger.BuiltOn(*d.known, slices.Values(steps)); err != nil || built {
 			return d.otherID(), adviceKnownIDChanged, err
 		}
+		if d.step.Kind == mapping.ClientStep {
+			if why, err := j.inClaimOfOthers(r.plan, d); err != nil || why != "" {
+				return why, adviceKnownIDChanged, err
+			}
+		}
 	}
 	if row, column, ok := j.KnownIDs.other(d.step.Kind, event.ID, r.plan.Client, d.step.Key); ok {
 		return fmt.Sprintf("the sheet gives the id %s here and, to another %s, in %s", event.ID, d.step.Kind, j.Binding.At(column, row)), adviceKnownIDTwice, nil
@@ -744,4 +730,69 @@ func (r *clientRun) refuseKnownID(d decision, event ledger.Event) (why, advice s
 		return "", "", err
 	}
 	return fmt.Sprintf("the id %s is that of another %s: of %s", event.ID, d.step.Kind, holderOf(t)), adviceKnownIDTwice, nil
+}
+
+// claimContacts are the contacts of claims that earlier runs have sent, of all clients
+// and mappings, as far as the ledger keeps what was sent. They are read when a run first
+// asks. Its own claims are not among them: they go to the ids that this sheet gives.
+type claimContacts struct {
+	read  sync.Once
+	err   error
+	named map[string]bool // by mapping.Fingerprint
+	// Of claims of this mapping, and of others, of which that is not kept: the number
+	// of the newest attempt.
+	own, others int64
+}
+
+// of reads them, once.
+func (c *claimContacts) of(j *Job) error {
+	c.read.Do(func() {
+		c.named = map[string]bool{}
+		// It is read whether or not the run is being stopped.
+		for claim, err := range j.Ledger.ClaimsWith(context.Background(), j.Environment, `"`+mapping.ClaimClaimants+`"`) {
+			if err != nil {
+				c.err = err
+				return
+			}
+			c.add(claim, j.Binding.Mapping().Name.Text)
+		}
+	})
+	return c.err
+}
+
+func (c *claimContacts) add(claim ledger.Step, mappingName string) {
+	var sent wanted
+	switch {
+	case json.Unmarshal(claim.Data, &sent) == nil:
+	case claim.Mapping == mappingName:
+		c.own = max(c.own, claim.Ref.Sent)
+	default:
+		c.others = max(c.others, claim.Ref.Sent)
+	}
+	for _, v := range sent.Values {
+		if v.Name == mapping.ClaimAdministrator || v.Name == mapping.ClaimClaimants {
+			for _, who := range strings.Split(v.Value, ", ") {
+				c.named[who] = true
+			}
+		}
+	}
+}
+
+// inClaimOfOthers says why a client's id cannot be replaced by another one: a claim of
+// another client may have been created with it. It is "" when none was.
+func (j *Job) inClaimOfOthers(plan mapping.Plan, d decision) (why string, err error) {
+	if err := j.claims.of(j); err != nil {
+		return "", err
+	}
+	unkept := j.claims.others
+	if j.hasContacts(plan) {
+		unkept = max(unkept, j.claims.own)
+	}
+	switch {
+	case j.claims.named[mapping.Fingerprint(plan.Client)]:
+		return d.otherID() + ", to which a claim of another client was sent", nil
+	case unkept > d.known.Ref.Last:
+		return d.otherID() + "; of a claim that was sent since, the ledger does not keep the contacts, so it may be this one's", nil
+	}
+	return "", nil
 }

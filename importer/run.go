@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type Ledger interface {
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 	StepsOfClients(ctx context.Context, environment, mapping string, owners []ledger.ClientKey) ([]map[string]ledger.Step, error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
+	ClaimsWith(ctx context.Context, environment, text string) iter.Seq2[ledger.Step, error]
 	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	AnswerStatus(ctx context.Context, id ledger.StepID) (status int, err error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
@@ -117,6 +119,7 @@ type Job struct {
 	gate     gate
 	tally    tally
 	met      metContacts
+	claims   claimContacts
 	holders  holders
 	erasures ledger.Erasures
 	spelt    *spellings    // read by Recorded, once
@@ -216,15 +219,40 @@ func (j *Job) load(ctx context.Context, keepGoing bool) (err error) {
 	return j.loadUndecided(ctx)
 }
 
+// loadUndecided reads the addresses of the clients that earlier runs may have
+// created, the earliest attempt first.
+func (j *Job) loadUndecided(ctx context.Context) error {
+	for step, err := range j.Ledger.UndecidedClients(ctx, j.Environment) {
+		if err != nil {
+			return err
+		}
+		who := mapping.Identity{Space: step.Space, Key: step.Client}
+		keys := []string{lookup.Address(who)}
+		var was wanted
+		if json.Unmarshal(step.Data, &was) == nil { // it is purged otherwise
+			keys = append(keys, was.Addresses...)
+			for _, v := range was.Values { // older records say no addresses
+				for _, address := range j.Binding.AddressesIn(v.Value) {
+					keys = append(keys, lookup.Address(address))
+				}
+			}
+		}
+		slices.Sort(keys)
+		keys = slices.Compact(keys)
+		j.lookups.AddUndecided(who, keys)
+	}
+	return nil
+}
+
 var errNoURL = errors.New("the first client has no redirect url: the pointer wire.redirect_url of the environment is wrong")
 
 // preparedAtOnce is of how many clients a run reads from the ledger at once.
 const preparedAtOnce = 64
 
 // prepared yields the plans' clients, prepared some ahead on every core, n at a
-// time. What the ledger knows of a client changes by the client's own run only, so
-// it does not matter how early it is read; what else changes a client is read again
-// (await).
+// time. What the ledger knows of a client changes by the client's own run, so it does
+// not matter how early it is read. Somebody who is a contact of others may be created,
+// or get another id, by their runs: that is read again before anything is sent (await).
 func (j *Job) prepared(plans iter.Seq2[mapping.Plan, error], n int) iter.Seq2[*clientRun, error] {
 	return func(yield func(*clientRun, error) bool) {
 		for runs, err := range orderedMap(chunked(plans, n), j.prepareClients) {

@@ -432,6 +432,9 @@ func (p *planner) roleSource(c *plannedClaim) Source {
 	return src
 }
 
+// Fingerprint is what the payload of a claim names a contact by.
+func Fingerprint(who Identity) string { return fingerprintOf(ContactStepKey(who)) }
+
 // fingerprintOf stands for a contact where its key must not be.
 func fingerprintOf(key string) string {
 	sum := sha256.Sum256([]byte(key))

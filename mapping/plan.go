@@ -166,6 +166,14 @@ type PayloadValue struct {
 // ClaimName is the Name of the payload value that a claim's name is.
 const ClaimName = "claimName"
 
+// The Names of the payload values that a claim's contacts are. A value is “client”, the
+// Fingerprint of a further contact or, of an administrator, an id; the claimants are
+// separated by a comma and a space.
+const (
+	ClaimAdministrator = "administratorId"
+	ClaimClaimants     = "claimants"
+)
+
 // Payload returns the values that a step asks for: of a client its fields, of a
 // claim its name and its contacts, of an activity its attributes, in the mapping's
 // order; then what is omitted, because an empty cell is part of what a step asks for.
@@ -211,7 +219,7 @@ func (s *Step) roles() []PayloadValue {
 	if s.AdministratorID != "" {
 		administrator.Literal = s.AdministratorID
 	}
-	return []PayloadValue{{"administratorId", administrator, s.RoleSource}, {"claimants", value(slices.Clone(s.Claimants)...), s.RoleSource}}
+	return []PayloadValue{{ClaimAdministrator, administrator, s.RoleSource}, {ClaimClaimants, value(slices.Clone(s.Claimants)...), s.RoleSource}}
 }
 
 // Field is one field of the client create payload.

@@ -108,3 +108,85 @@ func TestKnownIDOfAClientInDoubt(t *testing.T) {
 		t.Errorf("the client was created %d times", len(made))
 	}
 }
+
+const jointKnown = `
+name: joint
+api: v2
+client:
+  key: E-mail
+  known_id: Contact ID
+  lookup: {email: E-mail}
+  fields: {email: {column: E-mail, type: Email}, firstName: First name}
+contacts:
+  - {id: partner, when: has("Partner"), key: Partner, lookup: {email: Partner}, administrator: false, fields: {email: {column: Partner, type: Email}}}
+claims:
+  - {key: Agreement no, when: has("Agreement no"), name: "Loan {Agreement no}", claimants: [client, partner]}
+`
+
+// TestKnownIDOfAContactCorrected: the sheet has given an id for Pat, who is a contact of
+// others, and gives another one now. Claims get the new id, wherever Pat's own row stands,
+// unless a claim of another client was sent with the old one, or may have been.
+func TestKnownIDOfAContactCorrected(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		first   bool // Pat's row is the first of the second sheet
+		refused bool // the service refuses Ann's claim
+		purge   bool // nothing is kept of what was sent
+		code    int
+	}{
+		"a claim was refused":            {refused: true},
+		"a claim was refused, Pat first": {refused: true, first: true},
+		"a claim was sent":               {code: 1},
+		"a claim was sent, Pat first":    {first: true, code: 1},
+		"a claim is not kept":            {purge: true, code: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, jointKnown, nil)
+			old, id := s.service.AddClient("x1@example.com", "x1@example.com", ""), s.service.AddClient("x2@example.com", "x2@example.com", "")
+			pat := func(id string) []any { return []any{"pat@example.com", "Pat", nil, nil, id} }
+			a1 := []any{"ann@example.com", "Ann", "A-1", "pat@example.com", nil}
+			sheet := func(rows ...[]any) {
+				writeSheet(t, s.path(s.input), []any{"E-mail", "First name", "Agreement no", "Partner", "Contact ID"}, rows)
+			}
+			sheet(a1, pat(old))
+			code := 0
+			if c.refused {
+				code = 1
+				s.service.Play(apitest.Once(onStep("claim ann@example.com/Loan A-1"), apitest.Answer(apitest.JSON(422, `{}`))))
+			}
+			s.mustRun(code, "--only", "ann@example.com") // without Pat's own link
+			if c.purge {
+				if code, out, said := s.claimsheet("history", "--purge", "--older-than", "0d", "--yes", "--environments", s.path("environments.yaml")); code != 0 {
+					t.Fatal(code, out, said)
+				}
+			}
+			rows := [][]any{a1, {"ann@example.com", "Ann", "A-2", "pat@example.com", nil}, {"bob@example.com", "Bob", "B-1", "pat@example.com", nil}, pat(id)}
+			if c.first {
+				slices.Reverse(rows)
+			}
+			sheet(rows...)
+			p := s.foretold(c.code, "--max-failures", "100%")
+			claims := 0
+			for _, call := range p.calls {
+				if call.Kind != "claim" {
+					continue
+				}
+				if claims++; strings.Contains(call.Body, old) || !strings.Contains(call.Body, id) {
+					t.Errorf("a claim was sent as %s", call.Body)
+				}
+			}
+			if (c.code == 0) != (claims > 0) {
+				t.Errorf("%d claims were sent", claims)
+			}
+			for _, row := range s.results() {
+				if c.code == 1 && (row["Import status"] != "failed" || !strings.Contains(row["Error"], old)) {
+					t.Errorf("a row says %v", row)
+				}
+			}
+			if again := s.mustRun(c.code, "--max-failures", "100%").posts(); len(again) > 0 {
+				t.Errorf("the next run created %v", again)
+			}
+		})
+	}
+}

@@ -77,6 +77,57 @@ func TestRestoreFromABackup(t *testing.T) {
 	})
 }
 
+// TestARestoreIsNoticed: each night has a sheet, and so a workbook, of its own name, and
+// the ledger of the first night is put back after the second: a copy in the place of the
+// ledger, a copy where nothing is left, and the whole state folder. The third night is
+// refused until the second night's workbook was given, so nothing is created again.
+func TestARestoreIsNoticed(t *testing.T) {
+	t.Parallel()
+	for what, code := range map[string]string{"copy": "[ledger-cut]", "copy alone": "[lost-run]", "folder": "[lost-run]"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, stepThree, nil)
+			s.night(0, "first.xlsx", leads(1))
+			s.saveState("backup")
+			if code, out, said := s.claimsheet("ledger", "copy", "--environments", s.path("environments.yaml"), s.path("copy.db")); code != 0 {
+				t.Fatal(code, out, said)
+			}
+			s.night(0, "second.xlsx", leads(2))
+			switch what {
+			case "folder":
+				s.restoreState("backup")
+			case "copy alone":
+				s.restoreState("")
+				must(t, os.Mkdir(s.path(".claimsheet"), 0o700))
+			}
+			if what != "folder" {
+				for _, suffix := range []string{"", ".sum"} {
+					must(t, os.Rename(s.path("copy.db"+suffix), s.path(".claimsheet/ledger.db"+suffix)))
+				}
+			}
+			before := len(s.service.Calls())
+			s.sheet(leads(3))
+			for _, flags := range [][]string{{"--dry-run"}, nil} {
+				if p := s.mustRun(3, flags...); !strings.Contains(p.err, code) {
+					t.Errorf("run %q:\n%s", flags, p.err)
+				}
+			}
+			advised := []string{"--yes", "--new-ledger", "second.results.xlsx"}
+			if what != "copy" {
+				advised = []string{"--yes", "first.results.xlsx", "second.results.xlsx"}
+			}
+			if code, said := s.rerun(advised...); code != 0 {
+				t.Fatalf("rerun: exit code %d\n%s", code, said)
+			}
+			if calls := s.service.Calls()[before:]; postsTo(calls) > 0 {
+				t.Errorf("made again:\n%s", transcript(calls))
+			}
+			s.mustRun(0)
+			s.checkPromise()
+		})
+	}
+}
+
 // TestTheNewestWorkbookAlone is enough where it has all that the others have, and
 // the older one after it sends nothing that it has.
 func TestTheNewestWorkbookAlone(t *testing.T) {

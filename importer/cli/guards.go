@@ -150,8 +150,8 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 		if isGiven(o.workbooks, path) {
 			continue // each of its lines is compared with the ledger
 		}
-		b, _ := workbook.Find(path) // an unreadable file is not of a run
-		if b == nil || !environment.SameService(b.Environment, r.scope) && b.EnvironmentName != r.session.Env.Name {
+		b := r.findOwn(path)
+		if b == nil {
 			continue
 		}
 		known, err := r.ledger.knownRun(ctx, b.Run)
@@ -171,7 +171,35 @@ func (r *importRun) checkBehind(ctx context.Context) error {
 			return err
 		}
 	}
+	return r.checkLatestOutputs(ctx)
+}
+
+// checkLatestOutputs refuses a ledger whose newest workbooks are marked by a later run
+// that it does not know: it was restored from before that run, and where the whole
+// state folder was, nothing else shows that.
+func (r *importRun) checkLatestOutputs(ctx context.Context) error {
+	latest, err := r.ledger.ledger.LatestOutputs(ctx, r.scope, r.session.Mapping.Name.Text)
+	if err != nil {
+		return err
+	}
+	for _, path := range latest {
+		if b := r.findOwn(path); b != nil && !isGiven(r.options.workbooks, path) {
+			if err := r.checkLatest(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// findOwn reads whose results workbook is at path; nil when it is not one of the run's
+// environment, or cannot be read.
+func (r *importRun) findOwn(path string) *workbook.Binding {
+	b, _ := workbook.Find(path)
+	if b == nil || !environment.SameService(b.Environment, r.scope) && b.EnvironmentName != r.session.Env.Name {
+		return nil
+	}
+	return b
 }
 
 // runKnowledge is how much of a run a ledger knows.
@@ -203,14 +231,14 @@ func isGiven(workbooks []*workbook.Binding, path string) bool {
 }
 
 // checkLatest refuses a workbook after which a run began that the ledger does not
-// know to its end, unless the results of that run are given too: what it did would be
-// done again. A run that the ledger knows to have begun was killed, and the ledger has
+// know to its end, unless the results of that run, or those that have replaced them, are
+// given too: what it did would be done again. A run that the ledger knows to have begun was killed, and the ledger has
 // all that it did, unless its workbook is there.
 func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error {
 	if b.NextRun == "" || r.options.lostRun {
 		return nil
 	}
-	if slices.ContainsFunc(r.options.workbooks, func(other *workbook.Binding) bool { return other.Run == b.NextRun }) {
+	if slices.ContainsFunc(r.options.workbooks, func(other *workbook.Binding) bool { return other.Run == b.NextRun || replaces(other, b) }) {
 		return nil
 	}
 	latest, err := r.ledger.knownRun(ctx, b.NextRun)
@@ -238,6 +266,13 @@ func (r *importRun) checkLatest(ctx context.Context, b *workbook.Binding) error 
 		return &incomplete{p.Hinted("give that run's results workbook in the same command: %s; if it is lost too, %s", r.ledger.command("rerun", b.Path, b.NextResults), byHand)}
 	}
 	return &incomplete{p.Hinted("bring the ledger back, or give that run's results workbook too; if you have neither, %s", byHand)}
+}
+
+// replaces reports whether a workbook is of a later run than b's, and lies where the
+// run that has marked b would have put its own: that run was killed, and the later one
+// had the ledger that knows what it did.
+func replaces(other, b *workbook.Binding) bool {
+	return b.NextResults != "" && safefile.Absolute(other.Path) == b.NextResults && other.Started.After(b.Started)
 }
 
 // supersede marks the results workbooks that the run will replace, and those of

@@ -33,8 +33,9 @@ Examples:
     claimsheet ledger prune -e uat --dry-run`
 
 const ledgerCopyHelp = `Writes a copy of the ledger to a new file, TO, also while a run works: the copy is as the ledger was at one moment. It is read as a whole
-before it gets its name, and a file that is there is never replaced. Beside it stand TO.count and TO.sum. To put it back, copy the three
-files over ledger.db, ledger.db.count and ledger.db.sum while no run is active; what was done since the copy is in the results workbooks.
+before it gets its name, and a file that is there is never replaced. Beside it stands TO.sum. To put it back, copy the two files over
+ledger.db and ledger.db.sum while no run is active. Leave ledger.db.count as it is: it shows the next run that the ledger is older than what
+was done. What was done since the copy is in the results workbooks; give them to claimsheet rerun before the next run.
 It has personal data and redirect urls; claimsheet history --purge and --forget do not reach it.
 
 Examples:
@@ -103,7 +104,7 @@ func (p *program) copyLedger(c *cli.Context) error {
 	events, err := ledger.Copy(c.Context, l.path(), to)
 	if err == nil {
 		p.object = ledgerCopyJSON{l.session.Env.Name, l.path(), to, events}
-		fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records, which was checked; %[1]s.count and %[1]s.sum belong to it\n", problem.OneLine(to), events)
+		fmt.Fprintf(p.Out, "%s: a copy of the ledger with %d records, which was checked; %[1]s.sum belongs to it\n", problem.OneLine(to), events)
 	}
 	return err
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,14 +11,22 @@ import (
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
 	"claimsheet/importer/cli/load"
+	"claimsheet/importer/cli/statefolder"
 	"claimsheet/mapping/problem"
 )
 
-// sandboxNotice is shown wherever results of the sandbox are.
-const sandboxNotice = "This is the sandbox: nothing was sent to a real service, and its links lead nowhere."
+// sandboxNotice is shown wherever results of the sandbox are, and sandboxLinks
+// beside its links.
+const (
+	sandboxNotice = "This is the sandbox: nothing was sent to a real service."
+	sandboxLinks  = "Its links open while “claimsheet sandbox” serves the state folder of the run."
+)
 
 func sandboxHelp() string {
-	return `The service's document leaves the shape of answers open. With these flags the sandbox answers in other shapes, to try the keys
+	return `A run with -e sandbox needs no server. This one shows what such a run has left: with --state, redirect urls open the claims site, and
+the address of the case handlers' dashboard is printed. docs/sandbox.md has pictures.
+
+The service's document leaves the shape of answers open. With these flags the sandbox answers in other shapes, to try the keys
 wire and not_found of an environment:
 
     --wire nested    {"data": {"contactId": …}}
@@ -47,6 +54,7 @@ Which requests fail depends only on the rule, --seed and the order in which the 
 Examples:
 
     claimsheet sandbox
+    claimsheet sandbox --state .claimsheet
     claimsheet sandbox --addr 127.0.0.1:0 --wire nested
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
 }
@@ -71,7 +79,7 @@ func (p *program) sandboxCommand() *cli.Command {
 		UsageText:   "claimsheet sandbox [options]",
 		Description: sandboxHelp(),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8080", Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
+			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
 			templatesFlag(),
 			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
 			oneOf(textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"), sandbox.Wires()...),
@@ -107,7 +115,7 @@ func (p *program) serve(c *cli.Context) error {
 	options := sandbox.Options{Templates: templates, BaseURL: url,
 		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped")}
 	if state := c.String("state"); state != "" {
-		options.Dir = filepath.Join(state, "sandbox")
+		options.Dir = statefolder.Sandbox(state)
 	}
 	service, err := sandbox.New(options)
 	if err != nil {

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,10 +19,11 @@ import (
 // many events the copy has. The ledger may be open in another process, which may write
 // meanwhile: the copy is as the ledger was at one moment, when Copy began. It is
 // written by SQLite's VACUUM INTO, checked as a whole, and durable when Copy returns;
-// only then does it get its name. The files beside it (.count and .sum) are those of a
-// ledger that was closed, so it can take the place of any other. Copy never replaces a
-// file, and leaves nothing behind when it fails. When it is killed, it leaves a folder
-// with half a copy; a later Copy into the same folder removes that, after an hour.
+// only then does it get its name. Its sums lie beside it (.sum), as beside a ledger that
+// was closed, but no count: where it takes the place of another ledger, the .count of
+// that one must stay, because it shows that the copy is older (Behind). Copy never
+// replaces a file, and leaves nothing behind when it fails. When it is killed, it leaves a
+// folder with half a copy; a later Copy into the same folder removes that, after an hour.
 func Copy(ctx context.Context, path, to string) (events int64, err error) {
 	path, err1 := filepath.Abs(path)
 	to, err2 := filepath.Abs(to)
@@ -55,8 +55,8 @@ func Copy(ctx context.Context, path, to string) (events int64, err error) {
 }
 
 // copied are the suffixes of the files of a copy. The ledger gets its name first:
-// without the others it is safe, and is checked again when it is opened.
-var copied = [...]string{"", ".count", ".sum"}
+// without its sums it is safe, and is checked again when it is opened.
+var copied = [...]string{"", ".sum"}
 
 // placeCopy gives the files of a finished copy their names, with link, which is os.Link.
 // It replaces no file. When it fails, it takes back the names that it has given.
@@ -178,7 +178,7 @@ func vacuumInto(ctx context.Context, path, to string) error {
 	return file.Sync()
 }
 
-// finishCopy checks a copy, and writes the files that lie beside a closed ledger.
+// finishCopy checks a copy, and writes its sums.
 func finishCopy(path string) (events int64, err error) {
 	l, err := openReadOnly(path, false)
 	if err != nil {
@@ -191,25 +191,12 @@ func finishCopy(path string) (events int64, err error) {
 	if err = errors.Join(err, l.Close()); err != nil {
 		return 0, err
 	}
-	count := eventCount{path: path}
-	count.put(events)
-	count.close()
-	if events == 0 { // put writes nothing new
-		if err := os.WriteFile(countFile(path), fmt.Appendf(nil, "%*d\n", countWidth-1, 0), 0o600); err != nil {
-			return 0, uncopied(path, err)
-		}
-	}
 	sums, err := pages.Of(path)
 	if err != nil {
 		return 0, uncopied(path, err)
 	}
 	writeSums(path, sums)
-	for _, beside := range []string{countFile(path), sumFile(path)} {
-		if _, missing := os.Stat(beside); missing != nil {
-			err = errors.Join(err, missing)
-		}
-	}
-	if err != nil {
+	if _, err = os.Stat(sumFile(path)); err != nil {
 		return 0, uncopied(path, err)
 	}
 	return events, nil

@@ -29,7 +29,7 @@ func TestCopyOfOpenLedger(t *testing.T) {
 	do(t, err)
 	same(t, "events", events, int64(3))
 	do(t, l.Append(ledger.Event{StepID: id, To: ledger.Failed, At: noon})) // the run goes on
-	for _, suffix := range []string{"", ".count", ".sum"} {
+	for _, suffix := range []string{"", ".sum"} {
 		info, err := os.Stat(backup + suffix)
 		do(t, err)
 		same(t, "mode of "+suffix, info.Mode(), os.FileMode(0o600))
@@ -38,7 +38,7 @@ func TestCopyOfOpenLedger(t *testing.T) {
 	b := open(t, backup)
 	have, committed, err := b.Behind(t.Context())
 	do(t, err)
-	same(t, "records", []int64{have, committed}, []int64{3, 3})
+	same(t, "records", []int64{have, committed}, []int64{3, 0})
 	n, err := b.MarkInterrupted("r", noon)
 	do(t, err)
 	steps, err := b.Steps(t.Context(), id.ClientKey, "m")
@@ -85,7 +85,6 @@ func TestCopyRefuses(t *testing.T) {
 	_, err := ledger.Copy(t.Context(), path, copied)
 	do(t, err)
 	do(t, os.Remove(copied))
-	do(t, os.Remove(copied+".count"))
 	do(t, os.Remove(copied+".sum"))
 	database(t, path, `UPDATE steps SET reason = 'changed'`)
 	refused("a damaged ledger", copied, ledger.ErrDamaged)
@@ -101,13 +100,13 @@ func TestCopyIsPlacedWhole(t *testing.T) {
 			return &os.LinkError{Op: "link", Old: from, New: to, Err: errors.ErrUnsupported}
 		},
 	} {
-		for _, taken := range []string{"", ".count", ".sum", "none"} {
+		for _, taken := range []string{"", ".sum", "none"} {
 			t.Run(name+" "+taken, func(t *testing.T) {
 				made, to := filepath.Join(t.TempDir(), "ledger.db"), filepath.Join(t.TempDir(), "copy.db")
-				for _, suffix := range []string{"", ".count", ".sum"} {
+				for _, suffix := range []string{"", ".sum"} {
 					do(t, os.WriteFile(made+suffix, []byte("copy"), 0o600))
 				}
-				want := []string{filepath.Dir(to), to, to + ".count", to + ".sum"}
+				want := []string{filepath.Dir(to), to, to + ".sum"}
 				if taken != "none" {
 					do(t, os.WriteFile(to+taken, []byte("mine"), 0o600))
 					want = []string{filepath.Dir(to), to + taken}
@@ -149,7 +148,7 @@ func TestCopyRemovesWhatKilledOnesLeft(t *testing.T) {
 	do(t, err)
 	want := []string{dir}
 	for _, name := range []string{".ledger-copy-3", ".ledger-copy-3/ledger.db", ".ledger-copy-4", ".ledger-copy-4/notes.txt",
-		"copy.db", "copy.db.count", "copy.db.sum", "other", "other/ledger.db"} {
+		"copy.db", "copy.db.sum", "other", "other/ledger.db"} {
 		want = append(want, filepath.Join(dir, name))
 	}
 	same(t, "files", entries(t, dir), want)

@@ -346,6 +346,13 @@ func (l *Ledger) StepsOfClient(ctx context.Context, owner ClientKey) ([]Step, er
 	return steps, err
 }
 
+// ClaimsWith yields the claims of an environment that may exist, of all clients and
+// mappings: those with a text in their Data, and those without Data. It reads all steps.
+func (l *Ledger) ClaimsWith(ctx context.Context, environment, text string) iter.Seq2[Step, error] {
+	return stream(ctx, l.read, l.scanStep, stepsOf+`WHERE `+ofEnvironment+` AND s.kind = 2 AND s.state NOT IN (3, 4)
+		AND (coalesce(length(s.request), 0) = 0 OR instr(s.request, ?) > 0)`, environment, []byte(text))
+}
+
 // Environments returns the environments of which the ledger has clients or runs,
 // in alphabetical order.
 func (l *Ledger) Environments(ctx context.Context) ([]string, error) {

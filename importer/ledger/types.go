@@ -96,7 +96,8 @@ const ReasonKnownID = "the sheet gives its id (known_id)"
 
 // BuiltOn returns the first step among those of the same client that belongs to a
 // client or claim and was sent, so that it may exist with that one's id. ok is false
-// when there is none, as for a step of another kind.
+// when there is none, as for a step of another kind. A claim of another client, who has
+// this one as a contact, is not among them: ClaimsWith finds it.
 func BuiltOn(step Step, others iter.Seq[Step]) (on Step, ok bool) {
 	for other := range others {
 		onClient := step.Kind == KindClient && other.Kind != KindClient

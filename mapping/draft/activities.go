@@ -3,9 +3,11 @@ package draft
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
 )
 
@@ -16,6 +18,7 @@ type template struct {
 	isPlain bool // it has no attributes
 	on      string
 	onWhy   string
+	onAsk   string // why on is a question; the template is on the client until it is answered
 	links   []link
 	missing []string // attributes without a column
 	texts   bool     // it sends texts to attributes of which the service reports no type
@@ -57,7 +60,7 @@ func (p *proposer) proposeTemplates(onClaim string) (live, rest []template) {
 		for _, l := range made.links {
 			p.use(l)
 		}
-		made.on, made.onWhy = p.scope(made, onClaim)
+		made.on, made.onWhy, made.onAsk = p.scope(made, onClaim)
 		live = append(live, made)
 	}
 	return live, rest
@@ -174,12 +177,48 @@ func (p *proposer) link(x *target, all map[[2]int]*target) (link, bool) {
 		}
 		l.decide("is it this column?")
 	}
+	if ask := p.doubt(x, c); ask != "" {
+		l.decide(ask)
+	}
 	return l, true
 }
 
-// joined joins what is said of a link.
+// doubt says why a column may not be what its name says; "" when nothing speaks
+// against it.
+func (p *proposer) doubt(x *target, c *column) string {
+	isMonth := func(w string) bool {
+		return strings.HasPrefix(w, "month") || strings.HasPrefix(w, "mth") || strings.HasPrefix(w, "monat")
+	}
+	switch {
+	case slices.Equal(x.meaning, []string{"months", "term"}) && slices.ContainsFunc(wordsOf(x.Name), isMonth) && !slices.ContainsFunc(wordsOf(c.name), isMonth):
+		short, filled := c.count(func(v cell.Cell) bool {
+			n, err := strconv.ParseFloat(textOf(v), 64)
+			return err == nil && n < 12
+		})
+		if short > 0 {
+			return fmt.Sprintf("are these months, or years? %d of %s are less than 12", short, cellsInWords(filled))
+		}
+	case slices.Equal(x.meaning, []string{"account", "number"}) && !p.hasBankAccount():
+		return "is it the client's bank account, or the lender's number for the agreement? The sheet has no sort code or IBAN"
+	}
+	return ""
+}
+
+// joined joins what is said of a link. After a question a new sentence begins.
 func joined(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
+	var all string
+	for _, part := range parts {
+		switch {
+		case part == "":
+		case all == "":
+			all = part
+		case strings.HasSuffix(all, "?"):
+			all += " " + strings.ToUpper(part[:1]) + part[1:]
+		default:
+			all += "; " + part
+		}
+	}
+	return all
 }
 
 // rival returns another attribute that the column may be meant for; nil for none. It
@@ -257,26 +296,44 @@ func (p *proposer) compose(x *target) (link, bool) {
 	return link{to: x.Name, value: value{text: text, firstOf: parts, typ: x.Type}, why: "no column holds the whole address", ask: "is it made of these columns?", idle: true}, true
 }
 
+// ofPeople are words of columns that say something about the client, not about a claim.
+var ofPeople = []string{"title", "first", "last", "full", "birth", "address", "street", "house", "locality", "town", "county", "postcode", "email", "phone", "mobile", "landline", "consent", "contact",
+	"employment", "income", "dependants", "gender", "nationality", "insurance", "sortcode", "iban", "holder", "account", "source"}
+
 // scope says whether a template is on the claim: it holds the claim's own columns, or
-// columns that differ between rows of one client.
-func (p *proposer) scope(t template, onClaim string) (on, why string) {
+// columns that differ between rows of one client. ask is set where nothing shows it.
+func (p *proposer) scope(t template, onClaim string) (on, why, ask string) {
 	if onClaim == "" {
-		return "", ""
+		return "", "", ""
 	}
+	var columns []*column
 	for _, l := range t.links {
-		c := l.value.column
-		switch {
-		case c == nil || l.idle:
-		case c.group != nil:
-			return onClaim, "it holds columns of each claim"
-		case c == p.claimKey:
-			return onClaim, "it holds the claim's key"
+		if c := l.value.column; c != nil && !l.idle {
+			columns = append(columns, c)
 		}
 	}
-	for _, l := range t.links {
-		if c := l.value.column; c != nil && !l.idle && p.varies(c) {
-			return onClaim, oneLine(c.name) + " differs between rows of one client"
-		}
+	has := func(ok func(*column) bool) bool { return slices.ContainsFunc(columns, ok) }
+	switch {
+	case has(func(c *column) bool { return c.group != nil }):
+		return onClaim, "it holds columns of each claim", ""
+	case has(func(c *column) bool { return c == p.claimKey }):
+		return onClaim, "it holds the claim's key", ""
+	case has(func(c *column) bool { return c == p.claimLender }):
+		return onClaim, "it holds the claim's lender", ""
 	}
-	return "", ""
+	if i := slices.IndexFunc(columns, p.varies); i >= 0 {
+		return onClaim, oneLine(columns[i].name) + " differs between rows of one client", ""
+	}
+	isOfClient := has(func(c *column) bool { return p.isPersonal(c) || len(among(c.meaning, ofPeople)) > 0 })
+	if p.group != nil || isOfClient || p.hasSeveralRows() {
+		return "", "", ""
+	}
+	return onClaim, "", "is it of each claim? Without this line it is of the client"
+}
+
+// hasSeveralRows reports whether clients have several rows, so that what differs between
+// them shows what is of a claim.
+func (p *proposer) hasSeveralRows() bool {
+	f := p.keyFacts(p.key)
+	return f.different < f.filled
 }

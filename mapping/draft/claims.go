@@ -10,6 +10,7 @@ import (
 type claim struct {
 	id, key, name string
 	when          string   // an expression; "" when every row has the claim
+	whenAsk       string   // why when is a question, and a comment until it is answered
 	columns       []string // pairs of an alias and its column
 	why, ask      string
 	idle          bool // a comment until the decision is made
@@ -40,6 +41,7 @@ func (p *proposer) proposeClaims() (claims []claim, id string) {
 			why: fmt.Sprintf("%d different in %s; different clients: %d", f.different, rowsInWords(f.filled), p.keyFacts(p.key).different)}
 		if f.filled < f.rows && isQuotable(c.name) {
 			made.when = has(c)
+			made.whenAsk = fmt.Sprintf("is a row without it no claim? Until you take the # away, it is invalid (%d of %s have it)", f.filled, rowsInWords(f.rows))
 		}
 		return []claim{made}, made.id
 	}
@@ -84,7 +86,7 @@ func (p *proposer) wideClaims() (claims []claim, id string) {
 func (p *proposer) claimName(key *column) string {
 	w := person{whys: map[*column]string{}, asks: map[*column]string{}}
 	if lender := p.find(&w, nil, "lender"); lender != nil && lender != key && lender.isChoice() {
-		p.used[lender] = true
+		p.used[lender], p.claimLender = true, lender
 		return nameWith(nameWith("", lender), key)
 	}
 	return nameWith("Claim", key)

@@ -64,6 +64,21 @@ func (p *proposer) findPerson() person {
 	return w
 }
 
+// pairNames gives the columns First and Last the meaning that they have together. Alone
+// such a word may be of anything.
+func (p *proposer) pairNames() {
+	named := func(word string) *column {
+		i := slices.IndexFunc(p.ordinary, func(c *column) bool { return slices.Equal(without(wordsOf(c.name), neutral), []string{word}) })
+		if i < 0 {
+			return nil
+		}
+		return p.ordinary[i]
+	}
+	if first, last := named("first"), named("last"); first != nil && last != nil {
+		first.meaning, last.meaning = meaningOf("first name"), meaningOf("last name")
+	}
+}
+
 // find returns the ordinary column that a name means most likely; the likeliest name
 // comes first. Enough of its cells must be ok, unless all are empty.
 func (p *proposer) find(w *person, ok func(cell.Cell) bool, names ...string) *column {
@@ -115,7 +130,10 @@ func (p *proposer) proposeClient() client {
 	p.key = c.key
 	p.used[c.key] = true
 	if n := p.shared(w.email, c.key); n > 0 {
-		c.emailAsk = fmt.Sprintf("%d addresses are of several clients, of whom it finds only one; correct them, or leave the look-up out", n)
+		c.emailAsk = "1 address belongs to several clients, and the look-up finds only one of them; correct it, or leave the look-up out"
+		if n > 1 {
+			c.emailAsk = fmt.Sprintf("%d addresses belong to several clients each, and the look-up finds only one of them; correct them, or leave the look-up out", n)
+		}
 	}
 	if w.email != nil {
 		c.fields = append(c.fields, p.field("email", w.email, convert.Email))

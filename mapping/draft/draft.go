@@ -69,6 +69,8 @@ type proposer struct {
 	person   person
 	key      *column // of the client
 	claimKey *column // an ordinary column; nil without one
+
+	claimLender *column // the column of the lender in the claims' names; nil without one
 }
 
 // Propose makes a proposal. seen must not be empty, and is used up.
@@ -80,6 +82,7 @@ func Propose(r Request, seen *Profile) *Proposal {
 	}
 	made := &Proposal{request: r, name: p.mappingName()}
 	p.country = p.shown()
+	p.pairNames()
 	p.person = p.findPerson()
 	made.client = p.proposeClient()
 	made.claims, made.onClaim = p.proposeClaims()

@@ -145,6 +145,8 @@ func TestProposalPassesWhateverTheNames(t *testing.T) {
 		}
 		made := proposeFor(t, r, headers, records)
 		passes(t, made, headers)
-		takesAnswers(t, made, headers)
+		if all := answers(made); len(all) > 0 {
+			takes(t, made, headers, rapid.SampledFrom(all).Draw(t, "answer"))
+		}
 	})
 }

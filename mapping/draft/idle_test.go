@@ -31,6 +31,8 @@ func answers(p *Proposal) (all []string) {
 	}
 	for i, line := range lines {
 		switch {
+		case strings.HasPrefix(line, "    # on: "), strings.HasPrefix(line, "    # when: "):
+			take(i, i+1, "# ")
 		case line == "# claims:":
 			take(i, end(i, "# "), "# ")
 		case strings.HasPrefix(line, "#  - template: "):
@@ -75,13 +77,19 @@ func answers(p *Proposal) (all []string) {
 }
 
 // takesAnswers expects that check finds no mistake in any of the answers.
-func takesAnswers(t interface {
+func takesAnswers(t *testing.T, p *Proposal, headers []string) {
+	t.Helper()
+	takes(t, p, headers, answers(p)...)
+}
+
+// takes expects that check finds no mistake in mappings.
+func takes(t interface {
 	Helper()
 	Errorf(string, ...any)
-}, p *Proposal, headers []string) {
+}, p *Proposal, headers []string, mappings ...string) {
 	t.Helper()
 	sheet := cell.Sheet{Name: "Leads", HeaderRow: 1, Header: usable(headers)}
-	for _, yaml := range answers(p) {
+	for _, yaml := range mappings {
 		m, found := mapping.Parse("mapping.yaml", []byte(yaml))
 		if len(found) == 0 {
 			_, found = mapping.Bind(m, &sheet, p.request.Service, "2026-01-02")

@@ -37,13 +37,20 @@ func compareNames(name string, meaning []string, c *column) strength {
 		return unlike
 	case slices.Equal(bare, hasBare) && len(without(bare, generic)) > 0:
 		return likely
-	case within(without(meaning, generic), has) || within(without(has, generic), meaning):
+	case areAkin(meaning, has), saysPart(meaning, has), saysPart(has, meaning):
 		return partly
 	}
 	if a, b := without(meaning, has), without(has, meaning); len(a) == 1 && len(b) == 1 && isMisspelt(a[0], b[0]) {
 		return partly
 	}
 	return unlike
+}
+
+// saysPart reports whether all words of a name that mean something are among another's.
+// What every sheet of leads is about does not mean anything here.
+func saysPart(name, other []string) bool {
+	telling := without(name, generic)
+	return within(telling, other) && len(without(telling, neutral)) > 0
 }
 
 // isMisspelt reports whether two words may be one: they begin alike, and few letters
@@ -232,7 +239,7 @@ func readAsBox(c *column, r *reading) {
 		r.fits, r.none = false, b.known == 0
 		r.why = "its cells do not say yes or no"
 	case len(b.unknown) > 0:
-		r.ask = "neither list has " + wordsInOrder(b.unknown)
+		r.ask = fmt.Sprintf("neither list has the texts of %s, which are invalid", cellsInWords(total(b.unknown)))
 	}
 }
 
@@ -244,18 +251,18 @@ func readAsChoice(c *column, options []string, r *reading) {
 		return
 	}
 	if len(options) == 0 {
-		r.why = wordsInOrder(texts)
+		r.why = c.shown()
 		r.ask = "the texts are sent as they are, because the service does not report its options; are they right? If not, add values: {TEXT: OPTION}"
 		return
 	}
 	table, known := c.table(options)
-	if r.value.table = table; known == 0 {
+	if known == 0 {
 		r.fits = false
 		r.why = "none of its texts is an option"
 		return
 	}
 	r.why = fmt.Sprintf("%d different texts, all of them options", len(texts))
-	if table == nil {
+	if r.value.table = table; table == nil {
 		return
 	}
 	certain := 0
@@ -314,8 +321,5 @@ func (c *column) holds() string {
 	case c.mostly(isPhone):
 		return "phone numbers"
 	}
-	if texts := c.texts(); len(texts) <= 4 && 2*len(texts) < filled {
-		return wordsInOrder(texts)
-	}
-	return "texts"
+	return c.shown()
 }

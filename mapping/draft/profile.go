@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ type Profile struct {
 	totals   []notLead
 	headers  []notLead         // rows that repeat the headers
 	bare     []string          // columns with data and no header
+	repeated []string          // headers that several columns have, with the columns' letters
 	merged   []string          // merged cells that leave others empty
 	emptied  map[string]int    // texts that count as empty, and how many cells have them
 	unsure   map[string]string // those of them that may be answers, and a column that has them
@@ -82,6 +84,7 @@ func (p *Profile) IsEmpty() bool { return len(p.columns) == 0 }
 // Read looks at the rows of a sheet. merged are its merged cells.
 func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error], merged iter.Seq[cell.Area]) error {
 	at := p.positions(sheet)
+	p.noteRepeated(sheet.Header)
 	for area := range merged {
 		p.merged = append(p.merged, area.String())
 	}
@@ -120,6 +123,23 @@ func (p *Profile) Read(sheet cell.Sheet, records iter.Seq2[cell.Record, error], 
 		p.bare = append(p.bare, cell.ColumnName(i))
 	}
 	return nil
+}
+
+// noteRepeated notes the headers that several columns have.
+func (p *Profile) noteRepeated(header []string) {
+	letters, order := map[string][]string{}, []string{}
+	for i, h := range header {
+		h = convert.FoldHeader(h)
+		if letters[h] = append(letters[h], cell.ColumnName(i)); h != "" && len(letters[h]) == 2 {
+			order = append(order, h)
+		}
+	}
+	for _, h := range order {
+		i := slices.IndexFunc(header, func(o string) bool { return convert.FoldHeader(o) == h })
+		if note := fmt.Sprintf("%s (%s)", oneLine(header[i]), strings.Join(letters[h], ", ")); !slices.Contains(p.repeated, note) {
+			p.repeated = append(p.repeated, note)
+		}
+	}
 }
 
 // positions returns where the sheet has each column; -1 for nowhere.

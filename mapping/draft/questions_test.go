@@ -93,6 +93,11 @@ func TestQuestions(t *testing.T) {
 		"yes or no without a type":  {[]string{"Consent:"}, []string{"Consent"}, text("Yes"), "? Consent", []string{"type: Checkbox"}},
 		"texts without a type":      {[]string{"Lender:"}, []string{"Lender"}, text("Lloyds"), "= Lender", []string{"  # DECIDE: the service reports no types here.", "      Lender: Lender   # the same name\n"}},
 		"a code without a type":     {[]string{"Agreement number:"}, []string{"Agreement no"}, func(i int) any { return float64(9000 + i) }, "= Agreement no", []string{"{column: Agreement no, type: Text}"}},
+		"a term in years":           {[]string{"Term in months:Number"}, []string{"Term"}, func(i int) any { return float64(3 + i%3) }, "? Term", []string{"are these months, or years? 24 of 24 cells are less than 12"}},
+		"a term":                    {[]string{"Term in months:Number"}, []string{"Term"}, func(i int) any { return float64(12 + 12*(i%3)) }, "= Term", nil},
+		"a term in few months":      {[]string{"Term in months:Number"}, []string{"Term (months)"}, func(i int) any { return float64(3 + i%3) }, "= Term (months)", nil},
+		"an account":                {[]string{"Account number:Text"}, []string{"Account no"}, func(i int) any { return fmt.Sprintf("%08d", i) }, "? Account no", []string{"the client's bank account"}},
+		"a bank account":            {[]string{"Account number:Text"}, []string{"Account no", "Sort code"}, func(i int) any { return fmt.Sprintf("%08d", i) }, "= Account no", nil},
 		"drop-down without options": {[]string{"Lender:DropDown"}, []string{"Lender"}, text("Lloyds"), "= Lender", []string{"DECIDE: the texts are sent as they are"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,5 +145,105 @@ func TestDateColumns(t *testing.T) {
 	found := d.Warnings()
 	if len(found) != 1 || found[0].Code != "swapped-dates" || found[0].Where.Cell != "B1" || !strings.Contains(found[0].Message, "(row 3, 5, 7 and 9 more)") {
 		t.Errorf("%v", slices.Clone(found))
+	}
+}
+
+// TestLooksLike: which headers are taken for an attribute (=), which are a question (?),
+// and which are left alone.
+func TestLooksLike(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ attribute, header, want string }{
+		{"First name", "Forename(s)", "="}, {"First name", "Applicant 1 forename", "="}, {"First name", "Applicant 2 forename", ""}, {"First name", "First", "?"},
+		{"Mobile", "Telephone number (mobile)", "="}, {"Phone", "Phone 1", "="}, {"Phone", "Best contact number", "="}, {"Mobile", "WhatsApp", "?"},
+		{"Bank or lender", "Lender", "="}, {"Annual percentage rate", "APR", "="}, {"Interest rate", "APR", "="}, {"Interest rate", "Interest", "?"}, {"Interest rate", "Interest charged", ""},
+		{"GDPR consent", "Opt-in (GDPR)", "="}, {"GDPR consent", "Opt In", "?"}, {"Consent to contact", "Opt-in (GDPR)", "?"}, {"Consent to contact", "Opt in", "="}, {"Consent to contact", "Opt out", ""},
+		{"Consent to contact", "Marketing opt-out", ""}, {"Consent to contact", "Do not contact", ""}, {"Consent to contact", "Consent withdrawn", ""},
+		{"Start date", "Agreement Start Date", "="}, {"Date of contract", "Vertragsdatum", "="}, {"Date of contract", "Contract date", "="}, {"Date signed", "Contract date", ""}, {"Date signed", "Date of signature", "="},
+		{"Agreement signed at", "Agreement date", "?"}, {"Agreement signed at", "Agreement No", ""}, {"Agreement signed at", "Contract signed", "="},
+		{"Agreement number", "Loan #", "="}, {"Mileage at purchase", "Mileage", "?"}, {"Account number", "Customer account number", ""}, {"Lender", "Previous lender", ""},
+	} {
+		made := "" // the attribute has no column
+		x := &column{name: c.header, meaning: meaningOf(c.header)}
+		switch compareNames(c.attribute, meaningOf(c.attribute), x) {
+		case partly:
+			made = "?"
+		case likely, sameWords, sameName:
+			made = "="
+		}
+		if made != c.want {
+			t.Errorf("%s for %s: %q, want %q (%q, %q)", c.header, c.attribute, made, c.want, x.meaning, meaningOf(c.attribute))
+		}
+	}
+}
+
+// TestNearerName: of two attributes the one whose name is nearer has the column, and
+// columns First and Last are names.
+func TestNearerName(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Email", "First", "Last", "Vertragsdatum"}
+	records := []cell.Record{{Row: 2, Cells: cellsOf([]any{"a@example.com", "Ann", "Lee", "17.05.2020"})}, {Row: 3, Cells: cellsOf([]any{"b@example.com", "Bob", "Lee", "18.05.2020"})}}
+	made := proposeFor(t, Request{Name: "x", API: "v2", Service: service("Date signed:DateTime", "Date of contract:Date")}, headers, records)
+	if got := proposed(made); len(got) != 1 || got["Loan/Date of contract"] != "= Vertragsdatum" {
+		t.Errorf("%q", got)
+	}
+	var fields []string
+	for _, f := range made.client.fields {
+		fields = append(fields, f.to+" = "+f.value.column.name)
+	}
+	if want := []string{"email = Email", "firstName = First", "lastName = Last"}; !slices.Equal(fields, want) {
+		t.Errorf("%q, want %q", fields, want)
+	}
+}
+
+// TestScope: with claims, what is not certainly of the client is a question, and so is
+// whether a row without the claim's key has no claim.
+func TestScope(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Email", "Agreement no", "Lender", "Reg", "Postcode"}
+	var records []cell.Record
+	for i := range 24 {
+		row := []any{mailOf("Ann", i), fmt.Sprintf("A%d", i), "Lloyds", fmt.Sprintf("AB%02d XYZ", i), "M1 1AE"}
+		if i == 7 {
+			row[1] = nil
+		}
+		records = append(records, cell.Record{Row: i + 2, Cells: cellsOf(row)})
+	}
+	of := service("Lender:Text")
+	of.Templates = append(of.Templates, mapping.Template{ID: "2", Name: "Car", Attributes: []mapping.AttributeTemplate{{ID: "r", Name: "Registration", Type: convert.Text}}},
+		mapping.Template{ID: "3", Name: "You", Attributes: []mapping.AttributeTemplate{{ID: "p", Name: "Postcode", Type: convert.Text}}})
+	made := proposeFor(t, Request{Name: "x", API: "v2", Service: of}, headers, records)
+	yaml := string(made.YAML())
+	for _, part := range []string{
+		"  - template: Loan\n    on: claim   # it holds the claim's lender\n",
+		"  - template: Car\n    # on: claim   # DECIDE: is it of each claim? Without this line it is of the client\n",
+		"  - template: You\n    attributes:\n",
+		"    # DECIDE: is a row without it no claim? Until you take the # away, it is invalid (23 of 24 rows have it)\n    # when: 'has(\"Agreement no\")'\n",
+	} {
+		if !strings.Contains(yaml, part) {
+			t.Errorf("no %q in\n%s", part, yaml)
+		}
+	}
+	takesAnswers(t, made, headers)
+}
+
+// TestPrivate: the mapping repeats no text of a cell by which somebody may be known,
+// and names the columns that no mapping can use.
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	headers := []string{"Email", "Agent Name", "Handled by", "Comment", "Town", "Status", "Amount", "amount"}
+	var records []cell.Record
+	for i := range 24 {
+		records = append(records, cell.Record{Row: i + 2, Cells: cellsOf([]any{mailOf("Ann", i), "Jo Agent", []string{"Kim Hand", "Lou Hand"}[i%2], "rang Mr Miller", "Leeds", "New", "5", "6"})})
+	}
+	yaml := string(proposeFor(t, Request{Name: "x", API: "v2", Service: service("Lender:Text")}, headers, records).YAML())
+	for _, text := range []string{"Jo Agent", "Kim Hand", "rang", "Leeds", "@"} {
+		if strings.Contains(yaml, text) {
+			t.Errorf("%s is in\n%s", text, yaml)
+		}
+	}
+	for _, part := range []string{"Status: New (24)", "Agent Name: texts in 24 cells, 1 different", "Handled by: texts in 24 cells, 2 different", "each has a header of its own: Amount (G, H)"} {
+		if !strings.Contains(yaml, part) {
+			t.Errorf("no %s in\n%s", part, yaml)
+		}
 	}
 }

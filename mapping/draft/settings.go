@@ -169,6 +169,9 @@ func (p *proposer) notes() (all []string) {
 	if n := len(p.seen.bare); n > 0 {
 		add("Columns with data and no header, which no mapping can use: %s", someOf(p.seen.bare))
 	}
+	if n := len(p.seen.repeated); n > 0 {
+		add("Columns with the same header, which no mapping can use until each has a header of its own: %s", someOf(p.seen.repeated))
+	}
 	if n := len(p.seen.merged); n > 0 {
 		add("Merged cells, of which only the first has the value: %s", someOf(p.seen.merged))
 	}

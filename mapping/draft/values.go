@@ -54,7 +54,9 @@ func (c *column) readBoxes() boxReading {
 			*list = append(*list, t.text)
 		}
 	}
-	b.why = wordsInOrder(c.texts())
+	if b.why = c.shown(); len(b.unknown) == 0 {
+		b.why = wordsInOrder(c.texts())
+	}
 	if usual && len(b.unknown) == 0 {
 		b.checked, b.unchecked = nil, nil
 		return b
@@ -82,6 +84,28 @@ func wordsInOrder(texts []text) string {
 		list = append(list, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(list, ", ")
+}
+
+// private are words of columns whose texts may say who somebody is. A mapping is kept
+// where others read it, so it does not repeat them.
+var private = []string{"name", "first", "last", "full", "former", "email", "phone", "mobile", "landline", "whatsapp", "address", "street", "house", "locality", "town", "county", "postcode", "birth", "notes", "comment",
+	"holder", "partner", "agent", "broker", "introducer", "referrer", "adviser", "advisor", "handler", "owner", "staff", "manager", "user", "solicitor", "contact", "by", "account", "number", "reference", "id", "password"}
+
+// shown describes the texts of a column for a comment: the texts with their counts where
+// few of them come again and again and nobody can be known by them, else only how many
+// there are.
+func (c *column) shown() string {
+	texts := c.texts()
+	_, filled := c.count(isEmail)
+	isPreference := slices.Contains(c.meaning, "preferred") || slices.Contains(c.meaning, "consent")
+	isPublic := isPreference || len(among(append(wordsOf(c.name), c.meaning...), private)) == 0
+	for _, t := range texts {
+		isPublic = isPublic && strings.Count(t.text, "") <= 31 && !isPhone(cellOf(t)) && !isEmail(cellOf(t))
+	}
+	if isPublic && len(texts) <= mostShown && 2*len(texts) <= filled {
+		return wordsInOrder(texts)
+	}
+	return fmt.Sprintf("texts in %s, %d different", cellsInWords(filled), len(texts))
 }
 
 // mostOptions limits how many different texts a column of a drop-down has.

@@ -47,7 +47,7 @@ func numbered(header string) (stem string, number int, ok bool) {
 // phone numbers, names. These are not claims.
 func isOfPerson(stem string) bool {
 	for _, word := range meaningOf(stem) {
-		if slices.Contains([]string{"address", "line", "street", "phone", "mobile", "landline", "email", "first", "last", "full", "locality", "town", "postcode", "title", "birth", "notes", "comment"}, word) {
+		if slices.Contains([]string{"address", "line", "street", "phone", "mobile", "landline", "email", "first", "last", "full", "locality", "town", "postcode", "title", "birth", "notes", "comment", "applicant", "client", "claimant", "borrower"}, word) {
 			return true
 		}
 	}

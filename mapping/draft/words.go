@@ -2,6 +2,7 @@ package draft
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -10,13 +11,14 @@ import (
 // words that it is compared by, and the other names for it. Names are in the spelling
 // of wordsOf.
 var synonyms = map[string][]string{
-	"email":                     {"e mail", "mail", "email address", "e mail address", "mail address", "email adresse", "e mail adresse", "mailadresse", "emailadresse", "emailaddress"},
+	"email":                     {"e mail", "mail", "email address", "e mail address", "mail address", "email 1", "e mail 1", "email address 1", "email adresse", "e mail adresse", "mailadresse", "emailadresse", "emailaddress"},
 	"name first":                {"first name", "firstname", "forename", "given name", "fname", "vorname", "rufname", "christian name", "first names", "forenames"},
 	"name last":                 {"last name", "lastname", "surname", "family name", "lname", "nachname", "familienname", "zuname"},
 	"name full":                 {"full name", "fullname", "client name", "customer name", "applicant name", "claimant name", "lead name", "kundenname", "vor und nachname", "name"},
 	"name last former":          {"previous surname", "former surname", "maiden name", "previous last name", "former last name", "previous name", "former name", "geburtsname", "frueherer name", "maedchenname"},
-	"mobile":                    {"mobile phone", "mobile number", "mobile no", "mobile tel", "mobile telephone", "mob", "mob no", "cell", "cell phone", "cellphone", "handy", "handynummer", "handynr", "handy nr", "mobil", "mobilnummer", "mobilnr", "mobil nr", "mobiltelefon", "mobilfunk", "mobilfunknummer", "mobile phone number"},
-	"phone":                     {"telephone", "tel", "tel no", "tel nr", "telephone number", "telephone no", "phone number", "phone no", "contact number", "contact no", "telefon", "telefonnummer", "telefonnr", "telefon nr", "rufnummer", "daytime phone"},
+	"mobile":                    {"mobile phone", "mobile number", "mobile no", "mobile tel", "mobile telephone", "mobile telephone number", "mobile 1", "mobile number 1", "mob", "mob no", "cell", "cell phone", "cellphone", "handy", "handynummer", "handynr", "handy nr", "mobil", "mobilnummer", "mobilnr", "mobil nr", "mobiltelefon", "mobilfunk", "mobilfunknummer", "mobile phone number"},
+	"phone":                     {"telephone", "tel", "tel no", "tel nr", "telephone number", "telephone no", "phone number", "phone no", "contact number", "contact no", "best contact number", "best contact no", "best phone number", "best number", "phone 1", "phone number 1", "telephone 1", "tel 1", "telefon", "telefonnummer", "telefonnr", "telefon nr", "rufnummer", "daytime phone"},
+	"whatsapp":                  {"whats app", "whatsapp number", "whatsapp no", "whats app number", "whats app no"},
 	"landline":                  {"home phone", "home telephone", "home tel", "festnetz", "festnetznummer", "telefon privat"},
 	"date birth":                {"date of birth", "dob", "d o b", "birth date", "birthdate", "birthday", "born", "born on", "geburtsdatum", "geburtstag", "geb", "geb datum", "gebdatum", "geb am", "geboren am", "geboren"},
 	"postcode":                  {"post code", "p code", "pcode", "zip", "zip code", "zipcode", "postal code", "plz", "postleitzahl"},
@@ -30,27 +32,31 @@ var synonyms = map[string][]string{
 	"title":                     {"salutation", "anrede", "mr mrs", "mr ms"},
 	"amount":                    {"amt", "sum", "value", "betrag", "summe", "principal", "hoehe"},
 	"loan amount":               {"amount borrowed", "amount of loan", "loan value", "kreditbetrag", "darlehensbetrag", "darlehenssumme", "kreditsumme", "nettodarlehensbetrag", "amount of credit", "credit amount", "finance amount", "amount financed", "agreement amount"},
-	"lender":                    {"finance company", "finance provider", "loan company", "creditor", "kreditgeber", "darlehensgeber", "bank", "lender name", "name of lender", "kreditinstitut", "finance house", "bank name"},
+	"lender":                    {"finance company", "finance provider", "loan company", "creditor", "kreditgeber", "darlehensgeber", "bank", "lender name", "name of lender", "kreditinstitut", "finance house", "bank name", "bank or lender", "lender or bank", "lender bank"},
 	"agreement number":          {"agreement no", "agreement ref", "agreement reference", "agreement", "agreement id", "agr no", "agrmt no", "agr number", "contract no", "contract number", "contract ref", "contract", "loan no", "loan number", "loan ref", "loan reference", "loan id", "credit agreement no", "credit agreement number", "finance agreement no", "finance agreement number", "vertragsnummer", "vertragsnr", "vertrags nr", "vertrag nr", "vertrag", "kreditnummer", "kreditnr", "darlehensnummer", "darlehensnr", "darlehens nr", "kreditvertragsnummer", "kreditvertragsnr"},
 	"policy number":             {"policy no", "policy ref", "policy", "police", "policennummer", "versicherungsnummer", "versicherungsschein nr"},
 	"claim number":              {"claim no", "claim ref", "claim reference", "claim id", "schadennummer", "schadensnummer", "schaden nr"},
 	"account number":            {"account no", "acc no", "a c no", "acct no", "acct number", "acc number", "account", "kontonummer", "kontonr", "konto nr", "konto"},
 	"account holder":            {"name of account holder", "name on account", "kontoinhaber", "account name"},
-	"client number":             {"client no", "client id", "client ref", "client reference", "customer no", "customer number", "customer id", "customer ref", "customer reference", "kundennummer", "kundennr", "kunden nr", "kd nr", "kdnr", "kunden id"},
+	"client number":             {"client no", "client id", "client ref", "client reference", "customer no", "customer number", "customer id", "customer ref", "customer reference", "customer account number", "customer account no", "client account number", "client account no", "customer account", "kundennummer", "kundennr", "kunden nr", "kd nr", "kdnr", "kunden id"},
 	"lead number":               {"lead no", "lead id", "lead ref", "lead reference", "leadnummer", "lead nr", "enquiry no", "enquiry id"},
 	"reference":                 {"ref", "ref no", "reference number", "reference no", "our ref", "aktenzeichen", "az", "referenz", "ref nr", "case ref", "case no", "case number", "case id", "vorgangsnummer"},
 	"number row":                {"no", "nr", "number", "id", "row", "row no", "lfd nr", "laufende nummer", "pos", "nummer", "s no", "uid"},
 	"registration":              {"reg", "reg no", "reg number", "reg nr", "registration no", "registration number", "vrm", "vrn", "number plate", "kennzeichen", "car reg", "vehicle reg", "vehicle registration"},
 	"make":                      {"marke", "hersteller", "manufacturer", "car make", "vehicle make"},
 	"model":                     {"modell", "car model", "vehicle model"},
-	"mileage purchase":          {"mileage", "mileage at purchase", "miles", "miles at purchase", "kilometerstand", "km stand", "kilometer", "odometer", "odo"},
+	"mileage":                   {"miles", "kilometerstand", "km stand", "kilometer", "odometer", "odo"},
+	"mileage purchase":          {"mileage at purchase", "miles at purchase"},
 	"price cash":                {"cash price", "price", "purchase price", "kaufpreis", "preis", "barpreis", "vehicle price", "car price"},
 	"deposit":                   {"deposit paid", "deposit amount", "anzahlung", "down payment"},
 	"date purchase":             {"purchase date", "date of purchase", "bought", "bought on", "date bought", "kaufdatum", "gekauft am", "date purchased"},
 	"dealer":                    {"dealership", "dealer name", "name of dealer", "haendler", "autohaus", "autohaendler", "garage"},
-	"rate interest":             {"interest rate", "apr", "interest", "zinssatz", "zins", "zinsen", "sollzins", "sollzinssatz", "effektivzins", "rate of interest"},
+	"rate interest":             {"interest rate", "apr", "annual percentage rate", "zinssatz", "sollzins", "sollzinssatz", "effektivzins", "rate of interest"},
 	"term months":               {"term in months", "term", "term months", "months", "loan term", "laufzeit", "laufzeit in monaten", "laufzeit monate", "duration months", "no of months", "number of months", "term mths"},
-	"agreement signed":          {"agreement signed at", "agreement signed on", "agreement date", "agreement start", "contract date", "contract signed", "date of agreement", "vertragsdatum", "vertragsabschluss", "abschlussdatum", "signed agreement", "loan date"},
+	"agreement signed":          {"agreement signed at", "agreement signed on", "contract signed", "signed agreement"},
+	"agreement date":            {"contract date", "date of agreement", "vertragsdatum", "vertragsabschluss", "abschlussdatum", "loan date"},
+	"agreement start":           {"agreement start date", "contract start", "contract start date", "loan start date", "finance start date", "vertragsbeginn"},
+	"start":                     {"start date", "date started", "startdatum"},
 	"signed":                    {"signed at", "signed on", "date signed", "signature date", "unterschrieben am", "unterzeichnet am"},
 	"settled":                   {"settled on", "settlement date", "date settled", "paid off", "paid off on", "abgeloest am", "abgeloest", "getilgt am"},
 	"running":                   {"still running", "ongoing", "still active", "laeuft noch", "noch laufend", "active agreement"},
@@ -58,6 +64,7 @@ var synonyms = map[string][]string{
 	"income month":              {"monthly income", "income per month", "income pm", "monthly salary", "income", "salary pm", "nettoeinkommen", "monatliches einkommen", "monatseinkommen", "monatl einkommen", "einkommen", "net monthly income", "gehalt"},
 	"dependants":                {"dependents", "no of dependants", "number of dependants", "no of dependents", "children", "no of children", "number of children", "kinder", "anzahl kinder", "unterhaltsberechtigte"},
 	"consent contact":           {"consent to contact", "consent", "contact consent", "opt in", "optin", "opted in", "marketing consent", "marketing opt in", "ok to contact", "may contact", "may we contact you", "einwilligung", "einwilligung kontakt", "kontakterlaubnis", "zustimmung", "kontakt erlaubt"},
+	"consent gdpr":              {"gdpr consent", "opt in gdpr", "gdpr opt in", "gdpr", "dsgvo", "einwilligung dsgvo"},
 	"notes":                     {"note", "comments", "comment", "remark", "remarks", "bemerkung", "bemerkungen", "notiz", "notizen", "anmerkung", "anmerkungen", "hinweise"},
 	"source":                    {"lead source", "quelle", "herkunft", "source of lead", "campaign source"},
 	"contact preferred":         {"preferred contact", "contact preference", "contact method", "preferred contact method", "preferred method of contact", "bevorzugter kontakt", "kontaktweg", "bevorzugter kontaktweg", "kontaktart"},
@@ -79,7 +86,25 @@ var meanings = namesOf(func(name string) string { return name })
 // tel.
 var reordered = namesOf(inOrder)
 
-func inOrder(name string) string { return strings.Join(sorted(strings.Fields(name)), " ") }
+func inOrder(name string) string {
+	return strings.Join(without(sorted(strings.Fields(name)), fillers), " ")
+}
+
+// akin are meanings that are often used for each other: the one may be a question
+// where the other is asked for.
+var akin = [][2]string{
+	{"agreement date", "agreement signed"}, {"agreement start", "agreement signed"}, {"agreement date", "agreement start"},
+	{"consent gdpr", "consent contact"}, {"whatsapp", "mobile"}, {"whatsapp", "phone"},
+}
+
+// areAkin reports whether two meanings are a pair of akin.
+func areAkin(a, b []string) bool {
+	one, other := strings.Join(a, " "), strings.Join(b, " ")
+	return slices.ContainsFunc(akin, func(pair [2]string) bool {
+		first, second := inOrder(pair[0]), inOrder(pair[1])
+		return one == first && other == second || one == second && other == first
+	})
+}
 
 func namesOf(spell func(name string) string) map[string][]string {
 	m := map[string][]string{}
@@ -100,7 +125,7 @@ var fillers = []string{"of", "the", "a", "at", "on", "in", "to", "for", "is", "y
 var abbreviations = map[string]string{"no": "number", "nr": "number", "num": "number", "nummer": "number", "tel": "phone", "telephone": "phone",
 	"telefon": "phone", "addr": "address", "adresse": "address", "adress": "address", "datum": "date", "dt": "date", "betrag": "amount", "amt": "amount", "ref": "reference",
 	"mth": "month", "mths": "months", "kunde": "client", "kunden": "client", "customer": "client", "haendler": "dealer", "ehepartner": "partner", "spouse": "partner",
-	"prev": "previous", "frueher": "previous", "frueherer": "previous"}
+	"prev": "previous", "zins": "interest", "zinsen": "interest", "vermittler": "broker", "frueher": "previous", "frueherer": "previous"}
 
 // neutral words name what a sheet of leads is about anyway: “Loan amount” may well be
 // the amount.
@@ -110,7 +135,7 @@ var neutral = []string{"client", "applicant", "claimant", "lead", "main", "prima
 // others are words that name somebody or something else: “Dealer address” is not the
 // address. Negations are among them.
 var others = []string{"partner", "wife", "husband", "joint", "second", "secondary", "co", "dealer", "employer", "arbeitgeber", "broker", "makler", "solicitor", "anwalt",
-	"previous", "former", "maiden", "old", "alt", "alte", "emergency", "guarantor", "buerge", "witness", "agent", "work", "business", "not", "without", "out", "ohne", "kein", "keine",
+	"introducer", "referrer", "adviser", "advisor", "handler", "owner", "staff", "parent", "mother", "father", "child", "friend", "kin", "previous", "former", "maiden", "old", "alt", "alte", "emergency", "guarantor", "buerge", "witness", "agent", "work", "business", "not", "without", "out", "ohne", "kein", "keine",
 	"nicht", "never", "expires", "expired", "bank", "account", "landline"}
 
 // generic words mean nothing alone.
@@ -122,7 +147,7 @@ var codes = []string{"number", "id", "reference", "code", "postcode", "sortcode"
 var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "ß", "ss", "é", "e", "è", "e", "ê", "e", "á", "a", "à", "a", "ç", "c", "ñ", "n", "ó", "o", "í", "i", "ú", "u")
 
 // wordsOf returns the words of a name in lower case, without accents. A capital after a
-// small letter begins a word, and so does a number.
+// small letter begins a word, and so does a number; # is one.
 func wordsOf(name string) []string {
 	var b strings.Builder
 	last := ' '
@@ -134,6 +159,7 @@ func wordsOf(name string) []string {
 		last = r
 	}
 	text := umlauts.Replace(strings.ToLower(b.String()))
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "(s)", "s"), "#", " number ")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "'s ", " "), "’s ", " ")
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
@@ -144,7 +170,7 @@ const longestName = 5
 // meaningOf returns the words that a name is compared by, sorted: those of the longest
 // names of synonyms that it contains, and its other words in their usual form.
 func meaningOf(name string) []string {
-	words := wordsOf(name)
+	words := ofApplicant(wordsOf(name))
 	whole := strings.Join(words, " ")
 	if known, ok := meanings[whole]; ok {
 		return sorted(known)
@@ -175,11 +201,30 @@ next:
 	return sorted(meaning)
 }
 
+// people are words for the client that some sheets number: applicant 1 is the client,
+// and applicant 2 somebody else.
+var people = []string{"applicant", "client", "customer", "claimant", "borrower"}
+
+// ofApplicant writes the first of several applicants as the applicant, and the others as
+// the second.
+func ofApplicant(words []string) []string {
+	for i, w := range words[:max(len(words)-1, 0)] {
+		if n, err := strconv.Atoi(words[i+1]); err == nil && slices.Contains(people, w) {
+			rest := slices.Clone(words[i+2:])
+			if words = slices.Clone(words[:i+1]); n > 1 {
+				words = append(words, "second")
+			}
+			return append(words, rest...)
+		}
+	}
+	return words
+}
+
 // isTelling reports whether a word means one thing wherever it stands. “Bank” does not:
 // a bank account is no lender.
 func isTelling(word string) bool {
 	return !slices.Contains([]string{"name", "no", "nr", "number", "id", "row", "pos", "value", "sum", "bank", "new", "account", "agreement", "contract", "policy", "vertrag", "konto",
-		"police", "ref", "reference", "consent", "term", "months", "price", "mail", "born", "geb", "interest", "signed", "income", "mobile", "cell", "tel", "phone", "telephone", "telefon", "mileage",
+		"police", "ref", "reference", "consent", "term", "months", "price", "mail", "born", "geb", "interest", "start", "miles", "kilometer", "gdpr", "signed", "income", "mobile", "cell", "tel", "phone", "telephone", "telefon", "mileage",
 		"land", "title", "model", "make", "source", "street", "address", "addr", "adresse", "amount", "amt", "betrag", "nummer", "sex"}, word)
 }
 

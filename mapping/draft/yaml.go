@@ -187,7 +187,10 @@ func (w *writer) claims(claims []claim) {
 		w.commented(mark+"  - ", "id: "+c.id, "", "")
 		w.commented(mark+"    ", "key: "+yamltree.Quote(c.key), why, ask)
 		w.line("%s    name: %s", mark, yamltree.Quote(c.name))
-		if c.when != "" {
+		switch {
+		case c.whenAsk != "":
+			w.commented(mark+"    # ", "when: '"+c.when+"'", "", c.whenAsk)
+		case c.when != "":
 			w.line("%s    when: '%s'", mark, c.when)
 		}
 		if len(c.columns) > 0 {
@@ -225,8 +228,8 @@ func (w *writer) templates(p *Proposal) {
 	if len(p.live) == 0 && slices.ContainsFunc(p.rest, hasLinks) {
 		w.line("#activities:")
 	}
-	for _, t := range p.rest {
-		w.restTemplate(t)
+	for i, t := range p.rest {
+		w.restTemplate(t, len(p.live)+i+1)
 	}
 }
 
@@ -244,10 +247,11 @@ func (w *writer) template(t template, number int) {
 		w.line("  # DECIDE: the service reports no types here. Columns of texts are sent as texts; is that right for each of them?")
 	}
 	w.line("  - template: %s", yamltree.Quote(t.name))
-	if strings.Contains(t.name, "@") { // an id cannot contain @
-		w.line("    id: step %d", number)
-	}
-	if t.on != "" {
+	w.stepID("    ", t, number)
+	switch {
+	case t.onAsk != "":
+		w.commented("    # ", "on: "+t.on, "", t.onAsk)
+	case t.on != "":
 		w.commented("    ", "on: "+t.on, t.onWhy, "")
 	}
 	w.line("    attributes:")
@@ -257,8 +261,15 @@ func (w *writer) template(t template, number int) {
 	w.listed("      # ", "without a column", t.missing)
 }
 
+// stepID writes an id for a template whose name cannot be one.
+func (w *writer) stepID(indent string, t template, number int) {
+	if strings.Contains(t.name, "@") { // which an id cannot contain
+		w.line("%sid: step %d", indent, number)
+	}
+}
+
 // restTemplate writes a template that is not used as comments.
-func (w *writer) restTemplate(t template) {
+func (w *writer) restTemplate(t template, number int) {
 	switch {
 	case t.shared:
 		w.line("#   %s: several have this name; template_ids of the environment says which one is meant", oneLine(t.name))
@@ -271,6 +282,7 @@ func (w *writer) restTemplate(t template) {
 		return
 	}
 	w.line("#  - template: %s", yamltree.Quote(t.name))
+	w.stepID("#    ", t, number)
 	w.line("#    attributes:")
 	for _, l := range t.links {
 		l.idle = false

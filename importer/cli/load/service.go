@@ -92,7 +92,7 @@ func (s *Session) startSandbox() (*sandbox.Service, error) {
 	if _, err := os.Stat(dir); s.connection.ReadOnly && errors.Is(err, fs.ErrNotExist) {
 		dir = "" // in memory: nothing was made here, and nothing will be
 	}
-	service, err := sandbox.New(sandbox.Options{Dir: dir, Templates: templates})
+	service, err := sandbox.New(sandbox.Options{Dir: dir, Templates: templates, BaseURL: "http://" + sandbox.DefaultAddress})
 	if err != nil {
 		return nil, problem.New("sandbox", "the sandbox cannot start: %v", err).
 			Hinted("to begin with an empty sandbox, move %s away", s.State)
