@@ -29,6 +29,8 @@ type NextSteps struct {
 	// Settle lists what is uncertain. Rerun does what is missing in a results
 	// workbook, whose path is added to it; nil where the results cannot be run again.
 	Settle, Rerun []string
+	// Look shows what the sandbox holds; nil where there is nothing to look at.
+	Look []string
 }
 
 // WriteSummary writes the end of a run in a few plain lines for a terminal: what was
@@ -69,6 +71,9 @@ func WriteSummary(w io.Writer, s result.Summary, n NextSteps) error {
 	}
 	for _, line := range nextSteps(s, n) {
 		fmt.Fprintln(&b, line)
+	}
+	if n.Look != nil {
+		fmt.Fprintf(&b, "Look at what the sandbox holds, and open the redirect urls:\n  %s\n", CommandLine(n.Look))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// DefaultAddress is where the sandbox listens unless another address is asked for.
+// Redirect urls that a run makes without a server lead there.
+const DefaultAddress = "127.0.0.1:8080"
+
 // shutdownTime is how long running requests may still take when Serve ends.
 const shutdownTime = 5 * time.Second
 

@@ -236,8 +236,8 @@ type step struct {
 
 // journey returns the activities of the client and of the claims that the client
 // administers or is a claimant of. The document has no order of templates, but says
-// that what comes before an Open activity is completed: so completed ones come
-// first, each in order of creation.
+// that what comes before an Open activity is back-filled: so back-filled ones come
+// first, then those that were created Open, both in order of creation.
 func (c *client) journey() []step {
 	var steps []step
 	add := func(list []*activity, on *claim) {
@@ -250,8 +250,8 @@ func (c *client) journey() []step {
 		add(on.activities, on)
 	}
 	slices.SortFunc(steps, func(a, b step) int {
-		if a.isOpen() != b.isOpen() {
-			if a.isOpen() {
+		if (a.Status == "Open") != (b.Status == "Open") {
+			if a.Status == "Open" {
 				return 1
 			}
 			return -1

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,7 +88,7 @@ func (p *program) initCommand() *cli.Command {
 			}
 			made, err := want.propose(sheets)
 			if err != nil {
-				return err
+				return withInitHints(err)
 			}
 			return p.writeDraft(made, c.String("out"))
 		},
@@ -194,9 +197,74 @@ func (f *sheetFinder) open(paths []string) (readers []*sheet.Reader, err error) 
 	return readers, found.Err()
 }
 
+// initHints are what to do about problems of a sheet by flags: there is no mapping yet
+// that could say it.
+var initHints = map[string]string{
+	"not-text":          "save the sheet as UTF-8; --encoding takes utf-8 or windows-1252, and without it the encoding is found",
+	"unknown-delimiter": "name the delimiter with --delimiter: , or ; or tab",
+	"no-header":         "name the row that holds the column names with --header-row",
+	"empty-sheet":       "name another sheet with --sheet, or export the sheet again",
+	"sheet-not-found":   "name one of the workbook's sheets with --sheet",
+}
+
+// withInitHints puts the hint of init in the place of one that speaks of a mapping.
+func withInitHints(err error) error {
+	hinted := func(p problem.Problem) problem.Problem {
+		if hint, ok := initHints[p.Code]; ok && (strings.Contains(p.Hint, "mapping") || p.Code == "unknown-delimiter") {
+			p.Hint = hint
+		}
+		return p
+	}
+	if p, ok := errors.AsType[problem.Problem](err); ok {
+		return hinted(p)
+	}
+	var list problem.List
+	if !errors.As(err, &list) {
+		return err
+	}
+	list = slices.Clone(list)
+	for i, p := range list {
+		list[i] = hinted(p)
+	}
+	return list
+}
+
+// separatorLine matches the first line by which Excel is told what separates the
+// fields.
+var separatorLine = regexp.MustCompile(`^(?:\x{FEFF})?"?sep=([,;\t])"?\r?(?:\n|$)`)
+
+// separator returns what the first line of a text file says about the delimiter; "" for
+// a file without such a line, and for one that cannot be read: opening it says why.
+func separator(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	var text io.Reader = file
+	if sheet.Ext(path) == ".csv.gz" {
+		if text, err = gzip.NewReader(file); err != nil {
+			return ""
+		}
+	}
+	first := make([]byte, 16)
+	n, _ := io.ReadFull(text, first)
+	if found := separatorLine.FindSubmatch(first[:n]); found != nil {
+		return string(found[1])
+	}
+	return ""
+}
+
 // find opens the first sheet with what it finds out, and keeps that for the others.
 func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	given, o := f.options, f.options
+	sep := separator(path)
+	if sep != "" && o.HeaderRow == 0 {
+		o.HeaderRow = 2
+	}
+	if sep != "" && o.Delimiter == "" {
+		o.Delimiter = sep
+	}
 	r, err := f.openLikely(path, &o)
 	if err != nil {
 		return nil, err
@@ -211,6 +279,8 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	switch s := r.Sheet(); {
 	case given.HeaderRow > 0:
 		l.HeaderRow = draft.Setting{Value: fmt.Sprint(given.HeaderRow), Why: "as given"}
+	case sep != "":
+		l.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow), Why: "row 1 only says what separates the fields"}
 	case s.HeaderRow > 1:
 		l.HeaderRow = draft.Setting{Value: fmt.Sprint(s.HeaderRow), Why: fmt.Sprintf("the first row that names the columns, %d of them", draft.NamedColumns(s.Header))}
 	}
@@ -223,6 +293,8 @@ func (f *sheetFinder) find(path string) (*sheet.Reader, error) {
 	switch d := r.Delimiter(); {
 	case given.Delimiter != "":
 		l.Delimiter = draft.Setting{Value: d, Why: "as given"}
+	case sep != "":
+		l.Delimiter = draft.Setting{Value: d, Why: "row 1 says so"}
 	case o.Delimiter != "":
 		l.Delimiter.Value, l.Delimiter.Why = d, "it makes the most columns"
 	case d != "":

@@ -68,3 +68,34 @@ func TestInitFindsTheSheet(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
+
+// TestInitSeparatorLine: init finds the delimiter in a line sep=;, and the header below
+// it, in any encoding; check takes the result. What cannot be found has a hint that
+// names a flag of init.
+func TestInitSeparatorLine(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text, err := charmap.Windows1252.NewEncoder().String("sep=;\r\nRef;E-mail;First name;Amount\r\n1;a@example.com;Jürgen;5\r\n2;b@example.com;Ann;6\r\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, out := filepath.Join(dir, "sep.csv"), filepath.Join(dir, "mapping.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, diagnostics, code := printed(t, "init", "-o", out, path); code != 0 || diagnostics != "" {
+		t.Fatalf("exit code %d\n%s", code, diagnostics)
+	}
+	made := readText(t, out)
+	for _, line := range []string{"  header_row: 2   # row 1 only says", "  encoding: windows-1252   # the file is not in UTF-8", `  delimiter: ";"   # row 1 says so`, "    firstName: First name"} {
+		if !strings.Contains(made, line) {
+			t.Errorf("no %s in\n%s", line, made)
+		}
+	}
+	if _, diagnostics, code := printed(t, "check", "-m", out, path); code != 0 {
+		t.Errorf("check: exit code %d\n%s", code, diagnostics)
+	}
+	if _, diagnostics, code := printed(t, "init", "--encoding", "utf-8", path); code != 2 || strings.Contains(diagnostics, "sheet:") || !strings.Contains(diagnostics, "hint: save the sheet as UTF-8; --encoding takes") {
+		t.Errorf("exit code %d\n%s", code, diagnostics)
+	}
+}

@@ -84,6 +84,9 @@ func (r *importRun) printSummary(summary result.Summary, signalled bool) error {
 	}
 	if r.session.Env.Sandbox {
 		words.Notice = sandboxNotice
+		if !r.options.dryRun {
+			words.Look = r.options.lookCommand()
+		}
 	}
 	switch {
 	case r.stopped != nil:
@@ -247,7 +250,7 @@ func (r *importRun) book(ctx context.Context, s *sheetRun, summary result.Summar
 		book.ClientIDHeader = cell.ClientIDHeader
 	}
 	if session.Env.Sandbox {
-		book.Notice = sandboxNotice
+		book.Notice = sandboxNotice + " " + sandboxLinks
 	}
 	if len(r.sheets) > 1 {
 		book.Facts = append(book.Facts, reports.Fact{Label: "Sheets in the run", Text: fmt.Sprintf("%d; requests are those of the whole run", len(r.sheets))})

@@ -241,6 +241,15 @@ func (o runOptions) rerunCommand(workbooks ...string) []string {
 	return commandWords(where, append([]string{"rerun"}, workbooks...)...)
 }
 
+// lookCommand returns the command that serves what a run in the sandbox has left.
+func (o runOptions) lookCommand() []string {
+	words := []string{"claimsheet", "sandbox", "--state", o.where.StateDir(false)}
+	if o.where.Templates != "" {
+		words = append(words, "--templates", o.where.Templates)
+	}
+	return words
+}
+
 // importRun is a run, or a dry run, from the sheets to the workbooks.
 type importRun struct {
 	*program
