@@ -146,3 +146,51 @@ func shown(t testing.TB, s *sandbox.Service) string {
 	}
 	return numbered(string(text)) + "\n"
 }
+
+// What claimsheet templates --json prints is taken, and answered in the service's form.
+func TestTemplatesAsPrinted(t *testing.T) {
+	t.Parallel()
+	s, err := sandbox.New(sandbox.Options{Templates: []byte(`{"environment":"uat","api":"v2","templates":[
+		{"id":"` + details + `","name":"Details","attributes":[{"id":"` + surname + `","name":"Surname","type":"Text"},{"id":"` + lender + `","name":"Lender","type":""}]},
+		{"id":"` + signature + `","name":"Signature","attributes":[]}]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"id":"` + details + `","name":"Details","activityAttributeTemplates":[{"id":"` + surname + `","name":"Surname","dataType":"Text"},{"id":"` + lender + `","name":"Lender"}]},` +
+		`{"id":"` + signature + `","name":"Signature","activityAttributeTemplates":[]}]`
+	if got := strings.TrimSpace(send(s, "GET", v2+"/activity-templates", "", "").Body.String()); got != want {
+		t.Errorf("templates:\n%s\nwant\n%s", got, want)
+	}
+	for _, text := range []string{`{}`, `{"templates":null}`, `{"templates":[null]}`, `{"templates":{}}`, `"templates"`, ``} {
+		if _, err := sandbox.New(sandbox.Options{Templates: []byte(text)}); err == nil || !strings.Contains(err.Error(), "claimsheet templates --json") {
+			t.Errorf("templates %s: %v", text, err)
+		}
+	}
+}
+
+// With cases of its own, the service refuses every other one and names them.
+func TestUnknownCase(t *testing.T) {
+	t.Parallel()
+	o := options(t, "")
+	o.Cases = []string{strings.ToUpper(sandbox.CaseID), details}
+	s, err := sandbox.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := post(t, s, v1Clients, `{"email":"ann@example.com"}`)["clientId"]
+	in := func(id string) string { return "/funnel/v1/cases/" + id }
+	for _, c := range [][2]string{
+		{"POST", "/clients"}, {"POST", "/clients/" + client + "/activities"},
+		{"GET", "/activity-templates"}, {"GET", "/clients/by-email/ann@example.com"},
+	} {
+		w := send(s, c[0], in(unheardOf)+c[1], "application/json", `{"email":"ann@example.com"}`)
+		if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), `"code":"unknown-case","message":"there is no case `+unheardOf+": expected "+sandbox.CaseID+" or "+details) {
+			t.Errorf("%s %s of an unknown case: %d %s", c[0], c[1], w.Code, w.Body)
+		}
+	}
+	want(t, send(s, "POST", in(details)+"/clients", "application/json", `{"email":"ann@example.com"}`), http.StatusCreated)
+	o.Cases = []string{"case-1"}
+	if _, err := sandbox.New(o); err == nil || !strings.Contains(err.Error(), "the id of a case is not a UUID") {
+		t.Errorf("a case that is no UUID: %v", err)
+	}
+}

@@ -22,6 +22,9 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 	mappings, environments := 0, 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		if filepath.Base(page) == "problems.md" {
+			continue // fragments, bad ones among them; the tests of explain run them
+		}
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

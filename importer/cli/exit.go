@@ -137,6 +137,9 @@ func printHint(w io.Writer, err error) {
 // errors.
 func hintOf(err error) string {
 	if f, ok := errors.AsType[*apiclient.Failure](err); ok {
+		if f.Hint == "" {
+			return "claimsheet doctor, with the same -m and -e, tries the connection step by step"
+		}
 		return f.Hint
 	}
 	switch {
