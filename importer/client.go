@@ -728,18 +728,6 @@ func (r *clientRun) event(d decision, to ledger.State) ledger.Event {
 	})
 }
 
-// withoutURL reports whether a client who should have got a redirect url has none.
-// For the first client of a run that means a wrong pointer, not a wrong row.
-func withoutURL(o clientOutcome, v1 bool) bool {
-	for _, s := range o.Steps {
-		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
-		if link && s.wordless {
-			return true
-		}
-	}
-	return false
-}
-
 // whyStopped is why the run was stopped, for rows that are not started.
 func (j *Job) whyStopped(ctx context.Context) string {
 	if cause := context.Cause(ctx); errors.Is(cause, ErrStopped) {

@@ -280,3 +280,15 @@ func knownRows(plan mapping.Plan, made ids, url string) []result.Row {
 	}
 	return rows
 }
+
+// withoutURL reports whether a client who should have got a redirect url has none.
+// For the first client of a run that means a wrong pointer, not a wrong row.
+func withoutURL(o clientOutcome, v1 bool) bool {
+	for _, s := range o.Steps {
+		link := s.Step.Kind == mapping.LinkStep || v1 && s.Step.Kind == mapping.ClientStep && s.Status == result.Done
+		if link && s.wordless {
+			return true
+		}
+	}
+	return false
+}
