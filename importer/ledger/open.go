@@ -52,7 +52,8 @@ var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)
 // ledger with ErrDamaged, and a ledger of a newer Claimsheet or something that is not
 // a plain file with a problem.Problem. It repairs nothing, except that SQLite rolls
 // back what a killed process left half committed. When it refuses a ledger, it has
-// not changed the file and its log.
+// not changed its log, nor the file otherwise: a rollback comes before the check that
+// may refuse it.
 //
 // A ledger that is not as the last close left it is checked as a whole, because its
 // process was killed or the file was restored, and one of an earlier
