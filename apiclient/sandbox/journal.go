@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 )
 
-// journalName is the file's name in Options.Dir.
-const journalName = "service.jsonl"
+// File is the name of the file in Options.Dir that has everything the service holds.
+const File = "service.jsonl"
 
 // journal is the file of records, one line of JSON each.
 //
@@ -33,7 +33,7 @@ func openJournal(dir string, apply func(record) error) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(filepath.Join(dir, journalName), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, File), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -82,15 +82,57 @@ func (t template) attribute(id string) (attributeTemplate, bool) {
 	return t.Attributes[i], true
 }
 
+var errReference = errors.New("the activity templates are not in the format of the service: expected a JSON array, " +
+	"each entry with id, name and activityAttributeTemplates; or what claimsheet templates --json prints")
+
+// asAnswer returns reference data as the service answers them. What claimsheet templates
+// --json prints is an object, with other names for the same.
+func asAnswer(raw []byte) ([]byte, error) {
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
+		return raw, nil
+	}
+	type attribute struct {
+		ID       string `json:"id"`
+		Name     string `json:"name"`
+		Type     string `json:"type,omitempty"`
+		DataType string `json:"dataType,omitempty"`
+	}
+	var printed struct {
+		Templates []*struct {
+			ID         string      `json:"id"`
+			Name       string      `json:"name"`
+			Attributes []attribute `json:"attributes,omitempty"`
+			Nested     []attribute `json:"activityAttributeTemplates"`
+		} `json:"templates"`
+	}
+	if err := json.Unmarshal(raw, &printed); err != nil || printed.Templates == nil {
+		return nil, errReference
+	}
+	for _, t := range printed.Templates {
+		if t == nil {
+			return nil, errReference
+		}
+		t.Nested = []attribute{}
+		for _, a := range t.Attributes {
+			t.Nested = append(t.Nested, attribute{ID: a.ID, Name: a.Name, DataType: a.Type})
+		}
+		t.Attributes = nil
+	}
+	return json.Marshal(printed.Templates)
+}
+
 // readReference parses and checks reference data; nil means the built-in data.
 func readReference(raw []byte) (*reference, error) {
 	if raw == nil {
 		raw = builtIn
 	}
+	raw, err := asAnswer(raw)
+	if err != nil {
+		return nil, err
+	}
 	var list []template
 	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, errors.New("the activity templates are not in the format of the service: expected a JSON array, " +
-			"each entry with id, name and activityAttributeTemplates")
+		return nil, errReference
 	}
 	ref := &reference{byID: make(map[string]template, len(list))}
 	for i := range list {

@@ -146,3 +146,24 @@ func shown(t testing.TB, s *sandbox.Service) string {
 	}
 	return numbered(string(text)) + "\n"
 }
+
+// What claimsheet templates --json prints is taken, and answered in the service's form.
+func TestTemplatesAsPrinted(t *testing.T) {
+	t.Parallel()
+	s, err := sandbox.New(sandbox.Options{Templates: []byte(`{"environment":"uat","api":"v2","templates":[
+		{"id":"` + details + `","name":"Details","attributes":[{"id":"` + surname + `","name":"Surname","type":"Text"},{"id":"` + lender + `","name":"Lender","type":""}]},
+		{"id":"` + signature + `","name":"Signature","attributes":[]}]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `[{"id":"` + details + `","name":"Details","activityAttributeTemplates":[{"id":"` + surname + `","name":"Surname","dataType":"Text"},{"id":"` + lender + `","name":"Lender"}]},` +
+		`{"id":"` + signature + `","name":"Signature","activityAttributeTemplates":[]}]`
+	if got := strings.TrimSpace(send(s, "GET", v2+"/activity-templates", "", "").Body.String()); got != want {
+		t.Errorf("templates:\n%s\nwant\n%s", got, want)
+	}
+	for _, text := range []string{`{}`, `{"templates":null}`, `{"templates":[null]}`, `{"templates":{}}`, `"templates"`, ``} {
+		if _, err := sandbox.New(sandbox.Options{Templates: []byte(text)}); err == nil || !strings.Contains(err.Error(), "claimsheet templates --json") {
+			t.Errorf("templates %s: %v", text, err)
+		}
+	}
+}

@@ -61,7 +61,7 @@ func under(category string, flags ...cli.Flag) []cli.Flag {
 }
 
 func templatesFlag() cli.Flag {
-	return textFlag("templates", "", "reference data for the sandbox: a `FILE` with the answer of GET activity-templates")
+	return textFlag("templates", "", "reference data for the sandbox: a `FILE` with the answer of GET activity-templates, or what claimsheet templates --json prints")
 }
 
 // usualMapping is the mapping of a command that is given none, when the working

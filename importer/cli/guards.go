@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,7 +85,11 @@ func (g guards) words() []string {
 // is new in its mapping.
 func (r *importRun) vet(ctx context.Context) (problem.List, error) {
 	if !r.options.newIdentity {
-		if err := r.job.CheckIdentity(ctx, r.plans(ctx)); err != nil {
+		err := r.job.CheckIdentity(ctx, r.plans(ctx))
+		if p, ok := errors.AsType[problem.Problem](err); ok && r.session.Env.Sandbox {
+			return nil, p.Hinted("%s; or begin with an empty sandbox: %s", p.Hint, r.session.ResetCommand())
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

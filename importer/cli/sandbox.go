@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +16,7 @@ import (
 	"claimsheet/apiclient/sandbox/fault"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/statefolder"
+	"claimsheet/importer/ledger"
 	"claimsheet/mapping/problem"
 )
 
@@ -56,6 +61,7 @@ Examples:
     claimsheet sandbox
     claimsheet sandbox --state .claimsheet
     claimsheet sandbox --addr 127.0.0.1:0 --wire nested
+    claimsheet sandbox --reset
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
 }
 
@@ -87,10 +93,14 @@ func (p *program) sandboxCommand() *cli.Command {
 			switchFlag("untyped", "do not report the data types of attributes"),
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
+			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
 		},
 		Action: func(c *cli.Context) error {
 			if c.Args().Present() {
 				return problem.New("usage", "claimsheet sandbox takes no arguments").Hinted("claimsheet sandbox --help lists the flags")
+			}
+			if c.Bool("reset") {
+				return p.resetSandbox(c)
 			}
 			return p.serve(c)
 		},
@@ -132,6 +142,69 @@ func (p *program) serve(c *cli.Context) error {
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
 	fmt.Fprintln(p.Err, "what it holds, as case handlers see it: "+url+service.Dashboard())
 	return sandbox.Serve(c.Context, l, fault.New(service, rules, c.Uint64("seed"), p.logFault()))
+}
+
+// resetSandbox empties the folder in which -e sandbox, or claimsheet sandbox --state, keeps
+// the service and the ledger: without the one, the other would be wrong. Only what
+// Claimsheet has put there is removed.
+func (p *program) resetSandbox(c *cli.Context) error {
+	for _, flag := range c.LocalFlagNames() {
+		if flag != "reset" && flag != "state" {
+			return problem.New("usage", "--reset empties the sandbox and ends, so --%s has no meaning with it", flag).
+				Hinted("claimsheet sandbox --reset first; then claimsheet sandbox with the other flags")
+		}
+	}
+	where := withUsualMapping(load.Where{State: c.String("state")})
+	folder := where.StateDir(true)
+	if folder == "" {
+		return problem.New("no-state", "there is neither environments.yaml nor mapping.yaml here, so nothing says where the state folder is").
+			Hinted("name it with --state")
+	}
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		fmt.Fprintf(p.Out, "%s: there is nothing to empty\n", problem.OneLine(folder))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := statefolder.Check(folder); err != nil {
+		return err
+	}
+	release, err := ledger.Lock(statefolder.Ledger(folder))
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := removeSandbox(folder, entries); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.Out, "%s: the sandbox is empty, and its ledger too\n", problem.OneLine(folder))
+	return nil
+}
+
+// removeSandbox removes what is ours of a sandbox's folder, except for the files of the
+// ledger's lock.
+func removeSandbox(folder string, entries []fs.DirEntry) error {
+	ledgerName := filepath.Base(statefolder.Ledger(folder))
+	ours := []string{sandbox.File, filepath.Base(statefolder.Inputs(folder)), filepath.Base(statefolder.Templates(folder))}
+	for _, e := range entries {
+		name := e.Name()
+		isLedger := strings.HasPrefix(name, ledgerName) && name != ledgerName+".lock" && name != ledgerName+".holder"
+		if !isLedger && !slices.Contains(ours, name) {
+			continue
+		}
+		path := filepath.Join(folder, name)
+		if name == sandbox.File && e.Type().IsRegular() {
+			if err := os.Truncate(path, 0); err != nil { // a sandbox that is still served then refuses to create anything
+				return err
+			}
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readFaults reads the rules of --fault, and reports every mistake in them.

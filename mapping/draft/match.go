@@ -272,6 +272,9 @@ func readAsChoice(c *column, options []string, r *reading) {
 		}
 	}
 	r.why = fmt.Sprintf("%d of %d texts stand for an option", certain, len(table))
+	if !isCertain(table) {
+		r.decide("do the texts stand for these options?")
+	}
 }
 
 // readUntyped proposes a type for an attribute of which the service reports none. A

@@ -127,6 +127,11 @@ type entry struct {
 	text text
 }
 
+// isCertain reports whether a text of a table certainly stands for an option.
+func isCertain(table []entry) bool {
+	return slices.ContainsFunc(table, func(e entry) bool { return e.to != "" && e.ask == "" })
+}
+
 // sameAnswers are texts that give the same answer, in the spelling of folded.
 var sameAnswers = [][]string{
 	{"yes", "y", "ja", "j", "true", "1", "wahr"}, {"no", "n", "nein", "false", "0", "falsch"},
@@ -191,10 +196,10 @@ func optionFor(s string, options []string) (option, ask string) {
 	}{
 		{func(o string) bool {
 			return letters >= 3 && (strings.HasPrefix(o, f) || strings.HasPrefix(f, o) && len(o) >= 3)
-		}, "begins alike"},
+		}, "does it stand for this option, which begins alike?"},
 		{func(o string) bool {
 			return letters >= 2 && letters <= 5 && o[:1] == short[:1] && isIn(short, strings.ReplaceAll(o, " ", ""))
-		}, "is an abbreviation?"},
+		}, "is it short for this option?"},
 	} {
 		if o := only(options, func(o string) bool { o = folded(o); return o != "" && f != "" && near.fits(o) }); o != "" {
 			return o, near.why

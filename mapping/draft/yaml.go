@@ -117,11 +117,15 @@ func (w *writer) link(indent string, l link) {
 			w.line("%s    # %s:   # DECIDE: which option is it? %s; they are invalid until it is listed", indent, yamltree.Quote(e.from), cellsInWords(e.text.count))
 			continue
 		}
-		ask := e.ask
-		if ask != "" {
-			ask += fmt.Sprintf(" (%s)", cellsInWords(e.text.count))
+		line := yamltree.Quote(e.from) + ": " + yamltree.Quote(e.to)
+		switch {
+		case e.ask == "":
+			w.line("%s    %s", indent, line)
+		case isCertain(v.table):
+			w.line("%s    # %s   # DECIDE: %s %s; they are invalid until you take the # away", indent, line, e.ask, cellsInWords(e.text.count))
+		default: // the whole value is a comment
+			w.line("%s    %s   # %s", indent, line, e.ask)
 		}
-		w.commented(indent+"    ", yamltree.Quote(e.from)+": "+yamltree.Quote(e.to), "", ask)
 	}
 }
 

@@ -95,10 +95,15 @@ func (s *Session) startSandbox() (*sandbox.Service, error) {
 	service, err := sandbox.New(sandbox.Options{Dir: dir, Templates: templates, BaseURL: "http://" + sandbox.DefaultAddress})
 	if err != nil {
 		return nil, problem.New("sandbox", "the sandbox cannot start: %v", err).
-			Hinted("to begin with an empty sandbox, move %s away", s.State)
+			Hinted("to begin with an empty sandbox: %s", s.ResetCommand())
 	}
 	s.closers = append(s.closers, func() { _ = service.Close() })
 	return service, nil
+}
+
+// ResetCommand is the command that empties the sandbox of the session.
+func (s *Session) ResetCommand() string {
+	return "claimsheet sandbox --reset --state " + problem.OneLine(filepath.Dir(s.State))
 }
 
 // maxReferenceData is the size of the largest file with reference data, in bytes.
