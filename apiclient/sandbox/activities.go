@@ -45,7 +45,7 @@ func (d dialect) attributeFields() []string {
 
 // createClientActivity answers POST …/clients/{clientId}/activities of version 1.
 func (s *Service) createClientActivity(r *http.Request) (answer, error) {
-	caseID, err := parseUUID(r.PathValue("caseId"), "caseId")
+	caseID, err := s.caseOf(r)
 	if err != nil {
 		return answer{}, err
 	}

@@ -183,7 +183,7 @@ func (s *Service) templates(*http.Request) (answer, error) {
 // caseTemplates answers the same for a case (v1): here all cases have the same
 // templates.
 func (s *Service) caseTemplates(r *http.Request) (answer, error) {
-	if _, err := parseUUID(r.PathValue("caseId"), "caseId"); err != nil {
+	if _, err := s.caseOf(r); err != nil {
 		return answer{}, err
 	}
 	return s.templates(r)

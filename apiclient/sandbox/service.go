@@ -34,7 +34,7 @@ import (
 )
 
 // CaseID is the case of the built-in data (v1). The service takes any UUID for
-// a case; clients live within the case that they were created in.
+// a case unless Options.Cases names some; clients live within the case that they were created in.
 const CaseID = "0b7c2c55-6a4e-4f0e-9a53-2f3f1f6f5c10"
 
 // defaultBaseURL can never be reached: the name is reserved (RFC 6761).
@@ -61,6 +61,9 @@ type Options struct {
 	Wire     Wire
 	NotFound NotFound
 	Untyped  bool
+	// Cases are the ids of the only cases that there are (v1); none means that the
+	// service takes any UUID.
+	Cases []string
 }
 
 // Service is the claims intake service, an http.Handler that is safe for
@@ -72,6 +75,7 @@ type Service struct {
 	baseURL   string
 	wire      Wire
 	notFound  NotFound
+	cases     []string
 	mux       *http.ServeMux
 	pages     *pages.Handler
 
@@ -99,6 +103,12 @@ func New(o Options) (*Service, error) {
 	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound, state: newState()}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	for _, id := range o.Cases {
+		if id, err = parseUUID(id, "the id of a case"); err != nil {
+			return nil, err
+		}
+		s.cases = append(s.cases, id)
 	}
 	if s.baseURL == "" {
 		s.baseURL = defaultBaseURL

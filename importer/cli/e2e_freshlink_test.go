@@ -201,3 +201,27 @@ func TestFreshLinkThatWasRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestTheNewestLinkOfTwoWorkbooks: the workbooks of two nights bring a lost ledger back.
+// The first has more lines, and Ann's newest url is that of the second, in any order.
+func TestTheNewestLinkOfTwoWorkbooks(t *testing.T) {
+	t.Parallel()
+	for _, books := range [][]string{{"first.xlsx", "second.xlsx"}, {"second.xlsx", "first.xlsx"}} {
+		t.Run(books[0], func(t *testing.T) {
+			t.Parallel()
+			w := newWorkplace(t, [2]string{"b1@example.com", "B-1"}, [2]string{"b2@example.com", "B-2"}, [2]string{"ann@example.com", "A-1"})
+			write(t, w.path("mapping.yaml"), workMapping+"link: on_new_claim\n")
+			w.must("run", "-o", w.path("first.xlsx"), w.path("leads.xlsx"))
+			w.leads([2]string{"ann@example.com", "A-1"}, [2]string{"ann@example.com", "A-2"})
+			w.must("run", "-o", w.path("second.xlsx"), w.path("leads.xlsx"))
+			want := w.linksKept()["link/loan/A-2"]
+			must(t, os.RemoveAll(w.path(".claimsheet")))
+			if got := w.claimsheet("rerun", "--yes", w.path(books[0]), w.path(books[1])); got.code != 0 {
+				t.Fatal(got)
+			}
+			if got := w.linksKept()["link/loan/A-2"]; got != want || want == "" {
+				t.Errorf("the newest url is %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -301,7 +301,7 @@ func (r *comparison) takeOver(ctx context.Context) error {
 }
 
 // newestFirst returns the workbooks by the age of their runs: what the newest says
-// about a step counts.
+// about a step, and which link and url it shows, counts.
 func (r *comparison) newestFirst() []*load.Source {
 	return slices.SortedStableFunc(slices.Values(r.run.session.Sources), func(a, b *load.Source) int {
 		return b.Workbook.Started.Compare(a.Workbook.Started)
@@ -345,10 +345,15 @@ func (r *comparison) unknownRun(b *workbook.Binding) ledger.Run {
 
 // rows returns the rows of all the workbooks.
 func (r *comparison) rows() iter.Seq2[rerun.Row, error] {
+	return r.rowsOf(r.run.session.Sources)
+}
+
+// rowsOf returns the rows of some of the workbooks, in their order.
+func (r *comparison) rowsOf(sources []*load.Source) iter.Seq2[rerun.Row, error] {
 	return func(yield func(rerun.Row, error) bool) {
-		for i, src := range r.run.session.Sources {
+		for _, src := range sources {
 			for row, err := range src.Results.Rows() {
-				row.Record.Table = i
+				row.Record.Table = slices.Index(r.run.session.Sources, src)
 				if !yield(row, err) || err != nil {
 					return
 				}
@@ -357,7 +362,7 @@ func (r *comparison) rows() iter.Seq2[rerun.Row, error] {
 	}
 }
 
-// urls returns the clients' redirect urls as the workbooks show them. A row with
+// urls returns the clients' redirect urls as the newest workbooks show them. A row with
 // the id of another client shows that client's url, and is left out.
 func (r *comparison) urls() (map[mapping.Identity]string, error) {
 	ids, err := r.clientIDs()
@@ -365,14 +370,14 @@ func (r *comparison) urls() (map[mapping.Identity]string, error) {
 		return nil, err
 	}
 	urls := map[mapping.Identity]string{}
-	for row, err := range r.rows() {
+	for row, err := range r.rowsOf(r.newestFirst()) {
 		if err != nil {
 			return nil, err
 		}
-		if row.URL == "" {
+		who := r.Binding.Client(row.Record)
+		if row.URL == "" || urls[who] != "" {
 			continue
 		}
-		who := r.Binding.Client(row.Record)
 		if id := ids[who]; row.ClientID == "" || id == "" || row.ClientID == id {
 			urls[who] = row.URL
 		}
@@ -380,16 +385,16 @@ func (r *comparison) urls() (map[mapping.Identity]string, error) {
 	return urls, nil
 }
 
-// clientIDs returns the clients' ids as the sheets Steps show them.
+// clientIDs returns the clients' ids as the newest sheets Steps show them.
 func (r *comparison) clientIDs() (map[mapping.Identity]string, error) {
 	ids := map[mapping.Identity]string{}
-	for _, src := range r.run.session.Sources {
+	for _, src := range r.newestFirst() {
 		for line, err := range workbook.Steps(src.Input.Open) {
 			if err != nil {
 				return nil, err
 			}
-			if line.Step == string(mapping.ClientStep) {
-				ids[line.Identity(r.Binding.KeySpace())] = line.ID
+			if who := line.Identity(r.Binding.KeySpace()); line.Step == string(mapping.ClientStep) && ids[who] == "" {
+				ids[who] = line.ID
 			}
 		}
 	}

@@ -91,6 +91,7 @@ func (p *program) sandboxCommand() *cli.Command {
 			oneOf(textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"), sandbox.Wires()...),
 			oneOf(textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"), sandbox.NotFounds()...),
 			switchFlag("untyped", "do not report the data types of attributes"),
+			&cli.StringSliceFlag{Name: "case", Usage: "have only the case with this `ID` (version 1) and refuse others; may be given more than once; default: any UUID is a case"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
 			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
@@ -123,7 +124,7 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	url := "http://" + l.Addr().String()
 	options := sandbox.Options{Templates: templates, BaseURL: url,
-		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped")}
+		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped"), Cases: c.StringSlice("case")}
 	if state := c.String("state"); state != "" {
 		options.Dir = statefolder.Sandbox(state)
 	}

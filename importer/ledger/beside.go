@@ -120,8 +120,9 @@ func Missing(path string) bool {
 // ledger then compares each page that it reads: a bit that has changed in an index would
 // hide a step, and then the step would be sent again. Where the file is not the one of
 // the sums, or they are missing because it was restored or its process was killed while
-// it closed, the ledger is checked as a whole. So old or missing sums cost time, never
-// safety.
+// it closed, the ledger is checked as a whole. So old or missing sums cost time. What
+// another program has written while the ledger was open gets none, because nothing was
+// compared then.
 
 func sumFile(path string) string { return path + ".sum" }
 

@@ -166,7 +166,10 @@ func vacuumInto(ctx context.Context, path, to string) error {
 	}
 	_, err = checkVersion(ctx, db, path)
 	if err == nil {
-		if _, err = db.ExecContext(ctx, "VACUUM INTO ?", to); isDamage(err) {
+		_, err = db.ExecContext(ctx, "VACUUM INTO ?", to)
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		} else if isDamage(err) {
 			err = damaged(path, "the ledger cannot be read: %v", err)
 		} else if err != nil {
 			err = uncopied(to, err)

@@ -173,33 +173,28 @@ func TestDamageIsFoundWhenItIsRead(t *testing.T) {
 }
 
 // TestAnotherProgramWroteMeanwhile: another program has written the ledger while it was
-// open. The sums that the close writes are right all the same. When the other program
-// has also changed the file itself, the ledger is only checked when it is opened again.
+// open. What it wrote was compared with nothing, so the close writes no sums, and the
+// ledger is checked when it is opened again.
 func TestAnotherProgramWroteMeanwhile(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		statements []string
-		checked    bool
-	}{
-		"in the log":  {[]string{"INSERT INTO settings VALUES ('e', 'n', 'v')"}, false},
-		"in both":     {[]string{"INSERT INTO settings VALUES ('e', 'n', 'v')", "PRAGMA wal_checkpoint(PASSIVE)"}, false},
-		"in the file": {[]string{"INSERT INTO settings VALUES ('e', 'n', 'v')", "PRAGMA wal_checkpoint(TRUNCATE)"}, true},
+	for name, statements := range map[string][]string{
+		"in the log":  {"INSERT INTO settings VALUES ('e', 'n', 'v')"},
+		"in both":     {"INSERT INTO settings VALUES ('e', 'n', 'v')", "PRAGMA wal_checkpoint(PASSIVE)"},
+		"in the file": {"INSERT INTO settings VALUES ('e', 'n', 'v')", "PRAGMA wal_checkpoint(TRUNCATE)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ledger.db")
 			l := open(t, path)
 			manyClients(t, l, 0, 50)
-			if !c.checked { // what this ledger has in its log itself changes the file's beginning
-				do(t, l.Close())
-				l = open(t, path)
-			}
-			database(t, path, c.statements...)
+			do(t, l.Close())
+			l = open(t, path)
+			database(t, path, statements...)
 			do(t, l.Close())
 			checked := false
 			l, err := ledger.OpenWith(path, func(string, int64, int64) { checked = true })
 			do(t, err)
 			do(t, l.Close())
-			same(t, "checked", checked, c.checked)
+			same(t, "checked", checked, true)
 			do(t, ledger.Check(path, nil))
 		})
 	}

@@ -160,8 +160,11 @@ type migration struct {
 
 func migrate(ctx context.Context, old, db *sql.DB, path string, version int, progress Progress) error {
 	var verdict string
-	if err := old.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil || verdict != "ok" {
-		return damaged(path, "the ledger is damaged: %q %v", verdict, err)
+	if err := old.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil {
+		return unreadable(path, err)
+	}
+	if verdict != "ok" {
+		return damaged(path, "the ledger is damaged: %q", verdict)
 	}
 	conn, err := db.Conn(ctx)
 	if err != nil {

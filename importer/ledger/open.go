@@ -52,7 +52,8 @@ var durable = []string{"busy_timeout(10000)", "synchronous(FULL)", "fullfsync(1)
 // ledger with ErrDamaged, and a ledger of a newer Claimsheet or something that is not
 // a plain file with a problem.Problem. It repairs nothing, except that SQLite rolls
 // back what a killed process left half committed. When it refuses a ledger, it has
-// not changed the file and its log.
+// not changed its log, nor the file otherwise: a rollback comes before the check that
+// may refuse it.
 //
 // A ledger that is not as the last close left it is checked as a whole, because its
 // process was killed or the file was restored, and one of an earlier
@@ -74,7 +75,8 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 		err = create(path)
 	default:
 		var closed bool
-		if sums, closed = found.asClosed(path); !closed {
+		// An upgrade writes to pages that were not compared, so they are looked at first.
+		if sums, closed = found.asClosed(path); !closed || found.version == beforeTracked {
 			unclean = true
 			if err = checkFile(path, progress); err == nil {
 				found, err = inspect(path) // what a kill left half written is undone now
@@ -117,12 +119,24 @@ func OpenWith(path string, progress Progress) (*Ledger, error) {
 // method that writes fails with ErrReadOnly.
 func OpenReadOnly(path string) (*Ledger, error) { return openReadOnly(path, true) }
 
-// openReadOnly is OpenReadOnly, without the check when checked is false.
-func openReadOnly(path string, checked bool) (*Ledger, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
+// openReadOnly is OpenReadOnly, without the check when checked is false. It tries again
+// when a file has gone meanwhile: another process may open or close the ledger between
+// two looks at its files.
+func openReadOnly(path string, checked bool) (l *Ledger, err error) {
+	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
 	}
+	const tries = 5
+	for try := 1; ; try++ {
+		l, err = openOnce(path, checked)
+		if s, ok := errors.AsType[*sqlite.Error](err); !ok || s.Code()&0xff != sqlite3.SQLITE_CANTOPEN || try == tries {
+			return l, err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func openOnce(path string, checked bool) (*Ledger, error) {
 	found, err := inspectToRead(path)
 	if err != nil {
 		return nil, err
@@ -431,6 +445,7 @@ const (
 	journalAt       = 18 // 2 in a file with a write-ahead log, which only an open ledger has
 	journalLog      = 2
 	pageSizeAt      = 16
+	counterAt       = 24 // SQLite's change counter
 	pagesAt         = 28
 	versionAt       = 60
 )
@@ -446,10 +461,12 @@ type file struct {
 // asClosed reports whether the ledger is as the last close left it, as far as that shows
 // without reading it, and returns the sums with which the rest is compared when it is
 // read. One of an earlier version counts as such when it was closed, and has no sums: its
-// migration reads all of it anyway.
+// migration reads all of it anyway. Beside a rollback journal it is not: what a kill left
+// is undone first.
 func (f file) asClosed(path string) (sums *pages.Sums, closed bool) {
-	if f.open || f.version < beforeTracked {
-		return nil, !f.open
+	_, none := os.Lstat(path + "-journal")
+	if f.open || none == nil || f.version < beforeTracked {
+		return nil, !f.open && none != nil
 	}
 	sums = fittingSums(path)
 	return sums, sums != nil
@@ -465,28 +482,99 @@ func hasLog(path string) bool {
 // as a new database, and replays a log that lies beside it. Every error is a refusal.
 //
 // A clean close deletes the log before it marks the file as closed, so a log beside a
-// closed file belongs to another copy of the ledger, and would spoil this one.
+// closed file belongs to another copy of the ledger, and would spoil this one. So would
+// the rollback journal of another copy.
 func inspect(path string) (file, error) {
 	const looks = 3 // another process may close or open the ledger between two of them
 	for look := 1; ; look++ {
 		found, err := inspectFile(path)
-		if err != nil || !found.exists || found.open || !hasLog(path) {
+		if err != nil || !found.exists {
 			return found, err
 		}
+		foreign := ""
+		switch {
+		case !found.open && hasLog(path):
+			foreign = "-wal"
+		case !journalFits(path):
+			foreign = "-journal"
+		default:
+			return found, nil
+		}
 		if look == looks {
-			return file{}, foreignLog(path)
+			return file{}, foreignLog(path, foreign)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// foreignLog reports that a closed ledger has the log of another copy beside it.
-func foreignLog(path string) error {
-	name := filepath.Base(path)
-	p := problem.At(problem.Where{File: path}, "ledger-damaged",
-		"the ledger was closed, but a write-ahead log that does not belong to it lies beside it (%s-wal)", name)
-	return refusal{p.Hinted("If %[1]s was restored from a backup, move %[1]s-wal and %[1]s-shm to another folder, keep them, and run again. "+
-		"Otherwise bring back the %[1]s that they belong to: all three files together, as the killed run left them.", name), ErrDamaged}
+// foreignLog reports that a ledger has the log or the journal of another copy beside it.
+func foreignLog(path, suffix string) error {
+	name, and, all := filepath.Base(path), "", "both files together"
+	what := "a rollback journal that does not belong to the ledger lies beside it (%s-journal)"
+	if suffix == "-wal" {
+		what = "the ledger was closed, but a write-ahead log that does not belong to it lies beside it (%s-wal)"
+		and, all = " and "+name+"-shm", "all three files together"
+	}
+	p := problem.At(problem.Where{File: path}, "ledger-damaged", what, name)
+	return refusal{p.Hinted("If %[1]s was restored from a backup, move %[1]s%[2]s%[3]s to another folder, keep what you move, and run again. "+
+		"Otherwise bring back the %[1]s that was there when the run was killed: %[4]s, as the killed run left them.", name, suffix, and, all), ErrDamaged}
+}
+
+// journalFits reports whether the rollback journal beside the ledger, if there is one,
+// may be this ledger's. Its page 1 has the change counter from before the transaction,
+// and the file has that or, when its page 1 was written, the next one. A journal without
+// a sound page 1 says nothing; the ledger is checked after SQLite has rolled it back.
+func journalFits(path string) bool {
+	journal, err := os.Open(path + "-journal")
+	if err != nil {
+		return true
+	}
+	defer journal.Close()
+	before, ok := firstPage(journal)
+	if !ok {
+		return true
+	}
+	ledger, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer ledger.Close()
+	header := make([]byte, headerSize)
+	if _, err := io.ReadFull(ledger, header); err != nil {
+		return true
+	}
+	ahead := binary.BigEndian.Uint32(header[counterAt:]) - binary.BigEndian.Uint32(before[counterAt:])
+	return ahead <= 1
+}
+
+// firstPage returns page 1 as the first part of a rollback journal has it; ok is false
+// when it is not there, or its checksum is wrong.
+func firstPage(journal io.ReaderAt) (page []byte, ok bool) {
+	const headerSize = 28
+	header := make([]byte, headerSize)
+	if _, err := journal.ReadAt(header, 0); err != nil || string(header[:8]) != "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" {
+		return nil, false
+	}
+	number := func(at int) uint32 { return binary.BigEndian.Uint32(header[at:]) }
+	records, nonce, sector, size := number(8), number(12), int64(number(20)), int64(number(24))
+	if size < 512 || size > 1<<16 {
+		return nil, false
+	}
+	record := make([]byte, size+8)
+	for i := range int64(records) {
+		if _, err := journal.ReadAt(record, sector+i*int64(len(record))); err != nil {
+			return nil, false
+		}
+		if page = record[4 : 4+size]; binary.BigEndian.Uint32(record) != 1 {
+			continue
+		}
+		sum := nonce
+		for at := size - 200; at > 0; at -= 200 {
+			sum += uint32(page[at])
+		}
+		return page, sum == binary.BigEndian.Uint32(record[4+size:])
+	}
+	return nil, false
 }
 
 // inspectFile is inspect without the comparison of the file with its log.
@@ -513,7 +601,7 @@ func inspectFile(path string) (file, error) {
 			return file{}, err
 		}
 	}
-	return inspectHeader(path, info)
+	return inspectHeader(path)
 }
 
 // inspectLog refuses a log that has lost commits which were on the disk; see
@@ -538,7 +626,7 @@ func inspectLog(path string) error {
 }
 
 // inspectHeader refuses a file that is not a ledger of Claimsheet.
-func inspectHeader(path string, info fs.FileInfo) (file, error) {
+func inspectHeader(path string) (file, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be opened: %v", problem.Cause(err))
@@ -555,6 +643,10 @@ func inspectHeader(path string, info fs.FileInfo) (file, error) {
 	pageSize, pages := int64(binary.BigEndian.Uint16(header[pageSizeAt:])), int64(binary.BigEndian.Uint32(header[pagesAt:]))
 	// Beside a journal SQLite undoes what a kill left half written, and looks then.
 	_, whole := os.Lstat(path + "-journal")
+	info, err := f.Stat() // after the header: a run that closes makes the file longer before it writes that
+	if err != nil {
+		return file{}, unusable(path, "Make the file readable for this user.", err, "the ledger cannot be accessed: %v", problem.Cause(err))
+	}
 	if size := pages * pageSize; whole != nil && !found.open && size > info.Size() {
 		return file{}, damaged(path, "the ledger was cut: it has %d bytes of %d", info.Size(), size)
 	}
@@ -637,9 +729,12 @@ func isDamage(err error) bool {
 }
 
 // unreadable reports that the ledger at path cannot be read: because it is not a sound
-// ledger, because another program keeps it locked, or because of the disk.
+// ledger, because another program keeps it locked, or because of the disk. An error of
+// the caller's context stays as it is.
 func unreadable(path string, err error) error {
 	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err // the caller gave up
 	case isBusy(err):
 		return unusable(path, "Wait until the other program has finished, then run again. If none should be using the ledger, find out which one has the file open.",
 			err, "the ledger cannot be read: another program keeps it locked")

@@ -1,6 +1,10 @@
 package ledger_test
 
 import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+
 	"database/sql"
 	"errors"
 	"io/fs"
@@ -294,4 +298,49 @@ func TestWriterOpensWhileAReaderIsAtWork(t *testing.T) {
 		do(t, l.Flush())
 	}
 	same(t, "rows as they stood when reading began", seen, 50)
+}
+
+// TestBackupBesideAnotherJournal: a process was killed while it changed the first page of
+// its ledger, which is lost. A backup in its place is refused before SQLite rolls the
+// journal into it, and not changed. Beside the ledger that it belongs to, it is rolled back.
+func TestBackupBesideAnotherJournal(t *testing.T) {
+	t.Parallel()
+	path := closedLedger(t)
+	own, err := os.ReadFile(path)
+	do(t, err)
+	other := slices.Clone(own)
+	binary.BigEndian.PutUint32(other[24:], binary.BigEndian.Uint32(own[24:])+7) // of a later run
+	for what, read := range map[string]func(string) (*ledger.Ledger, error){"to read": ledger.OpenReadOnly, "to write": ledger.Open} {
+		do(t, os.WriteFile(path+"-journal", journalOf(other), 0o600))
+		if _, err := read(path); !errors.Is(err, ledger.ErrDamaged) || !strings.Contains(err.Error(), "-journal") {
+			t.Errorf("%s: %v", what, err)
+		}
+		is, err := os.ReadFile(path)
+		do(t, err)
+		same(t, what, bytes.Equal(is, own), true)
+		do(t, os.WriteFile(path+"-journal", journalOf(own), 0o600))
+		l, err := read(path)
+		do(t, err)
+		do(t, l.Close())
+		own, err = os.ReadFile(path)
+		do(t, err)
+	}
+}
+
+// journalOf is the rollback journal that SQLite has on the disk before it changes the
+// first page of a ledger.
+func journalOf(ledger []byte) []byte {
+	const sector, nonce = 512, 12345
+	size := int(binary.BigEndian.Uint16(ledger[16:]))
+	j := make([]byte, sector)
+	copy(j, "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
+	for i, n := range []int{1, nonce, len(ledger) / size, sector, size} {
+		binary.BigEndian.PutUint32(j[8+4*i:], uint32(n))
+	}
+	sum := uint32(nonce)
+	for at := size - 200; at > 0; at -= 200 {
+		sum += uint32(ledger[at])
+	}
+	j = append(binary.BigEndian.AppendUint32(j, 1), ledger[:size]...)
+	return binary.BigEndian.AppendUint32(j, sum)
 }

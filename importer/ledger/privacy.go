@@ -439,6 +439,9 @@ func (t *transaction) overwrite() error { return t.exec("PRAGMA secure_delete = 
 // that neither holds the removed bytes. Nothing else may write at the same time.
 func (l *Ledger) compact() error {
 	ctx := context.Background()
+	if err := l.submit(true, func(t *transaction) error { return l.write.noteOthers(t, false) }); err != nil {
+		return err
+	}
 	c, err := l.write.db.Conn(ctx)
 	if err != nil {
 		return err
@@ -454,5 +457,5 @@ func (l *Ledger) compact() error {
 	if err = errors.Join(err, c.Close()); err != nil {
 		return fmt.Errorf("the ledger's file could not be rewritten without the removed data: %w", err)
 	}
-	return nil
+	return l.submit(true, func(t *transaction) error { return l.write.noteOthers(t, true) })
 }

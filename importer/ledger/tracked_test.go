@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -217,5 +218,35 @@ func TestTrackedOfOlderLedger(t *testing.T) {
 	again := open(t, path)
 	if events, err := again.TrackedOfRun(t.Context(), runs[0].ID); len(events) != 1 || err != nil {
 		t.Errorf("after it was opened again: %+v, %v", events, err)
+	}
+}
+
+// TestDamagedVersion4Copy: a copy of a ledger of version 4 has sums. It is checked before
+// it is upgraded, which writes to pages and gives them new sums.
+func TestDamagedVersion4Copy(t *testing.T) {
+	t.Parallel()
+	old, path := filepath.Join(t.TempDir(), "ledger.db"), filepath.Join(t.TempDir(), "ledger.db")
+	do(t, os.WriteFile(old, unzipped(t, "version-4.db.gz"), 0o600))
+	_, err := ledger.Copy(t.Context(), old, path)
+	do(t, err)
+	sound, err := os.ReadFile(path)
+	do(t, err)
+	info, err := os.Stat(path)
+	do(t, err)
+	for at := 4096 + 611; at < len(sound); at += 4096 {
+		spoilt := bytes.Clone(sound)
+		spoilt[at] ^= 4
+		dir := t.TempDir()
+		copyLedger(t, filepath.Dir(path), dir, "ledger.db", "ledger.db.sum")
+		do(t, os.Chtimes(filepath.Join(dir, "ledger.db"), time.Time{}, info.ModTime()))
+		decayed(t, filepath.Join(dir, "ledger.db"), spoilt)
+		l, err := ledger.Open(filepath.Join(dir, "ledger.db"))
+		if err != nil {
+			continue
+		}
+		do(t, l.Close())
+		if err := ledger.Check(filepath.Join(dir, "ledger.db"), nil); err != nil {
+			t.Errorf("a damaged copy was upgraded, changed at %d: %v", at, err)
+		}
 	}
 }

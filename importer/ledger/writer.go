@@ -55,7 +55,10 @@ type writer struct {
 	count   eventCount // used by the goroutine only
 
 	sums   *pages.Sums // of the file's pages
-	others int64       // of transaction.others when it was opened
+	others int64       // of transaction.others when it was opened or compacted
+
+	foreign   bool // another program had written when it was compacted
+	compacted bool // sums are not those of the file any more
 
 	mu      sync.RWMutex // held for reading while a job is being queued
 	closed  bool
@@ -328,13 +331,29 @@ func (w *writer) close() error {
 	if err != nil {
 		return err
 	}
-	if unknown != nil || others != w.others {
-		w.sums, unknown = pages.Of(w.count.path) // not only this connection has written
+	if unknown != nil || others != w.others || w.foreign {
+		return nil // no sums: what another program wrote was compared with nothing, so the next command checks the ledger
+	}
+	if w.compacted {
+		w.sums, unknown = pages.Of(w.count.path)
 	}
 	if unknown == nil {
 		writeSums(w.count.path, w.sums)
 	}
 	return nil
+}
+
+// noteOthers notes what other connections have written until now: own says that it was
+// this process, and not another program.
+func (w *writer) noteOthers(t *transaction, own bool) error {
+	others, err := t.others()
+	if changed := others != w.others; own {
+		w.compacted = w.compacted || changed
+	} else {
+		w.foreign = w.foreign || changed
+	}
+	w.others = others
+	return err
 }
 
 // fileGuard detects that a file of the ledger was removed or replaced while it is

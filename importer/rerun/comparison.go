@@ -35,7 +35,7 @@ type Ledger interface {
 }
 
 // Comparison compares results workbooks with the ledger. Call CheckSteps for each
-// workbook first, then TakeOver for each if anything is Missing, then Settle, then
+// workbook first, from the newest on, then TakeOver for each if anything is Missing, then Settle, then
 // CheckRows; Hold and Prior pass what was found on to the run. A Comparison is for
 // one goroutine.
 type Comparison struct {
@@ -62,7 +62,8 @@ type Comparison struct {
 	words     []settle.Settlement
 	decided   map[ledger.StepID]settle.Decision // those of words
 	people    map[mapping.Identity]personLine   // the first line of each person who may have several, in the workbook that was checked last
-	links     map[mapping.Identity]Step         // the last line of a link that is done and that the ledger does not know
+	books     int                               // how many workbooks were checked
+	links     map[mapping.Identity]linkLine     // the newest link of a client that is done and that the ledger does not know
 	found     map[mapping.Identity]bool         // clients who were found, not created: an activity of theirs was skipped
 	last      ledger.ClientKey
 	steps     map[string]ledger.Step // of last
@@ -74,8 +75,9 @@ type Comparison struct {
 func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error]) error {
 	if r.conflicts == nil {
 		r.conflicts, r.found = map[mapping.Identity]problem.List{}, map[mapping.Identity]bool{}
-		r.links, r.decided = map[mapping.Identity]Step{}, map[ledger.StepID]settle.Decision{}
+		r.links, r.decided = map[mapping.Identity]linkLine{}, map[ledger.StepID]settle.Decision{}
 	}
+	r.books++
 	r.lines, r.people = nil, map[mapping.Identity]personLine{}
 	var found problem.List
 	for line, err := range lines {
@@ -128,18 +130,30 @@ func (r *Comparison) CheckSteps(ctx context.Context, lines iter.Seq2[Step, error
 	return found.Err()
 }
 
+// linkLine is the line of a link in one of the workbooks, which are checked from the
+// newest on.
+type linkLine struct {
+	step         string
+	book, number int
+}
+
 // seeLink notes a line of a link that is done. A client's rows show one redirect url,
-// which is that of the last link in the sheet Steps as it was written.
+// which is that of the last link in the sheet Steps as it was written, of the newest
+// workbook that has one.
 func (r *Comparison) seeLink(line Step, event ledger.Event) {
-	if who := line.Identity(r.Binding.KeySpace()); event.Kind == ledger.KindLink && event.To == ledger.Done && r.links[who].Number <= line.Number {
-		r.links[who] = line
+	if event.Kind != ledger.KindLink || event.To != ledger.Done {
+		return
+	}
+	who := line.Identity(r.Binding.KeySpace())
+	if last, ok := r.links[who]; !ok || last.book == r.books && last.number <= line.Number {
+		r.links[who] = linkLine{line.Step, r.books, line.Number}
 	}
 }
 
 // isOlderLink reports whether a line is that of a link before the client's last one.
 func (r *Comparison) isOlderLink(line Step) bool {
 	last, ok := r.links[line.Identity(r.Binding.KeySpace())]
-	return ok && line.kind() == ledger.KindLink && line.Step != last.Step
+	return ok && line.kind() == ledger.KindLink && line.Step != last.step
 }
 
 // lacksLink returns the event for a line of a fresh link that was not made, of a client
