@@ -168,9 +168,6 @@ func (b *built) askProgram(ctx context.Context, program string) (err error) {
 		return err
 	}
 	b.shells = map[string][]byte{}
-	if !bytes.Contains(b.man, []byte("completion")) {
-		return nil // a commit from before there was the command
-	}
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		if b.shells[shell], err = output(ctx, "", program, "completion", shell); err != nil {
 			return err

@@ -53,9 +53,7 @@ func installed(b *built, p programOf, folder string) (files.Contents, error) {
 		"zsh":  "/usr/share/zsh/site-functions/_claimsheet",
 		"fish": "/usr/share/fish/vendor_completions.d/claimsheet.fish",
 	} {
-		if script, ok := b.shells[shell]; ok {
-			list = append(list, file{path, script, 0o644})
-		}
+		list = append(list, file{path, b.shells[shell], 0o644})
 	}
 	for _, text := range b.texts {
 		list = append(list, file{"/usr/share/doc/claimsheet/" + text.name, text.data, 0o644})

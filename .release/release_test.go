@@ -86,7 +86,8 @@ func checkSums(t *testing.T, folder string) {
 // checkArchive unpacks the archive and starts its program, which must name the commit.
 func checkArchive(t *testing.T, path string) {
 	folder := filepath.Join(unpack(t, path), strings.TrimSuffix(filepath.Base(path), ".tar.gz"))
-	for _, name := range []string{"README.md", "LICENSE", "CHANGELOG.md", "man/claimsheet.1"} {
+	for _, name := range []string{"README.md", "LICENSE", "CHANGELOG.md", "man/claimsheet.1",
+		"completions/claimsheet.bash", "completions/_claimsheet", "completions/claimsheet.fish", "completions/claimsheet.ps1"} {
 		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Size() == 0 {
 			t.Errorf("the archive lacks %s: %v", name, err)
 		}
@@ -253,10 +254,15 @@ func checkDeb(t *testing.T, path string) {
 		t.Skip("dpkg-deb is not installed")
 	}
 	for want, args := range map[string][]string{
-		"Package: claimsheet\n":                   {"-I", path},
-		"./usr/bin/claimsheet\n":                  {"-c", path},
-		"./usr/share/man/man1/claimsheet.1.gz\n":  {"-c", path},
-		"./usr/share/doc/claimsheet/CHANGELOG.md": {"-c", path},
+		"Package: claimsheet\n":                                   {"-I", path},
+		"./usr/bin/claimsheet\n":                                  {"-c", path},
+		"./usr/share/man/man1/claimsheet.1.gz\n":                  {"-c", path},
+		"./usr/share/doc/claimsheet/README.md\n":                  {"-c", path},
+		"./usr/share/doc/claimsheet/LICENSE\n":                    {"-c", path},
+		"./usr/share/doc/claimsheet/CHANGELOG.md\n":               {"-c", path},
+		"./usr/share/bash-completion/completions/claimsheet\n":    {"-c", path},
+		"./usr/share/zsh/site-functions/_claimsheet\n":            {"-c", path},
+		"./usr/share/fish/vendor_completions.d/claimsheet.fish\n": {"-c", path},
 	} {
 		if said, err := output(t.Context(), "", "dpkg-deb", args...); err != nil || !strings.Contains(string(said), want) {
 			t.Errorf("dpkg-deb %s lacks %q (%v):\n%s", args[0], want, err, said)

@@ -139,10 +139,11 @@ func (p *program) app() *cli.App {
 			inCategory("Commands for help", p.explainCommand(), p.helpCommand(), p.completionCommand(), p.versionCommand()),
 		),
 		// The library adds this flag only to programs without a command help.
-		Flags:                []cli.Flag{cli.HelpFlag},
-		OnUsageError:         usageError,
-		EnableBashCompletion: true,
-		BashComplete:         p.completes(nil),
+		Flags:                     []cli.Flag{cli.HelpFlag},
+		OnUsageError:              usageError,
+		EnableBashCompletion:      true,
+		DisableSliceFlagSeparator: true,
+		BashComplete:              p.completes(nil),
 		// Main alone decides how the process ends.
 		ExitErrHandler: func(*cli.Context, error) {},
 		Action: func(c *cli.Context) error {

@@ -24,6 +24,9 @@ func TestDocumentedCommands(t *testing.T) {
 	must(t, err)
 	checked := 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		if filepath.Base(page) == "problems.md" {
+			continue // some of its commands are wrong on purpose; TestExplainExamples types them
+		}
 		for _, words := range commandLines(readText(t, page)) {
 			checkCommand(t, page, words)
 			checked++
