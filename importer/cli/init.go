@@ -15,6 +15,7 @@ import (
 
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/workbook"
+	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
@@ -236,7 +237,7 @@ var separatorLine = regexp.MustCompile(`^(?:\x{FEFF})?"?sep=([,;\t])"?\r?(?:\n|$
 // separator returns what the first line of a text file says about the delimiter; "" for
 // a file without such a line, and for one that cannot be read: opening it says why.
 func separator(path string) string {
-	file, err := os.Open(path)
+	file, err := safefile.Open(path)
 	if err != nil {
 		return ""
 	}
