@@ -500,11 +500,18 @@ func TestContactInTrouble(t *testing.T) {
 				t.Errorf("rows (-want +got):\n%s", diff)
 			}
 			s.service.Play(nil)
-			if c.status == "failed" {
-				s.mustRun(0)
-				if n := len(s.service.Created()["client p@example.com"]); n != 1 {
-					t.Errorf("the contact was created %d times", n)
+			if c.status == "uncertain" { // the names that the workbook and its rows' clients have for it
+				for _, words := range [][]string{{"--not-created", "contact/email/P@example.com"}, {"--undo", "a@example.com:contact/email/p@example.com"},
+					{"--not-created", "contact/email/p@example.com"}} {
+					code, out, said := s.claimsheet(append([]string{"settle", "-m", s.path("mapping.yaml")}, words...)...)
+					if code != 0 && code != 4 {
+						t.Fatalf("settle %q: exit code %d\n%s%s", words, code, out, said)
+					}
 				}
+			}
+			s.mustRun(0)
+			if n := len(s.service.Created()["client p@example.com"]); n != 1 {
+				t.Errorf("the contact was created %d times", n)
 			}
 		})
 	}

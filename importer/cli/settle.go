@@ -15,6 +15,7 @@ import (
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
 	"claimsheet/importer/settle"
+	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
@@ -363,9 +364,19 @@ func naming(doubts []settle.UncertainStep, word string) []settle.UncertainStep {
 	})
 }
 
-// isFullName reports whether word is CLIENT-KEY:NAME. Keys that are e-mail addresses
-// ignore case.
+// isFullName reports whether word is CLIENT-KEY:NAME, or names the creation of a contact
+// as the rows of other clients do, with or without the key of such a client. Keys that
+// are e-mail addresses ignore case.
 func isFullName(id ledger.StepID, word string) bool {
+	if id.Step == ledger.KindClient {
+		contact := mapping.ContactStepKey(mapping.Identity{Space: id.Space, Key: id.Client})
+		name := word[max(0, len(word)-len(contact)):]
+		before := word[:len(word)-len(name)]
+		isSame := name == contact || id.Space == mapping.EmailSpace && strings.EqualFold(name, contact)
+		if isSame && (before == "" || strings.HasSuffix(before, ":")) {
+			return true
+		}
+	}
 	key, ok := strings.CutSuffix(word, ":"+id.Step)
 	return ok && (key == id.Client || id.Space == "email" && strings.EqualFold(key, id.Client))
 }
