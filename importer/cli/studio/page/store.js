@@ -1,0 +1,124 @@
+// @ts-check
+// What the page knows: the server's state, what is under way, and what to say to the person. All changes go through here.
+
+import { get, post, ApiError } from './api.js';
+import { batch, computed, signal } from './lib.js';
+
+/** @typedef {import('./types.js').State} State */
+/** @typedef {import('./types.js').Operation} Operation */
+
+/** The server's state; null before the first answer.
+ * @type {import('./lib.js').Signal<State|null>} */
+export const state = signal(/** @type {State|null} */ (null));
+
+/** The last sentence for the person, read aloud by screen readers.
+ * @type {import('./lib.js').Signal<{kind: 'said'|'refused', text: string, hint?: string, code?: string}|null>} */
+export const notice = signal(/** @type {any} */ (null));
+
+/** The server does not answer. */
+export const away = signal(false);
+
+/** A change is on its way to the server. */
+export const busy = signal(false);
+
+/** Columns by their letter. */
+export const columnsByLetter = computed(() => new Map((state.value?.columns || []).map((c) => [c.letter, c])));
+
+/** Targets by their path. */
+export const targetsByPath = computed(() => new Map((state.value?.targets || []).map((t) => [t.path, t])));
+
+/** Problems of the mapping, mistakes first. */
+export const problems = computed(() => [...(state.value?.mapping.problems || []), ...(state.value?.mapping.warnings || [])]);
+
+/** @param {string} text @param {string} [hint] */
+export function say(text, hint) {
+	notice.value = { kind: 'said', text, hint };
+}
+
+/** Says why something was refused. @param {unknown} error */
+export function refuse(error) {
+	if (error instanceof ApiError) notice.value = { kind: 'refused', text: error.message, hint: error.hint, code: error.code };
+	else notice.value = { kind: 'refused', text: String(error) };
+}
+
+/** Takes a state unless a newer one is here already. @param {State} next */
+function take(next) {
+	const old = state.peek();
+	if (old && (next.version < old.version || (next.version === old.version && next.progress < old.progress))) return;
+	state.value = next;
+}
+
+/**
+ * Sends a change that is made for the version that the person saw.
+ * @param {string} path below /api/
+ * @param {object} body without the version
+ * @param {string} [done] what to say when it is done
+ * @returns {Promise<boolean>} whether it was done
+ */
+async function change(path, body, done) {
+	if (busy.peek() || !state.peek()) return false;
+	busy.value = true;
+	try {
+		const next = await post(path, { version: state.peek()?.version, ...body });
+		batch(() => {
+			take(next);
+			if (done) say(done);
+			else notice.value = null;
+		});
+		return true;
+	} catch (error) {
+		if (error instanceof ApiError && error.state) take(error.state);
+		refuse(error);
+		return false;
+	} finally {
+		busy.value = false;
+	}
+}
+
+/** @param {string} label what the history calls it @param {Operation[]} operations */
+export const patch = (label, operations) => change('patch', { label, operations }, label);
+
+/** @param {string} text the whole file */
+export const replaceText = (text) => change('text', { text }, 'The file is taken as you wrote it.');
+
+/** @param {number} [to] the version to go back to; default one step */
+export const undo = (to) => change('undo', to === undefined ? {} : { to }, 'Undone.');
+
+/** @param {number} [to] */
+export const redo = (to) => change('redo', to === undefined ? {} : { to }, 'Done again.');
+
+/** Writes the mapping to its file. @param {boolean} [overwrite] also when another program changed the file */
+export const save = (overwrite = false) => change('save', { overwrite }, `Saved to ${state.peek()?.mapping.path}.`);
+
+/** Takes the file as it is on the disk. */
+export const reload = () => change('reload', {}, 'The file is read from the disk.');
+
+/** @param {{sheet: string, name: string, headerRow: number}} choice */
+export const chooseSheet = (choice) => change('sheet', choice, `Row ${choice.headerRow} of “${choice.name}” names the columns.`);
+
+/** @param {string} column its letter @param {boolean} ignored */
+export const ignore = (column, ignored) =>
+	change('ignore', { column, ignored }, ignored ? `Column ${column} is left out on purpose.` : `Column ${column} is open again.`);
+
+/** @param {'dry-run'|'sandbox'} kind */
+export const startJob = (kind) => change('job', { kind });
+
+/** Stops the job under way. */
+export const cancelJob = () => change('job/cancel', {}, 'Stopped.');
+
+/** Follows the server's state for as long as the page is open; asks slowly while the server is away. */
+export async function follow() {
+	addEventListener('pagehide', () => navigator.sendBeacon('/api/bye'));
+	for (;;) {
+		const now = state.peek();
+		try {
+			const next = await get('state', { since: now ? `${now.version}.${now.progress}` : undefined });
+			if (next) take(next);
+			away.value = false;
+		} catch (error) {
+			if (!now) refuse(error);
+			away.value = true;
+			await new Promise((done) => setTimeout(done, 2000));
+		}
+	}
+}
