@@ -3,6 +3,7 @@
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
+/** @typedef {import('./types.js').Operation} Operation */
 
 /** The ways in which a value is made, with a person's words. Exactly one of them is in a rule. */
 export const sources = /** @type {const} */ ([
@@ -113,11 +114,44 @@ function describeValue(rule) {
 	return more.length ? `${said} · ${more.join(' · ')}` : said;
 }
 
-/** The operation that gives a target its rule; null takes the rule away. @param {Target} target @param {Rule} rule @returns {import('./types.js').Operation} */
+/** The operation that gives a target its rule; null takes the rule away. @param {Target} target @param {Rule} rule @returns {Operation} */
 export function setting(target, rule) {
 	const has = target.rule !== null && target.rule !== undefined;
 	if (rule === null) return { op: 'remove', path: target.path };
 	return { op: has ? 'replace' : 'add', path: target.path, value: rule };
+}
+
+/** The operations that make a target's rule another one, as few as possible, so that comments beside the rest stay.
+ * @param {Target} target @param {Rule} next @returns {Operation[]} */
+export function changes(target, next) {
+	const old = target.rule;
+	if (isObject(old) && isObject(next) && sourceOf(old) === sourceOf(next)) return difference(target.path, old, next);
+	return [setting(target, next)];
+}
+
+/** @param {any} value @returns {value is Record<string, any>} */
+const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** @param {string} path @param {Record<string, any>} old @param {Record<string, any>} next @returns {Operation[]} */
+function difference(path, old, next) {
+	/** @type {Operation[]} */
+	const list = [];
+	const at = (/** @type {string} */ name) => path + '/' + name.replaceAll('~', '~0').replaceAll('/', '~1');
+	for (const name of Object.keys(old)) if (!(name in next)) list.push({ op: 'remove', path: at(name) });
+	for (const [name, value] of Object.entries(next)) {
+		if (!(name in old)) list.push({ op: 'add', path: at(name), value });
+		else if (isObject(old[name]) && isObject(value)) list.push(...difference(at(name), old[name], value));
+		else if (!same(old[name], value)) list.push({ op: 'replace', path: at(name), value });
+	}
+	return list;
+}
+
+/** Reports whether two rules say the same. @param {any} a @param {any} b */
+export const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** The operation by which a text counts as empty in every column. @param {string} text @returns {Operation} */
+export function emptyText(text) {
+	return { op: 'add', path: '/sheet/empty/-', value: text };
 }
 
 /** The name of a target as a person says it. @param {Target} target */

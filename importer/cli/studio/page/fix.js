@@ -1,0 +1,69 @@
+// @ts-check
+// Mending at the mistake, in the mapping, for all rows alike: how dates are written, which texts count as empty, what a text means.
+// The cells of tonight's copy are never changed; tomorrow's export would have the mistakes again.
+
+import { get, post } from './api.js';
+import { html } from './lib.js';
+import { Result } from './preview.js';
+import { changes, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
+import { link } from './route.js';
+import { columnsByLetter, patch, state, targetsByPath } from './store.js';
+import { useLoaded } from './ui.js';
+import { ValueTable } from './values.js';
+import { count, mistake, number } from './words.js';
+
+/** @typedef {import('./types.js').Target} Target */
+/** @typedef {import('./types.js').Distinct} Distinct */
+
+/** @param {{target: Target}} props */
+export function Fixes({ target }) {
+	const isColumn = sourceOf(target.rule) === 'column' && target.columns.length === 1;
+	const letter = isColumn ? target.columns[0] : '';
+	const type = members(target.rule).type || target.type;
+	const asked = useLoaded((signal) => (letter ? get('column', { letter, path: target.path }, signal) : null), [letter, target.path, state.value?.version]);
+	if (!letter) return null;
+	const values = /** @type {Distinct[]} */ (asked.answer?.values || []);
+	const isDate = type === 'Date' || type === 'DateTime';
+	const hasTable = Boolean(target.options) || type === 'Checkbox' || Boolean(members(target.rule).values);
+	return html`<div class="fixes">
+		${isDate && (target.trouble || 0) > 0 && html`<${Readings} target=${target} />`}
+		${hasTable
+			? asked.answer && html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values} more=${asked.answer.more} />`
+			: html`<${Unreadable} target=${target} letter=${letter} values=${values.filter((v) => v.problem)} />`}
+	</div>`;
+}
+
+/** The ways in which the dates can be read, side by side, with real cells. @param {{target: Target}} props */
+function Readings({ target }) {
+	const asked = useLoaded((signal) => post('preview', { path: target.path, value: target.rule }, signal), [target.path, JSON.stringify(target.rule)]);
+	const readings = /** @type {import('./types.js').Preview} */ (asked.answer || {}).readings || [];
+	const now = members(target.rule).format;
+	const others = readings.filter((r) => r.format !== now);
+	if (!others.length || (now && !others.some((r) => r.trouble < (target.trouble || 0)))) return null;
+	const choose = (/** @type {string} */ format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
+	return html`<section class="readings"><h4>How are the dates written?</h4>
+		<div class="side-by-side">${readings.map((r) => html`<section key=${r.format} aria-label=${r.format}>
+			<h5 class="code">${r.format}</h5>
+			<table class="rows"><caption class="hidden">Cells read as ${r.format}</caption><thead class="hidden"><tr><th scope="col">In the sheet</th><th scope="col">Read as</th></tr></thead>
+				<tbody>${r.rows.slice(0, 4).map((row) => html`<tr key=${row.row}><td class="cell">${row.source}</td><td>${row.problem ? html`<span class="bad-text">no date</span>` : html`<${Result} row=${row} />`}</td></tr>`)}</tbody></table>
+			<p class=${r.trouble ? 'bad-text' : 'good-text'}>${r.trouble ? `${count(r.trouble, 'row')} cannot be read so` : 'every row can be read so'}</p>
+			${r.format === now ? html`<p class="faint">This is chosen.</p>` : html`<button type="button" class=${r.trouble === Math.min(...readings.map((x) => x.trouble)) ? 'main' : ''} onClick=${() => choose(r.format)}>Dates are ${r.format}</button>`}
+		</section>`)}</div>
+	</section>`;
+}
+
+/** Texts that cannot be read, most frequent first. @param {{target: Target, letter: string, values: Distinct[]}} props */
+function Unreadable({ target, letter, values }) {
+	if (!values.length) return null;
+	const header = columnsByLetter.value.get(letter)?.header || letter;
+	const leaveEmpty = (/** @type {string} */ text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
+	const known = targetsByPath.value.get('/sheet/empty')?.rule;
+	return html`<section class="unreadable"><h4>Texts that cannot be read <span class="faint">in ${header}</span></h4>
+		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th><th scope="col">For all rows</th></tr></thead>
+			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td><td>${mistake({ code: v.problem || '' })}</td>
+				<td><button type="button" onClick=${() => leaveEmpty(v.text)} aria-label=${`Leave empty: ${v.text}`}>Leave empty</button></td></tr>`)}</tbody></table>
+		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
+		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0 && html` (now ${known.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from;
+			<a href=${link('rows', { show: 'trouble', column: letter })}>these are the rows</a>. ${(target.trouble || 0) > 0 && 'Their clients are not sent until then.'}</p>
+	</section>`;
+}

@@ -1,0 +1,106 @@
+// @ts-check
+// What is on every screen: the file and its verdict, the views, what was last said, and the command to copy.
+
+import { OneClient } from './client.js';
+import { Columns } from './columns.js';
+import { File } from './file.js';
+import { Rows } from './grid.js';
+import { History } from './history.js';
+import { Try } from './jobs.js';
+import { dialog, Keys, listen, views } from './keys.js';
+import { html, useEffect, useId, useState } from './lib.js';
+import { link, route } from './route.js';
+import { Sheets } from './sheet.js';
+import { away, busy, notice, redo, reload, save, state, undo } from './store.js';
+import { Targets } from './targets.js';
+import { Copy } from './ui.js';
+import { count, number } from './words.js';
+
+/** @type {Record<string, any>} */
+const screens = { columns: Columns, targets: Targets, rows: Rows, client: OneClient, file: File, try: Try, sheet: Sheets };
+
+export function Shell() {
+	useEffect(listen, []);
+	const now = state.value;
+	const name = screens[route.value.view] ? route.value.view : 'columns';
+	const title = views.find(([view]) => view === name)?.[1];
+	useEffect(() => { document.title = `${title}${now ? ` · ${now.mapping.path}` : ''} · Claimsheet Studio`; }, [title, now?.mapping.path]);
+	if (!now) return html`<main class="starting"><h1>Claimsheet Studio</h1>${notice.value ? html`<p class="bad-text" role="alert">${notice.value.text} <span class="faint">${notice.value.hint}</span></p>` : html`<p role="status">Reading the sheet …</p>`}</main>`;
+	const Screen = screens[name];
+	return html`<button type="button" class="skip" onClick=${() => document.getElementById('main')?.focus()}>To the content</button>
+		<${Top} />
+		<nav aria-label="Views"><ul>${views.map(([view, words]) => html`<li key=${view}><a href=${link(view)} aria-current=${view === name ? 'page' : undefined}>${words}<${Count} view=${view} /></a></li>`)}</ul></nav>
+		<${Notices} />
+		<main id="main" tabindex="-1"><${Screen} key=${name} /></main>
+		<${Command} />
+		${dialog.value === 'keys' && html`<${Keys} onClose=${() => { dialog.value = ''; }} />`}
+		${dialog.value === 'history' && html`<${History} onClose=${() => { dialog.value = ''; }} />`}`;
+}
+
+/** The number beside a view's name: what waits there. @param {{view: string}} props */
+function Count({ view }) {
+	const now = /** @type {import('./types.js').State} */ (state.value);
+	const [n, what] = /** @type {Record<string, [number, string]>} */ ({
+		columns: [now.columns.filter((c) => !c.targets.length && !c.ignored && c.filled > 0).length, 'not decided'],
+		targets: [now.targets.filter((t) => t.required && t.rule === null).length, 'required and unfilled'],
+		rows: [now.judgement.trouble, 'in trouble'],
+		file: [now.mapping.problems.length, 'to mend'],
+	})[view] || [0, ''];
+	return n ? html` <span class="badge" title=${`${number(n)} ${what}`}>${number(n)}<span class="hidden"> ${what}</span></span>` : null;
+}
+
+/** The file, the verdict, and undo, redo and save. */
+function Top() {
+	const { mapping, campaign, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
+	const running = j.done < j.rows;
+	const back = mapping.history[mapping.at]?.label, forward = mapping.history[mapping.at + 1]?.label;
+	return html`<header class="top">
+		<p class="brand">Claimsheet <b>Studio</b></p>
+		<p class="which"><span class="code">${mapping.path}</span>${mapping.dirty ? html`<span class="dirty">not saved</span>` : html`<span class="faint">${mapping.exists ? 'saved' : 'new'}</span>`}<span class="faint env">${campaign.environment ? `${campaign.environment}, ${templateWords(campaign)}` : 'no environment'}</span></p>
+		<p class="sum"><span role="status">${running ? html`Reading ${number(j.done)} of ${number(j.rows)}` : html`${number(j.usable)} of ${count(j.rows, 'row')} usable`}${!running && html` · ${count(j.clients, 'client')}`}</span>
+			${j.trouble > 0 && html`<a href=${link('rows', { show: 'trouble' })} class="bad-text">${number(j.trouble)} in trouble</a>`}
+			${running && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
+		<p class="actions">
+			<button type="button" disabled=${mapping.at < 1 || busy.value} onClick=${() => undo()} title=${back ? `Undo: ${back} (Ctrl+Z)` : 'Undo'}>Undo</button>
+			<button type="button" disabled=${mapping.at >= mapping.history.length - 1 || busy.value} onClick=${() => redo()} title=${forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo'}>Redo</button>
+			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'history'; }}>Changes</button>
+			<button type="button" class="main" disabled=${!mapping.dirty || busy.value} onClick=${() => save()} title="Ctrl+S">Save</button>
+			<button type="button" class="quiet" aria-haspopup="dialog" aria-label="Keys" onClick=${() => { dialog.value = 'keys'; }}>?</button>
+		</p>
+	</header>`;
+}
+
+/** @param {import('./types.js').State['campaign']} campaign */
+function templateWords({ templates, templatesAt }) {
+	if (templates === 'service') return 'templates read now';
+	if (templates === 'cache') return `templates of ${templatesAt ? new Date(templatesAt).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' }) : 'earlier'}`;
+	return 'no templates';
+}
+
+/** What was last said, and what waits for an answer. */
+function Notices() {
+	const { mapping } = /** @type {import('./types.js').State} */ (state.value);
+	const said = notice.value;
+	return html`<div class="notices">
+		<div role="status">${said?.kind === 'said' && html`<p class="notice">${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}<${Dismiss} /></p>`}</div>
+		<div role="alert">${said?.kind === 'refused' && html`<p class="notice bad">${said.text} ${said.hint && html`<span>${said.hint}</span>`}<${Dismiss} /></p>`}
+			${away.value && html`<p class="notice bad">Claimsheet does not answer; the page asks again every two seconds. Your changes up to now are kept as a draft.</p>`}</div>
+		${mapping.onDisk !== 'same' && html`<p class="notice warn">${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : `Another program changed ${mapping.path} meanwhile.`}
+			${mapping.onDisk === 'changed' && html`<button type="button" onClick=${() => reload()}>Take that file</button>`}<button type="button" onClick=${() => save(true)}>Write mine ${mapping.onDisk === 'gone' ? 'again' : 'over it'}</button></p>`}
+		${mapping.draft && html`<p class="notice warn">These are the changes of last time, which were not saved. <button type="button" onClick=${() => save()}>Save them</button><button type="button" onClick=${() => reload()}>Drop them, take the file</button></p>`}
+	</div>`;
+}
+
+const Dismiss = () => html`<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button>`;
+
+const commandNames = /** @type {[string, string][]} */ ([['check', 'Check'], ['dryRun', 'Dry run'], ['run', 'Run']]);
+
+/** The command line that does the same as the page shows. */
+function Command() {
+	const { commands } = /** @type {import('./types.js').State} */ (state.value);
+	const [name, setName] = useState('run');
+	const id = useId();
+	const text = commands[name] || '';
+	return html`<footer class="command"><label for=${id} class="hidden">Command</label><select id=${id} value=${name} onChange=${(/** @type {any} */ e) => setName(e.target.value)}>${commandNames.map(([key, words]) => html`<option value=${key}>${words}</option>`)}</select>
+		<code>${text}</code><${Copy} text=${text} what="the command" /></footer>`;
+}
