@@ -4,17 +4,17 @@
 import { get } from './api.js';
 import { html, useState } from './lib.js';
 import { go, link, route } from './route.js';
-import { state } from './store.js';
+import { isJudged, state } from './store.js';
 import { Problems, useLoaded, Waiting } from './ui.js';
 import { count, number } from './words.js';
 
-/** @typedef {{step: string, title: string, method: string, path: string, body: any}} Step */
-/** @typedef {{number: number, of: number, rows: number[], why: string, problems: import('./types.js').Problem[], steps: Step[]}} Client */
+/** @typedef {{step: string, title: string, method: string, path: string, body: any, rows?: number[]}} Step */
+/** @typedef {{number: number, of: number, rows: number[], why: string, skipped?: string, problems: import('./types.js').Problem[], steps: Step[]}} Client */
 
 export function OneClient() {
 	const now = /** @type {import('./types.js').State} */ (state.value);
-	const { row, number: n } = route.value.query;
-	const asked = useLoaded((signal) => get('client', row ? { row } : { number: n || 1 }, signal), [row, n, now.version, now.judgement.done >= now.judgement.rows]);
+	const { row, table, number: n } = route.value.query;
+	const asked = useLoaded((signal) => get('client', row ? { row, table } : { number: n || 1 }, signal), [row, table, n, now.version, isJudged.value]);
 	const client = /** @type {Client|null} */ (asked.answer);
 	const [text, setText] = useState('');
 	return html`<section class="list" aria-labelledby="view-title">
@@ -40,7 +40,7 @@ export function OneClient() {
 function StepView({ step: s }) {
 	const [raw, setRaw] = useState(false);
 	return html`<li><header><h2>${s.title}</h2><span class="code faint">${s.method} ${s.path}</span>
-			${s.body !== null && s.body !== undefined && html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)} aria-label=${`${s.title}: as the service gets it`}>As sent</button>`}</header>
+			${s.body !== null && s.body !== undefined && html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)} aria-label=${`As sent: ${s.title}`}>As sent</button>`}</header>
 		${raw ? html`<pre class="code" tabindex="0">${JSON.stringify(s.body, null, 2)}</pre>` : s.body !== null && s.body !== undefined && html`<table class="rows body"><caption class="hidden">${s.title}</caption><thead class="hidden"><tr><th scope="col">What</th><th scope="col">Value</th></tr></thead><tbody>${lines(s.body).map(([name, value], n) => html`<tr key=${n}><th scope="row">${name}</th><td><${Value} value=${value} /></td></tr>`)}</tbody></table>`}
 	</li>`;
 }

@@ -4,7 +4,7 @@
 import { html, useState } from './lib.js';
 import { Picker } from './picker.js';
 import { RuleEditor } from './editor.js';
-import { editorOf, nameOf, setting } from './rule.js';
+import { changes, editorOf, nameOf } from './rule.js';
 import { link } from './route.js';
 import { ignore, patch, state, targetsByPath } from './store.js';
 import { Reasons } from './suggestions.js';
@@ -52,7 +52,7 @@ function SendTo({ column: c, first }) {
 		}));
 	const send = (/** @type {string} */ path) => {
 		const target = targetsByPath.value.get(path);
-		if (target) patch(`${nameOf(target)} ← ${c.header}`, [setting(target, c.header)]);
+		if (target) patch(`${nameOf(target)} ← ${c.header}`, changes(target, c.header));
 	};
 	return html`<${Picker} key=${c.targets.join()} label=${first ? 'Send it to' : 'Send it also to'} items=${items} placeholder="Type a part of the name" onPick=${send} />`;
 }

@@ -40,7 +40,7 @@ export function Columns() {
 			</header>
 			<div class="scroll"><table class="rows columns" onKeyDown=${arrows('th a')}>
 				<caption class="hidden">Columns; the arrow keys move from one to the next, Enter opens the details</caption>
-				<thead><tr><th scope="col" class="letter"><abbr title="The column's letter">Col</abbr></th><th scope="col">Header</th><th scope="col" class="samples">In the cells</th><th scope="col" class="fill">Filled</th>
+				<thead><tr><th scope="col" class="letter"><span class="hidden">Letter</span></th><th scope="col">Header</th><th scope="col" class="samples">In the cells</th><th scope="col" class="fill">Filled</th>
 					<th scope="col" class="num">Different</th><th scope="col">Goes to</th><th scope="col">Over all rows</th></tr></thead>
 				<tbody>${shown.map((c) => html`<${ColumnRow} key=${c.letter} column=${c} chosen=${c.letter === at} show=${show} rows=${judgement.rows} />`)}</tbody>
 			</table>

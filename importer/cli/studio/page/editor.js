@@ -8,10 +8,12 @@ import { html, useId, useMemo, useState } from './lib.js';
 import { Options } from './options.js';
 import { columnItems, Picker } from './picker.js';
 import { Preview } from './preview.js';
-import { changes, editorOf, members, nameOf, same, setting, sourceOf, sources, withMember, withSource } from './rule.js';
+import { changes, editorOf, members, nameOf, numberForms, optionsOf, removal, same, sourceOf, sources, withMember, withSource } from './rule.js';
+import { Questions } from './questions.js';
+import { Resume } from './resume.js';
 import { link } from './route.js';
 import { busy, patch, state } from './store.js';
-import { Problems } from './ui.js';
+import { Problems, Verdict } from './ui.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
@@ -26,22 +28,25 @@ export function RuleEditor({ target }) {
 	const kind = editorOf(target);
 	const changed = !same(draft, target.rule);
 	const complete = isComplete(draft);
-	const Body = { value: ValueFields, columns: ColumnsFields, column: ColumnField, condition: Condition, text: WholeText, list: ListField, choice: ChoiceField, yesno: YesNoField, plain: PlainField }[kind];
+	const Body = { value: ValueFields, columns: ColumnsFields, column: ColumnField, condition: Condition, text: WholeText, list: ListField, numbers: NumbersField, resume: Resume, choice: ChoiceField, yesno: YesNoField, entry: EntryField, plain: PlainField }[kind];
 	const use = (/** @type {Event} */ e) => {
 		e.preventDefault();
 		if (changed && complete) patch(labelOf(target, draft), changes(target, draft));
 	};
 	const mistakes = (state.value?.mapping.problems || []).filter((p) => p.path === target.path);
+	const questions = (state.value?.mapping.questions || []).filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'));
 	return html`<form class="editor" onSubmit=${use} onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) use(e); }}>
 		<${Problems} list=${mistakes} />
+		<${Questions} list=${questions} />
+		${(target.usable || 0) + (target.trouble || 0) > 0 && html`<${Verdict} ...${target} />`}
+		${!changed && kind === 'value' && html`<${Fixes} target=${target} />`}
 		<${Body} target=${target} draft=${draft} onDraft=${setDraft} />
-		<div class="actions">
+		${kind !== 'entry' && html`<div class="actions">
 			<button type="submit" class="main" disabled=${!changed || !complete || busy.value}>Use this</button>
 			${changed && html`<button type="button" onClick=${() => setDraft(target.rule)}>Put back</button>`}
-			${target.rule !== null && !changed && html`<button type="button" class="quiet" onClick=${() => patch(`${nameOf(target)} taken away`, [setting(target, null)])}>Take away</button>`}
+			${target.rule !== null && !changed && html`<button type="button" class="quiet" onClick=${() => patch(`${nameOf(target)} taken away`, removal(target))}>Take away</button>`}
 			${target.line && html`<a href=${link('file', { line: target.line })}>Line ${target.line} of the file</a>`}
-		</div>
-		${!changed && kind === 'value' && html`<${Fixes} target=${target} />`}
+		</div>`}
 		${previewed.includes(kind) && complete && html`<${Preview} target=${target} rule=${draft} />`}
 	</form>`;
 }
@@ -59,7 +64,8 @@ function isComplete(rule) {
 	if (rule === null || rule === undefined || rule === '') return false;
 	if (typeof rule !== 'object') return true;
 	if (Array.isArray(rule)) return rule.length > 0;
-	const said = rule[sourceOf(rule)];
+	const way = sources.find(([name]) => name in rule)?.[0];
+	const said = way ? rule[way] : rule;
 	return said !== undefined && said !== '' && !(Array.isArray(said) && !said.length);
 }
 
@@ -150,8 +156,20 @@ function ListField({ draft, onDraft }) {
 /** @param {Fields} props */
 function ChoiceField({ target, draft, onDraft }) {
 	const id = useId();
-	return html`<fieldset class="ways"><legend>${target.title}</legend>${(target.options || []).map((o) => html`
+	return html`<fieldset class="ways"><legend>${target.title}</legend>${(optionsOf(target) || []).map((o) => html`
 		<label key=${o}><input type="radio" name=${id} checked=${draft === o} onChange=${() => onDraft(o)} /><span>${o}</span></label>`)}</fieldset>`;
+}
+
+/** How numbers are written in texts. @param {Fields} props */
+function NumbersField({ draft, onDraft }) {
+	const id = useId();
+	return html`<fieldset class="ways"><legend>Numbers in texts look like</legend>${numberForms.map(([example, form]) => html`
+		<label key=${example}><input type="radio" name=${id} checked=${same(draft, form)} onChange=${() => onDraft(form)} /><span class="code">${example}</span></label>`)}</fieldset>`;
+}
+
+/** An activity that the mapping does not send yet and that has no attributes. @param {Fields} props */
+function EntryField({ target }) {
+	return html`<p>The mapping does not send this activity. <button type="button" class="main" onClick=${() => patch(`${target.title} is sent`, target.adds)}>Send it too</button></p>`;
 }
 
 /** @param {Fields} props */

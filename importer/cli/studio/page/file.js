@@ -49,7 +49,7 @@ function TextPane({ text, version }) {
 	const here = list.filter((p) => p.line === line);
 	return html`<div class="file">
 		<div class="text">
-			<pre class="gutter code" aria-hidden="true" ref=${gutter}>${draft.text.split('\n').map((_, i) => html`<span class=${(marked.has(i + 1) ? 'bad-line ' : '') + (i + 1 === line ? 'here' : '')}>${i + 1}\n</span>`)}</pre>
+			<pre class="gutter code" aria-hidden="true" ref=${gutter}>${draft.text.split('\n').map((_, i) => html`<span class=${(marked.has(i + 1) ? 'bad-line ' : '') + (i + 1 === line ? 'here' : '')}>${i + 1}</span>`)}</pre>
 			<label class="hidden" for="file-text">The text of the mapping file</label>
 			<textarea id="file-text" class="code" spellcheck=${false} wrap="off" ref=${area} value=${draft.text} aria-describedby="file-line"
 				onInput=${(/** @type {any} */ e) => { setDraft({ from: version, text: e.target.value }); cursor(); }} onKeyUp=${cursor} onClick=${cursor}

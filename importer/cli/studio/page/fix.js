@@ -35,15 +35,15 @@ export function Fixes({ target }) {
 
 /** The ways in which the dates can be read, side by side, with real cells. @param {{target: Target}} props */
 function Readings({ target }) {
-	const asked = useLoaded((signal) => post('preview', { path: target.path, value: target.rule }, signal), [target.path, JSON.stringify(target.rule)]);
+	const asked = useLoaded((signal) => post('preview', { path: target.path, value: target.rule, adds: target.adds }, signal), [target.path, JSON.stringify(target.rule)]);
 	const readings = /** @type {import('./types.js').Preview} */ (asked.answer || {}).readings || [];
 	const now = members(target.rule).format;
 	const others = readings.filter((r) => r.format !== now);
 	if (!others.length || (now && !others.some((r) => r.trouble < (target.trouble || 0)))) return null;
 	const choose = (/** @type {string} */ format) => patch(`${nameOf(target)}: dates are ${format}`, changes(target, withMember(target.rule, 'format', format)));
-	return html`<section class="readings"><h4>How are the dates written?</h4>
+	return html`<section class="readings"><h3>How are the dates written?</h3>
 		<div class="side-by-side">${readings.map((r) => html`<section key=${r.format} aria-label=${r.format}>
-			<h5 class="code">${r.format}</h5>
+			<h4 class="code">${r.format}</h4>
 			<table class="rows"><caption class="hidden">Cells read as ${r.format}</caption><thead class="hidden"><tr><th scope="col">In the sheet</th><th scope="col">Read as</th></tr></thead>
 				<tbody>${r.rows.slice(0, 4).map((row) => html`<tr key=${row.row}><td class="cell">${row.source}</td><td>${row.problem ? html`<span class="bad-text">no date</span>` : html`<${Result} row=${row} />`}</td></tr>`)}</tbody></table>
 			<p class=${r.trouble ? 'bad-text' : 'good-text'}>${r.trouble ? `${count(r.trouble, 'row')} cannot be read so` : 'every row can be read so'}</p>
@@ -58,7 +58,7 @@ function Unreadable({ target, letter, values }) {
 	const header = columnsByLetter.value.get(letter)?.header || letter;
 	const leaveEmpty = (/** @type {string} */ text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
 	const known = targetsByPath.value.get('/sheet/empty')?.rule;
-	return html`<section class="unreadable"><h4>Texts that cannot be read <span class="faint">in ${header}</span></h4>
+	return html`<section class="unreadable"><h3>Texts that cannot be read <span class="faint">in ${header}</span></h3>
 		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th><th scope="col">For all rows</th></tr></thead>
 			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td><td>${mistake({ code: v.problem || '' })}</td>
 				<td><button type="button" onClick=${() => leaveEmpty(v.text)} aria-label=${`Leave empty: ${v.text}`}>Leave empty</button></td></tr>`)}</tbody></table>

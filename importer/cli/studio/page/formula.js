@@ -54,11 +54,11 @@ export function Condition({ draft, onDraft }) {
 	const [text, setText] = useState('');
 	const [, , needsText, write] = relations.find(([name]) => name === relation) || relations[0];
 	const ready = column && (!needsText || text);
-	return html`<fieldset class="condition"><legend>Only rows of which</legend>
+	return html`<fieldset class="condition"><legend>Only rows in which</legend>
 			<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${column} placeholder="Type a part of the header" onPick=${setColumn} />
-			<p class="field"><label for=${id + 'r'}>is how</label><select id=${id + 'r'} value=${relation} onChange=${(/** @type {any} */ e) => setRelation(e.target.value)}>${relations.map(([name, words]) => html`<option value=${name}>${words}</option>`)}</select></p>
+			<p class="field"><label for=${id + 'r'}>says</label><select id=${id + 'r'} value=${relation} onChange=${(/** @type {any} */ e) => setRelation(e.target.value)}>${relations.map(([name, words]) => html`<option value=${name}>${words}</option>`)}</select></p>
 			${needsText && html`<p class="field"><label for=${id + 't'}>Text</label><input id=${id + 't'} value=${text} onInput=${(/** @type {any} */ e) => setText(e.target.value)} /></p>`}
-			<button type="button" disabled=${!ready} onClick=${() => onDraft((draft ? `${draft} && ` : '') + write(JSON.stringify(column), text))}>${draft ? 'And this too' : 'Write it'}</button>
+			<button type="button" disabled=${!ready} onClick=${() => onDraft((draft ? `${draft} && ` : '') + write(JSON.stringify(column), text))}>${draft ? 'And this too' : 'Take this'}</button>
 		</fieldset>
 		<${Formula} label="The condition as a formula" text=${String(draft ?? '')} onText=${(/** @type {string} */ t) => onDraft(t === '' ? null : t)} />`;
 }

@@ -4,8 +4,8 @@
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from './lib.js';
 import { Pages } from './pages.js';
-import { link, route, stay } from './route.js';
-import { refuse, say, state } from './store.js';
+import { go, link, route, stay } from './route.js';
+import { isJudged, refuse, say, state } from './store.js';
 import { Choice } from './ui.js';
 import { count, mistake, number } from './words.js';
 
@@ -36,7 +36,7 @@ export function Rows() {
  * @param {{show: string, column?: string, code?: string, wanted: number}} props wanted is the number of the row to go to, 0 for none */
 function Grid({ show, column, code, wanted }) {
 	const now = /** @type {import('./types.js').State} */ (state.value);
-	const done = now.judgement.done >= now.judgement.rows;
+	const done = isJudged.value;
 	const [, redraw] = useState(0);
 	const pages = useMemo(() => new Pages({ show, column, code }, () => redraw((n) => n + 1)), [show, column, code, now.version, done]);
 	useEffect(() => () => pages.close(), [pages]);
@@ -116,7 +116,7 @@ function Grid({ show, column, code, wanted }) {
 		})[e.key];
 		if (to) { e.preventDefault(); reveal(...to); }
 		else if (e.key === 'n') { e.preventDefault(); next(); }
-		else if (e.key === 'Enter' && row) location.hash = link('client', { row: row.row });
+		else if (e.key === 'Enter' && row) go('client', { row: row.row, table: row.table || undefined });
 	};
 
 	const at = (/** @type {number} */ i) => ({ row: pages.row(first + i), place: first + i });
@@ -128,7 +128,7 @@ function Grid({ show, column, code, wanted }) {
 			<div class="grid-window" role="rowgroup" style=${{ height: Math.min(view.height, height + headHeight) + 'px' }}>
 				<div class="grid-row head" role="row" aria-rowindex="1"><div class="grid-number" role="columnheader" aria-colindex="1">Row</div><span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>
 					${shownCols.map((c, i) => html`<div key=${c.letter} role="columnheader" aria-colindex=${firstCol + i + 2} class=${'grid-cell' + (c.trouble ? ' bad-head' : '') + (c.ignored ? ' out' : '')}><span class="code">${c.letter}</span> <b>${c.header || 'no header'}</b></div>`)}</div>
-				${drawn.map(({ row: r, place }) => html`<div key=${place % (visible + 2)} class=${'grid-row' + (place % 2 ? ' odd' : '') + (r?.problems.length ? ' bad-row' : '')} role="row" aria-rowindex=${place + 2}>
+				${drawn.map(({ row: r, place }) => html`<div key=${place % (visible + 2)} class=${'grid-row' + (place % 2 ? ' odd' : '') + (r?.problems.length ? ' bad-row' : r?.skipped ? ' out' : '')} role="row" aria-rowindex=${place + 2}>
 					<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}</div><span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>
 					${shownCols.map((c, i) => {
 						const problem = r?.problems.find((p) => p.column === c.letter);
@@ -149,10 +149,10 @@ function Details({ row, column, onNext, total, done }) {
 	const problem = row?.problems.find((p) => p.column === column?.letter) || row?.problems.find((p) => !p.column);
 	return html`<footer class="cell-details" aria-live="polite">
 		<p class="cell-place">${row && column ? html`<span class="code">${column.letter}${row.row}</span> <q class="cell">${row.cells[now.columns.indexOf(column)] || ''}</q>` : count(total, 'row')}
-			${problem && html` <span class="bad-text">${problem.message}</span>`}${!done && html` <span class="faint">still reading …</span>`}</p>
+			${problem && html` <span class="bad-text">${problem.message}</span>`}${row?.skipped && html` <span class="faint">left out: ${row.skipped}</span>`}${!done && html` <span class="faint">still reading …</span>`}</p>
 		<p class="actions">
 			${problem && column && html`<a href=${link('columns', { at: column.letter })}>Mend it for all rows</a>`}
-			${row && html`<a href=${link('client', { row: row.row })}>What is sent for this client</a>`}
+			${row && html`<a href=${link('client', { row: row.row, table: row.table || undefined })}>What is sent for this client</a>`}
 			<button type="button" onClick=${onNext}>Next in trouble</button>
 		</p>
 	</footer>`;

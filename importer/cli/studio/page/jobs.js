@@ -34,7 +34,7 @@ const Card = ({ kind, running, off, text }) => html`<section class="card"><h2>${
 
 /** How far the job is, and what came of it. @param {{job: Job}} props */
 function Progress({ job }) {
-	const verdict = job.state === 'running' ? job.phase || 'Starting' : job.state === 'failed' ? job.phase || 'It did not end well' : job.exitCode ? 'Done, with mistakes in the sheet' : 'Done, without a mistake';
+	const verdict = job.state === 'running' ? job.phase || 'Starting' : job.state === 'failed' ? job.phase || 'It did not end well' : job.phase || (job.exitCode ? 'Done, with mistakes in the sheet' : 'Done, without a mistake');
 	return html`<section class="job" aria-labelledby="job-title">
 		<h2 id="job-title">${kinds[job.kind]}: <span role="status" class=${job.state === 'failed' ? 'bad-text' : job.state === 'done' && !job.exitCode ? 'good-text' : ''}>${verdict}</span></h2>
 		${job.state === 'running' && html`<p class="actions"><progress aria-labelledby="job-title" max=${job.of || 1} value=${job.of ? job.done || 0 : undefined}></progress><span>${job.of ? `${number(job.done)} of ${number(job.of)}` : ''}</span><button type="button" onClick=${() => cancelJob()}>Stop</button></p>`}

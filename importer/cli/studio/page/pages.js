@@ -3,7 +3,7 @@
 
 import { get } from './api.js';
 
-/** @typedef {{row: number, client: number, cells: string[], problems: {column: string, code: string, message: string}[]}} Row */
+/** @typedef {{row: number, table: number, client: number, skipped?: string, cells: string[], problems: {column: string, code: string, message: string}[]}} Row */
 
 export const pageSize = 100;
 const mostPages = 40;

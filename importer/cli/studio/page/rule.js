@@ -65,19 +65,31 @@ function short(all) {
 }
 
 /** The editor that a target needs, by what the mapping language has at its path.
- * @param {Target} target @returns {'value'|'columns'|'column'|'condition'|'text'|'list'|'choice'|'yesno'|'plain'} */
+ * @param {Target} target @returns {'value'|'columns'|'column'|'condition'|'text'|'list'|'numbers'|'resume'|'choice'|'yesno'|'entry'|'plain'} */
 export function editorOf(target) {
 	const last = target.path.split('/').pop() || '';
 	if (/\/fields\/|\/attributes\/|\/lookup\/(email|phone)$/.test(target.path)) return 'value';
 	if (last === 'key') return 'columns';
 	if (last === 'known_id') return 'column';
 	if (last === 'when') return 'condition';
-	if (target.options) return 'choice';
+	if (last === 'numbers') return 'numbers';
+	if (last === 'resume_at') return 'resume';
+	if (/^\/activities\/\d+$/.test(target.path)) return 'entry';
+	if (optionsOf(target)) return 'choice';
 	if (last === 'empty' || last === 'claimants') return 'list';
 	if (last === 'confirm' || last === 'assigned' || (last === 'administrator' && target.path.startsWith('/client'))) return 'yesno';
 	if (/^\/claims\/\d+\/name$|\/workflow\/name$/.test(target.path)) return 'text';
 	return 'plain';
 }
+
+/** What can be chosen for a target; null when anything can be written. @param {Target} target @returns {string[]|null} */
+export function optionsOf(target) {
+	if (target.options) return target.options;
+	return /^\/activities\/\d+\/on$/.test(target.path) ? [...new Set(['client', 'claim', ...(typeof target.rule === 'string' ? [target.rule] : [])])] : null;
+}
+
+/** How numbers are written in texts: an example, and the rule. @type {[string, Rule][]} */
+export const numberForms = [['1,234.56', { decimal: '.', group: ',' }], ['1.234,56', { decimal: ',', group: '.' }], ['1 234,56', { decimal: ',', group: ' ' }], ["1'234.56", { decimal: '.', group: "'" }], ['1234.56', { decimal: '.', group: '' }], ['1234,56', { decimal: ',', group: '' }]];
 
 /** Says a rule in a person's words. @param {Target} target */
 export function describe(target) {
@@ -88,6 +100,9 @@ export function describe(target) {
 		case 'condition': return 'only when ' + rule;
 		case 'list': return Array.isArray(rule) ? rule.map((text) => `“${text}”`).join(', ') : String(rule);
 		case 'yesno': return rule ? 'yes' : 'no';
+		case 'numbers': return `like ${numberForms.find(([, form]) => same(form, rule))?.[0] || JSON.stringify(rule)}`;
+		case 'resume': return typeof rule === 'string' ? rule : `as the column ${/** @type {any} */ (rule).column} says`;
+		case 'entry': return 'sent';
 		case 'value': return describeValue(rule);
 		default: return typeof rule === 'object' && !Array.isArray(rule) ? String(/** @type {any} */ (rule).text ?? JSON.stringify(rule)) : String(rule);
 	}
@@ -114,11 +129,10 @@ function describeValue(rule) {
 	return more.length ? `${said} · ${more.join(' · ')}` : said;
 }
 
-/** The operation that gives a target its rule; null takes the rule away. @param {Target} target @param {Rule} rule @returns {Operation} */
-export function setting(target, rule) {
+/** The operation that gives a target its rule. @param {Target} target @param {Rule} rule @returns {Operation} */
+function setting(target, rule) {
 	const has = target.rule !== null && target.rule !== undefined;
-	if (rule === null) return { op: 'remove', path: target.path };
-	return { op: has ? 'replace' : 'add', path: target.path, value: rule };
+	return has ? { op: 'replace', path: target.path, value: rule } : { op: 'add', path: target.path, value: rule };
 }
 
 /** The operations that make a target's rule another one, as few as possible, so that comments beside the rest stay.
@@ -126,8 +140,11 @@ export function setting(target, rule) {
 export function changes(target, next) {
 	const old = target.rule;
 	if (isObject(old) && isObject(next) && sourceOf(old) === sourceOf(next)) return difference(target.path, old, next);
-	return [setting(target, next)];
+	return [...(target.adds || []), setting(target, next)];
 }
+
+/** The operations that take a rule away. @param {Target} target @returns {Operation[]} */
+export const removal = (target) => [{ op: 'remove', path: target.path }];
 
 /** @param {any} value @returns {value is Record<string, any>} */
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -156,5 +173,5 @@ export function emptyText(text) {
 
 /** The name of a target as a person says it. @param {Target} target */
 export function nameOf(target) {
-	return target.of ? `${target.title} · ${target.of}` : target.title;
+	return target.of && target.of !== 'Client' && target.of !== 'Settings' ? `${target.title} · ${target.of}` : target.title;
 }

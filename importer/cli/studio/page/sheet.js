@@ -3,7 +3,7 @@
 
 import { html } from './lib.js';
 import { busy, chooseSheet, state } from './store.js';
-import { arrows, Chip } from './ui.js';
+import { arrows, Chip, Problems } from './ui.js';
 
 /** @typedef {import('./types.js').Sheet} Sheet */
 
@@ -24,6 +24,7 @@ function OneSheet({ sheet: s, id }) {
 		<div class="actions"><h2 class="code">${s.path}</h2>
 			${s.names.length > 1 && html`<p class="field inline"><label for=${id}>Sheet</label><select id=${id} value=${s.name} onChange=${(/** @type {any} */ e) => choose({ name: e.target.value })}>${s.names.map((n) => html`<option value=${n}>${n}</option>`)}</select></p>`}
 			${s.likelyHeaderRow !== undefined && s.likelyHeaderRow !== s.headerRow && html`<p class="warn-text">Row ${s.likelyHeaderRow} looks more like it. <button type="button" onClick=${() => choose({ headerRow: s.likelyHeaderRow })}>Take row ${s.likelyHeaderRow}</button></p>`}</div>
+		<${Problems} list=${s.problems || []} />
 		<div class="wide" tabindex="0" role="region" aria-label=${'The first rows of ' + s.path}><table class="rows first" onKeyDown=${arrows('th button')}>
 			<caption class="hidden">The first rows; choose the one that names the columns</caption>
 			<thead><tr><th scope="col">Row</th>${Array.from({ length: width }, (_, i) => html`<th scope="col" class="code">${letter(i)}</th>`)}</tr></thead>

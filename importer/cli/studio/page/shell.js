@@ -11,7 +11,7 @@ import { dialog, Keys, listen, views } from './keys.js';
 import { html, useEffect, useId, useState } from './lib.js';
 import { link, route } from './route.js';
 import { Sheets } from './sheet.js';
-import { away, busy, notice, redo, reload, save, state, undo } from './store.js';
+import { away, busy, draft, isJudged, notice, redo, reload, save, state, undo } from './store.js';
 import { Targets } from './targets.js';
 import { Copy } from './ui.js';
 import { count, number } from './words.js';
@@ -42,7 +42,7 @@ function Count({ view }) {
 	const now = /** @type {import('./types.js').State} */ (state.value);
 	const [n, what] = /** @type {Record<string, [number, string]>} */ ({
 		columns: [now.columns.filter((c) => !c.targets.length && !c.ignored && c.filled > 0).length, 'not decided'],
-		targets: [now.targets.filter((t) => t.required && t.rule === null).length, 'required and unfilled'],
+		targets: [now.targets.filter((t) => t.required && t.rule === null).length + now.mapping.questions.length, 'required or to decide'],
 		rows: [now.judgement.trouble, 'in trouble'],
 		file: [now.mapping.problems.length, 'to mend'],
 	})[view] || [0, ''];
@@ -52,12 +52,12 @@ function Count({ view }) {
 /** The file, the verdict, and undo, redo and save. */
 function Top() {
 	const { mapping, campaign, judgement: j } = /** @type {import('./types.js').State} */ (state.value);
-	const running = j.done < j.rows;
+	const running = !j.stale && !isJudged.value;
 	const back = mapping.history[mapping.at]?.label, forward = mapping.history[mapping.at + 1]?.label;
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>
 		<p class="which"><span class="code">${mapping.path}</span>${mapping.dirty ? html`<span class="dirty">not saved</span>` : html`<span class="faint">${mapping.exists ? 'saved' : 'new'}</span>`}<span class="faint env">${campaign.environment ? `${campaign.environment}, ${templateWords(campaign)}` : 'no environment'}</span></p>
-		<p class="sum"><span role="status">${running ? html`Reading ${number(j.done)} of ${number(j.rows)}` : html`${number(j.usable)} of ${count(j.rows, 'row')} usable`}${!running && html` · ${count(j.clients, 'client')}`}</span>
+		<p class="sum"><span role="status">${summary(j, running)}</span>
 			${j.trouble > 0 && html`<a href=${link('rows', { show: 'trouble' })} class="bad-text">${number(j.trouble)} in trouble</a>`}
 			${running && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
 		<p class="actions">
@@ -68,6 +68,14 @@ function Top() {
 			<button type="button" class="quiet" aria-haspopup="dialog" aria-label="Keys" onClick=${() => { dialog.value = 'keys'; }}>?</button>
 		</p>
 	</header>`;
+}
+
+/** The verdict in a sentence. @param {import('./types.js').Judgement} j @param {boolean} running */
+function summary(j, running) {
+	if (j.reading) return 'Reading the sheet …';
+	if (running && j.done < j.rows) return `Judging ${number(j.done)} of ${number(j.rows)} rows`;
+	if (running) return 'Finding the clients …';
+	return [`${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} usable`, j.skipped && `${number(j.skipped)} left out`, count(j.clients, 'client'), j.stale && 'before the mistake in the mapping'].filter(Boolean).join(' · ');
 }
 
 /** @param {import('./types.js').State['campaign']} campaign */
@@ -87,7 +95,7 @@ function Notices() {
 			${away.value && html`<p class="notice bad">Claimsheet does not answer; the page asks again every two seconds. Your changes up to now are kept as a draft.</p>`}</div>
 		${mapping.onDisk !== 'same' && html`<p class="notice warn">${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : `Another program changed ${mapping.path} meanwhile.`}
 			${mapping.onDisk === 'changed' && html`<button type="button" onClick=${() => reload()}>Take that file</button>`}<button type="button" onClick=${() => save(true)}>Write mine ${mapping.onDisk === 'gone' ? 'again' : 'over it'}</button></p>`}
-		${mapping.draft && html`<p class="notice warn">These are the changes of last time, which were not saved. <button type="button" onClick=${() => save()}>Save them</button><button type="button" onClick=${() => reload()}>Drop them, take the file</button></p>`}
+		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved. <button type="button" onClick=${() => draft(true)}>Take them up</button><button type="button" onClick=${() => draft(false)}>Drop them</button></p>`}
 	</div>`;
 }
 

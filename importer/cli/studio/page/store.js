@@ -27,6 +27,12 @@ export const columnsByLetter = computed(() => new Map((state.value?.columns || [
 /** Targets by their path. */
 export const targetsByPath = computed(() => new Map((state.value?.targets || []).map((t) => [t.path, t])));
 
+/** The verdict is of the present mapping and of all rows. */
+export const isJudged = computed(() => {
+	const j = state.value?.judgement;
+	return Boolean(j && !j.reading && j.complete && j.done >= j.rows);
+});
+
 /** Problems of the mapping, mistakes first. */
 export const problems = computed(() => [...(state.value?.mapping.problems || []), ...(state.value?.mapping.warnings || [])]);
 
@@ -86,6 +92,15 @@ export const undo = (to) => change('undo', to === undefined ? {} : { to }, 'Undo
 
 /** @param {number} [to] */
 export const redo = (to) => change('redo', to === undefined ? {} : { to }, 'Done again.');
+
+/** Takes all sure suggestions, or some by their places in the state. @param {{sure: true}|{which: number[]}} which @param {string} done */
+export const accept = (which, done) => change('accept', which, done);
+
+/** Answers a question of a first mapping: its comment goes. @param {number} line */
+export const decide = (line) => change('decide', { line }, 'Decided.');
+
+/** Takes what an earlier session left unsaved, or drops it. @param {boolean} take */
+export const draft = (take) => change('draft', { take }, take ? 'These are the changes of last time.' : 'The changes of last time are dropped.');
 
 /** Writes the mapping to its file. @param {boolean} [overwrite] also when another program changed the file */
 export const save = (overwrite = false) => change('save', { overwrite }, `Saved to ${state.peek()?.mapping.path}.`);

@@ -3,7 +3,7 @@
 
 import { html } from './lib.js';
 import { nameOf } from './rule.js';
-import { columnsByLetter, patch, state, targetsByPath } from './store.js';
+import { accept, columnsByLetter, state, targetsByPath } from './store.js';
 import { certainties, count } from './words.js';
 
 /** @typedef {import('./types.js').Suggestion} Suggestion */
@@ -14,14 +14,17 @@ const titleOf = (s) => { const target = targetsByPath.value.get(s.path); return 
 const headerOf = (s) => columnsByLetter.value.get(s.column)?.header || s.column;
 
 /** Takes a suggestion. @param {Suggestion} s */
-export const accept = (s) => patch(`${titleOf(s)} ← ${headerOf(s)}`, s.operations);
+function take(s) {
+	const at = state.value?.suggestions.indexOf(s) ?? -1;
+	if (at >= 0) accept({ which: [at] }, `${titleOf(s)} ← ${headerOf(s)}`);
+}
 
 /** One suggestion, to accept at once. @param {{suggestion: Suggestion, from?: boolean}} props from names the column instead of the target */
 export function Suggested({ suggestion: s, from = false }) {
 	const what = from ? `${s.column} · ${headerOf(s)}` : titleOf(s);
-	return html`<span class=${'suggested ' + (s.sure ? 'sure' : 'unsure')} title=${s.reason}>
-		<span>${what}${s.sure ? '' : '?'}</span>
-		<button type="button" onClick=${() => accept(s)} aria-label=${`${s.sure ? 'Accept' : 'Confirm'}: ${headerOf(s)} goes to ${titleOf(s)}`}>${s.sure ? 'Accept' : 'Confirm'}</button>
+	return html`<span class=${'suggested ' + (s.sure ? 'sure' : 'unsure')} title=${s.ask || s.reason}>
+		<span>${what}</span>
+		<button type="button" onClick=${() => take(s)} aria-label=${`${s.sure ? 'Accept' : 'Confirm'}: ${headerOf(s)} goes to ${titleOf(s)}`}>${s.sure ? 'Accept' : 'Confirm'}</button>
 	</span>`;
 }
 
@@ -30,7 +33,8 @@ export function Reasons({ list, from = false }) {
 	if (!list.length) return null;
 	return html`<ul class="reasons">${list.map((s) => html`<li key=${s.path + s.column}>
 		<${Suggested} suggestion=${s} from=${from} />
-		<p class="faint">${certainties[s.certainty] || s.certainty}: ${s.reason}</p>
+		<p class="faint">${certainties[s.certainty] || s.certainty}${s.reason && `: ${s.reason}`}</p>
+		${s.ask && html`<p class="warn-text">${s.ask}</p>`}
 	</li>`)}</ul>`;
 }
 
@@ -41,7 +45,7 @@ export function AcceptAll() {
 	if (!all.length) return null;
 	const unsure = all.length - sure.length;
 	return html`<div class="accept-all">
-		${sure.length > 0 && html`<button type="button" class="main" onClick=${() => patch(`Accepted ${count(sure.length, 'suggestion')}`, sure.flatMap((s) => s.operations))}>Accept ${count(sure.length, 'sure suggestion')}</button>`}
+		${sure.length > 0 && html`<button type="button" class="main" onClick=${() => accept({ sure: true }, `Accepted ${count(sure.length, 'suggestion')}.`)}>Accept ${count(sure.length, 'sure suggestion')}</button>`}
 		${unsure > 0 && html`<span class="unsure-note">${unsure} to confirm</span>`}
 	</div>`;
 }

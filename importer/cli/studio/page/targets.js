@@ -5,7 +5,8 @@ import { RuleEditor } from './editor.js';
 import { html } from './lib.js';
 import { describe } from './rule.js';
 import { go, link, route, stay } from './route.js';
-import { state } from './store.js';
+import { Questions } from './questions.js';
+import { patch, state } from './store.js';
 import { Reasons, Suggested } from './suggestions.js';
 import { arrows, Chip, Choice, Panel, Verdict } from './ui.js';
 import { count, groups, number, typeName } from './words.js';
@@ -40,6 +41,7 @@ export function Targets() {
 				<p class="faint keys-helper">${number(judgement.rows)} rows → ${count(judgement.clients, 'client')}${judgement.disagree > 0 && html`, <span class="warn-text">${number(judgement.disagree)} with rows that disagree</span>`}</p>
 			</header>
 			<div class="scroll" onKeyDown=${arrows('th a')}>
+				<${ToDecide} />
 				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${title} title=${title} about=${about} list=${list} at=${at} query=${query} />`)}
 				${!targets.some(fits) && html`<p class="nothing">${show === 'missing' ? 'Everything that the service requires is filled.' : 'Nothing here.'}</p>`}
 			</div>
@@ -93,12 +95,30 @@ function FilledBy({ target: t }) {
 	return html`<span class="faint">${t.status === 'Open' ? 'the client fills it in' : t.status === 'BackFilled' ? 'filled from earlier answers' : t.required ? 'nothing yet' : '—'}</span>`;
 }
 
+/** The questions of a first mapping that are still open. */
+function ToDecide() {
+	const list = state.value?.mapping.questions || [];
+	return list.length > 0 && html`<section class="to-decide"><h2>${count(list.length, 'question')} to decide</h2><${Questions} list=${list} links=${true} /></section>`;
+}
+
+/** What can be done with the whole activity that a target belongs to. @param {{target: Target}} props */
+function Entry({ target: t }) {
+	const [, list, entry] = /^\/(activities|claims)\/(\d+)\//.exec(t.path) || [];
+	if (!list || t.adds?.length) return null;
+	const n = Number(entry), last = Math.max(...(state.value?.targets || []).filter((x) => !x.adds?.length).map((x) => Number(new RegExp(`^/${list}/(\\d+)/`).exec(x.path)?.[1] ?? -1)));
+	const move = (/** @type {number} */ to) => patch(`${t.of} ${to < n ? 'earlier' : 'later'}`, [{ op: 'move', from: `/${list}/${n}`, path: `/${list}/${to}` }]);
+	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions">
+		${list === 'activities' && html`<button type="button" disabled=${n === 0} onClick=${() => move(n - 1)}>Send it earlier</button><button type="button" disabled=${n >= last} onClick=${() => move(n + 1)}>Send it later</button>`}
+		<button type="button" onClick=${() => patch(`${t.of} taken away`, [{ op: 'remove', path: `/${list}/${n}` }])}>Do not send it</button></div></section>`;
+}
+
 /** @param {{target: Target, onClose: () => void}} props */
 function TargetPanel({ target: t, onClose }) {
 	const offered = (state.value?.suggestions || []).filter((s) => s.path === t.path);
 	return html`<${Panel} about=${t.path} title=${t.title} of=${[t.of, typeName(t.type), t.on === 'claim' ? 'for each claim' : '', t.required ? 'required' : ''].filter(Boolean).join(' · ')} onClose=${onClose}>
 		<${Reasons} list=${offered} from=${true} />
 		<${RuleEditor} key=${t.path} target=${t} />
+		<${Entry} target=${t} />
 	<//>`;
 }
 

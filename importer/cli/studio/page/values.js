@@ -31,7 +31,7 @@ export function ValueTable({ target, type, values, more }) {
 	const table = (/** @type {Distinct[]} */ list, /** @type {string} */ caption) => html`<table class="rows"><caption class="hidden">${caption}</caption>
 		<thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Means</th></tr></thead>
 		<tbody>${list.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td><td><${Meaning} target=${target} isCheckbox=${isCheckbox} value=${v} chosen=${chosen[v.text]} onPick=${(/** @type {any} */ to) => pick(v.text, to)} /></td></tr>`)}</tbody></table>`;
-	return html`<section class="values"><h4>What the texts mean <span class="faint">${open.length ? html`<span class="bad-text">${count(open.length, 'text')} not matched</span>` : 'all matched'}</span></h4>
+	return html`<section class="values"><h3>What the texts mean <span class="faint">${open.length ? html`<span class="bad-text">${count(open.length, 'text')} not matched</span>` : 'all matched'}</span></h3>
 		${open.length > 0 && table(open, 'Texts that are not matched')}
 		${n > 0 && html`<div class="actions"><button type="button" class="main" onClick=${use}>Use these ${number(n)}</button><button type="button" onClick=${() => setChosen({})}>Put back</button>${left > 0 && html`<span class="faint">${number(left)} still open</span>`}</div>`}
 		${rest.length > 0 && html`<details open=${!open.length && rest.length <= 12}><summary>${count(rest.length, 'text')} matched</summary>${table(rest, 'Texts that are matched')}</details>`}
@@ -42,7 +42,7 @@ export function ValueTable({ target, type, values, more }) {
 /** @param {{target: Target, isCheckbox: boolean, value: Distinct, chosen: any, onPick: (to: any) => void}} props */
 function Meaning({ target, isCheckbox, value: v, chosen, onPick }) {
 	const label = `“${v.text}” means`;
-	const now = v.problem ? '' : JSON.stringify(v.to);
+	const now = v.problem ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
 	const options = isCheckbox ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
 	if (!options.length) return html`<input aria-label=${label} value=${chosen ?? v.to ?? ''} onChange=${(/** @type {any} */ e) => onPick(e.target.value === '' ? undefined : e.target.value)} />`;
 	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : v.problem ? 'open' : ''} value=${chosen === undefined ? now : JSON.stringify(chosen)}
@@ -64,7 +64,7 @@ function withValues(target, values, meant) {
 function withWords(target, values, meant) {
 	const all = members(target.rule);
 	const wordsFor = (/** @type {boolean} */ to, /** @type {string[]|undefined} */ known) => {
-		const understood = known || values.filter((v) => !v.problem && v.to === to).map((v) => v.text);
+		const understood = known || values.filter((v) => !v.problem && v.to === String(to)).map((v) => v.text);
 		return [...new Set([...understood.filter((t) => !(t in meant)), ...Object.keys(meant).filter((t) => meant[t] === to)])];
 	};
 	const checked = wordsFor(true, all.checked), unchecked = wordsFor(false, all.unchecked);

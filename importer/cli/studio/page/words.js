@@ -28,7 +28,7 @@ export const certainties = /** @type {Record<string, string>} */ ({ same: 'same 
 
 /** The groups of targets, in the order in which they are sent. */
 export const groups = /** @type {[string, string][]} */ ([
-	['key', 'Who is who'], ['lookup', 'Finding clients that are known'], ['client', 'The client'], ['claims', 'Claims'],
+	['key', 'Who is who'], ['lookup', 'Finding clients that are known'], ['client', 'The client'], ['contacts', 'Further people'], ['claims', 'Claims'],
 	['workflow', 'Workflow'], ['activity', 'Activities'], ['settings', 'How the sheet is read'],
 ]);
 
