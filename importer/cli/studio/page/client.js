@@ -9,7 +9,8 @@ import { Problems, useLoaded, Waiting } from './ui.js';
 import { count, number } from './words.js';
 
 /** @typedef {{step: string, title: string, method: string, path: string, body: any, rows?: number[]}} Step */
-/** @typedef {{number: number, of: number, rows: number[], why: string, skipped?: string, problems: import('./types.js').Problem[], steps: Step[]}} Client */
+/** @typedef {{number: number, of: number, rows: number[], why: string, skipped?: string, problems: import('./types.js').Problem[], steps: Step[], names?: Record<string, string>}} Client
+ *   names are those of the templates in the bodies, by their ids */
 
 export function OneClient() {
 	const now = /** @type {import('./types.js').State} */ (state.value);
@@ -30,18 +31,18 @@ export function OneClient() {
 			${!client && html`<${Waiting} of=${asked} what="the client" />`}
 			${client && html`<div class="why"><p>${client.why}</p><p class="places">${client.rows.slice(0, 20).map((r) => html`<a href=${link('rows', { row: r })}>Row ${number(r)}</a>`)}${client.rows.length > 20 && html`<span class="faint">and ${number(client.rows.length - 20)} more</span>`}</p></div>
 				${client.problems.length > 0 && html`<section><h2 class="bad-text">Nothing is sent for this client: ${count(client.problems.length, 'mistake')}</h2><${Problems} list=${client.problems} /></section>`}
-				<ol class="steps">${client.steps.map((s, i) => html`<${StepView} key=${client.number + '/' + i} step=${s} />`)}</ol>
+				<ol class="steps">${client.steps.map((s, i) => html`<${StepView} key=${client.number + '/' + i} step=${s} names=${client.names || {}} />`)}</ol>
 				${!client.steps.length && !client.problems.length && html`<p class="nothing">Nothing is sent for this client.</p>`}`}
 		</div>
 	</section>`;
 }
 
-/** @param {{step: Step}} props */
-function StepView({ step: s }) {
+/** @param {{step: Step, names: Record<string, string>}} props */
+function StepView({ step: s, names }) {
 	const [raw, setRaw] = useState(false);
 	return html`<li><header><h2>${s.title}</h2><span class="code faint">${s.method} ${s.path}</span>
 			${s.body !== null && s.body !== undefined && html`<button type="button" class="quiet" aria-pressed=${raw ? 'true' : 'false'} onClick=${() => setRaw(!raw)} aria-label=${`As sent: ${s.title}`}>As sent</button>`}</header>
-		${raw ? html`<pre class="code" tabindex="0">${JSON.stringify(s.body, null, 2)}</pre>` : s.body !== null && s.body !== undefined && html`<table class="rows body"><caption class="hidden">${s.title}</caption><thead class="hidden"><tr><th scope="col">What</th><th scope="col">Value</th></tr></thead><tbody>${lines(s.body).map(([name, value], n) => html`<tr key=${n}><th scope="row">${name}</th><td><${Value} value=${value} /></td></tr>`)}</tbody></table>`}
+		${raw ? html`<pre class="code" tabindex="0">${JSON.stringify(s.body, null, 2)}</pre>` : s.body !== null && s.body !== undefined && html`<table class="rows body"><caption class="hidden">${s.title}</caption><thead class="hidden"><tr><th scope="col">What</th><th scope="col">Value</th></tr></thead><tbody>${lines(s.body, names).map(([name, value], n) => html`<tr key=${n}><th scope="row">${name}</th><td><${Value} value=${value} /></td></tr>`)}</tbody></table>`}
 	</li>`;
 }
 
@@ -52,11 +53,12 @@ function Value({ value }) {
 	return /^«.*»$/.test(String(value)) ? html`<span class="chip">${String(value).slice(1, -1)}</span>` : html`<span class="cell">${String(value)}</span>`;
 }
 
-/** A body as lines: a name and a value. An entry that has a name and a value is a line under its name.
- * @param {any} body @param {string} [under] @returns {[string, any][]} */
-function lines(body, under = '') {
-	if (typeof body !== 'object' || body === null) return [[under, body]];
-	if (Array.isArray(body)) return body.flatMap((item, n) => lines(item, typeof item === 'object' && item?.name !== undefined ? under : `${under} ${n + 1}`));
-	if ('name' in body && 'value' in body && under) return [[`${under} · ${body.name}`, body.value]];
-	return Object.entries(body).flatMap(([name, value]) => lines(value, under ? `${under} · ${name}` : name));
+/** A body as lines: a name and a value. The value of a template is one line, under the template's name where that is known.
+ * @param {any} body @param {Record<string, string>} names @param {string} [under] @returns {[string, any][]} */
+function lines(body, names, under = '') {
+	if (typeof body !== 'object' || body === null) return [[under, names[body] || body]];
+	if (Array.isArray(body)) return body.flatMap((item, n) => lines(item, names, `${under} ${n + 1}`));
+	const { templateId, ...rest } = body, values = Object.values(rest);
+	if (names[templateId] && values.length === 1 && under) return [[names[templateId], values[0]]];
+	return Object.entries(body).flatMap(([name, value]) => lines(value, names, under ? `${under} · ${name}` : name));
 }

@@ -4,7 +4,7 @@
 import { get } from './api.js';
 import { html, useEffect, useRef, useState } from './lib.js';
 import { link, route } from './route.js';
-import { busy, problems, reload, replaceText, save, state } from './store.js';
+import { busy, problems, reload, replaceText, save, state, targetNear } from './store.js';
 import { Choice, useLoaded, Waiting } from './ui.js';
 import { count } from './words.js';
 
@@ -45,11 +45,12 @@ function TextPane({ text, version }) {
 	const cursor = () => setLine(area.current.value.slice(0, area.current.selectionStart).split('\n').length);
 	const take = () => { if (changed) replaceText(draft.text); };
 	const list = problems.value.filter((p) => p.line);
-	const marked = new Map(list.map((p) => [p.line, p]));
+	const mistakes = state.value?.mapping.problems || [];
+	const marks = new Map([...list].reverse().map((p) => [p.line, mistakes.includes(p) ? 'bad-line ' : 'warn-line ']));
 	const here = list.filter((p) => p.line === line);
 	return html`<div class="file">
 		<div class="text">
-			<pre class="gutter code" aria-hidden="true" ref=${gutter}>${draft.text.split('\n').map((_, i) => html`<span class=${(marked.has(i + 1) ? 'bad-line ' : '') + (i + 1 === line ? 'here' : '')}>${i + 1}</span>`)}</pre>
+			<pre class="gutter code" aria-hidden="true" ref=${gutter}>${draft.text.split('\n').map((_, i) => html`<span class=${(marks.get(i + 1) || '') + (i + 1 === line ? 'here' : '')}>${i + 1}</span>`)}</pre>
 			<label class="hidden" for="file-text">The text of the mapping file</label>
 			<textarea id="file-text" class="code" spellcheck=${false} wrap="off" ref=${area} value=${draft.text} aria-describedby="file-line"
 				onInput=${(/** @type {any} */ e) => { setDraft({ from: version, text: e.target.value }); cursor(); }} onKeyUp=${cursor} onClick=${cursor}
@@ -59,9 +60,9 @@ function TextPane({ text, version }) {
 		<aside aria-label="Problems of the file">
 			<div class="actions">${changed ? html`<button type="button" class="main" disabled=${busy.value} onClick=${take}>Take this text</button><button type="button" onClick=${() => setDraft({ from: version, text })}>Put back</button>` : html`<span class="faint">Type, then Ctrl+Enter takes the text.</span>`}</div>
 			<p id="file-line" class="here-line" aria-live="polite">${here.length ? here.map((p) => html`<span class="bad-text">Line ${p.line}: ${p.message}</span> `) : line ? `Line ${line}` : ''}</p>
-			<h2>${problems.value.length ? count(problems.value.length, 'problem') : 'No problem in the file'}</h2>
-			<ul class="problems">${problems.value.map((p) => html`<li class=${p.line === line && line ? 'here' : ''}><p>${p.message}</p>${p.hint && html`<p class="faint">${p.hint}</p>`}
-				<p class="places">${p.line && html`<button type="button" class="as-link" onClick=${() => show(/** @type {number} */ (p.line))}>Line ${p.line}</button>`}${p.path && html`<a href=${link('targets', { at: p.path })}>Mend it without the file</a>`}<span class="code">${p.code}</span></p></li>`)}</ul>
+			<h2>${mistakes.length ? count(mistakes.length, 'mistake') : 'No mistake'}${problems.value.length > mistakes.length && `, ${count(problems.value.length - mistakes.length, 'warning')}`}</h2>
+			<ul class="problems">${problems.value.map((p) => html`<li class=${(mistakes.includes(p) ? 'mistake' : '') + (p.line === line && line ? ' here' : '')}><p>${p.message}</p>${p.hint && html`<p class="faint">${p.hint}</p>`}
+				<p class="places">${p.line && html`<button type="button" class="as-link" onClick=${() => show(/** @type {number} */ (p.line))}>Line ${p.line}</button>`}${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it without the file</a>`}<span class="code">${p.code}</span></p></li>`)}</ul>
 		</aside>
 	</div>`;
 }

@@ -24,7 +24,7 @@ export function Fixes({ target }) {
 	if (!letter) return null;
 	const values = /** @type {Distinct[]} */ (asked.answer?.values || []);
 	const isDate = type === 'Date' || type === 'DateTime';
-	const hasTable = Boolean(target.options) || type === 'Checkbox' || Boolean(members(target.rule).values);
+	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
 	return html`<div class="fixes">
 		${isDate && (target.trouble || 0) > 0 && html`<${Readings} target=${target} />`}
 		${hasTable
@@ -63,7 +63,6 @@ function Unreadable({ target, letter, values }) {
 			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td><td>${mistake({ code: v.problem || '' })}</td>
 				<td><button type="button" onClick=${() => leaveEmpty(v.text)} aria-label=${`Leave empty: ${v.text}`}>Leave empty</button></td></tr>`)}</tbody></table>
 		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
-		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0 && html` (now ${known.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from;
-			<a href=${link('rows', { show: 'trouble', column: letter })}>these are the rows</a>. ${(target.trouble || 0) > 0 && 'Their clients are not sent until then.'}</p>
+		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0 && html` (now ${known.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from; ${''}<a href=${link('rows', { show: 'trouble', column: letter })}>these are the rows</a>. ${(target.trouble || 0) > 0 && 'Their clients are not sent until then.'}</p>
 	</section>`;
 }

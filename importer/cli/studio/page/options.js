@@ -36,7 +36,7 @@ function TypeField({ target, type, onType }) {
 	return html`<p class="field"><label for=${id}>Type</label><select id=${id} value=${type || ''} onChange=${(/** @type {any} */ e) => onType(e.target.value)}>
 		<option value="">${known && target.type ? `${typeName(target.type)} (${target.typeFrom === 'service' ? 'as the service says' : 'usual'})` : 'as the service says'}</option>
 		${Object.keys(types).map((name) => html`<option value=${name}>${typeName(name)}</option>`)}</select>
-		${type && html`<span class="faint">Your choice; it wins over the service's type.</span>`}</p>`;
+		${type && type !== target.type && html`<span class="faint">Your choice; it wins over the service's type.</span>`}</p>`;
 }
 
 /** @param {{label: string, value: any, offers?: string[], hint?: string, number?: boolean, onText: (text: string) => void}} props */

@@ -33,6 +33,15 @@ export const isJudged = computed(() => {
 	return Boolean(j && !j.reading && j.complete && j.done >= j.rows);
 });
 
+/** The path of the target that a place of the mapping belongs to: that place, the nearest one above it, or the first one below it.
+ * @param {string|null|undefined} path @returns {string|undefined} */
+export function targetNear(path) {
+	if (!path) return undefined;
+	const all = targetsByPath.value;
+	for (let at = path; at; at = at.slice(0, at.lastIndexOf('/'))) if (all.has(at)) return at;
+	return [...all.keys()].find((at) => at.startsWith(path + '/'));
+}
+
 /** Problems of the mapping, mistakes first. */
 export const problems = computed(() => [...(state.value?.mapping.problems || []), ...(state.value?.mapping.warnings || [])]);
 

@@ -3,7 +3,7 @@
 
 import { RuleEditor } from './editor.js';
 import { html } from './lib.js';
-import { describe } from './rule.js';
+import { describe, members } from './rule.js';
 import { go, link, route, stay } from './route.js';
 import { Questions } from './questions.js';
 import { patch, state } from './store.js';
@@ -17,6 +17,9 @@ import { count, groups, number, typeName } from './words.js';
 const isUnfilled = (t) => t.rule === null || t.rule === undefined;
 /** @param {Target} t */
 const isMissing = (t) => isUnfilled(t) && t.required === true;
+
+/** Reports whether the mapping reads a value as another type than the service names. @param {Target} t */
+const isOwnType = (t) => Boolean(members(t.rule).type) && t.typeFrom !== 'default' && (t.typeFrom === 'mapping' || members(t.rule).type !== t.type);
 
 /** @type {[string, string, (t: Target) => boolean][]} */
 const filters = [
@@ -77,7 +80,7 @@ function Section({ title, list, about, at, query }) {
 		<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Type</th><th scope="col">Filled by</th><th scope="col">Over all rows</th></tr></thead>
 		<tbody>${list.map((t) => html`<tr key=${t.path} data-path=${t.path} class=${t.path === at ? 'chosen' : ''} onClick=${(/** @type {Event} */ e) => { if (!/** @type {Element} */ (e.target).closest('a, button')) go('targets', { at: t.path, show: query }); }}>
 			<th scope="row"><a href=${link('targets', { at: t.path, show: query })} aria-current=${t.path === at ? 'true' : undefined}>${t.title}</a>${missing && t.of && html` <span class="faint">${t.of}</span>`}${t.required && !missing && html` <span class="required" title="required">required</span>`}</th>
-			<td class="type">${typeName(t.type)}${t.typeFrom === 'mapping' && html` <${Chip}>your choice<//>`}</td>
+			<td class="type">${typeName(isOwnType(t) ? members(t.rule).type : t.type)}${isOwnType(t) && html` <${Chip}>your choice<//>`}</td>
 			<td class="goes"><${FilledBy} target=${t} /></td>
 			<td class="over">${(t.usable || 0) + (t.trouble || 0) + (t.empty || 0) > 0 && html`<${Verdict} ...${t} />`}</td>
 		</tr>`)}</tbody>

@@ -3,7 +3,7 @@
 
 import { html, useEffect, useRef, useState } from './lib.js';
 import { link } from './route.js';
-import { say } from './store.js';
+import { say, targetNear } from './store.js';
 import { mistake, number, percent } from './words.js';
 
 /**
@@ -47,7 +47,7 @@ export function Problems({ list, empty }) {
 		<p>${p.message}</p>
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
 		<p class="places">
-			${p.path && html`<a href=${link('targets', { at: p.path })}>Mend it</a>`}
+			${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it</a>`}
 			${p.row && html`<a href=${link('client', { row: p.row })}>Row ${number(p.row)}</a>`}
 			${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line}</a>`}
 			<span class="code">${p.code}</span>

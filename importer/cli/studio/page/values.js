@@ -1,7 +1,7 @@
 // @ts-check
 // The value table: what each text of a column means, for lists and for yes or no.
 
-import { html, useState } from './lib.js';
+import { html, useId, useState } from './lib.js';
 import { changes, emptyText, members, nameOf } from './rule.js';
 import { patch } from './store.js';
 import { count, number } from './words.js';
@@ -15,6 +15,7 @@ const leaveEmpty = '\u0000empty';
 /** @param {{target: Target, type: string, values: Distinct[], more: number}} props */
 export function ValueTable({ target, type, values, more }) {
 	const [chosen, setChosen] = useState(/** @type {Record<string, any>} */ ({}));
+	const id = useId();
 	const isCheckbox = type === 'Checkbox';
 	const open = values.filter((v) => v.problem);
 	const rest = values.filter((v) => !v.problem);
@@ -30,21 +31,22 @@ export function ValueTable({ target, type, values, more }) {
 	};
 	const table = (/** @type {Distinct[]} */ list, /** @type {string} */ caption) => html`<table class="rows"><caption class="hidden">${caption}</caption>
 		<thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Means</th></tr></thead>
-		<tbody>${list.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td><td><${Meaning} target=${target} isCheckbox=${isCheckbox} value=${v} chosen=${chosen[v.text]} onPick=${(/** @type {any} */ to) => pick(v.text, to)} /></td></tr>`)}</tbody></table>`;
+		<tbody>${list.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td><td><${Meaning} target=${target} isCheckbox=${isCheckbox} offers=${id} value=${v} chosen=${chosen[v.text]} onPick=${(/** @type {any} */ to) => pick(v.text, to)} /></td></tr>`)}</tbody></table>`;
 	return html`<section class="values"><h3>What the texts mean <span class="faint">${open.length ? html`<span class="bad-text">${count(open.length, 'text')} not matched</span>` : 'all matched'}</span></h3>
 		${open.length > 0 && table(open, 'Texts that are not matched')}
 		${n > 0 && html`<div class="actions"><button type="button" class="main" onClick=${use}>Use these ${number(n)}</button><button type="button" onClick=${() => setChosen({})}>Put back</button>${left > 0 && html`<span class="faint">${number(left)} still open</span>`}</div>`}
-		${rest.length > 0 && html`<details open=${!open.length && rest.length <= 12}><summary>${count(rest.length, 'text')} matched</summary>${table(rest, 'Texts that are matched')}</details>`}
+		${rest.length > 0 && html`<details open=${!open.length && rest.length <= 12 && !target.options}><summary>${count(rest.length, 'text')} matched</summary>${table(rest, 'Texts that are matched')}</details>`}
+		${!target.options && !isCheckbox && html`<datalist id=${id}>${[...new Set(rest.map((v) => v.to))].map((to) => html`<option value=${to}></option>`)}</datalist>`}
 		${more > 0 && html`<p class="warn-text">${count(more, 'more text')} in this column ${more === 1 ? 'is' : 'are'} not shown. This many different texts do not look like a list.</p>`}
 	</section>`;
 }
 
-/** @param {{target: Target, isCheckbox: boolean, value: Distinct, chosen: any, onPick: (to: any) => void}} props */
-function Meaning({ target, isCheckbox, value: v, chosen, onPick }) {
+/** @param {{target: Target, isCheckbox: boolean, offers: string, value: Distinct, chosen: any, onPick: (to: any) => void}} props */
+function Meaning({ target, isCheckbox, offers, value: v, chosen, onPick }) {
 	const label = `“${v.text}” means`;
 	const now = v.problem ? '' : JSON.stringify(isCheckbox ? v.to === 'true' : v.to);
 	const options = isCheckbox ? [[true, 'Yes, ticked'], [false, 'No, not ticked']] : (target.options || []).map((o) => [o, o]);
-	if (!options.length) return html`<input aria-label=${label} value=${chosen ?? v.to ?? ''} onChange=${(/** @type {any} */ e) => onPick(e.target.value === '' ? undefined : e.target.value)} />`;
+	if (!options.length) return html`<input aria-label=${label} list=${offers} value=${chosen ?? v.to ?? ''} onChange=${(/** @type {any} */ e) => onPick(e.target.value === '' ? undefined : e.target.value)} />`;
 	return html`<select aria-label=${label} class=${chosen !== undefined ? 'touched' : v.problem ? 'open' : ''} value=${chosen === undefined ? now : JSON.stringify(chosen)}
 		onChange=${(/** @type {any} */ e) => onPick(e.target.value === now ? undefined : JSON.parse(e.target.value))}>
 		${v.problem && html`<option value="">not decided</option>`}
