@@ -12,15 +12,16 @@ import { changes, editorOf, members, nameOf, numberForms, optionsOf, removal, sa
 import { Questions } from './questions.js';
 import { Resume } from './resume.js';
 import { link } from './route.js';
-import { busy, patch, state } from './store.js';
+import { busy, isJudged, patch, state } from './store.js';
 import { Problems, Verdict } from './ui.js';
+import { count, number } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
 /** @typedef {import('./types.js').Target} Target */
 /** @typedef {{target: Target, draft: Rule, onDraft: (draft: Rule) => void}} Fields */
 
 /** The targets whose result can be shown before they are used. */
-const previewed = ['value', 'columns', 'condition', 'text'];
+const previewed = ['value', 'condition', 'text'];
 
 /** @param {{target: Target}} props */
 export function RuleEditor({ target }) {
@@ -115,9 +116,11 @@ const FormulaSource = ({ draft, onDraft }) => html`<${Formula} label="Formula" t
 const FirstOfSource = ({ draft, onDraft }) => html`<${OrderedColumns} label="Columns, the first filled one is taken" list=${members(draft).first_of || []} onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'first_of', l))} />`;
 
 /** Columns that together say who is who. @param {Fields} props */
-function ColumnsFields({ draft, onDraft }) {
+function ColumnsFields({ target, draft, onDraft }) {
 	const list = draft === null ? [] : [/** @type {any} */ (draft)].flat();
-	return html`<${OrderedColumns} label="Rows are the same when these columns say the same" list=${list} onList=${(/** @type {string[]} */ l) => onDraft(l.length === 1 ? l[0] : l)} />`;
+	const j = state.value?.judgement;
+	return html`<${OrderedColumns} label="Rows belong together when these columns say the same" list=${list} onList=${(/** @type {string[]} */ l) => onDraft(l.length === 1 ? l[0] : l)} />
+		${target.path === '/client/key' && j && isJudged.value && same(draft, target.rule) && html`<p>${count(j.rows, 'row')} → ${count(j.clients, 'client')}${j.disagree > 0 ? html`, <span class="warn-text">${number(j.disagree)} with rows that disagree about the client</span>` : ', and no rows of one client disagree'}.</p>`}`;
 }
 
 /** A list of columns in an order. @param {{label: string, list: string[], onList: (list: string[]) => void}} props */

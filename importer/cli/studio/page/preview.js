@@ -17,6 +17,7 @@ export function Preview({ target, rule }) {
 	const asked = useLoaded((signal) => post('preview', { path: target.path, value: rule, adds: target.adds }, signal), [target.path, JSON.stringify(rule)], 250);
 	const answer = /** @type {PreviewAnswer|null} */ (asked.answer);
 	if (!answer) return html`<section class="preview"><h3>Result</h3><${Waiting} of=${asked} what="the first rows" /></section>`;
+	if (answer.error?.code === 'not-tried') return null;
 	if (answer.error) return html`<section class="preview" aria-live="polite"><h3>Result</h3><p class="bad-text">${answer.error.message}</p>${answer.error.hint && html`<p class="faint">${answer.error.hint}</p>`}</section>`;
 	const rows = all ? answer.rows : answer.rows.slice(0, shown);
 	return html`<section class="preview" aria-busy=${asked.loading ? 'true' : 'false'}>

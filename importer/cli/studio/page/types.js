@@ -50,7 +50,7 @@
  *
  * @typedef {{row: number, source: string, result: string|null, problem: {code?: string, message: string}|null}} PreviewRow
  *
- * @typedef {{rows: PreviewRow[], usable: number, trouble: number, empty: number, error?: {message: string, hint?: string},
+ * @typedef {{rows: PreviewRow[], usable: number, trouble: number, empty: number, error?: {code?: string, message: string, hint?: string},
  *   readings?: {format: string, rows: PreviewRow[], trouble: number}[]}} Preview
  *   what a rule makes of the first rows, and how many of the first 2,000 it can read
  *
