@@ -151,7 +151,7 @@ func (s *studioSession) options() (studio.Options, error) {
 	if err != nil {
 		return o, withInitHints(err)
 	}
-	o.Proposed = made.YAML()
+	o.Proposed = made.Plain()
 	return o, nil
 }
 

@@ -72,68 +72,6 @@ func apply(text []byte, operations []yamlpatch.Operation) ([]byte, error) {
 	return text, nil
 }
 
-// postAccept takes suggestions: those that are sure, or those with the places of “which”
-// among the suggestions of the state.
-func (s *Server) postAccept(r *http.Request) (any, error) {
-	var in struct {
-		Version int   `json:"version"`
-		Sure    bool  `json:"sure"`
-		Which   []int `json:"which"`
-	}
-	if err := read(r, &in); err != nil {
-		return nil, err
-	}
-	return s.change(in.Version, func() error {
-		text, label, taken := s.session.text(), "", 0
-		for i, g := range s.state().Suggestions {
-			if !slices.Contains(in.Which, i) && !(in.Sure && g.Sure) {
-				continue
-			}
-			operations, err := g.operations(text)
-			if err == nil {
-				text, err = apply(text, operations)
-			}
-			if err != nil {
-				return err
-			}
-			taken++
-			label = lastOf(g.Path) + " ← " + g.Column
-		}
-		if taken > 1 {
-			label = fmt.Sprintf("%d suggestions", taken)
-		}
-		if taken > 0 {
-			s.session.change(label, text)
-		}
-		return nil
-	})
-}
-
-func lastOf(pointer string) string {
-	list := tokens(pointer)
-	return list[len(list)-1]
-}
-
-// operations makes a suggestion for a text, to which others may have been added.
-func (g *suggestionJSON) operations(text []byte) ([]yamlpatch.Operation, error) {
-	if g.Template == "" {
-		return g.Operations, nil
-	}
-	doc, err := yamlpatch.Read(text)
-	if err != nil {
-		return nil, err
-	}
-	entries := doc.Keys("activities")
-	for _, entry := range entries {
-		if name, _ := doc.Value("activities", entry, "template"); string(name) == string(cell.QuoteJSON(g.Template)) {
-			return []yamlpatch.Operation{{Op: "add", Path: yamlpatch.Pointer("activities", entry, "attributes", lastOf(g.Path)), Value: g.Value}}, nil
-		}
-	}
-	operations := slices.Clone(g.Operations)
-	operations[len(operations)-1].Path = yamlpatch.Pointer("activities", strconv.Itoa(len(entries)), "attributes", lastOf(g.Path))
-	return operations, nil
-}
-
 // question matches the comment of a first mapping that asks for a decision.
 var question = regexp.MustCompile(`#.*\bDECIDE: (.*)$`)
 
@@ -170,7 +108,8 @@ var lists = []string{"activities", "claims", "contacts"}
 
 // settle returns the operation that does to the file what a page asks for.
 func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation {
-	path := tokens(op.Path)
+	path := resolve(doc, tokens(op.Path))
+	op.Path = yamlpatch.Pointer(path...)
 	if op.Op == "remove" {
 		for len(path) > 1 && slices.Contains(optional, path[len(path)-2]) && len(doc.Keys(path[:len(path)-1]...)) == 1 {
 			path = path[:len(path)-1]
@@ -196,7 +135,7 @@ func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation
 	}
 	isEntry := func(i int) bool { // whether a part of the path is the place of a new entry
 		_, err := strconv.Atoi(path[i])
-		return (err == nil || path[i] == "-") && i > 0 && slices.Contains(lists, path[i-1])
+		return (err == nil || path[i] == "-" || strings.HasPrefix(path[i], byTemplate)) && i > 0 && slices.Contains(lists, path[i-1])
 	}
 	value := op.Value
 	for i := len(path) - 1; i > there; i-- {
@@ -204,7 +143,11 @@ func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation
 			value = slices.Concat([]byte("["), value, []byte("]"))
 			continue
 		}
-		value = slices.Concat([]byte("{"), cell.QuoteJSON(path[i]), []byte(":"), value, []byte("}"))
+		template := []byte(nil) // of the new activity that this is the first part of
+		if name, ok := strings.CutPrefix(path[i-1], byTemplate); ok && isEntry(i-1) {
+			template = slices.Concat([]byte(`"template":`), cell.QuoteJSON(name), []byte(","))
+		}
+		value = slices.Concat([]byte("{"), template, cell.QuoteJSON(path[i]), []byte(":"), value, []byte("}"))
 	}
 	path = slices.Clone(path[:there+1])
 	if isEntry(there) {
@@ -212,6 +155,27 @@ func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation
 	}
 	op.Op, op.Path, op.Value = "add", yamlpatch.Pointer(path...), value
 	return op
+}
+
+// byTemplate begins a part of a path that names an activity by its template, which the
+// mapping may not have yet: /activities/template=Your details/attributes/Title.
+const byTemplate = "template="
+
+// resolve replaces an activity that is named by its template by its place in the list; one
+// that is not there stays named.
+func resolve(doc *yamlpatch.Document, path []string) []string {
+	if len(path) < 2 || path[0] != "activities" || !strings.HasPrefix(path[1], byTemplate) {
+		return path
+	}
+	name := string(cell.QuoteJSON(strings.TrimPrefix(path[1], byTemplate)))
+	for _, entry := range doc.Keys("activities") {
+		if there, _ := doc.Value("activities", entry, "template"); string(there) == name {
+			path = slices.Clone(path)
+			path[1] = entry
+			return path
+		}
+	}
+	return path
 }
 
 func isList(doc *yamlpatch.Document, path []string) bool {

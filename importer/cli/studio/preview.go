@@ -50,9 +50,8 @@ var dateFormats = []string{"dd/mm/yyyy", "mm/dd/yyyy", "dd.mm.yyyy", "dd-mm-yyyy
 // postPreview answers with what a rule would make of the first rows.
 func (s *Server) postPreview(r *http.Request) (any, error) {
 	var in struct {
-		Path  string                `json:"path"`
-		Value json.RawMessage       `json:"value"`
-		Adds  []yamlpatch.Operation `json:"adds"`
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value"`
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func (s *Server) postPreview(r *http.Request) (any, error) {
 	if len(in.Value) == 0 || len(tokens(in.Path)) == 0 {
 		return nil, failure{http.StatusBadRequest, "bad-request", "a preview needs the path of a rule and its value", ""}
 	}
-	made, typ, err := v.preview(s.options.Service, in.Path, in.Value, in.Adds, true)
+	made, typ, err := v.preview(s.options.Service, in.Path, in.Value, true)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func (s *Server) postPreview(r *http.Request) (any, error) {
 		return made, nil
 	}
 	for _, format := range dateFormats {
-		other, _, err := v.preview(s.options.Service, in.Path, withFormat(in.Value, format), in.Adds, false)
+		other, _, err := v.preview(s.options.Service, in.Path, withFormat(in.Value, format), false)
 		if err != nil {
 			return nil, err
 		}
@@ -101,20 +100,25 @@ func withFormat(rule json.RawMessage, format string) json.RawMessage {
 
 // preview tries a rule on the first rows. What it does not need of the rest of the
 // mapping may have mistakes.
-func (v view) preview(service *mapping.Service, path string, value json.RawMessage, adds []yamlpatch.Operation, complain bool) (previewJSON, convert.Type, error) {
+func (v view) preview(service *mapping.Service, path string, value json.RawMessage, complain bool) (previewJSON, convert.Type, error) {
 	made := previewJSON{Rows: []previewRowJSON{}, Readings: []readingJSON{}}
-	text, err := apply(v.text, append(slices.Clone(adds), yamlpatch.Operation{Op: "add", Path: path, Value: value}))
+	text, err := apply(v.text, []yamlpatch.Operation{{Op: "add", Path: path, Value: value}})
 	if err != nil {
 		return made, "", err
 	}
 	b := bind(v.mapping.File, text, v.book, service)
 	at := -1
+	doc, err := yamlpatch.Read(text)
+	if err != nil {
+		return made, "", err
+	}
+	wanted := resolve(doc, tokens(path))
 	if b != nil {
-		at = slices.IndexFunc(b.targets, func(t mapping.Target) bool { return slices.Equal(t.Path, tokens(path)) })
+		at = slices.IndexFunc(b.targets, func(t mapping.Target) bool { return slices.Equal(t.Path, wanted) })
 	}
 	if at < 0 {
 		if complain {
-			made.Error = v.complaint(text, service, path)
+			made.Error = v.complaint(text, service, yamlpatch.Pointer(wanted...))
 		} else {
 			made.Error = &problemJSON{}
 		}

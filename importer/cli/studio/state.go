@@ -116,29 +116,27 @@ type troubleJSON struct {
 }
 
 type targetJSON struct {
-	Path     string                `json:"path"`
-	Group    string                `json:"group"`
-	Title    string                `json:"title"`
-	Of       string                `json:"of"`
-	Status   string                `json:"status"`
-	On       string                `json:"on"`
-	Type     string                `json:"type"`
-	TypeFrom string                `json:"typeFrom"`
-	Required bool                  `json:"required"`
-	Options  []string              `json:"options"`
-	Rule     json.RawMessage       `json:"rule"`
-	Adds     []yamlpatch.Operation `json:"adds"` // to be made before the path can be filled; none when it can
-	Columns  []string              `json:"columns"`
-	Usable   int                   `json:"usable"`
-	Trouble  int                   `json:"trouble"`
-	Empty    int                   `json:"empty"`
-	Problems []troubleJSON         `json:"problems"`
-	Line     *int                  `json:"line"`
+	Path     string          `json:"path"`
+	Group    string          `json:"group"`
+	Title    string          `json:"title"`
+	Of       string          `json:"of"`
+	Status   string          `json:"status"`
+	On       string          `json:"on"`
+	Type     string          `json:"type"`
+	TypeFrom string          `json:"typeFrom"`
+	Required bool            `json:"required"`
+	Options  []string        `json:"options"`
+	Rule     json.RawMessage `json:"rule"`
+	Columns  []string        `json:"columns"`
+	Usable   int             `json:"usable"`
+	Trouble  int             `json:"trouble"`
+	Empty    int             `json:"empty"`
+	Problems []troubleJSON   `json:"problems"`
+	Line     *int            `json:"line"`
 }
 
 type suggestionJSON struct {
 	Path       string                `json:"path"`
-	Template   string                `json:"template,omitempty"` // of an attribute
 	Value      json.RawMessage       `json:"value"`
 	Operations []yamlpatch.Operation `json:"operations"`
 	Column     string                `json:"column"` // its letter; "" for several
@@ -231,7 +229,7 @@ func (s *Server) state() stateJSON {
 }
 
 // questions returns the questions of a first mapping. One that has a line of its own is
-// about the next line with something.
+// about the next line.
 func (a *analysis) questions() []questionJSON {
 	list := []questionJSON{}
 	all := lines(string(a.text))
@@ -242,16 +240,18 @@ func (a *analysis) questions() []questionJSON {
 		}
 		one := questionJSON{Line: i + 1, Text: line[found[2]:found[3]]}
 		about := i
-		for about < len(all)-1 && (strings.TrimSpace(all[about]) == "" || strings.HasPrefix(strings.TrimSpace(all[about]), "#")) {
-			about++
+		if isComment(line) {
+			about = min(i+1, len(all)-1)
 		}
-		if a.doc != nil {
+		if a.doc != nil && !isComment(all[about]) { // else it is about a line that is a comment
 			one.Path = yamlpatch.Pointer(a.doc.At(about+1, len(all[about])-len(strings.TrimLeft(all[about], " -"))+1)...)
 		}
 		list = append(list, one)
 	}
 	return list
 }
+
+func isComment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
 
 // show returns problems as the page gets them, with the path of the rule in the mapping.
 func (a *analysis) show(list problem.List) []problemJSON {
@@ -411,7 +411,7 @@ func (s *Server) judgement() judgementJSON {
 func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 	list := []suggestionJSON{}
 	for _, g := range s.suggest[s.now.book.options] {
-		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Template: g.Template, Value: g.Value, Certainty: string(g.Certainty), Reason: g.Reason, Ask: g.Ask, Sure: g.Ask == ""}
+		one := suggestionJSON{Path: yamlpatch.Pointer(g.Path...), Value: g.Value, Certainty: string(g.Certainty), Reason: g.Reason, Ask: g.Ask, Sure: g.Ask == ""}
 		if c := s.now.book.find(g.Column); c >= 0 {
 			one.Column = cell.ColumnName(c)
 		}
@@ -425,9 +425,9 @@ func (s *Server) suggestions(targets []targetJSON) []suggestionJSON {
 			continue
 		}
 		if at >= 0 {
-			one.Path, one.Operations = targets[at].Path, slices.Clone(targets[at].Adds)
+			one.Path = targets[at].Path
 		}
-		one.Operations = append(one.Operations, yamlpatch.Operation{Op: "add", Path: one.Path, Value: g.Value})
+		one.Operations = []yamlpatch.Operation{{Op: "add", Path: one.Path, Value: g.Value}}
 		list = append(list, one)
 	}
 	return list

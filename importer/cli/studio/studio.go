@@ -180,7 +180,6 @@ func (s *Server) routes() {
 	}
 	get("state", s.getState)
 	post("patch", s.postPatch)
-	post("accept", s.postAccept)
 	post("decide", s.postDecide)
 	post("text", s.postText)
 	post("undo", s.postTravel)

@@ -39,10 +39,10 @@ func (a *analysis) targets(service *mapping.Service, v *verdict) []targetJSON {
 	return l.list
 }
 
-// add adds a target with what the mapping says of it, and returns it.
-func (l *lister) add(t targetJSON, path ...string) *targetJSON {
+// add adds a target with what the mapping says of it.
+func (l *lister) add(t targetJSON, path ...string) {
 	t.Path = yamlpatch.Pointer(path...)
-	t.Columns, t.Problems, t.Adds = []string{}, []troubleJSON{}, []yamlpatch.Operation{}
+	t.Columns, t.Problems = []string{}, []troubleJSON{}
 	if rule, ok := l.a.doc.Value(path...); ok {
 		t.Rule = rule
 		if line := l.a.doc.Line(path...); line > 0 {
@@ -68,11 +68,14 @@ func (l *lister) add(t targetJSON, path ...string) *targetJSON {
 		l.judged(&t, path)
 	}
 	l.list = append(l.list, t)
-	return &l.list[len(l.list)-1]
 }
 
 // judged adds the verdict over the rows.
 func (l *lister) judged(t *targetJSON, path []string) {
+	if t.Path == "/client/key" && !l.v.of.bound.keyless {
+		t.Usable, t.Trouble = l.v.keyed, l.v.done-l.v.skipped-l.v.keyed
+		return
+	}
 	for i, target := range l.v.of.bound.targets {
 		if !slices.Equal(target.Path, path) {
 			continue
@@ -161,6 +164,8 @@ func (a *analysis) columnsOf(rule json.RawMessage, path []string) []int {
 // which there are.
 var usualFields = []string{"email", "firstName", "lastName", "phone"}
 
+var statuses = []string{string(mapping.Submitted), string(mapping.Accepted), string(mapping.Open)}
+
 func (l *lister) client() {
 	l.add(targetJSON{Group: "key", Title: "Which rows are one client", Of: "Client", Required: true}, "client", "key")
 	l.add(targetJSON{Group: "lookup", Title: "E-mail address to look clients up by", Of: "Client", Type: "Email", TypeFrom: "default"}, "client", "lookup", "email")
@@ -219,20 +224,15 @@ func (l *lister) activities() {
 	if l.service == nil {
 		return
 	}
-	next := len(l.a.doc.Keys("activities"))
 	for _, t := range l.service.Templates {
 		if used[t.Name] {
 			continue
 		}
 		used[t.Name] = true
-		name, _ := json.Marshal(map[string]string{"template": t.Name}) // a text always marshals
-		make := yamlpatch.Operation{Op: "add", Path: "/activities/-", Value: name}
+		entry := byTemplate + t.Name
+		l.add(targetJSON{Group: "activity", Title: "Status", Of: t.Name, Options: statuses}, "activities", entry, "status")
 		for _, a := range t.Attributes {
-			added := l.add(attributeTarget(t.Name, "", "", a), "activities", strconv.Itoa(next), "attributes", a.Name)
-			added.Adds = append(added.Adds, make)
-		}
-		if len(t.Attributes) == 0 {
-			l.add(targetJSON{Group: "activity", Title: t.Name, Of: t.Name}, "activities", strconv.Itoa(next)).Adds = []yamlpatch.Operation{make}
+			l.add(attributeTarget(t.Name, "", "", a), "activities", entry, "attributes", a.Name)
 		}
 	}
 }
@@ -251,7 +251,7 @@ func (l *lister) activity(i int, rule *mapping.ActivityRule) {
 	if rule.On.Text != "client" {
 		on = "claim"
 	}
-	l.add(targetJSON{Group: "activity", Title: "Status", Of: of, Status: status, On: on, Options: []string{"Submitted", "Accepted", "Open"}}, "activities", entry, "status")
+	l.add(targetJSON{Group: "activity", Title: "Status", Of: of, Status: status, On: on, Options: statuses}, "activities", entry, "status")
 	l.add(targetJSON{Group: "activity", Title: "On the client or the claim", Of: of, Status: status, On: on}, "activities", entry, "on")
 	l.add(targetJSON{Group: "activity", Title: "Only when", Of: of, Status: status, On: on}, "activities", entry, "when")
 	listed := map[string]bool{}

@@ -25,6 +25,7 @@ type verdict struct {
 	complete bool
 	failed   error
 	skipped  int
+	keyed    int // rows whose client is known
 	trouble  bitmap
 	kinds    map[kindOfTrouble]*trouble
 	targets  []tally // of the bound targets
@@ -172,6 +173,9 @@ func (v *verdict) add(j judged) {
 	if j.row.Skipped != "" {
 		v.skipped++
 		return
+	}
+	if j.row.Client != (mapping.Identity{}) {
+		v.keyed++
 	}
 	for _, p := range j.row.Problems {
 		if !v.of.bound.keyless || p.Code != "empty-key" {
