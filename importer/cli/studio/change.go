@@ -154,7 +154,44 @@ func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation
 		path[there] = "-"
 	}
 	op.Op, op.Path, op.Value = "add", yamlpatch.Pointer(path...), value
+	if op.After == "" && !isEntry(there) {
+		op.After = keyBefore(doc, path)
+	}
 	return op
+}
+
+// usualOrder is the order in which people write the keys of a mapping, of an entry of
+// its lists, and of its sections.
+var usualOrder = map[string][]string{
+	"":           {"name", "api", "claim_type", "sheet", "client", "contacts", "claims", "workflow", "link", "resume_at", "activities"},
+	"client":     {"key", "known_id", "key_space", "existing", "existing_activities", "administrator", "lookup", "fields"},
+	"contacts":   {"id", "when", "key", "key_space", "administrator", "lookup", "fields"},
+	"claims":     {"id", "key", "known_id", "name", "create", "administrator", "claimants", "when", "columns"},
+	"activities": {"template", "id", "on", "status", "assigned", "when", "workflow", "attributes"},
+	"lookup":     {"email", "phone", "confirm"},
+}
+
+// keyBefore returns the key of an object behind which a new one usually stands; "" for
+// the end.
+func keyBefore(doc *yamlpatch.Document, path []string) string {
+	parent := path[:len(path)-1]
+	of := ""
+	if len(parent) > 0 {
+		of = parent[len(parent)-1]
+	}
+	if len(parent) == 2 && slices.Contains(lists, parent[0]) {
+		of = parent[0]
+	}
+	before, there := "", doc.Keys(parent...)
+	for _, key := range usualOrder[of] {
+		if key == path[len(path)-1] {
+			return before
+		}
+		if slices.Contains(there, key) {
+			before = key
+		}
+	}
+	return ""
 }
 
 // byTemplate begins a part of a path that names an activity by its template, which the
