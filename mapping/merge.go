@@ -79,7 +79,7 @@ func (v *boundValue) mergeTexts(items []fieldValue) (merged fieldValue, ok bool)
 
 // refused reports whether a filled cell could not be converted.
 func refused(items []fieldValue) bool {
-	return slices.ContainsFunc(items, func(it fieldValue) bool { return it.refused })
+	return slices.ContainsFunc(items, func(it fieldValue) bool { return it.refused != nil })
 }
 
 // agree reports whether two rows say the same. What makes no difference in a

@@ -36,8 +36,8 @@ type boundValue struct {
 type fieldValue struct {
 	value   cell.Value
 	source  Source
-	refused bool
-	e164    string // the E.164 form of a Phone that is sent in another format; else ""
+	refused *problem.Problem // why the cell was refused; nil when it was not
+	e164    string           // the E.164 form of a Phone that is sent in another format; else ""
 }
 
 // read converts the row's cells. It does not report a required cell that is
@@ -61,7 +61,7 @@ func (v *boundValue) read(sheet *cell.Sheet, r cell.Record, texts []string) (fie
 	}
 	if refusal != nil {
 		p := refusal.Problem(sheet.At(at, r.Row), sheet.ColumnLabel(at), r.Cell(at))
-		return fieldValue{source: src, refused: true}, &p
+		return fieldValue{source: src, refused: &p}, &p
 	}
 	return fieldValue{value: value, source: src, e164: v.e164(in)}, nil
 }

@@ -22,6 +22,7 @@ var arrows = map[string][]string{
 	"mapping/cell":            {},
 	"mapping/convert":         {"mapping/cell"},
 	"mapping/expr":            {"mapping/cell", "mapping/convert"},
+	"mapping/yamlpatch":       {"mapping/problem/yamltree"},
 	"mapping/draft":           {"mapping", "mapping/cell", "mapping/convert", "mapping/problem/yamltree"},
 	"mapping":                 {"mapping/cell", "mapping/convert", "mapping/expr", "mapping/problem/yamltree"},
 	"apiclient":               {},
@@ -45,7 +46,7 @@ var arrows = map[string][]string{
 	"importer/ledger/wal":     {},
 	"apiclient/apitest":       {},
 	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
-		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/workbook",
+		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/studio", "importer/cli/workbook",
 		"importer", "importer/bootclock", "importer/emergency", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/statefolder",
 		"importer/cli/workbook", "importer/retry", "importer/sheet", "importer/safefile"},
@@ -53,13 +54,15 @@ var arrows = map[string][]string{
 	"importer/cli/observe":     {"apiclient", "apiclient/environment", "importer", "importer/cli/console", "importer/cli/statefolder", "importer/result", "importer/safefile", "reports"},
 	"importer/cli/statefolder": {"importer/safefile"},
 	"importer/cli/console":     {},
-	"importer/cli/lint":        {"importer/cli/console", "importer/cli/explain", "reports"},
-	"importer/cli/explain":     {"importer/cli/manual"},
-	"importer/cli/manual":      {},
-	"importer/cli/trial":       {"apiclient", "importer", "importer/bootclock", "importer/ledger"}, // in trial builds only
-	"reports":                  {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
-	"reports/xlsx":             {"mapping/cell"},
-	"samples/generate":         {},
+	"importer/cli/studio": {"mapping", "mapping/cell", "mapping/convert", "mapping/draft", "mapping/yamlpatch", "apiclient", "importer", "importer/cli/load", "importer/cli/workbook",
+		"importer/safefile", "importer/sheet", "importer/spool"},
+	"importer/cli/lint":    {"importer/cli/console", "importer/cli/explain", "reports"},
+	"importer/cli/explain": {"importer/cli/manual"},
+	"importer/cli/manual":  {},
+	"importer/cli/trial":   {"apiclient", "importer", "importer/bootclock", "importer/ledger"}, // in trial builds only
+	"reports":              {"importer/result", "importer/safefile", "mapping/cell", "reports/xlsx"},
+	"reports/xlsx":         {"mapping/cell"},
+	"samples/generate":     {},
 
 	"importer/ledger/ledgertest": {"importer/ledger", "importer/result"},
 
@@ -83,7 +86,7 @@ var doors = map[string][]string{
 	"github.com/urfave/cli/v2":        {"importer/cli"},
 	"github.com/cheggaaa/pb/v3":       {"importer/cli/observe"},
 	"github.com/mattn/go-isatty":      {"importer/cli/console"},
-	"go.yaml.in/yaml/v4":              {"mapping/problem/yamltree"},
+	"go.yaml.in/yaml/v4":              {"mapping/problem/yamltree", "mapping/yamlpatch"},
 	"modernc.org/sqlite":              {"importer/ledger", "importer/ledger/pages"},
 	"database/sql":                    {"importer/ledger"},
 	"modernc.org/libc":                {"importer/ledger/pages"},
@@ -103,7 +106,7 @@ var doors = map[string][]string{
 	"golang.org/x/sync/singleflight":  {"importer/lookup"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
 	"html/template":                   {"apiclient/sandbox/pages"},
-	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "apiclient/apitest", "importer/cli/trial", "reports"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "apiclient/apitest", "importer/cli/studio", "importer/cli/trial", "reports"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.

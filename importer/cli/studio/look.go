@@ -1,0 +1,481 @@
+package studio
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// view is what the looking endpoints work with: it does not change, except for the
+// verdict, which has its own lock.
+type view struct {
+	*analysis
+	verdict *verdict // of the same book; nil when nothing is judged
+
+	routes   apiclient.Routes
+	linkBody json.RawMessage
+}
+
+// view returns what there is to look at; it fails while the rows are not read.
+func (s *Server) view() (view, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := view{analysis: s.now, verdict: s.verdict, routes: s.options.Routes, linkBody: s.options.LinkBody}
+	if v.verdict != nil && v.verdict.of.book != v.book {
+		v.verdict = nil
+	}
+	if !v.book.isReady() {
+		return v, failure{http.StatusServiceUnavailable, "not-ready", "the sheet is being read", "it is shown as soon as that is done"}
+	}
+	return v, nil
+}
+
+// number reads a number of a query.
+func number(r *http.Request, name string, usual int) (int, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, failure{http.StatusBadRequest, "bad-request", name + " must be a number", ""}
+	}
+	return n, nil
+}
+
+// mostValues bounds the distinct texts of an answer, and countedValues those that are
+// told apart.
+const (
+	mostValues    = 500
+	countedValues = 20_000
+)
+
+type valueJSON struct {
+	Text    string  `json:"text"`
+	Count   int     `json:"count"`
+	To      *string `json:"to"`      // what is sent; null when nothing is
+	Problem *string `json:"problem"` // the code
+}
+
+// getColumn answers with the distinct texts of a column, the most frequent first, and
+// with what the target that it fills makes of them.
+func (s *Server) getColumn(r *http.Request) (any, error) {
+	v, err := s.view()
+	if err != nil {
+		return nil, err
+	}
+	c := v.book.column(r.URL.Query().Get("letter"))
+	if c == nil {
+		return nil, failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
+	}
+	type seen struct {
+		valueJSON
+		first int // the record
+	}
+	at, list, more, i := map[string]int{}, []seen{}, 0, 0
+	for record, err := range v.book.rows.Records() {
+		if err == nil {
+			err = r.Context().Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		text := ""
+		if place := v.book.at[record.Table][c.index]; place >= 0 && !record.Cell(place).IsEmpty() {
+			text = strings.TrimSpace(record.Cell(place).Shown)
+		}
+		n, known := at[text]
+		switch {
+		case text == "":
+		case known:
+			list[n].Count++
+		case len(list) < countedValues:
+			at[strings.Clone(text)] = len(list)
+			list = append(list, seen{valueJSON{Text: strings.Clone(text), Count: 1}, i})
+		default:
+			more++
+		}
+		i++
+	}
+	slices.SortStableFunc(list, func(a, b seen) int { return b.Count - a.Count })
+	if len(list) > mostValues {
+		more += len(list) - mostValues
+		list = list[:mostValues]
+	}
+	values := make([]valueJSON, len(list))
+	for i := range list {
+		values[i] = list[i].valueJSON
+		if v.bound != nil {
+			if err := v.value(c, list[i].first, &values[i], r.URL.Query().Get("path")); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return map[string]any{"values": values, "more": more}, nil
+}
+
+// value adds what is made of the cell of a record. path is that of the target; "" takes
+// the first that the column fills.
+func (v view) value(c *column, record int, into *valueJSON, path string) error {
+	return v.book.rows.Read(v.book.places[record:record+1], func(record cell.Record) {
+		for _, reading := range v.bound.Readings(v.bound.Convert(record)) {
+			target := v.bound.targets[reading.Target]
+			if !slices.Contains(target.Columns, c.index) || path != "" && !slices.Equal(tokens(path), target.Path) {
+				continue
+			}
+			if reading.Wrong != nil {
+				into.Problem = &reading.Wrong.Code
+			} else if !reading.Value.IsZero() {
+				into.To = &reading.Value.Literal
+			}
+			return
+		}
+	})
+}
+
+type rowJSON struct {
+	Row      int              `json:"row"`
+	Table    int              `json:"table"`
+	Client   int              `json:"client"` // 0 while it is not known, or for none
+	Skipped  string           `json:"skipped,omitempty"`
+	Cells    []string         `json:"cells"`
+	Problems []rowProblemJSON `json:"problems"`
+}
+
+type rowProblemJSON struct {
+	Column  string `json:"column"` // "" for the row as a whole
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+}
+
+// mostRows bounds the rows of an answer.
+const mostRows = 1000
+
+// getRows answers with some rows of those that are asked for, and how many these are.
+func (s *Server) getRows(r *http.Request) (any, error) {
+	v, err := s.view()
+	if err != nil {
+		return nil, err
+	}
+	from, err := number(r, "from", 0)
+	if err != nil {
+		return nil, err
+	}
+	count, err := number(r, "count", 100)
+	if err != nil {
+		return nil, err
+	}
+	chosen, total := v.choose(r.URL.Query().Get("show"), r.URL.Query().Get("column"), r.URL.Query().Get("code"), from, min(count, mostRows))
+	rows := []rowJSON{}
+	for _, i := range chosen {
+		err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) { rows = append(rows, v.row(i, record)) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return map[string]any{"total": total, "rows": rows}, nil
+}
+
+// choose returns the records from a place on among those that are asked for, and how
+// many these are.
+func (v view) choose(show, letter, code string, from, count int) (chosen []int, total int) {
+	isIn := func(int) bool { return true }
+	if v.verdict != nil {
+		v.verdict.mu.Lock()
+		defer v.verdict.mu.Unlock()
+		column := columnIndex(letter)
+		switch {
+		case letter != "" || code != "":
+			var any []bitmap
+			for kind, t := range v.verdict.kinds {
+				if (letter == "" || kind.column == column) && (code == "" || kind.code == code) {
+					any = append(any, t.rows)
+				}
+			}
+			wanted := show != "usable"
+			isIn = func(i int) bool {
+				return slices.ContainsFunc(any, func(b bitmap) bool { return b.has(i) }) == wanted
+			}
+			if show == "all" {
+				isIn = func(int) bool { return true }
+			}
+		case show == "trouble":
+			isIn = v.verdict.trouble.has
+		case show == "usable":
+			isIn = func(i int) bool { return !v.verdict.trouble.has(i) }
+		}
+	} else if show == "trouble" {
+		return nil, 0
+	}
+	for i := range v.book.records {
+		if !isIn(i) {
+			continue
+		}
+		if total >= from && len(chosen) < count {
+			chosen = append(chosen, i)
+		}
+		total++
+	}
+	return chosen, total
+}
+
+// row returns a row as the page shows it.
+func (v view) row(i int, record cell.Record) rowJSON {
+	one := rowJSON{Row: record.Row, Table: record.Table, Cells: []string{}, Problems: []rowProblemJSON{}}
+	for _, c := range v.book.columns {
+		text := ""
+		if at := v.book.at[record.Table][c.index]; at >= 0 {
+			text = record.Cell(at).Shown
+		}
+		one.Cells = append(one.Cells, text)
+	}
+	if v.bound == nil {
+		return one
+	}
+	row := v.bound.Convert(record)
+	found := row.Problems
+	if one.Skipped = string(row.Skipped); v.verdict != nil && v.verdict.of == v.analysis {
+		v.verdict.mu.Lock()
+		defer v.verdict.mu.Unlock()
+		found = append(found, v.verdict.together[i]...)
+		if v.verdict.survey != nil {
+			one.Client = v.verdict.survey.Client(i)
+		}
+	}
+	for _, p := range found {
+		if v.bound.keyless && p.Code == "empty-key" {
+			continue
+		}
+		shown := rowProblemJSON{Code: p.Code, Message: problem.OneLine(p.Message), Hint: problem.OneLine(p.Hint)}
+		if c := v.book.columnOf(p.Where); c >= 0 {
+			shown.Column = cell.ColumnName(c)
+		}
+		one.Problems = append(one.Problems, shown)
+	}
+	return one
+}
+
+type stepJSON struct {
+	Step   string          `json:"step"`
+	Kind   string          `json:"kind"`
+	Title  string          `json:"title"`
+	Method string          `json:"method"`
+	Path   string          `json:"path"`
+	Body   json.RawMessage `json:"body"` // null for a request without one
+	Rows   []int           `json:"rows"`
+}
+
+// getClient answers with what would be sent for the client of a row, or of a number.
+func (s *Server) getClient(r *http.Request) (any, error) {
+	v, err := s.view()
+	if err != nil {
+		return nil, err
+	}
+	row, err := number(r, "row", 0)
+	if err != nil {
+		return nil, err
+	}
+	table, err := number(r, "table", 0)
+	if err != nil {
+		return nil, err
+	}
+	client, err := number(r, "number", 0)
+	if err != nil {
+		return nil, err
+	}
+	if v.verdict == nil || v.verdict.of != v.analysis || v.bound.keyless {
+		return nil, failure{http.StatusUnprocessableEntity, "not-judged", "the mapping does not say yet which rows are one client, or has a mistake there", "choose the client's key, or correct what is marked"}
+	}
+	v.verdict.mu.Lock()
+	survey := v.verdict.survey
+	v.verdict.mu.Unlock()
+	if survey == nil {
+		return nil, failure{http.StatusServiceUnavailable, "not-ready", "the rows of each client are being found", "it is shown as soon as that is done"}
+	}
+	var records []int
+	if row > 0 {
+		i := v.book.record(cell.RowOf(table, row))
+		if i < 0 {
+			return nil, failure{http.StatusNotFound, "no-such-row", "the sheet has no such row", ""}
+		}
+		if client = survey.Client(i); client == 0 { // it is a plan of its own
+			records = []int{i}
+		}
+	}
+	if client > 0 {
+		for i := range v.book.records {
+			if survey.Client(i) == client {
+				records = append(records, i)
+			}
+		}
+	}
+	if len(records) == 0 {
+		return nil, failure{http.StatusNotFound, "no-such-client", "there is no such client", ""}
+	}
+	return v.client(client, survey.Clients, records[:min(len(records), mostRows)])
+}
+
+// client plans one client.
+func (v view) client(number, of int, records []int) (any, error) {
+	var leads []mapping.ConvertedRow
+	for _, i := range records {
+		if err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) {
+			record.Cells = slices.Clone(record.Cells)
+			leads = append(leads, v.bound.Convert(record))
+		}); err != nil {
+			return nil, err
+		}
+	}
+	plan := v.bound.Plan(number, leads)
+	v.standIns(&plan)
+	steps := []stepJSON{}
+	routes := v.routes
+	routes.Version = v.version()
+	for i, request := range importer.Preview(plan, routes, v.linkBody) {
+		step := plan.Steps[i]
+		one := stepJSON{Step: step.Key, Kind: string(step.Kind), Title: step.Title, Method: request.Method, Path: "/" + strings.Join(request.Path, "/"), Rows: []int{}}
+		if len(request.Query) > 0 {
+			var pairs []string
+			for name, values := range request.Query {
+				pairs = append(pairs, name+"="+strings.Join(values, ","))
+			}
+			one.Path += "?" + strings.Join(pairs, "&")
+		}
+		if !request.NoBody {
+			one.Body = request.Body
+		}
+		for _, row := range step.Rows {
+			one.Rows = append(one.Rows, row.Number())
+		}
+		steps = append(steps, one)
+	}
+	rows := []int{}
+	for _, row := range plan.Rows {
+		rows = append(rows, row.Number())
+	}
+	return map[string]any{"number": number, "of": of, "rows": rows, "why": v.why(plan, rows), "skipped": string(plan.Skipped),
+		"problems": v.show(plan.Problems), "steps": steps}, nil
+}
+
+// standIns fills in the ids of templates that no environment was asked for.
+func (v view) standIns(plan *mapping.Plan) {
+	for i := range plan.Steps {
+		a := plan.Steps[i].Activity
+		if a == nil {
+			continue
+		}
+		a.TemplateID = cmp.Or(a.TemplateID, "«id of the template "+a.TemplateName+"»")
+		a.Workflow.TemplateIdentifier = cmp.Or(a.Workflow.TemplateIdentifier, "«identifier of the workflow's template»")
+		for k := range a.Attributes {
+			attr := &a.Attributes[k]
+			attr.TemplateID = cmp.Or(attr.TemplateID, "«id of the attribute "+attr.Name+"»")
+		}
+	}
+}
+
+// why says why rows are one client.
+func (v view) why(plan mapping.Plan, rows []int) string {
+	var names []string
+	for _, key := range v.mapping.Client.Key {
+		names = append(names, key.Text)
+	}
+	switch key := strings.Join(names, " and "); {
+	case plan.Skipped != "":
+		return "the row is skipped"
+	case plan.Client == (mapping.Identity{}):
+		return fmt.Sprintf("row %d belongs to no client: its key, %s, cannot be read", rows[0], key)
+	case len(rows) == 1:
+		return fmt.Sprintf("only row %d has the key %s: %s", rows[0], key, plan.Client.Key)
+	default:
+		return fmt.Sprintf("%d rows have the same key, %s: %s", len(rows), key, plan.Client.Key)
+	}
+}
+
+// getDiff answers with the lines that differ from the text when the session began.
+func (s *Server) getDiff(*http.Request) (any, error) {
+	s.mu.Lock()
+	before, after := string(s.session.begin), string(s.session.text())
+	s.mu.Unlock()
+	return map[string]any{"lines": diff(lines(before), lines(after))}, nil
+}
+
+func lines(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
+}
+
+type lineJSON struct {
+	Kind string `json:"kind"` // same, add or del
+	Text string `json:"text"`
+	Line int    `json:"line"` // of the new text, or for del of the old one
+}
+
+// mostCompared bounds the table of a diff; texts that differ more are shown as a whole.
+const mostCompared = 4 << 20
+
+// diff compares two texts by their longest common lines.
+func diff(a, b []string) []lineJSON {
+	list := []lineJSON{}
+	start := 0
+	for start < len(a) && start < len(b) && a[start] == b[start] {
+		start++
+	}
+	end := 0
+	for end < len(a)-start && end < len(b)-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	for i := range start {
+		list = append(list, lineJSON{"same", b[i], i + 1})
+	}
+	list = append(list, diffMiddle(a[start:len(a)-end], b[start:len(b)-end], start)...)
+	for i := len(b) - end; i < len(b); i++ {
+		list = append(list, lineJSON{"same", b[i], i + 1})
+	}
+	return list
+}
+
+func diffMiddle(a, b []string, before int) (list []lineJSON) {
+	width := len(b) + 1
+	var common []int // by what is left of a and b, the length of the longest common lines
+	if len(a)*len(b) <= mostCompared {
+		common = make([]int, (len(a)+1)*width)
+		for i := len(a) - 1; i >= 0; i-- {
+			for k := len(b) - 1; k >= 0; k-- {
+				if a[i] == b[k] {
+					common[i*width+k] = common[(i+1)*width+k+1] + 1
+				} else {
+					common[i*width+k] = max(common[(i+1)*width+k], common[i*width+k+1])
+				}
+			}
+		}
+	}
+	i, k := 0, 0
+	for i < len(a) || k < len(b) {
+		switch {
+		case common != nil && i < len(a) && k < len(b) && a[i] == b[k]:
+			list = append(list, lineJSON{"same", b[k], before + k + 1})
+			i++
+			k++
+		case i < len(a) && (k == len(b) || common == nil || common[(i+1)*width+k] >= common[i*width+k+1]):
+			list = append(list, lineJSON{"del", a[i], before + i + 1})
+			i++
+		default:
+			list = append(list, lineJSON{"add", b[k], before + k + 1})
+			k++
+		}
+	}
+	return list
+}

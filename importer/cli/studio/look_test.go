@@ -1,0 +1,193 @@
+package studio_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient"
+	"claimsheet/importer/cli/studio"
+)
+
+// The verdict over the whole sheet says which cells cannot be used, by column, by target
+// and in all.
+func TestJudgement(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	st := b.judged()
+	j := reply(st["judgement"].(map[string]any))
+	for key, want := range map[string]any{"rows": 5, "done": 5, "usable": 2, "trouble": 3, "clients": 3, "disagree": 1, "partial": false, "stale": false} {
+		expect(t, key, j[key], want)
+	}
+	dob := st.one("columns", "letter", "D")
+	for key, want := range map[string]any{"header": "DOB", "filled": 5, "distinct": 4, "usable": 4, "trouble": 1, "empty": 0, "kind": "text",
+		"targets": []string{"/activities/0/attributes/Date of birth"}, "samples": []string{"01/02/1980", "31/02/1981", "03/04/1981", "05/06/1982"}} {
+		expect(t, "DOB: "+key, dob[key], want)
+	}
+	expect(t, "DOB: the example", dob.at("problems", 0, "example"), "31/02/1981")
+	expect(t, "DOB: its row", dob.at("problems", 0, "row"), 4)
+	surname := st.one("columns", "letter", "C")
+	expect(t, "Surname: the code", surname.at("problems", 0, "code"), "conflict")
+	expect(t, "Surname: how often", surname.at("problems", 0, "count"), 2)
+	notes := st.one("columns", "letter", "F")
+	expect(t, "Notes: targets", notes["targets"], []string{})
+	expect(t, "Notes: empty", notes["empty"], 2)
+	title := st.one("targets", "path", "/activities/0/attributes/Title")
+	for key, want := range map[string]any{"usable": 4, "trouble": 1, "empty": 0, "type": "DropDown", "typeFrom": "service", "options": []string{"Mister", "Miss"},
+		"columns": []string{"E"}, "line": 16, "of": "Your details"} {
+		expect(t, "Title: "+key, title[key], want)
+	}
+	remarks := st.one("targets", "path", "/activities/0/attributes/Remarks")
+	expect(t, "Remarks: rule", remarks["rule"], nil)
+	expect(t, "More: rule", st.one("targets", "path", "/activities/template=More/attributes/Note")["type"], "Text")
+	expect(t, "key: usable", st.one("targets", "path", "/client/key")["usable"], 5)
+
+	// A mistake in one rule leaves the rest judged.
+	st = b.post("/api/patch", 200, "version", 1, "label", "x", "operations", []any{op("replace", "/activities/0/attributes/Title/column", "Salutation"),
+		op("add", "/activities/0/attributes/Remarks", "Notes")})
+	expect(t, "the problem's code", st.at("mapping", "problems", 0, "code"), "unknown-column")
+	expect(t, "the problem's path", st.at("mapping", "problems", 0, "path"), "/activities/0/attributes/Title/column")
+	st = b.judged()
+	expect(t, "partial", st.at("judgement", "partial"), true)
+	expect(t, "DOB: trouble", st.one("columns", "letter", "D")["trouble"], 1)
+	expect(t, "Remarks: usable", st.one("targets", "path", "/activities/0/attributes/Remarks")["usable"], 3)
+
+	// Without a key rows are judged by themselves.
+	b.post("/api/patch", 200, "version", 2, "label", "x", "operations", []any{op("replace", "/client/key", "Number")})
+	st = b.judged()
+	expect(t, "DOB: trouble", st.one("columns", "letter", "D")["trouble"], 1)
+	expect(t, "clients", st.at("judgement", "clients"), 0)
+	b.post("/api/text", 200, "version", 3, "text", "name: [")
+	expect(t, "stale", b.get("/api/state").at("judgement", "stale"), true)
+}
+
+// Rows come in pages, all or those with a kind of trouble.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	var sheet strings.Builder
+	sheet.WriteString("Lead no,E-mail,Surname,DOB,Title,Notes\n")
+	for i := range 1000 {
+		dob := "01/02/1980"
+		if i%10 == 3 {
+			dob = "30/02/1980"
+		}
+		fmt.Fprintf(&sheet, "%d,a%d@example.com,S,%s,Mr,\n", i, i, dob)
+	}
+	b := begin(t, mappingText, sheet.String(), nil)
+	b.judged()
+	numbers := func(query string) (total any, rows []any) {
+		r := b.get("/api/rows?" + query)
+		for i := range r["rows"].([]any) {
+			rows = append(rows, r.at("rows", i, "row"))
+		}
+		return r["total"], rows
+	}
+	for query, want := range map[string]string{
+		"show=all&from=998&count=5":                                    "1000 [1000,1001]",
+		"show=trouble&from=1&count=2":                                  "100 [15,25]",
+		"show=usable&from=2&count=2":                                   "900 [4,6]",
+		"show=trouble&column=D&code=date-impossible&from=99&count=100": "100 [995]",
+		"show=trouble&column=E":                                        "0 null",
+	} {
+		total, rows := numbers(query)
+		if got := fmt.Sprint(encode(total), " ", encode(rows)); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	r := b.get("/api/rows?show=trouble&count=1")
+	expect(t, "the cells", r.at("rows", 0, "cells"), []string{"3", "a3@example.com", "S", "30/02/1980", "Mr", ""})
+	expect(t, "the problem's column", r.at("rows", 0, "problems", 0, "column"), "D")
+	expect(t, "the client", r.at("rows", 0, "client"), 4)
+	if status, _ := b.ask("GET", "/api/rows?from=x", ""); status != 400 {
+		t.Errorf("from=x gets %d", status)
+	}
+}
+
+func TestColumn(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, nil)
+	b.judged()
+	r := b.get("/api/column?letter=E")
+	expect(t, "the values", r["values"], []map[string]any{{"text": "Mr", "count": 3, "to": "Mister", "problem": nil},
+		{"text": "Ms", "count": 1, "to": "Miss", "problem": nil}, {"text": "Dr", "count": 1, "to": nil, "problem": "value-unlisted"}})
+	expect(t, "more", r["more"], 0)
+	if status, _ := b.ask("GET", "/api/column?letter=Z", ""); status != 404 {
+		t.Errorf("column Z gets %d", status)
+	}
+}
+
+// What would be sent for a client is shown with the reason why its rows belong together.
+func TestClient(t *testing.T) {
+	t.Parallel()
+	b := begin(t, mappingText, sheetText, func(o *studio.Options) { o.Routes = apiclient.Routes{Version: apiclient.V2} })
+	b.judged()
+	r := b.get("/api/client?row=3")
+	expect(t, "the number", r["number"], 1)
+	expect(t, "of", r["of"], 3)
+	expect(t, "the rows", r["rows"], []int{2, 3})
+	expect(t, "why", r["why"], "2 rows have the same key, Lead no: 1")
+	expect(t, "the client's body", r.at("steps", 0, "body"), map[string]any{"email": "ann@example.com", "lastName": "Archer"})
+	expect(t, "the client's path", r.at("steps", 0, "path"), "/funnel/v2/contacts?isAdministrator=true")
+	expect(t, "the activity's path", r.at("steps", 1, "path"), "/funnel/v2/activities?contactId=«id of the client»")
+	expect(t, "the activity's body", r.at("steps", 1, "body"), map[string]any{"templateId": "t1", "status": "Submitted", "workflowName": "Spring", "workflowTemplateIdentifier": "WF",
+		"attributes": []map[string]any{{"templateId": "a2", "dateTimeValue": "1980-02-01T00:00:00Z"}, {"templateId": "a1", "stringValue": "Mister"}}})
+	r = b.get("/api/client?number=2")
+	expect(t, "the steps of a client with mistakes", r["steps"], []any{})
+	if n := len(r["problems"].([]any)); n != 4 { // two names, a date, a title
+		t.Errorf("the client has %d problems: %s", n, encode(r["problems"]))
+	}
+	if status, _ := b.ask("GET", "/api/client?row=99", ""); status != 404 {
+		t.Errorf("row 99 gets %d", status)
+	}
+}
+
+// A preview shows what a rule makes of the first rows, and how else dates can be read.
+func TestPreview(t *testing.T) {
+	t.Parallel()
+	sheet := "Lead no,E-mail,Surname,DOB,Title,Notes\n1,a@example.com,A,01/02/1980,Mr,\n2,b@example.com,B,03/04/1980,Mr,\n3,c@example.com,C,12/25/1980,Mr,\n"
+	b := begin(t, mappingText, sheet, nil)
+	b.judged()
+	r := b.post("/api/preview", 200, "path", "/activities/0/attributes/Date of birth", "value", map[string]any{"column": "DOB", "format": "dd/mm/yyyy"})
+	expect(t, "usable", r["usable"], 2)
+	expect(t, "trouble", r["trouble"], 1)
+	expect(t, "the first", r.at("rows", 0), map[string]any{"row": 2, "source": "01/02/1980", "result": "1980-02-01T00:00:00Z", "problem": nil})
+	expect(t, "the best reading", r.at("readings", 0, "format"), "mm/dd/yyyy")
+	expect(t, "its trouble", r.at("readings", 0, "trouble"), 0)
+	expect(t, "its first result", r.at("readings", 0, "rows", 0, "result"), "1980-01-02T00:00:00Z")
+	r = b.post("/api/preview", 200, "path", "/activities/template=More/attributes/Note", "value", map[string]any{"text": "{Surname} of {Notes}"})
+	expect(t, "a text", r.at("rows", 1, "result"), "B of")
+	r = b.post("/api/preview", 200, "path", "/client/fields/firstName", "value", map[string]any{"expr": `upper(col("Nobody"))`})
+	expect(t, "a column that is not there", r.at("error", "code"), "unknown-column")
+	expect(t, "the text", b.get("/api/state").at("mapping", "text"), mappingText)
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "name: a\napi: v2\n# end\n", sheetText, nil)
+	b.post("/api/text", 200, "version", 1, "text", "name: b\napi: v2\nclient: {}\n# end\n")
+	expect(t, "the lines", b.get("/api/diff")["lines"], []map[string]any{
+		{"kind": "del", "text": "name: a", "line": 1}, {"kind": "add", "text": "name: b", "line": 1}, {"kind": "same", "text": "api: v2", "line": 2},
+		{"kind": "add", "text": "client: {}", "line": 3}, {"kind": "same", "text": "# end", "line": 4}})
+}
+
+// A column that is left out, the sheet's header row and the answer to a question are
+// kept in the file.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	b := begin(t, "name: x   # DECIDE: what name?\n", "\"Title of the list\",,,\nNo,Name,Name,\n1,a,b,c\n", nil)
+	st := b.get("/api/state")
+	expect(t, "the likely header row", st.at("sheets", 0, "likelyHeaderRow"), 2)
+	expect(t, "the question", st.at("mapping", "questions", 0, "text"), "what name?")
+	st = b.post("/api/decide", 200, "version", 1, "line", 1)
+	expect(t, "the text", st.at("mapping", "text"), "name: x\n")
+	st = b.post("/api/sheet", 200, "version", 2, "name", "", "headerRow", 2)
+	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n")
+	expect(t, "shared", st.at("columns", 1, "shared"), true)
+	st = b.post("/api/ignore", 200, "version", 3, "column", "C", "ignored", true)
+	expect(t, "ignored B", st.at("columns", 1, "ignored"), false)
+	expect(t, "ignored C", st.at("columns", 2, "ignored"), true)
+	st = b.post("/api/ignore", 200, "version", 4, "column", "A", "ignored", true)
+	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n# ignored: column C\n# ignored: No\n")
+	st = b.post("/api/ignore", 200, "version", 5, "column", "C", "ignored", false)
+	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n# ignored: No\n")
+}

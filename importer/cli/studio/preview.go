@@ -1,0 +1,171 @@
+package studio
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/convert"
+	"claimsheet/mapping/problem"
+	"claimsheet/mapping/yamlpatch"
+)
+
+// A preview shows the first rows, and counts over some more.
+const (
+	previewShown   = 20
+	previewCounted = 2000
+)
+
+type previewJSON struct {
+	Rows     []previewRowJSON `json:"rows"`
+	Usable   int              `json:"usable"`
+	Trouble  int              `json:"trouble"`
+	Empty    int              `json:"empty"`
+	Type     string           `json:"type"`
+	Readings []readingJSON    `json:"readings"`
+	Error    *problemJSON     `json:"error,omitempty"` // why the rule cannot be tried
+}
+
+type previewRowJSON struct {
+	Row     int             `json:"row"`
+	Source  string          `json:"source"`
+	Result  *string         `json:"result"`
+	Problem *rowProblemJSON `json:"problem"`
+}
+
+// readingJSON is how the same cells are read with another date format.
+type readingJSON struct {
+	Format  string           `json:"format"`
+	Rows    []previewRowJSON `json:"rows"`
+	Usable  int              `json:"usable"`
+	Trouble int              `json:"trouble"`
+}
+
+// dateFormats are the formats that a date in a text is tried with.
+var dateFormats = []string{"dd/mm/yyyy", "mm/dd/yyyy", "dd.mm.yyyy", "dd-mm-yyyy", "mm-dd-yyyy", "dd/mm/yy", "mm/dd/yy", "d mmm yyyy", "dd mmm yyyy", "yyyy/mm/dd", "dd/mm/yyyy hh:mm"}
+
+// postPreview answers with what a rule would make of the first rows.
+func (s *Server) postPreview(r *http.Request) (any, error) {
+	var in struct {
+		Path  string          `json:"path"`
+		Value json.RawMessage `json:"value"`
+	}
+	if err := read(r, &in); err != nil {
+		return nil, err
+	}
+	v, err := s.view()
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Value) == 0 || len(tokens(in.Path)) == 0 {
+		return nil, failure{http.StatusBadRequest, "bad-request", "a preview needs the path of a rule and its value", ""}
+	}
+	made, typ, err := v.preview(s.options.Service, in.Path, in.Value, true)
+	if err != nil {
+		return nil, err
+	}
+	if typ != convert.Date && typ != convert.DateTime || made.Error != nil {
+		return made, nil
+	}
+	for _, format := range dateFormats {
+		other, _, err := v.preview(s.options.Service, in.Path, withFormat(in.Value, format), false)
+		if err != nil {
+			return nil, err
+		}
+		if other.Error == nil && other.Usable > 0 && (other.Usable >= made.Usable || 2*other.Usable >= other.Usable+other.Trouble) {
+			made.Readings = append(made.Readings, readingJSON{format, other.Rows, other.Usable, other.Trouble})
+		}
+	}
+	slices.SortStableFunc(made.Readings, func(a, b readingJSON) int { return a.Trouble - b.Trouble })
+	made.Readings = made.Readings[:min(len(made.Readings), 4)]
+	return made, nil
+}
+
+// withFormat returns a rule with another format.
+func withFormat(rule json.RawMessage, format string) json.RawMessage {
+	var column string
+	object := map[string]json.RawMessage{}
+	if json.Unmarshal(rule, &column) == nil {
+		object["column"] = rule
+	} else if json.Unmarshal(rule, &object) != nil {
+		return rule
+	}
+	object["format"] = cell.QuoteJSON(format)
+	data, _ := json.Marshal(object) // it was JSON
+	return data
+}
+
+// preview tries a rule on the first rows. What it does not need of the rest of the
+// mapping may have mistakes.
+func (v view) preview(service *mapping.Service, path string, value json.RawMessage, complain bool) (previewJSON, convert.Type, error) {
+	made := previewJSON{Rows: []previewRowJSON{}, Readings: []readingJSON{}}
+	text, err := apply(v.text, []yamlpatch.Operation{{Op: "add", Path: path, Value: value}})
+	if err != nil {
+		return made, "", err
+	}
+	b := bind(v.mapping.File, text, v.book, service)
+	at := -1
+	doc, err := yamlpatch.Read(text)
+	if err != nil {
+		return made, "", err
+	}
+	wanted := resolve(doc, tokens(path))
+	if b != nil {
+		at = slices.IndexFunc(b.targets, func(t mapping.Target) bool { return slices.Equal(t.Path, wanted) })
+	}
+	if at < 0 {
+		if complain {
+			made.Error = v.complaint(text, service, yamlpatch.Pointer(wanted...))
+		} else {
+			made.Error = &problemJSON{}
+		}
+		return made, "", nil
+	}
+	made.Type = string(b.targets[at].Type)
+	err = v.book.rows.Read(v.book.places[:min(len(v.book.places), previewCounted)], func(record cell.Record) {
+		row := b.Convert(record)
+		for _, reading := range b.Readings(row) {
+			if reading.Target == at {
+				made.add(record, reading)
+				break
+			}
+		}
+	})
+	return made, b.targets[at].Type, err
+}
+
+// add counts a reading, and shows it when it is among the first.
+func (made *previewJSON) add(record cell.Record, reading mapping.Reading) {
+	one := previewRowJSON{Row: record.Row, Source: strings.Join(reading.Source.Texts, " | ")}
+	switch {
+	case reading.Wrong != nil:
+		made.Trouble++
+		one.Problem = &rowProblemJSON{Code: reading.Wrong.Code, Message: problem.OneLine(reading.Wrong.Message), Hint: problem.OneLine(reading.Wrong.Hint)}
+	case reading.Value.IsZero():
+		made.Empty++
+	default:
+		made.Usable++
+		one.Result = &reading.Value.Literal
+	}
+	if len(made.Rows) < previewShown {
+		made.Rows = append(made.Rows, one)
+	}
+}
+
+// complaint says why a rule cannot be tried.
+func (v view) complaint(text []byte, service *mapping.Service, path string) *problemJSON {
+	a := analyse(v.mapping.File, text, v.book, service)
+	shown := a.show(a.problems)
+	for i := range shown {
+		if shown[i].Path != nil && (*shown[i].Path == path || strings.HasPrefix(*shown[i].Path, path+"/") || strings.HasPrefix(path, *shown[i].Path+"/")) {
+			return &shown[i]
+		}
+	}
+	if len(shown) > 0 {
+		return &shown[0]
+	}
+	return &problemJSON{Code: "not-tried", Message: "this is not read from the rows, so there is nothing to try"}
+}

@@ -1,0 +1,326 @@
+package studio
+
+import (
+	"context"
+	"math/bits"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"claimsheet/importer"
+	"claimsheet/importer/spool"
+	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
+	"claimsheet/mapping/problem"
+)
+
+// verdict is what the whole of the sheets is by a mapping. It grows while the rows are
+// gone through: first each row by itself, then the rows of each client together.
+type verdict struct {
+	of *analysis
+
+	mu       sync.Mutex
+	done     int // rows that were converted
+	complete bool
+	failed   error
+	skipped  int
+	keyed    int // rows whose client is known
+	trouble  bitmap
+	kinds    map[kindOfTrouble]*trouble
+	targets  []tally // of the bound targets
+	clients  int
+	disagree int // clients whose rows differ where they must agree
+	survey   *importer.Survey
+	together map[int]problem.List // by record: problems that only rows together show; bounded
+	kept     int                  // how many they are
+	took     time.Duration
+}
+
+// kindOfTrouble is a code in a column of the first sheet; -1 for the row as a whole.
+type kindOfTrouble struct {
+	column int
+	code   string
+}
+
+// trouble is the cells of a column that have the same problem.
+type trouble struct {
+	count   int
+	rows    bitmap // records that have it
+	example string // the first cell's text
+	row     cell.Row
+	message string
+}
+
+// tally is what the rows give for a target.
+type tally struct {
+	usable, trouble, empty int
+	kinds                  map[string]*trouble // by code, without the rows
+}
+
+// mostTogether bounds the problems of verdict.together.
+const mostTogether = 20_000
+
+// mostKinds bounds the kinds of trouble; each takes a bit for every row.
+const mostKinds = 2000
+
+func newVerdict(a *analysis) *verdict {
+	return &verdict{of: a, kinds: map[kindOfTrouble]*trouble{}, targets: make([]tally, len(a.bound.targets)), together: map[int]problem.List{}}
+}
+
+// bitmap has a bit for each record.
+type bitmap []uint64
+
+func (b *bitmap) set(i int) {
+	for len(*b) <= i>>6 {
+		*b = append(*b, 0)
+	}
+	(*b)[i>>6] |= 1 << (i & 63)
+}
+
+func (b bitmap) has(i int) bool { return i>>6 < len(b) && b[i>>6]&(1<<(i&63)) != 0 }
+
+func (b bitmap) count() int {
+	n := 0
+	for _, word := range b {
+		n += bits.OnesCount64(word)
+	}
+	return n
+}
+
+// showEvery is how often a page learns how far a judgement is.
+const showEvery = 250 * time.Millisecond
+
+// judge goes through the rows. shown is called from time to time, and at the end.
+func (v *verdict) judge(ctx context.Context, shown func()) {
+	began := time.Now()
+	err := v.convert(ctx, shown)
+	if err == nil && !v.of.bound.keyless {
+		err = v.plan(ctx, shown)
+	}
+	v.mu.Lock()
+	v.took, v.complete = time.Since(began), err == nil
+	if ctx.Err() == nil {
+		v.failed = err
+	}
+	v.mu.Unlock()
+	shown()
+}
+
+// judged is a row by itself.
+type judged struct {
+	record   int
+	row      mapping.ConvertedRow
+	readings []mapping.Reading
+}
+
+// part is some records that are converted together.
+type part struct {
+	from  int
+	batch *spool.Batch
+}
+
+// convert judges each row by itself, on every core.
+func (v *verdict) convert(ctx context.Context, shown func()) error {
+	parts := make(chan part, 2*runtime.GOMAXPROCS(0))
+	var work sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		work.Go(func() {
+			for p := range parts {
+				v.convertPart(p)
+			}
+		})
+	}
+	from, next := 0, time.Now().Add(showEvery)
+	var failed error
+	for batch, err := range v.of.book.rows.Batches() {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			failed = err
+			break
+		}
+		n := len(batch.Records)
+		parts <- part{from, batch}
+		if from += n; time.Now().After(next) {
+			shown()
+			next = time.Now().Add(showEvery)
+		}
+	}
+	close(parts)
+	work.Wait()
+	return failed
+}
+
+func (v *verdict) convertPart(p part) {
+	defer p.batch.Release()
+	list := make([]judged, len(p.batch.Records))
+	for i, record := range p.batch.Records {
+		row := v.of.bound.Convert(record)
+		list[i] = judged{p.from + i, row, v.of.bound.Readings(row)}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, j := range list {
+		v.add(j)
+	}
+	v.done += len(list)
+}
+
+// add counts a row. The caller holds the lock.
+func (v *verdict) add(j judged) {
+	if j.row.Skipped != "" {
+		v.skipped++
+		return
+	}
+	if j.row.Client != (mapping.Identity{}) {
+		v.keyed++
+	}
+	for _, p := range j.row.Problems {
+		if !v.of.bound.keyless || p.Code != "empty-key" {
+			v.note(j.record, p)
+		}
+	}
+	for i := 0; i < len(j.readings); {
+		at := j.readings[i].Target
+		t := &v.targets[at]
+		var wrong *problem.Problem
+		filled := false
+		for ; i < len(j.readings) && j.readings[i].Target == at; i++ { // an attribute may be on several claims
+			if r := &j.readings[i]; r.Wrong != nil {
+				wrong = r.Wrong
+			} else if !r.Value.IsZero() {
+				filled = true
+			}
+		}
+		switch {
+		case wrong != nil:
+			t.trouble++
+			t.note(j.row.Row, *wrong)
+		case filled:
+			t.usable++
+		default:
+			t.empty++
+		}
+	}
+}
+
+func (t *tally) note(row cell.Row, p problem.Problem) {
+	if t.kinds == nil {
+		t.kinds = map[string]*trouble{}
+	}
+	k := t.kinds[p.Code]
+	if k == nil {
+		k = &trouble{row: row, example: sample(p.Seen), message: p.Message}
+		t.kinds[p.Code] = k
+	}
+	if k.count++; row < k.row {
+		k.row, k.example, k.message = row, sample(p.Seen), p.Message
+	}
+}
+
+// note notes a problem of a record, once; it reports whether it is new. The caller holds
+// the lock.
+func (v *verdict) note(record int, p problem.Problem) bool {
+	kind := v.kind(p)
+	k := v.kinds[kind]
+	if k == nil {
+		if len(v.kinds) >= mostKinds {
+			v.trouble.set(record)
+			return false
+		}
+		k = &trouble{row: v.of.book.records[record], example: sample(p.Seen), message: p.Message}
+		v.kinds[kind] = k
+	}
+	v.trouble.set(record)
+	if k.rows.has(record) {
+		return false
+	}
+	k.rows.set(record)
+	k.count++
+	if row := v.of.book.records[record]; row < k.row {
+		k.row, k.example, k.message = row, sample(p.Seen), p.Message
+	}
+	return true
+}
+
+// kind returns the column and code of a problem of a row.
+func (v *verdict) kind(p problem.Problem) kindOfTrouble {
+	return kindOfTrouble{v.of.book.columnOf(p.Where), p.Code}
+}
+
+// columnOf returns the first sheet's column of a cell; -1 for the row as a whole.
+func (b *book) columnOf(at problem.Where) int {
+	i := slices.IndexFunc([]rune(at.Cell), func(r rune) bool { return r < 'A' })
+	if i <= 0 {
+		return -1
+	}
+	return b.ours(at.Table, columnIndex(at.Cell[:i]))
+}
+
+// plan finds the rows of each client, and judges them together.
+func (v *verdict) plan(ctx context.Context, shown func()) error {
+	b := v.of.bound.Binding
+	survey, err := importer.Take(ctx, b, v.of.book.rows, false)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	v.survey, v.clients = survey, survey.Clients
+	v.mu.Unlock()
+	next := time.Now()
+	for plan, err := range survey.Plans(b, v.of.book.rows) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if len(plan.Problems) > 0 {
+			v.addPlan(plan)
+		}
+		if time.Now().After(next) {
+			shown()
+			next = time.Now().Add(showEvery)
+		}
+	}
+	return nil
+}
+
+// addPlan counts what only the rows of a client together show.
+func (v *verdict) addPlan(plan mapping.Plan) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	disagree := false
+	for _, p := range plan.Problems {
+		row := plan.Rows[0]
+		if p.Where.Row > 0 {
+			row = cell.RowOf(p.Where.Table, p.Where.Row)
+		}
+		record := v.of.book.record(row)
+		if record < 0 || !v.note(record, p) {
+			continue
+		}
+		disagree = disagree || p.Code == "conflict"
+		if v.kept < mostTogether {
+			v.together[record] = append(v.together[record], p)
+			v.kept++
+		}
+		for i, t := range v.of.bound.targets {
+			if slices.Contains(t.Columns, v.kind(p).column) && t.Required == (p.Code == "required") {
+				v.targets[i].note(row, p)
+				v.targets[i].trouble++
+				if p.Code == "required" {
+					v.targets[i].empty--
+				} else {
+					v.targets[i].usable--
+				}
+				break
+			}
+		}
+	}
+	if disagree {
+		v.disagree++
+	}
+}
