@@ -29,7 +29,7 @@ export function RuleEditor({ target }) {
 	const kind = editorOf(target);
 	const changed = !same(draft, target.rule);
 	const complete = isComplete(draft);
-	const Body = { value: ValueFields, columns: ColumnsFields, column: ColumnField, condition: Condition, text: WholeText, list: ListField, numbers: NumbersField, resume: Resume, choice: ChoiceField, yesno: YesNoField, entry: EntryField, plain: PlainField }[kind];
+	const Body = { value: ValueFields, columns: ColumnsFields, column: ColumnField, condition: Condition, text: WholeText, list: ListField, numbers: NumbersField, resume: Resume, choice: ChoiceField, yesno: YesNoField, plain: PlainField }[kind];
 	const use = (/** @type {Event} */ e) => {
 		e.preventDefault();
 		if (changed && complete) patch(labelOf(target, draft), changes(target, draft));
@@ -42,12 +42,12 @@ export function RuleEditor({ target }) {
 		${(target.usable || 0) + (target.trouble || 0) > 0 && html`<${Verdict} ...${target} />`}
 		${!changed && kind === 'value' && html`<${Fixes} target=${target} />`}
 		<${Body} target=${target} draft=${draft} onDraft=${setDraft} />
-		${kind !== 'entry' && html`<div class="actions">
+		<div class="actions">
 			<button type="submit" class="main" disabled=${!changed || !complete || busy.value}>Use this</button>
 			${changed && html`<button type="button" onClick=${() => setDraft(target.rule)}>Put back</button>`}
 			${target.rule !== null && !changed && html`<button type="button" class="quiet" onClick=${() => patch(`${nameOf(target)} taken away`, removal(target))}>Take away</button>`}
 			${target.line && html`<a href=${link('file', { line: target.line })}>Line ${target.line} of the file</a>`}
-		</div>`}
+		</div>
 		${previewed.includes(kind) && complete && html`<${Preview} target=${target} rule=${draft} />`}
 	</form>`;
 }
@@ -168,11 +168,6 @@ function NumbersField({ draft, onDraft }) {
 	const id = useId();
 	return html`<fieldset class="ways"><legend>Numbers in texts look like</legend>${numberForms.map(([example, form]) => html`
 		<label key=${example}><input type="radio" name=${id} checked=${same(draft, form)} onChange=${() => onDraft(form)} /><span class="code">${example}</span></label>`)}</fieldset>`;
-}
-
-/** An activity that the mapping does not send yet and that has no attributes. @param {Fields} props */
-function EntryField({ target }) {
-	return html`<p>The mapping does not send this activity. <button type="button" class="main" onClick=${() => patch(`${target.title} is sent`, target.adds)}>Send it too</button></p>`;
 }
 
 /** @param {Fields} props */

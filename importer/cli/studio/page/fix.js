@@ -35,7 +35,7 @@ export function Fixes({ target }) {
 
 /** The ways in which the dates can be read, side by side, with real cells. @param {{target: Target}} props */
 function Readings({ target }) {
-	const asked = useLoaded((signal) => post('preview', { path: target.path, value: target.rule, adds: target.adds }, signal), [target.path, JSON.stringify(target.rule)]);
+	const asked = useLoaded((signal) => post('preview', { path: target.path, value: target.rule }, signal), [target.path, JSON.stringify(target.rule)]);
 	const readings = /** @type {import('./types.js').Preview} */ (asked.answer || {}).readings || [];
 	const now = members(target.rule).format;
 	const others = readings.filter((r) => r.format !== now);

@@ -14,7 +14,7 @@ const shown = 6;
 /** @param {{target: import('./types.js').Target, rule: import('./types.js').Rule}} props */
 export function Preview({ target, rule }) {
 	const [all, setAll] = useState(false);
-	const asked = useLoaded((signal) => post('preview', { path: target.path, value: rule, adds: target.adds }, signal), [target.path, JSON.stringify(rule)], 250);
+	const asked = useLoaded((signal) => post('preview', { path: target.path, value: rule }, signal), [target.path, JSON.stringify(rule)], 250);
 	const answer = /** @type {PreviewAnswer|null} */ (asked.answer);
 	if (!answer) return html`<section class="preview"><h3>Result</h3><${Waiting} of=${asked} what="the first rows" /></section>`;
 	if (answer.error?.code === 'not-tried') return null;

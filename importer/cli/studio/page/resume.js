@@ -12,7 +12,7 @@ export function Resume({ target, draft, onDraft }) {
 	const id = useId();
 	const byColumn = typeof draft === 'object' && draft !== null;
 	const rule = byColumn ? /** @type {{column: string, values?: Record<string, string>}} */ (draft) : { column: '' };
-	const names = [...new Set((state.value?.targets || []).filter((t) => t.group === 'activity' && !t.adds?.length).map((t) => t.of || ''))];
+	const names = [...new Set((state.value?.targets || []).filter((t) => /^\/activities\/\d+\//.test(t.path)).map((t) => t.of || ''))];
 	const letter = [...columnsByLetter.value.values()].find((c) => c.header === rule.column)?.letter;
 	const asked = useLoaded((signal) => (letter ? get('column', { letter }, signal) : null), [letter]);
 	const texts = /** @type {import('./types.js').Distinct[]} */ (asked.answer?.values || []).slice(0, 50);

@@ -65,7 +65,7 @@ function short(all) {
 }
 
 /** The editor that a target needs, by what the mapping language has at its path.
- * @param {Target} target @returns {'value'|'columns'|'column'|'condition'|'text'|'list'|'numbers'|'resume'|'choice'|'yesno'|'entry'|'plain'} */
+ * @param {Target} target @returns {'value'|'columns'|'column'|'condition'|'text'|'list'|'numbers'|'resume'|'choice'|'yesno'|'plain'} */
 export function editorOf(target) {
 	const last = target.path.split('/').pop() || '';
 	if (/\/fields\/|\/attributes\/|\/lookup\/(email|phone)$/.test(target.path)) return 'value';
@@ -74,7 +74,6 @@ export function editorOf(target) {
 	if (last === 'when') return 'condition';
 	if (last === 'numbers') return 'numbers';
 	if (last === 'resume_at') return 'resume';
-	if (/^\/activities\/\d+$/.test(target.path)) return 'entry';
 	if (optionsOf(target)) return 'choice';
 	if (last === 'empty' || last === 'claimants') return 'list';
 	if (last === 'confirm' || last === 'assigned' || (last === 'administrator' && target.path.startsWith('/client'))) return 'yesno';
@@ -102,7 +101,6 @@ export function describe(target) {
 		case 'yesno': return rule ? 'yes' : 'no';
 		case 'numbers': return `like ${numberForms.find(([, form]) => same(form, rule))?.[0] || JSON.stringify(rule)}`;
 		case 'resume': return typeof rule === 'string' ? rule : `as the column ${/** @type {any} */ (rule).column} says`;
-		case 'entry': return 'sent';
 		case 'value': return describeValue(rule);
 		default: return typeof rule === 'object' && !Array.isArray(rule) ? String(/** @type {any} */ (rule).text ?? JSON.stringify(rule)) : String(rule);
 	}
@@ -140,7 +138,7 @@ function setting(target, rule) {
 export function changes(target, next) {
 	const old = target.rule;
 	if (isObject(old) && isObject(next) && sourceOf(old) === sourceOf(next)) return difference(target.path, old, next);
-	return [...(target.adds || []), setting(target, next)];
+	return [setting(target, next)];
 }
 
 /** The operations that take a rule away. @param {Target} target @returns {Operation[]} */

@@ -33,6 +33,16 @@ export const isJudged = computed(() => {
 	return Boolean(j && !j.reading && j.complete && j.done >= j.rows);
 });
 
+/** The target at a path. An activity that was named by its template until the mapping had it is found by its new path.
+ * @param {string|undefined} path @returns {import('./types.js').Target|undefined} */
+export function targetAt(path) {
+	const found = targetsByPath.value.get(path || '');
+	const [, template, rest] = /^\/activities\/template=([^/]*)(\/.*)$/.exec(path || '') || [];
+	if (found || !template) return found;
+	const name = template.replaceAll('~1', '/').replaceAll('~0', '~');
+	return state.value?.targets.find((t) => t.group === 'activity' && t.of === name && t.path.endsWith(rest));
+}
+
 /** The path of the target that a place of the mapping belongs to: that place, the nearest one above it, or the first one below it.
  * @param {string|null|undefined} path @returns {string|undefined} */
 export function targetNear(path) {
@@ -101,9 +111,6 @@ export const undo = (to) => change('undo', to === undefined ? {} : { to }, 'Undo
 
 /** @param {number} [to] */
 export const redo = (to) => change('redo', to === undefined ? {} : { to }, 'Done again.');
-
-/** Takes all sure suggestions, or some by their places in the state. @param {{sure: true}|{which: number[]}} which @param {string} done */
-export const accept = (which, done) => change('accept', which, done);
 
 /** Answers a question of a first mapping: its comment goes. @param {number} line */
 export const decide = (line) => change('decide', { line }, 'Decided.');

@@ -3,7 +3,7 @@
 
 import { html } from './lib.js';
 import { nameOf } from './rule.js';
-import { accept, columnsByLetter, state, targetsByPath } from './store.js';
+import { columnsByLetter, patch, state, targetsByPath } from './store.js';
 import { certainties, count } from './words.js';
 
 /** @typedef {import('./types.js').Suggestion} Suggestion */
@@ -14,10 +14,7 @@ const titleOf = (s) => { const target = targetsByPath.value.get(s.path); return 
 const headerOf = (s) => columnsByLetter.value.get(s.column)?.header || s.column;
 
 /** Takes a suggestion. @param {Suggestion} s */
-function take(s) {
-	const at = state.value?.suggestions.indexOf(s) ?? -1;
-	if (at >= 0) accept({ which: [at] }, `${titleOf(s)} ← ${headerOf(s)}`);
-}
+const take = (s) => patch(`${titleOf(s)} ← ${headerOf(s)}`, s.operations);
 
 /** One suggestion, to accept at once. @param {{suggestion: Suggestion, from?: boolean}} props from names the column instead of the target */
 export function Suggested({ suggestion: s, from = false }) {
@@ -45,7 +42,7 @@ export function AcceptAll() {
 	if (!all.length) return null;
 	const unsure = all.length - sure.length;
 	return html`<div class="accept-all">
-		${sure.length > 0 && html`<button type="button" class="main" onClick=${() => accept({ sure: true }, `Accepted ${count(sure.length, 'suggestion')}.`)}>Accept ${count(sure.length, 'sure suggestion')}</button>`}
+		${sure.length > 0 && html`<button type="button" class="main" onClick=${() => patch(`Accepted ${count(sure.length, 'suggestion')}`, sure.flatMap((s) => s.operations))}>Accept ${count(sure.length, 'sure suggestion')}</button>`}
 		${unsure > 0 && html`<span class="unsure-note">${unsure} to confirm</span>`}
 	</div>`;
 }

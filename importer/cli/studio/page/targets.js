@@ -6,7 +6,7 @@ import { html } from './lib.js';
 import { describe, members } from './rule.js';
 import { go, link, route, stay } from './route.js';
 import { Questions } from './questions.js';
-import { patch, state } from './store.js';
+import { patch, state, targetAt } from './store.js';
 import { Reasons, Suggested } from './suggestions.js';
 import { arrows, Chip, Choice, Panel, Verdict } from './ui.js';
 import { count, groups, number, typeName } from './words.js';
@@ -33,7 +33,7 @@ export function Targets() {
 	const { targets, judgement } = /** @type {import('./types.js').State} */ (state.value);
 	const { at, show = 'all' } = route.value.query;
 	const fits = filters.find(([name]) => name === show)?.[2] || (() => true);
-	const chosen = targets.find((t) => t.path === at);
+	const chosen = targetAt(at);
 	const query = show === 'all' ? '' : show;
 	return html`<div class=${chosen ? 'split' : ''}>
 		<section class="list" aria-labelledby="view-title">
@@ -45,7 +45,7 @@ export function Targets() {
 			</header>
 			<div class="scroll" onKeyDown=${arrows('th a')}>
 				<${ToDecide} />
-				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${title} title=${title} about=${about} list=${list} at=${at} query=${query} />`)}
+				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${title} title=${title} about=${about} list=${list} at=${chosen?.path} query=${query} />`)}
 				${!targets.some(fits) && html`<p class="nothing">${show === 'missing' ? 'Everything that the service requires is filled.' : 'Nothing here.'}</p>`}
 			</div>
 		</section>
@@ -76,7 +76,7 @@ function sections(targets) {
 function Section({ title, list, about, at, query }) {
 	const missing = list.every(isMissing);
 	return html`<table class=${'rows targets' + (missing ? ' missing' : '')}>
-		<caption>${title} ${about && html`<${Chip}>${about.on === 'claim' ? 'for each claim' : 'for each client'}<//>`}${about?.status && html` <${Chip}>${statusWords(about.status)}<//>`}</caption>
+		<caption>${title} ${about && html`<${Chip}>${about.path.startsWith('/activities/template=') ? 'not sent yet' : about.on === 'claim' ? 'for each claim' : 'for each client'}<//>`}${about?.status && html` <${Chip}>${statusWords(about.status)}<//>`}</caption>
 		<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Type</th><th scope="col">Filled by</th><th scope="col">Over all rows</th></tr></thead>
 		<tbody>${list.map((t) => html`<tr key=${t.path} data-path=${t.path} class=${t.path === at ? 'chosen' : ''} onClick=${(/** @type {Event} */ e) => { if (!/** @type {Element} */ (e.target).closest('a, button')) go('targets', { at: t.path, show: query }); }}>
 			<th scope="row"><a href=${link('targets', { at: t.path, show: query })} aria-current=${t.path === at ? 'true' : undefined}>${t.title}</a>${missing && t.of && html` <span class="faint">${t.of}</span>`}${t.required && !missing && html` <span class="required" title="required">required</span>`}</th>
@@ -88,14 +88,14 @@ function Section({ title, list, about, at, query }) {
 }
 
 /** @param {string} status */
-const statusWords = (status) => ({ Open: 'open: the client fills it in', BackFilled: 'filled from earlier answers' })[status] || status.toLowerCase();
+const statusWords = (status) => ({ Open: 'open: the client fills it in', BackFilled: 'back-filled: sent as done, from the sheet' })[status] || status.toLowerCase();
 
 /** @param {{target: Target}} props */
 function FilledBy({ target: t }) {
 	if (!isUnfilled(t)) return html`${t.columns.map((letter) => html`<span class="code letter">${letter}</span> `)}${describe(t)}`;
 	const suggestion = state.value?.suggestions.find((s) => s.path === t.path);
 	if (suggestion) return html`<${Suggested} suggestion=${suggestion} from=${true} />`;
-	return html`<span class="faint">${t.status === 'Open' ? 'the client fills it in' : t.status === 'BackFilled' ? 'filled from earlier answers' : t.required ? 'nothing yet' : '—'}</span>`;
+	return html`<span class="faint">${t.status === 'Open' ? 'the client fills it in' : t.required ? 'nothing yet' : '—'}</span>`;
 }
 
 /** The questions of a first mapping that are still open. */
@@ -107,8 +107,8 @@ function ToDecide() {
 /** What can be done with the whole activity that a target belongs to. @param {{target: Target}} props */
 function Entry({ target: t }) {
 	const [, list, entry] = /^\/(activities|claims)\/(\d+)\//.exec(t.path) || [];
-	if (!list || t.adds?.length) return null;
-	const n = Number(entry), last = Math.max(...(state.value?.targets || []).filter((x) => !x.adds?.length).map((x) => Number(new RegExp(`^/${list}/(\\d+)/`).exec(x.path)?.[1] ?? -1)));
+	if (!list) return null;
+	const n = Number(entry), last = Math.max(...(state.value?.targets || []).map((x) => Number(new RegExp(`^/${list}/(\\d+)/`).exec(x.path)?.[1] ?? -1)));
 	const move = (/** @type {number} */ to) => patch(`${t.of} ${to < n ? 'earlier' : 'later'}`, [{ op: 'move', from: `/${list}/${n}`, path: `/${list}/${to}` }]);
 	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions">
 		${list === 'activities' && html`<button type="button" disabled=${n === 0} onClick=${() => move(n - 1)}>Send it earlier</button><button type="button" disabled=${n >= last} onClick=${() => move(n + 1)}>Send it later</button>`}

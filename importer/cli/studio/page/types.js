@@ -18,9 +18,9 @@
  *   what the mapping says about one target
  *
  * @typedef {{path: string, group: string, title: string, of?: string, status?: string, on?: string, type?: string,
- *   typeFrom?: string, required?: boolean, options?: string[]|null, rule: Rule, adds: Operation[], columns: string[], usable?: number,
+ *   typeFrom?: string, required?: boolean, options?: string[]|null, rule: Rule, columns: string[], usable?: number,
  *   trouble?: number, empty?: number, problems?: Trouble[], line?: number|null}} Target
- *   one thing that the service can get; adds has to be done before its path can be filled
+ *   one thing that the service can get; the server makes what is missing above its path
  *
  * @typedef {{op: 'add'|'remove'|'replace'|'move', path: string, from?: string, value?: any, after?: string}} Operation
  *   one operation of a JSON Patch
