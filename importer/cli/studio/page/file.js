@@ -74,7 +74,7 @@ function Diff({ asked }) {
 	if (!asked.answer) return html`<${Waiting} of=${asked} what="the changes" />`;
 	if (!n) return html`<p class="nothing">This session has changed nothing.</p>`;
 	const words = { same: '', add: 'added', del: 'taken away' };
-	return html`<div class="scroll"><table class="diff code"><caption class="hidden">The file, with the lines that this session added and took away</caption>
+	return html`<div class="scroll" tabindex="0" role="region" aria-label="Changes of this session"><table class="diff code"><caption class="hidden">The file, with the lines that this session added and took away</caption>
 		<thead class="hidden"><tr><th scope="col">Line</th><th scope="col">What</th><th scope="col">Text</th></tr></thead>
 		<tbody>${near(lines).map((l, i) => (l ? html`<tr key=${i} class=${l.kind}><td class="num">${l.line ?? ''}</td><td aria-label=${words[l.kind]}>${{ same: '', add: '+', del: '−' }[l.kind]}</td><td>${l.text}</td></tr>` : html`<tr key=${i} class="gap"><td colspan="3">…</td></tr>`))}</tbody></table></div>`;
 }

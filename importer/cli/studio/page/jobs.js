@@ -38,18 +38,20 @@ function Progress({ job }) {
 	return html`<section class="job" aria-labelledby="job-title">
 		<h2 id="job-title">${kinds[job.kind]}: <span role="status" class=${job.state === 'failed' ? 'bad-text' : job.state === 'done' && !job.exitCode ? 'good-text' : ''}>${verdict}</span></h2>
 		${job.state === 'running' && html`<p class="actions"><progress aria-labelledby="job-title" max=${job.of || 1} value=${job.of ? job.done || 0 : undefined}></progress><span>${job.of ? `${number(job.done)} of ${number(job.of)}` : ''}</span><button type="button" onClick=${() => cancelJob()}>Stop</button></p>`}
-		${job.summary && Object.keys(job.summary).length > 0 && html`<table class="rows summary"><caption class="hidden">What came of it</caption><tbody>${facts(job.summary).map(([name, value]) => html`<tr><th scope="row">${name}</th><td class="num">${value}</td></tr>`)}</tbody></table>`}
 		<p class="actions">${job.workbook && html`<a class="button" href=${job.workbook} download>Get the workbook</a>`}${job.pages && html`<a class="button" href=${job.pages} target="_blank" rel="noopener noreferrer">Look at what the sandbox holds</a>`}</p>
+		${job.summary && html`<table class="rows summary"><caption class="hidden">What came of it</caption><tbody>${facts(job.summary).map(([name, said]) => html`<tr><th scope="row">${name}</th><td>${said}</td></tr>`)}</tbody></table>`}
 		<${Problems} list=${job.problems || []} />
 	</section>`;
 }
 
-/** The summary as lines: counts, also those one level below. @param {Record<string, any>} summary @param {string} [under] @returns {[string, string][]} */
-function facts(summary, under = '') {
-	return Object.entries(summary).flatMap(([name, value]) => {
-		const words = (under ? `${under}, ` : '') + name.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
-		if (typeof value === 'number') return /** @type {[string, string][]} */ ([[words, number(value)]]);
-		if (typeof value === 'string' || typeof value === 'boolean') return /** @type {[string, string][]} */ ([[words, String(value)]]);
-		return value && typeof value === 'object' && !Array.isArray(value) && !under ? facts(value, words) : [];
+/** What came of it, in lines: what was counted, and the counts that are not zero. @param {Record<string, any>} summary @returns {[string, string][]} */
+function facts(summary) {
+	return Object.entries(summary).flatMap(([name, counts]) => {
+		if (typeof counts !== 'object' || counts === null || Array.isArray(counts)) return [];
+		const said = Object.entries(counts).filter(([, n]) => typeof n === 'number' && n > 0).map(([what, n]) => `${number(n)} ${words(what)}`);
+		return said.length ? /** @type {[string, string][]} */ ([[words(name), said.join(' · ')]]) : [];
 	});
 }
+
+/** @param {string} name */
+const words = (name) => name.replaceAll('_', ' ');

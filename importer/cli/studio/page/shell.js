@@ -29,7 +29,7 @@ export function Shell() {
 	const Screen = screens[name];
 	return html`<button type="button" class="skip" onClick=${() => document.getElementById('main')?.focus()}>To the content</button>
 		<${Top} />
-		<nav aria-label="Views"><ul>${views.map(([view, words]) => html`<li key=${view}><a href=${link(view)} aria-current=${view === name ? 'page' : undefined}>${words}<${Count} view=${view} /></a></li>`)}</ul></nav>
+		<div class="menu"><nav aria-label="Views"><ul>${views.map(([view, words]) => html`<li key=${view}><a href=${link(view)} aria-current=${view === name ? 'page' : undefined}>${words}<${Count} view=${view} /></a></li>`)}</ul></nav><${Said} /></div>
 		<${Notices} />
 		<main id="main" tabindex="-1"><${Screen} key=${name} /></main>
 		<${Command} />
@@ -85,12 +85,17 @@ function templateWords({ templates, templatesAt }) {
 	return 'no templates';
 }
 
-/** What was last said, and what waits for an answer. */
+/** What was done last, beside the views, so that nothing moves. */
+function Said() {
+	const said = notice.value?.kind === 'said' ? notice.value : null;
+	return html`<p class="said" role="status" title=${said?.text}>${said && html`${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}`}</p>`;
+}
+
+/** What was refused, and what waits for an answer. */
 function Notices() {
 	const { mapping } = /** @type {import('./types.js').State} */ (state.value);
 	const said = notice.value;
 	return html`<div class="notices">
-		<div role="status">${said?.kind === 'said' && html`<p class="notice">${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}<${Dismiss} /></p>`}</div>
 		<div role="alert">${said?.kind === 'refused' && html`<p class="notice bad">${said.text} ${said.hint && html`<span>${said.hint}</span>`}<${Dismiss} /></p>`}
 			${away.value && html`<p class="notice bad">Claimsheet does not answer; the page asks again every two seconds. Your changes up to now are kept as a draft.</p>`}</div>
 		${mapping.onDisk !== 'same' && html`<p class="notice warn">${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : `Another program changed ${mapping.path} meanwhile.`}

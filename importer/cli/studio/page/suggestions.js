@@ -30,7 +30,7 @@ export function Reasons({ list, from = false }) {
 	if (!list.length) return null;
 	return html`<ul class="reasons">${list.map((s) => html`<li key=${s.path + s.column}>
 		<${Suggested} suggestion=${s} from=${from} />
-		<p class="faint">${certainties[s.certainty] || s.certainty}${s.reason && `: ${s.reason}`}</p>
+		<p class="faint">${s.reason || certainties[s.certainty] || s.certainty}</p>
 		${s.ask && html`<p class="warn-text">${s.ask}</p>`}
 	</li>`)}</ul>`;
 }

@@ -34,7 +34,7 @@ export function ValueTable({ target, type, values, more }) {
 		<tbody>${list.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td><td><${Meaning} target=${target} isCheckbox=${isCheckbox} offers=${id} value=${v} chosen=${chosen[v.text]} onPick=${(/** @type {any} */ to) => pick(v.text, to)} /></td></tr>`)}</tbody></table>`;
 	return html`<section class="values"><h3>What the texts mean <span class="faint">${open.length ? html`<span class="bad-text">${count(open.length, 'text')} not matched</span>` : 'all matched'}</span></h3>
 		${open.length > 0 && table(open, 'Texts that are not matched')}
-		${n > 0 && html`<div class="actions"><button type="button" class="main" onClick=${use}>Use these ${number(n)}</button><button type="button" onClick=${() => setChosen({})}>Put back</button>${left > 0 && html`<span class="faint">${number(left)} still open</span>`}</div>`}
+		${n > 0 && html`<div class="actions"><button type="button" class="main" onClick=${use}>${n === 1 ? 'Use it' : `Use these ${number(n)}`}</button><button type="button" onClick=${() => setChosen({})}>Put back</button>${left > 0 && html`<span class="faint">${number(left)} still open</span>`}</div>`}
 		${rest.length > 0 && html`<details open=${!open.length && rest.length <= 12 && !target.options}><summary>${count(rest.length, 'text')} matched</summary>${table(rest, 'Texts that are matched')}</details>`}
 		${!target.options && !isCheckbox && html`<datalist id=${id}>${[...new Set(rest.map((v) => v.to))].map((to) => html`<option value=${to}></option>`)}</datalist>`}
 		${more > 0 && html`<p class="warn-text">${count(more, 'more text')} in this column ${more === 1 ? 'is' : 'are'} not shown. This many different texts do not look like a list.</p>`}
