@@ -12,7 +12,7 @@ import { changes, editorOf, members, nameOf, numberForms, optionsOf, removal, sa
 import { Questions } from './questions.js';
 import { Resume } from './resume.js';
 import { link } from './route.js';
-import { busy, isJudged, patch, state } from './store.js';
+import { isJudged, patch, state } from './store.js';
 import { Problems, Verdict } from './ui.js';
 import { count, number } from './words.js';
 
@@ -43,7 +43,7 @@ export function RuleEditor({ target }) {
 		${!changed && kind === 'value' && html`<${Fixes} target=${target} />`}
 		<${Body} target=${target} draft=${draft} onDraft=${setDraft} />
 		<div class="actions">
-			<button type="submit" class="main" disabled=${!changed || !complete || busy.value}>Use this</button>
+			<button type="submit" class="main" disabled=${!changed || !complete}>Use this</button>
 			${changed && html`<button type="button" onClick=${() => setDraft(target.rule)}>Put back</button>`}
 			${target.rule !== null && !changed && html`<button type="button" class="quiet" onClick=${() => patch(`${nameOf(target)} taken away`, removal(target))}>Take away</button>`}
 			${target.line && html`<a href=${link('file', { line: target.line })}>Line ${target.line} of the file</a>`}

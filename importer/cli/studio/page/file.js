@@ -4,7 +4,7 @@
 import { get } from './api.js';
 import { html, useEffect, useRef, useState } from './lib.js';
 import { link, route } from './route.js';
-import { busy, problems, reload, replaceText, save, state, targetNear } from './store.js';
+import { problems, reload, replaceText, save, state, targetNear } from './store.js';
 import { Choice, useLoaded, Waiting } from './ui.js';
 import { count } from './words.js';
 
@@ -18,8 +18,8 @@ export function File() {
 		<header class="tools">
 			<h1 id="view-title">The file <span class="faint code">${mapping.path}</span></h1>
 			<${Choice} label="What to show" value=${view} options=${[['text', 'Text'], ['changes', 'Changes of this session']]} onPick=${setView} />
-			<button type="button" class="main" disabled=${!mapping.dirty || busy.value} onClick=${() => save()}>Save</button>
-			<button type="button" disabled=${busy.value} onClick=${() => reload()}>Read it from the disk</button>
+			<button type="button" class="main" disabled=${!mapping.dirty} onClick=${() => save()}>Save</button>
+			<button type="button" onClick=${() => reload()}>Read it from the disk</button>
 		</header>
 		${view === 'text' ? html`<${TextPane} text=${mapping.text} version=${version} />` : html`<${Diff} asked=${asked} />`}
 	</section>`;
@@ -58,7 +58,7 @@ function TextPane({ text, version }) {
 				onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); take(); } }}></textarea>
 		</div>
 		<aside aria-label="Problems of the file">
-			<div class="actions">${changed ? html`<button type="button" class="main" disabled=${busy.value} onClick=${take}>Take this text</button><button type="button" onClick=${() => setDraft({ from: version, text })}>Put back</button>` : html`<span class="faint">Type, then Ctrl+Enter takes the text.</span>`}</div>
+			<div class="actions">${changed ? html`<button type="button" class="main" onClick=${take}>Take this text</button><button type="button" onClick=${() => setDraft({ from: version, text })}>Put back</button>` : html`<span class="faint">Type, then Ctrl+Enter takes the text.</span>`}</div>
 			<p id="file-line" class="here-line" aria-live="polite">${here.length ? here.map((p) => html`<span class="bad-text">Line ${p.line}: ${p.message}</span> `) : line ? `Line ${line}` : ''}</p>
 			<h2>${mistakes.length ? count(mistakes.length, 'mistake') : 'No mistake'}${problems.value.length > mistakes.length && `, ${count(problems.value.length - mistakes.length, 'warning')}`}</h2>
 			<ul class="problems">${problems.value.map((p) => html`<li class=${(mistakes.includes(p) ? 'mistake' : '') + (p.line === line && line ? ' here' : '')}><p>${p.message}</p>${p.hint && html`<p class="faint">${p.hint}</p>`}

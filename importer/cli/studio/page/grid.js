@@ -81,7 +81,7 @@ function Grid({ show, column, code, wanted }) {
 	};
 	const wantsFocus = useRef(false);
 	useEffect(() => {
-		const element = wantsFocus.current && frame.current.querySelector('[tabindex="0"]');
+		const element = wantsFocus.current && frame.current.querySelector('.here');
 		if (element) { element.focus({ preventScroll: true }); wantsFocus.current = false; }
 	});
 

@@ -3,7 +3,7 @@
 
 import { Dialog } from './dialog.js';
 import { html } from './lib.js';
-import { busy, redo, state, undo } from './store.js';
+import { redo, state, undo } from './store.js';
 import { arrows } from './ui.js';
 
 /** @param {{onClose: () => void}} props */
@@ -13,6 +13,6 @@ export function History({ onClose }) {
 	return html`<${Dialog} title="Changes of this session" onClose=${onClose}>
 		<p class="faint">Choose a line to go back to it, or forward again. Nothing is lost until you change something else.</p>
 		<ol class="history" onKeyDown=${arrows('li button')}>${history.map((step, n) => html`<li key=${step.version} class=${n > at ? 'undone' : ''}>
-			<button type="button" aria-current=${n === at ? 'step' : undefined} disabled=${busy.value && n !== at} onClick=${() => go(n)}>${step.label}</button></li>`)}</ol>
+			<button type="button" aria-current=${n === at ? 'step' : undefined} onClick=${() => go(n)}>${step.label}</button></li>`)}</ol>
 	<//>`;
 }

@@ -2,7 +2,7 @@
 // Trying it: a dry run of the whole sheet, and a run into the sandbox. A run into a real environment is a command, never a button.
 
 import { html } from './lib.js';
-import { cancelJob, busy, startJob, state } from './store.js';
+import { cancelJob, startJob, state } from './store.js';
 import { Problems } from './ui.js';
 import { number } from './words.js';
 
@@ -30,7 +30,7 @@ export function Try() {
 
 /** @param {{kind: 'dry-run'|'sandbox', running: boolean, off: boolean, text: string}} props */
 const Card = ({ kind, running, off, text }) => html`<section class="card"><h2>${kinds[kind]}</h2><p>${text}</p>
-	<button type="button" class="main" disabled=${running || off || busy.value} onClick=${() => startJob(kind)}>${kind === 'dry-run' ? 'Start the dry run' : 'Run into the sandbox'}</button></section>`;
+	<button type="button" class="main" aria-disabled=${running || off ? 'true' : undefined} onClick=${() => !running && !off && startJob(kind)}>${kind === 'dry-run' ? 'Start the dry run' : 'Run into the sandbox'}</button></section>`;
 
 /** How far the job is, and what came of it. @param {{job: Job}} props */
 function Progress({ job }) {

@@ -4,7 +4,7 @@
 import { html } from './lib.js';
 import { link } from './route.js';
 import { nameOf } from './rule.js';
-import { busy, decide, targetNear, targetsByPath } from './store.js';
+import { decide, targetNear, targetsByPath } from './store.js';
 
 /** @param {{list: import('./types.js').Question[], links?: boolean}} props links leads to what the question is about */
 export function Questions({ list, links = false }) {
@@ -14,7 +14,7 @@ export function Questions({ list, links = false }) {
 		return html`<li key=${q.line + q.text}>
 			<p>${target && html`<a href=${link('targets', { at: near })}>${nameOf(target)}</a>${': '}`}${q.text}</p>
 			<p class="places"><a href=${link('file', { line: q.line })}>Line ${q.line}</a>
-				<button type="button" disabled=${busy.value} onClick=${() => decide(q.line)} aria-label=${'It is right as it is: ' + q.text}>It is right as it is</button></p>
+				<button type="button" onClick=${() => decide(q.line)} aria-label=${'It is right as it is: ' + q.text}>It is right as it is</button></p>
 		</li>`;
 	})}</ul>`;
 }

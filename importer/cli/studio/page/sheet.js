@@ -2,7 +2,7 @@
 // Which sheet is read, and which of its rows names the columns.
 
 import { html } from './lib.js';
-import { busy, chooseSheet, state } from './store.js';
+import { chooseSheet, state } from './store.js';
 import { arrows, Chip, Problems } from './ui.js';
 
 /** @typedef {import('./types.js').Sheet} Sheet */
@@ -29,7 +29,7 @@ function OneSheet({ sheet: s, id }) {
 			<caption class="hidden">The first rows; choose the one that names the columns</caption>
 			<thead><tr><th scope="col">Row</th>${Array.from({ length: width }, (_, i) => html`<th scope="col" class="code">${letter(i)}</th>`)}</tr></thead>
 			<tbody>${s.first.map((cells, i) => html`<tr class=${i + 1 === s.headerRow ? 'chosen' : i + 1 < s.headerRow ? 'out' : ''}>
-				<th scope="row"><button type="button" class="quiet" disabled=${busy.value} aria-pressed=${i + 1 === s.headerRow ? 'true' : 'false'} aria-label=${`Row ${i + 1} names the columns`} onClick=${() => i + 1 !== s.headerRow && choose({ headerRow: i + 1 })}>${i + 1}</button>${i + 1 === s.headerRow && html` <${Chip}>header<//>`}</th>
+				<th scope="row"><button type="button" class="quiet" aria-pressed=${i + 1 === s.headerRow ? 'true' : 'false'} aria-label=${`Row ${i + 1} names the columns`} onClick=${() => i + 1 !== s.headerRow && choose({ headerRow: i + 1 })}>${i + 1}</button>${i + 1 === s.headerRow && html` <${Chip}>header<//>`}</th>
 				${Array.from({ length: width }, (_, n) => html`<td class="cell">${cells[n] || ''}</td>`)}</tr>`)}</tbody>
 		</table></div>
 	</section>`;

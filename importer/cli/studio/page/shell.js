@@ -11,7 +11,7 @@ import { dialog, Keys, listen, views } from './keys.js';
 import { html, useEffect, useId, useState } from './lib.js';
 import { link, route } from './route.js';
 import { Sheets } from './sheet.js';
-import { away, busy, draft, isJudged, notice, redo, reload, save, state, undo } from './store.js';
+import { away, draft, isJudged, notice, redo, reload, save, state, undo } from './store.js';
 import { Targets } from './targets.js';
 import { Copy } from './ui.js';
 import { count, number } from './words.js';
@@ -61,10 +61,10 @@ function Top() {
 			${j.trouble > 0 && html`<a href=${link('rows', { show: 'trouble' })} class="bad-text">${number(j.trouble)} in trouble</a>`}
 			${running && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
 		<p class="actions">
-			<button type="button" disabled=${mapping.at < 1 || busy.value} onClick=${() => undo()} title=${back ? `Undo: ${back} (Ctrl+Z)` : 'Undo'}>Undo</button>
-			<button type="button" disabled=${mapping.at >= mapping.history.length - 1 || busy.value} onClick=${() => redo()} title=${forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo'}>Redo</button>
+			<button type="button" disabled=${mapping.at < 1} onClick=${() => undo()} title=${back ? `Undo: ${back} (Ctrl+Z)` : 'Undo'}>Undo</button>
+			<button type="button" disabled=${mapping.at >= mapping.history.length - 1} onClick=${() => redo()} title=${forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo'}>Redo</button>
 			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'history'; }}>Changes</button>
-			<button type="button" class="main" disabled=${!mapping.dirty || busy.value} onClick=${() => save()} title="Ctrl+S">Save</button>
+			<button type="button" class="main" disabled=${!mapping.dirty} onClick=${() => save()} title="Ctrl+S">Save</button>
 			<button type="button" class="quiet" aria-haspopup="dialog" aria-label="Keys" onClick=${() => { dialog.value = 'keys'; }}>?</button>
 		</p>
 	</header>`;

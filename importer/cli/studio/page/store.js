@@ -18,9 +18,6 @@ export const notice = signal(/** @type {any} */ (null));
 /** The server does not answer. */
 export const away = signal(false);
 
-/** A change is on its way to the server. */
-export const busy = signal(false);
-
 /** Columns by their letter. */
 export const columnsByLetter = computed(() => new Map((state.value?.columns || []).map((c) => [c.letter, c])));
 
@@ -73,6 +70,9 @@ function take(next) {
 	state.value = next;
 }
 
+/** The change before; each waits for it, so that quick hands lose nothing. @type {Promise<any>} */
+let before = Promise.resolve();
+
 /**
  * Sends a change that is made for the version that the person saw.
  * @param {string} path below /api/
@@ -80,9 +80,14 @@ function take(next) {
  * @param {string} [done] what to say when it is done
  * @returns {Promise<boolean>} whether it was done
  */
-async function change(path, body, done) {
-	if (busy.peek() || !state.peek()) return false;
-	busy.value = true;
+function change(path, body, done) {
+	const sent = before.then(() => send(path, body, done));
+	before = sent;
+	return sent;
+}
+
+/** @param {string} path @param {object} body @param {string} [done] @returns {Promise<boolean>} */
+async function send(path, body, done) {
 	try {
 		const next = await post(path, { version: state.peek()?.version, ...body });
 		batch(() => {
@@ -95,8 +100,6 @@ async function change(path, body, done) {
 		if (error instanceof ApiError && error.state) take(error.state);
 		refuse(error);
 		return false;
-	} finally {
-		busy.value = false;
 	}
 }
 
