@@ -9,7 +9,7 @@ import { link } from './route.js';
 import { ignore, patch, state, targetsByPath } from './store.js';
 import { Reasons } from './suggestions.js';
 import { Panel } from './ui.js';
-import { count, groups, kinds, percent, typeName } from './words.js';
+import { count, groups, kinds, number, percent, typeName } from './words.js';
 
 /** @typedef {import('./types.js').Column} Column */
 /** @typedef {import('./types.js').Target} Target */
@@ -19,7 +19,7 @@ export function ColumnPanel({ column: c, onClose }) {
 	const { suggestions, judgement } = /** @type {import('./types.js').State} */ (state.value);
 	const targets = c.targets.map((path) => targetsByPath.value.get(path)).filter((t) => t !== undefined);
 	const offered = suggestions.filter((s) => s.column === c.letter);
-	return html`<${Panel} about=${c.letter} title=${html`<span class="code">${c.letter}</span> ${c.header || 'No header'}`} of=${`${kinds[c.kind] || c.kind}, ${percent(c.filled, judgement.rows)} filled, ${count(c.distinct, 'different text')}`} onClose=${onClose}>
+	return html`<${Panel} about=${c.letter} title=${html`<span class="code">${c.letter}</span> ${c.header || 'No header'}`} of=${`${kinds[c.kind] || c.kind}, ${percent(c.filled, judgement.rows)} filled, ${number(c.distinct)}${c.distinctMore ? '+' : ''} different ${c.distinct === 1 ? 'text' : 'texts'}`} onClose=${onClose}>
 		<p class="samples">${c.samples.map((s) => html`<q class="cell">${s}</q> `)}</p>
 		<p class="places"><a href=${link('rows', { column: c.letter })}>See it in the rows</a>${c.trouble > 0 && html`<a href=${link('rows', { column: c.letter, show: 'trouble' })}>${count(c.trouble, 'row')} in trouble</a>`}</p>
 		${c.shared && html`<p class="warn-text">Another column has the header “${c.header}” too. The mapping names columns by their header, so neither can be used until one has another name in the export.</p>`}

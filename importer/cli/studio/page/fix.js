@@ -3,7 +3,7 @@
 // The cells of tonight's copy are never changed; tomorrow's export would have the mistakes again.
 
 import { get, post } from './api.js';
-import { html } from './lib.js';
+import { html, useId, useState } from './lib.js';
 import { Result } from './preview.js';
 import { changes, emptyText, members, nameOf, sourceOf, withMember } from './rule.js';
 import { link } from './route.js';
@@ -26,11 +26,28 @@ export function Fixes({ target }) {
 	const isDate = type === 'Date' || type === 'DateTime';
 	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
 	return html`<div class="fixes">
+		${isRegionMissing(target) && html`<${Region} target=${target} />`}
+		${(type === 'Number' || type === 'Currency') && (target.trouble || 0) > 0 && html`<p>Are the numbers written another way? <a href=${link('targets', { at: '/sheet/numbers' })}>How numbers are written</a></p>`}
 		${isDate && (target.trouble || 0) > 0 && html`<${Readings} target=${target} />`}
 		${hasTable
 			? asked.answer && html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values} more=${asked.answer.more} />`
 			: html`<${Unreadable} target=${target} letter=${letter} values=${values.filter((v) => v.problem)} />`}
 	</div>`;
+}
+
+/** Reports whether phone numbers are in trouble because nobody said their country. @param {Target} target */
+const isRegionMissing = (target) => (target.problems || []).some((p) => p.code === 'phone-region');
+
+/** The country of phone numbers without one. @param {{target: Target}} props */
+function Region({ target }) {
+	const id = useId();
+	const [region, setRegion] = useState('GB');
+	const use = () => patch(`${nameOf(target)}: numbers of ${region}`, changes(target, withMember(target.rule, 'region', region)));
+	return html`<section><h3>Which country are the numbers of?</h3>
+		<p class="field inline"><label for=${id}>Numbers without a country code are of</label><input id=${id} size="3" maxlength="2" autocapitalize="characters" value=${region} onInput=${(/** @type {any} */ e) => setRegion(e.target.value.toUpperCase())} />
+			<button type="button" class="main" disabled=${!/^[A-Z]{2}$/.test(region)} onClick=${use}>Use it for all rows</button></p>
+		<p class="faint">The country's two letters, for example GB, IE or DE.</p>
+	</section>`;
 }
 
 /** The ways in which the dates can be read, side by side, with real cells. @param {{target: Target}} props */

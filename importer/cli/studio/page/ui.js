@@ -48,12 +48,16 @@ export function Problems({ list, empty }) {
 		${p.hint && html`<p class="faint">${p.hint}</p>`}
 		<p class="places">
 			${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it</a>`}
+			${columnOf(p) && html`<a href=${link('columns', { at: columnOf(p) })}>Mend it for all rows</a>`}
 			${p.row && html`<a href=${link('client', { row: p.row })}>Row ${number(p.row)}</a>`}
 			${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line}</a>`}
 			<span class="code">${p.code}</span>
 		</p>
 	</li>`)}</ul>`;
 }
+
+/** The letter of the column of a problem's cell, such as Leads!C7. @param {import('./types.js').Problem} p */
+const columnOf = (p) => /!\$?([A-Z]+)\$?\d+$/.exec(p.cell || '')?.[1];
 
 /** Copies a text. @param {{text: string, what: string}} props what names it, e.g. “the command” */
 export function Copy({ text, what }) {
