@@ -50,7 +50,7 @@ function Grid({ show, column, code, wanted }) {
 	const visible = Math.max(1, Math.floor((view.height - headHeight) / rowHeight));
 	const height = Math.min(tallest, total * rowHeight);
 	const steps = Math.max(1, total - visible);
-	const room = Math.max(1, height - visible * rowHeight);
+	const room = Math.max(1, height + headHeight - view.height);
 	const first = Math.min(Math.max(0, total - visible), Math.round((view.top / room) * steps));
 	const firstCol = Math.max(0, Math.floor(view.left / cellWidth)), cols = Math.ceil(view.width / cellWidth) + 1;
 	const shownCols = now.columns.slice(firstCol, firstCol + cols);
