@@ -9,7 +9,8 @@ export function Dialog({ title, onClose, children }) {
 	useEffect(() => { box.current.showModal(); }, []);
 	const outside = (/** @type {Event} */ e) => { if (e.target === box.current) box.current.close(); };
 	return html`<dialog ref=${box} aria-labelledby="dialog-title" onClose=${onClose} onClick=${outside}>
-		<header><h2 id="dialog-title">${title}</h2><button type="button" class="quiet" aria-label="Close" onClick=${() => box.current.close()}>✕</button></header>
+		<header><h2 id="dialog-title">${title}</h2>
+			<button type="button" class="quiet" aria-label="Close" onClick=${() => box.current.close()}>✕</button></header>
 		<div class="dialog-body">${children}</div>
 	</dialog>`;
 }

@@ -29,14 +29,15 @@ export function RuleEditor({ target }) {
 	const kind = editorOf(target);
 	const changed = !same(draft, target.rule);
 	const complete = isComplete(draft);
-	const Body = { value: ValueFields, columns: ColumnsFields, column: ColumnField, condition: Condition, text: WholeText, list: ListField, numbers: NumbersField, resume: Resume, choice: ChoiceField, yesno: YesNoField, plain: PlainField }[kind];
+	const Body = bodies[kind];
 	const use = (/** @type {Event} */ e) => {
 		e.preventDefault();
 		if (changed && complete) patch(labelOf(target, draft), changes(target, draft));
 	};
 	const mistakes = (state.value?.mapping.problems || []).filter((p) => p.path === target.path);
 	const questions = (state.value?.mapping.questions || []).filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'));
-	return html`<form class="editor" onSubmit=${use} onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) use(e); }}>
+	return html`<form class="editor" onSubmit=${use}
+		onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) use(e); }}>
 		<${Problems} list=${mistakes} />
 		<${Questions} list=${questions} />
 		${(target.usable || 0) + (target.trouble || 0) > 0 && html`<${Verdict} ...${target} />`}
@@ -45,7 +46,9 @@ export function RuleEditor({ target }) {
 		<div class="actions">
 			<button type="submit" class="main" disabled=${!changed || !complete}>Use this</button>
 			${changed && html`<button type="button" onClick=${() => setDraft(target.rule)}>Put back</button>`}
-			${target.rule !== null && !changed && html`<button type="button" class="quiet" onClick=${() => patch(`${nameOf(target)} taken away`, removal(target))}>Take away</button>`}
+			${target.rule !== null && !changed
+				&& html`<button type="button" class="quiet"
+				onClick=${() => patch(`${nameOf(target)} taken away`, removal(target))}>Take away</button>`}
 			${target.line && html`<a href=${link('file', { line: target.line })}>Line ${target.line} of the file</a>`}
 		</div>
 		${previewed.includes(kind) && complete && html`<${Preview} target=${target} rule=${draft} />`}
@@ -73,7 +76,8 @@ function isComplete(rule) {
 /** What the history calls a change. @param {Target} target @param {Rule} rule */
 function labelOf(target, rule) {
 	const all = members(rule);
-	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, first_of: (all.first_of || []).join(', '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
+	const made = editorOf(target) === 'value' ? { column: all.column, value: `“${all.value}”`, text: all.text, first_of: (all.first_of
+		|| []).join(', '), expr: all.expr }[sourceOf(rule)] : typeof rule === 'object' ? JSON.stringify(rule) : rule;
 	return `${nameOf(target)} ← ${made}`.slice(0, 120);
 }
 
@@ -83,7 +87,8 @@ function ValueFields({ target, draft, onDraft }) {
 	const source = sourceOf(draft);
 	const Source = { column: ColumnSource, value: ConstantSource, text: TextSource, first_of: FirstOfSource, expr: FormulaSource }[source];
 	return html`<fieldset class="ways"><legend>Made from</legend>${sources.map(([name, words]) => html`
-			<label key=${name}><input type="radio" name=${id} checked=${name === source} onChange=${() => onDraft(withSource(draft, name))} /><span>${words}</span></label>`)}</fieldset>
+			<label key=${name}><input type="radio" name=${id} checked=${name === source} onChange=${() => onDraft(withSource(draft, name))} />
+				<span>${words}</span></label>`)}</fieldset>
 		<${Source} target=${target} draft=${draft} onDraft=${onDraft} />
 		<${Options} target=${target} draft=${draft} onDraft=${onDraft} />`;
 }
@@ -91,7 +96,8 @@ function ValueFields({ target, draft, onDraft }) {
 /** @param {Fields} props */
 function ColumnSource({ draft, onDraft }) {
 	const items = useMemo(() => columnItems(state.value?.columns || []), [state.value?.columns]);
-	return html`<${Picker} label="Column" items=${items} value=${members(draft).column || ''} placeholder="Type a part of the header" onPick=${(/** @type {string} */ c) => onDraft(withMember(draft, 'column', c))} />`;
+	return html`<${Picker} label="Column" items=${items} value=${members(draft).column || ''} placeholder="Type a part of the header"
+		onPick=${(/** @type {string} */ c) => onDraft(withMember(draft, 'column', c))} />`;
 }
 
 /** @param {Fields} props */
@@ -99,28 +105,38 @@ function ConstantSource({ target, draft, onDraft }) {
 	const id = useId();
 	const value = members(draft).value;
 	const set = (/** @type {any} */ v) => onDraft(withMember(draft, 'value', v));
-	if (target.options) return html`<p class="field"><label for=${id}>Value for everyone</label><select id=${id} value=${value} onChange=${(/** @type {any} */ e) => set(e.target.value)}>
+	if (target.options) return html`<p class="field"><label for=${id}>Value for everyone</label>
+		<select id=${id} value=${value} onChange=${(/** @type {any} */ e) => set(e.target.value)}>
 		<option value="">Choose …</option>${target.options.map((o) => html`<option value=${o}>${o}</option>`)}</select></p>`;
-	if (target.type === 'Checkbox') return html`<p class="field"><label for=${id}>Value for everyone</label><select id=${id} value=${String(value)} onChange=${(/** @type {any} */ e) => set(e.target.value === '' ? '' : e.target.value === 'true')}>
+	if (target.type === 'Checkbox') return html`<p class="field"><label for=${id}>Value for everyone</label>
+		<select id=${id} value=${String(value)} onChange=${(/** @type {any} */ e) => set(e.target.value === '' ? '' : e.target.value === 'true')}>
 		<option value="">Choose …</option><option value="true">Yes, ticked</option><option value="false">No, not ticked</option></select></p>`;
-	return html`<p class="field"><label for=${id}>Value for everyone</label><input id=${id} value=${value} onInput=${(/** @type {any} */ e) => set(e.target.value)} /></p>`;
+	return html`<p class="field"><label for=${id}>Value for everyone</label>
+		<input id=${id} value=${value} onInput=${(/** @type {any} */ e) => set(e.target.value)} /></p>`;
 }
 
 /** @param {Fields} props */
-const TextSource = ({ draft, onDraft }) => html`<${TextFromColumns} text=${members(draft).text || ''} onText=${(/** @type {string} */ t) => onDraft(withMember(draft, 'text', t))} />`;
+const TextSource = ({ draft, onDraft }) => html`<${TextFromColumns} text=${members(draft).text || ''}
+	onText=${(/** @type {string} */ t) => onDraft(withMember(draft, 'text', t))} />`;
 
 /** @param {Fields} props */
-const FormulaSource = ({ draft, onDraft }) => html`<${Formula} label="Formula" text=${members(draft).expr || ''} onText=${(/** @type {string} */ t) => onDraft(withMember(draft, 'expr', t))} />`;
+const FormulaSource = ({ draft, onDraft }) => html`<${Formula} label="Formula" text=${members(draft).expr || ''}
+	onText=${(/** @type {string} */ t) => onDraft(withMember(draft, 'expr', t))} />`;
 
 /** @param {Fields} props */
-const FirstOfSource = ({ draft, onDraft }) => html`<${OrderedColumns} label="Columns, the first filled one is taken" list=${members(draft).first_of || []} onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'first_of', l))} />`;
+const FirstOfSource = ({ draft, onDraft }) => html`<${OrderedColumns} label="Columns, the first filled one is taken"
+	list=${members(draft).first_of || []} onList=${(/** @type {string[]} */ l) => onDraft(withMember(draft, 'first_of', l))} />`;
 
 /** Columns that together say who is who. @param {Fields} props */
 function ColumnsFields({ target, draft, onDraft }) {
 	const list = draft === null ? [] : [/** @type {any} */ (draft)].flat();
 	const j = state.value?.judgement;
-	return html`<${OrderedColumns} label="Rows belong together when these columns say the same" list=${list} onList=${(/** @type {string[]} */ l) => onDraft(l.length === 1 ? l[0] : l)} />
-		${target.path === '/client/key' && j && isJudged.value && same(draft, target.rule) && html`<p>${count(j.rows, 'row')} → ${count(j.clients, 'client')}${j.disagree > 0 ? html`, <span class="warn-text">${number(j.disagree)} with rows that disagree about the client</span>` : ', and no rows of one client disagree'}.</p>`}`;
+	return html`<${OrderedColumns} label="Rows belong together when these columns say the same" list=${list}
+		onList=${(/** @type {string[]} */ l) => onDraft(l.length === 1 ? l[0] : l)} />
+		${target.path === '/client/key' && j && isJudged.value && same(draft, target.rule)
+			&& html`<p>${count(j.rows, 'row')} → ${count(j.clients, 'client')}
+			${j.disagree > 0 ? html`, <span class="warn-text">
+			${number(j.disagree)} with rows that disagree about the client</span>` : ', and no rows of one client disagree'}.</p>`}`;
 }
 
 /** A list of columns in an order. @param {{label: string, list: string[], onList: (list: string[]) => void}} props */
@@ -130,31 +146,42 @@ function OrderedColumns({ label, list, onList }) {
 	return html`<fieldset class="ordered"><legend>${label}</legend>
 		<ol>${list.map((name, n) => html`<li key=${name}><span>${name}</span>
 			<button type="button" class="quiet" disabled=${n === 0} aria-label=${`Move ${name} up`} onClick=${() => move(n, n - 1)}>↑</button>
-			<button type="button" class="quiet" disabled=${n === list.length - 1} aria-label=${`Move ${name} down`} onClick=${() => move(n, n + 1)}>↓</button>
-			<button type="button" class="quiet" aria-label=${`Remove ${name}`} onClick=${() => onList(list.filter((c) => c !== name))}>✕</button></li>`)}</ol>
-		<${Picker} key=${list.join()} label=${list.length ? 'Add a column' : 'Column'} items=${items} placeholder="Type a part of the header" onPick=${(/** @type {string} */ c) => onList([...list, c])} />
+			<button type="button" class="quiet" disabled=${n === list.length - 1} aria-label=${`Move ${name} down`}
+				onClick=${() => move(n, n + 1)}>↓</button>
+			<button type="button" class="quiet" aria-label=${`Remove ${name}`} onClick=${() => onList(list.filter((c) => c !== name))}>✕</button>
+				</li>`)}</ol>
+		<${Picker} key=${list.join()} label=${list.length ? 'Add a column' : 'Column'} items=${items} placeholder="Type a part of the header"
+			onPick=${(/** @type {string} */ c) => onList([...list, c])} />
 	</fieldset>`;
 }
 
 /** @param {Fields} props */
 function ColumnField({ draft, onDraft }) {
-	return html`<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${String(draft ?? '')} placeholder="Type a part of the header" onPick=${onDraft} />`;
+	return html`<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${String(draft ?? '')}
+		placeholder="Type a part of the header" onPick=${onDraft} />`;
 }
 
 /** A text that may also be {text, values}. @param {Fields} props */
 function WholeText({ draft, onDraft }) {
 	const isObject = typeof draft === 'object' && draft !== null && !Array.isArray(draft);
 	const text = isObject ? draft.text : draft;
-	return html`<${TextFromColumns} text=${String(text ?? '')} onText=${(/** @type {string} */ t) => onDraft(isObject ? { ...draft, text: t } : t)} />`;
+	return html`<${TextFromColumns} text=${String(text ?? '')}
+		onText=${(/** @type {string} */ t) => onDraft(isObject ? { ...draft, text: t } : t)} />`;
 }
 
-/** @param {Fields} props */
+/** Texts, one in each line. What is typed stays as it is; empty lines are no texts. @param {Fields} props */
 function ListField({ draft, onDraft }) {
 	const id = useId();
 	const list = Array.isArray(draft) ? draft : draft ? [draft] : [];
-	return html`<p class="field"><label for=${id}>Texts, one in each line</label><textarea id=${id} rows=${Math.max(3, list.length + 1)} value=${list.join('\n')}
-		onInput=${(/** @type {any} */ e) => onDraft(e.target.value.split('\n').filter((/** @type {string} */ l, /** @type {number} */ n, /** @type {string[]} */ all) => l !== '' || n === all.length - 1 && all.length === 1))}></textarea></p>`;
+	const [typed, setTyped] = useState('');
+	const text = same(textsOf(typed), list) ? typed : list.join('\n');
+	const type = (/** @type {any} */ e) => { setTyped(e.target.value); onDraft(textsOf(e.target.value)); };
+	return html`<p class="field"><label for=${id}>Texts, one in each line</label>
+		<textarea id=${id} rows=${Math.max(3, list.length + 1)} value=${text} onInput=${type}></textarea></p>`;
 }
+
+/** @param {string} text */
+const textsOf = (text) => text.split('\n').filter((line) => line.trim() !== '');
 
 /** @param {Fields} props */
 function ChoiceField({ target, draft, onDraft }) {
@@ -167,16 +194,26 @@ function ChoiceField({ target, draft, onDraft }) {
 function NumbersField({ draft, onDraft }) {
 	const id = useId();
 	return html`<fieldset class="ways"><legend>Numbers in texts look like</legend>${numberForms.map(([example, form]) => html`
-		<label key=${example}><input type="radio" name=${id} checked=${same(draft, form)} onChange=${() => onDraft(form)} /><span class="code">${example}</span></label>`)}</fieldset>`;
+		<label key=${example}><input type="radio" name=${id} checked=${same(draft, form)} onChange=${() => onDraft(form)} />
+			<span class="code">${example}</span></label>`)}</fieldset>`;
 }
 
 /** @param {Fields} props */
 function YesNoField({ target, draft, onDraft }) {
-	return html`<p><label class="check"><input type="checkbox" checked=${draft === true} onChange=${(/** @type {any} */ e) => onDraft(e.target.checked)} /> ${target.title}</label></p>`;
+	return html`<p><label class="check">
+		<input type="checkbox" checked=${draft === true} onChange=${(/** @type {any} */ e) => onDraft(e.target.checked)} /> ${target.title}
+		</label></p>`;
 }
 
 /** @param {Fields} props */
 function PlainField({ target, draft, onDraft }) {
 	const id = useId();
-	return html`<p class="field"><label for=${id}>${target.title}</label><input id=${id} value=${String(draft ?? '')} onInput=${(/** @type {any} */ e) => onDraft(e.target.value === '' ? null : e.target.value)} /></p>`;
+	return html`<p class="field"><label for=${id}>${target.title}</label>
+		<input id=${id} value=${String(draft ?? '')}
+		onInput=${(/** @type {any} */ e) => onDraft(e.target.value === '' ? null : e.target.value)} /></p>`;
 }
+
+const bodies = {
+	value: ValueFields, columns: ColumnsFields, column: ColumnField, condition: Condition, text: WholeText, list: ListField,
+	numbers: NumbersField, resume: Resume, choice: ChoiceField, yesno: YesNoField, plain: PlainField,
+};

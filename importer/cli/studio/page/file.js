@@ -50,19 +50,33 @@ function TextPane({ text, version }) {
 	const here = list.filter((p) => p.line === line);
 	return html`<div class="file">
 		<div class="text">
-			<pre class="gutter code" aria-hidden="true" ref=${gutter}>${draft.text.split('\n').map((_, i) => html`<span class=${(marks.get(i + 1) || '') + (i + 1 === line ? 'here' : '')}>${i + 1}</span>`)}</pre>
+			<pre class="gutter code" aria-hidden="true" ref=${gutter}>
+				${draft.text.split('\n').map((_, i) => html`<span class=${(marks.get(i + 1) || '') + (i + 1 === line ? 'here' : '')}>
+				${i + 1}</span>`)}</pre>
 			<label class="hidden" for="file-text">The text of the mapping file</label>
 			<textarea id="file-text" class="code" spellcheck=${false} wrap="off" ref=${area} value=${draft.text} aria-describedby="file-line"
-				onInput=${(/** @type {any} */ e) => { setDraft({ from: version, text: e.target.value }); cursor(); }} onKeyUp=${cursor} onClick=${cursor}
+				onInput=${(/** @type {any} */ e) => { setDraft({ from: version, text: e.target.value }); cursor(); }} onKeyUp=${cursor}
+					onClick=${cursor}
 				onScroll=${() => { gutter.current.scrollTop = area.current.scrollTop; }}
-				onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); take(); } }}></textarea>
+				onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey
+					|| e.metaKey)) { e.preventDefault(); take(); } }}></textarea>
 		</div>
 		<aside aria-label="Problems of the file">
-			<div class="actions">${changed ? html`<button type="button" class="main" onClick=${take}>Take this text</button><button type="button" onClick=${() => setDraft({ from: version, text })}>Put back</button>` : html`<span class="faint">Type, then Ctrl+Enter takes the text.</span>`}</div>
-			<p id="file-line" class="here-line" aria-live="polite">${here.length ? here.map((p) => html`<span class="bad-text">Line ${p.line}: ${p.message}</span> `) : line ? `Line ${line}` : ''}</p>
-			<h2>${mistakes.length ? count(mistakes.length, 'mistake') : 'No mistake'}${problems.value.length > mistakes.length && `, ${count(problems.value.length - mistakes.length, 'warning')}`}</h2>
-			<ul class="problems">${problems.value.map((p) => html`<li class=${(mistakes.includes(p) ? 'mistake' : '') + (p.line === line && line ? ' here' : '')}><p>${p.message}</p>${p.hint && html`<p class="faint">${p.hint}</p>`}
-				<p class="places">${p.line && html`<button type="button" class="as-link" onClick=${() => show(/** @type {number} */ (p.line))}>Line ${p.line}</button>`}${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it without the file</a>`}<span class="code">${p.code}</span></p></li>`)}</ul>
+			<div class="actions">${changed
+				? html`<button type="button" class="main" onClick=${take}>Take this text</button>
+				<button type="button" onClick=${() => setDraft({ from: version, text })}>Put back</button>`
+				: html`<span class="faint">Type, then Ctrl+Enter takes the text.</span>`}</div>
+			<p id="file-line" class="here-line" aria-live="polite">
+				${here.length ? here.map((p) => html`<span class="bad-text">Line ${p.line}: ${p.message}</span> `) : line ? `Line ${line}` : ''}</p>
+			<h2>${mistakes.length ? count(mistakes.length, 'mistake') : 'No mistake'}
+				${problems.value.length > mistakes.length && `, ${count(problems.value.length - mistakes.length, 'warning')}`}</h2>
+			<ul class="problems">${problems.value.map((p) => html`<li
+				class=${(mistakes.includes(p) ? 'mistake' : '') + (p.line === line && line ? ' here' : '')}><p>${p.message}</p>
+				${p.hint && html`<p class="faint">${p.hint}</p>`}
+				<p class="places">${p.line && html`<button type="button" class="as-link"
+					onClick=${() => show(/** @type {number} */ (p.line))}>Line ${p.line}</button>`}
+					${targetNear(p.path) && html`<a href=${link('targets', { at: targetNear(p.path) })}>Mend it without the file</a>`}
+					<span class="code">${p.code}</span></p></li>`)}</ul>
 		</aside>
 	</div>`;
 }
@@ -74,9 +88,13 @@ function Diff({ asked }) {
 	if (!asked.answer) return html`<${Waiting} of=${asked} what="the changes" />`;
 	if (!n) return html`<p class="nothing">This session has changed nothing.</p>`;
 	const words = { same: '', add: 'added', del: 'taken away' };
-	return html`<div class="scroll" tabindex="0" role="region" aria-label="Changes of this session"><table class="diff code"><caption class="hidden">The file, with the lines that this session added and took away</caption>
+	return html`<div class="scroll" tabindex="0" role="region" aria-label="Changes of this session">
+		<table class="diff code"><caption class="hidden">The file, with the lines that this session added and took away</caption>
 		<thead class="hidden"><tr><th scope="col">Line</th><th scope="col">What</th><th scope="col">Text</th></tr></thead>
-		<tbody>${near(lines).map((l, i) => (l ? html`<tr key=${i} class=${l.kind}><td class="num">${l.line ?? ''}</td><td aria-label=${words[l.kind]}>${{ same: '', add: '+', del: '−' }[l.kind]}</td><td>${l.text}</td></tr>` : html`<tr key=${i} class="gap"><td colspan="3">…</td></tr>`))}</tbody></table></div>`;
+		<tbody>${near(lines).map((l, i) => (l
+			? html`<tr key=${i} class=${l.kind}><td class="num">${l.line ?? ''}</td>
+			<td aria-label=${words[l.kind]}>${{ same: '', add: '+', del: '−' }[l.kind]}</td><td>${l.text}</td></tr>`
+			: html`<tr key=${i} class="gap"><td colspan="3">…</td></tr>`))}</tbody></table></div>`;
 }
 
 /** The changed lines with three lines around them; null stands for lines left out. @param {DiffLine[]} lines @returns {(DiffLine|null)[]} */

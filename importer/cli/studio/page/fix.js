@@ -27,10 +27,12 @@ export function Fixes({ target }) {
 	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
 	return html`<div class="fixes">
 		${isRegionMissing(target) && html`<${Region} target=${target} />`}
-		${(type === 'Number' || type === 'Currency') && (target.trouble || 0) > 0 && html`<p>Are the numbers written another way? <a href=${link('targets', { at: '/sheet/numbers' })}>How numbers are written</a></p>`}
+		${(type === 'Number' || type === 'Currency') && (target.trouble || 0) > 0
+			&& html`<p>Are the numbers written another way? <a href=${link('targets', { at: '/sheet/numbers' })}>How numbers are written</a></p>`}
 		${isDate && (target.trouble || 0) > 0 && html`<${Readings} target=${target} />`}
 		${hasTable
-			? asked.answer && html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values} more=${asked.answer.more} />`
+			? asked.answer && html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values}
+				more=${asked.answer.more} />`
 			: html`<${Unreadable} target=${target} letter=${letter} values=${values.filter((v) => v.problem)} />`}
 	</div>`;
 }
@@ -44,7 +46,9 @@ function Region({ target }) {
 	const [region, setRegion] = useState('GB');
 	const use = () => patch(`${nameOf(target)}: numbers of ${region}`, changes(target, withMember(target.rule, 'region', region)));
 	return html`<section><h3>Which country are the numbers of?</h3>
-		<p class="field inline"><label for=${id}>Numbers without a country code are of</label><input id=${id} size="3" maxlength="2" autocapitalize="characters" value=${region} onInput=${(/** @type {any} */ e) => setRegion(e.target.value.toUpperCase())} />
+		<p class="field inline"><label for=${id}>Numbers without a country code are of</label>
+			<input id=${id} size="3" maxlength="2" autocapitalize="characters" value=${region}
+			onInput=${(/** @type {any} */ e) => setRegion(e.target.value.toUpperCase())} />
 			<button type="button" class="main" disabled=${!/^[A-Z]{2}$/.test(region)} onClick=${use}>Use it for all rows</button></p>
 		<p class="faint">The country's two letters, for example GB, IE or DE.</p>
 	</section>`;
@@ -61,10 +65,15 @@ function Readings({ target }) {
 	return html`<section class="readings"><h3>How are the dates written?</h3>
 		<div class="side-by-side">${readings.map((r) => html`<section key=${r.format} aria-label=${r.format}>
 			<h4 class="code">${r.format}</h4>
-			<table class="rows"><caption class="hidden">Cells read as ${r.format}</caption><thead class="hidden"><tr><th scope="col">In the sheet</th><th scope="col">Read as</th></tr></thead>
-				<tbody>${r.rows.slice(0, 4).map((row) => html`<tr key=${row.row}><td class="cell">${row.source}</td><td>${row.problem ? html`<span class="bad-text">no date</span>` : html`<${Result} row=${row} />`}</td></tr>`)}</tbody></table>
-			<p class=${r.trouble ? 'bad-text' : 'good-text'}>${r.trouble ? `${count(r.trouble, 'row')} cannot be read so` : 'every row can be read so'}</p>
-			${r.format === now ? html`<p class="faint">This is chosen.</p>` : html`<button type="button" class=${r.trouble === Math.min(...readings.map((x) => x.trouble)) ? 'main' : ''} onClick=${() => choose(r.format)}>Dates are ${r.format}</button>`}
+			<table class="rows"><caption class="hidden">Cells read as ${r.format}</caption>
+				<thead class="hidden"><tr><th scope="col">In the sheet</th><th scope="col">Read as</th></tr></thead>
+				<tbody>${r.rows.slice(0, 4).map((row) => html`<tr key=${row.row}><td class="cell">${row.source}</td>
+					<td>${row.problem ? html`<span class="bad-text">no date</span>` : html`<${Result} row=${row} />`}</td></tr>`)}</tbody></table>
+			<p class=${r.trouble ? 'bad-text' : 'good-text'}>
+				${r.trouble ? `${count(r.trouble, 'row')} cannot be read so` : 'every row can be read so'}</p>
+			${r.format === now ? html`<p class="faint">This is chosen.</p>`
+				: html`<button type="button" class=${r.trouble === Math.min(...readings.map((x) => x.trouble)) ? 'main' : ''}
+				onClick=${() => choose(r.format)}>Dates are ${r.format}</button>`}
 		</section>`)}</div>
 	</section>`;
 }
@@ -76,10 +85,16 @@ function Unreadable({ target, letter, values }) {
 	const leaveEmpty = (/** @type {string} */ text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
 	const known = targetsByPath.value.get('/sheet/empty')?.rule;
 	return html`<section class="unreadable"><h3>Texts that cannot be read <span class="faint">in ${header}</span></h3>
-		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th><th scope="col">For all rows</th></tr></thead>
-			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td><td>${mistake({ code: v.problem || '' })}</td>
-				<td><button type="button" onClick=${() => leaveEmpty(v.text)} aria-label=${`Leave empty: ${v.text}`}>Leave empty</button></td></tr>`)}</tbody></table>
+		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th>
+			<th scope="col">For all rows</th></tr></thead>
+			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
+				<td>${mistake({ code: v.problem || '' })}</td>
+				<td><button type="button" onClick=${() => leaveEmpty(v.text)} aria-label=${`Leave empty: ${v.text}`}>Leave empty</button></td></tr>`)}
+					</tbody></table>
 		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
-		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0 && html` (now ${known.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from; ${''}<a href=${link('rows', { show: 'trouble', column: letter })}>these are the rows</a>. ${(target.trouble || 0) > 0 && 'Their clients are not sent until then.'}</p>
+		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0
+			&& html` (now ${known.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from; ${''}
+			<a href=${link('rows', { show: 'trouble', column: letter })}>these are the rows</a>. ${(target.trouble || 0) > 0
+			&& 'Their clients are not sent until then.'}</p>
 	</section>`;
 }

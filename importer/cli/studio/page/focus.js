@@ -19,7 +19,9 @@ export function keepFocus() {
 		if (!last || document.activeElement !== document.body || document.querySelector('dialog[open]')) return;
 		if (last.element.isConnected && !last.element.matches(':disabled')) return;
 		const line = last.list?.isConnected ? last.list.children[Math.min(last.place, last.list.children.length - 1)] : null;
-		const place = line?.querySelector(last.element.tagName + ':not(:disabled)') || line?.querySelector('button:not(:disabled), a[href], select, input') || last.panel?.isConnected && last.panel.querySelector('h2') || document.querySelector('#main h1');
+		const place = line?.querySelector(last.element.tagName + ':not(:disabled)')
+			|| line?.querySelector('button:not(:disabled), a[href], select, input') || last.panel?.isConnected && last.panel.querySelector('h2')
+			|| document.querySelector('#main h1');
 		if (!(place instanceof HTMLElement)) return;
 		if (/^H\d$/.test(place.tagName)) place.tabIndex = -1;
 		place.focus();

@@ -21,12 +21,20 @@ export function Rows() {
 	return html`<section class="list" aria-labelledby="view-title">
 		<header class="tools">
 			<h1 id="view-title">Rows <span class="faint">of ${sheets[0]?.name || 'the sheet'}</span></h1>
-			<${Choice} label="Which rows" value=${show} options=${[['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['trouble', 'In trouble', judgement.trouble]]}
+			<${Choice} label="Which rows" value=${show}
+				options=${[['all', 'All', judgement.rows], ['usable', 'Usable', judgement.usable], ['trouble', 'In trouble', judgement.trouble]]}
 				onPick=${(/** @type {string} */ s) => filter({ show: s, code: s === 'trouble' ? code : undefined })} />
-			<p class="field inline"><label for="rows-column">Column</label><select id="rows-column" value=${column || ''} onChange=${(/** @type {any} */ e) => filter({ column: e.target.value, code: undefined })}>
-				<option value="">any</option>${columns.filter((c) => c.targets.length).map((c) => html`<option value=${c.letter}>${c.letter} · ${c.header}${c.trouble ? ` (${number(c.trouble)})` : ''}</option>`)}</select></p>
-			<p class="field inline"><label for="rows-code">Mistake</label><select id="rows-code" value=${code || ''} onChange=${(/** @type {any} */ e) => filter({ code: e.target.value, show: e.target.value ? 'trouble' : show })}>
-				<option value="">any</option>${codes.map((c) => html`<option value=${c.code}>${mistake(c)} (${number(c.count)})</option>`)}</select></p>
+			<p class="field inline"><label for="rows-column">Column</label>
+				<select id="rows-column" value=${column || ''}
+				onChange=${(/** @type {any} */ e) => filter({ column: e.target.value, code: undefined })}>
+				<option value="">any</option>
+					${columns.filter((c) => c.targets.length).map((c) => html`<option value=${c.letter}>
+					${c.letter} · ${c.header}${c.trouble ? ` (${number(c.trouble)})` : ''}</option>`)}</select></p>
+			<p class="field inline"><label for="rows-code">Mistake</label>
+				<select id="rows-code" value=${code || ''}
+				onChange=${(/** @type {any} */ e) => filter({ code: e.target.value, show: e.target.value ? 'trouble' : show })}>
+				<option value="">any</option>
+					${codes.map((c) => html`<option value=${c.code}>${mistake(c)} (${number(c.count)})</option>`)}</select></p>
 		</header>
 		<${Grid} key=${[show, column, code].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)} />
 	</section>`;
@@ -123,18 +131,29 @@ function Grid({ show, column, code, wanted }) {
 	const drawn = Array.from({ length: Math.max(0, Math.min(visible + 1, total - first)) }, (_, i) => at(i));
 	const tabRow = drawn.some((d) => d.place === cell.row) ? cell.row : first;
 	const tabCol = cell.col >= firstCol && cell.col < firstCol + cols ? cell.col : firstCol;
-	return html`<div class="grid-frame" ref=${frame} role="grid" tabindex="-1" aria-label="Rows of the sheet" aria-rowcount=${total + 1} aria-colcount=${now.columns.length + 1} aria-readonly="true" onKeyDown=${key}>
-			<div class="grid-room" role="presentation" style=${{ height: height + headHeight + 'px', width: numberWidth + now.columns.length * cellWidth + 'px' }}>
+	return html`<div class="grid-frame" ref=${frame} role="grid" tabindex="-1" aria-label="Rows of the sheet" aria-rowcount=${total + 1}
+		aria-colcount=${now.columns.length + 1} aria-readonly="true" onKeyDown=${key}>
+			<div class="grid-room" role="presentation"
+				style=${{ height: height + headHeight + 'px', width: numberWidth + now.columns.length * cellWidth + 'px' }}>
 			<div class="grid-window" role="rowgroup" style=${{ height: Math.min(view.height, height + headHeight) + 'px' }}>
-				<div class="grid-row head" role="row" aria-rowindex="1"><div class="grid-number" role="columnheader" aria-colindex="1">Row</div><span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>
-					${shownCols.map((c, i) => html`<div key=${c.letter} role="columnheader" aria-colindex=${firstCol + i + 2} class=${'grid-cell' + (c.trouble ? ' bad-head' : '') + (c.ignored ? ' out' : '')}><span class="code">${c.letter}</span> <b>${c.header || 'no header'}</b></div>`)}</div>
-				${drawn.map(({ row: r, place }) => html`<div key=${place % (visible + 2)} class=${'grid-row' + (place % 2 ? ' odd' : '') + (r?.problems.length ? ' bad-row' : r?.skipped ? ' out' : '')} role="row" aria-rowindex=${place + 2}>
-					<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}</div><span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>
+				<div class="grid-row head" role="row" aria-rowindex="1"><div class="grid-number" role="columnheader" aria-colindex="1">Row</div>
+					<span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>
+					${shownCols.map((c, i) => html`<div key=${c.letter} role="columnheader" aria-colindex=${firstCol + i + 2}
+						class=${'grid-cell' + (c.trouble ? ' bad-head' : '') + (c.ignored ? ' out' : '')}>
+						<span class="code">${c.letter}</span> <b>${c.header || 'no header'}</b></div>`)}</div>
+				${drawn.map(({ row: r, place }) => html`<div key=${place % (visible + 2)}
+					class=${'grid-row' + (place % 2 ? ' odd' : '') + (r?.problems.length ? ' bad-row' : r?.skipped ? ' out' : '')} role="row"
+					aria-rowindex=${place + 2}>
+					<div class="grid-number" role="rowheader" aria-colindex="1">${r ? number(r.row) : '…'}</div>
+						<span class="grid-gap" style=${{ width: firstCol * cellWidth + 'px' }}></span>
 					${shownCols.map((c, i) => {
 						const problem = r?.problems.find((p) => p.column === c.letter);
 						const isTab = place === tabRow && firstCol + i === tabCol;
-						return html`<div key=${c.letter} role="gridcell" aria-colindex=${firstCol + i + 2} tabindex=${isTab ? 0 : -1} class=${'grid-cell' + (problem ? ' bad-cell' : '') + (place === cell.row && firstCol + i === cell.col ? ' here' : '')}
-							aria-invalid=${problem ? 'true' : undefined} onClick=${() => { setCell({ row: place, col: firstCol + i }); wantsFocus.current = true; }}>${r ? r.cells[firstCol + i] : ''}</div>`;
+						return html`<div key=${c.letter} role="gridcell" aria-colindex=${firstCol + i + 2} tabindex=${isTab ? 0 : -1}
+							class=${'grid-cell' + (problem ? ' bad-cell' : '') + (place === cell.row && firstCol + i === cell.col ? ' here' : '')}
+							aria-invalid=${problem ? 'true' : undefined}
+								onClick=${() => { setCell({ row: place, col: firstCol + i }); wantsFocus.current = true; }}>
+								${r ? r.cells[firstCol + i] : ''}</div>`;
 					})}</div>`)}
 			</div></div>
 			${pages.total === 0 && html`<p class="nothing">${show === 'trouble' ? 'No row is in trouble.' : 'No row here.'}</p>`}
@@ -143,13 +162,18 @@ function Grid({ show, column, code, wanted }) {
 		<${Details} row=${row} column=${now.columns[cell.col]} onNext=${next} total=${total} done=${done} />`;
 }
 
-/** What the cell with the focus says, whole, and what is wrong with it. @param {{row?: import('./pages.js').Row, column: import('./types.js').Column, onNext: () => void, total: number, done: boolean}} props */
+/** What the cell with the focus says, whole, and what is wrong with it.
+ * @param {{row?: import('./pages.js').Row, column: import('./types.js').Column, onNext: () => void, total: number, done: boolean}} props */
 function Details({ row, column, onNext, total, done }) {
 	const now = /** @type {import('./types.js').State} */ (state.value);
 	const problem = row?.problems.find((p) => p.column === column?.letter) || row?.problems.find((p) => !p.column);
 	return html`<footer class="cell-details" aria-live="polite">
-		<p class="cell-place">${row && column ? html`<span class="code">${column.letter}${row.row}</span> <q class="cell">${row.cells[now.columns.indexOf(column)] || ''}</q>` : count(total, 'row')}
-			${problem && html` <span class="bad-text">${problem.message}</span>`}${row?.skipped && html` <span class="faint">left out: ${row.skipped}</span>`}${!done && html` <span class="faint">still reading …</span>`}</p>
+		<p class="cell-place">${row && column
+			? html`<span class="code">${column.letter}${row.row}</span> <q class="cell">
+			${row.cells[now.columns.indexOf(column)] || ''}</q>` : count(total, 'row')}
+			${problem && html` <span class="bad-text">${problem.message}</span>`}
+				${row?.skipped && html` <span class="faint">left out: ${row.skipped}</span>`}
+				${!done && html` <span class="faint">still reading …</span>`}</p>
 		<p class="actions">
 			${problem && column && html`<a href=${link('columns', { at: column.letter })}>Mend it for all rows</a>`}
 			${row && html`<a href=${link('client', { row: row.row, table: row.table || undefined })}>What is sent for this client</a>`}

@@ -7,7 +7,10 @@ import { go } from './route.js';
 import { redo, save, undo } from './store.js';
 
 /** The views in their order; the place is the key. @type {[string, string][]} */
-export const views = [['columns', 'Columns'], ['targets', 'What the service gets'], ['rows', 'Rows'], ['client', 'One client'], ['try', 'Try it'], ['file', 'The file'], ['sheet', 'The sheet']];
+export const views = [
+	['columns', 'Columns'], ['targets', 'What the service gets'], ['rows', 'Rows'], ['client', 'One client'], ['try', 'Try it'],
+	['file', 'The file'], ['sheet', 'The sheet'],
+];
 
 /** The dialog that is open. */
 export const dialog = signal(/** @type {''|'keys'|'history'} */ (''));
@@ -50,17 +53,28 @@ function single(e) {
 
 /** @type {[string, [string, string][]][]} */
 const overview = [
-	['Everywhere', [['1 – 7', 'the views, in the order of the menu'], ['Ctrl+S', 'save the mapping'], ['Ctrl+Z', 'undo'], ['Ctrl+Y', 'redo'], ['h', 'the changes of this session'], ['/', 'find'], ['? or F1', 'this overview'], ['Tab', 'the next field or button']]],
+	['Everywhere', [
+		['1 – 7', 'the views, in the order of the menu'], ['Ctrl+S', 'save the mapping'], ['Ctrl+Z', 'undo'], ['Ctrl+Y', 'redo'],
+		['h', 'the changes of this session'], ['/', 'find'], ['? or F1', 'this overview'], ['Tab', 'the next field or button'],
+	]],
 	['In lists', [['↑ ↓ Home End', 'from one line to the next'], ['Enter', 'the details of the line'], ['Esc', 'close the details, back to the line']]],
-	['In the details', [['Ctrl+Enter', 'use what you changed'], ['↓ in a field with a list', 'open the list; type to find, Enter picks, Esc closes'], ['← → in a row of choices', 'the next choice']]],
-	['In the rows', [['↑ ↓ ← →', 'from cell to cell'], ['Page Up, Page Down', 'a screen up or down'], ['Home, End', 'the first and the last column'], ['Ctrl+Home, Ctrl+End', 'the first and the last row'], ['n', 'the next row in trouble'], ['Enter', 'what is sent for the client of this row']]],
+	['In the details', [
+		['Ctrl+Enter', 'use what you changed'], ['↓ in a field with a list', 'open the list; type to find, Enter picks, Esc closes'],
+		['← → in a row of choices', 'the next choice'],
+	]],
+	['In the rows', [
+		['↑ ↓ ← →', 'from cell to cell'], ['Page Up, Page Down', 'a screen up or down'], ['Home, End', 'the first and the last column'],
+		['Ctrl+Home, Ctrl+End', 'the first and the last row'], ['n', 'the next row in trouble'], ['Enter', 'what is sent for the client of this row'],
+	]],
 ];
 
 /** @param {{onClose: () => void}} props */
 export function Keys({ onClose }) {
 	const set = (/** @type {any} */ e) => { singleKeys.value = e.target.checked; sessionStorage.setItem('single-keys', e.target.checked ? 'on' : 'off'); };
 	return html`<${Dialog} title="Keys" onClose=${onClose}>
-		<div class="keys">${overview.map(([title, list]) => html`<section><h3>${title}</h3><dl>${list.map(([key, what]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl></section>`)}</div>
-		<p><label class="check"><input type="checkbox" checked=${singleKeys.value} onChange=${set} /> Single keys (1 – 7, h, / and ?) do something</label></p>
+		<div class="keys">${overview.map(([title, list]) => html`<section><h3>${title}</h3>
+			<dl>${list.map(([key, what]) => html`<div><dt><kbd>${key}</kbd></dt><dd>${what}</dd></div>`)}</dl></section>`)}</div>
+		<p><label class="check"><input type="checkbox" checked=${singleKeys.value}
+			onChange=${set} /> Single keys (1 – 7, h, / and ?) do something</label></p>
 	<//>`;
 }

@@ -44,7 +44,8 @@ export function Picker({ label, items, value = '', placeholder = '', onPick, hid
 	let group = '';
 	return html`<div class="picker">
 		<label id=${id + 'l'} for=${id} class=${hideLabel ? 'hidden' : ''}>${label}</label>
-		<input id=${id} role="combobox" autocomplete="off" spellcheck=${false} aria-expanded=${open ? 'true' : 'false'} aria-controls=${id + 'b'} aria-autocomplete="list"
+		<input id=${id} role="combobox" autocomplete="off" spellcheck=${false} aria-expanded=${open ? 'true' : 'false'} aria-controls=${id + 'b'}
+			aria-autocomplete="list"
 			aria-activedescendant=${open && found[at] ? id + 'o' + at : undefined} value=${open ? typed : shown} placeholder=${placeholder}
 			onInput=${(/** @type {any} */ e) => { setTyped(e.target.value); setAt(0); }} onClick=${show} onKeyDown=${key} onBlur=${close} />
 		<ul id=${id + 'b'} class="options" role="listbox" aria-labelledby=${id + 'l'} hidden=${!open} ref=${list}>
@@ -52,9 +53,11 @@ export function Picker({ label, items, value = '', placeholder = '', onPick, hid
 				const heading = item.group && item.group !== group ? (group = item.group) : '';
 				return html`${heading && html`<li role="presentation" class="group">${heading}</li>`}
 				<li id=${id + 'o' + n} role="option" aria-selected=${n === at ? 'true' : 'false'} aria-disabled=${item.off ? 'true' : undefined}
-					onMouseDown=${(/** @type {Event} */ e) => { e.preventDefault(); pick(item); }}>${item.words} <span class="faint">${item.off || item.more}</span></li>`;
+					onMouseDown=${(/** @type {Event} */ e) => { e.preventDefault(); pick(item); }}>
+						${item.words} <span class="faint">${item.off || item.more}</span></li>`;
 			})}
-			${open && !found.length && html`<li role="option" aria-disabled="true" aria-selected="false" class="faint">Nothing has “${typed}” in its name</li>`}
+			${open && !found.length && html`<li role="option" aria-disabled="true" aria-selected="false"
+				class="faint">Nothing has “${typed}” in its name</li>`}
 		</ul>
 	</div>`;
 }

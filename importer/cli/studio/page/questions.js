@@ -14,7 +14,8 @@ export function Questions({ list, links = false }) {
 		return html`<li key=${q.line + q.text}>
 			<p>${target && html`<a href=${link('targets', { at: near })}>${nameOf(target)}</a>${': '}`}${q.text}</p>
 			<p class="places"><a href=${link('file', { line: q.line })}>Line ${q.line}</a>
-				<button type="button" onClick=${() => decide(q.line)} aria-label=${'It is right as it is: ' + q.text}>It is right as it is</button></p>
+				<button type="button" onClick=${() => decide(q.line)}
+					aria-label=${'It is right as it is: ' + q.text}>It is right as it is</button></p>
 		</li>`;
 	})}</ul>`;
 }

@@ -22,11 +22,20 @@ export function Resume({ target, draft, onDraft }) {
 		onDraft(Object.keys(values).length ? { column: rule.column, values } : { column: rule.column });
 	};
 	return html`<fieldset class="ways"><legend>Clients go on</legend>
-			<label><input type="radio" name=${id} checked=${!byColumn} onChange=${() => onDraft(names[0] || '')} /><span>At one activity</span></label>
-			<label><input type="radio" name=${id} checked=${byColumn} onChange=${() => onDraft({ column: '' })} /><span>As a column says</span></label></fieldset>
+			<label><input type="radio" name=${id} checked=${!byColumn} onChange=${() => onDraft(names[0] || '')} />
+				<span>At one activity</span></label>
+			<label><input type="radio" name=${id} checked=${byColumn} onChange=${() => onDraft({ column: '' })} /><span>As a column says</span>
+				</label></fieldset>
 		${byColumn
-			? html`<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${rule.column} onPick=${(/** @type {string} */ column) => onDraft({ column })} />
-				${texts.length > 0 && html`<table class="rows"><caption class="hidden">What each text means</caption><thead><tr><th scope="col">In the sheet</th><th scope="col">Activity</th></tr></thead><tbody>${texts.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td>
-					<td><select aria-label=${`“${v.text}” means`} value=${rule.values?.[v.text] || (names.includes(v.text) ? v.text : '')} onChange=${(/** @type {any} */ e) => mean(v.text, e.target.value)}><option value="">not decided</option>${names.map((n) => html`<option value=${n}>${n}</option>`)}</select></td></tr>`)}</tbody></table>`}`
-			: html`<p class="field"><label for=${id + 's'}>${target.title}</label><select id=${id + 's'} value=${String(draft ?? '')} onChange=${(/** @type {any} */ e) => onDraft(e.target.value || null)}><option value="">the first open one</option>${names.map((n) => html`<option value=${n}>${n}</option>`)}</select></p>`}`;
+			? html`<${Picker} label="Column" items=${columnItems(state.value?.columns || [])} value=${rule.column}
+				onPick=${(/** @type {string} */ column) => onDraft({ column })} />
+				${texts.length > 0 && html`<table class="rows"><caption class="hidden">What each text means</caption>
+					<thead><tr><th scope="col">In the sheet</th><th scope="col">Activity</th></tr></thead>
+					<tbody>${texts.map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td>
+					<td><select aria-label=${`“${v.text}” means`} value=${rule.values?.[v.text] || (names.includes(v.text) ? v.text : '')}
+						onChange=${(/** @type {any} */ e) => mean(v.text, e.target.value)}><option value="">not decided</option>
+						${names.map((n) => html`<option value=${n}>${n}</option>`)}</select></td></tr>`)}</tbody></table>`}`
+			: html`<p class="field"><label for=${id + 's'}>${target.title}</label>
+				<select id=${id + 's'} value=${String(draft ?? '')} onChange=${(/** @type {any} */ e) => onDraft(e.target.value || null)}>
+				<option value="">the first open one</option>${names.map((n) => html`<option value=${n}>${n}</option>`)}</select></p>`}`;
 }

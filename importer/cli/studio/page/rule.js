@@ -88,7 +88,14 @@ export function optionsOf(target) {
 }
 
 /** How numbers are written in texts: an example, and the rule. @type {[string, Rule][]} */
-export const numberForms = [['1,234.56', { decimal: '.', group: ',' }], ['1.234,56', { decimal: ',', group: '.' }], ['1 234,56', { decimal: ',', group: ' ' }], ["1'234.56", { decimal: '.', group: "'" }], ['1234.56', { decimal: '.', group: '' }], ['1234,56', { decimal: ',', group: '' }]];
+export const numberForms = [
+	['1,234.56', { decimal: '.', group: ',' }],
+	['1.234,56', { decimal: ',', group: '.' }],
+	['1 234,56', { decimal: ',', group: ' ' }],
+	["1'234.56", { decimal: '.', group: "'" }],
+	['1234.56', { decimal: '.', group: '' }],
+	['1234,56', { decimal: ',', group: '' }],
+];
 
 /** Says a rule in a person's words. @param {Target} target */
 export function describe(target) {

@@ -25,11 +25,16 @@ export function Shell() {
 	const name = screens[route.value.view] ? route.value.view : 'columns';
 	const title = views.find(([view]) => view === name)?.[1];
 	useEffect(() => { document.title = `${title}${now ? ` · ${now.mapping.path}` : ''} · Claimsheet Studio`; }, [title, now?.mapping.path]);
-	if (!now) return html`<main class="starting"><h1>Claimsheet Studio</h1>${notice.value ? html`<p class="bad-text" role="alert">${notice.value.text} <span class="faint">${notice.value.hint}</span></p>` : html`<p role="status">Reading the sheet …</p>`}</main>`;
+	if (!now) return html`<main class="starting"><h1>Claimsheet Studio</h1>
+		${notice.value ? html`<p class="bad-text" role="alert">${notice.value.text} <span class="faint">${notice.value.hint}</span></p>`
+		: html`<p role="status">Reading the sheet …</p>`}</main>`;
 	const Screen = screens[name];
 	return html`<button type="button" class="skip" onClick=${() => document.getElementById('main')?.focus()}>To the content</button>
 		<${Top} />
-		<div class="menu"><nav aria-label="Views"><ul>${views.map(([view, words]) => html`<li key=${view}><a href=${link(view)} aria-current=${view === name ? 'page' : undefined}>${words}<${Count} view=${view} /></a></li>`)}</ul></nav><${Said} /></div>
+		<div class="menu"><nav aria-label="Views">
+			<ul>${views.map(([view, words]) => html`<li key=${view}>
+			<a href=${link(view)} aria-current=${view === name ? 'page' : undefined}>${words}<${Count} view=${view} /></a></li>`)}</ul></nav>
+			<${Said} /></div>
 		<${Notices} />
 		<main id="main" tabindex="-1"><${Screen} key=${name} /></main>
 		<${Command} />
@@ -56,13 +61,16 @@ function Top() {
 	const back = mapping.history[mapping.at]?.label, forward = mapping.history[mapping.at + 1]?.label;
 	return html`<header class="top">
 		<p class="brand">Claimsheet <b>Studio</b></p>
-		<p class="which"><span class="code">${mapping.path}</span>${mapping.dirty ? html`<span class="dirty">not saved</span>` : html`<span class="faint">${mapping.exists ? 'saved' : 'new'}</span>`}<span class="faint env">${campaign.environment ? `${campaign.environment}, ${templateWords(campaign)}` : 'no environment'}</span></p>
+		<p class="which"><span class="code">${mapping.path}</span>
+			${mapping.dirty ? html`<span class="dirty">not saved</span>` : html`<span class="faint">${mapping.exists ? 'saved' : 'new'}</span>`}
+			<span class="faint env">${campaign.environment ? `${campaign.environment}, ${templateWords(campaign)}` : 'no environment'}</span></p>
 		<p class="sum"><span role="status">${summary(j, running)}</span>
 			${j.trouble > 0 && html`<a href=${link('rows', { show: 'trouble' })} class="bad-text">${number(j.trouble)} in trouble</a>`}
 			${running && html`<progress aria-label="Rows read" max=${j.rows || 1} value=${j.done}></progress>`}</p>
 		<p class="actions">
 			<button type="button" disabled=${mapping.at < 1} onClick=${() => undo()} title=${back ? `Undo: ${back} (Ctrl+Z)` : 'Undo'}>Undo</button>
-			<button type="button" disabled=${mapping.at >= mapping.history.length - 1} onClick=${() => redo()} title=${forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo'}>Redo</button>
+			<button type="button" disabled=${mapping.at >= mapping.history.length - 1} onClick=${() => redo()}
+				title=${forward ? `Redo: ${forward} (Ctrl+Y)` : 'Redo'}>Redo</button>
 			<button type="button" aria-haspopup="dialog" onClick=${() => { dialog.value = 'history'; }}>Changes</button>
 			<button type="button" class="main" disabled=${!mapping.dirty} onClick=${() => save()} title="Ctrl+S">Save</button>
 			<button type="button" class="quiet" aria-haspopup="dialog" aria-label="Keys" onClick=${() => { dialog.value = 'keys'; }}>?</button>
@@ -75,7 +83,10 @@ function summary(j, running) {
 	if (j.reading) return 'Reading the sheet …';
 	if (running && j.done < j.rows) return `Judging ${number(j.done)} of ${number(j.rows)} rows`;
 	if (running) return 'Finding the clients …';
-	return [`${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} usable`, j.skipped && `${number(j.skipped)} left out`, count(j.clients, 'client'), j.stale && 'before the mistake in the mapping'].filter(Boolean).join(' · ');
+	return [
+		`${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} usable`, j.skipped && `${number(j.skipped)} left out`,
+		count(j.clients, 'client'), j.stale && 'before the mistake in the mapping',
+	].filter(Boolean).join(' · ');
 }
 
 /** @param {import('./types.js').State['campaign']} campaign */
@@ -88,7 +99,8 @@ function templateWords({ templates, templatesAt }) {
 /** What was done last, beside the views, so that nothing moves. */
 function Said() {
 	const said = notice.value?.kind === 'said' ? notice.value : null;
-	return html`<p class="said" role="status" title=${said?.text}>${said && html`${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}`}</p>`;
+	return html`<p class="said" role="status" title=${said?.text}>
+		${said && html`${said.text} ${said.hint && html`<span class="faint">${said.hint}</span>`}`}</p>`;
 }
 
 /** What was refused, and what waits for an answer. */
@@ -96,11 +108,15 @@ function Notices() {
 	const { mapping } = /** @type {import('./types.js').State} */ (state.value);
 	const said = notice.value;
 	return html`<div class="notices">
-		<div role="alert">${said?.kind === 'refused' && html`<p class="notice bad">${said.text} ${said.hint && html`<span>${said.hint}</span>`}<${Dismiss} /></p>`}
+		<div role="alert">${said?.kind === 'refused'
+			&& html`<p class="notice bad">${said.text} ${said.hint && html`<span>${said.hint}</span>`}<${Dismiss} /></p>`}
 			${away.value && html`<p class="notice bad">Claimsheet does not answer; the page asks again every two seconds. Your changes up to now are kept as a draft.</p>`}</div>
-		${mapping.onDisk !== 'same' && html`<p class="notice warn">${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : `Another program changed ${mapping.path} meanwhile.`}
-			${mapping.onDisk === 'changed' && html`<button type="button" onClick=${() => reload()}>Take that file</button>`}<button type="button" onClick=${() => save(true)}>Write mine ${mapping.onDisk === 'gone' ? 'again' : 'over it'}</button></p>`}
-		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved. <button type="button" onClick=${() => draft(true)}>Take them up</button><button type="button" onClick=${() => draft(false)}>Drop them</button></p>`}
+		${mapping.onDisk !== 'same' && html`<p class="notice warn">
+			${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : `Another program changed ${mapping.path} meanwhile.`}
+			${mapping.onDisk === 'changed' && html`<button type="button" onClick=${() => reload()}>Take that file</button>`}
+				<button type="button" onClick=${() => save(true)}>Write mine ${mapping.onDisk === 'gone' ? 'again' : 'over it'}</button></p>`}
+		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved. <button type="button"
+			onClick=${() => draft(true)}>Take them up</button><button type="button" onClick=${() => draft(false)}>Drop them</button></p>`}
 	</div>`;
 }
 
@@ -114,6 +130,8 @@ function Command() {
 	const [name, setName] = useState('run');
 	const id = useId();
 	const text = commands[name] || '';
-	return html`<footer class="command"><label for=${id} class="hidden">Command</label><select id=${id} value=${name} onChange=${(/** @type {any} */ e) => setName(e.target.value)}>${commandNames.map(([key, words]) => html`<option value=${key}>${words}</option>`)}</select>
+	return html`<footer class="command"><label for=${id} class="hidden">Command</label>
+		<select id=${id} value=${name} onChange=${(/** @type {any} */ e) => setName(e.target.value)}>
+		${commandNames.map(([key, words]) => html`<option value=${key}>${words}</option>`)}</select>
 		<code>${text}</code><${Copy} text=${text} what="the command" /></footer>`;
 }

@@ -21,7 +21,8 @@ export function Suggested({ suggestion: s, from = false }) {
 	const what = from ? `${s.column} · ${headerOf(s)}` : titleOf(s);
 	return html`<span class=${'suggested ' + (s.sure ? 'sure' : 'unsure')} title=${s.ask || s.reason}>
 		<span>${what}</span>
-		<button type="button" onClick=${() => take(s)} aria-label=${`${s.sure ? 'Accept' : 'Confirm'}: ${headerOf(s)} goes to ${titleOf(s)}`}>${s.sure ? 'Accept' : 'Confirm'}</button>
+		<button type="button" onClick=${() => take(s)} aria-label=${`${s.sure ? 'Accept' : 'Confirm'}: ${headerOf(s)} goes to ${titleOf(s)}`}>
+			${s.sure ? 'Accept' : 'Confirm'}</button>
 	</span>`;
 }
 
@@ -42,7 +43,8 @@ export function AcceptAll() {
 	if (!all.length) return null;
 	const unsure = all.length - sure.length;
 	return html`<div class="accept-all">
-		${sure.length > 0 && html`<button type="button" class="main" onClick=${() => patch(`Accepted ${count(sure.length, 'suggestion')}`, sure.flatMap((s) => s.operations))}>Accept ${count(sure.length, 'sure suggestion')}</button>`}
+		${sure.length > 0 && html`<button type="button" class="main"
+			onClick=${() => patch(`Accepted ${count(sure.length, 'suggestion')}`, sure.flatMap((s) => s.operations))}>Accept ${count(sure.length, 'sure suggestion')}</button>`}
 		${unsure > 0 && html`<span class="unsure-note">${unsure} to confirm</span>`}
 	</div>`;
 }

@@ -39,14 +39,19 @@ export function Targets() {
 		<section class="list" aria-labelledby="view-title">
 			<header class="tools">
 				<h1 id="view-title">What the service gets</h1>
-				<${Choice} label="Which of them" value=${show} onPick=${(/** @type {string} */ name) => stay('targets', { at, show: name === 'all' ? '' : name })}
+				<${Choice} label="Which of them" value=${show}
+					onPick=${(/** @type {string} */ name) => stay('targets', { at, show: name === 'all' ? '' : name })}
 					options=${filters.map(([name, words, f]) => [name, words, targets.filter(f).length])} />
-				<p class="faint keys-helper">${number(judgement.rows)} rows → ${count(judgement.clients, 'client')}${judgement.disagree > 0 && html`, <span class="warn-text">${number(judgement.disagree)} with rows that disagree</span>`}</p>
+				<p class="faint keys-helper">
+					${number(judgement.rows)} rows → ${count(judgement.clients, 'client')}
+					${judgement.disagree > 0 && html`, <span class="warn-text">${number(judgement.disagree)} with rows that disagree</span>`}</p>
 			</header>
 			<div class="scroll" onKeyDown=${arrows('th a')}>
 				<${ToDecide} />
-				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${title} title=${title} about=${about} list=${list} at=${chosen?.path} query=${query} />`)}
-				${!targets.some(fits) && html`<p class="nothing">${show === 'missing' ? 'Everything that the service requires is filled.' : 'Nothing here.'}</p>`}
+				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${title} title=${title} about=${about}
+					list=${list} at=${chosen?.path} query=${query} />`)}
+				${!targets.some(fits) && html`<p class="nothing">
+					${show === 'missing' ? 'Everything that the service requires is filled.' : 'Nothing here.'}</p>`}
 			</div>
 		</section>
 		${chosen && html`<${TargetPanel} target=${chosen} onClose=${() => { stay('targets', { show: query }); focusRow(chosen.path); }} />`}
@@ -76,10 +81,16 @@ function sections(targets) {
 function Section({ title, list, about, at, query }) {
 	const missing = list.every(isMissing);
 	return html`<table class=${'rows targets' + (missing ? ' missing' : '')}>
-		<caption>${title} ${about && html`<${Chip}>${about.path.startsWith('/activities/template=') ? 'not sent yet' : about.on === 'claim' ? 'for each claim' : 'for each client'}<//>`}${about?.status && html` <${Chip}>${statusWords(about.status)}<//>`}</caption>
-		<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Type</th><th scope="col">Filled by</th><th scope="col">Over all rows</th></tr></thead>
-		<tbody>${list.map((t) => html`<tr key=${t.path} data-path=${t.path} class=${t.path === at ? 'chosen' : ''} onClick=${(/** @type {Event} */ e) => { if (!/** @type {Element} */ (e.target).closest('a, button')) go('targets', { at: t.path, show: query }); }}>
-			<th scope="row"><a href=${link('targets', { at: t.path, show: query })} aria-current=${t.path === at ? 'true' : undefined}>${t.title}</a>${missing && t.of && html` <span class="faint">${t.of}</span>`}${t.required && !missing && html` <span class="required" title="required">required</span>`}</th>
+		<caption>${title} ${about && html`<${Chip}>
+			${about.path.startsWith('/activities/template=') ? 'not sent yet' : about.on === 'claim' ? 'for each claim' : 'for each client'}<//>`}
+			${about?.status && html` <${Chip}>${statusWords(about.status)}<//>`}</caption>
+		<thead class="hidden"><tr><th scope="col">What</th><th scope="col">Type</th><th scope="col">Filled by</th><th scope="col">Over all rows</th>
+			</tr></thead>
+		<tbody>${list.map((t) => html`<tr key=${t.path} data-path=${t.path} class=${t.path === at ? 'chosen' : ''}
+			onClick=${(/** @type {Event} */ e) => { if (!/** @type {Element} */ (e.target).closest('a, button')) go('targets', { at: t.path, show: query }); }}>
+			<th scope="row"><a href=${link('targets', { at: t.path, show: query })} aria-current=${t.path === at ? 'true' : undefined}>${t.title}</a>
+				${missing && t.of && html` <span class="faint">${t.of}</span>`}
+				${t.required && !missing && html` <span class="required" title="required">required</span>`}</th>
 			<td class="type">${typeName(isOwnType(t) ? members(t.rule).type : t.type)}${isOwnType(t) && html` <${Chip}>your choice<//>`}</td>
 			<td class="goes"><${FilledBy} target=${t} /></td>
 			<td class="over">${(t.usable || 0) + (t.trouble || 0) + (t.empty || 0) > 0 && html`<${Verdict} ...${t} />`}</td>
@@ -88,7 +99,8 @@ function Section({ title, list, about, at, query }) {
 }
 
 /** @param {string} status */
-const statusWords = (status) => ({ Open: 'open: the client fills it in', BackFilled: 'back-filled: sent as done, from the sheet' })[status] || status.toLowerCase();
+const statusWords = (status) => ({ Open: 'open: the client fills it in', BackFilled: 'back-filled: sent as done, from the sheet' })[status]
+	|| status.toLowerCase();
 
 /** @param {{target: Target}} props */
 function FilledBy({ target: t }) {
@@ -101,24 +113,30 @@ function FilledBy({ target: t }) {
 /** The questions of a first mapping that are still open. */
 function ToDecide() {
 	const list = state.value?.mapping.questions || [];
-	return list.length > 0 && html`<section class="to-decide"><h2>${count(list.length, 'question')} to decide</h2><${Questions} list=${list} links=${true} /></section>`;
+	return list.length > 0 && html`<section class="to-decide"><h2>${count(list.length, 'question')} to decide</h2>
+		<${Questions} list=${list} links=${true} /></section>`;
 }
 
 /** What can be done with the whole activity that a target belongs to. @param {{target: Target}} props */
 function Entry({ target: t }) {
 	const [, list, entry] = /^\/(activities|claims)\/(\d+)\//.exec(t.path) || [];
 	if (!list) return null;
-	const n = Number(entry), last = Math.max(...(state.value?.targets || []).map((x) => Number(new RegExp(`^/${list}/(\\d+)/`).exec(x.path)?.[1] ?? -1)));
+	const n = Number(entry), last = Math.max(...(state.value?.targets
+		|| []).map((x) => Number(new RegExp(`^/${list}/(\\d+)/`).exec(x.path)?.[1] ?? -1)));
 	const move = (/** @type {number} */ to) => patch(`${t.of} ${to < n ? 'earlier' : 'later'}`, [{ op: 'move', from: `/${list}/${n}`, path: `/${list}/${to}` }]);
 	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions">
-		${list === 'activities' && html`<button type="button" disabled=${n === 0} onClick=${() => move(n - 1)}>Send it earlier</button><button type="button" disabled=${n >= last} onClick=${() => move(n + 1)}>Send it later</button>`}
-		<button type="button" onClick=${() => patch(`${t.of} taken away`, [{ op: 'remove', path: `/${list}/${n}` }])}>Do not send it</button></div></section>`;
+		${list === 'activities' && html`<button type="button" disabled=${n === 0} onClick=${() => move(n - 1)}>Send it earlier</button>
+			<button type="button" disabled=${n >= last} onClick=${() => move(n + 1)}>Send it later</button>`}
+		<button type="button" onClick=${() => patch(`${t.of} taken away`, [{ op: 'remove', path: `/${list}/${n}` }])}>Do not send it</button></div>
+			</section>`;
 }
 
 /** @param {{target: Target, onClose: () => void}} props */
 function TargetPanel({ target: t, onClose }) {
 	const offered = (state.value?.suggestions || []).filter((s) => s.path === t.path);
-	return html`<${Panel} about=${t.path} title=${t.title} of=${[t.of, typeName(t.type), t.on === 'claim' ? 'for each claim' : '', t.required ? 'required' : ''].filter(Boolean).join(' · ')} onClose=${onClose}>
+	return html`<${Panel} about=${t.path} title=${t.title}
+		of=${[t.of, typeName(t.type), t.on === 'claim' ? 'for each claim' : '', t.required ? 'required' : ''].filter(Boolean).join(' · ')}
+		onClose=${onClose}>
 		<${Reasons} list=${offered} from=${true} />
 		<${RuleEditor} key=${t.path} target=${t} />
 		<${Entry} target=${t} />

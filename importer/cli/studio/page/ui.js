@@ -26,7 +26,9 @@ export function Verdict({ usable = 0, trouble = 0, empty = 0, problems = [], sho
 	return html`<div class="verdict">
 		<${Bar} whole=${whole} parts=${[['good', usable], ['bad', trouble], ['none', empty]]} />
 		<span>${trouble
-			? html`<span class="bad-text">${number(trouble)} in trouble</span>${worst && !short && html`<span class="faint"> ${mistake(worst)}${worst.example && html`: <q class="cell">${worst.example}</q>`}</span>`}`
+			? html`<span class="bad-text">${number(trouble)} in trouble</span>
+				${worst && !short && html`<span class="faint"> ${mistake(worst)}${worst.example && html`: <q class="cell">${worst.example}</q>`}
+				</span>`}`
 			: html`<span class="good-text">all usable</span>`}
 			${short && html`<span class="faint"> of ${number(whole)}</span>`}</span>
 	</div>`;
@@ -96,7 +98,8 @@ export function useLoaded(load, when, patience = 0) {
 /** Buttons of which one is pressed, such as filters. @param {{label: string, value: string, options: [string, any, number?][], onPick: (value: string) => void}} props */
 export function Choice({ label, value, options, onPick }) {
 	return html`<div class="choice" role="group" aria-label=${label}>${options.map(([name, words, n]) => html`
-		<button key=${name} type="button" aria-pressed=${name === value ? 'true' : 'false'} onClick=${() => onPick(name)}>${words}${n !== undefined && html` <span class="n">${number(n)}</span>`}</button>`)}</div>`;
+		<button key=${name} type="button" aria-pressed=${name === value ? 'true' : 'false'} onClick=${() => onPick(name)}>
+			${words}${n !== undefined && html` <span class="n">${number(n)}</span>`}</button>`)}</div>`;
 }
 
 /**

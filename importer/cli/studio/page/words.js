@@ -24,7 +24,9 @@ export const mistake = (trouble) => trouble.message || trouble.code.replaceAll('
 export const kinds = /** @type {Record<string, string>} */ ({ date: 'dates', number: 'numbers', text: 'text', bool: 'yes or no', mixed: 'mixed', empty: 'nothing' });
 
 /** How sure a suggestion is. */
-export const certainties = /** @type {Record<string, string>} */ ({ same: 'same name', normalised: 'same name, written differently', synonym: 'another word for it', fuzzy: 'similar, please confirm' });
+export const certainties = /** @type {Record<string, string>} */ ({
+	same: 'same name', normalised: 'same name, written differently', synonym: 'another word for it', fuzzy: 'similar, please confirm',
+});
 
 /** The groups of targets, in the order in which they are sent. */
 export const groups = /** @type {[string, string][]} */ ([
