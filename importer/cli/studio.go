@@ -121,14 +121,7 @@ func (s *studioSession) ask(ctx context.Context) error {
 
 func (s *studioSession) options() (studio.Options, error) {
 	o := studio.Options{
-		Mapping: s.where.Mapping, Sheets: s.sheets, Password: s.password.value,
-		Suggest: func(options sheet.Options) ([]draft.Suggestion, error) {
-			made, err := s.finder(options).propose(s.sheets)
-			if err != nil {
-				return nil, err
-			}
-			return made.Suggestions(), nil
-		},
+		Mapping: s.where.Mapping, Sheets: s.sheets, Password: s.password.value, Suggest: draft.Request{API: "v2"},
 		Run: func(ctx context.Context, args []string, out, log io.Writer) int {
 			return start(ctx, args, IO{In: strings.NewReader(""), Out: out, Err: log, Env: s.Env}, s.pace)
 		},
@@ -137,6 +130,7 @@ func (s *studioSession) options() (studio.Options, error) {
 	}
 	if s.service != nil {
 		o.Service, o.Cached, o.Routes, o.LinkBody = s.service.Service, s.service.cached, s.service.routes, s.service.linkBody
+		o.Suggest.API, o.Suggest.Service = string(s.service.version), s.service.Service
 	}
 	if state := s.where.StateDir(false); state != "" {
 		if err := statefolder.Check(state); err != nil {
@@ -147,21 +141,12 @@ func (s *studioSession) options() (studio.Options, error) {
 	if s.exists() {
 		return o, nil
 	}
-	made, err := s.finder(sheet.Options{Password: s.password.value}).propose(s.sheets)
+	made, err := (&sheetFinder{options: sheet.Options{Password: s.password.value}, request: o.Suggest}).propose(s.sheets)
 	if err != nil {
 		return o, withInitHints(err)
 	}
 	o.Proposed = made.Plain()
 	return o, nil
-}
-
-// finder proposes mappings as init does, for sheets that are read with some options.
-func (s *studioSession) finder(options sheet.Options) *sheetFinder {
-	f := &sheetFinder{options: options, request: draft.Request{API: "v2"}}
-	if s.service != nil {
-		f.request.API, f.request.Service = string(s.service.version), s.service.Service
-	}
-	return f
 }
 
 // line is a command to copy, for the same mapping and sheets.

@@ -243,7 +243,14 @@ func (s *Server) refresh() {
 	o.Password = s.options.Password
 	b := s.books[o]
 	if b == nil {
-		b = openBook(s.options.Sheets, o)
+		any := o
+		any.HeaderRow = 0
+		if s.looks[any] == nil {
+			for _, path := range s.options.Sheets {
+				s.looks[any] = append(s.looks[any], lookAt(path, any))
+			}
+		}
+		b = openBook(s.options.Sheets, o, s.looks[any])
 		s.books[o] = b
 		if b.err == nil {
 			s.background(func() { s.readBook(b) })
@@ -269,15 +276,16 @@ func (s *Server) readBook(b *book) {
 		defer s.mu.Unlock()
 		s.bump()
 	})
-	if s.ctx.Err() == nil && b.failed == nil && s.options.Suggest != nil {
-		suggestions, err := s.options.Suggest(b.options)
-		s.mu.Lock()
-		if err == nil {
-			s.suggest[b.options] = suggestions
-		}
-		s.bump()
-		s.mu.Unlock()
+	if s.ctx.Err() != nil || b.failed != nil {
+		return
 	}
+	suggestions, err := b.suggest(s.options.Suggest)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.suggest[b.options] = suggestions
+	}
+	s.bump()
 }
 
 // judge begins the judgement of the text of now, and stops the one before. The caller

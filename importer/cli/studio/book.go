@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"iter"
+	"path/filepath"
 	"slices"
 
 	"claimsheet/importer/cli/workbook"
@@ -68,8 +69,8 @@ const (
 )
 
 // openBook opens the sheets, without reading their rows.
-func openBook(paths []string, o sheet.Options) *book {
-	b := &book{options: o, ready: make(chan struct{})}
+func openBook(paths []string, o sheet.Options, looks []look) *book {
+	b := &book{options: o, looks: looks, ready: make(chan struct{})}
 	books := cell.BookNames(paths)
 	for i, path := range paths {
 		if b.err = workbook.RefuseAsSheet(path, path); b.err != nil {
@@ -78,10 +79,8 @@ func openBook(paths []string, o sheet.Options) *book {
 		r, err := sheet.Open(path, o)
 		if err != nil {
 			b.err = errors.Join(b.err, err)
-			b.looks = append(b.looks, lookAt(path, o))
 			continue
 		}
-		b.looks = append(b.looks, lookAt(path, o))
 		s := r.Sheet()
 		s.Table, s.Book = i, books[i]
 		b.readers, b.tables = append(b.readers, r), append(b.tables, s)
@@ -203,6 +202,32 @@ func (b *book) source(ctx context.Context, seen func(rows int)) iter.Seq2[cell.R
 			}
 		}
 	}
+}
+
+// suggest proposes a mapping as init does, by the rows that have been read.
+func (b *book) suggest(r draft.Request) ([]draft.Suggestion, error) {
+	headers := b.tables[0].Header
+	for _, table := range b.tables[1:] {
+		headers = slices.DeleteFunc(slices.Clone(headers), func(h string) bool { return !slices.Contains(table.Header, h) })
+	}
+	seen := draft.NewProfile(headers)
+	if seen.IsEmpty() {
+		return nil, nil
+	}
+	for t, table := range b.tables {
+		r.Sources = append(r.Sources, filepath.Base(b.readers[t].Sheet().File))
+		rows := func(yield func(cell.Record, error) bool) {
+			for record, err := range b.rows.Records() {
+				if (err != nil || record.Table == t) && !yield(record, err) {
+					return
+				}
+			}
+		}
+		if err := seen.Read(table, rows, func(func(cell.Area) bool) {}); err != nil {
+			return nil, err
+		}
+	}
+	return draft.Propose(r, seen).Suggestions(), nil
 }
 
 func (c *column) see(v cell.Cell, seed maphash.Seed) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,11 +136,16 @@ func (s *Server) carryOut(ctx context.Context, j *job, args []string, folder str
 	j.ExitCode, j.State, j.Phase = &code, done, ""
 	if code != 0 && code != 1 && code != 4 {
 		j.State = failed
+	} else {
+		j.Done = j.Of
 	}
 	if isObject {
 		j.Summary = bytes.TrimSpace(out.Bytes())
 		for _, e := range object.Errors {
-			j.Problems = append(j.Problems, problemJSON{Code: e.Code, Where: e.Where, Message: e.Message, Hint: e.Hint})
+			one := problemJSON{Code: e.Code, Where: e.Where, Message: e.Message, Hint: e.Hint}
+			if !slices.Contains(j.Problems, one) { // the log has it too
+				j.Problems = append(j.Problems, one)
+			}
 		}
 	}
 	if j.file = workbookIn(j.file); j.file != "" {
@@ -167,26 +173,38 @@ func workbookIn(path string) string {
 	return ""
 }
 
-// follow reads the log of a job: how far it is.
+// mostProblems bounds the problems of a job that the page gets; its workbook has all.
+const mostProblems = 200
+
+// follow reads the log of a job: how far it is, and what it found.
 func (s *Server) follow(j *job, log io.Reader) {
 	lines := bufio.NewScanner(log)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var line struct {
+			Level   string          `json:"level"`
 			Message string          `json:"msg"`
-			Clients json.RawMessage `json:"clients"`
+			Clients json.RawMessage `json:"clients"` // a number, or counts at the end
 			Of      int             `json:"of"`
+			Code    string          `json:"code"`
+			Where   string          `json:"where"`
+			Hint    string          `json:"hint"`
 		}
 		if json.Unmarshal(lines.Bytes(), &line) != nil {
 			continue
 		}
+		clients, _ := strconv.Atoi(string(line.Clients))
 		s.mu.Lock()
-		if line.Message == "progress" {
-			j.Done, _ = strconv.Atoi(string(line.Clients))
-			j.Of, j.Phase = max(j.Of, line.Of), "planning"
+		switch {
+		case line.Message == "first pass":
+			j.Of, j.Phase = clients, "planning"
 			if j.Kind == Sandbox {
 				j.Phase = "sending to the sandbox"
 			}
+		case line.Message == "progress":
+			j.Done, j.Of = clients, max(j.Of, line.Of)
+		case line.Code != "" && len(j.Problems) < mostProblems:
+			j.Problems = append(j.Problems, problemJSON{Code: line.Code, Message: line.Message, Hint: line.Hint, Where: line.Where})
 		}
 		s.bump()
 		s.mu.Unlock()

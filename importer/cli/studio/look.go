@@ -112,11 +112,15 @@ func (s *Server) getColumn(r *http.Request) (any, error) {
 		more += len(list) - mostValues
 		list = list[:mostValues]
 	}
+	target := -1
+	if v.bound != nil {
+		target = v.bound.target(c, r.URL.Query().Get("path"))
+	}
 	values := make([]valueJSON, len(list))
 	for i := range list {
 		values[i] = list[i].valueJSON
-		if v.bound != nil {
-			if err := v.value(c, list[i].first, &values[i], r.URL.Query().Get("path")); err != nil {
+		if target >= 0 {
+			if err := v.value(target, list[i].first, &values[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -124,13 +128,31 @@ func (s *Server) getColumn(r *http.Request) (any, error) {
 	return map[string]any{"values": values, "more": more}, nil
 }
 
-// value adds what is made of the cell of a record. path is that of the target; "" takes
-// the first that the column fills.
-func (v view) value(c *column, record int, into *valueJSON, path string) error {
+// target returns the target that a column's texts are shown for: the one with a path, for
+// "" the first that the column alone fills, else the first that it fills with others; -1
+// for none.
+func (b *bound) target(c *column, path string) int {
+	first := -1
+	for i, t := range b.targets {
+		switch {
+		case path != "":
+			if slices.Equal(tokens(path), t.Path) {
+				return i
+			}
+		case len(t.Columns) == 1 && t.Columns[0] == c.index:
+			return i
+		case first < 0 && slices.Contains(t.Columns, c.index):
+			first = i
+		}
+	}
+	return first
+}
+
+// value adds what a target makes of a record.
+func (v view) value(target, record int, into *valueJSON) error {
 	return v.book.rows.Read(v.book.places[record:record+1], func(record cell.Record) {
 		for _, reading := range v.bound.Readings(v.bound.Convert(record)) {
-			target := v.bound.targets[reading.Target]
-			if !slices.Contains(target.Columns, c.index) || path != "" && !slices.Equal(tokens(path), target.Path) {
+			if reading.Target != target {
 				continue
 			}
 			if reading.Wrong != nil {

@@ -191,3 +191,49 @@ func TestChoices(t *testing.T) {
 	st = b.post("/api/ignore", 200, "version", 5, "column", "C", "ignored", false)
 	expect(t, "the text", st.at("mapping", "text"), "name: x\nsheet:\n  header_row: 2\n# ignored: No\n")
 }
+
+// What the headers and cells suggest is offered with its reason, and can be taken as it
+// is, several at once.
+func TestSuggestions(t *testing.T) {
+	t.Parallel()
+	sheet := "Lead no,E-mail,Surname,DOB,Note,Remark\n1,ann@example.com,Archer,13/02/1980,a,b\n2,bob@example.com,Brown,14/03/1981,c,d\n"
+	b := begin(t, "name: x\napi: v2\nclient:\n  key: Lead no\n  lookup: {email: E-mail}\n  fields: {lastName: Surname}\nworkflow: {name: W, template_identifier: W}\n", sheet, nil)
+	var st reply
+	for st = b.judged(); len(st["suggestions"].([]any)) == 0; {
+		st = b.get(fmt.Sprintf("/api/state?since=%v.%v", st["version"], st["progress"]))
+	}
+	email := st.one("suggestions", "path", "/client/fields/email")
+	for key, want := range map[string]any{"value": map[string]any{"column": "E-mail", "type": "Email"}, "column": "B", "certainty": "normalised", "sure": true, "reason": "e-mail addresses in 2 of 2 cells"} {
+		expect(t, key, email[key], want)
+	}
+	dob := st.one("suggestions", "path", "/activities/template=Your details/attributes/Date of birth")
+	for key, want := range map[string]any{"certainty": "synonym", "column": "D", "value": map[string]any{"column": "DOB", "type": "Date", "format": "dd/mm/yyyy"}} {
+		expect(t, key, dob[key], want)
+	}
+	note := st.one("suggestions", "path", "/activities/template=More/attributes/Note")
+	expect(t, "certainty", note["certainty"], "same")
+	if taken := st.one("suggestions", "path", "/client/fields/lastName"); taken != nil {
+		t.Errorf("what is filled is suggested: %s", encode(taken))
+	}
+	var all []any
+	for _, g := range []reply{email, dob, note} {
+		all = append(all, g["operations"].([]any)...)
+	}
+	st = b.post("/api/patch", 200, "version", 1, "label", "3 suggestions", "operations", all)
+	expect(t, "the text", st.at("mapping", "text"), `name: x
+api: v2
+client:
+  key: Lead no
+  lookup: {email: E-mail}
+  fields: {lastName: Surname, email: {column: E-mail, type: Email}}
+workflow: {name: W, template_identifier: W}
+activities:
+  - template: Your details
+    attributes:
+      Date of birth: {column: DOB, format: dd/mm/yyyy, type: Date}
+  - template: More
+    attributes:
+      Note: Note
+`)
+	expect(t, "the problems", st.at("mapping", "problems"), []any{})
+}

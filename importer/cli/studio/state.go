@@ -223,6 +223,7 @@ func (s *Server) state() stateJSON {
 	st.Judgement = s.judgement()
 	if s.job != nil {
 		copied := *s.job
+		copied.Problems = slices.Clone(copied.Problems)
 		st.Job = &copied
 	}
 	return st

@@ -51,8 +51,9 @@ type Options struct {
 	// nothing.
 	Autosave string
 
-	// Suggest proposes a mapping for the sheets as options read them. It may be nil.
-	Suggest func(options sheet.Options) ([]draft.Suggestion, error)
+	// Suggest is what suggestions are made from, besides the rows; of it Name, Layout and
+	// Service may be left out.
+	Suggest draft.Request
 
 	// Run runs claimsheet with arguments, for a job.
 	Run func(ctx context.Context, args []string, out, err io.Writer) (exitCode int)
@@ -86,9 +87,10 @@ type Server struct {
 	session session
 	now     *analysis // of the session's text
 	books   map[sheet.Options]*book
-	judging context.CancelFunc // stops the judgement under way
-	verdict *verdict           // the last one that began; nil before the first
-	stale   bool               // the text cannot be judged, and verdict is of an earlier one
+	looks   map[sheet.Options][]look // without a header row
+	judging context.CancelFunc       // stops the judgement under way
+	verdict *verdict                 // the last one that began; nil before the first
+	stale   bool                     // the text cannot be judged, and verdict is of an earlier one
 	suggest map[sheet.Options][]draft.Suggestion
 	job     *job
 	folder  string // of jobs; "" before the first
@@ -100,7 +102,10 @@ type Server struct {
 // New opens a session. It fails when the mapping file exists and cannot be read, or a
 // sheet cannot be opened however it is read. Call Close at the end.
 func New(o Options) (*Server, error) {
-	s := &Server{options: o, books: map[sheet.Options]*book{}, suggest: map[sheet.Options][]draft.Suggestion{}, changed: make(chan struct{})}
+	s := &Server{options: o, books: map[sheet.Options]*book{}, looks: map[sheet.Options][]look{}, suggest: map[sheet.Options][]draft.Suggestion{}, changed: make(chan struct{})}
+	if s.options.Suggest.Service = o.Service; s.options.Suggest.API == "" {
+		s.options.Suggest.API = string(apiclient.V2)
+	}
 	if s.options.Idle == 0 {
 		s.options.Idle = 15 * time.Minute
 	}
