@@ -36,7 +36,7 @@ export function Rows() {
 				<option value="">any</option>
 					${codes.map((c) => html`<option value=${c.code}>${mistake(c)} (${number(c.count)})</option>`)}</select></p>
 		</header>
-		<${Grid} key=${[show, column, code].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)} />
+		<${Grid} key=${[show, column, code, row].join()} show=${show} column=${column} code=${code} wanted=${Number(row || 0)} />
 	</section>`;
 }
 
@@ -94,28 +94,24 @@ function Grid({ show, column, code, wanted }) {
 	});
 
 	const row = pages.row(cell.row);
+	/** The row that is being gone to. Sheets leave out empty rows, so its place is found in a few steps. */
+	const seek = useRef({ row: wanted, toMark: false, tries: 5 });
+	useEffect(() => {
+		const { row: to, toMark, tries } = seek.current;
+		if (!to || !row) return;
+		const isThere = row.row === to || !tries;
+		seek.current = { row: isThere ? 0 : to, toMark, tries: tries - 1 };
+		const marked = now.columns.findIndex((c) => row.problems.some((p) => p.column === c.letter));
+		reveal(cell.row + (isThere ? 0 : to - row.row), isThere && toMark && marked >= 0 ? marked : cell.col);
+	});
 	const next = async () => {
 		try {
-			const at = await pages.next(row?.row || 0);
-			if (at === null) return say('No row below this one is in trouble.');
-			reveal(at, cell.col);
-			jump.current = at;
+			const found = await pages.next(row);
+			if (!found) return say('No row below this one is in trouble.');
+			seek.current = { row: found.row.row, toMark: true, tries: 5 };
+			reveal(show === 'trouble' ? found.place : cell.row + found.row.row - (row?.row || 0), cell.col);
 		} catch (error) { refuse(error); }
 	};
-	const jump = useRef(-1);
-	useEffect(() => { // the row that was jumped to has come: to its first marked cell
-		if (jump.current !== cell.row || !row) return;
-		jump.current = -1;
-		const col = now.columns.findIndex((c) => row.problems.some((p) => p.column === c.letter));
-		if (col >= 0) reveal(cell.row, col);
-	});
-	const seek = useRef({ row: wanted, tries: 4 });
-	useEffect(() => { // sheets leave out empty rows: the place of a row is found in a few steps
-		const here = pages.row(cell.row), { row: to, tries } = seek.current;
-		if (!to || !here) return;
-		seek.current = here.row === to || !tries ? { row: 0, tries: 0 } : { row: to, tries: tries - 1 };
-		reveal(cell.row + to - here.row, cell.col);
-	});
 	const key = (/** @type {KeyboardEvent} */ e) => {
 		const { row: r, col: c } = cell, far = e.ctrlKey || e.metaKey;
 		const to = /** @type {Record<string, [number, number]>} */ ({

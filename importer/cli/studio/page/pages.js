@@ -55,10 +55,24 @@ export class Pages {
 		this.changed();
 	}
 
-	/** The place of the next row below a row that has a problem; null when there is none. @param {number} row */
+	/**
+	 * Finds the next row in trouble below a row, by halves among the rows in trouble.
+	 * @param {Row|undefined} row undefined for before the first
+	 * @returns {Promise<{row: Row, place: number}|null>} the row and its place among those in trouble; null when there is none
+	 */
 	async next(row) {
-		const answer = await get('rows', { ...this.filter, from: 0, count: 1, next: row }, this.control.signal);
-		return /** @type {number|null} */ (answer.at ?? null);
+		const ask = (/** @type {number} */ from) => get('rows', { ...this.filter, show: 'trouble', from, count: 1 }, this.control.signal);
+		const isBelow = (/** @type {Row} */ r) => !row || r.table > row.table || (r.table === row.table && r.row > row.row);
+		const first = await ask(0);
+		/** @type {{row: Row, place: number}|null} */
+		let found = null;
+		for (let low = 0, high = first.total; low < high;) {
+			const middle = Math.floor((low + high) / 2);
+			const [there] = (middle ? await ask(middle) : first).rows;
+			if (there && isBelow(there)) found = { row: there, place: high = middle };
+			else low = middle + 1;
+		}
+		return found;
 	}
 
 	/** Stops what is under way. */

@@ -86,10 +86,14 @@ export function useLoaded(load, when, patience = 0) {
 			set((old) => ({ ...old, loading: true }));
 			asked.then(
 				(answer) => { if (!control.signal.aborted) set({ answer, error: null, loading: false }); },
-				(error) => { if (!control.signal.aborted) set({ answer: null, error, loading: false }); },
+				(error) => {
+					if (control.signal.aborted) return;
+					if (error.code === 'not-ready') timer = setTimeout(start, 700); // the rows are still being read
+					else set({ answer: null, error, loading: false });
+				},
 			);
 		};
-		const timer = setTimeout(start, patience);
+		let timer = setTimeout(start, patience);
 		return () => { clearTimeout(timer); control.abort(); };
 	}, when);
 	return result;
