@@ -101,7 +101,8 @@ function Grid({ show, column, code, wanted }) {
 		if (!to || !row) return;
 		const isThere = row.row === to || !tries;
 		seek.current = { row: isThere ? 0 : to, toMark, tries: tries - 1 };
-		const marked = now.columns.findIndex((c) => row.problems.some((p) => p.column === c.letter));
+		const problem = row.problems.find((p) => (!column || p.column === column) && (!code || p.code === code));
+		const marked = now.columns.findIndex((c) => c.letter === problem?.column);
 		reveal(cell.row + (isThere ? 0 : to - row.row), isThere && toMark && marked >= 0 ? marked : cell.col);
 	});
 	const next = async () => {
