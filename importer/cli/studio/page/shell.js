@@ -11,7 +11,7 @@ import { dialog, Keys, listen, views } from './keys.js';
 import { html, useEffect, useId, useState } from './lib.js';
 import { link, route } from './route.js';
 import { Sheets } from './sheet.js';
-import { away, draft, isJudged, notice, redo, reload, save, state, undo } from './store.js';
+import { away, draft, isJudged, notice, redo, reload, save, state, targetNear, undo } from './store.js';
 import { Targets } from './targets.js';
 import { Copy } from './ui.js';
 import { count, number } from './words.js';
@@ -81,11 +81,12 @@ function Top() {
 /** The verdict in a sentence. @param {import('./types.js').Judgement} j @param {boolean} running */
 function summary(j, running) {
 	if (j.reading) return 'Reading the sheet …';
+	if (j.stale) return j.usable ? `Not judged now; before the mistake ${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} were usable` : 'Not judged: the mapping has a mistake';
 	if (running && j.done < j.rows) return `Judging ${number(j.done)} of ${number(j.rows)} rows`;
 	if (running) return 'Finding the clients …';
 	return [
 		`${number(j.usable)} of ${count(j.rows - j.skipped, 'row')} usable`, j.skipped && `${number(j.skipped)} left out`,
-		count(j.clients, 'client'), j.stale && 'before the mistake in the mapping',
+		count(j.clients, 'client'),
 	].filter(Boolean).join(' · ');
 }
 
@@ -105,19 +106,27 @@ function Said() {
 
 /** What was refused, and what waits for an answer. */
 function Notices() {
-	const { mapping } = /** @type {import('./types.js').State} */ (state.value);
+	const { mapping, judgement } = /** @type {import('./types.js').State} */ (state.value);
 	const said = notice.value;
 	return html`<div class="notices">
 		<div role="alert">${said?.kind === 'refused'
-			&& html`<p class="notice bad">${said.text} ${said.hint && html`<span>${said.hint}</span>`}<${Dismiss} /></p>`}
+			&& html`<p class="notice bad"><span>${said.text}</span> ${said.hint && html`<span>${said.hint}</span>`}<${Dismiss} /></p>`}
 			${away.value && html`<p class="notice bad">Claimsheet does not answer; the page asks again every two seconds. Your changes up to now are kept as a draft.</p>`}</div>
-		${mapping.onDisk !== 'same' && html`<p class="notice warn">
+		${judgement.stale && mapping.problems.length > 0 && html`<${Mistake} problem=${mapping.problems[0]} />`}
+		<div role="alert">${mapping.onDisk !== 'same' && html`<p class="notice warn">
 			${mapping.onDisk === 'gone' ? `${mapping.path} is gone from the disk.` : `Another program changed ${mapping.path} meanwhile.`}
 			${mapping.onDisk === 'changed' && html`<button type="button" onClick=${() => reload()}>Take that file</button>`}
-				<button type="button" onClick=${() => save(true)}>Write mine ${mapping.onDisk === 'gone' ? 'again' : 'over it'}</button></p>`}
+			<button type="button" onClick=${() => save(true)}>Write mine ${mapping.onDisk === 'gone' ? 'again' : 'over it'}</button></p>`}</div>
 		${mapping.draft && html`<p class="notice warn">Last time, changes were left unsaved. <button type="button"
 			onClick=${() => draft(true)}>Take them up</button><button type="button" onClick=${() => draft(false)}>Drop them</button></p>`}
 	</div>`;
+}
+
+/** The mistake that keeps the mapping from being judged. @param {{problem: import('./types.js').Problem}} props */
+function Mistake({ problem: p }) {
+	const near = targetNear(p.path);
+	return html`<p class="notice bad"><span>${p.message}</span>${near && html`<a href=${link('targets', { at: near })}>Mend it</a>`}
+		${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line} of the file</a>`}<button type="button" onClick=${() => undo()}>Undo</button></p>`;
 }
 
 const Dismiss = () => html`<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button>`;

@@ -59,7 +59,8 @@ export function say(text, hint) {
 
 /** Says why something was refused. @param {unknown} error */
 export function refuse(error) {
-	if (error instanceof ApiError) notice.value = { kind: 'refused', text: error.message, hint: error.hint, code: error.code };
+	if (error instanceof ApiError && error.code === 'changed-on-disk') notice.value = null; // the state says it too, and asks
+	else if (error instanceof ApiError) notice.value = { kind: 'refused', text: error.message, hint: error.hint, code: error.code };
 	else notice.value = { kind: 'refused', text: String(error) };
 }
 

@@ -9,7 +9,7 @@ import { certainties, count } from './words.js';
 /** @typedef {import('./types.js').Suggestion} Suggestion */
 
 /** @param {Suggestion} s */
-const titleOf = (s) => { const target = targetsByPath.value.get(s.path); return target ? nameOf(target) : s.path; };
+const titleOf = (s) => { const target = targetsByPath.value.get(s.path); return target ? nameOf(target) : s.path.split('/').pop(); };
 /** @param {Suggestion} s */
 const headerOf = (s) => columnsByLetter.value.get(s.column)?.header || s.column;
 

@@ -51,7 +51,7 @@ export function Targets() {
 				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${title} title=${title} about=${about}
 					list=${list} at=${chosen?.path} query=${query} />`)}
 				${!targets.some(fits) && html`<p class="nothing">
-					${show === 'missing' ? 'Everything that the service requires is filled.' : 'Nothing here.'}</p>`}
+					${show === 'missing' ? 'Everything that the service requires is filled.' : targets.length ? 'Nothing here.' : 'The file cannot be read as it is; mend it first.'}</p>`}
 			</div>
 		</section>
 		${chosen && html`<${TargetPanel} target=${chosen} onClose=${() => { stay('targets', { show: query }); focusRow(chosen.path); }} />`}
