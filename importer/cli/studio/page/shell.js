@@ -126,7 +126,7 @@ function Notices() {
 function Mistake({ problem: p }) {
 	const near = targetNear(p.path);
 	return html`<p class="notice bad"><span>${p.message}</span>${near && html`<a href=${link('targets', { at: near })}>Mend it</a>`}
-		${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line} of the file</a>`}<button type="button" onClick=${() => undo()}>Undo</button></p>`;
+		${p.line && html`<a href=${link('file', { line: p.line })}>Line ${p.line} of the file</a>`}</p>`;
 }
 
 const Dismiss = () => html`<button type="button" class="quiet" aria-label="Close this message" onClick=${() => { notice.value = null; }}>✕</button>`;
