@@ -12,7 +12,7 @@ import { changes, editorOf, members, nameOf, numberForms, optionsOf, removal, sa
 import { Questions } from './questions.js';
 import { Resume } from './resume.js';
 import { link } from './route.js';
-import { isJudged, patch, state } from './store.js';
+import { isJudged, patch, state, targetNear } from './store.js';
 import { Problems, Verdict } from './ui.js';
 import { count, number } from './words.js';
 
@@ -34,7 +34,7 @@ export function RuleEditor({ target }) {
 		e.preventDefault();
 		if (changed && complete) patch(labelOf(target, draft), changes(target, draft));
 	};
-	const mistakes = (state.value?.mapping.problems || []).filter((p) => p.path === target.path);
+	const mistakes = (state.value?.mapping.problems || []).filter((p) => targetNear(p.path) === target.path);
 	const questions = (state.value?.mapping.questions || []).filter((q) => q.path === target.path || q.path.startsWith(target.path + '/'));
 	return html`<form class="editor" onSubmit=${use}
 		onKeyDown=${(/** @type {KeyboardEvent} */ e) => { if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) use(e); }}>

@@ -17,12 +17,12 @@ import { count, mistake, number } from './words.js';
 
 /** @param {{target: Target}} props */
 export function Fixes({ target }) {
-	const isColumn = sourceOf(target.rule) === 'column' && target.columns.length === 1;
-	const letter = isColumn ? target.columns[0] : '';
+	const letters = sourceOf(target.rule) === 'column' ? target.columns : []; // several when a wide sheet has the same things side by side
 	const type = members(target.rule).type || target.type;
-	const asked = useLoaded((signal) => (letter ? get('column', { letter, path: target.path }, signal) : null), [letter, target.path, state.value?.version]);
-	if (!letter) return null;
-	const values = /** @type {Distinct[]} */ (asked.answer?.values || []);
+	const ask = (/** @type {AbortSignal} */ signal) => letters.length ? Promise.all(letters.map((letter) => get('column', { letter, path: target.path }, signal))) : null;
+	const asked = useLoaded(ask, [letters.join(), target.path, state.value?.version]);
+	if (!letters.length) return null;
+	const values = together(asked.answer || []);
 	const isDate = type === 'Date' || type === 'DateTime';
 	const hasTable = Boolean(target.options) || type === 'Checkbox' || type === 'DropDown' || Boolean(members(target.rule).values);
 	return html`<div class="fixes">
@@ -32,9 +32,17 @@ export function Fixes({ target }) {
 		${isDate && (target.trouble || 0) > 0 && html`<${Readings} target=${target} />`}
 		${hasTable
 			? asked.answer && html`<${ValueTable} key=${target.path} target=${target} type=${type || ''} values=${values}
-				more=${asked.answer.more} />`
-			: html`<${Unreadable} target=${target} letter=${letter} values=${values.filter((v) => v.problem)} />`}
+				more=${asked.answer.reduce((sum, { more }) => sum + more, 0)} />`
+			: html`<${Unreadable} target=${target} letters=${letters} values=${values.filter((v) => v.problem)} />`}
 	</div>`;
+}
+
+/** The texts of several columns as those of one, most frequent first. @param {{values: Distinct[]}[]} answers @returns {Distinct[]} */
+function together(answers) {
+	/** @type {Map<string, Distinct>} */
+	const all = new Map();
+	for (const v of answers.flatMap(({ values }) => values)) all.set(v.text, { ...v, count: v.count + (all.get(v.text)?.count || 0) });
+	return [...all.values()].sort((a, b) => b.count - a.count);
 }
 
 /** Reports whether phone numbers are in trouble because nobody said their country. @param {Target} target */
@@ -78,13 +86,13 @@ function Readings({ target }) {
 	</section>`;
 }
 
-/** Texts that cannot be read, most frequent first. @param {{target: Target, letter: string, values: Distinct[]}} props */
-function Unreadable({ target, letter, values }) {
+/** Texts that cannot be read, most frequent first. @param {{target: Target, letters: string[], values: Distinct[]}} props */
+function Unreadable({ target, letters, values }) {
 	if (!values.length) return null;
-	const header = columnsByLetter.value.get(letter)?.header || letter;
+	const headers = letters.map((letter) => columnsByLetter.value.get(letter)?.header || letter).join(', ');
 	const leaveEmpty = (/** @type {string} */ text) => patch(`“${text}” counts as empty`, [emptyText(text)]);
 	const known = targetsByPath.value.get('/sheet/empty')?.rule;
-	return html`<section class="unreadable"><h3>Texts that cannot be read <span class="faint">in ${header}</span></h3>
+	return html`<section class="unreadable"><h3>Texts that cannot be read <span class="faint">in ${headers}</span></h3>
 		<table class="rows"><thead><tr><th scope="col">In the sheet</th><th scope="col" class="num">Rows</th><th scope="col">Why</th>
 			<th scope="col">For all rows</th></tr></thead>
 			<tbody>${values.slice(0, 30).map((v) => html`<tr key=${v.text}><td class="cell">${v.text}</td><td class="num">${number(v.count)}</td>
@@ -94,7 +102,7 @@ function Unreadable({ target, letter, values }) {
 		${values.length > 30 && html`<p class="faint">and ${count(values.length - 30, 'more text')}</p>`}
 		<p class="faint">Left empty means: a cell that says exactly this counts as empty, in every column${Array.isArray(known) && known.length > 0
 			&& html` (now ${known.map((t) => `“${t}”`).join(', ')})`}. What is simply wrong is corrected where the sheet comes from; ${''}
-			<a href=${link('rows', { show: 'trouble', column: letter })}>these are the rows</a>. ${(target.trouble || 0) > 0
+			<a href=${link('rows', { show: 'trouble', column: letters.length === 1 ? letters[0] : undefined })}>these are the rows</a>. ${(target.trouble || 0) > 0
 			&& 'Their clients are not sent until then.'}</p>
 	</section>`;
 }

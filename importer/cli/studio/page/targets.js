@@ -48,7 +48,7 @@ export function Targets() {
 			</header>
 			<div class="scroll" onKeyDown=${arrows('th a')}>
 				<${ToDecide} />
-				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${title} title=${title} about=${about}
+				${sections(targets.filter(fits)).map(([title, list, about]) => html`<${Section} key=${about ? entryOf(about) : title} title=${title} about=${about}
 					list=${list} at=${chosen?.path} query=${query} />`)}
 				${!targets.some(fits) && html`<p class="nothing">
 					${show === 'missing' ? 'Everything that the service requires is filled.' : targets.length ? 'Nothing here.' : 'The file cannot be read as it is; mend it first.'}</p>`}
@@ -72,10 +72,16 @@ function sections(targets) {
 	for (const [group, title] of groups) {
 		const mine = rest.filter((t) => t.group === group);
 		if (group !== 'activity') { if (mine.length) list.push([title, mine]); continue; }
-		for (const of of new Set(mine.map((t) => t.of))) list.push([of || title, mine.filter((t) => t.of === of), mine.find((t) => t.of === of)]);
+		for (const entry of new Set(mine.map(entryOf))) {
+			const its = mine.filter((t) => entryOf(t) === entry);
+			list.push([its[0].of || title, its, its[0]]);
+		}
 	}
 	return list;
 }
+
+/** The path of the activity that a target belongs to; two activities may be of one template. @param {Target} t */
+const entryOf = (t) => t.path.split('/').slice(0, 3).join('/');
 
 /** @param {{title: string, list: Target[], about?: Target, at?: string, query: string}} props */
 function Section({ title, list, about, at, query }) {
@@ -121,12 +127,12 @@ function ToDecide() {
 function Entry({ target: t }) {
 	const [, list, entry] = /^\/(activities|claims)\/(\d+)\//.exec(t.path) || [];
 	if (!list) return null;
-	const n = Number(entry), last = Math.max(...(state.value?.targets
-		|| []).map((x) => Number(new RegExp(`^/${list}/(\\d+)/`).exec(x.path)?.[1] ?? -1)));
+	const n = Number(entry);
+	const isLast = !state.value?.targets.some((x) => x.path.startsWith(`/${list}/${n + 1}/`));
 	const move = (/** @type {number} */ to) => patch(`${t.of} ${to < n ? 'earlier' : 'later'}`, [{ op: 'move', from: `/${list}/${n}`, path: `/${list}/${to}` }]);
 	return html`<section class="entry"><h3>${t.of} as a whole</h3><div class="actions">
 		${list === 'activities' && html`<button type="button" disabled=${n === 0} onClick=${() => move(n - 1)}>Send it earlier</button>
-			<button type="button" disabled=${n >= last} onClick=${() => move(n + 1)}>Send it later</button>`}
+			<button type="button" disabled=${isLast} onClick=${() => move(n + 1)}>Send it later</button>`}
 		<button type="button" onClick=${() => patch(`${t.of} taken away`, [{ op: 'remove', path: `/${list}/${n}` }])}>Do not send it</button></div>
 			</section>`;
 }

@@ -125,7 +125,7 @@ export function arrows(selector) {
 
 /**
  * The side panel with the details of one thing. It takes the focus when another thing is chosen, and Escape closes it.
- * @param {{title: any, of?: any, about: string, onClose: () => void, children?: any}} props about tells one thing from another
+ * @param {{title: any, of?: any, about: string, onClose: () => void, children?: any}} props about names the thing: another name is another thing
  */
 export function Panel({ title, of, about, onClose, children }) {
 	const heading = useRef();
