@@ -120,6 +120,9 @@ func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation
 	if op.Op != "add" && op.Op != "replace" || len(path) == 0 {
 		return op
 	}
+	if op, ok := settleList(doc, op, path); ok {
+		return op
+	}
 	there := 0 // how much of the path exists
 	for there < len(path) {
 		if _, ok := doc.Value(path[:there+1]...); !ok {
@@ -192,6 +195,20 @@ func keyBefore(doc *yamlpatch.Document, path []string) string {
 		}
 	}
 	return ""
+}
+
+// settleList returns the operation that adds a text to a list that the file does not have,
+// or has as a text alone; ok is false for other operations.
+func settleList(doc *yamlpatch.Document, op yamlpatch.Operation, path []string) (yamlpatch.Operation, bool) {
+	last := len(path) - 1
+	if path[last] != "-" || last == 0 || slices.Contains(lists, path[last-1]) || isList(doc, path[:last]) {
+		return op, false
+	}
+	value := slices.Concat([]byte("["), op.Value, []byte("]"))
+	if alone, ok := doc.Value(path[:last]...); ok && string(alone) != "null" {
+		value = slices.Concat([]byte("["), alone, []byte(","), op.Value, []byte("]"))
+	}
+	return settle(doc, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(path[:last]...), Value: value}), true
 }
 
 // byTemplate begins a part of a path that names an activity by its template, which the

@@ -94,6 +94,9 @@ func TestRows(t *testing.T) {
 			t.Errorf("%s: %s, want %s", query, got, want)
 		}
 	}
+	for query, want := range map[string]any{"show=all&next=5&column=D": 13, "show=trouble&next=5": 1, "show=usable&next=5": nil, "show=all&next=995": nil, "show=all&next=1": 3} {
+		expect(t, query, b.get("/api/rows?count=1&" + query)["at"], want)
+	}
 	r := b.get("/api/rows?show=trouble&count=1")
 	expect(t, "the cells", r.at("rows", 0, "cells"), []string{"3", "a3@example.com", "S", "30/02/1980", "Mr", ""})
 	expect(t, "the problem's column", r.at("rows", 0, "problems", 0, "column"), "D")
@@ -158,6 +161,10 @@ func TestPreview(t *testing.T) {
 	expect(t, "a text", r.at("rows", 1, "result"), "B of")
 	r = b.post("/api/preview", 200, "path", "/client/fields/firstName", "value", map[string]any{"expr": `upper(col("Nobody"))`})
 	expect(t, "a column that is not there", r.at("error", "code"), "unknown-column")
+	r = b.post("/api/preview", 200, "path", "/sheet/when", "value", `col("Surname") != "B"`)
+	expect(t, "a condition", []any{r.at("rows", 0, "result"), r.at("rows", 1, "result")}, []string{"yes", "no"})
+	r = b.post("/api/preview", 200, "path", "/claims/0/name", "value", "Claim of {Surname}")
+	expect(t, "a claim's name", r.at("rows", 2, "result"), "Claim of C")
 	expect(t, "the text", b.get("/api/state").at("mapping", "text"), mappingText)
 }
 

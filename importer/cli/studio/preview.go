@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
@@ -63,6 +64,9 @@ func (s *Server) postPreview(r *http.Request) (any, error) {
 	if len(in.Value) == 0 || len(tokens(in.Path)) == 0 {
 		return nil, failure{http.StatusBadRequest, "bad-request", "a preview needs the path of a rule and its value", ""}
 	}
+	if path, value, ok := asField(in.Path, in.Value, load.Today(v.mapping), v.book); ok {
+		in.Path, in.Value = path, value
+	}
 	made, typ, err := v.preview(s.options.Service, in.Path, in.Value, true)
 	if err != nil {
 		return nil, err
@@ -82,6 +86,32 @@ func (s *Server) postPreview(r *http.Request) (any, error) {
 	slices.SortStableFunc(made.Readings, func(a, b readingJSON) int { return a.Trouble - b.Trouble })
 	made.Readings = made.Readings[:min(len(made.Readings), 4)]
 	return made, nil
+}
+
+// asField returns a rule that no row is read for by itself, a condition or the text of a
+// claim's or a workflow's name, as a field of the client that reads the same; ok is false
+// for other rules.
+func asField(path string, rule json.RawMessage, today string, b *book) (field string, value json.RawMessage, ok bool) {
+	list := tokens(path)
+	var text string
+	if json.Unmarshal(rule, &text) != nil {
+		return "", nil, false
+	}
+	kind, last := "text", list[len(list)-1]
+	switch {
+	case last == "when":
+		kind, text = "expr", "("+text+") ? \"yes\" : \"no\""
+	case last == "name" && len(list) > 1 && list[0] != "sheet":
+		sheet := ""
+		if len(b.tables) > 0 {
+			sheet = b.tables[0].Name
+		}
+		text = strings.NewReplacer("{run.date}", today, "{sheet}", sheet).Replace(text)
+	default:
+		return "", nil, false
+	}
+	value, err := json.Marshal(map[string]string{kind: text, "type": "Text"})
+	return "/client/fields/preview", value, err == nil
 }
 
 // withFormat returns a rule with another format.

@@ -366,8 +366,8 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	return list
 }
 
-func (t *trouble) show(code string) troubleJSON {
-	return troubleJSON{Code: code, Message: problem.OneLine(t.message), Count: t.count, Example: problem.OneLine(t.example), Row: t.row.Number()}
+func (t *trouble) show(kind string) troubleJSON {
+	return troubleJSON{Code: kind, Message: problem.OneLine(t.message), Count: t.count, Example: problem.OneLine(t.example), Row: t.row.Number()}
 }
 
 func sortTroubles(list []troubleJSON) {
