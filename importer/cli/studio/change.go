@@ -44,7 +44,7 @@ func (s *Server) postPatch(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return s.change(in.Version, func() error {
-		text, err := apply(s.session.text(), in.Operations)
+		text, err := apply(s.session.text(), s.options.Service, in.Operations)
 		if err == nil {
 			s.session.change(in.Label, text)
 		}
@@ -54,14 +54,15 @@ func (s *Server) postPatch(r *http.Request) (any, error) {
 
 // apply applies operations to a text, one after the other. An operation whose object or
 // list is not there yet makes it first, and one that leaves an object of values empty
-// removes that too, so that a page need not know what the file has.
-func apply(text []byte, operations []yamlpatch.Operation) ([]byte, error) {
+// removes that too, so that a page need not know what the file has. New attributes go to
+// their places in the order of the service's template, if that is known.
+func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operation) ([]byte, error) {
 	for _, op := range operations {
 		doc, err := yamlpatch.Read(text)
 		if err != nil {
 			return nil, failure{http.StatusUnprocessableEntity, "not-yaml", err.Error(), "correct the file in the pane with its text first"}
 		}
-		op = settle(doc, op)
+		op = settle(doc, service, op)
 		if text, err = yamlpatch.Apply(text, style, op); err != nil {
 			return nil, failure{http.StatusUnprocessableEntity, "cannot-patch", err.Error(), "change it in the pane with the file's text"}
 		}
@@ -107,7 +108,7 @@ var optional = []string{"lookup", "attributes", "values", "sheet", "workflow", "
 var lists = []string{"activities", "claims", "contacts"}
 
 // settle returns the operation that does to the file what a page asks for.
-func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation {
+func settle(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation) yamlpatch.Operation {
 	path := resolve(doc, tokens(op.Path))
 	op.Path = yamlpatch.Pointer(path...)
 	if op.Op == "remove" {
@@ -120,7 +121,7 @@ func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation
 	if op.Op != "add" && op.Op != "replace" || len(path) == 0 {
 		return op
 	}
-	if op, ok := settleList(doc, op, path); ok {
+	if op, ok := settleList(doc, service, op, path); ok {
 		return op
 	}
 	there := 0 // how much of the path exists
@@ -158,7 +159,7 @@ func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation
 	}
 	op.Op, op.Path, op.Value = "add", yamlpatch.Pointer(path...), value
 	if op.After == "" && !isEntry(there) {
-		op.After = keyBefore(doc, path)
+		op.After = keyBefore(doc, service, path)
 	}
 	return op
 }
@@ -176,7 +177,7 @@ var usualOrder = map[string][]string{
 
 // keyBefore returns the key of an object behind which a new one usually stands; "" for
 // the end.
-func keyBefore(doc *yamlpatch.Document, path []string) string {
+func keyBefore(doc *yamlpatch.Document, service *mapping.Service, path []string) string {
 	parent := path[:len(path)-1]
 	of := ""
 	if len(parent) > 0 {
@@ -185,21 +186,35 @@ func keyBefore(doc *yamlpatch.Document, path []string) string {
 	if len(parent) == 2 && slices.Contains(lists, parent[0]) {
 		of = parent[0]
 	}
-	before, there := "", doc.Keys(parent...)
-	for _, key := range usualOrder[of] {
+	order := usualOrder[of]
+	if service != nil && len(parent) == 3 && parent[0] == "activities" && of == "attributes" {
+		name, _ := doc.Value("activities", parent[1], "template")
+		for _, t := range service.Templates {
+			if string(name) == string(cell.QuoteJSON(t.Name)) {
+				for _, a := range t.Attributes {
+					order = append(order, a.Name)
+				}
+				break
+			}
+		}
+	}
+	there := doc.Keys(parent...)
+	last := -1 // of the keys before it in that order, the last in the file
+	for _, key := range order {
 		if key == path[len(path)-1] {
-			return before
+			if last >= 0 {
+				return there[last]
+			}
+			break
 		}
-		if slices.Contains(there, key) {
-			before = key
-		}
+		last = max(last, slices.Index(there, key))
 	}
 	return ""
 }
 
 // settleList returns the operation that adds a text to a list that the file does not have,
 // or has as a text alone; ok is false for other operations.
-func settleList(doc *yamlpatch.Document, op yamlpatch.Operation, path []string) (yamlpatch.Operation, bool) {
+func settleList(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation, path []string) (yamlpatch.Operation, bool) {
 	last := len(path) - 1
 	if path[last] != "-" || last == 0 || slices.Contains(lists, path[last-1]) || isList(doc, path[:last]) {
 		return op, false
@@ -208,7 +223,7 @@ func settleList(doc *yamlpatch.Document, op yamlpatch.Operation, path []string) 
 	if alone, ok := doc.Value(path[:last]...); ok && string(alone) != "null" {
 		value = slices.Concat([]byte("["), alone, []byte(","), op.Value, []byte("]"))
 	}
-	return settle(doc, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(path[:last]...), Value: value}), true
+	return settle(doc, service, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(path[:last]...), Value: value}), true
 }
 
 // byTemplate begins a part of a path that names an activity by its template, which the
@@ -380,7 +395,7 @@ func (s *Server) postSheet(r *http.Request) (any, error) {
 			put("name", in.Name == "" || in.Name == names[0], in.Name)
 		}
 		put("header_row", in.HeaderRow == 1, in.HeaderRow)
-		text, err := apply(s.session.text(), operations)
+		text, err := apply(s.session.text(), s.options.Service, operations)
 		if err == nil && len(operations) > 0 {
 			s.session.change(fmt.Sprintf("the headers are in row %d of %s", in.HeaderRow, problem.OneLine(in.Name)), text)
 		}

@@ -1,11 +1,13 @@
 package studio
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 
+	"claimsheet/importer"
 	"claimsheet/importer/cli/load"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -64,6 +66,9 @@ func (s *Server) postPreview(r *http.Request) (any, error) {
 	if len(in.Value) == 0 || len(tokens(in.Path)) == 0 {
 		return nil, failure{http.StatusBadRequest, "bad-request", "a preview needs the path of a rule and its value", ""}
 	}
+	if in.Path == "/client/key" {
+		return v.previewKey(r.Context(), s.options.Service, in.Value)
+	}
 	if path, value, ok := asField(in.Path, in.Value, load.Today(v.mapping), v.book); ok {
 		in.Path, in.Value = path, value
 	}
@@ -85,6 +90,48 @@ func (s *Server) postPreview(r *http.Request) (any, error) {
 	}
 	slices.SortStableFunc(made.Readings, func(a, b readingJSON) int { return a.Trouble - b.Trouble })
 	made.Readings = made.Readings[:min(len(made.Readings), 4)]
+	return made, nil
+}
+
+// keyJSON is what a key of clients makes of the whole sheet.
+type keyJSON struct {
+	Rows     int          `json:"rows"`
+	Empty    int          `json:"empty"` // rows whose key cannot be read, and those that are skipped
+	Clients  int          `json:"clients"`
+	Disagree int          `json:"disagree"` // clients whose rows differ where they must agree
+	Error    *problemJSON `json:"error,omitempty"`
+}
+
+// previewKey counts the clients that another key makes of the whole sheet.
+func (v view) previewKey(ctx context.Context, service *mapping.Service, key json.RawMessage) (any, error) {
+	const path = "/client/key"
+	text, err := apply(v.text, service, []yamlpatch.Operation{{Op: "add", Path: path, Value: key}})
+	if err != nil {
+		return nil, err
+	}
+	b := bind(v.mapping.File, text, v.book, service)
+	if b == nil || b.keyless {
+		return keyJSON{Error: v.complaint(text, service, path)}, nil
+	}
+	survey, err := importer.Take(ctx, b.Binding, v.book.rows, false)
+	if err != nil {
+		return nil, err
+	}
+	made := keyJSON{Rows: survey.Rows, Clients: survey.Clients}
+	for plan, err := range survey.Plans(b.Binding, v.book.rows) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if plan.Number == 0 {
+			made.Empty++
+		}
+		if slices.ContainsFunc(plan.Problems, func(p problem.Problem) bool { return p.Code == "conflict" }) {
+			made.Disagree++
+		}
+	}
 	return made, nil
 }
 
@@ -132,7 +179,7 @@ func withFormat(rule json.RawMessage, format string) json.RawMessage {
 // mapping may have mistakes.
 func (v view) preview(service *mapping.Service, path string, value json.RawMessage, complain bool) (previewJSON, convert.Type, error) {
 	made := previewJSON{Rows: []previewRowJSON{}, Readings: []readingJSON{}}
-	text, err := apply(v.text, []yamlpatch.Operation{{Op: "add", Path: path, Value: value}})
+	text, err := apply(v.text, service, []yamlpatch.Operation{{Op: "add", Path: path, Value: value}})
 	if err != nil {
 		return made, "", err
 	}
