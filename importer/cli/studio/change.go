@@ -11,7 +11,6 @@ import (
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
@@ -34,6 +33,9 @@ func (s *Server) change(version int, make func() error) (any, error) {
 	return s.state(), nil
 }
 
+// mostLabel is how many characters a label of the history may have.
+const mostLabel = 200
+
 func (s *Server) postPatch(r *http.Request) (any, error) {
 	var in struct {
 		Version    int                   `json:"version"`
@@ -42,6 +44,9 @@ func (s *Server) postPatch(r *http.Request) (any, error) {
 	}
 	if err := read(r, &in); err != nil {
 		return nil, err
+	}
+	if r := []rune(in.Label); len(r) > mostLabel {
+		in.Label = string(r[:mostLabel])
 	}
 	return s.change(in.Version, func() error {
 		text, err := apply(s.session.text(), s.options.Service, in.Operations)
@@ -403,26 +408,8 @@ func (s *Server) postSheet(r *http.Request) (any, error) {
 	})
 }
 
-// ignoredLine is a comment that keeps the choice to leave a column out. It names the
-// column by its header, or by its letter when the header is missing or shared.
-var ignoredLine = regexp.MustCompile(`(?m)^# ignored: (.*?)\r?$`)
-
-// ignored returns the names of the columns that a text leaves out on purpose, folded.
-func ignored(text []byte) map[string]bool {
-	names := map[string]bool{}
-	for _, found := range ignoredLine.FindAllSubmatch(text, -1) {
-		names[convert.FoldHeader(string(found[1]))] = true
-	}
-	return names
-}
-
 // ignoredName is how an ignored line names a column.
-func (c *column) ignoredName() string {
-	if c.header == "" || c.shared {
-		return "column " + cell.ColumnName(c.index)
-	}
-	return problem.OneLine(c.header)
-}
+func (b *book) ignoredName(c *column) string { return mapping.IgnoredName(b.tables[0], c.index) }
 
 func (s *Server) postIgnore(r *http.Request) (any, error) {
 	var in struct {
@@ -438,44 +425,14 @@ func (s *Server) postIgnore(r *http.Request) (any, error) {
 		if c == nil {
 			return failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
 		}
-		name := c.ignoredName()
-		text, is := s.session.text(), ignored(s.session.text())[convert.FoldHeader(name)]
+		name, text := s.now.book.ignoredName(c), s.session.text()
+		is := s.now.mapping.Ignores(name)
 		switch {
 		case in.Ignored && !is:
-			s.session.change(name+" is left out", withIgnored(text, name))
+			s.session.change(name+" is left out", mapping.Ignore(text, name, true))
 		case !in.Ignored && is:
-			s.session.change(name+" is not left out", withoutIgnored(text, name))
+			s.session.change(name+" is not left out", mapping.Ignore(text, name, false))
 		}
 		return nil
 	})
-}
-
-// withIgnored adds an ignored line behind the last one, else at the end.
-func withIgnored(text []byte, name string) []byte {
-	eol := "\n"
-	if strings.Contains(string(text), "\r\n") {
-		eol = "\r\n"
-	}
-	line := "# ignored: " + name
-	if all := ignoredLine.FindAllIndex(text, -1); len(all) > 0 {
-		end := all[len(all)-1][1]
-		end -= len(text[:end]) - len(strings.TrimSuffix(string(text[:end]), "\r"))
-		return slices.Concat(text[:end], []byte(eol+line), text[end:])
-	}
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		text = slices.Concat(text, []byte(eol))
-	}
-	return slices.Concat(text, []byte(line+eol))
-}
-
-// withoutIgnored removes the ignored lines of a column.
-func withoutIgnored(text []byte, name string) []byte {
-	var kept []byte
-	for line := range strings.SplitAfterSeq(string(text), "\n") {
-		if found := ignoredLine.FindStringSubmatch(strings.TrimRight(line, "\r\n")); found != nil && convert.FoldHeader(found[1]) == convert.FoldHeader(name) {
-			continue
-		}
-		kept = append(kept, line...)
-	}
-	return kept
 }

@@ -34,7 +34,12 @@ func (s *Server) view() (view, error) {
 	if v.verdict != nil && v.verdict.of.book != v.book {
 		v.verdict = nil
 	}
-	if !v.book.isReady() {
+	switch b := v.book; {
+	case b.err != nil:
+		return v, failure{http.StatusUnprocessableEntity, "no-sheet", "the sheet cannot be read as the mapping says", "choose another sheet or header row"}
+	case !b.reading() && b.failed != nil:
+		return v, failure{http.StatusUnprocessableEntity, "no-sheet", "the sheet's rows cannot be read", "look at what is wrong with the sheet"}
+	case !b.isReady():
 		return v, failure{http.StatusServiceUnavailable, "not-ready", "the sheet is being read", "it is shown as soon as that is done"}
 	}
 	return v, nil
@@ -201,18 +206,6 @@ func (s *Server) getRows(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	wanted := filter{q.Get("show"), q.Get("column"), q.Get("code")}
 	chosen, total := v.choose(wanted, from, min(count, mostRows))
-	out := map[string]any{"total": total}
-	if q.Get("next") != "" {
-		next, err := number(r, "next", 0)
-		if err != nil {
-			return nil, err
-		}
-		table, err := number(r, "table", 0)
-		if err != nil {
-			return nil, err
-		}
-		out["at"] = v.next(wanted, cell.RowOf(table, next))
-	}
 	rows := []rowJSON{}
 	for _, i := range chosen {
 		err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) { rows = append(rows, v.row(i, record)) })
@@ -220,8 +213,7 @@ func (s *Server) getRows(r *http.Request) (any, error) {
 			return nil, err
 		}
 	}
-	out["rows"] = rows
-	return out, nil
+	return map[string]any{"total": total, "rows": rows}, nil
 }
 
 // filter says which rows are asked for.
@@ -267,24 +259,6 @@ func (v view) lock() (unlock func()) {
 	}
 	v.verdict.mu.Lock()
 	return v.verdict.mu.Unlock
-}
-
-// next returns the place, among the rows that a filter shows, of the first one behind a
-// row that is in the trouble that it names; nil for none.
-func (v view) next(f filter, behind cell.Row) *int {
-	defer v.lock()()
-	inTrouble := v.inTrouble(f)
-	isIn, place := f.shows(inTrouble), 0
-	for i, row := range v.book.records {
-		if !isIn(i) {
-			continue
-		}
-		if row > behind && inTrouble(i) {
-			return &place
-		}
-		place++
-	}
-	return nil
 }
 
 // choose returns the records from a place on among those that a filter shows, and how
