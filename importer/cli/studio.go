@@ -19,6 +19,7 @@ import (
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/cli/studio"
 	"claimsheet/importer/sheet"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 )
@@ -141,12 +142,22 @@ func (s *studioSession) options() (studio.Options, error) {
 	if s.exists() {
 		return o, nil
 	}
-	made, err := (&sheetFinder{options: sheet.Options{Password: s.password.value}, request: o.Suggest}).propose(s.sheets)
-	if err != nil {
-		return o, withInitHints(err)
-	}
-	o.Proposed = made.Plain()
+	o.Proposed = s.propose(o.Suggest)
 	return o, nil
+}
+
+// propose returns a first mapping, as init proposes it; where that fails, one with a name
+// alone: the page shows what is wrong with the sheet, and lets a person choose the header
+// row.
+func (s *studioSession) propose(request draft.Request) []byte {
+	for row := range draft.SoughtRows { // 0 seeks it
+		f := &sheetFinder{options: sheet.Options{Password: s.password.value, HeaderRow: row}, request: request}
+		if made, err := f.propose(s.sheets); err == nil {
+			return made.Plain()
+		}
+	}
+	name := filepath.Base(s.sheets[0])
+	return fmt.Appendf(nil, "name: %s\napi: %s\n", cell.QuoteJSON(strings.TrimSuffix(name, sheet.Ext(name))), request.API)
 }
 
 // line is a command to copy, for the same mapping and sheets.

@@ -3,6 +3,7 @@ package yamlpatch
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -26,9 +27,18 @@ func flow(n *yaml.Node) string {
 		return "[" + strings.Join(parts, ", ") + "]"
 	}
 	if n.ShortTag() == "!!str" {
-		return yamltree.Quote(n.Value)
+		return quote(n.Value)
 	}
 	return n.Value
+}
+
+// quote writes a text; one with double quotes in it, such as an expression, in single ones
+// where that needs no escapes.
+func quote(s string) string {
+	if strings.Contains(s, `"`) && !strings.ContainsFunc(s, func(r rune) bool { return r == '\'' || r == '\\' || !unicode.IsPrint(r) }) {
+		return "'" + s + "'"
+	}
+	return yamltree.Quote(s)
 }
 
 // fits reports whether a value belongs on one line: a scalar, a list of scalars, or an

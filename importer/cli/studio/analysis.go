@@ -2,7 +2,6 @@ package studio
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -82,6 +81,12 @@ func bind(file string, text []byte, b *book, service *mapping.Service) *bound {
 		if len(m.Client.Fields) == 0 && len(m.Activities) == 0 {
 			return nil
 		}
+		if len(m.Client.Key) == 0 {
+			if t.keyless || !t.withoutKey(b) {
+				return nil
+			}
+			continue
+		}
 		binding, more := mapping.BindAll(m, b.tables, withContacts(service, m), load.Today(m))
 		if binding != nil && !t.concerns(found) {
 			made.Binding, made.targets = binding, binding.Targets()
@@ -153,8 +158,7 @@ func (t *trim) without(found problem.List, b *book) bool {
 		if u := unit(path); u != nil {
 			units[yamlpatch.Pointer(u...)] = u
 		} else if len(path) >= 2 && path[0] == "client" && path[1] == "key" && !t.keyless {
-			t.keyless, t.changed = t.withoutKey(b), true
-			return t.keyless
+			return t.withoutKey(b)
 		}
 	}
 	any := false
@@ -203,9 +207,9 @@ func (t *trim) withoutKey(b *book) bool {
 		if c.header == "" || c.shared {
 			continue
 		}
-		text, err := yamlpatch.Apply(t.text, style, yamlpatch.Operation{Op: "replace", Path: "/client/key", Value: json.RawMessage(cell.QuoteJSON(c.header))})
+		text, err := apply(t.text, nil, []yamlpatch.Operation{{Op: "add", Path: "/client/key", Value: cell.QuoteJSON(c.header)}})
 		if err == nil {
-			t.text = text
+			t.text, t.keyless, t.changed = text, true, true
 		}
 		return err == nil
 	}

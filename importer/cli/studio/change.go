@@ -11,7 +11,6 @@ import (
 
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
@@ -34,6 +33,9 @@ func (s *Server) change(version int, make func() error) (any, error) {
 	return s.state(), nil
 }
 
+// mostLabel is how many characters a label of the history may have.
+const mostLabel = 200
+
 func (s *Server) postPatch(r *http.Request) (any, error) {
 	var in struct {
 		Version    int                   `json:"version"`
@@ -43,8 +45,11 @@ func (s *Server) postPatch(r *http.Request) (any, error) {
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
+	if r := []rune(in.Label); len(r) > mostLabel {
+		in.Label = string(r[:mostLabel])
+	}
 	return s.change(in.Version, func() error {
-		text, err := apply(s.session.text(), in.Operations)
+		text, err := apply(s.session.text(), s.options.Service, in.Operations)
 		if err == nil {
 			s.session.change(in.Label, text)
 		}
@@ -54,14 +59,15 @@ func (s *Server) postPatch(r *http.Request) (any, error) {
 
 // apply applies operations to a text, one after the other. An operation whose object or
 // list is not there yet makes it first, and one that leaves an object of values empty
-// removes that too, so that a page need not know what the file has.
-func apply(text []byte, operations []yamlpatch.Operation) ([]byte, error) {
+// removes that too, so that a page need not know what the file has. New attributes go to
+// their places in the order of the service's template, if that is known.
+func apply(text []byte, service *mapping.Service, operations []yamlpatch.Operation) ([]byte, error) {
 	for _, op := range operations {
 		doc, err := yamlpatch.Read(text)
 		if err != nil {
 			return nil, failure{http.StatusUnprocessableEntity, "not-yaml", err.Error(), "correct the file in the pane with its text first"}
 		}
-		op = settle(doc, op)
+		op = settle(doc, service, op)
 		if text, err = yamlpatch.Apply(text, style, op); err != nil {
 			return nil, failure{http.StatusUnprocessableEntity, "cannot-patch", err.Error(), "change it in the pane with the file's text"}
 		}
@@ -107,7 +113,7 @@ var optional = []string{"lookup", "attributes", "values", "sheet", "workflow", "
 var lists = []string{"activities", "claims", "contacts"}
 
 // settle returns the operation that does to the file what a page asks for.
-func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation {
+func settle(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation) yamlpatch.Operation {
 	path := resolve(doc, tokens(op.Path))
 	op.Path = yamlpatch.Pointer(path...)
 	if op.Op == "remove" {
@@ -118,6 +124,9 @@ func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation
 		return op
 	}
 	if op.Op != "add" && op.Op != "replace" || len(path) == 0 {
+		return op
+	}
+	if op, ok := settleList(doc, service, op, path); ok {
 		return op
 	}
 	there := 0 // how much of the path exists
@@ -155,7 +164,7 @@ func settle(doc *yamlpatch.Document, op yamlpatch.Operation) yamlpatch.Operation
 	}
 	op.Op, op.Path, op.Value = "add", yamlpatch.Pointer(path...), value
 	if op.After == "" && !isEntry(there) {
-		op.After = keyBefore(doc, path)
+		op.After = keyBefore(doc, service, path)
 	}
 	return op
 }
@@ -173,7 +182,7 @@ var usualOrder = map[string][]string{
 
 // keyBefore returns the key of an object behind which a new one usually stands; "" for
 // the end.
-func keyBefore(doc *yamlpatch.Document, path []string) string {
+func keyBefore(doc *yamlpatch.Document, service *mapping.Service, path []string) string {
 	parent := path[:len(path)-1]
 	of := ""
 	if len(parent) > 0 {
@@ -182,16 +191,44 @@ func keyBefore(doc *yamlpatch.Document, path []string) string {
 	if len(parent) == 2 && slices.Contains(lists, parent[0]) {
 		of = parent[0]
 	}
-	before, there := "", doc.Keys(parent...)
-	for _, key := range usualOrder[of] {
-		if key == path[len(path)-1] {
-			return before
-		}
-		if slices.Contains(there, key) {
-			before = key
+	order := usualOrder[of]
+	if service != nil && len(parent) == 3 && parent[0] == "activities" && of == "attributes" {
+		name, _ := doc.Value("activities", parent[1], "template")
+		for _, t := range service.Templates {
+			if string(name) == string(cell.QuoteJSON(t.Name)) {
+				for _, a := range t.Attributes {
+					order = append(order, a.Name)
+				}
+				break
+			}
 		}
 	}
+	there := doc.Keys(parent...)
+	last := -1 // of the keys before it in that order, the last in the file
+	for _, key := range order {
+		if key == path[len(path)-1] {
+			if last >= 0 {
+				return there[last]
+			}
+			break
+		}
+		last = max(last, slices.Index(there, key))
+	}
 	return ""
+}
+
+// settleList returns the operation that adds a text to a list that the file does not have,
+// or has as a text alone; ok is false for other operations.
+func settleList(doc *yamlpatch.Document, service *mapping.Service, op yamlpatch.Operation, path []string) (yamlpatch.Operation, bool) {
+	last := len(path) - 1
+	if path[last] != "-" || last == 0 || slices.Contains(lists, path[last-1]) || isList(doc, path[:last]) {
+		return op, false
+	}
+	value := slices.Concat([]byte("["), op.Value, []byte("]"))
+	if alone, ok := doc.Value(path[:last]...); ok && string(alone) != "null" {
+		value = slices.Concat([]byte("["), alone, []byte(","), op.Value, []byte("]"))
+	}
+	return settle(doc, service, yamlpatch.Operation{Op: "add", Path: yamlpatch.Pointer(path[:last]...), Value: value}), true
 }
 
 // byTemplate begins a part of a path that names an activity by its template, which the
@@ -363,7 +400,7 @@ func (s *Server) postSheet(r *http.Request) (any, error) {
 			put("name", in.Name == "" || in.Name == names[0], in.Name)
 		}
 		put("header_row", in.HeaderRow == 1, in.HeaderRow)
-		text, err := apply(s.session.text(), operations)
+		text, err := apply(s.session.text(), s.options.Service, operations)
 		if err == nil && len(operations) > 0 {
 			s.session.change(fmt.Sprintf("the headers are in row %d of %s", in.HeaderRow, problem.OneLine(in.Name)), text)
 		}
@@ -371,26 +408,8 @@ func (s *Server) postSheet(r *http.Request) (any, error) {
 	})
 }
 
-// ignoredLine is a comment that keeps the choice to leave a column out. It names the
-// column by its header, or by its letter when the header is missing or shared.
-var ignoredLine = regexp.MustCompile(`(?m)^# ignored: (.*?)\r?$`)
-
-// ignored returns the names of the columns that a text leaves out on purpose, folded.
-func ignored(text []byte) map[string]bool {
-	names := map[string]bool{}
-	for _, found := range ignoredLine.FindAllSubmatch(text, -1) {
-		names[convert.FoldHeader(string(found[1]))] = true
-	}
-	return names
-}
-
 // ignoredName is how an ignored line names a column.
-func (c *column) ignoredName() string {
-	if c.header == "" || c.shared {
-		return "column " + cell.ColumnName(c.index)
-	}
-	return problem.OneLine(c.header)
-}
+func (b *book) ignoredName(c *column) string { return mapping.IgnoredName(b.tables[0], c.index) }
 
 func (s *Server) postIgnore(r *http.Request) (any, error) {
 	var in struct {
@@ -406,44 +425,14 @@ func (s *Server) postIgnore(r *http.Request) (any, error) {
 		if c == nil {
 			return failure{http.StatusNotFound, "no-such-column", "the sheet has no such column", ""}
 		}
-		name := c.ignoredName()
-		text, is := s.session.text(), ignored(s.session.text())[convert.FoldHeader(name)]
+		name, text := s.now.book.ignoredName(c), s.session.text()
+		is := s.now.mapping.Ignores(name)
 		switch {
 		case in.Ignored && !is:
-			s.session.change(name+" is left out", withIgnored(text, name))
+			s.session.change(name+" is left out", mapping.Ignore(text, name, true))
 		case !in.Ignored && is:
-			s.session.change(name+" is not left out", withoutIgnored(text, name))
+			s.session.change(name+" is not left out", mapping.Ignore(text, name, false))
 		}
 		return nil
 	})
-}
-
-// withIgnored adds an ignored line behind the last one, else at the end.
-func withIgnored(text []byte, name string) []byte {
-	eol := "\n"
-	if strings.Contains(string(text), "\r\n") {
-		eol = "\r\n"
-	}
-	line := "# ignored: " + name
-	if all := ignoredLine.FindAllIndex(text, -1); len(all) > 0 {
-		end := all[len(all)-1][1]
-		end -= len(text[:end]) - len(strings.TrimSuffix(string(text[:end]), "\r"))
-		return slices.Concat(text[:end], []byte(eol+line), text[end:])
-	}
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		text = slices.Concat(text, []byte(eol))
-	}
-	return slices.Concat(text, []byte(line+eol))
-}
-
-// withoutIgnored removes the ignored lines of a column.
-func withoutIgnored(text []byte, name string) []byte {
-	var kept []byte
-	for line := range strings.SplitAfterSeq(string(text), "\n") {
-		if found := ignoredLine.FindStringSubmatch(strings.TrimRight(line, "\r\n")); found != nil && convert.FoldHeader(found[1]) == convert.FoldHeader(name) {
-			continue
-		}
-		kept = append(kept, line...)
-	}
-	return kept
 }

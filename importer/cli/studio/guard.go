@@ -15,6 +15,7 @@ import (
 // guard lets only the page in that the printed link opened.
 type guard struct {
 	token  string // of the link
+	name   string // of the cookie; cookies do not know ports, and there may be other sessions
 	secret string // of the cookie
 	cross  *http.CrossOriginProtection
 	idle   time.Duration
@@ -26,8 +27,6 @@ type guard struct {
 }
 
 const (
-	cookieName = "claimsheet-studio"
-
 	// mostBody is the size of the largest request body, in bytes.
 	mostBody = 4 << 20
 
@@ -37,7 +36,7 @@ const (
 )
 
 func newGuard(idle time.Duration) *guard {
-	return &guard{token: rand.Text(), secret: rand.Text(), cross: http.NewCrossOriginProtection(), idle: idle, deadline: time.Now().Add(idle)}
+	return &guard{token: rand.Text(), name: "claimsheet-studio-" + rand.Text()[:8], secret: rand.Text(), cross: http.NewCrossOriginProtection(), idle: idle, deadline: time.Now().Add(idle)}
 }
 
 // policy allows what the embedded files hold and nothing else: no inline scripts or
@@ -105,7 +104,7 @@ func (g *guard) enter(w http.ResponseWriter, r *http.Request, token string) {
 		return
 	}
 	if first {
-		http.SetCookie(w, &http.Cookie{Name: cookieName, Value: g.secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		http.SetCookie(w, &http.Cookie{Name: g.name, Value: g.secret, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
@@ -120,7 +119,7 @@ func deny(w http.ResponseWriter, r *http.Request, f failure) {
 }
 
 func (g *guard) knows(r *http.Request) bool {
-	c, err := r.Cookie(cookieName)
+	c, err := r.Cookie(g.name)
 	return err == nil && subtle.ConstantTimeCompare([]byte(c.Value), []byte(g.secret)) == 1
 }
 

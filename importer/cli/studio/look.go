@@ -34,7 +34,12 @@ func (s *Server) view() (view, error) {
 	if v.verdict != nil && v.verdict.of.book != v.book {
 		v.verdict = nil
 	}
-	if !v.book.isReady() {
+	switch b := v.book; {
+	case b.err != nil:
+		return v, failure{http.StatusUnprocessableEntity, "no-sheet", "the sheet cannot be read as the mapping says", "choose another sheet or header row"}
+	case !b.reading() && b.failed != nil:
+		return v, failure{http.StatusUnprocessableEntity, "no-sheet", "the sheet's rows cannot be read", "look at what is wrong with the sheet"}
+	case !b.isReady():
 		return v, failure{http.StatusServiceUnavailable, "not-ready", "the sheet is being read", "it is shown as soon as that is done"}
 	}
 	return v, nil
@@ -198,7 +203,9 @@ func (s *Server) getRows(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	chosen, total := v.choose(r.URL.Query().Get("show"), r.URL.Query().Get("column"), r.URL.Query().Get("code"), from, min(count, mostRows))
+	q := r.URL.Query()
+	wanted := filter{q.Get("show"), q.Get("column"), q.Get("code")}
+	chosen, total := v.choose(wanted, from, min(count, mostRows))
 	rows := []rowJSON{}
 	for _, i := range chosen {
 		err := v.book.rows.Read(v.book.places[i:i+1], func(record cell.Record) { rows = append(rows, v.row(i, record)) })
@@ -209,37 +216,56 @@ func (s *Server) getRows(r *http.Request) (any, error) {
 	return map[string]any{"total": total, "rows": rows}, nil
 }
 
-// choose returns the records from a place on among those that are asked for, and how
-// many these are.
-func (v view) choose(show, letter, code string, from, count int) (chosen []int, total int) {
-	isIn := func(int) bool { return true }
-	if v.verdict != nil {
-		v.verdict.mu.Lock()
-		defer v.verdict.mu.Unlock()
-		column := columnIndex(letter)
-		switch {
-		case letter != "" || code != "":
-			var any []bitmap
-			for kind, t := range v.verdict.kinds {
-				if (letter == "" || kind.column == column) && (code == "" || kind.code == code) {
-					any = append(any, t.rows)
-				}
-			}
-			wanted := show != "usable"
-			isIn = func(i int) bool {
-				return slices.ContainsFunc(any, func(b bitmap) bool { return b.has(i) }) == wanted
-			}
-			if show == "all" {
-				isIn = func(int) bool { return true }
-			}
-		case show == "trouble":
-			isIn = v.verdict.trouble.has
-		case show == "usable":
-			isIn = func(i int) bool { return !v.verdict.trouble.has(i) }
-		}
-	} else if show == "trouble" {
-		return nil, 0
+// filter says which rows are asked for.
+type filter struct {
+	show   string // all, usable or trouble
+	column string // its letter; "" for any
+	code   string // of the trouble; "" for any
+}
+
+// inTrouble returns the test of a record for the trouble that a filter names. The caller
+// holds the verdict's lock while it uses it.
+func (v view) inTrouble(f filter) func(record int) bool {
+	if v.verdict == nil {
+		return func(int) bool { return false }
 	}
+	if f.column == "" && f.code == "" {
+		return v.verdict.trouble.has
+	}
+	var any []bitmap
+	for kind, t := range v.verdict.kinds {
+		if (f.column == "" || kind.column == columnIndex(f.column)) && (f.code == "" || kind.code == f.code) {
+			any = append(any, t.rows)
+		}
+	}
+	return func(i int) bool { return slices.ContainsFunc(any, func(b bitmap) bool { return b.has(i) }) }
+}
+
+// shows returns the test of a record for being among the rows that a filter shows.
+func (f filter) shows(inTrouble func(int) bool) func(record int) bool {
+	switch {
+	case f.show == "usable":
+		return func(i int) bool { return !inTrouble(i) }
+	case f.show == "trouble", f.show == "" && (f.column != "" || f.code != ""):
+		return inTrouble
+	}
+	return func(int) bool { return true }
+}
+
+// lock holds the verdict, if there is one, until the function that it returns is called.
+func (v view) lock() (unlock func()) {
+	if v.verdict == nil {
+		return func() {}
+	}
+	v.verdict.mu.Lock()
+	return v.verdict.mu.Unlock
+}
+
+// choose returns the records from a place on among those that a filter shows, and how
+// many these are.
+func (v view) choose(f filter, from, count int) (chosen []int, total int) {
+	defer v.lock()()
+	isIn := f.shows(v.inTrouble(f))
 	for i := range v.book.records {
 		if !isIn(i) {
 			continue
@@ -386,8 +412,23 @@ func (v view) client(number, of int, records []int) (any, error) {
 	for _, row := range plan.Rows {
 		rows = append(rows, row.Number())
 	}
-	return map[string]any{"number": number, "of": of, "rows": rows, "why": v.why(plan, rows), "skipped": string(plan.Skipped),
+	return map[string]any{"number": number, "of": of, "rows": rows, "why": v.why(plan, rows), "skipped": string(plan.Skipped), "names": names(plan),
 		"problems": v.show(plan.Problems), "steps": steps}, nil
+}
+
+// names are the names of the templates whose ids are in a plan's bodies.
+func names(plan mapping.Plan) map[string]string {
+	list := map[string]string{}
+	for _, step := range plan.Steps {
+		if step.Activity == nil {
+			continue
+		}
+		list[step.Activity.TemplateID] = step.Activity.TemplateName
+		for _, a := range step.Activity.Attributes {
+			list[a.TemplateID] = a.Name
+		}
+	}
+	return list
 }
 
 // standIns fills in the ids of templates that no environment was asked for.
@@ -414,11 +455,11 @@ func (v view) why(plan mapping.Plan, rows []int) string {
 	}
 	switch key := strings.Join(names, " and "); {
 	case plan.Skipped != "":
-		return "the row is skipped"
+		return "This row is skipped"
 	case plan.Client == (mapping.Identity{}):
-		return fmt.Sprintf("row %d belongs to no client: its key, %s, cannot be read", rows[0], key)
+		return fmt.Sprintf("Row %d belongs to no client: its key, %s, cannot be read", rows[0], key)
 	case len(rows) == 1:
-		return fmt.Sprintf("only row %d has the key %s: %s", rows[0], key, plan.Client.Key)
+		return fmt.Sprintf("Only row %d has the key %s: %s", rows[0], key, plan.Client.Key)
 	default:
 		return fmt.Sprintf("%d rows have the same key, %s: %s", len(rows), key, plan.Client.Key)
 	}

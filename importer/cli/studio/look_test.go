@@ -158,7 +158,17 @@ func TestPreview(t *testing.T) {
 	expect(t, "a text", r.at("rows", 1, "result"), "B of")
 	r = b.post("/api/preview", 200, "path", "/client/fields/firstName", "value", map[string]any{"expr": `upper(col("Nobody"))`})
 	expect(t, "a column that is not there", r.at("error", "code"), "unknown-column")
+	r = b.post("/api/preview", 200, "path", "/sheet/when", "value", `col("Surname") != "B"`)
+	expect(t, "a condition", []any{r.at("rows", 0, "result"), r.at("rows", 1, "result")}, []string{"yes", "no"})
+	r = b.post("/api/preview", 200, "path", "/claims/0/name", "value", "Claim of {Surname}")
+	expect(t, "a claim's name", r.at("rows", 2, "result"), "Claim of C")
 	expect(t, "the text", b.get("/api/state").at("mapping", "text"), mappingText)
+
+	b = begin(t, mappingText, sheetText, nil)
+	b.judged()
+	expect(t, "a key", b.post("/api/preview", 200, "path", "/client/key", "value", "Surname"), map[string]int{"rows": 5, "empty": 0, "clients": 4, "disagree": 0})
+	expect(t, "the key of now", b.post("/api/preview", 200, "path", "/client/key", "value", "Lead no")["disagree"], 1)
+	expect(t, "a key with empty cells", b.post("/api/preview", 200, "path", "/client/key", "value", []string{"Notes"})["empty"], 2)
 }
 
 func TestDiff(t *testing.T) {

@@ -1,11 +1,14 @@
 package studio
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
 
+	"claimsheet/importer"
+	"claimsheet/importer/cli/load"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/convert"
@@ -63,6 +66,12 @@ func (s *Server) postPreview(r *http.Request) (any, error) {
 	if len(in.Value) == 0 || len(tokens(in.Path)) == 0 {
 		return nil, failure{http.StatusBadRequest, "bad-request", "a preview needs the path of a rule and its value", ""}
 	}
+	if in.Path == "/client/key" {
+		return v.previewKey(r.Context(), s.options.Service, in.Value)
+	}
+	if path, value, ok := asField(in.Path, in.Value, load.Today(v.mapping), v.book); ok {
+		in.Path, in.Value = path, value
+	}
 	made, typ, err := v.preview(s.options.Service, in.Path, in.Value, true)
 	if err != nil {
 		return nil, err
@@ -84,6 +93,74 @@ func (s *Server) postPreview(r *http.Request) (any, error) {
 	return made, nil
 }
 
+// keyJSON is what a key of clients makes of the whole sheet.
+type keyJSON struct {
+	Rows     int          `json:"rows"`
+	Empty    int          `json:"empty"` // rows whose key cannot be read, and those that are skipped
+	Clients  int          `json:"clients"`
+	Disagree int          `json:"disagree"` // clients whose rows differ where they must agree
+	Error    *problemJSON `json:"error,omitempty"`
+}
+
+// previewKey counts the clients that another key makes of the whole sheet.
+func (v view) previewKey(ctx context.Context, service *mapping.Service, key json.RawMessage) (any, error) {
+	const path = "/client/key"
+	text, err := apply(v.text, service, []yamlpatch.Operation{{Op: "add", Path: path, Value: key}})
+	if err != nil {
+		return nil, err
+	}
+	b := bind(v.mapping.File, text, v.book, service)
+	if b == nil || b.keyless {
+		return keyJSON{Error: v.complaint(text, service, path)}, nil
+	}
+	survey, err := importer.Take(ctx, b.Binding, v.book.rows, false)
+	if err != nil {
+		return nil, err
+	}
+	made := keyJSON{Rows: survey.Rows, Clients: survey.Clients}
+	for plan, err := range survey.Plans(b.Binding, v.book.rows) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if plan.Number == 0 {
+			made.Empty++
+		}
+		if slices.ContainsFunc(plan.Problems, func(p problem.Problem) bool { return p.Code == "conflict" }) {
+			made.Disagree++
+		}
+	}
+	return made, nil
+}
+
+// asField returns a rule that no row is read for by itself, a condition or the text of a
+// claim's or a workflow's name, as a field of the client that reads the same; ok is false
+// for other rules.
+func asField(path string, rule json.RawMessage, today string, b *book) (field string, value json.RawMessage, ok bool) {
+	list := tokens(path)
+	var text string
+	if json.Unmarshal(rule, &text) != nil {
+		return "", nil, false
+	}
+	kind, last := "text", list[len(list)-1]
+	switch {
+	case last == "when":
+		kind, text = "expr", "("+text+") ? \"yes\" : \"no\""
+	case last == "name" && len(list) > 1 && list[0] != "sheet":
+		sheet := ""
+		if len(b.tables) > 0 {
+			sheet = b.tables[0].Name
+		}
+		text = strings.NewReplacer("{run.date}", today, "{sheet}", sheet).Replace(text)
+	default:
+		return "", nil, false
+	}
+	value, err := json.Marshal(map[string]string{kind: text, "type": "Text"})
+	return "/client/fields/preview", value, err == nil
+}
+
 // withFormat returns a rule with another format.
 func withFormat(rule json.RawMessage, format string) json.RawMessage {
 	var column string
@@ -102,7 +179,7 @@ func withFormat(rule json.RawMessage, format string) json.RawMessage {
 // mapping may have mistakes.
 func (v view) preview(service *mapping.Service, path string, value json.RawMessage, complain bool) (previewJSON, convert.Type, error) {
 	made := previewJSON{Rows: []previewRowJSON{}, Readings: []readingJSON{}}
-	text, err := apply(v.text, []yamlpatch.Operation{{Op: "add", Path: path, Value: value}})
+	text, err := apply(v.text, service, []yamlpatch.Operation{{Op: "add", Path: path, Value: value}})
 	if err != nil {
 		return made, "", err
 	}

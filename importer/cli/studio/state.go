@@ -12,7 +12,6 @@ import (
 	"claimsheet/apiclient"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
-	"claimsheet/mapping/convert"
 	"claimsheet/mapping/problem"
 	"claimsheet/mapping/yamlpatch"
 )
@@ -316,11 +315,11 @@ func (b *book) reading() bool {
 // columns returns the columns of the first sheet. The caller holds the verdict's lock.
 func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	b := a.book
-	isIgnored, ready := ignored(a.text), b.isReady()
+	ready := b.isReady()
 	list := make([]columnJSON, 0, len(b.columns))
 	for _, c := range b.columns {
 		one := columnJSON{Letter: cell.ColumnName(c.index), Header: c.header, Shared: c.shared, Samples: []string{}, Targets: []string{}, Problems: []troubleJSON{},
-			Ignored: isIgnored[convert.FoldHeader(c.ignoredName())]}
+			Ignored: a.mapping.Ignores(b.ignoredName(c))}
 		if ready {
 			one.Filled, one.Distinct, one.DistinctMore, one.Samples, one.Kind = c.filled, c.distinct, c.more, append(one.Samples, c.samples...), c.kind()
 			one.Empty = len(b.records) - c.filled
@@ -366,8 +365,8 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 	return list
 }
 
-func (t *trouble) show(code string) troubleJSON {
-	return troubleJSON{Code: code, Message: problem.OneLine(t.message), Count: t.count, Example: problem.OneLine(t.example), Row: t.row.Number()}
+func (t *trouble) show(kind string) troubleJSON {
+	return troubleJSON{Code: kind, Message: problem.OneLine(t.message), Count: t.count, Example: problem.OneLine(t.example), Row: t.row.Number()}
 }
 
 func sortTroubles(list []troubleJSON) {

@@ -371,13 +371,19 @@ func TestPatch(t *testing.T) {
 		old, want string // a part of the text before and after; "" for old adds at the end
 	}{
 		"a parent that is not there": {[]any{op("add", "/sheet/when", `has("Notes")`)},
-			"api: v2\n", "api: v2\nsheet:\n  when: \"has(\\\"Notes\\\")\"\n"},
+			"api: v2\n", "api: v2\nsheet:\n  when: 'has(\"Notes\")'\n"},
 		"a key in its usual place": {[]any{op("add", "/activities/0/status", "Accepted")},
 			"    attributes:\n", "    status: Accepted\n    attributes:\n"},
 		"an attribute of a template that is there": {[]any{op("replace", "/activities/template=Your details/attributes/Remarks", "Notes")},
 			"Ms: Miss}}\n", "Ms: Miss}}\n      Remarks: Notes\n"},
+		"in the order of the template": {[]any{op("remove", "/activities/0/attributes/Title", nil), op("add", "/activities/0/attributes/Remarks", "Notes"), op("add", "/activities/0/attributes/Date of birth", "DOB")},
+			"{column: DOB, format: dd/mm/yyyy}\n      Title: {column: Title, values: {Mr: Mister, Ms: Miss}}\n", "DOB\n      Remarks: Notes\n"},
 		"two of a template that is not there": {[]any{op("add", "/activities/template=More/attributes/Note", "Notes"), op("add", "/activities/template=More/attributes/Source", map[string]any{"value": "web"})},
 			"Ms: Miss}}\n", "Ms: Miss}}\n  - template: More\n    attributes:\n      Note: Notes\n      Source: {value: web}\n"},
+		"a text of a list that is not there, and another": {[]any{op("add", "/sheet/empty/-", "N/A"), op("add", "/sheet/empty/-", "-")},
+			"api: v2\n", "api: v2\nsheet:\n  empty: [N/A, \"-\"]\n"},
+		"an expression in the quotes of a person": {[]any{op("add", "/client/fields/initial", map[string]any{"expr": `upper(col("Surname"))`})},
+			"as on the passport\n", "as on the passport\n    initial: {expr: 'upper(col(\"Surname\"))'}\n"},
 		"the last of an object": {[]any{map[string]any{"op": "remove", "path": "/client/lookup/email"}}, "  lookup: {email: E-mail}\n", ""},
 		"a list that is not there": {[]any{op("add", "/claims/0/key", "Lead no")},
 			"workflow:", "claims:\n  - key: Lead no\nworkflow:"},
@@ -463,5 +469,30 @@ func TestUnsaved(t *testing.T) {
 	third.post("/api/draft", 200, "version", 1, "take", false)
 	if _, err := os.Stat(draft); !os.IsNotExist(err) {
 		t.Errorf("what was thrown away is still there: %v", err)
+	}
+}
+
+// A session ends when no page asks for long enough; it listens for this computer alone.
+func TestEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "leads.csv"), sheetText)
+	s, err := studio.New(studio.Options{Mapping: filepath.Join(dir, "m.yaml"), Proposed: []byte(mappingText), Sheets: []string{filepath.Join(dir, "leads.csv")}, Idle: 10 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	l, err := studio.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Serve(t.Context(), l); err != nil {
+		t.Error(err)
+	}
+	for _, addr := range []string{"0.0.0.0:0", "[::1]:0", "example.com:80", "x"} {
+		if l, err := studio.Listen(addr); err == nil {
+			l.Close()
+			t.Errorf("it listens on %s", addr)
+		}
 	}
 }

@@ -204,14 +204,34 @@ func (l *lister) claims() {
 	if l.a.mapping.V1() {
 		return
 	}
-	for i, c := range l.a.mapping.Claims {
-		entry := strconv.Itoa(i)
-		of := "Claim " + c.ID.Text
-		l.add(targetJSON{Group: "claims", Title: "Which rows are one claim", Of: of, On: "claim", Required: true}, "claims", entry, "key")
-		l.add(targetJSON{Group: "claims", Title: "The claim's name", Of: of, On: "claim", Type: "Text", TypeFrom: "default", Required: true}, "claims", entry, "name")
+	entries := l.a.mapping.Claims
+	if len(entries) == 0 { // so that a person can begin one
+		entries = make([]mapping.ClaimRule, 1)
+	}
+	for i, c := range entries {
+		entry, of := strconv.Itoa(i), "Claim"
+		if id := c.ID.Text; id != "" && id != "claim" {
+			of = "Claim " + id
+		}
+		l.add(targetJSON{Group: "claims", Title: "Which rows are one claim", Of: of, On: "claim", Required: len(l.a.mapping.Claims) > 0}, "claims", entry, "key")
+		l.add(targetJSON{Group: "claims", Title: "The claim's name", Of: of, On: "claim", Type: "Text", TypeFrom: "default", Required: len(l.a.mapping.Claims) > 0}, "claims", entry, "name")
 		l.add(targetJSON{Group: "claims", Title: "Only when", Of: of, On: "claim"}, "claims", entry, "when")
 		l.add(targetJSON{Group: "claims", Title: "Id known from elsewhere", Of: of, On: "claim"}, "claims", entry, "known_id")
 	}
+}
+
+// scopes are what an activity can be on.
+func (l *lister) scopes() []string {
+	list := []string{"client"}
+	if len(l.a.mapping.Claims) > 0 {
+		list = append(list, "claim")
+	}
+	for _, c := range l.a.mapping.Claims {
+		if !slices.Contains(list, c.ID.Text) {
+			list = append(list, c.ID.Text)
+		}
+	}
+	return list
 }
 
 func (l *lister) activities() {
@@ -252,7 +272,7 @@ func (l *lister) activity(i int, rule *mapping.ActivityRule) {
 		on = "claim"
 	}
 	l.add(targetJSON{Group: "activity", Title: "Status", Of: of, Status: status, On: on, Options: statuses}, "activities", entry, "status")
-	l.add(targetJSON{Group: "activity", Title: "On the client or the claim", Of: of, Status: status, On: on}, "activities", entry, "on")
+	l.add(targetJSON{Group: "activity", Title: "On the client or the claim", Of: of, Status: status, On: on, Options: l.scopes()}, "activities", entry, "on")
 	l.add(targetJSON{Group: "activity", Title: "Only when", Of: of, Status: status, On: on}, "activities", entry, "when")
 	listed := map[string]bool{}
 	if l.service != nil {
