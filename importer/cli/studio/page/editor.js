@@ -2,6 +2,7 @@
 // The editor of one rule: how the value is made, how the cell is read, what comes out of it, and what to do with cells in trouble.
 // A change is a draft with a live result until it is used.
 
+import { post } from './api.js';
 import { Fixes } from './fix.js';
 import { Condition, Formula, TextFromColumns } from './formula.js';
 import { html, useId, useMemo, useState } from './lib.js';
@@ -13,7 +14,7 @@ import { Questions } from './questions.js';
 import { Resume } from './resume.js';
 import { link } from './route.js';
 import { isJudged, patch, state, targetNear } from './store.js';
-import { Problems, Verdict } from './ui.js';
+import { Problems, useLoaded, Verdict, Waiting } from './ui.js';
 import { count, number } from './words.js';
 
 /** @typedef {import('./types.js').Rule} Rule */
@@ -130,13 +131,21 @@ const FirstOfSource = ({ draft, onDraft }) => html`<${OrderedColumns} label="Col
 /** Columns that together say who is who. @param {Fields} props */
 function ColumnsFields({ target, draft, onDraft }) {
 	const list = draft === null ? [] : [/** @type {any} */ (draft)].flat();
-	const j = state.value?.judgement;
 	return html`<${OrderedColumns} label="Rows belong together when these columns say the same" list=${list}
-		onList=${(/** @type {string[]} */ l) => onDraft(l.length === 1 ? l[0] : l)} />
-		${target.path === '/client/key' && j && isJudged.value && same(draft, target.rule)
-			&& html`<p>${count(j.rows, 'row')} → ${count(j.clients, 'client')}
-			${j.disagree > 0 ? html`, <span class="warn-text">
-			${number(j.disagree)} with rows that disagree about the client</span>` : ', and no rows of one client disagree'}.</p>`}`;
+			onList=${(/** @type {string[]} */ l) => onDraft(l.length === 1 ? l[0] : l)} />
+		${target.path === '/client/key' && list.length > 0 && html`<${Key} list=${list} />`}`;
+}
+
+/** What a key makes of the whole sheet, before it is used. @param {{list: string[]}} props */
+function Key({ list }) {
+	const asked = useLoaded((signal) => post('preview', { path: '/client/key', value: list }, signal), [list.join('\n'), isJudged.value], 250);
+	const made = /** @type {{rows: number, empty: number, clients: number, disagree: number, error?: {message: string}}|null} */ (asked.answer);
+	if (!made) return html`<${Waiting} of=${asked} what="the rows" />`;
+	if (made.error) return html`<p class="bad-text">${made.error.message}</p>`;
+	return html`<p role="status">${count(made.rows, 'row')} → ${count(made.clients, 'client')}${made.empty > 0 && `, ${number(made.empty)} without a key`},
+		${made.disagree > 0
+			? html` <span class="warn-text">${number(made.disagree)} with rows that disagree about the client</span>`
+			: ' and no rows of one client disagree'}</p>`;
 }
 
 /** A list of columns in an order. @param {{label: string, list: string[], onList: (list: string[]) => void}} props */
