@@ -142,7 +142,7 @@ function Key({ list }) {
 	const made = /** @type {{rows: number, empty: number, clients: number, disagree: number, error?: {message: string}}|null} */ (asked.answer);
 	if (!made) return html`<${Waiting} of=${asked} what="the rows" />`;
 	if (made.error) return html`<p class="bad-text">${made.error.message}</p>`;
-	return html`<p role="status">${count(made.rows, 'row')} → ${count(made.clients, 'client')}${made.empty > 0 && `, ${number(made.empty)} without a key`},
+	return html`<p role="status">${count(made.rows, 'row')} → ${count(made.clients, 'client')}${made.empty > 0 && `, ${count(made.empty, 'row')} without a key or left out`},
 		${made.disagree > 0
 			? html` <span class="warn-text">${number(made.disagree)} with rows that disagree about the client</span>`
 			: ' and no rows of one client disagree'}</p>`;
