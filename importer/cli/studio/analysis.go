@@ -161,7 +161,7 @@ func (t *trim) without(found problem.List, b *book) bool {
 			return t.withoutKey(b)
 		}
 	}
-	any := false
+	trimmed := false
 	for _, pointer := range slices.Backward(sortedPaths(units)) { // entries of lists from the last
 		u := units[pointer]
 		text, err := yamlpatch.Apply(t.text, style, yamlpatch.Operation{Op: "remove", Path: pointer})
@@ -172,9 +172,9 @@ func (t *trim) without(found problem.List, b *book) bool {
 			at, _ := strconv.Atoi(u[1])
 			t.forget(u[0], at, len(doc.Keys(u[0])))
 		}
-		t.text, t.changed, any = text, true, true
+		t.text, t.changed, trimmed = text, true, true
 	}
-	return any
+	return trimmed
 }
 
 // sortedPaths sorts pointers so that a list's entries are in their order.
@@ -247,14 +247,14 @@ func (s *Server) refresh() {
 	o.Password = s.options.Password
 	b := s.books[o]
 	if b == nil {
-		any := o
-		any.HeaderRow = 0
-		if s.looks[any] == nil {
+		start := o
+		start.HeaderRow = 0
+		if s.looks[start] == nil {
 			for _, path := range s.options.Sheets {
-				s.looks[any] = append(s.looks[any], lookAt(path, any))
+				s.looks[start] = append(s.looks[start], lookAt(path, start))
 			}
 		}
-		b = openBook(s.options.Sheets, o, s.looks[any])
+		b = openBook(s.options.Sheets, o, s.looks[start])
 		s.books[o] = b
 		if b.err == nil {
 			s.background(func() { s.readBook(b) })

@@ -20,13 +20,13 @@ var style = yamlpatch.Style{Block: []string{"sheet", "client", "lookup", "fields
 
 // change makes a change for the version that a page has seen, and returns the state.
 // The caller does not hold the lock.
-func (s *Server) change(version int, make func() error) (any, error) {
+func (s *Server) change(version int, do func() error) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if version != s.session.version {
 		return nil, errStale
 	}
-	if err := make(); err != nil {
+	if err := do(); err != nil {
 		return nil, err
 	}
 	s.refresh()

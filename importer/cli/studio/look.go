@@ -232,13 +232,13 @@ func (v view) inTrouble(f filter) func(record int) bool {
 	if f.column == "" && f.code == "" {
 		return v.verdict.trouble.has
 	}
-	var any []bitmap
+	var found []bitmap
 	for kind, t := range v.verdict.kinds {
 		if (f.column == "" || kind.column == columnIndex(f.column)) && (f.code == "" || kind.code == f.code) {
-			any = append(any, t.rows)
+			found = append(found, t.rows)
 		}
 	}
-	return func(i int) bool { return slices.ContainsFunc(any, func(b bitmap) bool { return b.has(i) }) }
+	return func(i int) bool { return slices.ContainsFunc(found, func(b bitmap) bool { return b.has(i) }) }
 }
 
 // shows returns the test of a record for being among the rows that a filter shows.

@@ -359,7 +359,8 @@ func (a *analysis) columns(targets []targetJSON, v *verdict) []columnJSON {
 				}
 			}
 			one.Trouble = all.count()
-			one.Usable = max(0, one.Filled-min(filled, one.Trouble))
+			one.Usable = max(0, v.filled[i]-min(filled, one.Trouble))
+			one.Empty = v.done - v.filled[i]
 		}
 	}
 	return list

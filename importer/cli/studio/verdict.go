@@ -25,7 +25,8 @@ type verdict struct {
 	complete bool
 	failed   error
 	skipped  int
-	keyed    int // rows whose client is known
+	keyed    int   // rows whose client is known
+	filled   []int // cells of each column, in the rows so far
 	trouble  bitmap
 	kinds    map[kindOfTrouble]*trouble
 	targets  []tally // of the bound targets
@@ -65,7 +66,7 @@ const mostTogether = 20_000
 const mostKinds = 2000
 
 func newVerdict(a *analysis) *verdict {
-	return &verdict{of: a, kinds: map[kindOfTrouble]*trouble{}, targets: make([]tally, len(a.bound.targets)), together: map[int]problem.List{}}
+	return &verdict{of: a, kinds: map[kindOfTrouble]*trouble{}, targets: make([]tally, len(a.bound.targets)), filled: make([]int, len(a.book.columns)), together: map[int]problem.List{}}
 }
 
 // bitmap has a bit for each record.
@@ -155,8 +156,13 @@ func (v *verdict) convert(ctx context.Context, shown func()) error {
 
 func (v *verdict) convertPart(p part) {
 	defer p.batch.Release()
-	list := make([]judged, len(p.batch.Records))
+	list, filled := make([]judged, len(p.batch.Records)), make([]int, len(v.filled))
 	for i, record := range p.batch.Records {
+		for c, at := range v.of.book.at[record.Table] {
+			if !record.Cell(at).IsEmpty() { // there is none at -1
+				filled[c]++
+			}
+		}
 		row := v.of.bound.Convert(record)
 		list[i] = judged{p.from + i, row, v.of.bound.Readings(row)}
 	}
@@ -166,6 +172,9 @@ func (v *verdict) convertPart(p part) {
 		v.add(j)
 	}
 	v.done += len(list)
+	for c, n := range filled {
+		v.filled[c] += n
+	}
 }
 
 // add counts a row. The caller holds the lock.
