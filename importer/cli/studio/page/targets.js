@@ -126,7 +126,8 @@ function ToDecide() {
 /** What can be done with the whole activity that a target belongs to. @param {{target: Target}} props */
 function Entry({ target: t }) {
 	const [, list, entry] = /^\/(activities|claims)\/(\d+)\//.exec(t.path) || [];
-	if (!list) return null;
+	const its = (state.value?.targets || []).filter((x) => x.path.startsWith(`/${list}/${entry}/`));
+	if (!list || (list === 'claims' && its.every(isUnfilled))) return null; // the first claim is offered before the mapping has it
 	const n = Number(entry);
 	const isLast = !state.value?.targets.some((x) => x.path.startsWith(`/${list}/${n + 1}/`));
 	const move = (/** @type {number} */ to) => patch(`${t.of} ${to < n ? 'earlier' : 'later'}`, [{ op: 'move', from: `/${list}/${n}`, path: `/${list}/${to}` }]);
