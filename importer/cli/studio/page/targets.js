@@ -61,7 +61,7 @@ export function Targets() {
 /** @param {string} path */
 const focusRow = (path) => requestAnimationFrame(() => /** @type {HTMLElement|null} */ (document.querySelector(`tr[data-path="${CSS.escape(path)}"] th a`))?.focus());
 
-/** The targets in sections: required and unfilled ones first, then by group; each template is a section of its own.
+/** The targets in sections: required and unfilled ones first, then by group; each activity and each claim is a section of its own.
  * @param {Target[]} targets @returns {[string, Target[], Target?][]} */
 function sections(targets) {
 	/** @type {[string, Target[], Target?][]} */
@@ -71,7 +71,7 @@ function sections(targets) {
 	const rest = targets.filter((t) => !isMissing(t));
 	for (const [group, title] of groups) {
 		const mine = rest.filter((t) => t.group === group);
-		if (group !== 'activity') { if (mine.length) list.push([title, mine]); continue; }
+		if (!['activity', 'claims'].includes(group)) { if (mine.length) list.push([title, mine]); continue; }
 		for (const entry of new Set(mine.map(entryOf))) {
 			const its = mine.filter((t) => entryOf(t) === entry);
 			list.push([its[0].of || title, its, its[0]]);
@@ -80,7 +80,7 @@ function sections(targets) {
 	return list;
 }
 
-/** The path of the activity that a target belongs to; two activities may be of one template. @param {Target} t */
+/** The path of the activity or claim that a target belongs to; two activities may be of one template. @param {Target} t */
 const entryOf = (t) => t.path.split('/').slice(0, 3).join('/');
 
 /** @param {{title: string, list: Target[], about?: Target, at?: string, query: string}} props */
