@@ -443,7 +443,7 @@ type Target struct {
 	Path     []string     // of the rule in the mapping file: activities, 0, attributes, Date of birth
 	Type     convert.Type // as the service or the mapping settles it; Text when neither does
 	Required bool
-	Columns  []int // of the first sheet, 0 = A; empty for a constant
+	Columns  []int // of the first sheet, 0 = A, on all claims that it is on; empty for a constant
 }
 
 // Reading is what one row gives for a target.
@@ -485,9 +485,20 @@ func (b *Binding) Targets() []Target {
 	}
 	for i := range b.activities {
 		a := &b.activities[i]
-		if p := a.anyPayload(); p != nil {
-			for k := range p.attributes {
-				add(&p.attributes[k].value, "activities", strconv.Itoa(i), "attributes", a.rule.Attributes[k].Name.Text)
+		p := a.anyPayload()
+		if p == nil {
+			continue
+		}
+		for k := range p.attributes {
+			add(&p.attributes[k].value, "activities", strconv.Itoa(i), "attributes", a.rule.Attributes[k].Name.Text)
+			t := &list[len(list)-1]
+			t.Columns = slices.Clone(t.Columns)
+			for _, p := range a.payloads { // the aliases of a claim may make it another column
+				for _, c := range p.columns(k) {
+					if !slices.Contains(t.Columns, c) {
+						t.Columns = append(t.Columns, c)
+					}
+				}
 			}
 		}
 	}
@@ -503,6 +514,14 @@ func (a *boundActivity) anyPayload() *boundPayload {
 		}
 	}
 	return nil
+}
+
+// columns returns the columns of an attribute; nil where the activity is not.
+func (p *boundPayload) columns(attribute int) []int {
+	if p == nil {
+		return nil
+	}
+	return p.attributes[attribute].value.columns
 }
 
 // Readings returns what a row gives for the Targets, in their order. It leaves out what

@@ -125,7 +125,7 @@ func (s *Server) getColumn(r *http.Request) (any, error) {
 	for i := range list {
 		values[i] = list[i].valueJSON
 		if target >= 0 {
-			if err := v.value(target, list[i].first, &values[i]); err != nil {
+			if err := v.value(c, target, list[i].first, &values[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -153,12 +153,12 @@ func (b *bound) target(c *column, path string) int {
 	return first
 }
 
-// value adds what a target makes of a record.
-func (v view) value(target, record int, into *valueJSON) error {
+// value adds what a target makes of a record by its cell in a column.
+func (v view) value(c *column, target, record int, into *valueJSON) error {
 	return v.book.rows.Read(v.book.places[record:record+1], func(record cell.Record) {
 		for _, reading := range v.bound.Readings(v.bound.Convert(record)) {
-			if reading.Target != target {
-				continue
+			if reading.Target != target || !slices.Contains(reading.Source.Columns, v.book.at[record.Table][c.index]) {
+				continue // also the reading of another claim's column
 			}
 			if reading.Wrong != nil {
 				into.Problem = &reading.Wrong.Code

@@ -114,6 +114,23 @@ func TestColumn(t *testing.T) {
 	if status, _ := b.ask("GET", "/api/column?letter=Z", ""); status != 404 {
 		t.Errorf("column Z gets %d", status)
 	}
+
+	// An attribute of several claims reads another column for each.
+	b = begin(t, `name: x
+api: v2
+client: {key: No, existing: create, fields: {n: No}}
+claims:
+  - {id: one, key: A, name: "{A}", columns: {Title: A}}
+  - {id: two, key: B, name: "{B}", columns: {Title: B}}
+workflow: {name: W, template_identifier: W}
+activities:
+  - template: Your details
+    on: claim
+    attributes: {Title: {column: Title, values: {Mr: Mister, Ms: Miss}}}
+`, "No,A,B\n1,Mr,Dr\n2,Ms,Mr\n", nil)
+	b.judged()
+	expect(t, "the values of B", b.get("/api/column?letter=C&path=/activities/0/attributes/Title")["values"],
+		[]map[string]any{{"text": "Dr", "count": 1, "to": nil, "problem": "value-unlisted"}, {"text": "Mr", "count": 1, "to": "Mister", "problem": nil}})
 }
 
 // What would be sent for a client is shown with the reason why its rows belong together.
