@@ -22,7 +22,7 @@ type stepOutcome struct {
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
 
-	reason     string       // of Error, what holds nothing personal; "" for none
+	reason     string       // why, in words that hold nothing personal; "" for none
 	known      *ledger.Step // as the ledger has it, when the run did nothing about it
 	made       *ledger.Step // as the ledger has it, without a Ref, when the first attempt at it made it done in this run
 	answered   bool         // an answer came in this run
@@ -45,15 +45,6 @@ func (o stepOutcome) ok() bool {
 		return o.ID != "" || o.foreseen || o.Step.Kind == mapping.LinkStep || o.Step.Kind == mapping.ActivityStep
 	}
 	return false
-}
-
-// class says in a few words how a step came to fail or to be uncertain, and nothing
-// that may be personal; "" where there is no more to say.
-func (o stepOutcome) class() string {
-	if o.unanswered {
-		return "a look-up got no usable answer"
-	}
-	return o.reason
 }
 
 // clientOutcome is what became of a client and of each of its rows.

@@ -284,7 +284,7 @@ func (t *tally) noteTrouble(o clientOutcome) {
 		row := trouble{row: rowOf(r), status: r.Status}
 		if i := slices.IndexFunc(o.Steps, func(s stepOutcome) bool { return s.Step.Key == r.FailedStep }); i >= 0 {
 			step := o.Steps[i].Step
-			row.why, row.step = o.Steps[i].class(), step.Title
+			row.why, row.step = o.Steps[i].reason, step.Title
 			if step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
 				row.step = string(step.Kind) + " “" + step.Title + "”"
 			}
