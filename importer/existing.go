@@ -163,12 +163,8 @@ func (j *Job) applyHolder(plan mapping.Plan, decisions []decision, x *existing, 
 // refused is the outcome of a client for which nothing is sent because of what
 // was found out.
 func (j *Job) refused(plan mapping.Plan, decisions []decision, x existing) clientOutcome {
-	reason := ""
-	if x.Failed != nil {
-		reason = "a look-up got no usable answer"
-	}
 	steps, _ := walk(decisions, func(d decision) (stepOutcome, error) {
-		return stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, reason: reason, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
+		return stepOutcome{Step: d.step, Status: result.Failed, Error: x.reason, Advice: x.advice, unanswered: x.Failed != nil, http: x.Status()}, nil
 	})
 	return outcomeOf(j.Binding, plan, steps)
 }

@@ -285,6 +285,9 @@ func (t *tally) noteTrouble(o clientOutcome) {
 		if i := slices.IndexFunc(o.Steps, func(s stepOutcome) bool { return s.Step.Key == r.FailedStep }); i >= 0 {
 			step := o.Steps[i].Step
 			row.why, row.step = o.Steps[i].reason, step.Title
+			if o.Steps[i].unanswered {
+				row.why = "a look-up got no usable answer"
+			}
 			if step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
 				row.step = string(step.Kind) + " “" + step.Title + "”"
 			}
