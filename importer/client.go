@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -673,6 +674,9 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 			usual = adviceReused
 		}
 		o.Status, o.Advice = result.Failed, cmp.Or(v.Hint, usual)
+		if more := r.adviceOfSheet(d.step); more != "" {
+			o.Advice = withHint(o.Advice, more)
+		}
 	case ledger.NotSent:
 		usual := adviceNotSent
 		if v.Effect == apiclient.Refused {
@@ -685,6 +689,28 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		o.Status, o.Advice = result.Uncertain, withHint(v.Hint, adviceUncertain(d.step))
 	}
 	return o
+}
+
+// adviceOfSheet says what to do about an id of the sheet (known_id) in the request of a
+// refused step, as long as nothing was created with that id; "" where there is none. The
+// service's document does not show how an unknown id is refused.
+func (r *clientRun) adviceOfSheet(refused *mapping.Step) string {
+	for i := range r.decisions {
+		d := &r.decisions[i]
+		id := d.ofSheet()
+		if id == "" || !sendsIDOf(refused, d.step) || slices.ContainsFunc(r.decisions, func(on decision) bool {
+			_, created := r.created[on.step.Key]
+			return sendsIDOf(on.step, d.step) && (created || on.known.To == ledger.Done && !on.known.IsOfSheet())
+		}) {
+			continue
+		}
+		name := d.step.Key
+		if d.step.Kind != mapping.ContactStep {
+			name = r.plan.Client.Key + ":" + name
+		}
+		return fmt.Sprintf(adviceKnownIDRefused, id, name)
+	}
+	return ""
 }
 
 // noteCreated takes the id of what was created.

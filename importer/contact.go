@@ -150,7 +150,7 @@ func (r *clientRun) decideContact(d *decision) error {
 	}
 	r.altered = r.altered || altered
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.isOfSheet() && d.action != unneeded { // the sheet may give another id by now
+	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now
 		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
 		now = decide(plan, known, r.job.Binding)[0]
 	}

@@ -399,16 +399,25 @@ func (d *decision) compareKnownID() {
 	if d.step.KnownID == "" || sameID(d.step.KnownID, d.known.ID) {
 		return
 	}
-	if d.mapping, d.moved = false, ""; d.isOfSheet() {
+	if d.mapping, d.moved = false, ""; d.known.IsOfSheet() {
 		d.action, d.why = send, ""
 		return
 	}
 	d.action, d.why, d.advice = idConflict, d.otherID(), adviceKnownIDChanged
 }
 
-// isOfSheet reports whether the step is done with an id that the sheet gave (known_id).
-func (d *decision) isOfSheet() bool {
-	return d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted && d.known.Reason == ledger.ReasonKnownID
+// ofSheet returns the id that the sheet gives for the step, where that is the one that
+// counts; "" otherwise.
+func (d *decision) ofSheet() string {
+	switch {
+	case d.known.IsOfSheet():
+		return d.known.ID
+	case d.known.To == ledger.Done:
+		return ""
+	case d.step.Contact != nil:
+		return d.step.Contact.Steps[0].KnownID
+	}
+	return d.step.KnownID
 }
 
 // otherID says that the sheet gives another id than the ledger has.
