@@ -64,6 +64,12 @@ type Options struct {
 	// Cases are the ids of the only cases that there are (v1); none means that the
 	// service takes any UUID.
 	Cases []string
+	// Authenticate, if there is one, returns what is wrong with the credentials of a
+	// request to an endpoint of the document: then the answer is a 401, whose
+	// WWW-Authenticate header is Challenge, "" for none. The pages need no credentials
+	// but their addresses.
+	Authenticate func(*http.Request) error
+	Challenge    string
 }
 
 // Service is the claims intake service, an http.Handler that is safe for
@@ -76,6 +82,8 @@ type Service struct {
 	wire      Wire
 	notFound  NotFound
 	cases     []string
+	login     func(*http.Request) error // nil: nobody needs credentials
+	challenge string
 	mux       *http.ServeMux
 	pages     *pages.Handler
 
@@ -100,7 +108,8 @@ func New(o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound, state: newState()}
+	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound,
+		login: o.Authenticate, challenge: o.Challenge, state: newState()}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -216,6 +225,15 @@ func (s *Service) newMux() *http.ServeMux {
 	for _, e := range s.endpoints() {
 		mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			if s.login != nil && e.pattern != startPattern {
+				if err := s.login(r); err != nil {
+					if s.challenge != "" {
+						w.Header().Set("WWW-Authenticate", s.challenge)
+					}
+					refuse(http.StatusUnauthorized, "unauthenticated", "", "%v", err).write(w)
+					return
+				}
+			}
 			a, err := e.serve(r)
 			if err != nil {
 				asRefusal(err).write(w)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
 	"claimsheet/importer/cli/load"
@@ -56,10 +57,14 @@ path * is every path. The share is a percentage, or one request by its number, s
 Which requests fail depends only on the rule, --seed and the order in which the rule's requests arrive, so a run with
 --concurrency 1 can be repeated. docs/rehearsal.md goes through a night with faults.
 
+With --like it is the service of an environment: it demands what “auth” and “headers” of its entry add to requests, and answers 401 to
+the others. The entry's base_url says where it listens; oauth2 gets its tokens at token_url, which must lead there too.
+
 Examples:
 
     claimsheet sandbox
     claimsheet sandbox --state .claimsheet
+    claimsheet sandbox --like rehearsal
     claimsheet sandbox --addr 127.0.0.1:0 --wire nested
     claimsheet sandbox --reset
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
@@ -85,7 +90,9 @@ func (p *program) sandboxCommand() *cli.Command {
 		UsageText:   "claimsheet sandbox [options]",
 		Description: sandboxHelp(),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
+			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
+			textFlag("like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
+			textFlag("environments", "", "the environments `FILE` of --like; default: environments.yaml beside the mapping"),
 			templatesFlag(),
 			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
 			oneOf(textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"), sandbox.Wires()...),
@@ -118,13 +125,20 @@ func (p *program) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := sandbox.Listen(c.String("addr"))
+	like, err := openRehearsal(c)
+	if err != nil {
+		return err
+	}
+	l, err := sandbox.Listen(like.addr)
 	if err != nil {
 		return problem.New("address", "the sandbox cannot listen there: %v", err)
 	}
 	url := "http://" + l.Addr().String()
 	options := sandbox.Options{Templates: templates, BaseURL: url,
 		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped"), Cases: c.StringSlice("case")}
+	if like.guard != nil {
+		options.Authenticate, options.Challenge = like.guard.Check, like.guard.Challenge()
+	}
 	if state := c.String("state"); state != "" {
 		options.Dir = statefolder.Sandbox(state)
 	}
@@ -142,7 +156,40 @@ func (p *program) serve(c *cli.Context) error {
 	fmt.Fprintln(p.Out, url)
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
 	fmt.Fprintln(p.Err, "what it holds, as case handlers see it: "+url+service.Dashboard())
-	return sandbox.Serve(c.Context, l, fault.New(service, rules, c.Uint64("seed"), p.logFault()))
+	if like.guard != nil {
+		fmt.Fprintf(p.Err, "requests must have the credentials of the environment “%s”\n", c.String("like"))
+	}
+	return sandbox.Serve(c.Context, l, fault.New(like.guard.WithTokens(service), rules, c.Uint64("seed"), p.logFault()))
+}
+
+// rehearsal is what the sandbox has of the environment of --like.
+type rehearsal struct {
+	addr  string             // where to listen
+	guard *environment.Guard // nil: requests need no credentials
+}
+
+// openRehearsal reads the environment of --like, if there is one.
+func openRehearsal(c *cli.Context) (rehearsal, error) {
+	r := rehearsal{addr: c.String("addr")}
+	if c.String("like") == "" {
+		if c.IsSet("environments") {
+			return r, problem.New("usage", "--environments has no meaning without --like").Hinted("name an environment of the file with --like")
+		}
+		return r, nil
+	}
+	session, err := load.OpenEnvironment(withUsualMapping(load.Where{Env: c.String("like"), Environments: c.String("environments")}))
+	if err != nil {
+		return r, err
+	}
+	addr, err := session.Env.RehearsalAddress()
+	if err != nil {
+		return r, err
+	}
+	if !c.IsSet("addr") {
+		r.addr = addr
+	}
+	r.guard, err = session.Env.Guard(c.Context)
+	return r, err
 }
 
 // resetSandbox empties the folder in which -e sandbox, or claimsheet sandbox --state, keeps
