@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -371,17 +370,6 @@ func (b *blockers) before(step *mapping.Step) *mapping.Step {
 	return b.any
 }
 
-// contactsNeeded are the steps of further contacts that a claim needs.
-func contactsNeeded(step *mapping.Step) []string {
-	var list []string
-	for _, key := range append([]string{step.Administrator}, step.Claimants...) {
-		if key != "" && key != string(mapping.ClientStep) {
-			list = append(list, key)
-		}
-	}
-	return list
-}
-
 // reasonBlocked says which step a step waits for.
 func reasonBlocked(blocker *mapping.Step) string {
 	if blocker.Kind == mapping.ContactStep {
@@ -665,18 +653,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 			o.wordless, o.Advice = true, cmp.Or(v.Hint, adviceNoURL)
 		}
 	case ledger.Failed:
-		usual := adviceRefused
-		switch {
-		case d.step.Kind != mapping.ClaimStep:
-		case r.administeredByOther(d.step):
-			usual = adviceNotAdministrator
-		case r.reused:
-			usual = adviceReused
-		}
-		o.Status, o.Advice = result.Failed, cmp.Or(v.Hint, usual)
-		if more := r.adviceOfSheet(d.step); more != "" {
-			o.Advice = withHint(o.Advice, more)
-		}
+		o.Status, o.Advice = result.Failed, r.adviceRefusal(d.step, v.Hint)
 	case ledger.NotSent:
 		usual := adviceNotSent
 		if v.Effect == apiclient.Refused {
@@ -689,28 +666,6 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 		o.Status, o.Advice = result.Uncertain, withHint(v.Hint, adviceUncertain(d.step))
 	}
 	return o
-}
-
-// adviceOfSheet says what to do about an id of the sheet (known_id) in the request of a
-// refused step, as long as nothing was created with that id; "" where there is none. The
-// service's document does not show how an unknown id is refused.
-func (r *clientRun) adviceOfSheet(refused *mapping.Step) string {
-	for i := range r.decisions {
-		d := &r.decisions[i]
-		id := d.ofSheet()
-		if id == "" || !sendsIDOf(refused, d.step) || slices.ContainsFunc(r.decisions, func(on decision) bool {
-			_, created := r.created[on.step.Key]
-			return sendsIDOf(on.step, d.step) && (created || on.known.To == ledger.Done && !on.known.IsOfSheet())
-		}) {
-			continue
-		}
-		name := d.step.Key
-		if d.step.Kind != mapping.ContactStep {
-			name = r.plan.Client.Key + ":" + name
-		}
-		return fmt.Sprintf(adviceKnownIDRefused, id, name)
-	}
-	return ""
 }
 
 // noteCreated takes the id of what was created.

@@ -107,6 +107,17 @@ func leaveOutContacts(decisions []decision) {
 	}
 }
 
+// contactsNeeded are the steps of further contacts that a claim needs.
+func contactsNeeded(step *mapping.Step) []string {
+	var list []string
+	for _, key := range append([]string{step.Administrator}, step.Claimants...) {
+		if key != "" && key != string(mapping.ClientStep) {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
 	d := decision{step: step, known: unknown}
@@ -404,20 +415,6 @@ func (d *decision) compareKnownID() {
 		return
 	}
 	d.action, d.why, d.advice = idConflict, d.otherID(), adviceKnownIDChanged
-}
-
-// ofSheet returns the id that the sheet gives for the step, where that is the one that
-// counts; "" otherwise.
-func (d *decision) ofSheet() string {
-	switch {
-	case d.known.IsOfSheet():
-		return d.known.ID
-	case d.known.To == ledger.Done:
-		return ""
-	case d.step.Contact != nil:
-		return d.step.Contact.Steps[0].KnownID
-	}
-	return d.step.KnownID
 }
 
 // otherID says that the sheet gives another id than the ledger has.

@@ -40,19 +40,6 @@ func (known ids) contactID(step string) string {
 	return known.contacts[step]
 }
 
-// sendsIDOf reports whether the request of a step holds the id of a client, contact or
-// claim.
-func sendsIDOf(step, of *mapping.Step) bool {
-	switch {
-	case of.Kind == mapping.ClaimStep:
-		return step.Kind == mapping.ActivityStep && step.Claim == of.Key
-	case step.Kind == mapping.ClaimStep:
-		isClient := of.Kind == mapping.ClientStep && step.Claimants == nil
-		return isClient || administratorOf(step) == of.Key || slices.Contains(step.Claimants, of.Key)
-	}
-	return of.Kind == mapping.ClientStep && (step.Kind == mapping.LinkStep || step.Kind == mapping.ActivityStep && step.Claim == "")
-}
-
 func activityOf(a *mapping.Activity) apiclient.Activity {
 	out := apiclient.Activity{
 		TemplateID: a.TemplateID, Status: string(a.Status),
