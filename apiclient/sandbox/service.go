@@ -64,6 +64,9 @@ type Options struct {
 	// Cases are the ids of the only cases that there are (v1); none means that the
 	// service takes any UUID.
 	Cases []string
+	// Workflows place the next activity when a client has completed one on the claims
+	// site. If one has an identifier, others are refused (v2).
+	Workflows []Workflow
 	// Authenticate, if there is one, returns what is wrong with the credentials of a
 	// request to an endpoint of the document: then the answer is a 401, whose
 	// WWW-Authenticate header is Challenge, "" for none. The pages need no credentials
@@ -82,6 +85,7 @@ type Service struct {
 	wire      Wire
 	notFound  NotFound
 	cases     []string
+	workflows workflows
 	login     func(*http.Request) error // nil: nobody needs credentials
 	challenge string
 	mux       *http.ServeMux
@@ -93,7 +97,7 @@ type Service struct {
 }
 
 // New makes a Service and loads the folder's file. It fails when the reference
-// data are invalid, when there is no such Wire or NotFound, when the folder cannot
+// data or workflows are invalid, when there is no such Wire or NotFound, when the folder cannot
 // be written, and when the file is damaged. An unfinished last line is no damage: it is dropped.
 func New(o Options) (*Service, error) {
 	if err := o.checkShapes(); err != nil {
@@ -118,6 +122,9 @@ func New(o Options) (*Service, error) {
 			return nil, err
 		}
 		s.cases = append(s.cases, id)
+	}
+	if s.workflows, err = newWorkflows(o.Workflows, ref); err != nil {
+		return nil, err
 	}
 	if s.baseURL == "" {
 		s.baseURL = defaultBaseURL

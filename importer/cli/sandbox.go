@@ -57,6 +57,9 @@ path * is every path. The share is a percentage, or one request by its number, s
 Which requests fail depends only on the rule, --seed and the order in which the rule's requests arrive, so a run with
 --concurrency 1 can be repeated. docs/rehearsal.md goes through a night with faults.
 
+With --workflow the claims site goes on: when a client completes an activity, the one that follows in the order becomes Open, on the same
+claim or client. Only templates in the order are placed; other activities are those that a case handler assigns.
+
 With --like it is the service of an environment: it demands what “auth” and “headers” of its entry add to requests, and answers 401 to
 the others. The entry's base_url says where it listens; oauth2 gets its tokens at token_url, which must lead there too.
 
@@ -67,6 +70,7 @@ Examples:
     claimsheet sandbox --like rehearsal
     claimsheet sandbox --addr 127.0.0.1:0 --wire nested
     claimsheet sandbox --reset
+    claimsheet sandbox --workflow 'WF-1 = Your details > Sign your claim'
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
 }
 
@@ -99,6 +103,7 @@ func (p *program) sandboxCommand() *cli.Command {
 			oneOf(textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"), sandbox.NotFounds()...),
 			switchFlag("untyped", "do not report the data types of attributes"),
 			&cli.StringSliceFlag{Name: "case", Usage: "have only the case with this `ID` (version 1) and refuse others; may be given more than once; default: any UUID is a case"},
+			&cli.StringSliceFlag{Name: "workflow", Usage: "place the next activity when a client completes one, by an `ORDER` such as 'WF-1 = Your details > Sign your claim', and refuse other identifiers; without “WF-1 =” for version 1; may be given more than once"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
 			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
@@ -125,6 +130,10 @@ func (p *program) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	workflows, err := readWorkflows(c.StringSlice("workflow"))
+	if err != nil {
+		return err
+	}
 	like, err := openRehearsal(c)
 	if err != nil {
 		return err
@@ -134,7 +143,7 @@ func (p *program) serve(c *cli.Context) error {
 		return problem.New("address", "the sandbox cannot listen there: %v", err)
 	}
 	url := "http://" + l.Addr().String()
-	options := sandbox.Options{Templates: templates, BaseURL: url,
+	options := sandbox.Options{Workflows: workflows, Templates: templates, BaseURL: url,
 		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped"), Cases: c.StringSlice("case")}
 	if like.guard != nil {
 		options.Authenticate, options.Challenge = like.guard.Check, like.guard.Challenge()
@@ -253,6 +262,19 @@ func removeSandbox(folder string, entries []fs.DirEntry) error {
 		}
 	}
 	return nil
+}
+
+// readWorkflows reads the orders of --workflow.
+func readWorkflows(texts []string) ([]sandbox.Workflow, error) {
+	var list []sandbox.Workflow
+	for _, text := range texts {
+		w, err := sandbox.ParseWorkflow(text)
+		if err != nil {
+			return nil, problem.New("usage", "--workflow: %v", err)
+		}
+		list = append(list, w)
+	}
+	return list, nil
 }
 
 // readFaults reads the rules of --fault, and reports every mistake in them.
