@@ -22,6 +22,7 @@ type stepOutcome struct {
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
 
+	reason     string       // why, in words that hold nothing personal; "" for none
 	known      *ledger.Step // as the ledger has it, when the run did nothing about it
 	made       *ledger.Step // as the ledger has it, without a Ref, when the first attempt at it made it done in this run
 	answered   bool         // an answer came in this run

@@ -228,3 +228,38 @@ func TestLongProblemsAreReadable(t *testing.T) {
 		}
 	}
 }
+
+// What is wrong with a row, and what to do about it, can be read when the workbook is
+// opened: the texts wrap, and the row is high enough for them.
+func TestErrorsOfRowsAreReadable(t *testing.T) {
+	t.Parallel()
+	b := loans()
+	var rows []result.Row
+	for r := range b.Rows {
+		rows = append(rows, r)
+	}
+	rows[1].Error = strings.Repeat("word ", 24)
+	b.Rows = each(rows...)
+	_, f := written(t, b)
+	style := func(ref string) *excelize.Alignment {
+		id, err := f.GetCellStyle("Results", ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := f.GetStyle(id)
+		if err != nil || s.Alignment == nil {
+			t.Fatalf("%s has no alignment (error %v)", ref, err)
+		}
+		return s.Alignment
+	}
+	for row, want := range map[int]float64{2: 15, 3: 45} {
+		if got, err := f.GetRowHeight("Results", row); err != nil || got != want {
+			t.Errorf("row %d is %v high, want %v (error %v)", row, got, want, err)
+		}
+	}
+	for ref, wraps := range map[string]bool{"A3": false, "G3": false, "L3": true, "M3": true} {
+		if a := style(ref); a.Vertical != "top" || a.WrapText != wraps {
+			t.Errorf("%s is aligned %+v", ref, a)
+		}
+	}
+}

@@ -311,9 +311,7 @@ func (s signer) sign(req *http.Request, body []byte, now time.Time) (hidden []st
 	}
 	for _, last := range []bool{false, true} {
 		if last {
-			mac := hmac.New(algorithms[s.algorithm], s.key())
-			mac.Write([]byte(s.message.expand(one)))
-			one.signature = encodings[s.encoding](mac.Sum(nil))
+			one.signature = s.signatureOf(one)
 		}
 		for _, h := range s.headers {
 			if h.value.uses("signature") != last {
@@ -331,4 +329,11 @@ func (s signer) sign(req *http.Request, body []byte, now time.Time) (hidden []st
 		}
 	}
 	return append(hidden, one.signature), nil
+}
+
+// signatureOf returns the signature of a request whose other parts are known.
+func (s signer) signatureOf(one *signing) string {
+	mac := hmac.New(algorithms[s.algorithm], s.key())
+	mac.Write([]byte(s.message.expand(one)))
+	return encodings[s.encoding](mac.Sum(nil))
 }

@@ -3,8 +3,6 @@ package environment
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/subtle"
 	"net/http"
 	"slices"
 	"strings"
@@ -198,29 +196,32 @@ func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
 
 // carriesToken compares the header with a token, in the same time whatever it is.
 func (w *webhookSettings) carriesToken(token Secret) func(*http.Request, []byte) bool {
-	return func(r *http.Request, _ []byte) bool {
-		got, want := sha256.Sum256([]byte(r.Header.Get(w.header))), sha256.Sum256([]byte(token.Reveal()))
-		return len(r.Header.Values(w.header)) == 1 && subtle.ConstantTimeCompare(got[:], want[:]) == 1
-	}
+	check := carries(w.header, "", token)
+	return func(r *http.Request, body []byte) bool { return check(r, body) == nil }
 }
 
-// isSigned compares the header with the signature of the request.
-func (w *webhookSettings) isSigned(r *resolver) func(*http.Request, []byte) bool {
-	key := w.signature.fetchKey(r)
-	message, value := w.signature.message, w.value
-	if message == nil {
-		message, _, _ = parsePattern("{body}")
+// signer returns what signs webhooks, with the defaults for what is not said.
+func (w *webhookSettings) signer(r *resolver) signer {
+	s := w.signature
+	value := w.value
+	if s.message == nil {
+		s.message, _, _ = parsePattern("{body}")
 	}
 	if value == nil {
 		value, _, _ = parsePattern("{signature}")
 	}
+	s.headers = []signedHeader{{w.header, value}}
+	return signer{s, s.fetchKey(r)}
+}
+
+// isSigned compares the header with the signature of the request.
+func (w *webhookSettings) isSigned(r *resolver) func(*http.Request, []byte) bool {
+	s := w.signer(r)
 	return func(r *http.Request, body []byte) bool {
 		one := &signing{req: r, body: body}
-		mac := hmac.New(algorithms[w.signature.algorithm], key())
-		mac.Write([]byte(message.expand(one)))
-		one.signature = encodings[w.signature.encoding](mac.Sum(nil))
-		got, want := r.Header.Get(w.header), value.expand(one)
-		if w.signature.encoding == "hex" { // either case is usual
+		one.signature = s.signatureOf(one)
+		got, want := r.Header.Get(w.header), s.headers[0].value.expand(one)
+		if s.encoding == "hex" { // either case is usual
 			got, want = strings.ToLower(got), strings.ToLower(want)
 		}
 		return len(r.Header.Values(w.header)) == 1 && hmac.Equal([]byte(got), []byte(want))

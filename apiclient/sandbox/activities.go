@@ -104,6 +104,9 @@ func (s *Service) addActivity(r *http.Request, d dialect, owner string, known fu
 		return answer{}, bodyErr
 	}
 	act, err := s.reference.readActivity(body, d)
+	if err == nil && d.workflow {
+		err = s.workflows.check(act.WorkflowTemplateIdentifier)
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -129,7 +132,7 @@ func (ref *reference) readActivity(body object, d dialect) (activityRecord, erro
 	}
 	t, ok := ref.byID[id]
 	if !ok {
-		return activityRecord{}, bad("unknown-template", d.template, "there is no activity template %s: expected an id from GET activity-templates", id)
+		return activityRecord{}, bad("unknown-template", d.template, "there is no activity template %s: expected an id from GET activity-templates. If the run and this sandbox have different ones: claimsheet sandbox --templates FILE, or --reset for a new start", id)
 	}
 	act := activityRecord{TemplateID: id, Template: t.Name}
 	if act.Status, err = body.text("status"); err != nil {

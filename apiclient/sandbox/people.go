@@ -46,16 +46,21 @@ func (s pageStore) viewOf(find func() *client) (pages.Client, bool) {
 	return s.view(c), true
 }
 
-// Complete stores what the client entered. The document does not show how the
-// service completes an activity: here it is as if it were Submitted with the attributes.
+// Complete stores what the client entered, and the activity that the workflow places
+// then. The document does not show how the service completes an activity: here it is as
+// if it were Submitted with the attributes.
 func (s pageStore) Complete(token, activityID string, values map[string]json.RawMessage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.state.tokens[token]
-	if !ok || c.current() == nil || c.current().ID != activityID {
+	if !ok {
 		return pages.ErrNotCurrent
 	}
-	t, ok := s.reference.byID[c.current().TemplateID]
+	at, ok := c.current()
+	if !ok || at.ID != activityID {
+		return pages.ErrNotCurrent
+	}
+	t, ok := s.reference.byID[at.TemplateID]
 	if !ok {
 		return errors.New("the sandbox was started without the template of this activity: start it with the reference data of the run, --templates FILE")
 	}
@@ -77,6 +82,7 @@ func (s pageStore) Complete(token, activityID string, values map[string]json.Raw
 	if len(e.Attributes) == 0 && len(t.Attributes) > 0 {
 		return errors.New("a completed activity has at least one attribute")
 	}
+	e.Next = s.next(at.activity, c.beside(at))
 	return s.store(record{Entry: &e, Owner: c.ID})
 }
 
@@ -100,7 +106,7 @@ func (s pageStore) view(c *client) pages.Client {
 }
 
 func (s pageStore) viewStep(at step) pages.Step {
-	out := pages.Step{ID: at.ID, Template: at.Template, Status: at.Status, Open: at.isOpen(), Created: at.Created, By: at.by}
+	out := pages.Step{ID: at.ID, Template: at.Template, Status: at.Status, Open: at.isOpen(), Placed: at.placed, Created: at.Created, By: at.by}
 	if at.on != nil {
 		out.ClaimID = at.on.ID
 	}

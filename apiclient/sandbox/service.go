@@ -64,6 +64,15 @@ type Options struct {
 	// Cases are the ids of the only cases that there are (v1); none means that the
 	// service takes any UUID.
 	Cases []string
+	// Workflows place the next activity when a client has completed one on the claims
+	// site. If one has an identifier, others are refused (v2).
+	Workflows []Workflow
+	// Authenticate, if there is one, returns what is wrong with the credentials of a
+	// request to an endpoint of the document: then the answer is a 401, whose
+	// WWW-Authenticate header is Challenge, "" for none. The pages need no credentials
+	// but their addresses.
+	Authenticate func(*http.Request) error
+	Challenge    string
 }
 
 // Service is the claims intake service, an http.Handler that is safe for
@@ -76,6 +85,9 @@ type Service struct {
 	wire      Wire
 	notFound  NotFound
 	cases     []string
+	workflows workflows
+	login     func(*http.Request) error // nil: nobody needs credentials
+	challenge string
 	mux       *http.ServeMux
 	pages     *pages.Handler
 
@@ -85,7 +97,7 @@ type Service struct {
 }
 
 // New makes a Service and loads the folder's file. It fails when the reference
-// data are invalid, when there is no such Wire or NotFound, when the folder cannot
+// data or workflows are invalid, when there is no such Wire or NotFound, when the folder cannot
 // be written, and when the file is damaged. An unfinished last line is no damage: it is dropped.
 func New(o Options) (*Service, error) {
 	if err := o.checkShapes(); err != nil {
@@ -100,7 +112,8 @@ func New(o Options) (*Service, error) {
 			return nil, err
 		}
 	}
-	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound, state: newState()}
+	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound,
+		login: o.Authenticate, challenge: o.Challenge, state: newState()}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -109,6 +122,9 @@ func New(o Options) (*Service, error) {
 			return nil, err
 		}
 		s.cases = append(s.cases, id)
+	}
+	if s.workflows, err = newWorkflows(o.Workflows, ref); err != nil {
+		return nil, err
 	}
 	if s.baseURL == "" {
 		s.baseURL = defaultBaseURL
@@ -216,6 +232,15 @@ func (s *Service) newMux() *http.ServeMux {
 	for _, e := range s.endpoints() {
 		mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			if s.login != nil && e.pattern != startPattern {
+				if err := s.login(r); err != nil {
+					if s.challenge != "" {
+						w.Header().Set("WWW-Authenticate", s.challenge)
+					}
+					refuse(http.StatusUnauthorized, "unauthenticated", "", "%v", err).write(w)
+					return
+				}
+			}
 			a, err := e.serve(r)
 			if err != nil {
 				asRefusal(err).write(w)

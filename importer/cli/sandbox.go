@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
 	"claimsheet/importer/cli/load"
@@ -56,12 +57,20 @@ path * is every path. The share is a percentage, or one request by its number, s
 Which requests fail depends only on the rule, --seed and the order in which the rule's requests arrive, so a run with
 --concurrency 1 can be repeated. docs/rehearsal.md goes through a night with faults.
 
+With --workflow the claims site goes on: when a client completes an activity, the one that follows in the order becomes Open, on the same
+claim or client. Only templates in the order are placed; other activities are those that a case handler assigns.
+
+With --like it is the service of an environment: it demands what “auth” and “headers” of its entry add to requests, and answers 401 to
+the others. The entry's base_url says where it listens; oauth2 gets its tokens at token_url, which must lead there too.
+
 Examples:
 
     claimsheet sandbox
     claimsheet sandbox --state .claimsheet
+    claimsheet sandbox --like rehearsal
     claimsheet sandbox --addr 127.0.0.1:0 --wire nested
     claimsheet sandbox --reset
+    claimsheet sandbox --workflow 'WF-1 = Your details > Sign your claim'
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
 }
 
@@ -85,13 +94,16 @@ func (p *program) sandboxCommand() *cli.Command {
 		UsageText:   "claimsheet sandbox [options]",
 		Description: sandboxHelp(),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
+			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
+			textFlag("like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
+			textFlag("environments", "", "the environments `FILE` of --like; default: environments.yaml beside the mapping"),
 			templatesFlag(),
 			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
 			oneOf(textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"), sandbox.Wires()...),
 			oneOf(textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"), sandbox.NotFounds()...),
 			switchFlag("untyped", "do not report the data types of attributes"),
 			&cli.StringSliceFlag{Name: "case", Usage: "have only the case with this `ID` (version 1) and refuse others; may be given more than once; default: any UUID is a case"},
+			&cli.StringSliceFlag{Name: "workflow", Usage: "place the next activity when a client completes one, by an `ORDER` such as 'WF-1 = Your details > Sign your claim', and refuse other identifiers; without “WF-1 =” for version 1; may be given more than once"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
 			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
@@ -118,13 +130,24 @@ func (p *program) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := sandbox.Listen(c.String("addr"))
+	workflows, err := readWorkflows(c.StringSlice("workflow"))
+	if err != nil {
+		return err
+	}
+	like, err := openRehearsal(c)
+	if err != nil {
+		return err
+	}
+	l, err := sandbox.Listen(like.addr)
 	if err != nil {
 		return problem.New("address", "the sandbox cannot listen there: %v", err)
 	}
 	url := "http://" + l.Addr().String()
-	options := sandbox.Options{Templates: templates, BaseURL: url,
+	options := sandbox.Options{Workflows: workflows, Templates: templates, BaseURL: url,
 		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped"), Cases: c.StringSlice("case")}
+	if like.guard != nil {
+		options.Authenticate, options.Challenge = like.guard.Check, like.guard.Challenge()
+	}
 	if state := c.String("state"); state != "" {
 		options.Dir = statefolder.Sandbox(state)
 	}
@@ -142,7 +165,40 @@ func (p *program) serve(c *cli.Context) error {
 	fmt.Fprintln(p.Out, url)
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
 	fmt.Fprintln(p.Err, "what it holds, as case handlers see it: "+url+service.Dashboard())
-	return sandbox.Serve(c.Context, l, fault.New(service, rules, c.Uint64("seed"), p.logFault()))
+	if like.guard != nil {
+		fmt.Fprintf(p.Err, "requests must have the credentials of the environment “%s”\n", c.String("like"))
+	}
+	return sandbox.Serve(c.Context, l, fault.New(like.guard.WithTokens(service), rules, c.Uint64("seed"), p.logFault()))
+}
+
+// rehearsal is what the sandbox has of the environment of --like.
+type rehearsal struct {
+	addr  string             // where to listen
+	guard *environment.Guard // nil: requests need no credentials
+}
+
+// openRehearsal reads the environment of --like, if there is one.
+func openRehearsal(c *cli.Context) (rehearsal, error) {
+	r := rehearsal{addr: c.String("addr")}
+	if c.String("like") == "" {
+		if c.IsSet("environments") {
+			return r, problem.New("usage", "--environments has no meaning without --like").Hinted("name an environment of the file with --like")
+		}
+		return r, nil
+	}
+	session, err := load.OpenEnvironment(withUsualMapping(load.Where{Env: c.String("like"), Environments: c.String("environments")}))
+	if err != nil {
+		return r, err
+	}
+	addr, err := session.Env.RehearsalAddress()
+	if err != nil {
+		return r, err
+	}
+	if !c.IsSet("addr") {
+		r.addr = addr
+	}
+	r.guard, err = session.Env.Guard(c.Context)
+	return r, err
 }
 
 // resetSandbox empties the folder in which -e sandbox, or claimsheet sandbox --state, keeps
@@ -206,6 +262,19 @@ func removeSandbox(folder string, entries []fs.DirEntry) error {
 		}
 	}
 	return nil
+}
+
+// readWorkflows reads the orders of --workflow.
+func readWorkflows(texts []string) ([]sandbox.Workflow, error) {
+	var list []sandbox.Workflow
+	for _, text := range texts {
+		w, err := sandbox.ParseWorkflow(text)
+		if err != nil {
+			return nil, problem.New("usage", "--workflow: %v", err)
+		}
+		list = append(list, w)
+	}
+	return list, nil
 }
 
 // readFaults reads the rules of --fault, and reports every mistake in them.

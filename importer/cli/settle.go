@@ -26,7 +26,8 @@ number, what to look for in the service, and the command lines that decide it. A
     --not-created STEP…        it does not exist: the next run sends it again
     --give-up STEP…            leave it: what depends on it is never sent
     --undo STEP…               undo a decision that nothing was built on: the
-                               step is uncertain again
+                               step is uncertain again; or withdraw a wrong id
+                               that the sheet gave (known_id)
 
 A STEP is the number in the list, the step's name when only one client has it uncertain, or CLIENT-KEY:NAME. Flags come
 first. After --created the first word that is not a STEP is the ID that the service gave a client, claim or activity, or the
@@ -59,7 +60,7 @@ func (p *program) settleCommand() *cli.Command {
 			&cli.BoolFlag{Name: "created", Usage: "it exists in the service"},
 			&cli.BoolFlag{Name: "not-created", Usage: "it does not exist"},
 			&cli.BoolFlag{Name: "give-up", Usage: "leave it"},
-			switchFlag("undo", "undo a decision"),
+			switchFlag("undo", "undo a decision, or withdraw an id of the sheet"),
 			switchFlag("yes", "with --created: accept an id that does not look like one of its kind"),
 			jsonFlag(),
 		}, ledgerFlags()...),
@@ -127,6 +128,13 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 			return err
 		}
 	}
+	if l.ledger != nil && o.choice == settle.Undo {
+		ofSheet, err := settle.OfSheet(ctx, l.ledger, scopes)
+		if err != nil {
+			return err
+		}
+		decided = append(decided, ofSheet...)
+	}
 	settlements, about, err := o.settlements(ctx, l, doubts, decided)
 	if err != nil {
 		return err
@@ -140,7 +148,11 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 		if isUndecided(doubt) {
 			fmt.Fprintf(p.Out, "%d  ", doubt.Number)
 		}
-		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUps[o.choice])
+		followUp := followUps[o.choice]
+		if doubt.IsOfSheet() {
+			followUp = "the id of the sheet is withdrawn; empty or correct its cell, and the next run goes on from there"
+		}
+		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUp)
 		if o.choice != settle.Undo {
 			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
 		}
@@ -332,7 +344,7 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 		case o.choice == settle.WasCreated && decision.Value == "":
 			decision.Value = word
 		case o.choice == settle.Undo:
-			found = append(found, problem.New("unknown-step", "%s is not a decided step of the environment “%s”, or it was sent since", o.wordName(i), l.session.Env.Name).
+			found = append(found, problem.New("unknown-step", "%s is neither a decided step nor one with an id of the sheet in the environment “%s”, or it was sent since", o.wordName(i), l.session.Env.Name).
 				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
 		default:
 			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), l.session.Env.Name).
@@ -360,7 +372,8 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 // naming returns the steps that a word names.
 func naming(doubts []settle.UncertainStep, word string) []settle.UncertainStep {
 	return slices.DeleteFunc(slices.Clone(doubts), func(d settle.UncertainStep) bool {
-		return word != strconv.FormatInt(d.Number, 10) && word != d.StepID.Step && !isFullName(d.StepID, word)
+		isNumber := d.Number > 0 && word == strconv.FormatInt(d.Number, 10)
+		return !isNumber && word != d.StepID.Step && !isFullName(d.StepID, word)
 	})
 }
 

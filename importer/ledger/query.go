@@ -453,6 +453,13 @@ func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Unse
 		WHERE s.via = 3 AND s.state IN (2, 3, 7) AND `+ofEnvironment+` ORDER BY s.event DESC`, environment)
 }
 
+// OfSheet yields the clients and claims of an environment that are done with the id that
+// a sheet gave (known_id).
+func (l *Ledger) OfSheet(ctx context.Context, environment string) iter.Seq2[Step, error] {
+	return stream(ctx, l.read, l.scanStep, stepsOf+`WHERE `+ofEnvironment+` AND s.kind IN (1, 2) AND s.state = 2 AND s.via = 2 AND s.reason = ?
+		ORDER BY s.event`, environment, ReasonKnownID)
+}
+
 // IDs returns up to n ids with which steps of a kind are done in an environment, in
 // no particular order.
 func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]string, error) {

@@ -23,6 +23,7 @@ type UncertainStep struct {
 type openLedger interface {
 	Unsettled(ctx context.Context, environment string) iter.Seq2[ledger.Unsettled, error]
 	Decided(ctx context.Context, environment string) iter.Seq2[ledger.Unsettled, error]
+	OfSheet(ctx context.Context, environment string) iter.Seq2[ledger.Step, error]
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 }
 
@@ -78,4 +79,19 @@ func Decided(ctx context.Context, l openLedger, environments []string) ([]Uncert
 		}
 	}
 	return decided, nil
+}
+
+// OfSheet are the clients and claims of environments that are done with an id that a
+// sheet gave (known_id), which Undo withdraws. They have no numbers.
+func OfSheet(ctx context.Context, l openLedger, environments []string) ([]UncertainStep, error) {
+	var given []UncertainStep
+	for _, environment := range environments {
+		for step, err := range l.OfSheet(ctx, environment) {
+			if err != nil {
+				return nil, err
+			}
+			given = append(given, UncertainStep{Unsettled: ledger.Unsettled{Step: step}})
+		}
+	}
+	return given, nil
 }

@@ -81,6 +81,7 @@ type Step struct {
 	Template   string
 	Status     string // as it was created
 	Open       bool   // the client has not completed it
+	Placed     bool   // by the workflow, after the client completed the one before
 	ClaimID    string // "" for an activity of the client
 	Attributes []Attribute
 	Created    time.Time

@@ -379,6 +379,17 @@ func TestDashboard(t *testing.T) {
 }
 
 // A long list comes in pages that keep the search.
+// What the workflow has placed is not of the last run, though it is newer.
+func TestPlacedIsOfNoRun(t *testing.T) {
+	t.Parallel()
+	s := sample()
+	s.clients[0].Steps = append(s.clients[0].Steps, pages.Step{ID: "next", Template: "Next", Status: "Open", Open: true, Placed: true, Created: noon(4)})
+	h := pages.New(s)
+	if got := text(find(ask(t, h, h.Dashboard()).root, class("panel"))[0]); !strings.HasPrefix(got, "The last run 2 clients, 1 claim and 4 activities, until 2 Mar 2026, 12:00 UTC (late)") {
+		t.Errorf("the last run: %s", got)
+	}
+}
+
 func TestPagesOfTheList(t *testing.T) {
 	t.Parallel()
 	s := &store{}
