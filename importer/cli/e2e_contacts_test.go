@@ -548,6 +548,7 @@ func TestContactInDoubt(t *testing.T) {
 // neither client gets a claim before that is decided. It is never asked for twice.
 func TestKilledAtBoundariesOfAContact(t *testing.T) {
 	t.Parallel()
+	killsOwnBuilds(t)
 	binary := trialProgram(t)
 	var rows []string
 	for n := range places {
