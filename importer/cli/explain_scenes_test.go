@@ -19,6 +19,7 @@ import (
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/ledger"
+	"claimsheet/reports"
 )
 
 // explainScenes prepare the folder, or the service, in which an example is played.
@@ -31,9 +32,10 @@ var explainScenes = map[string]func(p *play){
 	"a hundred rows with a field too many": func(p *play) {
 		p.leads("E-mail,First name,DOB,Agreement no", strings.Repeat("ann@example.com,Ann,01/05/1980,A-1,more\n", 100))
 	},
-	"a sheet in windows-1252": func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "zoe@example.com,Zo\xeb,01/05/1980,A-1") },
-	"a zero-width space":      func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "ann@example.com,\u200b,01/05/1980,A-1") },
-	"a control character":     func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "ann@example.com,A\ann,01/05/1980,A-1") },
+	"a sheet in windows-1252":  func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "zoe@example.com,Zo\xeb,01/05/1980,A-1") },
+	"a sheet in code page 850": func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "zoe@example.com,Zo\x89,01/05/1980,A-1") },
+	"a zero-width space":       func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "ann@example.com,\u200b,01/05/1980,A-1") },
+	"a control character":      func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "ann@example.com,A\ann,01/05/1980,A-1") },
 	"a damaged workbook": func(p *play) {
 		p.edited(func(*excelize.File) error { return nil })
 		data := p.read("leads.xlsx")
@@ -97,6 +99,18 @@ var explainScenes = map[string]func(p *play){
 			}
 			seen[id[0]] = true
 		}
+	},
+	"results without document properties": func(p *play) {
+		if exit, text := p.command("claimsheet run --yes -m mapping.yaml -e uat leads.csv"); exit != 0 {
+			p.t.Fatalf("a run ends with exit code %d:\n%s", exit, text)
+		}
+		path := filepath.Join(p.dir, "leads.results.xlsx")
+		properties, _, err := reports.IsOurs(path)
+		p.must(err)
+		for name := range properties {
+			properties[name] = ""
+		}
+		p.must(reports.Mark(path, properties, func(string) error { return nil }))
 	},
 	"a service without data types": func(p *play) {
 		service, err := sandbox.New(sandbox.Options{Untyped: true})
