@@ -25,8 +25,9 @@ import (
 const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's, and
 attributes that no key fills are named. With a SHEET its headers and cells are checked: a header in the wrong row, totals, columns
 that the mapping never uses, typed cells under attributes without a type, dates whose day and month a spreadsheet program may
-have exchanged, and how many rows have wrong cells. --rows names each of them; the exit code is 1 if there are any. claimsheet
-run --dry-run also compares rows with each other, plans what would be sent for each client, and compares it with what is done.
+have exchanged, and how many rows have wrong cells. Each client is planned as in a dry run, so rows of one client that do not
+agree are wrong too. --rows names them all; the exit code is 1 if there are any. Only claimsheet run --dry-run compares the
+plans with what is done, with ids that are known, and with the clients that the service knows, and writes the plan workbook.
 
 For programs --format writes to stdout: json is one object, also when the check fails (docs/operations.md has its fields); github is
 annotations for a workflow; sarif is SARIF 2.1.0.
@@ -261,9 +262,9 @@ func (k *checkRun) finish(ctx context.Context, err error, format lint.Format) er
 		if format == lint.Text { // Main prints it
 			return errors.Join(k.report.Write(k.stdout, k.Err, format), err)
 		}
-		k.report.Failure, k.report.FailureHint = other.Error(), hintOf(other)
+		k.report.Failure = endProblems(other)[0]
 		if ctx.Err() != nil {
-			k.report.Failure = "stopped by a signal; nothing was sent"
+			k.report.Failure = problem.New("", "stopped by a signal; nothing was sent")
 		}
 	}
 	if failed := k.report.Write(k.stdout, k.Err, format); failed != nil {
