@@ -10,6 +10,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -427,7 +428,7 @@ func (r *clientRun) adviceOfSheet(refused *mapping.Step) string {
 		}) {
 			continue
 		}
-		name := d.step.Key
+		name := result.ShownStep(d.step.Key)
 		if d.step.Kind != mapping.ContactStep {
 			name = r.plan.Client.Key + ":" + name
 		}

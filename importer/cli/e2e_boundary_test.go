@@ -93,6 +93,7 @@ func killsAt(odd int) []string {
 // left to send. What is in doubt then is known exactly; no request was made twice.
 func TestKilledAtBoundaries(t *testing.T) {
 	t.Parallel()
+	killsOwnBuilds(t)
 	binary, odd := trialProgram(t), seeded(t, 4).IntN(2)
 	var killed atomic.Int64
 	t.Run("steps", func(t *testing.T) {
@@ -125,6 +126,7 @@ func TestKilledAtBoundaries(t *testing.T) {
 // step had begun, so nothing is in doubt.
 func TestKilledWhileLookingUp(t *testing.T) {
 	t.Parallel()
+	killsOwnBuilds(t)
 	binary := trialProgram(t)
 	kills := max(1, *boundaryKills)
 	for _, place := range []string{"before-write", "after-write", "after-answer"} {

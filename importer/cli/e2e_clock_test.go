@@ -53,6 +53,7 @@ func TestParkedWhileClocksJump(t *testing.T) {
 		{"rebooted, a day back", -day, 0, true, false},
 		{"rebooted, back to 1970", -since1970(), 0, true, false},
 	}
+	killsOwnBuilds(t)
 	binary := trialProgram(t)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -96,6 +97,7 @@ func (s *scene) mustRunTrial(binary string, want int, env ...string) {
 func TestClockJumpsInsideARun(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
+	killsOwnBuilds(t)
 	binary := trialProgram(t)
 	for name, jump := range map[string]time.Duration{
 		"an hour forward": time.Hour, "an hour back": -time.Hour, "a day forward": day, "a day back": -day, "back to 1970": -since1970(),

@@ -20,7 +20,7 @@ import (
 
 var (
 	killSeed = flag.Uint64("kill-seed", 0, "seed of the tests that kill; 0 takes a new one")
-	kills    = flag.Int("kills", 16, "how often TestKilled kills, at least; .ci/run takes 100")
+	kills    = flag.Int("kills", 8, "how often TestKilled kills, at least; .ci/run takes 100")
 	faulty   = flag.Int("kill-faults", 10, "per cent of the POSTs that the service answers badly while TestKilled kills")
 )
 

@@ -14,7 +14,7 @@ import (
 	"claimsheet/apiclient/apitest"
 )
 
-var terms = flag.Int("terms", 10, "how often TestTerminated sends SIGTERM")
+var terms = flag.Int("terms", 4, "how often TestTerminated sends SIGTERM; .ci/run takes 20")
 
 // TestTerminated sends SIGTERM in the middle of runs: what is in flight is
 // finished and recorded, the workbook is written, nothing is uncertain, and
@@ -24,6 +24,7 @@ func TestTerminated(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no SIGTERM")
 	}
+	killsOwnBuilds(t)
 	binary, rng := buildProgram(t), seeded(t, 1)
 	stopped := 0
 	for done := 0; done < *terms && !t.Failed(); done++ {

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	histories   = flag.Int("histories", 12, "how many histories TestHistories goes through; .ci/run takes 200")
+	histories   = flag.Int("histories", 8, "how many histories TestHistories goes through; .ci/run takes 200")
 	historySeed = flag.Uint64("history-seed", 0, "the one history that TestHistories goes through, told in full; 0 takes new ones")
 	without     = flag.String("history-without", "", "what happens in no history, and what goes wrong in none, by name, with commas between")
 )

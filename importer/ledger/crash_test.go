@@ -126,7 +126,7 @@ func TestKilledWhileAppending(t *testing.T) {
 	}
 }
 
-var closingKills = flag.Int("closing-kills", 20, "how often TestKilledWhileClosing kills; .ci/run takes 200")
+var closingKills = flag.Int("closing-kills", 8, "how often TestKilledWhileClosing kills; .ci/run takes 200")
 
 // closeForever opens the ledger, appends a step and closes it, again and again, and
 // prints each step when the ledger has taken it.

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	powerLosses   = flag.Int("power-losses", 20, "after how many power losses TestPowerLoss opens the ledger; .ci/run takes 300")
+	powerLosses   = flag.Int("power-losses", 10, "after how many power losses TestPowerLoss opens the ledger; .ci/run takes 300")
 	powerLossSeed = flag.Uint64("power-loss-seed", 0, "seed of TestPowerLoss; 0 takes a new one")
 )
 
