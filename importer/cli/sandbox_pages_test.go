@@ -41,7 +41,7 @@ func TestPagesShowARun(t *testing.T) {
 		t.Errorf("the redirect url leads to %s://%s", address.Scheme, address.Host)
 	}
 
-	base, dashboard := serveSandbox(t, state)
+	base, dashboard := serveSandbox(t, "--state", state)
 	journey := openPage(t, base+address.Path, nil)
 	wantTexts(t, journey, "Your details Completed", row["Post code"], "Agreement details Completed", row["Agreement no"], "Sign your claim Your next step")
 	form := regexp.MustCompile(`<form method="post" action="([^"]+)"`).FindStringSubmatch(journey)
@@ -61,31 +61,36 @@ func TestPagesShowARun(t *testing.T) {
 	wantTexts(t, openPage(t, base+file[1], nil), "1 completed by the client", "Entered by the client", "Signed by hand", "Submitted back-filled", row["Agreement no"])
 }
 
-// serveSandbox serves a state folder until the test ends, and returns the url and that
-// of the dashboard.
-func serveSandbox(t *testing.T, state string) (base, dashboard string) {
+// serveSandbox serves the sandbox until the test ends, and returns its url and that of
+// the dashboard.
+func serveSandbox(t *testing.T, args ...string) (base, dashboard string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	printed, out := io.Pipe()
 	said, messages := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- quickMain(ctx, []string{"sandbox", "--addr", "127.0.0.1:0", "--state", state},
+		ended <- quickMain(ctx, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, args...),
 			cli.IO{In: strings.NewReader(""), Out: out, Err: messages, Env: os.Getenv})
 		_ = messages.Close()
 		_ = out.Close()
 	}()
 	t.Cleanup(func() { stop(); <-ended })
+	found := make(chan string, 1)
+	go func() {
+		lines := bufio.NewScanner(said)
+		for lines.Scan() {
+			t.Log(lines.Text())
+			if _, url, ok := strings.Cut(lines.Text(), "as case handlers see it: "); ok {
+				found <- url
+				break
+			}
+		}
+		_, _ = io.Copy(io.Discard, said)
+	}()
 	first, err := bufio.NewReader(printed).ReadString('\n')
 	must(t, err)
-	lines := bufio.NewScanner(said)
-	for lines.Scan() {
-		if _, url, ok := strings.Cut(lines.Text(), "as case handlers see it: "); ok {
-			dashboard = url
-			break
-		}
-	}
-	go func() { _, _ = io.Copy(io.Discard, said) }()
+	dashboard = <-found
 	return strings.TrimSpace(first), dashboard
 }
 
