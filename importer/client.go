@@ -87,7 +87,7 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
-	mixed, err := r.job.mixedAdministrators(r.plan, known)
+	mixed, err := r.job.mixedAdministrators(r.plan, known, r.job.readSteps)
 	if err != nil {
 		r.failed = err
 		return

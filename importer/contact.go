@@ -10,6 +10,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -307,8 +308,9 @@ func (a Administrators) add(row cell.Row, list []mapping.Administration) {
 // mixedAdministrators are the problems of the people of a plan who administer claims in
 // one row of the sheet and are to be created with administrator: false by another, as
 // long as they are not created: whichever row came first would decide. known is what
-// the ledger knows of the plan's client.
-func (j *Job) mixedAdministrators(plan mapping.Plan, known map[string]ledger.Step) (found problem.List, err error) {
+// the ledger knows of the plan's client, and readSteps reads what it knows of a contact.
+func (j *Job) mixedAdministrators(plan mapping.Plan, known map[string]ledger.Step,
+	readSteps func(mapping.Plan) (map[string]ledger.Step, error)) (found problem.List, err error) {
 	if len(j.Administrators) == 0 || len(plan.Problems) > 0 {
 		return nil, nil
 	}
@@ -328,7 +330,7 @@ func (j *Job) mixedAdministrators(plan mapping.Plan, known map[string]ledger.Ste
 			continue
 		}
 		if step.Contact != nil {
-			if now, err = j.readSteps(*step.Contact); err != nil {
+			if now, err = readSteps(*step.Contact); err != nil {
 				return nil, err
 			}
 		}
@@ -426,7 +428,7 @@ func (r *clientRun) adviceOfSheet(refused *mapping.Step) string {
 		}) {
 			continue
 		}
-		name := d.step.Key
+		name := result.ShownStep(d.step.Key)
 		if d.step.Kind != mapping.ContactStep {
 			name = r.plan.Client.Key + ":" + name
 		}

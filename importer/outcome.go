@@ -193,10 +193,16 @@ func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 // invalid, the others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) clientOutcome {
 	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
-	byRow, cells := map[cell.Row][]string{}, map[cell.Row]bool{}
+	type mistake struct {
+		row     cell.Row
+		message string
+	}
+	byRow, cells, said := map[cell.Row][]string{}, map[cell.Row]bool{}, map[mistake]bool{}
 	for _, p := range plan.Problems {
 		row := cell.RowOf(p.Where.Table, p.Where.Row)
-		byRow[row] = append(byRow[row], inWords(p))
+		if one := (mistake{row, p.Message}); !p.Part || !said[one] {
+			byRow[row], said[one] = append(byRow[row], inWords(p)), true
+		}
 		cells[row] = cells[row] || p.Code != convert.MissingTimezone
 	}
 	waits := waitsFor(b, plan, byRow)

@@ -263,3 +263,32 @@ func TestErrorsOfRowsAreReadable(t *testing.T) {
 		}
 	}
 }
+
+// A further place of a mistake is marked, and not listed.
+func TestPartsOfAMistakeAreMarked(t *testing.T) {
+	t.Parallel()
+	b := loans()
+	at := func(cell string) problem.Problem {
+		return problem.At(problem.Where{Sheet: "Leads", Cell: cell, Row: 4}, "conflict", "differs")
+	}
+	part := at("B4")
+	part.Part = true
+	b.Problems, b.Summary.Rows.Failed, b.Summary.Rows.Uncertain = problem.List{at("A4"), part}, 0, 0
+	_, f := written(t, b)
+	var listed []string
+	rows, err := f.GetRows("Problems")
+	for _, row := range rows {
+		listed = append(listed, row[0])
+	}
+	if diff := cmp.Diff([]string{"Where", "Leads!A4", "Leads!5", "Leads!8"}, listed); diff != "" || err != nil {
+		t.Errorf("listed (-want +got), error %v:\n%s", err, diff)
+	}
+	comments, err := f.GetComments("Results")
+	var marked []string
+	for _, c := range comments {
+		marked = append(marked, c.Cell)
+	}
+	if diff := cmp.Diff([]string{"A2", "B2"}, marked); diff != "" || err != nil {
+		t.Errorf("marked (-want +got), error %v:\n%s", err, diff)
+	}
+}

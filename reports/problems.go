@@ -51,7 +51,7 @@ func writeProblems(w *xlsx.Workbook, b Book, results *resultsSheet) error {
 		}
 		return t.End()
 	}
-	for _, p := range b.Problems {
+	for _, p := range b.Problems.Listed() {
 		if err := line(results.place(p), p.Where.String(), p.Message, p.Seen, p.Hint, p.Code); err != nil {
 			return err
 		}

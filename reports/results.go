@@ -175,7 +175,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 	if s.contacts {
 		s.Text(looks.text, joinIDs(r.Contacts))
 	}
-	s.Text(looks.text, r.FailedStep)
+	s.Text(looks.text, result.ShownStep(r.FailedStep))
 	s.Text(looks.wrapped, r.Error)
 	s.Text(looks.wrapped, r.Advice)
 	s.Integer(looks.text, source)

@@ -354,3 +354,14 @@ func (e *Environment) RehearsalAddress() (string, error) {
 	}
 	return base.Host, nil
 }
+
+// CheckListener refuses a url to which the sandbox posts no events: it sends nothing to
+// other machines.
+func CheckListener(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) || u.User != nil || u.Fragment != "" {
+		return problem.New("usage", "--webhook cannot be “%s”: the sandbox posts events to this machine only", problem.Shorten(text)).
+			Hinted("give the url that claimsheet listen prints, such as http://127.0.0.1:8090/hook")
+	}
+	return nil
+}

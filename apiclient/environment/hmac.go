@@ -58,6 +58,7 @@ type textPattern []piece
 type piece struct {
 	text string
 	name string // of a placeholder, up to the first colon; "" for a text
+	of   string // the header of {header:NAME}
 	fill func(*signing) string
 }
 
@@ -133,7 +134,7 @@ func parsePlaceholder(inside string) (p piece, wrong string) {
 		if !headerName.MatchString(words[1]) {
 			return p, shown + " does not name a header"
 		}
-		return piece{name: "header", fill: func(s *signing) string { return s.req.Header.Get(words[1]) }}, ""
+		return piece{name: "header", of: words[1], fill: func(s *signing) string { return s.req.Header.Get(words[1]) }}, ""
 	case words[0] == "body" && len(words) == 3 && algorithms[words[1]] != nil && encodings[words[2]] != nil:
 		return piece{name: "body:", fill: func(s *signing) string {
 			h := algorithms[words[1]]()

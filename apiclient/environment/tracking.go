@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"claimsheet/apiclient/tracking"
 	"claimsheet/mapping/problem"
@@ -192,6 +193,49 @@ func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
 		h.Authentic = w.isSigned(r)
 	}
 	return h, r.problems.Err()
+}
+
+// WebhookSender returns what posts events to a url as the service would: in the form
+// of the webhook, with its proof, and saying that the client has completed an activity.
+// nil means that the environment has no webhook. The error is a problem.List.
+func (e *Environment) WebhookSender(ctx context.Context, to string) (*tracking.Sender, error) {
+	w := e.tracking.webhook
+	if w == nil {
+		return nil, nil
+	}
+	r := &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
+	s := &tracking.Sender{URL: to, Format: w.format, Status: "Submitted"}
+	if kinds := e.Completed().Kinds; len(kinds) > 0 {
+		s.Kind = kinds[0]
+	}
+	if statuses := e.Completed().Statuses; len(statuses) > 0 {
+		s.Status = statuses[0]
+	}
+	every := tracking.Event{Key: "x", Kind: "x", Status: "x", Client: "x", Claim: "x", Activity: "x", Template: "x"}
+	if _, err := s.Format.Write(every); err != nil {
+		r.note(problem.At(e.where, "pointer", "“webhook” under “tracking”: %v", err))
+	}
+	if w.token.name != "" {
+		token := r.secret(w.token)
+		s.Prove = func(r *http.Request, _ []byte) { r.Header.Set(w.header, token.Reveal()) }
+	} else {
+		s.Prove = w.signer(r).prove
+	}
+	return s, r.problems.Err()
+}
+
+// prove signs a webhook. A header that is part of what is signed gets the time.
+func (s signer) prove(r *http.Request, body []byte) {
+	one := &signing{req: r, body: body}
+	for _, piece := range s.message {
+		if piece.of != "" && r.Header.Get(piece.of) == "" {
+			r.Header.Set(piece.of, timestamps["unix"](time.Now()))
+		}
+	}
+	one.signature = s.signatureOf(one)
+	for _, h := range s.headers {
+		r.Header.Set(h.name, h.value.expand(one))
+	}
 }
 
 // carriesToken compares the header with a token, in the same time whatever it is.

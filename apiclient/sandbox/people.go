@@ -13,6 +13,10 @@ import (
 // every New: it is a credential, because the dashboard shows personal data.
 func (s *Service) Dashboard() string { return s.pages.Dashboard() }
 
+// SwitchFaults adds a page to the dashboard that switches faults on purpose. It is called
+// before the first request.
+func (s *Service) SwitchFaults(f pages.Faults) { s.pages.SwitchFaults(f) }
+
 // pageStore is the service as its pages see it.
 type pageStore struct{ *Service }
 
@@ -83,7 +87,17 @@ func (s pageStore) Complete(token, activityID string, values map[string]json.Raw
 		return errors.New("a completed activity has at least one attribute")
 	}
 	e.Next = s.next(at.activity, c.beside(at))
-	return s.store(record{Entry: &e, Owner: c.ID})
+	if err := s.store(record{Entry: &e, Owner: c.ID}); err != nil {
+		return err
+	}
+	if s.completed != nil {
+		done := Completion{ClientID: c.ID, ActivityID: at.ID, Template: at.Template, At: e.Created}
+		if at.on != nil {
+			done.ClaimID = at.on.ID
+		}
+		s.completed(done)
+	}
+	return nil
 }
 
 // view copies a client for the pages. The caller holds mu.

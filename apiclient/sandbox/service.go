@@ -67,12 +67,24 @@ type Options struct {
 	// Workflows place the next activity when a client has completed one on the claims
 	// site. If one has an identifier, others are refused (v2).
 	Workflows []Workflow
+	// Completed, if there is one, is told what clients complete on the claims site, in
+	// that order. It must not wait.
+	Completed func(Completion)
 	// Authenticate, if there is one, returns what is wrong with the credentials of a
 	// request to an endpoint of the document: then the answer is a 401, whose
 	// WWW-Authenticate header is Challenge, "" for none. The pages need no credentials
 	// but their addresses.
 	Authenticate func(*http.Request) error
 	Challenge    string
+}
+
+// Completion is an activity that a client has completed on the claims site.
+type Completion struct {
+	ClientID   string // the clientId or contactId of who completed it
+	ClaimID    string // "" for an activity of the client
+	ActivityID string
+	Template   string // its name
+	At         time.Time
 }
 
 // Service is the claims intake service, an http.Handler that is safe for
@@ -86,6 +98,7 @@ type Service struct {
 	notFound  NotFound
 	cases     []string
 	workflows workflows
+	completed func(Completion)          // nil: nobody is told
 	login     func(*http.Request) error // nil: nobody needs credentials
 	challenge string
 	mux       *http.ServeMux
@@ -113,7 +126,7 @@ func New(o Options) (*Service, error) {
 		}
 	}
 	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound,
-		login: o.Authenticate, challenge: o.Challenge, state: newState()}
+		completed: o.Completed, login: o.Authenticate, challenge: o.Challenge, state: newState()}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -44,7 +44,7 @@ func (r *importRun) report(ctx context.Context) error {
 		return err
 	}
 	r.summary = &summary
-	console.PrintProblems(r.Err, slices.DeleteFunc(problems, r.announced))
+	console.PrintProblems(r.Err, slices.DeleteFunc(problems.Listed(), r.announced))
 	r.printTroubled(summary)
 	if mappingChanged {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Mapping.File}, "mapping-changed",

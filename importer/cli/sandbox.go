@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
+	"claimsheet/apiclient/tracking"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/ledger"
@@ -50,7 +52,7 @@ wire and not_found of an environment:
     --not-found false       {"found": false}
 
 With --fault it fails on purpose: METHOD PATH:SHARE:KIND, as often as you like. A * in the path is any one segment, and the
-path * is every path. The share is a percentage, or one request by its number, such as 3rd. The kinds:
+path * is every path. WEBHOOK without a path is the events of --webhook. The share is a percentage, or one request by its number, such as 3rd. The kinds:
 
 ` + faultKinds() + `
 
@@ -61,7 +63,8 @@ With --workflow the claims site goes on: when a client completes an activity, th
 claim or client. Only templates in the order are placed; other activities are those that a case handler assigns.
 
 With --like it is the service of an environment: it demands what “auth” and “headers” of its entry add to requests, and answers 401 to
-the others. The entry's base_url says where it listens; oauth2 gets its tokens at token_url, which must lead there too.
+the others. The entry's base_url says where it listens; oauth2 gets its tokens at token_url, which must lead there too. With --webhook it posts an event for each activity that a client completes, in the form and with
+the proof of “webhook” under “tracking”, until the event is taken.
 
 Examples:
 
@@ -96,6 +99,7 @@ func (p *program) sandboxCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
 			textFlag("like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
+			textFlag("webhook", "", "post what clients complete to this `URL`, which claimsheet listen prints, as “tracking” of the environment of --like describes it"),
 			textFlag("environments", "", "the environments `FILE` of --like; default: environments.yaml beside the mapping"),
 			templatesFlag(),
 			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
@@ -148,6 +152,14 @@ func (p *program) serve(c *cli.Context) error {
 	if like.guard != nil {
 		options.Authenticate, options.Challenge = like.guard.Check, like.guard.Challenge()
 	}
+	var faults *fault.Handler // made before anybody can complete anything
+	if like.sender != nil {
+		options.Completed = func(done sandbox.Completion) {
+			faults.Post(func() {
+				like.sender.Send(tracking.Event{Key: done.ActivityID, Client: done.ClientID, Claim: done.ClaimID, Activity: done.ActivityID, Template: done.Template, At: done.At})
+			})
+		}
+	}
 	if state := c.String("state"); state != "" {
 		options.Dir = statefolder.Sandbox(state)
 	}
@@ -157,7 +169,7 @@ func (p *program) serve(c *cli.Context) error {
 		return problem.New("sandbox", "the sandbox cannot start: %v", err)
 	}
 	defer service.Close()
-	rules, err := readFaults(c.StringSlice("fault"), service.Endpoints())
+	rules, err := like.readFaults(c.StringSlice("fault"), service.Endpoints())
 	if err != nil {
 		_ = l.Close()
 		return err
@@ -168,21 +180,39 @@ func (p *program) serve(c *cli.Context) error {
 	if like.guard != nil {
 		fmt.Fprintf(p.Err, "requests must have the credentials of the environment “%s”\n", c.String("like"))
 	}
-	return sandbox.Serve(c.Context, l, fault.New(like.guard.WithTokens(service), rules, c.Uint64("seed"), p.logFault()))
+	faults = fault.New(like.guard.WithTokens(service), rules, c.Uint64("seed"), p.logFault())
+	faults.Spare(service.Dashboard()) // a fault of every path can be switched off
+	service.SwitchFaults(&faultSwitch{handler: faults, like: like, endpoints: service.Endpoints()})
+	if like.sender == nil {
+		return sandbox.Serve(c.Context, l, faults)
+	}
+	ctx, stop := context.WithCancel(c.Context)
+	left := make(chan int, 1)
+	like.sender.Log = func(text string) { fmt.Fprintln(p.Err, text) }
+	go func() { left <- like.sender.Run(ctx) }()
+	err = sandbox.Serve(c.Context, l, faults)
+	stop()
+	if n := <-left; n > 0 {
+		fmt.Fprintf(p.Err, "events that were not taken: %d\n", n)
+	}
+	return err
 }
 
 // rehearsal is what the sandbox has of the environment of --like.
 type rehearsal struct {
-	addr  string             // where to listen
-	guard *environment.Guard // nil: requests need no credentials
+	addr   string             // where to listen
+	guard  *environment.Guard // nil: requests need no credentials
+	sender *tracking.Sender   // nil: nobody is told what clients complete
 }
 
 // openRehearsal reads the environment of --like, if there is one.
 func openRehearsal(c *cli.Context) (rehearsal, error) {
 	r := rehearsal{addr: c.String("addr")}
 	if c.String("like") == "" {
-		if c.IsSet("environments") {
-			return r, problem.New("usage", "--environments has no meaning without --like").Hinted("name an environment of the file with --like")
+		for _, flag := range []string{"environments", "webhook"} {
+			if c.IsSet(flag) {
+				return r, problem.New("usage", "--%s has no meaning without --like", flag).Hinted("name an environment with --like")
+			}
 		}
 		return r, nil
 	}
@@ -197,7 +227,15 @@ func openRehearsal(c *cli.Context) (rehearsal, error) {
 	if !c.IsSet("addr") {
 		r.addr = addr
 	}
-	r.guard, err = session.Env.Guard(c.Context)
+	if r.guard, err = session.Env.Guard(c.Context); err != nil || c.String("webhook") == "" {
+		return r, err
+	}
+	if err := environment.CheckListener(c.String("webhook")); err != nil {
+		return r, err
+	}
+	if r.sender, err = session.Env.WebhookSender(c.Context, c.String("webhook")); err == nil && r.sender == nil {
+		err = noWebhook(session.Env.Name)
+	}
 	return r, err
 }
 
@@ -278,13 +316,16 @@ func readWorkflows(texts []string) ([]sandbox.Workflow, error) {
 }
 
 // readFaults reads the rules of --fault, and reports every mistake in them.
-func readFaults(texts, endpoints []string) ([]fault.Rule, error) {
+func (r rehearsal) readFaults(texts, endpoints []string) ([]fault.Rule, error) {
 	var rules []fault.Rule
 	var found problem.List
 	for _, text := range texts {
 		rule, err := fault.Parse(text, endpoints)
 		if err := found.Collect(err); err != nil {
 			return nil, err
+		}
+		if rule.Method == fault.Webhook && r.sender == nil {
+			found = append(found, problem.New("usage", "“%s” is about webhooks, and the sandbox sends none", problem.Shorten(text)).Hinted("give --like and --webhook too"))
 		}
 		rules = append(rules, rule)
 	}

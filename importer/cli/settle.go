@@ -243,10 +243,14 @@ func (p *program) listDoubts(l *ledgerSession, doubts []settle.UncertainStep) {
 	}
 }
 
-// describe prints one uncertain step. The client's key is the only personal data in it:
-// without it nobody would know which client to look for.
+// describe prints one uncertain step. The keys of clients are the only personal data in
+// it: without them nobody would know which client to look for.
 func (l *ledgerSession) describe(w io.Writer, doubt settle.UncertainStep) {
-	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client))
+	as := ""
+	if doubt.As.Entry != "" {
+		as = ", the " + doubt.As.String()
+	}
+	fmt.Fprintf(w, "%d  %s of the client %s%s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client), problem.OneLine(as))
 	from := ""
 	if doubt.Mapping != "" {
 		from = "mapping " + doubt.Mapping + ", "
@@ -383,11 +387,13 @@ func naming(doubts []settle.UncertainStep, word string) []settle.UncertainStep {
 func isFullName(id ledger.StepID, word string) bool {
 	if id.Step == ledger.KindClient {
 		contact := mapping.ContactStepKey(mapping.Identity{Space: id.Space, Key: id.Client})
-		name := word[max(0, len(word)-len(contact)):]
-		before := word[:len(word)-len(name)]
-		isSame := name == contact || id.Space == mapping.EmailSpace && strings.EqualFold(name, contact)
-		if isSame && (before == "" || strings.HasSuffix(before, ":")) {
-			return true
+		for _, spelling := range []string{contact, result.ShownStep(contact), "contact/" + id.Space + "/" + id.Client} {
+			name := word[max(0, len(word)-len(spelling)):]
+			before := word[:len(word)-len(name)]
+			isSame := name == spelling || id.Space == mapping.EmailSpace && strings.EqualFold(name, spelling)
+			if isSame && (before == "" || strings.HasSuffix(before, ":")) {
+				return true
+			}
 		}
 	}
 	key, ok := strings.CutSuffix(word, ":"+id.Step)

@@ -236,6 +236,12 @@ type RunStep struct {
 	Skipped bool
 }
 
+// RunContact is a further contact in the plan of a run's client.
+type RunContact struct {
+	Contact, Client ClientKey
+	Entry           string // as the mapping names it
+}
+
 // stepSkipped is added to the code of a RunStep's kind when the step is skipped.
 const stepSkipped = 16
 
