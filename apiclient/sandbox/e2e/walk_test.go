@@ -78,6 +78,45 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestWebhook goes from the claims site to the results workbook: what a client completes
+// reaches claimsheet listen, and the sheet Progress.
+func TestWebhook(t *testing.T) {
+	w := newWorkplace(t)
+	t.Setenv("REHEARSAL_TOKEN", "a token of the rehearsal")
+	environment := func(baseURL string) {
+		must(t, os.WriteFile(filepath.Join(w.dir, "environments.yaml"), []byte(`environments:
+  rehearsal:
+    base_url: `+baseURL+`
+    tracking:
+      webhook: {path: /hook, header: X-Token, token: "env:REHEARSAL_TOKEN", id: /id, kind: /type, client_id: /contact, activity: /activity, time: /at}
+      completed: {kinds: [completed]}
+`), 0o600))
+	}
+	environment("http://127.0.0.1:1")
+	hook := ""
+	w.start([]string{"listen", "-e", "rehearsal", "--addr", "127.0.0.1:0"}, func(word string) bool {
+		hook = word
+		return true
+	})
+	w.serve("--like", "rehearsal", "--webhook", hook)
+	environment(w.url)
+	w.claimsheet("run", "-e", "rehearsal", "--yes", "leads.xlsx")
+	b := newBrowser(t)
+	b.open(w.here(w.redirectURL("leads.results.xlsx")))
+	b.fill("form input[type=text]", "Jo Bloggs")
+	b.click("form button[type=submit]")
+	b.see("[role=status]", "is completed")
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		w.claimsheet("track", "-e", "rehearsal")
+		w.claimsheet("report", "-e", "rehearsal")
+		if text := w.text("leads.results.xlsx", "Progress"); strings.Contains(text, "Sign your claim") {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("the sheet Progress never has the step: %q", text)
+		}
+	}
+}
+
 // TestKeyboard completes a step with the keyboard alone.
 func TestKeyboard(t *testing.T) {
 	w := newWorkplace(t)
@@ -132,7 +171,7 @@ func TestNamesAreText(t *testing.T) {
 func TestForeignPages(t *testing.T) {
 	w := newWorkplace(t)
 	w.claimsheet("run", "-e", "sandbox", "leads.xlsx")
-	link := w.here(w.redirectURL("leads.results.xlsx"))
+	link := w.redirectURL("leads.results.xlsx")
 	w.serve("--state", ".claimsheet")
 	link = w.here(link)
 	for _, test := range []struct {
@@ -212,46 +251,64 @@ func (w *workplace) claimsheet(args ...string) {
 // serve starts the sandbox until the test ends.
 func (w *workplace) serve(args ...string) {
 	w.t.Helper()
-	cmd := exec.Command(w.binary, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, args...)...)
+	w.start(append([]string{"sandbox", "--addr", "127.0.0.1:0"}, args...), func(word string) bool {
+		if strings.Contains(word, "/dashboard/") {
+			w.dashboard = word
+		} else {
+			w.url = word
+		}
+		return w.url != "" && w.dashboard != ""
+	})
+}
+
+// start starts a command that runs until the test ends. It returns when known is
+// satisfied with the urls that the command has printed.
+func (w *workplace) start(args []string, known func(url string) bool) {
+	w.t.Helper()
+	cmd := exec.Command(w.binary, args...)
 	cmd.Dir = w.dir
 	out, in := io.Pipe()
 	cmd.Stdout, cmd.Stderr = in, in
 	must(w.t, cmd.Start())
-	w.t.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() })
-	lines := bufio.NewScanner(out)
-	for (w.url == "" || w.dashboard == "") && lines.Scan() {
+	ended := make(chan struct{})
+	go func() { _ = cmd.Wait(); _ = in.Close(); close(ended) }()
+	w.t.Cleanup(func() { _ = cmd.Process.Signal(os.Interrupt); <-ended })
+	var printed strings.Builder
+	for lines := bufio.NewScanner(io.TeeReader(out, &printed)); lines.Scan(); {
 		for word := range strings.FieldsSeq(lines.Text()) {
-			switch {
-			case !strings.HasPrefix(word, "http://"):
-			case strings.Contains(word, "/dashboard/"):
-				w.dashboard = word
-			default:
-				w.url = word
+			if strings.HasPrefix(word, "http://") && known(word) {
+				go func() { _, _ = io.Copy(io.Discard, out) }()
+				return
 			}
 		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
+	w.t.Fatalf("claimsheet %s:\n%s", strings.Join(args, " "), printed.String())
 }
 
 // redirectURL returns the first redirect url of a results workbook.
 func (w *workplace) redirectURL(name string) string {
 	w.t.Helper()
-	f, err := excelize.OpenFile(filepath.Join(w.dir, name))
-	must(w.t, err)
-	defer f.Close()
-	for _, sheet := range f.GetSheetList() {
-		rows, err := f.GetRows(sheet)
-		must(w.t, err)
-		for _, row := range rows {
-			for _, cell := range row {
-				if strings.Contains(cell, "/start/") {
-					return cell
-				}
-			}
+	for word := range strings.FieldsSeq(w.text(name, "Results")) {
+		if strings.Contains(word, "/start/") {
+			return word
 		}
 	}
 	w.t.Fatal("the workbook has no redirect url")
 	return ""
+}
+
+// text returns the cells of a sheet with spaces between them; "" without the sheet.
+func (w *workplace) text(name, sheet string) string {
+	w.t.Helper()
+	f, err := excelize.OpenFile(filepath.Join(w.dir, name))
+	must(w.t, err)
+	defer f.Close()
+	var all []string
+	rows, _ := f.GetRows(sheet)
+	for _, row := range rows {
+		all = append(all, row...)
+	}
+	return strings.Join(all, " ")
 }
 
 // here is a url of the sandbox with the host and port on which it is served now.
