@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 	"importer/ledger/pages":   {},
 	"importer/ledger/wal":     {},
 	"apiclient/apitest":       {},
-	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
 		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/workbook",
 		"importer", "importer/bootclock", "importer/emergency", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/statefolder",

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -27,6 +28,7 @@ type Handler struct {
 	next   http.Handler
 	seed   uint64
 	played func(rule Rule, request int)
+	spared string // requests for what is below this path never fail; "" for none
 
 	mu    sync.Mutex // guards the rest
 	rules []Rule
@@ -49,6 +51,10 @@ func New(next http.Handler, rules []Rule, seed uint64, played func(rule Rule, re
 	h.Set(rules)
 	return h
 }
+
+// Spare lets no request for a path that begins like this fail. It is called before the
+// first request.
+func (h *Handler) Spare(path string) { h.spared = path }
 
 // Set replaces the rules. A rule that was there before goes on with its count. Equal
 // rules are one.
@@ -80,6 +86,10 @@ func (h *Handler) Tallies() []Tally {
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.spared != "" && strings.HasPrefix(r.URL.Path, h.spared) {
+		h.next.ServeHTTP(w, r)
+		return
+	}
 	rule, wait := h.draw(r.Method, r.URL.EscapedPath())
 	if wait == 0 && rule.Kind == "" {
 		h.next.ServeHTTP(w, r)

@@ -284,6 +284,23 @@ func TestPaths(t *testing.T) {
 	}
 }
 
+// Requests below a spared path never fail, and do not count.
+func TestSpare(t *testing.T) {
+	t.Parallel()
+	h := fault.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), rules(t, "* *:100%:fail-before"), 1, nil)
+	h.Spare("/dashboard/key")
+	for path, want := range map[string]int{"/dashboard/key/faults": http.StatusOK, "/dashboard/other": http.StatusInternalServerError} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != want {
+			t.Errorf("%s: %d, want %d", path, w.Code, want)
+		}
+	}
+	if got := h.Tallies()[0].Matched; got != 1 {
+		t.Errorf("%d requests counted, want 1", got)
+	}
+}
+
 // Events are dropped, repeated and put behind the next one, or behind 5 s when there is
 // no next one. Rules about requests do not count them.
 func TestEvents(t *testing.T) {
