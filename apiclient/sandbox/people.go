@@ -64,7 +64,8 @@ func (s pageStore) Complete(token, activityID string, values map[string]json.Raw
 	if !ok || at.ID != activityID {
 		return pages.ErrNotCurrent
 	}
-	t, ok := s.reference.byID[at.TemplateID]
+	ref := s.referenceOf(c.CaseID)
+	t, ok := ref.byID[at.TemplateID]
 	if !ok {
 		return errors.New("the sandbox was started without the template of this activity: start it with the reference data of the run, --templates FILE")
 	}
@@ -86,7 +87,7 @@ func (s pageStore) Complete(token, activityID string, values map[string]json.Raw
 	if len(e.Attributes) == 0 && len(t.Attributes) > 0 {
 		return errors.New("a completed activity has at least one attribute")
 	}
-	e.Next = s.next(at.activity, c.beside(at))
+	e.Next = ref.next(at.activity, c.beside(at), e.Created)
 	if err := s.store(record{Entry: &e, Owner: c.ID}); err != nil {
 		return err
 	}
@@ -114,12 +115,12 @@ func (s pageStore) view(c *client) pages.Client {
 		out.Claims = append(out.Claims, shown)
 	}
 	for _, at := range c.journey() {
-		out.Steps = append(out.Steps, s.viewStep(at))
+		out.Steps = append(out.Steps, viewStep(at, s.referenceOf(c.CaseID)))
 	}
 	return out
 }
 
-func (s pageStore) viewStep(at step) pages.Step {
+func viewStep(at step, ref *reference) pages.Step {
 	out := pages.Step{ID: at.ID, Template: at.Template, Status: at.Status, Open: at.isOpen(), Placed: at.placed, Created: at.Created, By: at.by}
 	if at.on != nil {
 		out.ClaimID = at.on.ID
@@ -129,7 +130,7 @@ func (s pageStore) viewStep(at step) pages.Step {
 		who := at.entry.client.person()
 		set, out.EnteredBy, out.Entered = at.entry.Attributes, &who, at.entry.Created
 	}
-	t := s.reference.byID[at.TemplateID]
+	t := ref.byID[at.TemplateID]
 	if out.Open {
 		for _, a := range t.Attributes {
 			out.Attributes = append(out.Attributes, pages.Attribute{ID: a.ID, Name: a.Name, DataType: a.DataType, Options: a.choices()})

@@ -64,6 +64,9 @@ type Options struct {
 	// Cases are the ids of the only cases that there are (v1); none means that the
 	// service takes any UUID.
 	Cases []string
+	// CaseTemplates is the reference data of those of Cases that have their own, because
+	// templates belong to a claim type; the others have Templates.
+	CaseTemplates map[string][]byte
 	// Workflows place the next activity when a client has completed one on the claims
 	// site. If one has an identifier, others are refused (v2).
 	Workflows []Workflow
@@ -91,13 +94,13 @@ type Completion struct {
 // concurrent use. With a folder, it writes everything to the file before it
 // answers, so it survives a kill of the process, but not a power loss.
 type Service struct {
-	reference *reference
+	reference *reference            // of version 2, and of the cases without their own
+	ofCase    map[string]*reference // of the cases with their own
 	now       func() time.Time
 	baseURL   string
 	wire      Wire
 	notFound  NotFound
 	cases     []string
-	workflows workflows
 	completed func(Completion)          // nil: nobody is told
 	login     func(*http.Request) error // nil: nobody needs credentials
 	challenge string
@@ -116,32 +119,18 @@ func New(o Options) (*Service, error) {
 	if err := o.checkShapes(); err != nil {
 		return nil, err
 	}
-	ref, err := readReference(o.Templates)
-	if err != nil {
-		return nil, err
-	}
-	if o.Untyped {
-		if ref.raw, err = withoutTypes(ref.raw); err != nil {
-			return nil, err
-		}
-	}
-	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound,
+	s := &Service{ofCase: map[string]*reference{}, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound,
 		completed: o.Completed, login: o.Authenticate, challenge: o.Challenge, state: newState()}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	for _, id := range o.Cases {
-		if id, err = parseUUID(id, "the id of a case"); err != nil {
-			return nil, err
-		}
-		s.cases = append(s.cases, id)
-	}
-	if s.workflows, err = newWorkflows(o.Workflows, ref); err != nil {
+	if err := s.readReferences(o); err != nil {
 		return nil, err
 	}
 	if s.baseURL == "" {
 		s.baseURL = defaultBaseURL
 	}
+	var err error
 	if o.Dir != "" {
 		if s.journal, err = openJournal(o.Dir, s.state.apply); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -95,8 +96,8 @@ func (all workflows) check(identifier string) error {
 // next returns the activity that follows a completed one of a client or claim, which has
 // these activities; nil when the workflow places none: the order is at its end or has no
 // such template, or the next step is there already.
-func (s *Service) next(after *activity, list []*activity) *activityRecord {
-	order := s.workflows[after.WorkflowTemplateIdentifier]
+func (ref *reference) next(after *activity, list []*activity, now time.Time) *activityRecord {
+	order := ref.workflows[after.WorkflowTemplateIdentifier]
 	at := slices.Index(order, after.TemplateID)
 	if at < 0 {
 		return nil
@@ -113,8 +114,8 @@ func (s *Service) next(after *activity, list []*activity) *activityRecord {
 			isThere = true
 		}
 		if !isThere {
-			return &activityRecord{ID: uuid.NewString(), TemplateID: id, Template: s.reference.byID[id].Name, Status: "Open",
-				WorkflowName: after.WorkflowName, WorkflowTemplateIdentifier: after.WorkflowTemplateIdentifier, Created: s.clock()}
+			return &activityRecord{ID: uuid.NewString(), TemplateID: id, Template: ref.byID[id].Name, Status: "Open",
+				WorkflowName: after.WorkflowName, WorkflowTemplateIdentifier: after.WorkflowTemplateIdentifier, Created: now}
 		}
 	}
 	return nil

@@ -106,7 +106,7 @@ func (p *program) sandboxCommand() *cli.Command {
 			oneOf(textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"), sandbox.Wires()...),
 			oneOf(textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"), sandbox.NotFounds()...),
 			switchFlag("untyped", "do not report the data types of attributes"),
-			&cli.StringSliceFlag{Name: "case", Usage: "have only the case with this `ID` (version 1) and refuse others; may be given more than once; default: any UUID is a case"},
+			&cli.StringSliceFlag{Name: "case", Usage: "have only the case with this `ID` (version 1) and refuse others; ID=FILE gives it templates of its own, those of its claim type; may be given more than once; default: any UUID is a case"},
 			&cli.StringSliceFlag{Name: "workflow", Usage: "place the next activity when a client completes one, by an `ORDER` such as 'WF-1 = Your details > Sign your claim', and refuse other identifiers; without “WF-1 =” for version 1; may be given more than once"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
@@ -138,6 +138,10 @@ func (p *program) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	cases, caseTemplates, err := readCases(c.StringSlice("case"))
+	if err != nil {
+		return err
+	}
 	like, err := openRehearsal(c)
 	if err != nil {
 		return err
@@ -148,7 +152,7 @@ func (p *program) serve(c *cli.Context) error {
 	}
 	url := "http://" + l.Addr().String()
 	options := sandbox.Options{Workflows: workflows, Templates: templates, BaseURL: url,
-		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped"), Cases: c.StringSlice("case")}
+		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped"), Cases: cases, CaseTemplates: caseTemplates}
 	if like.guard != nil {
 		options.Authenticate, options.Challenge = like.guard.Check, like.guard.Challenge()
 	}
@@ -300,6 +304,27 @@ func removeSandbox(folder string, entries []fs.DirEntry) error {
 		}
 	}
 	return nil
+}
+
+// readCases reads the cases of --case, with the templates of those that have their own.
+func readCases(texts []string) (ids []string, templates map[string][]byte, err error) {
+	templates = map[string][]byte{}
+	for _, text := range texts {
+		id, file, own := strings.Cut(text, "=")
+		if slices.Contains(ids, id) {
+			return nil, nil, problem.New("usage", "--case %s is given twice", problem.Shorten(id)).Hinted("give each case once")
+		}
+		if ids = append(ids, id); !own {
+			continue
+		}
+		if file == "" {
+			return nil, nil, problem.New("usage", "--case %s= names no file", problem.Shorten(id)).Hinted("write --case ID=FILE, or --case ID for the templates of the sandbox")
+		}
+		if templates[id], err = load.ReferenceData(file); err != nil {
+			return nil, nil, err
+		}
+	}
+	return ids, templates, nil
 }
 
 // readWorkflows reads the orders of --workflow.
