@@ -154,7 +154,7 @@ func (p *play) edited(change func(f *excelize.File) error, options ...excelize.O
 // serve puts a service in the place of the one before.
 func (p *play) serve(service http.Handler) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if fault := p.fault; fault == nil || !fault(w, r) {
+		if f := p.fault.Load(); f == nil || *f == nil || !(*f)(w, r) {
 			service.ServeHTTP(w, r)
 		}
 	}))
@@ -167,44 +167,47 @@ func (p *play) serve(service http.Handler) {
 // loseAnswers lets the service carry out POSTs to a path, and cuts the connection before
 // the answer.
 func (p *play) loseAnswers(path string) {
-	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+	service := p.service
+	p.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, path) {
 			return false
 		}
-		p.service.ServeHTTP(httptest.NewRecorder(), r)
+		service.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
-	}
+	})
 }
 
 // atFirstPost does something once, when the first POST arrives.
 func (p *play) atFirstPost(do func()) {
-	p.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+	p.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPost {
-			p.fault = nil
+			p.setFault(nil)
 			do()
 		}
 		return false
-	}
+	})
 }
 
 // explainDeeds are sentences of the examples that the test makes true.
 var explainDeeds = map[string]func(p *play){
-	"In another folder:":                         func(p *play) { p.elsewhere = true },
-	"The service is stopped.":                    func(p *play) { p.fault = func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) } },
+	"In another folder:": func(p *play) { p.elsewhere = true },
+	"The service is stopped.": func(p *play) {
+		p.setFault(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })
+	},
 	"The answer to every created claim is lost.": func(p *play) { p.loseAnswers("/claims") },
 	"The answer to every created link is lost.":  func(p *play) { p.loseAnswers("link") },
-	"The service gives links.":                   func(p *play) { p.fault = nil },
+	"The service gives links.":                   func(p *play) { p.setFault(nil) },
 	"The service refuses links.": func(p *play) {
-		p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		p.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 			refused := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "link")
 			if refused {
 				w.WriteHeader(http.StatusUnprocessableEntity)
 			}
 			return refused
-		}
+		})
 	},
 	"The service has another address.": func(p *play) { p.serve(p.service) },
-	"The service answers.":             func(p *play) { p.fault = nil },
+	"The service answers.":             func(p *play) { p.setFault(nil) },
 	"A folder takes the name of the workbook while the next run goes on.": func(p *play) {
 		p.atFirstPost(func() { _ = os.MkdirAll(p.path("leads.results.xlsx/pictures"), 0o700) })
 	},
@@ -261,7 +264,7 @@ var explainDeeds = map[string]func(p *play){
 
 // otherTemplates lets the service answer with other templates.
 func (p *play) otherTemplates(from, to string) {
-	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+	p.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/activity-templates") {
 			return false
 		}
@@ -269,7 +272,7 @@ func (p *play) otherTemplates(from, to string) {
 		p.service.ServeHTTP(answer, r)
 		_, _ = w.Write(bytes.ReplaceAll(answer.Body.Bytes(), []byte(from), []byte(to)))
 		return true
-	}
+	})
 }
 
 // patchLedger changes bytes of the ledger.
