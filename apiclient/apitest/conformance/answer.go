@@ -155,7 +155,8 @@ func (a answer) word() string {
 	return text
 }
 
-// String describes an answer without its values.
+// String describes an answer without its values, but with its error code. Answers that
+// are described in the same way cannot be told from each other.
 func (a answer) String() string {
 	if a.status == 0 {
 		return a.failure
@@ -172,6 +173,9 @@ func (a answer) String() string {
 		text += " with " + formOf(a.doc, 0)
 	default:
 		text += " with a body that is not JSON"
+	}
+	if _, code := errorCode(a.doc); code != "" {
+		text += ", code " + code
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.header)) {
 		if isTelling(name) {

@@ -74,7 +74,7 @@ func (s *suite) tryTestClient() answer {
 	r := s.lookUp("email", s.options.Email)
 	if s.options.Email == "" {
 		c.Request = r.String()
-		s.add(c, NotTried, "no test client is named, so nothing more is tried")
+		s.add(c, NotTried, "no test client is named, so nothing more is tried; see -client")
 		return answer{}
 	}
 	a, ok := s.try(&c, r)
@@ -317,7 +317,11 @@ func (s *suite) tryActivity(name string, r request, status string) {
 	id, sure := best(idPlaces(a, "activity"), "")
 	switch {
 	case sure && id.rank > 1:
-		s.add(c, AsDocumented, s.placeOf("activity_id", id.place, "", "the answer to "+c.Request+" has the activity's id there; with it, claimsheet track finds activities by their id"))
+		why := "with it, claimsheet track finds activities by their id"
+		if !a.isJSON && len(a.body) > 0 {
+			why = "without it, the answer is taken for none of the service's, because it is not JSON"
+		}
+		s.add(c, AsDocumented, s.placeOf("activity_id", id.place, "", c.Request+" is answered with the id there: "+c.Came+"; "+why))
 	case !a.isJSON && len(a.body) > 0:
 		s.add(c, Differs, "Claimsheet takes an answer without a body or a JSON one; of this one, which value is the id cannot be told")
 	default:

@@ -44,7 +44,7 @@ func (r Report) Text() string {
 	if r.Sent {
 		sent = "with a test client"
 	}
-	fmt.Fprintf(&b, "Environment %s, version %s, %s: %s.\n", r.Target, strings.TrimPrefix(r.Version, "v"), sent, r.counts())
+	fmt.Fprintf(&b, "Environment %s, version %s, %s. Cases %s.\n", r.Target, strings.TrimPrefix(r.Version, "v"), sent, r.counts())
 	if len(r.Created) > 0 {
 		fmt.Fprintf(&b, "Created for the test client: %s. Ask the service's operator to remove it.\n", strings.Join(r.Created, ", "))
 	}
@@ -84,7 +84,7 @@ func (r Report) counts() string {
 			}
 		}
 		if n > 0 {
-			list = append(list, fmt.Sprintf("%d %s", n, v))
+			list = append(list, fmt.Sprintf("%s: %d", v, n))
 		}
 	}
 	return strings.Join(list, ", ")

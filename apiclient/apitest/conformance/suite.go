@@ -37,7 +37,7 @@ type absentee struct {
 }
 
 // notSent is the note of the cases that need Options.Send.
-const notSent = "it creates something, and only GETs are allowed here"
+const notSent = "it creates something, and only GETs are allowed; see -send"
 
 // try sends the request of a case. ok is false when there is no answer; then the case is
 // in the report.
@@ -105,7 +105,7 @@ func (s *suite) root() string {
 	return "/funnel/v2"
 }
 
-// kind is what the version calls a client, and people what its path does.
+// kind is what the version calls a client.
 func (s *suite) kind() string {
 	if s.target.Version == "v1" {
 		return "client"
@@ -207,16 +207,11 @@ func (s *suite) tryNobody(by, value string, unknown answer) {
 		return
 	}
 	note := ""
-	if unknown.status != 0 && a.String() == unknown.String() && errorCodeOf(a) == errorCodeOf(unknown) {
+	if unknown.status != 0 && a.String() == unknown.String() {
 		note = "; a path that does not exist is answered in the same way, so a wrong base_url looks like an unknown client"
 	}
 	s.nobody = append(s.nobody, absentee{len(s.report.Cases), by, a})
 	s.add(c, NotShown, note)
-}
-
-func errorCodeOf(a answer) string {
-	_, code := errorCode(a.doc)
-	return code
 }
 
 // tryUnknownCase learns whether a wrong case_id can be told from an unknown client.
@@ -230,13 +225,13 @@ func (s *suite) tryUnknownCase() {
 	}
 	note := "nothing is to be set"
 	if i := slices.IndexFunc(s.nobody, func(n absentee) bool { return n.by == "email" }); i >= 0 &&
-		s.nobody[i].answer.String() == a.String() && errorCodeOf(s.nobody[i].answer) == errorCodeOf(a) {
+		s.nobody[i].answer.String() == a.String() {
 		note = "it is answered like an unknown client, so a wrong case_id looks like one: compare case_id with what the service's operator gave you"
 	}
 	s.add(c, NotShown, note)
 }
 
-// means reports whether an answer to a look-up means nobody.
+// meansNobody reports whether an answer to a look-up means nobody.
 func (s *suite) meansNobody(a answer) bool {
 	if _, found := best(idPlaces(a, s.kind()), ""); found && a.ok() {
 		return false
