@@ -78,7 +78,9 @@ func liveTarget(ctx context.Context, path, name, claimType, version string) (con
 	target := conformance.Target{Name: e.Name, Version: version, BaseURL: e.BaseURL, CaseID: e.CaseID,
 		WorkflowTemplateIdentifier: e.WorkflowTemplateIdentifier, Transport: transport}
 	if len(config.Headers) > 0 || config.Authorize != nil || config.Sign != nil {
-		target.Authorize = func(ctx context.Context, req *http.Request, body []byte) error { return authorize(ctx, config, req, body) }
+		target.Authorize = func(ctx context.Context, req *http.Request, body []byte) error {
+			return authorize(ctx, config, req, body)
+		}
 	}
 	return target, nil
 }
