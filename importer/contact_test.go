@@ -10,6 +10,7 @@ import (
 	"claimsheet/apiclient/apitest"
 	"claimsheet/importer"
 	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
 	"claimsheet/mapping/cell"
 )
 
@@ -91,6 +92,22 @@ func TestContactInDoubtIsForeseen(t *testing.T) {
 					t.Errorf("calls %s, want %s; rows (-want +got):\n%s\n%v", calls, c.calls, diff, list)
 				}
 			})
+		}
+	}
+}
+
+// TestMixedAdministratorsAreNotLookedUp: nothing is sent for rows that do not agree on
+// whether a person is an administrator, and a run makes the look-ups that were foreseen:
+// none, also where the ledger is new.
+func TestMixedAdministratorsAreNotLookedUp(t *testing.T) {
+	for _, dry := range []bool{true, false} {
+		run := sheetRun{contactMapping, contactSheet, nil, []string{"a@x.example|p@x.example|1|", "p@x.example||2|"}, func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
+			job.NewLedger = false
+			return strings.NewReplacer()
+		}}
+		list, summary, service, _ := run.carryOut(t, dry)
+		if len(service.Calls()) > 0 || summary.Requests != (result.Requests{}) || list[0].Status != result.Invalid || list[1].Status != result.Invalid {
+			t.Errorf("dry %v: the rows are %v; requests %+v: %v", dry, list, summary.Requests, service.Calls())
 		}
 	}
 }

@@ -130,6 +130,9 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clien
 	for _, r := range o.Rows {
 		o.Status = result.Worse(o.Status, r.Status)
 	}
+	if o.Status != result.Unchanged && o.Status != result.Skipped { // else they were sent, and warned of, before
+		o.Problems = plan.Warnings
+	}
 	return o
 }
 
@@ -192,7 +195,7 @@ func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 // invalidOutcome is that of a plan with problems: the rows that have one are
 // invalid, the others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) clientOutcome {
-	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: slices.Concat(plan.Problems, plan.Warnings)}
 	type mistake struct {
 		row     cell.Row
 		message string

@@ -154,7 +154,7 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 	for i := range s.columns {
 		c := &s.columns[i]
 		problems := row.cell(c.source)
-		c.write(s.Table, record.Cell(c.source), problems != nil, lines > 1)
+		c.write(s.Table, record.Cell(c.source), colourOf(problems), lines > 1)
 		if problems != nil {
 			if err := s.Comment(s.Ref(i), "Claimsheet", commentText(problems)); err != nil {
 				return err
@@ -213,20 +213,27 @@ type column struct {
 	style  *xlsx.Style
 }
 
-// write writes a cell of the source, in red when it is invalid, and at the top of a row
-// of several lines.
+// colourOf is red for a cell with problems, amber where all are warnings.
+func colourOf(problems problem.List) xlsx.Colour {
+	switch {
+	case problems == nil:
+		return xlsx.Colour{}
+	case slices.ContainsFunc(problems, func(p problem.Problem) bool { return !p.Warning }):
+		return xlsx.Red
+	}
+	return xlsx.Amber
+}
+
+// write writes a cell of the source in a colour, and at the top of a row of several lines.
 //
 // Values, types and number formats are kept, except a formula, whose stored result is
 // written. A formula without a stored result becomes #N/A, "no value is available":
 // an empty cell would count as an answer in a rerun. A text that is too long for a
 // cell is cut and marked: IsCut recognises it in a rerun, where it is an error.
-func (c *column) write(to *xlsx.Table, in cell.Cell, invalid, top bool) {
-	look := xlsx.Look{Top: top}
+func (c *column) write(to *xlsx.Table, in cell.Cell, colour xlsx.Colour, top bool) {
+	look := xlsx.Look{Top: top, Colour: colour}
 	if in.Kind != cell.Empty {
 		look.Format = in.Format
-	}
-	if invalid {
-		look.Colour = xlsx.Red
 	}
 	if look != c.look {
 		c.look, c.style = look, c.book.Style(look)

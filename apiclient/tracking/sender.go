@@ -111,6 +111,11 @@ func (s *Sender) grown() chan struct{} {
 
 // Run sends events until ctx ends, and returns how many were not taken.
 func (s *Sender) Run(ctx context.Context) (left int) {
+	client := &http.Client{ // follows no redirect, and uses no proxy
+		Timeout:       10 * time.Second,
+		Transport:     &http.Transport{DisableKeepAlives: true}, // events are rare
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	for {
 		s.mu.Lock()
 		grown, n := s.grown(), len(s.queue)
@@ -120,7 +125,7 @@ func (s *Sender) Run(ctx context.Context) (left int) {
 		}
 		s.mu.Unlock()
 		switch {
-		case n > 0 && s.deliver(ctx, first):
+		case n > 0 && s.deliver(ctx, client, first):
 			s.mu.Lock()
 			s.queue = s.queue[1:]
 			s.mu.Unlock()
@@ -139,13 +144,13 @@ func (s *Sender) Run(ctx context.Context) (left int) {
 const maxPause = 30 * time.Second
 
 // deliver sends an event until it is taken. It reports false when ctx ends before.
-func (s *Sender) deliver(ctx context.Context, e Event) bool {
+func (s *Sender) deliver(ctx context.Context, client *http.Client, e Event) bool {
 	pause := s.Pause
 	if pause == 0 {
 		pause = time.Second
 	}
 	for {
-		why := s.post(ctx, e)
+		why := s.post(ctx, client, e)
 		if why == "" || ctx.Err() != nil {
 			return why == ""
 		}
@@ -159,16 +164,8 @@ func (s *Sender) deliver(ctx context.Context, e Event) bool {
 	}
 }
 
-// client opens a connection for each event, which are rare, follows no redirect and
-// uses no proxy.
-var client = http.Client{
-	Timeout:       10 * time.Second,
-	Transport:     &http.Transport{DisableKeepAlives: true},
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-}
-
 // post sends an event once. It returns why it was not taken; "" when it was.
-func (s *Sender) post(ctx context.Context, e Event) (why string) {
+func (s *Sender) post(ctx context.Context, client *http.Client, e Event) (why string) {
 	body, err := s.Format.Write(e)
 	if err != nil {
 		return err.Error()

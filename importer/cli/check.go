@@ -154,6 +154,8 @@ type checkedSheet struct {
 	rows    int
 	invalid int
 	found   problem.List // wrong cells and rows, those that are named
+
+	warnings problem.List // of cells that are used all the same
 }
 
 // checkRows checks the rows of the sheets: data without a header, rows that cannot be
@@ -173,6 +175,8 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 			continue // the header row is wrong, so the cells are under wrong headers
 		}
 		k.warn(sheet.dates.Warnings()...)
+		sheet.warnings.Sort()
+		k.warn(sheet.warnings...)
 		k.report.Checked.InvalidRows += sheet.invalid
 		sheet.found.Sort() // the plans come in the order of the clients' last rows
 		if k.rows {
@@ -230,6 +234,11 @@ func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*c
 			return nil, typed, err
 		}
 		k.noteProblems(sheets, survey.RowProblems(s.Binding, plan))
+		for _, p := range plan.Warnings {
+			if sheet := sheets[p.Where.Table]; len(sheet.warnings) < mostCells {
+				sheet.warnings = append(sheet.warnings, p)
+			}
+		}
 	}
 	return sheets, survey.Typed, nil
 }

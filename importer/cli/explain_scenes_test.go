@@ -85,6 +85,9 @@ var explainScenes = map[string]func(p *play){
 	"a data type of another name": func(p *play) {
 		p.otherTemplates(`"dataType":"Currency"`, `"dataType":"Money"`)
 	},
+	"a drop-down list with options": func(p *play) {
+		p.otherTemplates(`"name":"Title","dataType":"DropDown"`, `"name":"Title","dataType":"DropDown","options":["Mr","Mrs","Ms"]`)
+	},
 	"seventeen runs": func(p *play) {
 		seen := map[byte]bool{}
 		for range 17 {

@@ -364,7 +364,7 @@ func (p *program) logFault() func(rule fault.Rule, request int) {
 	return func(rule fault.Rule, request int) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(p.Err, "fault at request %d of %s %s: %s\n", request, rule.Method, rule.Path, rule.Kind)
+		fmt.Fprintf(p.Err, "fault at request %d of %s: %s\n", request, rule.Target(), rule.Kind)
 	}
 }
 

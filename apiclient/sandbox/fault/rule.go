@@ -112,7 +112,7 @@ func (r Rule) String() string {
 	if info, _ := infoOf(r.Kind); r.Time != info.Usual {
 		kind += "=" + r.Time.String()
 	}
-	return r.target() + ":" + share + ":" + kind
+	return r.Target() + ":" + share + ":" + kind
 }
 
 // Parse reads a rule: METHOD PATH:SHARE:KIND. SHARE is a percentage, or one request
@@ -135,7 +135,7 @@ func Parse(text string, endpoints []string) (Rule, error) {
 		return Rule{}, err
 	}
 	if endpoints != nil && r.Method != Webhook && !slices.ContainsFunc(endpoints, r.matchesEndpoint) {
-		return Rule{}, wrong(text, "the service has no %s", r.target()).Hinted("%s", problem.Suggestion(r.target(), endpoints))
+		return Rule{}, wrong(text, "the service has no %s", r.Target()).Hinted("%s", problem.Suggestion(r.Target(), endpoints))
 	}
 	return r, nil
 }
@@ -220,7 +220,7 @@ func (r *Rule) readKind(text, kind string) error {
 	case !known:
 		return wrong(text, "there is no kind “%s”", problem.Shorten(word)).Hinted("%s", problem.Suggestion(word, kindsFor(r.Method)))
 	case info.Event != (r.Method == Webhook):
-		return wrong(text, "%s does not go with %s", r.Kind, r.target()).Hinted("expected %s", problem.OrList(kindsFor(r.Method)))
+		return wrong(text, "%s does not go with %s", r.Kind, r.Target()).Hinted("expected %s", problem.OrList(kindsFor(r.Method)))
 	case !hasTime:
 		r.Time = info.Usual
 		return nil
@@ -264,7 +264,8 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-func (r Rule) target() string {
+// Target returns what the rule is about, as it is written: method and path, or Webhook.
+func (r Rule) Target() string {
 	if r.Method == Webhook {
 		return Webhook
 	}

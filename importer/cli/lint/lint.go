@@ -182,7 +182,7 @@ func (r *Report) writeText(w io.Writer) {
 		}
 		return Snippet(source[p.Where.Line-1], p.Where.Line, p.Where.Column)
 	}
-	for _, p := range r.Warnings {
+	for _, p := range r.Warnings.Grouped() {
 		console.PrintExcerpts(w, problem.List{p}, show)
 	}
 	console.PrintExcerpts(w, r.Errors, show)
