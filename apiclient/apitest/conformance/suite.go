@@ -190,7 +190,7 @@ func (s *suite) tryUnknownPath() answer {
 	if !ok {
 		return answer{}
 	}
-	note := "such an answer fails the check of claimsheet doctor; nothing is to be set"
+	note := "nothing is to be set"
 	if a.ok() {
 		note = "the service answers paths that do not exist as if all were well: compare base_url with what the service's operator gave you"
 	}
