@@ -178,7 +178,7 @@ func (s *suite) tryWithoutCredentials() {
 			s.add(c, NotShown, "nothing in it says that credentials are missing, so a run does not end at once when they are refused")
 			return
 		}
-		s.propose("errors", rule.yaml, "a request without credentials is answered "+a.String()+", and such an answer must end a run")
+		s.propose("errors", rule.yaml, "a request without credentials is answered "+a.String()+", and such an answer must end a run; let the service's operator confirm that it means nothing else")
 		s.add(c, NotShown, "errors is to be set, so that a run ends when the credentials are refused")
 	}
 }
