@@ -211,7 +211,7 @@ var clientKeys = []yamltree.Key[ClientRule]{
 }
 
 // payloadFields are the fields of the payload that creates a person. One without fields
-// would create somebody of whom nothing is known.
+// would create somebody about whom nothing is known.
 var payloadFields = yamltree.NonEmpty(yamltree.Pairs(value, func(name yamltree.Scalar, v ValueRule) FieldRule { return FieldRule{name, v} }))
 
 var lookupKeys = []yamltree.Key[LookupRule]{

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -196,27 +194,17 @@ func TestTokensExpire(t *testing.T) {
 // TestRehearsalAddress: the sandbox is not taken for a service that it cannot be.
 func TestRehearsalAddress(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ entry, says string }{
-		{"base_url: https://uat.example.com", "its base_url is not http://127.0.0.1 and a port"},
-		{"base_url: http://127.0.0.1:8080/api", "its base_url is not http://127.0.0.1 and a port"},
-		{"base_url: http://localhost", "its base_url is not http://127.0.0.1 and a port"},
-		{"base_url: http://127.0.0.1:8080\n    auth: {type: oauth2, token_url: \"http://127.0.0.1:8081/token\", client_id: me, client_secret: \"env:S\"}", "token_url"},
-		{"base_url: http://127.0.0.1:8080\n    auth: {type: oauth2, token_url: \"http://127.0.0.1:8080/funnel/token\", client_id: me, client_secret: \"env:S\"}", "token_url"},
+	for _, test := range []struct{ baseURL, keys, says string }{
+		{"https://uat.example.com", "", "its base_url is not http://127.0.0.1 and a port"},
+		{"http://127.0.0.1:8080/api", "", "its base_url is not http://127.0.0.1 and a port"},
+		{"http://localhost", "", "its base_url is not http://127.0.0.1 and a port"},
+		{"http://127.0.0.1:8080", "    auth: {type: oauth2, token_url: \"http://127.0.0.1:8081/token\", client_id: me, client_secret: \"env:S\"}", "token_url"},
+		{"http://127.0.0.1:8080", "    auth: {type: oauth2, token_url: \"http://127.0.0.1:8080/funnel/token\", client_id: me, client_secret: \"env:S\"}", "token_url"},
 	} {
-		path := filepath.Join(t.TempDir(), "environments.yaml")
-		if err := os.WriteFile(path, []byte("environments:\n  uat:\n    "+test.entry+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := environment.Load(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := f.Choose("uat")
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := only(t, t.TempDir(), test.keys)
+		e.BaseURL = test.baseURL
 		if address, err := e.RehearsalAddress(); err == nil || !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: %s, %v", test.entry, address, err)
+			t.Errorf("%s, %s: %s, %v", test.baseURL, test.keys, address, err)
 		}
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -20,20 +18,7 @@ import (
 // tracked is an environment with these keys under tracking.
 func tracked(t *testing.T, keys string) *environment.Environment {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "environments.yaml")
-	text := "environments:\n  uat:\n    base_url: https://uat.example.com\n    tracking: {completed: {kinds: [done]}, " + keys + "}\n"
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := environment.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	env, err := f.Choose("uat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return env
+	return only(t, t.TempDir(), "    tracking: {completed: {kinds: [done]}, "+keys+"}\n")
 }
 
 // hookOf is the webhook of an environment with these keys under webhook.
