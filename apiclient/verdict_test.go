@@ -115,6 +115,8 @@ func TestWhatAnAnswerMustCarry(t *testing.T) {
 			apiclient.Verdict{Effect: uncertain, URL: "https://x.example/r", Reason: "HTTP 201 Created, but the answer has no value at /clientId"}},
 		{"link", v2, apiclient.CreateLink, 201, `{"redirectUrl":"https://x.example/m"}`, apiclient.Verdict{Effect: created, URL: "https://x.example/m"}},
 		{"link, relative", v2, apiclient.CreateLink, 201, `{"redirectUrl":"/m?t=1"}`, apiclient.Verdict{Effect: created, URL: "http://localhost/m?t=1"}},
+		{"link, without a scheme", v2, apiclient.CreateLink, 201, `{"redirectUrl":"//go/m?t=1"}`,
+			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer has a url that begins with // (another host, or a path with a slash too many) instead of http:// or https:// at /redirectUrl"}},
 		{"link, a bare word", v2, apiclient.CreateLink, 201, `{"redirectUrl":"c-17"}`,
 			apiclient.Verdict{Effect: uncertain, Reason: "HTTP 201 Created, but the answer does not have an http(s) url at /redirectUrl"}},
 		{"claim", v2, apiclient.CreateClaim, 201, `{"claimId":"k"}`, apiclient.Verdict{Effect: created, ID: "k"}},

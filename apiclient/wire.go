@@ -120,8 +120,12 @@ func plainWord(a Answer) (string, error) {
 	return text, nil
 }
 
-// segmentOf returns the last segment of the path of a url, absolute or relative. It
-// refuses the url of the request itself and of what is above it, because a service that
+// uuidBeforeSlash finds a UUID and a slash at the end of a path. Any other segment before
+// a slash may be the name of a list.
+var uuidBeforeSlash = regexp.MustCompile(`/[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}/$`)
+
+// segmentOf returns the last segment of the path of a url, absolute or relative, also
+// where a slash follows a UUID. It refuses the url of the request itself and of what is above it, because a service that
 // has nothing to name may repeat those. request is nil for no such check.
 func segmentOf(value json.RawMessage, request func() *url.URL) (string, error) {
 	text, ok := scalar(value)
@@ -133,6 +137,9 @@ func segmentOf(value json.RawMessage, request func() *url.URL) (string, error) {
 		return "", errors.New("does not have a url")
 	}
 	path := u.EscapedPath()
+	if uuidBeforeSlash.MatchString(path) {
+		path = strings.TrimSuffix(path, "/")
+	}
 	last, err := url.PathUnescape(path[strings.LastIndex(path, "/")+1:])
 	if err != nil || last == "" || !strings.Contains(path, "/") {
 		return "", errors.New("has a url whose path does not end with a segment")
@@ -271,6 +278,9 @@ func readLink(value json.RawMessage, own func() *url.URL) (string, error) {
 	if err == nil && isRelative(text) {
 		u = own().ResolveReference(u)
 		text = u.String()
+	}
+	if strings.HasPrefix(text, "//") {
+		return "", errors.New("has a url that begins with // (another host, or a path with a slash too many) instead of http:// or https://")
 	}
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
 		return "", errors.New("does not have an http(s) url")

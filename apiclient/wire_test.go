@@ -40,6 +40,8 @@ func TestPlaces(t *testing.T) {
 		{"last segment", "last-segment:header:Location", at("Location", location), "", "", "c/1", ""},
 		{"last segment of a whole url", "last-segment:header:Location", at("Location", "https://x.example/a/abc?x=/y#/z"), "", "", "abc", ""},
 		{"last segment, trailing slash", "last-segment:header:Location", at("Location", "/contacts/"), "", "", "", "does not end with a segment at header:Location"},
+		{"last segment, an id and a trailing slash", "last-segment:header:Location", at("Location", "/contacts/7D0C0F3E-2f0e-4c53-9d25-0d4b9a0f7a11/"), "", "", "7D0C0F3E-2f0e-4c53-9d25-0d4b9a0f7a11", ""},
+		{"last segment, two trailing slashes", "last-segment:header:Location", at("Location", "/contacts/7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11//"), "", "", "", "does not end with a segment"},
 		{"last segment, no path", "last-segment:header:Location", at("Location", "https://x.example"), "", "", "", "does not end with a segment"},
 		{"last segment, no url", "last-segment:header:Location", at("Location", "abc"), "", "", "", "does not end with a segment"},
 		{"last segment of dots", "last-segment:header:Location", at("Location", "/contacts/.."), "", "", "", "is a dot segment"},

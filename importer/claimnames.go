@@ -41,7 +41,7 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 	}
 	var found problem.List
 	for _, step := range wanted {
-		other, hint := "an earlier claim of the client", ". claimsheet history shows the client's claims"
+		other, hint, part := "an earlier claim of the client", ". claimsheet history shows the client's claims", false
 		switch same := byName[step.Name]; {
 		case taken[step.Name] || purged[step.Name]:
 		case len(same) == 1:
@@ -50,10 +50,11 @@ func takenNames(plan mapping.Plan, known map[string]ledger.Step, b *mapping.Bind
 			other, hint = "that of "+nameAt(b, same[1]).String(), ""
 		default:
 			other, hint = "that of "+nameAt(b, same[0]).String(), ""
+			part = step.Rows[0].Table() == same[0].Rows[0].Table() // each sheet's workbook lists its own
 		}
 		p := problem.At(nameAt(b, step), "claim-name", "the claim has the same name as %s, and the names of one client's claims must differ", other).
 			Hinted("correct the cell; or add a column of the claim's key to its name, for example {Agreement no}%s", hint)
-		p.Seen = strings.Join(step.NameSource.Texts, " ")
+		p.Seen, p.Part = strings.Join(step.NameSource.Texts, " "), part
 		found = append(found, p)
 	}
 	return found

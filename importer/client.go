@@ -87,7 +87,7 @@ func (r *clientRun) prepare(known map[string]ledger.Step) {
 	if taken := takenNames(r.plan, known, r.job.Binding); len(taken) > 0 {
 		r.plan.Problems = taken
 	}
-	mixed, err := r.job.mixedAdministrators(r.plan, known)
+	mixed, err := r.job.mixedAdministrators(r.plan, known, r.job.readSteps)
 	if err != nil {
 		r.failed = err
 		return
@@ -370,17 +370,6 @@ func (b *blockers) before(step *mapping.Step) *mapping.Step {
 	return b.any
 }
 
-// contactsNeeded are the steps of further contacts that a claim needs.
-func contactsNeeded(step *mapping.Step) []string {
-	var list []string
-	for _, key := range append([]string{step.Administrator}, step.Claimants...) {
-		if key != "" && key != string(mapping.ClientStep) {
-			list = append(list, key)
-		}
-	}
-	return list
-}
-
 // reasonBlocked says which step a step waits for.
 func reasonBlocked(blocker *mapping.Step) string {
 	if blocker.Kind == mapping.ContactStep {
@@ -646,7 +635,7 @@ func (r *clientRun) keepAnswer(d decision, v apiclient.Verdict) error {
 // stepOutcome is a step's outcome by the event that was recorded of it; the words
 // are the verdict's.
 func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verdict) stepOutcome {
-	o := stepOutcome{Step: d.step, Error: said(v), Advice: v.Hint, answered: v.Status != 0, http: v.Status,
+	o := stepOutcome{Step: d.step, Error: said(v), reason: v.Reason, Advice: v.Hint, answered: v.Status != 0, http: v.Status,
 		wordless: v.Effect == apiclient.Uncertain && apiclient.Readable(v.Status, v.Answer)}
 	switch event.To {
 	case ledger.Done:
@@ -664,15 +653,7 @@ func (r *clientRun) stepOutcome(d decision, event ledger.Event, v apiclient.Verd
 			o.wordless, o.Advice = true, cmp.Or(v.Hint, adviceNoURL)
 		}
 	case ledger.Failed:
-		usual := adviceRefused
-		switch {
-		case d.step.Kind != mapping.ClaimStep:
-		case r.administeredByOther(d.step):
-			usual = adviceNotAdministrator
-		case r.reused:
-			usual = adviceReused
-		}
-		o.Status, o.Advice = result.Failed, cmp.Or(v.Hint, usual)
+		o.Status, o.Advice = result.Failed, r.adviceRefusal(d.step, v.Hint)
 	case ledger.NotSent:
 		usual := adviceNotSent
 		if v.Effect == apiclient.Refused {

@@ -3,12 +3,14 @@ package importer
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/lookup"
+	"claimsheet/importer/result"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -150,7 +152,7 @@ func (r *clientRun) decideContact(d *decision) error {
 	}
 	r.altered = r.altered || altered
 	now := decide(plan, known, r.job.Binding)[0]
-	if now.isOfSheet() && d.action != unneeded { // the sheet may give another id by now
+	if now.known.IsOfSheet() && d.action != unneeded { // the sheet may give another id by now
 		plan.Steps[0].KnownID = r.job.KnownIDs.ofClient(plan.Client)
 		now = decide(plan, known, r.job.Binding)[0]
 	}
@@ -306,8 +308,9 @@ func (a Administrators) add(row cell.Row, list []mapping.Administration) {
 // mixedAdministrators are the problems of the people of a plan who administer claims in
 // one row of the sheet and are to be created with administrator: false by another, as
 // long as they are not created: whichever row came first would decide. known is what
-// the ledger knows of the plan's client.
-func (j *Job) mixedAdministrators(plan mapping.Plan, known map[string]ledger.Step) (found problem.List, err error) {
+// the ledger knows of the plan's client, and readSteps reads what it knows of a contact.
+func (j *Job) mixedAdministrators(plan mapping.Plan, known map[string]ledger.Step,
+	readSteps func(mapping.Plan) (map[string]ledger.Step, error)) (found problem.List, err error) {
 	if len(j.Administrators) == 0 || len(plan.Problems) > 0 {
 		return nil, nil
 	}
@@ -327,7 +330,7 @@ func (j *Job) mixedAdministrators(plan mapping.Plan, known map[string]ledger.Ste
 			continue
 		}
 		if step.Contact != nil {
-			if now, err = j.readSteps(*step.Contact); err != nil {
+			if now, err = readSteps(*step.Contact); err != nil {
 				return nil, err
 			}
 		}
@@ -392,4 +395,71 @@ func (r *clientRun) administeredByOther(claim *mapping.Step) bool {
 		}
 	}
 	return false
+}
+
+// adviceRefusal says what to do about a step that the service refused. hint is that of a
+// rule of the environment, "" for none.
+func (r *clientRun) adviceRefusal(step *mapping.Step, hint string) string {
+	usual := adviceRefused
+	switch {
+	case step.Kind != mapping.ClaimStep:
+	case r.administeredByOther(step):
+		usual = adviceNotAdministrator
+	case r.reused:
+		usual = adviceReused
+	}
+	advice := cmp.Or(hint, usual)
+	if ofSheet := r.adviceOfSheet(step); ofSheet != "" {
+		advice = withHint(advice, ofSheet)
+	}
+	return advice
+}
+
+// adviceOfSheet says what to do about an id of the sheet (known_id) in the request of a
+// refused step, as long as nothing was created with that id; "" where there is none. The
+// service's document does not show how an unknown id is refused.
+func (r *clientRun) adviceOfSheet(refused *mapping.Step) string {
+	for i := range r.decisions {
+		d := &r.decisions[i]
+		id := d.ofSheet()
+		if id == "" || !sendsIDOf(refused, d.step) || slices.ContainsFunc(r.decisions, func(on decision) bool {
+			_, created := r.created[on.step.Key]
+			return sendsIDOf(on.step, d.step) && (created || on.known.To == ledger.Done && !on.known.IsOfSheet())
+		}) {
+			continue
+		}
+		name := result.ShownStep(d.step.Key)
+		if d.step.Kind != mapping.ContactStep {
+			name = r.plan.Client.Key + ":" + name
+		}
+		return fmt.Sprintf(adviceKnownIDRefused, id, name)
+	}
+	return ""
+}
+
+// ofSheet returns the id that the sheet gives for the step, where that is the one that
+// counts; "" otherwise.
+func (d *decision) ofSheet() string {
+	switch {
+	case d.known.IsOfSheet():
+		return d.known.ID
+	case d.known.To == ledger.Done:
+		return ""
+	case d.step.Contact != nil:
+		return d.step.Contact.Steps[0].KnownID
+	}
+	return d.step.KnownID
+}
+
+// sendsIDOf reports whether the request of a step holds the id of a client, contact or
+// claim.
+func sendsIDOf(step, of *mapping.Step) bool {
+	switch {
+	case of.Kind == mapping.ClaimStep:
+		return step.Kind == mapping.ActivityStep && step.Claim == of.Key
+	case step.Kind == mapping.ClaimStep:
+		isClient := of.Kind == mapping.ClientStep && step.Claimants == nil
+		return isClient || administratorOf(step) == of.Key || slices.Contains(step.Claimants, of.Key)
+	}
+	return of.Kind == mapping.ClientStep && (step.Kind == mapping.LinkStep || step.Kind == mapping.ActivityStep && step.Claim == "")
 }

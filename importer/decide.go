@@ -107,6 +107,17 @@ func leaveOutContacts(decisions []decision) {
 	}
 }
 
+// contactsNeeded are the steps of further contacts that a claim needs.
+func contactsNeeded(step *mapping.Step) []string {
+	var list []string
+	for _, key := range append([]string{step.Administrator}, step.Claimants...) {
+		if key != "" && key != string(mapping.ClientStep) {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
 // decideStep is decide for one step, without what depends on the others.
 func decideStep(plan mapping.Plan, step *mapping.Step, known map[string]ledger.Step, b *mapping.Binding) decision {
 	d := decision{step: step, known: unknown}
@@ -399,16 +410,11 @@ func (d *decision) compareKnownID() {
 	if d.step.KnownID == "" || sameID(d.step.KnownID, d.known.ID) {
 		return
 	}
-	if d.mapping, d.moved = false, ""; d.isOfSheet() {
+	if d.mapping, d.moved = false, ""; d.known.IsOfSheet() {
 		d.action, d.why = send, ""
 		return
 	}
 	d.action, d.why, d.advice = idConflict, d.otherID(), adviceKnownIDChanged
-}
-
-// isOfSheet reports whether the step is done with an id that the sheet gave (known_id).
-func (d *decision) isOfSheet() bool {
-	return d.known.To == ledger.Done && d.known.Via == ledger.ViaAdopted && d.known.Reason == ledger.ReasonKnownID
 }
 
 // otherID says that the sheet gives another id than the ledger has.

@@ -91,7 +91,7 @@ func (j *Job) applyExisting(plan mapping.Plan, decisions []decision, x *existing
 func (r *clientRun) wasContact() bool {
 	first, policy := &r.decisions[0], r.job.existing(r.plan)
 	return (policy == mapping.Skip || policy == mapping.Fail) && (first.action == unchanged || first.action == changed) &&
-		first.isFound() && !first.isOfSheet() && first.step.KnownID == "" &&
+		first.isFound() && !first.known.IsOfSheet() && first.step.KnownID == "" &&
 		!slices.ContainsFunc(r.decisions[1:], func(d decision) bool { return d.step.Contact == nil && d.known != unknown })
 }
 
@@ -754,7 +754,9 @@ func (c *claimContacts) of(j *Job) error {
 				c.err = err
 				return
 			}
-			c.add(claim, j.Binding.Mapping().Name.Text)
+			if !claim.IsOfSheet() { // that was not sent
+				c.add(claim, j.Binding.Mapping().Name.Text)
+			}
 		}
 	})
 	return c.err

@@ -188,9 +188,15 @@ func (j *Job) firstClients(ctx context.Context, next func() (mapping.Plan, error
 		if len(plan.Steps) == 0 || !j.looksUp(plan) || j.leavesOut(plan) != "" || anyOf(seen, lookup.Asked(plan.Lookup), lookup.Addresses(plan)) {
 			continue
 		}
-		if steps, err := j.knownSteps(plan); err != nil {
+		steps, err := j.knownSteps(plan)
+		if err != nil {
 			return first, err
-		} else if anySent(steps) {
+		}
+		mixed, err := j.mixedAdministrators(plan, steps, j.readSteps)
+		if err != nil {
+			return first, err
+		}
+		if len(mixed) > 0 || anySent(steps) { // nothing is sent for it, or nobody asks
 			continue
 		}
 		found, err := j.lookups.Prefetch(ctx, plan)

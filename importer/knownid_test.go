@@ -1,6 +1,7 @@
 package importer_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -33,30 +34,40 @@ const (
 	id3 = "7d0c0f3e-0000-4c53-9d25-0d4b9a0f7a03"
 )
 
-// knownIDRun carries the rows of a sheet out, dry or for real, over a ledger that has
-// some events, and returns the rows' results and the service.
-func knownIDRun(t *testing.T, dry bool, client string, events []ledger.Event, rows []string, prepare func(*apitest.Server) *strings.Replacer) ([]result.Row, result.Summary, *apitest.Server, *ledger.Ledger) {
+// sheetRun is a run of a mapping over a sheet and a ledger that has some events. Events
+// without a key space are of the mapping's own.
+type sheetRun struct {
+	mapping string
+	sheet   cell.Sheet
+	events  []ledger.Event
+	rows    []string // cells are separated by |
+	prepare func(*importer.Job, *apitest.Server) *strings.Replacer
+}
+
+// carryOut carries the rows out, dry or for real, and returns their results, the service
+// and the ledger.
+func (run sheetRun) carryOut(t *testing.T, dry bool) ([]result.Row, result.Summary, *apitest.Server, *ledger.Ledger) {
 	t.Helper()
 	job, known, service := newJob(t, func(service http.Handler) http.RoundTripper { return apiclient.InProcess(service) })
 	t.Cleanup(func() { _ = known.Close() })
-	m, problems := mapping.Parse("m.yaml", fmt.Appendf(nil, knownIDMapping, client))
+	m, problems := mapping.Parse("m.yaml", []byte(run.mapping))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if job.Binding, problems = mapping.Bind(m, &knownIDSheet, nil, "2026-01-02"); len(problems) > 0 {
+	if job.Binding, problems = mapping.Bind(m, &run.sheet, nil, "2026-01-02"); len(problems) > 0 {
 		t.Fatal(problems)
 	}
 	job.NewLedger = true
-	ids := prepare(service)
-	for _, e := range events {
+	ids := run.prepare(job, service)
+	for _, e := range run.events {
 		e.ID = ids.Replace(e.ID)
-		e.Environment, e.Space, e.At = "e", "n", time.Now()
+		e.Environment, e.Space, e.At = "e", cmp.Or(e.Space, "n"), time.Now()
 		if err := known.Append(e); err != nil {
 			t.Fatal(err)
 		}
 	}
 	records, err := spool.NewRows(t.TempDir(), func(yield func(cell.Record, error) bool) {
-		for i, row := range rows {
+		for i, row := range run.rows {
 			parts := strings.Split(ids.Replace(row), "|")
 			for k := range parts {
 				parts[k] = strings.TrimSpace(parts[k])
@@ -74,12 +85,12 @@ func knownIDRun(t *testing.T, dry bool, client string, events []ledger.Event, ro
 	if err != nil {
 		t.Fatal(err)
 	}
-	job.KnownIDs = survey.KnownIDs
-	carryOut := job.Do
+	job.KnownIDs, job.Administrators = survey.KnownIDs, survey.Administrators
+	do := job.Do
 	if dry {
-		carryOut = job.Forecast
+		do = job.Forecast
 	}
-	if err := carryOut(t.Context(), survey.Plans(job.Binding, records)); err != nil {
+	if err := do(t.Context(), survey.Plans(job.Binding, records)); err != nil {
 		t.Fatal(err)
 	}
 	from := known.Rows(t.Context(), job.Runs[0], ledger.Newest)
@@ -141,6 +152,7 @@ func TestKnownIDs(t *testing.T) {
 		"a claim done with another":       {lookup, step("K1", "claim/loan/A", id2, ledger.Done, ledger.ViaAnswer), nil, []string{"K1||" + id1 + "|A|" + id3}, []string{"failed " + id1 + " [" + id2 + "] the sheet gives the id " + id3 + ", and the ledger has " + id2 + " for this claim"}, "0 0 0"},
 		"corrected":                       {lookup, ofSheet("K1", "client", id2), nil, []string{"K1||" + id1 + "||"}, []string{"done " + id1 + " []"}, "0 0 1"},
 		"corrected after a refusal":       {lookup, append(ofSheet("K1", "client", id2), step("K1", "claim/loan/A", "", ledger.Failed, "")...), nil, []string{"K1||" + id1 + "|A|"}, []string{"done " + id1 + " [*]"}, "0 1 1"},
+		"corrected beside a known claim":  {lookup, append(ofSheet("K1", "client", id2), ofSheet("K1", "claim/loan/A", id3)...), nil, []string{"K1||" + id1 + "|A|" + id3}, []string{"done " + id1 + " [" + id3 + "]"}, "0 0 1"},
 		"corrected after a claim":         {lookup, append(ofSheet("K1", "client", id2), step("K1", "claim/loan/A", id3, ledger.Done, ledger.ViaAnswer)...), nil, []string{"K1||" + id1 + "|A|"}, []string{"failed " + id2 + " [" + id3 + "] " + stays}, "0 0 0"},
 		"corrected beside a doubt":        {lookup, append(ofSheet("K1", "client", id2), step("K1", "link", "", ledger.Uncertain, "")...), nil, []string{"K1||" + id1 + "||"}, []string{"uncertain " + id2 + " []"}, "0 0 0"},
 		"corrected after another mapping": {lookup, append(ofSheet("K1", "client", id2), under("m", step("K1", "claim/loan/A", id3, ledger.Done, ledger.ViaAnswer))...), nil, []string{"K1||" + id1 + "||"}, []string{"failed " + id2 + " [] " + stays}, "0 0 0"},
@@ -171,14 +183,15 @@ func TestKnownIDs(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, dry %v", name, dry), func(t *testing.T) {
 				t.Parallel()
 				var ids *strings.Replacer
-				list, summary, service, known := knownIDRun(t, dry, c.client, c.events, c.rows, func(s *apitest.Server) *strings.Replacer {
+				run := sheetRun{fmt.Sprintf(knownIDMapping, c.client), knownIDSheet, c.events, c.rows, func(_ *importer.Job, s *apitest.Server) *strings.Replacer {
 					found, one := "", s.AddClient("K1", "k1@x.example", "")
 					for _, email := range c.known {
 						found = s.AddClient("X", email, "")
 					}
 					ids = strings.NewReplacer("KNOWN", found, id1, one, strings.ToUpper(id1), strings.ToUpper(one))
 					return ids
-				})
+				}}
+				list, summary, service, known := run.carryOut(t, dry)
 				for i, r := range list {
 					want := ids.Replace(c.want[i])
 					if dry {

@@ -22,6 +22,7 @@ type stepOutcome struct {
 	Error  string // why it is not done; may quote the service, so not for logs
 	Advice string
 
+	reason     string       // why, in words that hold nothing personal; "" for none
 	known      *ledger.Step // as the ledger has it, when the run did nothing about it
 	made       *ledger.Step // as the ledger has it, without a Ref, when the first attempt at it made it done in this run
 	answered   bool         // an answer came in this run
@@ -129,6 +130,9 @@ func outcomeOf(b *mapping.Binding, plan mapping.Plan, steps []stepOutcome) clien
 	for _, r := range o.Rows {
 		o.Status = result.Worse(o.Status, r.Status)
 	}
+	if o.Status != result.Unchanged && o.Status != result.Skipped { // else they were sent, and warned of, before
+		o.Problems = plan.Warnings
+	}
 	return o
 }
 
@@ -191,11 +195,17 @@ func rowOf(r result.Row) cell.Row { return cell.RowOf(r.Table, r.Row) }
 // invalidOutcome is that of a plan with problems: the rows that have one are
 // invalid, the others wait for them.
 func invalidOutcome(b *mapping.Binding, plan mapping.Plan, made ids, url string) clientOutcome {
-	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: plan.Problems}
-	byRow, cells := map[cell.Row][]string{}, map[cell.Row]bool{}
+	o := clientOutcome{Number: plan.Number, Client: plan.Client, Status: result.Invalid, URL: url, Problems: slices.Concat(plan.Problems, plan.Warnings)}
+	type mistake struct {
+		row     cell.Row
+		message string
+	}
+	byRow, cells, said := map[cell.Row][]string{}, map[cell.Row]bool{}, map[mistake]bool{}
 	for _, p := range plan.Problems {
 		row := cell.RowOf(p.Where.Table, p.Where.Row)
-		byRow[row] = append(byRow[row], inWords(p))
+		if one := (mistake{row, p.Message}); !p.Part || !said[one] {
+			byRow[row], said[one] = append(byRow[row], inWords(p)), true
+		}
 		cells[row] = cells[row] || p.Code != convert.MissingTimezone
 	}
 	waits := waitsFor(b, plan, byRow)

@@ -11,6 +11,7 @@ import (
 	"claimsheet/importer/lookup"
 	"claimsheet/importer/result"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 )
 
@@ -22,6 +23,7 @@ type tally struct {
 	problems problem.List
 	most     int                   // problems to hold; 0 is mostProblems
 	unlisted int                   // problems beyond that
+	troubled []trouble             // the first rows that failed or are uncertain, in the sheets' order
 	mapping  bool                  // some done step differs because of the mapping
 	retries  map[string]int        // requests sent again, by why
 	learnt   map[apiclient.By]bool // dry run: the kinds of look-ups that were counted
@@ -46,6 +48,7 @@ func (j *Job) record(o clientOutcome) error {
 		return err
 	}
 	j.tally.count(o, len(j.Runs), j.withoutLink(o))
+	j.tally.noteTrouble(o)
 	return nil
 }
 
@@ -255,6 +258,61 @@ func (t *tally) note(list problem.List) {
 		p.Seen = strings.Clone(p.Seen) // it may be a piece of its row's text
 		t.problems = append(t.problems, p)
 	}
+}
+
+// trouble is a row that failed or is uncertain, without anything personal: a step's key
+// and the service's words may be.
+type trouble struct {
+	row    cell.Row
+	status result.Status
+	step   string // as the mapping names it; "" where it is about the row
+	why    string
+}
+
+// mostTroubled is how many rows that failed or are uncertain are named on the terminal;
+// the workbook's sheet Problems has them all.
+const mostTroubled = 5
+
+// noteTrouble keeps the first rows that failed or are uncertain.
+func (t *tally) noteTrouble(o clientOutcome) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range o.Rows {
+		if r.Status != result.Failed && r.Status != result.Uncertain {
+			continue
+		}
+		row := trouble{row: rowOf(r), status: r.Status}
+		if i := slices.IndexFunc(o.Steps, func(s stepOutcome) bool { return s.Step.Key == r.FailedStep }); i >= 0 {
+			step := o.Steps[i].Step
+			row.why, row.step = o.Steps[i].reason, step.Title
+			if o.Steps[i].unanswered {
+				row.why = "a look-up got no usable answer"
+			}
+			if step.Kind == mapping.ClaimStep || step.Kind == mapping.ActivityStep {
+				row.step = string(step.Kind) + " “" + step.Title + "”"
+			}
+		}
+		t.troubled = append(t.troubled, row)
+	}
+	slices.SortFunc(t.troubled, func(a, b trouble) int { return cmp.Compare(a.row, b.row) })
+	t.troubled = t.troubled[:min(len(t.troubled), mostTroubled)]
+}
+
+// Troubled are the first rows that failed or are uncertain, each with its step and the
+// class of what happened, and nothing personal. Call it after Do or Forecast.
+func (j *Job) Troubled() problem.List {
+	var list problem.List
+	for _, t := range j.tally.troubled {
+		text := string(t.status)
+		if t.step != "" {
+			text += " at the " + t.step
+		}
+		if t.why != "" {
+			text += ": " + t.why
+		}
+		list = append(list, problem.At(j.Binding.AtRow(t.row), "", "%s", text))
+	}
+	return list
 }
 
 // listed are the problems in the order of the sheet, and how many there are

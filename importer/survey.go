@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"iter"
 
+	"claimsheet/importer/ledger"
 	"claimsheet/importer/spool"
 	"claimsheet/mapping"
 	"claimsheet/mapping/cell"
@@ -176,4 +177,18 @@ func (s *Survey) Plans(b *mapping.Binding, rows *spool.Rows) iter.Seq2[mapping.P
 			}
 		}
 	}
+}
+
+// RowProblems returns what is wrong with the rows of a plan, as a dry run reports it of a
+// client for whom nothing is done yet. It needs neither ledger nor service.
+func (s *Survey) RowProblems(b *mapping.Binding, plan mapping.Plan) problem.List {
+	if len(plan.Problems) > 0 {
+		return plan.Problems
+	}
+	if plan.Problems = takenNames(plan, nil, b); len(plan.Problems) > 0 {
+		return plan.Problems
+	}
+	j := &Job{Binding: b, Administrators: s.Administrators, KnownIDs: s.KnownIDs}
+	mixed, _ := j.mixedAdministrators(plan, nil, func(mapping.Plan) (map[string]ledger.Step, error) { return nil, nil }) // no ledger, no error
+	return mixed
 }

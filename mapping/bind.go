@@ -93,6 +93,7 @@ type boundPayload struct {
 type boundAttribute struct {
 	templateID string
 	value      boundValue
+	options    []string // the texts that it takes, when the service reports them
 }
 
 type boundResume struct {
@@ -414,7 +415,7 @@ func (b *binder) payload(rule *ActivityRule, template Template, known bool, scop
 		}
 		v := b.value(attr.Name.Text, &attr.Value, typ, aliases)
 		v.untyped = untyped
-		p.attributes = append(p.attributes, boundAttribute{found.ID, v})
+		p.attributes = append(p.attributes, boundAttribute{found.ID, v, optionsOf(found)})
 	}
 	if !b.mapping.V1() {
 		p.workflow, p.identifier = b.workflow(rule, aliases)

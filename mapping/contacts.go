@@ -389,13 +389,15 @@ func (p *planner) contactOf(c *plannedClaim, entry int, contacts []*plannedConta
 		case found == nil:
 			found, at = contacts[k], here
 		case found != contacts[k]:
-			say := func(here, there problem.Where) {
-				p.plan.Problems = append(p.plan.Problems, problem.At(here, "conflict",
+			say := func(here, there problem.Where, part bool) {
+				q := problem.At(here, "conflict",
 					"%s differs from %s, and the rows of one claim must agree on the contact “%s”", label, there, p.b.contacts[entry].id).
-					Hinted("make the cells the same, or leave all but one empty"))
+					Hinted("make the cells the same, or leave all but one empty")
+				q.Part = part
+				p.plan.Problems = append(p.plan.Problems, q)
 			}
-			say(at, here)
-			say(here, at)
+			say(at, here, false)
+			say(here, at, here.Table == at.Table)
 		}
 	}
 	return found, found != nil

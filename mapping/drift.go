@@ -117,12 +117,13 @@ func (e *Earlier) gone(subject, name string, then, now []entry) (what, hint stri
 // nearestNew is the name that a renamed one most likely has: one with few edits,
 // or with words before or after.
 func nearestNew(name string, added []string) (string, bool) {
+	const least = 3 // letters: “no” is in “unknown”
 	if nearest, ok := problem.Nearest(problem.Shorten(name), added); ok {
 		return nearest, true
 	}
 	i := slices.IndexFunc(added, func(other string) bool {
 		longer, shorter := strings.ToLower(other), strings.ToLower(name)
-		return strings.Contains(longer, shorter) || strings.Contains(shorter, longer)
+		return min(len(longer), len(shorter)) >= least && (strings.Contains(longer, shorter) || strings.Contains(shorter, longer))
 	})
 	if i < 0 {
 		return "", false

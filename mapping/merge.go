@@ -33,7 +33,7 @@ func (p *planner) merge(v *boundValue, items []fieldValue) fieldValue {
 		}
 	}
 	if len(others) > 0 {
-		p.conflict(v, merged, others)
+		p.disagreements = append(p.disagreements, disagreement{v.label, merged, others})
 		return merged
 	}
 	if merged.value.IsZero() && v.fallback != nil {
@@ -91,34 +91,87 @@ func (v *boundValue) agree(a, b cell.Value) bool {
 // mostNamed is the number of cells that a message names one by one.
 const mostNamed = 5
 
-// conflict reports the first cell and all that differ from it, each as a
-// problem of its own, so that all their rows are invalid.
-func (p *planner) conflict(v *boundValue, first fieldValue, others []fieldValue) {
-	column := func(it, other fieldValue) int {
-		for i, text := range it.source.Texts { // the first cell that differs
-			if i < len(other.source.Texts) && convert.FoldSpace(text) != "" && convert.FoldSpace(other.source.Texts[i]) != "" &&
-				convert.FoldSpace(text) != convert.FoldSpace(other.source.Texts[i]) {
-				return it.source.Columns[i]
+// disagreement is a value on which rows of one client, claim or contact differ: the first
+// cell, and those that differ from it.
+type disagreement struct {
+	label  string
+	first  fieldValue
+	others []fieldValue
+}
+
+// ofSameRows reports whether two values differ in the same rows.
+func (d disagreement) ofSameRows(other disagreement) bool {
+	return d.first.source.Row == other.first.source.Row &&
+		slices.EqualFunc(d.others, other.others, func(a, b fieldValue) bool { return a.source.Row == b.source.Row })
+}
+
+// column returns the column of the cell in which a value differs from another.
+func (it fieldValue) column(other fieldValue) int {
+	for i, text := range it.source.Texts {
+		if i < len(other.source.Texts) && convert.FoldSpace(text) != "" && convert.FoldSpace(other.source.Texts[i]) != "" &&
+			convert.FoldSpace(text) != convert.FoldSpace(other.source.Texts[i]) {
+			return it.source.Columns[i]
+		}
+	}
+	return it.source.from()
+}
+
+// conflicts reports the values on which rows differ. Every cell is a problem, so that
+// all their rows are invalid, but rows that differ in several cells are one mistake: two
+// people with one key. One problem reports it, and the others are Part of it.
+func (p *planner) conflicts() {
+	for left := p.disagreements; len(left) > 0; {
+		var found, others []disagreement
+		columns := map[int]bool{} // a column may be mapped more than once
+		for _, d := range left {
+			switch column := d.first.column(d.others[0]); {
+			case !d.ofSameRows(left[0]):
+				others = append(others, d)
+			case !columns[column]:
+				columns[column] = true
+				found = append(found, d)
 			}
 		}
-		return it.source.from()
-	}
-	say := func(here fieldValue, there ...fieldValue) {
-		at := make([]problem.Where, len(there))
-		for i, it := range there {
-			at[i] = p.b.At(column(it, here), it.source.Row)
+		for i, d := range found {
+			p.conflict(found, d, i > 0, d.first, d.others...)
+			for _, other := range d.others {
+				sameSheet := other.source.Row.Table() == d.first.source.Row.Table() // each sheet's workbook lists its own
+				p.conflict(found, d, i > 0 || sameSheet, other, d.first)
+			}
 		}
-		found := problem.At(p.b.At(column(here, there[0]), here.source.Row), "conflict",
-			"%s differs from %s, and the rows of one client must agree on “%s”",
-			p.b.header(column(here, there[0]), here.source.Row), someOf(at), v.label).
-			Hinted("make the cells the same, or leave all but one empty")
-		found.Seen = strings.Join(here.source.Texts, " ")
-		p.plan.Problems = append(p.plan.Problems, found)
+		left = others
 	}
-	say(first, others...)
-	for _, other := range others {
-		say(other, first)
+}
+
+// conflict reports one cell of rows that differ in the values of found.
+func (p *planner) conflict(found []disagreement, d disagreement, part bool, here fieldValue, there ...fieldValue) {
+	at := make([]problem.Where, len(there))
+	for i, it := range there {
+		if at[i] = p.b.At(it.column(here), it.source.Row); len(found) > 1 {
+			at[i] = p.b.AtRow(it.source.Row)
+		}
 	}
+	column, row := here.column(there[0]), here.source.Row
+	q := problem.At(p.b.At(column, row), "conflict", "%s differs from %s, and the rows of one client must agree on “%s”", p.b.header(column, row), someOf(at), d.label).
+		Hinted("make the cells the same, or leave all but one empty")
+	if len(found) > 1 {
+		q.Message = fmt.Sprintf("this row and %s have the same key and differ in %s", someOf(at), p.labels(found, row))
+		q.Hint = "if they are not about the same client or claim, correct the key of one; otherwise make the cells the same, or leave all but one empty"
+	}
+	q.Seen, q.Part = strings.Join(here.source.Texts, " "), part
+	p.plan.Problems = append(p.plan.Problems, q)
+}
+
+// labels names the columns in which a row differs from others.
+func (p *planner) labels(found []disagreement, row cell.Row) string {
+	var names []string
+	for _, d := range found {
+		names = append(names, p.b.header(d.first.column(d.others[0]), row))
+	}
+	if more := len(names) - mostNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostNamed], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
 
 // someOf names the first places of a list: "Leads!A3, Leads!A4 and 2 more".

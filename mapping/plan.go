@@ -30,6 +30,9 @@ type Plan struct {
 	Skipped   SkipReason // why the one row is skipped; "" when it is not
 	// Problems of the client's rows. With any, nothing is sent for the client.
 	Problems problem.List
+	// Warnings are of cells that are sent as they are, and may not be what the service
+	// takes.
+	Warnings problem.List
 	// Claims are the claims that the rows ask for when Problems keep them from
 	// becoming steps: reports still show their ids.
 	Claims []ClaimRows

@@ -15,6 +15,8 @@ type planner struct {
 	rows   []ConvertedRow
 	values []fieldValue      // room for the value being merged
 	acts   []*activityValues // the activity being made, from each row
+
+	disagreements []disagreement
 }
 
 // plannedClaim is a claim of the plan. Several rows may ask for it.
@@ -44,7 +46,7 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	p := &planner{b: b, plan: &plan, rows: rows, values: make([]fieldValue, 0, len(rows))}
 	for _, l := range rows {
 		plan.Rows = append(plan.Rows, l.Row)
-		plan.Problems = append(plan.Problems, l.Problems...)
+		plan.Problems, plan.Warnings = append(plan.Problems, l.Problems...), append(plan.Warnings, l.Warnings...)
 	}
 	if plan.Skipped = rows[0].Skipped; plan.Skipped != "" {
 		return plan
@@ -59,6 +61,7 @@ func (b *Binding) Plan(number int, rows []ConvertedRow) Plan {
 	if p.sameResume() {
 		acts = p.activitySteps(claims)
 	}
+	p.conflicts()
 	if len(plan.Problems) > 0 {
 		plan.Problems = dedupe(plan.Problems)
 		plan.Problems.Sort()
@@ -91,16 +94,18 @@ func (p *planner) sameResume() bool {
 			others = append(others, at(l))
 		}
 	}
-	say := func(here problem.Where, there ...problem.Where) {
-		p.plan.Problems = append(p.plan.Problems, problem.At(here, "conflict",
+	say := func(part bool, here problem.Where, there ...problem.Where) {
+		q := problem.At(here, "conflict",
 			"%s differs from %s, and the rows of one client must agree on where it resumes", p.b.header(p.b.resume.column, first.Row), someOf(there)).
-			Hinted("write the same next step into all of them"))
+			Hinted("write the same next step into all of them")
+		q.Part = part
+		p.plan.Problems = append(p.plan.Problems, q)
 	}
 	if len(others) > 0 {
-		say(at(first), others...)
+		say(false, at(first), others...)
 	}
 	for _, other := range others {
-		say(other, at(first))
+		say(other.Table == at(first).Table, other, at(first))
 	}
 	return same
 }

@@ -21,7 +21,8 @@ type ConvertedRow struct {
 	Client   Identity   // zero when the key cells cannot be read
 	Skipped  SkipReason // why the row is skipped; "" when it is not
 	Problems problem.List
-	Typed    []TypedCell // typed cells of attributes without a known type
+	Warnings problem.List // of cells that are sent as they are
+	Typed    []TypedCell  // typed cells of attributes without a known type
 
 	knownID fieldValue
 	personValues
@@ -77,7 +78,7 @@ func (b *Binding) Convert(record cell.Record) ConvertedRow {
 			row.claims = append(row.claims, c)
 		}
 	}
-	row.Problems = dedupe(row.Problems)
+	row.Problems, row.Warnings = dedupe(row.Problems), dedupe(row.Warnings)
 	if !r.isLead() {
 		row.activities, row.claims = nil, nil
 	}
@@ -309,9 +310,11 @@ func (r *rowConverter) activities(scope int) []activityValues {
 		if status != Open { // the client fills in an Open one
 			items.attributes = make([]fieldValue, 0, len(payload.attributes))
 			for k := range payload.attributes {
-				v := &payload.attributes[k].value
-				items.attributes = append(items.attributes, r.value(v))
-				r.noteTyped(v)
+				a := &payload.attributes[k]
+				it := r.value(&a.value)
+				items.attributes = append(items.attributes, it)
+				r.noteTyped(&a.value)
+				r.noteUnlisted(a, it)
 			}
 		}
 		acts = append(acts, items)

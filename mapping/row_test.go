@@ -172,11 +172,11 @@ func TestPlanRowsThatDisagree(t *testing.T) {
 			name: "both cells are named", mapping: mail, sheet: []string{header, "1 | a@b.example | Sam | | |", "1 | c@b.example | Tom | | |"},
 			want: []string{
 				`1 n "1" [2 3]`,
-				`Leads!B2: Mail differs from Leads!B3, and the rows of one client must agree on “lookup.email” [conflict]`,
-				`Leads!C2: Name differs from Leads!C3, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!B2: this row and Leads!3 have the same key and differ in Mail, Name [conflict]`,
+				`Leads!C2: this row and Leads!3 have the same key and differ in Mail, Name [conflict]`,
 				`Leads!E2: C is empty; it is part of the claim key [empty-key]`,
-				`Leads!B3: Mail differs from Leads!B2, and the rows of one client must agree on “lookup.email” [conflict]`,
-				`Leads!C3: Name differs from Leads!C2, and the rows of one client must agree on “name” [conflict]`,
+				`Leads!B3: this row and Leads!2 have the same key and differ in Mail, Name [conflict]`,
+				`Leads!C3: this row and Leads!2 have the same key and differ in Mail, Name [conflict]`,
 				`Leads!E3: C is empty; it is part of the claim key [empty-key]`,
 			},
 		},
@@ -355,5 +355,40 @@ func TestTotalsCanBeLeftOut(t *testing.T) {
 	_, when, _ := strings.Cut(mustBind(t, source, sheet, nil).Convert(records[0]).Problems[0].Hint, "leave it out: ")
 	if got := mustBind(t, source+when+"\n", sheet, nil).Convert(records[0]); got.Skipped != mapping.NotWhen {
 		t.Errorf("with %s the row is not left out: %v", when, got.Problems)
+	}
+}
+
+// Two people with one key are one mistake, in however many cells they differ; each of the
+// cells is marked.
+func TestOneMistakeIsListedOnce(t *testing.T) {
+	const people = "name: n\napi: v2\nclient: {key: No, existing: create, fields: {a: A, b: B, c: C, d: D, e: E, f: F, again: F}}\n"
+	for _, tc := range []struct {
+		name  string
+		sheet []string
+		cells int
+		want  []string
+	}{
+		{"one cell", []string{"1 | a | b | c | d | e | f", "1 | x | b | c | d | e | f"}, 2,
+			[]string{"Leads!B2: A differs from Leads!B3, and the rows of one client must agree on “a” [conflict]"}},
+		{"a column that is mapped twice", []string{"1 | a | b | c | d | e | f", "1 | a | b | c | d | e | x"}, 2,
+			[]string{"Leads!G2: F differs from Leads!G3, and the rows of one client must agree on “f” [conflict]"}},
+		{"another person", []string{"1 | a | b | c | d | e | f", "1 | | | | | | ", "1 | t | u | v | w | x | y"}, 12,
+			[]string{"Leads!B2: this row and Leads!4 have the same key and differ in A, B, C, D, E and 1 more [conflict]"}},
+		{"two mistakes", []string{"1 | a | b | c | d | e | f", "1 | x | b | c | d | e | f", "1 | a | x | c | d | e | f"}, 4,
+			[]string{"Leads!B2: A differs from Leads!B3, and the rows of one client must agree on “a” [conflict]",
+				"Leads!C2: B differs from Leads!C4, and the rows of one client must agree on “b” [conflict]"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			sheet, records := leads(append([]string{"No | A | B | C | D | E | F"}, tc.sheet...)...)
+			plan := planAll(mustBind(t, people, sheet, nil), records)[0]
+			var got []string
+			for _, p := range plan.Problems.Listed() {
+				got = append(got, p.Error())
+			}
+			if d := cmp.Diff(tc.want, got); d != "" || len(plan.Problems) != tc.cells {
+				t.Errorf("%d cells are marked, want %d; listed (-want +got):\n%s", len(plan.Problems), tc.cells, d)
+			}
+		})
 	}
 }

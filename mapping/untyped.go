@@ -25,7 +25,7 @@ func (u Untyped) Name() string { return u.Template + "/" + u.Attribute }
 // warning says that the attribute is sent as Text, and how to give its type.
 func (u Untyped) warning() problem.Problem {
 	return problem.At(u.At, "untyped", "neither the service nor the mapping says the type of “%s” of “%s”: it is sent as Text", u.Attribute, u.Template).
-		Hinted("say what it is: %s", u.yaml(convert.Text))
+		Hinted("say what it is: %s, or in place of Text the type of a date, a number or a tick: Date, DateTime, Number, Currency or Checkbox", u.yaml(convert.Text))
 }
 
 // yaml is what to write in the mapping to give the attribute a type.

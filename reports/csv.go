@@ -67,7 +67,7 @@ func (b Book) writeCSV(dst io.Writer) error {
 		if b.Contacts {
 			w.field(strings.Join(r.Contacts, ", "))
 		}
-		for _, text := range []string{r.FailedStep, r.Error, r.Advice} {
+		for _, text := range []string{result.ShownStep(r.FailedStep), r.Error, r.Advice} {
 			w.field(text)
 		}
 		w.field(strconv.Itoa(cmp.Or(record.Source, r.Row)))

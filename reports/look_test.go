@@ -228,3 +228,67 @@ func TestLongProblemsAreReadable(t *testing.T) {
 		}
 	}
 }
+
+// What is wrong with a row, and what to do about it, can be read when the workbook is
+// opened: the texts wrap, and the row is high enough for them.
+func TestErrorsOfRowsAreReadable(t *testing.T) {
+	t.Parallel()
+	b := loans()
+	var rows []result.Row
+	for r := range b.Rows {
+		rows = append(rows, r)
+	}
+	rows[1].Error = strings.Repeat("word ", 24)
+	b.Rows = each(rows...)
+	_, f := written(t, b)
+	style := func(ref string) *excelize.Alignment {
+		id, err := f.GetCellStyle("Results", ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := f.GetStyle(id)
+		if err != nil || s.Alignment == nil {
+			t.Fatalf("%s has no alignment (error %v)", ref, err)
+		}
+		return s.Alignment
+	}
+	for row, want := range map[int]float64{2: 15, 3: 45} {
+		if got, err := f.GetRowHeight("Results", row); err != nil || got != want {
+			t.Errorf("row %d is %v high, want %v (error %v)", row, got, want, err)
+		}
+	}
+	for ref, wraps := range map[string]bool{"A3": false, "G3": false, "L3": true, "M3": true} {
+		if a := style(ref); a.Vertical != "top" || a.WrapText != wraps {
+			t.Errorf("%s is aligned %+v", ref, a)
+		}
+	}
+}
+
+// A further place of a mistake is marked, and not listed.
+func TestPartsOfAMistakeAreMarked(t *testing.T) {
+	t.Parallel()
+	b := loans()
+	at := func(cell string) problem.Problem {
+		return problem.At(problem.Where{Sheet: "Leads", Cell: cell, Row: 4}, "conflict", "differs")
+	}
+	part := at("B4")
+	part.Part = true
+	b.Problems, b.Summary.Rows.Failed, b.Summary.Rows.Uncertain = problem.List{at("A4"), part}, 0, 0
+	_, f := written(t, b)
+	var listed []string
+	rows, err := f.GetRows("Problems")
+	for _, row := range rows {
+		listed = append(listed, row[0])
+	}
+	if diff := cmp.Diff([]string{"Where", "Leads!A4", "Leads!5", "Leads!8"}, listed); diff != "" || err != nil {
+		t.Errorf("listed (-want +got), error %v:\n%s", err, diff)
+	}
+	comments, err := f.GetComments("Results")
+	var marked []string
+	for _, c := range comments {
+		marked = append(marked, c.Cell)
+	}
+	if diff := cmp.Diff([]string{"A2", "B2"}, marked); diff != "" || err != nil {
+		t.Errorf("marked (-want +got), error %v:\n%s", err, diff)
+	}
+}

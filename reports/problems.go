@@ -34,7 +34,11 @@ func writeProblems(w *xlsx.Workbook, b Book, results *resultsSheet) error {
 	}
 	wrapped, link := w.Style(xlsx.Look{Wrap: true}), w.Style(xlsx.Look{Wrap: true, Link: true})
 	line := func(place string, texts ...string) error {
-		if err := t.Next(texts...); err != nil {
+		lines := 1
+		for i, text := range texts {
+			lines = max(lines, t.Lines(i, text))
+		}
+		if err := t.NextHigh(lines); err != nil {
 			return err
 		}
 		style := wrapped
@@ -47,7 +51,7 @@ func writeProblems(w *xlsx.Workbook, b Book, results *resultsSheet) error {
 		}
 		return t.End()
 	}
-	for _, p := range b.Problems {
+	for _, p := range b.Problems.Listed() {
 		if err := line(results.place(p), p.Where.String(), p.Message, p.Seen, p.Hint, p.Code); err != nil {
 			return err
 		}

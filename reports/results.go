@@ -44,13 +44,17 @@ type resultsSheet struct {
 	*xlsx.Table
 	book        *xlsx.Workbook
 	columns     []column // of the source, without those of an earlier results workbook
-	link        *xlsx.Style
+	low, high   rowLooks // of rows whose Error and What to do fit on a line, and of the others
 	annotations annotations
 	clients     *clientRows // dry run only
 	source      cell.Sheet
 	contacts    bool // it has the column contacts
+	message     int  // the column Error; What to do is the next
 	troubled    troubledRows
 }
+
+// rowLooks are the styles of the added columns in a row.
+type rowLooks struct{ text, link, wrapped *xlsx.Style }
 
 // writeResults writes every source row with what became of it beside it.
 func writeResults(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
@@ -97,7 +101,9 @@ func newResultsSheet(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &resultsSheet{book: w, source: b.Sheet, contacts: b.Contacts, annotations: newAnnotations(b), link: w.Style(xlsx.Look{Link: true})}
+	s := &resultsSheet{book: w, source: b.Sheet, contacts: b.Contacts, annotations: newAnnotations(b),
+		low:  rowLooks{link: w.Style(xlsx.Look{Link: true})},
+		high: rowLooks{text: w.Style(xlsx.Look{Top: true}), link: w.Style(xlsx.Look{Top: true, Link: true}), wrapped: w.Style(xlsx.Look{Wrap: true})}}
 	table := xlsx.TableLayout{Name: ResultsSheet}
 	for i, width := range widths {
 		if slices.Contains(b.Own, i) {
@@ -112,7 +118,9 @@ func newResultsSheet(w *xlsx.Workbook, b Book) (*resultsSheet, error) {
 		table.Hidden = append(table.Hidden, slices.Contains(b.Sheet.HiddenColumns, i))
 	}
 	table.Ours = len(s.columns)
-	for _, header := range cell.ResultHeaders(b.ClientIDHeader, b.Contacts) {
+	added := cell.ResultHeaders(b.ClientIDHeader, b.Contacts)
+	s.message = table.Ours + slices.Index(added, cell.ErrorHeader)
+	for _, header := range added {
 		width := addedWidths[header].results
 		if b.Summary.DryRun {
 			width = addedWidths[header].plan
@@ -135,14 +143,18 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 	if record.Hidden && r.Status == result.Skipped {
 		s.HideNext()
 	}
-	if err := s.Next(); err != nil {
+	looks, lines := &s.low, max(s.Lines(s.message, r.Error), s.Lines(s.message+1, r.Advice))
+	if lines > 1 {
+		looks = &s.high
+	}
+	if err := s.NextHigh(lines); err != nil {
 		return err
 	}
 	row := s.annotations.at(record.Row, s.Name(), s.Row())
 	for i := range s.columns {
 		c := &s.columns[i]
 		problems := row.cell(c.source)
-		c.write(s.Table, record.Cell(c.source), problems != nil)
+		c.write(s.Table, record.Cell(c.source), colourOf(problems), lines > 1)
 		if problems != nil {
 			if err := s.Comment(s.Ref(i), "Claimsheet", commentText(problems)); err != nil {
 				return err
@@ -152,21 +164,21 @@ func (s *resultsSheet) write(record cell.Record, r result.Row) error {
 	source := cmp.Or(record.Source, r.Row)
 	s.clients.note(r.Client, source, s.Row())
 	s.troubled.note(s.source, r, s.Name(), s.Ref(len(s.columns)))
-	s.Text(nil, string(r.Status))
-	s.Text(nil, r.ClientID)
-	s.Text(nil, joinIDs(r.ClaimIDs))
+	s.Text(looks.text, string(r.Status))
+	s.Text(looks.text, r.ClientID)
+	s.Text(looks.text, joinIDs(r.ClaimIDs))
 	if s.Link(r.URL) {
-		s.Text(s.link, r.URL)
+		s.Text(looks.link, r.URL)
 	} else {
-		s.Text(nil, r.URL)
+		s.Text(looks.text, r.URL)
 	}
 	if s.contacts {
-		s.Text(nil, joinIDs(r.Contacts))
+		s.Text(looks.text, joinIDs(r.Contacts))
 	}
-	s.Text(nil, r.FailedStep)
-	s.Text(nil, r.Error)
-	s.Text(nil, r.Advice)
-	s.Integer(nil, source)
+	s.Text(looks.text, result.ShownStep(r.FailedStep))
+	s.Text(looks.wrapped, r.Error)
+	s.Text(looks.wrapped, r.Advice)
+	s.Integer(looks.text, source)
 	return s.End()
 }
 
@@ -201,19 +213,27 @@ type column struct {
 	style  *xlsx.Style
 }
 
-// write writes a cell of the source, in red when it is invalid.
+// colourOf is red for a cell with problems, amber where all are warnings.
+func colourOf(problems problem.List) xlsx.Colour {
+	switch {
+	case problems == nil:
+		return xlsx.Colour{}
+	case slices.ContainsFunc(problems, func(p problem.Problem) bool { return !p.Warning }):
+		return xlsx.Red
+	}
+	return xlsx.Amber
+}
+
+// write writes a cell of the source in a colour, and at the top of a row of several lines.
 //
 // Values, types and number formats are kept, except a formula, whose stored result is
 // written. A formula without a stored result becomes #N/A, "no value is available":
 // an empty cell would count as an answer in a rerun. A text that is too long for a
 // cell is cut and marked: IsCut recognises it in a rerun, where it is an error.
-func (c *column) write(to *xlsx.Table, in cell.Cell, invalid bool) {
-	var look xlsx.Look
+func (c *column) write(to *xlsx.Table, in cell.Cell, colour xlsx.Colour, top bool) {
+	look := xlsx.Look{Top: top, Colour: colour}
 	if in.Kind != cell.Empty {
 		look.Format = in.Format
-	}
-	if invalid {
-		look.Colour = xlsx.Red
 	}
 	if look != c.look {
 		c.look, c.style = look, c.book.Style(look)

@@ -65,7 +65,7 @@ func writeSteps(w *xlsx.Workbook, b Book) error {
 		lines++
 		t.Integer(nil, s.Number)
 		t.Text(nil, s.ClientKey)
-		t.Text(nil, s.Step)
+		t.Text(nil, result.ShownStep(s.Step))
 		t.Text(nil, s.State)
 		t.Text(nil, s.ID)
 		t.Integer(nil, s.Attempts)

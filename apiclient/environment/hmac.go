@@ -58,6 +58,7 @@ type textPattern []piece
 type piece struct {
 	text string
 	name string // of a placeholder, up to the first colon; "" for a text
+	of   string // the header of {header:NAME}
 	fill func(*signing) string
 }
 
@@ -133,7 +134,7 @@ func parsePlaceholder(inside string) (p piece, wrong string) {
 		if !headerName.MatchString(words[1]) {
 			return p, shown + " does not name a header"
 		}
-		return piece{name: "header", fill: func(s *signing) string { return s.req.Header.Get(words[1]) }}, ""
+		return piece{name: "header", of: words[1], fill: func(s *signing) string { return s.req.Header.Get(words[1]) }}, ""
 	case words[0] == "body" && len(words) == 3 && algorithms[words[1]] != nil && encodings[words[2]] != nil:
 		return piece{name: "body:", fill: func(s *signing) string {
 			h := algorithms[words[1]]()
@@ -311,9 +312,7 @@ func (s signer) sign(req *http.Request, body []byte, now time.Time) (hidden []st
 	}
 	for _, last := range []bool{false, true} {
 		if last {
-			mac := hmac.New(algorithms[s.algorithm], s.key())
-			mac.Write([]byte(s.message.expand(one)))
-			one.signature = encodings[s.encoding](mac.Sum(nil))
+			one.signature = s.signatureOf(one)
 		}
 		for _, h := range s.headers {
 			if h.value.uses("signature") != last {
@@ -331,4 +330,11 @@ func (s signer) sign(req *http.Request, body []byte, now time.Time) (hidden []st
 		}
 	}
 	return append(hidden, one.signature), nil
+}
+
+// signatureOf returns the signature of a request whose other parts are known.
+func (s signer) signatureOf(one *signing) string {
+	mac := hmac.New(algorithms[s.algorithm], s.key())
+	mac.Write([]byte(s.message.expand(one)))
+	return encodings[s.encoding](mac.Sum(nil))
 }

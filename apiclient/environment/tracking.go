@@ -3,11 +3,10 @@ package environment
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/subtle"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"claimsheet/apiclient/tracking"
 	"claimsheet/mapping/problem"
@@ -196,31 +195,77 @@ func (e *Environment) Webhook(ctx context.Context) (*tracking.Webhook, error) {
 	return h, r.problems.Err()
 }
 
-// carriesToken compares the header with a token, in the same time whatever it is.
-func (w *webhookSettings) carriesToken(token Secret) func(*http.Request, []byte) bool {
-	return func(r *http.Request, _ []byte) bool {
-		got, want := sha256.Sum256([]byte(r.Header.Get(w.header))), sha256.Sum256([]byte(token.Reveal()))
-		return len(r.Header.Values(w.header)) == 1 && subtle.ConstantTimeCompare(got[:], want[:]) == 1
+// WebhookSender returns what posts events to a url as the service would: in the form
+// of the webhook, with its proof, and saying that the client has completed an activity.
+// nil means that the environment has no webhook. The error is a problem.List.
+func (e *Environment) WebhookSender(ctx context.Context, to string) (*tracking.Sender, error) {
+	w := e.tracking.webhook
+	if w == nil {
+		return nil, nil
+	}
+	r := &resolver{ctx: ctx, dir: e.dir, file: e.where.File}
+	s := &tracking.Sender{URL: to, Format: w.format, Status: "Submitted"}
+	if kinds := e.Completed().Kinds; len(kinds) > 0 {
+		s.Kind = kinds[0]
+	}
+	if statuses := e.Completed().Statuses; len(statuses) > 0 {
+		s.Status = statuses[0]
+	}
+	every := tracking.Event{Key: "x", Kind: "x", Status: "x", Client: "x", Claim: "x", Activity: "x", Template: "x"}
+	if _, err := s.Format.Write(every); err != nil {
+		r.note(problem.At(e.where, "pointer", "“webhook” under “tracking”: %v", err))
+	}
+	if w.token.name != "" {
+		token := r.secret(w.token)
+		s.Prove = func(r *http.Request, _ []byte) { r.Header.Set(w.header, token.Reveal()) }
+	} else {
+		s.Prove = w.signer(r).prove
+	}
+	return s, r.problems.Err()
+}
+
+// prove signs a webhook. A header that is part of what is signed gets the time.
+func (s signer) prove(r *http.Request, body []byte) {
+	one := &signing{req: r, body: body}
+	for _, piece := range s.message {
+		if piece.of != "" && r.Header.Get(piece.of) == "" {
+			r.Header.Set(piece.of, timestamps["unix"](time.Now()))
+		}
+	}
+	one.signature = s.signatureOf(one)
+	for _, h := range s.headers {
+		r.Header.Set(h.name, h.value.expand(one))
 	}
 }
 
-// isSigned compares the header with the signature of the request.
-func (w *webhookSettings) isSigned(r *resolver) func(*http.Request, []byte) bool {
-	key := w.signature.fetchKey(r)
-	message, value := w.signature.message, w.value
-	if message == nil {
-		message, _, _ = parsePattern("{body}")
+// carriesToken compares the header with a token, in the same time whatever it is.
+func (w *webhookSettings) carriesToken(token Secret) func(*http.Request, []byte) bool {
+	check := carries(w.header, "", token)
+	return func(r *http.Request, body []byte) bool { return check(r, body) == nil }
+}
+
+// signer returns what signs webhooks, with the defaults for what is not said.
+func (w *webhookSettings) signer(r *resolver) signer {
+	s := w.signature
+	value := w.value
+	if s.message == nil {
+		s.message, _, _ = parsePattern("{body}")
 	}
 	if value == nil {
 		value, _, _ = parsePattern("{signature}")
 	}
+	s.headers = []signedHeader{{w.header, value}}
+	return signer{s, s.fetchKey(r)}
+}
+
+// isSigned compares the header with the signature of the request.
+func (w *webhookSettings) isSigned(r *resolver) func(*http.Request, []byte) bool {
+	s := w.signer(r)
 	return func(r *http.Request, body []byte) bool {
 		one := &signing{req: r, body: body}
-		mac := hmac.New(algorithms[w.signature.algorithm], key())
-		mac.Write([]byte(message.expand(one)))
-		one.signature = encodings[w.signature.encoding](mac.Sum(nil))
-		got, want := r.Header.Get(w.header), value.expand(one)
-		if w.signature.encoding == "hex" { // either case is usual
+		one.signature = s.signatureOf(one)
+		got, want := r.Header.Get(w.header), s.headers[0].value.expand(one)
+		if s.encoding == "hex" { // either case is usual
 			got, want = strings.ToLower(got), strings.ToLower(want)
 		}
 		return len(r.Header.Values(w.header)) == 1 && hmac.Equal([]byte(got), []byte(want))

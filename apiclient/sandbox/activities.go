@@ -59,7 +59,7 @@ func (s *Service) createClientActivity(r *http.Request) (answer, error) {
 		}
 		return nil
 	}
-	return s.addActivity(r, dialect1, clientID, known)
+	return s.addActivity(r, dialect1, s.referenceOf(caseID), clientID, known)
 }
 
 // createActivity answers POST /funnel/v2/activities, for a claim or a contact.
@@ -87,12 +87,12 @@ func (s *Service) createActivity(r *http.Request) (answer, error) {
 		}
 		return nil
 	}
-	return s.addActivity(r, dialect2, owner, known)
+	return s.addActivity(r, dialect2, s.reference, owner, known)
 }
 
 // addActivity reads an activity and stores it under its owner. known checks that
 // the owner exists; it is called with mu held.
-func (s *Service) addActivity(r *http.Request, d dialect, owner string, known func() error) (answer, error) {
+func (s *Service) addActivity(r *http.Request, d dialect, ref *reference, owner string, known func() error) (answer, error) {
 	body, bodyErr := readBody(r)
 
 	s.mu.Lock()
@@ -103,7 +103,10 @@ func (s *Service) addActivity(r *http.Request, d dialect, owner string, known fu
 	if bodyErr != nil {
 		return answer{}, bodyErr
 	}
-	act, err := s.reference.readActivity(body, d)
+	act, err := ref.readActivity(body, d)
+	if err == nil && d.workflow {
+		err = ref.workflows.check(act.WorkflowTemplateIdentifier)
+	}
 	if err != nil {
 		return answer{}, err
 	}
@@ -129,7 +132,7 @@ func (ref *reference) readActivity(body object, d dialect) (activityRecord, erro
 	}
 	t, ok := ref.byID[id]
 	if !ok {
-		return activityRecord{}, bad("unknown-template", d.template, "there is no activity template %s: expected an id from GET activity-templates", id)
+		return activityRecord{}, bad("unknown-template", d.template, "there is no activity template %s: expected an id from GET activity-templates. If the run and this sandbox have different ones: claimsheet sandbox --templates FILE, or --reset for a new start", id)
 	}
 	act := activityRecord{TemplateID: id, Template: t.Name}
 	if act.Status, err = body.text("status"); err != nil {

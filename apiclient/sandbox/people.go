@@ -13,6 +13,10 @@ import (
 // every New: it is a credential, because the dashboard shows personal data.
 func (s *Service) Dashboard() string { return s.pages.Dashboard() }
 
+// SwitchFaults adds a page to the dashboard that switches faults on purpose. It is called
+// before the first request.
+func (s *Service) SwitchFaults(f pages.Faults) { s.pages.SwitchFaults(f) }
+
 // pageStore is the service as its pages see it.
 type pageStore struct{ *Service }
 
@@ -46,16 +50,22 @@ func (s pageStore) viewOf(find func() *client) (pages.Client, bool) {
 	return s.view(c), true
 }
 
-// Complete stores what the client entered. The document does not show how the
-// service completes an activity: here it is as if it were Submitted with the attributes.
+// Complete stores what the client entered, and the activity that the workflow places
+// then. The document does not show how the service completes an activity: here it is as
+// if it were Submitted with the attributes.
 func (s pageStore) Complete(token, activityID string, values map[string]json.RawMessage) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, ok := s.state.tokens[token]
-	if !ok || c.current() == nil || c.current().ID != activityID {
+	if !ok {
 		return pages.ErrNotCurrent
 	}
-	t, ok := s.reference.byID[c.current().TemplateID]
+	at, ok := c.current()
+	if !ok || at.ID != activityID {
+		return pages.ErrNotCurrent
+	}
+	ref := s.referenceOf(c.CaseID)
+	t, ok := ref.byID[at.TemplateID]
 	if !ok {
 		return errors.New("the sandbox was started without the template of this activity: start it with the reference data of the run, --templates FILE")
 	}
@@ -77,7 +87,18 @@ func (s pageStore) Complete(token, activityID string, values map[string]json.Raw
 	if len(e.Attributes) == 0 && len(t.Attributes) > 0 {
 		return errors.New("a completed activity has at least one attribute")
 	}
-	return s.store(record{Entry: &e, Owner: c.ID})
+	e.Next = ref.next(at.activity, c.beside(at), e.Created)
+	if err := s.store(record{Entry: &e, Owner: c.ID}); err != nil {
+		return err
+	}
+	if s.completed != nil {
+		done := Completion{ClientID: c.ID, ActivityID: at.ID, Template: at.Template, At: e.Created}
+		if at.on != nil {
+			done.ClaimID = at.on.ID
+		}
+		s.completed(done)
+	}
+	return nil
 }
 
 // view copies a client for the pages. The caller holds mu.
@@ -94,13 +115,13 @@ func (s pageStore) view(c *client) pages.Client {
 		out.Claims = append(out.Claims, shown)
 	}
 	for _, at := range c.journey() {
-		out.Steps = append(out.Steps, s.viewStep(at))
+		out.Steps = append(out.Steps, viewStep(at, s.referenceOf(c.CaseID)))
 	}
 	return out
 }
 
-func (s pageStore) viewStep(at step) pages.Step {
-	out := pages.Step{ID: at.ID, Template: at.Template, Status: at.Status, Open: at.isOpen(), Created: at.Created, By: at.by}
+func viewStep(at step, ref *reference) pages.Step {
+	out := pages.Step{ID: at.ID, Template: at.Template, Status: at.Status, Open: at.isOpen(), Placed: at.placed, Created: at.Created, By: at.by}
 	if at.on != nil {
 		out.ClaimID = at.on.ID
 	}
@@ -109,7 +130,7 @@ func (s pageStore) viewStep(at step) pages.Step {
 		who := at.entry.client.person()
 		set, out.EnteredBy, out.Entered = at.entry.Attributes, &who, at.entry.Created
 	}
-	t := s.reference.byID[at.TemplateID]
+	t := ref.byID[at.TemplateID]
 	if out.Open {
 		for _, a := range t.Attributes {
 			out.Attributes = append(out.Attributes, pages.Attribute{ID: a.ID, Name: a.Name, DataType: a.DataType, Options: a.choices()})

@@ -55,7 +55,7 @@ func TestEveryRefusalHasACase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	elsewhere := []string{"body-incomplete", "content-encoding", "internal", "wrong-host", "cross-origin", "unknown-case"}
+	elsewhere := []string{"body-incomplete", "content-encoding", "internal", "wrong-host", "cross-origin", "unknown-case", "unauthenticated", "unknown-workflow"}
 	made := regexp.MustCompile(`(?:bad\(|absent\(|refuse\([\w.]+, )"([a-z0-9-]+)"`)
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -103,6 +103,41 @@ func TestCompressedBody(t *testing.T) {
 	s.ServeHTTP(w, r)
 	if w.Code != http.StatusUnsupportedMediaType || !strings.Contains(w.Body.String(), "content-encoding") {
 		t.Errorf("a body declared as gzip: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestCredentials: every endpoint of the document needs the credentials that are asked
+// for, and says so before anything else; the claims site needs none.
+func TestCredentials(t *testing.T) {
+	o := options(t, "")
+	o.Challenge = "Bearer"
+	o.Authenticate = func(r *http.Request) error {
+		if r.Header.Get("Authorization") != "Bearer sesame" {
+			return errors.New("no sesame")
+		}
+		return nil
+	}
+	s, err := sandbox.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, endpoint := range s.Endpoints() {
+		method, path, _ := strings.Cut(endpoint, " ")
+		w := send(s, method, path, "application/json", `{"a":1}`)
+		if got := w.Body.String(); w.Code != http.StatusUnauthorized || w.Header().Get("WWW-Authenticate") != "Bearer" ||
+			got != `{"error":{"code":"unauthenticated","message":"no sesame"}}`+"\n" {
+			t.Errorf("%s: %d %v %s", endpoint, w.Code, w.Header(), got)
+		}
+	}
+	if w := send(s, "GET", "/start/x", "", ""); w.Code != http.StatusNotFound {
+		t.Errorf("a redirect url without credentials: %d", w.Code)
+	}
+	r := httptest.NewRequest("GET", v2+"/activity-templates", nil)
+	r.Header.Set("Authorization", "Bearer sesame")
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		t.Errorf("with credentials: %d %s", w.Code, w.Body)
 	}
 }
 

@@ -64,18 +64,46 @@ type Options struct {
 	// Cases are the ids of the only cases that there are (v1); none means that the
 	// service takes any UUID.
 	Cases []string
+	// CaseTemplates is the reference data of those of Cases that have their own, because
+	// templates belong to a claim type; the others have Templates.
+	CaseTemplates map[string][]byte
+	// Workflows place the next activity when a client has completed one on the claims
+	// site. If one has an identifier, others are refused (v2).
+	Workflows []Workflow
+	// Completed, if there is one, is told what clients complete on the claims site, in
+	// that order. It must not wait.
+	Completed func(Completion)
+	// Authenticate, if there is one, returns what is wrong with the credentials of a
+	// request to an endpoint of the document: then the answer is a 401, whose
+	// WWW-Authenticate header is Challenge, "" for none. The pages need no credentials
+	// but their addresses.
+	Authenticate func(*http.Request) error
+	Challenge    string
+}
+
+// Completion is an activity that a client has completed on the claims site.
+type Completion struct {
+	ClientID   string // the clientId or contactId of who completed it
+	ClaimID    string // "" for an activity of the client
+	ActivityID string
+	Template   string // its name
+	At         time.Time
 }
 
 // Service is the claims intake service, an http.Handler that is safe for
 // concurrent use. With a folder, it writes everything to the file before it
 // answers, so it survives a kill of the process, but not a power loss.
 type Service struct {
-	reference *reference
+	reference *reference            // of version 2, and of the cases without their own
+	ofCase    map[string]*reference // of the cases with their own
 	now       func() time.Time
 	baseURL   string
 	wire      Wire
 	notFound  NotFound
 	cases     []string
+	completed func(Completion)          // nil: nobody is told
+	login     func(*http.Request) error // nil: nobody needs credentials
+	challenge string
 	mux       *http.ServeMux
 	pages     *pages.Handler
 
@@ -85,34 +113,24 @@ type Service struct {
 }
 
 // New makes a Service and loads the folder's file. It fails when the reference
-// data are invalid, when there is no such Wire or NotFound, when the folder cannot
+// data or workflows are invalid, when there is no such Wire or NotFound, when the folder cannot
 // be written, and when the file is damaged. An unfinished last line is no damage: it is dropped.
 func New(o Options) (*Service, error) {
 	if err := o.checkShapes(); err != nil {
 		return nil, err
 	}
-	ref, err := readReference(o.Templates)
-	if err != nil {
-		return nil, err
-	}
-	if o.Untyped {
-		if ref.raw, err = withoutTypes(ref.raw); err != nil {
-			return nil, err
-		}
-	}
-	s := &Service{reference: ref, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound, state: newState()}
+	s := &Service{ofCase: map[string]*reference{}, now: o.Now, baseURL: strings.TrimRight(o.BaseURL, "/"), wire: o.Wire, notFound: o.NotFound,
+		completed: o.Completed, login: o.Authenticate, challenge: o.Challenge, state: newState()}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	for _, id := range o.Cases {
-		if id, err = parseUUID(id, "the id of a case"); err != nil {
-			return nil, err
-		}
-		s.cases = append(s.cases, id)
+	if err := s.readReferences(o); err != nil {
+		return nil, err
 	}
 	if s.baseURL == "" {
 		s.baseURL = defaultBaseURL
 	}
+	var err error
 	if o.Dir != "" {
 		if s.journal, err = openJournal(o.Dir, s.state.apply); err != nil {
 			return nil, err
@@ -216,6 +234,15 @@ func (s *Service) newMux() *http.ServeMux {
 	for _, e := range s.endpoints() {
 		mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+			if s.login != nil && e.pattern != startPattern {
+				if err := s.login(r); err != nil {
+					if s.challenge != "" {
+						w.Header().Set("WWW-Authenticate", s.challenge)
+					}
+					refuse(http.StatusUnauthorized, "unauthenticated", "", "%v", err).write(w)
+					return
+				}
+			}
 			a, err := e.serve(r)
 			if err != nil {
 				asRefusal(err).write(w)

@@ -70,10 +70,12 @@ type linkRecord struct {
 }
 
 // entryRecord is what a client entered on the claims site: it completes an Open
-// activity.
+// activity, and Next is the one that the workflow places then, on the same client or
+// claim; nil for none.
 type entryRecord struct {
 	ActivityID string            `json:"activityId"`
 	Attributes []attributeRecord `json:"attributes,omitempty"`
+	Next       *activityRecord   `json:"next,omitempty"`
 	Created    time.Time         `json:"created"`
 }
 
@@ -112,10 +114,11 @@ type claim struct {
 // and the attributes that the record has not.
 type activity struct {
 	activityRecord
-	by    string
-	order int
-	place int // among all activities of the service
-	entry *entry
+	by     string
+	order  int
+	place  int  // among all activities of the service
+	placed bool // placed by the workflow, and not by a request
+	entry  *entry
 }
 
 // entry is what a client entered to complete an activity.
@@ -173,24 +176,34 @@ func (s *state) apply(r record) error {
 		return errRecord
 	}
 	if r.Entry != nil {
-		return owner.complete(*r.Entry)
+		return s.complete(owner, *r.Entry)
+	}
+	if r.Activity != nil {
+		s.addActivity(owner, on, &activity{activityRecord: *r.Activity, by: r.By})
+		return nil
 	}
 	owner.things++
 	switch {
 	case r.Claim != nil:
 		s.addClaim(&claim{claimRecord: *r.Claim, by: r.By, order: owner.things, owner: owner})
-	case r.Activity != nil:
-		list := &owner.activities
-		if on != nil {
-			list = &on.activities
-		}
-		s.made++
-		*list = append(*list, &activity{activityRecord: *r.Activity, by: r.By, order: owner.things, place: s.made})
 	case r.Link != nil:
 		owner.links = append(owner.links, link{*r.Link, owner.things})
 		s.tokens[path.Base(r.Link.RedirectURL)] = owner
 	}
 	return nil
+}
+
+// addActivity adds an activity of a client, or with on of a claim that the client
+// administers.
+func (s *state) addActivity(owner *client, on *claim, act *activity) {
+	list := &owner.activities
+	if on != nil {
+		list = &on.activities
+	}
+	owner.things++
+	s.made++
+	act.order, act.place = owner.things, s.made
+	*list = append(*list, act)
 }
 
 func (s *state) addClaim(c *claim) {
@@ -263,30 +276,47 @@ func (c *client) journey() []step {
 
 func (a *activity) isOpen() bool { return a.Status == "Open" && a.entry == nil }
 
-// current returns the first Open activity, which the claims site shows; nil for none.
-func (c *client) current() *activity {
+// current returns the first Open activity, which the claims site shows; ok is false for
+// none.
+func (c *client) current() (at step, ok bool) {
 	for _, s := range c.journey() {
 		if s.isOpen() {
-			return s.activity
+			return s, true
 		}
 	}
-	return nil
+	return step{}, false
+}
+
+// beside returns the activities of the same client or claim.
+func (c *client) beside(at step) []*activity {
+	if at.on != nil {
+		return at.on.activities
+	}
+	return c.activities
 }
 
 // complete applies an entry of the client, for an Open activity of the journey.
-func (c *client) complete(e entryRecord) error {
-	for _, s := range c.journey() {
-		if s.ID == e.ActivityID && s.isOpen() {
-			s.entry = &entry{e, c}
-			return nil
+func (s *state) complete(c *client, e entryRecord) error {
+	for _, at := range c.journey() {
+		if at.ID != e.ActivityID || !at.isOpen() {
+			continue
 		}
+		at.entry = &entry{e, c}
+		if e.Next != nil {
+			owner := c
+			if at.on != nil {
+				owner = at.on.owner
+			}
+			s.addActivity(owner, at.on, &activity{activityRecord: *e.Next, placed: true})
+		}
+		return nil
 	}
 	return errRecord
 }
 
 // startsAt returns the template of the current activity; "" for none.
 func (c *client) startsAt() string {
-	if at := c.current(); at != nil {
+	if at, ok := c.current(); ok {
 		return at.Template
 	}
 	return ""

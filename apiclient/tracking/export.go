@@ -43,15 +43,16 @@ func (f Format) ReadJSONL(name string, from io.Reader, received time.Time) iter.
 
 // ReadCSV is ReadJSONL for an export with a row for each event below a row of headers.
 // A row is read as a JSON object of texts, by the headers: the pointer /Contact ID
-// leads to the column Contact ID. Empty cells are as good as none.
+// leads to the column Contact ID. Empty cells are as good as none. Cells are separated by
+// commas, semicolons or tabs: by those between which the first row has the columns.
 func (f Format) ReadCSV(name string, from io.Reader, received time.Time) iter.Seq2[[]Event, error] {
 	return func(yield func([]Event, error) bool) {
-		buffered := bufio.NewReader(from)
+		buffered := bufio.NewReaderSize(from, longestHeader)
 		if mark, _ := buffered.Peek(3); string(mark) == "\ufeff" {
 			_, _ = buffered.Discard(3)
 		}
 		rows := csv.NewReader(buffered)
-		rows.ReuseRecord = true
+		rows.ReuseRecord, rows.Comma = true, f.separator(buffered)
 		var headers []string
 		for {
 			row, err := rows.Read()
@@ -83,6 +84,23 @@ func (f Format) ReadCSV(name string, from io.Reader, received time.Time) iter.Se
 			}
 		}
 	}
+}
+
+// longestHeader limits how many bytes are searched for the columns.
+const longestHeader = 64 << 10
+
+// separator returns what separates the cells of an export; a comma when no separator
+// leads to the columns.
+func (f Format) separator(export *bufio.Reader) rune {
+	start, _ := export.Peek(longestHeader)
+	for _, comma := range ",;\t" {
+		rows := csv.NewReader(bytes.NewReader(start))
+		rows.Comma = comma
+		if headers, err := rows.Read(); err == nil && f.checkHeaders(headers) == nil {
+			return comma
+		}
+	}
+	return ','
 }
 
 // checkHeaders fails when a column that the format names is missing or there twice.

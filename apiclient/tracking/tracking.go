@@ -10,6 +10,7 @@
 package tracking
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -126,7 +127,7 @@ func (f Format) list(document []byte) ([]json.RawMessage, error) {
 		return nil, fmt.Errorf("there is nothing at “events” (%s)", f.Events)
 	}
 	var list []json.RawMessage
-	if json.Unmarshal(at, &list) != nil {
+	if json.Unmarshal(at, &list) != nil || list == nil { // null makes no list
 		if f.Events != "" {
 			return nil, fmt.Errorf("there is no array at “events” (%s)", f.Events)
 		}
@@ -140,6 +141,9 @@ func (f Format) list(document []byte) ([]json.RawMessage, error) {
 
 // read reads one event.
 func (f Format) read(document []byte, received time.Time) (Event, error) {
+	if text := bytes.TrimSpace(document); len(text) == 0 || text[0] != '{' && text[0] != '[' {
+		return Event{}, errors.New("an event is neither an object nor an array")
+	}
 	e := Event{Received: received.UTC().Truncate(time.Microsecond)}
 	var at string
 	for _, field := range []struct {

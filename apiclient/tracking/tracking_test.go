@@ -53,6 +53,12 @@ func TestRead(t *testing.T) {
 		{"a line break", `{"id":"1","data":{"contactId":"a\n"}}`, format, nil, "control character"},
 		{"a long text", `{"id":"1","data":{"contactId":"` + strings.Repeat("x", 201) + `"}}`, format, nil, "more than 200 characters"},
 		{"no id of the event", `{"data":{"contactId":"a"}}`, format, nil, "no id of the event at “id” (/id)"},
+		{"a text in place of an event", `{"events":["a"]}`, list, nil, "an event is neither an object nor an array"},
+		{"null in place of the second event", `{"events":[{"id":1,"data":{"contactId":"c"}},null]}`, list, nil, "event 2: an event is neither"},
+		{"null in place of events", `{"events":null}`, list, nil, "no array at “events” (/events)"},
+		{"null", `null`, format, nil, "an event is neither"},
+		{"a number", `7`, format, nil, "an event is neither"},
+		{"an event that is an array", `[["c1"]]`, tracking.Format{Client: "/0"}, []tracking.Event{{Key: "8b486f41d9c63042aa6841f5b5725413", Client: "c1", At: noon, Received: noon}}, ""},
 		{"a page", `<html>`, format, nil, "not JSON"},
 		{"nothing", ``, format, nil, "not JSON"},
 	}
@@ -123,6 +129,10 @@ func TestExports(t *testing.T) {
 		name, text, clients, wrong string
 	}{
 		{name: "a CSV file", text: "\ufeffContact ID,Status,When\r\nc1,Done,2026-03-01T11:00:00Z\r\nc2,,\r\n", clients: "c1 c2"},
+		{name: "semicolons", text: "\ufeffContact ID;Status;When\r\nc1;\"a;b,c\";2026-03-01T11:00:00Z\r\nc2;;\r\n", clients: "c1 c2"},
+		{name: "tabs", text: "Contact ID\tStatus\tWhen\nc1\tx, y\t\n", clients: "c1"},
+		{name: "semicolons, a column is missing", text: "Contact ID;State;When\nc1;x;\n", wrong: "export:1:1: the column “Status” is there 0 times"},
+		{name: "a header alone that does not end", text: "Contact ID;Status;When", clients: ""},
 		{name: "a column is missing", text: "Contact ID,State,When\nc1,x,\n", wrong: "export:1:1: the column “Status” is there 0 times"},
 		{name: "a column is there twice", text: "Contact ID,Status,When,Status\nc1,x,,y\n", wrong: "the column “Status” is there 2 times"},
 		{name: "a row without ids", text: "Contact ID,Status,When\nc1,x,\n,x,\nc3,x,\n", clients: "c1 c3", wrong: "export:3:1: this event cannot be read: it has neither"},

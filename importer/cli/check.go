@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/importer"
 	"claimsheet/importer/cli/lint"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/result"
+	"claimsheet/importer/spool"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/draft"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
@@ -21,8 +25,9 @@ import (
 const checkHelp = `Without -e the names and types of templates and attributes are not checked; with it they are compared with the service's, and
 attributes that no key fills are named. With a SHEET its headers and cells are checked: a header in the wrong row, totals, columns
 that the mapping never uses, typed cells under attributes without a type, dates whose day and month a spreadsheet program may
-have exchanged, and how many rows have wrong cells. --rows names each of them; the exit code is 1 if there are any. claimsheet
-run --dry-run also compares rows with each other, plans what would be sent for each client, and compares it with what is done.
+have exchanged, and how many rows have wrong cells. Each client is planned as in a dry run, so rows of one client that do not
+agree are wrong too. --rows names them all; the exit code is 1 if there are any. Only claimsheet run --dry-run compares the
+plans with what is done, with ids that are known, and with the clients that the service knows, and writes the plan workbook.
 
 For programs --format writes to stdout: json is one object, also when the check fails (docs/operations.md has its fields); github is
 annotations for a workflow; sarif is SARIF 2.1.0.
@@ -142,49 +147,45 @@ func (k *checkRun) warn(list ...problem.Problem) {
 // mostCells bounds how many wrong cells are kept.
 const mostCells = 10_000
 
+// checkedSheet is what the check found in the rows of a sheet.
+type checkedSheet struct {
+	look    *layout
+	dates   *draft.DateColumns
+	rows    int
+	invalid int
+	found   problem.List // wrong cells and rows, those that are named
+
+	warnings problem.List // of cells that are used all the same
+}
+
 // checkRows checks the rows of the sheets: data without a header, rows that cannot be
-// imported, and typed cells under attributes without a type.
+// imported, also because rows of one client do not agree, and typed cells under
+// attributes without a type.
 func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
+	sheets, typed, err := k.lookAtRows(ctx, s)
+	if err != nil {
+		return err
+	}
 	var wrong problem.List
-	var typed mapping.TypedCells
-	for _, src := range s.Sources {
-		look, dates, rows, invalid := newLayout(src.Sheet(), s.Mapping.Sheet), draft.NewDateColumns(src.Sheet()), 0, 0
-		var cells problem.List
-		for record, err := range src.Records() {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return err
-			}
-			look.see(record)
-			dates.See(record)
-			lead := s.Binding.Convert(record)
-			typed.Add(lead.Typed)
-			if rows++; len(lead.Problems) > 0 {
-				invalid++
-			}
-			for _, p := range lead.Problems {
-				if (k.rows || mapping.IsTotalsOrHeader(p)) && len(k.found)+len(cells) < mostCells {
-					cells = append(cells, p)
-				}
-			}
-		}
-		title, warnings := look.verdict()
+	for i, sheet := range sheets {
+		title, warnings := sheet.look.verdict()
 		k.warn(warnings...)
-		k.report.Checked.Rows += rows
+		k.report.Checked.Rows += sheet.rows
 		if wrong = append(wrong, title...); len(title) > 0 {
 			continue // the header row is wrong, so the cells are under wrong headers
 		}
-		k.warn(dates.Warnings()...)
-		k.report.Checked.InvalidRows += invalid
+		k.warn(sheet.dates.Warnings()...)
+		sheet.warnings.Sort()
+		k.warn(sheet.warnings...)
+		k.report.Checked.InvalidRows += sheet.invalid
+		sheet.found.Sort() // the plans come in the order of the clients' last rows
 		if k.rows {
-			k.found = append(k.found, cells...)
+			k.found = append(k.found, sheet.found...)
 			continue
 		}
-		k.warn(cells...)
-		if invalid > 0 {
-			k.warn(problem.At(problem.Where{File: src.Input.Given}, "invalid-rows", "wrong cells in %d of %s", invalid, reports.Count(rows, "row")).
+		k.warn(sheet.found...)
+		if sheet.invalid > 0 {
+			k.warn(problem.At(problem.Where{File: s.Sources[i].Input.Given}, "invalid-rows", "wrong cells in %d of %s", sheet.invalid, reports.Count(sheet.rows, "row")).
 				Hinted("%s names every cell", commandLine(k.where, append([]string{"check", "--rows"}, k.report.Checked.Sheets...)...)))
 		}
 	}
@@ -194,6 +195,68 @@ func (k *checkRun) checkRows(ctx context.Context, s *load.Session) error {
 	untyped, warnings := s.Binding.CheckTypes(typed)
 	k.warn(warnings...)
 	return append(wrong, untyped...).Err()
+}
+
+// lookAtRows reads all rows, and plans each client as a dry run does.
+func (k *checkRun) lookAtRows(ctx context.Context, s *load.Session) (sheets []*checkedSheet, typed mapping.TypedCells, err error) {
+	if len(s.Sources) == 0 {
+		return nil, typed, nil
+	}
+	for _, src := range s.Sources {
+		sheets = append(sheets, &checkedSheet{look: newLayout(src.Sheet(), s.Mapping.Sheet), dates: draft.NewDateColumns(src.Sheet())})
+	}
+	rows, err := spool.NewRows(filepath.Dir(s.Sources[0].Input.Path), func(yield func(cell.Record, error) bool) {
+		for record, err := range s.Records() {
+			if err == nil {
+				sheet := sheets[record.Table]
+				sheet.rows++
+				sheet.look.see(record)
+				sheet.dates.See(record)
+			}
+			if !yield(record, err) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return nil, typed, err
+	}
+	defer rows.Close()
+	survey, err := importer.Take(ctx, s.Binding, rows, false)
+	if err != nil {
+		return nil, typed, err
+	}
+	for plan, err := range survey.Plans(s.Binding, rows) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, typed, err
+		}
+		k.noteProblems(sheets, survey.RowProblems(s.Binding, plan))
+		for _, p := range plan.Warnings {
+			if sheet := sheets[p.Where.Table]; len(sheet.warnings) < mostCells {
+				sheet.warnings = append(sheet.warnings, p)
+			}
+		}
+	}
+	return sheets, survey.Typed, nil
+}
+
+// noteProblems counts the rows of a client that cannot be imported, and keeps the
+// problems that are named.
+func (k *checkRun) noteProblems(sheets []*checkedSheet, list problem.List) {
+	invalid := map[cell.Row]bool{}
+	for _, p := range list {
+		sheet, row := sheets[p.Where.Table], cell.RowOf(p.Where.Table, p.Where.Row)
+		if !invalid[row] {
+			invalid[row] = true
+			sheet.invalid++
+		}
+		if !p.Part && (k.rows || mapping.IsTotalsOrHeader(p)) && len(sheet.found) < mostCells {
+			sheet.found = append(sheet.found, p)
+		}
+	}
 }
 
 // finish prints the report, and returns the error that decides the exit code.
@@ -208,9 +271,9 @@ func (k *checkRun) finish(ctx context.Context, err error, format lint.Format) er
 		if format == lint.Text { // Main prints it
 			return errors.Join(k.report.Write(k.stdout, k.Err, format), err)
 		}
-		k.report.Failure, k.report.FailureHint = other.Error(), hintOf(other)
+		k.report.Failure = endProblems(other)[0]
 		if ctx.Err() != nil {
-			k.report.Failure = "stopped by a signal; nothing was sent"
+			k.report.Failure = problem.New("", "stopped by a signal; nothing was sent")
 		}
 	}
 	if failed := k.report.Write(k.stdout, k.Err, format); failed != nil {

@@ -139,13 +139,13 @@ func TestRefusedQuestionsSayWhatToDo(t *testing.T) {
 		want       string
 	}{
 		{"templates moved", "templates", apitest.Answer(apitest.Reply{Status: 301}), nil, 3,
-			"reading the activity templates got HTTP 301 Moved Permanently\n  hint: the service redirects: check base_url\n"},
+			"reading the activity templates got HTTP 301 Moved Permanently [no-service]\n  hint: the service redirects: check base_url\n"},
 		{"templates, large", "templates", apitest.Answer(large), nil, 3,
-			"reading the activity templates: HTTP 200 OK, but the answer is larger than 64 MiB\n"},
+			"reading the activity templates: HTTP 200 OK, but the answer is larger than 64 MiB [no-service]\n"},
 		{"look-up", "lookup", apitest.Answer(apitest.JSON(401, "{}")), nil, 3,
-			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth\n"},
+			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth [no-service]\n"},
 		{"look-up of a dry run", "lookup", apitest.Answer(apitest.JSON(401, "{}")), []string{"--dry-run"}, 3,
-			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth\n"},
+			"the look-up by e-mail got HTTP 401 Unauthorized; check the environment's auth [no-service]\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

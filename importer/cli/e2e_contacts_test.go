@@ -586,6 +586,45 @@ func TestKilledAtBoundariesOfAContact(t *testing.T) {
 	}
 }
 
+// TestContactIsNamed: people read a contact's step without escapes, in the workbook, in
+// settle and in history, which say whose contact it is; settle accepts it as it is shown
+// and as a person types it, and a rerun reads it back.
+func TestContactIsNamed(t *testing.T) {
+	t.Parallel()
+	s := newJoint(t, "a@ | Ann | A-1 | p@ | Poe Lee", "b@ | Bob | B-1 | p@ | Poe Lee")
+	s.mapping(strings.Replace(joint, "    key: Partner\n    lookup: {email: Partner}\n", "    key: Partner name\n    lookup: {email: Partner}\n", 1))
+	s.inDoubt("client p@example.com", apitest.CreateThenDrop())
+	s.mustRun(4)
+	s.service.Play(nil)
+	const shown = "contact/joint:partner/Poe Lee"
+	if rows := s.results(); rows[0]["Failed step"] != shown || s.steps()[1]["Step"] != shown {
+		t.Errorf("the workbook shows %q and %v", rows[0]["Failed step"], s.steps())
+	}
+	if _, out, _ := s.claimsheet("settle", "-m", s.path("mapping.yaml")); !strings.Contains(out, "client of the client Poe Lee, the contact “partner” of a@example.com, b@example.com\n") {
+		t.Errorf("settle says\n%s", out)
+	}
+	if _, out, _ := s.claimsheet("history", "-m", s.path("mapping.yaml"), "Poe Lee"); !strings.Contains(out, "The contact “partner” of a@example.com, b@example.com\n") {
+		t.Errorf("history says\n%s", out)
+	}
+	if _, out, _ := s.claimsheet("history", "-m", s.path("mapping.yaml"), "a@example.com"); !strings.Contains(out, ", "+shown+",") {
+		t.Errorf("history of the client says\n%s", out)
+	}
+	id := s.service.Created()["client p@example.com"][0].ID
+	for _, words := range [][]string{{"--give-up", shown}, {"--undo", "contact/joint/partner/Poe Lee"}, {"--not-created", "contact/joint%2Fpartner/Poe Lee"}, {"--undo", "a@example.com:" + shown}, {"--created", id, shown}} {
+		if code, out, said := s.claimsheet(append([]string{"settle", "-m", s.path("mapping.yaml")}, words...)...); code != 0 && code != 4 {
+			t.Fatalf("settle %q: exit code %d\n%s%s", words, code, out, said)
+		}
+	}
+	s.mustRun(0)
+	s.restoreState("")
+	if code, said := s.rerun("--yes", "leads.results.xlsx"); code != 0 {
+		t.Errorf("the rerun without the ledger ended with exit code %d\n%s", code, said)
+	}
+	if made := s.service.Created()["client p@example.com"]; len(made) != 1 || s.steps()[1]["Step"] != shown {
+		t.Errorf("the contact was created %d times; the rerun's steps are %v", len(made), s.steps())
+	}
+}
+
 // TestContactIsErased: what was done with a contact who was erased stays as it is,
 // nothing new is sent for it, and the ledger learns nothing of it again.
 func TestContactIsErased(t *testing.T) {

@@ -190,3 +190,59 @@ func TestKnownIDOfAContactCorrected(t *testing.T) {
 		})
 	}
 }
+
+// TestWrongKnownIDIsWithdrawn: the service does not know the ids that the sheet gives for
+// two clients and a claim. The rows say what to do. An emptied cell alone changes nothing.
+// After settle has withdrawn the ids, the client who is there is found, and what is not
+// there is created, also by a rerun of the workbook that shows the wrong ids.
+func TestWrongKnownIDIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	const wrong = "0bad0f3e-2f0e-4c53-9d25-0d4b9a0f7a1" // and a digit
+	text := strings.Replace(stepThree, "  key: E-mail\n", "  key: E-mail\n  known_id: Contact ID\n", 1)
+	s := newScene(t, strings.Replace(text, "key: Agreement no,", "key: Agreement no, known_id: Claim ID,", 1), nil)
+	there := s.service.AddClient("c2@example.com", "c2@example.com", "")
+	s.service.Play(func(c apitest.Call) apitest.Fault {
+		if strings.Contains(c.Path+c.Query+c.Body, wrong) {
+			return apitest.Answer(apitest.JSON(404, `{}`))
+		}
+		return apitest.Fault{}
+	})
+	sheet := func(ids ...any) {
+		writeSheet(t, s.path(s.input), append(slices.Clone(header), "Contact ID", "Claim ID"),
+			[][]any{append(lead(1, "A-1"), ids[0], nil), append(lead(2, "B-1"), ids[1], nil), append(lead(3, "C-1"), nil, ids[2])})
+	}
+	sheet(wrong+"1", wrong+"2", wrong+"3")
+	s.mustRun(1, "--max-failures", "100%")
+	names := []string{"c1@example.com:client", "c2@example.com:client", "c3@example.com:claim/loan/C-1"}
+	check := func() {
+		t.Helper()
+		for i, row := range s.results() {
+			if row["Import status"] != "failed" || !strings.Contains(row["What to do"], `claimsheet settle --undo "`+names[i]+`"`) {
+				t.Errorf("the row with a wrong id says %v", row)
+			}
+		}
+	}
+	check()
+	sheet(nil, nil, nil)
+	if made := s.mustRun(1, "--max-failures", "100%").posts()["client"]; made > 0 {
+		t.Errorf("for cells that were emptied, the run created %d clients", made)
+	}
+	check()
+	if said := s.decide(0, append([]string{"--undo"}, names...)...); strings.Count(said, "withdrawn") != 3 {
+		t.Errorf("settle says %s", said)
+	}
+	if said := s.decide(2, "--undo", names[0]); !strings.Contains(said, "unknown-step") {
+		t.Errorf("withdrawn twice: %s", said)
+	}
+	if code, said := s.rerun("leads.results.xlsx"); code != 0 {
+		t.Errorf("the rerun ended with exit code %d\n%s", code, said)
+	}
+	rows, created := s.results(), s.service.Created()
+	if len(created["client c1@example.com"]) != 1 || len(created["client c2@example.com"]) > 0 || rows[1]["contactId"] != there || len(created["claim c3@example.com/Loan C-1"]) != 1 {
+		t.Errorf("created: %v; the rows are %v", created, rows)
+	}
+	s.mustRun(0)
+	if said := s.decide(2, "--undo", names[1]); !strings.Contains(said, "unknown-step") {
+		t.Errorf("a client whom a look-up found is withdrawn: %s", said)
+	}
+}

@@ -36,6 +36,10 @@ func TestRefusals(t *testing.T) {
 			if diff := cmp.Diff([]string{"done", "failed", "failed", "failed", "failed", "done"}, column(s.results(), "Import status")); diff != "" {
 				t.Errorf("statuses (-want +got):\n%s", diff)
 			}
+			if n := strings.Count(first.err, "): failed at the "); n != 4 || !strings.Contains(first.err, "Results!3 (source row 3): failed at the ") ||
+				!strings.Contains(first.err, "HTTP 422 Unprocessable Entity\n") || strings.Contains(first.err, "the postcode is unknown") {
+				t.Errorf("the terminal names %d failed rows:\n%s", n, first.err)
+			}
 			for _, r := range s.results()[1:5] {
 				if !strings.Contains(r["Error"], "the postcode is unknown") {
 					t.Errorf("the Error column says %q, not the service's words", r["Error"])

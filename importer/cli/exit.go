@@ -94,14 +94,19 @@ func endProblems(err error) problem.List {
 	case errors.As(err, &p):
 		return problem.List{p}
 	}
-	return problem.List{problem.New("", "%s", err.Error()).Hinted("%s", hintOf(err))}
+	p = problem.New("", "%s", err.Error())
+	if _, ok := errors.AsType[*apiclient.Failure](err); ok {
+		p = problem.New("no-service", "%s", err.Error())
+	}
+	if hint := hintOf(err); !strings.Contains(p.Message, hint) {
+		p.Hint = hint
+	}
+	return problem.List{p}
 }
 
 // printError prints what ended a command: every problem with its hint, or one
 // line. Neither has personal data.
 func printError(w io.Writer, err error) {
-	var p problem.Problem
-	var list problem.List
 	if errors.As(err, new(*printed)) {
 		return
 	}
@@ -109,15 +114,7 @@ func printError(w io.Writer, err error) {
 		printFault(w, fault)
 		return
 	}
-	switch {
-	case errors.As(err, &list):
-		console.PrintProblems(w, list)
-	case errors.As(err, &p):
-		console.PrintProblems(w, problem.List{p})
-	default:
-		fmt.Fprintln(w, "claimsheet: "+problem.OneLine(err.Error()))
-		printHint(w, err)
-	}
+	console.PrintProblems(w, endProblems(err))
 }
 
 // printed is an error that the command has printed in its own way.
@@ -125,13 +122,6 @@ type printed struct{ error }
 
 // Unwrap lets the error decide the exit code.
 func (p *printed) Unwrap() error { return p.error }
-
-// printHint prints what to do about an error that is not a problem.Problem.
-func printHint(w io.Writer, err error) {
-	if hint := hintOf(err); hint != "" && !strings.Contains(err.Error(), hint) {
-		fmt.Fprintln(w, "  hint: "+problem.OneLine(hint))
-	}
-}
 
 // hintOf returns what to do about a failed request or a full disk; "" for other
 // errors.

@@ -19,6 +19,7 @@ import (
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/importer/cli/explain"
 	"claimsheet/importer/ledger"
+	"claimsheet/reports"
 )
 
 // explainScenes prepare the folder, or the service, in which an example is played.
@@ -31,9 +32,10 @@ var explainScenes = map[string]func(p *play){
 	"a hundred rows with a field too many": func(p *play) {
 		p.leads("E-mail,First name,DOB,Agreement no", strings.Repeat("ann@example.com,Ann,01/05/1980,A-1,more\n", 100))
 	},
-	"a sheet in windows-1252": func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "zoe@example.com,Zo\xeb,01/05/1980,A-1") },
-	"a zero-width space":      func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "ann@example.com,\u200b,01/05/1980,A-1") },
-	"a control character":     func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "ann@example.com,A\ann,01/05/1980,A-1") },
+	"a sheet in windows-1252":  func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "zoe@example.com,Zo\xeb,01/05/1980,A-1") },
+	"a sheet in code page 850": func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "zoe@example.com,Zo\x89,01/05/1980,A-1") },
+	"a zero-width space":       func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "ann@example.com,\u200b,01/05/1980,A-1") },
+	"a control character":      func(p *play) { p.leads("E-mail,First name,DOB,Agreement no", "ann@example.com,A\ann,01/05/1980,A-1") },
 	"a damaged workbook": func(p *play) {
 		p.edited(func(*excelize.File) error { return nil })
 		data := p.read("leads.xlsx")
@@ -83,6 +85,9 @@ var explainScenes = map[string]func(p *play){
 	"a data type of another name": func(p *play) {
 		p.otherTemplates(`"dataType":"Currency"`, `"dataType":"Money"`)
 	},
+	"a drop-down list with options": func(p *play) {
+		p.otherTemplates(`"name":"Title","dataType":"DropDown"`, `"name":"Title","dataType":"DropDown","options":["Mr","Mrs","Ms"]`)
+	},
 	"seventeen runs": func(p *play) {
 		seen := map[byte]bool{}
 		for range 17 {
@@ -97,6 +102,18 @@ var explainScenes = map[string]func(p *play){
 			}
 			seen[id[0]] = true
 		}
+	},
+	"results without document properties": func(p *play) {
+		if exit, text := p.command("claimsheet run --yes -m mapping.yaml -e uat leads.csv"); exit != 0 {
+			p.t.Fatalf("a run ends with exit code %d:\n%s", exit, text)
+		}
+		path := filepath.Join(p.dir, "leads.results.xlsx")
+		properties, _, err := reports.IsOurs(path)
+		p.must(err)
+		for name := range properties {
+			properties[name] = ""
+		}
+		p.must(reports.Mark(path, properties, func(string) error { return nil }))
 	},
 	"a service without data types": func(p *play) {
 		service, err := sandbox.New(sandbox.Options{Untyped: true})
@@ -137,7 +154,7 @@ func (p *play) edited(change func(f *excelize.File) error, options ...excelize.O
 // serve puts a service in the place of the one before.
 func (p *play) serve(service http.Handler) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if fault := p.fault; fault == nil || !fault(w, r) {
+		if f := p.fault.Load(); f == nil || *f == nil || !(*f)(w, r) {
 			service.ServeHTTP(w, r)
 		}
 	}))
@@ -150,44 +167,47 @@ func (p *play) serve(service http.Handler) {
 // loseAnswers lets the service carry out POSTs to a path, and cuts the connection before
 // the answer.
 func (p *play) loseAnswers(path string) {
-	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+	service := p.service
+	p.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, path) {
 			return false
 		}
-		p.service.ServeHTTP(httptest.NewRecorder(), r)
+		service.ServeHTTP(httptest.NewRecorder(), r)
 		panic(http.ErrAbortHandler)
-	}
+	})
 }
 
 // atFirstPost does something once, when the first POST arrives.
 func (p *play) atFirstPost(do func()) {
-	p.fault = func(_ http.ResponseWriter, r *http.Request) bool {
+	p.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPost {
-			p.fault = nil
+			p.setFault(nil)
 			do()
 		}
 		return false
-	}
+	})
 }
 
 // explainDeeds are sentences of the examples that the test makes true.
 var explainDeeds = map[string]func(p *play){
-	"In another folder:":                         func(p *play) { p.elsewhere = true },
-	"The service is stopped.":                    func(p *play) { p.fault = func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) } },
+	"In another folder:": func(p *play) { p.elsewhere = true },
+	"The service is stopped.": func(p *play) {
+		p.setFault(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })
+	},
 	"The answer to every created claim is lost.": func(p *play) { p.loseAnswers("/claims") },
 	"The answer to every created link is lost.":  func(p *play) { p.loseAnswers("link") },
-	"The service gives links.":                   func(p *play) { p.fault = nil },
+	"The service gives links.":                   func(p *play) { p.setFault(nil) },
 	"The service refuses links.": func(p *play) {
-		p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+		p.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 			refused := r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "link")
 			if refused {
 				w.WriteHeader(http.StatusUnprocessableEntity)
 			}
 			return refused
-		}
+		})
 	},
 	"The service has another address.": func(p *play) { p.serve(p.service) },
-	"The service answers.":             func(p *play) { p.fault = nil },
+	"The service answers.":             func(p *play) { p.setFault(nil) },
 	"A folder takes the name of the workbook while the next run goes on.": func(p *play) {
 		p.atFirstPost(func() { _ = os.MkdirAll(p.path("leads.results.xlsx/pictures"), 0o700) })
 	},
@@ -244,7 +264,7 @@ var explainDeeds = map[string]func(p *play){
 
 // otherTemplates lets the service answer with other templates.
 func (p *play) otherTemplates(from, to string) {
-	p.fault = func(w http.ResponseWriter, r *http.Request) bool {
+	p.setFault(func(w http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/activity-templates") {
 			return false
 		}
@@ -252,7 +272,7 @@ func (p *play) otherTemplates(from, to string) {
 		p.service.ServeHTTP(answer, r)
 		_, _ = w.Write(bytes.ReplaceAll(answer.Body.Bytes(), []byte(from), []byte(to)))
 		return true
-	}
+	})
 }
 
 // patchLedger changes bytes of the ledger.

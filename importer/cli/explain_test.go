@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,11 +101,16 @@ type play struct {
 	dir       string
 	url       string
 	service   http.Handler
-	fault     func(w http.ResponseWriter, r *http.Request) bool // answers a request in the service's place, if it returns true
-	release   func()                                            // ends another run
-	elsewhere bool                                              // the commands are typed in another folder
-	words     map[string]string                                 // what words of the commands stand for
+	fault     atomic.Pointer[fault]
+	release   func()            // ends another run
+	elsewhere bool              // the commands are typed in another folder
+	words     map[string]string // what words of the commands stand for
 }
+
+// fault answers a request in the service's place, if it returns true.
+type fault func(w http.ResponseWriter, r *http.Request) bool
+
+func (p *play) setFault(f fault) { p.fault.Store(&f) }
 
 func newPlay(t *testing.T, e explain.Entry) *play {
 	p := &play{t: t, entry: e, dir: t.TempDir()}

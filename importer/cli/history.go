@@ -15,6 +15,7 @@ import (
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/result"
+	"claimsheet/importer/settle"
 	"claimsheet/mapping/problem"
 )
 
@@ -240,6 +241,7 @@ type clientJSON struct {
 	Rows     []rowJSON  `json:"rows" doc:"the client's rows in every run"`
 
 	owner ledger.ClientKey
+	as    settle.Role
 }
 
 type stepJSON struct {
@@ -403,12 +405,32 @@ func (l *ledgerSession) gather(ctx context.Context, owner ledger.ClientKey, runs
 		}
 		c.Steps = append(c.Steps, step)
 	}
+	if c.as, err = l.role(ctx, owner, c.Steps); err != nil {
+		return c, err
+	}
 	rows, err := l.ledger.RowsOfClient(ctx, owner)
 	for _, r := range rows {
 		run := runs[r.Run]
 		c.Rows = append(c.Rows, rowJSON{r.Run, run.Started, run.Input, r.Result.Row, string(r.Result.Status), r.Result.FailedStep, r.Result.Error, r.Result.Contacts})
 	}
 	return c, err
+}
+
+// role returns what somebody is to other clients, as the runs know that brought about
+// what has happened.
+func (l *ledgerSession) role(ctx context.Context, who ledger.ClientKey, steps []stepJSON) (settle.Role, error) {
+	roles := settle.Roles{Ledger: l.ledger}
+	for _, s := range steps {
+		for _, e := range s.Events {
+			if s.Kind != ledger.KindClient || e.Run == "" {
+				continue
+			}
+			if as, err := roles.Of(ctx, who, e.Run); err != nil || as.Entry != "" {
+				return as, err
+			}
+		}
+	}
+	return settle.Role{}, nil
 }
 
 // print prints it as text.
@@ -418,6 +440,9 @@ func (c clientJSON) print(w io.Writer, l *ledgerSession) {
 		who = "A client who was erased on " + moment(*c.ErasedAt)
 	}
 	fmt.Fprintf(w, "%s (kind of key: %s%s) in the environment “%s”\n", who, problem.OneLine(c.Space), inCase(c.Scope), l.session.Env.Name)
+	if c.as.Entry != "" {
+		fmt.Fprintf(w, "The %s\n", problem.OneLine(c.as.String()))
+	}
 	url := false
 	for _, s := range c.Steps {
 		s.print(w)
@@ -427,7 +452,7 @@ func (c clientJSON) print(w io.Writer, l *ledgerSession) {
 		fmt.Fprintln(w, "\nRows:")
 	}
 	for _, r := range c.Rows {
-		fmt.Fprintf(w, "  %s  run %.8s  %s row %d: %s%s\n", moment(r.Started), r.Run, problem.OneLine(r.Input), r.Row, r.Status, because(r.FailedStep, r.Error))
+		fmt.Fprintf(w, "  %s  run %.8s  %s row %d: %s%s\n", moment(r.Started), r.Run, problem.OneLine(r.Input), r.Row, r.Status, because(result.ShownStep(r.FailedStep), r.Error))
 		for _, contact := range r.Contacts {
 			fmt.Fprintf(w, "    contact %s\n", problem.OneLine(contact))
 		}

@@ -203,6 +203,7 @@ func (f *sheetFinder) open(paths []string) (readers []*sheet.Reader, err error) 
 var initHints = map[string]string{
 	"not-text":          "save the sheet as UTF-8; --encoding takes utf-8 or windows-1252, and without it the encoding is found",
 	"unknown-delimiter": "name the delimiter with --delimiter: , or ; or tab",
+	"other-delimiter":   "export the sheet again with one of these; if it has one column, name any of them with --delimiter",
 	"no-header":         "name the row that holds the column names with --header-row",
 	"empty-sheet":       "name another sheet with --sheet, or export the sheet again",
 	"sheet-not-found":   "name one of the workbook's sheets with --sheet",

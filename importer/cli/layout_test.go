@@ -36,7 +36,7 @@ var arrows = map[string][]string{
 	"importer/retry":          {"apiclient"},
 	"importer/result":         {},
 	"importer/rerun":          {"mapping", "mapping/cell", "importer/ledger", "importer/result", "importer/settle"},
-	"importer/settle":         {"apiclient", "importer/ledger", "importer/result"},
+	"importer/settle":         {"mapping", "apiclient", "importer/ledger", "importer/result"},
 	"importer/emergency":      {"importer/bootclock", "importer/ledger", "importer/safefile"},
 	"importer/spool":          {"importer/result", "mapping/cell"},
 	"importer/safefile":       {},
@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"importer/ledger/pages":   {},
 	"importer/ledger/wal":     {},
 	"apiclient/apitest":       {},
-	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
+	"importer/cli": {"mapping", "mapping/draft", "mapping/cell", "apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "importer/cli/console", "importer/cli/explain", "importer/cli/lint", "importer/cli/load", "importer/cli/manual",
 		"importer/cli/observe", "importer/cli/trial", "importer/cli/statefolder", "importer/cli/studio", "importer/cli/workbook",
 		"importer", "importer/bootclock", "importer/emergency", "importer/rerun", "importer/settle", "importer/result", "importer/sheet", "importer/spool", "importer/ledger", "importer/safefile", "reports"},
 	"importer/cli/load": {"mapping", "mapping/cell", "mapping/convert", "apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli/statefolder",
@@ -72,6 +72,8 @@ var arrows = map[string][]string{
 	"importer/sheet/numfmt":    {},
 	"importer/sheet/charset":   {},
 	"importer/sheet/sheettest": {"mapping/cell"},
+
+	"apiclient/apitest/conformance": {},
 
 	"mapping/problem/yamltree":          {},
 	"mapping/problem/yamltree/yamltest": {"mapping/problem/yamltree"},
@@ -106,7 +108,7 @@ var doors = map[string][]string{
 	"golang.org/x/sync/singleflight":  {"importer/lookup"},
 	"github.com/google/uuid":          {"apiclient", "apiclient/environment", "apiclient/sandbox", "importer/cli"},
 	"html/template":                   {"apiclient/sandbox/pages"},
-	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "apiclient/apitest", "importer/cli/studio", "importer/cli/trial", "reports"},
+	"net/http":                        {"apiclient", "apiclient/environment", "apiclient/sandbox", "apiclient/sandbox/fault", "apiclient/sandbox/pages", "apiclient/tracking", "apiclient/apitest", "apiclient/apitest/conformance", "importer/cli/studio", "importer/cli/trial", "reports"},
 }
 
 // TestArrows reads the imports of every file that is built into the program.

@@ -50,8 +50,7 @@ func (p *program) listen(c *cli.Context, where load.Where, addr string) error {
 		return err
 	}
 	if hook == nil {
-		return problem.New("no-webhook", "the environment “%s” does not describe a webhook", l.session.Env.Name).
-			Hinted("add “webhook” under “tracking” of the environment; docs/tracking.md has examples")
+		return noWebhook(l.session.Env.Name)
 	}
 	if err := statefolder.Check(l.session.State); err != nil {
 		return err
@@ -68,6 +67,11 @@ func (p *program) listen(c *cli.Context, where load.Where, addr string) error {
 	}
 	fmt.Fprintf(p.Err, "receiving events for the environment “%s”; stop it with Ctrl-C\n", l.session.Env.Name)
 	return hook.Serve(c.Context, listener)
+}
+
+func noWebhook(env string) error {
+	return problem.New("no-webhook", "the environment “%s” does not describe a webhook", env).
+		Hinted("add “webhook” under “tracking” of the environment; docs/tracking.md has examples")
 }
 
 // inbox is where events wait for the ledger.

@@ -45,7 +45,8 @@ func (r *importRun) report(ctx context.Context) error {
 		return err
 	}
 	r.summary = &summary
-	console.PrintProblems(r.Err, slices.DeleteFunc(problems, r.announced))
+	console.PrintProblems(r.Err, slices.DeleteFunc(problems.Listed(), r.announced))
+	r.printTroubled(summary)
 	if mappingChanged {
 		console.PrintProblems(r.Err, problem.List{problem.At(problem.Where{File: r.session.Mapping.File}, "mapping-changed",
 			"the mapping now asks for something other than what was sent; done steps are not sent again")})
@@ -58,6 +59,25 @@ func (r *importRun) report(ctx context.Context) error {
 	}
 	r.prune(ctx)
 	return r.stopped
+}
+
+// printTroubled names the first rows that failed or are uncertain, and where the others
+// are.
+func (r *importRun) printTroubled(summary result.Summary) {
+	list := r.job.Troubled()
+	if len(list) == 0 {
+		return
+	}
+	where := "the sheet " + reports.ProblemsSheet + " of the workbook"
+	if r.options.format == formatCSV {
+		where = "the column " + cell.AdviceHeader + " of the results"
+	}
+	hint := where + " says what to do"
+	if more := summary.Rows.Failed + summary.Rows.Uncertain - len(list); more > 0 {
+		hint = fmt.Sprintf("%d more rows failed or are uncertain; %s has them all, and says what to do", more, where)
+	}
+	list[len(list)-1].Hint = hint
+	console.PrintProblems(r.Err, list)
 }
 
 // unwritten says why a workbook was not written, and which command writes it.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"claimsheet/apiclient/environment"
 	"claimsheet/apiclient/sandbox"
 	"claimsheet/apiclient/sandbox/fault"
+	"claimsheet/apiclient/tracking"
 	"claimsheet/importer/cli/load"
 	"claimsheet/importer/cli/statefolder"
 	"claimsheet/importer/ledger"
@@ -49,19 +52,28 @@ wire and not_found of an environment:
     --not-found false       {"found": false}
 
 With --fault it fails on purpose: METHOD PATH:SHARE:KIND, as often as you like. A * in the path is any one segment, and the
-path * is every path. The share is a percentage, or one request by its number, such as 3rd. The kinds:
+path * is every path. WEBHOOK without a path is the events of --webhook. The share is a percentage, or one request by its number, such as 3rd. The kinds:
 
 ` + faultKinds() + `
 
 Which requests fail depends only on the rule, --seed and the order in which the rule's requests arrive, so a run with
 --concurrency 1 can be repeated. docs/rehearsal.md goes through a night with faults.
 
+With --workflow the claims site goes on: when a client completes an activity, the one that follows in the order becomes Open, on the same
+claim or client. Only templates in the order are placed; other activities are those that a case handler assigns.
+
+With --like it is the service of an environment: it demands what “auth” and “headers” of its entry add to requests, and answers 401 to
+the others. The entry's base_url says where it listens; oauth2 gets its tokens at token_url, which must lead there too. With --webhook it posts an event for each activity that a client completes, in the form and with
+the proof of “webhook” under “tracking”, until the event is taken.
+
 Examples:
 
     claimsheet sandbox
     claimsheet sandbox --state .claimsheet
+    claimsheet sandbox --like rehearsal
     claimsheet sandbox --addr 127.0.0.1:0 --wire nested
     claimsheet sandbox --reset
+    claimsheet sandbox --workflow 'WF-1 = Your details > Sign your claim'
     claimsheet sandbox --fault 'POST /funnel/v2/claims:5%:lose-answer'`
 }
 
@@ -85,13 +97,17 @@ func (p *program) sandboxCommand() *cli.Command {
 		UsageText:   "claimsheet sandbox [options]",
 		Description: sandboxHelp(),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one"},
+			&cli.StringFlag{Name: "addr", Value: sandbox.DefaultAddress, Usage: "the loopback `ADDRESS` to listen on; port 0 takes any free one; with --like, that of its base_url unless given"},
+			textFlag("like", "", "demand the credentials of this `ENVIRONMENT`; default: none"),
+			textFlag("webhook", "", "post what clients complete to this `URL`, which claimsheet listen prints, as “tracking” of the environment of --like describes it"),
+			textFlag("environments", "", "the environments `FILE` of --like; default: environments.yaml beside the mapping"),
 			templatesFlag(),
 			textFlag("state", "", "keep what it holds in `FOLDER`/sandbox; default: in memory only"),
 			oneOf(textFlag("wire", "", "the `SHAPE` of answers: "+problem.OrList(sandbox.Wires())+"; default: the document's names, with redirectUrl"), sandbox.Wires()...),
 			oneOf(textFlag("not-found", "", "the `ANSWER` of a look-up that finds nobody: "+problem.OrList(sandbox.NotFounds())+"; default: HTTP 404"), sandbox.NotFounds()...),
 			switchFlag("untyped", "do not report the data types of attributes"),
-			&cli.StringSliceFlag{Name: "case", Usage: "have only the case with this `ID` (version 1) and refuse others; may be given more than once; default: any UUID is a case"},
+			&cli.StringSliceFlag{Name: "case", Usage: "have only the case with this `ID` (version 1) and refuse others; ID=FILE gives it templates of its own, those of its claim type; may be given more than once; default: any UUID is a case"},
+			&cli.StringSliceFlag{Name: "workflow", Usage: "place the next activity when a client completes one, by an `ORDER` such as 'WF-1 = Your details > Sign your claim', and refuse other identifiers; without “WF-1 =” for version 1; may be given more than once"},
 			&cli.StringSliceFlag{Name: "fault", Usage: "fail on purpose, by a `RULE` such as 'POST /funnel/v2/claims:5%:lose-answer'; may be given more than once"},
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "another `NUMBER` lets faults hit other requests"},
 			switchFlag("reset", "empty the sandbox of --state, or of this folder's .claimsheet, and its ledger; then end"),
@@ -118,13 +134,36 @@ func (p *program) serve(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := sandbox.Listen(c.String("addr"))
+	workflows, err := readWorkflows(c.StringSlice("workflow"))
+	if err != nil {
+		return err
+	}
+	cases, caseTemplates, err := readCases(c.StringSlice("case"))
+	if err != nil {
+		return err
+	}
+	like, err := openRehearsal(c)
+	if err != nil {
+		return err
+	}
+	l, err := sandbox.Listen(like.addr)
 	if err != nil {
 		return problem.New("address", "the sandbox cannot listen there: %v", err)
 	}
 	url := "http://" + l.Addr().String()
-	options := sandbox.Options{Templates: templates, BaseURL: url,
-		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped"), Cases: c.StringSlice("case")}
+	options := sandbox.Options{Workflows: workflows, Templates: templates, BaseURL: url,
+		Wire: sandbox.Wire(c.String("wire")), NotFound: sandbox.NotFound(c.String("not-found")), Untyped: c.Bool("untyped"), Cases: cases, CaseTemplates: caseTemplates}
+	if like.guard != nil {
+		options.Authenticate, options.Challenge = like.guard.Check, like.guard.Challenge()
+	}
+	var faults *fault.Handler // made before anybody can complete anything
+	if like.sender != nil {
+		options.Completed = func(done sandbox.Completion) {
+			faults.Post(func() {
+				like.sender.Send(tracking.Event{Key: done.ActivityID, Client: done.ClientID, Claim: done.ClaimID, Activity: done.ActivityID, Template: done.Template, At: done.At})
+			})
+		}
+	}
 	if state := c.String("state"); state != "" {
 		options.Dir = statefolder.Sandbox(state)
 	}
@@ -134,7 +173,7 @@ func (p *program) serve(c *cli.Context) error {
 		return problem.New("sandbox", "the sandbox cannot start: %v", err)
 	}
 	defer service.Close()
-	rules, err := readFaults(c.StringSlice("fault"), service.Endpoints())
+	rules, err := like.readFaults(c.StringSlice("fault"), service.Endpoints())
 	if err != nil {
 		_ = l.Close()
 		return err
@@ -142,7 +181,66 @@ func (p *program) serve(c *cli.Context) error {
 	fmt.Fprintln(p.Out, url)
 	fmt.Fprintln(p.Err, "serving the sandbox, case id "+sandbox.CaseID+"; stop it with Ctrl-C")
 	fmt.Fprintln(p.Err, "what it holds, as case handlers see it: "+url+service.Dashboard())
-	return sandbox.Serve(c.Context, l, fault.New(service, rules, c.Uint64("seed"), p.logFault()))
+	if like.guard != nil {
+		fmt.Fprintf(p.Err, "requests must have the credentials of the environment “%s”\n", c.String("like"))
+	}
+	faults = fault.New(like.guard.WithTokens(service), rules, c.Uint64("seed"), p.logFault())
+	faults.Spare(service.Dashboard()) // a fault of every path can be switched off
+	service.SwitchFaults(&faultSwitch{handler: faults, like: like, endpoints: service.Endpoints()})
+	if like.sender == nil {
+		return sandbox.Serve(c.Context, l, faults)
+	}
+	ctx, stop := context.WithCancel(c.Context)
+	left := make(chan int, 1)
+	like.sender.Log = func(text string) { fmt.Fprintln(p.Err, text) }
+	go func() { left <- like.sender.Run(ctx) }()
+	err = sandbox.Serve(c.Context, l, faults)
+	stop()
+	if n := <-left; n > 0 {
+		fmt.Fprintf(p.Err, "events that were not taken: %d\n", n)
+	}
+	return err
+}
+
+// rehearsal is what the sandbox has of the environment of --like.
+type rehearsal struct {
+	addr   string             // where to listen
+	guard  *environment.Guard // nil: requests need no credentials
+	sender *tracking.Sender   // nil: nobody is told what clients complete
+}
+
+// openRehearsal reads the environment of --like, if there is one.
+func openRehearsal(c *cli.Context) (rehearsal, error) {
+	r := rehearsal{addr: c.String("addr")}
+	if c.String("like") == "" {
+		for _, flag := range []string{"environments", "webhook"} {
+			if c.IsSet(flag) {
+				return r, problem.New("usage", "--%s has no meaning without --like", flag).Hinted("name an environment with --like")
+			}
+		}
+		return r, nil
+	}
+	session, err := load.OpenEnvironment(withUsualMapping(load.Where{Env: c.String("like"), Environments: c.String("environments")}))
+	if err != nil {
+		return r, err
+	}
+	addr, err := session.Env.RehearsalAddress()
+	if err != nil {
+		return r, err
+	}
+	if !c.IsSet("addr") {
+		r.addr = addr
+	}
+	if r.guard, err = session.Env.Guard(c.Context); err != nil || c.String("webhook") == "" {
+		return r, err
+	}
+	if err := environment.CheckListener(c.String("webhook")); err != nil {
+		return r, err
+	}
+	if r.sender, err = session.Env.WebhookSender(c.Context, c.String("webhook")); err == nil && r.sender == nil {
+		err = noWebhook(session.Env.Name)
+	}
+	return r, err
 }
 
 // resetSandbox empties the folder in which -e sandbox, or claimsheet sandbox --state, keeps
@@ -208,14 +306,51 @@ func removeSandbox(folder string, entries []fs.DirEntry) error {
 	return nil
 }
 
+// readCases reads the cases of --case, with the templates of those that have their own.
+func readCases(texts []string) (ids []string, templates map[string][]byte, err error) {
+	templates = map[string][]byte{}
+	for _, text := range texts {
+		id, file, own := strings.Cut(text, "=")
+		if slices.Contains(ids, id) {
+			return nil, nil, problem.New("usage", "--case %s is given twice", problem.Shorten(id)).Hinted("give each case once")
+		}
+		if ids = append(ids, id); !own {
+			continue
+		}
+		if file == "" {
+			return nil, nil, problem.New("usage", "--case %s= names no file", problem.Shorten(id)).Hinted("write --case ID=FILE, or --case ID for the templates of the sandbox")
+		}
+		if templates[id], err = load.ReferenceData(file); err != nil {
+			return nil, nil, err
+		}
+	}
+	return ids, templates, nil
+}
+
+// readWorkflows reads the orders of --workflow.
+func readWorkflows(texts []string) ([]sandbox.Workflow, error) {
+	var list []sandbox.Workflow
+	for _, text := range texts {
+		w, err := sandbox.ParseWorkflow(text)
+		if err != nil {
+			return nil, problem.New("usage", "--workflow: %v", err)
+		}
+		list = append(list, w)
+	}
+	return list, nil
+}
+
 // readFaults reads the rules of --fault, and reports every mistake in them.
-func readFaults(texts, endpoints []string) ([]fault.Rule, error) {
+func (r rehearsal) readFaults(texts, endpoints []string) ([]fault.Rule, error) {
 	var rules []fault.Rule
 	var found problem.List
 	for _, text := range texts {
 		rule, err := fault.Parse(text, endpoints)
 		if err := found.Collect(err); err != nil {
 			return nil, err
+		}
+		if rule.Method == fault.Webhook && r.sender == nil {
+			found = append(found, problem.New("usage", "“%s” is about webhooks, and the sandbox sends none", problem.Shorten(text)).Hinted("give --like and --webhook too"))
 		}
 		rules = append(rules, rule)
 	}
@@ -229,7 +364,7 @@ func (p *program) logFault() func(rule fault.Rule, request int) {
 	return func(rule fault.Rule, request int) {
 		mu.Lock()
 		defer mu.Unlock()
-		fmt.Fprintf(p.Err, "fault at request %d of %s %s: %s\n", request, rule.Method, rule.Path, rule.Kind)
+		fmt.Fprintf(p.Err, "fault at request %d of %s: %s\n", request, rule.Target(), rule.Kind)
 	}
 }
 

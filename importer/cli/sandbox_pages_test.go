@@ -41,7 +41,7 @@ func TestPagesShowARun(t *testing.T) {
 		t.Errorf("the redirect url leads to %s://%s", address.Scheme, address.Host)
 	}
 
-	base, dashboard := serveSandbox(t, state)
+	base, dashboard := serveSandbox(t, "--state", state)
 	journey := openPage(t, base+address.Path, nil)
 	wantTexts(t, journey, "Your details Completed", row["Post code"], "Agreement details Completed", row["Agreement no"], "Sign your claim Your next step")
 	form := regexp.MustCompile(`<form method="post" action="([^"]+)"`).FindStringSubmatch(journey)
@@ -61,31 +61,70 @@ func TestPagesShowARun(t *testing.T) {
 	wantTexts(t, openPage(t, base+file[1], nil), "1 completed by the client", "Entered by the client", "Signed by hand", "Submitted back-filled", row["Agreement no"])
 }
 
-// serveSandbox serves a state folder until the test ends, and returns the url and that
-// of the dashboard.
-func serveSandbox(t *testing.T, state string) (base, dashboard string) {
+// TestFaultsAreSwitchedWhileItRuns: the dashboard's page switches rules of the command line
+// off and on, adds others, and works under a fault of every path.
+func TestFaultsAreSwitchedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	const rule = "* *:100%:fail-before"
+	base, dashboard := serveSandbox(t, "--fault", rule)
+	status := func() int {
+		answer, err := http.Get(base + "/funnel/v2/activity-templates")
+		must(t, err)
+		must(t, answer.Body.Close())
+		return answer.StatusCode
+	}
+	faults := dashboard + "/faults"
+	wantTexts(t, openPage(t, dashboard, nil), "Faults on purpose")
+	for _, step := range []struct {
+		form   url.Values
+		status int
+		shows  []string
+	}{
+		{nil, 500, []string{rule + " On 1 1 Switch off"}},
+		{url.Values{"off": {rule}}, 200, []string{rule + " Off 1 1 Switch on"}},
+		{url.Values{"target": {"GET /funnel/v2/activity-templates"}, "share": {"1st"}, "kind": {"busy"}}, 429, []string{"GET /funnel/v2/activity-templates:1st:busy On 1 1"}},
+		{url.Values{"on": {rule}}, 500, []string{rule + " On 2 2 Switch off"}},
+	} {
+		if step.form != nil {
+			openPage(t, faults, step.form)
+		}
+		if got := status(); got != step.status {
+			t.Errorf("%v: HTTP %d, want %d", step.form, got, step.status)
+		}
+		wantTexts(t, openPage(t, faults, nil), step.shows...)
+	}
+}
+
+// serveSandbox serves the sandbox until the test ends, and returns its url and that of
+// the dashboard.
+func serveSandbox(t *testing.T, args ...string) (base, dashboard string) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	printed, out := io.Pipe()
 	said, messages := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- quickMain(ctx, []string{"sandbox", "--addr", "127.0.0.1:0", "--state", state},
+		ended <- quickMain(ctx, append([]string{"sandbox", "--addr", "127.0.0.1:0"}, args...),
 			cli.IO{In: strings.NewReader(""), Out: out, Err: messages, Env: os.Getenv})
 		_ = messages.Close()
 		_ = out.Close()
 	}()
 	t.Cleanup(func() { stop(); <-ended })
+	found := make(chan string, 1)
+	go func() {
+		lines := bufio.NewScanner(said)
+		for lines.Scan() {
+			t.Log(lines.Text())
+			if _, url, ok := strings.Cut(lines.Text(), "as case handlers see it: "); ok {
+				found <- url
+				break
+			}
+		}
+		_, _ = io.Copy(io.Discard, said)
+	}()
 	first, err := bufio.NewReader(printed).ReadString('\n')
 	must(t, err)
-	lines := bufio.NewScanner(said)
-	for lines.Scan() {
-		if _, url, ok := strings.Cut(lines.Text(), "as case handlers see it: "); ok {
-			dashboard = url
-			break
-		}
-	}
-	go func() { _, _ = io.Copy(io.Discard, said) }()
+	dashboard = <-found
 	return strings.TrimSpace(first), dashboard
 }
 

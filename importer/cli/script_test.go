@@ -75,7 +75,7 @@ func claimsheet() {
 //	service FILE                 starts a service and writes an environments file that has it as default
 //	sent N                       N requests other than GETs have reached the service
 //	serve ARG…                   starts claimsheet sandbox and sets $URL to its first line
-//	stop                         interrupts it; the exit code must be 130; its stderr is then in the file served
+//	interrupt                    interrupts it; the exit code must be 130; its stderr is then in the file served
 //	expand FILE                  replaces $VARIABLES in a file
 //	conforms NAME FILE           compares an object of --json with $defs/NAME of docs/json.schema.json
 //	hold LEDGER                  holds a ledger as another run would
@@ -99,7 +99,7 @@ func TestScripts(t *testing.T) {
 			"exits": exits, "refuses": refuses, "scrub": scrub, "steady": steady,
 			"encrypt": encryptWorkbook, "hide": hideRows, "merge": mergeCells,
 			"workbook": makeWorkbook, "put": putCell, "cell": compareCell, "zip": makeZip,
-			"service": startService, "sent": sent, "serve": serve, "stop": stop,
+			"service": startService, "sent": sent, "serve": serve, "interrupt": interrupt,
 			"expand": expand, "hold": hold, "conforms": conforms,
 		},
 	})
@@ -356,7 +356,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("URL", strings.TrimSuffix(line, "\n"))
 }
 
-func stop(ts *testscript.TestScript, neg bool, args []string) {
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
 	wants(ts, neg, args, 0, 0)
 	mine := stateOf(ts)
 	cmd := mine.server

@@ -26,7 +26,8 @@ number, what to look for in the service, and the command lines that decide it. A
     --not-created STEP…        it does not exist: the next run sends it again
     --give-up STEP…            leave it: what depends on it is never sent
     --undo STEP…               undo a decision that nothing was built on: the
-                               step is uncertain again
+                               step is uncertain again; or withdraw a wrong
+                               id that the sheet gave (known_id)
 
 A STEP is the number in the list, the step's name when only one client has it uncertain, or CLIENT-KEY:NAME. Flags come
 first. After --created the first word that is not a STEP is the ID that the service gave a client, claim or activity, or the
@@ -59,7 +60,7 @@ func (p *program) settleCommand() *cli.Command {
 			&cli.BoolFlag{Name: "created", Usage: "it exists in the service"},
 			&cli.BoolFlag{Name: "not-created", Usage: "it does not exist"},
 			&cli.BoolFlag{Name: "give-up", Usage: "leave it"},
-			switchFlag("undo", "undo a decision"),
+			switchFlag("undo", "undo a decision, or withdraw an id of the sheet"),
 			switchFlag("yes", "with --created: accept an id that does not look like one of its kind"),
 			jsonFlag(),
 		}, ledgerFlags()...),
@@ -127,6 +128,13 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 			return err
 		}
 	}
+	if l.ledger != nil && o.choice == settle.Undo {
+		ofSheet, err := settle.OfSheet(ctx, l.ledger, scopes)
+		if err != nil {
+			return err
+		}
+		decided = append(decided, ofSheet...)
+	}
 	settlements, about, err := o.settlements(ctx, l, doubts, decided)
 	if err != nil {
 		return err
@@ -140,7 +148,11 @@ func (p *program) settle(ctx context.Context, o settleOptions) error {
 		if isUndecided(doubt) {
 			fmt.Fprintf(p.Out, "%d  ", doubt.Number)
 		}
-		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUps[o.choice])
+		followUp := followUps[o.choice]
+		if doubt.IsOfSheet() {
+			followUp = "the id of the sheet is withdrawn; empty or correct its cell, and the next run goes on from there"
+		}
+		fmt.Fprintf(p.Out, "%s: %s\n", problem.OneLine(doubt.StepID.Step), followUp)
 		if o.choice != settle.Undo {
 			fmt.Fprintf(p.Out, "   to undo it: %s\n", l.command("settle", "--undo", problem.OneLine(doubt.Client+":"+doubt.StepID.Step)))
 		}
@@ -231,10 +243,14 @@ func (p *program) listDoubts(l *ledgerSession, doubts []settle.UncertainStep) {
 	}
 }
 
-// describe prints one uncertain step. The client's key is the only personal data in it:
-// without it nobody would know which client to look for.
+// describe prints one uncertain step. The keys of clients are the only personal data in
+// it: without them nobody would know which client to look for.
 func (l *ledgerSession) describe(w io.Writer, doubt settle.UncertainStep) {
-	fmt.Fprintf(w, "%d  %s of the client %s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client))
+	as := ""
+	if doubt.As.Entry != "" {
+		as = ", the " + doubt.As.String()
+	}
+	fmt.Fprintf(w, "%d  %s of the client %s%s\n", doubt.Number, problem.OneLine(doubt.StepID.Step), problem.OneLine(doubt.Client), problem.OneLine(as))
 	from := ""
 	if doubt.Mapping != "" {
 		from = "mapping " + doubt.Mapping + ", "
@@ -332,7 +348,7 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 		case o.choice == settle.WasCreated && decision.Value == "":
 			decision.Value = word
 		case o.choice == settle.Undo:
-			found = append(found, problem.New("unknown-step", "%s is not a decided step of the environment “%s”, or it was sent since", o.wordName(i), l.session.Env.Name).
+			found = append(found, problem.New("unknown-step", "%s is neither a decided step nor one with an id of the sheet in the environment “%s”, or it was sent since", o.wordName(i), l.session.Env.Name).
 				Hinted("write CLIENT-KEY:NAME, as the decision was printed; %s shows what happened", l.command("history", "CLIENT-KEY")))
 		default:
 			found = append(found, problem.New("unknown-step", "%s is not an uncertain step of the environment “%s”", o.wordName(i), l.session.Env.Name).
@@ -360,7 +376,8 @@ func (o settleOptions) settlements(ctx context.Context, l *ledgerSession, doubts
 // naming returns the steps that a word names.
 func naming(doubts []settle.UncertainStep, word string) []settle.UncertainStep {
 	return slices.DeleteFunc(slices.Clone(doubts), func(d settle.UncertainStep) bool {
-		return word != strconv.FormatInt(d.Number, 10) && word != d.StepID.Step && !isFullName(d.StepID, word)
+		isNumber := d.Number > 0 && word == strconv.FormatInt(d.Number, 10)
+		return !isNumber && word != d.StepID.Step && !isFullName(d.StepID, word)
 	})
 }
 
@@ -370,11 +387,13 @@ func naming(doubts []settle.UncertainStep, word string) []settle.UncertainStep {
 func isFullName(id ledger.StepID, word string) bool {
 	if id.Step == ledger.KindClient {
 		contact := mapping.ContactStepKey(mapping.Identity{Space: id.Space, Key: id.Client})
-		name := word[max(0, len(word)-len(contact)):]
-		before := word[:len(word)-len(name)]
-		isSame := name == contact || id.Space == mapping.EmailSpace && strings.EqualFold(name, contact)
-		if isSame && (before == "" || strings.HasSuffix(before, ":")) {
-			return true
+		for _, spelling := range []string{contact, result.ShownStep(contact), "contact/" + id.Space + "/" + id.Client} {
+			name := word[max(0, len(word)-len(spelling)):]
+			before := word[:len(word)-len(name)]
+			isSame := name == spelling || id.Space == mapping.EmailSpace && strings.EqualFold(name, spelling)
+			if isSame && (before == "" || strings.HasSuffix(before, ":")) {
+				return true
+			}
 		}
 	}
 	key, ok := strings.CutSuffix(word, ":"+id.Step)

@@ -416,7 +416,7 @@ func holderOfID(ctx context.Context, db querier, rows rowReader, e Event) (StepI
 	return firstOther(stream(ctx, db, rows.scan, `
 		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_ids JOIN clients c ON c.id = s.client
 		WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = ?2 AND s.remote_id = ?3
-			AND s.state = 2 AND s.remote_id <> '' AND s.shared = 0
+			AND `+hasID+`
 		UNION ALL
 		SELECT `+stepColumns+` FROM steps s INDEXED BY steps_shared JOIN clients c ON c.id = s.client
 		WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = ?2 AND s.remote_id = ?3 AND s.state = 2 AND s.shared = 1`,

@@ -42,7 +42,7 @@ func (l *Ledger) OldRuns(ctx context.Context, environments []string, keep int) (
 	open := map[string]bool{}
 	for run, err := range stream(ctx, l.read, scanText, `
 		SELECT DISTINCT n.name FROM environments e
-		JOIN steps s INDEXED BY steps_undecided ON s.environment = e.id AND (s.state IN (5, 6) OR s.state = 1 AND s.kind = 1)
+		JOIN steps s INDEXED BY steps_undecided ON s.environment = e.id AND `+isUndecided+`
 		JOIN run_rows r ON r.client = s.client AND r.status = 'uncertain'
 		JOIN names n ON n.id = r.run
 		WHERE e.name IN (SELECT value FROM json_each(?))`, in) {

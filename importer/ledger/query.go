@@ -29,6 +29,15 @@ const (
 	ofClient      = `c.environment = (SELECT id FROM environments WHERE name = ?) AND c.client = ? AND c.space = ?`
 )
 
+// hasID, hasURL and isUndecided are the conditions of the indexes steps_ids, steps_urls
+// and steps_undecided in schema.sql. SQLite uses such an index only for a query that
+// repeats its condition.
+const (
+	hasID       = `s.state = 2 AND s.remote_id <> '' AND s.shared = 0`
+	hasURL      = `s.state = 2 AND s.url <> ''`
+	isUndecided = `(s.state IN (5, 6) OR s.state = 1 AND s.kind = 1)`
+)
+
 // rowReader reads rows of steps and of history, and checks their sums.
 type rowReader struct {
 	names *names
@@ -394,8 +403,8 @@ func (l *Ledger) MappingsOf(ctx context.Context, owner ClientKey) ([]string, err
 func (l *Ledger) ClientsWithID(ctx context.Context, environment, id string) iter.Seq2[ClientKey, error] {
 	return stream(ctx, l.read, scanClientKey, `
 		SELECT e.name, c.space, c.client FROM environments e JOIN clients c ON c.environment = e.id JOIN (
-			SELECT id, client FROM steps INDEXED BY steps_ids
-			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = 1 AND remote_id = ?2 AND state = 2 AND remote_id <> '' AND shared = 0
+			SELECT s.id, s.client FROM steps s INDEXED BY steps_ids
+			WHERE s.environment = (SELECT id FROM environments WHERE name = ?1) AND s.kind = 1 AND s.remote_id = ?2 AND `+hasID+`
 			UNION ALL
 			SELECT id, client FROM steps INDEXED BY steps_shared
 			WHERE environment = (SELECT id FROM environments WHERE name = ?1) AND kind = 1 AND remote_id = ?2 AND state = 2 AND shared = 1
@@ -419,7 +428,7 @@ func (l *Ledger) scanUnsettled(rows *sql.Rows) (Unsettled, error) {
 
 // undecided begins a query for the steps that the index steps_undecided has.
 const undecided = `SELECT ` + stepColumns + ` FROM steps s INDEXED BY steps_undecided JOIN clients c ON c.id = s.client
-	WHERE (s.state IN (5, 6) OR s.state = 1 AND s.kind = 1) AND ` + ofEnvironment + ` `
+	WHERE ` + isUndecided + ` AND ` + ofEnvironment + ` `
 
 // Unsettled yields the steps of an environment that are uncertain or parked, the
 // longest waiting first. They are as they were when the first is read.
@@ -431,7 +440,7 @@ func (l *Ledger) Unsettled(ctx context.Context, environment string) iter.Seq2[Un
 // those of a mapping and the client steps, which all mappings share.
 func (l *Ledger) CountUnsettled(ctx context.Context, environment, mapping string) (n int, err error) {
 	err = l.read.QueryRowContext(ctx, `SELECT count(*) FROM steps s INDEXED BY steps_undecided
-		WHERE (s.state IN (5, 6) OR s.state = 1 AND s.kind = 1) AND `+ofEnvironment+`
+		WHERE `+isUndecided+` AND `+ofEnvironment+`
 			AND s.state IN (5, 6) AND s.mapping IN (0, coalesce((SELECT id FROM names WHERE name = ?), 0))`, environment, mapping).Scan(&n)
 	return n, err
 }
@@ -444,6 +453,13 @@ func (l *Ledger) Decided(ctx context.Context, environment string) iter.Seq2[Unse
 		WHERE s.via = 3 AND s.state IN (2, 3, 7) AND `+ofEnvironment+` ORDER BY s.event DESC`, environment)
 }
 
+// OfSheet yields the clients and claims of an environment that are done with the id that
+// a sheet gave (known_id).
+func (l *Ledger) OfSheet(ctx context.Context, environment string) iter.Seq2[Step, error] {
+	return stream(ctx, l.read, l.scanStep, stepsOf+`WHERE `+ofEnvironment+` AND s.kind IN (1, 2) AND s.state = 2 AND s.via = 2 AND s.reason = ?
+		ORDER BY s.event`, environment, ReasonKnownID)
+}
+
 // IDs returns up to n ids with which steps of a kind are done in an environment, in
 // no particular order.
 func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]string, error) {
@@ -451,7 +467,7 @@ func (l *Ledger) IDs(ctx context.Context, environment, kind string, n int) ([]st
 		err = rows.Scan((*packed)(&id))
 		return id, err
 	}, `SELECT s.remote_id FROM steps s INDEXED BY steps_ids
-		WHERE `+ofEnvironment+` AND s.kind = ? AND s.state = 2 AND s.remote_id <> '' AND s.shared = 0
+		WHERE `+ofEnvironment+` AND s.kind = ? AND `+hasID+`
 		LIMIT ?`, environment, code(kinds, kind), n))
 }
 
@@ -467,7 +483,7 @@ func (l *Ledger) UndecidedClients(ctx context.Context, environment string) iter.
 func (l *Ledger) WasUnsettled(ctx context.Context, number int64) (was bool, err error) {
 	err = l.read.QueryRowContext(ctx, `
 		SELECT EXISTS (SELECT 1 FROM history WHERE event = ?1 AND state IN (5, 6))
-			OR EXISTS (SELECT 1 FROM steps INDEXED BY steps_undecided WHERE (state IN (5, 6) OR state = 1 AND kind = 1) AND event = ?1 AND state IN (5, 6))`,
+			OR EXISTS (SELECT 1 FROM steps s INDEXED BY steps_undecided WHERE `+isUndecided+` AND s.event = ?1 AND s.state IN (5, 6))`,
 		number).Scan(&was)
 	return was, err
 }

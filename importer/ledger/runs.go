@@ -316,6 +316,20 @@ type runStep struct {
 	id sql.NullInt64
 }
 
+// ContactsOf yields the further contacts in the plans of a run, in the order of the sheet.
+// A plan of which everything was done before is not among them.
+func (l *Ledger) ContactsOf(ctx context.Context, run string) iter.Seq2[RunContact, error] {
+	return stream(ctx, l.read, func(rows *sql.Rows) (c RunContact, err error) {
+		err = rows.Scan(&c.Entry, &c.Contact.Environment, &c.Contact.Space, &c.Contact.Client, &c.Client.Space, &c.Client.Client)
+		c.Client.Environment = c.Contact.Environment
+		return c, err
+	}, `SELECT r.title, e.name, c.space, c.client, oc.space, oc.client
+		FROM names n JOIN run_steps r ON r.run = n.id JOIN clients c ON c.id = r.client JOIN environments e ON e.id = c.environment
+		JOIN run_steps o ON o.run = r.run AND o.kind = 1 AND o.number BETWEEN r.number / ?2 * ?2 AND r.number / ?2 * ?2 + ?2 - 1
+		JOIN clients oc ON oc.id = o.client
+		WHERE n.name = ?1 AND r.kind = 5 ORDER BY r.number`, run, maxSteps)
+}
+
 // ContactStep is the name of the step of a client for one of its contacts: contact,
 // the contact's key space, in which a slash is written %2F, and its key.
 func ContactStep(contact ClientKey) string {

@@ -102,6 +102,9 @@ var rules = []rule{
 	{from: Done, to: Uncertain, via: []string{ViaByHand}},
 	{from: Failed, to: Uncertain, via: []string{ViaByHand}},
 	{from: GivenUp, to: Uncertain, via: []string{ViaByHand}},
+	// An id of the sheet is withdrawn. The caller checks that it was one, that nothing
+	// was sent before that may have created the step, and that nothing was built on it.
+	{from: Done, to: Failed, via: []string{ViaByHand}},
 
 	{from: GivenUp, to: Done, via: []string{ViaByHand}},
 	{from: GivenUp, to: Failed, via: []string{ViaByHand}}, // reopened

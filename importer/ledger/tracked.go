@@ -122,7 +122,7 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 		return n, err
 	}
 	known, err := prepareOn(m.conn, `SELECT 1 FROM environments e JOIN steps s ON s.environment = e.id
-		WHERE e.name = ? AND s.state = 2 AND s.remote_id <> '' AND (s.shared = 0 AND (s.kind, s.remote_id) IN (VALUES (?, ?), (?, ?), (?, ?)))
+		WHERE e.name = ? AND s.state = 2 AND s.remote_id <> '' AND (s.shared = 0 AND (s.kind, s.remote_id) IN (VALUES `+strings.Repeat("(?, ?), ", 8)+`(?, ?)))
 		UNION ALL SELECT 1 FROM steps WHERE shared = 1 LIMIT 1`)
 	if err != nil {
 		return n, err
@@ -160,7 +160,13 @@ func (m trackedMatcher) matchUnknown(service string) (n TrackedCounts, err error
 // mayKnow reports whether some step may be done with one of an event's ids.
 func (m trackedMatcher) mayKnow(known *statement, e Tracked) (ok bool, err error) {
 	for _, environment := range m.environments {
-		_, ok, err = known.first(environment, code(kinds, KindActivity), packID(e.ActivityID), code(kinds, KindClaim), packID(e.ClaimID), code(kinds, KindClient), packID(e.ClientID))
+		args := []any{environment}
+		for _, of := range []struct{ kind, id string }{{KindActivity, e.ActivityID}, {KindClaim, e.ClaimID}, {KindClient, e.ClientID}} {
+			for _, spelling := range spellings(of.id) {
+				args = append(args, code(kinds, of.kind), packID(spelling))
+			}
+		}
+		_, ok, err = known.first(args...)
 		if ok || err != nil {
 			return ok, err
 		}
@@ -227,16 +233,27 @@ func (m trackedMatcher) find(e Tracked) (of row, ok bool, err error) {
 // withID returns the step of a kind that is done with an id.
 func (m trackedMatcher) withID(kind, id string) (of row, ok bool, err error) {
 	for _, environment := range m.environments {
-		holder, ok, err := holderOfID(context.Background(), m.conn, m.rows, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: id})
-		if err != nil {
-			return of, false, err
-		}
-		if ok {
-			of, err = m.step(holder)
-			return of, true, err
+		for _, spelling := range slices.Compact(spellings(id)) {
+			holder, ok, err := holderOfID(context.Background(), m.conn, m.rows, Event{StepID: StepID{ClientKey: ClientKey{Environment: environment}}, Kind: kind, ID: spelling})
+			if err != nil {
+				return of, false, err
+			}
+			if ok {
+				of, err = m.step(holder)
+				return of, true, err
+			}
 		}
 	}
 	return of, false, nil
+}
+
+// spellings are an id as it is and, where it is a UUID, in lower case and in upper case:
+// in which case one is written says nothing.
+func spellings(id string) []string {
+	if _, isUUID := packID(strings.ToLower(id)).([]byte); !isUUID {
+		return []string{id, id, id}
+	}
+	return []string{id, strings.ToLower(id), strings.ToUpper(id)}
 }
 
 // activity returns the only activity of a client that has a name and fits.

@@ -106,6 +106,29 @@ func TestTrackedStep(t *testing.T) {
 	}
 }
 
+// TestTrackedCase: a UUID is the same in upper and in lower case, also where its step is
+// created after the event has arrived.
+func TestTrackedCase(t *testing.T) {
+	t.Parallel()
+	const low, high = "7d0c0f3e-2f0e-4c53-9d25-0d4b9a0f7a11", "8D0C0F3E-2F0E-4C53-9D25-0D4B9A0F7A11"
+	l := fresh(t)
+	events := []ledger.Tracked{{Key: "1", ClientID: strings.ToUpper(low)}, {Key: "2", ClientID: low}, {Key: "3", ClientID: strings.ToLower(high)}, {Key: "4", ClientID: high},
+		{Key: "5", ClientID: "C1"}}
+	same(t, "before", addTracked(t, l, events...), ledger.TrackedCounts{Unknown: 5})
+	for i, id := range []string{low, high, "c1"} {
+		who := jane("", "client")
+		who.Client += string(rune('1' + i))
+		do(t, l.Append(ledger.Event{StepID: who, To: ledger.Done, At: noon, Kind: "client", Via: ledger.ViaAdopted, ID: id}))
+	}
+	n, err := l.MatchTracked(service, []string{service}, named)
+	do(t, err)
+	same(t, "found", n, ledger.TrackedCounts{Found: 4})
+	for i := range events {
+		events[i].Key += "b"
+	}
+	same(t, "after", addTracked(t, l, events...), ledger.TrackedCounts{Added: 4, Unknown: 1})
+}
+
 // TestTrackedAgain: what arrives again or in another order changes nothing, and an
 // event of a client that is created later finds that client.
 func TestTrackedAgain(t *testing.T) {

@@ -94,13 +94,25 @@ const (
 // sheet gives, and not with one that a look-up found.
 const ReasonKnownID = "the sheet gives its id (known_id)"
 
+// IsOfSheet reports whether the event made its step done with the id that a sheet gave
+// (known_id).
+func (e Event) IsOfSheet() bool {
+	return e.To == Done && e.Via == ViaAdopted && e.Reason == ReasonKnownID
+}
+
 // BuiltOn returns the first step among those of the same client that belongs to a
 // client or claim and was sent, so that it may exist with that one's id. ok is false
 // when there is none, as for a step of another kind. A claim of another client, who has
-// this one as a contact, is not among them: ClaimsWith finds it.
+// this one as a contact, is not among them: ClaimsWith finds it. Nor is a claim whose id
+// a sheet gave, or an activity on one: they were not sent with the client's id.
 func BuiltOn(step Step, others iter.Seq[Step]) (on Step, ok bool) {
+	type claim struct{ mapping, step string }
+	ofSheet := map[claim]bool{}
 	for other := range others {
-		onClient := step.Kind == KindClient && other.Kind != KindClient
+		ofSheet[claim{other.Mapping, other.StepID.Step}] = other.IsOfSheet()
+	}
+	for other := range others {
+		onClient := step.Kind == KindClient && other.Kind != KindClient && !other.IsOfSheet() && !ofSheet[claim{other.Mapping, ClaimOf(other.StepID.Step)}]
 		onClaim := step.Kind == KindClaim && other.Mapping == step.Mapping && ClaimOf(other.StepID.Step) == step.StepID.Step
 		if (onClient || onClaim) && other.To != Failed && other.To != NotSent {
 			return other, true
@@ -222,6 +234,12 @@ type RunStep struct {
 	Title string // as the mapping names it, "" when it does not
 	// Skipped says that the run left the step out: its State is result.StepSkipped.
 	Skipped bool
+}
+
+// RunContact is a further contact in the plan of a run's client.
+type RunContact struct {
+	Contact, Client ClientKey
+	Entry           string // as the mapping names it
 }
 
 // stepSkipped is added to the code of a RunStep's kind when the step is skipped.

@@ -434,7 +434,7 @@ func prepare(ctx context.Context, conn *sql.Conn, path string) (*transaction, er
 			(state, inherited, event, at, boot, uptime, run, via, status, reason, response, remote_id, url, sum) = (` + params(14) + `) WHERE id = ?`},
 		{&t.setStep, `UPDATE steps SET (` + factColumns + `, request, digest) = (` + params(24) + `) WHERE id = ?`},
 		{&t.addHistory, `INSERT INTO history VALUES (` + params(16) + `)`},
-		{&t.someURL, `SELECT 1 FROM steps INDEXED BY steps_urls WHERE url = ? AND state = 2 AND url <> '' LIMIT 1`},
+		{&t.someURL, `SELECT 1 FROM steps s INDEXED BY steps_urls WHERE s.url = ? AND ` + hasURL + ` LIMIT 1`},
 		{&t.addRunRow, `INSERT OR REPLACE INTO run_rows
 			(run, source_row, status, client, number, client_id, claim_ids, url, failed_step, error, advice)
 			VALUES (` + params(11) + `)`},

@@ -14,11 +14,13 @@ package settle
 import (
 	"context"
 	"errors"
+	"iter"
 	"regexp"
 	"slices"
 	"time"
 
 	"claimsheet/importer/ledger"
+	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
@@ -34,6 +36,8 @@ type Ledger interface {
 	Append(events ...ledger.Event) error
 	Steps(ctx context.Context, owner ledger.ClientKey, mapping string) (map[string]ledger.Step, error)
 	StepsOfClient(ctx context.Context, owner ledger.ClientKey) ([]ledger.Step, error)
+	ClaimsWith(ctx context.Context, environment, text string) iter.Seq2[ledger.Step, error]
+	Events(ctx context.Context, id ledger.StepID) ([]ledger.Event, error)
 	StepWithID(ctx context.Context, e ledger.Event) (t ledger.Taken, ok bool, err error)
 	IDs(ctx context.Context, environment, kind string, n int) ([]string, error)
 }
@@ -55,12 +59,14 @@ const (
 	decidedNotCreated = "you decided that it was not created"
 	decidedToGiveUp   = "you gave it up"
 	undidDecision     = "you undid the decision"
+	withdrewID        = "you withdrew the id that the sheet gave (known_id)"
 )
 
 // Settle records decisions, durably: all of them or none. A step can be decided
 // when it is uncertain or parked. A decision can be taken back with Undo, and a
 // wrong id corrected by deciding “created” again, as long as nothing was built
-// on it. Settle refuses an id that another step has, because one of the two
+// on it. Undo also withdraws an id that the sheet gave (known_id): the step is as it
+// was before. Settle refuses an id that another step has, because one of the two
 // would be wrong. What is wrong with the decisions is a problem.List, sorted by
 // place; any other error is the ledger's.
 func (s Settler) Settle(ctx context.Context, settlements ...Settlement) error {
@@ -133,6 +139,12 @@ func (s Settler) event(ctx context.Context, one Settlement) (ledger.Event, probl
 		event.To, event.Reason = ledger.GivenUp, decidedToGiveUp
 	case Undo:
 		event.To, event.Reason = ledger.Uncertain, undidDecision
+		if step.IsOfSheet() {
+			event.Reason = withdrewID
+			if event.To, err = s.beforeSheet(ctx, step); err != nil {
+				return ledger.Event{}, problem.Problem{}, err
+			}
+		}
 	default:
 		event.To, event.Reason = ledger.Done, decidedCreated
 		if step.Kind == ledger.KindLink {
@@ -194,10 +206,27 @@ func isDecision(s ledger.Step) bool {
 	return s.Via == ledger.ViaByHand && slices.Contains([]string{decidedCreated, decidedNotCreated, decidedToGiveUp}, s.Reason)
 }
 
-// checkUndo refuses to take back what is not a decision, and a decision that
-// other steps were built on.
+// beforeSheet returns the state to which the step returns when the id that the sheet
+// gave is withdrawn: Failed, which a run sends like a new one, unless a request that was
+// sent before may have created it.
+func (s Settler) beforeSheet(ctx context.Context, step ledger.Step) (ledger.State, error) {
+	events, err := s.Ledger.Events(ctx, step.StepID)
+	for _, e := range slices.Backward(events) {
+		switch {
+		case e.IsOfSheet():
+		case e.To == ledger.Failed || e.To == ledger.NotSent:
+			return ledger.Failed, err
+		default:
+			return ledger.Uncertain, err
+		}
+	}
+	return ledger.Failed, err
+}
+
+// checkUndo refuses to take back what is not a decision or an id of the sheet, and
+// what other steps were built on.
 func (s Settler) checkUndo(ctx context.Context, step ledger.Step) (problem.Problem, error) {
-	if !isDecision(step) {
+	if !isDecision(step) && !step.IsOfSheet() {
 		return problem.New("not-decided", "the step is %s, and no decision made it so: there is nothing to take back", step.To).
 			Hinted("claimsheet history CLIENT-KEY shows what happened to it"), nil
 	}
@@ -205,9 +234,27 @@ func (s Settler) checkUndo(ctx context.Context, step ledger.Step) (problem.Probl
 	if err != nil {
 		return problem.Problem{}, err
 	}
+	const hint = "what is wrong now must be corrected in the service"
 	if on, ok := ledger.BuiltOn(step, slices.Values(others)); ok {
 		return problem.New("built-on", "the decision cannot be taken back or corrected: a %s that was sent since belongs to this %s and is %s",
-			on.Kind, step.Kind, on.To).Hinted("what is wrong now must be corrected in the service"), nil
+			on.Kind, step.Kind, on.To).Hinted(hint), nil
+	}
+	if step.Kind != ledger.KindClient || step.To != ledger.Done {
+		return problem.Problem{}, nil
+	}
+	who := mapping.Identity{Space: step.Space, Key: step.Client}
+	for claim, err := range s.Ledger.ClaimsWith(ctx, step.Environment, mapping.Fingerprint(who)) {
+		switch {
+		case err != nil:
+			return problem.Problem{}, err
+		case claim.ClientKey == step.ClientKey, claim.IsOfSheet(): // the latter was not sent
+		case len(claim.Data) > 0:
+			return problem.New("built-on", "the decision cannot be taken back or corrected: a claim of another client has this one as a contact, and is %s", claim.To).
+				Hinted(hint), nil
+		case claim.Ref.Sent > step.Ref.Last:
+			return problem.New("built-on", "the decision cannot be taken back or corrected: of a claim that was sent since, the ledger does not keep the contacts, so it may have this one").
+				Hinted(hint), nil
+		}
 	}
 	return problem.Problem{}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"claimsheet/importer/ledger"
 	"claimsheet/importer/settle"
+	"claimsheet/mapping"
 	"claimsheet/mapping/problem"
 )
 
@@ -171,6 +172,92 @@ func TestUndo(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// An id that the sheet gave is withdrawn by Undo, as long as nothing was built on it. The
+// step is as it was before: not created, or in doubt.
+func TestWithdrawGivenID(t *testing.T) {
+	who := mapping.Identity{Space: "email", Key: "bob"}
+	at := func(client, step string, to ledger.State, via string) ledger.Event {
+		return ledger.Event{StepID: settleStep(client, step), Kind: settle.KindOf(step), To: to, Via: via, At: settleTime}
+	}
+	given := func(step, id string) ledger.Event {
+		e := at("bob", step, ledger.Done, ledger.ViaAdopted)
+		e.ID, e.Reason = id, ledger.ReasonKnownID
+		return e
+	}
+	claimOf := func(client, data string) ledger.Event {
+		e := at(client, "claim/loan/9", ledger.Intent, "")
+		e.Data = []byte(data)
+		return e
+	}
+	for name, c := range map[string]struct {
+		before []ledger.Event // of bob and others, after those of settleLedger but for bob's own
+		step   string
+		want   string // the problem's code, or the state afterwards
+	}{
+		"a client":             {[]ledger.Event{given("client", "x1")}, "client", "failed x1"},
+		"corrected before":     {[]ledger.Event{given("client", "x1"), given("client", "x2")}, "client", "failed x2"},
+		"refused before":       {[]ledger.Event{at("bob", "client", ledger.Failed, ""), given("client", "x1")}, "client", "failed x1"},
+		"parked before":        {[]ledger.Event{at("bob", "client", ledger.Intent, ""), at("bob", "client", ledger.Parked, ""), given("client", "x1")}, "client", "uncertain "},
+		"a claim was refused":  {[]ledger.Event{given("client", "x1"), claimOf("bob", ""), at("bob", "claim/loan/9", ledger.Failed, "")}, "client", "failed x1"},
+		"a claim was sent":     {[]ledger.Event{given("client", "x1"), claimOf("bob", "")}, "client", "built-on"},
+		"a claim":              {[]ledger.Event{given("claim/loan/1", "x1")}, "claim/loan/1", "failed x1"},
+		"of a claim, activity": {[]ledger.Event{given("claim/loan/1", "x1"), at("bob", "activity/a@loan/1", ledger.Intent, "")}, "claim/loan/1", "built-on"},
+		"beside a known claim": {[]ledger.Event{given("client", "x1"), given("claim/loan/1", "c1"), at("bob", "activity/a@loan/1", ledger.Intent, "")}, "client", "failed x1"},
+		"in another's claim":   {[]ledger.Event{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"`+mapping.Fingerprint(who)+`"}]}`)}, "client", "built-on"},
+		"in another's known claim": {[]ledger.Event{given("client", "x1"), {StepID: settleStep("eve", "claim/loan/9"), Kind: "claim", To: ledger.Done, Via: ledger.ViaAdopted,
+			Reason: ledger.ReasonKnownID, ID: "c1", At: settleTime, Data: []byte(mapping.Fingerprint(who))}}, "client", "failed x1"},
+		"another's claim of others": {[]ledger.Event{given("client", "x1"), claimOf("eve", `{"values":[{"name":"claimants","value":"0123"}]}`)}, "client", "failed x1"},
+		"a claim is not kept":       {[]ledger.Event{given("client", "x1"), claimOf("eve", "")}, "client", "built-on"},
+		"a claim before":            {[]ledger.Event{claimOf("eve", ""), given("client", "x1")}, "client", "failed x1"},
+		"found by a look-up":        {[]ledger.Event{{StepID: settleStep("bob", "client"), Kind: "client", To: ledger.Done, Via: ledger.ViaAdopted, ID: "x1", At: settleTime}}, "client", "not-decided"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger.db"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Close() })
+			for _, e := range c.before {
+				if err := l.Append(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err = settle.Settler{Ledger: l, Run: "run-2"}.Settle(t.Context(), decided("bob", c.step, settle.Undo))
+			got := settleStates(t, l)["bob "+c.step]
+			if list := (problem.List{}); errors.As(err, &list) {
+				got = list[0].Code
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A decision about somebody in whose name a claim of another client was sent since is
+// not taken back.
+func TestUndoOfAContact(t *testing.T) {
+	l := settleLedger(t)
+	settler := settle.Settler{Ledger: l, Run: "run-2"}
+	if err := settler.Settle(t.Context(), created("bob", "client", "contact-2")); err != nil {
+		t.Fatal(err)
+	}
+	claim := ledger.Event{StepID: settleStep("ann", "claim/loan/9"), To: ledger.Intent, Kind: ledger.KindClaim, At: settleTime,
+		Data: []byte(`{"values":[{"name":"claimants","value":"client, ` + mapping.Fingerprint(mapping.Identity{Space: "email", Key: "bob"}) + `"}]}`)}
+	if err := l.Append(claim); err != nil {
+		t.Fatal(err)
+	}
+	for _, again := range []settle.Settlement{decided("bob", "client", settle.Undo), created("bob", "client", "contact-3")} {
+		var list problem.List
+		if err := settler.Settle(t.Context(), again); !errors.As(err, &list) || list[0].Code != "built-on" {
+			t.Errorf("%v: got %v, want built-on", again.Decision, err)
+		}
 	}
 }
 

@@ -91,6 +91,11 @@ type Problem struct {
 	// Seen is the cell's value as a person reads it. It is personal data: the
 	// workbook shows it, logs and terminals never do.
 	Seen string
+	// Part is set for a further place of a mistake that another problem reports: the
+	// place is marked, and lists leave it out.
+	Part bool
+	// Warning is set for a cell that is used all the same.
+	Warning bool
 }
 
 // Error is the problem on one line, without its hint and without Seen.
@@ -131,6 +136,12 @@ func (l List) Error() string {
 		lines[i] = p.Error()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Listed returns the list without the problems that are Part of another one. It does not
+// change l.
+func (l List) Listed() List {
+	return slices.DeleteFunc(slices.Clone(l), func(p Problem) bool { return p.Part })
 }
 
 // Err is l as an error: nil when l is empty. (A nil List in an error

@@ -346,10 +346,12 @@ func (t *Table) start() (err error) {
 	return t.End()
 }
 
-// Next begins the next row, in the next sheet when this one is full. The row is high
-// enough for texts in the first columns, where they wrap: programs do not adjust it
-// themselves.
-func (t *Table) Next(texts ...string) error {
+// Next begins the next row, in the next sheet when this one is full.
+func (t *Table) Next() error { return t.NextHigh(1) }
+
+// NextHigh is Next for a row that is high enough for this many lines of text: programs do
+// not adjust the height themselves. Lines says how many a text needs.
+func (t *Table) NextHigh(lines int) error {
 	if t.used == t.table.MaxRows {
 		if err := t.Close(); err != nil {
 			return err
@@ -359,16 +361,13 @@ func (t *Table) Next(texts ...string) error {
 		}
 	}
 	t.used++
-	lines := 1
-	for i, text := range texts {
-		lines = max(lines, wrappedLines(text, int(t.table.Widths[i])))
-	}
 	t.beginHigh(t.used, lines)
 	return nil
 }
 
-// wrappedLines is roughly how many lines a text takes in a column.
-func wrappedLines(text string, width int) (lines int) {
+// Lines returns roughly how many lines a text takes in a column (0 = A) where it wraps.
+func (t *Table) Lines(column int, text string) (lines int) {
+	width := int(t.table.Widths[column])
 	for line := range strings.SplitSeq(text, "\n") {
 		lines += max(1, (utf8.RuneCountInString(line)+width-1)/width)
 	}

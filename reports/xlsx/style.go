@@ -27,7 +27,8 @@ type Look struct {
 	Format string // number format code, "" for General
 	Colour Colour
 	Bold   bool
-	Wrap   bool
+	Wrap   bool // and at the top
+	Top    bool
 	Right  bool
 	Left   bool
 	Indent bool
@@ -111,6 +112,8 @@ func (l Look) alignment() *excelize.Alignment {
 	switch {
 	case l.Wrap:
 		return &excelize.Alignment{WrapText: true, Vertical: "top"}
+	case l.Top:
+		return &excelize.Alignment{Vertical: "top"}
 	case l.Right:
 		return &excelize.Alignment{Horizontal: "right"}
 	case l.Left:

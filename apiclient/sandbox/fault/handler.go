@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -27,10 +28,12 @@ type Handler struct {
 	next   http.Handler
 	seed   uint64
 	played func(rule Rule, request int)
+	spared string // requests for what is below this path never fail; "" for none
 
 	mu    sync.Mutex // guards the rest
 	rules []Rule
 	tally map[Rule]*Tally // of every rule that there ever was
+	held  func()          // posts an event that waits for the next; nil for none
 }
 
 // Tally counts what a rule did.
@@ -48,6 +51,10 @@ func New(next http.Handler, rules []Rule, seed uint64, played func(rule Rule, re
 	h.Set(rules)
 	return h
 }
+
+// Spare lets no request for a path that begins like this fail. It is called before the
+// first request.
+func (h *Handler) Spare(path string) { h.spared = path }
 
 // Set replaces the rules. A rule that was there before goes on with its count. Equal
 // rules are one.
@@ -79,6 +86,10 @@ func (h *Handler) Tallies() []Tally {
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.spared != "" && strings.HasPrefix(r.URL.Path, h.spared) {
+		h.next.ServeHTTP(w, r)
+		return
+	}
 	rule, wait := h.draw(r.Method, r.URL.EscapedPath())
 	if wait == 0 && rule.Kind == "" {
 		h.next.ServeHTTP(w, r)
@@ -94,6 +105,46 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	pause(w, r, wait)
 	a.write(w)
+}
+
+// heldFor is how long an event waits for the next at most.
+const heldFor = 5 * time.Second
+
+// Post posts an event of the service, as the rules about events say. post is called
+// once, twice, not at all, or after that of the next event; it must not wait.
+func (h *Handler) Post(post func()) {
+	rule, _ := h.draw(Webhook, "*")
+	h.mu.Lock()
+	held := h.held
+	h.held = nil
+	if rule.Kind == Swap {
+		h.held = post
+	}
+	h.mu.Unlock()
+	switch rule.Kind {
+	case Drop:
+	case Swap:
+		time.AfterFunc(heldFor, h.release)
+	case Repeat:
+		post()
+		post()
+	default:
+		post()
+	}
+	if held != nil {
+		held()
+	}
+}
+
+// release posts the event that has waited for long enough.
+func (h *Handler) release() {
+	h.mu.Lock()
+	held := h.held
+	h.held = nil
+	h.mu.Unlock()
+	if held != nil {
+		held()
+	}
 }
 
 // refuses returns the answer of a kind that does not let the service see the request.

@@ -21,7 +21,8 @@ import (
 
 // Rule says which requests fail, and how. Rules can be compared with ==.
 type Rule struct {
-	// Method is GET, POST or * for both.
+	// Method is GET, POST or * for both; or Webhook, for the events that the service
+	// posts, whose Path is *.
 	Method string
 	// Path is matched segment by segment, without the query. A segment * or {name}
 	// matches any one; the path * matches all paths.
@@ -51,13 +52,20 @@ const (
 	ExpiredLogin Kind = "expired-login"
 	Slow         Kind = "slow"
 	Late         Kind = "late"
+	Drop         Kind = "drop"
+	Repeat       Kind = "repeat"
+	Swap         Kind = "swap"
 )
+
+// Webhook is the Method of rules about events that the service posts.
+const Webhook = "WEBHOOK"
 
 // KindInfo describes a kind.
 type KindInfo struct {
 	Kind  Kind
 	About string        // what the service does
 	Usual time.Duration // the time of a rule without one; 0 for a kind that takes none
+	Event bool          // for rules about events, and no others
 }
 
 // Kinds lists the kinds, in the order of the help.
@@ -73,6 +81,9 @@ func Kinds() []KindInfo {
 		{Kind: ExpiredLogin, About: "answers HTTP 401 and creates nothing"},
 		{Kind: Slow, About: "creates, and answers that much later", Usual: time.Second},
 		{Kind: Late, About: "creates that long after the client has given up", Usual: time.Second},
+		{Kind: Drop, About: "WEBHOOK: does not post the event", Event: true},
+		{Kind: Repeat, About: "WEBHOOK: posts the event twice", Event: true},
+		{Kind: Swap, About: "WEBHOOK: posts the event after the next one, or 5 s later", Event: true},
 	}
 }
 
@@ -89,7 +100,7 @@ func infoOf(k Kind) (KindInfo, bool) {
 // maxTime is the longest time of a rule.
 const maxTime = time.Hour
 
-const example = "METHOD PATH:SHARE:KIND, such as POST /funnel/v2/claims:5%:lose-answer"
+const example = "METHOD PATH:SHARE:KIND, such as POST /funnel/v2/claims:5%:lose-answer; or WEBHOOK:SHARE:KIND"
 
 // String returns the rule as Parse reads it.
 func (r Rule) String() string {
@@ -101,7 +112,7 @@ func (r Rule) String() string {
 	if info, _ := infoOf(r.Kind); r.Time != info.Usual {
 		kind += "=" + r.Time.String()
 	}
-	return r.Method + " " + r.Path + ":" + share + ":" + kind
+	return r.Target() + ":" + share + ":" + kind
 }
 
 // Parse reads a rule: METHOD PATH:SHARE:KIND. SHARE is a percentage, or one request
@@ -123,8 +134,8 @@ func Parse(text string, endpoints []string) (Rule, error) {
 	if err := r.readKind(text, kind); err != nil {
 		return Rule{}, err
 	}
-	if endpoints != nil && !slices.ContainsFunc(endpoints, r.matchesEndpoint) {
-		return Rule{}, wrong(text, "the service has no %s", r.target()).Hinted("%s", problem.Suggestion(r.target(), endpoints))
+	if endpoints != nil && r.Method != Webhook && !slices.ContainsFunc(endpoints, r.matchesEndpoint) {
+		return Rule{}, wrong(text, "the service has no %s", r.Target()).Hinted("%s", problem.Suggestion(r.Target(), endpoints))
 	}
 	return r, nil
 }
@@ -150,6 +161,10 @@ func wrong(text, format string, args ...any) problem.Problem {
 var methods = []string{"GET", "POST", "*"}
 
 func (r *Rule) readTarget(text, target string) error {
+	if strings.EqualFold(target, Webhook) {
+		r.Method, r.Path = Webhook, "*"
+		return nil
+	}
 	method, path, _ := strings.Cut(target, " ")
 	r.Method, r.Path = strings.ToUpper(method), strings.TrimSpace(path)
 	switch {
@@ -203,11 +218,9 @@ func (r *Rule) readKind(text, kind string) error {
 	info, known := infoOf(r.Kind)
 	switch {
 	case !known:
-		var words []string
-		for _, k := range Kinds() {
-			words = append(words, string(k.Kind))
-		}
-		return wrong(text, "there is no kind “%s”", problem.Shorten(word)).Hinted("%s", problem.Suggestion(word, words))
+		return wrong(text, "there is no kind “%s”", problem.Shorten(word)).Hinted("%s", problem.Suggestion(word, kindsFor(r.Method)))
+	case info.Event != (r.Method == Webhook):
+		return wrong(text, "%s does not go with %s", r.Kind, r.Target()).Hinted("expected %s", problem.OrList(kindsFor(r.Method)))
 	case !hasTime:
 		r.Time = info.Usual
 		return nil
@@ -223,6 +236,16 @@ func (r *Rule) readKind(text, kind string) error {
 		return wrong(text, "Retry-After cannot say %v", r.Time).Hinted("expected whole seconds, such as busy=2s")
 	}
 	return nil
+}
+
+// kindsFor are the words of the kinds that go with a method.
+func kindsFor(method string) (words []string) {
+	for _, k := range Kinds() {
+		if k.Event == (method == Webhook) {
+			words = append(words, string(k.Kind))
+		}
+	}
+	return words
 }
 
 // ordinal writes a number as 1st, 2nd, 3rd, 4th.
@@ -241,11 +264,17 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + suffix
 }
 
-func (r Rule) target() string { return r.Method + " " + r.Path }
+// Target returns what the rule is about, as it is written: method and path, or Webhook.
+func (r Rule) Target() string {
+	if r.Method == Webhook {
+		return Webhook
+	}
+	return r.Method + " " + r.Path
+}
 
 // matches reports whether a request is among those that the rule is about.
 func (r Rule) matches(method, path string) bool {
-	if r.Method != "*" && r.Method != method {
+	if r.Method != method && (r.Method != "*" || method == Webhook) {
 		return false
 	}
 	if r.Path == "*" {

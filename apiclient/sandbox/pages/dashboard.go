@@ -15,6 +15,7 @@ const perPage = 50
 // dashboard is the page with the list of clients.
 type dashboard struct {
 	Path    string // of the list
+	Faults  string // of the page that switches faults; "" for none
 	Totals  totals
 	Last    *batch // nil when nothing was created yet
 	Query   string
@@ -59,6 +60,9 @@ type row struct {
 func (h *Handler) list(w http.ResponseWriter, r *http.Request) {
 	clients := h.store.Clients()
 	page := &dashboard{Path: h.dashboard, Last: lastBatch(clients), Query: strings.TrimSpace(r.URL.Query().Get("q"))}
+	if h.faults != nil {
+		page.Faults = h.FaultsPath()
+	}
 	page.Filters = []filter{
 		{"", "All clients", func(row) bool { return true }},
 		{"last", "From the last run", func(c row) bool { return c.last }},
@@ -103,22 +107,23 @@ type thing struct {
 	kind    string // client, claim or activity
 	by      string
 	created time.Time
+	placed  bool // by the workflow, so that no run has brought it
 }
 
 // things returns the client, the claims that the client administers, and their and
 // the client's activities: so a claim of two claimants counts once.
 func (c Client) things() []thing {
-	all := []thing{{"client", c.By, c.Created}}
+	all := []thing{{kind: "client", by: c.By, created: c.Created}}
 	own := map[string]bool{"": true}
 	for _, on := range c.Claims {
 		if on.Administrator.ID == c.ID {
 			own[on.ID] = true
-			all = append(all, thing{"claim", on.By, on.Created})
+			all = append(all, thing{"claim", on.By, on.Created, false})
 		}
 	}
 	for _, s := range c.Steps {
 		if own[s.ClaimID] {
-			all = append(all, thing{"activity", s.By, s.Created})
+			all = append(all, thing{"activity", s.By, s.Created, s.Placed})
 		}
 	}
 	return all
@@ -151,14 +156,14 @@ func lastBatch(clients []Client) *batch {
 	var last *batch
 	for _, c := range clients {
 		for _, made := range c.things() {
-			if last == nil || !made.created.Before(last.When) {
+			if !made.placed && (last == nil || !made.created.Before(last.When)) {
 				last = &batch{By: made.by, When: made.created}
 			}
 		}
 	}
 	for _, c := range clients {
 		for _, made := range c.things() {
-			if made.by == last.By {
+			if !made.placed && made.by == last.By {
 				last.count(made)
 			}
 		}
@@ -169,7 +174,7 @@ func lastBatch(clients []Client) *batch {
 // brought reports whether the batch has the client, or something that was created
 // for the client.
 func (b *batch) brought(c Client) bool {
-	return b != nil && slices.ContainsFunc(c.things(), func(made thing) bool { return made.by == b.By })
+	return b != nil && slices.ContainsFunc(c.things(), func(made thing) bool { return !made.placed && made.by == b.By })
 }
 
 // matches reports whether each word, in lower case, is somewhere in the client's

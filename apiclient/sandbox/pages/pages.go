@@ -4,7 +4,7 @@
 // The claims site shows a client the steps of the claim in their order, completed
 // ones with their values, and the first Open activity as a form made from its attribute
 // templates. The dashboard shows clients, claims and activities, and marks what a
-// client has entered.
+// client has entered. A page beside it switches faults on purpose.
 //
 // The pages are HTML made here, without scripts. They read the service through a
 // Store and know nothing of its interface. Addresses are credentials: a redirect url
@@ -81,6 +81,7 @@ type Step struct {
 	Template   string
 	Status     string // as it was created
 	Open       bool   // the client has not completed it
+	Placed     bool   // by the workflow, after the client completed the one before
 	ClaimID    string // "" for an activity of the client
 	Attributes []Attribute
 	Created    time.Time
@@ -116,6 +117,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 type Handler struct {
 	store     Store
 	dashboard string // its path, without a slash at the end
+	faults    Faults // nil: there is no page for them
 	mux       *http.ServeMux
 }
 

@@ -175,7 +175,9 @@ func same(t *testing.T, what string, want, got any) {
 func all(t *testing.T, s *store) map[string]page {
 	t.Helper()
 	h := pages.New(s)
+	h.SwitchFaults(&faults{rules: []pages.FaultRule{{Rule: "<script>alert(1)</script><x-evil>", On: true}, {Rule: "* *:1st:busy"}}})
 	list := map[string]page{
+		"faults":   submit(t, h, h.FaultsPath(), url.Values{"target": {"<x-evil>"}, "share": {`"'<x-evil>`}, "kind": {"<x-evil>"}}),
 		"journey":  ask(t, h, "/start/to-"+s.clients[1].ID),
 		"errors":   submit(t, h, "/start/to-"+s.clients[1].ID+"/"+s.clients[1].Steps[2].ID, url.Values{"day": {"<x-evil>"}, "text": {"<x-evil>"}, "pick": {"<x-evil>"}, "area": {"</textarea><x-evil>"}}),
 		"finished": ask(t, h, "/start/to-"+s.clients[0].ID+"?sent="+s.clients[0].Steps[0].ID),
@@ -379,6 +381,17 @@ func TestDashboard(t *testing.T) {
 }
 
 // A long list comes in pages that keep the search.
+// What the workflow has placed is not of the last run, though it is newer.
+func TestPlacedIsOfNoRun(t *testing.T) {
+	t.Parallel()
+	s := sample()
+	s.clients[0].Steps = append(s.clients[0].Steps, pages.Step{ID: "next", Template: "Next", Status: "Open", Open: true, Placed: true, Created: noon(4)})
+	h := pages.New(s)
+	if got := text(find(ask(t, h, h.Dashboard()).root, class("panel"))[0]); !strings.HasPrefix(got, "The last run 2 clients, 1 claim and 4 activities, until 2 Mar 2026, 12:00 UTC (late)") {
+		t.Errorf("the last run: %s", got)
+	}
+}
+
 func TestPagesOfTheList(t *testing.T) {
 	t.Parallel()
 	s := &store{}
@@ -536,7 +549,7 @@ func TestC10_TheDashboardsAddressIsASecret(t *testing.T) {
 		}
 	}
 	for name, p := range all(t, s) {
-		if strings.HasPrefix(name, "client") || name == "list" || name == "all" {
+		if strings.HasPrefix(name, "client") || name == "list" || name == "all" || name == "faults" {
 			continue
 		}
 		for _, n := range find(p.root, tag("a", "form")) {

@@ -56,9 +56,9 @@ type Report struct {
 	Errors   problem.List
 	Warnings problem.List
 	// Failure says why the check could not be finished, for a reason that is not a
-	// problem.Problem; "" when it was finished.
-	Failure, FailureHint string
-	ExitCode             int
+	// problem of what was checked; the zero Problem when it was finished.
+	Failure  problem.Problem
+	ExitCode int
 
 	// Source is the content of the mapping file, whose lines Text shows.
 	Source  []byte
@@ -92,8 +92,8 @@ func (r *Report) findings() []finding {
 	for _, p := range r.Errors {
 		list = append(list, finding{p, "error"})
 	}
-	if r.Failure != "" {
-		list = append(list, finding{problem.Problem{Message: r.Failure, Hint: r.FailureHint}, "error"})
+	if r.Failure.Message != "" {
+		list = append(list, finding{r.Failure, "error"})
 	}
 	for _, p := range r.Warnings {
 		list = append(list, finding{p, "warning"})
@@ -182,11 +182,11 @@ func (r *Report) writeText(w io.Writer) {
 		}
 		return Snippet(source[p.Where.Line-1], p.Where.Line, p.Where.Column)
 	}
-	for _, p := range r.Warnings {
+	for _, p := range r.Warnings.Grouped() {
 		console.PrintExcerpts(w, problem.List{p}, show)
 	}
 	console.PrintExcerpts(w, r.Errors, show)
-	if r.Failure != "" {
-		console.PrintProblems(w, problem.List{{Message: r.Failure, Hint: r.FailureHint}})
+	if r.Failure.Message != "" {
+		console.PrintProblems(w, problem.List{r.Failure})
 	}
 }

@@ -46,7 +46,7 @@ func report() *lint.Report {
 			problem.At(problem.Where{Sheet: "Leads", Cell: "C7", Row: 7}, "not-date", "DOB is not a date"),
 		},
 		Warnings: problem.List{problem.At(problem.Where{File: "a, b:100%.yaml", Line: 3, Column: 1}, "unknown-value", "odd")},
-		Failure:  "the service does not answer", ExitCode: 3, Version: "1.2",
+		Failure:  problem.Problem{Message: "the service does not answer"}, ExitCode: 3, Version: "1.2",
 		Source: []byte("name: a\r\napi: v3\r\nx: y\r\n"),
 	}
 }

@@ -77,7 +77,7 @@ type (
 func (r *Report) sarif() sarifLog {
 	run := sarifRun{
 		Tool:        sarifTool{sarifDriver{Name: "claimsheet", Version: r.Version, Rules: []sarifRule{}}},
-		Invocations: []sarifInvocation{{ExecutionSuccessful: r.Failure == "", ExitCode: r.ExitCode}},
+		Invocations: []sarifInvocation{{ExecutionSuccessful: r.Failure.Message == "", ExitCode: r.ExitCode}},
 		ColumnKind:  "unicodeCodePoints",
 		Results:     []sarifResult{},
 	}

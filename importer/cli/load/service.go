@@ -135,7 +135,7 @@ func (s *Session) AskTemplates(ctx context.Context) (*mapping.Service, error) {
 		return service, nil
 	}
 	service.Earlier = s.earlier()
-	s.Warnings = slices.Concat(s.Warnings, mapping.StrayTemplateIDs(s.Mapping, service), mapping.TemplateDrift(s.Mapping, service))
+	s.Warnings = slices.Concat(s.Warnings, mapping.StrayTemplateIDs(s.Mapping, service), mapping.TemplateDrift(s.Mapping, service), mapping.UnlistedTexts(s.Mapping, service))
 	return service, nil
 }
 

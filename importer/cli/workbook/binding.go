@@ -5,6 +5,7 @@ package workbook
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"claimsheet/importer/safefile"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping"
+	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
 	"claimsheet/reports"
 )
@@ -149,6 +151,8 @@ func Read(path, password string) (*Binding, error) {
 	case !ours && strings.EqualFold(filepath.Ext(path), ".csv"):
 		return nil, problem.At(at, "csv-results", "a CSV file cannot be run again: types, formats and steps are lost in it").
 			Hinted("correct the sheet that was imported and run that again, or have the workbook written: claimsheet report")
+	case !ours && isStripped(path, password):
+		return nil, stripped(path, path, password)
 	case !ours:
 		return nil, problem.At(at, "not-results", "this is not a results workbook that Claimsheet wrote").
 			Hinted("to import a sheet: claimsheet run -m mapping.yaml %s", reports.CommandLine([]string{path}))
@@ -175,6 +179,59 @@ func propertiesOf(path, password string) (map[string]string, bool, error) {
 	return properties, properties[reports.KindProperty] != "", r.Close()
 }
 
+// isStripped reports whether a workbook that has none of our document properties has
+// the columns of the sheet Results all the same: a program that drops such properties
+// has saved it.
+func isStripped(path, password string) bool {
+	r, err := sheet.Open(path, sheet.Options{Name: reports.ResultsSheet, Password: password})
+	if err != nil {
+		return false
+	}
+	defer r.Close()
+	for _, header := range []string{cell.StatusHeader, cell.ClaimIDsHeader, cell.SourceRowHeader} {
+		if !slices.Contains(r.Sheet().Header, header) {
+			return false
+		}
+	}
+	return true
+}
+
+// stripped refuses a results workbook without its document properties: its mapping and
+// environment could be named, but not its run, without which done work might be done
+// again. given is the path that the user gave, saved the file to look into.
+func stripped(given, saved, password string) error {
+	p := problem.At(problem.Where{File: given}, "properties-lost",
+		"this is a results workbook without its document properties, which say to which run it belongs: the program that saved it dropped them")
+	const copyInto = "every id is in the ledger: have the workbook written again, and copy your corrections into it: "
+	facts := summaryFacts(saved, password)
+	if facts["Run"] == "" || facts["Environment"] == "" {
+		return p.Hinted(copyInto + "claimsheet report; claimsheet history lists the runs")
+	}
+	again := strings.TrimSuffix(given, filepath.Ext(given)) + "-again.xlsx"
+	return p.Hinted("%s%s", copyInto, reports.CommandLine([]string{"claimsheet", "report", "-e", facts["Environment"], "-o", again, facts["Run"]}))
+}
+
+// summaryFacts returns what the sheet Summary of a workbook says in its first two
+// columns.
+func summaryFacts(path, password string) map[string]string {
+	facts := map[string]string{}
+	r, err := sheet.Open(path, sheet.Options{Name: reports.SummarySheet, Password: password})
+	if err != nil {
+		return facts
+	}
+	defer r.Close()
+	if header := r.Sheet().Header; len(header) > 1 {
+		facts[header[0]] = header[1]
+	}
+	for record, err := range r.Records() {
+		if err != nil {
+			break
+		}
+		facts[record.Cell(0).Shown] = record.Cell(1).Shown
+	}
+	return facts
+}
+
 // RefuseAsSheet refuses a workbook that Claimsheet wrote as the sheet of a run:
 // its columns would be taken for the sheet's. given is the path that the user
 // gave, copied the file to look into.
@@ -182,6 +239,8 @@ func RefuseAsSheet(given, copied string) error {
 	properties, ours, _ := reports.IsOurs(copied) // the reader of the sheet reports what cannot be read
 	b := FromProperties(given, properties)
 	switch {
+	case !ours && isStripped(copied, ""):
+		return stripped(given, copied, "")
 	case !ours:
 		return nil
 	case b.kind == reports.Plan:

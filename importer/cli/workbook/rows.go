@@ -113,7 +113,7 @@ func (s *Sheet) split(record cell.Record) rerun.Row {
 		case cell.URLHeader:
 			row.URL = text
 		case cell.FailedStepHeader:
-			row.FailedStep = text
+			row.FailedStep = result.StepShown(text)
 		case cell.SourceRowHeader:
 			record.Source = count(text)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"claimsheet/importer/rerun"
+	"claimsheet/importer/result"
 	"claimsheet/importer/sheet"
 	"claimsheet/mapping/cell"
 	"claimsheet/mapping/problem"
@@ -97,7 +98,7 @@ func stepLine(tab cell.Sheet, columns map[string]int, record cell.Record) (rerun
 	at := func(header string) problem.Where { return tab.At(columns[header], record.Row) }
 	line := rerun.Step{
 		Number: count(text(reports.NumberHeader)),
-		Client: record.Cell(columns[reports.ClientKeyHeader]).Shown, Step: record.Cell(columns[reports.StepHeader]).Shown,
+		Client: record.Cell(columns[reports.ClientKeyHeader]).Shown, Step: result.StepShown(record.Cell(columns[reports.StepHeader]).Shown),
 		State: text(reports.StateHeader), ID: text(reports.IDHeader), Settle: text(reports.SettleHeader),
 		StepAt: at(reports.StepHeader), StateAt: at(reports.StateHeader), IDAt: at(reports.IDHeader), SettleAt: at(reports.SettleHeader),
 	}

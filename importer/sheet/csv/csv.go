@@ -306,6 +306,10 @@ func (f *File) delimit(declared string) ([]string, error) {
 		return apart[0].fields, nil
 	case whole < 0:
 		return nil, cuts[0].err
+	case strings.Contains(cuts[whole].fields[0], "|"):
+		return nil, problem.At(f.sheet.AtRow(f.sheet.HeaderRow), "other-delimiter",
+			"the header seems to be split at “|”; expected a comma, a semicolon or a tab").
+			Hinted("export the sheet again with one of these; if it has one column, name any of them in the mapping: sheet: {delimiter: \",\"}")
 	default: // one column
 		f.comma = cuts[whole].comma
 		return cuts[whole].fields, nil

@@ -102,6 +102,10 @@ type refusedCSVFile struct {
 
 func csvRefused() []refusedCSVFile {
 	return []refusedCSVFile{
+		{"code page 850", "a.csv", []byte("a,b\nAndr\x82,2\n"), csv.Options{}, "a.csv:2:5: the byte 0x82 after a letter is neither UTF-8 nor Windows-1252"},
+		{"code page 850 declared as Windows-1252", "a.csv", []byte("a,b\nM\x81ller,2\n"), csv.Options{Encoding: "windows-1252"}, "a.csv:2:2: the byte 0x81 after a letter is neither"},
+		{"a quote of Windows-1252", "a.csv", []byte("a,b\nx \x84word\x93,2\n"), csv.Options{}, "a.csv:2:3: the byte 0x84 is not UTF-8"},
+		{"pipes", "a.csv", []byte("a|b\n1|2\n"), csv.Options{}, "a.csv!1: the header seems to be split at “|”"},
 		{"Latin-1 undeclared", "a.csv", []byte("a,b\n1,2\nx\ty,caf\xE9\n"), csv.Options{}, "a.csv:3:8: the byte 0xE9 is not UTF-8"},
 		{"undeclared, after the first chunk", "a.csv", []byte("a,b\n" + strings.Repeat("é,1\n", 20_000) + "\xE9,1\n"), csv.Options{}, "a.csv:20002:1: the byte 0xE9"},
 		{"UTF-8 cut short", "a.csv", []byte("a,b\n1,\xC3"), csv.Options{}, "a.csv:2:3: the byte 0xC3"},

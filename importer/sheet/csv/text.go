@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"claimsheet/importer/sheet/charset"
@@ -29,6 +30,7 @@ type text struct {
 	line    int    // of the character that is decoded next
 	column  int    // in characters
 	cr      bool   // the last character was a carriage return
+	last    byte   // of what was decoded; 0 at the beginning
 	err     error  // what ends the text; it stays
 
 	given int // bytes returned since it was last set to 0
@@ -87,7 +89,9 @@ func (t *text) fill() {
 	if nul >= 0 {
 		decoded = decoded[:nul]
 	}
-	t.out = t.lines(decoded)
+	if t.out = t.lines(decoded); len(t.out) > 0 {
+		t.last = t.out[len(t.out)-1]
+	}
 	if nul >= 0 {
 		t.err = t.wrong("it holds a NUL character; expected text").
 			Hinted("save it as UTF-8; a file in UTF-16 needs its byte order mark")
@@ -119,7 +123,16 @@ func (t *text) lines(b []byte) []byte {
 	return b
 }
 
+// dosLetters are bytes that are letters in code page 850: é is 0x82. In Windows-1252 they
+// are marks that do not follow a letter, or nothing.
+const dosLetters = "\x81\x82\x83\x84\x86\x87\x88\x89\x8B\x8D"
+
 func (t *text) notText(invalid *charset.InvalidError) problem.Problem {
+	if isLetter := t.last|0x20 >= 'a' && t.last|0x20 <= 'z'; isLetter && strings.IndexByte(dosLetters, invalid.Bytes[0]) >= 0 {
+		return problem.At(t.at(), "code-page",
+			"the byte 0x%X after a letter is neither UTF-8 nor Windows-1252; it is one of code page 850, which DOS programs and “CSV (MS-DOS)” write", invalid.Bytes).
+			Hinted("save the file as “CSV UTF-8”; or convert it: iconv -f CP850 -t UTF-8 OLD.csv > NEW.csv")
+	}
 	p := t.wrong("the byte %s is not %s; expected a file in UTF-8, in UTF-16 with a byte order mark, or in the encoding that the mapping declares",
 		fmt.Sprintf("0x%X", invalid.Bytes), invalid.Encoding)
 	if invalid.Encoding == charset.Windows1252 {
@@ -129,7 +142,12 @@ func (t *text) notText(invalid *charset.InvalidError) problem.Problem {
 }
 
 func (t *text) wrong(format string, args ...any) problem.Problem {
-	return problem.At(problem.Where{File: t.path, Line: t.line, Column: t.column}, "not-text", format, args...)
+	return problem.At(t.at(), "not-text", format, args...)
+}
+
+// at is the place of the character that is decoded next.
+func (t *text) at() problem.Where {
+	return problem.Where{File: t.path, Line: t.line, Column: t.column}
 }
 
 // Limits against packed files made to exhaust the machine.

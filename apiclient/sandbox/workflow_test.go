@@ -1,0 +1,181 @@
+package sandbox_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"claimsheet/apiclient/sandbox"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// openFlow makes a service with workflows.
+func openFlow(t *testing.T, dir string, orders ...string) *sandbox.Service {
+	t.Helper()
+	o := options(t, dir)
+	for _, text := range orders {
+		w, err := sandbox.ParseWorkflow(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Workflows = append(o.Workflows, w)
+	}
+	s, err := sandbox.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// complete sends the form of the current step.
+func complete(t *testing.T, s *sandbox.Service, link string, form url.Values) {
+	t.Helper()
+	if w := browse(s, formOf(t, browse(s, link, nil)), form); w.Code != http.StatusSeeOther {
+		t.Fatalf("the form: %d %s", w.Code, w.Body)
+	}
+}
+
+// The workflow goes on behind what a client completes, on the same claim, past what is
+// completed, and after a restart without the workflow everything is still there.
+func TestWorkflowGoesOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openFlow(t, dir, "WF-1 = Details > Agreement > Signature")
+	contact := newContact(t, s)
+	claim := newClaim(t, s, contact, "Loan 1")
+	post(t, s, v2+"/activities?claimId="+claim, completed(agreement, lender, "Accepted")) // back-filled: it places nothing
+	post(t, s, v2+"/activities?contactId="+contact, opened(signature))                    // of the client, not of the claim
+	link := pathOf(t, newLink(t, s, contact))
+	wantStart(t, s, "https://sandbox.invalid"+link, "Signature")
+	complete(t, s, link, url.Values{}) // the last of the order
+	wantStart(t, s, "https://sandbox.invalid"+link, "step 1")
+
+	post(t, s, v2+"/activities?claimId="+claim, opened(details))
+	complete(t, s, link, url.Values{surname: {"Doe"}})
+	wantStart(t, s, "https://sandbox.invalid"+link, "Signature") // behind Agreement, which the claim has
+	want := []string{"3 of 4 steps completed", "Your next step", "Loan 1"}
+	wantPage(t, browse(s, link, nil), want)
+	file := s.Dashboard() + "/clients/" + contact
+	wantPage(t, browse(s, file, nil), []string{"placed by the workflow"})
+	var placed []sandbox.SnapshotActivity
+	for _, act := range s.Snapshot().Clients[0].Claims[0].Activities {
+		if act.Template == "Signature" {
+			placed = append(placed, act)
+		}
+	}
+	if len(placed) != 1 || placed[0].Status != "Open" || placed[0].WorkflowTemplateIdentifier != "WF-1" || placed[0].WorkflowName == "" || placed[0].Created.IsZero() {
+		t.Errorf("placed %+v", placed)
+	}
+
+	s.Close()
+	s = open(t, dir)
+	wantPage(t, browse(s, link, nil), want)
+	complete(t, s, link, url.Values{})
+	wantPage(t, browse(s, link, nil), []string{"4 of 4 steps completed", "Nothing is waiting for you"})
+}
+
+// What the workflow would place is not placed where it is Open already, or where the
+// activity is not of the order. Version 1 has an order of its own.
+func TestWorkflowPlacesNothingTwice(t *testing.T) {
+	t.Parallel()
+	s := openFlow(t, "", "WF-1 = Details > Signature", "Details > Agreement")
+	contact := newContact(t, s)
+	for _, template := range []string{agreement, details, signature} {
+		post(t, s, v2+"/activities?contactId="+contact, opened(template))
+	}
+	link := pathOf(t, newLink(t, s, contact))
+	complete(t, s, link, url.Values{lender: {"Lloyds"}})
+	complete(t, s, link, url.Values{surname: {"Doe"}})
+	wantPage(t, browse(s, link, nil), []string{"2 of 3 steps completed"})
+
+	made := post(t, s, v1Clients+"?leadRedirect=true", `{"email":"jane@example.com"}`)
+	post(t, s, v1Clients+"/"+made["clientId"]+"/activities", `{"activityTemplateId":"`+details+`","status":"Open"}`)
+	link = pathOf(t, made["redirectUrl"])
+	complete(t, s, link, url.Values{surname: {"Doe"}})
+	wantStart(t, s, made["redirectUrl"], "Agreement")
+	wantPage(t, browse(s, s.Dashboard(), nil), []string{"<dt>Activities</dt><dd>5<"})
+}
+
+// A case may have templates of its own: those of another case are unknown there, and the
+// order of version 1 is found among them.
+func TestCaseWithItsOwnTemplates(t *testing.T) {
+	t.Parallel()
+	o := options(t, "")
+	o.Cases = []string{strings.ToUpper(sandbox.CaseID), unheardOf}
+	o.CaseTemplates = map[string][]byte{unheardOf: []byte(`[{"id":"` + surname + `","name":"Details","activityAttributeTemplates":[]},{"id":"` + lender + `","name":"Agreement","activityAttributeTemplates":[]}]`)}
+	o.Workflows = []sandbox.Workflow{{Templates: []string{"Details", "Agreement"}}}
+	s, err := sandbox.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := "/funnel/v1/cases/" + unheardOf
+	if w := send(s, "GET", other+"/activity-templates", "", ""); w.Code != http.StatusOK || strings.Contains(w.Body.String(), details) || !strings.Contains(w.Body.String(), lender) {
+		t.Errorf("the templates of the case: %d %s", w.Code, w.Body)
+	}
+	if w := send(s, "GET", "/funnel/v1/cases/"+sandbox.CaseID+"/activity-templates", "", ""); !strings.Contains(w.Body.String(), details) {
+		t.Errorf("the templates of the case without its own: %d %s", w.Code, w.Body)
+	}
+	made := post(t, s, other+"/clients?leadRedirect=true", `{"email":"jane@example.com"}`)
+	activities := other + "/clients/" + made["clientId"] + "/activities"
+	w := send(s, "POST", activities, "application/json", `{"activityTemplateId":"`+details+`","status":"Open"}`)
+	if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), `"code":"unknown-template"`) || !strings.Contains(w.Body.String(), "--templates FILE, or --reset") {
+		t.Errorf("a template of another case: %d %s", w.Code, w.Body)
+	}
+	post(t, s, activities, `{"activityTemplateId":"`+surname+`","status":"Open"}`)
+	complete(t, s, pathOf(t, made["redirectUrl"]), url.Values{})
+	wantStart(t, s, made["redirectUrl"], "Agreement")
+
+	o.CaseTemplates[unheardOf] = []byte(`[]`)
+	if _, err := sandbox.New(o); err == nil || !strings.Contains(err.Error(), "the case "+unheardOf+": the workflow of version 1 has") {
+		t.Errorf("an order that the case does not have: %v", err)
+	}
+}
+
+// An unknown identifier is refused, where there are known ones.
+func TestUnknownWorkflow(t *testing.T) {
+	t.Parallel()
+	s := openFlow(t, "", "WF-2 = Details", "WF-3 = Details")
+	contact := newContact(t, s)
+	w := send(s, "POST", v2+"/activities?contactId="+contact, "application/json", opened(details))
+	if want := `"message":"there is no such workflow: expected WF-2 or WF-3","field":"workflowTemplateIdentifier"`; w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestParseWorkflow(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]sandbox.Workflow{
+		"WF-1 = Your details >Sign: now": {"WF-1", []string{"Your details", "Sign: now"}},
+		"A > B":                          {"", []string{"A", "B"}},
+	} {
+		got, err := sandbox.ParseWorkflow(text)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
+		}
+	}
+	for _, text := range []string{"", "WF-1 =", "A > > B", "= A"} {
+		if got, err := sandbox.ParseWorkflow(text); err == nil {
+			t.Errorf("%q is read as %+v", text, got)
+		}
+	}
+	for orders, says := range map[string]string{
+		"WF-1 = Details|WF-1 = Agreement": `the workflow "WF-1" is given twice`,
+		"Details > Detials":               `the workflow of version 1 has "Detials", which is the name of 0 activity templates`,
+		"Details > Details":               `the workflow of version 1 has "Details" twice`,
+	} {
+		o := options(t, "")
+		for text := range strings.SplitSeq(orders, "|") {
+			w, err := sandbox.ParseWorkflow(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Workflows = append(o.Workflows, w)
+		}
+		if _, err := sandbox.New(o); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", orders, err)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package importer_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"claimsheet/apiclient/apitest"
+	"claimsheet/importer"
+	"claimsheet/importer/ledger"
+	"claimsheet/importer/result"
+	"claimsheet/mapping/cell"
+)
+
+const contactMapping = `
+name: n
+api: v2
+client: {key: E-mail, known_id: Contact, lookup: {email: E-mail}, fields: {email: E-mail}}
+contacts: [{id: partner, when: has("Partner"), key: Partner, lookup: {email: Partner}, administrator: false, fields: {email: Partner}}]
+claims: [{id: loan, key: "No", when: has("No"), name: "Loan {No}", claimants: [client, partner]}]
+`
+
+var contactSheet = cell.Sheet{File: "leads.xlsx", Name: "Leads", HeaderRow: 1, Header: []string{"E-mail", "Partner", "No", "Contact"}}
+
+// contactEvents are events of the step client of p@x.example, each to a state via a way.
+func contactEvents(states ...string) (events []ledger.Event) {
+	for _, s := range states {
+		to, via, _ := strings.Cut(s, ", ")
+		e := ledger.Event{StepID: ledger.StepID{ClientKey: ledger.ClientKey{Space: "email", Client: "p@x.example"}, Step: "client"},
+			Kind: ledger.KindClient, To: ledger.State(to), Via: via}
+		if e.To == ledger.Done {
+			e.ID = "P"
+		}
+		if e.To == ledger.Intent {
+			e.Data = []byte(`{"mapping":"n/partner","values":[{"name":"email","field":"stringValue","value":"p@x.example"}],"lookup":{"email":"p@x.example","asked":["email p@x.example"]},"addresses":["email p@x.example"],"notAdministrator":true}`)
+			e.Digest = strings.Repeat("0", 64)
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// TestContactInDoubtIsForeseen: a dry run says of a contact who is in doubt, parked or
+// decided what the run does: for the two clients who name them, and for their own row.
+func TestContactInDoubtIsForeseen(t *testing.T) {
+	const intent = "intent"
+	for name, c := range map[string]struct {
+		events []ledger.Event
+		ripe   bool   // "nobody" is believed
+		known  bool   // the service knows the contact
+		want   string // the rows' statuses
+		calls  string // creating calls for clients and claims
+	}{
+		"new":                    {nil, false, false, "done done done", "3 2"},
+		"new, and known":         {nil, false, true, "done done done", "2 2"},
+		"in doubt":               {contactEvents(intent, "uncertain"), false, false, "uncertain uncertain uncertain", "2 0"},
+		"in doubt, and known":    {contactEvents(intent, "uncertain"), false, true, "done done done", "2 2"},
+		"parked":                 {contactEvents(intent, "parked"), false, false, "uncertain uncertain uncertain", "2 0"},
+		"parked, and known":      {contactEvents(intent, "parked"), false, true, "done done done", "2 2"},
+		"parked for long":        {contactEvents(intent, "parked"), true, false, "done done done", "3 2"},
+		"decided: created":       {contactEvents(intent, "uncertain", "done, by hand"), false, true, "done done done", "2 2"},
+		"decided: not created":   {contactEvents(intent, "uncertain", "failed, by hand"), false, false, "done done done", "3 2"},
+		"not created, and known": {contactEvents(intent, "uncertain", "failed, by hand"), false, true, "done done done", "2 2"},
+		"decided: given up":      {contactEvents(intent, "uncertain", "given up, by hand"), false, false, "failed failed failed", "2 0"},
+		"undone: in doubt":       {contactEvents(intent, "uncertain", "failed, by hand", "uncertain, by hand"), false, false, "uncertain uncertain uncertain", "2 0"},
+		"refused":                {contactEvents(intent, "failed"), false, false, "done done done", "3 2"},
+	} {
+		for _, dry := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, dry %v", name, dry), func(t *testing.T) {
+				t.Parallel()
+				run := sheetRun{contactMapping, contactSheet, c.events, []string{"a@x.example|p@x.example|1|", "b@x.example|p@x.example|2|", "p@x.example|||"},
+					func(job *importer.Job, s *apitest.Server) *strings.Replacer {
+						job.Concurrency = 1
+						if c.ripe {
+							job.Believable = 1
+						}
+						id := "P"
+						if c.known {
+							id = s.AddClient("P", "p@x.example", "")
+						}
+						return strings.NewReplacer("P", id)
+					}}
+				list, summary, _, _ := run.carryOut(t, dry)
+				var got []string
+				for _, r := range list {
+					got = append(got, strings.ReplaceAll(string(r.Status), "planned", "done"))
+				}
+				diff := cmp.Diff(c.want, strings.Join(got, " "))
+				if calls := fmt.Sprint(summary.Requests.Client, summary.Requests.Claim); diff != "" || calls != c.calls {
+					t.Errorf("calls %s, want %s; rows (-want +got):\n%s\n%v", calls, c.calls, diff, list)
+				}
+			})
+		}
+	}
+}
+
+// TestMixedAdministratorsAreNotLookedUp: nothing is sent for rows that do not agree on
+// whether a person is an administrator, and a run makes the look-ups that were foreseen:
+// none, also where the ledger is new.
+func TestMixedAdministratorsAreNotLookedUp(t *testing.T) {
+	for _, dry := range []bool{true, false} {
+		run := sheetRun{contactMapping, contactSheet, nil, []string{"a@x.example|p@x.example|1|", "p@x.example||2|"}, func(job *importer.Job, _ *apitest.Server) *strings.Replacer {
+			job.NewLedger = false
+			return strings.NewReplacer()
+		}}
+		list, summary, service, _ := run.carryOut(t, dry)
+		if len(service.Calls()) > 0 || summary.Requests != (result.Requests{}) || list[0].Status != result.Invalid || list[1].Status != result.Invalid {
+			t.Errorf("dry %v: the rows are %v; requests %+v: %v", dry, list, summary.Requests, service.Calls())
+		}
+	}
+}
+
+// TestAdviceOfARefusedClaim: what a row says where the service refuses a claim, by how its
+// contacts became known. A service may refuse a claim of a contact who is no administrator.
+func TestAdviceOfARefusedClaim(t *testing.T) {
+	const (
+		row    = "Correct the row or the mapping, then run again"
+		reused = "Claimsheet did not create this contact, and a claim's contact has to be an administrator"
+		notOne = "The claim's administrator was created with administrator: false"
+		wrong  = "If the service does not know the id "
+	)
+	created := contactEvents("intent", "done, answer")
+	given := contactEvents("done, adopted")
+	given[0].Reason = ledger.ReasonKnownID
+	for name, c := range map[string]struct {
+		events []ledger.Event
+		known  string // whom the service knows
+		row    string
+		want   []string
+		not    string
+	}{
+		"a new client":                        {nil, "", "a@x.example||1|", []string{row}, wrong},
+		"a client who was found":              {nil, "a@x.example", "a@x.example||1|", []string{reused}, wrong},
+		"a client who was found before":       {contactEvents("done, adopted"), "", "p@x.example||1|", []string{reused}, wrong},
+		"a client created as another's":       {created, "", "p@x.example||1|", []string{notOne}, wrong},
+		"a partner created as one":            {created, "", "a@x.example|p@x.example|1|", []string{row}, wrong},
+		"a client with an id of the sheet":    {nil, "", "p@x.example||1|P", []string{reused, wrong + "P", `"p@x.example:client"`}, row},
+		"a client with an id of an old sheet": {given, "", "p@x.example||1|", []string{reused, wrong + "P", `"p@x.example:client"`}, row},
+		"a partner with an id of a sheet":     {given, "", "a@x.example|p@x.example|1|", []string{row, wrong + "P", `"contact/email/p@x.example"`}, reused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var ids *strings.Replacer
+			run := sheetRun{contactMapping, contactSheet, c.events, []string{c.row}, func(_ *importer.Job, s *apitest.Server) *strings.Replacer {
+				if c.known != "" {
+					s.AddClient("x", c.known, "")
+				}
+				ids = strings.NewReplacer("P", s.AddClient("P", "elsewhere@x.example", ""))
+				s.Play(func(call apitest.Call) apitest.Fault {
+					if call.Kind == "claim" {
+						return apitest.Answer(apitest.JSON(400, `{}`))
+					}
+					return apitest.Fault{}
+				})
+				return ids
+			}}
+			list, _, _, _ := run.carryOut(t, false)
+			for _, want := range c.want {
+				if list[0].FailedStep != "claim/loan/1" || !strings.Contains(list[0].Advice, ids.Replace(want)) {
+					t.Errorf("the row says %v, want %q", list[0], want)
+				}
+			}
+			if strings.Contains(list[0].Advice, c.not) {
+				t.Errorf("the row says %q", list[0].Advice)
+			}
+		})
+	}
+}
